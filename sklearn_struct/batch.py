@@ -1,0 +1,260 @@
+"""Packed ragged arrays: what a batch of sequences looks like to the rest of the package.
+
+`SequenceArray` is the public face (slices like a one-dimensional array of sequences); the NamedTuples
+are what kernels receive. All of them store the tokens of all sequences one after the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+__all__ = ["CSR", "Block", "Potentials", "SequenceArray", "Structure", "blocks", "chain", "csr", "object_array"]
+
+
+class CSR(NamedTuple):
+    """Compressed rows: row r holds ``indices[indptr[r]:indptr[r + 1]]`` (int64 indptr, int32 indices)."""
+
+    indptr: np.ndarray
+    indices: np.ndarray
+    data: np.ndarray
+
+
+class Structure(NamedTuple):
+    """Who depends on whom, for a few consecutive examples.
+
+    ``offsets`` (n + 1) bounds the nodes of example i, ``edge_offsets`` (n + 1) its edges, and
+    ``edges`` (n_edges, r) names the r nodes of each clique. All int64.
+    """
+
+    offsets: np.ndarray
+    edges: np.ndarray
+    edge_offsets: np.ndarray
+
+
+class Potentials(NamedTuple):
+    """Log-potentials; marginals, gradients and rewards have the same shape.
+
+    ``node`` (n_nodes, K); ``edge`` (n_edges, K**r), or (1, K**r) when all edges share one table.
+    """
+
+    node: np.ndarray
+    edge: np.ndarray
+
+
+class Block(NamedTuple):
+    """Consecutive examples that one kernel call works on, as ranges of the whole data."""
+
+    examples: slice
+    tokens: slice
+    edges: slice
+    structure: Structure
+
+
+def csr(matrix: Any, dtype: Any = None) -> CSR:
+    """The CSR of a scipy sparse matrix: sorted, without duplicates, in the index types that kernels expect."""
+    matrix = sp.csr_array(matrix)
+    if not matrix.has_canonical_format:
+        matrix = matrix.copy()
+        matrix.sum_duplicates()
+    return CSR(
+        np.require(matrix.indptr, np.int64, "CW"),
+        np.require(matrix.indices, np.int32, "CW"),
+        np.require(matrix.data, dtype or matrix.dtype, "CW"),
+    )
+
+
+def chain(offsets: np.ndarray) -> Structure:
+    """The structure of linear chains: an edge between each token and the next of the same sequence."""
+    offsets = np.asarray(offsets, dtype=np.int64)
+    lengths = np.diff(offsets)
+    n_edges = np.maximum(lengths - 1, 0)
+    edge_offsets = np.concatenate([[0], np.cumsum(n_edges)])
+    sequence = np.repeat(np.arange(len(lengths)), n_edges)
+    left = offsets[sequence] + np.arange(edge_offsets[-1]) - edge_offsets[sequence]
+    return Structure(offsets, np.column_stack([left, left + 1]), edge_offsets)
+
+
+def blocks(offsets: np.ndarray, n_labels: int, n_tokens: int = 1000) -> list[Block]:
+    """Cut sequences into blocks of about `n_tokens` tokens; fewer with many labels, to keep calls short.
+
+    The cuts depend on the data alone, never on the number of threads.
+    """
+    size = max(1, min(n_tokens, 20_000_000 // n_labels**2))
+    found = []
+    first, n = 0, len(offsets) - 1
+    n_edges = np.concatenate([[0], np.cumsum(np.maximum(np.diff(offsets) - 1, 0))])
+    while first < n:
+        last = int(np.searchsorted(offsets, offsets[first] + size, side="left"))
+        last = min(max(last, first + 1), n)
+        found.append(
+            Block(
+                slice(first, last),
+                slice(int(offsets[first]), int(offsets[last])),
+                slice(int(n_edges[first]), int(n_edges[last])),
+                chain(offsets[first : last + 1] - offsets[first]),
+            )
+        )
+        first = last
+    return found
+
+
+def object_array(items: Sequence[Any]) -> np.ndarray:
+    """One-dimensional object array of `items`; equal lengths never make it two-dimensional."""
+    array = np.empty(len(items), dtype=object)
+    for i, item in enumerate(items):
+        array[i] = item
+    return array
+
+
+class SequenceArray:
+    """A one-dimensional array of sequences, stored as one token array and offsets.
+
+    It slices, concatenates and splits like an array of length ``n_sequences``, so scikit-learn's splitters
+    and searches take it as X or as y, while the tokens stay in one block of memory.
+
+    Parameters
+    ----------
+    tokens : ndarray of shape (n_tokens, n_features), sparse matrix of that shape, or ndarray of shape (n_tokens,)
+        The tokens of all sequences, one sequence after the other. One-dimensional tokens are labels.
+    offsets : array-like of int, shape (n_sequences + 1,)
+        Sequence i holds the tokens ``offsets[i]:offsets[i + 1]``. Starts at 0, never decreases, ends at n_tokens.
+    feature_names : array-like of str, shape (n_features,), default=None
+        Names of the columns of `tokens`.
+
+    Raises
+    ------
+    ValueError
+        If `offsets` or `feature_names` do not fit `tokens`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_struct import SequenceArray
+    >>> X = SequenceArray(np.eye(5), [0, 2, 5])
+    >>> X
+    SequenceArray(n_sequences=2, n_tokens=5, n_features=5)
+    >>> X[1].shape
+    (3, 5)
+    >>> len(X[[1, 0, 1]])
+    3
+    """
+
+    __hash__ = None  # type: ignore[assignment]
+    ndim = 1
+    device = "cpu"
+
+    def __init__(self, tokens: Any, offsets: Any, feature_names: Any = None) -> None:
+        self.tokens = sp.csr_array(tokens) if sp.issparse(tokens) else np.asarray(tokens)
+        self.offsets = np.asarray(offsets, dtype=np.int64)
+        self.feature_names = None if feature_names is None else np.asarray(feature_names, dtype=object)
+        if self.tokens.ndim not in (1, 2):
+            raise ValueError(f"tokens must have one or two dimensions, got {self.tokens.ndim}")
+        bounds = self.offsets
+        if bounds.ndim != 1 or len(bounds) == 0 or bounds[0] != 0 or np.any(np.diff(bounds) < 0):
+            raise ValueError("offsets must be one-dimensional, start at 0 and never decrease")
+        if bounds[-1] != self.tokens.shape[0]:
+            raise ValueError(f"offsets end at {bounds[-1]}, but there are {self.tokens.shape[0]} tokens")
+        if self.feature_names is not None and self.feature_names.shape != self.tokens.shape[1:]:
+            raise ValueError(f"{self.feature_names.size} feature names for tokens of shape {self.tokens.shape}")
+
+    @classmethod
+    def from_sequences(cls, sequences: Sequence[Any], feature_names: Any = None) -> SequenceArray:
+        """Pack a list of 2-D arrays, of sparse matrices, or of label lists.
+
+        Examples
+        --------
+        >>> SequenceArray.from_sequences([["B", "O"], ["O"]])
+        SequenceArray(n_sequences=2, n_tokens=3)
+        """
+        if any(sp.issparse(sequence) for sequence in sequences):
+            parts = [sp.csr_array(sequence) for sequence in sequences]
+            return cls(sp.vstack(parts, format="csr"), _offsets([part.shape[0] for part in parts]), feature_names)
+        parts = [np.asarray(sequence) for sequence in sequences]
+        offsets = _offsets([len(part) for part in parts])
+        filled = [part for part in parts if len(part)] or parts[:1]
+        return cls(np.concatenate(filled) if filled else np.empty(0), offsets, feature_names)
+
+    @property
+    def shape(self) -> tuple[int]:
+        return (len(self),)
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """Number of tokens of each sequence."""
+        return np.diff(self.offsets)
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def __iter__(self) -> Iterator[Any]:
+        return (self[i] for i in range(len(self)))
+
+    def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, tuple):
+            if len(key) != 2 or key[1] is not Ellipsis:
+                raise IndexError("a SequenceArray has one dimension")
+            key = key[0]
+        if isinstance(key, int | np.integer):
+            i = range(len(self))[key]
+            return self.tokens[self.offsets[i] : self.offsets[i + 1]]
+        chosen = np.arange(len(self))[key]
+        lengths = self.lengths[chosen]
+        offsets = _offsets(lengths)
+        if isinstance(key, slice) and (key.step in (None, 1)):
+            first = self.offsets[chosen[0]] if len(chosen) else 0
+            tokens = self.tokens[first : first + offsets[-1]]
+        else:
+            tokens = self.tokens[np.repeat(self.offsets[chosen] - offsets[:-1], lengths) + np.arange(offsets[-1])]
+        return SequenceArray(tokens, offsets, self.feature_names)
+
+    def __eq__(self, other: object) -> bool:
+        """Whether both hold the same sequences, value by value."""
+        if not isinstance(other, SequenceArray):
+            return NotImplemented
+        if not np.array_equal(self.offsets, other.offsets) or self.tokens.shape != other.tokens.shape:
+            return False
+        if sp.issparse(self.tokens) or sp.issparse(other.tokens):
+            return (sp.csr_array(self.tokens) != sp.csr_array(other.tokens)).nnz == 0
+        return bool(np.array_equal(self.tokens, other.tokens))
+
+    def __repr__(self) -> str:
+        features = f", n_features={self.tokens.shape[1]}" if self.tokens.ndim == 2 else ""
+        return f"SequenceArray(n_sequences={len(self)}, n_tokens={self.tokens.shape[0]}{features})"
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        if dtype is not None and np.dtype(dtype) != object:
+            raise ValueError("sequences of several lengths only fit an array of dtype object")
+        if copy is False:
+            raise ValueError("a SequenceArray cannot become an object array without a copy")
+        return object_array(list(self))
+
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        """`np.concatenate` and `np.take` give SequenceArrays again."""
+        if function is np.concatenate:
+            return _concatenate(*args, **kwargs)
+        if function is np.take:
+            return _take(*args, **kwargs)
+        return NotImplemented
+
+    def __array_namespace__(self, api_version: str | None = None) -> Any:
+        return np
+
+
+def _offsets(lengths: Any) -> np.ndarray:
+    return np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]).astype(np.int64)
+
+
+def _take(array: SequenceArray, indices: Any, axis: int | None = None, **kwargs: Any) -> SequenceArray:
+    return array[np.asarray(indices)]
+
+
+def _concatenate(arrays: Sequence[SequenceArray], axis: int = 0, **kwargs: Any) -> SequenceArray:
+    parts = [part if isinstance(part, SequenceArray) else SequenceArray.from_sequences(part) for part in arrays]
+    offsets = _offsets(np.concatenate([part.lengths for part in parts]))
+    tokens = [part.tokens for part in parts]
+    stacked = sp.vstack(tokens, format="csr") if sp.issparse(tokens[0]) else np.concatenate(tokens)
+    return SequenceArray(stacked, offsets, parts[0].feature_names)

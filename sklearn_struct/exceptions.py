@@ -1,0 +1,31 @@
+"""Exceptions about the data, one a kind. Each message names the place: ``X[3], token 7: ...``."""
+
+from __future__ import annotations
+
+__all__ = [
+    "EmptyDataError",
+    "InputTypeError",
+    "LengthMismatchError",
+    "NonFiniteError",
+    "UnknownLabelError",
+]
+
+
+class LengthMismatchError(ValueError):
+    """X, y, weights or the tokens of a sequence do not have the same length."""
+
+
+class NonFiniteError(ValueError):
+    """A feature value or weight is NaN or infinite."""
+
+
+class UnknownLabelError(ValueError):
+    """A label was not seen in training, or cannot be a label."""
+
+
+class EmptyDataError(ValueError):
+    """There are no sequences, or no tokens, to learn from."""
+
+
+class InputTypeError(TypeError):
+    """An object is of a type that cannot be read as a sequence, a token, a feature or a label."""
