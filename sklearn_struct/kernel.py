@@ -13,7 +13,7 @@ import numba
 __all__ = ["kernel"]
 
 # Rooms that hold kernels, or the containers that kernels receive.
-_KERNEL_ROOMS = ("kernel.py", "batch.py", "inference", "losses", "linear.py", "encoding")
+_KERNEL_ROOMS = ("kernel.py", "simd.py", "batch.py", "inference", "losses", "linear.py", "encoding")
 
 
 def kernel(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -1,0 +1,187 @@
+"""Linear chains, max-sum and sampling: Viterbi, n-best labellings, draws from p(y | x).
+
+All of it works on logarithms, row by row normalised so that long chains lose no digits. Scores are log-potentials
+summed along a labelling; -inf says that no (further) labelling is allowed. Ties go to the smallest label.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sklearn_struct.inference.chain_log import log_forward
+from sklearn_struct.kernel import kernel
+from sklearn_struct.simd import padded, row_max_plus
+
+__all__ = ["argmax", "nbest", "path_score", "sample"]
+
+
+@kernel
+def path_score(potentials, labels, t0, e0, T):
+    """Sum of the log-potentials along the labelling of T tokens from token t0 and edge e0."""
+    node, edge = potentials.node, potentials.edge
+    K = node.shape[1]
+    step = 0 if edge.shape[0] == 1 else 1
+    score = 0.0
+    for t in range(T):
+        score += node[t0 + t, labels[t0 + t]]
+        if t > 0:
+            score += edge[step * (e0 + t - 1), labels[t0 + t - 1] * K + labels[t0 + t]]
+    return score
+
+
+@kernel
+def argmax(potentials, structure, labels, score):
+    """Viterbi: write the best labelling (n,) int32 and its score (n_sequences,).
+
+    There are no back-pointers: going back, the maximum is taken again, along the best path only.
+    """
+    node, edge, offsets, edge_offsets = potentials.node, potentials.edge, structure.offsets, structure.edge_offsets
+    K = node.shape[1]
+    P = padded(K)
+    shared = edge.shape[0] == 1
+    delta = np.empty(np.max(offsets[1:] - offsets[:-1]) * P, node.dtype)
+    table = np.empty(K * P, node.dtype)
+    if shared:
+        _pad_table(edge[0], K, table)
+    for i in range(len(offsets) - 1):
+        t0, T, e0 = offsets[i], offsets[i + 1] - offsets[i], edge_offsets[i]
+        for t in range(T):
+            if t > 0:
+                if not shared:
+                    _pad_table(edge[e0 + t - 1], K, table)
+                row_max_plus(delta, (t - 1) * P, table, K, P, delta, t * P)
+            best = node.dtype.type(-np.inf)
+            for k in range(t * P, t * P + K):
+                delta[k] = node[t0 + t, k - t * P] + (delta[k] if t > 0 else node.dtype.type(0))
+                best = max(best, delta[k])
+            for k in range(t * P, t * P + K):
+                delta[k] = delta[k] - best if best > -np.inf else delta[k]
+        for t in range(T - 1, -1, -1):
+            row = delta[t * P : t * P + K].copy()
+            if t < T - 1:
+                e = 0 if shared else e0 + t
+                for k in range(K):
+                    row[k] += edge[e, k * K + labels[t0 + t + 1]]
+            labels[t0 + t] = np.argmax(row)
+        score[i] = path_score(potentials, labels, t0, e0, T)
+
+
+@kernel
+def _pad_table(edge, K, table):
+    P = padded(K)
+    for j in range(K):
+        for k in range(P):
+            table[j * P + k] = edge[j * K + k] if k < K else -np.inf
+
+
+@kernel
+def nbest(potentials, structure, labels, score):
+    """The n best labellings of each sequence, best first.
+
+    Writes ``labels`` (n, n_tokens) int32 and ``score`` (n, n_sequences); where fewer than n labellings
+    are allowed the rest has score -inf.
+    """
+    offsets, edge_offsets = structure.offsets, structure.edge_offsets
+    n, K = len(score), potentials.node.shape[1]
+    longest = np.max(offsets[1:] - offsets[:-1])
+    delta = np.empty((longest, K, n))
+    back = np.empty((longest, K, n), np.int64)
+    for i in range(len(offsets) - 1):
+        t0, T, e0 = offsets[i], offsets[i + 1] - offsets[i], edge_offsets[i]
+        score[:, i] = -np.inf
+        if T == 0:
+            score[0, i] = 0.0
+            continue
+        _extend_lists(potentials, t0, e0, T, delta, back)
+        heads = np.zeros(K, np.int64)
+        for r in range(n):
+            k = _next_head(delta[T - 1], np.zeros(K), heads)
+            if k < 0:
+                break
+            state = k * n + heads[k]
+            heads[k] += 1
+            for t in range(T - 1, -1, -1):
+                labels[r, t0 + t] = state // n
+                state = back[t, state // n, state % n]
+            score[r, i] = path_score(potentials, labels[r], t0, e0, T)
+
+
+@kernel
+def _extend_lists(potentials, t0, e0, T, delta, back):
+    """For each token and label the n best ways to arrive: score, and predecessor label * n + rank."""
+    node, edge = potentials.node, potentials.edge
+    K, n = delta.shape[1], delta.shape[2]
+    step = 0 if edge.shape[0] == 1 else 1
+    heads, arrival = np.empty(K, np.int64), np.empty(K)
+    delta[:T] = -np.inf
+    back[:T] = 0
+    for t in range(T):
+        best = -np.inf
+        for k in range(K):
+            if t == 0:
+                delta[0, k, 0] = node[t0, k]
+            else:
+                for j in range(K):
+                    arrival[j] = edge[step * (e0 + t - 1), j * K + k] + node[t0 + t, k]
+                heads[:] = 0
+                for r in range(n):
+                    j = _next_head(delta[t - 1], arrival, heads)
+                    if j < 0:
+                        break
+                    delta[t, k, r] = delta[t - 1, j, heads[j]] + arrival[j]
+                    back[t, k, r] = j * n + heads[j]
+                    heads[j] += 1
+            best = max(best, delta[t, k, 0])
+        if best > -np.inf:
+            delta[t] -= best
+
+
+@kernel
+def _next_head(lists, arrival, heads):
+    """The label whose list has the best remaining entry, or -1 if none is left."""
+    found, best = -1, -np.inf
+    for j in range(len(heads)):
+        if heads[j] < lists.shape[1] and lists[j, heads[j]] + arrival[j] > best:
+            found, best = j, lists[j, heads[j]] + arrival[j]
+    return found
+
+
+@kernel
+def sample(potentials, structure, uniform, labels, score):
+    """Draw one labelling of each sequence from p(y | x): forward filtering, backward sampling.
+
+    ``uniform`` (n,) holds one number in [0, 1) a token, so that the draw depends on nothing else. Writes
+    ``labels`` (n,) int32 and ``score`` (n_sequences,), -inf where no labelling is allowed.
+    """
+    node, edge, offsets, edge_offsets = potentials.node, potentials.edge, structure.offsets, structure.edge_offsets
+    K = node.shape[1]
+    step = 0 if edge.shape[0] == 1 else 1
+    row = np.empty(K)
+    for i in range(len(offsets) - 1):
+        t0, T, e0 = offsets[i], offsets[i + 1] - offsets[i], edge_offsets[i]
+        alpha, norms = np.empty((T, K)), np.empty(T)
+        if not log_forward(node, edge, t0, e0, alpha, norms):
+            score[i] = -np.inf
+            continue
+        for t in range(T - 1, -1, -1):
+            for k in range(K):
+                row[k] = alpha[t, k]
+                if t < T - 1:
+                    row[k] += edge[step * (e0 + t), k * K + labels[t0 + t + 1]]
+            labels[t0 + t] = _draw(row, uniform[t0 + t])
+        score[i] = path_score(potentials, labels, t0, e0, T)
+
+
+@kernel
+def _draw(log_weights, u):
+    """The label at which the cumulated weights pass the fraction u of their sum."""
+    weights = np.exp(log_weights - np.max(log_weights))
+    rest = u * np.sum(weights)
+    chosen = 0
+    for k in range(len(weights)):
+        if weights[k] > 0.0:
+            chosen = k
+            rest -= weights[k]
+            if rest < 0.0:
+                break
+    return chosen
