@@ -1,0 +1,56 @@
+"""Negative log-likelihood of labellings: log Z - score(y) (P1 5.4 and 5.8 without the penalty)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sklearn_struct.batch import Potentials, Structure
+from sklearn_struct.kernel import kernel
+
+__all__ = ["LogLikelihood"]
+
+
+class LogLikelihood:
+    """The loss -log p(y | x) of each example, for any structure whose marginals `inference` computes.
+
+    Parameters
+    ----------
+    inference : module or object with ``marginals(potentials, structure, weight, out, log_Z)``
+    """
+
+    def __init__(self, inference: Any) -> None:
+        self.inference = inference
+
+    def __call__(
+        self,
+        potentials: Potentials,
+        y: np.ndarray,
+        structure: Structure,
+        weight: np.ndarray,
+        out: Potentials,
+        value: np.ndarray,
+    ) -> None:
+        """Write ``value[i]``, and add ``weight[i]`` times its derivative to `out`: marginals minus indicators (P1 5.9)."""
+        self.inference.marginals(potentials, structure, weight, out, value)
+        _subtract_labelling(potentials, y, structure, weight, out, value)
+
+
+@kernel
+def _subtract_labelling(potentials, y, structure, weight, out, value):
+    node, edge, offsets, edges = potentials.node, potentials.edge, structure.offsets, structure.edges
+    edge_offsets, out_node, out_edge = structure.edge_offsets, out.node, out.edge
+    K = node.shape[1]
+    step = 0 if edge.shape[0] == 1 else 1
+    out_step = 0 if out_edge.shape[0] == 1 else 1
+    for i in range(len(offsets) - 1):
+        if weight[i] == 0.0:
+            continue
+        for t in range(offsets[i], offsets[i + 1]):
+            value[i] -= node[t, y[t]]
+            out_node[t, y[t]] -= weight[i]
+        for e in range(edge_offsets[i], edge_offsets[i + 1]):
+            pair = y[edges[e, 0]] * K + y[edges[e, 1]]
+            value[i] -= edge[step * e, pair]
+            out_edge[out_step * e, pair] -= weight[i]

@@ -1,0 +1,113 @@
+"""Objectives: w -> potentials -> loss -> gradient. The only place where parameters meet data and loss."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sklearn_struct.batch import Block, Potentials, blocks
+from sklearn_struct.linear import N_PARTS, residual
+from sklearn_struct.parameters import LinearPotentials
+from sklearn_struct.threads import Pool
+
+__all__ = ["LinearObjective", "TrainingData"]
+
+TERM_TOKENS = 50  # tokens of one term of the finite sum that stochastic solvers see
+
+
+class TrainingData(NamedTuple):
+    """Labels and weights of packed sequences."""
+
+    offsets: np.ndarray
+    y: np.ndarray
+    weight: np.ndarray
+
+
+class LinearObjective:
+    """Weighted mean of a structured loss over all examples, as a function of the parameter vector.
+
+        value = sum_i weight[i] * loss(potentials_i(w), y_i) / sum_i weight[i]
+
+    For batch solvers there is `value_and_grad`; for stochastic ones the same as a sum of ``n_terms``
+    terms, each a few examples, taken apart at the linear map so that their updates can stay sparse.
+
+    Parameters
+    ----------
+    potentials : LinearPotentials
+    loss : callable
+        One of `sklearn_struct.losses`.
+    data : TrainingData
+    pool : Pool
+        Threads to use; the result has the same bits for any number of them.
+    """
+
+    def __init__(self, potentials: LinearPotentials, loss: Any, data: TrainingData, pool: Pool) -> None:
+        self.potentials, self.loss, self.data, self.pool = potentials, loss, data, pool
+        self.size, self.n_free = potentials.size, potentials.n_free
+        self.total_weight = float(np.sum(data.weight))
+        self._blocks = blocks(data.offsets, potentials.n_labels)
+        self._parts = [part for part in np.array_split(np.arange(len(self._blocks)), N_PARTS) if len(part)]
+        self._terms = blocks(data.offsets, potentials.n_labels, TERM_TOKENS)
+        self.n_terms = len(self._terms)
+        self._residual = residual(len(data.y), potentials.n_labels)
+        self._value = np.empty(len(data.weight))
+
+    def value_and_grad(self, w: np.ndarray) -> tuple[float, np.ndarray]:
+        """The weighted mean loss and its gradient."""
+        W = self.potentials.expand(w)
+        parts = self.pool.map(lambda c: self._part(W, self._parts[c]), len(self._parts))
+        edge, table = (np.sum([part[i] for part in parts], axis=0) for i in range(2))
+        grad = [self.potentials.node_map.transpose(self._residual, self.pool), edge, table[self.potentials.transitions]]
+        if self.n_free:
+            grad.append(np.sum([part[2] for part in parts], axis=0))
+        value = float(np.dot(self.data.weight, self._value))
+        return value / self.total_weight, np.concatenate(grad) / self.total_weight
+
+    def _part(self, W: np.ndarray, part: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Losses and residuals of some blocks; return their gradients of edge weights, transitions and intercept."""
+        edge_map, K = self.potentials.edge_map, self.potentials.n_labels
+        edge_grad = np.zeros(edge_map.expanded_size if edge_map else 0)
+        table, intercept = np.zeros(K**2), np.zeros(K)
+        for b in part:
+            block = self._blocks[b]
+            gradient = self._gradient(self.potentials.forward(W, block), block, self._residual[block.tokens])
+            if edge_map:
+                edge_map.scatter(gradient.edge, block.edges, 1.0, edge_grad)
+            table += gradient.edge.sum(axis=0)
+            intercept += gradient.node.sum(axis=0)
+        return edge_grad, table, intercept
+
+    def _gradient(self, theta: Potentials, block: Block, node: np.ndarray) -> Potentials:
+        """Loss of a block into ``_value``, its derivative into `node` and a new edge array."""
+        node[:] = 0.0
+        gradient = Potentials(node, np.zeros(theta.edge.shape))
+        examples = block.examples
+        y, weight = self.data.y[block.tokens], self.data.weight[examples]
+        self.loss(theta, y, block.structure, weight, gradient, self._value[examples])
+        return gradient
+
+    def expand(self, w: np.ndarray) -> np.ndarray:
+        """The layout in which terms are added to parameters."""
+        return self.potentials.expand(w)
+
+    def compress(self, W: np.ndarray) -> np.ndarray:
+        return self.potentials.compress(W)
+
+    def forward(self, W: np.ndarray, i: int, scale: float) -> Potentials:
+        """Potentials of term i at the parameters ``scale * W`` (the unpenalised ones unscaled)."""
+        return self.potentials.forward(W, self._terms[i], scale)
+
+    def term(self, theta: Potentials, i: int) -> tuple[float, Potentials]:
+        """Value of term i, and its derivative in the potentials; the mean over all terms is the objective."""
+        block = self._terms[i]
+        gradient = self._gradient(theta, block, self._residual[block.tokens])
+        scale = self.n_terms / self.total_weight
+        gradient.node[:] *= scale
+        gradient.edge[:] *= scale
+        weight = self.data.weight[block.examples]
+        return scale * float(np.dot(weight, self._value[block.examples])), gradient
+
+    def add(self, gradient: Potentials, i: int, scale: float, W: np.ndarray) -> None:
+        """``W += scale *`` the gradient of term i in the parameters."""
+        self.potentials.scatter(gradient, self._terms[i], scale, W)

@@ -1,0 +1,43 @@
+"""Threads over blocks of training instances: joblib's meaning of `n_jobs`, a pool that lives as long as a fit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from typing import Any
+
+from joblib import effective_n_jobs
+from threadpoolctl import threadpool_limits
+
+__all__ = ["Pool"]
+
+
+class Pool:
+    """Context in which `map` runs a function on several threads.
+
+    joblib decides how many (``n_jobs=None``, ``parallel_config`` and nesting mean what they mean there),
+    but its own calls poll for 10 ms, so inside a solver loop the work runs on threads of our own. BLAS keeps
+    to one thread meanwhile: its products then have the same bits for any `n_jobs`.
+    """
+
+    def __init__(self, n_jobs: int | None = None) -> None:
+        self.n_threads = effective_n_jobs(n_jobs)
+        self._executor: ThreadPoolExecutor | None = None
+        self._stack = ExitStack()
+
+    def __enter__(self) -> Pool:
+        self._stack.enter_context(threadpool_limits(1, user_api="blas"))
+        if self.n_threads > 1:
+            self._executor = self._stack.enter_context(ThreadPoolExecutor(self.n_threads))
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self._stack.close()
+        self._executor = None
+
+    def map(self, function: Callable[[int], Any], n: int) -> list[Any]:
+        """``[function(0), ..., function(n - 1)]``; which thread does what cannot show in the result."""
+        if self._executor is None:
+            return [function(i) for i in range(n)]
+        return list(self._executor.map(function, range(n)))
