@@ -1,1 +1,7 @@
+"""Readers of annotated text, corpora to download, and made-up data."""
 
+from sklearn_struct.datasets.conll import read_conll
+from sklearn_struct.datasets.corpora import fetch_conll2000, fetch_ud_ewt
+from sklearn_struct.datasets.rental_ads import make_rental_ads
+
+__all__ = ["fetch_conll2000", "fetch_ud_ewt", "make_rental_ads", "read_conll"]

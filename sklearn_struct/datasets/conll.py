@@ -1,0 +1,153 @@
+"""Reader of the CoNLL formats: a token a line, its columns side by side, an empty line after each sentence."""
+
+from __future__ import annotations
+
+import gzip
+import operator
+import os
+import re
+import zlib
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from sklearn_struct.exceptions import InputTypeError
+
+__all__ = ["read_conll"]
+
+Sentence = list[tuple[str, ...]]
+Lines = Iterable[str] | Iterable[bytes]
+
+
+def read_conll(
+    source: str | os.PathLike[str] | Lines,
+    *,
+    columns: Iterable[int] | None = None,
+    separator: str | None = None,
+    comment: str | None = None,
+    conllu: bool = False,
+) -> list[Sentence]:
+    """Read sentences from a file in a CoNLL format.
+
+    Parameters
+    ----------
+    source : str, path, open file or iterable of lines
+        A path (gzipped if it ends in ``.gz``; read as UTF-8), or the lines themselves.
+    columns : list of int, default=None
+        The columns to return, in this order; negative ones count from the last. None returns all.
+    separator : str, default=None
+        What stands between columns. None means any number of spaces and tabs.
+    comment : str, default=None
+        Lines that begin with it are left out. None: there are no comments, so that a word ``#`` can be read, and
+        ``-DOCSTART-`` is a token like any other.
+    conllu : bool, default=False
+        Whether to read CoNLL-U: `separator` is a tab and `comment` is ``#`` unless given, and multiword tokens
+        (``1-2``) and empty nodes (``1.1``) are left out.
+
+    Returns
+    -------
+    sentences : list of list of tuple of str
+        For each sentence its tokens, for each token its columns.
+
+    Raises
+    ------
+    ValueError
+        If a line has not as many columns as the first one or too few for `columns`, or the text is not UTF-8.
+        The message names file and line.
+    InputTypeError
+        If a line is no string, or `columns` no list of integers.
+
+    Examples
+    --------
+    >>> from sklearn_struct.datasets import read_conll
+    >>> lines = ["He PRP B-NP", "sleeps VBZ B-VP", "", "Yes UH O"]
+    >>> read_conll(lines, columns=[0, 2])
+    [[('He', 'B-NP'), ('sleeps', 'B-VP')], [('Yes', 'O')]]
+    """
+    if conllu:
+        separator = "\t" if separator is None else separator
+        comment = "#" if comment is None else comment
+    name, chosen = _name(source), _column_list(columns)
+    sentences: list[Sentence] = []
+    sentence: Sentence = []
+    first: tuple[int, int] | None = None  # number and columns of the first line with a token
+    for number, line in _numbered_lines(source, name):
+        if comment is not None and line.startswith(comment):
+            continue
+        if not line.strip(" \t"):
+            if sentence:
+                sentences.append(sentence)
+                sentence = []
+            continue
+        fields = _split(line, separator)
+        if first is None:
+            first = number, len(fields)
+            _check_columns(chosen, len(fields), f"{name}, line {number}")
+        if len(fields) != first[1]:
+            n_first = f"{first[1]} in line {first[0]}"
+            raise ValueError(f"{name}, line {number}: {len(fields)} columns, but there are {n_first}")
+        if not (conllu and re.search(r"[-.]", fields[0])):
+            sentence.append(tuple(fields) if chosen is None else tuple([fields[c] for c in chosen]))
+    if sentence:
+        sentences.append(sentence)
+    return sentences
+
+
+def _name(source: object) -> str:
+    """What to call the source in errors."""
+    if isinstance(source, str | os.PathLike):
+        return os.fspath(source)
+    name = getattr(source, "name", None)
+    return name if isinstance(name, str) else "<lines>"
+
+
+def _numbered_lines(source: str | os.PathLike[str] | Lines, name: str) -> Iterator[tuple[int, str]]:
+    """Lines without their ends, from 1."""
+    number = 0
+    try:
+        for number, line in enumerate(_lines(source), 1):
+            yield number, _text(line, number, name).rstrip("\r\n")
+    except UnicodeDecodeError as error:  # from a text file, which decodes ahead of its lines
+        raise ValueError(f"{name}, somewhere after line {number}: not UTF-8 ({error.reason})") from error
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise ValueError(f"{name}, after line {number}: damaged gzip file ({error})") from error
+
+
+def _lines(source: str | os.PathLike[str] | Lines) -> Iterator[str | bytes]:
+    """Paths are read in binary, so that a bad byte is found in its line."""
+    if not isinstance(source, str | os.PathLike):
+        yield from source
+        return
+    path = Path(source)
+    with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+        yield from file
+
+
+def _text(line: str | bytes, number: int, name: str) -> str:
+    if isinstance(line, bytes):
+        try:
+            line = line.decode()
+        except UnicodeDecodeError as error:
+            raise ValueError(f"{name}, line {number}: not UTF-8 ({error.reason})") from error
+    if not isinstance(line, str):
+        raise InputTypeError(f"{name}, line {number} is a {type(line).__name__}, expected a string")
+    return line.removeprefix("\ufeff") if number == 1 else line
+
+
+def _split(line: str, separator: str | None) -> list[str]:
+    """The columns. Not `str.split()`, which also parts at no-break spaces, and these occur within words."""
+    if separator is not None:
+        return line.split(separator)
+    return [field for field in line.replace("\t", " ").split(" ") if field]
+
+
+def _column_list(columns: Iterable[int] | None) -> list[int] | None:
+    try:
+        return None if columns is None else [operator.index(column) for column in columns]
+    except TypeError:
+        raise InputTypeError(f"columns must be a list of column numbers, got {columns!r}") from None
+
+
+def _check_columns(columns: list[int] | None, n_columns: int, place: str) -> None:
+    for column in columns or ():
+        if not -n_columns <= column < n_columns:
+            raise ValueError(f"{place}: {n_columns} columns, so there is no column {column}")

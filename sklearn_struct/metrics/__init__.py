@@ -1,0 +1,35 @@
+"""Scores for sequences of labels: by token, by sequence and by span."""
+
+from sklearn_struct.metrics.accuracy import (
+    sequence_accuracy_score,
+    sequence_accuracy_scorer,
+    token_accuracy_score,
+    token_accuracy_scorer,
+)
+from sklearn_struct.metrics.span_report import span_classification_report
+from sklearn_struct.metrics.span_scores import (
+    span_f1_score,
+    span_f1_scorer,
+    span_precision_recall_fscore_support,
+    span_precision_score,
+    span_precision_scorer,
+    span_recall_score,
+    span_recall_scorer,
+)
+from sklearn_struct.metrics.spans import extract_spans
+
+__all__ = [
+    "extract_spans",
+    "sequence_accuracy_score",
+    "sequence_accuracy_scorer",
+    "span_classification_report",
+    "span_f1_score",
+    "span_f1_scorer",
+    "span_precision_recall_fscore_support",
+    "span_precision_score",
+    "span_precision_scorer",
+    "span_recall_score",
+    "span_recall_scorer",
+    "token_accuracy_score",
+    "token_accuracy_scorer",
+]

@@ -1,0 +1,62 @@
+"""The span scores of each type as a table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sklearn_struct.metrics.span_scores import average_scores, count_spans
+
+__all__ = ["span_classification_report"]
+
+
+def span_classification_report(
+    y_true: Any, y_pred: Any, *, scheme: str | None = None, digits: int = 2, output_dict: bool = False
+) -> str | dict[str, dict[str, float]]:
+    """Table of the span scores of each type and their averages.
+
+    Parameters
+    ----------
+    y_true, y_pred : list, object array or SequenceArray of label sequences
+        True and predicted labels, strings such as ``B-NP``.
+    scheme : {"IOB1", "IOB2", "IOBES"}, default=None
+        How spans are read, see `extract_spans`.
+    digits : int, default=2
+        Digits after the point, in the text.
+    output_dict : bool, default=False
+        Whether to return a dict instead of text.
+
+    Returns
+    -------
+    report : str or dict
+        The dict has a row for each type and average, with "precision", "recall", "f1-score" and "support".
+
+    Examples
+    --------
+    >>> from sklearn_struct.metrics import span_classification_report
+    >>> print(span_classification_report([["B-PER", "O", "B-LOC"]], [["B-PER", "O", "B-PER"]]))
+                  precision    recall  f1-score   support
+    <BLANKLINE>
+             LOC       0.00      0.00      0.00         1
+             PER       0.50      1.00      0.67         1
+    <BLANKLINE>
+       micro avg       0.50      0.50      0.50         2
+       macro avg       0.25      0.50      0.33         2
+    weighted avg       0.25      0.50      0.33         2
+    """
+    counts = count_spans(y_true, y_pred, scheme, None)
+    columns = ("precision", "recall", "f1-score", "support")
+    per_type = zip(counts.types, zip(*(column.tolist() for column in average_scores(counts, None, 0.0))))
+    rows = {name: dict(zip(columns, row)) for name, row in per_type}
+    n_spans = int(counts.true.sum())
+    for average in ("micro", "macro", "weighted"):
+        rows[f"{average} avg"] = dict(zip(columns, (*average_scores(counts, average, 0.0)[:3], n_spans)))
+    if output_dict:
+        return rows
+    width, cell = max(map(len, rows)), max(10, digits + 4)
+    lines = [" " * width + "".join(f"{column:>{cell}}" for column in columns), ""]
+    for name, row in rows.items():
+        if name == "micro avg" and counts.types:
+            lines.append("")
+        scores = "".join(f"{row[column]:>{cell}.{digits}f}" for column in columns[:3])
+        lines.append(f"{name:>{width}}{scores}{row['support']:>{cell}}")
+    return "\n".join(lines)

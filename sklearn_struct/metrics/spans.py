@@ -1,0 +1,142 @@
+"""Spans (chunks, named entities, fields) in a sequence of labels such as ``B-NP I-NP O``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from sklearn_struct.exceptions import InputTypeError, LengthMismatchError, UnknownLabelError
+
+__all__ = ["check_scheme", "extract_spans", "paired", "spans_at"]
+
+Span = tuple[str, int, int]
+Tag = tuple[str, str]  # (letter, type)
+
+_SCHEMES = {"IOB1": "BIO", "IOB2": "BIO", "IOBES": "BIOES"}
+_LETTERS = {"B": "B", "I": "I", "O": "O", "E": "E", "L": "E", "S": "S", "U": "S"}  # BILOU has L for E and U for S
+
+
+def extract_spans(labels: Sequence[str], scheme: str | None = None) -> list[Span]:
+    """Find the spans that a sequence of labels marks.
+
+    A label is a letter, a hyphen and a type (``B-NP``), or ``O`` outside of spans. The type starts after the
+    first hyphen and may be missing.
+
+    Parameters
+    ----------
+    labels : sequence of str
+        The labels of one sequence.
+    scheme : {"IOB1", "IOB2", "IOBES"}, default=None
+        None reads any labels in the lenient way of conlleval: each token outside of O is in a span; a new span
+        starts after O, where the type changes, at ``B`` or ``S`` and after ``E`` or ``S``. The BILOU letters L and U
+        are read as E and S. Other letters with a type (the M of BMES) continue a span; labels without
+        letter and type (``NOUN``) are outside.
+        A named scheme is strict: spans that are not well formed are left out, and labels with other letters are errors.
+
+    Returns
+    -------
+    spans : list of tuple (type, start, stop)
+        The span covers ``labels[start:stop]``. In order of `start`.
+
+    Raises
+    ------
+    ValueError
+        If `scheme` is unknown, or a label has a letter that is not in it.
+    InputTypeError
+        If `labels` is no sequence or a label no string.
+
+    Examples
+    --------
+    >>> from sklearn_struct.metrics import extract_spans
+    >>> extract_spans(["B-NP", "I-NP", "O", "I-VP"])
+    [('NP', 0, 2), ('VP', 3, 4)]
+    >>> extract_spans(["B-NP", "I-NP", "O", "I-VP"], scheme="IOB2")
+    [('NP', 0, 2)]
+    """
+    check_scheme(scheme)
+    return spans_at("labels", _label_list(labels, "labels"), scheme)
+
+
+def check_scheme(scheme: str | None) -> None:
+    """Raise ValueError unless `scheme` is None or one that we know."""
+    if scheme is not None and scheme not in _SCHEMES:
+        raise ValueError(f"scheme must be None or one of {', '.join(map(repr, _SCHEMES))}, got {scheme!r}")
+
+
+def _label_list(sequence: Any, place: str) -> list[Any]:
+    """The labels of one sequence as a list; `place` names the sequence in errors."""
+    if isinstance(sequence, np.ndarray) and sequence.ndim == 1:
+        return sequence.tolist()
+    unordered = str | bytes | dict | set | frozenset | np.ndarray
+    if isinstance(sequence, unordered) or not isinstance(sequence, Iterable):
+        raise InputTypeError(f"{place} is a {type(sequence).__name__}, expected a sequence of labels")
+    return list(sequence)
+
+
+def paired(y_true: Any, y_pred: Any) -> list[tuple[list[Any], list[Any]]]:
+    """Both sides as lists of label lists of the same lengths."""
+    both = []
+    for name, y in (("y_true", y_true), ("y_pred", y_pred)):
+        sequences = list(y) if isinstance(y, np.ndarray) and y.ndim > 1 else _label_list(y, name)
+        both.append([_label_list(sequence, f"{name}[{i}]") for i, sequence in enumerate(sequences)])
+    if len(both[0]) != len(both[1]):
+        raise LengthMismatchError(f"y_true has {len(both[0])} sequences but y_pred has {len(both[1])}")
+    pairs = list(zip(*both))
+    for i, (true, pred) in enumerate(pairs):
+        if len(true) != len(pred):
+            raise LengthMismatchError(f"y_true[{i}] has {len(true)} labels but y_pred[{i}] has {len(pred)}")
+    return pairs
+
+
+def spans_at(place: str, labels: list[Any], scheme: str | None) -> list[Span]:
+    """`extract_spans` for checked arguments; `place` names the sequence in errors."""
+    tags = []
+    for t, label in enumerate(labels):
+        if not isinstance(label, str):
+            kind = type(label).__name__
+            raise InputTypeError(f"{place}, token {t}: label {label!r} is a {kind}, but labels of spans are strings")
+        tag = _tag(label, scheme)
+        if tag is None:
+            raise UnknownLabelError(f"{place}, token {t}: label {label!r} has none of the letters of {scheme}")
+        tags.append(tag)
+    spans = _lenient_spans(tags)
+    return spans if scheme is None else [span for span in spans if _is_well_formed(span, tags, scheme)]
+
+
+@lru_cache(maxsize=10_000)
+def _tag(label: str, scheme: str | None) -> Tag | None:
+    """Letter and type of a label, or None if the scheme does not have the letter."""
+    letter, _, kind = label.partition("-")
+    if scheme is not None:
+        return (letter, kind) if letter in tuple(_SCHEMES[scheme]) else None
+    return _LETTERS.get(letter, "I" if kind else "O"), kind
+
+
+def _lenient_spans(tags: list[Tag]) -> list[Span]:
+    """conlleval's reading: every token outside of O is in exactly one span, so breaks say it all."""
+    spans: list[Span] = []
+    start, kind, before = -1, "", "O"
+    for t, (letter, kind_here) in enumerate(tags):
+        if start >= 0 and (letter in "OBS" or before in "ES" or kind_here != kind):
+            spans.append((kind, start, t))
+            start = -1
+        if start < 0 and letter != "O":
+            start, kind = t, kind_here
+        before = letter
+    if start >= 0:
+        spans.append((kind, start, len(tags)))
+    return spans
+
+
+def _is_well_formed(span: Span, tags: list[Tag], scheme: str) -> bool:
+    """Whether the lenient span is written as the scheme would write it."""
+    kind, start, stop = span
+    first = tags[start][0]
+    if scheme == "IOB2":
+        return first == "B"
+    if scheme == "IOB1":  # B only parts a span from one of the same type right before it
+        return first == "I" or (start > 0 and tags[start - 1][0] != "O" and tags[start - 1][1] == kind)
+    return first == "S" or (first == "B" and tags[stop - 1][0] == "E")
