@@ -1,4 +1,4 @@
-"""The parameter vector of a linear chain: its segments, and the potentials they give.
+"""The parameters of a linear chain: which weights exist, their vector's segments, the potentials they give.
 
 w = [node weights | edge weights | transition weights | intercept], compact; the intercept comes last
 because solvers leave the last ``n_free`` entries unpenalised.
@@ -11,11 +11,98 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
-from sklearn_struct.batch import Block, Potentials
+from sklearn_struct.batch import CSR, Block, Potentials, SequenceArray, chain, csr
 from sklearn_struct.linear import DenseMap, PairsMap, RowsMap
 
-__all__ = ["LinearPotentials", "Segments"]
+__all__ = ["LinearPotentials", "Pattern", "Segments", "all_pairs", "bind", "edge_features", "every_edge_pair", "every_node_pair", "observed_pairs", "split"]
+
+
+class Pattern(NamedTuple):
+    """Which weights exist.
+
+    ``node`` are the pairs (feature, label) and ``edge`` the pairs (edge feature, label pair) with a weight;
+    None stands for all of them. ``edge_columns`` are the features of X that condition transitions, and
+    ``transitions`` the flat label pairs j * K + k with a transition weight.
+    """
+
+    n_features: int
+    n_labels: int
+    node: CSR | None
+    edge: CSR | None
+    edge_columns: np.ndarray
+    transitions: np.ndarray
+    fit_intercept: bool
+
+
+def observed_pairs(X: sp.csr_array, codes: np.ndarray, width: int, min_frequency: int) -> CSR:
+    """The pairs (feature, code) stored together at least `min_frequency` times."""
+    stored = sp.csr_array((np.ones(X.nnz, dtype=np.int32), X.indices, X.indptr), shape=X.shape)
+    rows = np.arange(len(codes))
+    labels = sp.csr_array((np.ones(len(codes), dtype=np.int32), (rows, codes)), shape=(len(codes), width))
+    counts = sp.csr_array(stored.T @ labels)
+    if min_frequency > 1:
+        counts.data[counts.data < min_frequency] = 0
+        counts.eliminate_zeros()
+    return csr(counts)
+
+
+def all_pairs(X: sp.csr_array, codes: np.ndarray, width: int, min_frequency: int) -> CSR:
+    """All pairs of the features stored at least `min_frequency` times."""
+    kept = np.bincount(X.indices, minlength=X.shape[1]) >= (min_frequency if min_frequency > 1 else 0)
+    return _pairs_of(kept, width)
+
+
+def _pairs_of(kept: np.ndarray, width: int) -> CSR:
+    indptr = np.concatenate([[0], np.cumsum(kept * width)]).astype(np.int64)
+    indices = np.tile(np.arange(width, dtype=np.int32), int(np.sum(kept)))
+    return CSR(indptr, indices, np.empty(0, dtype=np.int32))
+
+
+def _every_pair(pairs: CSR | None, n_features: int, width: int) -> CSR:
+    """The pairs themselves, also where None stands for all of them."""
+    return _pairs_of(np.ones(n_features, dtype=bool), width) if pairs is None else pairs
+
+
+def every_node_pair(pattern: Pattern) -> CSR:
+    return _every_pair(pattern.node, pattern.n_features, pattern.n_labels)
+
+
+def every_edge_pair(pattern: Pattern) -> CSR:
+    return _every_pair(pattern.edge, len(pattern.edge_columns), pattern.n_labels**2)
+
+
+def split(w: np.ndarray, pattern: Pattern) -> Segments:
+    """The segments of a compact parameter vector."""
+    K = pattern.n_labels
+    n_node = pattern.n_features * K if pattern.node is None else len(pattern.node.indices)
+    n_edge = len(pattern.edge_columns) * K**2 if pattern.edge is None else len(pattern.edge.indices)
+    return Segments(*np.split(w, np.cumsum([n_node, n_edge, len(pattern.transitions)])))
+
+
+def bind(pattern: Pattern, X: SequenceArray, dtype: np.dtype) -> LinearPotentials:
+    """The potentials that parameters of this pattern give to X."""
+    K = pattern.n_labels
+    node_map: DenseMap | RowsMap
+    edge_map: DenseMap | PairsMap | None = None
+    dense = not sp.issparse(X.tokens)
+    if dense and pattern.node is None:
+        node_map = DenseMap(np.ascontiguousarray(X.tokens, dtype=dtype), K)
+    else:
+        node_map = RowsMap(csr(X.tokens, dtype), every_node_pair(pattern), K)
+    if len(pattern.edge_columns):
+        edge_X = edge_features(X, pattern.edge_columns)
+        if dense and pattern.edge is None:
+            edge_map = DenseMap(np.ascontiguousarray(edge_X, dtype=dtype), K**2)
+        else:
+            edge_map = PairsMap(csr(edge_X, dtype), every_edge_pair(pattern))
+    return LinearPotentials(pattern, node_map, edge_map)
+
+
+def edge_features(X: SequenceArray, columns: np.ndarray) -> np.ndarray | sp.csr_array:
+    """The chosen features of the second token of each edge."""
+    return X.tokens[chain(X.offsets).edges[:, 1]][:, columns]
 
 
 class Segments(NamedTuple):
@@ -32,34 +119,23 @@ class LinearPotentials:
 
     Parameters
     ----------
+    pattern : Pattern
+        Which weights exist.
     node_map : DenseMap or RowsMap
         From features of tokens to labels.
     edge_map : DenseMap, PairsMap or None
-        From features of edges to label pairs (edge features); None: one table for all edges.
-    transitions : ndarray of int
-        Flat label pairs j * K + k that have a transition weight.
-    n_labels : int
-    fit_intercept : bool
+        From features of edges to label pairs; None without edge features: one table for all edges.
     """
 
     def __init__(
-        self,
-        node_map: DenseMap | RowsMap,
-        edge_map: DenseMap | PairsMap | None,
-        transitions: np.ndarray,
-        n_labels: int,
-        fit_intercept: bool,
+        self, pattern: Pattern, node_map: DenseMap | RowsMap, edge_map: DenseMap | PairsMap | None = None
     ) -> None:
-        self.node_map, self.edge_map, self.transitions, self.n_labels = node_map, edge_map, transitions, n_labels
-        self.n_free = n_labels if fit_intercept else 0
+        self.pattern, self.node_map, self.edge_map = pattern, node_map, edge_map
+        self.n_labels, self.transitions = pattern.n_labels, pattern.transitions
+        self.n_free = pattern.n_labels if pattern.fit_intercept else 0
         n_edge = (edge_map.size, edge_map.expanded_size) if edge_map else (0, 0)
-        self._bounds = np.cumsum([node_map.size, n_edge[0], len(transitions)])
-        self._expanded_bounds = np.cumsum([node_map.expanded_size, n_edge[1], n_labels**2])
-        self.size = int(self._bounds[-1]) + self.n_free
-
-    def split(self, w: np.ndarray) -> Segments:
-        """The segments of a compact parameter vector."""
-        return Segments(*np.split(w, self._bounds))
+        self.size = node_map.size + n_edge[0] + len(pattern.transitions) + self.n_free
+        self._expanded_bounds = np.cumsum([node_map.expanded_size, n_edge[1], pattern.n_labels**2])
 
     def split_expanded(self, W: np.ndarray) -> Segments:
         """The segments of an expanded one; its transitions are the whole K * K table."""
@@ -67,7 +143,7 @@ class LinearPotentials:
 
     def expand(self, w: np.ndarray) -> np.ndarray:
         """The layout in which potentials are computed, in their float type."""
-        parts = self.split(w)
+        parts = split(w, self.pattern)
         table = np.zeros(self.n_labels**2)
         table[self.transitions] = parts.transition
         edge = self.edge_map.expand(parts.edge) if self.edge_map else parts.edge

@@ -16,17 +16,24 @@ __all__ = ["argmax", "nbest", "path_score", "sample"]
 
 
 @kernel
-def path_score(potentials, labels, t0, e0, T):
-    """Sum of the log-potentials along the labelling of T tokens from token t0 and edge e0."""
+def path_score(potentials, structure, labels, score):
+    """Write the sum of log-potentials along a given labelling (n,) int32 of each sequence."""
+    for i in range(len(score)):
+        T = structure.offsets[i + 1] - structure.offsets[i]
+        score[i] = _path_score(potentials, labels, structure.offsets[i], structure.edge_offsets[i], T)
+
+
+@kernel
+def _path_score(potentials, labels, t0, e0, T):
     node, edge = potentials.node, potentials.edge
     K = node.shape[1]
     step = 0 if edge.shape[0] == 1 else 1
-    score = 0.0
+    total = 0.0
     for t in range(T):
-        score += node[t0 + t, labels[t0 + t]]
+        total += node[t0 + t, labels[t0 + t]]
         if t > 0:
-            score += edge[step * (e0 + t - 1), labels[t0 + t - 1] * K + labels[t0 + t]]
-    return score
+            total += edge[step * (e0 + t - 1), labels[t0 + t - 1] * K + labels[t0 + t]]
+    return total
 
 
 @kernel
@@ -63,7 +70,7 @@ def argmax(potentials, structure, labels, score):
                 for k in range(K):
                     row[k] += edge[e, k * K + labels[t0 + t + 1]]
             labels[t0 + t] = np.argmax(row)
-        score[i] = path_score(potentials, labels, t0, e0, T)
+        score[i] = _path_score(potentials, labels, t0, e0, T)
 
 
 @kernel
@@ -103,7 +110,7 @@ def nbest(potentials, structure, labels, score):
             for t in range(T - 1, -1, -1):
                 labels[r, t0 + t] = state // n
                 state = back[t, state // n, state % n]
-            score[r, i] = path_score(potentials, labels[r], t0, e0, T)
+            score[r, i] = _path_score(potentials, labels[r], t0, e0, T)
 
 
 @kernel
@@ -169,7 +176,7 @@ def sample(potentials, structure, uniform, labels, score):
                 if t < T - 1:
                     row[k] += edge[step * (e0 + t), k * K + labels[t0 + t + 1]]
             labels[t0 + t] = _draw(row, uniform[t0 + t])
-        score[i] = path_score(potentials, labels, t0, e0, T)
+        score[i] = _path_score(potentials, labels, t0, e0, T)
 
 
 @kernel

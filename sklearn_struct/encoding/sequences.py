@@ -1,0 +1,118 @@
+"""Which form X has, and numeric sequences -> one token matrix with offsets. Every error names its place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from numbers import Number
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from sklearn_struct.batch import SequenceArray
+from sklearn_struct.exceptions import EmptyDataError, InputTypeError, LengthMismatchError, NonFiniteError
+
+__all__ = ["as_list", "check_finite", "form", "pack_arrays"]
+
+
+def as_list(X: Any) -> Any:
+    """Iterators become lists, so that X can be read twice; anything else passes through."""
+    return list(X) if isinstance(X, Iterator) else X
+
+
+def form(X: Any) -> str:
+    """Tell how to read X.
+
+    Returns
+    -------
+    str
+        "packed" (a SequenceArray), "flat" (two-dimensional: a batch of sequences of length 1), "arrays" (a
+        sequence is a 2-D array or sparse matrix) or "attributes" (a token is a dict, a string or several strings).
+
+    Raises
+    ------
+    InputTypeError, EmptyDataError
+    """
+    if isinstance(X, SequenceArray):
+        return "packed"
+    if isinstance(X, np.ndarray) and X.ndim == 3:
+        return "arrays"
+    if sp.issparse(X) or getattr(X, "ndim", 1) != 1 or hasattr(X, "iloc"):
+        return "flat"
+    if isinstance(X, str | bytes | dict) or not hasattr(X, "__len__"):
+        raise InputTypeError(f"X must be a batch of sequences or a two-dimensional array, got {type(X).__name__}")
+    if len(X) == 0:
+        raise EmptyDataError("X has no sequences")
+    for i, sequence in enumerate(X):
+        found = _form_of_sequence(sequence, i)
+        if found:
+            return found
+    return "attributes"
+
+
+def _form_of_sequence(sequence: Any, i: int) -> str | None:
+    """The form that one sequence shows; None for an empty one, which shows nothing."""
+    if sp.issparse(sequence) or getattr(sequence, "ndim", 1) == 2:
+        return "arrays"
+    if isinstance(sequence, Number | np.generic):
+        return "flat"  # a one-dimensional X: scikit-learn's own message explains
+    if isinstance(sequence, str | bytes | dict) or not hasattr(sequence, "__len__"):
+        raise InputTypeError(
+            f"X[{i}] is a {type(sequence).__name__}, not a sequence of tokens; "
+            "X must be a list of sequences, each a list of tokens or a two-dimensional array"
+        )
+    for token in sequence:
+        if isinstance(token, Number | np.number):
+            return "flat"  # a row of numbers: X is a two-dimensional list
+        if isinstance(token, dict | str | set | frozenset) or token is None:
+            return "attributes"
+        if hasattr(token, "__len__") and len(token):
+            return "arrays" if isinstance(next(iter(token)), Number | np.number) else "attributes"
+    return None
+
+
+def pack_arrays(X: Any, dtype: Any) -> SequenceArray:
+    """Stack sequences that are 2-D arrays (dense or sparse) of the same number of features."""
+    sequences = [sequence if sp.issparse(sequence) else _as_2d(sequence, i, dtype) for i, sequence in enumerate(X)]
+    filled = [(i, sequence.shape[1]) for i, sequence in enumerate(sequences) if sequence.shape[0]]
+    if not filled:
+        raise EmptyDataError("X has no tokens")
+    for i, n_features in filled:
+        if n_features != filled[0][1]:
+            raise LengthMismatchError(f"X[{i}] has {n_features} features but X[{filled[0][0]}] has {filled[0][1]}")
+    packed = SequenceArray.from_sequences([s if s.shape[0] else s.reshape(0, filled[0][1]) for s in sequences])
+    if packed.tokens.dtype != dtype:
+        packed.tokens = packed.tokens.astype(dtype)
+    return packed
+
+
+def _as_2d(sequence: Any, i: int, dtype: Any) -> np.ndarray:
+    try:
+        array = np.asarray(sequence)
+        if np.iscomplexobj(array):
+            raise InputTypeError(f"X[{i}]: complex data not supported")
+        array = array.astype(dtype)
+    except (TypeError, ValueError) as error:
+        raise InputTypeError(f"X[{i}] cannot be read as a two-dimensional array of numbers: {error}") from error
+    if array.size == 0:
+        return array.reshape(0, array.shape[1] if array.ndim == 2 else 0)
+    if array.ndim != 2:
+        raise InputTypeError(f"X[{i}] must have two dimensions (tokens, features), got {array.ndim}")
+    return array
+
+
+def check_finite(X: SequenceArray) -> None:
+    """Raise NonFiniteError for the first NaN or infinite feature value."""
+    values = X.tokens.data if sp.issparse(X.tokens) else X.tokens
+    if np.isfinite(np.sum(values)) or np.isfinite(values).all():
+        return
+    first = int(np.flatnonzero(~np.isfinite(values).ravel())[0])
+    if sp.issparse(X.tokens):
+        token = int(np.searchsorted(X.tokens.indptr, first, side="right")) - 1
+        column, value = int(X.tokens.indices[first]), values[first]
+    else:
+        token, column = divmod(first, values.shape[1])
+        value = values[token, column]
+    i = int(np.searchsorted(X.offsets, token, side="right")) - 1
+    name = column if X.feature_names is None else repr(str(X.feature_names[column]))
+    raise NonFiniteError(f"X[{i}], token {token - X.offsets[i]}, feature {name}: not finite ({value})")

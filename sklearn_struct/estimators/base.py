@@ -1,0 +1,176 @@
+"""What every estimator over sequences shares: reading X, y and weights, and a fit that either works or changes nothing."""
+
+from __future__ import annotations
+
+from abc import ABCMeta, abstractmethod
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, _fit_context
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_n_features, _check_sample_weight, check_is_fitted, column_or_1d, validate_data
+
+from sklearn_struct.batch import SequenceArray
+from sklearn_struct.encoding import labels as label_codes
+from sklearn_struct.encoding.features import SequenceVectorizer
+from sklearn_struct.encoding.sequences import as_list, check_finite, form, pack_arrays
+from sklearn_struct.exceptions import EmptyDataError, InputTypeError, LengthMismatchError
+
+__all__ = ["BaseSequenceEstimator", "Sequences"]
+
+
+class Sequences(NamedTuple):
+    """X as read: packed tokens, and whether it came as a two-dimensional array of length-1 sequences."""
+
+    X: SequenceArray
+    flat: bool
+
+
+class BaseSequenceEstimator(BaseEstimator, metaclass=ABCMeta):
+    """Reads every documented form of X and y; see the table in the user guide."""
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, init: Any = None) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : list of sequences, SequenceArray, or array-like or sparse matrix of shape (n, n_features)
+            A sequence is a list of tokens (each a dict of features, a string, or several strings), a 2-D array
+            or a sparse matrix (tokens, features). A two-dimensional X is a batch of sequences of length 1.
+        y : list of label sequences, SequenceArray, or array-like of shape (n,)
+            One label a token; one-dimensional if X is two-dimensional.
+        sample_weight : array-like of shape (n_sequences,), default=None
+            Weight of each sequence's log-likelihood.
+        init : fitted estimator of the same family, default=None
+            Start from its weights, matched by label and by feature name (by position where there are no names).
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        LengthMismatchError, NonFiniteError, UnknownLabelError, EmptyDataError, InputTypeError
+            With the place. The estimator is then as it was before.
+        """
+        before = dict(vars(self))
+        try:
+            self._fit(X, y, sample_weight, init)
+        except BaseException:
+            vars(self).clear()
+            vars(self).update(before)
+            raise
+        return self
+
+    @abstractmethod
+    def _fit(self, X: Any, y: Any, sample_weight: Any, init: Any) -> None: ...
+
+    def _read_X(self, X: Any, reset: bool) -> Sequences:
+        """Pack X and check it; with `reset`, learn its features."""
+        if not reset:
+            check_is_fitted(self)
+        X = as_list(X)
+        kind = form(X)
+        dtype = np.dtype(self.dtype)
+        if kind == "flat":
+            tokens = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=reset)
+            return Sequences(SequenceArray(tokens, np.arange(tokens.shape[0] + 1)), True)
+        if kind == "attributes":
+            return Sequences(self._vectorize(X, reset), False)
+        packed = X if kind == "packed" else pack_arrays(X, dtype)
+        if packed.tokens.ndim != 2 or packed.tokens.dtype.kind not in "fiub":
+            raise InputTypeError(f"the tokens of X must be rows of real numbers, got dtype {packed.tokens.dtype}")
+        check_finite(packed)
+        self._learn_features(packed, reset)
+        return Sequences(packed, False)
+
+    def _vectorize(self, X: Any, reset: bool) -> SequenceArray:
+        if reset:
+            self.vectorizer_ = SequenceVectorizer(dtype=np.dtype(self.dtype).type)
+            packed = self.vectorizer_.fit_transform(X)
+            self._learn_features(packed, reset)
+            return packed
+        if not hasattr(self, "vectorizer_"):
+            raise InputTypeError("X holds attributes (dicts or strings), but the estimator was fitted on numbers")
+        return self.vectorizer_.transform(X)
+
+    def _learn_features(self, X: SequenceArray, reset: bool) -> None:
+        if reset and X.tokens.shape[0] == 0:
+            raise EmptyDataError("X has no tokens")
+        _check_n_features(self, X.tokens, reset=reset)
+        if reset and X.feature_names is not None:
+            self.feature_names_in_ = X.feature_names
+        elif reset and hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+
+    def _read_y(self, y: Any, sequences: Sequences, reset: bool) -> np.ndarray:
+        """Codes of the labels; with `reset`, learn ``classes_``."""
+        offsets = sequences.X.offsets
+        if y is None:
+            raise ValueError(
+                f"This {type(self).__name__} estimator requires y to be passed, but the target y is None."
+            )
+        if sequences.flat:
+            y = column_or_1d(y, warn=True)
+            if len(y) != len(offsets) - 1:
+                raise LengthMismatchError(f"X has {len(offsets) - 1} rows but y has {len(y)}")
+            if reset:
+                check_classification_targets(y)
+            flat = y.tolist()
+        else:
+            flat = label_codes.flatten(as_list(y), offsets)
+        if reset:
+            self.classes_ = label_codes.unique_labels(flat, offsets)
+        return label_codes.encode(flat, self.classes_, offsets)
+
+    def _read_weight(self, sample_weight: Any, n: int) -> np.ndarray:
+        weight = _check_sample_weight(sample_weight, np.empty((n, 1)), dtype=np.float64, ensure_non_negative=True)
+        if not np.any(weight > 0):
+            raise EmptyDataError("no sequence has a positive weight")
+        return weight
+
+    def _labels(self, codes: np.ndarray, sequences: Sequences) -> np.ndarray:
+        """Codes -> labels in the form of X: an array for flat input, else an object array of lists."""
+        if sequences.flat:
+            return self.classes_[codes]
+        return label_codes.decode(codes, self.classes_, sequences.X.offsets)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Token accuracy of `predict`.
+
+        Parameters
+        ----------
+        X, y
+            As in `fit`.
+        sample_weight : array-like of shape (n_sequences,), default=None
+            Weight of each sequence's tokens.
+
+        Returns
+        -------
+        float
+
+        Raises
+        ------
+        UnknownLabelError
+            If y holds a label that was not seen in `fit`.
+        """
+        X = as_list(X)
+        sequences = self._read_X(X, reset=False)
+        codes = self._read_y(y, sequences, reset=False)
+        weight = self._read_weight(sample_weight, len(sequences.X))
+        right = self._predict_codes(sequences) == codes
+        return float(np.average(right, weights=np.repeat(weight, sequences.X.lengths)))
+
+    @abstractmethod
+    def _predict_codes(self, sequences: Sequences) -> np.ndarray: ...
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.dict = True
+        tags.input_tags.three_d_array = True
+        tags.target_tags.required = True
+        return tags
+
+

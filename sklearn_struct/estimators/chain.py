@@ -1,0 +1,366 @@
+"""What every estimator of linear chains shares: the line from X to a fitted parameter vector, and back to labels."""
+
+from __future__ import annotations
+
+import warnings
+from abc import abstractmethod
+from collections.abc import Callable
+from fnmatch import fnmatchcase
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+
+from sklearn_struct.batch import Block, Potentials, SequenceArray, Structure, blocks, object_array
+from sklearn_struct.batch import chain as chain_structure
+from sklearn_struct.estimators.base import BaseSequenceEstimator, Sequences
+from sklearn_struct.estimators.transfer import transfer
+from sklearn_struct.inference import chain, chain_decoding
+from sklearn_struct.objective import LinearObjective, TrainingData
+from sklearn_struct.parameters import Pattern, all_pairs, bind, edge_features, observed_pairs, split
+from sklearn_struct.solvers.owlqn import owlqn
+from sklearn_struct.solvers.sgd import sgd
+from sklearn_struct.threads import Pool
+
+__all__ = ["BaseChain"]
+
+
+class BaseChain(BaseSequenceEstimator):
+    """A linear chain with a linear model of its potentials; a subclass gives the loss by `_loss`.
+
+    Learned, besides the documented attributes: ``_pattern`` (which weights exist) and ``_w`` (their values).
+    """
+
+    @abstractmethod
+    def _loss(self) -> Any:
+        """The loss on potentials that `fit` minimises."""
+
+    def _decode_potentials(self, potentials: Potentials, structure: Structure) -> Potentials:
+        """Potentials whose chain is decoded; the same for most models."""
+        return potentials
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any, init: Any) -> None:
+        start = init if init is not None else self._previous()
+        sequences = self._read_X(X, reset=True)
+        codes = self._read_y(y, sequences, reset=True)
+        weight = self._read_weight(sample_weight, len(sequences.X))
+        self._pattern = self._observe(sequences.X, codes, weight)
+        potentials = bind(self._pattern, sequences.X, np.dtype(self.dtype))
+        w0 = np.zeros(potentials.size) if start is None else transfer(start, self)
+        data = TrainingData(sequences.X.offsets, codes, weight)
+        with Pool(self.n_jobs) as pool:
+            self._solve(LinearObjective(potentials, self._loss(), data, pool), w0)
+
+    def _previous(self) -> Any:
+        """The state of an earlier fit to start from, if `warm_start` asks for it."""
+        if not self.warm_start or not hasattr(self, "_w"):
+            return None
+        previous = type(self)()
+        vars(previous).update(vars(self))
+        return previous
+
+    def _observe(self, X: SequenceArray, codes: np.ndarray, weight: np.ndarray) -> Pattern:
+        """Which weights exist: what the sequences of positive weight show, or everything."""
+        K = len(self.classes_)
+        columns = self._edge_columns(X)
+        if np.any(weight == 0):
+            used = weight > 0
+            codes, X = codes[np.repeat(used, X.lengths)], X[used]
+        edges = chain_structure(X.offsets).edges
+        edge_codes = codes[edges[:, 0]] * K + codes[edges[:, 1]]
+        node = edge = None
+        if sp.issparse(X.tokens):
+            pairs = all_pairs if self.feature_pairs == "all" else observed_pairs
+            node = pairs(X.tokens, codes, K, self.min_frequency)
+            if len(columns):
+                edge = pairs(edge_features(X, columns), edge_codes, K * K, self.min_frequency)
+        transitions = np.arange(K * K)
+        if self.transition_features == "observed":
+            transitions = np.flatnonzero(np.bincount(edge_codes, minlength=K * K) >= self.min_frequency)
+        return Pattern(X.tokens.shape[1], K, node, edge, columns, transitions, self.fit_intercept)
+
+    def _edge_columns(self, X: SequenceArray) -> np.ndarray:
+        """Columns of X that `edge_features` names."""
+        wanted = self.edge_features
+        if wanted is None:
+            return np.arange(0)
+        n_features = X.tokens.shape[1]
+        if isinstance(wanted, str) and wanted == "all":
+            return np.arange(n_features)
+        names = getattr(self, "feature_names_in_", None)
+        found: set[int] = set()
+        for key in [wanted] if isinstance(wanted, str) else wanted:
+            if isinstance(key, str):
+                if names is None:
+                    raise ValueError(f"edge_features={key!r} is a name, but X has no feature names; give column numbers")
+                columns = [c for c, name in enumerate(names) if fnmatchcase(name, key)]
+            else:
+                columns = [int(key)] if 0 <= int(key) < n_features else []
+            if not columns:
+                raise ValueError(f"edge_features: X has no feature {key!r}")
+            found.update(columns)
+        return np.array(sorted(found), dtype=np.int64)
+
+    def _solve(self, objective: LinearObjective, w0: np.ndarray) -> None:
+        solver = self.solver
+        if solver == "auto":
+            solver = "owlqn" if self.l1_ratio > 0 else "lbfgs"
+        if self.l1_ratio > 0 and solver != "owlqn":
+            raise ValueError(f"solver={solver!r} has no L1 penalty; use 'owlqn' or 'auto', or l1_ratio=0")
+        options: dict[str, Any] = {"rng": check_random_state(self.random_state)} if solver == "sgd" else {}
+        total = objective.total_weight
+        self.loss_curve_: list[float] = []
+
+        def callback(n_iter: int, w: np.ndarray, value: float) -> bool:
+            self.loss_curve_.append(value * total)
+            if self.verbose:
+                print(f"[{type(self).__name__}] iteration {n_iter}, objective {value * total:.6f}", flush=True)
+            return False
+
+        result = (sgd if solver == "sgd" else owlqn)(
+            objective,
+            w0,
+            l1=self.l1_ratio / (self.C * total),
+            l2=(1 - self.l1_ratio) / (self.C * total),
+            max_iter=self.max_iter,
+            tol=self.tol,
+            callback=callback,
+            **options,
+        )
+        if not result.converged:
+            warnings.warn(
+                f"solver {solver!r} stopped after {result.n_iter} iterations (max_iter={self.max_iter}) without reaching "
+                f"tol={self.tol}; allow more iterations, scale numeric features, or accept a larger tol",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+        self._w, self.n_iter_ = result.w, result.n_iter
+
+    def _each_block(self, sequences: Sequences, work: Callable[[Potentials, Block], Any]) -> list[Any]:
+        """Call ``work(potentials, block)`` for every block of X, on `n_jobs` threads."""
+        potentials = bind(self._pattern, sequences.X, np.dtype(self.dtype))
+        W = potentials.expand(self._w)
+        cut = blocks(sequences.X.offsets, len(self.classes_))
+
+        def run(b: int) -> Any:
+            return work(self._decode_potentials(potentials.forward(W, cut[b]), cut[b].structure), cut[b])
+
+        with Pool(self.n_jobs) as pool:
+            return pool.map(run, len(cut))
+
+    def _predict_codes(self, sequences: Sequences) -> np.ndarray:
+        codes, score = np.empty(sequences.X.tokens.shape[0], dtype=np.int32), np.empty(len(sequences.X))
+
+        def work(potentials: Potentials, block: Block) -> None:
+            chain_decoding.argmax(potentials, block.structure, codes[block.tokens], score[block.examples])
+
+        self._each_block(sequences, work)
+        return codes
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Most probable labelling of each sequence (Viterbi).
+
+        Parameters
+        ----------
+        X
+            As in `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_sequences,)
+            dtype object, a list of labels each; for two-dimensional X the labels themselves.
+        """
+        sequences = self._read_X(X, reset=False)
+        return self._labels(self._predict_codes(sequences), sequences)
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Marginal probability of each label at each token, p(y_t = k | x).
+
+        Returns
+        -------
+        ndarray of shape (n_sequences,)
+            dtype object, an array (n_tokens, n_labels) each, columns in the order of ``classes_``; for
+            two-dimensional X one array (n, n_labels).
+        """
+        sequences = self._read_X(X, reset=False)
+        n, K = sequences.X.tokens.shape[0], len(self.classes_)
+        node, log_Z = np.zeros((n, K)), np.empty(len(sequences.X))
+
+        def work(potentials: Potentials, block: Block) -> None:
+            out = Potentials(node[block.tokens], np.zeros((1, K * K)))
+            weight = np.ones(len(block.structure.offsets) - 1)
+            chain.marginals(potentials, block.structure, weight, out, log_Z[block.examples])
+
+        self._each_block(sequences, work)
+        return node if sequences.flat else object_array(list(SequenceArray(node, sequences.X.offsets)))
+
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """Logarithm of `predict_proba`, in the same form."""
+        proba = self.predict_proba(X)
+        with np.errstate(divide="ignore"):
+            return object_array([np.log(p) for p in proba]) if proba.dtype == object else np.log(proba)
+
+    def predict_edge_proba(self, X: Any) -> np.ndarray:
+        """Marginal probability of each label pair at each pair of neighbours, p(y_t = j, y_{t+1} = k | x).
+
+        Returns
+        -------
+        ndarray of shape (n_sequences,)
+            dtype object, an array (max(n_tokens - 1, 0), n_labels, n_labels) each.
+        """
+        sequences = self._read_X(X, reset=False)
+        K, log_Z = len(self.classes_), np.empty(len(sequences.X))
+
+        def work(potentials: Potentials, block: Block) -> list[np.ndarray]:
+            out = Potentials(np.zeros(potentials.node.shape), np.zeros((len(block.structure.edges), K * K)))
+            weight = np.ones(len(block.structure.offsets) - 1)
+            chain.marginals(potentials, block.structure, weight, out, log_Z[block.examples])
+            return np.split(out.edge.reshape(-1, K, K), block.structure.edge_offsets[1:-1])
+
+        return object_array([table for part in self._each_block(sequences, work) for table in part])
+
+    def predict_nbest(self, X: Any, n: int = 5) -> np.ndarray:
+        """The n most probable labellings of each sequence.
+
+        Parameters
+        ----------
+        X
+            As in `fit`.
+        n : int, default=5
+
+        Returns
+        -------
+        ndarray of shape (n_sequences,)
+            dtype object, each a list of at most n pairs (list of labels, log p(y | x)), best first.
+        """
+        sequences = self._read_X(X, reset=False)
+        if n < 1:
+            raise ValueError(f"n must be at least 1, got {n}")
+
+        def work(potentials: Potentials, block: Block) -> list[Any]:
+            n_examples = len(block.structure.offsets) - 1
+            codes = np.empty((n, len(potentials.node)), dtype=np.int32)
+            score = np.empty((n, n_examples))
+            chain_decoding.nbest(potentials, block.structure, codes, score)
+            log_p = score - _log_Z(potentials, block)
+            found = []
+            for i in range(n_examples):
+                tokens = slice(*block.structure.offsets[i : i + 2])
+                count = int(np.sum(score[:, i] > -np.inf))
+                found.append([(self.classes_[codes[r, tokens]].tolist(), float(log_p[r, i])) for r in range(count)])
+            return found
+
+        return object_array([pairs for part in self._each_block(sequences, work) for pairs in part])
+
+    def sample(self, X: Any, n_samples: int = 1, random_state: Any = None) -> np.ndarray:
+        """Draw labellings from p(y | x).
+
+        Parameters
+        ----------
+        X
+            As in `fit`.
+        n_samples : int, default=1
+        random_state : int, RandomState or None, default=None
+
+        Returns
+        -------
+        ndarray of shape (n_sequences,)
+            dtype object, each a list of `n_samples` lists of labels.
+        """
+        sequences = self._read_X(X, reset=False)
+        uniform = check_random_state(random_state).random_sample((n_samples, sequences.X.tokens.shape[0]))
+        codes = np.empty(uniform.shape, dtype=np.int32)
+        score = np.empty(len(sequences.X))
+
+        def work(potentials: Potentials, block: Block) -> None:
+            for r in range(n_samples):
+                draw = uniform[r, block.tokens], codes[r, block.tokens], score[block.examples]
+                chain_decoding.sample(potentials, block.structure, *draw)
+
+        self._each_block(sequences, work)
+        drawn = [SequenceArray(self.classes_[row], sequences.X.offsets) for row in codes]
+        return object_array([[labels[i].tolist() for labels in drawn] for i in range(len(sequences.X))])
+
+    def log_proba(self, X: Any, y: Any) -> np.ndarray:
+        """log p(y | x) of each sequence.
+
+        Parameters
+        ----------
+        X, y
+            As in `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_sequences,)
+
+        Raises
+        ------
+        UnknownLabelError
+            If y holds a label that was not seen in `fit`.
+        """
+        sequences = self._read_X(X, reset=False)
+        codes = self._read_y(y, sequences, reset=False)
+
+        def work(potentials: Potentials, block: Block) -> np.ndarray:
+            score = np.empty(len(block.structure.offsets) - 1)
+            chain_decoding.path_score(potentials, block.structure, codes[block.tokens], score)
+            return score - _log_Z(potentials, block)
+
+        return np.concatenate(self._each_block(sequences, work))
+
+    @property
+    def coef_(self) -> Any:
+        """Weights of features: (n_labels, n_features), a csr_array where only observed pairs have one."""
+        return self._matrix("node", len(self.classes_), self.n_features_in_)
+
+    @property
+    def edge_coef_(self) -> Any:
+        """Weights of the features in ``edge_features_``: (n_labels * n_labels, n_edge_features), row j * n_labels + k."""
+        return self._matrix("edge", len(self.classes_) ** 2, len(self.edge_features_))
+
+    @property
+    def edge_features_(self) -> np.ndarray:
+        """Columns of X that condition transitions."""
+        return self._fitted("_pattern").edge_columns
+
+    @property
+    def transition_(self) -> np.ndarray:
+        """Weights of transitions (n_labels, n_labels), from row label to column label; 0 where there is none."""
+        K = self._fitted("_pattern").n_labels
+        table = np.zeros(K * K)
+        table[self._pattern.transitions] = self._segment("transition")
+        return table.reshape(K, K)
+
+    @property
+    def intercept_(self) -> np.ndarray:
+        """Unpenalised weight of each label (n_labels,); zeros with ``fit_intercept=False``."""
+        intercept = self._segment("intercept")
+        return intercept.copy() if len(intercept) else np.zeros(self._pattern.n_labels)
+
+    def _matrix(self, segment: str, n_rows: int, n_columns: int) -> Any:
+        """Compact weights of pairs (column, row) as a matrix, dense if every pair has one."""
+        pairs = getattr(self._fitted("_pattern"), segment)
+        weights = self._segment(segment)
+        if pairs is None:
+            return weights.reshape(n_columns, n_rows).T.copy()
+        return sp.csr_array(sp.csc_array((weights, pairs.indices, pairs.indptr), shape=(n_rows, n_columns)))
+
+    def _segment(self, name: str) -> np.ndarray:
+        """One part of the fitted parameter vector."""
+        return getattr(split(self._fitted("_w"), self._pattern), name)
+
+    def _fitted(self, name: str) -> Any:
+        """A private learned attribute; its absence shows as that of the public one that was asked for."""
+        if name not in vars(self):
+            raise AttributeError(f"this {type(self).__name__} is not fitted yet")
+        return vars(self)[name]
+
+
+def _log_Z(potentials: Potentials, block: Block) -> np.ndarray:
+    n = len(block.structure.offsets) - 1
+    log_Z = np.empty(n)
+    scratch = Potentials(np.zeros(potentials.node.shape), np.zeros((1, potentials.edge.shape[1])))
+    chain.marginals(potentials, block.structure, np.ones(n), scratch, log_Z)
+    return log_Z

@@ -1,0 +1,164 @@
+"""Linear-chain conditional random field."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from sklearn_struct.estimators.chain import BaseChain
+from sklearn_struct.inference import chain
+from sklearn_struct.losses.log_likelihood import LogLikelihood
+
+__all__ = ["LinearChainCRF"]
+
+
+class LinearChainCRF(BaseChain):
+    """Linear-chain conditional random field, trained by (penalised) maximum likelihood.
+
+    p(y | x) = exp(sum_t coef[y_t] . x_t + intercept[y_t] + sum_t transition[y_{t-1}, y_t]) / Z(x). The objective is
+    scikit-learn's,
+
+        C * sum_i weight_i * -log p(y_i | x_i) + (1 - l1_ratio) / 2 * ||w||_2**2 + l1_ratio * ||w||_1
+
+    over all weights w but the intercept. For sequences of length 1 this is multinomial logistic regression.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        Inverse strength of the penalty (sigma**2 of [1]_, eq. 5.4; CRFsuite's c2 is 1 / (2 C)). ``np.inf``: no penalty.
+    l1_ratio : float, default=0.0
+        Share of the L1 penalty, in [0, 1]; 1 gives sparse weights.
+    solver : {"auto", "lbfgs", "owlqn", "sgd"}, default="auto"
+        "lbfgs" for L2, "owlqn" (orthant-wise L-BFGS) for L1 and elastic net, "sgd" averaged stochastic gradient
+        descent with a calibrated step, for L2. "auto" takes "owlqn" if ``l1_ratio > 0`` and "lbfgs" otherwise.
+    feature_pairs : {"observed", "all"}, default="observed"
+        Which pairs (feature, label) get a weight: those stored together in the training data, or all. A dense X
+        stores all its values, so there both are the same.
+    transition_features : {"all", "observed"}, default="all"
+        Which transitions get a weight. The others keep weight 0; they are not forbidden.
+    edge_features : None, "all", str or iterable of str and int, default=None
+        Features of X that also condition the transition into their token (a weight for each feature and label
+        pair). Columns by number or by name; names may be patterns such as ``"B*"``.
+    min_frequency : int, default=1
+        Pairs (and observed transitions) seen fewer times get no weight. Without effect on dense X.
+    fit_intercept : bool, default=True
+        Give each label an unpenalised weight of its own.
+    dtype : {"float64", "float32"}, default="float64"
+        Float type of features, weight tables and potentials. Sums, weights and gradients are always float64.
+    max_iter : int, default=1000
+        Largest number of iterations; for "sgd" passes over the data.
+    tol : float, default=1e-4
+        "lbfgs" and "owlqn" stop when no entry of the objective's gradient, divided by C and the total weight,
+        exceeds `tol`; "sgd" when a pass improves the objective by less than this share.
+    warm_start : bool, default=False
+        Start from the weights of the previous fit, matched by label and feature.
+    n_jobs : int, default=None
+        Threads over blocks of sequences, in joblib's meaning. Results have the same bits for any number.
+    random_state : int, RandomState or None, default=None
+        For "sgd".
+    verbose : int, default=0
+        Print a line an iteration.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_labels,)
+        Labels, sorted.
+    coef_ : ndarray or csr_array of shape (n_labels, n_features)
+        Feature weights; sparse if X is.
+    transition_ : ndarray of shape (n_labels, n_labels)
+        Transition weights, from row label to column label.
+    intercept_ : ndarray of shape (n_labels,)
+    edge_coef_ : ndarray or csr_array of shape (n_labels * n_labels, n_edge_features)
+        Weights of the edge features; row j * n_labels + k for the transition from j to k.
+    edge_features_ : ndarray of int
+        Columns of X that condition transitions.
+    n_iter_ : int
+    loss_curve_ : list of float
+        Objective / C after each iteration: sum of losses + penalty / C, in CRFsuite's units.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+        Where X has feature names.
+    vectorizer_ : SequenceVectorizer
+        Where X holds dicts or strings.
+
+    See Also
+    --------
+    SequenceVectorizer : dicts or strings to a SequenceArray, once for many fits.
+    FeatureTemplates : columns and templates to a SequenceArray.
+
+    References
+    ----------
+    .. [1] C. Sutton and A. McCallum, "An introduction to conditional random fields", Foundations and Trends in
+       Machine Learning 4(4), 2012, chapter 5.
+
+    Examples
+    --------
+    >>> from sklearn_struct import LinearChainCRF
+    >>> X = [["the", "cat", "sleeps"], ["the", "dog", "barks"], ["a", "dog", "sleeps"]]
+    >>> y = [["DET", "NOUN", "VERB"]] * 3
+    >>> crf = LinearChainCRF(C=10).fit(X, y)
+    >>> crf.predict([["a", "cat", "barks"]])[0]
+    ['DET', 'NOUN', 'VERB']
+    >>> crf.predict_proba([["a", "cat"]])[0].round(1)
+    array([[0.9, 0. , 0. ],
+           [0. , 0.9, 0. ]])
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "C": [Interval(Real, 0, None, closed="right")],
+        "l1_ratio": [Interval(Real, 0, 1, closed="both")],
+        "solver": [StrOptions({"auto", "lbfgs", "owlqn", "sgd"})],
+        "feature_pairs": [StrOptions({"observed", "all"})],
+        "transition_features": [StrOptions({"observed", "all"})],
+        "edge_features": [None, str, Iterable],
+        "min_frequency": [Interval(Integral, 1, None, closed="left")],
+        "fit_intercept": ["boolean"],
+        "dtype": [StrOptions({"float64", "float32"})],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "warm_start": ["boolean"],
+        "n_jobs": [None, Integral],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+    }
+
+    def __init__(
+        self,
+        *,
+        C: float = 1.0,
+        l1_ratio: float = 0.0,
+        solver: str = "auto",
+        feature_pairs: str = "observed",
+        transition_features: str = "all",
+        edge_features: str | Iterable[str | int] | None = None,
+        min_frequency: int = 1,
+        fit_intercept: bool = True,
+        dtype: str = "float64",
+        max_iter: int = 1000,
+        tol: float = 1e-4,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.C = C
+        self.l1_ratio = l1_ratio
+        self.solver = solver
+        self.feature_pairs = feature_pairs
+        self.transition_features = transition_features
+        self.edge_features = edge_features
+        self.min_frequency = min_frequency
+        self.fit_intercept = fit_intercept
+        self.dtype = dtype
+        self.max_iter = max_iter
+        self.tol = tol
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _loss(self) -> LogLikelihood:
+        return LogLikelihood(chain)
