@@ -1,7 +1,10 @@
 """Structured prediction with scikit-learn's manners."""
 
+from sklearn_struct import datasets, metrics
 from sklearn_struct.batch import SequenceArray
+from sklearn_struct.encoding.features import SequenceVectorizer
+from sklearn_struct.estimators.linear_chain_crf import LinearChainCRF
 
-__all__ = ["SequenceArray"]
+__all__ = ["LinearChainCRF", "SequenceArray", "SequenceVectorizer", "datasets", "metrics"]
 
 __version__ = "0.1.0"

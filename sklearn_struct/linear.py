@@ -21,28 +21,13 @@ import numpy as np
 
 from sklearn_struct.batch import CSR
 from sklearn_struct.kernel import kernel
-from sklearn_struct.simd import LANES, add, fma, load, padded, splat, store
+from sklearn_struct.simd import LANES, fma, load, load_part, padded, splat, store, store_part
 from sklearn_struct.threads import Pool
 
-__all__ = ["N_PARTS", "DenseMap", "PairsMap", "RowsMap", "residual"]
+__all__ = ["N_PARTS", "DenseMap", "PairsMap", "RowsMap"]
 
 N_PARTS = 16  # pieces of work for the threads; fixed, so that results do not depend on their number
 HOT = 65_536  # numbers in the gradient table of the most frequent features: half of a 1 MB cache
-
-
-def residual(n: int, width: int) -> np.ndarray:
-    """An (n, width) float64 array with memory behind it, so that whole vectors can be read from any row."""
-    return np.empty(n * width + LANES)[: n * width].reshape(n, width)
-
-
-def _flat(R: np.ndarray) -> np.ndarray:
-    """R as one row, with the LANES numbers that follow it in memory."""
-    base = R if R.base is None else R.base
-    if not R.flags.c_contiguous or R.ctypes.data + R.nbytes + LANES * R.itemsize > base.ctypes.data + base.nbytes:
-        copy = residual(*R.shape)
-        copy[:] = R
-        R = copy
-    return np.lib.stride_tricks.as_strided(R, (R.size + LANES,), (R.itemsize,))
 
 
 class DenseMap:
@@ -191,12 +176,12 @@ class RowsMap:
 
     def scatter(self, R: np.ndarray, rows: slice, scale: float, W: np.ndarray) -> None:
         """``W += scale * X[rows].T @ R``."""
-        _rows_scatter(self.rows, _flat(R), (rows.start, rows.stop), self._rows, scale, W)
+        _rows_scatter(self.rows, R, rows.start, self._rows, scale, W)
         _singles_scatter(self.singles, self.single_labels, R, rows.start, scale, W[self._n_table :])
 
     def transpose(self, R: np.ndarray, pool: Pool) -> np.ndarray:
         """``X.T @ R``, compact."""
-        grad, flat = np.zeros(self.size), _flat(R)
+        grad = np.zeros(self.size)
         n_hot = len(self._hot.features)
         tokens = np.linspace(0, len(R), N_PARTS + 1).astype(int)
         cold = _even_parts(self._columns.indptr, n_hot)
@@ -204,9 +189,8 @@ class RowsMap:
 
         def part(c: int) -> np.ndarray:
             table = np.zeros(n_hot * padded(self.width))
-            first, last = tokens[c], tokens[c + 1]
-            _rows_scatter(self.rows, flat[first * self.width :], (first, last), self._hot, 1.0, table)
-            _rows_gather(self._columns, flat, self._rows, (cold[c], cold[c + 1]), grad)
+            _rows_scatter(self.rows, R[tokens[c] : tokens[c + 1]], tokens[c], self._hot, 1.0, table)
+            _rows_gather(self._columns, R, self._rows, cold[c : c + 2], grad)
             _singles_gather(self._single_columns, R, self.single_labels, self.single_pairs, single[c : c + 2], grad)
             return table
 
@@ -282,74 +266,65 @@ def _compress(table, rows, w):
 
 @kernel
 def _rows_forward(X, table, first, out):
-    """out[t] = sum_p data[p] * table[indices[p]], a few vectors of labels at a time."""
-    indptr, indices, data = X.indptr, X.indices, X.data
+    """out[t] = sum_p data[p] * table[indices[p]]."""
     n, K = out.shape
-    P = padded(K)
-    row = np.empty(P, table.dtype)
     for t in range(n):
-        _weighted_sum(indices, data, indptr[first + t], indptr[first + t + 1], table, P, P, row)
-        for k in range(K):
-            out[t, k] = row[k]
+        lo, hi = X.indptr[first + t], X.indptr[first + t + 1]
+        _weighted_sum(X.indices, X.data, lo, hi, table, padded(K), K, out, t * K)
 
 
 @kernel
 def _rows_gather(columns, R, rows, part, grad):
     """The gradient of each row in range(*part): sum over its tokens of data * R[t], at its labels."""
-    row = np.empty(padded(rows.width), R.dtype)
+    K = rows.width
+    row = np.empty(K, R.dtype)
     for r in range(part[0], part[1]):
         lo, hi = columns.indptr[r], columns.indptr[r + 1]
-        _weighted_sum(columns.indices, columns.data, lo, hi, R, rows.width, padded(rows.width), row)
+        _weighted_sum(columns.indices, columns.data, lo, hi, R, K, K, row, 0)
         for q in range(rows.indptr[rows.features[r]], rows.indptr[rows.features[r] + 1]):
             grad[q] = row[rows.labels[q]]
 
 
 @kernel
-def _weighted_sum(indices, data, lo, hi, table, stride, P, row):
-    """row[:P] = sum_{lo <= p < hi} data[p] * table[indices[p] * stride :][:P], at most three vectors in registers."""
-    zero = splat(table.dtype.type(0))
+def _weighted_sum(indices, data, lo, hi, table, stride, K, out, o):
+    """out[o : o + K] = sum_{lo <= p < hi} data[p] * table[indices[p] * stride :][:K], three vectors at a time."""
+    zero = table.dtype.type(0)
     k = 0
-    while k < P:
-        a, b, c = zero, zero, zero
-        if k + 3 * LANES <= P:
+    while k < K:
+        a, b, c = splat(zero), splat(zero), splat(zero)
+        n = K - k
+        if n > 2 * LANES:
             for p in range(lo, hi):
                 x, m = splat(table.dtype.type(data[p])), np.int64(indices[p]) * stride + k
                 a = fma(x, load(table, m), a)
                 b = fma(x, load(table, m + LANES), b)
-                c = fma(x, load(table, m + 2 * LANES), c)
-            store(row, k, a)
-            store(row, k + LANES, b)
-            store(row, k + 2 * LANES, c)
+                c = fma(x, load_part(table, m + 2 * LANES, n - 2 * LANES, zero), c)
+            store(out, o + k, a)
+            store(out, o + k + LANES, b)
+            store_part(out, o + k + 2 * LANES, c, n - 2 * LANES)
             k += 3 * LANES
         else:
-            for p in range(lo, hi - 1, 2):
+            for p in range(lo, hi):
                 x, m = splat(table.dtype.type(data[p])), np.int64(indices[p]) * stride + k
-                y, n = splat(table.dtype.type(data[p + 1])), np.int64(indices[p + 1]) * stride + k
-                a = fma(x, load(table, m), a)
-                b = fma(y, load(table, n), b)
-            if (hi - lo) % 2:
-                a = fma(splat(table.dtype.type(data[hi - 1])), load(table, np.int64(indices[hi - 1]) * stride + k), a)
-            store(row, k, add(a, b))
+                a = fma(x, load_part(table, m, n, zero), a)
+            store_part(out, o + k, a, n)
             k += LANES
 
 
 @kernel
-def _rows_scatter(X, R, tokens, rows, scale, table):
-    """table[indices[p]] += scale * data[p] * R[t] for range(*tokens), for the first rows alone: rarer ones come later.
-
-    The padding of the table fills with numbers of no meaning, which nothing reads.
-    """
+def _rows_scatter(X, R, first, rows, scale, table):
+    """table[indices[p]] += scale * data[p] * R[t] for the rows of the first features; rarer ones come later."""
     indptr, indices, data = X.indptr, X.indices, X.data
-    n_rows, K = len(rows.features), rows.width
+    n_rows, K, zero = len(rows.features), rows.width, R.dtype.type(0)
     P = padded(K)
-    for t in range(tokens[1] - tokens[0]):
-        for p in range(indptr[tokens[0] + t], indptr[tokens[0] + t + 1]):
+    for t in range(len(R)):
+        for p in range(indptr[first + t], indptr[first + t + 1]):
             if indices[p] >= n_rows:
                 break
-            x = splat(table.dtype.type(scale * data[p]))
+            x = splat(R.dtype.type(scale * data[p]))
             for k in range(0, P, LANES):
                 m = np.int64(indices[p]) * P + k
-                store(table, m, fma(x, load(R, t * K + k), load(table, m)))
+                store(table, m, fma(x, load_part(R, t * K + k, K - k, zero), load(table, m)))
 
 
 @kernel

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sklearn_struct.batch import Block, Potentials, blocks
-from sklearn_struct.linear import N_PARTS, residual
+from sklearn_struct.linear import N_PARTS
 from sklearn_struct.parameters import LinearPotentials
 from sklearn_struct.threads import Pool
 
@@ -50,7 +50,7 @@ class LinearObjective:
         self._parts = [part for part in np.array_split(np.arange(len(self._blocks)), N_PARTS) if len(part)]
         self._terms = blocks(data.offsets, potentials.n_labels, TERM_TOKENS)
         self.n_terms = len(self._terms)
-        self._residual = residual(len(data.y), potentials.n_labels)
+        self._residual = np.empty((len(data.y), potentials.n_labels))
         self._value = np.empty(len(data.weight))
 
     def value_and_grad(self, w: np.ndarray) -> tuple[float, np.ndarray]:

@@ -182,4 +182,4 @@ class LinearPotentials:
             self.edge_map.scatter(gradient.edge, block.edges, scale, parts.edge)
         parts.transition[self.transitions] += scale * gradient.edge.sum(axis=0)[self.transitions]
         if self.n_free:
-            parts.intercept += scale * gradient.node.sum(axis=0)
+            parts.intercept[:] += scale * gradient.node.sum(axis=0)

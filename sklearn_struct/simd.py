@@ -5,16 +5,18 @@ multiple of `LANES` and step through them with these operations. float64 and flo
 the machine's vector registers may be narrower, LLVM then splits. With ``NUMBA_DISABLE_JIT=1`` the numpy
 twins take over.
 
-==================  =======================================
-``load(a, i)``      a[i : i + 8] of a contiguous 1-D array
-``store(a, i, x)``  a[i : i + 8] = x
-``splat(s)``        eight times the scalar s
-``fma(x, y, z)``    x * y + z, rounded once
-``add, mul``        x + y, x * y
-``maximum(x, y)``   the larger of each pair
-``exp(x)``          for x <= 0; below -708 (float32: -87) it is 0; relative error < 3e-16 (2e-7)
-``total(x)``        sum of the eight numbers
-==================  =======================================
+===========================  ==============================================================
+``load(a, i)``               eight numbers of a contiguous array (of any shape) from flat index i
+``store(a, i, x)``           write them
+``load_part(a, i, n, s)``    the first n as ``load``, the rest s; memory behind them is not read
+``store_part(a, i, x, n)``   write the first n
+``splat(s)``                 eight times the scalar s
+``fma(x, y, z)``             x * y + z, rounded once
+``add, sub, mul``            x + y, x - y, x * y
+``maximum, minimum``         the larger or smaller of each pair
+``exp(x)``                   for x <= 0; 0 below -708 (float32: -87); relative error < 3e-16 (2e-7)
+``total, largest, least``    sum, maximum and minimum of the eight numbers
+===========================  ==============================================================
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ import numba
 import numpy as np
 from llvmlite import ir
 from numba.core import cgutils, types
+from numba.core.errors import TypingError
 from numba.extending import intrinsic, models, register_model
 
 from sklearn_struct.kernel import kernel
@@ -36,14 +39,20 @@ __all__ = [
     "add_outer",
     "exp",
     "fma",
+    "largest",
+    "least",
     "load",
+    "load_part",
     "maximum",
+    "minimum",
     "mul",
     "padded",
     "row_max_plus",
     "row_times_matrix",
     "splat",
     "store",
+    "store_part",
+    "sub",
     "total",
 ]
 
@@ -75,7 +84,7 @@ def _llvm(dtype: Any) -> ir.VectorType:
 
 
 def _pointer(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-    """Pointer to the eight numbers from index args[1] of the array args[0]."""
+    """Pointer to the eight numbers from flat index args[1] of the array args[0]."""
     array = context.make_array(signature.args[0])(context, builder, args[0])
     start = builder.gep(array.data, [args[1]], inbounds=True)
     return builder.bitcast(start, _llvm(signature.args[0].dtype).as_pointer())
@@ -85,15 +94,34 @@ def _bytes(vector: ir.VectorType) -> int:
     return 8 if isinstance(vector.element, ir.DoubleType) else 4
 
 
+def _contiguous(array: Any) -> Any:
+    if array.layout != "C":
+        raise TypingError("vector operations need contiguous arrays")
+    return array
+
+
+def _lanes_below(builder: Any, n: Any) -> Any:
+    """Mask of the lanes 0 .. n - 1."""
+    integers = ir.VectorType(ir.IntType(64), LANES)
+    lanes = ir.Constant(integers, [ir.Constant(integers.element, lane) for lane in range(LANES)])
+    return builder.icmp_signed("<", lanes, _constant(builder, integers, n))
+
+
+def _masked(builder: Any, operation: str, vector: ir.VectorType, result: Any, args: Any) -> Any:
+    """Call llvm.masked.load or llvm.masked.store."""
+    name = f"llvm.masked.{operation}.v{LANES}f{_bytes(vector) * 8}.p0v{LANES}f{_bytes(vector) * 8}"
+    function_type = ir.FunctionType(result, [arg.type for arg in args])
+    return builder.call(cgutils.get_or_insert_function(builder.module, function_type, name), args)
+
+
 @intrinsic
 def load(typingctx, array, index):
     def codegen(context, builder, signature, args):
-        vector = _llvm(signature.args[0].dtype)
         value = builder.load(_pointer(context, builder, signature, args))
-        value.align = _bytes(vector)
+        value.align = _bytes(_llvm(signature.args[0].dtype))
         return value
 
-    return Vector(array.dtype)(array, types.intp), codegen
+    return Vector(_contiguous(array).dtype)(array, types.intp), codegen
 
 
 @intrinsic
@@ -103,7 +131,30 @@ def store(typingctx, array, index, value):
         instruction.align = _bytes(_llvm(signature.args[0].dtype))
         return context.get_dummy_value()
 
-    return types.void(array, types.intp, value), codegen
+    return types.void(_contiguous(array), types.intp, Vector(array.dtype)), codegen
+
+
+@intrinsic
+def load_part(typingctx, array, index, n, fill):
+    def codegen(context, builder, signature, args):
+        vector = _llvm(signature.args[0].dtype)
+        pointer, align = _pointer(context, builder, signature, args), ir.Constant(ir.IntType(32), _bytes(vector))
+        rest = _constant(builder, vector, args[3])
+        return _masked(builder, "load", vector, vector, [pointer, align, _lanes_below(builder, args[2]), rest])
+
+    return Vector(_contiguous(array).dtype)(array, types.intp, types.intp, array.dtype), codegen
+
+
+@intrinsic
+def store_part(typingctx, array, index, value, n):
+    def codegen(context, builder, signature, args):
+        vector = _llvm(signature.args[0].dtype)
+        pointer, align = _pointer(context, builder, signature, args), ir.Constant(ir.IntType(32), _bytes(vector))
+        operands = [args[2], pointer, align, _lanes_below(builder, args[3])]
+        _masked(builder, "store", vector, ir.VoidType(), operands)
+        return context.get_dummy_value()
+
+    return types.void(_contiguous(array), types.intp, Vector(array.dtype), types.intp), codegen
 
 
 @intrinsic
@@ -140,41 +191,66 @@ def fma(typingctx, x, y, z):
 
 @intrinsic
 def add(typingctx, x, y):
-    def codegen(context, builder, signature, args):
-        return builder.fadd(*args)
+    return x(x, x), lambda context, builder, signature, args: builder.fadd(*args)
 
-    return x(x, x), codegen
+
+@intrinsic
+def sub(typingctx, x, y):
+    return x(x, x), lambda context, builder, signature, args: builder.fsub(*args)
 
 
 @intrinsic
 def mul(typingctx, x, y):
-    def codegen(context, builder, signature, args):
-        return builder.fmul(*args)
+    return x(x, x), lambda context, builder, signature, args: builder.fmul(*args)
 
-    return x(x, x), codegen
+
+def _larger(builder: Any, x: Any, y: Any) -> Any:
+    return builder.select(builder.fcmp_ordered(">", x, y), x, y)
+
+
+def _smaller(builder: Any, x: Any, y: Any) -> Any:
+    return builder.select(builder.fcmp_ordered("<", x, y), x, y)
 
 
 @intrinsic
 def maximum(typingctx, x, y):
-    def codegen(context, builder, signature, args):
-        return builder.select(builder.fcmp_ordered(">", *args), *args)
+    return x(x, x), lambda context, builder, signature, args: _larger(builder, *args)
 
-    return x(x, x), codegen
+
+@intrinsic
+def minimum(typingctx, x, y):
+    return x(x, x), lambda context, builder, signature, args: _smaller(builder, *args)
+
+
+def _fold(builder: Any, value: Any, combine: Any) -> Any:
+    """Combine the lanes pairwise: halves, quarters, ... down to a scalar."""
+    width = LANES
+    while width > 1:
+        width //= 2
+        parts = []
+        for first in (0, width):
+            order = ir.Constant(ir.VectorType(ir.IntType(32), width), list(range(first, first + width)))
+            parts.append(builder.shuffle_vector(value, value, order))
+        value = combine(builder, *parts)
+    return builder.extract_element(value, ir.Constant(ir.IntType(32), 0))
 
 
 @intrinsic
 def total(typingctx, x):
     def codegen(context, builder, signature, args):
-        value, width = args[0], LANES
-        while width > 1:
-            width //= 2
-            order = ir.Constant(ir.VectorType(ir.IntType(32), width), list(range(width)))
-            upper = ir.Constant(ir.VectorType(ir.IntType(32), width), list(range(width, 2 * width)))
-            low = builder.shuffle_vector(value, value, order)
-            value = builder.fadd(low, builder.shuffle_vector(value, value, upper))
-        return builder.extract_element(value, ir.Constant(ir.IntType(32), 0))
+        return _fold(builder, args[0], lambda builder, low, high: builder.fadd(low, high))
 
     return x.dtype(x), codegen
+
+
+@intrinsic
+def largest(typingctx, x):
+    return x.dtype(x), lambda context, builder, signature, args: _fold(builder, args[0], _larger)
+
+
+@intrinsic
+def least(typingctx, x):
+    return x.dtype(x), lambda context, builder, signature, args: _fold(builder, args[0], _smaller)
 
 
 # exp(x) = 2**n * exp(r) with n = round(x / log 2), |r| <= log(2) / 2, and a Taylor polynomial for exp(r):
@@ -222,10 +298,19 @@ def exp(typingctx, x):
 if numba.config.DISABLE_JIT:
 
     def load(array, index):
-        return array[index : index + LANES].copy()
+        return array.reshape(-1)[index : index + LANES].copy()
 
     def store(array, index, value):
-        array[index : index + LANES] = value
+        array.reshape(-1)[index : index + LANES] = value
+
+    def load_part(array, index, n, fill):
+        value = np.full(LANES, fill, dtype=array.dtype)
+        n = min(n, LANES)
+        value[:n] = array.reshape(-1)[index : index + n]
+        return value
+
+    def store_part(array, index, value, n):
+        array.reshape(-1)[index : index + min(n, LANES)] = value[:n]
 
     def splat(scalar):
         return np.full(LANES, scalar)
@@ -233,20 +318,11 @@ if numba.config.DISABLE_JIT:
     def fma(x, y, z):
         return x * y + z
 
-    def add(x, y):
-        return x + y
-
-    def mul(x, y):
-        return x * y
-
-    def maximum(x, y):
-        return np.where(x > y, x, y)
-
     def exp(x):
         return np.where(x >= _EXP[x.dtype.itemsize][2], np.exp(x), x.dtype.type(0))
 
-    def total(x):
-        return x.sum()
+    add, sub, mul, maximum, minimum = np.add, np.subtract, np.multiply, np.maximum, np.minimum
+    total, largest, least = np.sum, np.max, np.min
 
 
 @kernel

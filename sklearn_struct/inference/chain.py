@@ -17,7 +17,25 @@ import numpy as np
 from sklearn_struct.batch import Potentials, Structure
 from sklearn_struct.inference.chain_log import log_marginals
 from sklearn_struct.kernel import kernel
-from sklearn_struct.simd import LANES, add, add_outer, exp, load, mul, padded, row_times_matrix, splat, store, total
+from sklearn_struct.simd import (
+    LANES,
+    add,
+    add_outer,
+    exp,
+    largest,
+    least,
+    load,
+    load_part,
+    maximum,
+    minimum,
+    mul,
+    padded,
+    row_times_matrix,
+    splat,
+    store,
+    sub,
+    total,
+)
 
 __all__ = ["entropy", "marginals"]
 
@@ -55,13 +73,13 @@ def marginals(potentials, structure, weight, out, log_Z):
     offsets, edge_offsets = structure.offsets, structure.edge_offsets
     K = node.shape[1]
     P = padded(K)
-    work = _workspace(node, np.max(offsets[1:] - offsets[:-1]))
+    work = _workspace(node, offsets)
     pair_sums = np.zeros((P + LANES) * P, node.dtype)
     limit = 600.0 if node.itemsize == 8 else 60.0
-    shared = edge.shape[0] == 1
-    if shared:
-        _exp_table(edge[0], K, work.E, False)
-        _exp_table(edge[0], K, work.E_T, True)
+    summed = edge.shape[0] == 1 and out_edge.shape[0] == 1
+    if edge.shape[0] == 1:
+        _exp_table(edge, 0, work)
+        _transpose_table(K, work)
     for i in range(len(offsets) - 1):
         t0, T, e0 = offsets[i], offsets[i + 1] - offsets[i], edge_offsets[i]
         log_Z[i] = 0.0
@@ -69,103 +87,107 @@ def marginals(potentials, structure, weight, out, log_Z):
             continue
         log_Z[i], spread = _forward(potentials, t0, e0, T, work)
         if spread < np.inf:
-            _backward(edge, e0, T, work)
+            _backward(edge, e0, K, T, work)
         if not spread < limit and (spread == np.inf or _left_range(potentials, t0, e0, T, work)):
             log_Z[i] = log_marginals(node, edge, t0, e0, T, weight[i], out_node, out_edge)
             continue
         for t in range(T):
             for k in range(K):
                 out_node[t0 + t, k] += weight[i] * work.A[t * P + k] * work.B[t * P + k]
-        if shared and out_edge.shape[0] == 1:
+        if summed:
             add_outer(work.A, work.V, 1, T - 1, K, P, weight[i], pair_sums)
         else:
             _add_edges(edge, e0, T, work, weight[i], out_edge)
-    if shared and out_edge.shape[0] == 1:
-        for j in range(K):
-            for k in range(K):
-                if work.E[j * P + k] > 0.0:  # a forbidden pair may hold inf in the sums
-                    out_edge[0, j * K + k] += work.E[j * P + k] * pair_sums[j * P + k]
+    if summed:
+        _add_pairs(pair_sums, K, work, out_edge, 0)
 
 
 @kernel
-def _workspace(node, longest):
-    P = padded(node.shape[1])
-    size = longest * P + LANES
-    U, A, B, V = np.empty(size, node.dtype), np.zeros(size, node.dtype), np.empty(size, node.dtype), np.empty(size, node.dtype)
-    return _Scaled(U, A, B, V, np.empty(P * P, node.dtype), np.empty(P * P, node.dtype), np.empty(longest))
+def _workspace(node, offsets):
+    P, longest = padded(node.shape[1]), 0
+    for i in range(len(offsets) - 1):
+        longest = max(longest, offsets[i + 1] - offsets[i])
+    rows = np.zeros((6, max(longest, P) * P + LANES), node.dtype)
+    return _Scaled(rows[0], rows[1], rows[2], rows[3], rows[4], rows[5], np.empty(longest))
 
 
 @kernel
-def _exp_row(row, K, out, o):
-    """out[o : o + P] = exp(row - max), 0 in the padding; return the maximum and maximum - minimum."""
-    top, bottom = row[0], row[0]
-    for k in range(K):
-        top, bottom = max(top, row[k]), min(bottom, row[k])
-        out[o + k] = row[k]
-    shift = top if top > -np.inf else row.dtype.type(0)
-    for k in range(K):
-        out[o + k] -= shift
-    for k in range(K, padded(K)):
-        out[o + k] = -np.inf
+def _range(scores, i, n):
+    """Maximum, and maximum - minimum, of scores[i : i + n] in flat order."""
+    low, high = scores.dtype.type(-np.inf), scores.dtype.type(np.inf)
+    top, bottom = splat(low), splat(high)
+    for k in range(0, n, LANES):
+        top = maximum(load_part(scores, i + k, n - k, low), top)
+        bottom = minimum(load_part(scores, i + k, n - k, high), bottom)
+    return largest(top), largest(top) - least(bottom)
+
+
+@kernel
+def _exp_row(scores, i, K, top, out, o):
+    """out[o : o + P] = exp(scores[i : i + K] - top), and 0 in the padding."""
+    low = scores.dtype.type(-np.inf)
+    shift = splat(top if top > low else scores.dtype.type(0))
     for k in range(0, K, LANES):
-        store(out, o + k, exp(load(out, o + k)))
-    return top, top - bottom
+        store(out, o + k, exp(sub(load_part(scores, i + k, K - k, low), shift)))
 
 
 @kernel
-def _exp_table(table, K, out, transposed):
-    """The K * K log-potentials of an edge as K padded rows of exp(edge - max); return maximum and range."""
+def _exp_table(edge, e, work):
+    """Fill E with edge e; return maximum and range of its scores."""
+    K = int(np.sqrt(edge.shape[1]))
     P = padded(K)
-    top, bottom = np.max(table), np.min(table)
-    shift = top if top > -np.inf else table.dtype.type(0)
+    top, spread = _range(edge, e * K * K, K * K)
+    for j in range(K):
+        _exp_row(edge, (e * K + j) * K, K, top, work.E, j * P)
+    return top, spread
+
+
+@kernel
+def _transpose_table(K, work):
+    E, E_T = work.E, work.E_T
+    P = padded(K)
     for j in range(K):
         for k in range(K):
-            out[j * P + k] = (table[k * K + j] if transposed else table[j * K + k]) - shift
-        for k in range(K, P):
-            out[j * P + k] = -np.inf
-        for k in range(0, P, LANES):
-            store(out, j * P + k, exp(load(out, j * P + k)))
-    return top, top - bottom
+            E_T[k * P + j] = E[j * P + k]
 
 
 @kernel
 def _forward(potentials, t0, e0, T, work):
     """Fill U, A and norms of one sequence; return log Z and the largest range of scores (inf: alpha vanished)."""
     node, edge = potentials.node, potentials.edge
-    U, A, E, norms = work.U, work.A, work.E, work.norms
     K = node.shape[1]
     P = padded(K)
-    log_Z, spread, edge_top, edge_spread = 0.0, 0.0, 0.0, 0.0
-    if edge.shape[0] == 1:
-        edge_top = np.max(edge[0])
-        edge_spread = edge_top - np.min(edge[0])
+    log_Z, spread = 0.0, 0.0
+    edge_top, edge_spread = _range(edge, 0, K * K if edge.shape[0] == 1 else 0)
     for t in range(T):
-        top, row_spread = _exp_row(node[t0 + t], K, U, t * P)
-        if t == 0:
-            for k in range(0, P, LANES):
-                store(A, k, load(U, k))
-        else:
+        top, row_spread = _range(node, (t0 + t) * K, K)
+        _exp_row(node, (t0 + t) * K, K, top, work.U, t * P)
+        if t > 0:
             if edge.shape[0] > 1:
-                edge_top, edge_spread = _exp_table(edge[e0 + t - 1], K, E, False)
-            row_times_matrix(A, (t - 1) * P, E, K, P, A, t * P)
+                edge_top, edge_spread = _exp_table(edge, e0 + t - 1, work)
+            row_times_matrix(work.A, (t - 1) * P, work.E, K, P, work.A, t * P)
             log_Z += edge_top
-        norms[t] = _weigh(A, U, t * P, P, t > 0)
-        if not norms[t] > 0.0:
+            row_spread += edge_spread
+        norm = _weigh(work.A, work.U, t * P, P, t > 0)
+        if not norm > 0.0:
             return 0.0, np.inf
-        log_Z += np.log(norms[t]) + top
-        total_spread = row_spread + edge_spread
-        spread = total_spread if not total_spread <= spread else spread
+        work.norms[t] = norm
+        log_Z += np.log(norm) + top
+        if not row_spread <= spread:
+            spread = row_spread
     return log_Z, spread if spread <= 1e300 else 1e300  # also where -inf made it inf or nan
 
 
 @kernel
 def _weigh(A, U, o, P, multiply):
-    """Multiply the row of A at o by that of U, then divide it by its sum; return the sum."""
+    """Multiply the row of A at o by that of U (or set it), then divide it by its sum; return the sum."""
     mass = splat(A.dtype.type(0))
     for k in range(o, o + P, LANES):
+        a = load(U, k)
         if multiply:
-            store(A, k, mul(load(A, k), load(U, k)))
-        mass = add(mass, load(A, k))
+            a = mul(load(A, k), a)
+        store(A, k, a)
+        mass = add(mass, a)
     norm = total(mass)
     scale = splat(A.dtype.type(1) / norm)
     for k in range(o, o + P, LANES):
@@ -174,18 +196,18 @@ def _weigh(A, U, o, P, multiply):
 
 
 @kernel
-def _backward(edge, e0, T, work):
+def _backward(edge, e0, K, T, work):
     """Fill B and V of one sequence from its U and norms."""
-    U, B, V, E_T = work.U, work.B, work.V, work.E_T
-    K = int(np.sqrt(edge.shape[1]))
+    U, B, V = work.U, work.B, work.V
     P = padded(K)
     for k in range((T - 1) * P, T * P):
         B[k] = 1
     for t in range(T - 1, -1, -1):
         if t < T - 1:
             if edge.shape[0] > 1:
-                _exp_table(edge[e0 + t], K, E_T, True)
-            row_times_matrix(V, (t + 1) * P, E_T, K, P, B, t * P)
+                _exp_table(edge, e0 + t, work)
+                _transpose_table(K, work)
+            row_times_matrix(V, (t + 1) * P, work.E_T, K, P, B, t * P)
         scale = splat(U.dtype.type(1.0 / work.norms[t]))
         for k in range(t * P, t * P + P, LANES):
             store(V, k, mul(mul(load(U, k), scale), load(B, k)))
@@ -231,15 +253,24 @@ def _add_edges(edge, e0, T, work, weight, out_edge):
     """Add weighted edge marginals alpha_t(j) E(j, k) v_{t+1}(k), edge by edge."""
     K = int(np.sqrt(edge.shape[1]))
     P = padded(K)
-    step, out_step = 0 if edge.shape[0] == 1 else 1, 0 if out_edge.shape[0] == 1 else 1
+    out_step = 0 if out_edge.shape[0] == 1 else 1
+    pairs = np.empty((K + LANES) * P, work.A.dtype)
     for t in range(T - 1):
-        if step:
-            _exp_table(edge[e0 + t], K, work.E, False)
-        for j in range(K):
-            for k in range(K):
-                pair = work.A[t * P + j] * work.V[(t + 1) * P + k]
-                if work.E[j * P + k] > 0.0:  # a forbidden pair may be inf here
-                    out_edge[out_step * (e0 + t), j * K + k] += weight * pair * work.E[j * P + k]
+        if edge.shape[0] > 1:
+            _exp_table(edge, e0 + t, work)
+        pairs[:] = 0
+        add_outer(work.A[t * P :], work.V[t * P :], 1, 1, K, P, weight, pairs)
+        _add_pairs(pairs, K, work, out_edge, out_step * (e0 + t))
+
+
+@kernel
+def _add_pairs(pairs, K, work, out_edge, e):
+    """Add sums of alpha_t(j) v_{t+1}(k) times E(j, k) to row e of `out_edge`."""
+    P = padded(K)
+    for j in range(K):
+        for k in range(K):
+            if work.E[j * P + k] > 0.0:  # a forbidden pair may hold inf
+                out_edge[e, j * K + k] += pairs[j * P + k] * work.E[j * P + k]
 
 
 def entropy(potentials: Potentials, structure: Structure) -> np.ndarray:
