@@ -371,15 +371,15 @@ def row_max_plus(row, i, matrix, n, width, out, o):
 
 
 @kernel
-def add_outer(A, V, shift, n_rows, n, width, scale, out):
-    """``out += scale * sum_t A[t, :n].T * V[t + shift]`` for flat row-major A and V of the same width; out is (n, width)."""
+def add_outer(A, V, n_rows, n, width, scale, out):
+    """``out += scale * A[:, :n].T @ V`` for flat row-major A and V of the same width; out is (n, width)."""
     zero = splat(A.dtype.type(0))
     factor = splat(A.dtype.type(scale))
     for k in range(0, width, LANES):
         for j in range(0, n, 4):
             a, b, c, d = zero, zero, zero, zero
             for t in range(n_rows):
-                v, m = load(V, (t + shift) * width + k), t * width + j
+                v, m = load(V, t * width + k), t * width + j
                 a = fma(splat(A[m]), v, a)
                 b = fma(splat(A[m + 1]), v, b)
                 c = fma(splat(A[m + 2]), v, c)

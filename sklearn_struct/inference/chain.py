@@ -46,14 +46,15 @@ class _Scaled(NamedTuple):
     U: np.ndarray  # exp(node - its row's maximum)
     A: np.ndarray  # alpha_t = (alpha_{t-1} E) * u_t / c_t, which sums to 1
     B: np.ndarray  # beta_t = E (u_{t+1} * beta_{t+1}) / c_{t+1}; alpha_t * beta_t are the marginals
-    V: np.ndarray  # u_t * beta_t / c_t
+    V: np.ndarray  # u_t * beta_t / c_t, of token t + 1 in row t
     E: np.ndarray  # exp(edge - its maximum), K rows
     E_T: np.ndarray  # the same, transposed
     norms: np.ndarray  # c_t
 
 
-@kernel
-def marginals(potentials, structure, weight, out, log_Z):
+def marginals(
+    potentials: Potentials, structure: Structure, weight: np.ndarray, out: Potentials, log_Z: np.ndarray
+) -> None:
     """Add weighted marginals to `out` and write log Z of each sequence.
 
     Parameters
@@ -69,6 +70,14 @@ def marginals(potentials, structure, weight, out, log_Z):
     log_Z : ndarray of shape (n_sequences,), float64
         Written; -inf where no labelling is allowed, and then nothing is added to `out`.
     """
+    if _scaled_marginals(potentials, structure, weight, out, log_Z):
+        for i in np.flatnonzero(np.isnan(log_Z)):
+            log_Z[i] = log_marginals(potentials, structure, i, weight[i], out)
+
+
+@kernel
+def _scaled_marginals(potentials, structure, weight, out, log_Z):
+    """The same, but sequences whose scaled result cannot be trusted get log Z = nan; return their number."""
     node, edge, out_node, out_edge = potentials.node, potentials.edge, out.node, out.edge
     offsets, edge_offsets = structure.offsets, structure.edge_offsets
     K = node.shape[1]
@@ -77,8 +86,9 @@ def marginals(potentials, structure, weight, out, log_Z):
     pair_sums = np.zeros((P + LANES) * P, node.dtype)
     limit = 600.0 if node.itemsize == 8 else 60.0
     summed = edge.shape[0] == 1 and out_edge.shape[0] == 1
+    n_untrusted = 0
     if edge.shape[0] == 1:
-        _exp_table(edge, 0, work)
+        _exp_table(edge, edge.shape[0] - 1, work)
         _transpose_table(K, work)
     for i in range(len(offsets) - 1):
         t0, T, e0 = offsets[i], offsets[i + 1] - offsets[i], edge_offsets[i]
@@ -89,17 +99,22 @@ def marginals(potentials, structure, weight, out, log_Z):
         if spread < np.inf:
             _backward(edge, e0, K, T, work)
         if not spread < limit and (spread == np.inf or _left_range(potentials, t0, e0, T, work)):
-            log_Z[i] = log_marginals(node, edge, t0, e0, T, weight[i], out_node, out_edge)
+            log_Z[i] = np.nan
+            n_untrusted += 1
             continue
         for t in range(T):
             for k in range(K):
                 out_node[t0 + t, k] += weight[i] * work.A[t * P + k] * work.B[t * P + k]
         if summed:
-            add_outer(work.A, work.V, 1, T - 1, K, P, weight[i], pair_sums)
+            add_outer(work.A, work.V, T - 1, K, P, weight[i], pair_sums)
         else:
             _add_edges(edge, e0, T, work, weight[i], out_edge)
     if summed:
-        _add_pairs(pair_sums, K, work, out_edge, 0)
+        for j in range(K):
+            for k in range(K):
+                if work.E[j * P + k] > 0.0:  # the sum of a forbidden pair may be inf
+                    out_edge[0, j * K + k] += pair_sums[j * P + k] * work.E[j * P + k]
+    return n_untrusted
 
 
 @kernel
@@ -107,8 +122,9 @@ def _workspace(node, offsets):
     P, longest = padded(node.shape[1]), 0
     for i in range(len(offsets) - 1):
         longest = max(longest, offsets[i + 1] - offsets[i])
-    rows = np.zeros((6, max(longest, P) * P + LANES), node.dtype)
-    return _Scaled(rows[0], rows[1], rows[2], rows[3], rows[4], rows[5], np.empty(longest))
+    size = max(longest, P) * P + LANES
+    U, A, B, V = np.zeros(size, node.dtype), np.zeros(size, node.dtype), np.zeros(size, node.dtype), np.zeros(size, node.dtype)
+    return _Scaled(U, A, B, V, np.zeros(P * P, node.dtype), np.zeros(P * P, node.dtype), np.empty(longest))
 
 
 @kernel
@@ -207,10 +223,11 @@ def _backward(edge, e0, K, T, work):
             if edge.shape[0] > 1:
                 _exp_table(edge, e0 + t, work)
                 _transpose_table(K, work)
-            row_times_matrix(V, (t + 1) * P, work.E_T, K, P, B, t * P)
-        scale = splat(U.dtype.type(1.0 / work.norms[t]))
-        for k in range(t * P, t * P + P, LANES):
-            store(V, k, mul(mul(load(U, k), scale), load(B, k)))
+            row_times_matrix(V, t * P, work.E_T, K, P, B, t * P)
+        if t > 0:
+            scale = splat(U.dtype.type(1.0 / work.norms[t]))
+            for k in range(t * P, t * P + P, LANES):
+                store(V, k - P, mul(mul(load(U, k), scale), load(B, k)))
 
 
 @kernel
@@ -227,7 +244,8 @@ def _left_range(potentials, t0, e0, T, work):
     tiny, huge = (1e-280, 1e280) if node.itemsize == 8 else (1e-30, 1e30)
     reached, before = np.ones(K, np.bool_), np.ones(K, np.bool_)
     for t in range(T):
-        before[:] = reached
+        for k in range(K):
+            before[k] = reached[k]
         for k in range(K):
             found = t == 0
             for j in range(K):
@@ -235,7 +253,8 @@ def _left_range(potentials, t0, e0, T, work):
             reached[k] = found and node[t0 + t, k] > -np.inf
             if reached[k] and not work.A[t * P + k] >= tiny:
                 return True
-    reached[:] = True
+    for k in range(K):
+        reached[k] = True
     for t in range(T - 2, -1, -1):
         for k in range(K):
             before[k] = reached[k] and node[t0 + t + 1, k] > -np.inf
@@ -253,24 +272,15 @@ def _add_edges(edge, e0, T, work, weight, out_edge):
     """Add weighted edge marginals alpha_t(j) E(j, k) v_{t+1}(k), edge by edge."""
     K = int(np.sqrt(edge.shape[1]))
     P = padded(K)
-    out_step = 0 if out_edge.shape[0] == 1 else 1
-    pairs = np.empty((K + LANES) * P, work.A.dtype)
+    E, out_step = work.E, 0 if out_edge.shape[0] == 1 else 1
     for t in range(T - 1):
         if edge.shape[0] > 1:
             _exp_table(edge, e0 + t, work)
-        pairs[:] = 0
-        add_outer(work.A[t * P :], work.V[t * P :], 1, 1, K, P, weight, pairs)
-        _add_pairs(pairs, K, work, out_edge, out_step * (e0 + t))
-
-
-@kernel
-def _add_pairs(pairs, K, work, out_edge, e):
-    """Add sums of alpha_t(j) v_{t+1}(k) times E(j, k) to row e of `out_edge`."""
-    P = padded(K)
-    for j in range(K):
-        for k in range(K):
-            if work.E[j * P + k] > 0.0:  # a forbidden pair may hold inf
-                out_edge[e, j * K + k] += pairs[j * P + k] * work.E[j * P + k]
+        for j in range(K):
+            a = weight * work.A[t * P + j]
+            for k in range(K):
+                if E[j * P + k] > 0.0:  # v of a forbidden pair may be inf
+                    out_edge[out_step * (e0 + t), j * K + k] += a * E[j * P + k] * work.V[t * P + k]
 
 
 def entropy(potentials: Potentials, structure: Structure) -> np.ndarray:

@@ -16,7 +16,9 @@ __all__ = ["log_forward", "log_marginals", "log_sum_exp"]
 @kernel
 def log_sum_exp(row):
     """log sum exp of a row; -inf if every entry is -inf."""
-    top = np.max(row)
+    top = row[0]
+    for k in range(len(row)):
+        top = max(top, row[k])
     if top == -np.inf:
         return top
     mass = 0.0
@@ -47,8 +49,10 @@ def log_forward(node, edge, t0, e0, alpha, norms):
 
 
 @kernel
-def log_marginals(node, edge, t0, e0, T, weight, out_node, out_edge):
-    """Add `weight` times the marginals of the chain of T tokens from token t0 and edge e0; return log Z."""
+def log_marginals(potentials, structure, i, weight, out):
+    """Add `weight` times the marginals of sequence i to `out`; return its log Z."""
+    node, edge, out_node, out_edge = potentials.node, potentials.edge, out.node, out.edge
+    t0, T, e0 = structure.offsets[i], structure.offsets[i + 1] - structure.offsets[i], structure.edge_offsets[i]
     K = node.shape[1]
     alpha, beta, norms, terms = np.empty((T, K)), np.zeros((T, K)), np.empty(T), np.empty(K)
     if not log_forward(node, edge, t0, e0, alpha, norms):
@@ -63,7 +67,9 @@ def log_marginals(node, edge, t0, e0, T, weight, out_node, out_edge):
                     terms[k] = score + beta[t + 1, k] - norms[t + 1]
                     out_edge[out_step * (e0 + t), j * K + k] += weight * np.exp(alpha[t, j] + terms[k])
                 beta[t, j] = log_sum_exp(terms)
-        total = log_sum_exp(alpha[t] + beta[t])
+        for k in range(K):
+            terms[k] = alpha[t, k] + beta[t, k]
+        total = log_sum_exp(terms)
         for k in range(K):
             beta[t, k] -= total
             out_node[t0 + t, k] += weight * np.exp(alpha[t, k] + beta[t, k])
