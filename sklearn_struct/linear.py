@@ -149,13 +149,17 @@ class RowsMap:
         single_features = by_count[n_pairs[by_count] == 1]
         self.single_pairs = pairs.indptr[single_features]
         self.single_labels = pairs.indices[self.single_pairs]
-        self._hot = self._rows._replace(features=row_features[: HOT // padded(width)])
+        n_hot = min(HOT // padded(width), len(row_features))
+        self._hot = self._rows._replace(features=row_features[:n_hot])
+        self._cold = self._rows._replace(features=row_features[n_hot:])
         self._n_table = len(row_features) * padded(width)
         self.expanded_size = self._n_table + len(self.single_pairs)
-        self._columns = _transpose(_select(X, row_features, len(counts)), len(row_features))
-        self._single_columns = _transpose(_select(X, single_features, len(counts)), len(single_features))
+        # transposed twice: the entries of each token come out in the order of the new numbers
         n = len(X.indptr) - 1
-        self.rows, self.singles = _transpose(self._columns, n), _transpose(self._single_columns, n)
+        columns = _transpose(_select(X, row_features, len(counts)), len(row_features))
+        self.rows, self._cold_columns = _transpose(columns, n), _rows_from(columns, n_hot)
+        self._single_columns = _transpose(_select(X, single_features, len(counts)), len(single_features))
+        self.singles = _transpose(self._single_columns, n)
 
     def expand(self, w: np.ndarray) -> np.ndarray:
         W = np.zeros(self.expanded_size, dtype=self.rows.data.dtype)
@@ -182,15 +186,13 @@ class RowsMap:
     def transpose(self, R: np.ndarray, pool: Pool) -> np.ndarray:
         """``X.T @ R``, compact."""
         grad = np.zeros(self.size)
-        n_hot = len(self._hot.features)
         tokens = np.linspace(0, len(R), N_PARTS + 1).astype(int)
-        cold = _even_parts(self._columns.indptr, n_hot)
-        single = _even_parts(self._single_columns.indptr, 0)
+        cold, single = _even_parts(self._cold_columns.indptr), _even_parts(self._single_columns.indptr)
 
         def part(c: int) -> np.ndarray:
-            table = np.zeros(n_hot * padded(self.width))
+            table = np.zeros(len(self._hot.features) * padded(self.width))
             _rows_scatter(self.rows, R[tokens[c] : tokens[c + 1]], tokens[c], self._hot, 1.0, table)
-            _rows_gather(self._columns, R, self._rows, cold[c : c + 2], grad)
+            _rows_gather(self._cold_columns, R, self._cold, cold[c : c + 2], grad)
             _singles_gather(self._single_columns, R, self.single_labels, self.single_pairs, single[c : c + 2], grad)
             return table
 
@@ -198,11 +200,17 @@ class RowsMap:
         return grad
 
 
-def _even_parts(indptr: np.ndarray, first: int) -> np.ndarray:
-    """Bounds of N_PARTS ranges of rows, from row `first` on, with about equally many entries."""
-    bounds = np.searchsorted(indptr, np.linspace(indptr[first], indptr[-1], N_PARTS + 1)).clip(first, len(indptr) - 1)
-    bounds[0], bounds[-1] = first, len(indptr) - 1
+def _even_parts(indptr: np.ndarray) -> np.ndarray:
+    """Bounds of N_PARTS ranges of rows with about equally many entries."""
+    bounds = np.searchsorted(indptr, np.linspace(0, indptr[-1], N_PARTS + 1)).clip(0, len(indptr) - 1)
+    bounds[0], bounds[-1] = 0, len(indptr) - 1
     return bounds
+
+
+def _rows_from(X: CSR, first: int) -> CSR:
+    """The rows of X from `first` on."""
+    start = X.indptr[first]
+    return CSR(X.indptr[first:] - start, X.indices[start:].copy(), X.data[start:].copy())
 
 
 def _select(X: CSR, features: np.ndarray, n_features: int) -> CSR:

@@ -16,7 +16,18 @@ import scipy.sparse as sp
 from sklearn_struct.batch import CSR, Block, Potentials, SequenceArray, chain, csr
 from sklearn_struct.linear import DenseMap, PairsMap, RowsMap
 
-__all__ = ["LinearPotentials", "Pattern", "Segments", "all_pairs", "bind", "edge_features", "every_edge_pair", "every_node_pair", "observed_pairs", "split"]
+__all__ = [
+    "LinearPotentials",
+    "Pattern",
+    "Segments",
+    "all_pairs",
+    "bind",
+    "edge_features",
+    "every_edge_pair",
+    "every_node_pair",
+    "observed_pairs",
+    "split",
+]
 
 
 class Pattern(NamedTuple):

@@ -1,4 +1,4 @@
-"""What every estimator over sequences shares: reading X, y and weights, and a fit that either works or changes nothing."""
+"""What every estimator over sequences shares: reading X, y and weights; a fit that works or changes nothing."""
 
 from __future__ import annotations
 
@@ -8,7 +8,13 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from sklearn.base import BaseEstimator, _fit_context
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_n_features, _check_sample_weight, check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.validation import (
+    _check_n_features,
+    _check_sample_weight,
+    check_is_fitted,
+    column_or_1d,
+    validate_data,
+)
 
 from sklearn_struct.batch import SequenceArray
 from sklearn_struct.encoding import labels as label_codes
@@ -108,9 +114,7 @@ class BaseSequenceEstimator(BaseEstimator, metaclass=ABCMeta):
         """Codes of the labels; with `reset`, learn ``classes_``."""
         offsets = sequences.X.offsets
         if y is None:
-            raise ValueError(
-                f"This {type(self).__name__} estimator requires y to be passed, but the target y is None."
-            )
+            raise ValueError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None.")
         if sequences.flat:
             y = column_or_1d(y, warn=True)
             if len(y) != len(offsets) - 1:
@@ -172,5 +176,3 @@ class BaseSequenceEstimator(BaseEstimator, metaclass=ABCMeta):
         tags.input_tags.three_d_array = True
         tags.target_tags.required = True
         return tags
-
-

@@ -94,7 +94,9 @@ class BaseChain(BaseSequenceEstimator):
         for key in [wanted] if isinstance(wanted, str) else wanted:
             if isinstance(key, str):
                 if names is None:
-                    raise ValueError(f"edge_features={key!r} is a name, but X has no feature names; give column numbers")
+                    raise ValueError(
+                        f"edge_features={key!r} is a name, but X has no feature names; give column numbers"
+                    )
                 columns = [c for c, name in enumerate(names) if fnmatchcase(name, key)]
             else:
                 columns = [int(key)] if 0 <= int(key) < n_features else []
@@ -131,8 +133,8 @@ class BaseChain(BaseSequenceEstimator):
         )
         if not result.converged:
             warnings.warn(
-                f"solver {solver!r} stopped after {result.n_iter} iterations (max_iter={self.max_iter}) without reaching "
-                f"tol={self.tol}; allow more iterations, scale numeric features, or accept a larger tol",
+                f"solver {solver!r} stopped after {result.n_iter} iterations (max_iter={self.max_iter}) without "
+                f"reaching tol={self.tol}; allow more iterations, scale numeric features, or accept a larger tol",
                 ConvergenceWarning,
                 stacklevel=4,
             )
@@ -317,7 +319,7 @@ class BaseChain(BaseSequenceEstimator):
 
     @property
     def edge_coef_(self) -> Any:
-        """Weights of the features in ``edge_features_``: (n_labels * n_labels, n_edge_features), row j * n_labels + k."""
+        """Weights of the edge features: (n_labels * n_labels, n_edge_features), row j * n_labels + k."""
         return self._matrix("edge", len(self.classes_) ** 2, len(self.edge_features_))
 
     @property

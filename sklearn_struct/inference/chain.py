@@ -123,7 +123,12 @@ def _workspace(node, offsets):
     for i in range(len(offsets) - 1):
         longest = max(longest, offsets[i + 1] - offsets[i])
     size = max(longest, P) * P + LANES
-    U, A, B, V = np.zeros(size, node.dtype), np.zeros(size, node.dtype), np.zeros(size, node.dtype), np.zeros(size, node.dtype)
+    U, A, B, V = (
+        np.zeros(size, node.dtype),
+        np.zeros(size, node.dtype),
+        np.zeros(size, node.dtype),
+        np.zeros(size, node.dtype),
+    )
     return _Scaled(U, A, B, V, np.zeros(P * P, node.dtype), np.zeros(P * P, node.dtype), np.empty(longest))
 
 

@@ -32,7 +32,7 @@ class LogLikelihood:
         out: Potentials,
         value: np.ndarray,
     ) -> None:
-        """Write ``value[i]``, and add ``weight[i]`` times its derivative to `out`: marginals minus indicators (P1 5.9)."""
+        """Write ``value[i]``; add ``weight[i]`` times its derivative, marginals minus indicators (P1 5.9), to `out`."""
         self.inference.marginals(potentials, structure, weight, out, value)
         _subtract_labelling(potentials, y, structure, weight, out, value)
 

@@ -95,7 +95,11 @@ def sgd(
         w = iterate.mean()
         value = _penalised(objective, w, l2)
         converged = n_iter > 1 and best.value - value <= tol * abs(best.value)
-        best = Result(w, value, n_iter, converged) if value < best.value else best._replace(n_iter=n_iter, converged=converged)
+        best = (
+            Result(w, value, n_iter, converged)
+            if value < best.value
+            else best._replace(n_iter=n_iter, converged=converged)
+        )
         stop = callback is not None and callback(n_iter, best.w, best.value)
         if converged or stop:
             break
