@@ -8,6 +8,7 @@ because solvers leave the last ``n_free`` entries unpenalised.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -146,11 +147,12 @@ class LinearPotentials:
         self.n_free = pattern.n_labels if pattern.fit_intercept else 0
         n_edge = (edge_map.size, edge_map.expanded_size) if edge_map else (0, 0)
         self.size = node_map.size + n_edge[0] + len(pattern.transitions) + self.n_free
-        self._expanded_bounds = np.cumsum([node_map.expanded_size, n_edge[1], pattern.n_labels**2])
+        bounds = np.cumsum([0, node_map.expanded_size, n_edge[1], pattern.n_labels**2, self.n_free]).tolist()
+        self._expanded = [slice(lo, hi) for lo, hi in pairwise(bounds)]
 
     def split_expanded(self, W: np.ndarray) -> Segments:
         """The segments of an expanded one; its transitions are the whole K * K table."""
-        return Segments(*np.split(W, self._expanded_bounds))
+        return Segments(*(W[part] for part in self._expanded))
 
     def expand(self, w: np.ndarray) -> np.ndarray:
         """The layout in which potentials are computed, in their float type."""

@@ -1,7 +1,8 @@
-"""Enumeration twins: everything about tiny models, by listing all labellings."""
+"""Twins that are slow and obviously right: enumeration of tiny models, long-double recursions of long ones."""
 
 from __future__ import annotations
 
+import math
 from itertools import product
 
 import numpy as np
@@ -47,3 +48,39 @@ class Chain:
     def nbest(self, n):
         """Scores of the n best allowed labellings, best first."""
         return np.sort(self.scores[self.scores > -np.inf])[::-1][:n]
+
+    def draw(self, uniform):
+        """The labelling at which one uniform number a token inverts p(last label), p(the one before | last) ..."""
+        y, p = np.array(self.y), self.p.copy()
+        for t in range(len(uniform) - 1, -1, -1):
+            mass = np.array([p[y[:, t] == k].sum() for k in range(self.K)])
+            chosen = np.searchsorted(np.cumsum(mass) / mass.sum(), uniform[t], side="right")
+            y, p = y[y[:, t] == chosen], p[y[:, t] == chosen]
+        return tuple(y[0].tolist())
+
+
+def scaled_log_Z(node, edge):
+    """The textbook forward pass on scaled numbers: silently wrong where a state underflows that would have won."""
+    K = node.shape[1]
+    alpha, log_Z = np.exp(node[0]), 0.0
+    for t in range(len(node)):
+        if t > 0:
+            alpha = (alpha @ np.exp(edge[min(t - 1, len(edge) - 1)].reshape(K, K))) * np.exp(node[t])
+        log_Z += math.log(alpha.sum())
+        alpha = alpha / alpha.sum()
+    return log_Z
+
+
+def long_chain(node, edge):
+    """log Z, node marginals and the sum of edge marginals of a chain with one edge table, in long doubles."""
+    T, K = node.shape
+    node, table = node.astype(np.longdouble), edge.reshape(K, K).astype(np.longdouble)
+    alpha, beta, norms = np.empty_like(node), np.zeros_like(node), np.empty(T, dtype=np.longdouble)
+    for t in range(T):
+        row = node[t] + (np.logaddexp.reduce(alpha[t - 1][:, None] + table, axis=0) if t else 0)
+        norms[t] = np.logaddexp.reduce(row)
+        alpha[t] = row - norms[t]
+    for t in range(T - 2, -1, -1):
+        beta[t] = np.logaddexp.reduce(table + (node[t + 1] + beta[t + 1]), axis=1) - norms[t + 1]
+    pairs = alpha[:-1, :, None] + table + (node[1:] + beta[1:] - norms[1:, None])[:, None, :]
+    return math.fsum(norms), np.exp(alpha + beta), np.exp(pairs).sum(axis=0)

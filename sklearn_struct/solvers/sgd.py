@@ -32,7 +32,10 @@ class _Averaged:
         self.free_mean = self.v[self.n_penalised :].copy()
 
     def step(self, i: int, eta: float, mu: float) -> float:
-        """Go down the gradient of term i; weigh the new iterate by `mu` in the mean. Return the term's value."""
+        """Go down the gradient of term i and return its value.
+
+        The new iterate enters the mean with weight `mu`: 1 until averaging starts, less ever after.
+        """
         if max(self.v_divisor, self.a_divisor) > RESCALE:
             self._write_out()
         theta = self.objective.forward(self.v, i, 1.0 / self.v_divisor)
@@ -44,9 +47,10 @@ class _Averaged:
         self.v[self.n_penalised :] = free + (self.v[self.n_penalised :] - free) / self.v_divisor
         self.free_mean += mu * (self.v[self.n_penalised :] - self.free_mean)
         if mu >= 1.0:
-            self.a[:] = 0.0
+            if self.v_fraction != 1.0:
+                self.a[:] = 0.0
             self.a_divisor, self.v_fraction = self.v_divisor, 1.0
-        elif mu > 0.0:
+        else:
             self.objective.add(gradient, i, self.v_fraction * eta * self.v_divisor, self.a)
             self.a_divisor /= 1.0 - mu
             self.v_fraction += mu * self.a_divisor / self.v_divisor
