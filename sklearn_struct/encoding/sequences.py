@@ -27,7 +27,8 @@ def form(X: Any) -> str:
     -------
     str
         "packed" (a SequenceArray), "flat" (two-dimensional: a batch of sequences of length 1), "arrays" (a
-        sequence is a 2-D array or sparse matrix) or "attributes" (a token is a dict, a string or several strings).
+        sequence is a 2-D array or sparse matrix), "attributes" (a token is a dict, a string or several strings)
+        or "empty" (no token anywhere).
 
     Raises
     ------
@@ -47,7 +48,7 @@ def form(X: Any) -> str:
         found = _form_of_sequence(sequence, i)
         if found:
             return found
-    return "attributes"
+    return "empty"
 
 
 def _form_of_sequence(sequence: Any, i: int) -> str | None:

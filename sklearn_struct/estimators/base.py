@@ -84,6 +84,10 @@ class BaseSequenceEstimator(BaseEstimator, metaclass=ABCMeta):
             return Sequences(SequenceArray(tokens, np.arange(tokens.shape[0] + 1)), True)
         if kind == "attributes":
             return Sequences(self._vectorize(X, reset), False)
+        if kind == "empty":
+            if reset:
+                raise EmptyDataError("X has no tokens")
+            return Sequences(SequenceArray(np.empty((0, self.n_features_in_)), np.zeros(len(X) + 1)), False)
         packed = X if kind == "packed" else pack_arrays(X, dtype)
         if packed.tokens.ndim != 2 or packed.tokens.dtype.kind not in "fiub":
             raise InputTypeError(f"the tokens of X must be rows of real numbers, got dtype {packed.tokens.dtype}")

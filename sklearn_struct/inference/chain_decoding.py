@@ -10,7 +10,7 @@ import numpy as np
 
 from sklearn_struct.inference.chain_log import log_forward
 from sklearn_struct.kernel import kernel
-from sklearn_struct.simd import padded, row_max_plus
+from sklearn_struct.simd import LANES, add, largest, load, load_part, maximum, padded, row_max_plus, splat, store, sub
 
 __all__ = ["argmax", "nbest", "path_score", "sample"]
 
@@ -46,39 +46,61 @@ def argmax(potentials, structure, labels, score):
     K = node.shape[1]
     P = padded(K)
     shared = edge.shape[0] == 1
-    delta = np.empty(np.max(offsets[1:] - offsets[:-1]) * P, node.dtype)
+    delta = np.empty(_longest(offsets) * P, node.dtype)
     table = np.empty(K * P, node.dtype)
     if shared:
-        _pad_table(edge[0], K, table)
+        _pad_table(edge, edge.shape[0] - 1, K, table)
     for i in range(len(offsets) - 1):
         t0, T, e0 = offsets[i], offsets[i + 1] - offsets[i], edge_offsets[i]
         for t in range(T):
             if t > 0:
                 if not shared:
-                    _pad_table(edge[e0 + t - 1], K, table)
+                    _pad_table(edge, e0 + t - 1, K, table)
                 row_max_plus(delta, (t - 1) * P, table, K, P, delta, t * P)
-            best = node.dtype.type(-np.inf)
-            for k in range(t * P, t * P + K):
-                delta[k] = node[t0 + t, k - t * P] + (delta[k] if t > 0 else node.dtype.type(0))
-                best = max(best, delta[k])
-            for k in range(t * P, t * P + K):
-                delta[k] = delta[k] - best if best > -np.inf else delta[k]
+            _add_row(node, (t0 + t) * K, K, delta, t * P, t > 0)
         for t in range(T - 1, -1, -1):
-            row = delta[t * P : t * P + K].copy()
-            if t < T - 1:
-                e = 0 if shared else e0 + t
-                for k in range(K):
-                    row[k] += edge[e, k * K + labels[t0 + t + 1]]
-            labels[t0 + t] = np.argmax(row)
+            best, label = -np.inf, 0
+            for k in range(K):
+                arrival = np.float64(delta[t * P + k])
+                if t < T - 1:
+                    arrival += edge[0 if shared else e0 + t, k * K + labels[t0 + t + 1]]
+                if arrival > best:
+                    best, label = arrival, k
+            labels[t0 + t] = label
         score[i] = _path_score(potentials, labels, t0, e0, T)
 
 
 @kernel
-def _pad_table(edge, K, table):
+def _longest(offsets):
+    longest = 0
+    for i in range(len(offsets) - 1):
+        longest = max(longest, offsets[i + 1] - offsets[i])
+    return longest
+
+
+@kernel
+def _pad_table(edge, e, K, table):
     P = padded(K)
     for j in range(K):
         for k in range(P):
-            table[j * P + k] = edge[j * K + k] if k < K else -np.inf
+            table[j * P + k] = edge[e, j * K + k] if k < K else -np.inf
+
+
+@kernel
+def _add_row(node, i, K, delta, o, add_to):
+    """Add node scores to the row of delta at o (or set it), then subtract its maximum: long chains lose no digits."""
+    low = delta.dtype.type(-np.inf)
+    best = splat(low)
+    for k in range(0, K, LANES):
+        row = load_part(node, i + k, K - k, low)
+        if add_to:
+            row = add(row, load(delta, o + k))
+        store(delta, o + k, row)
+        best = maximum(row, best)
+    top = largest(best)
+    if top > low:
+        for k in range(0, K, LANES):
+            store(delta, o + k, sub(load(delta, o + k), splat(top)))
 
 
 @kernel
@@ -90,9 +112,8 @@ def nbest(potentials, structure, labels, score):
     """
     offsets, edge_offsets = structure.offsets, structure.edge_offsets
     n, K = len(score), potentials.node.shape[1]
-    longest = np.max(offsets[1:] - offsets[:-1])
-    delta = np.empty((longest, K, n))
-    back = np.empty((longest, K, n), np.int64)
+    delta = np.empty((_longest(offsets), K, n))
+    back = np.empty((_longest(offsets), K, n), np.int64)
     for i in range(len(offsets) - 1):
         t0, T, e0 = offsets[i], offsets[i + 1] - offsets[i], edge_offsets[i]
         score[:, i] = -np.inf
