@@ -20,11 +20,14 @@ from sklearn_struct.estimators.transfer import transfer
 from sklearn_struct.inference import chain, chain_decoding
 from sklearn_struct.objective import LinearObjective, TrainingData
 from sklearn_struct.parameters import Pattern, all_pairs, bind, edge_features, observed_pairs, split
+from sklearn_struct.solvers.lbfgs import lbfgs
 from sklearn_struct.solvers.owlqn import owlqn
 from sklearn_struct.solvers.sgd import sgd
 from sklearn_struct.threads import Pool
 
 __all__ = ["BaseChain"]
+
+SOLVERS: dict[str, Callable[..., Any]] = {"lbfgs": lbfgs, "owlqn": owlqn, "sgd": sgd}
 
 
 class BaseChain(BaseSequenceEstimator):
@@ -121,7 +124,7 @@ class BaseChain(BaseSequenceEstimator):
                 print(f"[{type(self).__name__}] iteration {n_iter}, objective {value * total:.6f}", flush=True)
             return False
 
-        result = (sgd if solver == "sgd" else owlqn)(
+        result = SOLVERS[solver](
             objective,
             w0,
             l1=self.l1_ratio / (self.C * total),
