@@ -61,9 +61,9 @@ def csr(matrix: Any, dtype: Any = None) -> CSR:
         matrix = matrix.copy()
         matrix.sum_duplicates()
     return CSR(
-        np.require(matrix.indptr, np.int64, "CW"),
-        np.require(matrix.indices, np.int32, "CW"),
-        np.require(matrix.data, dtype or matrix.dtype, "CW"),
+        np.require(matrix.indptr, np.int64, ["C", "W"]),
+        np.require(matrix.indices, np.int32, ["C", "W"]),
+        np.require(matrix.data, dtype or matrix.dtype, ["C", "W"]),
     )
 
 
@@ -148,7 +148,7 @@ class SequenceArray:
     device = "cpu"
 
     def __init__(self, tokens: Any, offsets: Any, feature_names: Any = None) -> None:
-        self.tokens = sp.csr_array(tokens) if sp.issparse(tokens) else np.asarray(tokens)
+        self.tokens: Any = sp.csr_array(tokens) if sp.issparse(tokens) else np.asarray(tokens)
         self.offsets = np.asarray(offsets, dtype=np.int64)
         self.feature_names = None if feature_names is None else np.asarray(feature_names, dtype=object)
         if self.tokens.ndim not in (1, 2):

@@ -47,5 +47,5 @@ def _stamp(compiled: Any) -> None:
     where it is missing (another numba, or the JIT switched off) numba's own stamp stays.
     """
     index = getattr(getattr(compiled, "_cache", None), "_cache_file", None)
-    if hasattr(index, "_source_stamp"):
+    if index is not None and hasattr(index, "_source_stamp"):
         index._source_stamp = (index._source_stamp, _digest())

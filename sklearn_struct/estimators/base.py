@@ -60,12 +60,12 @@ class BaseSequenceEstimator(BaseEstimator, metaclass=ABCMeta):
         LengthMismatchError, NonFiniteError, UnknownLabelError, EmptyDataError, InputTypeError
             With the place. The estimator is then as it was before.
         """
-        before = dict(vars(self))
+        before = dict(self.__dict__)
         try:
             self._fit(X, y, sample_weight, init)
         except BaseException:
-            vars(self).clear()
-            vars(self).update(before)
+            self.__dict__.clear()
+            self.__dict__.update(before)
             raise
         return self
 

@@ -61,7 +61,7 @@ class BaseChain(BaseSequenceEstimator):
         if not self.warm_start or not hasattr(self, "_w"):
             return None
         previous = type(self)()
-        vars(previous).update(vars(self))
+        previous.__dict__.update(self.__dict__)
         return previous
 
     def _observe(self, X: SequenceArray, codes: np.ndarray, weight: np.ndarray) -> Pattern:
