@@ -122,8 +122,8 @@ class SequenceArray:
         The tokens of all sequences, one sequence after the other. One-dimensional tokens are labels.
     offsets : array-like of int, shape (n_sequences + 1,)
         Sequence i holds the tokens ``offsets[i]:offsets[i + 1]``. Starts at 0, never decreases, ends at n_tokens.
-    feature_names : array-like of str, shape (n_features,), default=None
-        Names of the columns of `tokens`.
+    feature_names : array-like of str, shape (n_features,), or callable, default=None
+        Names of the columns of `tokens`. A function without arguments is called when names are first asked for.
 
     Raises
     ------
@@ -150,7 +150,7 @@ class SequenceArray:
     def __init__(self, tokens: Any, offsets: Any, feature_names: Any = None) -> None:
         self.tokens: Any = sp.csr_array(tokens) if sp.issparse(tokens) else np.asarray(tokens)
         self.offsets = np.asarray(offsets, dtype=np.int64)
-        self.feature_names = None if feature_names is None else np.asarray(feature_names, dtype=object)
+        self.names = feature_names
         if self.tokens.ndim not in (1, 2):
             raise ValueError(f"tokens must have one or two dimensions, got {self.tokens.ndim}")
         bounds = self.offsets
@@ -158,8 +158,22 @@ class SequenceArray:
             raise ValueError("offsets must be one-dimensional, start at 0 and never decrease")
         if bounds[-1] != self.tokens.shape[0]:
             raise ValueError(f"offsets end at {bounds[-1]}, but there are {self.tokens.shape[0]} tokens")
-        if self.feature_names is not None and self.feature_names.shape != self.tokens.shape[1:]:
-            raise ValueError(f"{self.feature_names.size} feature names for tokens of shape {self.tokens.shape}")
+        if not callable(feature_names):
+            self._check_names()
+
+    @property
+    def feature_names(self) -> np.ndarray | None:
+        """Names of the columns, or None."""
+        if callable(self.names):
+            self.names = self.names()
+            self._check_names()
+        return self.names
+
+    def _check_names(self) -> None:
+        if self.names is not None:
+            self.names = np.asarray(self.names, dtype=object)
+            if self.names.shape != self.tokens.shape[1:]:
+                raise ValueError(f"{self.names.size} feature names for tokens of shape {self.tokens.shape}")
 
     @classmethod
     def from_sequences(cls, sequences: Sequence[Any], feature_names: Any = None) -> SequenceArray:
@@ -209,7 +223,7 @@ class SequenceArray:
             tokens = self.tokens[first : first + offsets[-1]]
         else:
             tokens = self.tokens[np.repeat(self.offsets[chosen] - offsets[:-1], lengths) + np.arange(offsets[-1])]
-        return SequenceArray(tokens, offsets, self.feature_names)
+        return SequenceArray(tokens, offsets, self.names)
 
     def __eq__(self, other: object) -> bool:
         """Whether both hold the same sequences, value by value."""
@@ -257,4 +271,4 @@ def _concatenate(arrays: Sequence[SequenceArray], axis: int = 0, **kwargs: Any) 
     offsets = _offsets(np.concatenate([part.lengths for part in parts]))
     tokens = [part.tokens for part in parts]
     stacked = sp.vstack(tokens, format="csr") if sp.issparse(tokens[0]) else np.concatenate(tokens)
-    return SequenceArray(stacked, offsets, parts[0].feature_names)
+    return SequenceArray(stacked, offsets, parts[0].names)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from functools import partial
 from itertools import chain
 from numbers import Integral
 from typing import Any, NamedTuple
@@ -170,7 +171,7 @@ class FeatureTemplates(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         Returns
         -------
         encoded : SequenceArray
-            The tokens of X, in a CSR array of shape (n_tokens, n_features_out_), without names.
+            The tokens of X, in a CSR array of shape (n_tokens, n_features_out_); names are spelt out on demand.
         """
         dtype = float_dtype(self.dtype)
         templates = parse_templates(self.templates, self.columns)
@@ -200,7 +201,7 @@ class FeatureTemplates(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         Returns
         -------
         encoded : SequenceArray
-            The tokens of X, in a CSR array of shape (n_tokens, n_features_out_), without names.
+            The tokens of X, in a CSR array of shape (n_tokens, n_features_out_); names are spelt out on demand.
 
         Raises
         ------
@@ -229,8 +230,7 @@ class FeatureTemplates(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         names : ndarray of str objects, shape (n_features_out_,)
         """
         check_is_fitted(self)
-        names = [name for j in range(len(self._learnt.templates)) for name in _names(self._learnt, j)]
-        return np.array(names, dtype=object)
+        return _all_names(self._learnt)
 
     def _assemble(self, numbers: np.ndarray, offsets: np.ndarray, dtype: Any) -> SequenceArray:
         first = np.concatenate([[0], np.cumsum([len(index) for index in self._learnt.indexes])])
@@ -238,7 +238,7 @@ class FeatureTemplates(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         columns = np.empty(np.count_nonzero(numbers >= 0), np.int32)
         fill_rows(numbers, first, indptr, columns)
         tokens = canonical_csr(np.ones(len(columns), dtype), columns, indptr, self.n_features_out_)
-        return SequenceArray(tokens, offsets)
+        return SequenceArray(tokens, offsets, partial(_all_names, self._learnt))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -246,6 +246,11 @@ class FeatureTemplates(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         tags.input_tags.three_d_array = True
         tags.input_tags.string = True
         return tags
+
+
+def _all_names(learnt: _Learnt) -> np.ndarray:
+    """The names of all attributes."""
+    return np.array([name for j in range(len(learnt.templates)) for name in _names(learnt, j)], dtype=object)
 
 
 def parse_templates(templates: str | Iterable[str], columns: Sequence[str] | None) -> list[Template]:

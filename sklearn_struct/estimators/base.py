@@ -109,10 +109,26 @@ class BaseSequenceEstimator(BaseEstimator, metaclass=ABCMeta):
         if reset and X.tokens.shape[0] == 0:
             raise EmptyDataError("X has no tokens")
         _check_n_features(self, X.tokens, reset=reset)
-        if reset and X.feature_names is not None:
-            self.feature_names_in_ = X.feature_names
-        elif reset and hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
+        if reset:
+            self._names_in = X.names
+
+    @property
+    def feature_names_in_(self) -> np.ndarray:
+        """Names of the features, where X had any."""
+        names = self.__dict__.get("_names_in")
+        if names is None:
+            raise AttributeError(f"this {type(self).__name__} was not fitted on features with names")
+        if callable(names):  # long lists of names are spelt out when they are asked for
+            self._names_in = names = np.asarray(names(), dtype=object)
+        return names
+
+    @feature_names_in_.setter
+    def feature_names_in_(self, names: np.ndarray) -> None:
+        self._names_in = names
+
+    @feature_names_in_.deleter
+    def feature_names_in_(self) -> None:
+        self._names_in = None
 
     def _read_y(self, y: Any, sequences: Sequences, reset: bool) -> np.ndarray:
         """Codes of the labels; with `reset`, learn ``classes_``."""

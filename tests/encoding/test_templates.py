@@ -169,7 +169,7 @@ def test_skip_leaves_away_what_is_outside():
         (3, "__BOS__"),
         (3, "__EOS__"),
     }
-    assert encoded.feature_names is None
+    assert encoded.feature_names.tolist() == encoder.get_feature_names_out().tolist()
 
 
 def test_pad_uses_special_values():
