@@ -33,29 +33,6 @@ from numba.extending import intrinsic, models, register_model
 
 from sklearn_struct.kernel import kernel
 
-__all__ = [
-    "LANES",
-    "add",
-    "add_outer",
-    "exp",
-    "fma",
-    "largest",
-    "least",
-    "load",
-    "load_part",
-    "maximum",
-    "minimum",
-    "mul",
-    "padded",
-    "row_max_plus",
-    "row_times_matrix",
-    "splat",
-    "store",
-    "store_part",
-    "sub",
-    "total",
-]
-
 LANES = 8
 
 
@@ -358,6 +335,16 @@ def row_times_matrix(row, i, matrix, n, width, out, o):
         if n % 2:
             a = fma(splat(row[i + n - 1]), load(matrix, (n - 1) * width + k), a)
         store(out, o + k, add(a, b))
+
+
+@kernel
+def matrix_times_row(matrix, n, width, row, i, out, o):
+    """``out[o : o + n] = matrix @ row[i : i + width]`` for a flat (n, width) matrix."""
+    for j in range(n):
+        mass = splat(row.dtype.type(0))
+        for k in range(0, width, LANES):
+            mass = fma(load(matrix, j * width + k), load(row, i + k), mass)
+        out[o + j] = total(mass)
 
 
 @kernel

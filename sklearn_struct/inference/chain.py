@@ -26,6 +26,7 @@ from sklearn_struct.simd import (
     least,
     load,
     load_part,
+    matrix_times_row,
     maximum,
     minimum,
     mul,
@@ -48,7 +49,7 @@ class _Scaled(NamedTuple):
     B: np.ndarray  # beta_t = E (u_{t+1} * beta_{t+1}) / c_{t+1}; alpha_t * beta_t are the marginals
     V: np.ndarray  # u_t * beta_t / c_t, of token t + 1 in row t
     E: np.ndarray  # exp(edge - its maximum), K rows
-    E_T: np.ndarray  # the same, transposed
+    E_T: np.ndarray  # the same, transposed, where all edges share it
     norms: np.ndarray  # c_t
 
 
@@ -227,8 +228,9 @@ def _backward(edge, e0, K, T, work):
         if t < T - 1:
             if edge.shape[0] > 1:
                 _exp_table(edge, e0 + t, work)
-                _transpose_table(K, work)
-            row_times_matrix(V, t * P, work.E_T, K, P, B, t * P)
+                matrix_times_row(work.E, K, P, V, t * P, B, t * P)
+            else:
+                row_times_matrix(V, t * P, work.E_T, K, P, B, t * P)
         if t > 0:
             scale = splat(U.dtype.type(1.0 / work.norms[t]))
             for k in range(t * P, t * P + P, LANES):
@@ -278,14 +280,18 @@ def _add_edges(edge, e0, T, work, weight, out_edge):
     K = int(np.sqrt(edge.shape[1]))
     P = padded(K)
     E, out_step = work.E, 0 if out_edge.shape[0] == 1 else 1
+    zero = splat(E.dtype.type(0))
+    row = np.empty(P, E.dtype)
     for t in range(T - 1):
         if edge.shape[0] > 1:
             _exp_table(edge, e0 + t, work)
         for j in range(K):
-            a = weight * work.A[t * P + j]
+            a = splat(work.A[t * P + j])
+            for k in range(0, P, LANES):
+                pair = mul(mul(a, load(work.V, t * P + k)), load(E, j * P + k))
+                store(row, k, maximum(pair, zero))  # a forbidden pair is inf * 0, and nan > 0 is false
             for k in range(K):
-                if E[j * P + k] > 0.0:  # v of a forbidden pair may be inf
-                    out_edge[out_step * (e0 + t), j * K + k] += a * E[j * P + k] * work.V[t * P + k]
+                out_edge[out_step * (e0 + t), j * K + k] += weight * row[k]
 
 
 def entropy(potentials: Potentials, structure: Structure) -> np.ndarray:
