@@ -205,8 +205,9 @@ def _retrieve(url: str, known_hash: str) -> bytes:
     with tempfile.TemporaryDirectory() as folder:
         try:
             return Path(_pooch().retrieve(url, known_hash, fname="download", path=folder)).read_bytes()
-        except ValueError as error:  # pooch's error for a wrong checksum
-            raise OSError(f"{url}: {error}") from error
+        except (OSError, ValueError) as error:  # no network, or a wrong checksum
+            hint = "data_home or SKLEARN_STRUCT_DATA may name a folder that has the file"
+            raise OSError(f"{url} could not be downloaded ({error}); {hint}") from error
 
 
 def _store(name: str, text: bytes, home: Path) -> None:
