@@ -48,11 +48,10 @@ class Pattern(NamedTuple):
     fit_intercept: bool
 
 
-def observed_pairs(X: sp.csr_array, codes: np.ndarray, width: int, min_frequency: int) -> CSR:
-    """The pairs (feature, code) stored together at least `min_frequency` times."""
+def observed_pairs(X: sp.csr_array, codes: np.ndarray, weight: np.ndarray, width: int, min_frequency: int) -> CSR:
+    """The pairs (feature, code) stored together in rows of a total weight of at least `min_frequency`."""
     stored = sp.csr_array((np.ones(X.nnz, dtype=np.int32), X.indices, X.indptr), shape=X.shape)
-    rows = np.arange(len(codes))
-    labels = sp.csr_array((np.ones(len(codes), dtype=np.int32), (rows, codes)), shape=(len(codes), width))
+    labels = sp.csr_array((weight, (np.arange(len(codes)), codes)), shape=(len(codes), width))
     counts = sp.csr_array(stored.T @ labels)
     if min_frequency > 1:
         counts.data[counts.data < min_frequency] = 0
@@ -60,10 +59,10 @@ def observed_pairs(X: sp.csr_array, codes: np.ndarray, width: int, min_frequency
     return csr(counts)
 
 
-def all_pairs(X: sp.csr_array, codes: np.ndarray, width: int, min_frequency: int) -> CSR:
-    """All pairs of the features stored at least `min_frequency` times."""
-    kept = np.bincount(X.indices, minlength=X.shape[1]) >= (min_frequency if min_frequency > 1 else 0)
-    return _pairs_of(kept, width)
+def all_pairs(X: sp.csr_array, codes: np.ndarray, weight: np.ndarray, width: int, min_frequency: int) -> CSR:
+    """All pairs of the features stored in rows of a total weight of at least `min_frequency`."""
+    counts = np.bincount(X.indices, weights=np.repeat(weight, np.diff(X.indptr)), minlength=X.shape[1])
+    return _pairs_of(counts >= (min_frequency if min_frequency > 1 else 0), width)
 
 
 def _pairs_of(kept: np.ndarray, width: int) -> CSR:

@@ -38,7 +38,8 @@ def form(X: Any) -> str:
         return "packed"
     if isinstance(X, np.ndarray) and X.ndim == 3:
         return "arrays"
-    if sp.issparse(X) or getattr(X, "ndim", 1) != 1 or hasattr(X, "iloc"):
+    array_like = hasattr(X, "iloc") or (hasattr(X, "__array__") and not hasattr(X, "__len__"))
+    if array_like or sp.issparse(X) or getattr(X, "ndim", 1) != 1:
         return "flat"
     if isinstance(X, str | bytes | dict) or not hasattr(X, "__len__"):
         raise InputTypeError(f"X must be a batch of sequences or a two-dimensional array, got {type(X).__name__}")

@@ -70,18 +70,21 @@ class BaseChain(BaseSequenceEstimator):
         columns = self._edge_columns(X)
         if np.any(weight == 0):
             used = weight > 0
-            codes, X = codes[np.repeat(used, X.lengths)], X[used]
+            codes, X, weight = codes[np.repeat(used, X.lengths)], X[used], weight[used]
+        weight = np.repeat(weight, X.lengths)
         edges = chain_structure(X.offsets).edges
+        edge_weight = weight[edges[:, 1]]
         edge_codes = codes[edges[:, 0]] * K + codes[edges[:, 1]]
         node = edge = None
         if sp.issparse(X.tokens):
             pairs = all_pairs if self.feature_pairs == "all" else observed_pairs
-            node = pairs(X.tokens, codes, K, self.min_frequency)
+            node = pairs(X.tokens, codes, weight, K, self.min_frequency)
             if len(columns):
-                edge = pairs(edge_features(X, columns), edge_codes, K * K, self.min_frequency)
+                edge = pairs(edge_features(X, columns), edge_codes, edge_weight, K * K, self.min_frequency)
         transitions = np.arange(K * K)
         if self.transition_features == "observed":
-            transitions = np.flatnonzero(np.bincount(edge_codes, minlength=K * K) >= self.min_frequency)
+            counts = np.bincount(edge_codes, weights=edge_weight, minlength=K * K)
+            transitions = np.flatnonzero(counts >= self.min_frequency if self.min_frequency > 1 else counts > 0)
         return Pattern(X.tokens.shape[1], K, node, edge, columns, transitions, self.fit_intercept)
 
     def _edge_columns(self, X: SequenceArray) -> np.ndarray:

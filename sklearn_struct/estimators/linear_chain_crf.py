@@ -43,7 +43,8 @@ class LinearChainCRF(BaseChain):
         Features of X that also condition the transition into their token (a weight for each feature and label
         pair). Columns by number or by name; names may be patterns such as ``"B*"``.
     min_frequency : int, default=1
-        Pairs (and observed transitions) seen fewer times get no weight. Without effect on dense X.
+        Pairs (and observed transitions) seen fewer times get no weight; a sequence of sample weight 2 counts twice.
+        Without effect on dense X.
     fit_intercept : bool, default=True
         Give each label an unpenalised weight of its own.
     dtype : {"float64", "float32"}, default="float64"
