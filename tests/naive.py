@@ -1,11 +1,24 @@
-"""Twins that are slow and obviously right: enumeration of tiny models, long-double recursions of long ones."""
+"""Twins that are slow and obviously right: enumeration, long-double recursions, dense products."""
 
 from __future__ import annotations
 
 import math
 from itertools import product
+from typing import NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
+
+from sklearn_struct.batch import Potentials, SequenceArray, chain
+from sklearn_struct.parameters import (
+    LinearPotentials,
+    Pattern,
+    bind,
+    every_edge_pair,
+    every_node_pair,
+    observed_pairs,
+    split,
+)
 
 
 def labellings(n_tokens, n_labels):
@@ -59,14 +72,22 @@ class Chain:
         return tuple(y[0].tolist())
 
 
+def twins(potentials, structure):
+    """The enumeration of each chain of a batch."""
+    for i in range(len(structure.offsets) - 1):
+        edge = potentials.edge
+        if len(edge) != 1:
+            edge = edge[structure.edge_offsets[i] : structure.edge_offsets[i + 1]]
+        yield Chain(potentials.node[structure.offsets[i] : structure.offsets[i + 1]], edge)
+
+
 def scaled_log_Z(node, edge):
     """The textbook forward pass on scaled numbers: silently wrong where a state underflows that would have won."""
-    K = node.shape[1]
-    alpha, log_Z = np.exp(node[0]), 0.0
-    for t in range(len(node)):
-        if t > 0:
-            alpha = (alpha @ np.exp(edge[min(t - 1, len(edge) - 1)].reshape(K, K))) * np.exp(node[t])
-        log_Z += math.log(alpha.sum())
+    K, log_Z, alpha = node.shape[1], 0.0, None
+    for t, row in enumerate(node):
+        alpha = np.ones(K) if t == 0 else alpha @ np.exp(edge[min(t - 1, len(edge) - 1)].reshape(K, K))
+        alpha = alpha * np.exp(row - row.max())
+        log_Z += math.log(alpha.sum()) + row.max()
         alpha = alpha / alpha.sum()
     return log_Z
 
@@ -84,3 +105,63 @@ def long_chain(node, edge):
         beta[t] = np.logaddexp.reduce(table + (node[t + 1] + beta[t + 1]), axis=1) - norms[t + 1]
     pairs = alpha[:-1, :, None] + table + (node[1:] + beta[1:] - norms[1:, None])[:, None, :]
     return math.fsum(norms), np.exp(alpha + beta), np.exp(pairs).sum(axis=0)
+
+
+class LinearModel(NamedTuple):
+    """Potentials linear in parameters, and the data they are bound to."""
+
+    potentials: LinearPotentials
+    X: SequenceArray
+    y: np.ndarray
+
+    def dense(self, w):
+        """Node weights, edge weights, transitions and intercept as full matrices, zero where there is no weight."""
+        pattern, K, parts = self.potentials.pattern, self.potentials.n_labels, split(w, self.potentials.pattern)
+        matrices = []
+        for pairs, values, width in (
+            (every_node_pair(pattern), parts.node, K),
+            (every_edge_pair(pattern), parts.edge, K**2),
+        ):
+            shape = (len(pairs.indptr) - 1, width)
+            matrices.append(sp.csr_array((values, pairs.indices, pairs.indptr), shape).toarray())
+        table = np.zeros(K**2)
+        table[pattern.transitions] = parts.transition
+        return *matrices, table, parts.intercept if pattern.fit_intercept else np.zeros(K)
+
+    def twin(self, w):
+        """Potentials of all the data, by dense products."""
+        node_weights, edge_weights, table, intercept = self.dense(w)
+        tokens = self.X.tokens.toarray() if sp.issparse(self.X.tokens) else self.X.tokens
+        edge = table[None]
+        if len(edge_weights):
+            second = chain(self.X.offsets).edges[:, 1]
+            edge = tokens[second][:, self.potentials.pattern.edge_columns] @ edge_weights + table
+        return Potentials(tokens @ node_weights + intercept, edge)
+
+
+def linear_model(rng, lengths, *, dense=False, edge=True, observed=False, intercept=True, dtype=np.float64, K=3, m=6):
+    """A small linear chain with all of its weights, or with those that occur in the (random) data."""
+    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    tokens = rng.normal(size=(offsets[-1], m)) * (rng.random((offsets[-1], m)) < 0.5)
+    X = SequenceArray(tokens if dense else sp.csr_array(tokens), offsets)
+    y = rng.integers(K, size=offsets[-1]).astype(np.int32)
+    columns = np.array([1, 4]) if edge else np.array([], dtype=int)
+    first, second = chain(offsets).edges.T
+    node_pairs, edge_pairs, transitions = None, None, np.arange(K**2)
+    if observed:
+        pairs = y[first] * K + y[second]
+        node_pairs, transitions = observed_pairs(sp.csr_array(tokens), y, np.ones(len(y)), K, 1), np.unique(pairs)[1:]
+        if edge:
+            edge_X = sp.csr_array(tokens[second][:, columns])
+            edge_pairs = observed_pairs(edge_X, pairs, np.ones(len(pairs)), K**2, 1)
+    pattern = Pattern(m, K, node_pairs, edge_pairs, columns, transitions, intercept)
+    return LinearModel(bind(pattern, X, np.dtype(dtype)), X, y)
+
+
+LINEAR_MODELS = [
+    {"dense": dense, "edge": edge, "observed": observed, "intercept": intercept}
+    for dense in (True, False)
+    for edge in (True, False)
+    for observed in (True, False)
+    for intercept in (True, False)
+]

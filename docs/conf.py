@@ -1,0 +1,42 @@
+"""Sphinx configuration. The build needs no network."""
+
+from importlib.metadata import version as installed_version
+
+project = "sklearn_struct"
+author = "The sklearn_struct developers"
+project_copyright = f"2026, {author}"
+release = version = installed_version("sklearn-struct")
+
+extensions = [
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.mathjax",
+    "numpydoc",
+    "myst_parser",
+    "sphinx_gallery.gen_gallery",
+]
+exclude_patterns = ["_build", "_templates"]
+templates_path = ["_templates"]
+default_role = "obj"
+
+html_theme = "pydata_sphinx_theme"
+html_theme_options = {"show_toc_level": 2, "show_prev_next": False}
+html_sidebars = {"install": [], "api": []}
+html_copy_source = False
+
+autosummary_generate = True
+autodoc_typehints = "none"  # numpydoc sections say it in words
+numpydoc_show_class_members = False  # the autosummary template lists them
+
+myst_enable_extensions = ["dollarmath"]
+myst_heading_anchors = 3
+
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples",
+    "gallery_dirs": "gallery",
+    "backreferences_dir": "gallery/backreferences",
+    "doc_module": ("sklearn_struct",),
+    "reference_url": {"sklearn_struct": None},
+    "abort_on_example_error": True,
+    "show_memory": False,
+}

@@ -1,0 +1,454 @@
+"""What every inference, every loss and every solver must do. A test file enrols a new one in one line:
+
+test_contract = contracts.inference(chain)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from sklearn_struct.batch import Potentials, Structure, chain
+
+# ------------------------------------------------------------------------------------------ examples and tools
+
+
+def random_chains(rng, lengths=(3, 0, 1, 4), n_labels=3, shared=True):
+    """Potentials of a few chains, with the structure; one edge table for all edges, or one for each."""
+    structure = chain(np.concatenate([[0], np.cumsum(lengths)]))
+    n_edges = 1 if shared else len(structure.edges)
+    node = rng.normal(size=(sum(lengths), n_labels))
+    return Potentials(node, rng.normal(size=(n_edges, n_labels**2))), structure
+
+
+def single(node, edge, dtype=np.float64):
+    """A batch of one chain; `edge` is one table or one for each edge."""
+    node = np.array(node, dtype=dtype, order="C")
+    edge = np.array(edge, dtype=dtype, order="C").reshape(-1, node.shape[1] ** 2)
+    return Potentials(node, edge), chain([0, len(node)])
+
+
+def log_potentials(shape):
+    """Ordinary scores, extreme ones, equal ones, numbers around the limits of exp, and forbidden ones."""
+    special = [0.0, 0.0, -np.inf, 1e4, -1e4, -37.5, -650.0, -700.0, -708.4, -745.2, -1400.0]
+    return arrays(float, shape, elements=st.floats(-3, 3) | st.floats(-1e4, 1e4) | st.sampled_from(special))
+
+
+@st.composite
+def any_chains(draw):
+    """A batch of at most three chains, with one edge table or one for each edge."""
+    K, lengths = draw(st.integers(1, 4)), draw(st.lists(st.integers(0, 5), min_size=1, max_size=3))
+    structure = chain(np.concatenate([[0], np.cumsum(lengths)]))
+    n_edges = 1 if draw(st.booleans()) else len(structure.edges)
+    node = draw(log_potentials((sum(lengths), K)))
+    return Potentials(node, draw(log_potentials((n_edges, K**2)))), structure
+
+
+def zeros(potentials):
+    return Potentials(np.zeros(potentials.node.shape), np.zeros(potentials.edge.shape))
+
+
+def select(potentials, structure, order):
+    """The examples `order` as a batch of their own; with the tokens and the edges they had."""
+    tokens = [np.arange(*structure.offsets[i : i + 2]) for i in order]
+    edges = [np.arange(*structure.edge_offsets[i : i + 2]) for i in order]
+    offsets, edge_offsets = (np.cumsum([0, *map(len, parts)]) for parts in (tokens, edges))
+    cliques = [structure.edges[e] - structure.offsets[i] + first for i, e, first in zip(order, edges, offsets)]
+    tokens, edges = np.concatenate(tokens), np.concatenate(edges)
+    edge = potentials.edge if len(potentials.edge) == 1 else potentials.edge[edges]
+    structure = Structure(offsets, np.concatenate(cliques), edge_offsets)
+    return Potentials(potentials.node[tokens], edge), structure, tokens
+
+
+def derivative(function, array, index, step=1e-5):
+    """Central finite difference of `function()` in one entry of an array that it reads."""
+    kept = array[index]
+    array[index] = kept + step
+    above = function()
+    array[index] = kept - step
+    below = function()
+    array[index] = kept
+    return (above - below) / (2 * step)
+
+
+def some_entries(rng, array, n=8):
+    chosen = rng.choice(array.size, min(n, array.size), replace=False)
+    return [tuple(int(j) for j in np.unravel_index(i, array.shape)) for i in chosen]
+
+
+def copies(*arrays):
+    return [np.array(a) for a in arrays]
+
+
+def _names(check):
+    return check.__name__.removeprefix("check_")
+
+
+# --------------------------------------------------------------------------------------------------- inferences
+
+
+def marginals(inference, potentials, structure, weight=None, out=None):
+    """Marginals added to `out`, and log Z."""
+    n = len(structure.offsets) - 1
+    out, log_Z = zeros(potentials) if out is None else out, np.full(n, np.nan)
+    inference.marginals(potentials, structure, np.ones(n) if weight is None else weight, out, log_Z)
+    return out, log_Z
+
+
+def check_marginals_are_the_derivative_of_log_Z(inference, rng, shared):
+    potentials, structure = random_chains(rng, shared=shared)
+    weight = np.array([1.0, 1.0, 2.0, 0.5])
+    out, _ = marginals(inference, potentials, structure, weight)
+    for table, expected in zip(potentials, out):
+        for index in some_entries(rng, table):
+            slope = derivative(lambda: weight @ marginals(inference, potentials, structure)[1], table, index)
+            assert slope == pytest.approx(expected[index], abs=1e-6)
+
+
+def check_marginals_are_distributions(inference, rng, shared):
+    potentials, structure = random_chains(rng, shared=shared)
+    K = potentials.node.shape[1]
+    out = Potentials(np.zeros(potentials.node.shape), np.zeros((len(structure.edges), K**2)))
+    marginals(inference, potentials, structure, out=out)
+    np.testing.assert_allclose(out.node.sum(axis=1), 1.0, atol=1e-12)
+    pairs = out.edge.reshape(-1, K, K)
+    np.testing.assert_allclose(pairs.sum(axis=2), out.node[structure.edges[:, 0]], atol=1e-12)
+    np.testing.assert_allclose(pairs.sum(axis=1), out.node[structure.edges[:, 1]], atol=1e-12)
+
+
+def check_weights_scale_and_results_are_added(inference, rng, shared):
+    potentials, structure = random_chains(rng, shared=shared)
+    weight = np.array([2.0, 1.0, -1.0, 0.25])
+    node_weight = np.repeat(weight, np.diff(structure.offsets))[:, None]
+    unit, _ = marginals(inference, potentials, structure)
+    out = Potentials(np.full(unit.node.shape, 7.0), np.full(unit.edge.shape, 7.0))
+    marginals(inference, potentials, structure, weight, out)
+    np.testing.assert_allclose(out.node, 7.0 + node_weight * unit.node, atol=1e-12)
+    singles = [marginals(inference, potentials, structure, np.eye(4)[i])[0].edge for i in range(4)]
+    np.testing.assert_allclose(out.edge, 7.0 + np.tensordot(weight, singles, 1), atol=1e-12)
+
+
+def check_weight_zero_skips(inference, rng, shared):
+    potentials, structure = random_chains(rng, shared=shared)
+    out, log_Z = marginals(inference, potentials, structure, np.zeros(4))
+    assert not out.node.any()
+    assert not out.edge.any()
+    assert log_Z.tolist() == [0.0] * 4
+
+
+def check_minus_one_takes_back(inference, rng, shared):
+    potentials, structure = random_chains(rng, shared=shared)
+    out, _ = marginals(inference, potentials, structure)
+    marginals(inference, potentials, structure, -np.ones(4), out)
+    np.testing.assert_allclose(out.node, 0.0, atol=1e-15)
+    np.testing.assert_allclose(out.edge, 0.0, atol=1e-15)
+
+
+def check_examples_do_not_see_each_other(inference, rng, shared):
+    potentials, structure = random_chains(rng, shared=shared)
+    out, log_Z = marginals(inference, potentials, structure)
+    for order in ([3, 1, 0, 2], [2], [1], [0, 0]):
+        part, part_structure, tokens = select(potentials, structure, order)
+        part_out, part_log_Z = marginals(inference, part, part_structure)
+        np.testing.assert_array_equal(part_log_Z, log_Z[order])
+        np.testing.assert_array_equal(part_out.node, out.node[tokens])
+
+
+def check_no_allowed_labelling(inference, rng, shared):
+    potentials, structure = random_chains(rng, shared=shared)
+    _, expected_log_Z = marginals(inference, potentials, structure)
+    expected, _ = marginals(inference, potentials, structure, np.array([0.0, 1.0, 1.0, 1.0]))
+    potentials.node[1] = -np.inf
+    out, log_Z = marginals(inference, potentials, structure)
+    np.testing.assert_array_equal(log_Z, [-np.inf, *expected_log_Z[1:]])
+    np.testing.assert_array_equal(out.node, expected.node)
+    np.testing.assert_array_equal(out.edge, expected.edge)
+
+
+def check_float32_gives_the_same(inference, rng, shared):
+    potentials, structure = random_chains(rng, shared=shared)
+    single = Potentials(*(table.astype(np.float32) for table in potentials))
+    for found, expected in zip(marginals(inference, single, structure), marginals(inference, potentials, structure)):
+        for a, b in zip(np.atleast_1d(*found), np.atleast_1d(*expected)):
+            np.testing.assert_allclose(a, b, atol=1e-5)
+
+
+def check_inputs_stay_and_may_be_read_only(inference, rng, shared):
+    potentials, structure = random_chains(rng, shared=shared)
+    expected, expected_log_Z = marginals(inference, potentials, structure)
+    weight = np.ones(4)
+    before = copies(*potentials, *structure, weight)
+    for array in (*potentials, *structure, weight):
+        array.flags.writeable = False
+    out, log_Z = marginals(inference, potentials, structure, weight)
+    for array, kept in zip((*potentials, *structure, weight), before):
+        np.testing.assert_array_equal(array, kept)
+    np.testing.assert_array_equal(log_Z, expected_log_Z)
+    np.testing.assert_array_equal(out.node, expected.node)
+
+
+INFERENCE_CHECKS = [
+    check_marginals_are_the_derivative_of_log_Z,
+    check_marginals_are_distributions,
+    check_weights_scale_and_results_are_added,
+    check_weight_zero_skips,
+    check_minus_one_takes_back,
+    check_examples_do_not_see_each_other,
+    check_no_allowed_labelling,
+    check_float32_gives_the_same,
+    check_inputs_stay_and_may_be_read_only,
+]
+
+
+def inference(subject: Any) -> Callable[..., None]:
+    """Enrol something with ``marginals(potentials, structure, weight, out, log_Z)``."""
+
+    @pytest.mark.parametrize("shared", [True, False], ids=["shared", "per_edge"])
+    @pytest.mark.parametrize("check", INFERENCE_CHECKS, ids=_names)
+    def test(check, shared):
+        check(subject, np.random.default_rng(0), shared)
+
+    return test
+
+
+# ------------------------------------------------------------------------------------------------------- losses
+
+
+def evaluate(loss, potentials, y, structure, weight, out=None):
+    """Values, and derivatives added to `out`."""
+    out, value = zeros(potentials) if out is None else out, np.full(len(weight), np.nan)
+    loss(potentials, y, structure, weight, out, value)
+    return value, out
+
+
+def labelled_chains(rng, shared):
+    potentials, structure = random_chains(rng, shared=shared)
+    y = rng.integers(potentials.node.shape[1], size=len(potentials.node)).astype(np.int32)
+    return potentials, y, structure
+
+
+def check_derivative(loss, rng, shared):
+    potentials, y, structure = labelled_chains(rng, shared)
+    weight = np.array([1.0, 1.0, 2.0, 0.5])
+    _, out = evaluate(loss, potentials, y, structure, weight)
+    for table, expected in zip(potentials, out):
+        for index in some_entries(rng, table, 12):
+            slope = derivative(lambda: weight @ evaluate(loss, potentials, y, structure, weight)[0], table, index)
+            assert slope == pytest.approx(expected[index], abs=1e-6)
+
+
+def check_weight_scales_the_derivative_alone(loss, rng, shared):
+    potentials, y, structure = labelled_chains(rng, shared)
+    weight = np.array([2.0, 1.0, 0.5, 0.0])
+    unit_value, _ = evaluate(loss, potentials, y, structure, np.ones(4))
+    value, out = evaluate(loss, potentials, y, structure, weight, Potentials(*(a + 7 for a in zeros(potentials))))
+    singles = [evaluate(loss, potentials, y, structure, np.eye(4)[i])[1] for i in range(4)]
+    np.testing.assert_array_equal(value, [*unit_value[:3], 0.0])
+    np.testing.assert_allclose(out.node, 7 + np.tensordot(weight, [s.node for s in singles], 1), atol=1e-12)
+    np.testing.assert_allclose(out.edge, 7 + np.tensordot(weight, [s.edge for s in singles], 1), atol=1e-12)
+
+
+def check_loss_examples_do_not_see_each_other(loss, rng, shared):
+    potentials, y, structure = labelled_chains(rng, shared)
+    value, out = evaluate(loss, potentials, y, structure, np.ones(4))
+    for order in ([3, 1, 0, 2], [2], [1]):
+        part, part_structure, tokens = select(potentials, structure, order)
+        part_value, part_out = evaluate(loss, part, y[tokens], part_structure, np.ones(len(order)))
+        np.testing.assert_array_equal(part_value, value[order])
+        np.testing.assert_array_equal(part_out.node, out.node[tokens])
+
+
+def check_empty_example_costs_nothing(loss, rng, shared):
+    potentials, y, structure = labelled_chains(rng, shared)
+    assert evaluate(loss, potentials, y, structure, np.ones(4))[0][1] == 0.0
+
+
+def check_loss_inputs_stay(loss, rng, shared):
+    potentials, y, structure = labelled_chains(rng, shared)
+    weight = np.array([1.0, 0.0, 2.0, 3.0])
+    before = copies(*potentials, y, *structure, weight)
+    evaluate(loss, potentials, y, structure, weight)
+    for array, kept in zip((*potentials, y, *structure, weight), before):
+        np.testing.assert_array_equal(array, kept)
+
+
+LOSS_CHECKS = [
+    check_derivative,
+    check_weight_scales_the_derivative_alone,
+    check_loss_examples_do_not_see_each_other,
+    check_empty_example_costs_nothing,
+    check_loss_inputs_stay,
+]
+
+
+def loss(subject: Any) -> Callable[..., None]:
+    """Enrol a loss ``(potentials, y, structure, weight, out, value)``."""
+
+    @pytest.mark.parametrize("shared", [True, False], ids=["shared", "per_edge"])
+    @pytest.mark.parametrize("check", LOSS_CHECKS, ids=_names)
+    def test(check, shared):
+        check(subject, np.random.default_rng(0), shared)
+
+    return test
+
+
+# ------------------------------------------------------------------------------------------------------ solvers
+
+
+class LeastSquares:
+    """mean_i (A[i] w - b[i])**2 / 2 as an objective and as a finite sum; the last entries are unpenalised."""
+
+    def __init__(self, rng, n_terms=60, size=6, n_free=1):
+        self.A, self.b = rng.normal(size=(n_terms, size)), rng.normal(size=n_terms)
+        self.A[:, size - n_free :] = 1.0
+        self.b += 3.0
+        self.n_terms, self.size, self.n_free = n_terms, size, n_free
+
+    def value_and_grad(self, w):
+        residual = self.A @ w - self.b
+        return float(residual @ residual) / (2 * self.n_terms), self.A.T @ residual / self.n_terms
+
+    def expand(self, w):
+        return w.copy()
+
+    def compress(self, W):
+        return W.copy()
+
+    def forward(self, W, i, scale):
+        penalised = self.size - self.n_free
+        return scale * (self.A[i, :penalised] @ W[:penalised]) + self.A[i, penalised:] @ W[penalised:]
+
+    def term(self, theta, i):
+        return (theta - self.b[i]) ** 2 / 2, theta - self.b[i]
+
+    def add(self, gradient, i, scale, W):
+        W += scale * gradient * self.A[i]
+
+    def solution(self, l2):
+        penalty = np.diag(np.arange(self.size) < self.size - self.n_free) * l2
+        return np.linalg.solve(self.A.T @ self.A / self.n_terms + penalty, self.A.T @ self.b / self.n_terms)
+
+
+class Solver(NamedTuple):
+    """A solver with the options it needs, and what may be expected of it."""
+
+    function: Callable[..., Any]
+    options: Callable[[], dict[str, Any]]  # made afresh for each run
+    l1: bool  # serves an L1 penalty
+    precision: float  # of the solution, with `tol`
+    tol: float
+
+    def __call__(self, problem, w0=None, *, l1=0.0, l2=0.1, max_iter=500, callback=None):
+        w0 = np.zeros(problem.size) if w0 is None else w0
+        common = {"l1": l1, "l2": l2, "max_iter": max_iter, "tol": self.tol, "callback": callback}
+        return self.function(problem, w0, **common, **self.options())
+
+
+def penalised_value(problem, w, l1=0.0, l2=0.1):
+    v = w[: problem.size - problem.n_free]
+    return problem.value_and_grad(w)[0] + l2 / 2 * (v @ v) + l1 * np.abs(v).sum()
+
+
+def subgradient(problem, w, l1=0.0, l2=0.1):
+    """The steepest descent of the penalised objective, entry by entry; 0 at its minimum."""
+    grad = problem.value_and_grad(w)[1]
+    n = problem.size - problem.n_free
+    grad[:n] += l2 * w[:n]
+    at_zero = np.sign(grad[:n]) * np.maximum(np.abs(grad[:n]) - l1, 0.0)
+    grad[:n] = np.where(w[:n] != 0, grad[:n] + l1 * np.sign(w[:n]), at_zero)
+    return grad
+
+
+def check_finds_the_minimum(solver, problem):
+    for l2 in (0.0, 0.1, 1.0):
+        found = solver(problem, l2=l2)
+        assert found.converged
+        np.testing.assert_allclose(found.w, problem.solution(l2), atol=solver.precision)
+        assert found.value == pytest.approx(penalised_value(problem, found.w, l2=l2), rel=1e-12)
+
+
+def check_free_entries_are_unpenalised(solver, problem):
+    problem.A[:, :-1] *= 1e-3
+    found = solver(problem, l2=1.0)
+    assert found.w[-1] == pytest.approx(problem.b.mean(), abs=solver.precision)
+    np.testing.assert_allclose(found.w[:-1], 0.0, atol=0.01)
+
+
+def check_start_at_the_minimum(solver, problem):
+    w0 = problem.solution(0.1)
+    found = solver(problem, w0)
+    assert found.converged
+    assert found.n_iter <= 2
+    np.testing.assert_allclose(found.w, w0, atol=solver.precision)
+
+
+def check_max_iter(solver, problem):
+    found = solver(problem, max_iter=1)
+    assert found.n_iter == 1
+    assert not found.converged
+    assert found.value < penalised_value(problem, np.zeros(problem.size))
+
+
+def check_callback(solver, problem):
+    seen = []
+    found = solver(problem, callback=lambda n_iter, w, value: seen.append((n_iter, w.copy(), value)))
+    assert [n_iter for n_iter, _, _ in seen] == list(range(1, found.n_iter + 1))
+    assert all(value == pytest.approx(penalised_value(problem, w), rel=1e-12) for _, w, value in seen)
+    assert all(b <= a for (_, _, a), (_, _, b) in pairwise(seen))
+    assert seen[-1][2] == found.value
+
+
+def check_callback_stops(solver, problem):
+    found = solver(problem, callback=lambda n_iter, w, value: n_iter == 2)
+    assert found.n_iter == 2
+    assert not found.converged
+
+
+def check_start_stays_and_runs_repeat(solver, problem):
+    w0 = np.arange(6.0)
+    first, second = solver(problem, w0), solver(problem, w0)
+    np.testing.assert_array_equal(w0, np.arange(6.0))
+    np.testing.assert_array_equal(first.w, second.w)
+    assert first[1:] == second[1:]
+
+
+def check_l1(solver, problem):
+    if not solver.l1:
+        with pytest.raises(ValueError, match="owlqn"):
+            solver(problem, l1=0.1)
+        return
+    for l1, l2 in ((0.05, 0.0), (0.2, 0.1), (0.5, 1.0), (100.0, 0.0)):
+        found = solver(problem, l1=l1, l2=l2)
+        assert found.converged
+        assert np.abs(subgradient(problem, found.w, l1, l2)).max() <= solver.tol
+        assert found.value == pytest.approx(penalised_value(problem, found.w, l1, l2), rel=1e-12)
+    assert found.w[:-1].tolist() == [0.0] * 5
+    assert found.w[-1] == pytest.approx(problem.b.mean(), abs=solver.precision)
+
+
+SOLVER_CHECKS = [
+    check_finds_the_minimum,
+    check_free_entries_are_unpenalised,
+    check_start_at_the_minimum,
+    check_max_iter,
+    check_callback,
+    check_callback_stops,
+    check_start_stays_and_runs_repeat,
+    check_l1,
+]
+
+
+def solver(subject: Solver) -> Callable[..., None]:
+    """Enrol a solver ``(objective, w0, *, l1, l2, max_iter, tol, callback)``."""
+
+    @pytest.mark.parametrize("check", SOLVER_CHECKS, ids=_names)
+    def test(check):
+        check(subject, LeastSquares(np.random.default_rng(0)))
+
+    return test

@@ -1,0 +1,328 @@
+"""What LinearChainCRF shares with scikit-learn: estimator checks, logistic regression, weights, model selection."""
+
+from __future__ import annotations
+
+import os
+import pickle
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from scipy.stats import loguniform
+from sklearn.base import ClassifierMixin, clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, RandomizedSearchCV, cross_val_predict, cross_val_score
+from sklearn.pipeline import Pipeline
+from sklearn.utils import get_tags
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from sklearn_struct import LinearChainCRF, SequenceArray, SequenceVectorizer, metrics
+from sklearn_struct.datasets import make_rental_ads
+
+# ---------------------------------------------------------------- scikit-learn's own checks
+
+
+class Classifier(ClassifierMixin, LinearChainCRF):
+    """For the checks that only classifiers get; the estimator itself must not be one, see its tags."""
+
+
+ESTIMATORS = [
+    LinearChainCRF(),
+    LinearChainCRF(edge_features="all", transition_features="observed"),
+    Classifier(),
+    Classifier(l1_ratio=1.0, max_iter=200),
+    Classifier(solver="owlqn"),
+    Classifier(solver="sgd", max_iter=100, random_state=0),
+    Classifier(feature_pairs="all", n_jobs=2),
+    Classifier(dtype="float32"),
+    Classifier(warm_start=True, fit_intercept=False, min_frequency=2),
+]
+
+
+CHECKS = parametrize_with_checks(ESTIMATORS)
+if os.environ.get("SCIPY_ARRAY_API") != "1":  # the check of array API dispatch would only skip
+    names, checks = CHECKS.args
+    CHECKS = pytest.mark.parametrize(
+        names, [c for c in checks if "check_array_api_input" not in str(c)], **CHECKS.kwargs
+    )
+
+
+@CHECKS
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # checks set max_iter
+@pytest.mark.filterwarnings("ignore:invalid value encountered in cast:RuntimeWarning")  # by type_of_target
+def test_estimator_checks(estimator, check):
+    check(estimator)
+
+
+def test_tags():
+    tags = get_tags(LinearChainCRF())
+    assert tags.estimator_type is None  # "classifier" would make check_cv reject ragged y
+    assert tags.classifier_tags is not None
+    assert (tags.input_tags.sparse, tags.input_tags.dict, tags.input_tags.three_d_array) == (True, True, True)
+    assert not tags.input_tags.one_d_array
+    assert not tags.no_validation
+    assert tags.target_tags.required
+
+
+# ---------------------------------------------------------------- two-dimensional X: logistic regression
+
+
+def logistic(C, l1_ratio=0.0):
+    """LogisticRegression to convergence, in the words of the installed scikit-learn."""
+    if l1_ratio == 0:
+        return LogisticRegression(C=C, tol=1e-12, max_iter=20_000)
+    old = {"penalty": "elasticnet"} if LogisticRegression().get_params()["penalty"] == "l2" else {}
+    options = {"C": C, "l1_ratio": l1_ratio, "solver": "saga", "tol": 1e-10, "max_iter": 50_000, "random_state": 0}
+    return LogisticRegression(**options, **old)
+
+
+def rows(n_labels, n=150, n_features=4):
+    """Rows of numbers whose labels no model separates, and weights of which some are 0."""
+    rng = np.random.RandomState(n_labels)
+    X = rng.normal(size=(n, n_features))
+    y = (X @ rng.normal(size=(n_features, n_labels)) + rng.gumbel(size=(n, n_labels))).argmax(axis=1)
+    return X, y, rng.uniform(0, 2, n) * (rng.uniform(size=n) > 0.1)
+
+
+def centred(a):
+    return a - a.mean(axis=0)
+
+
+@pytest.mark.parametrize("solver", ["lbfgs", "owlqn"])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("C", [0.05, 1.0, 50.0, np.inf])
+@pytest.mark.parametrize("n_labels", [3, 5])
+def test_l2_is_logistic_regression(n_labels, C, weighted, solver):
+    X, y, weight = rows(n_labels)
+    weight = weight if weighted else None
+    expected = logistic(C).fit(X, y, weight)
+    crf = LinearChainCRF(C=C, solver=solver, tol=1e-8).fit(X, y, weight)
+    np.testing.assert_array_equal(crf.classes_, expected.classes_)
+    np.testing.assert_allclose(crf.predict_proba(X), expected.predict_proba(X), atol=1e-6)
+    np.testing.assert_allclose(centred(crf.coef_), centred(expected.coef_), atol=1e-5)
+    np.testing.assert_allclose(centred(crf.intercept_), centred(expected.intercept_), atol=1e-5)
+    if np.isfinite(C):  # the penalty centres the coefficients
+        np.testing.assert_allclose(crf.coef_, expected.coef_, atol=1e-5)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("l1_ratio", [0.4, 1.0])
+@pytest.mark.parametrize("C", [0.1, 1.0])
+def test_l1_and_elastic_net_are_logistic_regression(C, l1_ratio, weighted):
+    X, y, weight = rows(3)
+    weight = weight if weighted else None
+    expected = logistic(C, l1_ratio).fit(X, y, weight)
+    crf = LinearChainCRF(C=C, l1_ratio=l1_ratio, tol=1e-8, max_iter=5000).fit(X, y, weight)
+    np.testing.assert_allclose(crf.predict_proba(X), expected.predict_proba(X), atol=1e-6)
+    if l1_ratio == 1 and C < 1:
+        assert np.sum(crf.coef_ == 0) > 3  # zeros are exact
+
+
+@pytest.mark.parametrize("l1_ratio", [0.0, 0.4, 1.0])
+def test_two_labels_are_logistic_regression_at_another_C(l1_ratio):
+    """Of two weights +v/2 and -v/2, L2 costs half of v's and L1 all of it."""
+    X, y, weight = rows(2)
+    crf = LinearChainCRF(C=1.0, l1_ratio=l1_ratio, tol=1e-8, max_iter=5000).fit(X, y, weight)
+    expected = logistic(2 / (1 + l1_ratio), 2 * l1_ratio / (1 + l1_ratio)).fit(X, y, weight)
+    np.testing.assert_allclose(crf.predict_proba(X), expected.predict_proba(X), atol=1e-6)
+    if l1_ratio == 0:
+        np.testing.assert_allclose(crf.coef_[1] - crf.coef_[0], expected.coef_[0], atol=1e-5)
+        np.testing.assert_allclose(np.diff(crf.intercept_), expected.intercept_, atol=1e-5)
+
+
+@pytest.mark.parametrize("l1_ratio", [0.0, 1.0])
+def test_sparse_rows_are_logistic_regression(l1_ratio):
+    X, y, weight = rows(3)
+    X[np.random.RandomState(0).uniform(size=X.shape) < 0.5] = 0
+    expected = logistic(1.0, l1_ratio).fit(X, y, weight)
+    crf = LinearChainCRF(l1_ratio=l1_ratio, feature_pairs="all", tol=1e-8, max_iter=5000)
+    crf.fit(sp.csr_array(X), y, weight)
+    assert sp.issparse(crf.coef_)
+    np.testing.assert_allclose(crf.predict_proba(sp.csr_array(X)), expected.predict_proba(X), atol=1e-6)
+
+
+def test_without_intercept_is_logistic_regression():
+    X, y, _ = rows(3)
+    expected = logistic(1.0).set_params(fit_intercept=False).fit(X, y)
+    crf = LinearChainCRF(fit_intercept=False, tol=1e-8).fit(X, y)
+    np.testing.assert_allclose(crf.predict_proba(X), expected.predict_proba(X), atol=1e-6)
+    np.testing.assert_array_equal(crf.intercept_, np.zeros(3))
+
+
+@pytest.mark.parametrize("C", [0.1, 1.0])
+def test_sgd_is_about_logistic_regression(C):
+    X, y, weight = rows(3, n=1000)
+    expected = logistic(C).fit(X, y, weight)
+    crf = LinearChainCRF(C=C, solver="sgd", tol=1e-6, random_state=0).fit(X, y, weight)
+    np.testing.assert_allclose(crf.predict_proba(X), expected.predict_proba(X), atol=0.02)
+
+
+# ---------------------------------------------------------------- weights of sequences
+
+
+def features(words):
+    """Dicts for the words of a sentence."""
+    prev = ["^", *(word.lower() for word in words[:-1])]
+    return [{"w": w.lower(), "prev": p, "digit": w[0].isdigit()} for w, p in zip(words, prev)]
+
+
+@pytest.fixture(scope="module")
+def ads():
+    X, y = make_rental_ads(40, random_state=0)
+    return [features(words) for words in X], y
+
+
+FORMS = {
+    "dicts": lambda X: X,
+    "SequenceArray": lambda X: SequenceVectorizer().fit_transform(X),
+    "dense": lambda X: [s.toarray()[:, :40] for s in SequenceVectorizer().fit_transform(X)],
+}
+
+
+def chosen(X, where):
+    return X[where] if isinstance(X, SequenceArray) else [X[i] for i in where]
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"l1_ratio": 1.0}, {"edge_features": "all", "transition_features": "observed"}]
+)
+@pytest.mark.parametrize("form", FORMS)
+def test_integer_weights_are_repetitions_and_zero_is_absence(ads, form, options):
+    X, y = FORMS[form](ads[0][:12]), ads[1][:12]
+    weight = np.array([0, 1, 2, 3, 0, 1, 2, 1, 1, 1, 1, 0])
+    repeated = np.repeat(np.arange(12), weight)
+    model = LinearChainCRF(C=0.1, tol=1e-5, **options)
+    weighted, copied = clone(model).fit(X, y, weight), clone(model).fit(chosen(X, repeated), chosen(y, repeated))
+    assert weighted.loss_curve_[-1] == pytest.approx(copied.loss_curve_[-1], rel=1e-6)
+    kept = chosen(X, np.unique(repeated))
+    assert weighted.predict(kept).tolist() == copied.predict(kept).tolist()
+    np.testing.assert_allclose(
+        weighted.log_proba(kept, weighted.predict(kept)), copied.log_proba(kept, copied.predict(kept)), atol=1e-3
+    )
+
+
+@pytest.mark.parametrize("solver", ["lbfgs", "owlqn", "sgd"])
+def test_equal_weights_are_another_C(ads, solver):
+    X, y = ads[0][:15], ads[1][:15]
+    model = LinearChainCRF(C=0.5, solver=solver, tol=1e-6, random_state=0)
+    half = clone(model).set_params(C=1.0).fit(X, y, np.full(15, 0.5))
+    p, q = model.fit(X, y).predict_proba(X), half.predict_proba(X)
+    np.testing.assert_allclose(np.concatenate(p), np.concatenate(q), atol=1e-5)
+
+
+# ---------------------------------------------------------------- model selection, clone, pickle, repr
+
+
+def pipeline(**options):
+    return Pipeline([("vectorizer", SequenceVectorizer()), ("crf", LinearChainCRF(tol=1e-2, **options))])
+
+
+def test_grid_search_over_a_pipeline(ads):
+    search = GridSearchCV(
+        pipeline(), {"crf__C": [1e-4, 1.0]}, cv=3, n_jobs=2, scoring=metrics.span_f1_scorer, error_score="raise"
+    )
+    search.fit(*ads)
+    assert search.best_params_ == {"crf__C": 1.0}
+    assert search.best_score_ > search.cv_results_["mean_test_score"][0] + 0.2
+    assert search.score(*ads) == pytest.approx(metrics.span_f1_score(ads[1], search.predict(ads[0])))
+    assert search.classes_.tolist() == search.best_estimator_["crf"].classes_.tolist()
+
+
+def test_randomized_search_over_packed_sequences(ads):
+    X, y = SequenceVectorizer().fit_transform(ads[0]), SequenceArray.from_sequences(ads[1])
+    search = RandomizedSearchCV(
+        LinearChainCRF(tol=1e-2),
+        {"C": loguniform(0.1, 10), "feature_pairs": ["all", "observed"]},
+        n_iter=3,
+        cv=2,
+        random_state=0,
+        scoring={"f1": metrics.span_f1_scorer, "accuracy": metrics.token_accuracy_scorer},
+        refit="f1",
+        error_score="raise",
+    )
+    search.fit(X, y)
+    assert search.best_score_ > 0.3
+    assert search.predict(X[:2]).tolist() == search.best_estimator_.predict(X[:2]).tolist()
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_cross_validation(ads, packed):
+    X, y = ads
+    model = pipeline()
+    if packed:
+        X, y, model = SequenceVectorizer().fit_transform(X), SequenceArray.from_sequences(y), model["crf"]
+    predicted = cross_val_predict(model, X, y, cv=4)
+    assert [len(labels) for labels in predicted] == [len(labels) for labels in y]
+    assert metrics.span_f1_score(ads[1], predicted) > 0.4
+    by_default = cross_val_score(model, X, y, cv=4, error_score="raise")
+    np.testing.assert_allclose(by_default, cross_val_score(model, X, y, cv=4, scoring=metrics.token_accuracy_scorer))
+    first = clone(model).fit(X[10:], y[10:])
+    assert predicted[:10].tolist() == first.predict(X[:10]).tolist()
+    assert by_default[0] == first.score(X[:10], y[:10])
+
+
+def test_sample_weight_reaches_the_model_through_a_search(ads):
+    X, y = ads
+    weight = np.r_[np.zeros(20), np.ones(20)]
+    search = GridSearchCV(
+        LinearChainCRF(tol=1e-2), {"C": [1.0]}, cv=[(np.arange(40), np.arange(40))], error_score="raise"
+    )
+    search.fit(X, y, sample_weight=weight)
+    expected = LinearChainCRF(tol=1e-2).fit(X, y, weight)
+    assert search.best_estimator_.predict(X).tolist() == expected.predict(X).tolist()
+
+
+def test_clone_and_parameters():
+    parameters = {
+        "C": 2.0, "l1_ratio": 0.5, "solver": "owlqn", "feature_pairs": "all", "transition_features": "observed",
+        "edge_features": ["a", 1], "min_frequency": 3, "fit_intercept": False, "dtype": "float32", "max_iter": 7,
+        "tol": 0.5, "warm_start": True, "n_jobs": 2, "random_state": 4, "verbose": 1,
+    }  # fmt: skip
+    model = LinearChainCRF(**parameters)
+    assert model.get_params() == parameters
+    assert clone(model).get_params() == parameters
+    assert clone(model).edge_features is not model.edge_features
+    assert LinearChainCRF().set_params(**parameters).get_params() == parameters
+    with pytest.raises(TypeError):
+        LinearChainCRF(1.0)  # parameters have names
+    with pytest.raises(ValueError, match="c2"):
+        model.set_params(c2=1.0)
+
+
+def test_fit_changes_no_parameter_and_clone_unfits(ads):
+    model = LinearChainCRF(edge_features=["w:a", "digit"], random_state=np.random.RandomState(0), tol=1e-2)
+    before = model.get_params()
+    model.fit(*ads)
+    assert model.get_params() == before
+    assert not hasattr(clone(model), "classes_")
+    assert vars(clone(model)).keys() == before.keys()
+
+
+def test_repr(ads):
+    assert repr(LinearChainCRF()) == "LinearChainCRF()"
+    fitted = LinearChainCRF(C=0.1, edge_features=["digit"]).fit(ads[0][:2], ads[1][:2])
+    assert repr(fitted) == "LinearChainCRF(C=0.1, edge_features=['digit'])"
+    assert "LinearChainCRF" in pipeline()._repr_html_()
+    assert "LinearChainCRF" in fitted._repr_html_()
+
+
+@pytest.mark.parametrize("protocol", range(2, pickle.HIGHEST_PROTOCOL + 1))
+@pytest.mark.parametrize("form", [*FORMS, "edge features", "pipeline"])
+def test_pickled_models_predict_the_same(ads, form, protocol):
+    X, y = FORMS.get(form, FORMS["dicts"])(ads[0][:8]), ads[1][:8]
+    options = {"edge_features": ["digit"]} if form == "edge features" else {}
+    model = (pipeline() if form == "pipeline" else LinearChainCRF(tol=1e-2, **options)).fit(X, y)
+    again = pickle.loads(pickle.dumps(model, protocol=protocol))
+    assert again.predict(X).tolist() == model.predict(X).tolist()
+    for p, q in zip(again.predict_proba(X), model.predict_proba(X), strict=True):
+        assert p.tobytes() == q.tobytes()
+    assert repr(again) == repr(model)
+    again.fit(X, y)
+
+
+def test_changing_learned_attributes_changes_no_model(ads):
+    X, y = ads
+    model = LinearChainCRF(tol=1e-2).fit(X, y)
+    model.coef_.data[:], model.transition_[:], model.intercept_[:] = 99.0, 99.0, 99.0
+    fresh = LinearChainCRF(tol=1e-2).fit(X, y)
+    assert model.log_proba(X, y).tobytes() == fresh.log_proba(X, y).tobytes()

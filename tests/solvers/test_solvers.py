@@ -1,0 +1,117 @@
+"""Each solver on least squares, by the contract, and on logistic regression, against the others."""
+
+from __future__ import annotations
+
+import contracts
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from sklearn_struct.batch import SequenceArray
+from sklearn_struct.inference import chain
+from sklearn_struct.losses.log_likelihood import LogLikelihood
+from sklearn_struct.objective import LinearObjective, TrainingData
+from sklearn_struct.parameters import Pattern, bind
+from sklearn_struct.solvers.lbfgs import lbfgs
+from sklearn_struct.solvers.owlqn import owlqn
+from sklearn_struct.solvers.sgd import sgd
+from sklearn_struct.threads import Pool
+
+LBFGS = contracts.Solver(lbfgs, dict, l1=False, precision=1e-6, tol=1e-8)
+OWLQN = contracts.Solver(owlqn, dict, l1=True, precision=1e-6, tol=1e-8)
+SGD = contracts.Solver(sgd, lambda: {"rng": np.random.RandomState(0)}, l1=False, precision=0.06, tol=1e-6)
+
+test_lbfgs = contracts.solver(LBFGS)
+test_owlqn = contracts.solver(OWLQN)
+test_sgd = contracts.solver(SGD)
+
+
+@pytest.fixture
+def logistic():
+    """Softmax regression with intercepts: tokens of length-1 sequences, labels drawn from a model."""
+    rng = np.random.default_rng(0)
+    n, m, K = 150, 4, 3
+    X = SequenceArray(rng.normal(size=(n, m)), np.arange(n + 1))
+    scores = X.tokens @ rng.normal(size=(m, K)) + rng.gumbel(size=(n, K))
+    pattern = Pattern(m, K, None, None, np.array([], dtype=int), np.arange(K**2), True)
+    data = TrainingData(X.offsets, scores.argmax(axis=1).astype(np.int32), rng.uniform(0.5, 2, size=n))
+    return LinearObjective(bind(pattern, X, np.dtype(float)), LogLikelihood(chain), data, Pool(1))
+
+
+@pytest.mark.parametrize("solver", [LBFGS, OWLQN], ids=["lbfgs", "owlqn"])
+@pytest.mark.parametrize("l2", [0.01, 1.0])
+def test_logistic_regression(solver, l2, logistic):
+    found = solver(logistic, l2=l2)
+    assert found.converged
+    assert np.abs(contracts.subgradient(logistic, found.w, l2=l2)).max() <= solver.tol
+
+
+@pytest.mark.parametrize("l2", [0.01, 1.0])
+def test_sgd_comes_near_the_optimum_of_lbfgs(l2, logistic):
+    optimum, found = LBFGS(logistic, l2=l2), SGD(logistic, l2=l2)
+    assert found.converged
+    assert optimum.value <= found.value <= optimum.value * (1 + 1e-3)
+    np.testing.assert_allclose(found.w, optimum.w, atol=0.05)
+
+
+@pytest.mark.parametrize(("l1", "l2"), [(0.002, 0.0), (0.02, 0.0), (0.02, 0.1), (0.1, 0.01)])
+def test_owlqn_meets_the_subgradient_conditions(l1, l2, logistic):
+    found = OWLQN(logistic, l1=l1, l2=l2)
+    penalised = found.w[: -logistic.n_free]
+    assert found.converged
+    assert np.abs(contracts.subgradient(logistic, found.w, l1, l2)).max() <= OWLQN.tol
+    assert np.any(penalised == 0)
+    assert np.any(penalised != 0)
+
+
+def test_owlqn_starts_anywhere(logistic):
+    w0 = np.random.default_rng(1).normal(size=logistic.size) * 3
+    first, second = OWLQN(logistic, w0, l1=0.02, l2=0.1), OWLQN(logistic, l1=0.02, l2=0.1)
+    assert first.value == pytest.approx(second.value, abs=1e-10)
+    np.testing.assert_allclose(first.w[:-3], second.w[:-3], atol=1e-6)  # the intercepts may share any constant
+
+
+def test_a_heavy_penalty_leaves_the_intercept(logistic):
+    """With all else at zero the intercept alone gives the weighted label frequencies."""
+    found = OWLQN(logistic, l1=10.0, l2=0.0)
+    assert not found.w[: -logistic.n_free].any()
+    frequencies = np.bincount(logistic.data.y, logistic.data.weight) / logistic.data.weight.sum()
+    odds = np.exp(found.w[-3:])
+    np.testing.assert_allclose(odds / odds.sum(), frequencies, atol=1e-6)
+
+
+@pytest.mark.parametrize("solver", [LBFGS, OWLQN], ids=["lbfgs", "owlqn"])
+def test_converged_is_not_claimed_too_early(solver, logistic):
+    for max_iter in (1, 3, 10, 500):
+        found = solver(logistic, l2=0.01, max_iter=max_iter)
+        steepest = np.abs(contracts.subgradient(logistic, found.w, l2=0.01)).max()
+        assert found.n_iter <= max_iter
+        assert found.converged == (steepest <= solver.tol)
+
+
+@pytest.mark.parametrize("solver", [LBFGS, OWLQN, SGD], ids=["lbfgs", "owlqn", "sgd"])
+def test_an_objective_without_penalised_entries(solver):
+    problem = contracts.LeastSquares(np.random.default_rng(0), size=1, n_free=1)
+    assert solver(problem, l2=5.0).w == pytest.approx(problem.b.mean(), abs=solver.precision)
+
+
+def test_sgd_depends_on_its_generator_alone(logistic):
+    by_seed = [
+        sgd(logistic, np.zeros(logistic.size), l1=0.0, l2=0.1, max_iter=2, tol=0.0, rng=np.random.RandomState(seed)).w
+        for seed in (0, 0, 1)
+    ]
+    np.testing.assert_array_equal(by_seed[0], by_seed[1])
+    assert np.any(by_seed[0] != by_seed[2])
+
+
+def test_sgd_with_sparse_updates_and_a_warm_start():
+    rng = np.random.default_rng(0)
+    offsets = np.concatenate([[0], np.cumsum(rng.integers(0, 8, size=200))])
+    X = SequenceArray(sp.random_array((offsets[-1], 12), density=0.3, rng=rng, format="csr"), offsets)
+    pattern = Pattern(12, 3, None, None, np.array([0, 3]), np.arange(9), True)
+    data = TrainingData(offsets, rng.integers(3, size=offsets[-1]).astype(np.int32), np.ones(200))
+    objective = LinearObjective(bind(pattern, X, np.dtype(float)), LogLikelihood(chain), data, Pool(1))
+    optimum = LBFGS(objective, l2=0.05)
+    for w0 in (None, rng.normal(size=objective.size), optimum.w):
+        found = SGD(objective, w0, l2=0.05)
+        assert optimum.value * (1 - 1e-9) <= found.value <= optimum.value * (1 + 2e-3)

@@ -1,0 +1,238 @@
+"""The rules of the house, read off the source: who may import whom, and what no file may contain."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import sklearn_struct
+from sklearn_struct.kernel import _KERNEL_ROOMS
+
+PACKAGE = Path(sklearn_struct.__file__).parent
+FILES = {file.relative_to(PACKAGE).as_posix(): ast.parse(file.read_text("utf-8")) for file in PACKAGE.rglob("*.py")}
+
+# A room imports only rooms of lines above its own, and `exceptions`, which belongs to all.
+FLOORS = [
+    ["kernel"],
+    ["simd"],
+    ["batch", "threads"],  # threads.py knows nothing of ours; the linear maps share their work out to it
+    ["inference"],
+    ["losses"],
+    ["linear"],
+    ["parameters"],
+    ["objective"],
+    ["solvers"],
+    ["encoding"],
+    ["metrics", "datasets"],
+    ["estimators"],
+    ["__init__"],
+]
+FLOOR = {room: i for i, rooms in enumerate(FLOORS) for room in rooms}
+
+FILE_LINES, KERNEL_LINES, FUNCTION_LINES = 400, 60, 50
+
+
+def room(path):
+    return path.split("/")[0].removesuffix(".py")
+
+
+def files(*rooms):
+    return [
+        pytest.param(path, tree, id=path) for path, tree in sorted(FILES.items()) if not rooms or room(path) in rooms
+    ]
+
+
+def above_encoding():
+    return files(*(name for name, floor in FLOOR.items() if floor < FLOOR["encoding"]))
+
+
+def imports(tree):
+    """Dotted names of everything that a file imports, at any depth."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def rooms_of_ours(tree):
+    """The rooms that a file imports."""
+    return {name.split(".")[1] for name in imports(tree) if name.startswith("sklearn_struct.")}
+
+
+def functions(tree):
+    return [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+
+
+def is_kernel(function):
+    return any(isinstance(d, ast.Name) and d.id == "kernel" for d in function.decorator_list)
+
+
+def arguments(function):
+    a = function.args
+    return {arg.arg for arg in (*a.posonlyargs, *a.args, *a.kwonlyargs)}
+
+
+def n_lines(function):
+    """Lines of the body without the docstring."""
+    body = function.body[1:] if ast.get_docstring(function) else function.body
+    return body[-1].end_lineno - body[0].lineno + 1 if body else 0
+
+
+def names(tree):
+    """Every identifier and attribute in use."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name):
+            yield node.id
+        elif isinstance(node, ast.Attribute):
+            yield node.attr
+
+
+# ---- who imports whom
+
+
+@pytest.mark.parametrize(("path", "tree"), files())
+def test_a_room_imports_only_rooms_above_it(path, tree):
+    assert room(path) in {*FLOOR, "exceptions"}, "a new room needs its place in FLOORS"
+    allowed = {name for name, floor in FLOOR.items() if floor < FLOOR.get(room(path), 0)}
+    if room(path) == "__init__":
+        allowed = set(FLOOR)
+    assert rooms_of_ours(tree) <= allowed | {room(path), "exceptions"}
+
+
+@pytest.mark.parametrize(("path", "tree"), files())
+def test_no_relative_imports(path, tree):
+    assert not any(node.level for node in ast.walk(tree) if isinstance(node, ast.ImportFrom))
+
+
+@pytest.mark.parametrize(("path", "tree"), files("solvers"))
+def test_solvers_import_nothing_of_ours(path, tree):
+    assert rooms_of_ours(tree) <= {"solvers", "exceptions"}
+    assert not any(arguments(f) & {"X", "y", "labels", "potentials"} for f in functions(tree))
+
+
+@pytest.mark.parametrize(("path", "tree"), files("losses"))
+def test_losses_never_see_weights_or_features(path, tree):
+    assert not rooms_of_ours(tree) & {"linear", "parameters", "objective", "encoding", "estimators"}
+    assert not any(arguments(f) & {"w", "W", "X", "coef", "features"} for f in functions(tree))
+
+
+@pytest.mark.parametrize(("path", "tree"), files("inference"))
+def test_inference_never_sees_labels_or_a_loss(path, tree):
+    assert "losses" not in rooms_of_ours(tree)
+    assert not any(arguments(f) & {"y", "y_true", "loss"} for f in functions(tree))
+
+
+@pytest.mark.parametrize(("path", "tree"), above_encoding())
+def test_no_room_above_encoding_speaks_or_validates(path, tree):
+    """No scikit-learn, warnings, printing or input checks: those belong to the estimators and their encoding."""
+    assert not {name.split(".")[0] for name in imports(tree)} & {"sklearn", "warnings", "logging"}
+    called = {node.func.id for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
+    assert not {name for name in called if name == "print" or name.startswith(("check_", "validate_"))}
+
+
+# ---- estimators
+
+
+@pytest.mark.parametrize(("path", "tree"), files("estimators"))
+def test_estimators_have_no_kernels(path, tree):
+    assert "kernel" not in rooms_of_ours(tree)
+    assert not any(name.split(".")[0] == "numba" for name in imports(tree))
+    assert not any(is_kernel(f) for f in functions(tree))
+
+
+@pytest.mark.parametrize(("path", "tree"), files("estimators"))
+def test_estimators_inherit_from_abstract_classes_alone(path, tree):
+    ours = {name.split(".")[-1] for name in imports(tree) if name.startswith("sklearn_struct.estimators.")}
+    classes = [node for node in tree.body if isinstance(node, ast.ClassDef)]
+    ours |= {node.name for node in classes}
+    for node in classes:
+        parents = {base.id for base in node.bases if isinstance(base, ast.Name)} & ours
+        assert all(parent.startswith("Base") for parent in parents)
+
+
+@pytest.mark.parametrize(("path", "tree"), files("estimators", "encoding"))
+def test_init_of_an_estimator_only_assigns(path, tree):
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.ClassDef) or not any("Base" in ast.unparse(base) for base in node.bases):
+            continue
+        for init in (f for f in node.body if isinstance(f, ast.FunctionDef) and f.name == "__init__"):
+            body = init.body[1:] if ast.get_docstring(init) else init.body
+            assigned = {ast.unparse(statement) for statement in body}
+            assert assigned == {f"self.{name} = {name}" for name in arguments(init) - {"self"}}
+
+
+# ---- kernels and threads
+
+
+@pytest.mark.parametrize(("path", "tree"), files())
+def test_one_numba_decorator(path, tree):
+    """No parallel kernels, no jitted classes; numba is imported where the decorator and the vectors are made."""
+    if path not in ("kernel.py", "simd.py"):
+        assert not any(name.split(".")[0] in ("numba", "llvmlite") for name in imports(tree))
+    assert not {"prange", "jitclass", "jit"} & set(names(tree))
+    keywords = [node for node in ast.walk(tree) if isinstance(node, ast.keyword)]
+    assert not any(keyword.arg == "parallel" for keyword in keywords)
+
+
+@pytest.mark.parametrize(("path", "tree"), files())
+def test_kernels_are_module_level(path, tree):
+    kernels = [f for f in functions(tree) if is_kernel(f)]
+    assert all(f in tree.body for f in kernels)
+    for f in kernels:
+        assert not any(isinstance(node, ast.FunctionDef | ast.Lambda) for node in ast.walk(f) if node is not f)
+
+
+@pytest.mark.parametrize(("path", "tree"), files())
+def test_files_of_kernels_make_stale_kernels(path, tree):
+    """A change of any file with kernels, or with what they receive, invalidates the compiled ones."""
+    if any(is_kernel(f) for f in functions(tree)) or path == "batch.py":
+        assert {path, room(path)} & set(_KERNEL_ROOMS)
+
+
+@pytest.mark.parametrize(("path", "tree"), above_encoding())
+def test_only_the_pool_knows_the_number_of_jobs(path, tree):
+    """So blocks and sums cannot depend on it."""
+    if path != "threads.py":
+        assert not {"n_jobs", "n_threads"} & {*names(tree), *(a for f in functions(tree) for a in arguments(f))}
+
+
+# ---- what no file contains
+
+
+@pytest.mark.parametrize(("path", "tree"), files())
+def test_no_pickle(path, tree):
+    forbidden = {"pickle", "cloudpickle", "dill", "marshal", "shelve"}
+    assert not {name.split(".")[0] for name in imports(tree)} & forbidden
+    assert not {"joblib.dump", "joblib.load"} & set(imports(tree))
+
+
+@pytest.mark.parametrize(("path", "tree"), files())
+def test_docstring_and_future_annotations(path, tree):
+    assert ast.get_docstring(tree) or not tree.body
+    if functions(tree):
+        assert "__future__.annotations" in imports(tree)
+
+
+@pytest.mark.parametrize(("path", "tree"), files())
+def test_sizes(path, tree):
+    assert len((PACKAGE / path).read_text("utf-8").splitlines()) <= FILE_LINES
+    for f in functions(tree):
+        assert n_lines(f) <= (KERNEL_LINES if is_kernel(f) else FUNCTION_LINES), f.name
+
+
+@pytest.mark.parametrize(("path", "tree"), files())
+def test_public_names_exist(path, tree):
+    """`__all__` is sorted by the formatter; here: each of its names is defined in the file or imported by it."""
+    listed = [node for node in tree.body if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__"]
+    defined = {node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+    for node in tree.body:
+        targets = (
+            node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
+        )
+        for target in targets:
+            defined |= {name.id for name in ast.walk(target) if isinstance(name, ast.Name)}
+    defined |= {name.split(".")[-1] for name in imports(tree)}
+    assert all(set(ast.literal_eval(node.value)) <= defined for node in listed)

@@ -1,0 +1,192 @@
+"""The three linear maps against dense numpy."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sklearn_struct.batch import csr
+from sklearn_struct.linear import DenseMap, PairsMap, RowsMap
+from sklearn_struct.threads import Pool
+
+WIDTHS = [1, 3, 8, 9, 22, 25, 50]
+KINDS = ["dense", "rows", "pairs"]
+
+
+class Case(NamedTuple):
+    """A map with its dense twin: X (n, m), and the pairs (feature, label) that have a weight (m, width)."""
+
+    map: Any
+    X: np.ndarray
+    mask: np.ndarray
+
+    def weights(self, rng):
+        """Random compact weights, and the same as a dense matrix; the order is by feature, then label."""
+        w = rng.normal(size=self.map.size)
+        W = np.zeros(self.mask.shape)
+        W[self.mask] = w
+        return w, W
+
+
+def make(kind, width, dtype=np.float64, n=60, m=40):
+    """Empty rows, features without pairs, with one, with all, and features that no token has."""
+    rng = np.random.default_rng(width)
+    X = rng.normal(size=(n, m)) * (rng.random((n, m)) < 0.2)
+    X[[3, 17, n - 1]] = 0.0
+    X[:, [5, 6]] = 0.0
+    X = X.astype(dtype)
+    if kind == "dense":
+        return Case(DenseMap(X, width), X, np.ones((m, width), dtype=bool))
+    mask = rng.random((m, width)) < 0.3
+    mask[[0, 5]], mask[[1, 2, 6]] = True, False
+    mask[[2, 6], width // 2] = True
+    pairs = csr(sp.csr_array(mask.astype(float)))
+    return Case(PairsMap(csr(X), pairs) if kind == "pairs" else RowsMap(csr(X), pairs, width), X, mask)
+
+
+@pytest.fixture(params=[(kind, width) for kind in KINDS for width in WIDTHS], ids=lambda p: f"{p[0]}-{p[1]}")
+def case(request):
+    return make(*request.param)
+
+
+def transpose(case, R, n_jobs=1):
+    with Pool(n_jobs) as pool:
+        return case.map.transpose(R, pool)
+
+
+def assert_forward(case, W, expanded, digits):
+    n = len(case.X)
+    for rows in (slice(0, n), slice(7, 23), slice(9, 9), slice(n - 1, n)):
+        out = np.full((rows.stop - rows.start, case.mask.shape[1]), np.nan, dtype=expanded.dtype)
+        case.map.forward(expanded, rows, out)
+        np.testing.assert_allclose(out, case.X[rows].astype(float) @ W, atol=digits)
+
+
+def assert_scatter(case, rng, expanded, digits):
+    """On top of what is there, by blocks of rows."""
+    before = np.array(case.map.compress(expanded))
+    for rows in (slice(7, 23), slice(9, 9), slice(len(case.X) - 2, len(case.X))):
+        R = rng.normal(size=(rows.stop - rows.start, case.mask.shape[1]))
+        case.map.scatter(R, rows, -0.5, expanded)
+        before = before - 0.5 * (case.X[rows].astype(float).T @ R)[case.mask]
+    np.testing.assert_allclose(case.map.compress(expanded), before, atol=digits)
+
+
+def test_sizes(case):
+    assert case.map.size == case.mask.sum()
+    assert case.map.expand(np.zeros(case.map.size)).shape == (case.map.expanded_size,)
+
+
+def test_expand_and_compress(case):
+    """Nothing is lost of the features that X has; there is nothing to know of the others."""
+    w, W = case.weights(np.random.default_rng(0))
+    found = np.zeros(case.mask.shape)
+    found[case.mask] = case.map.compress(case.map.expand(w))
+    occurs = case.X.any(axis=0)
+    np.testing.assert_array_equal(found[occurs], W[occurs])
+
+
+def test_forward(case):
+    w, W = case.weights(np.random.default_rng(0))
+    assert_forward(case, W, case.map.expand(w), 1e-12)
+
+
+def test_scatter(case):
+    rng = np.random.default_rng(0)
+    _, W = case.weights(rng)
+    W[~case.X.any(axis=0)] = 0.0
+    assert_scatter(case, rng, np.array(case.map.expand(W[case.mask])), 1e-12)
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("kind", ["dense", "rows"])
+def test_transpose(kind, width):
+    case = make(kind, width)
+    R = np.random.default_rng(0).normal(size=(len(case.X), width))
+    found = transpose(case, R)
+    assert found.shape == (case.map.size,)
+    np.testing.assert_allclose(found, (case.X.T @ R)[case.mask], atol=1e-12)
+    np.testing.assert_array_equal(transpose(case, R), found)  # nothing is left over from the first call
+
+
+@pytest.mark.parametrize("width", [1, 9, 22])
+@pytest.mark.parametrize("kind", KINDS)
+def test_float32(kind, width):
+    """Tables and potentials are float32, gradients of them float64; the stochastic solver keeps float64 tables."""
+    rng = np.random.default_rng(0)
+    case = make(kind, width, np.float32)
+    w, W = case.weights(rng)
+    expanded = case.map.expand(w)
+    assert expanded.dtype == np.float32
+    assert_forward(case, W, expanded, 3e-5)
+    assert_forward(case, W, expanded.astype(float), 3e-5)
+    W[~case.X.any(axis=0)] = 0.0
+    assert_scatter(case, rng, case.map.expand(W[case.mask]).astype(float), 1e-12)
+    if kind != "pairs":
+        R = rng.normal(size=(len(case.X), width))
+        found = transpose(case, R)
+        assert found.dtype == np.float64
+        np.testing.assert_allclose(found, (case.X.astype(float).T @ R)[case.mask], atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["dense", "rows"])
+def test_same_bits_for_any_number_of_threads(kind):
+    case = make(kind, 22, n=3000, m=200)
+    R = np.random.default_rng(0).normal(size=(3000, 22))
+    first = transpose(case, R)
+    for n_jobs in (2, 3):
+        np.testing.assert_array_equal(transpose(case, R, n_jobs), first)
+
+
+def test_more_features_than_the_cache_holds():
+    """Frequent and rare features take different ways to the same gradient."""
+    rng = np.random.default_rng(0)
+    n, m, width = 1500, 6000, 22
+    X = sp.random_array((n, m), density=0.005, rng=rng, format="csr")
+    mask = rng.random((m, width)) < 0.15
+    case = Case(RowsMap(csr(X), csr(sp.csr_array(mask.astype(float))), width), X, mask)
+    R = rng.normal(size=(n, width))
+    found = transpose(case, R)
+    np.testing.assert_allclose(found, (X.T @ R)[mask], atol=1e-12)
+    for n_jobs in (2, 3):
+        np.testing.assert_array_equal(transpose(case, R, n_jobs), found)
+    w, W = case.weights(rng)
+    out = np.empty((n, width))
+    case.map.forward(case.map.expand(w), slice(0, n), out)
+    np.testing.assert_allclose(out, X @ W, atol=1e-12)
+
+
+def test_the_order_of_features_and_equal_counts_do_not_matter():
+    """Renumbering by frequency is nobody else's business."""
+    rng = np.random.default_rng(0)
+    case = make("rows", 9)
+    order = rng.permutation(40)
+    X, mask = np.ascontiguousarray(case.X[:, order]), case.mask[order]
+    moved = Case(RowsMap(csr(X), csr(sp.csr_array(mask.astype(float))), 9), X, mask)
+    R = rng.normal(size=(60, 9))
+    grad, moved_grad = np.zeros((40, 9)), np.zeros((40, 9))
+    grad[case.mask], moved_grad[mask] = transpose(case, R), transpose(moved, R)
+    np.testing.assert_allclose(moved_grad, grad[order], atol=1e-12)
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 40), st.integers(0, 30), st.integers(1, 30), st.floats(0, 1))
+@settings(max_examples=60)
+def test_any_shape(seed, width, n, m, density):
+    """Also without rows, without weights, and with explicit zeros."""
+    rng = np.random.default_rng(seed)
+    stored = rng.random((n, m)) < density
+    X = rng.integers(-1, 2, size=(n, m)) * stored * 1.0
+    rows, columns = np.nonzero(stored)
+    sparse = csr(sp.csr_array((X[rows, columns], (rows, columns)), shape=(n, m)))
+    mask = rng.random((m, width)) < density
+    case = Case(RowsMap(sparse, csr(sp.csr_array(mask.astype(float))), width), X, mask)
+    w, W = case.weights(rng)
+    out, R = np.empty((n, width)), rng.normal(size=(n, width))
+    case.map.forward(case.map.expand(w), slice(0, n), out)
+    np.testing.assert_allclose(out, X @ W, atol=1e-12)
+    np.testing.assert_allclose(transpose(case, R), (X.T @ R)[mask], atol=1e-12)

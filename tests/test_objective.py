@@ -1,0 +1,174 @@
+"""The objective: value by enumeration, gradient by finite differences, bits by threads, and its finite sum."""
+
+from __future__ import annotations
+
+import contracts
+import naive
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sklearn_struct.batch import blocks, chain
+from sklearn_struct.inference import chain as inference
+from sklearn_struct.losses.log_likelihood import LogLikelihood
+from sklearn_struct.objective import LinearObjective, TrainingData
+from sklearn_struct.parameters import bind
+from sklearn_struct.threads import Pool
+
+LENGTHS = (3, 0, 1, 4, 2)
+WEIGHTS = np.array([1.0, 5.0, 2.0, 0.5, 0.0])
+
+
+def ids(options):
+    return "-".join([name for name, on in options.items() if on]) or "plain"
+
+
+def make(model, weight=None, pool=None):
+    weight = np.ones(len(model.X)) if weight is None else weight
+    data = TrainingData(model.X.offsets, model.y, weight)
+    return LinearObjective(model.potentials, LogLikelihood(inference), data, pool or Pool(1))
+
+
+@pytest.fixture(params=naive.LINEAR_MODELS, ids=ids)
+def model(request):
+    return naive.linear_model(np.random.default_rng(0), LENGTHS, **request.param)
+
+
+def by_enumeration(model, w, weight):
+    """The weighted mean of -log p(y | x)."""
+    potentials, structure = model.twin(w), chain(model.X.offsets)
+    losses = []
+    for i, twin in enumerate(naive.twins(potentials, structure)):
+        y = tuple(model.y[structure.offsets[i] : structure.offsets[i + 1]].tolist())
+        losses.append(float(twin.log_Z - twin.scores[twin.y.index(y)]))
+    return weight @ losses / weight.sum()
+
+
+def test_value_by_enumeration(model):
+    w = np.random.default_rng(1).normal(size=model.potentials.size)
+    value, _ = make(model, WEIGHTS).value_and_grad(w)
+    assert isinstance(value, float)
+    assert value == pytest.approx(by_enumeration(model, w, WEIGHTS), abs=1e-10)
+
+
+def test_gradient_by_finite_differences(model):
+    w = np.random.default_rng(1).normal(size=model.potentials.size)
+    objective = make(model, WEIGHTS)
+    _, grad = objective.value_and_grad(w)
+    assert grad.shape == (objective.size,)
+    for index in range(objective.size):
+        slope = contracts.derivative(lambda: objective.value_and_grad(w)[0], w, index)
+        assert slope == pytest.approx(grad[index], abs=1e-6)
+
+
+def test_arguments_stay_and_gradients_are_new(model):
+    """Solvers add to the gradient they get."""
+    w = np.random.default_rng(1).normal(size=model.potentials.size)
+    w.flags.writeable = False
+    objective = make(model, WEIGHTS)
+    value, grad = objective.value_and_grad(w)
+    kept = grad.copy()
+    grad += 100.0
+    again, second = objective.value_and_grad(w)
+    assert again == value
+    np.testing.assert_array_equal(second, kept)
+
+
+def test_a_weight_of_two_is_a_sequence_twice():
+    rng = np.random.default_rng(0)
+    model = naive.linear_model(rng, LENGTHS)
+    w = rng.normal(size=model.potentials.size)
+    order = [0, 1, 2, 2, 3, 3, 3]
+    X = model.X[order]
+    tokens = np.concatenate([np.arange(*model.X.offsets[i : i + 2]) for i in order])
+    twice = naive.LinearModel(bind(model.potentials.pattern, X, np.dtype(float)), X, model.y[tokens])
+    expected, expected_grad = make(twice).value_and_grad(w)
+    found, grad = make(model, np.array([1.0, 1.0, 2.0, 3.0, 0.0])).value_and_grad(w)
+    assert found == pytest.approx(expected, rel=1e-12)
+    np.testing.assert_allclose(grad, expected_grad, atol=1e-12)
+
+
+# ---- many blocks
+
+
+def many_blocks(**options):
+    """More than 20 blocks, of sequences of 0 to 30 tokens."""
+    rng = np.random.default_rng(0)
+    model = naive.linear_model(rng, rng.integers(0, 31, size=1600), **options)
+    assert len(blocks(model.X.offsets, 3)) >= 20
+    return model, rng.uniform(0, 2, size=1600), rng.normal(size=model.potentials.size)
+
+
+@pytest.mark.parametrize("options", naive.LINEAR_MODELS[::3], ids=ids)
+def test_same_bits_for_any_number_of_threads(options):
+    model, weight, w = many_blocks(**options)
+    found = []
+    for n_jobs in (1, 2, 3, 3):
+        with Pool(n_jobs) as pool:
+            objective = make(model, weight, pool)
+            found.append([objective.value_and_grad(w), objective.value_and_grad(-w)])
+    for others in found[1:]:
+        for (value, grad), (other, other_grad) in zip(found[0], others, strict=True):
+            assert value == other
+            np.testing.assert_array_equal(grad, other_grad)
+
+
+def test_the_order_of_the_sequences_does_not_matter():
+    model, weight, w = many_blocks(observed=True)
+    order = np.random.default_rng(1).permutation(len(weight))
+    X = model.X[order]
+    labels = np.split(model.y, model.X.offsets[1:-1])
+    y = np.concatenate([labels[i] for i in order])
+    moved = naive.LinearModel(bind(model.potentials.pattern, X, np.dtype(float)), X, y)
+    value, grad = make(model, weight).value_and_grad(w)
+    other, other_grad = make(moved, weight[order]).value_and_grad(w)
+    assert other == pytest.approx(value, rel=1e-12)
+    np.testing.assert_allclose(other_grad, grad, atol=1e-12)
+
+
+@pytest.mark.parametrize("dense", [True, False], ids=["dense", "sparse"])
+def test_float32_comes_near_float64(dense):
+    model, weight, w = many_blocks(dense=dense)
+    single, _, _ = many_blocks(dense=dense, dtype=np.float32)
+    value, grad = make(model, weight).value_and_grad(w)
+    found, found_grad = make(single, weight).value_and_grad(w)
+    assert found_grad.dtype == np.float64
+    assert found == pytest.approx(value, rel=1e-5)
+    np.testing.assert_allclose(found_grad, grad, atol=1e-5)
+
+
+# ---- the finite sum
+
+
+@pytest.mark.parametrize("options", naive.LINEAR_MODELS[::3], ids=ids)
+def test_terms_average_to_the_objective(options):
+    model, weight, w = many_blocks(**options)
+    objective = make(model, weight)
+    value, grad = objective.value_and_grad(w)
+    W, total = objective.expand(w), objective.expand(np.zeros_like(w))
+    terms = []
+    for i in range(objective.n_terms):
+        term, gradient = objective.term(objective.forward(W, i, 1.0), i)
+        objective.add(gradient, i, 1 / objective.n_terms, total)
+        terms.append(term)
+    assert objective.n_terms > 100
+    assert np.mean(terms) == pytest.approx(value, rel=1e-12)
+    np.testing.assert_allclose(objective.compress(total), grad, atol=1e-12)
+
+
+@given(
+    st.integers(0, 2**32 - 1), st.lists(st.integers(0, 4), min_size=1, max_size=6), st.sampled_from(naive.LINEAR_MODELS)
+)
+@settings(max_examples=40)
+def test_any_data(seed, lengths, options):
+    """Shapes: the value by enumeration, the gradient along a random direction by finite differences."""
+    rng = np.random.default_rng(seed)
+    model = naive.linear_model(rng, [*lengths, 2, 3], **options)
+    weight, w = rng.uniform(0.1, 2, size=len(lengths) + 2), rng.normal(size=model.potentials.size)
+    direction, objective = rng.normal(size=len(w)), make(model, weight)
+    value, grad = objective.value_and_grad(w)
+    assert value == pytest.approx(by_enumeration(model, w, weight), abs=1e-10)
+    step = np.zeros(1)
+    slope = contracts.derivative(lambda: objective.value_and_grad(w + step * direction)[0], step, 0)
+    assert slope == pytest.approx(grad @ direction, abs=1e-6)

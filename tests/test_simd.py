@@ -1,0 +1,206 @@
+"""Vector operations and small products against numpy, compiled and as their numpy twins."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from sklearn_struct import simd
+from sklearn_struct.kernel import kernel
+from sklearn_struct.simd import LANES
+
+INF = np.inf
+DTYPES = [np.float64, np.float32]
+SHAPES = [(1, 8), (2, 8), (3, 8), (5, 16), (8, 8), (9, 16), (12, 24), (17, 24), (22, 24), (25, 32), (50, 56), (64, 64)]
+
+
+@kernel
+def _arithmetic(a, s, out):
+    x, y, z = simd.load(a, 0), simd.load(a, LANES), simd.load(a, 2 * LANES)
+    simd.store(out, 0, x)
+    simd.store(out, LANES, simd.add(x, y))
+    simd.store(out, 2 * LANES, simd.sub(x, y))
+    simd.store(out, 3 * LANES, simd.mul(x, y))
+    simd.store(out, 4 * LANES, simd.fma(x, y, z))
+    simd.store(out, 5 * LANES, simd.maximum(x, y))
+    simd.store(out, 6 * LANES, simd.minimum(x, y))
+    simd.store(out, 7 * LANES, simd.splat(s))
+    return simd.total(x), simd.largest(x), simd.least(x)
+
+
+@kernel
+def _exp(a, out):
+    for i in range(0, len(a), LANES):
+        simd.store(out, i, simd.exp(simd.load(a, i)))
+
+
+@kernel
+def _copy_part(a, i, n, fill, out, o):
+    simd.store_part(out, o, simd.load_part(a, i, n, fill), n)
+    simd.store(out, o + 2 * LANES, simd.load_part(a, i, n, fill))
+
+
+def exp(x, dtype):
+    padded = np.zeros(-(-len(x) // LANES) * LANES, dtype=dtype)
+    padded[: len(x)] = x
+    out = np.empty_like(padded)
+    _exp(padded, out)
+    return out[: len(x)]
+
+
+@pytest.mark.twins
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_operations(dtype):
+    x, y, z = rows = np.random.default_rng(0).normal(size=(3, LANES)).astype(dtype)
+    out = np.empty((8, LANES), dtype=dtype)
+    total, largest, least = _arithmetic(rows, dtype(2.5), out)  # flat indices into an array of any shape
+    exact = [x, x + y, x - y, x * y, None, np.maximum(x, y), np.minimum(x, y), np.full(LANES, dtype(2.5))]
+    for i in (0, 1, 2, 3, 5, 6, 7):
+        np.testing.assert_array_equal(out[i], exact[i])
+    np.testing.assert_allclose(out[4], x.astype(float) * y + z, rtol=0, atol=2 * np.finfo(dtype).eps)
+    assert total == pytest.approx(x.astype(float).sum(), abs=8 * float(np.finfo(dtype).eps))
+    assert (largest, least) == (x.max(), x.min())
+
+
+@pytest.mark.twins
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_operations_on_infinities(dtype):
+    """-inf is what scores of forbidden labels are; a nan in the first operand gives way to the second."""
+    rows = np.zeros((3, LANES), dtype=dtype)
+    rows[0, :5] = -INF, INF, -INF, 1.0, np.nan
+    rows[1, :5] = 1.0, 1.0, -INF, -INF, 1.0
+    out = np.empty((8, LANES), dtype=dtype)
+    _arithmetic(rows, dtype(0), out)
+    np.testing.assert_array_equal(out[1, :4], [-INF, INF, -INF, -INF])
+    np.testing.assert_array_equal(out[5, :5], [1.0, INF, -INF, 1.0, 1.0])
+    np.testing.assert_array_equal(out[6, :5], [-INF, 1.0, -INF, -INF, 1.0])
+    rows[0, 4] = 0.0
+    _, largest, least = _arithmetic(rows, dtype(0), out)
+    assert (largest, least) == (INF, -INF)
+
+
+@pytest.mark.twins
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("n", [1, 3, 7, 8, 11])
+def test_parts(dtype, n):
+    """The first n of eight numbers; the others are left alone, also behind the end of the array."""
+    a, out = np.arange(1, 20, dtype=dtype), np.full(4 * LANES, -1, dtype=dtype)
+    start = max(0, len(a) - n)  # the part ends where the array ends
+    _copy_part(a, start, n, dtype(-7), out, 3)
+    first = a[start : start + min(n, LANES)]
+    np.testing.assert_array_equal(out[: 3 + LANES], [-1] * 3 + [*first] + [-1] * (LANES - len(first)))
+    np.testing.assert_array_equal(out[3 + 2 * LANES : 3 + 3 * LANES], [*first] + [-7] * (LANES - len(first)))
+
+
+@pytest.mark.twins
+@pytest.mark.parametrize(("dtype", "lowest", "bound"), [(np.float64, -708.0, 4e-16), (np.float32, -87.0, 2e-7)])
+def test_accuracy_of_exp(dtype, lowest, bound):
+    rng = np.random.default_rng(0)
+    n = 400 if os.environ.get("NUMBA_DISABLE_JIT") == "1" else 200_000
+    x = np.concatenate(
+        [np.linspace(lowest, 0, n), -(10.0 ** rng.uniform(-12, 2.8, size=n)), -np.log(2) * np.arange(1, 1000) / 2]
+    )
+    x = x[x >= lowest].astype(dtype)
+    expected = np.exp(x.astype(np.longdouble))
+    error = np.abs(exp(x, dtype) - expected) / expected
+    assert error.max() < bound
+
+
+@pytest.mark.twins
+@pytest.mark.parametrize(("dtype", "below"), [(np.float64, -708.01), (np.float32, -87.01)])
+def test_ends_of_exp(dtype, below):
+    ones = [0.0, -0.0, -5e-324, -1e-300, -1e-30, -np.finfo(dtype).tiny]
+    zeros = [below, 2 * below, -1e4, -1e30, -np.finfo(dtype).max, -INF]
+    np.testing.assert_array_equal(exp(ones + zeros, dtype), [1.0] * len(ones) + [0.0] * len(zeros))
+
+
+def test_exp_never_decreases():
+    for dtype in DTYPES:
+        assert np.all(np.diff(exp(np.linspace(-90, 0, 1_000_000), dtype)) >= 0)
+
+
+@pytest.mark.parametrize("n", [0, 1, 7, 8, 9, 16, 22, 64])
+def test_padded(n):
+    assert simd.padded(n) == -(-n // LANES) * LANES
+
+
+# ---- products
+
+
+def matrices(n, width, dtype):
+    """A row with something before it, a flat matrix, and an output with something around the place to write."""
+    rng = np.random.default_rng(n)
+    row, matrix = rng.normal(size=3 + width).astype(dtype), rng.normal(size=(n, width)).astype(dtype)
+    return row, matrix, np.full(5 + width + 5, 7.0, dtype=dtype)
+
+
+def assert_wrote(out, start, expected):
+    digits = 1e-13 if out.dtype == np.float64 else 3e-5
+    np.testing.assert_allclose(out[start : start + len(expected)], expected, rtol=0, atol=digits)
+    assert np.all(out[:start] == 7.0)
+    assert np.all(out[start + len(expected) :] == 7.0)
+
+
+@pytest.mark.twins
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(("n", "width"), SHAPES)
+def test_row_times_matrix(n, width, dtype):
+    row, matrix, out = matrices(n, width, dtype)
+    simd.row_times_matrix(row, 3, matrix.ravel(), n, width, out, 5)
+    assert_wrote(out, 5, row[3 : 3 + n].astype(float) @ matrix)
+
+
+@pytest.mark.twins
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(("n", "width"), SHAPES)
+def test_matrix_times_row(n, width, dtype):
+    row, matrix, out = matrices(n, width, dtype)
+    simd.matrix_times_row(matrix.ravel(), n, width, row, 3, out, 5)
+    assert_wrote(out, 5, matrix.astype(float) @ row[3:])
+
+
+@pytest.mark.twins
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(("n", "width"), SHAPES)
+def test_row_max_plus(n, width, dtype):
+    row, matrix, out = matrices(n, width, dtype)
+    row[4:6] = -INF
+    matrix[0, 0] = -INF
+    simd.row_max_plus(row, 3, matrix.ravel(), n, width, out, 5)
+    assert_wrote(out, 5, (row[3 : 3 + n, None] + matrix).max(axis=0))
+
+
+@pytest.mark.twins
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("n_rows", [0, 1, 4])
+@pytest.mark.parametrize(("n", "width"), SHAPES)
+def test_add_outer(n, width, n_rows, dtype):
+    rng = np.random.default_rng(n)
+    A, V = rng.normal(size=(2, n_rows, width)).astype(dtype)
+    out = np.ones((n + LANES) * width, dtype=dtype)
+    simd.add_outer(np.append(A.ravel(), np.ones(LANES, dtype)), V.ravel(), n_rows, n, width, -0.5, out)
+    expected = 1 - 0.5 * A[:, :n].astype(float).T @ V
+    np.testing.assert_allclose(
+        out[: n * width].reshape(n, width), expected, atol=1e-13 if dtype == np.float64 else 3e-5
+    )
+
+
+# ---- the twins
+
+
+def test_everything_small_runs_without_the_jit():
+    """The tests marked `twins` once more, in a process where kernels are Python and vectors numpy arrays."""
+    root = Path(__file__).parents[1]
+    environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
+    files = ["tests/test_simd.py", "tests/inference/test_chain.py", "tests/inference/test_chain_decoding.py"]
+    # numpy warns of what kernels do silently: infinities are part of the game
+    options = ["-q", "-m", "twins", "-W", "ignore::RuntimeWarning", "-p", "no:cacheprovider"]
+    command = [sys.executable, "-m", "pytest", *options, *files]
+    done = subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout[-3000:]
+    assert "deselected" in done.stdout

@@ -1,0 +1,100 @@
+"""The pool: joblib's meaning of n_jobs, results in order, errors, and one thread for BLAS."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+import pytest
+from joblib import Parallel, cpu_count, delayed, parallel_config
+from threadpoolctl import threadpool_info
+
+from sklearn_struct.threads import Pool
+
+
+@pytest.mark.parametrize(("n_jobs", "expected"), [(None, 1), (1, 1), (2, 2), (5, 5), (-1, cpu_count())])
+def test_n_jobs(n_jobs, expected):
+    assert Pool(n_jobs).n_threads == expected
+
+
+def test_n_jobs_of_the_context():
+    """None takes what the context says, a number does not."""
+    with parallel_config(n_jobs=3):
+        assert Pool(None).n_threads == 3
+        assert Pool(2).n_threads == 2
+    with parallel_config(backend="threading", n_jobs=2):
+        assert Pool(None).n_threads == 2
+
+
+def test_zero_jobs_are_an_error():
+    with pytest.raises(ValueError, match="n_jobs"):
+        Pool(0)
+
+
+def test_inside_a_worker_process_none_is_serial():
+    """As in GridSearchCV(n_jobs=2): searches and fits do not multiply their threads."""
+    inner = Parallel(n_jobs=2, backend="loky")(delayed(lambda: Pool(None).n_threads)() for _ in range(2))
+    assert inner == [1, 1]
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2, 3])
+def test_map_keeps_the_order(n_jobs):
+    with Pool(n_jobs) as pool:
+        assert pool.map(lambda i: i * i, 50) == [i * i for i in range(50)]
+        assert pool.map(str, 0) == []
+
+
+def test_threads_work_at_the_same_time():
+    """Both must be inside the function for either to leave it."""
+    barrier = threading.Barrier(2, timeout=60)
+    with Pool(2) as pool:
+        assert sorted(pool.map(lambda i: barrier.wait(), 2)) == [0, 1]
+
+
+def test_one_job_stays_in_the_thread_of_the_caller():
+    with Pool(1) as pool:
+        assert pool.map(lambda i: threading.current_thread(), 2) == [threading.current_thread()] * 2
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_errors_reach_the_caller_and_the_pool_goes_on(n_jobs):
+    def fail(i):
+        if i == 3:
+            raise ZeroDivisionError("at 3")
+        return i
+
+    with Pool(n_jobs) as pool:
+        with pytest.raises(ZeroDivisionError, match="at 3"):
+            pool.map(fail, 6)
+        assert pool.map(fail, 3) == [0, 1, 2]
+
+
+def test_threads_end_with_the_context():
+    before = threading.active_count()
+    pool = Pool(3)
+    with pool:
+        pool.map(str, 10)
+        assert threading.active_count() > before
+    assert threading.active_count() == before
+    assert pool.map(str, 2) == ["0", "1"]  # without threads it still works
+
+
+def blas_threads():
+    np.ones((2, 2)) @ np.ones((2, 2))
+    return [library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"]
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_blas_keeps_to_one_thread_meanwhile(n_jobs):
+    before = blas_threads()
+    with Pool(n_jobs) as pool:
+        assert set(blas_threads()) <= {1}
+        assert all(set(found) <= {1} for found in pool.map(lambda i: blas_threads(), 4))
+    assert blas_threads() == before
+
+
+def test_blas_is_freed_after_an_error():
+    before = blas_threads()
+    with pytest.raises(KeyError), Pool(2) as pool:
+        pool.map({}.__getitem__, 3)
+    assert blas_threads() == before
