@@ -180,7 +180,7 @@ class RowsMap:
 
     def scatter(self, R: np.ndarray, rows: slice, scale: float, W: np.ndarray) -> None:
         """``W += scale * X[rows].T @ R``."""
-        _rows_scatter(self.rows, R, rows.start, self._rows, scale, W)
+        _observed_scatter(self.rows, R, rows.start, self._rows, scale, W)
         _singles_scatter(self.singles, self.single_labels, R, rows.start, scale, W[self._n_table :])
 
     def transpose(self, R: np.ndarray, pool: Pool) -> np.ndarray:
@@ -333,6 +333,18 @@ def _rows_scatter(X, R, first, rows, scale, table):
             for k in range(0, P, LANES):
                 m = np.int64(indices[p]) * P + k
                 store(table, m, fma(x, load_part(R, t * K + k, K - k, zero), load(table, m)))
+
+
+@kernel
+def _observed_scatter(X, R, first, rows, scale, table):
+    """The same for all rows, at their labels alone: a table that stays may not learn weights that do not exist."""
+    indptr, indices, data = X.indptr, X.indices, X.data
+    P = padded(rows.width)
+    for t in range(len(R)):
+        for p in range(indptr[first + t], indptr[first + t + 1]):
+            f, m = rows.features[indices[p]], np.int64(indices[p]) * P
+            for q in range(rows.indptr[f], rows.indptr[f + 1]):
+                table[m + rows.labels[q]] += scale * data[p] * R[t, rows.labels[q]]
 
 
 @kernel

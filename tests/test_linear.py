@@ -147,7 +147,7 @@ def test_more_features_than_the_cache_holds():
     """Frequent and rare features take different ways to the same gradient."""
     rng = np.random.default_rng(0)
     n, m, width = 1500, 6000, 22
-    X = sp.random_array((n, m), density=0.005, rng=rng, format="csr")
+    X = sp.csr_array(rng.normal(size=(n, m)) * (rng.random((n, m)) < 0.005))
     mask = rng.random((m, width)) < 0.15
     case = Case(RowsMap(csr(X), csr(sp.csr_array(mask.astype(float))), width), X, mask)
     R = rng.normal(size=(n, width))
@@ -190,3 +190,14 @@ def test_any_shape(seed, width, n, m, density):
     case.map.forward(case.map.expand(w), slice(0, n), out)
     np.testing.assert_allclose(out, X @ W, atol=1e-12)
     np.testing.assert_allclose(transpose(case, R), (X.T @ R)[mask], atol=1e-12)
+
+
+@pytest.mark.parametrize("width", [3, 9, 22])
+def test_scatter_gives_no_weight_to_unobserved_pairs(width):
+    """An expanded table that stays, as a stochastic solver's does, must stay a table of observed pairs."""
+    rng = np.random.default_rng(0)
+    case = make("rows", width)
+    W = np.array(case.map.expand(np.zeros(case.map.size)))
+    case.map.scatter(rng.normal(size=(len(case.X), width)), slice(0, len(case.X)), 1.0, W)
+    assert np.any(W != 0)
+    np.testing.assert_array_equal(case.map.expand(case.map.compress(W)), W)

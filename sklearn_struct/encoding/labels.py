@@ -12,16 +12,18 @@ from sklearn_struct.exceptions import InputTypeError, LengthMismatchError, Unkno
 
 __all__ = ["decode", "encode", "flatten", "unique_labels"]
 
+_NO_SEQUENCE = (str, bytes, dict, set, frozenset)
+
 
 def flatten(y: Any, offsets: np.ndarray) -> list[Any]:
     """All labels of y, one after the other, after a check that y has the lengths of X."""
-    if isinstance(y, str | bytes | dict) or not hasattr(y, "__len__"):
+    if isinstance(y, _NO_SEQUENCE) or not hasattr(y, "__len__"):
         raise InputTypeError(f"y must be a list of label sequences, got {type(y).__name__}")
     if len(y) != len(offsets) - 1:
         raise LengthMismatchError(f"X has {len(offsets) - 1} sequences but y has {len(y)}")
     parts = []
     for i, (labels, n) in enumerate(zip(y, np.diff(offsets).tolist(), strict=True)):
-        if isinstance(labels, str | bytes | dict) or not hasattr(labels, "__len__"):
+        if isinstance(labels, _NO_SEQUENCE) or not hasattr(labels, "__len__"):
             raise InputTypeError(f"y[{i}] must be a sequence of labels, got {type(labels).__name__}")
         if len(labels) != n:
             raise LengthMismatchError(f"X[{i}] has {n} tokens but y[{i}] has {len(labels)} labels")
@@ -43,7 +45,7 @@ def unique_labels(labels: list[Any], offsets: np.ndarray) -> np.ndarray:
     for label in distinct:
         if label != label:
             position = next(p for p, other in enumerate(labels) if other != other)
-            raise UnknownLabelError(f"{_place(position, offsets)}: the label is not a number (nan)")
+            raise UnknownLabelError(f"{_place(position, offsets)}: the label is not a number (NaN)")
     try:
         ordered = sorted(distinct)
     except TypeError as error:

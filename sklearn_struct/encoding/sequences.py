@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from sklearn_struct.batch import SequenceArray
 from sklearn_struct.exceptions import EmptyDataError, InputTypeError, LengthMismatchError, NonFiniteError
 
-__all__ = ["as_list", "check_finite", "form", "pack_arrays"]
+__all__ = ["as_dtype", "as_list", "check_finite", "form", "pack_arrays"]
 
 
 def as_list(X: Any) -> Any:
@@ -68,32 +68,33 @@ def _form_of_sequence(sequence: Any, i: int) -> str | None:
             return "flat"  # a row of numbers: X is a two-dimensional list
         if isinstance(token, dict | str | set | frozenset) or token is None:
             return "attributes"
-        if hasattr(token, "__len__") and len(token):
-            return "arrays" if isinstance(next(iter(token)), Number | np.number) else "attributes"
+        if hasattr(token, "__len__"):
+            return "arrays" if len(token) and isinstance(next(iter(token)), Number | np.number) else "attributes"
     return None
 
 
 def pack_arrays(X: Any, dtype: Any) -> SequenceArray:
     """Stack sequences that are 2-D arrays (dense or sparse) of the same number of features."""
-    sequences = [sequence if sp.issparse(sequence) else _as_2d(sequence, i, dtype) for i, sequence in enumerate(X)]
+    sequences = [sequence if sp.issparse(sequence) else _as_2d(sequence, i) for i, sequence in enumerate(X)]
+    for i, sequence in enumerate(sequences):
+        if np.iscomplexobj(sequence):
+            raise InputTypeError(f"X[{i}]: complex data not supported")
     filled = [(i, sequence.shape[1]) for i, sequence in enumerate(sequences) if sequence.shape[0]]
     if not filled:
-        raise EmptyDataError("X has no tokens")
+        return SequenceArray(np.empty((0, 0), dtype), np.zeros(len(sequences) + 1))
     for i, n_features in filled:
         if n_features != filled[0][1]:
             raise LengthMismatchError(f"X[{i}] has {n_features} features but X[{filled[0][0]}] has {filled[0][1]}")
-    packed = SequenceArray.from_sequences([s if s.shape[0] else s.reshape(0, filled[0][1]) for s in sequences])
-    if packed.tokens.dtype != dtype:
-        packed.tokens = packed.tokens.astype(dtype)
-    return packed
+    return as_dtype(
+        SequenceArray.from_sequences([s if s.shape[0] else s.reshape(0, filled[0][1]) for s in sequences]), dtype
+    )
 
 
-def _as_2d(sequence: Any, i: int, dtype: Any) -> np.ndarray:
+def _as_2d(sequence: Any, i: int) -> np.ndarray:
     try:
         array = np.asarray(sequence)
-        if np.iscomplexobj(array):
-            raise InputTypeError(f"X[{i}]: complex data not supported")
-        array = array.astype(dtype)
+        if array.dtype.kind not in "fiubc":
+            array = array.astype(np.float64)
     except (TypeError, ValueError) as error:
         raise InputTypeError(f"X[{i}] cannot be read as a two-dimensional array of numbers: {error}") from error
     if array.size == 0:
@@ -103,10 +104,18 @@ def _as_2d(sequence: Any, i: int, dtype: Any) -> np.ndarray:
     return array
 
 
+def as_dtype(X: SequenceArray, dtype: Any) -> SequenceArray:
+    """X in a float type; what is too large for it becomes infinite."""
+    if X.tokens.dtype == dtype:
+        return X
+    with np.errstate(over="ignore"):
+        return SequenceArray(X.tokens.astype(dtype), X.offsets, X.names)
+
+
 def check_finite(X: SequenceArray) -> None:
     """Raise NonFiniteError for the first NaN or infinite feature value."""
     values = X.tokens.data if sp.issparse(X.tokens) else X.tokens
-    if np.isfinite(np.sum(values)) or np.isfinite(values).all():
+    if np.isfinite(values).all():
         return
     first = int(np.flatnonzero(~np.isfinite(values).ravel())[0])
     if sp.issparse(X.tokens):

@@ -20,7 +20,7 @@ from sklearn.utils.validation import (
 from sklearn_struct.batch import SequenceArray
 from sklearn_struct.encoding import labels as label_codes
 from sklearn_struct.encoding.features import SequenceVectorizer
-from sklearn_struct.encoding.sequences import as_list, check_finite, form, pack_arrays
+from sklearn_struct.encoding.sequences import as_dtype, as_list, check_finite, form, pack_arrays
 from sklearn_struct.exceptions import EmptyDataError, InputTypeError, LengthMismatchError
 
 __all__ = ["BaseSequenceEstimator", "Sequences"]
@@ -79,19 +79,23 @@ class BaseSequenceEstimator(BaseEstimator, metaclass=ABCMeta):
             check_is_fitted(self)
         X = as_list(X)
         kind = form(X)
-        dtype = np.dtype(self.dtype)
+        if reset and kind != "attributes":
+            self.__dict__.pop("vectorizer_", None)
         if kind == "flat":
             tokens = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=reset)
-            return Sequences(SequenceArray(tokens, np.arange(tokens.shape[0] + 1)), True)
+            packed = as_dtype(SequenceArray(tokens, np.arange(tokens.shape[0] + 1)), self.dtype)
+            check_finite(packed)
+            return Sequences(packed, True)
         if kind == "attributes":
             return Sequences(self._vectorize(X, reset), False)
-        if kind == "empty":
+        packed = X if kind == "packed" else pack_arrays(X, self.dtype)
+        if packed.tokens.shape[0] == 0:
             if reset:
                 raise EmptyDataError("X has no tokens")
-            return Sequences(SequenceArray(np.empty((0, self.n_features_in_)), np.zeros(len(X) + 1)), False)
-        packed = X if kind == "packed" else pack_arrays(X, dtype)
+            return Sequences(SequenceArray(np.empty((0, self.n_features_in_)), packed.offsets), False)
         if packed.tokens.ndim != 2 or packed.tokens.dtype.kind not in "fiub":
             raise InputTypeError(f"the tokens of X must be rows of real numbers, got dtype {packed.tokens.dtype}")
+        packed = as_dtype(packed, self.dtype)
         check_finite(packed)
         self._learn_features(packed, reset)
         return Sequences(packed, False)
@@ -107,8 +111,6 @@ class BaseSequenceEstimator(BaseEstimator, metaclass=ABCMeta):
         return self.vectorizer_.transform(X)
 
     def _learn_features(self, X: SequenceArray, reset: bool) -> None:
-        if reset and X.tokens.shape[0] == 0:
-            raise EmptyDataError("X has no tokens")
         _check_n_features(self, X.tokens, reset=reset)
         if reset:
             self._names_in = X.names
@@ -140,13 +142,13 @@ class BaseSequenceEstimator(BaseEstimator, metaclass=ABCMeta):
             y = column_or_1d(y, warn=True)
             if len(y) != len(offsets) - 1:
                 raise LengthMismatchError(f"X has {len(offsets) - 1} rows but y has {len(y)}")
-            if reset:
-                check_classification_targets(y)
             flat = y.tolist()
         else:
             flat = label_codes.flatten(as_list(y), offsets)
         if reset:
             self.classes_ = label_codes.unique_labels(flat, offsets)
+            if sequences.flat:
+                check_classification_targets(y)
         return label_codes.encode(flat, self.classes_, offsets)
 
     def _read_weight(self, sample_weight: Any, n: int) -> np.ndarray:
@@ -183,9 +185,10 @@ class BaseSequenceEstimator(BaseEstimator, metaclass=ABCMeta):
         X = as_list(X)
         sequences = self._read_X(X, reset=False)
         codes = self._read_y(y, sequences, reset=False)
-        weight = self._read_weight(sample_weight, len(sequences.X))
-        right = self._predict_codes(sequences) == codes
-        return float(np.average(right, weights=np.repeat(weight, sequences.X.lengths)))
+        weight = np.repeat(self._read_weight(sample_weight, len(sequences.X)), sequences.X.lengths)
+        if not np.any(weight):
+            raise EmptyDataError("there are no tokens of positive weight to score")
+        return float(np.average(self._predict_codes(sequences) == codes, weights=weight))
 
     @abstractmethod
     def _predict_codes(self, sequences: Sequences) -> np.ndarray: ...

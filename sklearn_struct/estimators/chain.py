@@ -6,6 +6,7 @@ import warnings
 from abc import abstractmethod
 from collections.abc import Callable
 from fnmatch import fnmatchcase
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from sklearn_struct.batch import Block, Potentials, SequenceArray, Structure, bl
 from sklearn_struct.batch import chain as chain_structure
 from sklearn_struct.estimators.base import BaseSequenceEstimator, Sequences
 from sklearn_struct.estimators.transfer import transfer
+from sklearn_struct.exceptions import InputTypeError
 from sklearn_struct.inference import chain, chain_decoding
 from sklearn_struct.objective import LinearObjective, TrainingData
 from sklearn_struct.parameters import Pattern, all_pairs, bind, edge_features, observed_pairs, split
@@ -45,7 +47,7 @@ class BaseChain(BaseSequenceEstimator):
         return potentials
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, init: Any) -> None:
-        start = init if init is not None else self._previous()
+        start = self._previous() if init is self or (init is None and self.warm_start) else init
         sequences = self._read_X(X, reset=True)
         codes = self._read_y(y, sequences, reset=True)
         weight = self._read_weight(sample_weight, len(sequences.X))
@@ -57,8 +59,8 @@ class BaseChain(BaseSequenceEstimator):
             self._solve(LinearObjective(potentials, self._loss(), data, pool), w0)
 
     def _previous(self) -> Any:
-        """The state of an earlier fit to start from, if `warm_start` asks for it."""
-        if not self.warm_start or not hasattr(self, "_w"):
+        """A copy of this estimator as an earlier fit left it, if there was one."""
+        if not hasattr(self, "_w"):
             return None
         previous = type(self)()
         previous.__dict__.update(self.__dict__)
@@ -100,12 +102,13 @@ class BaseChain(BaseSequenceEstimator):
         for key in [wanted] if isinstance(wanted, str) else wanted:
             if isinstance(key, str):
                 if names is None:
-                    raise ValueError(
-                        f"edge_features={key!r} is a name, but X has no feature names; give column numbers"
-                    )
-                columns = [c for c, name in enumerate(names) if fnmatchcase(name, key)]
-            else:
+                    raise ValueError(f"edge_features={key!r} is a name, but X has no feature names; give numbers")
+                columns = np.flatnonzero(names == key).tolist()
+                columns = columns or [c for c, name in enumerate(names) if fnmatchcase(name, key)]
+            elif isinstance(key, Integral):
                 columns = [int(key)] if 0 <= int(key) < n_features else []
+            else:
+                raise InputTypeError(f"edge_features: {key!r} is neither a name nor a column number")
             if not columns:
                 raise ValueError(f"edge_features: X has no feature {key!r}")
             found.update(columns)
@@ -278,6 +281,8 @@ class BaseChain(BaseSequenceEstimator):
             dtype object, each a list of `n_samples` lists of labels.
         """
         sequences = self._read_X(X, reset=False)
+        if n_samples < 1:
+            raise ValueError(f"n_samples must be at least 1, got {n_samples}")
         uniform = check_random_state(random_state).random_sample((n_samples, sequences.X.tokens.shape[0]))
         codes = np.empty(uniform.shape, dtype=np.int32)
         score = np.empty(len(sequences.X))
@@ -316,7 +321,7 @@ class BaseChain(BaseSequenceEstimator):
             chain_decoding.path_score(potentials, block.structure, codes[block.tokens], score)
             return score - _log_Z(potentials, block)
 
-        return np.concatenate(self._each_block(sequences, work))
+        return np.concatenate([np.empty(0), *self._each_block(sequences, work)])
 
     @property
     def coef_(self) -> Any:

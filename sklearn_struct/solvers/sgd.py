@@ -82,30 +82,31 @@ def sgd(
 ) -> Result:
     """Minimise ``objective + l2 / 2 * ||w||**2`` by passes over its terms in random order.
 
-    An iteration is one pass; the averaged parameters are evaluated after each. Converged when a pass
-    improves the value by less than `tol`, relatively.
+    An iteration is one pass; the averaged parameters are evaluated after each. The average starts anew with
+    passes 1, 2, 4, 8, ..., so that early iterates are forgotten; converged when the passes of such a window
+    improved the value by less than `tol` each, relatively.
     """
     if l1:
         raise ValueError("sgd is for smooth objectives; use owlqn with an L1 penalty")
     step = _calibrate(objective, w0, l2, rng)
     iterate = _Averaged(objective, w0, l2)
-    m, n = 0, objective.n_terms
+    m = start = 0
     best = Result(w0, _penalised(objective, w0, l2), 0, False)
+    at_start = np.inf
     for n_iter in range(1, max_iter + 1):
-        for i in rng.permutation(n):
+        if n_iter & (n_iter - 1) == 0:
+            start, at_start = m, best.value
+        for i in rng.permutation(objective.n_terms):
             eta = step / (1.0 + step * l2 * m) ** 0.75
-            iterate.step(i, eta, 1.0 / max(1, m - n + 1))
+            iterate.step(i, eta, 1.0 / (m - start + 1))
             m += 1
         w = iterate.mean()
         value = _penalised(objective, w, l2)
-        converged = n_iter > 1 and best.value - value <= tol * abs(best.value)
-        best = (
-            Result(w, value, n_iter, converged)
-            if value < best.value
-            else best._replace(n_iter=n_iter, converged=converged)
-        )
-        stop = callback is not None and callback(n_iter, best.w, best.value)
-        if converged or stop:
+        best = Result(w, value, n_iter, False) if value < best.value else best._replace(n_iter=n_iter)
+        window = (n_iter + 1) // 2
+        if n_iter & (n_iter + 1) == 0 and n_iter > 1 and at_start - best.value <= tol * abs(best.value) * window:
+            best = best._replace(converged=True)
+        if (callback is not None and callback(n_iter, best.w, best.value)) or best.converged:
             break
     return best
 

@@ -158,6 +158,26 @@ def test_two_groups_of_labels_on_4000_tokens():
     np.testing.assert_allclose(out.node[:, 2:], (1 - share) * groups[1][0].node, atol=1e-10)
 
 
+@pytest.mark.parametrize(
+    ("dtype", "gap", "step"),
+    [(np.float64, 990, 690), (np.float64, 750, 690), (np.float32, 120, 85), (np.float32, 110, 80)],
+)
+def test_underflow_without_forbidden_labels(dtype, gap, step):
+    """To enter label 1 is too dear for scaled numbers, but to stay in 0 is dearer in the long run."""
+    edge = np.array([[0.0, -gap, 0.0, -gap]] + [[-step, -gap, -gap, 0.0]] * 2)
+    potentials, structure = contracts.single(np.zeros((4, 2)), edge, dtype)
+    assert naive.scaled_log_Z(*potentials) == pytest.approx(-2 * step, abs=2)
+    assert_exact(potentials, structure, digits=1e-10 if dtype is np.float64 else 1e-4)
+
+
+@pytest.mark.parametrize(("dtype", "factor", "digits"), [(np.float32, 1.0, 1e-4), (np.float64, 7.24, 1e-10)])
+def test_numbers_that_had_lost_their_digits_before_they_were_scaled(dtype, factor, digits):
+    """K = 2, four tokens: a row of tiny numbers, some of them subnormal, looks like any other once it sums to 1."""
+    node = np.array([[-75.48849, -INF], [0.0, -49.80862], [-46.545574, 0.0], [-51.97593, 0.0]])
+    edge = [[0, 0, -INF, -2.812996], [-INF, -INF, -6.500893, 0], [-INF, -11.254486, -33.044548, -INF]]
+    assert_exact(*contracts.single(factor * node, factor * np.array(edge), dtype), digits=digits)
+
+
 @pytest.mark.parametrize(("first", "dtype"), [(-7.5, np.float64), (-8.0, np.float64), (-3.0, np.float32)])
 def test_transition_lost_below_the_smallest_exponential(first, dtype):
     """A transition too small for exp, into a label that all reach by tiny steps, and that wins in the end.
@@ -178,16 +198,24 @@ def test_transition_lost_below_the_smallest_exponential(first, dtype):
     assert_exact(Potentials(*(table.astype(dtype) for table in potentials)), structure, digits=1e-10 if wide else 1e-4)
 
 
-@pytest.mark.parametrize("gap", [590.0, 610.0, 640.0, 700.0, 709.0, 745.0, 800.0])
-def test_no_jump_where_the_exact_way_takes_over(gap):
-    """Around the range of scores up to which scaled numbers are trusted."""
+@pytest.mark.parametrize("gap", [500.0, 590.0, 610.0, 690.0, 708.5, 720.0, 744.0, 746.0, 990.0])
+@pytest.mark.parametrize(("dtype", "digits"), [(np.float64, 1e-10), (np.float32, 1e-4)])
+def test_no_jump_where_the_exact_way_takes_over(gap, dtype, digits):
+    """Around the range of scores up to which scaled numbers are trusted; to enter 1 costs as much as to leave 0."""
+    if dtype is np.float32:
+        gap = gap / 8
+    edge = np.array([[0.0, -gap, 0.0, -gap], [-gap, -gap, 0.0, 0.0]])
+    potentials, structure = contracts.single(np.zeros((3, 2)), edge, dtype)
+    _, log_Z = full_marginals(potentials, structure)
+    assert log_Z[0] == pytest.approx(np.log(8) - gap, rel=digits / 100)
+    assert_exact(potentials, structure, digits=digits)
     rng = np.random.default_rng(0)
     for share in (0.0, 0.5, 1.0):
         node, edge = rng.normal(size=(5, 3)), rng.normal(size=(3, 3))
         node[1, 0] -= share * gap
         node[3, 1] += share * gap
         edge[1, 2] -= (1 - share) * gap
-        assert_exact(*contracts.single(node, edge))
+        assert_exact(*contracts.single(node, edge, dtype), digits=digits)
 
 
 def test_100_000_tokens():

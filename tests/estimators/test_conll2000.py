@@ -1,0 +1,126 @@
+"""The CoNLL-2000 chunker: python-crfsuite's optimum, and the same weights from templates, dicts and strings."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pycrfsuite
+import pytest
+
+from sklearn_struct import LinearChainCRF, SequenceVectorizer, metrics
+from sklearn_struct.datasets import fetch_conll2000
+from sklearn_struct.encoding.templates import FeatureTemplates
+
+pytestmark = [pytest.mark.corpus, pytest.mark.slow]
+
+OFFSETS = [
+    *([("w", o)] for o in (-2, -1, 0, 1, 2)),
+    *([("w", o), ("w", o + 1)] for o in (-1, 0)),
+    *([("pos", o)] for o in (-2, -1, 0, 1, 2)),
+    *([("pos", o), ("pos", o + 1)] for o in (-2, -1, 0, 1)),
+    *([("pos", o), ("pos", o + 1), ("pos", o + 2)] for o in (-2, -1, 0)),
+]
+
+
+def dicts(sentence):
+    """The attributes of CRFsuite's tutorial, written once more, by hand."""
+    tokens = [{"w": word, "pos": pos} for word, pos in sentence]
+    found = []
+    for t in range(len(tokens)):
+        token = {}
+        for cells in OFFSETS:
+            if all(0 <= t + o < len(tokens) for _, o in cells):
+                token["|".join(f"{name}[{o}]" for name, o in cells)] = "|".join(
+                    tokens[t + o][name] for name, o in cells
+                )
+        if t == 0:
+            token["__BOS__"] = True
+        if t == len(tokens) - 1:
+            token["__EOS__"] = True
+        found.append(token)
+    return found
+
+
+def strings(sentence):
+    return [[name if value is True else f"{name}:{value}" for name, value in t.items()] for t in dicts(sentence)]
+
+
+def plain(names):
+    """Names of templates as dicts give them: without the backslashes that keep templates apart."""
+    names = [re.sub(r"\\(.)", r"\1", name) for name in names]
+    assert len(set(names)) == len(names)
+    return names
+
+
+@pytest.fixture(scope="module")
+def corpus():
+    try:
+        parts = [fetch_conll2000(subset=s, download_if_missing=False, return_X_y=True) for s in ("train", "test")]
+    except (ImportError, FileNotFoundError) as error:
+        pytest.skip(f"needs the corpus in SKLEARN_STRUCT_DATA: {error}")
+    return [part for pair in parts for part in pair]
+
+
+def crfsuite(X, y, path):
+    """The objective that CRFsuite reaches, its number of weights, and the tagger."""
+    trainer = pycrfsuite.Trainer(verbose=False)
+    for sentence, labels in zip(X, y, strict=True):
+        trainer.append(strings(sentence), labels)
+    trainer.select("lbfgs")
+    options = {"c1": 0, "c2": 1, "feature.possible_transitions": True, "epsilon": 1e-5, "delta": 5e-6}
+    trainer.set_params(options)
+    trainer.train(str(path))
+    tagger = pycrfsuite.Tagger()
+    tagger.open(str(path))
+    log = trainer.logparser
+    return log.last_iteration["loss"], log.featgen_num_features, tagger
+
+
+def test_the_optimum_is_crfsuites(corpus, tmp_path):
+    X, y, X_test, y_test = corpus
+    templates = FeatureTemplates("chunking", add_bos_eos=True)
+    encoded = templates.fit_transform(X)
+    assert encoded.tokens.nnz == 3_808_439
+    assert encoded.tokens.shape == (211_727, 335_674)
+    crf = LinearChainCRF(solver="lbfgs", C=0.5, fit_intercept=False, tol=1e-5).fit(encoded, y)
+    assert crf.coef_.nnz + crf.transition_.size == 453_094
+    expected, n_weights, tagger = crfsuite(X, y, tmp_path / "model.crfsuite")
+    assert n_weights == 453_094
+    assert crf.loss_curve_[-1] == pytest.approx(expected, rel=1e-5)
+    assert crf.loss_curve_[-1] == pytest.approx(13025.06, rel=1e-5)
+    transitions = [[tagger.info().transitions[j, k] for k in crf.classes_] for j in crf.classes_]
+    np.testing.assert_allclose(crf.transition_, transitions, atol=0.02)
+    predicted = crf.predict(templates.transform(X_test))
+    tagged = [tagger.tag(strings(sentence)) for sentence in X_test]
+    assert metrics.token_accuracy_score(tagged, predicted) >= 0.999
+    assert metrics.span_f1_score(y_test, predicted) >= 0.935
+
+
+def test_templates_and_dicts_encode_the_corpus_alike(corpus):
+    X, _, X_test, _ = corpus
+    templates, vectorizer = FeatureTemplates("chunking", add_bos_eos=True), SequenceVectorizer()
+    a, b = templates.fit_transform(X), vectorizer.fit_transform(map(dicts, X))
+    columns = [vectorizer.vocabulary_[name] for name in plain(a.feature_names)]
+    assert len(columns) == len(vectorizer.vocabulary_)
+    assert (a.tokens != b.tokens[:, columns]).nnz == 0
+    a, b = templates.transform(X_test), vectorizer.transform(map(dicts, X_test))
+    assert (a.tokens != b.tokens[:, columns]).nnz == 0
+
+
+def test_the_same_weights_from_templates_dicts_and_strings(corpus):
+    X, y = corpus[0][:1000], corpus[1][:1000]
+    forms = {
+        "templates": FeatureTemplates("chunking", add_bos_eos=True).fit_transform(X),
+        "dicts": [dicts(sentence) for sentence in X],
+        "strings": [strings(sentence) for sentence in X],
+    }
+    crfs = {form: LinearChainCRF(C=0.5, fit_intercept=False, tol=1e-6).fit(forms[form], y) for form in forms}
+    names = plain(crfs["templates"].feature_names_in_)
+    for form in ("dicts", "strings"):
+        columns = [crfs[form].vectorizer_.vocabulary_[name] for name in names]
+        difference = crfs[form].coef_[:, columns] - crfs["templates"].coef_
+        assert np.max(np.abs(difference.data)) < 1e-4
+        assert crfs[form].coef_.nnz == crfs["templates"].coef_.nnz
+        np.testing.assert_allclose(crfs[form].transition_, crfs["templates"].transition_, atol=1e-4)
+        assert crfs[form].predict(forms[form]).tolist() == crfs["templates"].predict(forms["templates"]).tolist()
