@@ -1,11 +1,19 @@
 """Structured prediction with scikit-learn's manners."""
 
-from sklearn_struct import datasets, metrics
+from sklearn_struct import datasets, exceptions, metrics
 from sklearn_struct.batch import SequenceArray
 from sklearn_struct.encoding.features import SequenceVectorizer
 from sklearn_struct.encoding.templates import FeatureTemplates
 from sklearn_struct.estimators.linear_chain_crf import LinearChainCRF
 
-__all__ = ["FeatureTemplates", "LinearChainCRF", "SequenceArray", "SequenceVectorizer", "datasets", "metrics"]
+__all__ = [
+    "FeatureTemplates",
+    "LinearChainCRF",
+    "SequenceArray",
+    "SequenceVectorizer",
+    "datasets",
+    "exceptions",
+    "metrics",
+]
 
 __version__ = "0.1.0"

@@ -212,10 +212,12 @@ class SequenceArray:
             if len(key) != 2 or key[1] is not Ellipsis:
                 raise IndexError("a SequenceArray has one dimension")
             key = key[0]
-        if isinstance(key, int | np.integer):
+        if isinstance(key, int | np.integer) or (isinstance(key, np.ndarray) and key.ndim == 0):
             i = range(len(self))[key]
             return self.tokens[self.offsets[i] : self.offsets[i + 1]]
         chosen = np.arange(len(self))[key]
+        if chosen.ndim != 1:
+            raise IndexError("a SequenceArray has one dimension")
         lengths = self.lengths[chosen]
         offsets = _offsets(lengths)
         if isinstance(key, slice) and (key.step in (None, 1)):
@@ -270,5 +272,8 @@ def _concatenate(arrays: Sequence[SequenceArray], axis: int = 0, **kwargs: Any) 
     parts = [part if isinstance(part, SequenceArray) else SequenceArray.from_sequences(part) for part in arrays]
     offsets = _offsets(np.concatenate([part.lengths for part in parts]))
     tokens = [part.tokens for part in parts]
-    stacked = sp.vstack(tokens, format="csr") if sp.issparse(tokens[0]) else np.concatenate(tokens)
+    if any(map(sp.issparse, tokens)):
+        stacked = sp.vstack([sp.csr_array(part) for part in tokens], format="csr")
+    else:
+        stacked = np.concatenate(tokens)
     return SequenceArray(stacked, offsets, parts[0].names)

@@ -298,7 +298,13 @@ if numba.config.DISABLE_JIT:
     def exp(x):
         return np.where(x >= _EXP[x.dtype.itemsize][2], np.exp(x), x.dtype.type(0))
 
-    add, sub, mul, maximum, minimum = np.add, np.subtract, np.multiply, np.maximum, np.minimum
+    def maximum(x, y):
+        return np.where(x > y, x, y)
+
+    def minimum(x, y):
+        return np.where(x < y, x, y)
+
+    add, sub, mul = np.add, np.subtract, np.multiply
     total, largest, least = np.sum, np.max, np.min
 
 

@@ -138,7 +138,7 @@ class SequenceVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=
         Returns
         -------
         encoded : SequenceArray
-            The tokens of X, in a CSR array of shape (n_tokens, n_features_out_).
+            The tokens of X, in a CSR array of shape ``(n_tokens, n_features_out_)``.
         """
         dtype = float_dtype(self.dtype)
         if self.n_features is not None:
@@ -176,7 +176,7 @@ class SequenceVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=
         Returns
         -------
         encoded : SequenceArray
-            The tokens of X, in a CSR array of shape (n_tokens, n_features_out_).
+            The tokens of X, in a CSR array of shape ``(n_tokens, n_features_out_)``.
 
         Raises
         ------
@@ -202,7 +202,7 @@ class SequenceVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=
 
         Returns
         -------
-        names : ndarray of str objects, shape (n_features_out_,)
+        names : ndarray of str objects, shape ``(n_features_out_,)``
             A read-only array. With hashing, columns only have numbers: ``sequencevectorizer0`` and so on.
 
         Raises

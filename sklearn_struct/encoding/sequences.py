@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from numbers import Number
+from collections.abc import Iterable, Iterator
+from fnmatch import fnmatchcase
+from numbers import Integral, Number
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ import scipy.sparse as sp
 from sklearn_struct.batch import SequenceArray
 from sklearn_struct.exceptions import EmptyDataError, InputTypeError, LengthMismatchError, NonFiniteError
 
-__all__ = ["as_dtype", "as_list", "check_finite", "form", "pack_arrays"]
+__all__ = ["as_dtype", "as_list", "check_finite", "columns_named", "form", "pack_arrays"]
 
 
 def as_list(X: Any) -> Any:
@@ -127,3 +128,28 @@ def check_finite(X: SequenceArray) -> None:
     i = int(np.searchsorted(X.offsets, token, side="right")) - 1
     name = column if X.feature_names is None else repr(str(X.feature_names[column]))
     raise NonFiniteError(f"X[{i}], token {token - X.offsets[i]}, feature {name}: not finite ({value})")
+
+
+def columns_named(wanted: str | Iterable[str | int] | None, X: SequenceArray) -> np.ndarray:
+    """The columns of X that the parameter `edge_features` names: numbers, names, patterns of names, or "all"."""
+    n_features = X.tokens.shape[1]
+    if wanted is None:
+        return np.arange(0)
+    if isinstance(wanted, str) and wanted == "all":
+        return np.arange(n_features)
+    found: set[int] = set()
+    for key in [wanted] if isinstance(wanted, str) else wanted:
+        columns: list[int] = []
+        if isinstance(key, str):
+            if X.feature_names is None:
+                raise ValueError(f"edge_features={key!r} is a name, but X has no feature names; give numbers")
+            columns = np.flatnonzero(X.feature_names == key).tolist()
+            columns = columns or [c for c, name in enumerate(X.feature_names) if fnmatchcase(name, key)]
+        elif not isinstance(key, Integral):
+            raise InputTypeError(f"edge_features: {key!r} is neither a name nor a column number")
+        elif 0 <= int(key) < n_features:
+            columns = [int(key)]
+        if not columns:
+            raise ValueError(f"edge_features: X has no feature {key!r}")
+        found.update(columns)
+    return np.array(sorted(found), dtype=np.int64)

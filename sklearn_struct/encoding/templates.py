@@ -171,7 +171,7 @@ class FeatureTemplates(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         Returns
         -------
         encoded : SequenceArray
-            The tokens of X, in a CSR array of shape (n_tokens, n_features_out_); names are spelt out on demand.
+            The tokens of X, in a CSR array of shape ``(n_tokens, n_features_out_)``; names are spelt out on demand.
         """
         dtype = float_dtype(self.dtype)
         templates = parse_templates(self.templates, self.columns)
@@ -201,7 +201,7 @@ class FeatureTemplates(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         Returns
         -------
         encoded : SequenceArray
-            The tokens of X, in a CSR array of shape (n_tokens, n_features_out_); names are spelt out on demand.
+            The tokens of X, in a CSR array of shape ``(n_tokens, n_features_out_)``; names are spelt out on demand.
 
         Raises
         ------
@@ -227,7 +227,7 @@ class FeatureTemplates(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
 
         Returns
         -------
-        names : ndarray of str objects, shape (n_features_out_,)
+        names : ndarray of str objects, shape ``(n_features_out_,)``
         """
         check_is_fitted(self)
         return _all_names(self._learnt)

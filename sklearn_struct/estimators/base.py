@@ -59,7 +59,8 @@ class BaseSequenceEstimator(BaseEstimator, metaclass=ABCMeta):
         Raises
         ------
         LengthMismatchError, NonFiniteError, UnknownLabelError, EmptyDataError, InputTypeError
-            With the place. The estimator is then as it was before.
+            With the place; a two-dimensional X or a wrong `sample_weight` may get scikit-learn's own ValueError. The
+            estimator is then as it was before.
         """
         before = dict(self.__dict__)
         try:
@@ -107,13 +108,18 @@ class BaseSequenceEstimator(BaseEstimator, metaclass=ABCMeta):
             self._learn_features(packed, reset)
             return packed
         if not hasattr(self, "vectorizer_"):
-            raise InputTypeError("X holds attributes (dicts or strings), but the estimator was fitted on numbers")
+            raise InputTypeError(
+                "X holds attributes (dicts or strings), but the estimator was fitted on numbers; encode X as in fit"
+            )
         return self.vectorizer_.transform(X)
 
     def _learn_features(self, X: SequenceArray, reset: bool) -> None:
         _check_n_features(self, X.tokens, reset=reset)
         if reset:
             self._names_in = X.names
+        known = self.__dict__.get("_names_in")
+        if isinstance(known, np.ndarray) and isinstance(X.names, np.ndarray) and not _equal(known, X.names):
+            raise ValueError("the feature names of X are not those that the estimator was fitted on")
 
     @property
     def feature_names_in_(self) -> np.ndarray:
@@ -201,3 +207,7 @@ class BaseSequenceEstimator(BaseEstimator, metaclass=ABCMeta):
         tags.target_tags.required = True
         tags.classifier_tags = ClassifierTags()  # it predicts labels, but check_cv must not look into ragged y
         return tags
+
+
+def _equal(a: np.ndarray, b: np.ndarray) -> bool:
+    return a is b or np.array_equal(a, b)

@@ -5,8 +5,6 @@ from __future__ import annotations
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable
-from fnmatch import fnmatchcase
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -16,9 +14,9 @@ from sklearn.utils import check_random_state
 
 from sklearn_struct.batch import Block, Potentials, SequenceArray, Structure, blocks, object_array
 from sklearn_struct.batch import chain as chain_structure
+from sklearn_struct.encoding.sequences import columns_named
 from sklearn_struct.estimators.base import BaseSequenceEstimator, Sequences
 from sklearn_struct.estimators.transfer import transfer
-from sklearn_struct.exceptions import InputTypeError
 from sklearn_struct.inference import chain, chain_decoding
 from sklearn_struct.objective import LinearObjective, TrainingData
 from sklearn_struct.parameters import Pattern, all_pairs, bind, edge_features, observed_pairs, split
@@ -69,7 +67,7 @@ class BaseChain(BaseSequenceEstimator):
     def _observe(self, X: SequenceArray, codes: np.ndarray, weight: np.ndarray) -> Pattern:
         """Which weights exist: what the sequences of positive weight show, or everything."""
         K = len(self.classes_)
-        columns = self._edge_columns(X)
+        columns = columns_named(self.edge_features, X)
         if np.any(weight == 0):
             used = weight > 0
             codes, X, weight = codes[np.repeat(used, X.lengths)], X[used], weight[used]
@@ -88,31 +86,6 @@ class BaseChain(BaseSequenceEstimator):
             counts = np.bincount(edge_codes, weights=edge_weight, minlength=K * K)
             transitions = np.flatnonzero(counts >= self.min_frequency if self.min_frequency > 1 else counts > 0)
         return Pattern(X.tokens.shape[1], K, node, edge, columns, transitions, self.fit_intercept)
-
-    def _edge_columns(self, X: SequenceArray) -> np.ndarray:
-        """Columns of X that `edge_features` names."""
-        wanted = self.edge_features
-        if wanted is None:
-            return np.arange(0)
-        n_features = X.tokens.shape[1]
-        if isinstance(wanted, str) and wanted == "all":
-            return np.arange(n_features)
-        names = getattr(self, "feature_names_in_", None)
-        found: set[int] = set()
-        for key in [wanted] if isinstance(wanted, str) else wanted:
-            if isinstance(key, str):
-                if names is None:
-                    raise ValueError(f"edge_features={key!r} is a name, but X has no feature names; give numbers")
-                columns = np.flatnonzero(names == key).tolist()
-                columns = columns or [c for c, name in enumerate(names) if fnmatchcase(name, key)]
-            elif isinstance(key, Integral):
-                columns = [int(key)] if 0 <= int(key) < n_features else []
-            else:
-                raise InputTypeError(f"edge_features: {key!r} is neither a name nor a column number")
-            if not columns:
-                raise ValueError(f"edge_features: X has no feature {key!r}")
-            found.update(columns)
-        return np.array(sorted(found), dtype=np.int64)
 
     def _solve(self, objective: LinearObjective, w0: np.ndarray) -> None:
         solver = self.solver
@@ -141,11 +114,14 @@ class BaseChain(BaseSequenceEstimator):
             **options,
         )
         if not result.converged:
+            advice = "allow more iterations, scale numeric features, or accept a larger tol"
+            if result.n_iter < self.max_iter:
+                advice = "its line search finds nothing better, so scale numeric features or accept a larger tol"
             warnings.warn(
                 f"solver {solver!r} stopped after {result.n_iter} iterations (max_iter={self.max_iter}) without "
-                f"reaching tol={self.tol}; allow more iterations, scale numeric features, or accept a larger tol",
+                f"reaching tol={self.tol}; {advice}",
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
         self._w, self.n_iter_ = result.w, result.n_iter
 
@@ -189,6 +165,11 @@ class BaseChain(BaseSequenceEstimator):
     def predict_proba(self, X: Any) -> np.ndarray:
         """Marginal probability of each label at each token, p(y_t = k | x).
 
+        Parameters
+        ----------
+        X
+            As in `fit`.
+
         Returns
         -------
         ndarray of shape (n_sequences,)
@@ -208,13 +189,29 @@ class BaseChain(BaseSequenceEstimator):
         return node if sequences.flat else object_array(list(SequenceArray(node, sequences.X.offsets)))
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
-        """Logarithm of `predict_proba`, in the same form."""
+        """Logarithm of `predict_proba`, in the same form.
+
+        Parameters
+        ----------
+        X
+            As in `fit`.
+
+        Returns
+        -------
+        ndarray
+            -inf where a probability is below the smallest float.
+        """
         proba = self.predict_proba(X)
         with np.errstate(divide="ignore"):
             return object_array([np.log(p) for p in proba]) if proba.dtype == object else np.log(proba)
 
     def predict_edge_proba(self, X: Any) -> np.ndarray:
         """Marginal probability of each label pair at each pair of neighbours, p(y_t = j, y_{t+1} = k | x).
+
+        Parameters
+        ----------
+        X
+            As in `fit`.
 
         Returns
         -------
@@ -325,13 +322,15 @@ class BaseChain(BaseSequenceEstimator):
 
     @property
     def coef_(self) -> Any:
-        """Weights of features: (n_labels, n_features), a csr_array where only observed pairs have one."""
-        return self._matrix("node", len(self.classes_), self.n_features_in_)
+        """Weights of features: (n_labels, n_features), a csr_array if X was sparse."""
+        pattern = self._fitted("_pattern")
+        return self._matrix("node", pattern.n_labels, pattern.n_features)
 
     @property
     def edge_coef_(self) -> Any:
         """Weights of the edge features: (n_labels * n_labels, n_edge_features), row j * n_labels + k."""
-        return self._matrix("edge", len(self.classes_) ** 2, len(self.edge_features_))
+        pattern = self._fitted("_pattern")
+        return self._matrix("edge", pattern.n_labels**2, len(pattern.edge_columns))
 
     @property
     def edge_features_(self) -> np.ndarray:

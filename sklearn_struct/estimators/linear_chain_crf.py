@@ -104,8 +104,8 @@ class LinearChainCRF(BaseChain):
     >>> crf.predict([["a", "cat", "barks"]])[0]
     ['DET', 'NOUN', 'VERB']
     >>> crf.predict_proba([["a", "cat"]])[0].round(1)
-    array([[0.9, 0. , 0. ],
-           [0. , 0.9, 0. ]])
+    array([[0.7, 0.2, 0.1],
+           [0.1, 0.6, 0.3]])
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {

@@ -194,7 +194,7 @@ def _forward(potentials, t0, e0, T, work):
         if not norm > 0.0:
             return 0.0, np.inf
         work.norms[t] = norm
-        log_Z += np.log(norm) + top
+        log_Z += np.log(work.norms[t]) + np.float64(top)
         if not row_spread <= spread:
             spread = row_spread
     return log_Z, spread if spread <= 1e300 else 1e300  # also where -inf made it inf or nan
@@ -242,13 +242,14 @@ def _left_range(potentials, t0, e0, T, work):
     """Whether an alpha or beta that structure allows to be positive came near the limits of its float type.
 
     One pass of 0/1 reachability in each direction tells zeros that mean "forbidden" from zeros that
-    mean "underflowed".
+    mean "underflowed". alpha counts as it was before its row was scaled. The limits leave room for what `exp`
+    cuts off: a lost transition times `huge` is nothing beside `tiny`.
     """
     node, edge = potentials.node, potentials.edge
     K = node.shape[1]
     P = padded(K)
     step = 0 if edge.shape[0] == 1 else 1
-    tiny, huge = (1e-280, 1e280) if node.itemsize == 8 else (1e-30, 1e30)
+    tiny, huge = (1e-200, 1e80) if node.itemsize == 8 else (1e-25, 1e5)
     reached, before = np.ones(K, np.bool_), np.ones(K, np.bool_)
     for t in range(T):
         for k in range(K):
@@ -258,13 +259,15 @@ def _left_range(potentials, t0, e0, T, work):
             for j in range(K):
                 found |= t > 0 and before[j] and edge[step * (e0 + t - 1), j * K + k] > -np.inf
             reached[k] = found and node[t0 + t, k] > -np.inf
-            if reached[k] and not work.A[t * P + k] >= tiny:
+            if reached[k] and not work.A[t * P + k] * work.norms[t] >= tiny:
                 return True
     for k in range(K):
         reached[k] = True
     for t in range(T - 2, -1, -1):
         for k in range(K):
             before[k] = reached[k] and node[t0 + t + 1, k] > -np.inf
+            if before[k] and not work.V[t * P + k] <= huge:
+                return True
         for j in range(K):
             reached[j] = False
             for k in range(K):

@@ -150,7 +150,7 @@ def _extend_lists(potentials, t0, e0, T, delta, back):
                 delta[0, k, 0] = node[t0, k]
             else:
                 for j in range(K):
-                    arrival[j] = edge[step * (e0 + t - 1), j * K + k] + node[t0 + t, k]
+                    arrival[j] = np.float64(edge[step * (e0 + t - 1), j * K + k]) + node[t0 + t, k]
                 heads[:] = 0
                 for r in range(n):
                     j = _next_head(delta[t - 1], arrival, heads)

@@ -63,7 +63,7 @@ def log_marginals(potentials, structure, i, weight, out):
         if t < T - 1:
             for j in range(K):
                 for k in range(K):
-                    score = edge[step * (e0 + t), j * K + k] + node[t0 + t + 1, k]
+                    score = np.float64(edge[step * (e0 + t), j * K + k]) + node[t0 + t + 1, k]
                     terms[k] = score + beta[t + 1, k] - norms[t + 1]
                     out_edge[out_step * (e0 + t), j * K + k] += weight * np.exp(alpha[t, j] + terms[k])
                 beta[t, j] = log_sum_exp(terms)

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from sklearn_struct import LinearChainCRF, SequenceArray
 from sklearn_struct.batch import object_array
 from sklearn_struct.encoding.sequences import as_dtype, as_list, check_finite, form, pack_arrays
-from sklearn_struct.exceptions import EmptyDataError, InputTypeError, LengthMismatchError, NonFiniteError
+from sklearn_struct.exceptions import EmptyDataError, InputTypeError, NonFiniteError
 
 # ---------------------------------------------------------------- the functions
 

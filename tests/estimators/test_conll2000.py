@@ -83,7 +83,7 @@ def test_the_optimum_is_crfsuites(corpus, tmp_path):
     encoded = templates.fit_transform(X)
     assert encoded.tokens.nnz == 3_808_439
     assert encoded.tokens.shape == (211_727, 335_674)
-    crf = LinearChainCRF(solver="lbfgs", C=0.5, fit_intercept=False, tol=1e-5).fit(encoded, y)
+    crf = LinearChainCRF(solver="lbfgs", C=0.5, fit_intercept=False, tol=1e-5, n_jobs=2).fit(encoded, y)
     assert crf.coef_.nnz + crf.transition_.size == 453_094
     expected, n_weights, tagger = crfsuite(X, y, tmp_path / "model.crfsuite")
     assert n_weights == 453_094
