@@ -84,7 +84,8 @@ class BaseSequenceEstimator(BaseEstimator, metaclass=ABCMeta):
             self.__dict__.pop("vectorizer_", None)
         if kind == "flat":
             tokens = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=reset)
-            packed = as_dtype(SequenceArray(tokens, np.arange(tokens.shape[0] + 1)), self.dtype)
+            names = getattr(self, "feature_names_in_", None)
+            packed = as_dtype(SequenceArray(tokens, np.arange(tokens.shape[0] + 1), names), self.dtype)
             check_finite(packed)
             return Sequences(packed, True)
         if kind == "attributes":
