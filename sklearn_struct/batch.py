@@ -149,7 +149,9 @@ class SequenceArray:
 
     def __init__(self, tokens: Any, offsets: Any, feature_names: Any = None) -> None:
         self.tokens: Any = sp.csr_array(tokens) if sp.issparse(tokens) else np.asarray(tokens)
-        self.offsets = np.asarray(offsets, dtype=np.int64)
+        self.offsets = np.asarray(offsets).astype(np.int64)
+        if not np.array_equal(self.offsets, offsets):
+            raise ValueError("offsets must be whole numbers")
         self.names = feature_names
         if self.tokens.ndim not in (1, 2):
             raise ValueError(f"tokens must have one or two dimensions, got {self.tokens.ndim}")

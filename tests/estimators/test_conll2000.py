@@ -89,7 +89,8 @@ def test_the_optimum_is_crfsuites(corpus, tmp_path):
     assert n_weights == 453_094
     assert crf.loss_curve_[-1] == pytest.approx(expected, rel=1e-5)
     assert crf.loss_curve_[-1] == pytest.approx(13025.06, rel=1e-5)
-    transitions = [[tagger.info().transitions[j, k] for k in crf.classes_] for j in crf.classes_]
+    weights = tagger.info().transitions
+    transitions = [[weights[j, k] for k in crf.classes_] for j in crf.classes_]
     np.testing.assert_allclose(crf.transition_, transitions, atol=0.02)
     predicted = crf.predict(templates.transform(X_test))
     tagged = [tagger.tag(strings(sentence)) for sentence in X_test]
