@@ -17,8 +17,8 @@ __all__ = ["as_dtype", "as_list", "check_finite", "columns_named", "form", "pack
 
 
 def as_list(X: Any) -> Any:
-    """Iterators become lists, so that X can be read twice; anything else passes through."""
-    return list(X) if isinstance(X, Iterator) else X
+    """Iterators and one-dimensional data frame columns become lists; anything else passes through."""
+    return list(X) if isinstance(X, Iterator) or (hasattr(X, "iloc") and X.ndim == 1) else X
 
 
 def form(X: Any) -> str:

@@ -123,6 +123,8 @@ class BaseChain(BaseSequenceEstimator):
                 ConvergenceWarning,
                 stacklevel=5,
             )
+        if not self.loss_curve_:  # the start was the optimum
+            self.loss_curve_.append(result.value * total)
         self._w, self.n_iter_ = result.w, result.n_iter
 
     def _each_block(self, sequences: Sequences, work: Callable[[Potentials, Block], Any]) -> list[Any]:

@@ -321,5 +321,6 @@ def entropy(potentials: Potentials, structure: Structure) -> np.ndarray:
     ):
         local = -np.sum(table * np.log(table, where=table > 0, out=np.zeros_like(table)), axis=1) * count
         surprise += np.add.reduceat(np.append(local, 0.0), offsets[:-1]) * (np.diff(offsets) > 0)
+    surprise = np.maximum(surprise, 0.0)
     surprise[log_Z == -np.inf] = np.nan
     return surprise

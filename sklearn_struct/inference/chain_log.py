@@ -55,6 +55,7 @@ def log_marginals(potentials, structure, i, weight, out):
     t0, T, e0 = structure.offsets[i], structure.offsets[i + 1] - structure.offsets[i], structure.edge_offsets[i]
     K = node.shape[1]
     alpha, beta, norms, terms = np.empty((T, K)), np.zeros((T, K)), np.empty(T), np.empty(K)
+    pairs = np.empty(K * K)
     if not log_forward(node, edge, t0, e0, alpha, norms):
         return -np.inf
     step = 0 if edge.shape[0] == 1 else 1
@@ -65,8 +66,11 @@ def log_marginals(potentials, structure, i, weight, out):
                 for k in range(K):
                     score = np.float64(edge[step * (e0 + t), j * K + k]) + node[t0 + t + 1, k]
                     terms[k] = score + beta[t + 1, k] - norms[t + 1]
-                    out_edge[out_step * (e0 + t), j * K + k] += weight * np.exp(alpha[t, j] + terms[k])
+                    pairs[j * K + k] = alpha[t, j] + terms[k]
                 beta[t, j] = log_sum_exp(terms)
+            total = log_sum_exp(pairs)
+            for pair in range(K * K):
+                out_edge[out_step * (e0 + t), pair] += weight * np.exp(pairs[pair] - total)
         for k in range(K):
             terms[k] = alpha[t, k] + beta[t, k]
         total = log_sum_exp(terms)

@@ -34,7 +34,8 @@ def extract_spans(labels: Sequence[str], scheme: str | None = None) -> list[Span
         starts after O, where the type changes, at ``B`` or ``S`` and after ``E`` or ``S``. The BILOU letters L and U
         are read as E and S. Other letters with a type (the M of BMES) continue a span; labels without
         letter and type (``NOUN``) are outside.
-        A named scheme is strict: spans that are not well formed are left out, and labels with other letters are errors.
+        A named scheme is strict: spans that are not well formed are left out (in IOB1 also one that opens with a ``B``
+        without a span of its type before it, which seqeval reads otherwise), and other letters are errors.
 
     Returns
     -------

@@ -241,3 +241,9 @@ def test_other_numbers_of_features_need_names():
             model.fit(two, [["A", "B"]], init=init)
         assert vars(model) == before
     assert model.predict(three).tolist() == [["A", "B", "A"]]
+
+
+def test_an_unfitted_estimator_cannot_be_its_own_init():
+    model = LinearChainCRF()
+    with pytest.raises(InputTypeError, match="init must be a fitted chain estimator"):
+        model.fit(OLD_X, OLD_Y, init=model)

@@ -270,3 +270,17 @@ def test_entropy_without_edges():
     np.testing.assert_allclose(found, expected, atol=1e-12)
     found = inference.entropy(Potentials(node, np.zeros((0, 4))), chain([0, 1, 2, 3]))
     np.testing.assert_allclose(found, expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("scale", [1e5, 1e10, 1e100])
+def test_marginals_of_enormous_scores(scale):
+    """Beyond what float64 can add up exactly, probabilities are still probabilities."""
+    rng = np.random.default_rng(0)
+    structure = chain([0, 4, 9])
+    for _ in range(20):
+        potentials = Potentials(scale * rng.normal(size=(9, 3)), scale * rng.normal(size=(len(structure.edges), 9)))
+        out = Potentials(np.zeros((9, 3)), np.zeros((len(structure.edges), 9)))
+        inference.marginals(potentials, structure, np.ones(2), out, np.empty(2))
+        np.testing.assert_allclose(out.node.sum(axis=1), 1.0, atol=1e-10)
+        np.testing.assert_allclose(out.edge.sum(axis=1), 1.0, atol=1e-10)
+        assert np.all(inference.entropy(potentials, structure) >= 0)
