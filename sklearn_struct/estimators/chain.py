@@ -45,7 +45,9 @@ class BaseChain(BaseSequenceEstimator):
         return potentials
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, init: Any) -> None:
-        start = self._previous() if init is self or (init is None and self.warm_start) else init
+        start = init
+        if init is self or (init is None and self.warm_start):
+            start = self._previous() or init
         sequences = self._read_X(X, reset=True)
         codes = self._read_y(y, sequences, reset=True)
         weight = self._read_weight(sample_weight, len(sequences.X))
