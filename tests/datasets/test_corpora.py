@@ -12,6 +12,7 @@ from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
+from real_data import real
 
 from sklearn_struct.datasets import corpora, fetch_conll2000, fetch_ud_ewt
 
@@ -187,10 +188,7 @@ def test_unknown_choices():
     ],
 )
 def test_real_corpora(fetch, options, n_sentences, n_tokens, n_labels):
-    try:
-        X, y = fetch(**options, download_if_missing=False, return_X_y=True)
-    except (ImportError, FileNotFoundError) as error:
-        pytest.skip(f"needs the corpus in SKLEARN_STRUCT_DATA: {error}")
+    X, y = real(fetch, **options, return_X_y=True)
     assert len(X) == len(y) == n_sentences
     assert [len(sentence) for sentence in X] == [len(labels) for labels in y]
     assert sum(map(len, y)) == n_tokens

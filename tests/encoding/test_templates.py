@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from real_data import real
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
@@ -386,10 +387,7 @@ def test_chunking_set():
 
 @pytest.mark.corpus
 def test_chunking_set_on_conll2000():
-    try:
-        sentences = fetch_conll2000(subset="train", download_if_missing=False).data
-    except (ImportError, FileNotFoundError) as error:
-        pytest.skip(f"needs CoNLL-2000 in SKLEARN_STRUCT_DATA: {error}")
+    sentences = real(fetch_conll2000, subset="train").data
     encoder = FeatureTemplates("chunking", add_bos_eos=True)
     encoded = encoder.fit_transform(sentences)
     assert encoded.tokens.nnz == 3_808_439

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import re
 
 import numpy as np
 import pycrfsuite
 import pytest
+from real_data import real
 
 from sklearn_struct import LinearChainCRF, SequenceVectorizer, metrics
 from sklearn_struct.datasets import fetch_conll2000
@@ -56,13 +56,7 @@ def plain(names):
 
 @pytest.fixture(scope="module")
 def corpus():
-    try:
-        parts = [fetch_conll2000(subset=s, download_if_missing=False, return_X_y=True) for s in ("train", "test")]
-    except (ImportError, FileNotFoundError) as error:
-        if "SKLEARN_STRUCT_DATA" in os.environ:
-            raise
-        pytest.skip(f"needs the corpus in SKLEARN_STRUCT_DATA: {error}")
-    return [part for pair in parts for part in pair]
+    return [part for s in ("train", "test") for part in real(fetch_conll2000, subset=s, return_X_y=True)]
 
 
 def crfsuite(X, y, path):

@@ -12,6 +12,7 @@ import seqeval.metrics.sequence_labeling
 import seqeval.scheme
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from real_data import real
 from sklearn.base import BaseEstimator
 from sklearn.metrics import precision_recall_fscore_support
 from sklearn.model_selection import GridSearchCV, cross_validate
@@ -152,10 +153,7 @@ def test_agrees_with_seqevals_strict_mode(y):
 
 @pytest.mark.corpus
 def test_conll2000_counts_are_conllevals():
-    try:
-        y_true = fetch_conll2000(subset="test", download_if_missing=False).target
-    except (ImportError, FileNotFoundError) as error:
-        pytest.skip(f"needs CoNLL-2000 in SKLEARN_STRUCT_DATA: {error}")
+    y_true = real(fetch_conll2000, subset="test").target
     rng = np.random.default_rng(0)
     labels = sorted({label for sequence in y_true for label in sequence})
     y_pred = [[label if rng.random() < 0.9 else labels[rng.integers(len(labels))] for label in y] for y in y_true]
