@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +12,8 @@ import numba
 
 __all__ = ["kernel"]
 
-# Rooms that hold kernels, or the containers that kernels receive.
-_KERNEL_ROOMS = ("kernel.py", "simd.py", "batch.py", "inference", "losses", "linear.py", "encoding")
+# Rooms that hold kernels, or the containers that kernels receive; a room uses only those before it.
+_KERNEL_ROOMS = ("kernel.py", "simd.py", "products.py", "batch.py", "inference", "losses", "linear.py", "encoding")
 
 
 def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -28,11 +28,11 @@ def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @cache
-def _digest() -> str:
-    """Digest of all files whose change must invalidate compiled kernels."""
+def _digest(n_rooms: int) -> str:
+    """Digest of the files of the first rooms, whose change must invalidate kernels of the last of them."""
     package = Path(__file__).parent
     digest = hashlib.sha256()
-    for room in _KERNEL_ROOMS:
+    for room in _KERNEL_ROOMS[:n_rooms]:
         path = package / room
         for file in sorted(path.rglob("*.py")) if path.is_dir() else [path]:
             digest.update(file.read_bytes())
@@ -40,12 +40,25 @@ def _digest() -> str:
 
 
 def _stamp(compiled: Any) -> None:
-    """Let the disk cache depend on every kernel file, not only on the file of this kernel.
+    """Let the disk cache depend on all rooms that a kernel may call, not only on the file of this kernel.
 
     Numba stamps a cached kernel with its own file alone, so a changed callee in another file, or a
-    changed field order of a NamedTuple, would serve stale machine code. The attribute is private:
-    where it is missing (another numba, or the JIT switched off) numba's own stamp stays.
+    changed field order of a NamedTuple, would serve stale machine code; and an index that names a type which is gone, or
+    that is damaged, would end in an exception instead of a compilation. The attributes are private: where they
+    are missing (another numba, or the JIT switched off) numba's own behaviour stays.
     """
     index = getattr(getattr(compiled, "_cache", None), "_cache_file", None)
-    if index is not None and hasattr(index, "_source_stamp"):
-        index._source_stamp = (index._source_stamp, _digest())
+    if index is None or not hasattr(index, "_source_stamp") or not hasattr(index, "_load_index"):
+        return
+    room = compiled.py_func.__module__.split(".")[1:2]
+    rooms = [name.removesuffix(".py") for name in _KERNEL_ROOMS]
+    n_rooms = rooms.index(room[0]) + 1 if room and room[0] in rooms else len(rooms)
+    index._source_stamp = (index._source_stamp, _digest(n_rooms))
+    index._load_index = partial(_or_empty, index._load_index)
+
+
+def _or_empty(load_index: Callable[[], dict[Any, Any]]) -> dict[Any, Any]:
+    try:
+        return load_index()
+    except Exception:  # whatever a pickle of another version may raise
+        return {}

@@ -1,4 +1,4 @@
-"""Vectors of eight numbers for use inside kernels, as portable LLVM vector instructions, and small products.
+"""Vectors of eight numbers for use inside kernels, as portable LLVM vector instructions.
 
 numba's own vectorizer handles rows of 22 labels badly, so kernels that work on rows pad them to a
 multiple of `LANES` and step through them with these operations. float64 and float32 arrays both work;
@@ -11,6 +11,8 @@ twins take over.
 ``load_part(a, i, n, s)``    the first n as ``load``, the rest s; memory behind them is not read
 ``store_part(a, i, x, n)``   write the first n
 ``splat(s)``                 eight times the scalar s
+``cast(x, a)``               x in the float type of the array a
+``prefetch(a, i)``           fetch the memory around flat index i into the caches, soon
 ``fma(x, y, z)``             x * y + z, rounded once
 ``add, sub, mul``            x + y, x - y, x * y
 ``maximum, minimum``         the larger or smaller of each pair
@@ -135,6 +137,30 @@ def store_part(typingctx, array, index, value, n):
 
 
 @intrinsic
+def prefetch(typingctx, array, index):
+    def codegen(context, builder, signature, args):
+        flag, address = ir.IntType(32), ir.IntType(8).as_pointer()
+        pointer = builder.bitcast(_pointer(context, builder, signature, args), address)
+        function_type = ir.FunctionType(ir.VoidType(), [address, flag, flag, flag])
+        function = cgutils.get_or_insert_function(builder.module, function_type, "llvm.prefetch.p0i8")
+        builder.call(function, [pointer, flag(0), flag(3), flag(1)])  # to read, into all caches, data
+        return context.get_dummy_value()
+
+    return types.void(_contiguous(array), types.intp), codegen
+
+
+@intrinsic
+def cast(typingctx, x, array):
+    def codegen(context, builder, signature, args):
+        old, new = _llvm(signature.args[0].dtype), _llvm(signature.return_type.dtype)
+        if old == new:
+            return args[0]
+        return (builder.fpext if _bytes(new) > _bytes(old) else builder.fptrunc)(args[0], new)
+
+    return Vector(array.dtype)(x, array), codegen
+
+
+@intrinsic
 def splat(typingctx, scalar):
     def codegen(context, builder, signature, args):
         return _constant(builder, _llvm(signature.return_type.dtype), args[0])
@@ -230,11 +256,22 @@ def least(typingctx, x):
     return x.dtype(x), lambda context, builder, signature, args: _fold(builder, args[0], _smaller)
 
 
-# exp(x) = 2**n * exp(r) with n = round(x / log 2), |r| <= log(2) / 2, and a Taylor polynomial for exp(r):
-# (degree, log 2 in two parts, smallest argument, magic number that rounds to an integer, exponent bias, mantissa bits)
+# exp(x) = 2**n * exp(r) with n = round(x / log 2), |r| <= log(2) / 2 and exp(r) = 1 + r + r**2 * q(r); q interpolates at
+# Chebyshev nodes: (q from its highest power, log 2 in two parts, smallest argument, a number that rounds to an integer
+# when added, exponent bias, mantissa bits)
 _EXP = {
-    8: (13, (0.693145751953125, 1.42860682030941723212e-6), -708.0, 6755399441055744.0, 1023, 52),
-    4: (7, (0.693359375, -2.12194440e-4), -87.0, 12582912.0, 127, 23),
+    8: (
+        (2.510038549551032e-08, 2.7620088445409746e-07, 2.7557268459997064e-06, 2.4801521295954376e-05)
+        + (0.00019841269863053618, 0.0013888888917213717, 0.008333333333330062, 0.04166666666662413)
+        + (0.16666666666666669, 0.5000000000000001),
+        (0.693145751953125, 1.42860682030941723212e-6),
+        *(-708.0, 6755399441055744.0, 1023, 52),
+    ),
+    4: (
+        (0.0013926183587713494, 0.008363179052722578, 0.041666554617204574, 0.16666576989698775, 0.5),
+        (0.693359375, -2.12194440e-4),
+        *(-87.0, 12582912.0, 127, 23),
+    ),
 }
 
 
@@ -242,7 +279,7 @@ _EXP = {
 def exp(typingctx, x):
     def codegen(context, builder, signature, args):
         vector = _llvm(signature.return_type.dtype)
-        degree, (high, low), smallest, magic, bias, mantissa = _EXP[_bytes(vector)]
+        powers, (high, low), smallest, magic, bias, mantissa = _EXP[_bytes(vector)]
 
         def constant(number):
             return _constant(builder, vector, number)
@@ -250,16 +287,13 @@ def exp(typingctx, x):
         def fused(*terms):
             return _call(builder, "fma", vector, *terms)
 
-        argument, floor = args[0], constant(smallest)
-        alive = builder.fcmp_ordered(">=", argument, floor)
-        clamped = builder.select(alive, argument, floor)
         # adding the magic number rounds to an integer, which then stands in the lowest mantissa bits
-        shifted = builder.fadd(fused(clamped, constant(1 / math.log(2)), constant(0.0)), constant(magic))
+        shifted = fused(args[0], constant(1 / math.log(2)), constant(magic))
         n = builder.fsub(shifted, constant(magic))
-        r = fused(n, constant(-low), fused(n, constant(-high), clamped))
-        series = constant(1 / math.factorial(degree))
-        for power in range(degree - 1, -1, -1):
-            series = fused(series, r, constant(1 / math.factorial(power)))
+        r = fused(n, constant(-low), fused(n, constant(-high), args[0]))
+        series = constant(powers[0])
+        for factor in (*powers[1:], 1.0, 1.0):
+            series = fused(series, r, constant(factor))
         integers = ir.VectorType(ir.IntType(8 * _bytes(vector)), LANES)
 
         def integer(number):
@@ -267,6 +301,7 @@ def exp(typingctx, x):
 
         exponent = builder.add(builder.bitcast(shifted, integers), integer(bias))
         scale = builder.bitcast(builder.shl(exponent, integer(mantissa)), vector)
+        alive = builder.fcmp_ordered(">=", args[0], constant(smallest))
         return builder.select(alive, builder.fmul(series, scale), constant(0.0))
 
     return x(x), codegen
@@ -289,6 +324,12 @@ if numba.config.DISABLE_JIT:
     def store_part(array, index, value, n):
         array.reshape(-1)[index : index + min(n, LANES)] = value[:n]
 
+    def prefetch(array, index):
+        return None
+
+    def cast(x, array):
+        return x.astype(array.dtype)
+
     def splat(scalar):
         return np.full(LANES, scalar)
 
@@ -306,79 +347,3 @@ if numba.config.DISABLE_JIT:
 
     add, sub, mul = np.add, np.subtract, np.multiply
     total, largest, least = np.sum, np.max, np.min
-
-
-@kernel
-def row_times_matrix(row, i, matrix, n, width, out, o):
-    """``out[o : o + width] = row[i : i + n] @ matrix`` for a flat (n, width) matrix; width a multiple of LANES.
-
-    Two rows of the matrix and two vectors of the result at a time: four independent sums hide the latency
-    of the multiply-add.
-    """
-    zero = splat(row.dtype.type(0))
-    k = 0
-    while k + 2 * LANES <= width:
-        a, b, c, d = zero, zero, zero, zero
-        for j in range(0, n - 1, 2):
-            x, y, m = splat(row[i + j]), splat(row[i + j + 1]), j * width + k
-            a = fma(x, load(matrix, m), a)
-            b = fma(x, load(matrix, m + LANES), b)
-            c = fma(y, load(matrix, m + width), c)
-            d = fma(y, load(matrix, m + width + LANES), d)
-        if n % 2:
-            x, m = splat(row[i + n - 1]), (n - 1) * width + k
-            a = fma(x, load(matrix, m), a)
-            b = fma(x, load(matrix, m + LANES), b)
-        store(out, o + k, add(a, c))
-        store(out, o + k + LANES, add(b, d))
-        k += 2 * LANES
-    if k < width:
-        a, b = zero, zero
-        for j in range(0, n - 1, 2):
-            m = j * width + k
-            a = fma(splat(row[i + j]), load(matrix, m), a)
-            b = fma(splat(row[i + j + 1]), load(matrix, m + width), b)
-        if n % 2:
-            a = fma(splat(row[i + n - 1]), load(matrix, (n - 1) * width + k), a)
-        store(out, o + k, add(a, b))
-
-
-@kernel
-def matrix_times_row(matrix, n, width, row, i, out, o):
-    """``out[o : o + n] = matrix @ row[i : i + width]`` for a flat (n, width) matrix."""
-    for j in range(n):
-        mass = splat(row.dtype.type(0))
-        for k in range(0, width, LANES):
-            mass = fma(load(matrix, j * width + k), load(row, i + k), mass)
-        out[o + j] = total(mass)
-
-
-@kernel
-def row_max_plus(row, i, matrix, n, width, out, o):
-    """``out[o + k] = max_j row[i + j] + matrix[j, k]``: `row_times_matrix` in the max-plus semiring."""
-    for k in range(0, width, LANES):
-        best = add(splat(row[i]), load(matrix, k))
-        for j in range(1, n):
-            best = maximum(add(splat(row[i + j]), load(matrix, j * width + k)), best)
-        store(out, o + k, best)
-
-
-@kernel
-def add_outer(A, V, n_rows, n, width, scale, out):
-    """``out += scale * A[:, :n].T @ V`` for flat row-major A and V of the same width; out is (n, width)."""
-    zero = splat(A.dtype.type(0))
-    factor = splat(A.dtype.type(scale))
-    for k in range(0, width, LANES):
-        for j in range(0, n, 4):
-            a, b, c, d = zero, zero, zero, zero
-            for t in range(n_rows):
-                v, m = load(V, t * width + k), t * width + j
-                a = fma(splat(A[m]), v, a)
-                b = fma(splat(A[m + 1]), v, b)
-                c = fma(splat(A[m + 2]), v, c)
-                d = fma(splat(A[m + 3]), v, d)
-            m = j * width + k
-            store(out, m, fma(a, factor, load(out, m)))
-            store(out, m + width, fma(b, factor, load(out, m + width)))
-            store(out, m + 2 * width, fma(c, factor, load(out, m + 2 * width)))
-            store(out, m + 3 * width, fma(d, factor, load(out, m + 3 * width)))

@@ -9,8 +9,10 @@ from __future__ import annotations
 import numpy as np
 
 from sklearn_struct.inference.chain_log import log_forward
+from sklearn_struct.inference.time_major import steps
 from sklearn_struct.kernel import kernel
-from sklearn_struct.simd import LANES, add, largest, load, load_part, maximum, padded, row_max_plus, splat, store, sub
+from sklearn_struct.products import rows_max_plus
+from sklearn_struct.simd import LANES, add, largest, load, load_part, maximum, padded, splat, store, sub
 
 __all__ = ["argmax", "nbest", "path_score", "sample"]
 
@@ -45,29 +47,41 @@ def argmax(potentials, structure, labels, score):
     node, edge, offsets, edge_offsets = potentials.node, potentials.edge, structure.offsets, structure.edge_offsets
     K = node.shape[1]
     P = padded(K)
-    shared = edge.shape[0] == 1
-    delta = np.empty(_longest(offsets) * P, node.dtype)
-    table = np.empty(K * P, node.dtype)
-    if shared:
+    places = steps(offsets, np.ones(len(score)))
+    first, order = places.first, places.order
+    delta, table = np.empty(first[-1] * P, node.dtype), np.empty(K * P, node.dtype)
+    if edge.shape[0] == 1:
         _pad_table(edge, edge.shape[0] - 1, K, table)
-    for i in range(len(offsets) - 1):
-        t0, T, e0 = offsets[i], offsets[i + 1] - offsets[i], edge_offsets[i]
-        for t in range(T):
-            if t > 0:
-                if not shared:
-                    _pad_table(edge, e0 + t - 1, K, table)
-                row_max_plus(delta, (t - 1) * P, table, K, P, delta, t * P)
-            _add_row(node, (t0 + t) * K, K, delta, t * P, t > 0)
-        for t in range(T - 1, -1, -1):
-            best, label = -np.inf, 0
-            for k in range(K):
-                arrival = np.float64(delta[t * P + k])
-                if t < T - 1:
-                    arrival += edge[0 if shared else e0 + t, k * K + labels[t0 + t + 1]]
-                if arrival > best:
-                    best, label = arrival, k
-            labels[t0 + t] = label
-        score[i] = _path_score(potentials, labels, t0, e0, T)
+    for t in range(len(first) - 1):
+        n, row = first[t + 1] - first[t], first[t]
+        if t > 0 and edge.shape[0] == 1:
+            rows_max_plus(delta, first[t - 1] * P, n, table, K, P, delta, row * P)
+        for r in range(n):
+            if t > 0 and edge.shape[0] > 1:
+                _pad_table(edge, edge_offsets[order[r]] + t - 1, K, table)
+                rows_max_plus(delta, (first[t - 1] + r) * P, 1, table, K, P, delta, (row + r) * P)
+            _add_row(node, (offsets[order[r]] + t) * K, K, delta, (row + r) * P, t > 0)
+    for i in range(len(score)):
+        _trace_back(edge, delta, structure, places, i, labels)
+        score[i] = _path_score(potentials, labels, offsets[i], edge_offsets[i], offsets[i + 1] - offsets[i])
+
+
+@kernel
+def _trace_back(edge, delta, structure, places, i, labels):
+    """Write the labels of sequence i along the maxima of delta."""
+    K, step = int(np.sqrt(edge.shape[1])), 0 if edge.shape[0] == 1 else 1
+    P = padded(K)
+    t0, T, e0 = structure.offsets[i], structure.offsets[i + 1] - structure.offsets[i], structure.edge_offsets[i]
+    for t in range(T - 1, -1, -1):
+        row, e = (places.first[t] + places.rank[i]) * P, step * (e0 + t)
+        best, label = -np.inf, 0
+        for k in range(K):
+            arrival = np.float64(delta[row + k])
+            if t < T - 1:
+                arrival += edge[e, k * K + labels[t0 + t + 1]]
+            if arrival > best:
+                best, label = arrival, k
+        labels[t0 + t] = label
 
 
 @kernel

@@ -1,0 +1,178 @@
+"""Small dense products on padded rows, inside kernels: matrix products, and their max-plus twin for Viterbi.
+
+Matrices are flat and row-major; their width is a multiple of `LANES`. Four rows times three vectors make twelve independent
+sums, which hide the latency of the multiply-add and use each loaded number several times. Every entry of a product
+is summed in the same order, in whichever tile it falls: a row's result does not depend on its neighbours.
+"""
+
+from __future__ import annotations
+
+from sklearn_struct.kernel import kernel
+from sklearn_struct.simd import LANES, add, fma, load, maximum, splat, store, total
+
+__all__ = ["add_outer", "matrix_times_row", "rows_max_plus", "rows_times_matrix"]
+
+
+@kernel
+def rows_times_matrix(A, a, n_rows, matrix, n, width, out, o):
+    """``out[o + r * width :][:width] = A[a + r * width :][:n] @ matrix`` for `n_rows` rows; matrix is (n, width)."""
+    tiled = n_rows - n_rows % 4
+    k = 0
+    while k < width:
+        step = 3 * LANES if k + 3 * LANES <= width else LANES
+        for r in range(0, tiled, 4):
+            if step == LANES:
+                _tile_4x1(A, a + r * width, matrix, k, n, width, out, o + r * width + k)
+            else:
+                _tile_4x3(A, a + r * width, matrix, k, n, width, out, o + r * width + k)
+        for r in range(tiled, n_rows):
+            for c in range(k, k + step, LANES):
+                _tile_1x1(A, a + r * width, matrix, c, n, width, out, o + r * width + c)
+        k += step
+
+
+@kernel
+def _tile_4x3(A, a, matrix, k, n, width, out, o):
+    zero = splat(A.dtype.type(0))
+    a0, a1, a2, b0, b1, b2 = zero, zero, zero, zero, zero, zero
+    c0, c1, c2, d0, d1, d2 = zero, zero, zero, zero, zero, zero
+    b, c, d = a + width, a + 2 * width, a + 3 * width
+    for j in range(n):
+        m = j * width + k
+        x, y, z = load(matrix, m), load(matrix, m + LANES), load(matrix, m + 2 * LANES)
+        s = splat(A[a + j])
+        a0, a1, a2 = fma(s, x, a0), fma(s, y, a1), fma(s, z, a2)
+        s = splat(A[b + j])
+        b0, b1, b2 = fma(s, x, b0), fma(s, y, b1), fma(s, z, b2)
+        s = splat(A[c + j])
+        c0, c1, c2 = fma(s, x, c0), fma(s, y, c1), fma(s, z, c2)
+        s = splat(A[d + j])
+        d0, d1, d2 = fma(s, x, d0), fma(s, y, d1), fma(s, z, d2)
+    _store3(out, o, a0, a1, a2)
+    _store3(out, o + width, b0, b1, b2)
+    _store3(out, o + 2 * width, c0, c1, c2)
+    _store3(out, o + 3 * width, d0, d1, d2)
+
+
+@kernel
+def _store3(out, o, x, y, z):
+    store(out, o, x)
+    store(out, o + LANES, y)
+    store(out, o + 2 * LANES, z)
+
+
+@kernel
+def _tile_4x1(A, a, matrix, k, n, width, out, o):
+    zero = splat(A.dtype.type(0))
+    w, x, y, z = zero, zero, zero, zero
+    b, c, d = a + width, a + 2 * width, a + 3 * width
+    for j in range(n):
+        row = load(matrix, j * width + k)
+        w = fma(splat(A[a + j]), row, w)
+        x = fma(splat(A[b + j]), row, x)
+        y = fma(splat(A[c + j]), row, y)
+        z = fma(splat(A[d + j]), row, z)
+    store(out, o, w)
+    store(out, o + width, x)
+    store(out, o + 2 * width, y)
+    store(out, o + 3 * width, z)
+
+
+@kernel
+def _tile_1x1(A, a, matrix, k, n, width, out, o):
+    w = splat(A.dtype.type(0))
+    for j in range(n):
+        w = fma(splat(A[a + j]), load(matrix, j * width + k), w)
+    store(out, o, w)
+
+
+@kernel
+def matrix_times_row(matrix, n, width, row, i, out, o):
+    """``out[o : o + n] = matrix @ row[i : i + width]`` for a (n, width) matrix."""
+    for j in range(n):
+        mass = splat(row.dtype.type(0))
+        for k in range(0, width, LANES):
+            mass = fma(load(matrix, j * width + k), load(row, i + k), mass)
+        out[o + j] = total(mass)
+
+
+@kernel
+def rows_max_plus(A, a, n_rows, matrix, n, width, out, o):
+    """``out[o + r * width + k] = max_j A[a + r * width + j] + matrix[j, k]``: `rows_times_matrix`, max-plus."""
+    tiled = n_rows - n_rows % 4
+    for k in range(0, width, LANES):
+        for r in range(0, tiled, 4):
+            _max_tile(A, a + r * width, width, matrix, k, n, width, out, o + r * width + k)
+        for r in range(tiled, n_rows):  # four times the same row
+            _max_tile(A, a + r * width, a - a, matrix, k, n, width, out, o + r * width + k)
+
+
+@kernel
+def _max_tile(A, a, stride, matrix, k, n, width, out, o):
+    first = load(matrix, k)
+    b, c, d = a + stride, a + 2 * stride, a + 3 * stride
+    w, x, y, z = add(splat(A[a]), first), add(splat(A[b]), first), add(splat(A[c]), first), add(splat(A[d]), first)
+    for j in range(1, n):
+        row = load(matrix, j * width + k)
+        w = maximum(add(splat(A[a + j]), row), w)
+        x = maximum(add(splat(A[b + j]), row), x)
+        y = maximum(add(splat(A[c + j]), row), y)
+        z = maximum(add(splat(A[d + j]), row), z)
+    store(out, o, w)
+    store(out, o + stride, x)
+    store(out, o + 2 * stride, y)
+    store(out, o + 3 * stride, z)
+
+
+@kernel
+def add_outer(A, a, V, v, n_rows, n, width, out):
+    """``out += A[a:].T @ V[v:]`` for two matrices (n_rows, width); out is (n, width), n a multiple of 4."""
+    k = 0
+    while k < width:
+        wide = k + 3 * LANES <= width
+        for j in range(0, n, 4):
+            if wide:
+                _outer_4x3(A, a + j, V, v + k, n_rows, width, out, j * width + k)
+            else:
+                _outer_4x1(A, a + j, V, v + k, n_rows, width, out, j * width + k)
+        k += 3 * LANES if wide else LANES
+
+
+@kernel
+def _outer_4x3(A, a, V, v, n_rows, width, out, o):
+    p, q, r = o + width, o + 2 * width, o + 3 * width
+    a0, a1, a2 = load(out, o), load(out, o + LANES), load(out, o + 2 * LANES)
+    b0, b1, b2 = load(out, p), load(out, p + LANES), load(out, p + 2 * LANES)
+    c0, c1, c2 = load(out, q), load(out, q + LANES), load(out, q + 2 * LANES)
+    d0, d1, d2 = load(out, r), load(out, r + LANES), load(out, r + 2 * LANES)
+    for t in range(n_rows):
+        m, i = v + t * width, a + t * width
+        x, y, z = load(V, m), load(V, m + LANES), load(V, m + 2 * LANES)
+        s = splat(A[i])
+        a0, a1, a2 = fma(s, x, a0), fma(s, y, a1), fma(s, z, a2)
+        s = splat(A[i + 1])
+        b0, b1, b2 = fma(s, x, b0), fma(s, y, b1), fma(s, z, b2)
+        s = splat(A[i + 2])
+        c0, c1, c2 = fma(s, x, c0), fma(s, y, c1), fma(s, z, c2)
+        s = splat(A[i + 3])
+        d0, d1, d2 = fma(s, x, d0), fma(s, y, d1), fma(s, z, d2)
+    _store3(out, o, a0, a1, a2)
+    _store3(out, p, b0, b1, b2)
+    _store3(out, q, c0, c1, c2)
+    _store3(out, r, d0, d1, d2)
+
+
+@kernel
+def _outer_4x1(A, a, V, v, n_rows, width, out, o):
+    p, q, r = o + width, o + 2 * width, o + 3 * width
+    w, x, y, z = load(out, o), load(out, p), load(out, q), load(out, r)
+    for t in range(n_rows):
+        i, row = a + t * width, load(V, v + t * width)
+        w = fma(splat(A[i]), row, w)
+        x = fma(splat(A[i + 1]), row, x)
+        y = fma(splat(A[i + 2]), row, y)
+        z = fma(splat(A[i + 3]), row, z)
+    store(out, o, w)
+    store(out, p, x)
+    store(out, q, y)
+    store(out, r, z)
