@@ -78,12 +78,13 @@ def chain(offsets: np.ndarray) -> Structure:
     return Structure(offsets, np.column_stack([left, left + 1]), edge_offsets)
 
 
-def blocks(offsets: np.ndarray, n_labels: int, n_tokens: int = 1000) -> list[Block]:
-    """Cut sequences into blocks of about `n_tokens` tokens; fewer with many labels, to keep calls short.
+def blocks(offsets: np.ndarray, n_labels: int, n_tokens: int = 3000) -> list[Block]:
+    """Cut sequences into blocks of about `n_tokens` tokens.
 
-    The cuts depend on the data alone, never on the number of threads.
+    Fewer with many labels, to keep calls short, and with little data, to give many threads work. The cuts depend on the
+    data alone, never on the number of threads.
     """
-    size = max(1, min(n_tokens, 20_000_000 // n_labels**2))
+    size = max(1, min(n_tokens, max(1000, int(offsets[-1]) // 64), 80_000_000 // n_labels**2))
     found = []
     first, n = 0, len(offsets) - 1
     n_edges = np.concatenate([[0], np.cumsum(np.maximum(np.diff(offsets) - 1, 0))])

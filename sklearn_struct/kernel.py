@@ -13,7 +13,7 @@ import numba
 __all__ = ["kernel"]
 
 # Rooms that hold kernels, or the containers that kernels receive; a room uses only those before it.
-_KERNEL_ROOMS = ("kernel.py", "simd.py", "products.py", "batch.py", "inference", "losses", "linear.py", "encoding")
+_KERNEL_ROOMS = ("kernel.py", "simd.py", "products.py", "batch.py", "inference", "losses", "linear", "encoding")
 
 
 def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -43,9 +43,9 @@ def _stamp(compiled: Any) -> None:
     """Let the disk cache depend on all rooms that a kernel may call, not only on the file of this kernel.
 
     Numba stamps a cached kernel with its own file alone, so a changed callee in another file, or a
-    changed field order of a NamedTuple, would serve stale machine code; and an index that names a type which is gone, or
-    that is damaged, would end in an exception instead of a compilation. The attributes are private: where they
-    are missing (another numba, or the JIT switched off) numba's own behaviour stays.
+    changed field order of a NamedTuple, would serve stale machine code; and an index that is damaged, or names
+    a type that is gone, would end in an exception instead of a compilation. The attributes are private: where
+    they are missing (another numba, or the JIT switched off) numba's own behaviour stays.
     """
     index = getattr(getattr(compiled, "_cache", None), "_cache_file", None)
     if index is None or not hasattr(index, "_source_stamp") or not hasattr(index, "_load_index"):

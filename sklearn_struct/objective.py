@@ -7,9 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sklearn_struct.batch import Block, Potentials, blocks
-from sklearn_struct.linear import N_PARTS
-from sklearn_struct.parameters import LinearPotentials
-from sklearn_struct.threads import Pool
+from sklearn_struct.parameters import LinearPotentials, split
+from sklearn_struct.threads import N_PARTS, Pool
 
 __all__ = ["LinearObjective", "TrainingData"]
 
@@ -50,42 +49,48 @@ class LinearObjective:
         self._parts = [part for part in np.array_split(np.arange(len(self._blocks)), N_PARTS) if len(part)]
         self._terms = blocks(data.offsets, potentials.n_labels, TERM_TOKENS)
         self.n_terms = len(self._terms)
-        self._residual = np.empty((len(data.y), potentials.n_labels))
+        self._transpose, self._W = potentials.node_map.transpose(), potentials.expand(np.zeros(self.size))
         self._value = np.empty(len(data.weight))
 
     def value_and_grad(self, w: np.ndarray) -> tuple[float, np.ndarray]:
         """The weighted mean loss and its gradient."""
-        W = self.potentials.expand(w)
+        W = self.potentials.expand(w, self._W)
         parts = self.pool.map(lambda c: self._part(W, self._parts[c]), len(self._parts))
-        edge, table = (np.sum([part[i] for part in parts], axis=0) for i in range(2))
-        grad = [self.potentials.node_map.transpose(self._residual, self.pool), edge, table[self.potentials.transitions]]
-        if self.n_free:
-            grad.append(np.sum([part[2] for part in parts], axis=0))
-        value = float(np.dot(self.data.weight, self._value))
-        return value / self.total_weight, np.concatenate(grad) / self.total_weight
+        grad = np.empty(self.size)
+        segments = split(grad, self.potentials.pattern)
+        self._transpose.product(self.pool, segments.node)
+        edge, table, intercept = (np.sum([part[i] for part in parts], axis=0) for i in range(3))
+        segments.edge[:], segments.transition[:] = edge, table[self.potentials.transitions]
+        segments.intercept[:] = intercept[: self.n_free]
+        grad /= self.total_weight
+        return float(np.dot(self.data.weight, self._value)) / self.total_weight, grad
 
     def _part(self, W: np.ndarray, part: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Losses and residuals of some blocks; return their gradients of edge weights, transitions and intercept."""
-        edge_map, K = self.potentials.edge_map, self.potentials.n_labels
+        potentials, edge_map, K = self.potentials, self.potentials.edge_map, self.potentials.n_labels
         edge_grad = np.zeros(edge_map.expanded_size if edge_map else 0)
-        table, intercept = np.zeros(K**2), np.zeros(K)
+        table, intercept = np.zeros((1, K**2)), np.zeros(K)
+        n_tokens = max(self._blocks[b].tokens.stop - self._blocks[b].tokens.start for b in part)
+        theta_node, node = np.empty((n_tokens, K), dtype=W.dtype), np.empty((n_tokens, K))
         for b in part:
             block = self._blocks[b]
-            gradient = self._gradient(self.potentials.forward(W, block), block, self._residual[block.tokens])
+            theta = potentials.forward(W, block, out=theta_node)
+            gradient = Potentials(node[: len(theta.node)], np.zeros(theta.edge.shape) if edge_map else table)
+            self._gradient(theta, block, gradient)
+            self._transpose.put(gradient.node, block.tokens)
             if edge_map:
                 edge_map.scatter(gradient.edge, block.edges, 1.0, edge_grad)
-            table += gradient.edge.sum(axis=0)
-            intercept += gradient.node.sum(axis=0)
-        return edge_grad, table, intercept
+                table += gradient.edge.sum(axis=0)
+            if self.n_free:
+                intercept += gradient.node.sum(axis=0)
+        return edge_grad, table[0], intercept
 
-    def _gradient(self, theta: Potentials, block: Block, node: np.ndarray) -> Potentials:
-        """Loss of a block into ``_value``, its derivative into `node` and a new edge array."""
-        node[:] = 0.0
-        gradient = Potentials(node, np.zeros(theta.edge.shape))
+    def _gradient(self, theta: Potentials, block: Block, gradient: Potentials) -> None:
+        """Loss of a block into ``_value``, its derivative into the nodes of `gradient`, and added to its edges."""
+        gradient.node[:] = 0.0
         examples = block.examples
         y, weight = self.data.y[block.tokens], self.data.weight[examples]
         self.loss(theta, y, block.structure, weight, gradient, self._value[examples])
-        return gradient
 
     def expand(self, w: np.ndarray) -> np.ndarray:
         """The layout in which terms are added to parameters."""
@@ -101,7 +106,8 @@ class LinearObjective:
     def term(self, theta: Potentials, i: int) -> tuple[float, Potentials]:
         """Value of term i, and its derivative in the potentials; the mean over all terms is the objective."""
         block = self._terms[i]
-        gradient = self._gradient(theta, block, self._residual[block.tokens])
+        gradient = Potentials(np.empty(theta.node.shape), np.zeros(theta.edge.shape))
+        self._gradient(theta, block, gradient)
         scale = self.n_terms / self.total_weight
         gradient.node[:] *= scale
         gradient.edge[:] *= scale

@@ -15,7 +15,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from sklearn_struct.batch import CSR, Block, Potentials, SequenceArray, chain, csr
-from sklearn_struct.linear import DenseMap, PairsMap, RowsMap
+from sklearn_struct.linear.dense import DenseMap
+from sklearn_struct.linear.pairs import PairsMap
+from sklearn_struct.linear.rows import RowsMap
+from sklearn_struct.simd import aligned
 
 __all__ = [
     "LinearPotentials",
@@ -144,6 +147,7 @@ class LinearPotentials:
         self.pattern, self.node_map, self.edge_map = pattern, node_map, edge_map
         self.n_labels, self.transitions = pattern.n_labels, pattern.transitions
         self.n_free = pattern.n_labels if pattern.fit_intercept else 0
+        self.dtype = node_map.dtype
         n_edge = (edge_map.size, edge_map.expanded_size) if edge_map else (0, 0)
         self.size = node_map.size + n_edge[0] + len(pattern.transitions) + self.n_free
         bounds = np.cumsum([0, node_map.expanded_size, n_edge[1], pattern.n_labels**2, self.n_free]).tolist()
@@ -153,14 +157,17 @@ class LinearPotentials:
         """The segments of an expanded one; its transitions are the whole K * K table."""
         return Segments(*(W[part] for part in self._expanded))
 
-    def expand(self, w: np.ndarray) -> np.ndarray:
-        """The layout in which potentials are computed, in their float type."""
-        parts = split(w, self.pattern)
-        table = np.zeros(self.n_labels**2)
-        table[self.transitions] = parts.transition
-        edge = self.edge_map.expand(parts.edge) if self.edge_map else parts.edge
-        node = self.node_map.expand(parts.node)
-        return np.concatenate([node, edge, table, parts.intercept], dtype=node.dtype, casting="same_kind")
+    def expand(self, w: np.ndarray, W: np.ndarray | None = None) -> np.ndarray:
+        """The layout in which potentials are computed, in their float type; written into an earlier one if given."""
+        if W is None:
+            W = aligned(self._expanded[-1].stop, self.dtype)
+        parts, expanded = split(w, self.pattern), self.split_expanded(W)
+        self.node_map.expand(parts.node, expanded.node)
+        if self.edge_map:
+            self.edge_map.expand(parts.edge, expanded.edge)
+        expanded.transition[self.transitions] = parts.transition
+        expanded.intercept[:] = parts.intercept
+        return W
 
     def compress(self, W: np.ndarray) -> np.ndarray:
         """The inverse of `expand`."""
@@ -169,10 +176,13 @@ class LinearPotentials:
         table = parts.transition[self.transitions]
         return np.concatenate([self.node_map.compress(parts.node), edge, table, parts.intercept], dtype=np.float64)
 
-    def forward(self, W: np.ndarray, block: Block, scale: float = 1.0) -> Potentials:
-        """Potentials of a block; `scale` multiplies the penalised parameters, for lazily shrunk ones."""
-        parts = self.split_expanded(W)
-        node = np.empty((block.tokens.stop - block.tokens.start, self.n_labels), dtype=W.dtype)
+    def forward(self, W: np.ndarray, block: Block, scale: float = 1.0, out: np.ndarray | None = None) -> Potentials:
+        """Potentials of a block; `scale` multiplies the penalised parameters, for lazily shrunk ones.
+
+        The node potentials are written into the first rows of `out` if it is given.
+        """
+        parts, n = self.split_expanded(W), block.tokens.stop - block.tokens.start
+        node = np.empty((n, self.n_labels), dtype=W.dtype) if out is None else out[:n]
         self.node_map.forward(parts.node, block.tokens, node)
         edge = parts.transition[None, :]
         if self.edge_map:

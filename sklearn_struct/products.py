@@ -1,8 +1,8 @@
 """Small dense products on padded rows, inside kernels: matrix products, and their max-plus twin for Viterbi.
 
-Matrices are flat and row-major; their width is a multiple of `LANES`. Four rows times three vectors make twelve independent
-sums, which hide the latency of the multiply-add and use each loaded number several times. Every entry of a product
-is summed in the same order, in whichever tile it falls: a row's result does not depend on its neighbours.
+Matrices are flat and row-major; their width is a multiple of `LANES`. Four rows times three vectors make twelve
+independent sums, which hide the latency of the multiply-add and use each loaded number several times. Every entry of a
+product is summed in the same order, in whichever tile it falls: a row's result does not depend on its neighbours.
 """
 
 from __future__ import annotations

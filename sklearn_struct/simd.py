@@ -15,6 +15,7 @@ twins take over.
 ``prefetch(a, i)``           fetch the memory around flat index i into the caches, soon
 ``fma(x, y, z)``             x * y + z, rounded once
 ``add, sub, mul``            x + y, x - y, x * y
+``keep(x, bits)``            x where the bit of a uint8 is set, else 0
 ``maximum, minimum``         the larger or smaller of each pair
 ``exp(x)``                   for x <= 0; 0 below -708 (float32: -87); relative error < 3e-16 (2e-7)
 ``total, largest, least``    sum, maximum and minimum of the eight numbers
@@ -42,6 +43,21 @@ LANES = 8
 def padded(n: int) -> int:
     """`n` rounded up to a multiple of `LANES`."""
     return (n + LANES - 1) // LANES * LANES
+
+
+def aligned(size: int, dtype: Any) -> np.ndarray:
+    """Zeros whose first number starts a line of the caches, so that rows of whole vectors touch the fewest lines."""
+    n_bytes = size * np.dtype(dtype).itemsize
+    memory = np.zeros(n_bytes + 64, dtype=np.uint8)
+    start = -memory.ctypes.data % 64
+    return memory[start : start + n_bytes].view(dtype)
+
+
+@kernel
+def workspace(size, like):
+    """Unset memory of the float type of `like`, which starts as in `aligned`."""
+    memory = np.empty(size + 64 // like.itemsize, like.dtype)
+    return memory[-memory.ctypes.data % 64 // like.itemsize :]
 
 
 class Vector(types.Type):
@@ -207,6 +223,15 @@ def mul(typingctx, x, y):
     return x(x, x), lambda context, builder, signature, args: builder.fmul(*args)
 
 
+@intrinsic
+def keep(typingctx, x, bits):
+    def codegen(context, builder, signature, args):
+        mask = builder.bitcast(args[1], ir.VectorType(ir.IntType(1), LANES))
+        return builder.select(mask, args[0], _constant(builder, _llvm(signature.return_type.dtype), 0.0))
+
+    return x(x, types.uint8), codegen
+
+
 def _larger(builder: Any, x: Any, y: Any) -> Any:
     return builder.select(builder.fcmp_ordered(">", x, y), x, y)
 
@@ -256,22 +281,16 @@ def least(typingctx, x):
     return x.dtype(x), lambda context, builder, signature, args: _fold(builder, args[0], _smaller)
 
 
-# exp(x) = 2**n * exp(r) with n = round(x / log 2), |r| <= log(2) / 2 and exp(r) = 1 + r + r**2 * q(r); q interpolates at
-# Chebyshev nodes: (q from its highest power, log 2 in two parts, smallest argument, a number that rounds to an integer
-# when added, exponent bias, mantissa bits)
+# exp(x) = 2**n * exp(r) with n = round(x / log 2), |r| <= log(2) / 2 and exp(r) = 1 + r + r**2 * q(r); the polynomial q
+# interpolates at Chebyshev nodes. Its coefficients from the highest power, for float64 and float32:
+_Q8 = [2.510038549551032e-08, 2.7620088445409746e-07, 2.7557268459997064e-06, 2.4801521295954376e-05]
+_Q8 += [0.00019841269863053618, 0.0013888888917213717, 0.008333333333330062, 0.04166666666662413]
+_Q8 += [0.16666666666666669, 0.5000000000000001]
+_Q4 = [0.0013926183587713494, 0.008363179052722578, 0.041666554617204574, 0.16666576989698775, 0.5]
+# (q, log 2 in two parts, smallest argument, number that rounds to an integer when added, exponent bias, mantissa bits)
 _EXP = {
-    8: (
-        (2.510038549551032e-08, 2.7620088445409746e-07, 2.7557268459997064e-06, 2.4801521295954376e-05)
-        + (0.00019841269863053618, 0.0013888888917213717, 0.008333333333330062, 0.04166666666662413)
-        + (0.16666666666666669, 0.5000000000000001),
-        (0.693145751953125, 1.42860682030941723212e-6),
-        *(-708.0, 6755399441055744.0, 1023, 52),
-    ),
-    4: (
-        (0.0013926183587713494, 0.008363179052722578, 0.041666554617204574, 0.16666576989698775, 0.5),
-        (0.693359375, -2.12194440e-4),
-        *(-87.0, 12582912.0, 127, 23),
-    ),
+    8: (_Q8, (0.693145751953125, 1.42860682030941723212e-6), -708.0, 6755399441055744.0, 1023, 52),
+    4: (_Q4, (0.693359375, -2.12194440e-4), -87.0, 12582912.0, 127, 23),
 }
 
 
@@ -317,12 +336,12 @@ if numba.config.DISABLE_JIT:
 
     def load_part(array, index, n, fill):
         value = np.full(LANES, fill, dtype=array.dtype)
-        n = min(n, LANES)
+        n = max(0, min(n, LANES))
         value[:n] = array.reshape(-1)[index : index + n]
         return value
 
     def store_part(array, index, value, n):
-        array.reshape(-1)[index : index + min(n, LANES)] = value[:n]
+        array.reshape(-1)[index : index + min(n, LANES)] = value[: max(n, 0)]
 
     def prefetch(array, index):
         return None
@@ -344,6 +363,9 @@ if numba.config.DISABLE_JIT:
 
     def minimum(x, y):
         return np.where(x < y, x, y)
+
+    def keep(x, bits):
+        return np.where(np.unpackbits(np.uint8(bits), bitorder="little"), x, x.dtype.type(0))
 
     add, sub, mul = np.add, np.subtract, np.multiply
     total, largest, least = np.sum, np.max, np.min

@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from itertools import pairwise
 from typing import Any
 
+import numpy as np
 from joblib import effective_n_jobs
 from threadpoolctl import threadpool_limits
 
-__all__ = ["Pool"]
+__all__ = ["N_PARTS", "Pool", "even_parts", "parts"]
+
+N_PARTS = 16  # pieces of work; fixed, so that sums do not depend on the number of threads
 
 
 class Pool:
@@ -41,3 +45,16 @@ class Pool:
         if self._executor is None:
             return [function(i) for i in range(n)]
         return list(self._executor.map(function, range(n)))
+
+
+def parts(n: int) -> list[slice]:
+    """N_PARTS consecutive ranges of 0 ... n - 1."""
+    bounds = np.linspace(0, n, N_PARTS + 1).astype(int).tolist()
+    return [slice(*pair) for pair in pairwise(bounds)]
+
+
+def even_parts(indptr: np.ndarray) -> np.ndarray:
+    """Bounds (N_PARTS, 2) of ranges of rows with about equally many stored values."""
+    bounds = np.searchsorted(indptr, np.linspace(0, indptr[-1], N_PARTS + 1)).clip(0, len(indptr) - 1)
+    bounds[0], bounds[-1] = 0, len(indptr) - 1
+    return np.column_stack([bounds[:-1], bounds[1:]])

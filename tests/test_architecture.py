@@ -17,6 +17,7 @@ FILES = {file.relative_to(PACKAGE).as_posix(): ast.parse(file.read_text("utf-8")
 FLOORS = [
     ["kernel"],
     ["simd"],
+    ["products"],
     ["batch", "threads"],  # threads.py knows nothing of ours; the linear maps share their work out to it
     ["inference"],
     ["losses"],

@@ -52,10 +52,10 @@ def mini(tmp_path):
     Each run is a fresh process on one disk cache: it gives the kernel's result and whether the cache served it.
     """
     package = tmp_path / "mini"
-    for room in ("inference", "losses", "encoding"):
+    for room in ("inference", "losses", "linear", "encoding"):
         (package / room).mkdir(parents=True)
         (package / room / "__init__.py").touch()
-    for file in ("__init__.py", "linear.py"):
+    for file in ("__init__.py", "products.py"):
         (package / file).touch()
     shutil.copy(sklearn_struct.kernel.__file__, package / "kernel.py")
     (package / "inference" / "caller.py").write_text(CALLER)
@@ -79,6 +79,24 @@ def test_a_change_in_another_file_is_seen(mini):
     assert mini() == (111.0, True)
     assert mini(increment=11) == (121.0, False)
     assert mini(increment=11, fields="second: np.ndarray; first: np.ndarray") == (121.0, False)
+
+
+def test_a_type_that_is_gone_or_a_damaged_index_means_compilation(mini, tmp_path):
+    mini()
+    (index,) = [file for file in tmp_path.rglob("*.nbi") if "caller" in file.name]
+    damaged = index.read_bytes()
+    index.write_bytes(damaged.replace(b"Pair", b"Rain"))
+    assert mini() == (111.0, False)
+    index.write_bytes(damaged[:-20])
+    assert mini() == (111.0, False)
+
+
+def test_a_room_further_down_leaves_kernels_alone(mini, tmp_path):
+    mini()
+    (tmp_path / "mini" / "encoding" / "other.py").write_text("x = 1")
+    assert mini() == (111.0, True)
+    (tmp_path / "mini" / "products.py").write_text("x = 1")
+    assert mini() == (111.0, False)
 
 
 @pytest.mark.parametrize("attributes", [{}, {"_cache": None}, {"_cache": object()}], ids=["none", "empty", "other"])

@@ -8,7 +8,9 @@ import pytest
 import scipy.sparse as sp
 
 from sklearn_struct.batch import Potentials, SequenceArray, blocks, csr
-from sklearn_struct.linear import DenseMap, PairsMap, RowsMap
+from sklearn_struct.linear.dense import DenseMap
+from sklearn_struct.linear.pairs import PairsMap
+from sklearn_struct.linear.rows import RowsMap
 from sklearn_struct.parameters import Pattern, all_pairs, bind, edge_features, observed_pairs, split
 
 LENGTHS = (3, 0, 1, 5, 4, 2, 7, 1)

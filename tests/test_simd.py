@@ -1,4 +1,4 @@
-"""Vector operations and small products against numpy, compiled and as their numpy twins."""
+"""Vector operations against numpy, compiled and as their numpy twins."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from sklearn_struct.simd import LANES
 
 INF = np.inf
 DTYPES = [np.float64, np.float32]
-SHAPES = [(1, 8), (2, 8), (3, 8), (5, 16), (8, 8), (9, 16), (12, 24), (17, 24), (22, 24), (25, 32), (50, 56), (64, 64)]
 
 
 @kernel
@@ -31,6 +30,15 @@ def _arithmetic(a, s, out):
     simd.store(out, 6 * LANES, simd.minimum(x, y))
     simd.store(out, 7 * LANES, simd.splat(s))
     return simd.total(x), simd.largest(x), simd.least(x)
+
+
+@kernel
+def _cast_and_keep(a, bits, out, small):
+    simd.prefetch(a, 0)
+    x = simd.load(a, 0)
+    simd.store(out, 0, simd.keep(x, bits[0]))
+    simd.store(small, 0, simd.cast(x, small))
+    simd.store(out, LANES, simd.cast(simd.load(small, 0), out))
 
 
 @kernel
@@ -68,6 +76,29 @@ def test_operations(dtype):
 
 
 @pytest.mark.twins
+@pytest.mark.parametrize("other", DTYPES)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_cast_and_keep(dtype, other):
+    a = np.random.default_rng(0).normal(size=LANES).astype(dtype)
+    out, small, bits = np.empty(2 * LANES, dtype), np.empty(LANES, other), np.array([0b10010110], np.uint8)
+    _cast_and_keep(a, bits, out, small)
+    np.testing.assert_array_equal(out[:LANES], a * np.array([0, 1, 1, 0, 1, 0, 0, 1], dtype))
+    np.testing.assert_array_equal(small, a.astype(other))
+    np.testing.assert_array_equal(out[LANES:], a.astype(other).astype(dtype))
+
+
+@pytest.mark.twins
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_memory_starts_at_a_line_of_the_caches(dtype):
+    for size in (1, 7, 1000):
+        for memory in (simd.aligned(size, dtype), simd.workspace(size, np.empty(1, dtype))):
+            assert memory.dtype == dtype
+            assert memory.ctypes.data % 64 == 0
+            assert len(memory) >= size
+    assert not np.any(simd.aligned(1000, dtype))
+
+
+@pytest.mark.twins
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_operations_on_infinities(dtype):
     """-inf is what scores of forbidden labels are; a nan in the first operand gives way to the second."""
@@ -86,13 +117,13 @@ def test_operations_on_infinities(dtype):
 
 @pytest.mark.twins
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("n", [1, 3, 7, 8, 11])
+@pytest.mark.parametrize("n", [-3, 0, 1, 3, 7, 8, 11])
 def test_parts(dtype, n):
     """The first n of eight numbers; the others are left alone, also behind the end of the array."""
     a, out = np.arange(1, 20, dtype=dtype), np.full(4 * LANES, -1, dtype=dtype)
-    start = max(0, len(a) - n)  # the part ends where the array ends
+    start = max(0, len(a) - max(n, 0))  # the part ends where the array ends
     _copy_part(a, start, n, dtype(-7), out, 3)
-    first = a[start : start + min(n, LANES)]
+    first = a[start : start + max(0, min(n, LANES))]
     np.testing.assert_array_equal(out[: 3 + LANES], [-1] * 3 + [*first] + [-1] * (LANES - len(first)))
     np.testing.assert_array_equal(out[3 + 2 * LANES : 3 + 3 * LANES], [*first] + [-7] * (LANES - len(first)))
 
@@ -129,67 +160,6 @@ def test_padded(n):
     assert simd.padded(n) == -(-n // LANES) * LANES
 
 
-# ---- products
-
-
-def matrices(n, width, dtype):
-    """A row with something before it, a flat matrix, and an output with something around the place to write."""
-    rng = np.random.default_rng(n)
-    row, matrix = rng.normal(size=3 + width).astype(dtype), rng.normal(size=(n, width)).astype(dtype)
-    return row, matrix, np.full(5 + width + 5, 7.0, dtype=dtype)
-
-
-def assert_wrote(out, start, expected):
-    digits = 1e-13 if out.dtype == np.float64 else 3e-5
-    np.testing.assert_allclose(out[start : start + len(expected)], expected, rtol=0, atol=digits)
-    assert np.all(out[:start] == 7.0)
-    assert np.all(out[start + len(expected) :] == 7.0)
-
-
-@pytest.mark.twins
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize(("n", "width"), SHAPES)
-def test_row_times_matrix(n, width, dtype):
-    row, matrix, out = matrices(n, width, dtype)
-    simd.row_times_matrix(row, 3, matrix.ravel(), n, width, out, 5)
-    assert_wrote(out, 5, row[3 : 3 + n].astype(float) @ matrix)
-
-
-@pytest.mark.twins
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize(("n", "width"), SHAPES)
-def test_matrix_times_row(n, width, dtype):
-    row, matrix, out = matrices(n, width, dtype)
-    simd.matrix_times_row(matrix.ravel(), n, width, row, 3, out, 5)
-    assert_wrote(out, 5, matrix.astype(float) @ row[3:])
-
-
-@pytest.mark.twins
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize(("n", "width"), SHAPES)
-def test_row_max_plus(n, width, dtype):
-    row, matrix, out = matrices(n, width, dtype)
-    row[4:6] = -INF
-    matrix[0, 0] = -INF
-    simd.row_max_plus(row, 3, matrix.ravel(), n, width, out, 5)
-    assert_wrote(out, 5, (row[3 : 3 + n, None] + matrix).max(axis=0))
-
-
-@pytest.mark.twins
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("n_rows", [0, 1, 4])
-@pytest.mark.parametrize(("n", "width"), SHAPES)
-def test_add_outer(n, width, n_rows, dtype):
-    rng = np.random.default_rng(n)
-    A, V = rng.normal(size=(2, n_rows, width)).astype(dtype)
-    out = np.ones((n + LANES) * width, dtype=dtype)
-    simd.add_outer(np.append(A.ravel(), np.ones(LANES, dtype)), V.ravel(), n_rows, n, width, -0.5, out)
-    expected = 1 - 0.5 * A[:, :n].astype(float).T @ V
-    np.testing.assert_allclose(
-        out[: n * width].reshape(n, width), expected, atol=1e-13 if dtype == np.float64 else 3e-5
-    )
-
-
 # ---- the twins
 
 
@@ -197,7 +167,12 @@ def test_everything_small_runs_without_the_jit():
     """The tests marked `twins` once more, in a process where kernels are Python and vectors numpy arrays."""
     root = Path(__file__).parents[1]
     environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
-    files = ["tests/test_simd.py", "tests/inference/test_chain.py", "tests/inference/test_chain_decoding.py"]
+    files = [
+        "tests/test_simd.py",
+        "tests/test_products.py",
+        "tests/inference/test_chain.py",
+        "tests/inference/test_chain_decoding.py",
+    ]
     # numpy warns of what kernels do silently: infinities are part of the game
     options = ["-q", "-m", "twins", "-W", "ignore::RuntimeWarning", "-p", "no:cacheprovider"]
     command = [sys.executable, "-m", "pytest", *options, *files]

@@ -3,9 +3,9 @@
 p(y | x) = exp(sum_t node[t, y_t] + sum_t edge[t, y_t, y_{t+1}]) / Z(x), with one table ``edge`` shared by
 all edges or one per edge; a potential of -inf forbids.
 
-Forward-backward works on scaled numbers, not logarithms (11 times faster), and takes a step of all sequences at once
-(`time_major`), as a matrix product. A state may underflow that would have won later, so a result is trusted only where that
-cannot have happened; any other sequence is redone, alone, in log space (`chain_log`).
+Forward-backward works on scaled numbers, not logarithms (11 times faster), and takes a step of many sequences at
+once, as a matrix product (`time_major`). A state may underflow that would have won later, so a result is trusted only where
+that cannot have happened; any other sequence is redone, alone, in log space (`chain_log`).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 
 from sklearn_struct.batch import Potentials, Structure
 from sklearn_struct.inference.chain_log import log_marginals
-from sklearn_struct.inference.time_major import steps
+from sklearn_struct.inference.time_major import batch_end, steps
 from sklearn_struct.kernel import kernel
 from sklearn_struct.products import add_outer, matrix_times_row, rows_times_matrix
 from sklearn_struct.simd import (
@@ -37,6 +37,7 @@ from sklearn_struct.simd import (
     store_part,
     sub,
     total,
+    workspace,
 )
 
 __all__ = ["entropy", "marginals"]
@@ -81,20 +82,30 @@ def marginals(
 @kernel
 def _scaled_marginals(potentials, structure, weight, out, log_Z):
     """The same, but sequences whose scaled result cannot be trusted get log Z = nan; return their number."""
-    edge = potentials.edge
-    K = potentials.node.shape[1]
-    places = steps(structure.offsets, weight)
-    work = _workspace(potentials.node, places)
-    _exp_nodes(potentials.node, structure.offsets, places, work, log_Z)
+    n_untrusted, hi = 0, 0
+    log_Z[:] = 0.0
+    while hi < len(log_Z):
+        lo, hi = hi, batch_end(structure.offsets, hi)
+        n_untrusted += _batch_marginals(
+            potentials, structure, weight, steps(structure.offsets, weight, lo, hi), out, log_Z
+        )
+    return n_untrusted
+
+
+@kernel
+def _batch_marginals(potentials, structure, weight, places, out, log_Z):
+    node, edge, offsets = potentials.node, potentials.edge, structure.offsets
+    K, summed = node.shape[1], edge.shape[0] == 1 and out.edge.shape[0] == 1
+    work = _workspace(node, places)
+    _exp_nodes(node, offsets, places, work, log_Z)
     if edge.shape[0] == 1:
         _exp_edges(edge, structure.edge_offsets, K, places, work, log_Z)
     _forward(edge, structure.edge_offsets, K, places, work, log_Z)
     _backward(edge, structure.edge_offsets, K, places, work)
     n_untrusted = _distrust(potentials, structure, places, work, log_Z)
-    summed = edge.shape[0] == 1 and out.edge.shape[0] == 1
     if not summed:
         _add_edges(edge, structure, weight, places, work, out.edge)
-    _add_nodes(structure.offsets, places, weight, work, out.node)
+    _add_nodes(offsets, places, weight, work, out.node)
     if summed:
         _add_edge_sum(K, places, work, out.edge)
     return n_untrusted
@@ -102,11 +113,13 @@ def _scaled_marginals(potentials, structure, weight, out, log_Z):
 
 @kernel
 def _workspace(node, places):
-    P = padded(node.shape[1])
-    n_rows = places.first[-1]
+    P, n_rows, n = padded(node.shape[1]), places.first[-1], len(places.order)
     size = n_rows * P
-    U, A, B = np.empty(size, node.dtype), np.empty(size, node.dtype), np.empty(size, node.dtype)
-    E, E_T, n = np.zeros(P * P, node.dtype), np.zeros(P * P, node.dtype), len(places.rank)
+    memory = workspace(3 * size + 2 * P * P, node)
+    U, A, B = memory[:size], memory[size : 2 * size], memory[2 * size : 3 * size]
+    E, E_T = memory[3 * size : 3 * size + P * P], memory[3 * size + P * P :]
+    E[:] = 0
+    E_T[:] = 0
     return _Lattice(U, A, B, np.empty(n_rows, node.dtype), E, E_T, np.zeros(n), np.zeros(n))
 
 
@@ -121,39 +134,38 @@ def _top(scores, i, n):
 
 
 @kernel
-def _exp_row(scores, i, K, top, low, out, o):
-    """out[o : o + P] = exp(scores[i : i + K] - top), 0 in the padding; return `low` lowered to the smallest difference."""
-    infinity = scores.dtype.type(np.inf)
-    shift = splat(top if top > -infinity else scores.dtype.type(0))
-    for k in range(0, K, LANES):
-        store(out, o + k, exp(sub(load_part(scores, i + k, K - k, -infinity), shift)))
-        low = minimum(sub(load_part(scores, i + k, K - k, infinity), shift), low)
-    return low
-
-
-@kernel
 def _exp_table(edge, e, K, work):
     """Fill E with edge e; return the maximum and the range of its scores."""
-    low, top = splat(edge.dtype.type(0)), _top(edge, e * K * K, K * K)
+    infinity = edge.dtype.type(np.inf)
+    top, low, P = _top(edge, e * K * K, K * K), splat(edge.dtype.type(0)), padded(K)
+    shift = splat(top if top > -infinity else edge.dtype.type(0))
     for j in range(K):
-        low = _exp_row(edge, (e * K + j) * K, K, top, low, work.E, j * padded(K))
+        m = (e * K + j) * K
+        for k in range(0, K, LANES):
+            store(work.E, j * P + k, exp(sub(load_part(edge, m + k, K - k, -infinity), shift)))
+            low = minimum(sub(load_part(edge, m + k, K - k, infinity), shift), low)
     return np.float64(top), -np.float64(least(low))
 
 
 @kernel
 def _exp_nodes(node, offsets, places, work, log_Z):
     """Fill U; write the node spreads, and to log Z the maxima that were taken out."""
-    K = node.shape[1]
-    for i in range(len(places.rank)):
-        log_Z[i] = 0.0
-        if places.rank[i] >= 0:
-            low = splat(node.dtype.type(0))
-            for t in range(offsets[i + 1] - offsets[i]):
-                top = _top(node, (offsets[i] + t) * K, K)
-                row = places.first[t] + places.rank[i]
-                low = _exp_row(node, (offsets[i] + t) * K, K, top, low, work.U, row * padded(K))
-                log_Z[i] += top
-            work.node_spread[i] = -least(low)
+    K, U, first = node.shape[1], work.U, places.first
+    P, infinity = padded(K), node.dtype.type(np.inf)
+    for r in range(len(places.order)):
+        i, low = places.order[r], splat(node.dtype.type(0))
+        for t in range(offsets[i + 1] - offsets[i]):
+            m, o = (offsets[i] + t) * K, (first[t] + r) * P
+            row = splat(-infinity)
+            for k in range(0, K, LANES):
+                row = maximum(load_part(node, m + k, K - k, -infinity), row)
+            top = largest(row)
+            log_Z[i] += top
+            shift = splat(top if top > -infinity else node.dtype.type(0))
+            for k in range(0, K, LANES):
+                store(U, o + k, exp(sub(load_part(node, m + k, K - k, -infinity), shift)))
+                low = minimum(sub(load_part(node, m + k, K - k, infinity), shift), low)
+        work.node_spread[r] = -least(low)
 
 
 @kernel
@@ -164,10 +176,10 @@ def _exp_edges(edge, edge_offsets, K, places, work, log_Z):
     for j in range(K):
         for k in range(K):
             work.E_T[k * P + j] = work.E[j * P + k]
-    for i in range(len(places.rank)):
-        if places.rank[i] >= 0:
-            log_Z[i] += top * (edge_offsets[i + 1] - edge_offsets[i])
-            work.edge_spread[i] = spread
+    for r in range(len(places.order)):
+        i = places.order[r]
+        log_Z[i] += top * (edge_offsets[i + 1] - edge_offsets[i])
+        work.edge_spread[r] = spread
 
 
 @kernel
@@ -180,38 +192,38 @@ def _forward(edge, edge_offsets, K, places, work, log_Z):
         n = first[t + 1] - first[t]
         if t > 0 and edge.shape[0] == 1:
             rows_times_matrix(A, first[t - 1] * P, n, work.E, K, P, A, first[t] * P)
+        elif t > 0:
+            for r in range(n):
+                e = edge_offsets[order[r]] + t - 1
+                top, spread = _exp_table(edge, e, K, work)
+                rows_times_matrix(A, (first[t - 1] + r) * P, 1, work.E, K, P, A, (first[t] + r) * P)
+                log_Z[order[r]] += top
+                work.edge_spread[r] = max(work.edge_spread[r], spread)
+        _weigh(A, work.U, first[t], n, P, t > 0, work.norms)
         for r in range(n):
-            i, row = order[r], first[t] + r
-            if t > 0 and edge.shape[0] > 1:
-                top, spread = _exp_table(edge, edge_offsets[i] + t - 1, K, work)
-                rows_times_matrix(A, (first[t - 1] + r) * P, 1, work.E, K, P, A, row * P)
-                log_Z[i] += top
-                work.edge_spread[i] = max(work.edge_spread[i], spread)
-            norm = _weigh(A, work.U, row * P, P, t > 0)
-            work.norms[row] = norm if norm > 0.0 else 1.0
-            mass[r] *= norm if norm > 0.0 else np.nan
+            mass[r] *= work.norms[first[t] + r]
             if not 1e-100 < mass[r] < 1e100:  # a logarithm now and then instead of one a token
-                log_Z[i] += np.log(mass[r])
+                log_Z[order[r]] += np.log(mass[r]) if mass[r] > 0.0 else np.nan
                 mass[r] = 1.0
     for r in range(len(order)):
         log_Z[order[r]] += np.log(mass[r])
 
 
 @kernel
-def _weigh(A, U, o, P, multiply):
-    """Multiply the row of A at o by that of U (or set it), then divide it by its sum; return the sum."""
-    mass = splat(A.dtype.type(0))
-    for k in range(o, o + P, LANES):
-        a = load(U, k)
-        if multiply:
-            a = mul(load(A, k), a)
-        store(A, k, a)
-        mass = add(mass, a)
-    norm = total(mass)
-    scale = splat(A.dtype.type(1) / norm)
-    for k in range(o, o + P, LANES):
-        store(A, k, mul(load(A, k), scale))
-    return norm
+def _weigh(A, U, first, n, P, multiply, norms):
+    """Multiply n rows of A by those of U (or set them), then divide each by its sum, its norm."""
+    for row in range(first, first + n):
+        mass = splat(A.dtype.type(0))
+        for k in range(row * P, row * P + P, LANES):
+            a = load(U, k)
+            if multiply:
+                a = mul(load(A, k), a)
+            store(A, k, a)
+            mass = add(mass, a)
+        norms[row] = total(mass)
+        scale = splat(A.dtype.type(1) / norms[row])
+        for k in range(row * P, row * P + P, LANES):
+            store(A, k, mul(load(A, k), scale))
 
 
 @kernel
@@ -227,6 +239,7 @@ def _backward(edge, edge_offsets, K, places, work):
         elif n_next > 0:
             for r in range(n_next):
                 _exp_table(edge, edge_offsets[order[r]] + t, K, work)
+                store(B, (first[t] + r + 1) * P - LANES, splat(B.dtype.type(0)))  # the padding
                 matrix_times_row(work.E, K, P, U, (first[t + 1] + r) * P, B, (first[t] + r) * P)
         for m in range((first[t] + n_next) * P, first[t + 1] * P):
             B[m] = 1
@@ -245,8 +258,8 @@ def _distrust(potentials, structure, places, work, log_Z):
     n_untrusted = 0
     for r in range(len(places.order)):
         i = places.order[r]
-        near = work.node_spread[i] + work.edge_spread[i] < limit
-        if np.isnan(log_Z[i]) or not (near or _in_range(potentials, structure, i, places, work)):
+        near = work.node_spread[r] + work.edge_spread[r] < limit
+        if np.isnan(log_Z[i]) or not (near or _in_range(potentials, structure, r, places, work)):
             log_Z[i] = np.nan
             n_untrusted += 1
             for t in range(structure.offsets[i + 1] - structure.offsets[i]):
@@ -256,14 +269,14 @@ def _distrust(potentials, structure, places, work, log_Z):
 
 
 @kernel
-def _in_range(potentials, structure, i, places, work):
+def _in_range(potentials, structure, r, places, work):
     """Whether every alpha and beta that structure allows to be positive stayed far from the limits of its float type.
 
     One pass of 0/1 reachability in each direction tells zeros that mean "forbidden" from zeros that
     mean "underflowed". alpha counts as it was before its row was scaled. The limits leave room for what `exp`
     cuts off: a lost transition times `huge` is nothing beside `tiny`.
     """
-    node, edge, first, rank = potentials.node, potentials.edge, places.first, places.rank[i]
+    node, edge, first, i = potentials.node, potentials.edge, places.first, places.order[r]
     t0, e0, T = structure.offsets[i], structure.edge_offsets[i], structure.offsets[i + 1] - structure.offsets[i]
     K = node.shape[1]
     P = padded(K)
@@ -271,7 +284,7 @@ def _in_range(potentials, structure, i, places, work):
     tiny, huge = (1e-200, 1e80) if node.itemsize == 8 else (1e-25, 1e5)
     reached, before = np.ones(K, np.bool_), np.ones(K, np.bool_)
     for t in range(T):
-        row = first[t] + rank
+        row = first[t] + r
         for k in range(K):
             before[k] = reached[k]
         for k in range(K):
@@ -284,7 +297,7 @@ def _in_range(potentials, structure, i, places, work):
     for k in range(K):
         reached[k] = True
     for t in range(T - 2, -1, -1):
-        o, o_next = (first[t] + rank) * P, (first[t + 1] + rank) * P
+        o, o_next = (first[t] + r) * P, (first[t + 1] + r) * P
         for k in range(K):
             before[k] = reached[k] and node[t0 + t + 1, k] > -np.inf
             if before[k] and not work.U[o_next + k] <= huge:
@@ -303,9 +316,10 @@ def _add_nodes(offsets, places, weight, work, out_node):
     """Add weighted node marginals; A is weighted from here on."""
     K = out_node.shape[1]
     P, A = padded(K), work.A
-    for i in range(len(places.rank)):
-        for t in range(offsets[i + 1] - offsets[i] if places.rank[i] >= 0 else 0):
-            o, m = (offsets[i] + t) * K, (places.first[t] + places.rank[i]) * P
+    for r in range(len(places.order)):
+        i = places.order[r]
+        for t in range(offsets[i + 1] - offsets[i]):
+            o, m = (offsets[i] + t) * K, (places.first[t] + r) * P
             for k in range(0, K, LANES):
                 a = mul(load(A, m + k), splat(A.dtype.type(weight[i])))
                 store(A, m + k, a)
@@ -333,15 +347,16 @@ def _add_edges(edge, structure, weight, places, work, out_edge):
     offsets, edge_offsets, K = structure.offsets, structure.edge_offsets, int(np.sqrt(edge.shape[1]))
     P, zero, out_step = padded(K), splat(work.E.dtype.type(0)), 0 if out_edge.shape[0] == 1 else 1
     row = np.empty(P, work.E.dtype)
-    for i in range(len(places.rank)):
-        for t in range(offsets[i + 1] - offsets[i] - 1 if places.rank[i] >= 0 else 0):
+    for r in range(len(places.order)):
+        i = places.order[r]
+        for t in range(offsets[i + 1] - offsets[i] - 1):
             e = edge_offsets[i] + t
             if edge.shape[0] > 1:
                 _exp_table(edge, e, K, work)
             for j in range(K):
-                a = splat(work.A[(places.first[t] + places.rank[i]) * P + j])
+                a = splat(work.A[(places.first[t] + r) * P + j])
                 for k in range(0, P, LANES):
-                    v = load(work.U, (places.first[t + 1] + places.rank[i]) * P + k)
+                    v = load(work.U, (places.first[t + 1] + r) * P + k)
                     pair = mul(mul(a, v), load(work.E, j * P + k))
                     store(row, k, maximum(pair, zero))  # a forbidden pair is inf * 0, and nan > 0 is false
                 for k in range(K):

@@ -9,10 +9,10 @@ from __future__ import annotations
 import numpy as np
 
 from sklearn_struct.inference.chain_log import log_forward
-from sklearn_struct.inference.time_major import steps
+from sklearn_struct.inference.time_major import batch_end, steps
 from sklearn_struct.kernel import kernel
 from sklearn_struct.products import rows_max_plus
-from sklearn_struct.simd import LANES, add, largest, load, load_part, maximum, padded, splat, store, sub
+from sklearn_struct.simd import LANES, add, largest, load, load_part, maximum, padded, splat, store, sub, workspace
 
 __all__ = ["argmax", "nbest", "path_score", "sample"]
 
@@ -44,12 +44,20 @@ def argmax(potentials, structure, labels, score):
 
     There are no back-pointers: going back, the maximum is taken again, along the best path only.
     """
+    hi, weight = 0, np.ones(len(score))
+    while hi < len(score):
+        lo, hi = hi, batch_end(structure.offsets, hi)
+        _batch_argmax(potentials, structure, steps(structure.offsets, weight, lo, hi), labels)
+    path_score(potentials, structure, labels, score)
+
+
+@kernel
+def _batch_argmax(potentials, structure, places, labels):
     node, edge, offsets, edge_offsets = potentials.node, potentials.edge, structure.offsets, structure.edge_offsets
-    K = node.shape[1]
+    K, first, order = node.shape[1], places.first, places.order
     P = padded(K)
-    places = steps(offsets, np.ones(len(score)))
-    first, order = places.first, places.order
-    delta, table = np.empty(first[-1] * P, node.dtype), np.empty(K * P, node.dtype)
+    memory = workspace((first[-1] + K) * P, node)
+    delta, table = memory[: first[-1] * P], memory[first[-1] * P :]
     if edge.shape[0] == 1:
         _pad_table(edge, edge.shape[0] - 1, K, table)
     for t in range(len(first) - 1):
@@ -61,19 +69,18 @@ def argmax(potentials, structure, labels, score):
                 _pad_table(edge, edge_offsets[order[r]] + t - 1, K, table)
                 rows_max_plus(delta, (first[t - 1] + r) * P, 1, table, K, P, delta, (row + r) * P)
             _add_row(node, (offsets[order[r]] + t) * K, K, delta, (row + r) * P, t > 0)
-    for i in range(len(score)):
-        _trace_back(edge, delta, structure, places, i, labels)
-        score[i] = _path_score(potentials, labels, offsets[i], edge_offsets[i], offsets[i + 1] - offsets[i])
+    for r in range(len(order)):
+        _trace_back(edge, delta, structure, places, r, labels)
 
 
 @kernel
-def _trace_back(edge, delta, structure, places, i, labels):
-    """Write the labels of sequence i along the maxima of delta."""
-    K, step = int(np.sqrt(edge.shape[1])), 0 if edge.shape[0] == 1 else 1
+def _trace_back(edge, delta, structure, places, r, labels):
+    """Write the labels of one sequence along the maxima of delta."""
+    K, step, i = int(np.sqrt(edge.shape[1])), 0 if edge.shape[0] == 1 else 1, places.order[r]
     P = padded(K)
     t0, T, e0 = structure.offsets[i], structure.offsets[i + 1] - structure.offsets[i], structure.edge_offsets[i]
     for t in range(T - 1, -1, -1):
-        row, e = (places.first[t] + places.rank[i]) * P, step * (e0 + t)
+        row, e = (places.first[t] + r) * P, step * (e0 + t)
         best, label = -np.inf, 0
         for k in range(K):
             arrival = np.float64(delta[row + k])

@@ -1,0 +1,350 @@
+"""Sparse X to labels: the weights of a feature form a dense row, padded to whole vectors.
+
+Features with a single label (the large majority in text) stay single numbers. The `HOT` rows, those of the most
+frequent features, fit half of a second-level cache and serve most occurrences: their gradient is scattered token by
+token. That of the other, cold rows is gathered feature by feature. Those and the single numbers are numbered as
+they first occur, so that memory is read nearly in order.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from sklearn_struct.batch import CSR
+from sklearn_struct.kernel import kernel
+from sklearn_struct.simd import (
+    LANES,
+    aligned,
+    cast,
+    fma,
+    keep,
+    load,
+    load_part,
+    padded,
+    prefetch,
+    splat,
+    store,
+    store_part,
+)
+from sklearn_struct.threads import N_PARTS, Pool, even_parts, parts
+
+__all__ = ["RowsMap"]
+
+HOT = 65_536  # numbers in the gradient table of the most frequent features: half of a 1 MB cache
+AHEAD = 40  # stored values from now whose rows are fetched into the caches: about two tokens of text
+
+
+class _Entries(NamedTuple):
+    """Stored values, token by token or feature by feature; where all are 1, `data` holds one and `step` is 0.
+
+    `indices` goes on for AHEAD more.
+    """
+
+    indptr: np.ndarray
+    indices: np.ndarray
+    data: np.ndarray
+    step: int
+
+
+class _Rows(NamedTuple):
+    """The weights of row r of a table stand, compact, at the pairs (features[r], labels) of a CSR pattern."""
+
+    width: int
+    features: np.ndarray
+    indptr: np.ndarray
+    labels: np.ndarray
+
+
+class RowsMap:
+    """X sparse, weights as dense rows of a table and as single numbers.
+
+    Parameters
+    ----------
+    X : CSR
+        n rows, m features.
+    pairs : CSR
+        m rows: the labels for which each feature has a weight; its data are not used.
+    width : int
+        Number of labels.
+    """
+
+    def __init__(self, X: CSR, pairs: CSR, width: int) -> None:
+        self.width, self.size, self.dtype = width, len(pairs.indices), X.data.dtype
+        n_pairs = np.diff(pairs.indptr)
+        counts = np.bincount(X.indices, minlength=len(n_pairs))
+        frequent = np.flatnonzero((n_pairs > 1) & (counts > 0))
+        frequent = frequent[np.argsort(-counts[frequent], kind="stable")[: HOT // padded(width)]]
+        self.n_hot, number = len(frequent), np.full(len(n_pairs), -1, dtype=np.int32)
+        number[frequent] = np.arange(self.n_hot)
+        data, step = (np.ones(1, X.data.dtype), 0) if np.all(X.data == 1) else (X.data, 1)
+        kind = np.minimum(n_pairs, 2).astype(np.int8)
+        self.entries, self.singles = _split(_Entries(X.indptr, X.indices, data, step), kind, number, self.n_hot)
+        self.rows = _Rows(width, _in_order(number, kind == 2), pairs.indptr, pairs.indices)
+        self.single_pairs = pairs.indptr[_in_order(number, kind == 1)]
+        self.single_labels = pairs.indices[self.single_pairs]
+        self._n_table = len(self.rows.features) * padded(width)
+        self.expanded_size = self._n_table + len(self.single_pairs)
+        self.masks = _masks(self.rows)
+
+    def expand(self, w: np.ndarray, W: np.ndarray) -> None:
+        """Write the compact `w` into W; entries of pairs that have no weight are left alone."""
+        _expand(w, self.rows, self.single_pairs, W)
+
+    def compress(self, W: np.ndarray) -> np.ndarray:
+        w = np.zeros(self.size)
+        _compress(W, padded(self.width), self.rows, w)
+        w[self.single_pairs] = W[self._n_table :]
+        return w
+
+    def forward(self, W: np.ndarray, rows: slice, out: np.ndarray) -> None:
+        """``out[:] = X[rows] @ W``."""
+        _rows_forward(self.entries, W, rows.start, out)
+        _singles_forward(self.singles, self.single_labels, W[self._n_table :], rows.start, out)
+
+    def scatter(self, R: np.ndarray, rows: slice, scale: float, W: np.ndarray) -> None:
+        """``W += scale * X[rows].T @ R``, for pairs that have a weight."""
+        _rows_scatter(
+            self.entries, R.reshape(-1), self.width, rows.start, self.masks, self.width, scale, W[: self._n_table]
+        )
+        _singles_scatter(self.singles, self.single_labels, R, rows.start, scale, W[self._n_table :])
+
+    def transpose(self) -> _RowsTranspose:
+        return _RowsTranspose(self)
+
+
+class _RowsTranspose:
+    """X' R, once all rows of R are put; R has the float type of X and padded rows."""
+
+    def __init__(self, of: RowsMap) -> None:
+        self.of, self.stride = of, padded(of.width)
+        dtype, n_tokens = of.entries.data.dtype, len(of.entries.indptr) - 1
+        self.R = aligned(n_tokens * self.stride, dtype)
+        self.tables = aligned(N_PARTS * of.n_hot * self.stride, dtype).reshape(N_PARTS, -1)
+        n_cold = len(of.rows.features) - of.n_hot
+        self.columns, _ = _columns(of.entries, of.n_hot, n_cold)
+        columns, self.places = _columns(of.singles, 0, len(of.single_pairs))
+        self.single_bounds, self.values = columns.indptr, np.empty(len(self.places), dtype)
+
+    def put(self, R: np.ndarray, rows: slice) -> None:
+        """Keep the residuals of some rows; those at single numbers go to the place where their sum is taken."""
+        _put(R, self.R, rows.start)
+        _put_singles(self.of.singles, self.of.single_labels, R, rows.start, self.places, self.values)
+
+    def product(self, pool: Pool, out: np.ndarray) -> None:
+        """Write ``X.T @ R``, compact."""
+        out[:] = 0.0
+        of, tokens = self.of, parts(len(self.of.entries.indptr) - 1)
+        cold, single = even_parts(self.columns.indptr), even_parts(self.single_bounds)
+
+        def part(c: int) -> None:
+            self.tables[c] = 0
+            R = self.R[tokens[c].start * self.stride : tokens[c].stop * self.stride]
+            _rows_scatter(of.entries, R, self.stride, tokens[c].start, of.masks[:0], of.width, 1.0, self.tables[c])
+            sums = np.empty((cold[c, 1] - cold[c, 0], of.width), self.R.dtype)
+            _rows_forward(self.columns, self.R, cold[c, 0], sums)
+            features = of.rows.features[of.n_hot :][cold[c, 0] : cold[c, 1]]
+            _compress(sums.reshape(-1), of.width, of.rows._replace(features=features), out)
+            _singles_sum(self.values, self.single_bounds, of.single_pairs, single[c], out)
+
+        pool.map(part, N_PARTS)
+        hot = of.rows._replace(features=of.rows.features[: of.n_hot])
+        _compress(np.sum(self.tables, axis=0), self.stride, hot, out)
+
+
+def _in_order(number: np.ndarray, chosen: np.ndarray) -> np.ndarray:
+    """The chosen features that have a number, by number."""
+    features = np.flatnonzero(chosen & (number >= 0))
+    ordered = np.empty_like(features)
+    ordered[number[features]] = features
+    return ordered
+
+
+@kernel
+def _split(X, kind, number, n_hot):
+    """Share the values of each token out to rows (kind 2, hot ones first) and singles; number both as they occur."""
+    indptr, indices, data, step = X.indptr, X.indices, X.data, X.step
+    n, n_rows, n_single = len(indptr) - 1, 0, 0
+    for p in range(indptr[n]):
+        n_rows += kind[indices[p]] == 2
+        n_single += kind[indices[p]] == 1
+    rows = _Entries(
+        np.zeros_like(indptr), np.zeros(n_rows + AHEAD, np.int32), np.ones(n_rows * step + 1, data.dtype), step
+    )
+    singles = _Entries(
+        np.zeros_like(indptr), np.zeros(n_single + AHEAD, np.int32), np.ones(n_single * step + 1, data.dtype), step
+    )
+    known_rows, known_singles, r, s = n_hot, 0, 0, 0
+    for t in range(n):
+        for hot in (True, False):
+            for p in range(indptr[t], indptr[t + 1]):
+                f = indices[p]
+                if kind[f] == 2 and (0 <= number[f] < n_hot) == hot:
+                    if number[f] < 0:
+                        number[f] = known_rows
+                        known_rows += 1
+                    rows.indices[r] = number[f]
+                    rows.data[r * step] = data[p * step]
+                    r += 1
+                elif kind[f] == 1 and hot:
+                    if number[f] < 0:
+                        number[f] = known_singles
+                        known_singles += 1
+                    singles.indices[s] = number[f]
+                    singles.data[s * step] = data[p * step]
+                    s += 1
+        rows.indptr[t + 1], singles.indptr[t + 1] = r, s
+    return rows, singles
+
+
+@kernel
+def _columns(X, first, n):
+    """The values of features first ... first + n - 1, feature by feature, and the place of each value there."""
+    indptr, places = np.zeros(n + 1, np.int64), np.empty(X.indptr[-1], np.int32)
+    for p in range(len(places)):
+        if X.indices[p] >= first:
+            indptr[X.indices[p] - first + 1] += 1
+    for f in range(n):
+        indptr[f + 1] += indptr[f]
+    tokens, data, place = (
+        np.zeros(indptr[n] + AHEAD, np.int32),
+        np.ones(indptr[n] * X.step + 1, X.data.dtype),
+        indptr.copy(),
+    )
+    for t in range(len(X.indptr) - 1):
+        for p in range(X.indptr[t], X.indptr[t + 1]):
+            f = X.indices[p] - first
+            if f >= 0:
+                places[p] = place[f]
+                tokens[place[f]] = t
+                data[place[f] * X.step] = X.data[p * X.step]
+                place[f] += 1
+    return _Entries(indptr, tokens, data, X.step), places
+
+
+@kernel
+def _masks(rows):
+    """One bit for each number of the table that is a weight."""
+    P = padded(rows.width)
+    masks = np.zeros(len(rows.features) * P // LANES, np.uint8)
+    for r in range(len(rows.features)):
+        for q in range(rows.indptr[rows.features[r]], rows.indptr[rows.features[r] + 1]):
+            place = r * P + rows.labels[q]
+            masks[place // LANES] |= 1 << (place % LANES)
+    return masks
+
+
+@kernel
+def _expand(w, rows, single_pairs, W):
+    P = padded(rows.width)
+    for r in range(len(rows.features)):
+        for q in range(rows.indptr[rows.features[r]], rows.indptr[rows.features[r] + 1]):
+            W[r * P + rows.labels[q]] = w[q]
+    n_table = len(rows.features) * P
+    for f in range(len(single_pairs)):
+        W[n_table + f] = w[single_pairs[f]]
+
+
+@kernel
+def _compress(table, stride, rows, w):
+    for r in range(len(rows.features)):
+        for q in range(rows.indptr[rows.features[r]], rows.indptr[rows.features[r] + 1]):
+            w[q] = table[r * stride + rows.labels[q]]
+
+
+@kernel
+def _rows_forward(X, table, first, out):
+    """out[t] = sum_p data[p] * table[indices[p]] over the stored values p of row first + t, three vectors at a time."""
+    indptr, indices, data, step = X.indptr, X.indices, X.data, X.step
+    n, K = out.shape
+    P, zero = padded(K), splat(table.dtype.type(0))
+    for t in range(n):
+        k, o = 0, t * K
+        while k < P:
+            wide = k + 3 * LANES <= P
+            a, b, c = zero, zero, zero
+            for p in range(indptr[first + t], indptr[first + t + 1]):
+                m, later = np.int64(indices[p]) * P + k, np.int64(indices[p + AHEAD]) * P + k
+                x = splat(table.dtype.type(data[p * step]))
+                prefetch(table, later)
+                a = fma(x, load(table, m), a)
+                if wide:
+                    prefetch(table, later + LANES)
+                    prefetch(table, later + 2 * LANES)
+                    b = fma(x, load(table, m + LANES), b)
+                    c = fma(x, load(table, m + 2 * LANES), c)
+            store_part(out, o + k, a, K - k)
+            if wide:
+                store_part(out, o + k + LANES, b, K - k - LANES)
+                store_part(out, o + k + 2 * LANES, c, K - k - 2 * LANES)
+            k += 3 * LANES if wide else LANES
+
+
+@kernel
+def _rows_scatter(X, R, stride, first, masks, K, scale, table):
+    """table[indices[p]] += scale * data[p] * R[t] for the rows that the table has; masks, if any, keep only weights."""
+    indptr, indices, data, step = X.indptr, X.indices, X.data, X.step
+    P, zero, masked = padded(K), R.dtype.type(0), len(masks) > 0
+    n_rows = len(table) // P
+    for t in range(len(R) // stride):
+        k = 0
+        while k < P:
+            wide = k + 3 * LANES <= P
+            i = t * stride + k
+            a = cast(load_part(R, i, K - k, zero), table)
+            b = cast(load_part(R, i + LANES, K - k - LANES, zero), table)
+            c = cast(load_part(R, i + 2 * LANES, K - k - 2 * LANES, zero), table)
+            for p in range(indptr[first + t], indptr[first + t + 1]):
+                if indices[p] >= n_rows:
+                    break  # values of hot rows come first
+                m = np.int64(indices[p]) * P + k
+                x, v = splat(table.dtype.type(scale * data[p * step])), m // LANES
+                store(table, m, fma(x, keep(a, masks[v]) if masked else a, load(table, m)))
+                if wide:
+                    m += LANES
+                    store(table, m, fma(x, keep(b, masks[v + 1]) if masked else b, load(table, m)))
+                    m += LANES
+                    store(table, m, fma(x, keep(c, masks[v + 2]) if masked else c, load(table, m)))
+            k += 3 * LANES if wide else LANES
+
+
+@kernel
+def _put(R, kept, first):
+    n, K = R.shape
+    for t in range(n):
+        for k in range(0, K, LANES):
+            store(kept, (first + t) * padded(K) + k, cast(load_part(R, t * K + k, K - k, 0.0), kept))
+
+
+@kernel
+def _put_singles(X, labels, R, first, places, values):
+    indptr, indices, data, step = X.indptr, X.indices, X.data, X.step
+    for t in range(len(R)):
+        for p in range(indptr[first + t], indptr[first + t + 1]):
+            values[places[p]] = data[p * step] * R[t, labels[indices[p]]]
+
+
+@kernel
+def _singles_sum(values, bounds, pairs, part, grad):
+    for f in range(part[0], part[1]):
+        total = 0.0
+        for p in range(bounds[f], bounds[f + 1]):
+            total += values[p]
+        grad[pairs[f]] = total
+
+
+@kernel
+def _singles_forward(X, labels, weights, first, out):
+    indptr, indices, data, step = X.indptr, X.indices, X.data, X.step
+    for t in range(len(out)):
+        for p in range(indptr[first + t], indptr[first + t + 1]):
+            out[t, labels[indices[p]]] += data[p * step] * weights[indices[p]]
+
+
+@kernel
+def _singles_scatter(X, labels, R, first, scale, weights):
+    indptr, indices, data, step = X.indptr, X.indices, X.data, X.step
+    for t in range(len(R)):
+        for p in range(indptr[first + t], indptr[first + t + 1]):
+            weights[indices[p]] += scale * data[p * step] * R[t, labels[indices[p]]]
