@@ -7,12 +7,13 @@ are what kernels receive. All of them store the tokens of all sequences one afte
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
-__all__ = ["CSR", "Block", "Potentials", "SequenceArray", "Structure", "blocks", "chain", "csr", "object_array"]
+__all__ = ["CSR", "Block", "Potentials", "SequenceArray", "Structure", "blocks", "chain", "csr", "cut", "object_array"]
 
 
 class CSR(NamedTuple):
@@ -101,6 +102,11 @@ def blocks(offsets: np.ndarray, n_labels: int, n_tokens: int = 3000) -> list[Blo
         )
         first = last
     return found
+
+
+def cut(items: Any, offsets: np.ndarray) -> list[Any]:
+    """The items of each sequence, of a list or an array of all."""
+    return [items[lo:hi] for lo, hi in pairwise(offsets.tolist())]
 
 
 def object_array(items: Sequence[Any]) -> np.ndarray:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sklearn_struct.batch import SequenceArray, object_array
+from sklearn_struct.batch import cut, object_array
 from sklearn_struct.exceptions import InputTypeError, LengthMismatchError, UnknownLabelError
 
 __all__ = ["decode", "encode", "flatten", "unique_labels"]
@@ -71,7 +71,7 @@ def encode(labels: list[Any], classes: np.ndarray, offsets: np.ndarray) -> np.nd
 
 def decode(codes: np.ndarray, classes: np.ndarray, offsets: np.ndarray) -> np.ndarray:
     """Object array with one Python list of labels a sequence."""
-    return object_array([part.tolist() for part in SequenceArray(classes[codes], offsets)])
+    return object_array(cut(object_array(classes.tolist())[codes].tolist(), offsets))
 
 
 def _place(position: int, offsets: np.ndarray) -> str:

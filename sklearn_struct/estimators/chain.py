@@ -12,8 +12,9 @@ import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from sklearn_struct.batch import Block, Potentials, SequenceArray, Structure, blocks, object_array
+from sklearn_struct.batch import Block, Potentials, SequenceArray, Structure, blocks, cut, object_array
 from sklearn_struct.batch import chain as chain_structure
+from sklearn_struct.encoding.labels import decode
 from sklearn_struct.encoding.sequences import columns_named
 from sklearn_struct.estimators.base import BaseSequenceEstimator, Sequences
 from sklearn_struct.estimators.transfer import transfer
@@ -133,13 +134,13 @@ class BaseChain(BaseSequenceEstimator):
         """Call ``work(potentials, block)`` for every block of X, on `n_jobs` threads."""
         potentials = bind(self._pattern, sequences.X, np.dtype(self.dtype))
         W = potentials.expand(self._w)
-        cut = blocks(sequences.X.offsets, len(self.classes_))
+        found = blocks(sequences.X.offsets, len(self.classes_))
 
         def run(b: int) -> Any:
-            return work(self._decode_potentials(potentials.forward(W, cut[b]), cut[b].structure), cut[b])
+            return work(self._decode_potentials(potentials.forward(W, found[b]), found[b].structure), found[b])
 
         with Pool(self.n_jobs) as pool:
-            return pool.map(run, len(cut))
+            return pool.map(run, len(found))
 
     def _predict_codes(self, sequences: Sequences) -> np.ndarray:
         codes, score = np.empty(sequences.X.tokens.shape[0], dtype=np.int32), np.empty(len(sequences.X))
@@ -190,7 +191,7 @@ class BaseChain(BaseSequenceEstimator):
             chain.marginals(potentials, block.structure, weight, out, log_Z[block.examples])
 
         self._each_block(sequences, work)
-        return node if sequences.flat else object_array(list(SequenceArray(node, sequences.X.offsets)))
+        return node if sequences.flat else object_array(cut(node, sequences.X.offsets))
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """Logarithm of `predict_proba`, in the same form.
@@ -294,8 +295,8 @@ class BaseChain(BaseSequenceEstimator):
                 chain_decoding.sample(potentials, block.structure, *draw)
 
         self._each_block(sequences, work)
-        drawn = [SequenceArray(self.classes_[row], sequences.X.offsets) for row in codes]
-        return object_array([[labels[i].tolist() for labels in drawn] for i in range(len(sequences.X))])
+        drawn = [decode(row, self.classes_, sequences.X.offsets) for row in codes]
+        return object_array([list(labels) for labels in zip(*drawn, strict=True)])
 
     def log_proba(self, X: Any, y: Any) -> np.ndarray:
         """log p(y | x) of each sequence.

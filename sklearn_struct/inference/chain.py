@@ -4,8 +4,8 @@ p(y | x) = exp(sum_t node[t, y_t] + sum_t edge[t, y_t, y_{t+1}]) / Z(x), with on
 all edges or one per edge; a potential of -inf forbids.
 
 Forward-backward works on scaled numbers, not logarithms (11 times faster), and takes a step of many sequences at
-once, as a matrix product (`time_major`). A state may underflow that would have won later, so a result is trusted only where
-that cannot have happened; any other sequence is redone, alone, in log space (`chain_log`).
+once, as a matrix product (`time_major`). A state may underflow that would have won later, so a result is trusted only
+where that cannot have happened; any other sequence is redone, alone, in log space (`chain_log`).
 """
 
 from __future__ import annotations

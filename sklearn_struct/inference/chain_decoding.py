@@ -64,31 +64,39 @@ def _batch_argmax(potentials, structure, places, labels):
         n, row = first[t + 1] - first[t], first[t]
         if t > 0 and edge.shape[0] == 1:
             rows_max_plus(delta, first[t - 1] * P, n, table, K, P, delta, row * P)
-        for r in range(n):
-            if t > 0 and edge.shape[0] > 1:
+        elif t > 0:
+            for r in range(n):
                 _pad_table(edge, edge_offsets[order[r]] + t - 1, K, table)
                 rows_max_plus(delta, (first[t - 1] + r) * P, 1, table, K, P, delta, (row + r) * P)
-            _add_row(node, (offsets[order[r]] + t) * K, K, delta, (row + r) * P, t > 0)
-    for r in range(len(order)):
-        _trace_back(edge, delta, structure, places, r, labels)
+        _add_rows(node, offsets, order, t, n, delta, row * P)
+    _trace_back(edge, delta, structure, places, labels)
 
 
 @kernel
-def _trace_back(edge, delta, structure, places, r, labels):
-    """Write the labels of one sequence along the maxima of delta."""
-    K, step, i = int(np.sqrt(edge.shape[1])), 0 if edge.shape[0] == 1 else 1, places.order[r]
-    P = padded(K)
-    t0, T, e0 = structure.offsets[i], structure.offsets[i + 1] - structure.offsets[i], structure.edge_offsets[i]
-    for t in range(T - 1, -1, -1):
-        row, e = (places.first[t] + r) * P, step * (e0 + t)
-        best, label = -np.inf, 0
-        for k in range(K):
-            arrival = np.float64(delta[row + k])
-            if t < T - 1:
-                arrival += edge[e, k * K + labels[t0 + t + 1]]
-            if arrival > best:
-                best, label = arrival, k
-        labels[t0 + t] = label
+def _trace_back(edge, delta, structure, places, labels):
+    """Write the labels of each sequence along the maxima of delta."""
+    K, offsets, low = int(np.sqrt(edge.shape[1])), structure.offsets, delta.dtype.type(-np.inf)
+    P, step = padded(K), 0 if edge.shape[0] == 1 else 1
+    columns = np.zeros((K + 1) * P, delta.dtype)  # scores of the edges into each label, and of no edge
+    if step == 0:
+        for j in range(K):
+            for k in range(K):
+                columns[k * P + j] = edge[step, j * K + k]
+    for r in range(len(places.order)):
+        i = places.order[r]
+        c, t0, e0 = K * P, offsets[i], structure.edge_offsets[i]
+        for t in range(offsets[i + 1] - t0 - 1, -1, -1):
+            row, best = (places.first[t] + r) * P, splat(low)
+            for k in range(0, P, LANES):
+                best = maximum(add(load(delta, row + k), load(columns, c + k)), best)
+            top, label = largest(best), 0
+            while label < K - 1 and delta[row + label] + columns[c + label] != top:
+                label += 1
+            labels[t0 + t] = label
+            c = label * P * (1 - step)
+            if step == 1 and t > 0:
+                for k in range(K):
+                    columns[k] = edge[e0 + t - 1, k * K + label]
 
 
 @kernel
@@ -108,20 +116,23 @@ def _pad_table(edge, e, K, table):
 
 
 @kernel
-def _add_row(node, i, K, delta, o, add_to):
-    """Add node scores to the row of delta at o (or set it), then subtract its maximum: long chains lose no digits."""
-    low = delta.dtype.type(-np.inf)
-    best = splat(low)
-    for k in range(0, K, LANES):
-        row = load_part(node, i + k, K - k, low)
-        if add_to:
-            row = add(row, load(delta, o + k))
-        store(delta, o + k, row)
-        best = maximum(row, best)
-    top = largest(best)
-    if top > low:
+def _add_rows(node, offsets, order, t, n, delta, o):
+    """Add the node scores of step t to n rows of delta from o on (or set them), then subtract each row's maximum: long
+    chains lose no digits."""
+    K, low = node.shape[1], delta.dtype.type(-np.inf)
+    for r in range(n):
+        m, best = (offsets[order[r]] + t) * K, splat(low)
         for k in range(0, K, LANES):
-            store(delta, o + k, sub(load(delta, o + k), splat(top)))
+            row = load_part(node, m + k, K - k, low)
+            if t > 0:
+                row = add(row, load(delta, o + k))
+            store(delta, o + k, row)
+            best = maximum(row, best)
+        top = largest(best)
+        if top > low:
+            for k in range(0, K, LANES):
+                store(delta, o + k, sub(load(delta, o + k), splat(top)))
+        o += padded(K)
 
 
 @kernel
