@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -47,10 +48,16 @@ class LinearObjective:
         self.total_weight = float(np.sum(data.weight))
         self._blocks = blocks(data.offsets, potentials.n_labels)
         self._parts = [part for part in np.array_split(np.arange(len(self._blocks)), N_PARTS) if len(part)]
-        self._terms = blocks(data.offsets, potentials.n_labels, TERM_TOKENS)
-        self.n_terms = len(self._terms)
         self._transpose, self._W = potentials.node_map.transpose(), potentials.expand(np.zeros(self.size))
         self._value = np.empty(len(data.weight))
+
+    @cached_property
+    def _terms(self) -> list[Block]:
+        return blocks(self.data.offsets, self.potentials.n_labels, TERM_TOKENS)
+
+    @property
+    def n_terms(self) -> int:
+        return len(self._terms)
 
     def value_and_grad(self, w: np.ndarray) -> tuple[float, np.ndarray]:
         """The weighted mean loss and its gradient."""

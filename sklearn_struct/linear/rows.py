@@ -8,6 +8,7 @@ they first occur, so that memory is read nearly in order.
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -33,6 +34,7 @@ from sklearn_struct.threads import N_PARTS, Pool, even_parts, parts
 __all__ = ["RowsMap"]
 
 HOT = 65_536  # numbers in the gradient table of the most frequent features: half of a 1 MB cache
+SINGLE = 1 << 30  # first number of the features with a single label, before they are shared out
 AHEAD = 40  # stored values from now whose rows are fetched into the caches: about two tokens of text
 
 
@@ -80,13 +82,19 @@ class RowsMap:
         number[frequent] = np.arange(self.n_hot)
         data, step = (np.ones(1, X.data.dtype), 0) if np.all(X.data == 1) else (X.data, 1)
         kind = np.minimum(n_pairs, 2).astype(np.int8)
-        self.entries, self.singles = _split(_Entries(X.indptr, X.indices, data, step), kind, number, self.n_hot)
+        later = np.empty(np.max(np.diff(X.indptr), initial=0), dtype=np.int64)
+        stored = _Entries(X.indptr, X.indices, data, step)
+        self.entries, self.singles = _split(stored, kind, number, self.n_hot, later)
         self.rows = _Rows(width, _in_order(number, kind == 2), pairs.indptr, pairs.indices)
-        self.single_pairs = pairs.indptr[_in_order(number, kind == 1)]
+        self.single_pairs = pairs.indptr[_in_order(number - SINGLE, kind == 1)]
         self.single_labels = pairs.indices[self.single_pairs]
         self._n_table = len(self.rows.features) * padded(width)
         self.expanded_size = self._n_table + len(self.single_pairs)
-        self.masks = _masks(self.rows)
+
+    @cached_property
+    def masks(self) -> np.ndarray:
+        """One bit for each number of the table that is a weight."""
+        return _masks(self.rows)
 
     def expand(self, w: np.ndarray, W: np.ndarray) -> None:
         """Write the compact `w` into W; entries of pairs that have no weight are left alone."""
@@ -162,40 +170,48 @@ def _in_order(number: np.ndarray, chosen: np.ndarray) -> np.ndarray:
 
 
 @kernel
-def _split(X, kind, number, n_hot):
-    """Share the values of each token out to rows (kind 2, hot ones first) and singles; number both as they occur."""
+def _split(X, kind, number, n_hot, later):
+    """Share the values of each token out to rows (kind 2, hot ones first) and singles (kind 1).
+
+    Hot rows have their numbers; the other features get theirs as they occur, singles from SINGLE on. `later` is
+    room for the values of a token.
+    """
     indptr, indices, data, step = X.indptr, X.indices, X.data, X.step
-    n, n_rows, n_single = len(indptr) - 1, 0, 0
-    for p in range(indptr[n]):
-        n_rows += kind[indices[p]] == 2
-        n_single += kind[indices[p]] == 1
-    rows = _Entries(
-        np.zeros_like(indptr), np.zeros(n_rows + AHEAD, np.int32), np.ones(n_rows * step + 1, data.dtype), step
-    )
-    singles = _Entries(
-        np.zeros_like(indptr), np.zeros(n_single + AHEAD, np.int32), np.ones(n_single * step + 1, data.dtype), step
-    )
+    n, size = len(indptr) - 1, indptr[-1]
+    rows = _Entries(np.zeros_like(indptr), np.empty(size + AHEAD, np.int32), np.ones(size * step + 1, data.dtype), step)
+    singles = _Entries(np.zeros_like(indptr), np.empty(size + AHEAD, np.int32), np.ones_like(rows.data), step)
     known_rows, known_singles, r, s = n_hot, 0, 0, 0
     for t in range(n):
-        for hot in (True, False):
-            for p in range(indptr[t], indptr[t + 1]):
-                f = indices[p]
-                if kind[f] == 2 and (0 <= number[f] < n_hot) == hot:
-                    if number[f] < 0:
-                        number[f] = known_rows
-                        known_rows += 1
-                    rows.indices[r] = number[f]
-                    rows.data[r * step] = data[p * step]
-                    r += 1
-                elif kind[f] == 1 and hot:
-                    if number[f] < 0:
-                        number[f] = known_singles
-                        known_singles += 1
-                    singles.indices[s] = number[f]
-                    singles.data[s * step] = data[p * step]
-                    s += 1
+        n_later = 0
+        for p in range(indptr[t], indptr[t + 1]):
+            f = indices[p]
+            if number[f] < 0 and kind[f] == 2:
+                number[f] = known_rows
+                known_rows += 1
+            elif number[f] < 0 and kind[f] == 1:
+                number[f] = SINGLE + known_singles
+                known_singles += 1
+            if number[f] >= SINGLE:
+                singles.indices[s], singles.data[s * step] = number[f] - SINGLE, data[p * step]
+                s += 1
+            elif number[f] >= n_hot:
+                later[n_later] = p
+                n_later += 1
+            elif number[f] >= 0:
+                rows.indices[r], rows.data[r * step] = number[f], data[p * step]
+                r += 1
+        for q in range(n_later):
+            rows.indices[r], rows.data[r * step] = number[indices[later[q]]], data[later[q] * step]
+            r += 1
         rows.indptr[t + 1], singles.indptr[t + 1] = r, s
-    return rows, singles
+    return _trim(rows, r), _trim(singles, s)
+
+
+@kernel
+def _trim(X, n):
+    """Without the memory behind the first n values, which was never touched."""
+    X.indices[n : n + AHEAD] = 0
+    return _Entries(X.indptr, X.indices[: n + AHEAD], X.data[: n * X.step + 1], X.step)
 
 
 @kernel
@@ -225,7 +241,6 @@ def _columns(X, first, n):
 
 @kernel
 def _masks(rows):
-    """One bit for each number of the table that is a weight."""
     P = padded(rows.width)
     masks = np.zeros(len(rows.features) * P // LANES, np.uint8)
     for r in range(len(rows.features)):
