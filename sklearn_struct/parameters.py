@@ -95,8 +95,8 @@ def split(w: np.ndarray, pattern: Pattern) -> Segments:
     return Segments(*np.split(w, np.cumsum([n_node, n_edge, len(pattern.transitions)])))
 
 
-def bind(pattern: Pattern, X: SequenceArray, dtype: np.dtype) -> LinearPotentials:
-    """The potentials that parameters of this pattern give to X."""
+def bind(pattern: Pattern, X: SequenceArray, dtype: np.dtype, once: bool = False) -> LinearPotentials:
+    """The potentials that parameters of this pattern give to X; with `once` for a single pass over it."""
     K = pattern.n_labels
     node_map: DenseMap | RowsMap
     edge_map: DenseMap | PairsMap | None = None
@@ -104,7 +104,7 @@ def bind(pattern: Pattern, X: SequenceArray, dtype: np.dtype) -> LinearPotential
     if dense and pattern.node is None:
         node_map = DenseMap(np.ascontiguousarray(X.tokens, dtype=dtype), K)
     else:
-        node_map = RowsMap(csr(X.tokens, dtype), every_node_pair(pattern), K)
+        node_map = RowsMap(csr(X.tokens, dtype), every_node_pair(pattern), K, once)
     if len(pattern.edge_columns):
         edge_X = edge_features(X, pattern.edge_columns)
         if dense and pattern.edge is None:

@@ -132,7 +132,7 @@ class BaseChain(BaseSequenceEstimator):
 
     def _each_block(self, sequences: Sequences, work: Callable[[Potentials, Block], Any]) -> list[Any]:
         """Call ``work(potentials, block)`` for every block of X, on `n_jobs` threads."""
-        potentials = bind(self._pattern, sequences.X, np.dtype(self.dtype))
+        potentials = bind(self._pattern, sequences.X, np.dtype(self.dtype), once=True)
         W = potentials.expand(self._w)
         found = blocks(sequences.X.offsets, len(self.classes_))
 
