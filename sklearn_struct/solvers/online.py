@@ -35,7 +35,7 @@ def perceptron(
 
     An iteration is a pass over the terms in random order, its value the share of terms that made a step.
     Converged when none did, or when the passes of a window (4 to 7, 8 to 15, 16 to 31, ...) brought the lowest
-    value down by less than `tol` each, relatively.
+    value down by less than `tol` times the first pass's each.
     """
     if l1:
         raise ValueError("the perceptron has no penalty; use owlqn with an L1 penalty")
@@ -100,16 +100,17 @@ def _learn(
     """Passes until the cost of a pass falls no more."""
     max_iter, tol = limits
     stream = Stream(w0, w0)
-    value, lowest, at_start, converged, n_iter = 0.0, np.inf, np.inf, False, 0
+    value, first, lowest, at_start, converged, n_iter = 0.0, 0.0, np.inf, np.inf, False, 0
     while n_iter < max_iter and not converged:
         n_iter += 1
         if n_iter & (n_iter - 1) == 0:
             at_start = lowest
         stream, value, n_steps = _pass(objective, stream, rule, rng)
+        first = value if n_iter == 1 else first
         lowest = min(lowest, value)
         window = (n_iter + 1) // 2
         end = n_iter & (n_iter + 1) == 0 and n_iter > 3
-        converged = n_steps == 0 or (end and at_start - lowest <= tol * lowest * window)
+        converged = n_steps == 0 or (end and at_start - lowest <= tol * first * window)
         if callback is not None and callback(n_iter, stream.mean, value):
             break
     return Result(stream.mean, value, n_iter, converged)
