@@ -17,11 +17,22 @@ TERM_TOKENS = 50  # tokens of one term of the finite sum that stochastic solvers
 
 
 class TrainingData(NamedTuple):
-    """Labels and weights of packed sequences."""
+    """Labels and weights of packed sequences; sums of losses are divided by `total`, by default that of the weights."""
 
     offsets: np.ndarray
     y: np.ndarray
     weight: np.ndarray
+    total: float | None = None
+
+    @property
+    def n_examples(self) -> int:
+        """Number of examples to learn from."""
+        return int(np.count_nonzero(self.learnable))
+
+    @property
+    def learnable(self) -> np.ndarray:
+        """Whether there is something to learn from an example: it is not empty and has a positive weight."""
+        return (self.weight != 0) & (np.diff(self.offsets) > 0)
 
 
 class LinearObjective:
@@ -40,20 +51,35 @@ class LinearObjective:
     data : TrainingData
     pool : Pool
         Threads to use; the result has the same bits for any number of them.
+    term_tokens : int
+        About how many tokens a term has; 1 makes a term of each sequence. None has weight 0.
     """
 
-    def __init__(self, potentials: LinearPotentials, loss: Any, data: TrainingData, pool: Pool) -> None:
+    def __init__(
+        self, potentials: LinearPotentials, loss: Any, data: TrainingData, pool: Pool, term_tokens: int = TERM_TOKENS
+    ) -> None:
         self.potentials, self.loss, self.data, self.pool = potentials, loss, data, pool
         self.size, self.n_free = potentials.size, potentials.n_free
-        self.total_weight = float(np.sum(data.weight))
+        self.total_weight = float(np.sum(data.weight)) if data.total is None else data.total
         self._blocks = blocks(data.offsets, potentials.n_labels)
         self._parts = [part for part in np.array_split(np.arange(len(self._blocks)), N_PARTS) if len(part)]
-        self._transpose, self._W = potentials.node_map.transpose(), potentials.expand(np.zeros(self.size))
+        self._term_tokens = term_tokens
         self._value = np.empty(len(data.weight))
+        self._direction: np.ndarray | None = None
 
     @cached_property
     def _terms(self) -> list[Block]:
-        return blocks(self.data.offsets, self.potentials.n_labels, TERM_TOKENS)
+        terms = blocks(self.data.offsets, self.potentials.n_labels, self._term_tokens)
+        learnable = self.data.learnable
+        return [block for block in terms if np.any(learnable[block.examples])] or terms[:1]
+
+    @cached_property
+    def _transpose(self) -> Any:
+        return self.potentials.node_map.transpose()
+
+    @cached_property
+    def _W(self) -> np.ndarray:
+        return self.potentials.expand(np.zeros(self.size))
 
     @property
     def n_terms(self) -> int:
@@ -61,11 +87,11 @@ class LinearObjective:
 
     def value_and_grad(self, w: np.ndarray) -> tuple[float, np.ndarray]:
         """The weighted mean loss and its gradient."""
-        W = self.potentials.expand(w, self._W)
+        W, transpose = self.potentials.expand(w, self._W), self._transpose
         parts = self.pool.map(lambda c: self._part(W, self._parts[c]), len(self._parts))
         grad = np.empty(self.size)
         segments = split(grad, self.potentials.pattern)
-        self._transpose.product(self.pool, segments.node)
+        transpose.product(self.pool, segments.node)
         edge, table, intercept = (np.sum([part[i] for part in parts], axis=0) for i in range(3))
         segments.edge[:], segments.transition[:] = edge, table[self.potentials.transitions]
         segments.intercept[:] = intercept[: self.n_free]
@@ -124,3 +150,17 @@ class LinearObjective:
     def add(self, gradient: Potentials, i: int, scale: float, W: np.ndarray) -> None:
         """``W += scale *`` the gradient of term i in the parameters."""
         self.potentials.scatter(gradient, self._terms[i], scale, W)
+
+    def is_zero(self, gradient: Potentials) -> bool:
+        """Whether a step along the gradient of a term would change nothing."""
+        return not (gradient.node.any() or gradient.edge.any())
+
+    def squared_norm(self, gradient: Potentials, i: int) -> float:
+        """Squared norm of the gradient of term i in the parameters: <gradient, its forward>, as forward is linear."""
+        if self._direction is None:
+            self._direction = np.array(self.expand(np.zeros(self.size)), dtype=np.float64)
+        self.add(gradient, i, 1.0, self._direction)
+        theta = self.forward(self._direction, i, 1.0)
+        square = np.vdot(theta.node, gradient.node) + np.vdot(theta.edge, gradient.edge)
+        self.add(gradient, i, -1.0, self._direction)
+        return float(square)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sklearn_struct.batch import blocks, chain
+from sklearn_struct.batch import Potentials, blocks, chain
 from sklearn_struct.inference import chain as inference
 from sklearn_struct.losses.log_likelihood import LogLikelihood
 from sklearn_struct.objective import LinearObjective, TrainingData
@@ -155,6 +155,62 @@ def test_terms_average_to_the_objective(options):
     assert objective.n_terms > 100
     assert np.mean(terms) == pytest.approx(value, rel=1e-12)
     np.testing.assert_allclose(objective.compress(total), grad, atol=1e-12)
+
+
+@pytest.mark.parametrize("options", naive.LINEAR_MODELS, ids=ids)
+def test_squared_norm_of_a_term_in_the_parameters(options):
+    model = naive.linear_model(np.random.default_rng(0), LENGTHS, **options)
+    w = np.random.default_rng(1).normal(size=model.potentials.size)
+    objective = make(model, WEIGHTS)
+    W = objective.expand(w)
+    for i in [*range(objective.n_terms), 0]:  # one call leaves nothing behind for the next
+        _, gradient = objective.term(objective.forward(W, i, 1.0), i)
+        alone = objective.expand(np.zeros_like(w))
+        objective.add(gradient, i, 1.0, alone)
+        expected = np.sum(objective.compress(alone) ** 2)
+        assert objective.squared_norm(gradient, i) == pytest.approx(expected, rel=1e-12)
+        assert expected > 0
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_a_gradient_is_zero_where_all_of_it_is(shared):
+    model = naive.linear_model(np.random.default_rng(0), LENGTHS, edge=not shared)
+    objective = make(model)
+    _, gradient = objective.term(objective.forward(objective.expand(np.zeros(objective.size)), 0, 1.0), 0)
+    nothing = Potentials(np.zeros_like(gradient.node), np.zeros_like(gradient.edge))
+    assert objective.is_zero(nothing)
+    assert not objective.is_zero(gradient)
+    assert not objective.is_zero(nothing._replace(edge=gradient.edge))
+    assert not objective.is_zero(nothing._replace(node=gradient.node))
+
+
+def test_terms_of_one_sequence():
+    """Each sequence with tokens and a positive weight is a term, no other."""
+    rng = np.random.default_rng(0)
+    lengths = (0, 3, 0, 0, 1, 4, 2, 0)
+    model, weight = naive.linear_model(rng, lengths), np.array([1.0, 1, 1, 0, 2, 0.5, 0, 1])
+    data = TrainingData(model.X.offsets, model.y, weight)
+    objective = LinearObjective(model.potentials, LogLikelihood(inference), data, Pool(1), term_tokens=1)
+    assert data.learnable.tolist() == [False, True, False, False, True, True, False, False]
+    assert data.n_examples == objective.n_terms == 3
+    w = rng.normal(size=objective.size)
+    values = [objective.term(objective.forward(objective.expand(w), i, 1.0), i)[0] for i in range(objective.n_terms)]
+    assert np.mean(values) == pytest.approx(objective.value_and_grad(w)[0], rel=1e-12)
+    singles = [3 / weight.sum() * weight[i] * make(model, np.eye(8)[i]).value_and_grad(w)[0] for i in (1, 4, 5)]
+    np.testing.assert_allclose(values, singles)
+
+
+def test_a_total_of_ones_own():
+    """Sums may be divided by another number than that of the weights."""
+    model = naive.linear_model(np.random.default_rng(0), LENGTHS)
+    w = np.random.default_rng(1).normal(size=model.potentials.size)
+    data = TrainingData(model.X.offsets, model.y, WEIGHTS, 2.0)
+    objective = LinearObjective(model.potentials, LogLikelihood(inference), data, Pool(1))
+    value, grad = make(model, WEIGHTS).value_and_grad(w)
+    found, found_grad = objective.value_and_grad(w)
+    assert found == pytest.approx(value * WEIGHTS.sum() / 2, rel=1e-12)
+    np.testing.assert_allclose(found_grad, grad * WEIGHTS.sum() / 2, atol=1e-12)
+    assert objective.total_weight == 2.0
 
 
 @given(

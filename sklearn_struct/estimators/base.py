@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from abc import ABCMeta, abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -23,7 +25,7 @@ from sklearn_struct.encoding.features import SequenceVectorizer
 from sklearn_struct.encoding.sequences import as_dtype, as_list, check_finite, form, pack_arrays
 from sklearn_struct.exceptions import EmptyDataError, InputTypeError, LengthMismatchError
 
-__all__ = ["BaseSequenceEstimator", "Sequences"]
+__all__ = ["BaseSequenceEstimator", "Sequences", "all_or_nothing"]
 
 
 class Sequences(NamedTuple):
@@ -31,6 +33,18 @@ class Sequences(NamedTuple):
 
     X: SequenceArray
     flat: bool
+
+
+@contextmanager
+def all_or_nothing(estimator: Any) -> Iterator[None]:
+    """On any exception, also Ctrl-C, give the estimator back the attributes that it had."""
+    before = dict(vars(estimator))
+    try:
+        yield
+    except BaseException:
+        vars(estimator).clear()
+        vars(estimator).update(before)
+        raise
 
 
 class BaseSequenceEstimator(BaseEstimator, metaclass=ABCMeta):
@@ -48,7 +62,7 @@ class BaseSequenceEstimator(BaseEstimator, metaclass=ABCMeta):
         y : list of label sequences, SequenceArray, or array-like of shape (n,)
             One label a token; one-dimensional if X is two-dimensional.
         sample_weight : array-like of shape (n_sequences,), default=None
-            Weight of each sequence's log-likelihood.
+            Weight of each sequence's loss.
         init : fitted estimator of the same family, default=None
             Start from its weights, matched by label and by feature name (by position where there are no names).
 
@@ -62,13 +76,8 @@ class BaseSequenceEstimator(BaseEstimator, metaclass=ABCMeta):
             With the place; a two-dimensional X or a wrong `sample_weight` may get scikit-learn's own ValueError. The
             estimator is then as it was before.
         """
-        before = dict(self.__dict__)
-        try:
+        with all_or_nothing(self):
             self._fit(X, y, sample_weight, init)
-        except BaseException:
-            self.__dict__.clear()
-            self.__dict__.update(before)
-            raise
         return self
 
     @abstractmethod

@@ -19,16 +19,25 @@ from sklearn_struct.encoding.sequences import columns_named
 from sklearn_struct.estimators.base import BaseSequenceEstimator, Sequences
 from sklearn_struct.estimators.transfer import transfer
 from sklearn_struct.inference import chain, chain_decoding
-from sklearn_struct.objective import LinearObjective, TrainingData
-from sklearn_struct.parameters import Pattern, all_pairs, bind, edge_features, observed_pairs, split
+from sklearn_struct.objective import TERM_TOKENS, LinearObjective, TrainingData
+from sklearn_struct.parameters import LinearPotentials, Pattern, all_pairs, bind, edge_features, observed_pairs, split
 from sklearn_struct.solvers.lbfgs import lbfgs
+from sklearn_struct.solvers.online import passive_aggressive, perceptron
 from sklearn_struct.solvers.owlqn import owlqn
 from sklearn_struct.solvers.sgd import sgd
 from sklearn_struct.threads import Pool
 
 __all__ = ["BaseChain"]
 
-SOLVERS: dict[str, Callable[..., Any]] = {"lbfgs": lbfgs, "owlqn": owlqn, "sgd": sgd}
+SOLVERS: dict[str, Callable[..., Any]] = {
+    "lbfgs": lbfgs,
+    "owlqn": owlqn,
+    "sgd": sgd,
+    "ap": perceptron,
+    "pa": passive_aggressive,
+}
+STOCHASTIC = {"sgd", "ap", "pa"}  # take `rng`
+ONE_BY_ONE = {"ap", "pa"}  # learn from one sequence at a time
 
 
 class BaseChain(BaseSequenceEstimator):
@@ -57,7 +66,11 @@ class BaseChain(BaseSequenceEstimator):
         w0 = np.zeros(potentials.size) if start is None else transfer(start, self)
         data = TrainingData(sequences.X.offsets, codes, weight)
         with Pool(self.n_jobs) as pool:
-            self._solve(LinearObjective(potentials, self._loss(), data, pool), w0)
+            self._solve(self._objective(potentials, data, pool), w0)
+
+    def _objective(self, potentials: LinearPotentials, data: TrainingData, pool: Pool) -> LinearObjective:
+        term_tokens = 1 if self.solver in ONE_BY_ONE else TERM_TOKENS
+        return LinearObjective(potentials, self._loss(), data, pool, term_tokens)
 
     def _previous(self) -> Any:
         """A copy of this estimator as an earlier fit left it, if there was one."""
@@ -96,7 +109,7 @@ class BaseChain(BaseSequenceEstimator):
             solver = "owlqn" if self.l1_ratio > 0 else "lbfgs"
         if self.l1_ratio > 0 and solver != "owlqn":
             raise ValueError(f"solver={solver!r} has no L1 penalty; use 'owlqn' or 'auto', or l1_ratio=0")
-        options: dict[str, Any] = {"rng": check_random_state(self.random_state)} if solver == "sgd" else {}
+        options: dict[str, Any] = {"rng": check_random_state(self.random_state)} if solver in STOCHASTIC else {}
         total = objective.total_weight
         self.loss_curve_: list[float] = []
 
@@ -128,7 +141,8 @@ class BaseChain(BaseSequenceEstimator):
             )
         if not self.loss_curve_:  # the start was the optimum
             self.loss_curve_.append(result.value * total)
-        self._w, self.n_iter_ = result.w, result.n_iter
+        self._w, self.n_iter_, self.t_ = result.w, result.n_iter, objective.data.n_examples
+        self._stream: Any = None  # see BaseOnlineChain
 
     def _each_block(self, sequences: Sequences, work: Callable[[Potentials, Block], Any]) -> list[Any]:
         """Call ``work(potentials, block)`` for every block of X, on `n_jobs` threads."""
@@ -168,7 +182,7 @@ class BaseChain(BaseSequenceEstimator):
         return self._labels(self._predict_codes(sequences), sequences)
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Marginal probability of each label at each token, p(y_t = k | x).
+        """Marginal probability of each label at each token, p(y_t = k | x); after "ap" and "pa" not calibrated.
 
         Parameters
         ----------

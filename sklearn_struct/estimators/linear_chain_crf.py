@@ -8,14 +8,18 @@ from typing import Any, ClassVar
 
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from sklearn_struct.estimators.chain import BaseChain
-from sklearn_struct.inference import chain
+from sklearn_struct.estimators.online import BaseOnlineChain
+from sklearn_struct.inference import chain, chain_decoding
 from sklearn_struct.losses.log_likelihood import LogLikelihood
+from sklearn_struct.losses.max_margin import MaxMargin
 
 __all__ = ["LinearChainCRF"]
 
+LIKELIHOOD = LogLikelihood(chain)
+LOSSES = {"ap": MaxMargin(chain_decoding), "pa": MaxMargin(chain_decoding, margin=1.0)}  # by solver, if another
 
-class LinearChainCRF(BaseChain):
+
+class LinearChainCRF(BaseOnlineChain):
     """Linear-chain conditional random field, trained by (penalised) maximum likelihood.
 
     p(y | x) = exp(sum_t coef[y_t] . x_t + intercept[y_t] + sum_t transition[y_{t-1}, y_t]) / Z(x). The objective is
@@ -25,15 +29,24 @@ class LinearChainCRF(BaseChain):
 
     over all weights w but the intercept. For sequences of length 1 this is multinomial logistic regression.
 
+    The solvers "ap" and "pa" train the same scores by other losses, on one sequence after the other: quick and good
+    for `predict`, while probabilities of such a model are not calibrated. `partial_fit` learns from batches.
+
     Parameters
     ----------
     C : float, default=1.0
         Inverse strength of the penalty (sigma**2 of [1]_, eq. 5.4; CRFsuite's c2 is 1 / (2 C)). ``np.inf``: no penalty.
+        For "pa" its aggressiveness, the C of [3]_; without effect for "ap".
     l1_ratio : float, default=0.0
         Share of the L1 penalty, in [0, 1]; 1 gives sparse weights.
-    solver : {"auto", "lbfgs", "owlqn", "sgd"}, default="auto"
+    solver : {"auto", "lbfgs", "owlqn", "sgd", "ap", "pa"}, default="auto"
         "lbfgs" for L2, "owlqn" (orthant-wise L-BFGS) for L1 and elastic net, "sgd" averaged stochastic gradient
         descent with a calibrated step, for L2. "auto" takes "owlqn" if ``l1_ratio > 0`` and "lbfgs" otherwise.
+
+        "ap", the averaged perceptron [2]_, adds a sequence's features with y and subtracts those with the labelling
+        that is predicted instead. "pa", passive-aggressive learning (PA-I of [3]_), does so with the strongest rival,
+        just so far that y is ahead of it by 1 for each label in which they differ, at most C times. Both average the
+        weights over all steps; neither has a penalty.
     feature_pairs : {"observed", "all"}, default="observed"
         Which pairs (feature, label) get a weight: those stored together in the training data, or all. A dense X
         stores all its values, so there both are the same.
@@ -50,16 +63,17 @@ class LinearChainCRF(BaseChain):
     dtype : {"float64", "float32"}, default="float64"
         Float type of features, weight tables and potentials. Sums, weights and gradients are always float64.
     max_iter : int, default=1000
-        Largest number of iterations; for "sgd" passes over the data.
+        Largest number of iterations; for "sgd", "ap" and "pa" passes over the data, of which 10 often do.
     tol : float, default=1e-4
         "lbfgs" and "owlqn" stop when no entry of the objective's gradient, divided by C and the total weight,
-        exceeds `tol`; "sgd" when a pass improves the objective by less than this share.
+        exceeds `tol`; "sgd" when passes improve the objective by less than this share each, "ap" and "pa" when passes
+        improve `loss_curve_` by less than this share of its first entry each, or when nothing is left to learn.
     warm_start : bool, default=False
         Start from the weights of the previous fit, matched by label and feature.
     n_jobs : int, default=None
         Threads over blocks of sequences, in joblib's meaning. Results have the same bits for any number.
     random_state : int, RandomState or None, default=None
-        For "sgd".
+        For "sgd", "ap" and "pa": the order of the sequences.
     verbose : int, default=0
         Print a line an iteration.
 
@@ -77,8 +91,12 @@ class LinearChainCRF(BaseChain):
     edge_features_ : ndarray of int
         Columns of X that condition transitions.
     n_iter_ : int
+        Iterations of `fit`, plus one for each `partial_fit` since.
+    t_ : int
+        Sequences that `fit` has learnt from, plus those of each `partial_fit` since.
     loss_curve_ : list of float
-        Objective / C after each iteration: sum of losses + penalty / C, in CRFsuite's units.
+        Objective / C after each iteration of `fit`: sum of losses + penalty / C, in CRFsuite's units. For "ap" the
+        sequences labelled wrong in each pass, for "pa" their sum of losses, each before its step.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         Where X has feature names.
@@ -94,6 +112,10 @@ class LinearChainCRF(BaseChain):
     ----------
     .. [1] C. Sutton and A. McCallum, "An introduction to conditional random fields", Foundations and Trends in
        Machine Learning 4(4), 2012, chapter 5.
+    .. [2] M. Collins, "Discriminative training methods for hidden Markov models: theory and experiments with
+       perceptron algorithms", EMNLP 2002.
+    .. [3] K. Crammer, O. Dekel, J. Keshet, S. Shalev-Shwartz and Y. Singer, "Online passive-aggressive algorithms",
+       Journal of Machine Learning Research 7, 2006.
 
     Examples
     --------
@@ -111,7 +133,7 @@ class LinearChainCRF(BaseChain):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "C": [Interval(Real, 0, None, closed="right")],
         "l1_ratio": [Interval(Real, 0, 1, closed="both")],
-        "solver": [StrOptions({"auto", "lbfgs", "owlqn", "sgd"})],
+        "solver": [StrOptions({"auto", "lbfgs", "owlqn", "sgd", "ap", "pa"})],
         "feature_pairs": [StrOptions({"observed", "all"})],
         "transition_features": [StrOptions({"observed", "all"})],
         "edge_features": [None, str, Iterable],
@@ -161,5 +183,5 @@ class LinearChainCRF(BaseChain):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _loss(self) -> LogLikelihood:
-        return LogLikelihood(chain)
+    def _loss(self) -> LogLikelihood | MaxMargin:
+        return LOSSES.get(self.solver, LIKELIHOOD)

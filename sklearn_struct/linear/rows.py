@@ -307,7 +307,7 @@ def _rows_scatter(X, R, stride, first, masks, K, scale, table):
     P, zero, masked = padded(K), R.dtype.type(0), len(masks) > 0
     n_rows = len(table) // P
     for t in range(len(R) // stride):
-        k = 0
+        k = P if masked and not _any(R, t * stride, K) else 0
         while k < P:
             wide = k + 3 * LANES <= P
             i = t * stride + k
@@ -326,6 +326,15 @@ def _rows_scatter(X, R, stride, first, masks, K, scale, table):
                     m += LANES
                     store(table, m, fma(x, keep(c, masks[v + 2]) if masked else c, load(table, m)))
             k += 3 * LANES if wide else LANES
+
+
+@kernel
+def _any(R, i, n):
+    """Whether a row is not zero; of perceptrons most are."""
+    for k in range(i, i + n):
+        if R[k] != 0.0:
+            return True
+    return False
 
 
 @kernel

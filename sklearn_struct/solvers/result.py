@@ -1,4 +1,4 @@
-"""What every solver returns."""
+"""What every solver returns, and what one pass over a batch hands on to the next."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-__all__ = ["Result"]
+__all__ = ["Result", "Stream"]
 
 
 class Result(NamedTuple):
@@ -16,3 +16,12 @@ class Result(NamedTuple):
     value: float
     n_iter: int
     converged: bool
+
+
+class Stream(NamedTuple):
+    """The last iterate, the mean that serves predictions, the steps that made it, and a step length to keep."""
+
+    w: np.ndarray
+    mean: np.ndarray
+    n: int = 0
+    step: float = 1.0

@@ -12,12 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from sklearn_struct.solvers.result import Result
+from sklearn_struct.solvers.result import Result, Stream
 
-__all__ = ["sgd"]
+__all__ = ["sgd", "sgd_pass"]
 
 CALIBRATION_TERMS = 200
 RESCALE = 1e5  # largest divisor before the lazily scaled vectors are written out
+FORGETTING = 3.0  # the weight of an iterate in the mean of a stream grows with this power of its number
 
 
 class _Averaged:
@@ -30,6 +31,11 @@ class _Averaged:
         self.a = np.zeros_like(self.v)
         self.v_divisor, self.a_divisor, self.v_fraction = 1.0, 1.0, 0.0
         self.free_mean = self.v[self.n_penalised :].copy()
+
+    def start_mean(self, mean: np.ndarray) -> None:
+        """Let the running mean begin here instead of at the start."""
+        self.a = np.array(self.objective.expand(mean), dtype=np.float64)
+        self.free_mean = self.a[self.n_penalised :].copy()
 
     def step(self, i: int, eta: float, mu: float) -> float:
         """Go down the gradient of term i and return its value.
@@ -61,6 +67,12 @@ class _Averaged:
         self.v[: self.n_penalised] /= self.v_divisor
         self.v_divisor = self.a_divisor = 1.0
         self.a, self.v_fraction = mean, 0.0
+
+    def last(self) -> np.ndarray:
+        """The last iterate, expanded."""
+        w = self.v / self.v_divisor
+        w[self.n_penalised :] = self.v[self.n_penalised :]
+        return w
 
     def mean(self) -> np.ndarray:
         """The averaged parameters, compact."""
@@ -111,6 +123,31 @@ def sgd(
     return best
 
 
+def sgd_pass(objective: Any, stream: Stream, *, l2: float, rng: np.random.RandomState) -> Stream:
+    """One pass over further terms, with `l2` the penalty beside the mean of all terms so far.
+
+    The mean goes on, but forgets (Shamir & Zhang, ICML 2013, polynomial-decay averaging). Until enough terms have
+    been seen the step is calibrated in each pass; it is the geometric mean of what was found.
+    """
+    step, n = stream.step, objective.n_terms
+    if stream.n < CALIBRATION_TERMS:
+        step = step ** (stream.n / (stream.n + n)) * _calibrate(objective, stream.w, l2, rng) ** (n / (stream.n + n))
+    iterate = _Averaged(objective, stream.w, l2)
+    iterate.start_mean(stream.mean)
+    # what happens to a parameter that no term touches, which the expanded layout may lack: it shrinks
+    w_left, mean_left, w_in_mean = 1.0, 1.0, 0.0
+    for m, i in enumerate(rng.permutation(n), start=stream.n):
+        eta, mu = step / (1.0 + step * l2 * m) ** 0.75, (FORGETTING + 1) / (m + FORGETTING + 1)
+        iterate.step(i, eta, mu)
+        w_left *= 1.0 - eta * l2
+        mean_left *= 1.0 - mu
+        w_in_mean = (1.0 - mu) * w_in_mean + mu * w_left
+    w, mean = (v - objective.compress(objective.expand(v)) for v in (stream.w, stream.mean))
+    mean = iterate.mean() + mean_left * mean + w_in_mean * w
+    w = objective.compress(iterate.last()) + w_left * w
+    return Stream(w, mean, stream.n + n, step)
+
+
 def _penalised(objective: Any, w: np.ndarray, l2: float) -> float:
     penalised = w[: objective.size - objective.n_free]
     return objective.value_and_grad(w)[0] + l2 / 2 * float(np.dot(penalised, penalised))
@@ -127,7 +164,7 @@ def _calibrate(objective: Any, w0: np.ndarray, l2: float, rng: np.random.RandomS
         for i in sample:
             if not np.isfinite(iterate.step(i, step, 1.0)):
                 return np.inf
-        W = iterate.v / np.where(np.arange(len(iterate.v)) < iterate.n_penalised, iterate.v_divisor, 1.0)
+        W = iterate.last()
         values = [objective.term(objective.forward(W, i, 1.0), i)[0] for i in sample]
         w = W[: iterate.n_penalised]
         mean = float(np.mean(values)) + l2 / 2 * float(np.dot(w, w))

@@ -386,7 +386,7 @@ def test_no_jobs():
         fails_without_a_trace(model.set_params(n_jobs=0), GOOD_X, GOOD_Y, ValueError, "n_jobs")
 
 
-@pytest.mark.parametrize("solver", ["lbfgs", "sgd"])
+@pytest.mark.parametrize("solver", ["lbfgs", "sgd", "ap", "pa"])
 def test_solvers_without_an_l1_penalty(solver):
     for model in both():
         model.set_params(solver=solver, l1_ratio=0.5)
