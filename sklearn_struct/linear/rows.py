@@ -331,10 +331,10 @@ def _rows_scatter(X, R, stride, first, masks, K, scale, table):
 @kernel
 def _any(R, i, n):
     """Whether a row is not zero; of perceptrons most are."""
+    found = False
     for k in range(i, i + n):
-        if R[k] != 0.0:
-            return True
-    return False
+        found |= R[k] != 0.0
+    return found
 
 
 @kernel
