@@ -45,19 +45,19 @@ def padded(n: int) -> int:
     return (n + LANES - 1) // LANES * LANES
 
 
-def aligned(size: int, dtype: Any) -> np.ndarray:
-    """Zeros whose first number starts a line of the caches, so that rows of whole vectors touch the fewest lines."""
-    n_bytes = size * np.dtype(dtype).itemsize
-    memory = np.zeros(n_bytes + 64, dtype=np.uint8)
+def workspace(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
+    """Unset memory that starts with a line of the caches, so that rows of whole vectors touch the fewest lines."""
+    n_bytes = math.prod(shape) * np.dtype(dtype).itemsize
+    memory = np.empty(n_bytes + 64, dtype=np.uint8)
     start = -memory.ctypes.data % 64
-    return memory[start : start + n_bytes].view(dtype)
+    return memory[start : start + n_bytes].view(dtype).reshape(shape)
 
 
-@kernel
-def workspace(size, like):
-    """Unset memory of the float type of `like`, which starts as in `aligned`."""
-    memory = np.empty(size + 64 // like.itemsize, like.dtype)
-    return memory[-memory.ctypes.data % 64 // like.itemsize :]
+def aligned(size: int, dtype: Any) -> np.ndarray:
+    """Zeros that start as in `workspace`."""
+    zeros = workspace((size,), dtype)
+    zeros[:] = 0
+    return zeros
 
 
 class Vector(types.Type):

@@ -91,7 +91,7 @@ def test_cast_and_keep(dtype, other):
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_memory_starts_at_a_line_of_the_caches(dtype):
     for size in (1, 7, 1000):
-        for memory in (simd.aligned(size, dtype), simd.workspace(size, np.empty(1, dtype))):
+        for memory in (simd.aligned(size, dtype), simd.workspace((size,), dtype)):
             assert memory.dtype == dtype
             assert memory.ctypes.data % 64 == 0
             assert len(memory) >= size

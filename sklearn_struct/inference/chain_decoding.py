@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from sklearn_struct.batch import Potentials, Structure
 from sklearn_struct.inference.chain_log import log_forward
-from sklearn_struct.inference.time_major import batch_end, steps
+from sklearn_struct.inference.time_major import steps
 from sklearn_struct.kernel import kernel
 from sklearn_struct.products import rows_max_plus
 from sklearn_struct.simd import LANES, add, largest, load, load_part, maximum, padded, splat, store, sub, workspace
@@ -38,38 +39,47 @@ def _path_score(potentials, labels, t0, e0, T):
     return total
 
 
-@kernel
-def argmax(potentials, structure, labels, score):
+def argmax(potentials: Potentials, structure: Structure, labels: np.ndarray, score: np.ndarray) -> None:
     """Viterbi: write the best labelling (n,) int32 and its score (n_sequences,).
 
     There are no back-pointers: going back, the maximum is taken again, along the best path only.
     """
-    hi, weight = 0, np.ones(len(score))
-    while hi < len(score):
-        lo, hi = hi, batch_end(structure.offsets, hi)
-        _batch_argmax(potentials, structure, steps(structure.offsets, weight, lo, hi), labels)
+    node, edge = potentials
+    places, P = steps(structure.offsets, np.ones(len(score))), padded(node.shape[1])
+    if len(places.order):
+        delta, table = workspace((places.first[-1] * P,), node.dtype), workspace((node.shape[1] * P,), node.dtype)
+        if edge.shape[0] == 1:
+            _pad_table(edge, 0, node.shape[1], table)
+            _best_arrivals(node, structure.offsets, *places, delta, table)
+        else:
+            _best_arrivals_by_edge(potentials, structure, places, delta, table)
+        _trace_back(edge, delta, structure, places, labels)
     path_score(potentials, structure, labels, score)
 
 
 @kernel
-def _batch_argmax(potentials, structure, places, labels):
-    node, edge, offsets, edge_offsets = potentials.node, potentials.edge, structure.offsets, structure.edge_offsets
-    K, first, order = node.shape[1], places.first, places.order
+def _best_arrivals(node, offsets, first, order, delta, table):
+    """Write delta, the score of the best way to each label at each token, where all edges share a table."""
+    K = node.shape[1]
     P = padded(K)
-    memory = workspace((first[-1] + K) * P, node)
-    delta, table = memory[: first[-1] * P], memory[first[-1] * P :]
-    if edge.shape[0] == 1:
-        _pad_table(edge, edge.shape[0] - 1, K, table)
     for t in range(len(first) - 1):
         n, row = first[t + 1] - first[t], first[t]
-        if t > 0 and edge.shape[0] == 1:
+        if t > 0:
             rows_max_plus(delta, first[t - 1] * P, n, table, K, P, delta, row * P)
-        elif t > 0:
-            for r in range(n):
-                _pad_table(edge, edge_offsets[order[r]] + t - 1, K, table)
-                rows_max_plus(delta, (first[t - 1] + r) * P, 1, table, K, P, delta, (row + r) * P)
         _add_rows(node, offsets, order, t, n, delta, row * P)
-    _trace_back(edge, delta, structure, places, labels)
+
+
+@kernel
+def _best_arrivals_by_edge(potentials, structure, places, delta, table):
+    node, edge, first, order = potentials.node, potentials.edge, places.first, places.order
+    K = node.shape[1]
+    P = padded(K)
+    for t in range(len(first) - 1):
+        n, row = first[t + 1] - first[t], first[t]
+        for r in range(n if t > 0 else t):
+            _pad_table(edge, structure.edge_offsets[order[r]] + t - 1, K, table)
+            rows_max_plus(delta, (first[t - 1] + r) * P, min(n, 1), table, K, P, delta, (row + r) * P)
+        _add_rows(node, structure.offsets, order, t, n, delta, row * P)
 
 
 @kernel

@@ -12,9 +12,7 @@ import numpy as np
 
 from sklearn_struct.kernel import kernel
 
-__all__ = ["Steps", "batch_end", "steps"]
-
-BATCH_TOKENS = 1000  # of one batch: what a recursion stores of it fits a second-level cache
+__all__ = ["Steps", "steps"]
 
 
 class Steps(NamedTuple):
@@ -25,23 +23,14 @@ class Steps(NamedTuple):
 
 
 @kernel
-def batch_end(offsets, lo):
-    """Where a batch that starts at chain `lo` ends."""
-    hi = lo + 1
-    while hi < len(offsets) - 1 and offsets[hi + 1] - offsets[lo] <= BATCH_TOKENS:
-        hi += 1
-    return hi
-
-
-@kernel
-def steps(offsets, weight, lo, hi):
-    """The steps of those of the chains lo ... hi - 1 that have tokens and a weight that is not 0."""
-    longest = 0
-    for i in range(lo, hi):
+def steps(offsets, weight):
+    """The steps of the chains that have tokens and a weight that is not 0."""
+    n, longest = len(offsets) - 1, 0
+    for i in range(n):
         if weight[i] != 0.0:
             longest = max(longest, offsets[i + 1] - offsets[i])
     alive = np.zeros(longest + 1, np.int64)  # of each length the number of chains, then of those that are longer
-    for i in range(lo, hi):
+    for i in range(n):
         if weight[i] != 0.0:
             alive[offsets[i + 1] - offsets[i]] += 1
     longer = 0
@@ -50,7 +39,7 @@ def steps(offsets, weight, lo, hi):
     first, order = np.zeros(longest + 1, np.int64), np.empty(alive[0], np.int64)
     for t in range(longest):
         first[t + 1] = first[t] + alive[t]
-    for i in range(lo, hi):
+    for i in range(n):
         T = offsets[i + 1] - offsets[i]
         if weight[i] != 0.0 and T > 0:
             order[alive[T]] = i

@@ -86,9 +86,8 @@ class RowsMap:
         number[hot] = np.arange(self.n_hot)
         data, step = (np.ones(1, X.data.dtype), 0) if np.all(X.data == 1) else (X.data, 1)
         kind = np.minimum(n_pairs, 2).astype(np.int8)
-        later = np.empty(np.max(np.diff(X.indptr), initial=0), dtype=np.int64)
         stored = _Entries(X.indptr, X.indices, data, step)
-        self.entries, self.singles = _split(stored, kind, number, self.n_hot, later)
+        self.entries, self.singles = _split(stored, kind, number, self.n_hot)
         self.rows = _Rows(width, _in_order(number, kind == 2), pairs.indptr, pairs.indices)
         self.single_pairs = pairs.indptr[_in_order(number - SINGLE, kind == 1)]
         self.single_labels = pairs.indices[self.single_pairs]
@@ -132,6 +131,7 @@ class _RowsTranspose:
     def __init__(self, of: RowsMap) -> None:
         self.of, self.stride = of, padded(of.width)
         dtype, n_tokens = of.entries.data.dtype, len(of.entries.indptr) - 1
+        self.no_masks = np.empty(0, dtype=np.uint8)  # the sums of unobserved pairs are never read
         self.R = aligned(n_tokens * self.stride, dtype)
         self.tables = aligned(N_PARTS * of.n_hot * self.stride, dtype).reshape(N_PARTS, -1)
         n_cold = len(of.rows.features) - of.n_hot
@@ -153,7 +153,7 @@ class _RowsTranspose:
         def part(c: int) -> None:
             self.tables[c] = 0
             R = self.R[tokens[c].start * self.stride : tokens[c].stop * self.stride]
-            _rows_scatter(of.entries, R, self.stride, tokens[c].start, of.masks[:0], of.width, 1.0, self.tables[c])
+            _rows_scatter(of.entries, R, self.stride, tokens[c].start, self.no_masks, of.width, 1.0, self.tables[c])
             sums = np.empty((cold[c, 1] - cold[c, 0], of.width), self.R.dtype)
             _rows_forward(self.columns, self.R, cold[c, 0], sums)
             features = of.rows.features[of.n_hot :][cold[c, 0] : cold[c, 1]]
@@ -173,19 +173,37 @@ def _in_order(number: np.ndarray, chosen: np.ndarray) -> np.ndarray:
     return ordered
 
 
+def _split(X: _Entries, kind: np.ndarray, number: np.ndarray, n_hot: int) -> tuple[_Entries, _Entries]:
+    """Share the values of each token out to rows (kind 2, hot ones first) and singles (kind 1)."""
+    rows, singles = _unset(X, len(X.indices)), _unset(X, len(X.indices))
+    later = np.empty(np.max(np.diff(X.indptr), initial=0), dtype=np.int64)
+    n_rows, n_singles = _share_out(X, kind, number, n_hot, later, rows, singles)
+    return _trim(rows, n_rows), _trim(singles, n_singles)
+
+
+def _unset(X: _Entries, n: int) -> _Entries:
+    """Room for n values of the kind of X."""
+    data = np.ones(n * X.step + 1, dtype=X.data.dtype)
+    return _Entries(np.zeros_like(X.indptr), np.empty(n + AHEAD, dtype=np.int32), data, X.step)
+
+
+def _trim(X: _Entries, n: int) -> _Entries:
+    """Without the memory behind the first n values, which was never touched."""
+    X.indices[n : n + AHEAD] = 0
+    return X._replace(indices=X.indices[: n + AHEAD], data=X.data[: n * X.step + 1])
+
+
 @kernel
-def _split(X, kind, number, n_hot, later):
-    """Share the values of each token out to rows (kind 2, hot ones first) and singles (kind 1).
+def _share_out(X, kind, number, n_hot, later, rows, singles):
+    """Fill rows and singles; return their numbers of values.
 
     Hot rows have their numbers; the other features get theirs as they occur, singles from SINGLE on. `later` is
     room for the values of a token.
     """
     indptr, indices, data, step = X.indptr, X.indices, X.data, X.step
-    n, size = len(indptr) - 1, indptr[-1]
-    rows = _Entries(np.zeros_like(indptr), np.empty(size + AHEAD, np.int32), np.ones(size * step + 1, data.dtype), step)
-    singles = _Entries(np.zeros_like(indptr), np.empty(size + AHEAD, np.int32), np.ones_like(rows.data), step)
+    row_indices, row_data, single_indices, single_data = rows.indices, rows.data, singles.indices, singles.data
     known_rows, known_singles, r, s = n_hot, 0, 0, 0
-    for t in range(n):
+    for t in range(len(indptr) - 1):
         n_later = 0
         for p in range(indptr[t], indptr[t + 1]):
             f = indices[p]
@@ -196,51 +214,45 @@ def _split(X, kind, number, n_hot, later):
                 number[f] = SINGLE + known_singles
                 known_singles += 1
             if number[f] >= SINGLE:
-                singles.indices[s], singles.data[s * step] = number[f] - SINGLE, data[p * step]
+                single_indices[s], single_data[s * step] = number[f] - SINGLE, data[p * step]
                 s += 1
             elif number[f] >= n_hot:
                 later[n_later] = p
                 n_later += 1
             elif number[f] >= 0:
-                rows.indices[r], rows.data[r * step] = number[f], data[p * step]
+                row_indices[r], row_data[r * step] = number[f], data[p * step]
                 r += 1
         for q in range(n_later):
-            rows.indices[r], rows.data[r * step] = number[indices[later[q]]], data[later[q] * step]
+            row_indices[r], row_data[r * step] = number[indices[later[q]]], data[later[q] * step]
             r += 1
         rows.indptr[t + 1], singles.indptr[t + 1] = r, s
-    return _trim(rows, r), _trim(singles, s)
+    return r, s
 
 
-@kernel
-def _trim(X, n):
-    """Without the memory behind the first n values, which was never touched."""
-    X.indices[n : n + AHEAD] = 0
-    return _Entries(X.indptr, X.indices[: n + AHEAD], X.data[: n * X.step + 1], X.step)
-
-
-@kernel
-def _columns(X, first, n):
+def _columns(X: _Entries, first: int, n: int) -> tuple[_Entries, np.ndarray]:
     """The values of features first ... first + n - 1, feature by feature, and the place of each value there."""
-    indptr, places = np.zeros(n + 1, np.int64), np.empty(X.indptr[-1], np.int32)
-    for p in range(len(places)):
-        if X.indices[p] >= first:
-            indptr[X.indices[p] - first + 1] += 1
-    for f in range(n):
-        indptr[f + 1] += indptr[f]
-    tokens, data, place = (
-        np.zeros(indptr[n] + AHEAD, np.int32),
-        np.ones(indptr[n] * X.step + 1, X.data.dtype),
-        indptr.copy(),
-    )
-    for t in range(len(X.indptr) - 1):
-        for p in range(X.indptr[t], X.indptr[t + 1]):
-            f = X.indices[p] - first
+    indices = X.indices[: X.indptr[-1]]
+    counts = np.bincount(indices, minlength=first + n)[first:]
+    columns = _unset(X, int(np.sum(counts)))
+    columns.indices[len(columns.indices) - AHEAD :] = 0
+    columns = columns._replace(indptr=np.concatenate([[0], np.cumsum(counts)]))
+    places = np.empty(len(indices), dtype=np.int32)
+    _transpose(X, first, columns, columns.indptr[:-1].copy(), places)
+    return columns, places
+
+
+@kernel
+def _transpose(X, first, columns, place, places):
+    """Fill the columns and places; `place` is where the next value of each feature goes."""
+    indptr, indices, data, step, tokens = X.indptr, X.indices, X.data, X.step, columns.indices
+    for t in range(len(indptr) - 1):
+        for p in range(indptr[t], indptr[t + 1]):
+            f = indices[p] - first
             if f >= 0:
                 places[p] = place[f]
                 tokens[place[f]] = t
-                data[place[f] * X.step] = X.data[p * X.step]
+                columns.data[place[f] * step] = data[p * step]
                 place[f] += 1
-    return _Entries(indptr, tokens, data, X.step), places
 
 
 @kernel

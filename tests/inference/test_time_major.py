@@ -6,31 +6,19 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sklearn_struct.inference.time_major import BATCH_TOKENS, batch_end, steps
+from sklearn_struct.inference.time_major import steps
 
 
-@given(st.lists(st.tuples(st.integers(0, 6), st.booleans()), max_size=8), st.integers(0, 3))
-def test_every_token_has_a_row_of_its_own(chains, skipped):
+@given(st.lists(st.tuples(st.integers(0, 6), st.booleans()), max_size=8))
+def test_every_token_has_a_row_of_its_own(chains):
     """Those of chains with a weight; at each step the chains alive come first, in the same order."""
     lengths = np.array([length for length, _ in chains], dtype=np.int64)
     weight = np.array([2.0 * weighs for _, weighs in chains])
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-    lo, hi = min(skipped, len(chains)), len(chains)
-    first, order = steps(offsets, weight, lo, hi)
-    assert sorted(order) == [i for i in range(lo, hi) if lengths[i] and weight[i]]
+    first, order = steps(offsets, weight)
+    assert sorted(order) == [i for i in range(len(chains)) if lengths[i] and weight[i]]
     assert np.all(np.diff(lengths[order]) <= 0)
     rows = [first[t] + r for r, i in enumerate(order) for t in range(lengths[i])]
     assert sorted(rows) == list(range(first[-1]))
     for t in range(len(first) - 1):
         assert first[t + 1] - first[t] == np.sum(lengths[order] > t)
-
-
-def test_batches_are_whole_chains():
-    lengths = np.array([400, 500, 100, 1, 3000, 2, 0, 0])
-    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-    ends, hi = [], 0
-    while hi < len(lengths):
-        hi = batch_end(offsets, hi)
-        ends.append(hi)
-    assert BATCH_TOKENS == 1000
-    assert ends == [3, 4, 5, 8]
