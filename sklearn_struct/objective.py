@@ -13,6 +13,7 @@ from sklearn_struct.threads import N_PARTS, Pool
 
 __all__ = ["LinearObjective", "TrainingData"]
 
+SMALL = 100_000  # residuals that fit a cache: float32 ones would save no time there, but cost digits
 TERM_TOKENS = 50  # tokens of one term of the finite sum that stochastic solvers see
 
 
@@ -75,7 +76,8 @@ class LinearObjective:
 
     @cached_property
     def _transpose(self) -> Any:
-        return self.potentials.node_map.transpose()
+        small = len(self.data.y) * self.potentials.n_labels <= SMALL
+        return self.potentials.node_map.transpose(np.dtype(np.float64) if small else self.potentials.dtype)
 
     @cached_property
     def _W(self) -> np.ndarray:

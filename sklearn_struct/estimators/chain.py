@@ -192,12 +192,12 @@ class BaseChain(BaseSequenceEstimator):
         Returns
         -------
         ndarray of shape (n_sequences,)
-            dtype object, an array (n_tokens, n_labels) each, columns in the order of ``classes_``; for
-            two-dimensional X one array (n, n_labels).
+            dtype object, an array (n_tokens, n_labels) of the model's `dtype` each, columns in the order of
+            ``classes_``; for two-dimensional X one array (n, n_labels).
         """
         sequences = self._read_X(X, reset=False)
         n, K = sequences.X.tokens.shape[0], len(self.classes_)
-        node, log_Z = np.zeros((n, K)), np.empty(len(sequences.X))
+        node, log_Z = np.zeros((n, K), dtype=self.dtype), np.empty(len(sequences.X))
 
         def work(potentials: Potentials, block: Block) -> None:
             out = Potentials(node[block.tokens], np.zeros((1, K * K)))

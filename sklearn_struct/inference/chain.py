@@ -23,9 +23,9 @@ from sklearn_struct.kernel import kernel
 from sklearn_struct.products import add_outer, rows_times_matrix
 from sklearn_struct.simd import (
     LANES,
-    add,
     cast,
     exp,
+    fma,
     largest,
     least,
     load,
@@ -72,7 +72,8 @@ def marginals(
     weight : ndarray of shape (n_sequences,), float64
         ``out += weight[i] * marginals_i``. Sequences of weight 0 are skipped, their log Z is written as 0.
     out : Potentials
-        float64, ``node`` (n, K) and ``edge`` (n_edges, K * K), or (1, K * K) for the sum over all edges.
+        ``node`` (n, K), float64 or float32, and ``edge`` (n_edges, K * K), or (1, K * K) for the sum over all edges,
+        float64.
     log_Z : ndarray of shape (n_sequences,), float64
         Written; -inf where no labelling is allowed, and then nothing is added to `out`.
     """
@@ -233,10 +234,10 @@ def _add_nodes(offsets, first, order, weight, A, B, out_node):
         for t in range(offsets[i + 1] - offsets[i]):
             o, m = (offsets[i] + t) * K, (first[t] + r) * P
             for k in range(0, K, LANES):
-                a = mul(load(A, m + k), splat(A.dtype.type(weight[i])))
-                store(A, m + k, a)
-                row = load_part(out_node, o + k, K - k, 0.0)
-                store_part(out_node, o + k, add(cast(mul(a, load(B, m + k)), out_node), row), K - k)
+                a = mul(cast(load(A, m + k), out_node), splat(out_node.dtype.type(weight[i])))
+                store(A, m + k, cast(a, A))
+                row = load_part(out_node, o + k, K - k, out_node.dtype.type(0))
+                store_part(out_node, o + k, fma(a, cast(load(B, m + k), out_node), row), K - k)
 
 
 @kernel

@@ -30,15 +30,15 @@ class DenseMap:
         """``W += scale * X[rows].T @ R``."""
         W += scale * (self.X[rows].T @ R).ravel()
 
-    def transpose(self) -> _DenseTranspose:
-        return _DenseTranspose(self.X, self.width)
+    def transpose(self, dtype: np.dtype) -> _DenseTranspose:
+        return _DenseTranspose(self.X, self.width, dtype)
 
 
 class _DenseTranspose:
-    """X' R, once all rows of R are put; R has the float type of X."""
+    """X' R, once all rows of R are put."""
 
-    def __init__(self, X: np.ndarray, width: int) -> None:
-        self.X, self.R = X, np.empty((len(X), width), dtype=X.dtype)
+    def __init__(self, X: np.ndarray, width: int, dtype: np.dtype) -> None:
+        self.X, self.R = X, np.empty((len(X), width), dtype=dtype)
 
     def put(self, R: np.ndarray, rows: slice) -> None:
         self.R[rows] = R

@@ -121,16 +121,16 @@ class RowsMap:
         )
         _singles_scatter(self.singles, self.single_labels, R, rows.start, scale, W[self._n_table :])
 
-    def transpose(self) -> _RowsTranspose:
-        return _RowsTranspose(self)
+    def transpose(self, dtype: np.dtype) -> _RowsTranspose:
+        return _RowsTranspose(self, dtype)
 
 
 class _RowsTranspose:
-    """X' R, once all rows of R are put; R has the float type of X and padded rows."""
+    """X' R, once all rows of R are put, which are kept padded."""
 
-    def __init__(self, of: RowsMap) -> None:
+    def __init__(self, of: RowsMap, dtype: np.dtype) -> None:
         self.of, self.stride = of, padded(of.width)
-        dtype, n_tokens = of.entries.data.dtype, len(of.entries.indptr) - 1
+        n_tokens = len(of.entries.indptr) - 1
         self.no_masks = np.empty(0, dtype=np.uint8)  # the sums of unobserved pairs are never read
         self.R = aligned(n_tokens * self.stride, dtype)
         self.tables = aligned(N_PARTS * of.n_hot * self.stride, dtype).reshape(N_PARTS, -1)

@@ -64,7 +64,7 @@ def expand(case, w, dtype=None):
 
 def transpose(case, R, n_jobs=1):
     """Put in two blocks."""
-    product, middle = case.map.transpose(), len(R) // 2
+    product, middle = case.map.transpose(case.X.dtype), len(R) // 2
     for rows in (slice(0, middle), slice(middle, len(R))):
         product.put(R[rows], rows)
     out = np.full(case.map.size, np.nan)
