@@ -1,7 +1,7 @@
 """Numbers for distinct strings, many strings at a time.
 
 The strings of a batch are joined to one block of UTF-8 with a zero byte after each, so that compiled code can hash and
-compare them, eight bytes at a time: ``words[p]`` holds the bytes from p on, at any p.
+compare them eight bytes at a time: ``words[p]`` is the little-endian number of the bytes from p on, at any p.
 """
 
 from __future__ import annotations
@@ -19,14 +19,15 @@ _PADDING = bytes(16)  # what is read past the end, and enough for the array of w
 _ZERO = b"\xc0\x80"  # a zero byte inside a string: two bytes that never occur in UTF-8
 
 _U64 = np.uint64
-_FIRST = _U64(1)
+_MULTIPLIER = _U64(0x9E3779B97F4A7C15)  # 2**64 over the golden ratio
+_HALF = _U64(32)
+_EMPTY = _U64(0xFFFFFFFF)  # a slot without a number; also the half of a slot for the number
+
+# In ``(word - _ONES) & ~word & _HIGH`` the lowest bit is that of the first zero byte; no bit if there is none.
 _ONES = _U64(0x0101010101010101)
 _HIGH = _U64(0x8080808080808080)
-_INDEX = _U64(0x0001020304050607)
-_MULTIPLIER = _U64(0x9E3779B97F4A7C15)  # 2**64 over the golden ratio
-_LOW = _U64(0xFFFFFFFF)  # the half of a slot for the number; also an empty slot
-_BITS = _U64(8)
-_SEVEN, _HALF, _TOP = _U64(7), _U64(32), _U64(56)
+_PLACES = _U64(0x0001020304050607)  # (1 << 8 * k) * _PLACES has k in its highest byte
+_1, _7, _8, _56 = _U64(1), _U64(7), _U64(8), _U64(56)
 
 
 def as_words(texts: Sequence[str]) -> np.ndarray:
@@ -81,9 +82,14 @@ class Names:
 
     def _clear(self, n_slots: int) -> None:
         self._n = 0
-        self._slots = np.full(n_slots, _LOW)
-        self._starts = np.zeros(n_slots // 2 + 1, np.int64)
+        self._slots = np.full(n_slots, _EMPTY)
+        self._starts = np.zeros(n_slots, np.int64)
         self._bytes = np.empty(64, np.uint8)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Names) and self._text() == other._text()
 
     def __len__(self) -> int:
         return self._n
@@ -110,11 +116,11 @@ class Names:
         return self._number(words, n, False)
 
     def _reserve(self, n: int, n_bytes: int) -> None:
-        """Room for n more strings, half of the slots being empty."""
-        n_slots = 2 * (self._n + n)
+        """Room for n more strings, a third of the slots being empty."""
+        n_slots = 3 * (self._n + n) // 2 + 1
         if n_slots > len(self._slots):
             text, n_known = self._text(), self._n
-            self._clear(max(n_slots, 2 * len(self._slots)))
+            self._clear(max(n_slots, 3 * len(self._slots)))
             self.learn(_words(text + _PADDING), n_known)
         end = int(self._starts[self._n]) + n_bytes + len(_PADDING)
         if end > len(self._bytes):
@@ -145,11 +151,11 @@ def hash_texts(text):
             p += 8
             word = words[p]
             zeros = (word - _ONES) & ~word & _HIGH
-        first = (zeros & (~zeros + _FIRST)) >> _SEVEN
-        code = (code ^ (word & (first - _FIRST))) * _MULTIPLIER
+        first = (zeros & (~zeros + _1)) >> _7
+        code = (code ^ (word & (first - _1))) * _MULTIPLIER
         code ^= code >> _HALF
         hashes[i] = code * _MULTIPLIER
-        ends[i] = p + np.int64((first * _INDEX) >> _TOP)
+        ends[i] = p + np.int64((first * _PLACES) >> _56)
         p = ends[i] + 1
 
 
@@ -164,14 +170,14 @@ def number_texts(text, table, n, learn, numbers):
         half = hashes[i] >> _HALF
         slot = np.int64((half * _U64(len(slots))) >> _HALF)
         number = -1
-        while number < 0 and slots[slot] != _LOW:
+        while number < 0 and slots[slot] != _EMPTY:
             if slots[slot] >> _HALF == half:
-                number = np.int64(slots[slot] & _LOW)
+                number = np.int64(slots[slot] & _EMPTY)
                 p, q = start, starts[number]
                 while p + 8 <= end and words[p] == known[q]:
                     p += 8
                     q += 8
-                if p + 8 <= end or (words[p] ^ known[q]) << (_BITS * _U64(p + 7 - end)) != 0:
+                if p + 8 <= end or (words[p] ^ known[q]) << (_8 * _U64(p + 7 - end)) != 0:
                     number = -1
             if number < 0:
                 slot = slot + 1 if slot + 1 < len(slots) else 0
@@ -199,8 +205,8 @@ def copy_text(source, p, target, q):
         word = source[p + n]
         zeros = (word - _ONES) & ~word & _HIGH
     target[q + n] = word
-    first = (zeros & (~zeros + _FIRST)) >> _SEVEN
-    return n + np.int64((first * _INDEX) >> _TOP)
+    first = (zeros & (~zeros + _1)) >> _7
+    return n + np.int64((first * _PLACES) >> _56)
 
 
 @kernel

@@ -57,7 +57,7 @@ class SequenceVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=
     ----------
     vocabulary_ : dict of str to int
         The column of each attribute, in the order in which they first appeared (the elements of a set are visited
-        in sorted order). Not there with hashing.
+        in sorted order); made when it is first asked for. Not there with hashing.
     n_features_out_ : int
         Number of columns.
 
