@@ -127,7 +127,7 @@ def _unhashable(first: int, chunk: list[Any], c: int) -> InputTypeError:
 
 def _refuse_nan(table: Table) -> None:
     for c, values in enumerate(table.values):
-        for code, value in enumerate(values):
+        for code, value in enumerate(values if isinstance(values, dict) else ()):
             if isinstance(value, float | np.floating) and value != value:
                 token = int(np.argmax(table.codes[c] == code))
                 i = int(np.searchsorted(table.offsets, token, side="right")) - 1

@@ -48,15 +48,8 @@ def join_pairs(keys: np.ndarray, separator: np.ndarray, texts: np.ndarray, kinds
 
 
 def _words(data: Any) -> np.ndarray:
+    """Overlapping words of bytes; all processors that numba serves read them at any address."""
     return np.ndarray((len(data) - 7,), np.uint64, data, strides=(1,))
-
-
-class _Text(NamedTuple):
-    """Words, where each string ends, and their hashes."""
-
-    words: np.ndarray
-    ends: np.ndarray
-    hashes: np.ndarray
 
 
 class _Table(NamedTuple):
@@ -109,11 +102,11 @@ class Names:
     def learn(self, words: np.ndarray, n: int) -> np.ndarray:
         """Numbers (int32) of the first n strings in `words`; new strings get the next ones."""
         self._reserve(n, len(words))
-        return self._number(words, n, True)
+        return self._number(words, n, self._starts)
 
     def find(self, words: np.ndarray, n: int) -> np.ndarray:
         """The same, with -1 for new strings."""
-        return self._number(words, n, False)
+        return self._number(words, n, self._starts[: self._n + 1])
 
     def _reserve(self, n: int, n_bytes: int) -> None:
         """Room for n more strings, a third of the slots being empty."""
@@ -126,20 +119,18 @@ class Names:
         if end > len(self._bytes):
             self._bytes = np.concatenate([self._bytes, np.empty(end, np.uint8)])
 
-    def _number(self, words: np.ndarray, n: int, learn: bool) -> np.ndarray:
-        text = _Text(words, np.empty(n, np.int64), np.empty(n, np.uint64))
-        table = _Table(self._slots, self._starts, _words(self._bytes))
-        numbers = np.empty(n, np.int32)
+    def _number(self, words: np.ndarray, n: int, starts: np.ndarray) -> np.ndarray:
+        ends, hashes, numbers = np.empty(n, np.int64), np.empty(n, np.uint64), np.empty(n, np.int32)
+        table = _Table(self._slots, starts, _words(self._bytes))
         with np.errstate(over="ignore"):
-            hash_texts(text)
-            self._n = number_texts(text, table, self._n, learn, numbers)
+            hash_texts(words, ends, hashes)
+            self._n = number_texts(words, ends, hashes, table, self._n, numbers)
         return numbers
 
 
 @kernel
-def hash_texts(text):
+def hash_texts(words, ends, hashes):
     """Find the end of each string, and hash it."""
-    words, ends, hashes = text
     p = 0
     for i in range(len(ends)):
         code = _MULTIPLIER
@@ -160,9 +151,8 @@ def hash_texts(text):
 
 
 @kernel
-def number_texts(text, table, n, learn, numbers):
-    """Look up each string, n of which are known; enter new ones if told to `learn`. How many are known then."""
-    words, ends, hashes = text
+def number_texts(words, ends, hashes, table, n, numbers):
+    """Number the strings, new ones the next number of n, or -1 if there is no room in `starts`; the next n."""
     slots, starts, known = table
     start = 0
     for i in range(len(ends)):
@@ -181,7 +171,7 @@ def number_texts(text, table, n, learn, numbers):
                     number = -1
             if number < 0:
                 slot = slot + 1 if slot + 1 < len(slots) else 0
-        if number < 0 and learn:
+        if number < 0 and n + 1 < len(starts):
             number = n
             slots[slot] = half << _HALF | _U64(n)
             for b in range(0, end + 1 - start, 8):
