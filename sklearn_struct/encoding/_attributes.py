@@ -1,7 +1,7 @@
 """Read tokens (dicts, strings, lists or sets of strings) as columns and values, a few sequences at a time.
 
-A chunk of sequences is read by one of the quick readers, whose loops run inside the interpreter. Whatever they do
-not expect (nested values, several kinds of tokens, mistakes) sends the chunk to the careful reader, which knows
+A chunk of sequences is read by the quick reader, whose loops run inside the interpreter or are compiled. Whatever it
+does not expect (nested values, several kinds of tokens, mistakes) sends the chunk to the careful reader, which knows
 every rule and says where a mistake is. Both give the same columns and values.
 """
 
@@ -9,18 +9,16 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections import defaultdict
-from collections.abc import Iterable, Iterator
-from itertools import chain, compress, islice, repeat
-from operator import getitem
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain, islice
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.utils import murmurhash3_32
 
+from sklearn_struct.encoding._names import as_words, join_pairs
 from sklearn_struct.exceptions import InputTypeError, NonFiniteError
 
-__all__ = ["Attributes", "Growing", "Hashed", "Known", "chunks", "read"]
+__all__ = ["Attributes", "chunks", "read"]
 
 _CHUNK = 50
 _NUMBERS = (bool, int, float)
@@ -29,7 +27,7 @@ _NESTING = "X is a list of sequences and a sequence a list of tokens: [['a', 'b'
 
 
 class Attributes(NamedTuple):
-    """Attribute occurrences in reading order: a column (-1 = unknown) and a value each; `counts` per token."""
+    """Attribute occurrences in reading order: a column (-1 = none) and a value each; `counts` per token."""
 
     columns: np.ndarray
     values: np.ndarray
@@ -37,77 +35,16 @@ class Attributes(NamedTuple):
     offsets: np.ndarray
 
 
+class _Manner(NamedTuple):
+    """How to read: words and their number to columns (`Names.learn`, `Names.find`), and two parameters."""
+
+    number: Callable[[np.ndarray, int], np.ndarray]
+    separator: str
+    dtype: Any
+
+
 class _Unexpected(Exception):  # noqa: N818 - a signal between the two readers, not an error
     """The quick reader met something that the careful reader must look at."""
-
-
-class Growing:
-    """Columns of names: a new name gets the next column."""
-
-    def __init__(self) -> None:
-        self.names: defaultdict[str, int] = defaultdict()
-        self.names.default_factory = self.names.__len__
-        self.one = self.names.__getitem__
-
-    def many(self, groups: Iterable[Iterable[str]], n: int) -> np.ndarray:
-        """The columns of the n names in `groups`, one group after the other."""
-        names, before = self.names, len(self.names)
-        try:
-            found = np.fromiter(map(names.__getitem__, chain.from_iterable(groups)), np.int32, n)
-            _require_strings(islice(reversed(names), len(names) - before))
-        except (TypeError, _Unexpected):
-            while len(names) > before:
-                names.popitem()
-            raise
-        return found
-
-
-class Known:
-    """Columns of names in a vocabulary, -1 for all others."""
-
-    def __init__(self, vocabulary: dict[str, int]) -> None:
-        self.get = vocabulary.get
-
-    def one(self, name: str) -> int:
-        return self.get(name, -1)
-
-    def many(self, groups: Iterable[Iterable[str]], n: int) -> np.ndarray:
-        """The columns of the n names in `groups`, one group after the other."""
-        found = np.fromiter(map(self.get, chain.from_iterable(groups), repeat(-1)), np.int32, n)
-        unknown = found < 0
-        if unknown.any():
-            _require_strings(compress(chain.from_iterable(groups), unknown.tolist()))
-        return found
-
-
-class Hashed(dict):
-    """Columns of names by a hash that is the same in every process; remembers those it has seen."""
-
-    def __init__(self, n_features: int) -> None:
-        self.n_features = n_features
-
-    def __missing__(self, name: str) -> int:
-        if type(name) is not str:
-            raise _Unexpected
-        code = murmurhash3_32(name.encode("utf-8", "surrogatepass"), positive=True)
-        self[name] = column = int(code) % self.n_features
-        return column
-
-    def one(self, name: str) -> int:
-        return self[name]
-
-    def many(self, groups: Iterable[Iterable[str]], n: int) -> np.ndarray:
-        """The columns of the n names in `groups`, one group after the other."""
-        return np.fromiter(map(self.__getitem__, chain.from_iterable(groups)), np.int32, n)
-
-
-Columns = Growing | Known | Hashed
-
-
-def _require_strings(names: Iterable[Any]) -> None:
-    """Only names that are not in the table yet need this: what equals a string there is one, too."""
-    if not set(map(type, names)) <= {str}:
-        raise _Unexpected
 
 
 def chunks(X: Any) -> Iterator[tuple[int, list[Any]]]:
@@ -120,8 +57,8 @@ def chunks(X: Any) -> Iterator[tuple[int, list[Any]]]:
         first += len(chunk)
 
 
-def read(X: Any, columns: Columns, separator: str, dtype: Any) -> Attributes:
-    """All attributes of all tokens of X.
+def read(X: Any, number: Callable[[np.ndarray, int], np.ndarray], separator: str, dtype: Any) -> Attributes:
+    """All attributes of all tokens of X; those of value zero have no column.
 
     Raises
     ------
@@ -130,65 +67,62 @@ def read(X: Any, columns: Columns, separator: str, dtype: Any) -> Attributes:
     NonFiniteError
         If a value is NaN or infinite, or becomes so in `dtype`.
     """
-    keys = _Keys(columns, separator)
-    parts: list[Attributes] = []
+    manner = _Manner(number, separator, dtype)
+    parts = [Attributes(np.empty(0, np.int32), np.empty(0, dtype), np.empty(0, np.int64), np.zeros(1, np.int64))]
     for first, chunk in chunks(X):
         try:
-            parts.append(_quick(chunk, columns, keys, dtype))
+            parts.append(_quick(chunk, manner))
         except (_Unexpected, TypeError, OverflowError):
-            parts.append(_careful(first, chunk, columns, separator, dtype))
-    empty = Attributes(np.empty(0, np.int32), np.empty(0, dtype), np.empty(0, np.int64), np.empty(0, np.int64))
-    found = Attributes(*map(np.concatenate, zip(*([empty, *parts]))))
-    return found._replace(offsets=np.concatenate([[0], np.cumsum(found.offsets)]))
+            parts.append(_careful(first, chunk, manner))
+    found = Attributes(*map(np.concatenate, zip(*parts)))
+    return found._replace(offsets=np.cumsum(found.offsets))
 
 
-# The quick readers. `offsets` holds the lengths of sequences until `read` sums them up.
+# The quick reader. `offsets` holds the lengths of sequences until `read` sums them up.
 
 
-def _quick(chunk: list[Any], columns: Columns, keys: _Keys, dtype: Any) -> Attributes:
+def _quick(chunk: list[Any], manner: _Manner) -> Attributes:
     if not set(map(type, chunk)) <= {list, tuple}:
         raise _Unexpected
     tokens = list(chain.from_iterable(chunk))
     kinds = set(map(type, tokens))
+    if kinds == {dict}:
+        columns, values = _from_dicts(tokens, manner)
+        return Attributes(columns, values, _lengths(tokens), _lengths(chunk))
     if kinds == {str}:
-        counts, groups = np.ones(len(tokens), np.int64), [tokens]
-    elif kinds <= {list, tuple} or kinds == {dict}:
-        counts, groups = _lengths(tokens), tokens
+        counts, texts = np.ones(len(tokens), np.int64), tokens
+    elif kinds <= {list, tuple}:
+        counts, texts = _lengths(tokens), list(chain.from_iterable(tokens))
     elif kinds <= {set, frozenset}:
-        counts, groups = _lengths(tokens), list(map(sorted, tokens))
+        counts, texts = _lengths(tokens), list(chain.from_iterable(map(sorted, tokens)))
     else:
         raise _Unexpected
-    n = int(counts.sum())
-    if kinds == {dict}:
-        found, values = _from_dicts(tokens, n, columns, keys, dtype)
-    else:
-        found, values = columns.many(groups, n), np.ones(n, dtype)
-    return Attributes(found, values, counts, _lengths(chunk))
+    columns = manner.number(as_words(texts), len(texts))
+    return Attributes(columns, np.ones(len(texts), manner.dtype), counts, _lengths(chunk))
 
 
 def _lengths(items: list[Any]) -> np.ndarray:
     return np.fromiter(map(len, items), np.int64, len(items))
 
 
-def _from_dicts(tokens: list[dict], n: int, columns: Columns, keys: _Keys, dtype: Any) -> tuple[np.ndarray, np.ndarray]:
-    if all(map(_is_number, map(type, tokens[0].values()))):
-        values = list(chain.from_iterable(map(dict.values, tokens)))
-        if all(map(_is_number, set(map(type, values)))):
-            return columns.many(tokens, n), _finite(values, dtype)
-    keys.numbers.clear()
-    groups = map(keys.__getitem__, chain.from_iterable(tokens))
-    found = np.fromiter(map(getitem, groups, chain.from_iterable(map(dict.values, tokens))), np.int32, n)
-    if not keys.numbers:
-        return found, np.ones(n, dtype)
-    values = [1.0 if type(value) is str else value for token in tokens for value in token.values()]
-    return found, _finite(values, dtype)
-
-
-def _is_number(kind: type) -> bool:
-    return kind in _NUMBERS or issubclass(kind, _NUMPY_NUMBERS)
+def _from_dicts(tokens: list[dict], manner: _Manner) -> tuple[np.ndarray, np.ndarray]:
+    keys = list(chain.from_iterable(tokens))
+    objects = list(chain.from_iterable(map(dict.values, tokens)))
+    array = np.fromiter(objects, object, len(objects))
+    is_text = np.fromiter(map(type, objects), object, len(objects)) == str  # noqa: E721 - one by one
+    values = np.ones(len(keys), manner.dtype)
+    values[~is_text] = _finite(array[~is_text].tolist(), manner.dtype)
+    stored = values != 0
+    texts = as_words(array[is_text].tolist())
+    names = join_pairs(as_words(keys), as_words([manner.separator]), texts, is_text.astype(np.uint8) + stored)
+    columns = np.full(len(keys), -1, np.int32)
+    columns[stored] = manner.number(names, int(np.count_nonzero(stored)))
+    return columns, values
 
 
 def _finite(values: list[Any], dtype: Any) -> np.ndarray:
+    if not all(kind in _NUMBERS or issubclass(kind, _NUMPY_NUMBERS) for kind in set(map(type, values))):
+        raise _Unexpected
     with np.errstate(over="ignore"):
         array = np.fromiter(values, np.float64, len(values)).astype(dtype)
     if not np.isfinite(array).all():
@@ -196,63 +130,27 @@ def _finite(values: list[Any], dtype: Any) -> np.ndarray:
     return array
 
 
-class _Keys(dict):
-    """From a key of dict tokens to the columns of its values."""
-
-    def __init__(self, columns: Columns, separator: str) -> None:
-        self.column = columns.one
-        self.separator = separator
-        self.numbers: list[Any] = []  # those of the present chunk that are neither 0 nor 1
-
-    def __missing__(self, key: str) -> _Values:
-        if type(key) is not str:
-            raise _Unexpected
-        self[key] = values = _Values(self, key)
-        return values
-
-
-class _Values(dict):
-    """From a value of one key to its column: of its own for a string, of the key for a number, none for zero."""
-
-    __slots__ = ("column", "key", "numbers", "prefix")
-
-    def __init__(self, keys: _Keys, key: str) -> None:
-        self.key, self.prefix = key, key + keys.separator
-        self.column, self.numbers = keys.column, keys.numbers
-        self[False] = -1
-
-    def __missing__(self, value: Any) -> int:
-        kind = type(value)
-        if kind is str:
-            self[value] = column = self.column(self.prefix + value)
-            return column
-        if not _is_number(kind):
-            raise _Unexpected
-        column = self.column(self.key)
-        if value == 1:
-            self[value] = column
-        else:  # too many to remember
-            self.numbers.append(value)
-        return column
-
-
 # The careful reader
 
 
-def _careful(first: int, chunk: list[Any], columns: Columns, separator: str, dtype: Any) -> Attributes:
-    found: list[int] = []
+def _careful(first: int, chunk: list[Any], manner: _Manner) -> Attributes:
+    names: list[str] = []
     values: list[float] = []
     counts: list[int] = []
     for i, sequence in enumerate(chunk, first):
         if not isinstance(sequence, list | tuple) and not _holds_objects(sequence):
             raise InputTypeError(f"X[{i}]: a sequence is a list of tokens, got {type(sequence).__name__}. {_NESTING}")
         for t, token in enumerate(sequence):
-            before = len(found)
-            for name, value in _attributes(token, separator, f"X[{i}], token {t}", dtype):
-                found.append(columns.one(name) if value else -1)
+            before = len(values)
+            for name, value in _attributes(token, manner.separator, f"X[{i}], token {t}", manner.dtype):
                 values.append(value)
-            counts.append(len(found) - before)
-    return Attributes(np.array(found, np.int32), np.array(values, dtype), np.array(counts, np.int64), _lengths(chunk))
+                if value:
+                    names.append(name)
+            counts.append(len(values) - before)
+    array = np.array(values, manner.dtype)
+    columns = np.full(len(values), -1, np.int32)
+    columns[array != 0] = manner.number(as_words(names), len(names))
+    return Attributes(columns, array, np.array(counts, np.int64), _lengths(chunk))
 
 
 def _holds_objects(sequence: Any) -> bool:

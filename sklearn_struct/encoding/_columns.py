@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from itertools import chain, repeat
-from operator import itemgetter
+from collections.abc import Sequence
+from itertools import chain, count, repeat
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from sklearn_struct.encoding._attributes import chunks
+from sklearn_struct.encoding._names import Names, as_words
 from sklearn_struct.exceptions import InputTypeError, LengthMismatchError, NonFiniteError
 from sklearn_struct.kernel import kernel
 
-__all__ = ["KeyIndex", "Table", "combine", "end_keys", "fill_rows", "read_table", "shift"]
+__all__ = ["KeyIndex", "Table", "Values", "Windows", "combine", "end_keys", "fill_rows", "learn_keys", "read_table"]
 
 _KEY_LIMIT = 1 << 62
-_DIRECT_SIZE = 1 << 16  # a table this large is cheaper than hashing, however few keys there are …
-_DIRECT_RATIO = 8  # … and so is one of this many slots a key
-_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)  # 2**64 over the golden ratio: spreads neighbouring keys
+_MULTIPLIER = 0x61C88647  # 2**32 over the golden ratio, or rather its negative: spreads neighbouring keys
+_LOW = 0xFFFFFFFF
+
+Values = Names | dict[Any, int]  # of one column: by compiled code while all of them are strings
 
 
 class Table(NamedTuple):
@@ -26,58 +28,69 @@ class Table(NamedTuple):
 
     codes: list[np.ndarray]
     offsets: np.ndarray
-    values: list[dict[Any, int]]
+    values: list[Values]
 
 
-def read_table(X: Any, values: list[dict[Any, int]] | None = None) -> Table:
-    """Read sequences of rows. Without `values`, each column numbers its values as they appear.
+def read_table(X: Any, known: list[Values] | None = None) -> Table:
+    """Read sequences of rows. Without `known` values, each column numbers its values as they appear.
 
     Raises
     ------
     InputTypeError
         If something is not a sequence, not a row, or not hashable.
     LengthMismatchError
-        If rows do not have the same number of columns, or not that of `values`.
+        If rows do not have the same number of columns, or not that of `known`.
     NonFiniteError
         If a value to be learnt is NaN, which equals nothing.
     """
-    tables: list[Any] = values or []
-    parts: list[list[np.ndarray]] = [[np.empty(0, np.int32)] for _ in tables]
+    values = list(known or ())
+    parts: list[list[np.ndarray]] = [[np.empty(0, np.int32)] for _ in values]
     lengths: list[int] = []
     for first, chunk in chunks(X):
-        rows = _rows(first, chunk, len(tables))
+        columns = _columns(first, chunk, len(values))
         lengths += map(len, chunk)
-        if rows and not tables:
-            tables = [defaultdict() for _ in rows[0]]
-            for table in tables:
-                table.default_factory = table.__len__
-            parts = [[] for _ in tables]
-        for c, table in enumerate(tables):
-            column = map(itemgetter(c), rows)
-            codes = map(table.__getitem__, column) if values is None else map(table.get, column, repeat(-1))
+        if not values:
+            values += [Names() for _ in columns]
+            parts += [[] for _ in columns]
+        for c, column in enumerate(columns):
             try:
-                parts[c].append(np.fromiter(codes, np.int32, len(rows)))
+                values[c], codes = _number(values[c], column, known is None)
             except TypeError:
                 raise _unhashable(first, chunk, c) from None
-    found = Table(
-        [np.concatenate(part) for part in parts],
-        np.concatenate([[0], np.cumsum(np.array(lengths, np.int64))]),
-        [dict(table) for table in tables] if values is None else values,
-    )
-    if values is None:
+            parts[c].append(codes)
+    offsets = np.concatenate([[0], np.cumsum(np.array(lengths, np.int64))])
+    values = [column if isinstance(column, Names) else dict(column) for column in values]
+    found = Table([np.concatenate(part) for part in parts], offsets, values)
+    if known is None:
         _refuse_nan(found)
     return found
 
 
-def _rows(first: int, chunk: list[Any], n_columns: int) -> list[Any]:
-    """The rows of all sequences of a chunk, of `n_columns` columns if there are any yet."""
+def _number(values: Values, column: Sequence[Any], learn: bool) -> tuple[Values, np.ndarray]:
+    """The codes of a column. A value that is no string turns the column's `Names` into a dict."""
+    if isinstance(values, Names):
+        try:
+            words = as_words(column)
+        except TypeError:
+            growing: defaultdict[Any, int] = defaultdict(None, zip(values, count()))
+            growing.default_factory = growing.__len__
+            values = growing
+        else:
+            return values, (values.learn if learn else values.find)(words, len(column))
+    codes = map(values.__getitem__, column) if learn else map(values.get, column, repeat(-1))
+    return values, np.fromiter(codes, np.int32, len(column))
+
+
+def _columns(first: int, chunk: list[Any], n_columns: int) -> list[tuple[Any, ...]]:
+    """The columns of all rows of a chunk, as many as `n_columns` if that is not 0; none if there are no rows."""
     if set(map(type, chunk)) <= {list, tuple}:
         rows = list(chain.from_iterable(chunk))
-        if set(map(type, rows)) <= {list, tuple}:
-            width = n_columns or max(map(len, rows), default=0)
-            if set(map(len, rows)) <= {width or -1}:
-                return rows
-    return _careful_rows(first, chunk, n_columns)
+        if rows and set(map(type, rows)) <= {list, tuple} and len(rows[0]) == (n_columns or len(rows[0]) or -1):
+            try:
+                return list(zip(*rows, strict=True))
+            except ValueError:
+                pass
+    return list(zip(*_careful_rows(first, chunk, n_columns)))
 
 
 def _careful_rows(first: int, chunk: list[Any], n_columns: int) -> list[Any]:
@@ -114,32 +127,38 @@ def _unhashable(first: int, chunk: list[Any], c: int) -> InputTypeError:
 
 def _refuse_nan(table: Table) -> None:
     for c, values in enumerate(table.values):
-        for value, code in values.items():
+        for code, value in enumerate(values if isinstance(values, dict) else ()):
             if isinstance(value, float | np.floating) and value != value:
                 token = int(np.argmax(table.codes[c] == code))
                 i = int(np.searchsorted(table.offsets, token, side="right")) - 1
                 raise NonFiniteError(f"X[{i}], token {token - table.offsets[i]}, column {c}: not finite ({value})")
 
 
-def shift(codes: np.ndarray, offsets: np.ndarray, offset: int, pads: tuple[int, int] | None) -> np.ndarray:
-    """Row t gets the code of row ``t + offset`` of the same sequence.
+class Windows:
+    """Codes of the columns at other rows of the same sequence.
 
-    Outside the sequence there is -1, or with `pads`, the numbers (before, after) of special values of the column,
-    code d - 1 for a position d before the first row, and before + d - 1 for one d after the last; the codes of
-    ordinary values follow them.
+    Sequences are laid out with free cells around each, as many as `reach` says: (before, after). They hold -1, or if
+    `special`, codes of their own: d - 1 for the position d before the first row, before + d - 1 for the one d after
+    the last; the codes of ordinary values follow them.
     """
-    n_pads = sum(pads) if pads else 0
-    shifted = np.full(len(codes), -1, np.int64)
-    distance = min(abs(offset), len(codes))
-    source = codes[: len(codes) - distance] if offset < 0 else codes[distance:]
-    target = shifted[distance:] if offset < 0 else shifted[: len(codes) - distance]
-    target[:] = source if not n_pads else np.where(source < 0, -1, source + n_pads)
-    lengths = np.diff(offsets)
-    ends = offsets[:-1] if offset < 0 else offsets[1:] - 1
-    for j in range(min(abs(offset), int(lengths.max(initial=0)))):
-        rows = ends[lengths > j] + (j if offset < 0 else -j)
-        shifted[rows] = -1 if pads is None else abs(offset) - j - 1 + (0 if offset < 0 else pads[0])
-    return shifted
+
+    def __init__(self, table: Table, reach: tuple[int, int], special: bool) -> None:
+        lengths = np.diff(table.offsets)
+        self._reach = before, after = reach if special else tuple(np.minimum(reach, lengths.max(initial=0)).tolist())
+        begins = table.offsets[:-1] + before + np.arange(len(lengths)) * (before + after)
+        self._rows = np.arange(table.offsets[-1]) + np.repeat(begins - table.offsets[:-1], lengths)
+        self._cells = np.full((len(table.codes), table.offsets[-1] + len(lengths) * (before + after)), -1, np.int64)
+        for cells, codes in zip(self._cells, table.codes):
+            cells[self._rows] = np.where(codes < 0, -1, codes + before + after) if special else codes
+        for d in range(before * special):
+            self._cells[:, begins - 1 - d] = d
+        for d in range(after * special):
+            self._cells[:, begins + lengths + d] = before + d
+
+    def at(self, offset: int, column: int) -> np.ndarray:
+        """The code of row ``t + offset`` for each row t."""
+        before, after = self._reach
+        return self._cells[column, self._rows + min(max(offset, -before), after)]
 
 
 def end_keys(offsets: np.ndarray, last: bool) -> np.ndarray:
@@ -151,7 +170,7 @@ def end_keys(offsets: np.ndarray, last: bool) -> np.ndarray:
 
 
 def combine(
-    codes: list[np.ndarray], sizes: list[int], stages: dict[int, KeyIndex] | None = None
+    codes: list[np.ndarray], sizes: list[int], stages: dict[int, KeyIndex] | None
 ) -> tuple[np.ndarray, int, dict[int, KeyIndex]]:
     """One key for several codes by mixed radix, -1 where one of them is; the number of possible keys.
 
@@ -161,104 +180,75 @@ def combine(
     keys, radix = codes[0], sizes[0]
     for p in range(1, len(codes)):
         if radix * sizes[p] > _KEY_LIMIT and stages is None:
-            learnt[p] = KeyIndex(keys, radix)
+            learnt[p], _ = learn_keys(keys, radix)
         if p in learnt:
             keys, radix = learnt[p].find(keys).astype(np.int64), len(learnt[p])
-        keys = np.where((keys | codes[p]) < 0, -1, keys * sizes[p] + codes[p])
+        missing = (keys | codes[p]) < 0
+        keys = keys * sizes[p] + codes[p]
+        keys[missing] = -1
         radix *= sizes[p]
     return keys, radix, learnt
 
 
 class KeyIndex:
-    """Numbers 0, 1, … for the distinct non-negative keys that were learnt; -1 for all others.
-
-    Where the range of keys is small, a table over the range; else a hash table with linear probing.
+    """Numbers 0, 1, … for distinct non-negative keys, -1 for all others: a hash table with linear probing.
 
     Parameters
     ----------
     keys : ndarray of int64
-        The keys to number, negative ones excepted.
-    radix : int
-        Keys lie below it.
-    min_frequency : int
-        Keys that occur less often get no number.
+        The distinct keys, in the order of their numbers.
     """
 
-    def __init__(self, keys: np.ndarray, radix: int, min_frequency: int = 1) -> None:
-        self.direct = radix <= max(_DIRECT_SIZE, _DIRECT_RATIO * len(keys))
-        if self.direct:
-            counts = np.bincount(keys[keys >= 0], minlength=radix)
-            self.keys = np.flatnonzero(counts >= min_frequency)
-            self.slots = np.full(radix + 1, -1, np.int32)  # the last one answers for key -1
-            self.slots[self.keys] = np.arange(len(self.keys), dtype=np.int32)
-        else:
-            _, distinct, numbers = _learn(keys)
-            counts = np.bincount(numbers[numbers >= 0], minlength=len(distinct))
-            self.keys = distinct[counts >= min_frequency]
-            self.slots = _learn(self.keys)[0]
+    def __init__(self, keys: np.ndarray) -> None:
+        self.keys, self.slots, _ = _fill(keys, len(keys))
 
     def __len__(self) -> int:
         return len(self.keys)
 
     def find(self, keys: np.ndarray) -> np.ndarray:
         """The number of each key (int32), -1 for keys that have none."""
-        if self.direct:
-            return self.slots[keys]
         numbers = np.empty(len(keys), np.int32)
-        find_keys(keys, _homes(keys, len(self.slots)), self.slots, self.keys, numbers)
+        number_keys(keys, self.slots, self.keys, len(self.keys), numbers)
         return numbers
 
 
-def _homes(keys: np.ndarray, size: int) -> np.ndarray:
-    """Where in a table of `size` slots (a power of two) the search for each key starts."""
-    shift = np.uint64(65 - size.bit_length())
-    return ((keys.view(np.uint64) * _MULTIPLIER) >> shift).astype(np.int64)
+def learn_keys(keys: np.ndarray, radix: int, min_frequency: int = 1) -> tuple[KeyIndex, np.ndarray]:
+    """Number the keys, all below `radix`, that occur often enough; the index and what its `find` says of `keys`."""
+    distinct, _, numbers = _fill(keys, min(len(keys), radix))
+    if min_frequency == 1:
+        return KeyIndex(distinct), numbers
+    counts = np.bincount(numbers[numbers >= 0], minlength=len(distinct))
+    index = KeyIndex(distinct[counts >= min_frequency])
+    return index, index.find(keys)
 
 
-def _learn(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Hash table, distinct keys in order of appearance, and the number of each key."""
-    slots = np.full(1 << (2 * len(keys) + 1).bit_length(), -1, np.int32)
-    distinct = np.empty(len(keys), np.int64)
+def _fill(keys: np.ndarray, n_distinct: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The distinct keys in order of appearance, at most `n_distinct`; their hash table; the number of each key."""
+    slots = np.full(2 * n_distinct + 1, -1, np.int32)
+    distinct = np.empty(n_distinct, np.int64)
     numbers = np.empty(len(keys), np.int32)
-    n = insert_keys(keys, _homes(keys, len(slots)), slots, distinct, numbers)
-    return slots, distinct[:n].copy(), numbers
+    n = number_keys(keys, slots, distinct, 0, numbers)
+    return distinct[:n].copy(), slots, numbers
 
 
 @kernel
-def insert_keys(keys, homes, slots, distinct, numbers):
-    """Number the keys by first appearance, -1 for negative ones; returns how many numbers there are."""
-    n = 0
-    last = len(slots) - 1
-    for t in range(len(keys)):
-        key = keys[t]
-        if key < 0:
-            numbers[t] = -1
-            continue
-        slot = homes[t]
-        while slots[slot] >= 0 and distinct[slots[slot]] != key:
-            slot = (slot + 1) & last
-        if slots[slot] < 0:
-            slots[slot] = n
-            distinct[n] = key
-            n += 1
-        numbers[t] = slots[slot]
-    return n
-
-
-@kernel
-def find_keys(keys, homes, slots, distinct, numbers):
-    """The number of each key, -1 where it is not among the distinct keys."""
-    last = len(slots) - 1
+def number_keys(keys, slots, distinct, n, numbers):
+    """Number the keys, negative ones -1, new ones the next number of n, or -1 if `distinct` is full; the next n."""
     for t in range(len(keys)):
         key = keys[t]
         number = -1
         if key >= 0:
-            slot = homes[t]
+            slot = ((((key ^ (key >> 32)) & _LOW) * _MULTIPLIER & _LOW) * len(slots)) >> 32
             number = slots[slot]
             while number >= 0 and distinct[number] != key:
-                slot = (slot + 1) & last
+                slot = slot + 1 if slot + 1 < len(slots) else 0
                 number = slots[slot]
+            if number < 0 and n < len(distinct):
+                slots[slot] = number = n
+                distinct[n] = key
+                n += 1
         numbers[t] = number
+    return n
 
 
 @kernel

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+from itertools import chain
 from numbers import Integral
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, TransformerMixin, _fit_context
+from sklearn.utils import murmurhash3_32
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from sklearn_struct.batch import SequenceArray
-from sklearn_struct.encoding._attributes import Attributes, Growing, Hashed, Known, read
+from sklearn_struct.encoding._attributes import Attributes, read
+from sklearn_struct.encoding._names import Names
 from sklearn_struct.exceptions import EmptyDataError
-from sklearn_struct.kernel import kernel
 
-__all__ = ["SequenceVectorizer", "canonical_csr", "float_dtype"]
-
-_SHORT_ROW = 64
+__all__ = ["SequenceVectorizer", "csr", "float_dtype"]
 
 
 class SequenceVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]
@@ -56,7 +57,7 @@ class SequenceVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=
     ----------
     vocabulary_ : dict of str to int
         The column of each attribute, in the order in which they first appeared (the elements of a set are visited
-        in sorted order). Not there with hashing.
+        in sorted order); made when it is first asked for. Not there with hashing.
     n_features_out_ : int
         Number of columns.
 
@@ -145,23 +146,19 @@ class SequenceVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=
             if self.min_frequency > 1:
                 raise ValueError("min_frequency counts attributes, which hashing (n_features) does not do")
             encoded = self._hash(X, self.n_features)
-            self.__dict__.pop("vocabulary_", None)
-            self.__dict__.pop("_feature_names", None)
+            self._forget()
             self.n_features_out_ = int(self.n_features)
             return encoded
-        columns = Growing()
-        found = read(X, columns, self.separator, dtype)
+        names = Names()
+        found = read(X, names.learn, self.separator, dtype)
         if not len(found.counts):
             raise EmptyDataError("X has no tokens to learn from")
-        columns.names.default_factory = None  # it refers to `names` itself
-        order = np.empty(len(columns.names), np.int64)
-        order = order[: renumber(found.columns, found.values, order)]
-        tokens, kept = _drop_rare(_rows(found, len(order)), self.min_frequency)
-        vocabulary = _reorder(columns.names, order[kept])
-        feature_names = np.fromiter(vocabulary, object, len(vocabulary))
+        tokens, kept = _drop_rare(_rows(found, len(names)), self.min_frequency)
+        feature_names = np.fromiter(names, object, len(names))[kept]
         feature_names.flags.writeable = False  # all results share it
-        self.vocabulary_ = vocabulary
-        self.n_features_out_ = len(vocabulary)
+        self._forget()
+        self.n_features_out_ = len(feature_names)
+        self._names = names if kept.all() else Names(feature_names.tolist())
         self._feature_names = feature_names
         return SequenceArray(tokens, found.offsets, feature_names)
 
@@ -188,8 +185,8 @@ class SequenceVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=
         if self.n_features is not None:
             self._validate_params()
             return self._hash(X, self.n_features)
-        check_is_fitted(self, "vocabulary_")
-        found = read(X, Known(self.vocabulary_), self.separator, float_dtype(self.dtype))
+        check_is_fitted(self, "_names")
+        found = read(X, self._names.find, self.separator, float_dtype(self.dtype))
         return SequenceArray(_rows(found, self.n_features_out_), found.offsets, self._feature_names)
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
@@ -212,12 +209,26 @@ class SequenceVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=
         """
         if self.n_features is not None:
             return np.array([f"sequencevectorizer{j}" for j in range(self.n_features)], dtype=object)
-        check_is_fitted(self, "vocabulary_")
+        check_is_fitted(self, "_names")
         return self._feature_names
 
+    @cached_property
+    def vocabulary_(self) -> dict[str, int]:
+        """The column of each attribute, made when it is first asked for."""
+        if "_feature_names" not in self.__dict__:
+            raise AttributeError(f"this {type(self).__name__} has no vocabulary")
+        return dict(zip(self._feature_names.tolist(), range(self.n_features_out_)))
+
+    def _forget(self) -> None:
+        for name in ("vocabulary_", "_names", "_feature_names"):
+            self.__dict__.pop(name, None)
+
     def _hash(self, X: Any, n_features: int) -> SequenceArray:
-        found = read(X, Hashed(n_features), self.separator, float_dtype(self.dtype))
-        return SequenceArray(_rows(found, n_features), found.offsets)
+        names = Names()
+        found = read(X, names.learn, self.separator, float_dtype(self.dtype))
+        codes = (murmurhash3_32(name.encode("utf-8", "surrogatepass"), positive=True) % n_features for name in names)
+        columns = np.fromiter(chain(codes, [-1]), np.int32)[found.columns]
+        return SequenceArray(_rows(found._replace(columns=columns), n_features), found.offsets)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -236,47 +247,27 @@ def float_dtype(dtype: Any) -> Any:
     return kind
 
 
-def _reorder(names: dict[str, int], order: np.ndarray) -> dict[str, int]:
-    """The names in another order, which mostly is their own."""
-    if len(order) == len(names) and np.array_equal(order, np.arange(len(order))):
-        return dict(names)
-    by_code = list(names)
-    return {by_code[old]: new for new, old in enumerate(order.tolist())}
-
-
 def _rows(found: Attributes, n_columns: int) -> sp.csr_array:
-    """The tokens as canonical CSR rows; takes over the arrays of `found`."""
-    indptr = np.concatenate([[0], np.cumsum(found.counts)])
-    columns, values = found.columns, found.values
-    if np.max(found.counts, initial=0) > _SHORT_ROW:
-        return _long_rows(found, n_columns)
-    n_stored = canonical_rows(indptr, columns, values)
-    if n_stored < len(columns):
-        columns, values = columns[:n_stored].copy(), values[:n_stored].copy()
-    return canonical_csr(values, columns, indptr, n_columns)
-
-
-def _long_rows(found: Attributes, n_columns: int) -> sp.csr_array:
-    """The same by scipy's sorting, for tokens with very many attributes."""
-    kept = found.columns >= 0
-    rows = np.repeat(np.arange(len(found.counts)), found.counts)[kept]
-    shape = len(found.counts), n_columns
-    tokens = sp.coo_array((found.values[kept], (rows, found.columns[kept])), shape=shape).tocsr()
-    tokens.eliminate_zeros()
+    """The tokens as canonical CSR rows."""
+    columns, values, counts, _ = found
+    indptr = np.concatenate([[0], np.cumsum(counts)])
+    stored = columns >= 0
+    if not stored.all():
+        columns, values = columns[stored], values[stored]
+        indptr = np.concatenate([[0], np.cumsum(stored)])[indptr]
+    tokens = csr(values, columns, indptr, n_columns)
     tokens.sort_indices()
-    return canonical_csr(tokens.data, tokens.indices.astype(np.int32), tokens.indptr, n_columns)
+    if not tokens.has_canonical_format:
+        tokens.sum_duplicates()
+        tokens.eliminate_zeros()
+    return tokens
 
 
-def canonical_csr(values: np.ndarray, columns: np.ndarray, indptr: np.ndarray, n_columns: int) -> sp.csr_array:
-    """A CSR array of rows that are sorted and without duplicates.
-
-    scipy keeps both index arrays in one type, so `indptr` gets that of the columns wherever it fits.
-    """
+def csr(values: np.ndarray, columns: np.ndarray, indptr: np.ndarray, n_columns: int) -> sp.csr_array:
+    """A CSR array. scipy keeps both index arrays in one type: `indptr` gets that of the columns wherever it fits."""
     if indptr[-1] <= np.iinfo(np.int32).max:
         indptr = indptr.astype(np.int32)
-    tokens = sp.csr_array((values, columns, indptr), shape=(len(indptr) - 1, n_columns))
-    tokens.has_canonical_format = True
-    return tokens
+    return sp.csr_array((values, columns, indptr), shape=(len(indptr) - 1, n_columns))
 
 
 def _drop_rare(tokens: sp.csr_array, min_frequency: int) -> tuple[sp.csr_array, np.ndarray]:
@@ -288,60 +279,4 @@ def _drop_rare(tokens: sp.csr_array, min_frequency: int) -> tuple[sp.csr_array, 
     stays = kept[tokens.indices]
     indptr = np.concatenate([[0], np.cumsum(stays)])[tokens.indptr]
     columns = new[tokens.indices[stays]]
-    return canonical_csr(tokens.data[stays], columns, indptr, int(kept.sum())), kept
-
-
-@kernel
-def renumber(columns, values, order):
-    """Number columns by first appearance with a non-zero value, in place; ``order[new] = old``, returns their number.
-
-    Occurrences with value zero become -1.
-    """
-    new = np.full(len(order), -1, np.int32)
-    n = 0
-    for p in range(len(columns)):
-        old = columns[p]
-        if old < 0 or values[p] == 0:
-            columns[p] = -1
-            continue
-        if new[old] < 0:
-            new[old] = n
-            order[n] = old
-            n += 1
-        columns[p] = new[old]
-    return n
-
-
-@kernel
-def canonical_rows(indptr, columns, values):
-    """Sort each row by insertion, add up duplicates, drop column -1 and zeros, all in place; entries left."""
-    stop, first = 0, 0  # entries before `stop` are done, those of the present row start at `first`
-    for row in range(len(indptr) - 1):
-        last = indptr[row + 1]
-        begin = stop
-        for p in range(first, last):
-            column, value = columns[p], values[p]
-            if column < 0 or value == 0:
-                continue
-            q = stop
-            while q > begin and columns[q - 1] > column:
-                q -= 1
-            if q > begin and columns[q - 1] == column:
-                values[q - 1] += value
-                continue
-            for r in range(stop, q, -1):
-                columns[r] = columns[r - 1]
-                values[r] = values[r - 1]
-            columns[q] = column
-            values[q] = value
-            stop += 1
-        kept = begin
-        for p in range(begin, stop):
-            if values[p] != 0:
-                columns[kept] = columns[p]
-                values[kept] = values[p]
-                kept += 1
-        stop = kept
-        indptr[row + 1] = stop
-        first = last
-    return stop
+    return csr(tokens.data[stays], columns, indptr, int(kept.sum())), kept

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from functools import partial
+from functools import cache, partial
 from itertools import chain
 from numbers import Integral
 from typing import Any, NamedTuple
@@ -15,8 +15,18 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from sklearn_struct.batch import SequenceArray
-from sklearn_struct.encoding._columns import KeyIndex, Table, combine, end_keys, fill_rows, read_table, shift
-from sklearn_struct.encoding.features import canonical_csr, float_dtype
+from sklearn_struct.encoding._columns import (
+    KeyIndex,
+    Table,
+    Values,
+    Windows,
+    combine,
+    end_keys,
+    fill_rows,
+    learn_keys,
+    read_table,
+)
+from sklearn_struct.encoding.features import csr, float_dtype
 from sklearn_struct.exceptions import EmptyDataError, InputTypeError
 
 __all__ = ["TEMPLATE_SETS", "FeatureTemplates"]
@@ -49,8 +59,9 @@ class _Learnt(NamedTuple):
     """What `fit` learns: values of each column, and the numbers of each template's combinations."""
 
     templates: list[Template]
-    values: list[dict[Any, int]]
-    pads: list[tuple[int, int] | None]
+    values: list[Values]
+    reach: tuple[int, int]
+    pad: bool
     stages: list[dict[int, KeyIndex]]
     indexes: list[KeyIndex]
 
@@ -182,8 +193,8 @@ class FeatureTemplates(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         _check_columns(templates, self.columns, n_columns)
         if self.add_bos_eos:
             templates += [Template(name, (), "", name) for name in ("__BOS__", "__EOS__")]
-        pads = _pads(templates, n_columns, self.boundary)
-        learnt = _Learnt(templates, table.values, pads, [], [])
+        offsets = [0, *(offset for template in templates for offset, _ in template.parts)]
+        learnt = _Learnt(templates, table.values, (-min(offsets), max(offsets)), self.boundary == "pad", [], [])
         numbers = _number(table, learnt, self.min_frequency)
         self._learnt = learnt
         self.n_columns_ = n_columns
@@ -237,7 +248,7 @@ class FeatureTemplates(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         indptr = np.zeros(numbers.shape[1] + 1, np.int64)
         columns = np.empty(np.count_nonzero(numbers >= 0), np.int32)
         fill_rows(numbers, first, indptr, columns)
-        tokens = canonical_csr(np.ones(len(columns), dtype), columns, indptr, self.n_features_out_)
+        tokens = csr(np.ones(len(columns), dtype), columns, indptr, self.n_features_out_)
         return SequenceArray(tokens, offsets, partial(_all_names, self._learnt))
 
     def __sklearn_tags__(self) -> Any:
@@ -295,34 +306,24 @@ def _check_columns(templates: list[Template], columns: Sequence[str] | None, n_c
             raise ValueError(f"template {template.text!r} names column {last}, but tokens have {n_columns} columns")
 
 
-def _pads(templates: list[Template], n_columns: int, boundary: str) -> list[tuple[int, int] | None]:
-    """How many special values each column needs before and after the ends of sequences."""
-    if boundary == "skip":
-        return [None] * n_columns
-    cells = [part for template in templates for part in template.parts]
-    offsets = [[0, *(offset for offset, column in cells if column == c)] for c in range(n_columns)]
-    return [(-min(own), max(own)) for own in offsets]
-
-
 def _number(table: Table, learnt: _Learnt, min_frequency: int | None = None) -> np.ndarray:
     """Numbers (templates, tokens) of the combinations, -1 for none; with `min_frequency`, `learnt` learns them."""
-    sizes = [len(values) + sum(pads or ()) for values, pads in zip(table.values, learnt.pads)]
-    shifted: dict[tuple[int, int], np.ndarray] = {}
+    codes_at = cache(Windows(table, learnt.reach, learnt.pad).at)
+    sizes = [len(values) + sum(learnt.reach) * learnt.pad for values in table.values]
     numbers = np.empty((len(learnt.templates), table.offsets[-1]), np.int32)
     for j, template in enumerate(learnt.templates):
-        for offset, c in template.parts:
-            if (offset, c) not in shifted:
-                shifted[offset, c] = shift(table.codes[c], table.offsets, offset, learnt.pads[c])
         if template.parts:
-            codes = [shifted[part] for part in template.parts]
+            codes = [codes_at(offset, c) for offset, c in template.parts]
             stages = learnt.stages[j] if min_frequency is None else None
             keys, radix, stages = combine(codes, [sizes[c] for _, c in template.parts], stages)
         else:
             keys, radix, stages = end_keys(table.offsets, template.name == "__EOS__"), 1, {}
         if min_frequency is not None:
             learnt.stages.append(stages)
-            learnt.indexes.append(KeyIndex(keys, radix, min_frequency))
-        numbers[j] = learnt.indexes[j].find(keys)
+            index, numbers[j] = learn_keys(keys, radix, min_frequency)
+            learnt.indexes.append(index)
+        else:
+            numbers[j] = learnt.indexes[j].find(keys)
     return numbers
 
 
@@ -333,7 +334,7 @@ def _names(learnt: _Learnt, j: int) -> list[str]:
         return [template.name] * len(keys)
     columns: list[list[str]] = []
     for p, (_, c) in reversed(list(enumerate(template.parts))):
-        texts = _texts(learnt.values[c], learnt.pads[c], template.joiners)
+        texts = _texts(learnt, c, template.joiners)
         keys, codes = np.divmod(keys, len(texts)) if p else (keys, keys)
         if p in learnt.stages[j]:
             keys = learnt.stages[j][p].keys[keys]
@@ -342,10 +343,10 @@ def _names(learnt: _Learnt, j: int) -> list[str]:
     return [template.name + ":" + "".join(chain.from_iterable(zip(row, joiners))) for row in zip(*columns)]
 
 
-def _texts(values: dict[Any, int], pads: tuple[int, int] | None, joiners: str) -> list[str]:
-    """How each code of a column is spelt: all differently, and none with a joiner that is not escaped."""
-    before, after = pads or (0, 0)
-    plain = [f"_B-{d + 1}" for d in range(before)] + [f"_B+{d + 1}" for d in range(after)] + list(map(str, values))
+def _texts(learnt: _Learnt, c: int, joiners: str) -> list[str]:
+    """How each code of column c is spelt: all differently, and none with a joiner that is not escaped."""
+    special = [f"_B{sign}{d + 1}" for sign, reach in zip("-+", learnt.reach) for d in range(reach * learnt.pad)]
+    plain = special + list(map(str, learnt.values[c]))
     escapes = str.maketrans({character: "\\" + character for character in "\\" + joiners})
     texts: list[str] = []
     seen: set[str] = set()

@@ -4,6 +4,7 @@ import subprocess
 import sys
 from collections import Counter
 from decimal import Decimal
+from itertools import pairwise
 
 import numpy as np
 import pycrfsuite
@@ -85,6 +86,7 @@ corpora = tokens_of_a_kind.flatmap(lambda token: st.lists(st.lists(token, max_si
 filled = corpora.filter(any)
 
 
+@pytest.mark.twins
 @settings(max_examples=200, deadline=None)
 @given(filled, st.integers(1, 3), st.sampled_from([":", "=", ""]))
 def test_equals_the_naive_twin(X, min_frequency, separator):
@@ -107,6 +109,7 @@ def slow(monkeypatch_context):
     monkeypatch_context.setattr(_attributes, "_quick", refuse)
 
 
+@pytest.mark.twins
 @settings(max_examples=200, deadline=None)
 @given(filled, corpora, st.integers(1, 5))
 def test_quick_and_careful_reader_agree(X, X_new, chunk):
@@ -189,6 +192,40 @@ def test_kinds_of_tokens_may_be_mixed():
     X = [["a", ["a", "b"]], ({"a": 1.0}, ("b",), {"b", "a"}, frozenset("b"))]
     encoded = SequenceVectorizer().fit_transform(X)
     assert encoded.tokens.toarray().tolist() == [[1, 0], [1, 1], [1, 0], [0, 1], [1, 1], [0, 1]]
+
+
+def test_equal_numbers_share_a_column_and_strings_have_their_own():
+    X = [[{"k": 1}, {"k": True}, {"k": 1.0}, {"k": "1"}, {"k": "True"}, {"k": "1.0"}, {"k": False}, {"k": "k"}]]
+    vectorizer = SequenceVectorizer()
+    encoded = vectorizer.fit_transform(X)
+    assert vectorizer.vocabulary_ == {"k": 0, "k:1": 1, "k:True": 2, "k:1.0": 3, "k:k": 4}
+    assert encoded.tokens.sum(axis=1).tolist() == [1, 1, 1, 1, 1, 1, 0, 1]
+    assert encoded.tokens.indices.tolist() == [0, 0, 0, 1, 2, 3, 4]
+    assert vectorizer.transform(X) == encoded
+
+
+def test_what_is_named_alike_is_one_attribute():
+    vectorizer = SequenceVectorizer()
+    encoded = vectorizer.fit_transform([[{"a:b": "c", "a": "b:c"}, {"a:b:c": 0.5}, ["a:b:c"]]])
+    assert vectorizer.vocabulary_ == {"a:b:c": 0}
+    assert encoded.tokens.toarray().tolist() == [[2], [0.5], [1]]
+
+
+@pytest.mark.parametrize("separator", [":", "\0", "", "longer than a word", "\ud800"])
+def test_any_string_is_a_name(separator):
+    strings = ["", "\0", "a\0", "\0a", "\ud800", "\udc00", "é" * 9, "x" * 100]
+    pairs = list(pairwise(strings))
+    names = list(dict.fromkeys(map(separator.join, pairs)))
+    for token, expected in ((strings, strings), (dict(pairs), names), ({**dict(pairs), "x": []}, names)):
+        vectorizer = SequenceVectorizer(separator=separator)
+        encoded = vectorizer.fit_transform([[token]])
+        assert list(vectorizer.vocabulary_) == expected
+        assert vectorizer.transform([[token]]) == encoded
+
+
+@pytest.mark.parametrize("token", [{"a": 1e-60, "b": 1}, {"a": 1e-60, "b": [""]}])
+def test_what_rounds_to_zero_is_not_learnt(token):
+    assert list(SequenceVectorizer(dtype=np.float32, separator="").fit([[token]]).vocabulary_) == ["b"]
 
 
 def test_duplicates_add_up_and_may_cancel():
@@ -279,6 +316,15 @@ def test_dtype(dtype):
         encoded = vectorizer.fit_transform(X)
         assert encoded.tokens.dtype == vectorizer.transform(X).tokens.dtype == np.dtype(dtype)
         assert encoded.tokens.indices.dtype == np.int32
+
+
+def test_vocabulary_is_that_of_the_last_fit():
+    vectorizer = SequenceVectorizer().fit([["a", "b"]])
+    assert pickle.loads(pickle.dumps(vectorizer)).vocabulary_ == vectorizer.vocabulary_ == {"a": 0, "b": 1}
+    assert vectorizer.vocabulary_ is vectorizer.vocabulary_
+    assert vectorizer.fit([["c"]]).vocabulary_ == {"c": 0}
+    assert pickle.loads(pickle.dumps(vectorizer)).vocabulary_ == {"c": 0}
+    assert not hasattr(SequenceVectorizer(), "vocabulary_")
 
 
 def test_hashing_needs_no_fit_and_has_no_names():

@@ -90,11 +90,11 @@ def corpora(values):
     return st.lists(st.lists(st.tuples(values, values), max_size=6), max_size=6)
 
 
-# Small limits send small data through the hash tables, and through keys that are numbered anew.
-limits = st.sampled_from([{}, {"_DIRECT_SIZE": 0, "_DIRECT_RATIO": 0}, {"_KEY_LIMIT": 9, "_DIRECT_RATIO": 0}])
+limits = st.sampled_from([{}, {"_KEY_LIMIT": 9}])  # a small one sends small data through keys that are numbered anew
 boundaries = st.sampled_from(["skip", "pad"])
 
 
+@pytest.mark.twins
 @settings(max_examples=300, deadline=None)
 @given(
     corpora(texts).filter(any), corpora(texts), template_lists(), boundaries, st.booleans(), st.integers(1, 3), limits
@@ -196,8 +196,12 @@ def test_special_values_are_no_ordinary_values():
 def test_offsets_may_exceed_sequences():
     encoder = FeatureTemplates(["a:%x[-50,0]", "b:%x[40,0]"], boundary="pad")
     encoder.fit_transform([[("x",), ("y",)]])
-    assert encoder.get_feature_names_out().tolist() == ["a:_B-49", "a:_B-50", "b:_B+39", "b:_B+40"]
-    assert FeatureTemplates(["a:%x[-50,0]"]).fit_transform([[("x",), ("y",)]]).tokens.shape == (2, 0)
+    assert encoder.get_feature_names_out().tolist() == ["a:_B-50", "a:_B-49", "b:_B+39", "b:_B+40"]
+    for offset in (-50, 40, -(10**9), 10**9):
+        assert FeatureTemplates([f"a:%x[{offset},0]"]).fit_transform([[("x",), ("y",)], [("z",)]]).tokens.shape == (
+            3,
+            0,
+        )
 
 
 def test_template_files():
@@ -302,6 +306,30 @@ def test_unseen_values_and_combinations_are_ignored():
     assert pairs(encoded, names) == {(0, "w:the"), (2, "w:no"), (2, "wp:no/UH")}
     assert encoder.transform([]).tokens.shape == (0, 8)
     assert encoder.transform([[], []]).offsets.tolist() == [0, 0, 0]
+
+
+def test_a_column_of_strings_may_turn_into_one_of_other_values():
+    strings = [[("a", "x"), ("b", "y")]] * 120
+    X_mixed = [*strings, [(1, "x"), ("b", "z"), (True, "z"), (None, "y"), ("1", "y")], *strings]
+    encoder = FeatureTemplates(["w:%x[0,0]", "p:%x[0,1]"])
+    encoded = encoder.fit_transform(X_mixed)
+    assert encoder.get_feature_names_out().tolist() == [
+        *("w:a", "w:b", "w:1", "w:None", "w:\\4:1"),
+        *("p:x", "p:y", "p:z"),
+    ]
+    tokens = [sorted(np.flatnonzero(token).tolist()) for token in encoded[120].toarray()]
+    assert tokens == [[2, 5], [1, 7], [2, 7], [3, 6], [4, 6]]
+    assert encoder.transform(X_mixed) == encoded
+
+
+def test_other_values_where_strings_were_learnt():
+    encoder = FeatureTemplates(["w:%x[0,0]"]).fit(X)
+    X_new = [[("the", "DT"), (1, "DT"), (None, "DT"), (np.nan, "DT"), ("dog", "DT"), (np.str_("no"), "DT")]]
+    encoded = encoder.transform(X_new)
+    assert pairs(encoded, encoder.get_feature_names_out().tolist()) == {(0, "w:the"), (4, "w:dog"), (5, "w:no")}
+    assert pickle.loads(pickle.dumps(encoder)).transform(X_new) == encoded
+    with pytest.raises(InputTypeError, match=r"X\[1\], token 0, column 0: values must be hashable, got list"):
+        encoder.transform([*X_new, [(["the"], "DT")]])
 
 
 BAD = [
