@@ -1,0 +1,58 @@
+"""Import, fit once, predict once: print the seconds of each as JSON. Run by `bench_compiling` in fresh processes."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from typing import Any
+
+TOKENS = [[("the", "DT"), ("cat", "NN"), ("sleeps", "VBZ")], [("a", "DT"), ("dog", "NN")], [("it", "PRP")]]
+LABELS = [["B-NP", "I-NP", "B-VP"], ["B-NP", "I-NP"], ["B-NP"]]
+
+
+def data(form: str) -> Any:
+    """A few sentences in one of the forms that X has."""
+    import numpy as np
+
+    from sklearn_struct import FeatureTemplates
+
+    if form == "columns":
+        return FeatureTemplates("chunking", add_bos_eos=True).fit_transform(TOKENS)
+    if form == "dense":
+        return [np.arange(4.0 * len(sentence)).reshape(-1, 4) for sentence in TOKENS]
+    return [[[f"word={word}", f"pos={pos}"] for word, pos in sentence] for sentence in TOKENS]
+
+
+def main(form: str, solver: str, dtype: str) -> None:
+    start = time.process_time()
+    from sklearn_struct import LinearChainCRF
+
+    imported = time.process_time()
+    from numba.core import event
+
+    class Compilations(event.Listener):
+        count, depth, seconds, start = 0, 0, 0.0, 0.0
+
+        def on_start(self, event: Any) -> None:
+            self.start = time.process_time() if not self.depth else self.start
+            self.count, self.depth = self.count + 1, self.depth + 1
+
+        def on_end(self, event: Any) -> None:
+            self.depth -= 1
+            self.seconds += 0.0 if self.depth else time.process_time() - self.start
+
+    compilations = Compilations()
+    event.register("numba:compile", compilations)
+    began = time.process_time()
+    crf = LinearChainCRF(solver=solver, dtype=dtype, random_state=0).fit(data(form), LABELS)
+    fitted, compiled, seconds = time.process_time(), compilations.count, compilations.seconds
+    crf.predict(data(form))
+    predicted = time.process_time()
+    figures = {"import": imported - start, "fit": fitted - began, "kernels compiled in fit": compiled}
+    figures |= {"of it compiling": seconds, "predict": predicted - fitted}
+    print(json.dumps(figures | {"kernels compiled in predict": compilations.count - compiled}))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
