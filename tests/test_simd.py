@@ -16,6 +16,7 @@ from sklearn_struct.simd import LANES
 
 INF = np.inf
 DTYPES = [np.float64, np.float32]
+TWINS = ["chain", "chain_decoding", "chain_tangent", "duals"]
 SHAPES = [(1, 8), (2, 8), (3, 8), (5, 16), (8, 8), (9, 16), (12, 24), (17, 24), (22, 24), (25, 32), (50, 56), (64, 64)]
 
 
@@ -197,7 +198,7 @@ def test_everything_small_runs_without_the_jit():
     """The tests marked `twins` once more, in a process where kernels are Python and vectors numpy arrays."""
     root = Path(__file__).parents[1]
     environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
-    files = ["tests/test_simd.py", "tests/inference/test_chain.py", "tests/inference/test_chain_decoding.py"]
+    files = ["tests/test_simd.py", *(f"tests/inference/test_{name}.py" for name in TWINS)]
     # numpy warns of what kernels do silently: infinities are part of the game
     options = ["-q", "-m", "twins", "-W", "ignore::RuntimeWarning", "-p", "no:cacheprovider"]
     command = [sys.executable, "-m", "pytest", *options, *files]

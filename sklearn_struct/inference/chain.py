@@ -5,7 +5,7 @@ all edges or one per edge; a potential of -inf forbids.
 
 Forward-backward works on scaled numbers, not logarithms (11 times faster), so a state may underflow that
 would have won later. A result is trusted only where that cannot have happened; any other sequence is
-redone, alone, in log space (`chain_log`).
+redone, alone, in log space (`chain_log`). Derivatives of marginals are in `chain_tangent`.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import numpy as np
 
 from sklearn_struct.batch import Potentials, Structure
 from sklearn_struct.inference.chain_log import log_marginals
+from sklearn_struct.inference.chain_tangent import tangent
 from sklearn_struct.kernel import kernel
 from sklearn_struct.simd import (
     LANES,
@@ -38,7 +39,7 @@ from sklearn_struct.simd import (
     total,
 )
 
-__all__ = ["entropy", "marginals"]
+__all__ = ["entropy", "marginals", "tangent"]
 
 
 class _Scaled(NamedTuple):
