@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,7 +30,7 @@ class LinearObjective:
 
         value = sum_i weight[i] * loss(potentials_i(w), y_i) / sum_i weight[i]
 
-    For batch solvers there is `value_and_grad`; for stochastic ones the same as a sum of ``n_terms``
+    For batch solvers there are `value_and_grad` and `hess_vec`; for stochastic ones the same as a sum of ``n_terms``
     terms, each a few examples, taken apart at the linear map so that their updates can stay sparse.
 
     Parameters
@@ -56,22 +57,37 @@ class LinearObjective:
     def value_and_grad(self, w: np.ndarray) -> tuple[float, np.ndarray]:
         """The weighted mean loss and its gradient."""
         W = self.potentials.expand(w)
-        parts = self.pool.map(lambda c: self._part(W, self._parts[c]), len(self._parts))
+        grad = self._sum(lambda block, node: self._gradient(self.potentials.forward(W, block), block, node))
+        return float(np.dot(self.data.weight, self._value)) / self.total_weight, grad / self.total_weight
+
+    def hess_vec(self, w: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """The second derivative of the weighted mean loss at w, times v."""
+        W, V = self.potentials.expand(w), self.potentials.expand(v)
+
+        def work(block: Block, node: np.ndarray) -> Potentials:
+            return self._hess_vec(self.potentials.forward(W, block), self.potentials.forward(V, block), block, node)
+
+        return self._sum(work) / self.total_weight
+
+    def _sum(self, work: Callable[[Block, np.ndarray], Potentials]) -> np.ndarray:
+        """The derivative in the parameters whose part in the potentials ``work(block, node)`` writes and returns."""
+        parts = self.pool.map(lambda c: self._part(work, self._parts[c]), len(self._parts))
         edge, table = (np.sum([part[i] for part in parts], axis=0) for i in range(2))
         grad = [self.potentials.node_map.transpose(self._residual, self.pool), edge, table[self.potentials.transitions]]
         if self.n_free:
             grad.append(np.sum([part[2] for part in parts], axis=0))
-        value = float(np.dot(self.data.weight, self._value))
-        return value / self.total_weight, np.concatenate(grad) / self.total_weight
+        return np.concatenate(grad)
 
-    def _part(self, W: np.ndarray, part: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Losses and residuals of some blocks; return their gradients of edge weights, transitions and intercept."""
+    def _part(
+        self, work: Callable[[Block, np.ndarray], Potentials], part: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Do the work of some blocks; return its derivatives in edge weights, transitions and intercept."""
         edge_map, K = self.potentials.edge_map, self.potentials.n_labels
         edge_grad = np.zeros(edge_map.expanded_size if edge_map else 0)
         table, intercept = np.zeros(K**2), np.zeros(K)
         for b in part:
             block = self._blocks[b]
-            gradient = self._gradient(self.potentials.forward(W, block), block, self._residual[block.tokens])
+            gradient = work(block, self._residual[block.tokens])
             if edge_map:
                 edge_map.scatter(gradient.edge, block.edges, 1.0, edge_grad)
             table += gradient.edge.sum(axis=0)
@@ -86,6 +102,14 @@ class LinearObjective:
         y, weight = self.data.y[block.tokens], self.data.weight[examples]
         self.loss(theta, y, block.structure, weight, gradient, self._value[examples])
         return gradient
+
+    def _hess_vec(self, theta: Potentials, direction: Potentials, block: Block, node: np.ndarray) -> Potentials:
+        """Second derivative of the loss of a block in a direction, into `node` and a new edge array."""
+        node[:] = 0.0
+        out = Potentials(node, np.zeros(theta.edge.shape))
+        y, weight = self.data.y[block.tokens], self.data.weight[block.examples]
+        self.loss.hess_vec(theta, direction, y, block.structure, weight, out)
+        return out
 
     def expand(self, w: np.ndarray) -> np.ndarray:
         """The layout in which terms are added to parameters."""
