@@ -21,13 +21,21 @@ from sklearn_struct.inference import chain, chain_decoding
 from sklearn_struct.objective import LinearObjective, TrainingData
 from sklearn_struct.parameters import Pattern, all_pairs, bind, edge_features, observed_pairs, split
 from sklearn_struct.solvers.lbfgs import lbfgs
+from sklearn_struct.solvers.newton_cg import cg, newton_cg, trust_ncg
 from sklearn_struct.solvers.owlqn import owlqn
 from sklearn_struct.solvers.sgd import sgd
 from sklearn_struct.threads import Pool
 
 __all__ = ["BaseChain"]
 
-SOLVERS: dict[str, Callable[..., Any]] = {"lbfgs": lbfgs, "owlqn": owlqn, "sgd": sgd}
+SOLVERS: dict[str, Callable[..., Any]] = {
+    "lbfgs": lbfgs,
+    "owlqn": owlqn,
+    "newton-cg": newton_cg,
+    "trust-ncg": trust_ncg,
+    "cg": cg,
+    "sgd": sgd,
+}
 
 
 class BaseChain(BaseSequenceEstimator):

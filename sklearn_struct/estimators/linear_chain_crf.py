@@ -31,9 +31,11 @@ class LinearChainCRF(BaseChain):
         Inverse strength of the penalty (sigma**2 of [1]_, eq. 5.4; CRFsuite's c2 is 1 / (2 C)). ``np.inf``: no penalty.
     l1_ratio : float, default=0.0
         Share of the L1 penalty, in [0, 1]; 1 gives sparse weights.
-    solver : {"auto", "lbfgs", "owlqn", "sgd"}, default="auto"
+    solver : {"auto", "lbfgs", "owlqn", "newton-cg", "trust-ncg", "cg", "sgd"}, default="auto"
         "lbfgs" for L2, "owlqn" (orthant-wise L-BFGS) for L1 and elastic net, "sgd" averaged stochastic gradient
-        descent with a calibrated step, for L2. "auto" takes "owlqn" if ``l1_ratio > 0`` and "lbfgs" otherwise.
+        descent with a calibrated step, for L2. "newton-cg" and "trust-ncg", Newton's method with a line search or in a
+        trust region, and "cg", nonlinear conjugate gradients, are for L2, too. "auto"
+        takes "owlqn" if ``l1_ratio > 0`` and "lbfgs" otherwise.
     feature_pairs : {"observed", "all"}, default="observed"
         Which pairs (feature, label) get a weight: those stored together in the training data, or all. A dense X
         stores all its values, so there both are the same.
@@ -52,7 +54,7 @@ class LinearChainCRF(BaseChain):
     max_iter : int, default=1000
         Largest number of iterations; for "sgd" passes over the data.
     tol : float, default=1e-4
-        "lbfgs" and "owlqn" stop when no entry of the objective's gradient, divided by C and the total weight,
+        Batch solvers stop when no entry of the objective's gradient, divided by C and the total weight,
         exceeds `tol`; "sgd" when a pass improves the objective by less than this share.
     warm_start : bool, default=False
         Start from the weights of the previous fit, matched by label and feature.
@@ -111,7 +113,7 @@ class LinearChainCRF(BaseChain):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "C": [Interval(Real, 0, None, closed="right")],
         "l1_ratio": [Interval(Real, 0, 1, closed="both")],
-        "solver": [StrOptions({"auto", "lbfgs", "owlqn", "sgd"})],
+        "solver": [StrOptions({"auto", "lbfgs", "owlqn", "newton-cg", "trust-ncg", "cg", "sgd"})],
         "feature_pairs": [StrOptions({"observed", "all"})],
         "transition_features": [StrOptions({"observed", "all"})],
         "edge_features": [None, str, Iterable],
