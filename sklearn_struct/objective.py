@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -12,6 +13,9 @@ from sklearn_struct.parameters import LinearPotentials, split
 from sklearn_struct.threads import N_PARTS, Pool
 
 __all__ = ["LinearObjective", "TrainingData"]
+
+# (block, room for node potentials, derivatives in the potentials to be written: nodes afresh, edges added)
+Work = Callable[[Block, np.ndarray, Potentials], None]
 
 SMALL = 100_000  # residuals that fit a cache: float32 ones would save no time there, but cost digits
 TERM_TOKENS = 50  # tokens of one term of the finite sum that stochastic solvers see
@@ -41,7 +45,7 @@ class LinearObjective:
 
         value = sum_i weight[i] * loss(potentials_i(w), y_i) / sum_i weight[i]
 
-    For batch solvers there is `value_and_grad`; for stochastic ones the same as a sum of ``n_terms``
+    For batch solvers there are `value_and_grad` and `hess_vec`; for stochastic ones the same as a sum of ``n_terms``
     terms, each a few examples, taken apart at the linear map so that their updates can stay sparse.
 
     Parameters
@@ -89,8 +93,30 @@ class LinearObjective:
 
     def value_and_grad(self, w: np.ndarray) -> tuple[float, np.ndarray]:
         """The weighted mean loss and its gradient."""
-        W, transpose = self.potentials.expand(w, self._W), self._transpose
-        parts = self.pool.map(lambda c: self._part(W, self._parts[c]), len(self._parts))
+        W = self.potentials.expand(w, self._W)
+
+        def work(block: Block, room: np.ndarray, gradient: Potentials) -> None:
+            self._gradient(self.potentials.forward(W, block, out=room), block, gradient)
+
+        grad = self._sum(work)
+        return float(np.dot(self.data.weight, self._value)) / self.total_weight, grad
+
+    def hess_vec(self, w: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """The second derivative of the weighted mean loss at w, times v."""
+        W, V = self.potentials.expand(w, self._W), self.potentials.expand(v)
+
+        def work(block: Block, room: np.ndarray, gradient: Potentials) -> None:
+            theta, direction = self.potentials.forward(W, block, out=room), self.potentials.forward(V, block)
+            gradient.node[:] = 0.0
+            y, weight = self.data.y[block.tokens], self.data.weight[block.examples]
+            self.loss.hess_vec(theta, direction, y, block.structure, weight, gradient)
+
+        return self._sum(work)
+
+    def _sum(self, work: Work) -> np.ndarray:
+        """The weighted mean of what ``work(block, room, gradient)`` writes as derivatives in the potentials, compact."""
+        transpose = self._transpose
+        parts = self.pool.map(lambda c: self._part(work, self._parts[c]), len(self._parts))
         grad = np.empty(self.size)
         segments = split(grad, self.potentials.pattern)
         transpose.product(self.pool, segments.node)
@@ -98,20 +124,20 @@ class LinearObjective:
         segments.edge[:], segments.transition[:] = edge, table[self.potentials.transitions]
         segments.intercept[:] = intercept[: self.n_free]
         grad /= self.total_weight
-        return float(np.dot(self.data.weight, self._value)) / self.total_weight, grad
+        return grad
 
-    def _part(self, W: np.ndarray, part: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Losses and residuals of some blocks; return their gradients of edge weights, transitions and intercept."""
-        potentials, edge_map, K = self.potentials, self.potentials.edge_map, self.potentials.n_labels
+    def _part(self, work: Work, part: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Do the work of some blocks; return its derivatives in edge weights, transitions and intercept."""
+        edge_map, K = self.potentials.edge_map, self.potentials.n_labels
         edge_grad = np.zeros(edge_map.expanded_size if edge_map else 0)
         table, intercept = np.zeros((1, K**2)), np.zeros(K)
         n_tokens = max(self._blocks[b].tokens.stop - self._blocks[b].tokens.start for b in part)
-        theta_node, node = np.empty((n_tokens, K), dtype=W.dtype), np.empty((n_tokens, K))
+        room, node = np.empty((n_tokens, K), dtype=self.potentials.dtype), np.empty((n_tokens, K))
         for b in part:
             block = self._blocks[b]
-            theta = potentials.forward(W, block, out=theta_node)
-            gradient = Potentials(node[: len(theta.node)], np.zeros(theta.edge.shape) if edge_map else table)
-            self._gradient(theta, block, gradient)
+            n, n_edges = block.tokens.stop - block.tokens.start, block.edges.stop - block.edges.start
+            gradient = Potentials(node[:n], np.zeros((n_edges, K**2)) if edge_map else table)
+            work(block, room, gradient)
             self._transpose.put(gradient.node, block.tokens)
             if edge_map:
                 edge_map.scatter(gradient.edge, block.edges, 1.0, edge_grad)

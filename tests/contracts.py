@@ -54,6 +54,10 @@ def zeros(potentials):
     return Potentials(np.zeros(potentials.node.shape), np.zeros(potentials.edge.shape))
 
 
+def flat(tables):
+    return np.concatenate([table.ravel() for table in tables])
+
+
 def select(potentials, structure, order):
     """The examples `order` as a batch of their own; with the tokens and the edges they had."""
     tokens = [np.arange(*structure.offsets[i : i + 2]) for i in order]
@@ -217,6 +221,118 @@ def inference(subject: Any) -> Callable[..., None]:
     return test
 
 
+# ------------------------------------------------------------------------------------- derivatives of marginals
+
+
+def tangent(inference, potentials, reward, structure, weight=None, out=None):
+    """Covariances added to `out`, and mean rewards."""
+    n = len(structure.offsets) - 1
+    out, mean = zeros(potentials) if out is None else out, np.full(n, np.inf)
+    inference.tangent(potentials, reward, structure, np.ones(n) if weight is None else weight, out, mean)
+    return out, mean
+
+
+def check_tangent_is_the_derivative_of_marginals(inference, rng, shared):
+    (potentials, structure), (reward, _) = random_chains(rng, shared=shared), random_chains(rng, shared=shared)
+    weight, step = np.array([1.0, 1.0, 2.0, 0.5]), np.zeros(1)
+
+    def moved():
+        return Potentials(*(a + step[0] * b for a, b in zip(potentials, reward)))
+
+    out, mean = tangent(inference, potentials, reward, structure, weight)
+    slope = derivative(lambda: marginals(inference, moved(), structure)[1], step, 0)
+    np.testing.assert_allclose(mean, slope, atol=1e-8)
+    slope = derivative(lambda: flat(marginals(inference, moved(), structure, weight)[0]), step, 0)
+    np.testing.assert_allclose(flat(out), slope, atol=1e-8)
+
+
+def check_tangent_is_symmetric(inference, rng, shared):
+    """Cov(R, S) = Cov(S, R), and a variance is positive."""
+    potentials, structure = random_chains(rng, shared=shared)
+    r, s = (random_chains(rng, shared=shared)[0] for _ in range(2))
+    of_r, of_s = (tangent(inference, potentials, reward, structure)[0] for reward in (r, s))
+
+    assert flat(of_r) @ flat(s) == pytest.approx(flat(of_s) @ flat(r), rel=1e-12)
+    assert flat(of_r) @ flat(r) > 0.1
+
+
+def check_tangent_of_a_constant(inference, rng, shared):
+    potentials, structure = random_chains(rng, shared=shared)
+    reward = Potentials(np.full(potentials.node.shape, 3.0), np.full(potentials.edge.shape, -1.0))
+    out, mean = tangent(inference, potentials, reward, structure)
+    for table in out:
+        np.testing.assert_allclose(table, 0.0, atol=1e-14)
+    np.testing.assert_allclose(mean, 3.0 * np.diff(structure.offsets) - np.diff(structure.edge_offsets), rtol=1e-14)
+
+
+def check_tangent_is_weighted_and_added(inference, rng, shared):
+    (potentials, structure), (reward, _) = random_chains(rng, shared=shared), random_chains(rng, shared=shared)
+    weight = np.array([2.0, 1.0, 0.0, -0.25])
+    singles = [tangent(inference, potentials, reward, structure, np.eye(4)[i]) for i in range(4)]
+    out = Potentials(*(np.full(table.shape, 7.0) for table in potentials))
+    _, mean = tangent(inference, potentials, reward, structure, weight, out)
+    for i in range(2):
+        np.testing.assert_allclose(out[i], 7.0 + np.tensordot(weight, [s[0][i] for s in singles], 1), atol=1e-12)
+    np.testing.assert_allclose(mean, [singles[0][1][0], 0.0, 0.0, singles[3][1][3]], rtol=1e-12)
+
+
+def check_tangents_do_not_see_each_other(inference, rng, shared):
+    (potentials, structure), (reward, _) = random_chains(rng, shared=shared), random_chains(rng, shared=shared)
+    out, mean = tangent(inference, potentials, reward, structure)
+    for order in ([3, 1, 0, 2], [2], [1], [0, 0]):
+        part, part_structure, tokens = select(potentials, structure, order)
+        part_reward, _, _ = select(reward, structure, order)
+        part_out, part_mean = tangent(inference, part, part_reward, part_structure)
+        np.testing.assert_array_equal(part_mean, mean[order])
+        np.testing.assert_array_equal(part_out.node, out.node[tokens])
+
+
+def check_tangent_without_an_allowed_labelling(inference, rng, shared):
+    (potentials, structure), (reward, _) = random_chains(rng, shared=shared), random_chains(rng, shared=shared)
+    expected, expected_mean = tangent(inference, potentials, reward, structure, np.array([0.0, 1.0, 1.0, 1.0]))
+    potentials.node[1] = -np.inf
+    out, mean = tangent(inference, potentials, reward, structure)
+    np.testing.assert_array_equal(mean, [np.nan, *expected_mean[1:]])
+    np.testing.assert_array_equal(out.node, expected.node)
+    np.testing.assert_array_equal(out.edge, expected.edge)
+
+
+def check_tangent_inputs_stay_and_may_be_read_only(inference, rng, shared):
+    (potentials, structure), (reward, _) = random_chains(rng, shared=shared), random_chains(rng, shared=shared)
+    weight = np.ones(4)
+    given_arrays = (*potentials, *reward, *structure, weight)
+    expected, before = tangent(inference, potentials, reward, structure, weight), copies(*given_arrays)
+    for array in given_arrays:
+        array.flags.writeable = False
+    out, mean = tangent(inference, potentials, reward, structure, weight)
+    for array, kept in zip(given_arrays, before):
+        np.testing.assert_array_equal(array, kept)
+    np.testing.assert_array_equal(out.node, expected[0].node)
+    np.testing.assert_array_equal(mean, expected[1])
+
+
+TANGENT_CHECKS = [
+    check_tangent_is_the_derivative_of_marginals,
+    check_tangent_is_symmetric,
+    check_tangent_of_a_constant,
+    check_tangent_is_weighted_and_added,
+    check_tangents_do_not_see_each_other,
+    check_tangent_without_an_allowed_labelling,
+    check_tangent_inputs_stay_and_may_be_read_only,
+]
+
+
+def inference_tangent(subject: Any) -> Callable[..., None]:
+    """Enrol an inference that has ``tangent(potentials, reward, structure, weight, out, mean)``, too."""
+
+    @pytest.mark.parametrize("shared", [True, False], ids=["shared", "per_edge"])
+    @pytest.mark.parametrize("check", TANGENT_CHECKS, ids=_names)
+    def test(check, shared):
+        check(subject, np.random.default_rng(0), shared)
+
+    return test
+
+
 # ------------------------------------------------------------------------------------------------------- losses
 
 
@@ -278,8 +394,25 @@ def check_loss_inputs_stay(loss, rng, shared):
         np.testing.assert_array_equal(array, kept)
 
 
+def check_second_derivative(loss, rng, shared):
+    """For losses that serve Newton's method."""
+    if not hasattr(loss, "hess_vec"):
+        return
+    (potentials, y, structure), (direction, _) = labelled_chains(rng, shared), random_chains(rng, shared=shared)
+    weight, step = np.array([1.0, 1.0, 2.0, 0.0]), np.zeros(1)
+
+    def moved():
+        return Potentials(*(a + step[0] * b for a, b in zip(potentials, direction)))
+
+    out = Potentials(*(a + 7 for a in zeros(potentials)))
+    loss.hess_vec(potentials, direction, y, structure, weight, out)
+    slope = derivative(lambda: flat(evaluate(loss, moved(), y, structure, weight)[1]), step, 0)
+    np.testing.assert_allclose(flat(out) - 7, slope, atol=1e-8)
+
+
 LOSS_CHECKS = [
     check_derivative,
+    check_second_derivative,
     check_weight_scales_the_derivative_alone,
     check_loss_examples_do_not_see_each_other,
     check_empty_example_costs_nothing,
@@ -313,6 +446,9 @@ class LeastSquares:
     def value_and_grad(self, w):
         residual = self.A @ w - self.b
         return float(residual @ residual) / (2 * self.n_terms), self.A.T @ residual / self.n_terms
+
+    def hess_vec(self, w, v):
+        return self.A.T @ (self.A @ v) / self.n_terms
 
     def expand(self, w):
         return w.copy()

@@ -58,6 +58,18 @@ class Chain:
         p = self.p[self.p > 0]
         return -(p * np.log(p)).sum()
 
+    def covariances(self, node, edge):
+        """Of indicators of labels and label pairs with a reward, and its mean; what is forbidden has none."""
+        rewards = np.array([score(node, edge, y) if p > 0 else 0 for y, p in zip(self.y, self.p)], dtype=np.longdouble)
+        mean = self.p @ rewards if self.log_Z > -np.inf else np.nan
+        of_node, of_edge = np.zeros_like(self.node), np.zeros_like(self.edge)
+        for p, reward, y in zip(self.p, rewards, self.y, strict=True):
+            if p > 0:
+                of_node[np.arange(len(y)), y] += p * (reward - mean)
+                for t in range(len(y) - 1):
+                    of_edge[t, y[t] * self.K + y[t + 1]] += p * (reward - mean)
+        return of_node, of_edge, float(mean)
+
     def nbest(self, n):
         """Scores of the n best allowed labellings, best first."""
         return np.sort(self.scores[self.scores > -np.inf])[::-1][:n]

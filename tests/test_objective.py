@@ -45,6 +45,22 @@ def by_enumeration(model, w, weight):
     return weight @ losses / weight.sum()
 
 
+def hessian_by_enumeration(model, w, weight):
+    """The weighted mean of Cov(F, F), F the features of a labelling: the derivatives of its score."""
+    offsets, hessian = chain(model.X.offsets).offsets, np.zeros((len(w), len(w)))
+    origin, units = model.twin(np.zeros_like(w)), [model.twin(v) for v in np.eye(len(w))]
+    assert not origin.node.any()
+    assert not origin.edge.any()
+    for i, twin in enumerate(naive.twins(model.twin(w), chain(model.X.offsets))):
+        tokens, edges = slice(*offsets[i : i + 2]), slice(*chain(model.X.offsets).edge_offsets[i : i + 2])
+        tables = [(unit.node[tokens], unit.edge if len(unit.edge) == 1 else unit.edge[edges]) for unit in units]
+        features = np.array([[naive.score(*table, y) for table in tables] for y in twin.y], dtype=float)
+        p = twin.p.astype(float)
+        deviations = features - p @ features
+        hessian += weight[i] * deviations.T @ (p[:, None] * deviations)
+    return hessian / weight.sum()
+
+
 def test_value_by_enumeration(model):
     w = np.random.default_rng(1).normal(size=model.potentials.size)
     value, _ = make(model, WEIGHTS).value_and_grad(w)
@@ -60,6 +76,24 @@ def test_gradient_by_finite_differences(model):
     for index in range(objective.size):
         slope = contracts.derivative(lambda: objective.value_and_grad(w)[0], w, index)
         assert slope == pytest.approx(grad[index], abs=1e-6)
+
+
+def test_hess_vec_by_finite_differences(model):
+    rng = np.random.default_rng(1)
+    w, v, step = rng.normal(size=model.potentials.size), rng.normal(size=model.potentials.size), np.zeros(1)
+    objective = make(model, WEIGHTS)
+    slope = contracts.derivative(lambda: objective.value_and_grad(w + step * v)[1], step, 0)
+    np.testing.assert_allclose(objective.hess_vec(w, v), slope, atol=1e-8)
+
+
+def test_explicit_hessian(model):
+    """Entry by entry by enumeration; symmetric and positive semidefinite."""
+    rng, size = np.random.default_rng(1), model.potentials.size
+    w, objective = rng.normal(size=size), make(model, WEIGHTS)
+    products = np.array([objective.hess_vec(w, v) for v in np.eye(size)])
+    np.testing.assert_allclose(products, products.T, atol=1e-14)
+    assert np.linalg.eigvalsh(products).min() >= -1e-14
+    np.testing.assert_allclose(products, hessian_by_enumeration(model, w, WEIGHTS), atol=1e-10)
 
 
 def test_arguments_stay_and_gradients_are_new(model):
@@ -107,7 +141,9 @@ def test_same_bits_for_any_number_of_threads(options):
     for n_jobs in (1, 2, 3, 3):
         with Pool(n_jobs) as pool:
             objective = make(model, weight, pool)
-            found.append([objective.value_and_grad(w), objective.value_and_grad(-w)])
+            found.append(
+                [objective.value_and_grad(w), (0.0, objective.hess_vec(w, w[::-1])), objective.value_and_grad(-w)]
+            )
     for others in found[1:]:
         for (value, grad), (other, other_grad) in zip(found[0], others, strict=True):
             assert value == other
@@ -125,6 +161,8 @@ def test_the_order_of_the_sequences_does_not_matter():
     other, other_grad = make(moved, weight[order]).value_and_grad(w)
     assert other == pytest.approx(value, rel=1e-12)
     np.testing.assert_allclose(other_grad, grad, atol=1e-12)
+    found, expected = make(moved, weight[order]).hess_vec(w, w[::-1]), make(model, weight).hess_vec(w, w[::-1])
+    np.testing.assert_allclose(found, expected, atol=1e-12)
 
 
 @pytest.mark.parametrize("dense", [True, False], ids=["dense", "sparse"])
@@ -136,6 +174,9 @@ def test_float32_comes_near_float64(dense):
     assert found_grad.dtype == np.float64
     assert found == pytest.approx(value, rel=1e-5)
     np.testing.assert_allclose(found_grad, grad, atol=1e-5)
+    found, expected = make(single, weight).hess_vec(w, w[::-1]), make(model, weight).hess_vec(w, w[::-1])
+    assert found.dtype == np.float64
+    np.testing.assert_allclose(found, expected, atol=1e-5)
 
 
 # ---- the finite sum

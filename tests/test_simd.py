@@ -16,6 +16,7 @@ from sklearn_struct.simd import LANES
 
 INF = np.inf
 DTYPES = [np.float64, np.float32]
+TWINS = ["chain", "chain_decoding", "chain_tangent", "duals"]
 
 
 @kernel
@@ -167,12 +168,8 @@ def test_everything_small_runs_without_the_jit():
     """The tests marked `twins` once more, in a process where kernels are Python and vectors numpy arrays."""
     root = Path(__file__).parents[1]
     environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
-    files = [
-        "tests/test_simd.py",
-        "tests/test_products.py",
-        "tests/inference/test_chain.py",
-        "tests/inference/test_chain_decoding.py",
-    ]
+    inference = [f"tests/inference/test_{name}.py" for name in TWINS]
+    files = ["tests/test_simd.py", "tests/test_products.py", *inference]
     # numpy warns of what kernels do silently: infinities are part of the game
     options = ["-q", "-m", "twins", "-W", "ignore::RuntimeWarning", "-p", "no:cacheprovider"]
     command = [sys.executable, "-m", "pytest", *options, *files]

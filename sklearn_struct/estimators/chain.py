@@ -22,6 +22,7 @@ from sklearn_struct.inference import chain, chain_decoding
 from sklearn_struct.objective import TERM_TOKENS, LinearObjective, TrainingData
 from sklearn_struct.parameters import LinearPotentials, Pattern, all_pairs, bind, edge_features, observed_pairs, split
 from sklearn_struct.solvers.lbfgs import lbfgs
+from sklearn_struct.solvers.newton_cg import cg, newton_cg, trust_ncg
 from sklearn_struct.solvers.online import passive_aggressive, perceptron
 from sklearn_struct.solvers.owlqn import owlqn
 from sklearn_struct.solvers.sgd import sgd
@@ -32,6 +33,9 @@ __all__ = ["BaseChain"]
 SOLVERS: dict[str, Callable[..., Any]] = {
     "lbfgs": lbfgs,
     "owlqn": owlqn,
+    "newton-cg": newton_cg,
+    "trust-ncg": trust_ncg,
+    "cg": cg,
     "sgd": sgd,
     "ap": perceptron,
     "pa": passive_aggressive,

@@ -39,9 +39,11 @@ class LinearChainCRF(BaseOnlineChain):
         For "pa" its aggressiveness, the C of [3]_; without effect for "ap".
     l1_ratio : float, default=0.0
         Share of the L1 penalty, in [0, 1]; 1 gives sparse weights.
-    solver : {"auto", "lbfgs", "owlqn", "sgd", "ap", "pa"}, default="auto"
+    solver : {"auto", "lbfgs", "owlqn", "newton-cg", "trust-ncg", "cg", "sgd", "ap", "pa"}, default="auto"
         "lbfgs" for L2, "owlqn" (orthant-wise L-BFGS) for L1 and elastic net, "sgd" averaged stochastic gradient
-        descent with a calibrated step, for L2. "auto" takes "owlqn" if ``l1_ratio > 0`` and "lbfgs" otherwise.
+        descent with a calibrated step, for L2. "newton-cg" and "trust-ncg", Newton's method with a line search or in a
+        trust region, and "cg", nonlinear conjugate gradients, are for L2, too. "auto" takes "owlqn" if
+        ``l1_ratio > 0`` and "lbfgs" otherwise.
 
         "ap", the averaged perceptron [2]_, adds a sequence's features with y and subtracts those with the labelling
         that is predicted instead. "pa", passive-aggressive learning (PA-I of [3]_), does so with the strongest rival,
@@ -65,7 +67,7 @@ class LinearChainCRF(BaseOnlineChain):
     max_iter : int, default=1000
         Largest number of iterations; for "sgd", "ap" and "pa" passes over the data, of which 10 often do.
     tol : float, default=1e-4
-        "lbfgs" and "owlqn" stop when no entry of the objective's gradient, divided by C and the total weight,
+        Batch solvers stop when no entry of the objective's gradient, divided by C and the total weight,
         exceeds `tol`; "sgd" when passes improve the objective by less than this share each, "ap" and "pa" when passes
         improve `loss_curve_` by less than this share of its first entry each, or when nothing is left to learn.
     warm_start : bool, default=False
@@ -133,7 +135,7 @@ class LinearChainCRF(BaseOnlineChain):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "C": [Interval(Real, 0, None, closed="right")],
         "l1_ratio": [Interval(Real, 0, 1, closed="both")],
-        "solver": [StrOptions({"auto", "lbfgs", "owlqn", "sgd", "ap", "pa"})],
+        "solver": [StrOptions({"auto", "lbfgs", "owlqn", "newton-cg", "trust-ncg", "cg", "sgd", "ap", "pa"})],
         "feature_pairs": [StrOptions({"observed", "all"})],
         "transition_features": [StrOptions({"observed", "all"})],
         "edge_features": [None, str, Iterable],

@@ -5,7 +5,8 @@ all edges or one per edge; a potential of -inf forbids.
 
 Forward-backward works on scaled numbers, not logarithms (11 times faster), and takes a step of many sequences at
 once, as a matrix product (`time_major`). A state may underflow that would have won later, so a result is trusted only
-where that cannot have happened; any other sequence is redone, alone, in log space (`chain_log`).
+where that cannot have happened; any other sequence is redone, alone, in log space (`chain_log`). Derivatives of
+marginals are in `chain_tangent`.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from sklearn_struct.batch import Potentials, Structure
 from sklearn_struct.inference import chain_edges
 from sklearn_struct.inference.chain_edges import absorb, exp_table, scale_out, weigh
 from sklearn_struct.inference.chain_log import log_marginals
+from sklearn_struct.inference.chain_tangent import tangent
 from sklearn_struct.inference.time_major import Steps, steps
 from sklearn_struct.kernel import kernel
 from sklearn_struct.products import add_outer, rows_times_matrix
@@ -41,7 +43,7 @@ from sklearn_struct.simd import (
     workspace,
 )
 
-__all__ = ["entropy", "marginals"]
+__all__ = ["entropy", "marginals", "tangent"]
 
 # Ranges of scores below which nothing can underflow that matters: of float64 and float32
 NEAR = {8: 600.0, 4: 60.0}

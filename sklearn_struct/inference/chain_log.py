@@ -6,11 +6,13 @@ magnitudes stay those of a single token's scores, and a chain of 100,000 tokens 
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from sklearn_struct.kernel import kernel
 
-__all__ = ["log_forward", "log_marginals", "log_sum_exp"]
+__all__ = ["log_forward", "log_marginals", "log_sum_exp", "log_tangent"]
 
 
 @kernel
@@ -78,3 +80,106 @@ def log_marginals(potentials, structure, i, weight, out):
             beta[t, k] -= total
             out_node[t0 + t, k] += weight * np.exp(alpha[t, k] + beta[t, k])
     return np.sum(norms)
+
+
+@kernel
+def log_tangent(potentials, reward, structure, i, weight, out):
+    """Add `weight` times the covariances of sequence i with a reward to `out`; return its mean.
+
+    ``before[t, k]`` is the mean reward up to t of what ends with k, minus its mean over k; so no small number
+    meets a large one.
+    """
+    node, edge, t0, e0 = potentials.node, potentials.edge, structure.offsets[i], structure.edge_offsets[i]
+    T, K, step, reward_step = structure.offsets[i + 1] - t0, node.shape[1], len(edge) > 1, len(reward.edge) > 1
+    alpha, before, norms, rises = np.empty((T, K)), np.zeros((T, K)), np.empty(T), np.empty(T)
+    p, expected = np.empty(K), 0.0
+    if not log_forward(node, edge, t0, e0, alpha, norms):
+        return np.nan
+    for t in range(T):
+        for k in range(K):
+            if alpha[t, k] == -np.inf:
+                continue
+            before[t, k] = reward.node[t0 + t, k]
+            if t > 0:
+                for j in range(K):
+                    p[j] = alpha[t - 1, j] + edge[step * (e0 + t - 1), j * K + k]
+                _normalise(p)
+                for j in range(K):
+                    if p[j] > 0.0:
+                        before[t, k] += p[j] * (before[t - 1, j] + reward.edge[reward_step * (e0 + t - 1), j * K + k])
+        for k in range(K):
+            p[k] = np.exp(alpha[t, k])
+        rises[t] = _centre(before[t], p)
+        expected += rises[t]
+    _log_backward(potentials, reward, _Forward(t0, e0, alpha, before, rises), weight, out)
+    return expected
+
+
+class _Forward(NamedTuple):
+    """First token and first edge of a sequence, and the first half of `log_tangent`."""
+
+    t0: int
+    e0: int
+    alpha: np.ndarray
+    before: np.ndarray
+    rises: np.ndarray
+
+
+@kernel
+def _log_backward(potentials, reward, forward, weight, out):
+    """Second half of `log_tangent`. ``after[k]`` is the mean reward after t of what begins with k."""
+    node, edge, edge_reward, out_node, out_edge = potentials.node, potentials.edge, reward.edge, out.node, out.edge
+    t0, e0, alpha, before, rises = forward
+    T, K = alpha.shape
+    step, reward_step, out_step = len(edge) > 1, len(edge_reward) > 1, len(out_edge) > 1
+    beta, after, score, gain, p = np.zeros(K), np.zeros(K), np.empty(K), np.empty(K), np.empty(K)
+    pairs, gains = np.empty(K * K), np.empty(K * K)
+    for t in range(T - 1, -1, -1):
+        e = e0 + t
+        for k in range(K if t < T - 1 else 0):
+            score[k] = node[t0 + t + 1, k] + beta[k]
+            gain[k] = after[k] + reward.node[t0 + t + 1, k] - rises[t + 1] if score[k] > -np.inf else 0.0
+        for j in range(K if t < T - 1 else 0):
+            for k in range(K):
+                pair = j * K + k
+                p[k] = edge[step * e, pair] + score[k]
+                pairs[pair] = alpha[t, j] + p[k]
+                gains[pair] = gain[k] + edge_reward[reward_step * e, pair] if p[k] > -np.inf else 0.0
+            beta[j] = _normalise(p)
+            after[j] = 0.0
+            for k in range(K):
+                after[j] += p[k] * gains[j * K + k]
+                gains[j * K + k] += before[t, j]
+        if t < T - 1:
+            _normalise(pairs)
+            _centre(gains, pairs)
+            for pair in range(K * K):
+                out_edge[out_step * e, pair] += weight * pairs[pair] * gains[pair]
+        for k in range(K):
+            p[k] = alpha[t, k] + beta[k]
+            gain[k] = before[t, k] + after[k]
+        total = _normalise(p)
+        _centre(gain, p)
+        for k in range(K):
+            beta[k] -= total
+            out_node[t0 + t, k] += weight * p[k] * gain[k]
+
+
+@kernel
+def _normalise(row):
+    """Turn log p into p, divided by its sum, and return the logarithm of the sum; zeros if every entry is -inf."""
+    total = log_sum_exp(row)
+    for k in range(len(row)):
+        row[k] = np.exp(row[k] - total) if total > -np.inf else 0.0
+    return total
+
+
+@kernel
+def _centre(x, p):
+    """Subtract from x its mean under p, and return it."""
+    mean = 0.0
+    for k in range(len(x)):
+        mean += p[k] * x[k]
+    for k in range(len(x)):
+        x[k] -= mean
+    return mean

@@ -18,6 +18,7 @@ class LogLikelihood:
     Parameters
     ----------
     inference : module or object with ``marginals(potentials, structure, weight, out, log_Z)``
+        And for `hess_vec` ``tangent(potentials, reward, structure, weight, out, mean)``.
     """
 
     def __init__(self, inference: Any) -> None:
@@ -35,6 +36,18 @@ class LogLikelihood:
         """Write ``value[i]``; add ``weight[i]`` times its derivative, marginals minus indicators (P1 5.9), to `out`."""
         self.inference.marginals(potentials, structure, weight, out, value)
         _subtract_labelling(potentials, y, structure, weight, out, value)
+
+    def hess_vec(
+        self,
+        potentials: Potentials,
+        direction: Potentials,
+        y: np.ndarray,
+        structure: Structure,
+        weight: np.ndarray,
+        out: Potentials,
+    ) -> None:
+        """Add ``weight[i]`` times the second derivative in a direction, Cov(indicators, direction), to `out`."""
+        self.inference.tangent(potentials, direction, structure, weight, out, np.empty(len(weight)))
 
 
 @kernel

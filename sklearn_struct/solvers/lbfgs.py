@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import OptimizeResult, minimize
 
+from sklearn_struct.solvers.penalised import Penalised
 from sklearn_struct.solvers.result import Result
 
 __all__ = ["lbfgs"]
@@ -30,13 +31,6 @@ def lbfgs(
     """Minimise ``objective + l2 / 2 * ||w||**2`` over the penalised and the ``n_free`` last, unpenalised entries."""
     if l1:
         raise ValueError("lbfgs is for smooth objectives; use owlqn with an L1 penalty")
-    penalised = slice(0, objective.size - objective.n_free)
-
-    def value_and_grad(w: np.ndarray) -> tuple[float, np.ndarray]:
-        value, grad = objective.value_and_grad(w)
-        grad[penalised] += l2 * w[penalised]
-        return value + l2 / 2 * float(np.dot(w[penalised], w[penalised])), grad
-
     n_iter = 0
 
     def after(intermediate_result: OptimizeResult) -> None:
@@ -46,5 +40,7 @@ def lbfgs(
             raise StopIteration
 
     options = {"maxiter": max_iter, "maxfun": 20 * max_iter, "gtol": tol, "ftol": 0.0, "maxcor": 10}
-    found = minimize(value_and_grad, w0, jac=True, method="L-BFGS-B", callback=after, options=options)
+    found = minimize(
+        Penalised(objective, l2).value_and_grad, w0, jac=True, method="L-BFGS-B", callback=after, options=options
+    )
     return Result(found.x, float(found.fun), int(found.nit), bool(np.max(np.abs(found.jac), initial=0.0) <= tol))

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from sklearn_struct.solvers.penalised import Penalised
 from sklearn_struct.solvers.result import Result
 
 __all__ = ["owlqn"]
@@ -33,17 +34,11 @@ def owlqn(
     this is L-BFGS with a backtracking line search: `lbfgs`, with scipy's, needs fewer evaluations on badly scaled
     problems.
     """
-    penalised = slice(0, objective.size - objective.n_free)
+    smooth = Penalised(objective, l2)
     l1_weights = np.zeros(objective.size)
-    l1_weights[penalised] = l1
-
-    def smooth(w: np.ndarray) -> tuple[float, np.ndarray]:
-        value, grad = objective.value_and_grad(w)
-        grad[penalised] += l2 * w[penalised]
-        return value + l2 / 2 * float(np.dot(w[penalised], w[penalised])), grad
-
+    l1_weights[smooth.entries] = l1
     w = w0.copy()
-    value, grad = smooth(w)
+    value, grad = smooth.value_and_grad(w)
     value += float(np.dot(l1_weights, np.abs(w)))
     memory: deque[tuple[np.ndarray, np.ndarray, float]] = deque(maxlen=MEMORY)
     for n_iter in range(1, max_iter + 1):
@@ -62,7 +57,7 @@ def owlqn(
             new_w = w + step * direction
             if l1:
                 new_w[(new_w * orthant < 0) & (l1_weights > 0)] = 0.0
-            new_value, new_grad = smooth(new_w)
+            new_value, new_grad = smooth.value_and_grad(new_w)
             new_value += float(np.dot(l1_weights, np.abs(new_w)))
             if new_value <= value + ARMIJO * float(np.dot(steepest, new_w - w)):
                 break

@@ -386,14 +386,14 @@ def test_no_jobs():
         fails_without_a_trace(model.set_params(n_jobs=0), GOOD_X, GOOD_Y, ValueError, "n_jobs")
 
 
-@pytest.mark.parametrize("solver", ["lbfgs", "sgd", "ap", "pa"])
+@pytest.mark.parametrize("solver", ["lbfgs", "newton-cg", "trust-ncg", "cg", "sgd", "ap", "pa"])
 def test_solvers_without_an_l1_penalty(solver):
     for model in both():
         model.set_params(solver=solver, l1_ratio=0.5)
         fails_without_a_trace(model, GOOD_X, GOOD_Y, ValueError, rf"solver='{solver}' has no L1 penalty; use 'owlqn'")
 
 
-@pytest.mark.parametrize("solver", ["lbfgs", "owlqn", "sgd"])
+@pytest.mark.parametrize("solver", ["lbfgs", "owlqn", "newton-cg", "sgd"])
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_interrupted_fit_leaves_no_trace(monkeypatch, solver, n_jobs):
     models, calls = both(), []

@@ -8,6 +8,7 @@ import naive
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.datasets import load_wine
 from sklearn.exceptions import ConvergenceWarning
 
 from sklearn_struct import LinearChainCRF, SequenceArray, SequenceVectorizer
@@ -271,6 +272,9 @@ def objective(crf, X, y, weight=None):
         {"C": 0.1, "fit_intercept": False},
         {"C": np.inf, "solver": "sgd", "max_iter": 3, "tol": 0.1},
         {"solver": "owlqn"},
+        {"solver": "newton-cg", "edge_features": "all"},
+        {"solver": "trust-ncg", "fit_intercept": False},
+        {"solver": "cg"},
         {"l1_ratio": 1.0, "C": 0.5},
         {"l1_ratio": 0.3, "edge_features": "all"},
         {"solver": "sgd", "random_state": 0},
@@ -288,9 +292,32 @@ def test_loss_curve_ends_at_the_objective(options):
     assert crf.loss_curve_ == sorted(crf.loss_curve_, reverse=True)
 
 
+@pytest.mark.parametrize("solver", ["newton-cg", "trust-ncg", "cg"])
+@pytest.mark.parametrize("options", [{}, {"edge_features": "all", "fit_intercept": False}, {"C": 10, "n_jobs": 2}])
+def test_solvers_find_the_same_optimum(solver, options):
+    X, y = make_rental_ads(20, random_state=0)
+    weight, tol = np.linspace(0, 2, len(X)), 1e-6
+    expected = LinearChainCRF(tol=tol, **options).fit(X, y, weight)
+    crf = LinearChainCRF(solver=solver, tol=tol, **options).fit(X, y, weight)
+    assert crf.loss_curve_[-1] == pytest.approx(expected.loss_curve_[-1], rel=1e-8)
+    np.testing.assert_allclose(crf.transition_, expected.transition_, atol=1e-3)
+    assert np.abs((crf.coef_ - expected.coef_).toarray()).max() < 1e-3
+
+
+def test_newton_copes_with_columns_of_any_scale():
+    """Alcohol and proline of wines, thousands apart: lbfgs has not come near the optimum after 1000 iterations."""
+    X, y = load_wine(return_X_y=True)
+    with pytest.warns(ConvergenceWarning, match="lbfgs"):
+        start = LinearChainCRF().fit(X, y)
+    newton, trust = (LinearChainCRF(solver=solver).fit(X, y) for solver in ("newton-cg", "trust-ncg"))
+    assert max(newton.n_iter_, trust.n_iter_) < 200
+    assert newton.loss_curve_[-1] == pytest.approx(trust.loss_curve_[-1], rel=0.01)
+    assert newton.loss_curve_[-1] < 0.8 * start.loss_curve_[-1]
+
+
 def test_convergence_warning():
     X, y = ragged(np.random.RandomState(1))
-    for solver in ["lbfgs", "owlqn", "sgd"]:
+    for solver in ["lbfgs", "owlqn", "newton-cg", "trust-ncg", "cg", "sgd"]:
         with pytest.warns(ConvergenceWarning, match=rf"{solver}.*after 1 iterations \(max_iter=1\).*tol=1e-08"):
             crf = LinearChainCRF(solver=solver, max_iter=1, tol=1e-8).fit(X, y)
         assert crf.n_iter_ == 1

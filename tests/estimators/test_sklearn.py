@@ -10,6 +10,7 @@ import pytest
 import scipy.sparse as sp
 from scipy.stats import loguniform
 from sklearn.base import ClassifierMixin, clone
+from sklearn.datasets import load_iris
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, RandomizedSearchCV, cross_val_predict, cross_val_score
 from sklearn.pipeline import Pipeline
@@ -32,6 +33,7 @@ ESTIMATORS = [
     Classifier(),
     Classifier(l1_ratio=1.0, max_iter=200),
     Classifier(solver="owlqn"),
+    Classifier(solver="newton-cg"),
     Classifier(solver="sgd", max_iter=100, random_state=0),
     Classifier(solver="ap", feature_pairs="all", random_state=0),
     Classifier(solver="pa", feature_pairs="all", random_state=0),
@@ -97,7 +99,7 @@ def centred(a):
     return a - a.mean(axis=0)
 
 
-@pytest.mark.parametrize("solver", ["lbfgs", "owlqn"])
+@pytest.mark.parametrize("solver", ["lbfgs", "owlqn", "newton-cg", "trust-ncg"])
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("C", [0.05, 1.0, 50.0, np.inf])
 @pytest.mark.parametrize("n_labels", [3, 5])
@@ -112,6 +114,15 @@ def test_l2_is_logistic_regression(n_labels, C, weighted, solver):
     np.testing.assert_allclose(centred(crf.intercept_), centred(expected.intercept_), atol=1e-5)
     if np.isfinite(C):  # the penalty centres the coefficients
         np.testing.assert_allclose(crf.coef_, expected.coef_, atol=1e-5)
+
+
+@pytest.mark.parametrize("C", [0.05, 1.0, 50.0])
+def test_newton_on_iris_is_logistic_regression(C):
+    X, y = load_iris(return_X_y=True)
+    expected = LogisticRegression(C=C, solver="newton-cg", tol=1e-10, max_iter=1000).fit(X, y)
+    crf = LinearChainCRF(C=C, solver="newton-cg", tol=1e-9).fit(X, y)
+    np.testing.assert_allclose(crf.predict_proba(X), expected.predict_proba(X), atol=1e-6)
+    np.testing.assert_allclose(crf.coef_, expected.coef_, atol=1e-4)
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -210,7 +221,7 @@ def test_integer_weights_are_repetitions_and_zero_is_absence(ads, form, options)
     )
 
 
-@pytest.mark.parametrize("solver", ["lbfgs", "owlqn", "sgd"])
+@pytest.mark.parametrize("solver", ["lbfgs", "owlqn", "newton-cg", "trust-ncg", "cg", "sgd"])
 def test_equal_weights_are_another_C(ads, solver):
     X, y = ads[0][:15], ads[1][:15]
     model = LinearChainCRF(C=0.5, solver=solver, tol=1e-6, random_state=0)

@@ -13,17 +13,28 @@ from sklearn_struct.losses.log_likelihood import LogLikelihood
 from sklearn_struct.objective import LinearObjective, TrainingData
 from sklearn_struct.parameters import Pattern, bind
 from sklearn_struct.solvers.lbfgs import lbfgs
+from sklearn_struct.solvers.newton_cg import cg, newton_cg, trust_ncg
 from sklearn_struct.solvers.owlqn import owlqn
+from sklearn_struct.solvers.penalised import Penalised
 from sklearn_struct.solvers.sgd import sgd
 from sklearn_struct.threads import Pool
 
 LBFGS = contracts.Solver(lbfgs, dict, l1=False, precision=1e-6, tol=1e-8)
 OWLQN = contracts.Solver(owlqn, dict, l1=True, precision=1e-6, tol=1e-8)
+NEWTON_CG = contracts.Solver(newton_cg, dict, l1=False, precision=1e-6, tol=1e-8)
+TRUST_NCG = contracts.Solver(trust_ncg, dict, l1=False, precision=1e-6, tol=1e-8)
+CG = contracts.Solver(cg, dict, l1=False, precision=1e-6, tol=1e-7)
 SGD = contracts.Solver(sgd, lambda: {"rng": np.random.RandomState(0)}, l1=False, precision=0.03, tol=1e-6)
 
 test_lbfgs = contracts.solver(LBFGS)
 test_owlqn = contracts.solver(OWLQN)
+test_newton_cg = contracts.solver(NEWTON_CG)
+test_trust_ncg = contracts.solver(TRUST_NCG)
+test_cg = contracts.solver(CG)
 test_sgd = contracts.solver(SGD)
+
+
+BATCH = {"lbfgs": LBFGS, "owlqn": OWLQN, "newton_cg": NEWTON_CG, "trust_ncg": TRUST_NCG, "cg": CG}
 
 
 @pytest.fixture
@@ -38,7 +49,7 @@ def logistic():
     return LinearObjective(bind(pattern, X, np.dtype(float)), LogLikelihood(chain), data, Pool(1))
 
 
-@pytest.mark.parametrize("solver", [LBFGS, OWLQN], ids=["lbfgs", "owlqn"])
+@pytest.mark.parametrize("solver", BATCH.values(), ids=BATCH)
 @pytest.mark.parametrize("l2", [0.01, 1.0])
 def test_logistic_regression(solver, l2, logistic):
     found = solver(logistic, l2=l2)
@@ -80,7 +91,7 @@ def test_a_heavy_penalty_leaves_the_intercept(logistic):
     np.testing.assert_allclose(odds / odds.sum(), frequencies, atol=1e-6)
 
 
-@pytest.mark.parametrize("solver", [LBFGS, OWLQN], ids=["lbfgs", "owlqn"])
+@pytest.mark.parametrize("solver", BATCH.values(), ids=BATCH)
 def test_converged_is_not_claimed_too_early(solver, logistic):
     for max_iter in (1, 3, 10, 500):
         found = solver(logistic, l2=0.01, max_iter=max_iter)
@@ -89,7 +100,7 @@ def test_converged_is_not_claimed_too_early(solver, logistic):
         assert found.converged == (steepest <= solver.tol)
 
 
-@pytest.mark.parametrize("solver", [LBFGS, OWLQN, SGD], ids=["lbfgs", "owlqn", "sgd"])
+@pytest.mark.parametrize("solver", [*BATCH.values(), SGD], ids=[*BATCH, "sgd"])
 def test_an_objective_without_penalised_entries(solver):
     problem = contracts.LeastSquares(np.random.default_rng(0), size=1, n_free=1)
     assert solver(problem, l2=5.0).w == pytest.approx(problem.b.mean(), abs=solver.precision)
@@ -116,3 +127,38 @@ def test_sgd_with_sparse_updates_and_a_warm_start():
     for w0 in (None, rng.normal(size=objective.size), optimum.w):
         found = SGD(objective, w0, l2=0.05)
         assert optimum.value * (1 - 1e-9) <= found.value <= optimum.value * (1 + 2e-3)
+
+
+@pytest.mark.parametrize("solver", [NEWTON_CG, TRUST_NCG, CG], ids=["newton_cg", "trust_ncg", "cg"])
+def test_the_optimum_of_lbfgs(solver, logistic):
+    optimum, found = LBFGS(logistic, l2=0.01), solver(logistic, np.ones(logistic.size), l2=0.01)
+    assert found.value == pytest.approx(optimum.value, rel=1e-12)
+    np.testing.assert_allclose(found.w[: -logistic.n_free], optimum.w[: -logistic.n_free], atol=1e-5)
+
+
+@pytest.mark.parametrize("scale", [1e-3, 1.0, 1e3])
+@pytest.mark.parametrize("solver", [NEWTON_CG, TRUST_NCG], ids=["newton_cg", "trust_ncg"])
+def test_newton_does_not_mind_the_scale_of_columns(solver, scale):
+    """Curvatures from 1e-6 to 1e6, and nothing that takes the small ones for zero."""
+    problem = contracts.LeastSquares(np.random.default_rng(0))
+    problem.A[:, 1] *= scale
+    found = solver(problem, l2=0.0)
+    assert found.converged
+    assert found.w * problem.A.std(axis=0) == pytest.approx(problem.solution(0.0) * problem.A.std(axis=0), abs=1e-4)
+    assert found.n_iter < 30
+
+
+def test_penalised_is_the_objective_with_its_penalty(logistic):
+    rng = np.random.default_rng(0)
+    w, v, step, smooth = (
+        rng.normal(size=logistic.size),
+        rng.normal(size=logistic.size),
+        np.zeros(1),
+        Penalised(logistic, 0.3),
+    )
+    value, grad = smooth.value_and_grad(w)
+    assert value == pytest.approx(contracts.penalised_value(logistic, w, l2=0.3), rel=1e-14)
+    slope = contracts.derivative(lambda: smooth.value_and_grad(w + step * v)[0], step, 0)
+    assert slope == pytest.approx(grad @ v, abs=1e-7)
+    slope = contracts.derivative(lambda: smooth.value_and_grad(w + step * v)[1], step, 0)
+    np.testing.assert_allclose(slope, smooth.hess_vec(w, v), atol=1e-7)

@@ -1,0 +1,86 @@
+"""Solvers of smooth objectives by conjugate gradients, by scipy (Nocedal & Wright, chapters 5 and 7).
+
+`newton_cg` and `trust_ncg` solve for Newton's step, with a line search or within a trust region, by conjugate
+gradients that see the Hessian in products with vectors alone; `cg` needs none: nonlinear conjugate gradients.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.optimize import OptimizeResult, minimize
+
+from sklearn_struct.solvers.penalised import Penalised
+from sklearn_struct.solvers.result import Result
+
+__all__ = ["cg", "newton_cg", "trust_ncg"]
+
+EPSILON = float(np.finfo(float).eps)
+
+
+def newton_cg(
+    objective: Any,
+    w0: np.ndarray,
+    *,
+    l1: float,
+    l2: float,
+    max_iter: int,
+    tol: float,
+    callback: Callable[[int, np.ndarray, float], bool] | None = None,
+    method: str = "Newton-CG",
+) -> Result:
+    """Minimise ``objective + l2 / 2 * ||w||**2`` over the penalised and the ``n_free`` last, unpenalised entries.
+
+    Stops when no entry of the gradient exceeds `tol`, whatever the rule of scipy's `method`.
+    """
+    if l1:
+        raise ValueError(f"{method} is for smooth objectives; use owlqn with an L1 penalty")
+    penalised = Penalised(objective, l2)
+    # scipy's Newton-CG takes curvatures below 3 eps for zero, as a number of its own: `tol` must not meet them
+    scale = 1.0 / np.sqrt(max(tol, EPSILON)) if method == "Newton-CG" else 1.0
+    tried = reached = _Point(w0, *penalised.value_and_grad(w0))
+    n_iter = 0
+
+    def value_and_grad(w: np.ndarray) -> tuple[float, np.ndarray]:
+        nonlocal tried
+        if not np.array_equal(w, tried.w):
+            tried = _Point(w.copy(), *penalised.value_and_grad(w))
+        return scale * tried.value, scale * tried.grad
+
+    def hess_vec(w: np.ndarray, v: np.ndarray) -> np.ndarray:
+        return scale * penalised.hess_vec(w, v)
+
+    def after(intermediate_result: OptimizeResult) -> None:
+        nonlocal n_iter, reached
+        n_iter += 1
+        w = intermediate_result.x
+        if not np.array_equal(w, reached.w):  # a trust region may have refused the step
+            value_and_grad(w)
+            reached = tried
+        stop = callback is not None and callback(n_iter, reached.w, reached.value)
+        if stop or reached.steepest <= tol:
+            raise StopIteration
+
+    if reached.steepest > tol:
+        rule = "xtol" if method == "Newton-CG" else "gtol"
+        options = {"maxiter": max_iter, rule: np.finfo(float).tiny}  # with 0 scipy 1.12 would not start
+        hessp = {} if method == "CG" else {"hessp": hess_vec}
+        minimize(value_and_grad, w0, jac=True, method=method, callback=after, options=options, **hessp)
+    return Result(reached.w, reached.value, n_iter, reached.steepest <= tol)
+
+
+class _Point(NamedTuple):
+    w: np.ndarray
+    value: float
+    grad: np.ndarray
+
+    @property
+    def steepest(self) -> float:
+        return float(np.max(np.abs(self.grad), initial=0.0))
+
+
+trust_ncg = partial(newton_cg, method="trust-ncg")
+cg = partial(newton_cg, method="CG")
