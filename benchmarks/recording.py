@@ -43,7 +43,7 @@ def iterations(probe: Probe | None, exact: bool) -> Iterator[list[tuple[float, f
     With `exact` the objective is evaluated at the parameters, for solvers whose own value is an estimate. Neither
     that nor the probe counts as time.
     """
-    from sklearn_struct.estimators.chain import SOLVERS
+    from sklearn_struct.estimators.solving import SOLVERS
 
     originals = dict(SOLVERS)
     noted: list[tuple[float, float, float]] = []

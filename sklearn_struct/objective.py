@@ -114,7 +114,7 @@ class LinearObjective:
         return self._sum(work)
 
     def _sum(self, work: Work) -> np.ndarray:
-        """The weighted mean of what ``work(block, room, gradient)`` writes as derivatives in the potentials, compact."""
+        """The weighted mean of the derivatives that ``work(block, room, gradient)`` writes, in the parameters."""
         transpose = self._transpose
         parts = self.pool.map(lambda c: self._part(work, self._parts[c]), len(self._parts))
         grad = np.empty(self.size)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from abc import abstractmethod
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from sklearn_struct.batch import Block, Potentials, SequenceArray, Structure, blocks, cut, object_array
@@ -17,31 +15,14 @@ from sklearn_struct.batch import chain as chain_structure
 from sklearn_struct.encoding.labels import decode
 from sklearn_struct.encoding.sequences import columns_named
 from sklearn_struct.estimators.base import BaseSequenceEstimator, Sequences
+from sklearn_struct.estimators.solving import ONE_BY_ONE, solve
 from sklearn_struct.estimators.transfer import transfer
 from sklearn_struct.inference import chain, chain_decoding
 from sklearn_struct.objective import TERM_TOKENS, LinearObjective, TrainingData
 from sklearn_struct.parameters import LinearPotentials, Pattern, all_pairs, bind, edge_features, observed_pairs, split
-from sklearn_struct.solvers.lbfgs import lbfgs
-from sklearn_struct.solvers.newton_cg import cg, newton_cg, trust_ncg
-from sklearn_struct.solvers.online import passive_aggressive, perceptron
-from sklearn_struct.solvers.owlqn import owlqn
-from sklearn_struct.solvers.sgd import sgd
 from sklearn_struct.threads import Pool
 
 __all__ = ["BaseChain"]
-
-SOLVERS: dict[str, Callable[..., Any]] = {
-    "lbfgs": lbfgs,
-    "owlqn": owlqn,
-    "newton-cg": newton_cg,
-    "trust-ncg": trust_ncg,
-    "cg": cg,
-    "sgd": sgd,
-    "ap": perceptron,
-    "pa": passive_aggressive,
-}
-STOCHASTIC = {"sgd", "ap", "pa"}  # take `rng`
-ONE_BY_ONE = {"ap", "pa"}  # learn from one sequence at a time
 
 
 class BaseChain(BaseSequenceEstimator):
@@ -70,7 +51,9 @@ class BaseChain(BaseSequenceEstimator):
         w0 = np.zeros(potentials.size) if start is None else transfer(start, self)
         data = TrainingData(sequences.X.offsets, codes, weight)
         with Pool(self.n_jobs) as pool:
-            self._solve(self._objective(potentials, data, pool), w0)
+            result = solve(self, self._objective(potentials, data, pool), w0)
+        self._w, self.n_iter_, self.t_ = result.w, result.n_iter, data.n_examples
+        self._stream: Any = None  # see BaseOnlineChain
 
     def _objective(self, potentials: LinearPotentials, data: TrainingData, pool: Pool) -> LinearObjective:
         term_tokens = 1 if self.solver in ONE_BY_ONE else TERM_TOKENS
@@ -106,47 +89,6 @@ class BaseChain(BaseSequenceEstimator):
             counts = np.bincount(edge_codes, weights=edge_weight, minlength=K * K)
             transitions = np.flatnonzero(counts >= self.min_frequency if self.min_frequency > 1 else counts > 0)
         return Pattern(X.tokens.shape[1], K, node, edge, columns, transitions, self.fit_intercept)
-
-    def _solve(self, objective: LinearObjective, w0: np.ndarray) -> None:
-        solver = self.solver
-        if solver == "auto":
-            solver = "owlqn" if self.l1_ratio > 0 else "lbfgs"
-        if self.l1_ratio > 0 and solver != "owlqn":
-            raise ValueError(f"solver={solver!r} has no L1 penalty; use 'owlqn' or 'auto', or l1_ratio=0")
-        options: dict[str, Any] = {"rng": check_random_state(self.random_state)} if solver in STOCHASTIC else {}
-        total = objective.total_weight
-        self.loss_curve_: list[float] = []
-
-        def callback(n_iter: int, w: np.ndarray, value: float) -> bool:
-            self.loss_curve_.append(value * total)
-            if self.verbose:
-                print(f"[{type(self).__name__}] iteration {n_iter}, objective {value * total:.6f}", flush=True)
-            return False
-
-        result = SOLVERS[solver](
-            objective,
-            w0,
-            l1=self.l1_ratio / (self.C * total),
-            l2=(1 - self.l1_ratio) / (self.C * total),
-            max_iter=self.max_iter,
-            tol=self.tol,
-            callback=callback,
-            **options,
-        )
-        if not result.converged:
-            advice = "allow more iterations, scale numeric features, or accept a larger tol"
-            if result.n_iter < self.max_iter:
-                advice = "its line search finds nothing better, so scale numeric features or accept a larger tol"
-            warnings.warn(
-                f"solver {solver!r} stopped after {result.n_iter} iterations (max_iter={self.max_iter}) without "
-                f"reaching tol={self.tol}; {advice}",
-                ConvergenceWarning,
-                stacklevel=5,
-            )
-        if not self.loss_curve_:  # the start was the optimum
-            self.loss_curve_.append(result.value * total)
-        self._w, self.n_iter_, self.t_ = result.w, result.n_iter, objective.data.n_examples
-        self._stream: Any = None  # see BaseOnlineChain
 
     def _each_block(self, sequences: Sequences, work: Callable[[Potentials, Block], Any]) -> list[Any]:
         """Call ``work(potentials, block)`` for every block of X, on `n_jobs` threads."""
@@ -196,12 +138,12 @@ class BaseChain(BaseSequenceEstimator):
         Returns
         -------
         ndarray of shape (n_sequences,)
-            dtype object, an array (n_tokens, n_labels) of the model's `dtype` each, columns in the order of
-            ``classes_``; for two-dimensional X one array (n, n_labels).
+            dtype object, an array (n_tokens, n_labels) each, columns in the order of ``classes_``; for
+            two-dimensional X one array (n, n_labels).
         """
         sequences = self._read_X(X, reset=False)
         n, K = sequences.X.tokens.shape[0], len(self.classes_)
-        node, log_Z = np.zeros((n, K), dtype=self.dtype), np.empty(len(sequences.X))
+        node, log_Z = np.zeros((n, K)), np.empty(len(sequences.X))
 
         def work(potentials: Potentials, block: Block) -> None:
             out = Potentials(node[block.tokens], np.zeros((1, K * K)))

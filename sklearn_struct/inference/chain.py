@@ -74,8 +74,7 @@ def marginals(
     weight : ndarray of shape (n_sequences,), float64
         ``out += weight[i] * marginals_i``. Sequences of weight 0 are skipped, their log Z is written as 0.
     out : Potentials
-        ``node`` (n, K), float64 or float32, and ``edge`` (n_edges, K * K), or (1, K * K) for the sum over all edges,
-        float64.
+        float64, ``node`` (n, K) and ``edge`` (n_edges, K * K), or (1, K * K) for the sum over all edges.
     log_Z : ndarray of shape (n_sequences,), float64
         Written; -inf where no labelling is allowed, and then nothing is added to `out`.
     """

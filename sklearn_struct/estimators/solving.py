@@ -1,0 +1,79 @@
+"""From the parameter `solver` of a chain estimator to a solved objective."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+
+from sklearn_struct.objective import LinearObjective
+from sklearn_struct.solvers.lbfgs import lbfgs
+from sklearn_struct.solvers.newton_cg import cg, newton_cg, trust_ncg
+from sklearn_struct.solvers.online import passive_aggressive, perceptron
+from sklearn_struct.solvers.owlqn import owlqn
+from sklearn_struct.solvers.result import Result
+from sklearn_struct.solvers.sgd import sgd
+
+__all__ = ["ONE_BY_ONE", "SOLVERS", "choice", "solve"]
+
+SOLVERS: dict[str, Callable[..., Result]] = {
+    "lbfgs": lbfgs,
+    "owlqn": owlqn,
+    "newton-cg": newton_cg,
+    "trust-ncg": trust_ncg,
+    "cg": cg,
+    "sgd": sgd,
+    "ap": perceptron,
+    "pa": passive_aggressive,
+}
+STOCHASTIC = {"sgd", "ap", "pa"}  # take `rng`
+ONE_BY_ONE = {"ap", "pa"}  # learn from one sequence at a time
+
+
+def choice(estimator: Any) -> str:
+    """The solver that "auto" stands for; ValueError if the one asked for does not serve the penalty."""
+    solver: str = estimator.solver
+    if solver == "auto":
+        return "owlqn" if estimator.l1_ratio > 0 else "lbfgs"
+    if estimator.l1_ratio > 0 and solver != "owlqn":
+        raise ValueError(f"solver={solver!r} has no L1 penalty; use 'owlqn' or 'auto', or l1_ratio=0")
+    return solver
+
+
+def solve(estimator: Any, objective: LinearObjective, w0: np.ndarray) -> Result:
+    """Minimise, fill ``loss_curve_``, and warn where `tol` is not reached."""
+    solver, total, curve = choice(estimator), objective.total_weight, []
+    options = {"rng": check_random_state(estimator.random_state)} if solver in STOCHASTIC else {}
+
+    def callback(n_iter: int, w: np.ndarray, value: float) -> bool:
+        curve.append(value * total)
+        if estimator.verbose:
+            print(f"[{type(estimator).__name__}] iteration {n_iter}, objective {value * total:.6f}", flush=True)
+        return False
+
+    result = SOLVERS[solver](
+        objective,
+        w0,
+        l1=estimator.l1_ratio / (estimator.C * total),
+        l2=(1 - estimator.l1_ratio) / (estimator.C * total),
+        max_iter=estimator.max_iter,
+        tol=estimator.tol,
+        callback=callback,
+        **options,
+    )
+    if not result.converged:
+        advice = "allow more iterations, scale numeric features, or accept a larger tol"
+        if result.n_iter < estimator.max_iter:
+            advice = "its line search finds nothing better, so scale numeric features or accept a larger tol"
+        warnings.warn(
+            f"solver {solver!r} stopped after {result.n_iter} iterations (max_iter={estimator.max_iter}) without "
+            f"reaching tol={estimator.tol}; {advice}",
+            ConvergenceWarning,
+            stacklevel=5,
+        )
+    estimator.loss_curve_ = curve or [result.value * total]  # without iterations the start was the optimum
+    return result
