@@ -18,7 +18,7 @@ __all__ = ["LinearObjective", "TrainingData"]
 Work = Callable[[Block, np.ndarray, Potentials], None]
 
 SMALL = 100_000  # residuals that fit a cache: float32 ones would save no time there, but cost digits
-TERM_TOKENS = 50  # tokens of one term of the finite sum that stochastic solvers see
+TERM_TOKENS = 250  # of one term of the finite sum that stochastic solvers see; or as many as labels
 
 
 class TrainingData(NamedTuple):
@@ -160,35 +160,42 @@ class LinearObjective:
     def compress(self, W: np.ndarray) -> np.ndarray:
         return self.potentials.compress(W)
 
-    def forward(self, W: np.ndarray, i: int, scale: float) -> Potentials:
-        """Potentials of term i at the parameters ``scale * W`` (the unpenalised ones unscaled)."""
-        return self.potentials.forward(W, self._terms[i], scale)
+    def forward(self, W: np.ndarray, i: int, scale: float) -> np.ndarray:
+        """Potentials of term i, one flat vector, at the parameters ``scale * W`` (the unpenalised ones unscaled)."""
+        theta = self.potentials.forward(W, self._terms[i], scale)
+        return np.concatenate([theta.node.ravel(), theta.edge.ravel()])
 
-    def term(self, theta: Potentials, i: int) -> tuple[float, Potentials]:
+    def term(self, theta: np.ndarray, i: int) -> tuple[float, np.ndarray]:
         """Value of term i, and its derivative in the potentials; the mean over all terms is the objective."""
-        block = self._terms[i]
-        gradient = Potentials(np.empty(theta.node.shape), np.zeros(theta.edge.shape))
-        self._gradient(theta, block, gradient)
+        block, gradient = self._terms[i], np.zeros(len(theta))
+        examples, y = block.examples, self.data.y[block.tokens]
+        weight, value = self.data.weight[examples], self._value[examples]
+        self.loss(self._unflat(theta, block), y, block.structure, weight, self._unflat(gradient, block), value)
         scale = self.n_terms / self.total_weight
-        gradient.node[:] *= scale
-        gradient.edge[:] *= scale
-        weight = self.data.weight[block.examples]
-        return scale * float(np.dot(weight, self._value[block.examples])), gradient
+        gradient *= scale
+        return scale * float(np.dot(weight, value)), gradient
 
-    def add(self, gradient: Potentials, i: int, scale: float, W: np.ndarray) -> None:
+    def add(self, gradient: np.ndarray, i: int, scale: float, W: np.ndarray) -> None:
         """``W += scale *`` the gradient of term i in the parameters."""
-        self.potentials.scatter(gradient, self._terms[i], scale, W)
+        block = self._terms[i]
+        self.potentials.scatter(self._unflat(gradient, block), block, scale, W)
 
-    def is_zero(self, gradient: Potentials) -> bool:
-        """Whether a step along the gradient of a term would change nothing."""
-        return not (gradient.node.any() or gradient.edge.any())
+    def _unflat(self, vector: np.ndarray, block: Block) -> Potentials:
+        K = self.potentials.n_labels
+        n = (block.tokens.stop - block.tokens.start) * K
+        return Potentials(vector[:n].reshape(-1, K), vector[n:].reshape(-1, K * K))
 
-    def squared_norm(self, gradient: Potentials, i: int) -> float:
+    @property
+    def n_potentials(self) -> int:
+        """How many numbers the derivatives of all terms have."""
+        n_tables = self._terms[-1].edges.stop if self.potentials.edge_map else self.n_terms
+        return int(self.data.offsets[-1]) * self.potentials.n_labels + n_tables * self.potentials.n_labels**2
+
+    def squared_norm(self, gradient: np.ndarray, i: int) -> float:
         """Squared norm of the gradient of term i in the parameters: <gradient, its forward>, as forward is linear."""
         if self._direction is None:
             self._direction = np.array(self.expand(np.zeros(self.size)), dtype=np.float64)
         self.add(gradient, i, 1.0, self._direction)
-        theta = self.forward(self._direction, i, 1.0)
-        square = np.vdot(theta.node, gradient.node) + np.vdot(theta.edge, gradient.edge)
+        square = float(np.dot(self.forward(self._direction, i, 1.0), gradient))
         self.add(gradient, i, -1.0, self._direction)
-        return float(square)
+        return square

@@ -56,7 +56,7 @@ class BaseChain(BaseSequenceEstimator):
         self._stream: Any = None  # see BaseOnlineChain
 
     def _objective(self, potentials: LinearPotentials, data: TrainingData, pool: Pool) -> LinearObjective:
-        term_tokens = 1 if self.solver in ONE_BY_ONE else TERM_TOKENS
+        term_tokens = 1 if self.solver in ONE_BY_ONE else max(TERM_TOKENS, len(self.classes_))
         return LinearObjective(potentials, self._loss(), data, pool, term_tokens)
 
     def _previous(self) -> Any:

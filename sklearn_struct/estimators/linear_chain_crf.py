@@ -39,8 +39,9 @@ class LinearChainCRF(BaseOnlineChain):
         For "pa" its aggressiveness, the C of [3]_; without effect for "ap".
     l1_ratio : float, default=0.0
         Share of the L1 penalty, in [0, 1]; 1 gives sparse weights.
-    solver : {"auto", "lbfgs", "owlqn", "newton-cg", "trust-ncg", "cg", "sgd", "ap", "pa"}, default="auto"
-        "lbfgs" for L2, "owlqn" (orthant-wise L-BFGS) for L1 and elastic net, "sgd" averaged stochastic gradient
+    solver : {"auto", "lbfgs", "owlqn", "newton-cg", "trust-ncg", "cg", "sag", "sgd", "ap", "pa"}, default="auto"
+        "lbfgs" for L2, "owlqn" (orthant-wise L-BFGS) for L1 and elastic net, "sag" stochastic
+        average gradient [4]_ for both, near the optimum soonest on large data, "sgd" averaged stochastic gradient
         descent with a calibrated step, for L2. "newton-cg" and "trust-ncg", Newton's method with a line search or in a
         trust region, and "cg", nonlinear conjugate gradients, are for L2, too. "auto" takes "owlqn" if
         ``l1_ratio > 0`` and "lbfgs" otherwise.
@@ -65,9 +66,9 @@ class LinearChainCRF(BaseOnlineChain):
     dtype : {"float64", "float32"}, default="float64"
         Float type of features, weight tables and potentials. Sums, weights and gradients are always float64.
     max_iter : int, default=1000
-        Largest number of iterations; for "sgd", "ap" and "pa" passes over the data, of which 10 often do.
+        Largest number of iterations; for "sag", "sgd", "ap" and "pa" passes over the data, of which 10 often do.
     tol : float, default=1e-4
-        Batch solvers stop when no entry of the objective's gradient, divided by C and the total weight,
+        Batch solvers and "sag" stop when no entry of the objective's gradient, divided by C and the total weight,
         exceeds `tol`; "sgd" when passes improve the objective by less than this share each, "ap" and "pa" when passes
         improve `loss_curve_` by less than this share of its first entry each, or when nothing is left to learn.
     warm_start : bool, default=False
@@ -118,6 +119,8 @@ class LinearChainCRF(BaseOnlineChain):
        perceptron algorithms", EMNLP 2002.
     .. [3] K. Crammer, O. Dekel, J. Keshet, S. Shalev-Shwartz and Y. Singer, "Online passive-aggressive algorithms",
        Journal of Machine Learning Research 7, 2006.
+    .. [4] M. Schmidt, R. Babanezhad, M. O. Ahmed, A. Defazio, A. Clifton and A. Sarkar, "Non-uniform stochastic
+       average gradient method for training conditional random fields", AISTATS 2015.
 
     Examples
     --------
@@ -135,7 +138,7 @@ class LinearChainCRF(BaseOnlineChain):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "C": [Interval(Real, 0, None, closed="right")],
         "l1_ratio": [Interval(Real, 0, 1, closed="both")],
-        "solver": [StrOptions({"auto", "lbfgs", "owlqn", "newton-cg", "trust-ncg", "cg", "sgd", "ap", "pa"})],
+        "solver": [StrOptions({"auto", "lbfgs", "owlqn", "newton-cg", "trust-ncg", "cg", "sag", "sgd", "ap", "pa"})],
         "feature_pairs": [StrOptions({"observed", "all"})],
         "transition_features": [StrOptions({"observed", "all"})],
         "edge_features": [None, str, Iterable],

@@ -16,6 +16,7 @@ from sklearn_struct.solvers.newton_cg import cg, newton_cg, trust_ncg
 from sklearn_struct.solvers.online import passive_aggressive, perceptron
 from sklearn_struct.solvers.owlqn import owlqn
 from sklearn_struct.solvers.result import Result
+from sklearn_struct.solvers.sag import sag
 from sklearn_struct.solvers.sgd import sgd
 
 __all__ = ["ONE_BY_ONE", "SOLVERS", "choice", "solve"]
@@ -26,11 +27,13 @@ SOLVERS: dict[str, Callable[..., Result]] = {
     "newton-cg": newton_cg,
     "trust-ncg": trust_ncg,
     "cg": cg,
+    "sag": sag,
     "sgd": sgd,
     "ap": perceptron,
     "pa": passive_aggressive,
 }
-STOCHASTIC = {"sgd", "ap", "pa"}  # take `rng`
+STOCHASTIC = {"sag", "sgd", "ap", "pa"}  # take `rng`
+L1 = {"owlqn", "sag"}  # serve an L1 penalty
 ONE_BY_ONE = {"ap", "pa"}  # learn from one sequence at a time
 
 
@@ -39,8 +42,8 @@ def choice(estimator: Any) -> str:
     solver: str = estimator.solver
     if solver == "auto":
         return "owlqn" if estimator.l1_ratio > 0 else "lbfgs"
-    if estimator.l1_ratio > 0 and solver != "owlqn":
-        raise ValueError(f"solver={solver!r} has no L1 penalty; use 'owlqn' or 'auto', or l1_ratio=0")
+    if estimator.l1_ratio > 0 and solver not in L1:
+        raise ValueError(f"solver={solver!r} has no L1 penalty; use 'owlqn', 'sag' or 'auto', or l1_ratio=0")
     return solver
 
 

@@ -329,6 +329,12 @@ def _rows_scatter(X, R, stride, first, masks, K, scale, table):
             for p in range(indptr[first + t], indptr[first + t + 1]):
                 if indices[p] >= n_rows:
                     break  # values of hot rows come first
+                if masked:  # a table of all rows, larger than a cache
+                    later = np.int64(indices[p + AHEAD]) * P + k
+                    prefetch(table, later)
+                    if wide:
+                        prefetch(table, later + LANES)
+                        prefetch(table, later + 2 * LANES)
                 m = np.int64(indices[p]) * P + k
                 x, v = splat(table.dtype.type(scale * data[p * step])), m // LANES
                 store(table, m, fma(x, keep(a, masks[v]) if masked else a, load(table, m)))

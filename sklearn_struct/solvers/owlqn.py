@@ -11,7 +11,7 @@ import numpy as np
 from sklearn_struct.solvers.penalised import Penalised
 from sklearn_struct.solvers.result import Result
 
-__all__ = ["owlqn"]
+__all__ = ["owlqn", "pseudo_gradient"]
 
 MEMORY = 10
 ARMIJO = 1e-4
@@ -42,7 +42,7 @@ def owlqn(
     value += float(np.dot(l1_weights, np.abs(w)))
     memory: deque[tuple[np.ndarray, np.ndarray, float]] = deque(maxlen=MEMORY)
     for n_iter in range(1, max_iter + 1):
-        steepest = _pseudo_gradient(w, grad, l1_weights)
+        steepest = pseudo_gradient(w, grad, l1_weights)
         if np.max(np.abs(steepest), initial=0.0) <= tol:
             return Result(w, value, n_iter - 1, True)
         direction = _two_loop(steepest, memory)
@@ -71,11 +71,11 @@ def owlqn(
         w, value, grad = new_w, new_value, new_grad
         if callback is not None and callback(n_iter, w, value):
             return Result(w, value, n_iter, False)
-    converged = np.max(np.abs(_pseudo_gradient(w, grad, l1_weights)), initial=0.0) <= tol
+    converged = np.max(np.abs(pseudo_gradient(w, grad, l1_weights)), initial=0.0) <= tol
     return Result(w, value, max_iter, bool(converged))
 
 
-def _pseudo_gradient(w: np.ndarray, grad: np.ndarray, l1_weights: np.ndarray) -> np.ndarray:
+def pseudo_gradient(w: np.ndarray, grad: np.ndarray, l1_weights: np.ndarray) -> np.ndarray:
     """The subgradient of smallest norm: at zero the L1 term gives way by up to its weight."""
     shrunk = np.sign(grad) * np.maximum(np.abs(grad) - l1_weights, 0.0)
     return np.where(w != 0, grad + l1_weights * np.sign(w), shrunk)

@@ -1,0 +1,229 @@
+"""Stochastic average gradient with automatic steps (Schmidt, Le Roux & Bach 2013; Schmidt et al. 2015 for CRFs).
+
+Of every term the solver remembers its last derivative in the potentials, tokens x labels, and of all terms
+the sum D of their gradients in the parameters. A step revisits a term, whose gradient has changed by d:
+
+    w <- (1 - alpha * l2) * w - alpha * (D / m + c * d)            m terms seen, D before the change
+
+c = 1/m is SAG, whose memory answers slowly; c = 1 is SAGA (and, while the memory is empty, stochastic gradient
+descent), unbiased but noisy. Steps may be longest in between (Driggs, Liang & Schoenlieb 2019): c is 1 / passes, but
+at least 1/10. Terms are drawn with replacement: when they take turns, memories are all equally late, and resonate.
+
+The dense part costs nothing: w = beta * (V - s * D), where a step writes V and D at the term's support alone.
+
+alpha = 1 / (L + l2), L half way between mean and (slowly forgotten) maximum of the terms' curvatures along their own
+gradients, measured in every tenth step of the first pass, then ever more rarely. No constant depends on the data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import isfinite
+from typing import Any
+
+import numpy as np
+
+from sklearn_struct.solvers.owlqn import pseudo_gradient
+from sklearn_struct.solvers.result import Result
+
+__all__ = ["sag"]
+
+CORRECTION = 0.1  # c in the end
+FIRST_GAP = 10  # steps between two measurements of the curvature in the first pass; they grow with each pass
+PROX_PER_PASS = 4  # dense proximal steps with an L1 penalty
+LARGEST_MEMORY = 2**32  # bytes
+SMALLEST_SCALE = 1e-5  # beta, before the lazily scaled tables are written out
+
+
+class _Curvature:
+    """An estimate of the terms' Lipschitz constant."""
+
+    def __init__(self, objective: Any) -> None:
+        self.objective = objective
+        self.scratch = np.zeros_like(objective.expand(np.zeros(objective.size)), dtype=np.float64)
+        self.mean = self.largest = 0.0
+        self.count = 0
+
+    @property
+    def value(self) -> float:
+        return (self.mean + self.largest) / 2 if self.count else 1.0
+
+    def measure(self, i: int, theta: Any, gradient: Any, gap: int) -> None:
+        """Take in the curvature of term i along its gradient, a difference of derivatives along X X' gradient."""
+        self.objective.add(gradient, i, 1.0, self.scratch)
+        direction = self.objective.forward(self.scratch, i, 1.0)
+        self.objective.add(gradient, i, -1.0, self.scratch)
+        norm2 = float(np.dot(gradient, direction))
+        if not norm2 > 0.0:
+            return
+        step = 1e-3 / float(np.max(np.abs(direction)))
+        _, moved = self.objective.term(theta - step * direction, i)
+        curvature = float(np.dot(gradient - moved, direction)) / (step * norm2)
+        # where all is saturated a curvature says nothing: at least 1/1000 of what the features allow
+        curvature = max(curvature, 1e-3 * norm2 / float(np.dot(gradient, gradient)))
+        if isfinite(curvature):
+            self.count += 1
+            self.mean += (curvature - self.mean) / min(self.count, 32)
+            self.largest = max(self.largest * 0.5 ** (gap / self.objective.n_terms), curvature)  # halves in a pass
+
+
+class _Iterate:
+    """The point w = beta * (V - s * D), its free entries dense; D is the sum of remembered gradients.
+
+    With an L1 penalty D also holds a pull of l1 * m towards zero for each weight, fixed between two
+    proximal steps: by its sign, or for a weight at zero what balances its gradient. Thus an optimum stays
+    where it is, though proximal steps are few.
+    """
+
+    def __init__(self, objective: Any, w: np.ndarray, l1: float, l2: float) -> None:
+        self.objective, self.l1, self.l2 = objective, l1, l2
+        self.V = np.array(objective.expand(w), dtype=np.float64)
+        self.D = np.zeros_like(self.V)
+        self.n = len(self.V) - objective.n_free
+        self.pull = np.zeros(self.n if l1 else 0)
+        self.free_sum = np.zeros(objective.n_free)
+        self.memory: list[Any] = [None] * objective.n_terms
+        self.m = 0
+        self._reset()
+
+    def _reset(self) -> None:
+        self.beta, self.s = 1.0, 0.0
+        self.length = self.pulled = 0.0  # sums of alpha, and of alpha's share that D took part in
+
+    def potentials(self, i: int) -> Any:
+        theta = self.objective.forward(self.V, i, self.beta)
+        if self.s:
+            theta -= self.objective.forward(self.D, i, self.beta * self.s)
+        return theta
+
+    def move(self, i: int, gradient: Any, alpha: float, c: float) -> None:
+        """Remember the gradient of term i, and go a step."""
+        if self.beta < SMALLEST_SCALE:
+            self.write_out()
+        before = self.memory[i]
+        self.memory[i] = gradient
+        if before is None:
+            self.m += 1
+            change, dense, sparse = gradient, (1 - c) / self.m, c
+        else:
+            change, dense, sparse = gradient - before, 1 / self.m, c - 1 / self.m
+        V, D, n = self.V, self.D, self.n
+        free = V[n:].copy()
+        self.beta *= 1 - alpha * self.l2
+        self.objective.add(change, i, 1.0, D)
+        self.objective.add(change, i, self.s - sparse * alpha / self.beta, V)
+        self.s += dense * alpha / self.beta
+        self.free_sum += D[n:]
+        V[n:] = free - alpha * (dense * self.free_sum + sparse * D[n:])
+        D[n:] = 0.0
+        self.length += alpha
+        self.pulled += dense * alpha
+
+    def write_out(self) -> None:
+        """Make V the point itself; with an L1 penalty go the proximal step that is due."""
+        V, D = self.V[: self.n], self.D[: self.n]
+        V -= self.s * D
+        V *= self.beta
+        if self.l1:
+            V += self.pulled * self.pull
+            V -= np.clip(V, -self.l1 * self.length, self.l1 * self.length)
+            D -= self.pull
+            self.pull = self.l1 * self.m * np.sign(V)
+            at_zero = V == 0
+            self.pull[at_zero] = -np.clip(D[at_zero], -self.l1 * self.m, self.l1 * self.m)
+            D += self.pull
+        self._reset()
+
+    def w(self) -> np.ndarray:
+        return self.objective.compress(self.V)
+
+    def steepest(self) -> float:
+        """The largest entry of the (pseudo-)gradient as remembered, after `write_out`."""
+        V, D = self.V[: self.n], self.D[: self.n]
+        slope = D / self.m + self.l2 * V
+        return float(max(np.max(np.abs(slope), initial=0.0), np.max(np.abs(self.free_sum), initial=0.0) / self.m))
+
+
+def sag(
+    objective: Any,
+    w0: np.ndarray,
+    *,
+    l1: float,
+    l2: float,
+    max_iter: int,
+    tol: float,
+    callback: Callable[[int, np.ndarray, float], bool] | None = None,
+    rng: np.random.RandomState,
+) -> Result:
+    """Minimise ``objective + l2 / 2 * ||w||**2 + l1 * ||w||_1``; the ``n_free`` last entries are unpenalised.
+
+    An iteration is one pass over the terms. Stops when no entry of the (pseudo-)gradient exceeds `tol`. That and
+    the value are evaluated after passes 2 to 6, 8, 10, 13, ..., when the remembered gradients come below `tol`, and
+    in the end; `callback` is given the best point evaluated so far. From a start other than zero the first pass only
+    fills the memory. A value above those at the start and at zero takes the solver back, to shorter steps.
+    """
+    if objective.n_potentials * 8 > LARGEST_MEMORY:
+        raise ValueError(
+            f"sag would remember {objective.n_potentials * 8 / 2**30:.1f} GiB of derivatives: a number for each label "
+            "at each token and, with edge features, for each pair of labels; use lbfgs or owlqn"
+        )
+    best = _evaluate(objective, w0, l1, l2, tol)
+    if best.converged:
+        return best
+    n, iterate, curvature = objective.n_terms, _Iterate(objective, w0, l1, l2), _Curvature(objective)
+    warm, first, due, shrink = bool(np.any(w0)), 1, 2, 1.0
+    limit = max(best.value, _evaluate(objective, 0.0 * w0, l1, l2, tol).value) if warm else best.value
+    for n_iter in range(1, max_iter + 1):
+        passes = n_iter - first + 1
+        if passes == 1:
+            order, length = rng.permutation(n), 0.0 if warm else shrink
+        else:
+            order, length = rng.randint(n, size=n), shrink
+        c = max(CORRECTION, 1 / n, 0.0 if warm else 1 / passes)
+        with np.errstate(over="ignore", invalid="ignore"):
+            mean = _visit(iterate, curvature, order, c, length, FIRST_GAP * passes)
+        if not mean <= limit:
+            iterate, warm, first, shrink = _Iterate(objective, best.w, l1, l2), True, n_iter + 1, shrink / 2
+        elif n_iter >= due or n_iter == max_iter or iterate.steepest() <= tol:
+            found = _evaluate(objective, iterate.w(), l1, l2, tol)
+            rise = found.value - best.value
+            if rise < 0 or (found.converged and rise <= 1e-12 * abs(best.value)):
+                best = found._replace(value=min(found.value, best.value))
+            elif not rise <= 1e-9 * abs(best.value):
+                shrink /= 2
+            due = n_iter + max(1, n_iter // 3)
+        best = best._replace(n_iter=n_iter)
+        if (callback is not None and callback(n_iter, best.w, best.value)) or best.converged:
+            break
+    return best
+
+
+def _visit(iterate: _Iterate, curvature: _Curvature, order: np.ndarray, c: float, length: float, gap: int) -> float:
+    """A step of `length` / L for each term in `order`; return the mean of their values, penalty included."""
+    objective, n = iterate.objective, len(order)
+    total = 0.0
+    for t, i in enumerate(order.tolist()):
+        theta = iterate.potentials(i)
+        value, gradient = objective.term(theta, i)
+        total += value
+        if not isfinite(total):
+            return np.inf
+        if t % gap == 0 or curvature.count < FIRST_GAP:
+            curvature.measure(i, theta, gradient, gap)
+        iterate.move(i, gradient, length / (curvature.value + iterate.l2), c)
+        if iterate.l1 and t % (n // PROX_PER_PASS + 1) == 0:
+            iterate.write_out()
+    iterate.write_out()
+    w = iterate.V[: iterate.n]
+    return total / n + iterate.l2 / 2 * float(np.dot(w, w)) + iterate.l1 * float(np.sum(np.abs(w)))
+
+
+def _evaluate(objective: Any, w: np.ndarray, l1: float, l2: float, tol: float) -> Result:
+    value, grad = objective.value_and_grad(w)
+    penalised = w[: objective.size - objective.n_free]
+    l1_weights = np.zeros(objective.size)
+    l1_weights[: len(penalised)] = l1
+    grad[: len(penalised)] += l2 * penalised
+    value += l2 / 2 * float(np.dot(penalised, penalised)) + l1 * float(np.sum(np.abs(penalised)))
+    steepest = np.max(np.abs(pseudo_gradient(w, grad, l1_weights)), initial=0.0)
+    return Result(w, value, 0, bool(steepest <= tol))
