@@ -79,7 +79,7 @@ def chain(offsets: np.ndarray) -> Structure:
     return Structure(offsets, np.column_stack([left, left + 1]), edge_offsets)
 
 
-def blocks(offsets: np.ndarray, n_labels: int, n_tokens: int = 2000) -> list[Block]:
+def blocks(offsets: np.ndarray, n_labels: int, n_tokens: int = 3000) -> list[Block]:
     """Cut sequences into blocks of about `n_tokens` tokens.
 
     Fewer with many labels, to keep calls short, and with little data, to give many threads work. The cuts depend on the

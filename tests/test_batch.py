@@ -360,7 +360,7 @@ def test_sizes_of_blocks():
     offsets = np.arange(0, 100_001, 10)
     few, many, more = blocks(offsets, 3), blocks(offsets, 1000), blocks(offsets * 10, 3)
     assert {b.tokens.stop - b.tokens.start for b in few[:-1]} == {1570}  # a 64th, of whole sequences
-    assert {b.tokens.stop - b.tokens.start for b in more[:-1]} == {2000}
+    assert {b.tokens.stop - b.tokens.start for b in more[:-1]} == {3000}
     assert {b.tokens.stop - b.tokens.start for b in blocks(offsets[:1001], 3)} == {1000}
     assert max(b.tokens.stop - b.tokens.start for b in many) == 80
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from sklearn_struct.batch import Potentials, Structure
 from sklearn_struct.inference import chain_edges
-from sklearn_struct.inference.chain_edges import absorb, exp_table, scale_out, weigh
+from sklearn_struct.inference.chain_edges import absorb, exp_table, weigh
 from sklearn_struct.inference.chain_log import log_marginals
 from sklearn_struct.inference.chain_tangent import tangent
 from sklearn_struct.inference.time_major import Steps, steps
@@ -109,7 +109,7 @@ def _sweep(potentials: Potentials, structure: Structure, places: Steps, log_Z: n
         work.spread[:] += spread
         E_T = workspace((P * P,), node.dtype)
         E_T.reshape(P, P)[:] = E.reshape(P, P).T
-        _forward(*places, U, A, E, K, top, work.norms, log_Z)
+        _forward(structure.edge_offsets, *places, U, A, E, K, top, work.norms, log_Z)
         _backward(places.first, U, B, E_T, K, work.norms)
     else:
         chain_edges.forward(edge, structure.edge_offsets, places, work, K, log_Z)
@@ -156,20 +156,22 @@ def _exp_nodes(node, offsets, first, order, U, spread, log_Z):
 
 
 @kernel
-def _forward(first, order, U, A, E, K, top, norms, log_Z):
+def _forward(edge_offsets, first, order, U, A, E, K, top, norms, log_Z):
     """Fill A and norms where all edges share E; complete log Z, which is nan where alpha vanishes."""
     P, mass = padded(K), np.ones(len(order))
     for t in range(len(first) - 1):
         n = first[t + 1] - first[t]
         if t > 0:
             rows_times_matrix(A, first[t - 1] * P, n, E, K, P, A, first[t] * P)
-            for r in range(n):
-                log_Z[order[r]] += top
         weigh(A, U, first[t], n, P, t > 0, norms)
         for r in range(n):
-            scale_out(norms[first[t] + r], mass, log_Z, order[r], r)
+            mass[r] *= norms[first[t] + r]
+            if not 1e-100 < mass[r] < 1e100:  # a logarithm now and then instead of one a token
+                log_Z[order[r]] += np.log(mass[r]) if mass[r] > 0.0 else np.nan
+                mass[r] = 1.0
     for r in range(len(order)):
-        log_Z[order[r]] += np.log(mass[r])
+        n_edges = edge_offsets[order[r] + 1] - edge_offsets[order[r]]
+        log_Z[order[r]] += np.log(mass[r]) + (top * n_edges if n_edges > 0 else 0.0)
 
 
 @kernel

@@ -24,7 +24,7 @@ from sklearn_struct.simd import (
     total,
 )
 
-__all__ = ["absorb", "add_marginals", "backward", "exp_table", "forward", "scale_out", "weigh"]
+__all__ = ["absorb", "add_marginals", "backward", "exp_table", "forward", "weigh"]
 
 
 @kernel
@@ -74,15 +74,6 @@ def absorb(first, t, n_next, P, U, B, norms):
 
 
 @kernel
-def scale_out(norm, mass, log_Z, i, r):
-    """Multiply mass[r] by a norm, and move it to log Z when it grows out of range: a logarithm now and then."""
-    mass[r] *= norm
-    if not 1e-100 < mass[r] < 1e100:
-        log_Z[i] += np.log(mass[r]) if mass[r] > 0.0 else np.nan
-        mass[r] = 1.0
-
-
-@kernel
 def forward(edge, edge_offsets, places, work, K, log_Z):
     """Fill A and norms, raise spreads; complete log Z, which is nan where alpha vanishes."""
     first, order, A, E, norms = places.first, places.order, work.A, work.E, work.norms
@@ -96,7 +87,10 @@ def forward(edge, edge_offsets, places, work, K, log_Z):
             spreads[r] = max(spreads[r], spread)
         weigh(A, work.U, first[t], n, P, t > 0, norms)
         for r in range(n):
-            scale_out(norms[first[t] + r], mass, log_Z, order[r], r)
+            mass[r] *= norms[first[t] + r]
+            if not 1e-100 < mass[r] < 1e100:
+                log_Z[order[r]] += np.log(mass[r]) if mass[r] > 0.0 else np.nan
+                mass[r] = 1.0
     for r in range(len(order)):
         log_Z[order[r]] += np.log(mass[r])
         work.spread[r] += spreads[r]

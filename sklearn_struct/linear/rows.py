@@ -90,7 +90,8 @@ class RowsMap:
         self.entries, self.singles = _split(stored, kind, number, self.n_hot)
         self.rows = _Rows(width, _in_order(number, kind == 2), pairs.indptr, pairs.indices)
         self.single_pairs = pairs.indptr[_in_order(number - SINGLE, kind == 1)]
-        self.single_labels = pairs.indices[self.single_pairs]
+        stored_singles = self.singles.indices[: self.singles.indptr[-1]]
+        self.single_labels = pairs.indices[self.single_pairs[stored_singles]]  # of each stored value
         self._n_table = len(self.rows.features) * padded(width)
         self.expanded_size = self._n_table + len(self.single_pairs)
 
@@ -368,7 +369,7 @@ def _put_singles(X, labels, R, first, places, values):
     indptr, indices, data, step = X.indptr, X.indices, X.data, X.step
     for t in range(len(R)):
         for p in range(indptr[first + t], indptr[first + t + 1]):
-            values[places[p]] = data[p * step] * R[t, labels[indices[p]]]
+            values[places[p]] = data[p * step] * R[t, labels[p]]
 
 
 @kernel
@@ -385,7 +386,7 @@ def _singles_forward(X, labels, weights, first, out):
     indptr, indices, data, step = X.indptr, X.indices, X.data, X.step
     for t in range(len(out)):
         for p in range(indptr[first + t], indptr[first + t + 1]):
-            out[t, labels[indices[p]]] += data[p * step] * weights[indices[p]]
+            out[t, labels[p]] += data[p * step] * weights[indices[p]]
 
 
 @kernel
@@ -393,4 +394,4 @@ def _singles_scatter(X, labels, R, first, scale, weights):
     indptr, indices, data, step = X.indptr, X.indices, X.data, X.step
     for t in range(len(R)):
         for p in range(indptr[first + t], indptr[first + t + 1]):
-            weights[indices[p]] += scale * data[p * step] * R[t, labels[indices[p]]]
+            weights[indices[p]] += scale * data[p * step] * R[t, labels[p]]

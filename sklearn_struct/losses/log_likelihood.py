@@ -60,10 +60,12 @@ def _subtract_labelling(potentials, y, structure, weight, out, value):
     for i in range(len(offsets) - 1):
         if weight[i] == 0.0:
             continue
+        w, score = weight[i], 0.0
         for t in range(offsets[i], offsets[i + 1]):
-            value[i] -= node[t, y[t]]
-            out_node[t, y[t]] -= weight[i]
+            score += node[t, y[t]]
+            out_node[t, y[t]] -= w
         for e in range(edge_offsets[i], edge_offsets[i + 1]):
             pair = y[edges[e, 0]] * K + y[edges[e, 1]]
-            value[i] -= edge[step * e, pair]
-            out_edge[out_step * e, pair] -= weight[i]
+            score += edge[step * e, pair]
+            out_edge[out_step * e, pair] -= w
+        value[i] -= score
