@@ -20,7 +20,7 @@ from sklearn_struct.exceptions import InputTypeError, NonFiniteError
 
 __all__ = ["Attributes", "chunks", "read"]
 
-_CHUNK = 50
+_CHUNK = 25  # so few that their temporary objects seldom start the garbage collector
 _NUMBERS = (bool, int, float)
 _NUMPY_NUMBERS = (np.floating, np.integer, np.bool_)
 _NESTING = "X is a list of sequences and a sequence a list of tokens: [['a', 'b']] is one sequence of two tokens"

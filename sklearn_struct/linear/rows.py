@@ -366,7 +366,7 @@ def _put(R, kept, first):
 
 @kernel
 def _put_singles(X, labels, R, first, places, values):
-    indptr, indices, data, step = X.indptr, X.indices, X.data, X.step
+    indptr, data, step = X.indptr, X.data, X.step
     for t in range(len(R)):
         for p in range(indptr[first + t], indptr[first + t + 1]):
             values[places[p]] = data[p * step] * R[t, labels[p]]
