@@ -18,7 +18,6 @@ __all__ = ["LinearObjective", "TrainingData"]
 Work = Callable[[Block, np.ndarray, Potentials], None]
 
 SMALL = 100_000  # residuals that fit a cache: float32 ones would save no time there, but cost digits
-TERM_TOKENS = 250  # of one term of the finite sum that stochastic solvers see; or as many as labels
 
 
 class TrainingData(NamedTuple):
@@ -61,7 +60,7 @@ class LinearObjective:
     """
 
     def __init__(
-        self, potentials: LinearPotentials, loss: Any, data: TrainingData, pool: Pool, term_tokens: int = TERM_TOKENS
+        self, potentials: LinearPotentials, loss: Any, data: TrainingData, pool: Pool, term_tokens: int = 50
     ) -> None:
         self.potentials, self.loss, self.data, self.pool = potentials, loss, data, pool
         self.size, self.n_free = potentials.size, potentials.n_free

@@ -15,10 +15,10 @@ from sklearn_struct.batch import chain as chain_structure
 from sklearn_struct.encoding.labels import decode
 from sklearn_struct.encoding.sequences import columns_named
 from sklearn_struct.estimators.base import BaseSequenceEstimator, Sequences
-from sklearn_struct.estimators.solving import ONE_BY_ONE, solve
+from sklearn_struct.estimators.solving import solve, term_tokens
 from sklearn_struct.estimators.transfer import transfer
 from sklearn_struct.inference import chain, chain_decoding
-from sklearn_struct.objective import TERM_TOKENS, LinearObjective, TrainingData
+from sklearn_struct.objective import LinearObjective, TrainingData
 from sklearn_struct.parameters import LinearPotentials, Pattern, all_pairs, bind, edge_features, observed_pairs, split
 from sklearn_struct.threads import Pool
 
@@ -56,8 +56,7 @@ class BaseChain(BaseSequenceEstimator):
         self._stream: Any = None  # see BaseOnlineChain
 
     def _objective(self, potentials: LinearPotentials, data: TrainingData, pool: Pool) -> LinearObjective:
-        term_tokens = 1 if self.solver in ONE_BY_ONE else max(TERM_TOKENS, len(self.classes_))
-        return LinearObjective(potentials, self._loss(), data, pool, term_tokens)
+        return LinearObjective(potentials, self._loss(), data, pool, term_tokens(self))
 
     def _previous(self) -> Any:
         """A copy of this estimator as an earlier fit left it, if there was one."""

@@ -19,7 +19,7 @@ from sklearn_struct.solvers.result import Result
 from sklearn_struct.solvers.sag import sag
 from sklearn_struct.solvers.sgd import sgd
 
-__all__ = ["ONE_BY_ONE", "SOLVERS", "choice", "solve"]
+__all__ = ["SOLVERS", "choice", "solve", "term_tokens"]
 
 SOLVERS: dict[str, Callable[..., Result]] = {
     "lbfgs": lbfgs,
@@ -34,7 +34,8 @@ SOLVERS: dict[str, Callable[..., Result]] = {
 }
 STOCHASTIC = {"sag", "sgd", "ap", "pa"}  # take `rng`
 L1 = {"owlqn", "sag"}  # serve an L1 penalty
-ONE_BY_ONE = {"ap", "pa"}  # learn from one sequence at a time
+# tokens of a term of the finite sum, in whole sequences: sgd learns more from many small ones, sag is quicker with few
+TERM_TOKENS = {"ap": 1, "pa": 1, "sgd": 50, "sag": 250}
 
 
 def choice(estimator: Any) -> str:
@@ -45,6 +46,12 @@ def choice(estimator: Any) -> str:
     if estimator.l1_ratio > 0 and solver not in L1:
         raise ValueError(f"solver={solver!r} has no L1 penalty; use 'owlqn', 'sag' or 'auto', or l1_ratio=0")
     return solver
+
+
+def term_tokens(estimator: Any) -> int:
+    """Tokens of a term, for sag at least as many as labels: it remembers a table of label pairs for each."""
+    solver = choice(estimator)
+    return max(TERM_TOKENS.get(solver, 1), len(estimator.classes_) if solver == "sag" else 1)
 
 
 def solve(estimator: Any, objective: LinearObjective, w0: np.ndarray) -> Result:
