@@ -441,7 +441,7 @@ class LeastSquares:
         self.A, self.b = rng.normal(size=(n_terms, size)), rng.normal(size=n_terms)
         self.A[:, size - n_free :] = 1.0
         self.b += 3.0
-        self.n_terms, self.size, self.n_free = n_terms, size, n_free
+        self.n_terms, self.size, self.n_free, self.n_potentials = n_terms, size, n_free, n_terms
 
     def value_and_grad(self, w):
         residual = self.A @ w - self.b

@@ -126,7 +126,7 @@ def _pass(objective: Any, stream: Stream, rule: Rule, rng: np.random.RandomState
     n, total, n_steps = objective.n_terms, 0.0, 0
     for t, i in enumerate(rng.permutation(n)):
         value, gradient = objective.term(objective.forward(W, i, 1.0), i)
-        if not gradient.any():
+        if not np.any(gradient):
             continue
         step, cost = rule(value, gradient, i)
         objective.add(gradient, i, -step, W)

@@ -11,8 +11,8 @@ at least 1/10. Terms are drawn with replacement: when they take turns, memories 
 
 The dense part costs nothing: w = beta * (V - s * D), where a step writes V and D at the term's support alone.
 
-alpha = 1 / (L + l2), L half way between mean and (slowly forgotten) maximum of the terms' curvatures along their own
-gradients, measured in every tenth step of the first pass, then ever more rarely. No constant depends on the data.
+alpha = 1 / (L + l2), and 1 / L for free entries. L is half way between mean and (slowly forgotten) maximum of the
+terms' curvatures along their own gradients, measured in every tenth step of the first pass, then ever more rarely.
 """
 
 from __future__ import annotations
@@ -96,8 +96,8 @@ class _Iterate:
             theta -= self.objective.forward(self.D, i, self.beta * self.s)
         return theta
 
-    def move(self, i: int, gradient: Any, alpha: float, c: float) -> None:
-        """Remember the gradient of term i, and go a step."""
+    def move(self, i: int, gradient: Any, step: float, c: float) -> None:
+        """Remember the gradient of term i, and go a `step`, in units of 1 / curvature."""
         if self.beta < SMALLEST_SCALE:
             self.write_out()
         before = self.memory[i]
@@ -108,13 +108,13 @@ class _Iterate:
         else:
             change, dense, sparse = gradient - before, 1 / self.m, c - 1 / self.m
         V, D, n = self.V, self.D, self.n
-        free = V[n:].copy()
+        free, alpha = V[n:].copy(), step / (1 + step * self.l2)
         self.beta *= 1 - alpha * self.l2
         self.objective.add(change, i, 1.0, D)
         self.objective.add(change, i, self.s - sparse * alpha / self.beta, V)
         self.s += dense * alpha / self.beta
         self.free_sum += D[n:]
-        V[n:] = free - alpha * (dense * self.free_sum + sparse * D[n:])
+        V[n:] = free - step * (dense * self.free_sum + sparse * D[n:])
         D[n:] = 0.0
         self.length += alpha
         self.pulled += dense * alpha
@@ -180,17 +180,16 @@ def sag(
         else:
             order, length = rng.randint(n, size=n), shrink
         c = max(CORRECTION, 1 / n, 0.0 if warm else 1 / passes)
-        with np.errstate(over="ignore", invalid="ignore"):
-            mean = _visit(iterate, curvature, order, c, length, FIRST_GAP * passes)
-        if not mean <= limit:
-            iterate, warm, first, shrink = _Iterate(objective, best.w, l1, l2), True, n_iter + 1, shrink / 2
-        elif n_iter >= due or n_iter == max_iter or iterate.steepest() <= tol:
-            found = _evaluate(objective, iterate.w(), l1, l2, tol)
+        mean = _visit(iterate, curvature, order, c, length, FIRST_GAP * passes)
+        if n_iter >= due or n_iter == max_iter or not mean <= limit or iterate.steepest() <= tol:
+            found = _evaluate(objective, iterate.w(), l1, l2, tol) if isfinite(mean) else best._replace(value=np.inf)
             rise = found.value - best.value
             if rise < 0 or (found.converged and rise <= 1e-12 * abs(best.value)):
-                best = found._replace(value=min(found.value, best.value))
-            elif not rise <= 1e-9 * abs(best.value):
-                shrink /= 2
+                best, shrink = found._replace(value=min(found.value, best.value)), min(1.0, 1.1 * shrink)
+            elif not rise <= 1e-9 * abs(best.value) and (warm or n_iter > 1):
+                shrink /= 2  # though the first pass may just be too noisy without a memory
+            if not found.value <= limit + 1e-9 * abs(limit):
+                iterate, warm, first = _Iterate(objective, best.w, l1, l2), True, n_iter + 1
             due = n_iter + max(1, n_iter // 3)
         best = best._replace(n_iter=n_iter)
         if (callback is not None and callback(n_iter, best.w, best.value)) or best.converged:
@@ -198,6 +197,7 @@ def sag(
     return best
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def _visit(iterate: _Iterate, curvature: _Curvature, order: np.ndarray, c: float, length: float, gap: int) -> float:
     """A step of `length` / L for each term in `order`; return the mean of their values, penalty included."""
     objective, n = iterate.objective, len(order)
@@ -210,7 +210,7 @@ def _visit(iterate: _Iterate, curvature: _Curvature, order: np.ndarray, c: float
             return np.inf
         if t % gap == 0 or curvature.count < FIRST_GAP:
             curvature.measure(i, theta, gradient, gap)
-        iterate.move(i, gradient, length / (curvature.value + iterate.l2), c)
+        iterate.move(i, gradient, length / curvature.value, c)
         if iterate.l1 and t % (n // PROX_PER_PASS + 1) == 0:
             iterate.write_out()
     iterate.write_out()
@@ -218,6 +218,7 @@ def _visit(iterate: _Iterate, curvature: _Curvature, order: np.ndarray, c: float
     return total / n + iterate.l2 / 2 * float(np.dot(w, w)) + iterate.l1 * float(np.sum(np.abs(w)))
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def _evaluate(objective: Any, w: np.ndarray, l1: float, l2: float, tol: float) -> Result:
     value, grad = objective.value_and_grad(w)
     penalised = w[: objective.size - objective.n_free]

@@ -393,7 +393,7 @@ def test_solvers_without_an_l1_penalty(solver):
         fails_without_a_trace(model, GOOD_X, GOOD_Y, ValueError, rf"solver='{solver}' has no L1 penalty; use 'owlqn'")
 
 
-@pytest.mark.parametrize("solver", ["lbfgs", "owlqn", "newton-cg", "sgd"])
+@pytest.mark.parametrize("solver", ["lbfgs", "owlqn", "newton-cg", "sag", "sgd"])
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_interrupted_fit_leaves_no_trace(monkeypatch, solver, n_jobs):
     models, calls = both(), []

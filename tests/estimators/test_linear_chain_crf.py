@@ -279,6 +279,8 @@ def objective(crf, X, y, weight=None):
         {"l1_ratio": 0.3, "edge_features": "all"},
         {"solver": "sgd", "random_state": 0},
         {"solver": "sgd", "random_state": 0, "edge_features": "all", "transition_features": "observed"},
+        {"solver": "sag", "random_state": 0, "l1_ratio": 0.5},
+        {"solver": "sag", "random_state": 0, "edge_features": "all", "transition_features": "observed"},
     ],
 )
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -317,7 +319,7 @@ def test_newton_copes_with_columns_of_any_scale():
 
 def test_convergence_warning():
     X, y = ragged(np.random.RandomState(1))
-    for solver in ["lbfgs", "owlqn", "newton-cg", "trust-ncg", "cg", "sgd"]:
+    for solver in ["lbfgs", "owlqn", "newton-cg", "trust-ncg", "cg", "sag", "sgd"]:
         with pytest.warns(ConvergenceWarning, match=rf"{solver}.*after 1 iterations \(max_iter=1\).*tol=1e-08"):
             crf = LinearChainCRF(solver=solver, max_iter=1, tol=1e-8).fit(X, y)
         assert crf.n_iter_ == 1
@@ -339,7 +341,10 @@ def test_verbose_prints_a_line_an_iteration(capsys):
     assert capsys.readouterr().out == ""
 
 
-@pytest.mark.parametrize("options", [{}, {"edge_features": "all"}, {"solver": "sgd", "random_state": 0}])
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"edge_features": "all"}, {"solver": "sgd", "random_state": 0}, {"solver": "sag", "random_state": 0}],
+)
 @pytest.mark.parametrize("form", [lambda X: X, numeric])
 def test_float32_is_close_to_float64(form, options):
     X, y = ragged(np.random.RandomState(1))
@@ -378,6 +383,7 @@ def ads():
         {"solver": "owlqn", "l1_ratio": 1.0},
         {"solver": "owlqn", "l1_ratio": 0.5, "feature_pairs": "all"},
         {"solver": "sgd", "random_state": 0},
+        {"solver": "sag", "random_state": 0, "l1_ratio": 0.5, "edge_features": ["w:,", "w:.", "digit"]},
     ],
 )
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -410,6 +416,15 @@ def test_sgd_comes_close_to_the_optimum(ads, feature_pairs):
     best = LinearChainCRF(C=0.1, feature_pairs=feature_pairs).fit(X, y).loss_curve_[-1]
     crf = LinearChainCRF(C=0.1, feature_pairs=feature_pairs, solver="sgd", tol=1e-5, random_state=0).fit(X, y)
     assert best <= crf.loss_curve_[-1] < best * 1.001
+
+
+@pytest.mark.parametrize("options", [{}, {"l1_ratio": 1.0, "tol": 1e-4}, {"edge_features": ["w:,", "digit"]}])
+def test_sag_finds_the_optimum(ads, options):
+    X, y = ads[0][:40], ads[1][:40]
+    best = LinearChainCRF(**{"C": 0.1, "tol": 1e-6, **options}).fit(X, y)
+    crf = LinearChainCRF(**{"C": 0.1, "tol": 1e-6, **options}, solver="sag", random_state=0).fit(X, y)
+    assert crf.loss_curve_[-1] == pytest.approx(best.loss_curve_[-1], rel=1e-6)
+    np.testing.assert_allclose(np.concatenate(crf.predict_proba(X)), np.concatenate(best.predict_proba(X)), atol=5e-3)
 
 
 @pytest.mark.parametrize("l1_ratio", [0.0, 0.5, 1.0])

@@ -35,6 +35,7 @@ ESTIMATORS = [
     Classifier(solver="owlqn"),
     Classifier(solver="newton-cg"),
     Classifier(solver="sgd", max_iter=100, random_state=0),
+    Classifier(solver="sag", max_iter=100, random_state=0),
     Classifier(solver="ap", feature_pairs="all", random_state=0),
     Classifier(solver="pa", feature_pairs="all", random_state=0),
     Classifier(feature_pairs="all", n_jobs=2),
@@ -221,7 +222,7 @@ def test_integer_weights_are_repetitions_and_zero_is_absence(ads, form, options)
     )
 
 
-@pytest.mark.parametrize("solver", ["lbfgs", "owlqn", "newton-cg", "trust-ncg", "cg", "sgd"])
+@pytest.mark.parametrize("solver", ["lbfgs", "owlqn", "newton-cg", "trust-ncg", "cg", "sag", "sgd"])
 def test_equal_weights_are_another_C(ads, solver):
     X, y = ads[0][:15], ads[1][:15]
     model = LinearChainCRF(C=0.5, solver=solver, tol=1e-6, random_state=0)

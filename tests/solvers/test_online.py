@@ -51,9 +51,6 @@ class Hinges:
     def add(self, gradient, i, scale, W):
         W += scale * gradient * self.A[i]
 
-    def is_zero(self, gradient):
-        return gradient == 0.0
-
     def squared_norm(self, gradient, i):
         return gradient**2 * float(self.A[i] @ self.A[i])
 

@@ -1,0 +1,167 @@
+"""SAG by the contract of solvers, against a dense twin, and on chains against L-BFGS and OWL-QN."""
+
+from __future__ import annotations
+
+import contracts
+import naive
+import numpy as np
+import pytest
+
+from sklearn_struct.inference import chain
+from sklearn_struct.losses.log_likelihood import LogLikelihood
+from sklearn_struct.objective import LinearObjective, TrainingData
+from sklearn_struct.solvers import sag as module
+from sklearn_struct.solvers.lbfgs import lbfgs
+from sklearn_struct.solvers.owlqn import owlqn
+from sklearn_struct.solvers.sag import sag
+from sklearn_struct.threads import Pool
+
+LBFGS = contracts.Solver(lbfgs, dict, l1=False, precision=1e-6, tol=1e-8)
+OWLQN = contracts.Solver(owlqn, dict, l1=True, precision=1e-6, tol=1e-7)
+SAG = contracts.Solver(sag, lambda: {"rng": np.random.RandomState(0)}, l1=True, precision=1e-6, tol=1e-7)
+
+test_contract = contracts.solver(SAG._replace(tol=1e-8))
+
+
+def chains(lengths=None, weight=None, **options):
+    rng = np.random.default_rng(0)
+    lengths = rng.integers(0, 9, size=80) if lengths is None else lengths
+    model = naive.linear_model(rng, lengths, **options)
+    weight = rng.uniform(0, 2, size=len(lengths)) if weight is None else weight
+    data = TrainingData(model.X.offsets, model.y, weight)
+    return LinearObjective(model.potentials, LogLikelihood(chain), data, Pool(1), term_tokens=8)
+
+
+def names(options):
+    return "-".join([name for name, on in options.items() if on]) or "plain"
+
+
+@pytest.mark.parametrize("options", naive.LINEAR_MODELS[::3], ids=names)
+@pytest.mark.parametrize("l2", [0.01, 1.0])
+def test_chains(options, l2):
+    objective = chains(**options)
+    assert objective.n_terms > 20
+    optimum, found = LBFGS(objective, l2=l2), SAG(objective, l2=l2)
+    assert found.converged
+    assert np.abs(contracts.subgradient(objective, found.w, l2=l2)).max() <= SAG.tol
+    assert found.value == pytest.approx(optimum.value, rel=1e-10)
+
+
+@pytest.mark.parametrize("options", naive.LINEAR_MODELS[::3], ids=names)
+@pytest.mark.parametrize(("l1", "l2"), [(0.01, 0.02), (0.05, 0.01), (0.02, 0.0)])
+def test_l1_penalties(options, l1, l2):
+    objective = chains(**options)
+    optimum, found = OWLQN(objective, l1=l1, l2=l2), SAG(objective, l1=l1, l2=l2, max_iter=2000)
+    assert found.converged
+    assert found.value == pytest.approx(optimum.value, rel=1e-9)
+    zero = found.w[: objective.size - objective.n_free] == 0
+    assert 0 < zero.sum() < len(zero)
+    if l2:  # else the optimum need not be unique
+        np.testing.assert_allclose(found.w[: len(zero)], optimum.w[: len(zero)], atol=1e-4)
+        assert np.all(np.abs(optimum.w[: len(zero)][zero]) < 1e-4)
+
+
+def dense_twin(objective, l2, lipschitz, n_passes):
+    """The formula on the whole parameter vector, term by term."""
+    rng, n, penalised = np.random.RandomState(0), objective.n_terms, objective.size - objective.n_free
+    w, memory, seen = np.zeros(objective.size), np.zeros((n, objective.size)), set()
+    shrunk = np.where(np.arange(objective.size) < penalised, l2, 0.0)
+    alpha = 1 / (lipschitz + shrunk)
+    for passes in range(1, n_passes + 1):
+        c = max(module.CORRECTION, 1 / n, 1 / passes)
+        for i in rng.permutation(n) if passes == 1 else rng.randint(n, size=n):
+            _, derivative = objective.term(objective.forward(objective.expand(w), i, 1.0), i)
+            W = np.zeros_like(objective.expand(w))
+            objective.add(derivative, i, 1.0, W)
+            gradient = objective.compress(W)
+            if i in seen:
+                direction = memory.sum(axis=0) / len(seen) + c * (gradient - memory[i])
+                memory[i] = gradient
+            else:
+                seen.add(i)
+                memory[i] = gradient
+                direction = (1 - c) * memory.sum(axis=0) / len(seen) + c * gradient
+            w -= alpha * (direction + shrunk * w)
+    return w
+
+
+@pytest.mark.parametrize("options", naive.LINEAR_MODELS, ids=names)
+def test_lazy_updates_are_the_dense_ones(options, monkeypatch):
+    monkeypatch.setattr(module._Curvature, "value", 50.0)
+    objective = chains(**options)
+    for n_passes in (1, 2, 4):
+        found = SAG(objective, l2=0.05, max_iter=n_passes)
+        np.testing.assert_allclose(found.w, dense_twin(objective, 0.05, 50.0, n_passes), atol=1e-13)
+
+
+@pytest.mark.parametrize("factor", [1e-3, 0.05, 0.2])
+@pytest.mark.parametrize("l1", [0.0, 0.01])
+def test_steps_that_are_too_long_get_shorter(factor, l1, monkeypatch):
+    objective = chains()
+    expected = SAG(objective, l1=l1, l2=0.01).value
+    value = module._Curvature.value.fget
+    monkeypatch.setattr(module._Curvature, "value", property(lambda self: factor * value(self)))
+    seen = []
+    found = SAG(objective, l1=l1, l2=0.01, callback=lambda n_iter, w, value: seen.append(value))
+    assert found.converged
+    assert found.value == pytest.approx(expected, rel=1e-9)
+    assert seen == sorted(seen, reverse=True)
+    assert seen[0] <= objective.value_and_grad(np.zeros(objective.size))[0]
+
+
+def test_a_heavy_penalty():
+    objective = chains()
+    for l2 in (1e3, 1e9):
+        found = SAG(objective, l2=l2)
+        assert found.converged
+        assert np.abs(contracts.subgradient(objective, found.w, l2=l2)).max() <= SAG.tol
+
+
+@pytest.mark.parametrize(
+    ("lengths", "weight", "options"),
+    [
+        ([1], [1.0], {"intercept": False}),
+        ([5], [2.0], {"edge": False, "intercept": False}),
+        ([0, 4, 0, 0, 3, 9], [1.0, 1.0, 1.0, 0.0, 2.0, 0.0], {}),
+        ([9, 9, 9], [0.0, 1.0, 0.0], {"dense": True}),
+        ([3, 0, 7], [1.0, 1.0, 1.0], {"K": 1, "edge": False}),
+        ([8, 8, 8], [1.0, 1.0, 3.0], {"K": 1}),
+    ],
+)
+def test_small_data(lengths, weight, options):
+    objective = chains(lengths, np.array(weight), **options)
+    for w0 in (None, np.ones(objective.size)):
+        found = SAG(objective, w0, l2=0.5)
+        assert found.converged
+        assert found.value == pytest.approx(LBFGS(objective, l2=0.5).value, rel=1e-10, abs=1e-10)
+
+
+def test_float32_tables():
+    found, expected = (SAG(chains(dtype=t), l2=0.02, max_iter=60) for t in (np.float32, np.float64))
+    assert found.w.dtype == np.float64
+    np.testing.assert_allclose(found.w[:-3], expected.w[:-3], atol=1e-3)  # the intercepts may share any constant
+
+
+def test_it_depends_on_its_generator_alone():
+    objective = chains()
+    by_seed = [
+        sag(objective, np.zeros(objective.size), l1=0.0, l2=0.1, max_iter=9, tol=0.0, rng=np.random.RandomState(seed)).w
+        for seed in (0, 0, 1)
+    ]
+    np.testing.assert_array_equal(by_seed[0], by_seed[1])
+    assert np.any(by_seed[0] != by_seed[2])
+
+
+def test_the_first_pass_from_a_warm_start_keeps_still():
+    objective = chains()
+    near = SAG(objective, l2=1.0, max_iter=3)
+    seen = []
+    found = SAG(objective, near.w, l2=1.0, max_iter=6, callback=lambda n_iter, w, value: seen.append(value))
+    assert seen[0] == near.value < objective.value_and_grad(np.zeros(objective.size))[0]
+    assert seen[-1] == found.value < near.value
+
+
+def test_derivatives_beyond_memory(monkeypatch):
+    monkeypatch.setattr(module, "LARGEST_MEMORY", 1000)
+    with pytest.raises(ValueError, match=r"sag would remember 0\.0 GiB .* use lbfgs or owlqn"):
+        SAG(chains())
