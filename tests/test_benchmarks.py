@@ -1,0 +1,149 @@
+"""The benchmarks' own arithmetic, and that what they read of the package is still there; no times."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from sklearn_struct import FeatureTemplates, LinearChainCRF, SequenceArray, SequenceVectorizer
+
+FOLDER = Path(__file__).parents[1] / "benchmarks"
+SENTENCES = [[("The", "DT"), ("cat", "NN"), ("sat", "VBD"), (".", ".")], [("Yes", "UH")], [("A", "DT"), ("cat", "NN")]]
+LABELS = [["B", "I", "O", "O"], ["O"], ["B", "I"]]
+
+
+@pytest.fixture(autouse=True)
+def _benchmarks(monkeypatch):
+    monkeypatch.syspath_prepend(FOLDER)
+
+
+@pytest.mark.parametrize(
+    ("value", "at_most", "verdict"),
+    [
+        (6.0, False, "met"),
+        (5.5, False, "least met"),
+        (4.9, False, "MISSED"),
+        (None, False, "NO FIGURE"),
+        (4.0, True, "met"),
+        (float("inf"), True, "MISSED"),
+    ],
+)
+def test_verdicts(value, at_most, verdict):
+    from goals import Goal
+
+    goal, least = (4.0, 5.0) if at_most else (6.0, 5.0)
+    assert Goal("", value, goal, least, at_most).verdict() == verdict
+
+
+def test_without_figures_each_goal_is_printed_as_such(capsys):
+    from goals import print_goals
+    from run import BENCHMARKS
+    from side_by_side import Medians
+
+    goals = [goal for benchmark in BENCHMARKS.values() for goal in benchmark.goals(Medians())]
+    print_goals(goals)
+    lines = capsys.readouterr().out.strip().splitlines()[1:]
+    assert len(lines) == len(goals)
+    assert all(line.endswith("NO FIGURE") for line in lines)
+
+
+SCRIPT = """
+import sys
+from pathlib import Path
+sys.path.insert(0, {folder!r})
+from side_by_side import Benchmark, Options, Stopwatch, medians, race, work
+
+def fails(watch):
+    raise ValueError("on purpose")
+
+def finish(runs):
+    for run in runs["counts"]:
+        run.figures["twice"] = 2 * run.figures["run"]
+
+def sums(watch):
+    with watch.part("sum"):
+        sum(range(10))
+    return dict(run=watch.run)
+
+everyone = dict(counts=sums, fails=fails)
+if "--worker" in sys.argv:
+    _, contestant = sys.argv[2:4]
+    work(everyone[contestant], Stopwatch(Path("."), int(sys.argv[5])))
+else:
+    runs = race("toy", Benchmark("Toy", everyone, lambda medians: [], finish=finish), Options(3, False, Path(".")))
+    found = medians(runs)
+    print(sorted(found), found.figure("counts", "twice"), found.figure("fails", "run"), sorted(found["counts"]))
+"""
+
+
+def test_who_fails_says_why_and_the_others_go_on(tmp_path):
+    script = tmp_path / "toy.py"
+    script.write_text(SCRIPT.format(folder=str(FOLDER)))
+    out = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True).stdout.splitlines()
+    assert out[0] == "FAILED: toy, fails: ValueError: on purpose"
+    assert out[1] == "['counts'] 2 None ['peak memory, MB', 'run', 'sum, CPU s', 'twice']"
+
+
+def test_iterations_have_the_objective_of_the_fit():
+    from recording import evaluation_seconds, iterations
+
+    X, y = SequenceVectorizer().fit_transform([[[w, p] for w, p in s] for s in SENTENCES]), LABELS
+    crf = LinearChainCRF(C=2, solver="lbfgs")
+    with evaluation_seconds() as seconds, iterations(lambda w, value: -value, exact=True) as noted:
+        crf.fit(X, y)
+    assert len(seconds) >= crf.n_iter_ == len(noted)
+    np.testing.assert_allclose([value for _, value, _ in noted], crf.loss_curve_)
+    np.testing.assert_allclose([probe for _, _, probe in noted], np.negative(crf.loss_curve_))
+    LinearChainCRF(solver="lbfgs").fit(X, y)
+    assert len(noted) == crf.n_iter_  # nothing is noted afterwards
+
+
+def test_peers_get_the_attributes_that_we_have():
+    from tasks import dicts, window_attributes
+
+    ours = FeatureTemplates("chunking", add_bos_eos=True).fit_transform(SENTENCES)
+    for form in (window_attributes, lambda s: dicts(window_attributes(s))):
+        theirs = SequenceVectorizer().fit_transform([form(sentence) for sentence in SENTENCES])
+        assert theirs.tokens.shape == ours.tokens.shape
+        np.testing.assert_array_equal(np.diff(theirs.tokens.indptr), np.diff(ours.tokens.indptr))
+        np.testing.assert_array_equal(np.sort(theirs.tokens.sum(axis=0)), np.sort(ours.tokens.sum(axis=0)))
+
+
+def test_prepared_data_are_read_as_they_were(tmp_path, monkeypatch):
+    import tasks
+    from side_by_side import Stopwatch
+
+    toy = tasks.TASKS["chunking"]._replace(load=lambda split: (SENTENCES, LABELS))
+    monkeypatch.setitem(tasks.TASKS, "chunking", toy)
+    tasks.write("chunking", tmp_path, quick=False)
+    assert tasks.read("chunking", "train", Stopwatch(tmp_path)) == (SENTENCES, LABELS)
+    X, y, X_test, _ = tasks.packed("chunking", Stopwatch(tmp_path))
+    assert isinstance(X, SequenceArray)
+    assert X_test == X
+    assert y == LABELS
+
+
+def test_time_to_a_value_and_slope_of_a_power():
+    from bench_growth import slope
+    from bench_training import first_within
+
+    assert first_within([(0.1, 5.0), (0.2, 2.0), (0.3, 3.0)], 3.0) == 0.2
+    assert first_within([(0.1, 5.0)], 3.0) == float("inf")
+    assert slope([1, 2, 4], [3.0, 12.0, 48.0]) == pytest.approx(2)
+
+
+def test_counts_of_the_roofline():
+    from bench_roofline import FAR, FLOPS, NEAR, shape, work
+
+    X = SequenceVectorizer().fit_transform([[["a", "b"], ["a"], ["c"]]]).tokens
+    counts = shape(X, np.array([0, 1, 1]), 8)  # a occurs with both labels, b and c with one
+    assert (counts.tokens, counts.labels, counts.weights) == (3, 2, 4 + 4)
+    assert (counts.frequent, counts.rare, counts.single, counts.rows, counts.singles) == (2, 0, 2, 1, 2)
+    must = work(counts, 8)
+    assert must[NEAR] == 3 * 2 * 64
+    assert must[FLOPS] == 4 * 2 * 2 + 4 * 2 + 6 * 3 * 4
+    assert must[FAR] == 4 * (2 * 2 + 3 * 2) + 2 * 2 * 8 + 2 * 3 * 64 + 2 * 8 * 8 + 2 * (64 + 2 * 8)
