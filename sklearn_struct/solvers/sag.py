@@ -30,7 +30,9 @@ __all__ = ["sag"]
 
 CORRECTION = 0.1  # c in the end
 FIRST_GAP = 10  # steps between two measurements of the curvature in the first pass; they grow with each pass
+LONGEST_MOVE = 4.0  # by which a step may change potentials of its term
 PROX_PER_PASS = 4  # dense proximal steps with an L1 penalty
+PATIENCE = 10  # passes without a better value, before steps are halved
 LARGEST_MEMORY = 2**32  # bytes
 SMALLEST_SCALE = 1e-5  # beta, before the lazily scaled tables are written out
 
@@ -56,11 +58,12 @@ class _Curvature:
         norm2 = float(np.dot(gradient, direction))
         if not norm2 > 0.0:
             return
-        step = 1e-3 / float(np.max(np.abs(direction)))
+        longest = float(np.max(np.abs(direction)))
+        step = 1e-3 / longest
         _, moved = self.objective.term(theta - step * direction, i)
         curvature = float(np.dot(gradient - moved, direction)) / (step * norm2)
-        # where all is saturated a curvature says nothing: at least 1/1000 of what the features allow
-        curvature = max(curvature, 1e-3 * norm2 / float(np.dot(gradient, gradient)))
+        # beyond some nats it is another, at a saturated point it says nothing: at least 1/1000 of what features allow
+        curvature = max(curvature, longest / LONGEST_MOVE, 1e-3 * norm2 / float(np.dot(gradient, gradient)))
         if isfinite(curvature):
             self.count += 1
             self.mean += (curvature - self.mean) / min(self.count, 32)
@@ -171,7 +174,7 @@ def sag(
     if best.converged:
         return best
     n, iterate, curvature = objective.n_terms, _Iterate(objective, w0, l1, l2), _Curvature(objective)
-    warm, first, due, shrink = bool(np.any(w0)), 1, 2, 1.0
+    warm, first, due, improved, shrink = bool(np.any(w0)), 1, 2, 0, 1.0
     limit = max(best.value, _evaluate(objective, 0.0 * w0, l1, l2, tol).value) if warm else best.value
     for n_iter in range(1, max_iter + 1):
         passes = n_iter - first + 1
@@ -185,10 +188,11 @@ def sag(
             found = _evaluate(objective, iterate.w(), l1, l2, tol) if isfinite(mean) else best._replace(value=np.inf)
             rise = found.value - best.value
             if rise < 0 or (found.converged and rise <= 1e-12 * abs(best.value)):
-                best, shrink = found._replace(value=min(found.value, best.value)), min(1.0, 1.1 * shrink)
-            elif not rise <= 1e-9 * abs(best.value) and (warm or n_iter > 1):
-                shrink /= 2  # though the first pass may just be too noisy without a memory
+                best, improved = found._replace(value=min(found.value, best.value)), n_iter
+            elif n_iter >= improved + PATIENCE and rise > 1e-9 * abs(best.value):
+                shrink, improved = shrink / 2, n_iter
             if not found.value <= limit + 1e-9 * abs(limit):
+                shrink = shrink / 2 if warm else shrink  # the first pass may just be too noisy without a memory
                 iterate, warm, first = _Iterate(objective, best.w, l1, l2), True, n_iter + 1
             due = n_iter + max(1, n_iter // 3)
         best = best._replace(n_iter=n_iter)
