@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import math
 import signal
 import threading
@@ -16,7 +17,8 @@ from goals import Goal
 from side_by_side import Benchmark, Contestant, Medians, Stopwatch
 from tasks import packed
 
-STALL, DELAY = "longest stall, wall ms", "Ctrl-C to KeyboardInterrupt, wall ms"
+STALL, COLLECTION = "longest stall, wall ms", "longest garbage collection, wall ms"
+DELAY = "Ctrl-C to KeyboardInterrupt, wall ms"
 FITS = {
     "fit, lbfgs": {"solver": "lbfgs"},
     "fit, sag": {"solver": "sag", "random_state": 0},
@@ -55,9 +57,19 @@ def _repeat(job: Callable[[], Any], seconds: float = 1.0) -> None:
 
 
 def stall(name: str, watch: Stopwatch) -> dict[str, float]:
-    """The longest that a thread which wants to run every millisecond has to wait."""
+    """The longest that a thread which wants to run every millisecond has to wait.
+
+    Beside it the longest pass of Python's garbage collector, which looks at all the corpus now and then, whoever makes
+    the next object; a stall of that length is that pass.
+    """
     job = _job(name, watch)
     longest, done = 0.0, threading.Event()
+    began, collecting = 0.0, 0.0
+
+    def collected(phase: str, info: dict[str, int]) -> None:
+        nonlocal began, collecting
+        now = time.perf_counter()
+        began, collecting = (now, collecting) if phase == "start" else (began, max(collecting, now - began))
 
     def tick() -> None:
         nonlocal longest
@@ -69,10 +81,12 @@ def stall(name: str, watch: Stopwatch) -> dict[str, float]:
 
     ticking = threading.Thread(target=tick)
     ticking.start()
+    gc.callbacks.append(collected)
     _repeat(job)
+    gc.callbacks.remove(collected)
     done.set()
     ticking.join()
-    return {STALL: 1000 * longest}
+    return {STALL: 1000 * longest, COLLECTION: 1000 * collecting}
 
 
 def interrupt(name: str, watch: Stopwatch) -> dict[str, float]:
