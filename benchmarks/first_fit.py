@@ -29,29 +29,17 @@ def main(form: str, solver: str, dtype: str) -> None:
     from sklearn_struct import LinearChainCRF
 
     imported = time.process_time()
-    from numba.core import event
+    from recording import Compiling
 
-    class Compilations(event.Listener):
-        count, depth, seconds, start = 0, 0, 0.0, 0.0
-
-        def on_start(self, event: Any) -> None:
-            self.start = time.process_time() if not self.depth else self.start
-            self.count, self.depth = self.count + 1, self.depth + 1
-
-        def on_end(self, event: Any) -> None:
-            self.depth -= 1
-            self.seconds += 0.0 if self.depth else time.process_time() - self.start
-
-    compilations = Compilations()
-    event.register("numba:compile", compilations)
+    compiling = Compiling()
     began = time.process_time()
     crf = LinearChainCRF(solver=solver, dtype=dtype, random_state=0).fit(data(form), LABELS)
-    fitted, compiled, seconds = time.process_time(), compilations.count, compilations.seconds
+    fitted, compiled, seconds = time.process_time(), compiling.count, compiling.seconds
     crf.predict(data(form))
     predicted = time.process_time()
     figures = {"import": imported - start, "fit": fitted - began, "kernels compiled in fit": compiled}
     figures |= {"of it compiling": seconds, "predict": predicted - fitted}
-    print(json.dumps(figures | {"kernels compiled in predict": compilations.count - compiled}))
+    print(json.dumps(figures | {"kernels compiled in predict": compiling.count - compiled}))
 
 
 if __name__ == "__main__":

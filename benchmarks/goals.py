@@ -28,6 +28,8 @@ class Goal(NamedTuple):
 def print_goals(goals: Iterable[Goal]) -> None:
     """One line a goal: what was measured, the goal, the least in brackets, the verdict."""
     goals = list(goals)
+    if not goals:
+        return
     width = max((len(goal.what) for goal in goals), default=0) + 2
     print(f"\n{'':{width}}{'measured':>10} {'goal':>10} {'(least)':>11}")
     for goal in goals:

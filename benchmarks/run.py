@@ -89,7 +89,7 @@ def _race_all(names: list[str], options: Options, plot: Path | None) -> int:
         print_table(benchmark.title, found)
         goals += benchmark.goals(found)
         everything[name] = runs
-    if options.quick:
+    if options.quick and goals:
         print("\nLittle data (--quick): the figures below say nothing about the goals.")
     print_goals(sorted(goals, key=lambda goal: goal.what[0]))
     if plot:
