@@ -179,6 +179,24 @@ def test_one_numba_decorator(path, tree):
 
 
 @pytest.mark.parametrize(("path", "tree"), files())
+def test_what_python_calls_returns_no_named_tuple(path, tree):
+    """Numba builds them by Python code, in which a pending Ctrl-C would end the process; kernels may pass them on."""
+    returned = {
+        f.name
+        for f in functions(tree)
+        for node in ast.walk(f)
+        if is_kernel(f) and isinstance(node, ast.Return) and isinstance(node.value, ast.Call)
+        if isinstance(node.value.func, ast.Name) and node.value.func.id.lstrip("_")[:1].isupper()
+    }
+    callers = [f for f in functions(tree) if not is_kernel(f)]
+    called = {
+        n.func.id for f in callers for n in ast.walk(f) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)
+    }
+    assert not returned & called
+    assert not any(name[0] != "_" for name in returned)
+
+
+@pytest.mark.parametrize(("path", "tree"), files())
 def test_kernels_are_module_level(path, tree):
     kernels = [f for f in functions(tree) if is_kernel(f)]
     assert all(f in tree.body for f in kernels)

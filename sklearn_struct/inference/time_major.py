@@ -22,9 +22,13 @@ class Steps(NamedTuple):
     order: np.ndarray  # (n chains,)
 
 
-@kernel
-def steps(offsets, weight):
+def steps(offsets: np.ndarray, weight: np.ndarray) -> Steps:
     """The steps of the chains that have tokens and a weight that is not 0."""
+    return Steps(*_steps(offsets, weight))
+
+
+@kernel
+def _steps(offsets, weight):
     n, longest = len(offsets) - 1, 0
     for i in range(n):
         if weight[i] != 0.0:
@@ -44,4 +48,4 @@ def steps(offsets, weight):
         if weight[i] != 0.0 and T > 0:
             order[alive[T]] = i
             alive[T] += 1
-    return Steps(first, order)
+    return first, order
