@@ -32,7 +32,7 @@ CORRECTION = 0.1  # c in the end
 FIRST_GAP = 10  # steps between two measurements of the curvature in the first pass; they grow with each pass
 LONGEST_MOVE = 4.0  # by which a step may change potentials of its term
 PROX_PER_PASS = 4  # dense proximal steps with an L1 penalty
-PATIENCE = 10  # passes without a better value, before steps are halved
+PATIENCE = 3  # passes without a better value, before steps are halved
 LARGEST_MEMORY = 2**32  # bytes
 SMALLEST_SCALE = 1e-5  # beta, before the lazily scaled tables are written out
 
@@ -160,10 +160,11 @@ def sag(
 ) -> Result:
     """Minimise ``objective + l2 / 2 * ||w||**2 + l1 * ||w||_1``; the ``n_free`` last entries are unpenalised.
 
-    An iteration is one pass over the terms. Stops when no entry of the (pseudo-)gradient exceeds `tol`. That and
-    the value are evaluated after passes 2 to 6, 8, 10, 13, ..., when the remembered gradients come below `tol`, and
-    in the end; `callback` is given the best point evaluated so far. From a start other than zero the first pass only
-    fills the memory. A value above those at the start and at zero takes the solver back, to shorter steps.
+    An iteration is one pass over the terms. Stops when no entry of the (pseudo-)gradient exceeds `tol`. That and the
+    value are evaluated after passes 1 to 8, 10, 12, then after every third, when the remembered gradients come below
+    `tol`, and in the end; `callback` is given the best point evaluated so far. From a start other than zero the first
+    pass only fills the memory. Where the value stays, steps get shorter; where it is above those at the start and at
+    zero, the best point is taken up again.
     """
     if objective.n_potentials * 8 > LARGEST_MEMORY:
         raise ValueError(
@@ -174,7 +175,7 @@ def sag(
     if best.converged:
         return best
     n, iterate, curvature = objective.n_terms, _Iterate(objective, w0, l1, l2), _Curvature(objective)
-    warm, first, due, improved, shrink = bool(np.any(w0)), 1, 2, 0, 1.0
+    warm, first, due, improved, shrink = bool(np.any(w0)), 1, 1, 0, 1.0
     limit = max(best.value, _evaluate(objective, 0.0 * w0, l1, l2, tol).value) if warm else best.value
     for n_iter in range(1, max_iter + 1):
         passes = n_iter - first + 1
@@ -189,12 +190,13 @@ def sag(
             rise = found.value - best.value
             if rise < 0 or (found.converged and rise <= 1e-12 * abs(best.value)):
                 best, improved = found._replace(value=min(found.value, best.value)), n_iter
+                shrink = min(1.0, 1.1 * shrink)
             elif n_iter >= improved + PATIENCE and rise > 1e-9 * abs(best.value):
                 shrink, improved = shrink / 2, n_iter
             if not found.value <= limit + 1e-9 * abs(limit):
                 shrink = shrink / 2 if warm else shrink  # the first pass may just be too noisy without a memory
                 iterate, warm, first = _Iterate(objective, best.w, l1, l2), True, n_iter + 1
-            due = n_iter + max(1, n_iter // 3)
+            due = n_iter + min(max(1, n_iter // 4), PATIENCE)
         best = best._replace(n_iter=n_iter)
         if (callback is not None and callback(n_iter, best.w, best.value)) or best.converged:
             break
