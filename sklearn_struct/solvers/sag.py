@@ -52,9 +52,9 @@ class _Curvature:
 
     def measure(self, i: int, theta: Any, gradient: Any, gap: int) -> None:
         """Take in the curvature of term i along its gradient, a difference of derivatives along X X' gradient."""
-        self.objective.add(gradient, i, 1.0, self.scratch)
+        self.objective.add(gradient, i, self.scratch, 1.0)
         direction = self.objective.forward(self.scratch, i, 1.0)
-        self.objective.add(gradient, i, -1.0, self.scratch)
+        self.objective.add(gradient, i, self.scratch, -1.0)
         norm2 = float(np.dot(gradient, direction))
         if not norm2 > 0.0:
             return
@@ -82,6 +82,7 @@ class _Iterate:
         self.objective, self.l1, self.l2 = objective, l1, l2
         self.V = np.array(objective.expand(w), dtype=np.float64)
         self.D = np.zeros_like(self.V)
+        self.W = objective.interleave([self.V, self.D])
         self.n = len(self.V) - objective.n_free
         self.pull = np.zeros(self.n if l1 else 0)
         self.free_sum = np.zeros(objective.n_free)
@@ -94,10 +95,7 @@ class _Iterate:
         self.length = self.pulled = 0.0  # sums of alpha, and of alpha's share that D took part in
 
     def potentials(self, i: int) -> Any:
-        theta = self.objective.forward(self.V, i, self.beta)
-        if self.s:
-            theta -= self.objective.forward(self.D, i, self.beta * self.s)
-        return theta
+        return self.objective.forward(self.W, i, self.beta, -self.beta * self.s)
 
     def move(self, i: int, gradient: Any, step: float, c: float) -> None:
         """Remember the gradient of term i, and go a `step`, in units of 1 / curvature."""
@@ -110,20 +108,21 @@ class _Iterate:
             change, dense, sparse = gradient, (1 - c) / self.m, c
         else:
             change, dense, sparse = gradient - before, 1 / self.m, c - 1 / self.m
-        V, D, n = self.V, self.D, self.n
-        free, alpha = V[n:].copy(), step / (1 + step * self.l2)
+        alpha, n_free = step / (1 + step * self.l2), self.objective.n_free
+        V, D = self.W[len(self.W) - 2 * n_free :].reshape(2, n_free)
+        free = V.copy()
         self.beta *= 1 - alpha * self.l2
-        self.objective.add(change, i, 1.0, D)
-        self.objective.add(change, i, self.s - sparse * alpha / self.beta, V)
+        self.objective.add(change, i, self.W, self.s - sparse * alpha / self.beta, 1.0)
         self.s += dense * alpha / self.beta
-        self.free_sum += D[n:]
-        V[n:] = free - step * (dense * self.free_sum + sparse * D[n:])
-        D[n:] = 0.0
+        self.free_sum += D
+        V[:] = free - step * (dense * self.free_sum + sparse * D)
+        D[:] = 0.0
         self.length += alpha
         self.pulled += dense * alpha
 
     def write_out(self) -> None:
         """Make V the point itself; with an L1 penalty go the proximal step that is due."""
+        self.V, self.D = self.objective.separate(self.W)
         V, D = self.V[: self.n], self.D[: self.n]
         V -= self.s * D
         V *= self.beta
@@ -135,6 +134,7 @@ class _Iterate:
             at_zero = V == 0
             self.pull[at_zero] = -np.clip(D[at_zero], -self.l1 * self.m, self.l1 * self.m)
             D += self.pull
+        self.W = self.objective.interleave([self.V, self.D])
         self._reset()
 
     def w(self) -> np.ndarray:
