@@ -150,6 +150,8 @@ class LinearPotentials:
         self.dtype = node_map.dtype
         n_edge = (edge_map.size, edge_map.expanded_size) if edge_map else (0, 0)
         self.size = node_map.size + n_edge[0] + len(pattern.transitions) + self.n_free
+        self._has_transition = np.zeros(pattern.n_labels**2)
+        self._has_transition[pattern.transitions] = 1.0
         tables = [(pattern.n_labels**2, pattern.n_labels**2), (self.n_free, self.n_free)]
         self.grains = [*node_map.grains, *(edge_map.grains if edge_map else []), *tables]
         self._bounds = np.cumsum([node_map.expanded_size, n_edge[1], pattern.n_labels**2]).tolist()
@@ -206,7 +208,7 @@ class LinearPotentials:
         self.node_map.scatter(gradient.node, block.tokens, scales, parts.node)
         if self.edge_map:
             self.edge_map.scatter(gradient.edge, block.edges, scales, parts.edge)
-        tables = parts.transition.reshape(len(scales), -1)
-        tables[:, self.transitions] += np.outer(scales, gradient.edge.sum(axis=0)[self.transitions])
+        table = np.sum(gradient.edge, axis=0) if self.edge_map else gradient.edge[0]
+        parts.transition.reshape(len(scales), -1)[:] += scales[:, None] * (table * self._has_transition)
         if self.n_free:
             parts.intercept.reshape(len(scales), -1)[:] += np.outer(scales, gradient.node.sum(axis=0))

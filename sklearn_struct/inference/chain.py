@@ -121,8 +121,9 @@ def _untrusted(
     potentials: Potentials, structure: Structure, places: Steps, work: _Lattice, log_Z: np.ndarray
 ) -> np.ndarray:
     """Sequences whose scaled result cannot be trusted; their rows are cleared."""
-    P, found = padded(potentials.node.shape[1]), log_Z[places.order]
-    vanished = np.isnan(found)
+    P, vanished = padded(potentials.node.shape[1]), np.isnan(log_Z[places.order])
+    if np.max(work.spread) < NEAR[potentials.node.itemsize] and not np.any(vanished):
+        return places.order[:0]
     bad = vanished.copy()
     for r in np.flatnonzero(~(work.spread < NEAR[potentials.node.itemsize]) & ~vanished):
         bad[r] = not _in_range(potentials, structure, places, r, work)

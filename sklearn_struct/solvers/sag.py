@@ -161,7 +161,7 @@ def sag(
     """Minimise ``objective + l2 / 2 * ||w||**2 + l1 * ||w||_1``; the ``n_free`` last entries are unpenalised.
 
     An iteration is one pass over the terms. Stops when no entry of the (pseudo-)gradient exceeds `tol`. That and the
-    value are evaluated after passes 1 to 8, 10, 12, then after every third, when the remembered gradients come below
+    value are evaluated after passes 2, 4, 6, 8, 10, then after every third, when the remembered gradients come below
     `tol`, and in the end; `callback` is given the best point evaluated so far. From a start other than zero the first
     pass only fills the memory. Where the value stays, steps get shorter; where it is above those at the start and at
     zero, the best point is taken up again.
@@ -175,7 +175,7 @@ def sag(
     if best.converged:
         return best
     n, iterate, curvature = objective.n_terms, _Iterate(objective, w0, l1, l2), _Curvature(objective)
-    warm, first, due, improved, shrink = bool(np.any(w0)), 1, 1, 0, 1.0
+    warm, first, due, improved, shrink = bool(np.any(w0)), 1, 2, 0, 1.0
     limit = max(best.value, _evaluate(objective, 0.0 * w0, l1, l2, tol).value) if warm else best.value
     for n_iter in range(1, max_iter + 1):
         passes = n_iter - first + 1
@@ -196,7 +196,7 @@ def sag(
             if not found.value <= limit + 1e-9 * abs(limit):
                 shrink = shrink / 2 if warm else shrink  # the first pass may just be too noisy without a memory
                 iterate, warm, first = _Iterate(objective, best.w, l1, l2), True, n_iter + 1
-            due = n_iter + min(max(1, n_iter // 4), PATIENCE)
+            due = n_iter + min(max(2, n_iter // 3), PATIENCE)
         best = best._replace(n_iter=n_iter)
         if (callback is not None and callback(n_iter, best.w, best.value)) or best.converged:
             break
