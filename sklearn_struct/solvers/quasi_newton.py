@@ -1,4 +1,4 @@
-"""What quasi-Newton methods remember: the inverse Hessian of the last steps (Nocedal & Wright, section 7.2)."""
+"""What quasi-Newton methods remember of their last steps: an inverse Hessian (Nocedal & Wright, section 7.2)."""
 
 from __future__ import annotations
 
@@ -7,72 +7,79 @@ from scipy.linalg import solve_triangular
 
 __all__ = ["Memory"]
 
-LENGTH = 10
-LARGE = 100_000  # entries from which on steps are kept in float32: half the memory to read
+LENGTH = 10  # pairs
+COLUMNS = 16_384  # of all rows: a block that stays in cache for two products
 
 
 class Memory:
-    """The last steps and the changes of the gradient on them, pairs (s, y), as an approximation of a Hessian.
+    """The last steps and the changes of the gradient along them, pairs (s, y), as an inverse Hessian.
 
-    Its inverse is that of Liu & Nocedal (Math. Programming 45, 1989), in the compact form of Byrd, Nocedal & Schnabel
-    (Math. Programming 63, 1994): products of vectors that are shorter than `LENGTH` alone, between two matrix-vector
-    products with all pairs at once. A pair is kept as unit vectors and their lengths.
+    It is that of Liu & Nocedal (Mathematical Programming 45, 1989) in the compact form of Byrd, Nocedal & Schnabel
+    (Mathematical Programming 63, 1994): long vectors are read twice, all at once, for their products with the gradient
+    and for their combination; the rest is small. Vectors are kept in float32 as unit vectors and their lengths, half
+    the memory to read: the numbers of evaluations are those of float64, also where curvatures differ by 1e12.
     """
 
     def __init__(self, size: int) -> None:
-        dtype = np.float32 if size > LARGE else np.float64
-        self._pairs = np.empty((LENGTH, 2, size), dtype)  # slot, s or y
-        self._slots: list[int] = []  # oldest first
-        self._norms = np.ones((LENGTH, 2))
+        self._rows = np.empty((1 + 2 * LENGTH, size), np.float32)  # the gradient, then s and y of each slot
+        self._lengths = np.ones(1 + 2 * LENGTH)
+        self._slots: list[int] = []  # oldest pair first
         self._sy, self._yy = np.zeros((LENGTH, LENGTH)), np.zeros((LENGTH, LENGTH))
 
     def __len__(self) -> int:
         return len(self._slots)
 
     def clear(self) -> None:
-        self._slots = []
+        """Forget all."""
+        self._slots.clear()
 
-    def add(self, step: np.ndarray, change: np.ndarray) -> None:
-        """Remember a step and the change of the gradient, unless the curvature between them vanishes."""
-        curvature, square = float(np.dot(step, change)), float(np.dot(change, change))
-        if not curvature > EPSILON * square:
+    def add(self, step: np.ndarray, change: np.ndarray, scale: float = 1.0) -> None:
+        """Remember ``scale * step`` and the change of the gradient along it, unless there is no positive curvature."""
+        curvature = scale * float(np.dot(step, change))
+        slot = self._slots[0] if len(self) == LENGTH else len(self)
+        lengths = scale * float(np.linalg.norm(step)), float(np.linalg.norm(change))
+        if not curvature > np.finfo(float).eps * lengths[0] * lengths[1]:
             return
-        slot = self._slots.pop(0) if len(self) == LENGTH else len(self)
-        self._slots.append(slot)
-        self._norms[slot] = np.linalg.norm(step), np.sqrt(square)
-        for vector, norm, row in zip((step, change), self._norms[slot], self._pairs[slot], strict=True):
-            np.multiply(vector, 1.0 / norm, out=row, casting="same_kind")
-        products = self._products(self._pairs[slot, 1]) * self._norms[slot, 1]
-        self._sy[: len(self), slot], self._yy[: len(self), slot] = products.T
-        self._yy[slot, : len(self)] = self._yy[: len(self), slot]
-        self._sy[slot, slot], self._yy[slot, slot] = curvature, square
+        self._slots = [*(other for other in self._slots if other != slot), slot]
+        self._keep(1 + 2 * slot, step, lengths[0], scale)
+        self._keep(2 + 2 * slot, change, lengths[1])
+        self._sy[slot, slot] = curvature
 
     def direction(self, gradient: np.ndarray) -> np.ndarray:
         """Minus the inverse Hessian times `gradient`."""
         if not self:
             return -gradient
-        norm = float(np.linalg.norm(gradient))
-        scaled = np.multiply(gradient, 1.0 / norm, dtype=self._pairs.dtype, casting="same_kind")
+        self._keep(0, gradient, float(np.linalg.norm(gradient)))
+        by_s, by_y = self._products()
         order = np.ix_(self._slots, self._slots)
         sy, yy = np.triu(self._sy[order]), self._yy[order]
-        sg, yg = norm * self._products(scaled)[self._slots].T
         scale = sy[-1, -1] / yy[-1, -1]
-        by_y = solve_triangular(sy, sg)
-        by_s = solve_triangular(sy, np.diag(sy) * by_y + scale * (yy @ by_y - yg), trans=1)
-        coefs = np.zeros((len(self), 2))
-        coefs[self._slots] = np.column_stack([-by_s, scale * by_y])
-        coefs *= self._norms[: len(self)]
-        found = -scale * gradient
-        found += coefs.ravel().astype(self._pairs.dtype) @ self._flat
-        return found
+        of_y = solve_triangular(sy, by_s[self._slots])
+        of_s = solve_triangular(sy, np.diag(sy) * of_y + scale * (yy @ of_y - by_y[self._slots]), trans=1)
+        weights = np.zeros((len(self), 2))
+        weights[self._slots] = np.column_stack([-of_s, scale * of_y])
+        rows = self._rows[: 1 + 2 * len(self)]
+        weights = np.concatenate([[-scale], weights.ravel()]) * self._lengths[: len(rows)]
+        return (weights.astype(np.float32) @ rows).astype(np.float64)
 
-    @property
-    def _flat(self) -> np.ndarray:
-        return self._pairs[: len(self)].reshape(2 * len(self), -1)
+    def _keep(self, row: int, vector: np.ndarray, length: float, scale: float = 1.0) -> None:
+        np.multiply(vector, scale / length, out=self._rows[row], casting="same_kind")
+        self._lengths[row] = length
 
-    def _products(self, vector: np.ndarray) -> np.ndarray:
-        """(slot, s or y): products of the kept vectors with `vector`."""
-        return (self._flat @ vector).astype(np.float64).reshape(-1, 2) * self._norms[: len(self)]
-
-
-EPSILON = float(np.finfo(float).eps)
+    def _products(self) -> tuple[np.ndarray, np.ndarray]:
+        """Products of all s and of all y with the gradient; those with the newest y fill the small matrices."""
+        rows = self._rows[: 1 + 2 * len(self)]
+        newest = self._slots[-1]
+        found = np.zeros((2, len(rows)))
+        for start in range(0, rows.shape[1], COLUMNS):
+            block = rows[:, start : start + COLUMNS]
+            found[0] += block @ block[0]
+            found[1] += block @ block[2 + 2 * newest]
+        found *= self._lengths[: len(rows)]
+        found *= self._lengths[[[0], [2 + 2 * newest]]]
+        by_s, by_y = found[:, 1::2], found[:, 2::2]
+        curvature = self._sy[newest, newest]  # exact: next to its factors it may vanish
+        self._sy[: len(self), newest] = by_s[1]
+        self._sy[newest, newest] = curvature
+        self._yy[: len(self), newest] = self._yy[newest, : len(self)] = by_y[1]
+        return by_s[0], by_y[0]
