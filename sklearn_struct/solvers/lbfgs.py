@@ -40,7 +40,8 @@ def lbfgs(
     w, n_iter, idle = w0.copy(), 0, 0
     value, grad = smooth.value_and_grad(w)
     lowest, flattest = value, _steepest(grad)
-    while not (converged := _steepest(grad) <= tol) and n_iter < max_iter and idle < PATIENCE:
+    steepest = flattest
+    while tol < steepest < np.inf and n_iter < max_iter and idle < PATIENCE:
         line = _Line(smooth, w, memory.direction(grad))
         slope = float(np.dot(line.direction, grad))
         if not slope < 0:
@@ -54,11 +55,12 @@ def lbfgs(
             continue
         memory.add(line.direction, found.grad - grad, found.step)
         w, value, grad, n_iter = found.w, found.value, found.grad, n_iter + 1
-        idle = 0 if value < lowest or _steepest(grad) < flattest else idle + 1
-        lowest, flattest = min(lowest, value), min(flattest, _steepest(grad))
+        steepest = _steepest(grad)
+        idle = 0 if value < lowest or steepest < flattest else idle + 1
+        lowest, flattest = min(lowest, value), min(flattest, steepest)
         if callback is not None and callback(n_iter, w, value):
             return Result(w, value, n_iter, False)
-    return Result(w, value, n_iter, converged)
+    return Result(w, value, n_iter, steepest <= tol)
 
 
 class _Line(NamedTuple):
@@ -73,4 +75,5 @@ class _Line(NamedTuple):
 
 
 def _steepest(grad: np.ndarray) -> float:
-    return float(np.max(np.abs(grad), initial=0.0))
+    """The largest entry of a gradient, without a copy of it."""
+    return float(max(np.max(grad, initial=0.0), -np.min(grad, initial=0.0)))

@@ -35,21 +35,21 @@ class Memory:
 
     def add(self, step: np.ndarray, change: np.ndarray, scale: float = 1.0) -> None:
         """Remember ``scale * step`` and the change of the gradient along it, unless there is no positive curvature."""
-        curvature = scale * float(np.dot(step, change))
-        slot = self._slots[0] if len(self) == LENGTH else len(self)
-        lengths = scale * float(np.linalg.norm(step)), float(np.linalg.norm(change))
-        if not curvature > np.finfo(float).eps * lengths[0] * lengths[1]:
+        curvature, step_length, change_length = _dot(step, change), _dot(step, step) ** 0.5, _dot(change, change) ** 0.5
+        if not curvature > np.finfo(float).eps * step_length * change_length:
             return
-        self._slots = [*(other for other in self._slots if other != slot), slot]
-        self._keep(1 + 2 * slot, step, lengths[0], scale)
-        self._keep(2 + 2 * slot, change, lengths[1])
-        self._sy[slot, slot] = curvature
+        slot = self._slots.pop(0) if len(self) == LENGTH else len(self)
+        self._slots.append(slot)
+        self._keep(1 + 2 * slot, step, step_length)
+        self._keep(2 + 2 * slot, change, change_length)
+        self._lengths[1 + 2 * slot] *= scale
+        self._sy[slot, slot] = scale * curvature
 
     def direction(self, gradient: np.ndarray) -> np.ndarray:
         """Minus the inverse Hessian times `gradient`."""
         if not self:
             return -gradient
-        self._keep(0, gradient, float(np.linalg.norm(gradient)))
+        self._keep(0, gradient, _dot(gradient, gradient) ** 0.5)
         by_s, by_y = self._products()
         order = np.ix_(self._slots, self._slots)
         sy, yy = np.triu(self._sy[order]), self._yy[order]
@@ -62,8 +62,8 @@ class Memory:
         weights = np.concatenate([[-scale], weights.ravel()]) * self._lengths[: len(rows)]
         return (weights.astype(np.float32) @ rows).astype(np.float64)
 
-    def _keep(self, row: int, vector: np.ndarray, length: float, scale: float = 1.0) -> None:
-        np.multiply(vector, scale / length, out=self._rows[row], casting="same_kind")
+    def _keep(self, row: int, vector: np.ndarray, length: float) -> None:
+        np.multiply(vector, 1.0 / length, out=self._rows[row], casting="same_kind")
         self._lengths[row] = length
 
     def _products(self) -> tuple[np.ndarray, np.ndarray]:
@@ -83,3 +83,7 @@ class Memory:
         self._sy[newest, newest] = curvature
         self._yy[: len(self), newest] = self._yy[newest, : len(self)] = by_y[1]
         return by_s[0], by_y[0]
+
+
+def _dot(a: np.ndarray, b: np.ndarray) -> float:
+    return float(np.dot(a, b))
