@@ -75,4 +75,3 @@ def pseudo_gradient(w: np.ndarray, grad: np.ndarray, l1_weights: np.ndarray) -> 
     """The subgradient of smallest norm: at zero the L1 term gives way by up to its weight."""
     shrunk = np.sign(grad) * np.maximum(np.abs(grad) - l1_weights, 0.0)
     return np.where(w != 0, grad + l1_weights * np.sign(w), shrunk)
-

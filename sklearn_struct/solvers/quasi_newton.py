@@ -21,9 +21,10 @@ class Memory:
     """
 
     def __init__(self, size: int) -> None:
-        self._rows = np.empty((1 + 2 * LENGTH, size), np.float32)  # the gradient, then s and y of each slot
+        self._rows = np.zeros((1 + 2 * LENGTH, size), np.float32)  # the gradient, then s and y of each slot
         self._lengths = np.ones(1 + 2 * LENGTH)
         self._slots: list[int] = []  # oldest pair first
+        self._fresh = False  # whether the newest pair's products are still to be computed, with those of the gradient
         self._sy, self._yy = np.zeros((LENGTH, LENGTH)), np.zeros((LENGTH, LENGTH))
 
     def __len__(self) -> int:
@@ -31,19 +32,21 @@ class Memory:
 
     def clear(self) -> None:
         """Forget all."""
-        self._slots.clear()
+        self._slots, self._fresh = [], False
 
     def add(self, step: np.ndarray, change: np.ndarray, scale: float = 1.0) -> None:
         """Remember ``scale * step`` and the change of the gradient along it, unless there is no positive curvature."""
         curvature, step_length, change_length = _dot(step, change), _dot(step, step) ** 0.5, _dot(change, change) ** 0.5
         if not curvature > np.finfo(float).eps * step_length * change_length:
             return
+        if self._fresh:
+            self._products()
         slot = self._slots.pop(0) if len(self) == LENGTH else len(self)
         self._slots.append(slot)
         self._keep(1 + 2 * slot, step, step_length)
         self._keep(2 + 2 * slot, change, change_length)
         self._lengths[1 + 2 * slot] *= scale
-        self._sy[slot, slot] = scale * curvature
+        self._sy[slot, slot], self._fresh = scale * curvature, True
 
     def direction(self, gradient: np.ndarray) -> np.ndarray:
         """Minus the inverse Hessian times `gradient`."""
@@ -82,6 +85,7 @@ class Memory:
         self._sy[: len(self), newest] = by_s[1]
         self._sy[newest, newest] = curvature
         self._yy[: len(self), newest] = self._yy[newest, : len(self)] = by_y[1]
+        self._fresh = False
         return by_s[0], by_y[0]
 
 
