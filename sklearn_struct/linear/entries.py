@@ -83,13 +83,16 @@ def _share_out(X, kind, number, n_hot, later, rows, singles):
 
 
 def columns_of(X: Entries, first: int, n: int) -> tuple[Entries, np.ndarray]:
-    """The values of features first ... first + n - 1, feature by feature, and the place of each value there."""
+    """The values of features first ... first + n - 1, feature by feature, and the place of each value there.
+
+    As indices do, places go on for AHEAD more.
+    """
     indices = X.indices[: X.indptr[-1]]
     counts = np.bincount(indices, minlength=first + n)[first:]
     columns = _unset(X, int(np.sum(counts)))
     columns.indices[len(columns.indices) - AHEAD :] = 0
     columns = columns._replace(indptr=np.concatenate([[0], np.cumsum(counts)]))
-    places = np.empty(len(indices), dtype=np.int32)
+    places = np.zeros(len(indices) + AHEAD, dtype=np.int32)
     _transpose(X, first, columns, columns.indptr[:-1].copy(), places)
     return columns, places
 

@@ -79,7 +79,8 @@ class RowsMap:
         self.rows = _Rows(width, _in_order(number, kind == 2), pairs.indptr, pairs.indices)
         self.single_pairs = pairs.indptr[_in_order(number - SINGLE, kind == 1)]
         stored_singles = self.singles.indices[: self.singles.indptr[-1]]
-        self.single_labels = pairs.indices[self.single_pairs[stored_singles]]  # of each stored value
+        labels = pairs.indices[self.single_pairs[stored_singles]]
+        self.single_places = _places(self.singles.indptr, labels, width)
         self._n_table = len(self.rows.features) * padded(width)
         self.expanded_size = self._n_table + len(self.single_pairs)
 
@@ -106,13 +107,13 @@ class RowsMap:
         """``out[:] = X[rows] @ sum_c scales[c] * W_c``."""
         table, numbers = self._split(W, len(scales))
         _rows_forward(self.entries, table, rows.start, scales, out)
-        _singles_forward(self.singles, self.single_labels, numbers, rows.start, scales, out)
+        _singles_forward(self.singles, self.single_places, numbers, rows.start, scales, out)
 
     def scatter(self, R: np.ndarray, rows: slice, scales: np.ndarray, W: np.ndarray) -> None:
         """``W_c += scales[c] * X[rows].T @ R``, for pairs that have a weight."""
         table, numbers = self._split(W, len(scales))
         _rows_scatter(self.entries, R.reshape(-1), self.width, rows.start, self.masks, self.width, scales, table)
-        _singles_scatter(self.singles, self.single_labels, R, rows.start, scales, numbers)
+        _singles_scatter(self.singles, self.single_places, R, rows.start, scales, numbers)
 
     def _split(self, W: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
         return W[: n * self._n_table], W[n * self._n_table :]
@@ -133,12 +134,12 @@ class _RowsTranspose:
         n_cold = len(of.rows.features) - of.n_hot
         self.columns, _ = columns_of(of.entries, of.n_hot, n_cold)
         columns, self.places = columns_of(of.singles, 0, len(of.single_pairs))
-        self.single_bounds, self.values = columns.indptr, np.empty(len(self.places), dtype)
+        self.single_bounds, self.values = columns.indptr, np.empty(columns.indptr[-1], dtype)
 
     def put(self, R: np.ndarray, rows: slice) -> None:
         """Keep the residuals of some rows; those at single numbers go to the place where their sum is taken."""
         _put(R, self.R, rows.start)
-        _put_singles(self.of.singles, self.of.single_labels, R, rows.start, self.places, self.values)
+        _put_singles(self.of.singles, self.of.single_places, R, rows.start, self.places, self.values)
 
     def product(self, pool: Pool, out: np.ndarray) -> None:
         """Write ``X.T @ R``, compact."""
@@ -159,6 +160,14 @@ class _RowsTranspose:
         pool.map(part, N_PARTS)
         hot = of.rows._replace(features=of.rows.features[: of.n_hot])
         _compress(np.sum(self.tables, axis=0), self.stride, hot, out)
+
+
+def _places(indptr: np.ndarray, labels: np.ndarray, width: int) -> np.ndarray:
+    """Flat place in potentials (n, width), row t and the label, of each value of a token."""
+    kind = np.int32 if len(indptr) * width < 2**31 else np.int64
+    places = np.repeat(np.arange(0, (len(indptr) - 1) * width, width, dtype=kind), np.diff(indptr))
+    places += labels
+    return places
 
 
 def _in_order(number: np.ndarray, chosen: np.ndarray) -> np.ndarray:
@@ -290,11 +299,11 @@ def _put(R, kept, first):
 
 
 @kernel
-def _put_singles(X, labels, R, first, places, values):
-    indptr, data, step = X.indptr, X.data, X.step
-    for t in range(len(R)):
-        for p in range(indptr[first + t], indptr[first + t + 1]):
-            values[places[p]] = data[p * step] * R[t, labels[p]]
+def _put_singles(X, sources, R, first, places, values):
+    data, step, R_flat, o = X.data, X.step, R.reshape(-1), first * R.shape[1]
+    for p in range(X.indptr[first], X.indptr[first + len(R)]):
+        prefetch(values, np.int64(places[p + AHEAD]))
+        values[places[p]] = data[p * step] * R_flat[sources[p] - o]
 
 
 @kernel
@@ -307,21 +316,20 @@ def _singles_sum(values, bounds, pairs, part, grad):
 
 
 @kernel
-def _singles_forward(X, labels, weights, first, scales, out):
-    indptr, indices, data, step = X.indptr, X.indices, X.data, X.step
-    for t in range(len(out)):
-        for p in range(indptr[first + t], indptr[first + t + 1]):
-            prefetch(weights, np.int64(indices[p + AHEAD]) * len(scales))
-            for copy in range(len(scales)):
-                weight = weights[np.int64(indices[p]) * len(scales) + copy]
-                out[t, labels[p]] += out.dtype.type(scales[copy] * data[p * step]) * weight
+def _singles_forward(X, places, weights, first, scales, out):
+    """Values of single-label features stand at flat `places` of potentials: one loop over all of them, not by token."""
+    indices, data, step, flat, o = X.indices, X.data, X.step, out.reshape(-1), first * out.shape[1]
+    for p in range(X.indptr[first], X.indptr[first + len(out)]):
+        prefetch(weights, np.int64(indices[p + AHEAD]) * len(scales))
+        for copy in range(len(scales)):
+            weight = weights[np.int64(indices[p]) * len(scales) + copy]
+            flat[places[p] - o] += out.dtype.type(scales[copy] * data[p * step]) * weight
 
 
 @kernel
-def _singles_scatter(X, labels, R, first, scales, weights):
-    indptr, indices, data, step = X.indptr, X.indices, X.data, X.step
-    for t in range(len(R)):
-        for p in range(indptr[first + t], indptr[first + t + 1]):
-            prefetch(weights, np.int64(indices[p + AHEAD]) * len(scales))
-            for copy in range(len(scales)):
-                weights[np.int64(indices[p]) * len(scales) + copy] += scales[copy] * data[p * step] * R[t, labels[p]]
+def _singles_scatter(X, places, R, first, scales, weights):
+    indices, data, step, flat, o = X.indices, X.data, X.step, R.reshape(-1), first * R.shape[1]
+    for p in range(X.indptr[first], X.indptr[first + len(R)]):
+        prefetch(weights, np.int64(indices[p + AHEAD]) * len(scales))
+        for copy in range(len(scales)):
+            weights[np.int64(indices[p]) * len(scales) + copy] += scales[copy] * data[p * step] * flat[places[p] - o]
