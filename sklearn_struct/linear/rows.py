@@ -25,6 +25,7 @@ from sklearn_struct.simd import (
     keep,
     load,
     load_part,
+    mul,
     padded,
     prefetch,
     splat,
@@ -215,7 +216,7 @@ def _rows_forward(X, table, first, scales, out):
     """
     indptr, indices, data, step = X.indptr, X.indices, X.data, X.step
     n, K = out.shape
-    P, zero = padded(K), splat(table.dtype.type(0))
+    P, zero, one = padded(K), splat(table.dtype.type(0)), splat(table.dtype.type(1))
     stride = P * len(scales)
     for t in range(n):
         k, o = 0, t * K
@@ -227,7 +228,7 @@ def _rows_forward(X, table, first, scales, out):
                 i = copy * P + k
                 for p in range(indptr[first + t], indptr[first + t + 1]):
                     m, later = np.int64(indices[p]) * stride + i, np.int64(indices[p + AHEAD]) * stride + i
-                    x = splat(table.dtype.type(data[p * step]))
+                    x = one if step == 0 else splat(table.dtype.type(data[p * step]))
                     prefetch(table, later)
                     a = fma(x, load(table, m), a)
                     if wide:
@@ -260,7 +261,7 @@ def _rows_scatter(X, R, R_stride, first, masks, K, scales, table):
             b = cast(load_part(R, i + LANES, K - k - LANES, zero), table)
             c = cast(load_part(R, i + 2 * LANES, K - k - 2 * LANES, zero), table)
             for copy in range(len(scales)):
-                i = copy * P + k
+                i, scale = copy * P + k, splat(table.dtype.type(scales[copy]))
                 for p in range(indptr[first + t], indptr[first + t + 1]):
                     if indices[p] >= n_rows:
                         break  # values of hot rows come first
@@ -271,7 +272,7 @@ def _rows_scatter(X, R, R_stride, first, masks, K, scales, table):
                             prefetch(table, later + LANES)
                             prefetch(table, later + 2 * LANES)
                     m, v = np.int64(indices[p]) * stride + i, (np.int64(indices[p]) * P + k) // LANES
-                    x = splat(table.dtype.type(scales[copy] * data[p * step]))
+                    x = scale if step == 0 else mul(scale, splat(table.dtype.type(data[p * step])))
                     store(table, m, fma(x, keep(a, masks[v]) if masked else a, load(table, m)))
                     if wide:
                         m += LANES
