@@ -74,9 +74,12 @@ def chain(offsets: np.ndarray) -> Structure:
     lengths = np.diff(offsets)
     n_edges = np.maximum(lengths - 1, 0)
     edge_offsets = np.concatenate([[0], np.cumsum(n_edges)])
-    sequence = np.repeat(np.arange(len(lengths)), n_edges)
-    left = offsets[sequence] + np.arange(edge_offsets[-1]) - edge_offsets[sequence]
-    return Structure(offsets, np.column_stack([left, left + 1]), edge_offsets)
+    is_left = np.ones(offsets[-1], dtype=bool)
+    is_left[offsets[1:][lengths > 0] - 1] = False
+    edges = np.empty((edge_offsets[-1], 2), dtype=np.int64)
+    edges[:, 0] = np.flatnonzero(is_left)
+    np.add(edges[:, 0], 1, out=edges[:, 1])
+    return Structure(offsets, edges, edge_offsets)
 
 
 def blocks(offsets: np.ndarray, n_labels: int, n_tokens: int = 3000) -> list[Block]:
@@ -111,10 +114,7 @@ def cut(items: Any, offsets: np.ndarray) -> list[Any]:
 
 def object_array(items: Sequence[Any]) -> np.ndarray:
     """One-dimensional object array of `items`; equal lengths never make it two-dimensional."""
-    array = np.empty(len(items), dtype=object)
-    for i, item in enumerate(items):
-        array[i] = item
-    return array
+    return np.fromiter(items, dtype=object, count=len(items))
 
 
 class SequenceArray:

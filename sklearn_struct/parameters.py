@@ -16,6 +16,7 @@ import scipy.sparse as sp
 
 from sklearn_struct.batch import CSR, Block, Potentials, SequenceArray, chain, csr
 from sklearn_struct.linear.dense import DenseMap
+from sklearn_struct.linear.lookup import Lookup, LookupMap
 from sklearn_struct.linear.pairs import PairsMap
 from sklearn_struct.linear.rows import RowsMap
 from sklearn_struct.simd import aligned
@@ -29,6 +30,7 @@ __all__ = [
     "edge_features",
     "every_edge_pair",
     "every_node_pair",
+    "lookup",
     "observed_pairs",
     "split",
 ]
@@ -95,16 +97,24 @@ def split(w: np.ndarray, pattern: Pattern) -> Segments:
     return Segments(*np.split(w, np.cumsum([n_node, n_edge, len(pattern.transitions)])))
 
 
-def bind(pattern: Pattern, X: SequenceArray, dtype: np.dtype, once: bool = False) -> LinearPotentials:
-    """The potentials that parameters of this pattern give to X; with `once` for a single pass over it."""
+def lookup(pattern: Pattern, X: SequenceArray) -> Lookup | None:
+    """What `bind` takes to predict for this kind of X."""
+    by_matrix = pattern.node is None and not sp.issparse(X.tokens)
+    return None if by_matrix else Lookup(every_node_pair(pattern), pattern.n_labels)
+
+
+def bind(pattern: Pattern, X: SequenceArray, dtype: np.dtype, table: Lookup | None = None) -> LinearPotentials:
+    """The potentials that parameters of this pattern give to X; with `table` for a single pass over X, forward."""
     K = pattern.n_labels
-    node_map: DenseMap | RowsMap
+    node_map: DenseMap | RowsMap | LookupMap
     edge_map: DenseMap | PairsMap | None = None
     dense = not sp.issparse(X.tokens)
     if dense and pattern.node is None:
         node_map = DenseMap(np.ascontiguousarray(X.tokens, dtype=dtype), K)
+    elif table is None:
+        node_map = RowsMap(csr(X.tokens, dtype), every_node_pair(pattern), K)
     else:
-        node_map = RowsMap(csr(X.tokens, dtype), every_node_pair(pattern), K, once)
+        node_map = LookupMap(csr(X.tokens, dtype), table)
     if len(pattern.edge_columns):
         edge_X = edge_features(X, pattern.edge_columns)
         if dense and pattern.edge is None:
@@ -135,14 +145,14 @@ class LinearPotentials:
     ----------
     pattern : Pattern
         Which weights exist.
-    node_map : DenseMap or RowsMap
+    node_map : DenseMap, RowsMap or LookupMap
         From features of tokens to labels.
     edge_map : DenseMap, PairsMap or None
         From features of edges to label pairs; None without edge features: one table for all edges.
     """
 
     def __init__(
-        self, pattern: Pattern, node_map: DenseMap | RowsMap, edge_map: DenseMap | PairsMap | None = None
+        self, pattern: Pattern, node_map: DenseMap | RowsMap | LookupMap, edge_map: DenseMap | PairsMap | None = None
     ) -> None:
         self.pattern, self.node_map, self.edge_map = pattern, node_map, edge_map
         self.n_labels, self.transitions = pattern.n_labels, pattern.transitions

@@ -15,6 +15,7 @@ from sklearn_struct.batch import chain as chain_structure
 from sklearn_struct.encoding.labels import decode
 from sklearn_struct.encoding.sequences import columns_named
 from sklearn_struct.estimators.base import BaseSequenceEstimator, Sequences
+from sklearn_struct.estimators.prepared import Prepared
 from sklearn_struct.estimators.solving import solve, term_tokens
 from sklearn_struct.estimators.transfer import transfer
 from sklearn_struct.inference import chain, chain_decoding
@@ -54,6 +55,7 @@ class BaseChain(BaseSequenceEstimator):
             result = solve(self, self._objective(potentials, data, pool), w0)
         self._w, self.n_iter_, self.t_ = result.w, result.n_iter, data.n_examples
         self._stream: Any = None  # see BaseOnlineChain
+        self._prepared = Prepared()
 
     def _objective(self, potentials: LinearPotentials, data: TrainingData, pool: Pool) -> LinearObjective:
         return LinearObjective(potentials, self._loss(), data, pool, term_tokens(self))
@@ -91,8 +93,7 @@ class BaseChain(BaseSequenceEstimator):
 
     def _each_block(self, sequences: Sequences, work: Callable[[Potentials, Block], Any]) -> list[Any]:
         """Call ``work(potentials, block)`` for every block of X, on `n_jobs` threads."""
-        potentials = bind(self._pattern, sequences.X, np.dtype(self.dtype), once=True)
-        W = potentials.expand(self._w)
+        potentials, W = self._prepared.bind(self._pattern, self._w, sequences.X, np.dtype(self.dtype))
         found = blocks(sequences.X.offsets, len(self.classes_))
 
         def run(b: int) -> Any:

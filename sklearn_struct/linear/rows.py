@@ -70,18 +70,15 @@ class RowsMap:
         m rows: the labels for which each feature has a weight; its data are not used.
     width : int
         Number of labels.
-    once : bool, default=False
-        For a single product: without the order by frequency, and without `transpose`.
     """
 
-    def __init__(self, X: CSR, pairs: CSR, width: int, once: bool = False) -> None:
+    def __init__(self, X: CSR, pairs: CSR, width: int) -> None:
         self.width, self.size, self.dtype = width, len(pairs.indices), X.data.dtype
         n_pairs = np.diff(pairs.indptr)
         hot = np.flatnonzero(n_pairs > 1)
-        if not once:
-            counts = np.bincount(X.indices, minlength=len(n_pairs))
-            hot = hot[counts[hot] > 0]
-            hot = hot[np.argsort(-counts[hot], kind="stable")[: HOT // padded(width)]]
+        counts = np.bincount(X.indices, minlength=len(n_pairs))
+        hot = hot[counts[hot] > 0]
+        hot = hot[np.argsort(-counts[hot], kind="stable")[: HOT // padded(width)]]
         self.n_hot, number = len(hot), np.full(len(n_pairs), -1, dtype=np.int32)
         number[hot] = np.arange(self.n_hot)
         data, step = (np.ones(1, X.data.dtype), 0) if np.all(X.data == 1) else (X.data, 1)
