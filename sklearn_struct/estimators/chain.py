@@ -103,10 +103,10 @@ class BaseChain(BaseSequenceEstimator):
             return pool.map(run, len(found))
 
     def _predict_codes(self, sequences: Sequences) -> np.ndarray:
-        codes, score = np.empty(sequences.X.tokens.shape[0], dtype=np.int32), np.empty(len(sequences.X))
+        codes = np.empty(sequences.X.tokens.shape[0], dtype=np.int32)
 
         def work(potentials: Potentials, block: Block) -> None:
-            chain_decoding.argmax(potentials, block.structure, codes[block.tokens], score[block.examples])
+            chain_decoding.argmax(potentials, block.structure, codes[block.tokens])
 
         self._each_block(sequences, work)
         return codes

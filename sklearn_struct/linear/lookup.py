@@ -1,7 +1,7 @@
-"""Sparse X to labels by weights that stay, as in prediction: X is read as it is, without numbering its features.
+"""Sparse X to labels by weights that stay, as in prediction: nothing about X is prepared but a block at a time.
 
-`rows.RowsMap` arranges its X, which pays off over the passes of a fit. Here the table is made for a pattern, once, and
-serves any X: the code of a feature says where its weights stand.
+`rows.RowsMap` numbers the features of its X, which pays off over the passes of a fit. Here the features of a pattern are
+numbered once, for any X.
 """
 
 from __future__ import annotations
@@ -10,18 +10,17 @@ import numpy as np
 
 from sklearn_struct.batch import CSR
 from sklearn_struct.kernel import kernel
-from sklearn_struct.simd import LANES, fma, load, padded, prefetch, splat, store_part
+from sklearn_struct.linear.rows import AHEAD, Entries, rows_forward
+from sklearn_struct.simd import at, padded, prefetch
 
 __all__ = ["Lookup", "LookupMap"]
-
-AHEAD = 40  # stored values from now whose weights are fetched into the caches: about two tokens of text
 
 
 class Lookup:
     """Where the weights of each feature stand: in a dense padded row, or, of a feature with one label, as one number.
 
-    The table has a row of zeros, the rows of features with several labels, and a number for each feature of X. The
-    code of a feature is its row (0: it has no weight), or -1 - k if label k is its only one.
+    The code of a feature is its row, or -1 - k if label k is its only one. Row 0 are zeros; whatever has no row reads it,
+    which spares branches. Behind the rows stands a number for each feature.
 
     Parameters
     ----------
@@ -40,9 +39,15 @@ class Lookup:
         self.code[single] = -1 - pairs.indices[pairs.indptr[single]]
         self.n_table = (len(rows) + 1) * padded(width)
 
+    def places(self) -> np.ndarray:
+        """Where the weight of each pair stands."""
+        features = np.repeat(np.arange(len(self.code)), np.diff(self.pairs.indptr))
+        code = self.code[features].astype(np.int64)
+        return np.where(code > 0, code * padded(self.width) + self.pairs.indices, self.n_table + features)
+
 
 class LookupMap:
-    """X sparse, in any order and with duplicates; weights in the layout of a `Lookup`. There is no transpose."""
+    """X sparse, in any order and with duplicates; weights in the layout of a `Lookup`. Forward only."""
 
     def __init__(self, X: CSR, lookup: Lookup) -> None:
         self.X, self.lookup, self.dtype = X, lookup, X.data.dtype
@@ -50,72 +55,45 @@ class LookupMap:
 
     def expand(self, w: np.ndarray, W: np.ndarray) -> None:
         """Write the compact `w` into W; entries of pairs that have no weight are left alone."""
-        _expand(w, self.lookup.pairs, self.lookup.code, padded(self.lookup.width), W)
-
-    def compress(self, W: np.ndarray) -> np.ndarray:
-        w = np.empty(self.size)
-        _compress(W, self.lookup.pairs, self.lookup.code, padded(self.lookup.width), w)
-        return w
+        W[self.lookup.places()] = w
 
     def forward(self, W: np.ndarray, rows: slice, out: np.ndarray) -> None:
         """``out[:] = X[rows] @ W``."""
-        _lookup_forward(self.X, self.lookup.code, W, self.lookup.n_table, rows.start, out)
+        X, table = self.X, self.lookup.n_table
+        bounds = X.indptr[rows.start : rows.stop + 1]
+        low, high = int(bounds[0]), int(bounds[-1])
+        features, data, bounds = X.indices[low:high], X.data[low:], bounds - low
+        table_rows, single = np.empty(high - low + AHEAD, np.int32), np.empty(high - low + 1, np.int32)
+        n_single = _look_up(features, self.lookup.code, W[table:], table_rows, single)
+        rows_forward(Entries(bounds, table_rows, data, 1), W[:table], 0, out)
+        _add_singles(CSR(bounds, features, data), self.lookup.code, W[table:], single[:n_single], out)
 
 
 @kernel
-def _expand(w, pairs, code, P, W):
-    indptr, labels, single = pairs.indptr, pairs.indices, len(W) - len(code)
-    for f in range(len(code)):
-        for q in range(indptr[f], indptr[f + 1]):
-            W[np.int64(code[f]) * P + labels[q] if code[f] > 0 else single + f] = w[q]
+def _look_up(features, code, weights, rows, single):
+    """Write the row of each value; list those whose feature has a single label, and fetch their weights into the caches.
 
-
-@kernel
-def _compress(W, pairs, code, P, w):
-    indptr, labels, single = pairs.indptr, pairs.indices, len(W) - len(code)
-    for f in range(len(code)):
-        for q in range(indptr[f], indptr[f + 1]):
-            w[q] = W[np.int64(code[f]) * P + labels[q] if code[f] > 0 else single + f]
-
-
-@kernel
-def _lookup_forward(X, code, W, single, first, out):
-    """out[t] = sum_p data[p] * W[row of feature p] over the stored values p of row first + t, three vectors at a time.
-
-    Features with a single label read the row of zeros, which spares a branch, and are added at the end.
+    Returns their number.
     """
+    s = np.uint64(0)
+    for p in range(len(features)):
+        c = at(code, at(features, p))
+        rows[p] = max(c, 0)
+        single[s] = p
+        s += np.uint64(c < 0)
+    for p in range(len(features), len(rows)):
+        rows[p] = 0
+    for i in range(s):
+        prefetch(weights, at(features, at(single, i)))
+    return s
+
+
+@kernel
+def _add_singles(X, code, weights, single, out):
     indptr, indices, data = X.indptr, X.indices, X.data
-    n, K = out.shape
-    P, zero, last = padded(K), splat(W.dtype.type(0)), len(indices) - 1
-    longest = 0
-    for t in range(first, first + n):
-        longest = max(longest, indptr[t + 1] - indptr[t])
-    singles = np.empty(longest + 1, np.int64)  # the values of those features, of one token
-    for t in range(n):
-        low, high, n_singles = indptr[first + t], indptr[first + t + 1], 0
-        for p in range(low, high):
-            singles[n_singles] = p
-            n_singles += code[indices[p]] < 0
-            prefetch(code, indices[min(p + 2 * AHEAD, last)])
-            f = indices[min(p + AHEAD, last)]
-            m = np.int64(code[f]) * P if code[f] >= 0 else single + f
-            for k in range(0, P, LANES):
-                prefetch(W, m + k)
-        k = 0
-        while k < P:
-            wide = k + 3 * LANES <= P
-            a, b, c = zero, zero, zero
-            for p in range(low, high):
-                m, x = max(np.int64(code[indices[p]]), 0) * P + k, splat(W.dtype.type(data[p]))
-                a = fma(x, load(W, m), a)
-                if wide:
-                    b = fma(x, load(W, m + LANES), b)
-                    c = fma(x, load(W, m + 2 * LANES), c)
-            store_part(out, t * K + k, a, K - k)
-            if wide:
-                store_part(out, t * K + k + LANES, b, K - k - LANES)
-                store_part(out, t * K + k + 2 * LANES, c, K - k - 2 * LANES)
-            k += 3 * LANES if wide else LANES
-        for s in range(n_singles):
-            f = indices[singles[s]]
-            out[t, -1 - code[f]] += data[singles[s]] * W[single + f]
+    t = 0
+    for p in single:
+        while indptr[t + 1] <= p:
+            t += 1
+        f = at(indices, p)
+        out[t, -1 - at(code, f)] += at(data, p) * at(weights, f)

@@ -18,6 +18,7 @@ from sklearn_struct.kernel import kernel
 from sklearn_struct.simd import (
     LANES,
     aligned,
+    at,
     cast,
     fma,
     keep,
@@ -31,14 +32,14 @@ from sklearn_struct.simd import (
 )
 from sklearn_struct.threads import N_PARTS, Pool, even_parts, parts
 
-__all__ = ["RowsMap"]
+__all__ = ["AHEAD", "Entries", "RowsMap", "rows_forward"]
 
 HOT = 65_536  # numbers in the gradient table of the most frequent features: half of a 1 MB cache
 SINGLE = 1 << 30  # first number of the features with a single label, before they are shared out
 AHEAD = 40  # stored values from now whose rows are fetched into the caches: about two tokens of text
 
 
-class _Entries(NamedTuple):
+class Entries(NamedTuple):
     """Stored values, token by token or feature by feature; where all are 1, `data` holds one and `step` is 0.
 
     `indices` goes on for AHEAD more.
@@ -83,7 +84,7 @@ class RowsMap:
         number[hot] = np.arange(self.n_hot)
         data, step = (np.ones(1, X.data.dtype), 0) if np.all(X.data == 1) else (X.data, 1)
         kind = np.minimum(n_pairs, 2).astype(np.int8)
-        stored = _Entries(X.indptr, X.indices, data, step)
+        stored = Entries(X.indptr, X.indices, data, step)
         self.entries, self.singles = _split(stored, kind, number, self.n_hot)
         self.rows = _Rows(width, _in_order(number, kind == 2), pairs.indptr, pairs.indices)
         self.single_pairs = pairs.indptr[_in_order(number - SINGLE, kind == 1)]
@@ -109,7 +110,7 @@ class RowsMap:
 
     def forward(self, W: np.ndarray, rows: slice, out: np.ndarray) -> None:
         """``out[:] = X[rows] @ W``."""
-        _rows_forward(self.entries, W, rows.start, out)
+        rows_forward(self.entries, W, rows.start, out)
         _singles_forward(self.singles, self.single_labels, W[self._n_table :], rows.start, out)
 
     def scatter(self, R: np.ndarray, rows: slice, scale: float, W: np.ndarray) -> None:
@@ -153,7 +154,7 @@ class _RowsTranspose:
             R = self.R[tokens[c].start * self.stride : tokens[c].stop * self.stride]
             _rows_scatter(of.entries, R, self.stride, tokens[c].start, self.no_masks, of.width, 1.0, self.tables[c])
             sums = np.empty((cold[c, 1] - cold[c, 0], of.width), self.R.dtype)
-            _rows_forward(self.columns, self.R, cold[c, 0], sums)
+            rows_forward(self.columns, self.R, cold[c, 0], sums)
             features = of.rows.features[of.n_hot :][cold[c, 0] : cold[c, 1]]
             _compress(sums.reshape(-1), of.width, of.rows._replace(features=features), out)
             _singles_sum(self.values, self.single_bounds, of.single_pairs, single[c], out)
@@ -171,7 +172,7 @@ def _in_order(number: np.ndarray, chosen: np.ndarray) -> np.ndarray:
     return ordered
 
 
-def _split(X: _Entries, kind: np.ndarray, number: np.ndarray, n_hot: int) -> tuple[_Entries, _Entries]:
+def _split(X: Entries, kind: np.ndarray, number: np.ndarray, n_hot: int) -> tuple[Entries, Entries]:
     """Share the values of each token out to rows (kind 2, hot ones first) and singles (kind 1)."""
     rows, singles = _unset(X, len(X.indices)), _unset(X, len(X.indices))
     later = np.empty(np.max(np.diff(X.indptr), initial=0), dtype=np.int64)
@@ -179,13 +180,13 @@ def _split(X: _Entries, kind: np.ndarray, number: np.ndarray, n_hot: int) -> tup
     return _trim(rows, n_rows), _trim(singles, n_singles)
 
 
-def _unset(X: _Entries, n: int) -> _Entries:
+def _unset(X: Entries, n: int) -> Entries:
     """Room for n values of the kind of X."""
     data = np.ones(n * X.step + 1, dtype=X.data.dtype)
-    return _Entries(np.zeros_like(X.indptr), np.empty(n + AHEAD, dtype=np.int32), data, X.step)
+    return Entries(np.zeros_like(X.indptr), np.empty(n + AHEAD, dtype=np.int32), data, X.step)
 
 
-def _trim(X: _Entries, n: int) -> _Entries:
+def _trim(X: Entries, n: int) -> Entries:
     """Without the memory behind the first n values, which was never touched."""
     X.indices[n : n + AHEAD] = 0
     return X._replace(indices=X.indices[: n + AHEAD], data=X.data[: n * X.step + 1])
@@ -227,7 +228,7 @@ def _share_out(X, kind, number, n_hot, later, rows, singles):
     return r, s
 
 
-def _columns(X: _Entries, first: int, n: int) -> tuple[_Entries, np.ndarray]:
+def _columns(X: Entries, first: int, n: int) -> tuple[Entries, np.ndarray]:
     """The values of features first ... first + n - 1, feature by feature, and the place of each value there."""
     indices = X.indices[: X.indptr[-1]]
     counts = np.bincount(indices, minlength=first + n)[first:]
@@ -283,7 +284,7 @@ def _compress(table, stride, rows, w):
 
 
 @kernel
-def _rows_forward(X, table, first, out):
+def rows_forward(X, table, first, out):
     """out[t] = sum_p data[p] * table[indices[p]] over the stored values p of row first + t, three vectors at a time."""
     indptr, indices, data, step = X.indptr, X.indices, X.data, X.step
     n, K = out.shape
@@ -294,8 +295,8 @@ def _rows_forward(X, table, first, out):
             wide = k + 3 * LANES <= P
             a, b, c = zero, zero, zero
             for p in range(indptr[first + t], indptr[first + t + 1]):
-                m, later = np.int64(indices[p]) * P + k, np.int64(indices[p + AHEAD]) * P + k
-                x = splat(table.dtype.type(data[p * step]))
+                m, later = np.int64(at(indices, p)) * P + k, np.int64(at(indices, p + AHEAD)) * P + k
+                x = splat(table.dtype.type(at(data, p * step)))
                 prefetch(table, later)
                 a = fma(x, load(table, m), a)
                 if wide:
