@@ -114,7 +114,7 @@ def bind(pattern: Pattern, X: SequenceArray, dtype: np.dtype, table: Lookup | No
     elif table is None:
         node_map = RowsMap(csr(X.tokens, dtype), every_node_pair(pattern), K)
     else:
-        node_map = LookupMap(csr(X.tokens, dtype), table)
+        node_map = LookupMap(csr(X.tokens, dtype, canonical=False), table)
     if len(pattern.edge_columns):
         edge_X = edge_features(X, pattern.edge_columns)
         if dense and pattern.edge is None:

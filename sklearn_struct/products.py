@@ -99,29 +99,26 @@ def matrix_times_row(matrix, n, width, row, i, out, o):
 @kernel
 def rows_max_plus(A, a, n_rows, matrix, n, width, out, o):
     """``out[o + r * width + k] = max_j A[a + r * width + j] + matrix[j, k]``: `rows_times_matrix`, max-plus."""
-    tiled = n_rows - n_rows % 4
     for k in range(0, width, LANES):
-        for r in range(0, tiled, 4):
-            _max_tile(A, a + r * width, width, matrix, k, n, width, out, o + r * width + k)
-        for r in range(tiled, n_rows):  # four times the same row
-            _max_tile(A, a + r * width, a - a, matrix, k, n, width, out, o + r * width + k)
-
-
-@kernel
-def _max_tile(A, a, stride, matrix, k, n, width, out, o):
-    first = load(matrix, k)
-    b, c, d = a + stride, a + 2 * stride, a + 3 * stride
-    w, x, y, z = add(splat(at(A, a)), first), add(splat(at(A, b)), first), add(splat(at(A, c)), first), add(splat(at(A, d)), first)
-    for j in range(1, n):
-        row = load(matrix, j * width + k)
-        w = maximum(add(splat(at(A, a + j)), row), w)
-        x = maximum(add(splat(at(A, b + j)), row), x)
-        y = maximum(add(splat(at(A, c + j)), row), y)
-        z = maximum(add(splat(at(A, d + j)), row), z)
-    store(out, o, w)
-    store(out, o + stride, x)
-    store(out, o + 2 * stride, y)
-    store(out, o + 3 * stride, z)
+        r, first = 0, load(matrix, k)
+        while r < n_rows:
+            tile = r + 4 <= n_rows
+            stride = width if tile else a - a  # four times the same row
+            b, q = a + r * width, o + r * width + k
+            c, d, e = b + stride, b + 2 * stride, b + 3 * stride
+            w, x = add(splat(at(A, b)), first), add(splat(at(A, c)), first)
+            y, z = add(splat(at(A, d)), first), add(splat(at(A, e)), first)
+            for j in range(1, n):
+                row = load(matrix, j * width + k)
+                w = maximum(add(splat(at(A, b + j)), row), w)
+                x = maximum(add(splat(at(A, c + j)), row), x)
+                y = maximum(add(splat(at(A, d + j)), row), y)
+                z = maximum(add(splat(at(A, e + j)), row), z)
+            store(out, q, w)
+            store(out, q + stride, x)
+            store(out, q + 2 * stride, y)
+            store(out, q + 3 * stride, z)
+            r += 4 if tile else 1
 
 
 @kernel

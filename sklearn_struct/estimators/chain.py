@@ -94,7 +94,7 @@ class BaseChain(BaseSequenceEstimator):
     def _each_block(self, sequences: Sequences, work: Callable[[Potentials, Block], Any]) -> list[Any]:
         """Call ``work(potentials, block)`` for every block of X, on `n_jobs` threads."""
         potentials, W = self._prepared.bind(self._pattern, self._w, sequences.X, np.dtype(self.dtype))
-        found = blocks(sequences.X.offsets, len(self.classes_))
+        found = blocks(sequences.X.offsets, len(self.classes_), n_blocks=16)
 
         def run(b: int) -> Any:
             return work(self._decode_potentials(potentials.forward(W, found[b]), found[b].structure), found[b])

@@ -93,7 +93,7 @@ def _best_arrivals_by_edge(potentials, structure, places, delta, table):
 
 @kernel
 def _trace_back(edge, delta, structure, places, labels):
-    """Write the labels of each sequence along the maxima of delta."""
+    """Write the labels of each sequence along the maxima of delta, all sequences side by side."""
     K, offsets, edge_offsets = int(np.sqrt(edge.shape[1])), structure.offsets, structure.edge_offsets
     first, order, low = places.first, places.order, delta.dtype.type(-np.inf)
     P, step = padded(K), 0 if edge.shape[0] == 1 else 1
@@ -102,23 +102,24 @@ def _trace_back(edge, delta, structure, places, labels):
         for j in range(K):
             for k in range(K):
                 columns[k * P + j] = edge[step, j * K + k]
-    for r in range(len(order)):
-        i = order[r]
-        c, t0, e0 = K * P, offsets[i], edge_offsets[i]
-        for t in range(offsets[i + 1] - t0 - 1, -1, -1):
-            row, best = (at(first, t) + r) * P, splat(low)
+    following = np.full(len(order), K)  # the label of the next token, K if there is none
+    for t in range(len(first) - 2, -1, -1):
+        for r in range(first[t + 1] - first[t]):
+            i, row, best = at(order, r), (at(first, t) + r) * P, splat(low)
+            label = at(following, r)
+            c = label * P
+            if step == 1 and label < K:
+                c = step - 1
+                for k in range(K):
+                    columns[k] = edge[at(edge_offsets, i) + t, k * K + label]
             for k in range(0, P, LANES):
                 best = maximum(add(load(delta, row + k), load(columns, c + k)), best)
-            top, label = largest(best), 0
+            top, label = largest(best), step - step
             for v in range(1, P // LANES + 1):
                 k = P - v * LANES
                 found = where(add(load(delta, row + k), load(columns, c + k)), top)
                 label = k + found if found < LANES else label
-            labels[t0 + t] = label
-            c = label * P * (1 - step)
-            if step == 1 and t > 0:
-                for k in range(K):
-                    columns[k] = edge[e0 + t - 1, k * K + label]
+            following[r] = labels[at(offsets, i) + t] = label
 
 
 @kernel
