@@ -140,20 +140,20 @@ def _pad_table(edge, e, K, table):
 
 @kernel
 def _add_rows(node, offsets, order, t, n, delta, o):
-    """Add the node scores of step t to n rows of delta from o on (or set them); now and then subtract each row's maximum:
-    long chains lose no digits."""
-    K, low = node.shape[1], delta.dtype.type(-np.inf)
+    """Add the node scores of step t to n rows of delta from o on (or set them); in every eighth step subtract each row's
+    maximum: long chains lose no digits."""
+    K, low, normalise = node.shape[1], delta.dtype.type(-np.inf), t % 8 == 7
     for r in range(n):
-        m, best = (at(offsets, at(order, r)) + t) * K, splat(low)
+        m = (at(offsets, at(order, r)) + t) * K
         for k in range(0, K, LANES):
             row = load_part(node, m + k, K - k, low)
-            if t > 0:
-                row = add(row, load(delta, o + k))
-            store(delta, o + k, row)
-            best = maximum(row, best)
-        top = largest(best)
-        if t % 8 == 7 and top > low:
+            store(delta, o + k, add(row, load(delta, o + k)) if t > 0 else row)
+        if normalise:
+            best = splat(low)
             for k in range(0, K, LANES):
+                best = maximum(load(delta, o + k), best)
+            top = largest(best)
+            for k in range(0, K if top > low else t - t, LANES):
                 store(delta, o + k, sub(load(delta, o + k), splat(top)))
         o += padded(K)
 
