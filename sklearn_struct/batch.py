@@ -56,7 +56,7 @@ class Block(NamedTuple):
 
 
 def csr(matrix: Any, dtype: Any = None, canonical: bool = True) -> CSR:
-    """The CSR of a scipy sparse matrix in the index types that kernels expect; if `canonical`, sorted, without duplicates."""
+    """The CSR of a scipy sparse matrix in the index types of kernels; sorted and without duplicates if `canonical`."""
     if not sp.issparse(matrix) or matrix.format != "csr":
         matrix = sp.csr_array(matrix)
     if canonical and not matrix.has_canonical_format:

@@ -9,7 +9,7 @@ because solvers leave the last ``n_free`` entries unpenalised.
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -27,6 +27,7 @@ __all__ = [
     "Segments",
     "all_pairs",
     "bind",
+    "by_matrix",
     "edge_features",
     "every_edge_pair",
     "every_node_pair",
@@ -97,10 +98,14 @@ def split(w: np.ndarray, pattern: Pattern) -> Segments:
     return Segments(*np.split(w, np.cumsum([n_node, n_edge, len(pattern.transitions)])))
 
 
-def lookup(pattern: Pattern, X: SequenceArray) -> Lookup | None:
-    """What `bind` takes to predict for this kind of X."""
-    by_matrix = pattern.node is None and not sp.issparse(X.tokens)
-    return None if by_matrix else Lookup(every_node_pair(pattern), pattern.n_labels)
+def by_matrix(pattern: Pattern, X: SequenceArray) -> bool:
+    """Whether tokens and weights are multiplied as dense matrices."""
+    return pattern.node is None and not sp.issparse(X.tokens)
+
+
+def lookup(pattern: Pattern) -> Lookup:
+    """What `bind` takes to predict, for any X that is not multiplied as a matrix."""
+    return Lookup(every_node_pair(pattern), pattern.n_labels)
 
 
 def bind(pattern: Pattern, X: SequenceArray, dtype: np.dtype, table: Lookup | None = None) -> LinearPotentials:
@@ -109,7 +114,7 @@ def bind(pattern: Pattern, X: SequenceArray, dtype: np.dtype, table: Lookup | No
     node_map: DenseMap | RowsMap | LookupMap
     edge_map: DenseMap | PairsMap | None = None
     dense = not sp.issparse(X.tokens)
-    if dense and pattern.node is None:
+    if by_matrix(pattern, X):
         node_map = DenseMap(np.ascontiguousarray(X.tokens, dtype=dtype), K)
     elif table is None:
         node_map = RowsMap(csr(X.tokens, dtype), every_node_pair(pattern), K)
@@ -154,7 +159,8 @@ class LinearPotentials:
     def __init__(
         self, pattern: Pattern, node_map: DenseMap | RowsMap | LookupMap, edge_map: DenseMap | PairsMap | None = None
     ) -> None:
-        self.pattern, self.node_map, self.edge_map = pattern, node_map, edge_map
+        self.pattern, self.edge_map = pattern, edge_map
+        self.node_map: Any = node_map  # a LookupMap has no way back
         self.n_labels, self.transitions = pattern.n_labels, pattern.transitions
         self.n_free = pattern.n_labels if pattern.fit_intercept else 0
         self.dtype = node_map.dtype

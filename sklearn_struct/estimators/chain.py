@@ -29,7 +29,8 @@ __all__ = ["BaseChain"]
 class BaseChain(BaseSequenceEstimator):
     """A linear chain with a linear model of its potentials; a subclass gives the loss by `_loss`.
 
-    Learned, besides the documented attributes: ``_pattern`` (which weights exist) and ``_w`` (their values).
+    Learned, besides the documented attributes: ``_pattern`` (which weights exist) and ``_w`` (their values). With them
+    comes ``_prepared``, where predictions keep them in a layout of their own.
     """
 
     @abstractmethod
@@ -44,6 +45,7 @@ class BaseChain(BaseSequenceEstimator):
         start = init
         if init is self or (init is None and self.warm_start):
             start = self._previous() or init
+        self._prepared = Prepared()
         sequences = self._read_X(X, reset=True)
         codes = self._read_y(y, sequences, reset=True)
         weight = self._read_weight(sample_weight, len(sequences.X))
@@ -55,7 +57,6 @@ class BaseChain(BaseSequenceEstimator):
             result = solve(self, self._objective(potentials, data, pool), w0)
         self._w, self.n_iter_, self.t_ = result.w, result.n_iter, data.n_examples
         self._stream: Any = None  # see BaseOnlineChain
-        self._prepared = Prepared()
 
     def _objective(self, potentials: LinearPotentials, data: TrainingData, pool: Pool) -> LinearObjective:
         return LinearObjective(potentials, self._loss(), data, pool, term_tokens(self))

@@ -13,7 +13,21 @@ from sklearn_struct.inference.chain_log import log_forward
 from sklearn_struct.inference.time_major import steps
 from sklearn_struct.kernel import kernel
 from sklearn_struct.products import rows_max_plus
-from sklearn_struct.simd import LANES, add, at, largest, load, load_part, maximum, padded, splat, store, sub, where, workspace
+from sklearn_struct.simd import (
+    LANES,
+    add,
+    at,
+    largest,
+    load,
+    load_part,
+    maximum,
+    padded,
+    splat,
+    store,
+    sub,
+    where,
+    workspace,
+)
 
 SPARE = 3  # rows behind the last: one less than the rows of a tile
 
@@ -140,8 +154,10 @@ def _pad_table(edge, e, K, table):
 
 @kernel
 def _add_rows(node, offsets, order, t, n, delta, o):
-    """Add the node scores of step t to n rows of delta from o on (or set them); in every eighth step subtract each row's
-    maximum: long chains lose no digits."""
+    """Add the node scores of step t to n rows of delta from o on (or set them).
+
+    Every eighth step subtracts each row's maximum: long chains lose no digits.
+    """
     K, low, normalise = node.shape[1], delta.dtype.type(-np.inf), t % 8 == 7
     for r in range(n):
         m = (at(offsets, at(order, r)) + t) * K

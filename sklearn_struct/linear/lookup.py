@@ -1,7 +1,7 @@
-"""Sparse X to labels by weights that stay, as in prediction: nothing about X is prepared but a block at a time.
+"""Sparse X to labels by weights that stay, as in prediction: X is read block by block, as it is.
 
-`rows.RowsMap` numbers the features of its X, which pays off over the passes of a fit. Here the features of a pattern are
-numbered once, for any X.
+`rows.RowsMap` numbers the features of its X, which pays off over the passes of a fit. Here the features of a pattern
+are numbered once, for any X.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ __all__ = ["Lookup", "LookupMap"]
 class Lookup:
     """Where the weights of each feature stand: in a dense padded row, or, of a feature with one label, as one number.
 
-    The code of a feature is its row, or -1 - k if label k is its only one. Row 0 are zeros; whatever has no row reads it,
-    which spares branches. Behind the rows stands a number for each feature.
+    The code of a feature is its row, or -1 - k if label k is its only one. Row 0 are zeros; whatever has no row reads
+    it, which spares branches. Behind the rows stands a number for each feature.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ class LookupMap:
 
 @kernel
 def _look_up(features, code, weights, rows, single):
-    """Write the row of each value; list those whose feature has a single label, and fetch their weights into the caches.
+    """Write the row of each value; list those whose feature has a single label, and fetch their weights.
 
     Returns their number.
     """
