@@ -39,12 +39,6 @@ class Lookup:
         self.code[single] = -1 - pairs.indices[pairs.indptr[single]]
         self.n_table = (len(rows) + 1) * padded(width)
 
-    def places(self) -> np.ndarray:
-        """Where the weight of each pair stands."""
-        features = np.repeat(np.arange(len(self.code)), np.diff(self.pairs.indptr))
-        code = self.code[features].astype(np.int64)
-        return np.where(code > 0, code * padded(self.width) + self.pairs.indices, self.n_table + features)
-
 
 class LookupMap:
     """X sparse, in any order and with duplicates; weights in the layout of a `Lookup`. Forward only."""
@@ -55,7 +49,7 @@ class LookupMap:
 
     def expand(self, w: np.ndarray, W: np.ndarray) -> None:
         """Write the compact `w` into W; entries of pairs that have no weight are left alone."""
-        W[self.lookup.places()] = w
+        _expand(w, self.lookup.pairs, self.lookup.code, padded(self.lookup.width), W)
 
     def forward(self, W: np.ndarray, rows: slice, out: np.ndarray) -> None:
         """``out[:] = X[rows] @ W``."""
@@ -67,6 +61,15 @@ class LookupMap:
         n_single = _look_up(features, self.lookup.code, W[table:], table_rows, single)
         rows_forward(Entries(bounds, table_rows, data, 1), W[:table], 0, out)
         _add_singles(CSR(bounds, features, data), self.lookup.code, W[table:], single[:n_single], out)
+
+
+@kernel
+def _expand(w, pairs, code, P, W):
+    indptr, labels, single = pairs.indptr, pairs.indices, len(W) - len(code)
+    for f in range(len(code)):
+        row = np.int64(at(code, f))
+        for q in range(indptr[f], indptr[f + 1]):
+            W[row * P + labels[q] if row > 0 else single + f] = w[q]
 
 
 @kernel
