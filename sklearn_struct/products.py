@@ -103,7 +103,7 @@ def rows_max_plus(A, a, n_rows, matrix, n, width, out, o):
         r, first = 0, load(matrix, k)
         while r < n_rows:
             tile = r + 4 <= n_rows
-            stride = width if tile else a - a  # four times the same row
+            stride = width if tile else 0  # four times the same row
             b, q = a + r * width, o + r * width + k
             c, d, e = b + stride, b + 2 * stride, b + 3 * stride
             w, x = add(splat(at(A, b)), first), add(splat(at(A, c)), first)

@@ -123,12 +123,12 @@ def _trace_back(edge, delta, structure, places, labels):
             label = at(following, r)
             c = label * P
             if step == 1 and label < K:
-                c = step - 1
+                c = 0
                 for k in range(K):
                     columns[k] = edge[at(edge_offsets, i) + t, k * K + label]
             for k in range(0, P, LANES):
                 best = maximum(add(load(delta, row + k), load(columns, c + k)), best)
-            top, label = largest(best), step - step
+            top, label = largest(best), 0
             for v in range(1, P // LANES + 1):
                 k = P - v * LANES
                 found = where(add(load(delta, row + k), load(columns, c + k)), top)
@@ -169,7 +169,7 @@ def _add_rows(node, offsets, order, t, n, delta, o):
             for k in range(0, K, LANES):
                 best = maximum(load(delta, o + k), best)
             top = largest(best)
-            for k in range(0, K if top > low else t - t, LANES):
+            for k in range(0, K if top > low else 0, LANES):
                 store(delta, o + k, sub(load(delta, o + k), splat(top)))
         o += padded(K)
 
