@@ -55,10 +55,11 @@ class Block(NamedTuple):
     structure: Structure
 
 
-def csr(matrix: Any, dtype: Any = None) -> CSR:
-    """The CSR of a scipy sparse matrix: sorted, without duplicates, in the index types that kernels expect."""
-    matrix = sp.csr_array(matrix)
-    if not matrix.has_canonical_format:
+def csr(matrix: Any, dtype: Any = None, canonical: bool = True) -> CSR:
+    """The CSR of a scipy sparse matrix in the index types of kernels; sorted and without duplicates if `canonical`."""
+    if not sp.issparse(matrix) or matrix.format != "csr":
+        matrix = sp.csr_array(matrix)
+    if canonical and not matrix.has_canonical_format:
         matrix = matrix.copy()
         matrix.sum_duplicates()
     return CSR(
@@ -74,32 +75,33 @@ def chain(offsets: np.ndarray) -> Structure:
     lengths = np.diff(offsets)
     n_edges = np.maximum(lengths - 1, 0)
     edge_offsets = np.concatenate([[0], np.cumsum(n_edges)])
-    sequence = np.repeat(np.arange(len(lengths)), n_edges)
-    left = offsets[sequence] + np.arange(edge_offsets[-1]) - edge_offsets[sequence]
-    return Structure(offsets, np.column_stack([left, left + 1]), edge_offsets)
+    is_left = np.ones(offsets[-1], dtype=bool)
+    is_left[offsets[1:][lengths > 0] - 1] = False
+    edges = np.empty((edge_offsets[-1], 2), dtype=np.int64)
+    edges[:, 0] = np.flatnonzero(is_left)
+    np.add(edges[:, 0], 1, out=edges[:, 1])
+    return Structure(offsets, edges, edge_offsets)
 
 
-def blocks(offsets: np.ndarray, n_labels: int, n_tokens: int = 3000) -> list[Block]:
+def blocks(offsets: np.ndarray, n_labels: int, n_tokens: int = 3000, n_blocks: int = 64) -> list[Block]:
     """Cut sequences into blocks of about `n_tokens` tokens.
 
-    Fewer with many labels, to keep calls short, and with little data, to give many threads work. The cuts depend on the
-    data alone, never on the number of threads.
+    Fewer with many labels, to keep calls short, and with little data, to make `n_blocks` of it, so that many threads
+    have work. The cuts depend on the data alone, never on the number of threads.
     """
-    size = max(1, min(n_tokens, max(1000, int(offsets[-1]) // 64), 80_000_000 // n_labels**2))
+    size = max(1, min(n_tokens, max(1000, int(offsets[-1]) // n_blocks), 80_000_000 // n_labels**2))
     found = []
-    first, n = 0, len(offsets) - 1
-    n_edges = np.concatenate([[0], np.cumsum(np.maximum(np.diff(offsets) - 1, 0))])
+    first, n, (_, edges, n_edges) = 0, len(offsets) - 1, chain(offsets)
     while first < n:
         last = int(np.searchsorted(offsets, offsets[first] + size, side="left"))
         last = min(max(last, first + 1), n)
-        found.append(
-            Block(
-                slice(first, last),
-                slice(int(offsets[first]), int(offsets[last])),
-                slice(int(n_edges[first]), int(n_edges[last])),
-                chain(offsets[first : last + 1] - offsets[first]),
-            )
+        tokens, of_edges = (slice(int(bounds[first]), int(bounds[last])) for bounds in (offsets, n_edges))
+        structure = Structure(
+            offsets[first : last + 1] - tokens.start,
+            edges[of_edges] - tokens.start,
+            n_edges[first : last + 1] - of_edges.start,
         )
+        found.append(Block(slice(first, last), tokens, of_edges, structure))
         first = last
     return found
 
@@ -111,10 +113,7 @@ def cut(items: Any, offsets: np.ndarray) -> list[Any]:
 
 def object_array(items: Sequence[Any]) -> np.ndarray:
     """One-dimensional object array of `items`; equal lengths never make it two-dimensional."""
-    array = np.empty(len(items), dtype=object)
-    for i, item in enumerate(items):
-        array[i] = item
-    return array
+    return np.fromiter(items, dtype=object, count=len(items))
 
 
 class SequenceArray:

@@ -8,16 +8,17 @@ because solvers leave the last ``n_free`` entries unpenalised.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
 from sklearn_struct.batch import CSR, Block, Potentials, SequenceArray, chain, csr
 from sklearn_struct.linear.dense import DenseMap
+from sklearn_struct.linear.lookup import Lookup, LookupMap
 from sklearn_struct.linear.pairs import PairsMap
 from sklearn_struct.linear.rows import RowsMap
-from sklearn_struct.linear.side_by_side import ONE
+from sklearn_struct.linear.side_by_side import ONE, Grains
 from sklearn_struct.simd import aligned
 
 __all__ = [
@@ -26,9 +27,11 @@ __all__ = [
     "Segments",
     "all_pairs",
     "bind",
+    "by_matrix",
     "edge_features",
     "every_edge_pair",
     "every_node_pair",
+    "lookup",
     "observed_pairs",
     "split",
 ]
@@ -95,16 +98,28 @@ def split(w: np.ndarray, pattern: Pattern) -> Segments:
     return Segments(*np.split(w, np.cumsum([n_node, n_edge, len(pattern.transitions)])))
 
 
-def bind(pattern: Pattern, X: SequenceArray, dtype: np.dtype, once: bool = False) -> LinearPotentials:
-    """The potentials that parameters of this pattern give to X; with `once` for a single pass over it."""
+def by_matrix(pattern: Pattern, X: SequenceArray) -> bool:
+    """Whether tokens and weights are multiplied as dense matrices."""
+    return pattern.node is None and not sp.issparse(X.tokens)
+
+
+def lookup(pattern: Pattern) -> Lookup:
+    """What `bind` takes to predict, for any X that is not multiplied as a matrix."""
+    return Lookup(every_node_pair(pattern), pattern.n_labels)
+
+
+def bind(pattern: Pattern, X: SequenceArray, dtype: np.dtype, table: Lookup | None = None) -> LinearPotentials:
+    """The potentials that parameters of this pattern give to X; with `table` for a single pass over X, forward."""
     K = pattern.n_labels
-    node_map: DenseMap | RowsMap
+    node_map: DenseMap | RowsMap | LookupMap
     edge_map: DenseMap | PairsMap | None = None
     dense = not sp.issparse(X.tokens)
-    if dense and pattern.node is None:
+    if by_matrix(pattern, X):
         node_map = DenseMap(np.ascontiguousarray(X.tokens, dtype=dtype), K)
+    elif table is None:
+        node_map = RowsMap(csr(X.tokens, dtype), every_node_pair(pattern), K)
     else:
-        node_map = RowsMap(csr(X.tokens, dtype), every_node_pair(pattern), K, once)
+        node_map = LookupMap(csr(X.tokens, dtype, canonical=False), table)
     if len(pattern.edge_columns):
         edge_X = edge_features(X, pattern.edge_columns)
         if dense and pattern.edge is None:
@@ -135,16 +150,17 @@ class LinearPotentials:
     ----------
     pattern : Pattern
         Which weights exist.
-    node_map : DenseMap or RowsMap
+    node_map : DenseMap, RowsMap or LookupMap
         From features of tokens to labels.
     edge_map : DenseMap, PairsMap or None
         From features of edges to label pairs; None without edge features: one table for all edges.
     """
 
     def __init__(
-        self, pattern: Pattern, node_map: DenseMap | RowsMap, edge_map: DenseMap | PairsMap | None = None
+        self, pattern: Pattern, node_map: DenseMap | RowsMap | LookupMap, edge_map: DenseMap | PairsMap | None = None
     ) -> None:
-        self.pattern, self.node_map, self.edge_map = pattern, node_map, edge_map
+        self.pattern, self.edge_map = pattern, edge_map
+        self.node_map: Any = node_map  # a LookupMap has no way back
         self.n_labels, self.transitions = pattern.n_labels, pattern.transitions
         self.n_free = pattern.n_labels if pattern.fit_intercept else 0
         self.dtype = node_map.dtype
@@ -152,10 +168,14 @@ class LinearPotentials:
         self.size = node_map.size + n_edge[0] + len(pattern.transitions) + self.n_free
         self._has_transition = np.zeros(pattern.n_labels**2)
         self._has_transition[pattern.transitions] = 1.0
-        tables = [(pattern.n_labels**2, pattern.n_labels**2), (self.n_free, self.n_free)]
-        self.grains = [*node_map.grains, *(edge_map.grains if edge_map else []), *tables]
         self._bounds = np.cumsum([node_map.expanded_size, n_edge[1], pattern.n_labels**2]).tolist()
         self.expanded_size = self._bounds[-1] + self.n_free
+
+    @property
+    def grains(self) -> Grains:
+        """The layout of an expanded vector: what stays together where several stand side by side."""
+        tables = [(self.n_labels**2, self.n_labels**2), (self.n_free, self.n_free)]
+        return [*self.node_map.grains, *(self.edge_map.grains if self.edge_map else []), *tables]
 
     def split_expanded(self, W: np.ndarray, n: int = 1) -> Segments:
         """The segments of n expanded vectors, side by side; their transitions are whole K * K tables."""

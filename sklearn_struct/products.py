@@ -8,7 +8,7 @@ product is summed in the same order, in whichever tile it falls: a row's result 
 from __future__ import annotations
 
 from sklearn_struct.kernel import kernel
-from sklearn_struct.simd import LANES, add, fma, load, maximum, splat, store, total
+from sklearn_struct.simd import LANES, add, at, fma, load, maximum, splat, store, total
 
 __all__ = ["add_outer", "matrix_times_row", "rows_max_plus", "rows_times_matrix"]
 
@@ -40,13 +40,13 @@ def _tile_4x3(A, a, matrix, k, n, width, out, o):
     for j in range(n):
         m = j * width + k
         x, y, z = load(matrix, m), load(matrix, m + LANES), load(matrix, m + 2 * LANES)
-        s = splat(A[a + j])
+        s = splat(at(A, a + j))
         a0, a1, a2 = fma(s, x, a0), fma(s, y, a1), fma(s, z, a2)
-        s = splat(A[b + j])
+        s = splat(at(A, b + j))
         b0, b1, b2 = fma(s, x, b0), fma(s, y, b1), fma(s, z, b2)
-        s = splat(A[c + j])
+        s = splat(at(A, c + j))
         c0, c1, c2 = fma(s, x, c0), fma(s, y, c1), fma(s, z, c2)
-        s = splat(A[d + j])
+        s = splat(at(A, d + j))
         d0, d1, d2 = fma(s, x, d0), fma(s, y, d1), fma(s, z, d2)
     _store3(out, o, a0, a1, a2)
     _store3(out, o + width, b0, b1, b2)
@@ -68,10 +68,10 @@ def _tile_4x1(A, a, matrix, k, n, width, out, o):
     b, c, d = a + width, a + 2 * width, a + 3 * width
     for j in range(n):
         row = load(matrix, j * width + k)
-        w = fma(splat(A[a + j]), row, w)
-        x = fma(splat(A[b + j]), row, x)
-        y = fma(splat(A[c + j]), row, y)
-        z = fma(splat(A[d + j]), row, z)
+        w = fma(splat(at(A, a + j)), row, w)
+        x = fma(splat(at(A, b + j)), row, x)
+        y = fma(splat(at(A, c + j)), row, y)
+        z = fma(splat(at(A, d + j)), row, z)
     store(out, o, w)
     store(out, o + width, x)
     store(out, o + 2 * width, y)
@@ -82,7 +82,7 @@ def _tile_4x1(A, a, matrix, k, n, width, out, o):
 def _tile_1x1(A, a, matrix, k, n, width, out, o):
     w = splat(A.dtype.type(0))
     for j in range(n):
-        w = fma(splat(A[a + j]), load(matrix, j * width + k), w)
+        w = fma(splat(at(A, a + j)), load(matrix, j * width + k), w)
     store(out, o, w)
 
 
@@ -99,29 +99,26 @@ def matrix_times_row(matrix, n, width, row, i, out, o):
 @kernel
 def rows_max_plus(A, a, n_rows, matrix, n, width, out, o):
     """``out[o + r * width + k] = max_j A[a + r * width + j] + matrix[j, k]``: `rows_times_matrix`, max-plus."""
-    tiled = n_rows - n_rows % 4
     for k in range(0, width, LANES):
-        for r in range(0, tiled, 4):
-            _max_tile(A, a + r * width, width, matrix, k, n, width, out, o + r * width + k)
-        for r in range(tiled, n_rows):  # four times the same row
-            _max_tile(A, a + r * width, a - a, matrix, k, n, width, out, o + r * width + k)
-
-
-@kernel
-def _max_tile(A, a, stride, matrix, k, n, width, out, o):
-    first = load(matrix, k)
-    b, c, d = a + stride, a + 2 * stride, a + 3 * stride
-    w, x, y, z = add(splat(A[a]), first), add(splat(A[b]), first), add(splat(A[c]), first), add(splat(A[d]), first)
-    for j in range(1, n):
-        row = load(matrix, j * width + k)
-        w = maximum(add(splat(A[a + j]), row), w)
-        x = maximum(add(splat(A[b + j]), row), x)
-        y = maximum(add(splat(A[c + j]), row), y)
-        z = maximum(add(splat(A[d + j]), row), z)
-    store(out, o, w)
-    store(out, o + stride, x)
-    store(out, o + 2 * stride, y)
-    store(out, o + 3 * stride, z)
+        r, first = 0, load(matrix, k)
+        while r < n_rows:
+            tile = r + 4 <= n_rows
+            stride = width if tile else 0  # four times the same row
+            b, q = a + r * width, o + r * width + k
+            c, d, e = b + stride, b + 2 * stride, b + 3 * stride
+            w, x = add(splat(at(A, b)), first), add(splat(at(A, c)), first)
+            y, z = add(splat(at(A, d)), first), add(splat(at(A, e)), first)
+            for j in range(1, n):
+                row = load(matrix, j * width + k)
+                w = maximum(add(splat(at(A, b + j)), row), w)
+                x = maximum(add(splat(at(A, c + j)), row), x)
+                y = maximum(add(splat(at(A, d + j)), row), y)
+                z = maximum(add(splat(at(A, e + j)), row), z)
+            store(out, q, w)
+            store(out, q + stride, x)
+            store(out, q + 2 * stride, y)
+            store(out, q + 3 * stride, z)
+            r += 4 if tile else 1
 
 
 @kernel
@@ -148,13 +145,13 @@ def _outer_4x3(A, a, V, v, n_rows, width, out, o):
     for t in range(n_rows):
         m, i = v + t * width, a + t * width
         x, y, z = load(V, m), load(V, m + LANES), load(V, m + 2 * LANES)
-        s = splat(A[i])
+        s = splat(at(A, i))
         a0, a1, a2 = fma(s, x, a0), fma(s, y, a1), fma(s, z, a2)
-        s = splat(A[i + 1])
+        s = splat(at(A, i + 1))
         b0, b1, b2 = fma(s, x, b0), fma(s, y, b1), fma(s, z, b2)
-        s = splat(A[i + 2])
+        s = splat(at(A, i + 2))
         c0, c1, c2 = fma(s, x, c0), fma(s, y, c1), fma(s, z, c2)
-        s = splat(A[i + 3])
+        s = splat(at(A, i + 3))
         d0, d1, d2 = fma(s, x, d0), fma(s, y, d1), fma(s, z, d2)
     _store3(out, o, a0, a1, a2)
     _store3(out, p, b0, b1, b2)
@@ -168,10 +165,10 @@ def _outer_4x1(A, a, V, v, n_rows, width, out, o):
     w, x, y, z = load(out, o), load(out, p), load(out, q), load(out, r)
     for t in range(n_rows):
         i, row = a + t * width, load(V, v + t * width)
-        w = fma(splat(A[i]), row, w)
-        x = fma(splat(A[i + 1]), row, x)
-        y = fma(splat(A[i + 2]), row, y)
-        z = fma(splat(A[i + 3]), row, z)
+        w = fma(splat(at(A, i)), row, w)
+        x = fma(splat(at(A, i + 1)), row, x)
+        y = fma(splat(at(A, i + 2)), row, y)
+        z = fma(splat(at(A, i + 3)), row, z)
     store(out, o, w)
     store(out, p, x)
     store(out, q, y)

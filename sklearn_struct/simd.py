@@ -6,6 +6,7 @@ the machine's vector registers may be narrower, LLVM then splits. With ``NUMBA_D
 twins take over.
 
 ===========================  ==============================================================
+``at(a, i)``                 the number at flat index i, which may not be negative: that spares much, inside loops
 ``load(a, i)``               eight numbers of a contiguous array (of any shape) from flat index i
 ``store(a, i, x)``           write them
 ``load_part(a, i, n, s)``    the first n as ``load``, the rest s; memory behind them is not read
@@ -17,6 +18,7 @@ twins take over.
 ``add, sub, mul``            x + y, x - y, x * y
 ``keep(x, bits)``            x where the bit of a uint8 is set, else 0
 ``maximum, minimum``         the larger or smaller of each pair
+``where(x, s)``              the first of the eight places where x equals the scalar s; `LANES` if there is none
 ``exp(x)``                   for x <= 0; 0 below -708 (float32: -87); relative error < 3e-16 (2e-7)
 ``total, largest, least``    sum, maximum and minimum of the eight numbers
 ===========================  ==============================================================
@@ -107,6 +109,15 @@ def _masked(builder: Any, operation: str, vector: ir.VectorType, result: Any, ar
     name = f"llvm.masked.{operation}.v{LANES}f{_bytes(vector) * 8}.p0v{LANES}f{_bytes(vector) * 8}"
     function_type = ir.FunctionType(result, [arg.type for arg in args])
     return builder.call(cgutils.get_or_insert_function(builder.module, function_type, name), args)
+
+
+@intrinsic
+def at(typingctx, array, index):
+    def codegen(context, builder, signature, args):
+        data = context.make_array(signature.args[0])(context, builder, args[0]).data
+        return builder.load(builder.gep(data, [args[1]], inbounds=True))
+
+    return array.dtype(_contiguous(array), types.intp), codegen
 
 
 @intrinsic
@@ -281,6 +292,17 @@ def least(typingctx, x):
     return x.dtype(x), lambda context, builder, signature, args: _fold(builder, args[0], _smaller)
 
 
+@intrinsic
+def where(typingctx, x, scalar):
+    def codegen(context, builder, signature, args):
+        vector = _llvm(signature.args[0].dtype)
+        equal = builder.fcmp_ordered("==", args[0], _constant(builder, vector, args[1]))
+        bits = builder.zext(builder.bitcast(equal, ir.IntType(LANES)), ir.IntType(64))
+        return builder.cttz(builder.or_(bits, ir.IntType(64)(1 << LANES)), ir.IntType(1)(1))
+
+    return types.intp(x, x.dtype), codegen
+
+
 # exp(x) = 2**n * exp(r) with n = round(x / log 2), |r| <= log(2) / 2 and exp(r) = 1 + r + r**2 * q(r); the polynomial q
 # interpolates at Chebyshev nodes. Its coefficients from the highest power, for float64 and float32:
 _Q8 = [2.510038549551032e-08, 2.7620088445409746e-07, 2.7557268459997064e-06, 2.4801521295954376e-05]
@@ -328,6 +350,9 @@ def exp(typingctx, x):
 
 if numba.config.DISABLE_JIT:
 
+    def at(array, index):
+        return array.reshape(-1)[index]
+
     def load(array, index):
         return array.reshape(-1)[index : index + LANES].copy()
 
@@ -366,6 +391,9 @@ if numba.config.DISABLE_JIT:
 
     def keep(x, bits):
         return np.where(np.unpackbits(np.uint8(bits), bitorder="little"), x, x.dtype.type(0))
+
+    def where(x, scalar):
+        return int(np.argmax(np.append(x == scalar, True)))
 
     add, sub, mul = np.add, np.subtract, np.multiply
     total, largest, least = np.sum, np.max, np.min

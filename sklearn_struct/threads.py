@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from functools import cache
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from joblib import effective_n_jobs
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 __all__ = ["N_PARTS", "Pool", "even_parts", "parts"]
 
@@ -31,7 +32,7 @@ class Pool:
         self._stack = ExitStack()
 
     def __enter__(self) -> Pool:
-        self._stack.enter_context(threadpool_limits(1, user_api="blas"))
+        self._stack.enter_context(_blas().limit(limits=1, user_api="blas"))
         if self.n_threads > 1:
             self._executor = self._stack.enter_context(ThreadPoolExecutor(self.n_threads))
         return self
@@ -45,6 +46,12 @@ class Pool:
         if self._executor is None:
             return [function(i) for i in range(n)]
         return list(self._executor.map(function, range(n)))
+
+
+@cache
+def _blas() -> ThreadpoolController:
+    """The libraries that numpy has loaded; to look for them takes as long as to predict hundreds of sentences."""
+    return ThreadpoolController()
 
 
 def parts(n: int) -> list[slice]:

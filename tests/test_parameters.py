@@ -11,7 +11,7 @@ from sklearn_struct.batch import Potentials, SequenceArray, blocks, csr
 from sklearn_struct.linear.dense import DenseMap
 from sklearn_struct.linear.pairs import PairsMap
 from sklearn_struct.linear.rows import RowsMap
-from sklearn_struct.parameters import Pattern, all_pairs, bind, edge_features, observed_pairs, split
+from sklearn_struct.parameters import Pattern, all_pairs, bind, by_matrix, edge_features, lookup, observed_pairs, split
 
 LENGTHS = (3, 0, 1, 5, 4, 2, 7, 1)
 
@@ -47,6 +47,20 @@ def test_forward_by_dense_products(model):
     expected, W = model.twin(w), model.potentials.expand(w)
     for block in some_blocks(model):
         node, edge = model.potentials.forward(W, block)
+        np.testing.assert_allclose(node, expected.node[block.tokens], atol=1e-12)
+        expected_edge = expected.edge[block.edges] if len(expected.edge) > 1 else expected.edge
+        np.testing.assert_allclose(edge, expected_edge, atol=1e-12)
+
+
+def test_for_prediction_alone(model):
+    w = np.random.default_rng(1).normal(size=model.potentials.size)
+    expected, pattern = model.twin(w), model.potentials.pattern
+    table = None if by_matrix(pattern, model.X) else lookup(pattern)
+    potentials = bind(pattern, model.X, np.dtype(float), table)
+    assert potentials.size == model.potentials.size
+    W = potentials.expand(w)
+    for block in some_blocks(model):
+        node, edge = potentials.forward(W, block)
         np.testing.assert_allclose(node, expected.node[block.tokens], atol=1e-12)
         expected_edge = expected.edge[block.edges] if len(expected.edge) > 1 else expected.edge
         np.testing.assert_allclose(edge, expected_edge, atol=1e-12)

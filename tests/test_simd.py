@@ -43,6 +43,13 @@ def _cast_and_keep(a, bits, out, small):
 
 
 @kernel
+def _find(a, numbers, i, out):
+    for j in range(len(numbers)):
+        out[j] = simd.where(simd.load(a, i), numbers[j])
+    return simd.at(a, i)
+
+
+@kernel
 def _exp(a, out):
     for i in range(0, len(a), LANES):
         simd.store(out, i, simd.exp(simd.load(a, i)))
@@ -74,6 +81,17 @@ def test_operations(dtype):
     np.testing.assert_allclose(out[4], x.astype(float) * y + z, rtol=0, atol=2 * np.finfo(dtype).eps)
     assert total == pytest.approx(x.astype(float).sum(), abs=8 * float(np.finfo(dtype).eps))
     assert (largest, least) == (x.max(), x.min())
+
+
+@pytest.mark.twins
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_one_number_and_where_it_stands(dtype):
+    """The first of equal ones; nan stands nowhere."""
+    a = np.array([[9, 9, 9, 9], [5, -INF, 5, np.nan], [0, 1, 2, 3]], dtype=dtype)
+    numbers = np.array([5, -INF, 0, 3, 9, np.nan], dtype=dtype)
+    out = np.empty(len(numbers), dtype=np.int64)
+    assert _find(a, numbers, 4, out) == 5
+    assert out.tolist() == [0, 1, 4, 7, LANES, LANES]
 
 
 @pytest.mark.twins

@@ -15,6 +15,7 @@ from sklearn_struct.batch import chain as chain_structure
 from sklearn_struct.encoding.labels import decode
 from sklearn_struct.encoding.sequences import columns_named
 from sklearn_struct.estimators.base import BaseSequenceEstimator, Sequences
+from sklearn_struct.estimators.prepared import Prepared
 from sklearn_struct.estimators.solving import solve, term_tokens
 from sklearn_struct.estimators.transfer import transfer
 from sklearn_struct.inference import chain, chain_decoding
@@ -28,7 +29,8 @@ __all__ = ["BaseChain"]
 class BaseChain(BaseSequenceEstimator):
     """A linear chain with a linear model of its potentials; a subclass gives the loss by `_loss`.
 
-    Learned, besides the documented attributes: ``_pattern`` (which weights exist) and ``_w`` (their values).
+    Learned, besides the documented attributes: ``_pattern`` (which weights exist) and ``_w`` (their values). With them
+    comes ``_prepared``, where predictions keep them in a layout of their own.
     """
 
     @abstractmethod
@@ -43,6 +45,7 @@ class BaseChain(BaseSequenceEstimator):
         start = init
         if init is self or (init is None and self.warm_start):
             start = self._previous() or init
+        self._prepared = Prepared()
         sequences = self._read_X(X, reset=True)
         codes = self._read_y(y, sequences, reset=True)
         weight = self._read_weight(sample_weight, len(sequences.X))
@@ -91,9 +94,8 @@ class BaseChain(BaseSequenceEstimator):
 
     def _each_block(self, sequences: Sequences, work: Callable[[Potentials, Block], Any]) -> list[Any]:
         """Call ``work(potentials, block)`` for every block of X, on `n_jobs` threads."""
-        potentials = bind(self._pattern, sequences.X, np.dtype(self.dtype), once=True)
-        W = potentials.expand(self._w)
-        found = blocks(sequences.X.offsets, len(self.classes_))
+        potentials, W = self._prepared.bind(self._pattern, self._w, sequences.X, np.dtype(self.dtype))
+        found = blocks(sequences.X.offsets, len(self.classes_), n_blocks=16)
 
         def run(b: int) -> Any:
             return work(self._decode_potentials(potentials.forward(W, found[b]), found[b].structure), found[b])
@@ -102,10 +104,10 @@ class BaseChain(BaseSequenceEstimator):
             return pool.map(run, len(found))
 
     def _predict_codes(self, sequences: Sequences) -> np.ndarray:
-        codes, score = np.empty(sequences.X.tokens.shape[0], dtype=np.int32), np.empty(len(sequences.X))
+        codes = np.empty(sequences.X.tokens.shape[0], dtype=np.int32)
 
         def work(potentials: Potentials, block: Block) -> None:
-            chain_decoding.argmax(potentials, block.structure, codes[block.tokens], score[block.examples])
+            chain_decoding.argmax(potentials, block.structure, codes[block.tokens])
 
         self._each_block(sequences, work)
         return codes

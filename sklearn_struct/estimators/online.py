@@ -16,6 +16,7 @@ from sklearn_struct.encoding import labels as label_codes
 from sklearn_struct.encoding.sequences import as_list, form
 from sklearn_struct.estimators.base import all_or_nothing
 from sklearn_struct.estimators.chain import BaseChain
+from sklearn_struct.estimators.prepared import Prepared
 from sklearn_struct.exceptions import EmptyDataError, InputTypeError
 from sklearn_struct.objective import TrainingData
 from sklearn_struct.parameters import LinearPotentials, bind
@@ -131,7 +132,7 @@ class BaseOnlineChain(BaseChain):
         with Pool(self.n_jobs) as pool:
             objective = self._objective(potentials, data, pool)
             stream = PASSES[self.solver](objective, stream, l2=l2, rng=check_random_state(self.random_state))
-        self._w, self._stream = stream.mean, (self.solver, stream)
+        self._w, self._stream, self._prepared = stream.mean, (self.solver, stream), Prepared()
 
     def _read_classes(self, classes: Any, first: bool) -> None:
         """Learn ``classes_`` in the first call; later only compare."""

@@ -13,7 +13,23 @@ from sklearn_struct.inference.chain_log import log_forward
 from sklearn_struct.inference.time_major import steps
 from sklearn_struct.kernel import kernel
 from sklearn_struct.products import rows_max_plus
-from sklearn_struct.simd import LANES, add, largest, load, load_part, maximum, padded, splat, store, sub, workspace
+from sklearn_struct.simd import (
+    LANES,
+    add,
+    at,
+    largest,
+    load,
+    load_part,
+    maximum,
+    padded,
+    splat,
+    store,
+    sub,
+    where,
+    workspace,
+)
+
+SPARE = 3  # rows behind the last: one less than the rows of a tile
 
 __all__ = ["argmax", "nbest", "path_score", "sample"]
 
@@ -39,33 +55,40 @@ def _path_score(potentials, labels, t0, e0, T):
     return total
 
 
-def argmax(potentials: Potentials, structure: Structure, labels: np.ndarray, score: np.ndarray) -> None:
-    """Viterbi: write the best labelling (n,) int32 and its score (n_sequences,).
+def argmax(potentials: Potentials, structure: Structure, labels: np.ndarray, score: np.ndarray | None = None) -> None:
+    """Viterbi: write the best labelling (n,) int32 and, if asked for, its score (n_sequences,).
 
     There are no back-pointers: going back, the maximum is taken again, along the best path only.
     """
     node, edge = potentials
-    places, P = steps(structure.offsets, np.ones(len(score))), padded(node.shape[1])
+    places, P = steps(structure.offsets, np.ones(len(structure.offsets) - 1)), padded(node.shape[1])
     if len(places.order):
-        delta, table = workspace((places.first[-1] * P,), node.dtype), workspace((node.shape[1] * P,), node.dtype)
+        n_rows = places.first[-1] + SPARE
+        delta, table = workspace((n_rows * P,), node.dtype), workspace((node.shape[1] * P,), node.dtype)
         if edge.shape[0] == 1:
             _pad_table(edge, 0, node.shape[1], table)
             _best_arrivals(node, structure.offsets, *places, delta, table)
         else:
             _best_arrivals_by_edge(potentials, structure, places, delta, table)
         _trace_back(edge, delta, structure, places, labels)
-    path_score(potentials, structure, labels, score)
+    if score is not None:
+        path_score(potentials, structure, labels, score)
 
 
 @kernel
 def _best_arrivals(node, offsets, first, order, delta, table):
-    """Write delta, the score of the best way to each label at each token, where all edges share a table."""
+    """Write delta, the score of the best way to each label at each token, where all edges share a table.
+
+    Up to three rows too many are computed in each step, whole tiles being quicker; the next step overwrites them.
+    """
     K = node.shape[1]
     P = padded(K)
+    for i in range(first[1] * P, (first[1] + SPARE) * P):
+        delta[i] = 0.0
     for t in range(len(first) - 1):
         n, row = first[t + 1] - first[t], first[t]
         if t > 0:
-            rows_max_plus(delta, first[t - 1] * P, n, table, K, P, delta, row * P)
+            rows_max_plus(delta, first[t - 1] * P, (n + SPARE) // 4 * 4, table, K, P, delta, row * P)
         _add_rows(node, offsets, order, t, n, delta, row * P)
 
 
@@ -84,29 +107,33 @@ def _best_arrivals_by_edge(potentials, structure, places, delta, table):
 
 @kernel
 def _trace_back(edge, delta, structure, places, labels):
-    """Write the labels of each sequence along the maxima of delta."""
-    K, offsets, low = int(np.sqrt(edge.shape[1])), structure.offsets, delta.dtype.type(-np.inf)
+    """Write the labels of each sequence along the maxima of delta, all sequences side by side."""
+    K, offsets, edge_offsets = int(np.sqrt(edge.shape[1])), structure.offsets, structure.edge_offsets
+    first, order, low = places.first, places.order, delta.dtype.type(-np.inf)
     P, step = padded(K), 0 if edge.shape[0] == 1 else 1
     columns = np.zeros((K + 1) * P, delta.dtype)  # scores of the edges into each label, and of no edge
     if step == 0:
         for j in range(K):
             for k in range(K):
                 columns[k * P + j] = edge[step, j * K + k]
-    for r in range(len(places.order)):
-        i = places.order[r]
-        c, t0, e0 = K * P, offsets[i], structure.edge_offsets[i]
-        for t in range(offsets[i + 1] - t0 - 1, -1, -1):
-            row, best = (places.first[t] + r) * P, splat(low)
+    following = np.full(len(order), K)  # the label of the next token, K if there is none
+    for t in range(len(first) - 2, -1, -1):
+        for r in range(first[t + 1] - first[t]):
+            i, row, best = at(order, r), (at(first, t) + r) * P, splat(low)
+            label = at(following, r)
+            c = label * P
+            if step == 1 and label < K:
+                c = 0
+                for k in range(K):
+                    columns[k] = edge[at(edge_offsets, i) + t, k * K + label]
             for k in range(0, P, LANES):
                 best = maximum(add(load(delta, row + k), load(columns, c + k)), best)
             top, label = largest(best), 0
-            while label < K - 1 and delta[row + label] + columns[c + label] != top:
-                label += 1
-            labels[t0 + t] = label
-            c = label * P * (1 - step)
-            if step == 1 and t > 0:
-                for k in range(K):
-                    columns[k] = edge[e0 + t - 1, k * K + label]
+            for v in range(1, P // LANES + 1):
+                k = P - v * LANES
+                found = where(add(load(delta, row + k), load(columns, c + k)), top)
+                label = k + found if found < LANES else label
+            following[r] = labels[at(offsets, i) + t] = label
 
 
 @kernel
@@ -127,20 +154,22 @@ def _pad_table(edge, e, K, table):
 
 @kernel
 def _add_rows(node, offsets, order, t, n, delta, o):
-    """Add the node scores of step t to n rows of delta from o on (or set them), then subtract each row's maximum: long
-    chains lose no digits."""
-    K, low = node.shape[1], delta.dtype.type(-np.inf)
+    """Add the node scores of step t to n rows of delta from o on (or set them).
+
+    Every eighth step subtracts each row's maximum: long chains lose no digits.
+    """
+    K, low, normalise = node.shape[1], delta.dtype.type(-np.inf), t % 8 == 7
     for r in range(n):
-        m, best = (offsets[order[r]] + t) * K, splat(low)
+        m = (at(offsets, at(order, r)) + t) * K
         for k in range(0, K, LANES):
             row = load_part(node, m + k, K - k, low)
-            if t > 0:
-                row = add(row, load(delta, o + k))
-            store(delta, o + k, row)
-            best = maximum(row, best)
-        top = largest(best)
-        if top > low:
+            store(delta, o + k, add(row, load(delta, o + k)) if t > 0 else row)
+        if normalise:
+            best = splat(low)
             for k in range(0, K, LANES):
+                best = maximum(load(delta, o + k), best)
+            top = largest(best)
+            for k in range(0, K if top > low else 0, LANES):
                 store(delta, o + k, sub(load(delta, o + k), splat(top)))
         o += padded(K)
 

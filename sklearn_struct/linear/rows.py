@@ -20,6 +20,7 @@ from sklearn_struct.linear.side_by_side import ONE
 from sklearn_struct.simd import (
     LANES,
     aligned,
+    at,
     cast,
     fma,
     keep,
@@ -34,7 +35,7 @@ from sklearn_struct.simd import (
 )
 from sklearn_struct.threads import N_PARTS, Pool, even_parts, parts
 
-__all__ = ["RowsMap"]
+__all__ = ["RowsMap", "rows_forward"]
 
 HOT = 65_536  # numbers in the gradient table of the most frequent features: half of a 1 MB cache
 
@@ -107,7 +108,7 @@ class RowsMap:
     def forward(self, W: np.ndarray, rows: slice, out: np.ndarray, scales: np.ndarray = ONE) -> None:
         """``out[:] = X[rows] @ sum_c scales[c] * W_c``."""
         table, numbers = self._split(W, len(scales))
-        _rows_forward(self.entries, table, rows.start, scales, out)
+        rows_forward(self.entries, table, rows.start, scales, out)
         _singles_forward(self.singles, self.single_places, numbers, rows.start, scales, out)
 
     def scatter(self, R: np.ndarray, rows: slice, scales: np.ndarray, W: np.ndarray) -> None:
@@ -153,7 +154,7 @@ class _RowsTranspose:
             R = self.R[tokens[c].start * self.stride : tokens[c].stop * self.stride]
             _rows_scatter(of.entries, R, self.stride, tokens[c].start, self.no_masks, of.width, ONE, self.tables[c])
             sums = np.empty((cold[c, 1] - cold[c, 0], of.width), self.R.dtype)
-            _rows_forward(self.columns, self.R, cold[c, 0], ONE, sums)
+            rows_forward(self.columns, self.R, cold[c, 0], ONE, sums)
             features = of.rows.features[of.n_hot :][cold[c, 0] : cold[c, 1]]
             _compress(sums.reshape(-1), of.width, of.rows._replace(features=features), out)
             _singles_sum(self.values, self.single_bounds, of.single_pairs, single[c], out)
@@ -166,9 +167,7 @@ class _RowsTranspose:
 def _places(indptr: np.ndarray, labels: np.ndarray, width: int) -> np.ndarray:
     """Flat place in potentials (n, width), row t and the label, of each value of a token."""
     kind = np.int32 if len(indptr) * width < 2**31 else np.int64
-    places = np.repeat(np.arange(0, (len(indptr) - 1) * width, width, dtype=kind), np.diff(indptr))
-    places += labels
-    return places
+    return np.repeat(np.arange(0, (len(indptr) - 1) * width, width, dtype=kind), np.diff(indptr)) + labels
 
 
 def _in_order(number: np.ndarray, chosen: np.ndarray) -> np.ndarray:
@@ -209,7 +208,7 @@ def _compress(table, stride, rows, w):
 
 
 @kernel
-def _rows_forward(X, table, first, scales, out):
+def rows_forward(X, table, first, scales, out):
     """out[t] = sum_p data[p] * table[indices[p]] over the stored values p of row first + t, three vectors at a time.
 
     Row i of table c of those that stand side by side, `scales[c]` each, has number i * len(scales) + c.
@@ -227,8 +226,8 @@ def _rows_forward(X, table, first, scales, out):
                 a, b, c = zero, zero, zero
                 i = copy * P + k
                 for p in range(indptr[first + t], indptr[first + t + 1]):
-                    m, later = np.int64(indices[p]) * stride + i, np.int64(indices[p + AHEAD]) * stride + i
-                    x = one if step == 0 else splat(table.dtype.type(data[p * step]))
+                    m, later = np.int64(at(indices, p)) * stride + i, np.int64(at(indices, p + AHEAD)) * stride + i
+                    x = one if step == 0 else splat(table.dtype.type(at(data, p * step)))
                     prefetch(table, later)
                     a = fma(x, load(table, m), a)
                     if wide:
@@ -263,22 +262,22 @@ def _rows_scatter(X, R, R_stride, first, masks, K, scales, table):
             for copy in range(len(scales)):
                 i, scale = copy * P + k, splat(table.dtype.type(scales[copy]))
                 for p in range(indptr[first + t], indptr[first + t + 1]):
-                    if indices[p] >= n_rows:
+                    if at(indices, p) >= n_rows:
                         break  # values of hot rows come first
                     if masked:  # a table of all rows, larger than a cache
-                        later = np.int64(indices[p + AHEAD]) * stride + i
+                        later = np.int64(at(indices, p + AHEAD)) * stride + i
                         prefetch(table, later)
                         if wide:
                             prefetch(table, later + LANES)
                             prefetch(table, later + 2 * LANES)
-                    m, v = np.int64(indices[p]) * stride + i, (np.int64(indices[p]) * P + k) // LANES
-                    x = scale if step == 0 else mul(scale, splat(table.dtype.type(data[p * step])))
-                    store(table, m, fma(x, keep(a, masks[v]) if masked else a, load(table, m)))
+                    m, v = np.int64(at(indices, p)) * stride + i, (np.int64(at(indices, p)) * P + k) // LANES
+                    x = scale if step == 0 else mul(scale, splat(table.dtype.type(at(data, p * step))))
+                    store(table, m, fma(x, keep(a, at(masks, v)) if masked else a, load(table, m)))
                     if wide:
                         m += LANES
-                        store(table, m, fma(x, keep(b, masks[v + 1]) if masked else b, load(table, m)))
+                        store(table, m, fma(x, keep(b, at(masks, v + 1)) if masked else b, load(table, m)))
                         m += LANES
-                        store(table, m, fma(x, keep(c, masks[v + 2]) if masked else c, load(table, m)))
+                        store(table, m, fma(x, keep(c, at(masks, v + 2)) if masked else c, load(table, m)))
             k += 3 * LANES if wide else LANES
 
 
@@ -303,8 +302,8 @@ def _put(R, kept, first):
 def _put_singles(X, sources, R, first, places, values):
     data, step, R_flat, o = X.data, X.step, R.reshape(-1), first * R.shape[1]
     for p in range(X.indptr[first], X.indptr[first + len(R)]):
-        prefetch(values, np.int64(places[p + AHEAD]))
-        values[places[p]] = data[p * step] * R_flat[sources[p] - o]
+        prefetch(values, np.int64(at(places, p + AHEAD)))
+        values[at(places, p)] = at(data, p * step) * at(R_flat, at(sources, p) - o)
 
 
 @kernel
@@ -321,16 +320,19 @@ def _singles_forward(X, places, weights, first, scales, out):
     """Values of single-label features stand at flat `places` of potentials: one loop over all of them, not by token."""
     indices, data, step, flat, o = X.indices, X.data, X.step, out.reshape(-1), first * out.shape[1]
     for p in range(X.indptr[first], X.indptr[first + len(out)]):
-        prefetch(weights, np.int64(indices[p + AHEAD]) * len(scales))
+        i, later = np.int64(at(indices, p)) * len(scales), np.int64(at(indices, p + AHEAD)) * len(scales)
+        prefetch(weights, later)
         for copy in range(len(scales)):
-            weight = weights[np.int64(indices[p]) * len(scales) + copy]
-            flat[places[p] - o] += out.dtype.type(scales[copy] * data[p * step]) * weight
+            x = out.dtype.type(scales[copy] * at(data, p * step))
+            flat[at(places, p) - o] += x * at(weights, i + copy)
 
 
 @kernel
 def _singles_scatter(X, places, R, first, scales, weights):
     indices, data, step, flat, o = X.indices, X.data, X.step, R.reshape(-1), first * R.shape[1]
     for p in range(X.indptr[first], X.indptr[first + len(R)]):
-        prefetch(weights, np.int64(indices[p + AHEAD]) * len(scales))
+        i, later = np.int64(at(indices, p)) * len(scales), np.int64(at(indices, p + AHEAD)) * len(scales)
+        prefetch(weights, later)
+        r = at(flat, at(places, p) - o)
         for copy in range(len(scales)):
-            weights[np.int64(indices[p]) * len(scales) + copy] += scales[copy] * data[p * step] * flat[places[p] - o]
+            weights[i + copy] += scales[copy] * at(data, p * step) * r

@@ -53,6 +53,20 @@ def close(found, expected, digits=1e-10):
 # ---- Viterbi
 
 
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 9])
+@pytest.mark.parametrize("shared", [True, False])
+def test_argmax_without_score(n, shared):
+    """Labels are the same; any number of sequences, as many tokens each, fills tiles of four or does not."""
+    rng = np.random.default_rng(n)
+    structure = chain(np.arange(n + 1) * 20)
+    potentials = Potentials(rng.normal(size=(20 * n, 9)), rng.normal(size=(1 if shared else 19 * n, 81)))
+    labels = np.full(20 * n, -1, dtype=np.int32)
+    decoding.argmax(potentials, structure, labels)
+    np.testing.assert_array_equal(labels, argmax(potentials, structure)[0])
+    best = path_score(potentials, structure, labels)
+    close(nbest(potentials, structure, 1)[1][0], best)
+
+
 @given(contracts.any_chains())
 @settings(max_examples=200)
 def test_argmax_by_enumeration(batch):

@@ -1,0 +1,53 @@
+"""The weights of a fitted chain in the layout in which predictions read them, kept from one prediction to the next."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sklearn_struct.batch import SequenceArray
+from sklearn_struct.linear.lookup import Lookup
+from sklearn_struct.parameters import LinearPotentials, Pattern, bind, by_matrix, lookup
+
+__all__ = ["Prepared"]
+
+
+class _Kept(NamedTuple):
+    pattern: Pattern
+    w: np.ndarray
+    kind: tuple[np.dtype, bool]  # float type, and whether weights form a matrix
+    lookup: Lookup | None
+    W: np.ndarray
+
+
+class Prepared:
+    """Made by the first prediction and whenever another pattern, w, float type or kind of X comes.
+
+    It is no part of what was learned: copies and pickles of it are empty, and any two are equal. Threads that predict
+    at once may each make one, and then the last stays.
+    """
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self) -> None:
+        self._kept: _Kept | None = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Prepared, ()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Prepared)
+
+    def bind(
+        self, pattern: Pattern, w: np.ndarray, X: SequenceArray, dtype: np.dtype
+    ) -> tuple[LinearPotentials, np.ndarray]:
+        """Potentials of X and the expanded w that they take."""
+        kept, kind = self._kept, (dtype, by_matrix(pattern, X))
+        if kept is not None and kept.pattern is pattern and kept.w is w and kept.kind == kind:
+            return bind(pattern, X, dtype, kept.lookup), kept.W
+        found = None if kind[1] else lookup(pattern)
+        potentials = bind(pattern, X, dtype, found)
+        W = potentials.expand(w)
+        self._kept = _Kept(pattern, w, kind, found, W)
+        return potentials, W

@@ -1,0 +1,104 @@
+"""Sparse X to labels by weights that stay, as in prediction: X is read block by block, as it is.
+
+`rows.RowsMap` numbers the features of its X, which pays off over the passes of a fit. Here the features of a pattern
+are numbered once, for any X.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sklearn_struct.batch import CSR
+from sklearn_struct.kernel import kernel
+from sklearn_struct.linear.entries import AHEAD, Entries
+from sklearn_struct.linear.rows import rows_forward
+from sklearn_struct.linear.side_by_side import ONE
+from sklearn_struct.simd import at, padded, prefetch
+
+__all__ = ["Lookup", "LookupMap"]
+
+
+class Lookup:
+    """Where the weights of each feature stand: in a dense padded row, or, of a feature with one label, as one number.
+
+    The code of a feature is its row, or -1 - k if label k is its only one. Row 0 are zeros; whatever has no row reads
+    it, which spares branches. Behind the rows stands a number for each feature.
+
+    Parameters
+    ----------
+    pairs : CSR
+        m rows: the labels for which each feature has a weight; its data are not used.
+    width : int
+        Number of labels.
+    """
+
+    def __init__(self, pairs: CSR, width: int) -> None:
+        self.pairs, self.width = pairs, width
+        n_pairs = np.diff(pairs.indptr)
+        rows, single = np.flatnonzero(n_pairs > 1), np.flatnonzero(n_pairs == 1)
+        self.code = np.zeros(len(n_pairs), dtype=np.int32)
+        self.code[rows] = np.arange(1, len(rows) + 1)
+        self.code[single] = -1 - pairs.indices[pairs.indptr[single]]
+        self.n_table = (len(rows) + 1) * padded(width)
+
+
+class LookupMap:
+    """X sparse, in any order and with duplicates; weights in the layout of a `Lookup`. Forward only."""
+
+    def __init__(self, X: CSR, lookup: Lookup) -> None:
+        self.X, self.lookup, self.dtype = X, lookup, X.data.dtype
+        self.size, self.expanded_size = len(lookup.pairs.indices), lookup.n_table + len(lookup.code)
+
+    def expand(self, w: np.ndarray, W: np.ndarray) -> None:
+        """Write the compact `w` into W; entries of pairs that have no weight are left alone."""
+        _expand(w, self.lookup.pairs, self.lookup.code, padded(self.lookup.width), W)
+
+    def forward(self, W: np.ndarray, rows: slice, out: np.ndarray, scales: np.ndarray = ONE) -> None:
+        """``out[:] = X[rows] @ W``, for a single vector that is not scaled."""
+        X, table = self.X, self.lookup.n_table
+        bounds = X.indptr[rows.start : rows.stop + 1]
+        low, high = int(bounds[0]), int(bounds[-1])
+        features, data, bounds = X.indices[low:high], X.data[low:], bounds - low
+        table_rows, single = np.empty(high - low + AHEAD, np.int32), np.empty(high - low + 1, np.int32)
+        n_single = _look_up(features, self.lookup.code, W[table:], table_rows, single)
+        rows_forward(Entries(bounds, table_rows, data, 1), W[:table], 0, scales, out)
+        _add_singles(CSR(bounds, features, data), self.lookup.code, W[table:], single[:n_single], out)
+
+
+@kernel
+def _expand(w, pairs, code, P, W):
+    indptr, labels, single = pairs.indptr, pairs.indices, len(W) - len(code)
+    for f in range(len(code)):
+        row = np.int64(at(code, f))
+        for q in range(indptr[f], indptr[f + 1]):
+            W[row * P + labels[q] if row > 0 else single + f] = w[q]
+
+
+@kernel
+def _look_up(features, code, weights, rows, single):
+    """Write the row of each value; list those whose feature has a single label, and fetch their weights.
+
+    Returns their number.
+    """
+    s = np.uint64(0)
+    for p in range(len(features)):
+        c = at(code, at(features, p))
+        rows[p] = max(c, 0)
+        single[s] = p
+        s += np.uint64(c < 0)
+    for p in range(len(features), len(rows)):
+        rows[p] = 0
+    for i in range(s):
+        prefetch(weights, at(features, at(single, i)))
+    return s
+
+
+@kernel
+def _add_singles(X, code, weights, single, out):
+    indptr, indices, data = X.indptr, X.indices, X.data
+    t = 0
+    for p in single:
+        while indptr[t + 1] <= p:
+            t += 1
+        f = at(indices, p)
+        out[t, -1 - at(code, f)] += at(data, p) * at(weights, f)
