@@ -98,7 +98,7 @@ def _quick(chunk: list[Any], manner: _Manner) -> Attributes:
     else:
         raise _Unexpected
     columns = manner.number(as_words(texts), len(texts))
-    return Attributes(columns, np.ones(len(texts), manner.dtype), counts, _lengths(chunk))
+    return Attributes(columns, _ones(len(texts), manner), counts, _lengths(chunk))
 
 
 def _lengths(items: list[Any]) -> np.ndarray:
@@ -119,7 +119,12 @@ def _from_dicts(tokens: list[dict], manner: _Manner) -> tuple[np.ndarray, np.nda
     names = join_pairs(as_words(keys), as_words([manner.separator]), as_words(objects), kinds)
     columns = np.full(len(keys), -1, np.int32)
     columns[stored] = manner.number(names, int(np.count_nonzero(stored)))
-    return columns, values
+    return columns, _ones(len(keys), manner) if np.all(values == 1) else values
+
+
+def _ones(n: int, manner: _Manner) -> np.ndarray:
+    """Ones that take no memory until all chunks are put together."""
+    return np.broadcast_to(manner.dtype(1), n)
 
 
 def _are(kind: type, objects: list[Any]) -> np.ndarray:

@@ -153,9 +153,12 @@ class SequenceVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=
         found = read(X, names.learn, self.separator, dtype)
         if not len(found.counts):
             raise EmptyDataError("X has no tokens to learn from")
-        tokens, kept = _drop_rare(_rows(found, len(names)), self.min_frequency)
+        tokens = _rows(found, len(names))
+        if self.min_frequency > 1 or tokens.nnz < np.count_nonzero(found.columns >= 0):  # some values summed to zero
+            tokens, kept = _drop_rare(tokens, self.min_frequency)
+            names = Names(list(compress(names, kept)))
         self._forget()
-        self._names = names if kept.all() else Names(list(compress(names, kept)))
+        self._names = names
         self.n_features_out_ = len(self._names)
         return SequenceArray(tokens, found.offsets, self._names)
 

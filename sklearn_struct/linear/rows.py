@@ -79,9 +79,9 @@ class RowsMap:
         n_pairs = np.diff(pairs.indptr)
         hot = np.flatnonzero(n_pairs > 1)
         if not once:
-            counts = np.bincount(X.indices, minlength=len(n_pairs))
-            hot = hot[counts[hot] > 0]
-            hot = hot[np.argsort(-counts[hot], kind="stable")[: HOT // padded(width)]]
+            self.counts = np.bincount(X.indices, minlength=len(n_pairs))
+            hot = hot[self.counts[hot] > 0]
+            hot = hot[np.argsort(-self.counts[hot], kind="stable")[: HOT // padded(width)]]
         self.n_hot, number = len(hot), np.full(len(n_pairs), -1, dtype=np.int32)
         number[hot] = np.arange(self.n_hot)
         data, step = (np.ones(1, X.data.dtype), 0) if np.all(X.data == 1) else (X.data, 1)
@@ -89,7 +89,8 @@ class RowsMap:
         stored = _Entries(X.indptr, X.indices, data, step)
         self.entries, self.singles = _split(stored, kind, number, self.n_hot)
         self.rows = _Rows(width, _in_order(number, kind == 2), pairs.indptr, pairs.indices)
-        self.single_pairs = pairs.indptr[_in_order(number - SINGLE, kind == 1)]
+        self.single_features = _in_order(number - SINGLE, kind == 1)
+        self.single_pairs = pairs.indptr[self.single_features]
         stored_singles = self.singles.indices[: self.singles.indptr[-1]]
         self.single_labels = pairs.indices[self.single_pairs[stored_singles]]  # of each stored value
         self._n_table = len(self.rows.features) * padded(width)
@@ -135,10 +136,10 @@ class _RowsTranspose:
         self.no_masks = np.empty(0, dtype=np.uint8)  # the sums of unobserved pairs are never read
         self.R = aligned(n_tokens * self.stride, dtype)
         self.tables = aligned(N_PARTS * of.n_hot * self.stride, dtype).reshape(N_PARTS, -1)
-        n_cold = len(of.rows.features) - of.n_hot
-        self.columns, _ = _columns(of.entries, of.n_hot, n_cold)
-        columns, self.places = _columns(of.singles, 0, len(of.single_pairs))
-        self.single_bounds, self.values = columns.indptr, np.empty(len(self.places), dtype)
+        no_places, self.places = np.empty(0, np.int32), np.empty(len(of.single_labels), np.int32)
+        self.columns = _columns(of.entries, of.n_hot, of.counts[of.rows.features[of.n_hot :]], no_places)
+        self.single_bounds = _columns(of.singles, 0, of.counts[of.single_features], self.places).indptr
+        self.values = np.empty(len(self.places), dtype)
 
     def put(self, R: np.ndarray, rows: slice) -> None:
         """Keep the residuals of some rows; those at single numbers go to the place where their sum is taken."""
@@ -230,27 +231,25 @@ def _share_out(X, kind, number, n_hot, later, rows, singles):
     return r, s
 
 
-def _columns(X: _Entries, first: int, n: int) -> tuple[_Entries, np.ndarray]:
-    """The values of features first ... first + n - 1, feature by feature, and the place of each value there."""
-    indices = X.indices[: X.indptr[-1]]
-    counts = np.bincount(indices, minlength=first + n)[first:]
+def _columns(X: _Entries, first: int, counts: np.ndarray, places: np.ndarray) -> _Entries:
+    """The values of features from `first` on, which have `counts` of them; `places`, if any, gets where each went."""
     columns = _unset(X, int(np.sum(counts)))
     columns.indices[len(columns.indices) - AHEAD :] = 0
     columns = columns._replace(indptr=np.concatenate([[0], np.cumsum(counts)]))
-    places = np.empty(len(indices), dtype=np.int32)
     _transpose(X, first, columns, columns.indptr[:-1].copy(), places)
-    return columns, places
+    return columns
 
 
 @kernel
 def _transpose(X, first, columns, place, places):
-    """Fill the columns and places; `place` is where the next value of each feature goes."""
+    """Fill the columns and, if there is room, places; `place` is where the next value of each feature goes."""
     indptr, indices, data, step, tokens = X.indptr, X.indices, X.data, X.step, columns.indices
     for t in range(len(indptr) - 1):
         for p in range(indptr[t], indptr[t + 1]):
             f = indices[p] - first
             if f >= 0:
-                places[p] = place[f]
+                if len(places) > 0:
+                    places[p] = place[f]
                 tokens[place[f]] = t
                 columns.data[place[f] * step] = data[p * step]
                 place[f] += 1
