@@ -9,7 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sklearn_struct.batch import Block, Potentials, blocks
+from sklearn_struct.linear.side_by_side import ONE, interleave, separate
 from sklearn_struct.parameters import LinearPotentials, split
+from sklearn_struct.simd import aligned
 from sklearn_struct.threads import N_PARTS, Pool
 
 __all__ = ["LinearObjective", "TrainingData"]
@@ -139,7 +141,7 @@ class LinearObjective:
             work(block, room, gradient)
             self._transpose.put(gradient.node, block.tokens)
             if edge_map:
-                edge_map.scatter(gradient.edge, block.edges, 1.0, edge_grad)
+                edge_map.scatter(gradient.edge, block.edges, ONE, edge_grad)
                 table += gradient.edge.sum(axis=0)
             if self.n_free:
                 intercept += gradient.node.sum(axis=0)
@@ -159,9 +161,25 @@ class LinearObjective:
     def compress(self, W: np.ndarray) -> np.ndarray:
         return self.potentials.compress(W)
 
-    def forward(self, W: np.ndarray, i: int, scale: float) -> np.ndarray:
-        """Potentials of term i, one flat vector, at the parameters ``scale * W`` (the unpenalised ones unscaled)."""
-        theta = self.potentials.forward(W, self._terms[i], scale)
+    def interleave(self, vectors: list[np.ndarray]) -> np.ndarray:
+        """Expanded vectors side by side, to read and write them together."""
+        W = aligned(len(vectors) * self.potentials.expanded_size, vectors[0].dtype)
+        interleave(vectors, self.potentials.grains, W)
+        return W
+
+    def separate(self, W: np.ndarray) -> list[np.ndarray]:
+        """The vectors that stand side by side in W."""
+        size = self.potentials.expanded_size
+        vectors = [np.empty(size, W.dtype) for _ in range(len(W) // size)]
+        separate(W, self.potentials.grains, vectors)
+        return vectors
+
+    def forward(self, W: np.ndarray, i: int, *scales: float) -> np.ndarray:
+        """Potentials of term i, one flat vector, at the sum of the scaled vectors side by side in W.
+
+        Unpenalised parameters are those of the first, unscaled.
+        """
+        theta = self.potentials.forward(W, self._terms[i], np.array(scales))
         return np.concatenate([theta.node.ravel(), theta.edge.ravel()])
 
     def term(self, theta: np.ndarray, i: int) -> tuple[float, np.ndarray]:
@@ -174,10 +192,10 @@ class LinearObjective:
         gradient *= scale
         return scale * float(np.dot(weight, value)), gradient
 
-    def add(self, gradient: np.ndarray, i: int, scale: float, W: np.ndarray) -> None:
-        """``W += scale *`` the gradient of term i in the parameters."""
+    def add(self, gradient: np.ndarray, i: int, W: np.ndarray, *scales: float) -> None:
+        """Add the gradient of term i in the parameters, scaled for each, to the vectors side by side in W."""
         block = self._terms[i]
-        self.potentials.scatter(self._unflat(gradient, block), block, scale, W)
+        self.potentials.scatter(self._unflat(gradient, block), block, np.array(scales), W)
 
     def _unflat(self, vector: np.ndarray, block: Block) -> Potentials:
         K = self.potentials.n_labels
@@ -194,7 +212,7 @@ class LinearObjective:
         """Squared norm of the gradient of term i in the parameters: <gradient, its forward>, as forward is linear."""
         if self._direction is None:
             self._direction = np.array(self.expand(np.zeros(self.size)), dtype=np.float64)
-        self.add(gradient, i, 1.0, self._direction)
+        self.add(gradient, i, self._direction, 1.0)
         square = float(np.dot(self.forward(self._direction, i, 1.0), gradient))
-        self.add(gradient, i, -1.0, self._direction)
+        self.add(gradient, i, self._direction, -1.0)
         return square

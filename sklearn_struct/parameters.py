@@ -8,7 +8,6 @@ because solvers leave the last ``n_free`` entries unpenalised.
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -18,6 +17,7 @@ from sklearn_struct.batch import CSR, Block, Potentials, SequenceArray, chain, c
 from sklearn_struct.linear.dense import DenseMap
 from sklearn_struct.linear.pairs import PairsMap
 from sklearn_struct.linear.rows import RowsMap
+from sklearn_struct.linear.side_by_side import ONE
 from sklearn_struct.simd import aligned
 
 __all__ = [
@@ -150,17 +150,22 @@ class LinearPotentials:
         self.dtype = node_map.dtype
         n_edge = (edge_map.size, edge_map.expanded_size) if edge_map else (0, 0)
         self.size = node_map.size + n_edge[0] + len(pattern.transitions) + self.n_free
-        bounds = np.cumsum([0, node_map.expanded_size, n_edge[1], pattern.n_labels**2, self.n_free]).tolist()
-        self._expanded = [slice(lo, hi) for lo, hi in pairwise(bounds)]
+        self._has_transition = np.zeros(pattern.n_labels**2)
+        self._has_transition[pattern.transitions] = 1.0
+        tables = [(pattern.n_labels**2, pattern.n_labels**2), (self.n_free, self.n_free)]
+        self.grains = [*node_map.grains, *(edge_map.grains if edge_map else []), *tables]
+        self._bounds = np.cumsum([node_map.expanded_size, n_edge[1], pattern.n_labels**2]).tolist()
+        self.expanded_size = self._bounds[-1] + self.n_free
 
-    def split_expanded(self, W: np.ndarray) -> Segments:
-        """The segments of an expanded one; its transitions are the whole K * K table."""
-        return Segments(*(W[part] for part in self._expanded))
+    def split_expanded(self, W: np.ndarray, n: int = 1) -> Segments:
+        """The segments of n expanded vectors, side by side; their transitions are whole K * K tables."""
+        a, b, c = self._bounds
+        return Segments(W[: n * a], W[n * a : n * b], W[n * b : n * c], W[n * c :])
 
     def expand(self, w: np.ndarray, W: np.ndarray | None = None) -> np.ndarray:
         """The layout in which potentials are computed, in their float type; written into an earlier one if given."""
         if W is None:
-            W = aligned(self._expanded[-1].stop, self.dtype)
+            W = aligned(self.expanded_size, self.dtype)
         parts, expanded = split(w, self.pattern), self.split_expanded(W)
         self.node_map.expand(parts.node, expanded.node)
         if self.edge_map:
@@ -176,32 +181,34 @@ class LinearPotentials:
         table = parts.transition[self.transitions]
         return np.concatenate([self.node_map.compress(parts.node), edge, table, parts.intercept], dtype=np.float64)
 
-    def forward(self, W: np.ndarray, block: Block, scale: float = 1.0, out: np.ndarray | None = None) -> Potentials:
-        """Potentials of a block; `scale` multiplies the penalised parameters, for lazily shrunk ones.
+    def forward(
+        self, W: np.ndarray, block: Block, scales: np.ndarray = ONE, out: np.ndarray | None = None
+    ) -> Potentials:
+        """Potentials of a block at the sum of ``scales[c]`` times the vectors side by side in W.
 
-        The node potentials are written into the first rows of `out` if it is given.
+        Unpenalised parameters are those of the first vector, unscaled: scales are for lazily shrunk ones. The node
+        potentials are written into the first rows of `out` if it is given.
         """
-        parts, n = self.split_expanded(W), block.tokens.stop - block.tokens.start
+        parts, n = self.split_expanded(W, len(scales)), block.tokens.stop - block.tokens.start
         node = np.empty((n, self.n_labels), dtype=W.dtype) if out is None else out[:n]
-        self.node_map.forward(parts.node, block.tokens, node)
-        edge = parts.transition[None, :]
+        self.node_map.forward(parts.node, block.tokens, node, scales)
+        edge = scales.astype(W.dtype)[None, :] @ parts.transition.reshape(len(scales), -1)
         if self.edge_map:
+            table = edge
             edge = np.empty((block.edges.stop - block.edges.start, self.n_labels**2), dtype=W.dtype)
-            self.edge_map.forward(parts.edge, block.edges, edge)
-            edge += parts.transition
-        if scale != 1.0:
-            node *= W.dtype.type(scale)
-            edge = edge * W.dtype.type(scale)
+            self.edge_map.forward(parts.edge, block.edges, edge, scales)
+            edge += table
         if self.n_free:
-            node += parts.intercept
+            node += parts.intercept[: self.n_free]
         return Potentials(node, edge)
 
-    def scatter(self, gradient: Potentials, block: Block, scale: float, W: np.ndarray) -> None:
-        """``W += scale *`` the pullback of a block's `gradient`; sparse where X is."""
-        parts = self.split_expanded(W)
-        self.node_map.scatter(gradient.node, block.tokens, scale, parts.node)
+    def scatter(self, gradient: Potentials, block: Block, scales: np.ndarray, W: np.ndarray) -> None:
+        """Add ``scales[c]`` times the pullback of a block's `gradient` to the vectors in W; sparse where X is."""
+        parts = self.split_expanded(W, len(scales))
+        self.node_map.scatter(gradient.node, block.tokens, scales, parts.node)
         if self.edge_map:
-            self.edge_map.scatter(gradient.edge, block.edges, scale, parts.edge)
-        parts.transition[self.transitions] += scale * gradient.edge.sum(axis=0)[self.transitions]
+            self.edge_map.scatter(gradient.edge, block.edges, scales, parts.edge)
+        table = np.sum(gradient.edge, axis=0) if self.edge_map else gradient.edge[0]
+        parts.transition.reshape(len(scales), -1)[:] += scales[:, None] * (table * self._has_transition)
         if self.n_free:
-            parts.intercept[:] += scale * gradient.node.sum(axis=0)
+            parts.intercept.reshape(len(scales), -1)[:] += np.outer(scales, gradient.node.sum(axis=0))

@@ -49,7 +49,7 @@ def workspace(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
     """Unset memory that starts with a line of the caches, so that rows of whole vectors touch the fewest lines."""
     n_bytes = math.prod(shape) * np.dtype(dtype).itemsize
     memory = np.empty(n_bytes + 64, dtype=np.uint8)
-    start = -memory.ctypes.data % 64
+    start = -memory.__array_interface__["data"][0] % 64
     return memory[start : start + n_bytes].view(dtype).reshape(shape)
 
 

@@ -456,15 +456,29 @@ class LeastSquares:
     def compress(self, W):
         return W.copy()
 
-    def forward(self, W, i, scale):
-        penalised = self.size - self.n_free
-        return scale * (self.A[i, :penalised] @ W[:penalised]) + self.A[i, penalised:] @ W[penalised:]
+    def interleave(self, vectors):
+        return np.concatenate([part for lo, hi in self._kinds for part in [v[lo:hi] for v in vectors]])
+
+    def separate(self, W):
+        n = len(W) // self.size
+        parts = [W[n * lo : n * hi].reshape(n, -1) for lo, hi in self._kinds]
+        return list(np.concatenate(parts, axis=1))
+
+    @property
+    def _kinds(self):
+        """Penalised and free entries."""
+        return pairwise([0, self.size - self.n_free, self.size])
+
+    def forward(self, W, i, *scales):
+        vectors, penalised = self.separate(W), self.size - self.n_free
+        theta = sum(scale * (self.A[i, :penalised] @ v[:penalised]) for scale, v in zip(scales, vectors, strict=True))
+        return theta + self.A[i, penalised:] @ vectors[0][penalised:]
 
     def term(self, theta, i):
         return (theta - self.b[i]) ** 2 / 2, theta - self.b[i]
 
-    def add(self, gradient, i, scale, W):
-        W += scale * gradient * self.A[i]
+    def add(self, gradient, i, W, *scales):
+        W += self.interleave([scale * gradient * self.A[i] for scale in scales])
 
     def solution(self, l2):
         penalty = np.diag(np.arange(self.size) < self.size - self.n_free) * l2

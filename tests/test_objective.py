@@ -191,7 +191,7 @@ def test_terms_average_to_the_objective(options):
     terms, sizes = [], 0
     for i in range(objective.n_terms):
         term, gradient = objective.term(objective.forward(W, i, 1.0), i)
-        objective.add(gradient, i, 1 / objective.n_terms, total)
+        objective.add(gradient, i, total, 1 / objective.n_terms)
         terms.append(term)
         sizes += len(gradient)
     assert objective.n_terms > 50
@@ -209,7 +209,7 @@ def test_squared_norm_of_a_term_in_the_parameters(options):
     for i in [*range(objective.n_terms), 0]:  # one call leaves nothing behind for the next
         _, gradient = objective.term(objective.forward(W, i, 1.0), i)
         alone = objective.expand(np.zeros_like(w))
-        objective.add(gradient, i, 1.0, alone)
+        objective.add(gradient, i, alone, 1.0)
         expected = np.sum(objective.compress(alone) ** 2)
         assert objective.squared_norm(gradient, i) == pytest.approx(expected, rel=1e-12)
         assert expected > 0

@@ -57,7 +57,7 @@ def test_scale_spares_the_intercept(model):
     scaled = 0.25 * w
     scaled[len(w) - model.potentials.n_free :] *= 4
     for block in some_blocks(model):
-        found = model.potentials.forward(model.potentials.expand(w), block, 0.25)
+        found = model.potentials.forward(model.potentials.expand(w), block, np.array([0.25]))
         expected = model.potentials.forward(model.potentials.expand(scaled), block)
         for a, b in zip(found, expected, strict=True):
             np.testing.assert_allclose(a, b, atol=1e-14)
@@ -82,7 +82,7 @@ def test_scatter_is_the_transpose_of_forward(model):
         theta = model.potentials.forward(model.potentials.expand(w), block)
         gradient = Potentials(*(rng.normal(size=table.shape) for table in theta))
         W = model.potentials.expand(np.zeros_like(w))
-        model.potentials.scatter(gradient, block, -0.5, W)
+        model.potentials.scatter(gradient, block, np.array([-0.5]), W)
         inner = sum(np.vdot(a, b) for a, b in zip(theta, gradient))
         assert w @ model.potentials.compress(W) == pytest.approx(-0.5 * inner, abs=1e-12)
 

@@ -35,7 +35,7 @@ SOLVERS: dict[str, Callable[..., Result]] = {
 STOCHASTIC = {"sag", "sgd", "ap", "pa"}  # take `rng`
 L1 = {"owlqn", "sag"}  # serve an L1 penalty
 # tokens of a term of the finite sum, in whole sequences: sgd learns more from many small ones, sag is quicker with few
-TERM_TOKENS = {"ap": 1, "pa": 1, "sgd": 50, "sag": 250}
+TERM_TOKENS = {"ap": 1, "pa": 1, "sgd": 50, "sag": 500}
 
 
 def choice(estimator: Any) -> str:

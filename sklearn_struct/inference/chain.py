@@ -25,6 +25,7 @@ from sklearn_struct.kernel import kernel
 from sklearn_struct.products import add_outer, rows_times_matrix
 from sklearn_struct.simd import (
     LANES,
+    aligned,
     cast,
     exp,
     fma,
@@ -45,9 +46,6 @@ from sklearn_struct.simd import (
 
 __all__ = ["entropy", "marginals", "tangent"]
 
-# Ranges of scores below which nothing can underflow that matters: of float64 and float32
-NEAR = {8: 600.0, 4: 60.0}
-
 
 class _Lattice(NamedTuple):
     """What forward-backward stores; rows stand as `steps` says, are padded to P numbers and stored flat."""
@@ -57,6 +55,7 @@ class _Lattice(NamedTuple):
     B: np.ndarray  # beta_t = E v_{t+1}; alpha_t * beta_t are the marginals
     norms: np.ndarray  # c_t
     E: np.ndarray  # (P * P,) exp(edge - its maximum), of one edge at a time unless all share it
+    E_T: np.ndarray  # its transpose, where all share it
     spread: np.ndarray  # of each sequence: the largest range of a token's scores + that of an edge's
 
 
@@ -82,56 +81,63 @@ def marginals(
     log_Z[:] = 0.0
     if len(places.order) == 0:
         return
-    work = _sweep(potentials, structure, places, log_Z)
-    untrusted, K = _untrusted(potentials, structure, places, work, log_Z), potentials.node.shape[1]
+    work, redo = _lattice(places, potentials), np.zeros(len(places.order), np.bool_)
+    if potentials.edge.shape[0] == 1:
+        _sweep(potentials, structure, places, work, log_Z)
+    else:
+        _exp_nodes(potentials.node, structure.offsets, *places, work.U, work.spread, log_Z)
+        K = potentials.node.shape[1]
+        chain_edges.forward(potentials.edge, structure.edge_offsets, places, work, K, log_Z)
+        chain_edges.backward(potentials.edge, structure.edge_offsets, places, work, K)
+    _distrust(potentials, structure, places, work, log_Z, redo)
     if potentials.edge.shape[0] == 1 and out.edge.shape[0] == 1:
-        _add_nodes(structure.offsets, *places, weight, work.A, work.B, out.node)
-        _add_edge_sum(places.first, work.A, work.U, work.E, K, out.edge)
+        _add_marginals(structure.offsets, places, weight, work, out)
     else:
         chain_edges.add_marginals(potentials.edge, structure, places, weight, work, out.edge)
         _add_nodes(structure.offsets, *places, weight, work.A, work.B, out.node)
-    for i in untrusted:
+    for i in places.order[redo]:
         log_Z[i] = log_marginals(potentials, structure, i, weight[i], out)
 
 
-def _sweep(potentials: Potentials, structure: Structure, places: Steps, log_Z: np.ndarray) -> _Lattice:
-    """Forward and backward; log Z is nan where alpha vanished."""
-    node, edge = potentials
-    n_rows, K = places.first[-1], node.shape[1]
+def _lattice(places: Steps, potentials: Potentials) -> _Lattice:
+    n_rows, dtype, P = places.first[-1], potentials.node.dtype, padded(potentials.node.shape[1])
+    U, A, B = workspace((3, n_rows * P), dtype)
+    E, E_T = aligned(2 * P * P, dtype).reshape(2, -1)
+    return _Lattice(U, A, B, np.empty(n_rows, dtype), E, E_T, np.zeros(len(places.order)))
+
+
+@kernel
+def _sweep(potentials, structure, places, work, log_Z):
+    """Forward and backward where all edges share a table; log Z is nan where alpha vanished."""
+    edge, K, first, order = potentials.edge, potentials.node.shape[1], places.first, places.order
+    U, A, B, E, E_T, norms, spread = work.U, work.A, work.B, work.E, work.E_T, work.norms, work.spread
     P = padded(K)
-    U, A, B = workspace((3, n_rows * P), node.dtype)
-    E = workspace((P * P,), node.dtype)
-    E[:] = 0
-    work = _Lattice(U, A, B, np.empty(n_rows, node.dtype), E, np.zeros(len(places.order)))
-    _exp_nodes(node, structure.offsets, *places, U, work.spread, log_Z)
-    if edge.shape[0] == 1:
-        top, spread = exp_table(edge, 0, E)
-        work.spread[:] += spread
-        E_T = workspace((P * P,), node.dtype)
-        E_T.reshape(P, P)[:] = E.reshape(P, P).T
-        _forward(structure.edge_offsets, *places, U, A, E, K, top, work.norms, log_Z)
-        _backward(places.first, U, B, E_T, K, work.norms)
-    else:
-        chain_edges.forward(edge, structure.edge_offsets, places, work, K, log_Z)
-        chain_edges.backward(edge, structure.edge_offsets, places, work, K)
-    return work
+    _exp_nodes(potentials.node, structure.offsets, first, order, U, spread, log_Z)
+    top, edge_spread = exp_table(edge, 0, E)
+    for r in range(len(order)):
+        spread[r] += edge_spread
+    for j in range(P):
+        for k in range(P):
+            E_T[k * P + j] = E[j * P + k]
+    _forward(structure.edge_offsets, first, order, U, A, E, K, top, norms, log_Z)
+    _backward(first, U, B, E_T, K, norms)
 
 
-def _untrusted(
-    potentials: Potentials, structure: Structure, places: Steps, work: _Lattice, log_Z: np.ndarray
-) -> np.ndarray:
-    """Sequences whose scaled result cannot be trusted; their rows are cleared."""
-    P, found = padded(potentials.node.shape[1]), log_Z[places.order]
-    vanished = np.isnan(found)
-    bad = vanished.copy()
-    for r in np.flatnonzero(~(work.spread < NEAR[potentials.node.itemsize]) & ~vanished):
-        bad[r] = not _in_range(potentials, structure, places, r, work)
-    for r in np.flatnonzero(bad):
-        i = places.order[r]
-        rows = places.first[: structure.offsets[i + 1] - structure.offsets[i]] + r
-        for table in (work.A, work.B, work.U):
-            table.reshape(-1, P)[rows] = 0
-    return places.order[bad]
+@kernel
+def _distrust(potentials, structure, places, work, log_Z, redo):
+    """Mark sequences whose scaled result cannot be trusted, and clear their rows.
+
+    Within a certain range of scores nothing can underflow that matters.
+    """
+    first, order, near = places.first, places.order, 600.0 if potentials.node.itemsize == 8 else 60.0
+    P = padded(potentials.node.shape[1])
+    for r in range(len(order)):
+        redo[r] = np.isnan(log_Z[order[r]])
+        if not redo[r] and not work.spread[r] < near:
+            redo[r] = not _in_range(potentials, structure, places, r, work)
+        for t in range(structure.offsets[order[r] + 1] - structure.offsets[order[r]] if redo[r] else 0):
+            for m in range((first[t] + r) * P, (first[t] + r + 1) * P):
+                work.A[m] = work.B[m] = work.U[m] = 0
 
 
 @kernel
@@ -241,6 +247,13 @@ def _add_nodes(offsets, first, order, weight, A, B, out_node):
                 store(A, m + k, cast(a, A))
                 row = load_part(out_node, o + k, K - k, out_node.dtype.type(0))
                 store_part(out_node, o + k, fma(a, cast(load(B, m + k), out_node), row), K - k)
+
+
+@kernel
+def _add_marginals(offsets, places, weight, work, out):
+    """Add weighted marginals where all edges share a table."""
+    _add_nodes(offsets, places.first, places.order, weight, work.A, work.B, out.node)
+    _add_edge_sum(places.first, work.A, work.U, work.E, out.node.shape[1], out.edge)
 
 
 @kernel

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from sklearn_struct.linear.side_by_side import ONE
 from sklearn_struct.threads import Pool, parts
 
 __all__ = ["DenseMap"]
@@ -22,13 +23,18 @@ class DenseMap:
     def compress(self, W: np.ndarray) -> np.ndarray:
         return W
 
-    def forward(self, W: np.ndarray, rows: slice, out: np.ndarray) -> None:
-        """``out[:] = X[rows] @ W``."""
-        np.matmul(self.X[rows], W.reshape(-1, self.width), out=out)
+    @property
+    def grains(self) -> list[tuple[int, int]]:
+        return [(self.size, self.width)]
 
-    def scatter(self, R: np.ndarray, rows: slice, scale: float, W: np.ndarray) -> None:
-        """``W += scale * X[rows].T @ R``."""
-        W += scale * (self.X[rows].T @ R).ravel()
+    def forward(self, W: np.ndarray, rows: slice, out: np.ndarray, scales: np.ndarray = ONE) -> None:
+        """``out[:] = X[rows] @ sum_c scales[c] * W_c``."""
+        np.matmul(self.X[rows], scales.astype(W.dtype) @ W.reshape(-1, len(scales), self.width), out=out)
+
+    def scatter(self, R: np.ndarray, rows: slice, scales: np.ndarray, W: np.ndarray) -> None:
+        """``W_c += scales[c] * X[rows].T @ R``."""
+        each = W.reshape(-1, len(scales), self.width)
+        each += scales[:, None] * (self.X[rows].T @ R)[:, None]
 
     def transpose(self, dtype: np.dtype) -> _DenseTranspose:
         return _DenseTranspose(self.X, self.width, dtype)

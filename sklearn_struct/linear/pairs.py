@@ -6,6 +6,7 @@ import numpy as np
 
 from sklearn_struct.batch import CSR
 from sklearn_struct.kernel import kernel
+from sklearn_struct.linear.side_by_side import ONE
 
 __all__ = ["PairsMap"]
 
@@ -31,33 +32,39 @@ class PairsMap:
     def compress(self, W: np.ndarray) -> np.ndarray:
         return W
 
-    def forward(self, W: np.ndarray, rows: slice, out: np.ndarray) -> None:
-        """``out[:] = X[rows] @ W``."""
-        out[:] = 0
-        _pairs_forward(self.X, self.pairs, W, rows.start, out)
+    @property
+    def grains(self) -> list[tuple[int, int]]:
+        return [(self.size, 1)]
 
-    def scatter(self, R: np.ndarray, rows: slice, scale: float, W: np.ndarray) -> None:
-        """``W += scale * X[rows].T @ R``."""
-        _pairs_scatter(self.X, self.pairs, R, rows.start, scale, W)
+    def forward(self, W: np.ndarray, rows: slice, out: np.ndarray, scales: np.ndarray = ONE) -> None:
+        """``out[:] = X[rows] @ sum_c scales[c] * W_c``."""
+        out[:] = 0
+        _pairs_forward(self.X, self.pairs, W.reshape(-1, len(scales)), rows.start, scales, out)
+
+    def scatter(self, R: np.ndarray, rows: slice, scales: np.ndarray, W: np.ndarray) -> None:
+        """``W_c += scales[c] * X[rows].T @ R``."""
+        _pairs_scatter(self.X, self.pairs, R, rows.start, scales, W.reshape(-1, len(scales)))
 
 
 @kernel
-def _pairs_forward(X, pairs, w, first, out):
+def _pairs_forward(X, pairs, w, first, scales, out):
     indptr, indices, data = X.indptr, X.indices, X.data
     pair_indptr, pair_labels = pairs.indptr, pairs.indices
     for t in range(len(out)):
         for p in range(indptr[first + t], indptr[first + t + 1]):
             f = indices[p]
             for q in range(pair_indptr[f], pair_indptr[f + 1]):
-                out[t, pair_labels[q]] += data[p] * w[q]
+                for copy in range(len(scales)):
+                    out[t, pair_labels[q]] += out.dtype.type(scales[copy]) * data[p] * w[q, copy]
 
 
 @kernel
-def _pairs_scatter(X, pairs, R, first, scale, w):
+def _pairs_scatter(X, pairs, R, first, scales, w):
     indptr, indices, data = X.indptr, X.indices, X.data
     pair_indptr, pair_labels = pairs.indptr, pairs.indices
     for t in range(len(R)):
         for p in range(indptr[first + t], indptr[first + t + 1]):
             f = indices[p]
             for q in range(pair_indptr[f], pair_indptr[f + 1]):
-                w[q] += scale * data[p] * R[t, pair_labels[q]]
+                for copy in range(len(scales)):
+                    w[q, copy] += scales[copy] * data[p] * R[t, pair_labels[q]]

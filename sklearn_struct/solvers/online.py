@@ -129,8 +129,8 @@ def _pass(objective: Any, stream: Stream, rule: Rule, rng: np.random.RandomState
         if not np.any(gradient):
             continue
         step, cost = rule(value, gradient, i)
-        objective.add(gradient, i, -step, W)
-        objective.add(gradient, i, -step * t, late)
+        objective.add(gradient, i, W, -step)
+        objective.add(gradient, i, late, -step * t)
         total += cost
         n_steps += 1
     w = stream.w + objective.compress(W - before)

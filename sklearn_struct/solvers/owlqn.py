@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from sklearn_struct.solvers.lbfgs import lbfgs
 from sklearn_struct.solvers.penalised import Penalised
+from sklearn_struct.solvers.quasi_newton import Memory
 from sklearn_struct.solvers.result import Result
 
 __all__ = ["owlqn", "pseudo_gradient"]
 
-MEMORY = 10
 ARMIJO = 1e-4
 MAX_BACKTRACKS = 40
 
@@ -31,23 +31,23 @@ def owlqn(
     """Minimise ``objective + l2 / 2 * ||w||**2 + l1 * ||w||_1``; the ``n_free`` last entries are unpenalised.
 
     Stops when no entry of the pseudo-gradient, the steepest of all subgradients, exceeds `tol`. With ``l1=0``
-    this is L-BFGS with a backtracking line search: `lbfgs`, with scipy's, needs fewer evaluations on badly scaled
-    problems.
+    there are no orthants to keep to: `lbfgs` takes over, whose line search needs fewer evaluations.
     """
+    if not l1:
+        return lbfgs(objective, w0, l1=l1, l2=l2, max_iter=max_iter, tol=tol, callback=callback)
     smooth = Penalised(objective, l2)
     l1_weights = np.zeros(objective.size)
     l1_weights[smooth.entries] = l1
     w = w0.copy()
     value, grad = smooth.value_and_grad(w)
     value += float(np.dot(l1_weights, np.abs(w)))
-    memory: deque[tuple[np.ndarray, np.ndarray, float]] = deque(maxlen=MEMORY)
+    memory = Memory(objective.size)
     for n_iter in range(1, max_iter + 1):
         steepest = pseudo_gradient(w, grad, l1_weights)
         if np.max(np.abs(steepest), initial=0.0) <= tol:
             return Result(w, value, n_iter - 1, True)
-        direction = _two_loop(steepest, memory)
-        if l1:
-            direction[direction * steepest >= 0] = 0.0  # stay in the orthant into which steepest descent leads
+        direction = memory.direction(steepest)
+        direction[direction * steepest >= 0] = 0.0  # stay in the orthant into which steepest descent leads
         if not float(np.dot(direction, steepest)) < 0:
             memory.clear()
             direction = -steepest
@@ -55,8 +55,7 @@ def owlqn(
         orthant = np.where(w != 0, np.sign(w), -np.sign(steepest))
         for _ in range(MAX_BACKTRACKS):
             new_w = w + step * direction
-            if l1:
-                new_w[(new_w * orthant < 0) & (l1_weights > 0)] = 0.0
+            new_w[(new_w * orthant < 0) & (l1_weights > 0)] = 0.0
             new_value, new_grad = smooth.value_and_grad(new_w)
             new_value += float(np.dot(l1_weights, np.abs(new_w)))
             if new_value <= value + ARMIJO * float(np.dot(steepest, new_w - w)):
@@ -64,10 +63,7 @@ def owlqn(
             step *= 0.5
         else:
             return Result(w, value, n_iter - 1, False)
-        change, grad_change = new_w - w, new_grad - grad
-        curvature = float(np.dot(change, grad_change))
-        if curvature > 1e-12 * float(np.dot(grad_change, grad_change)):
-            memory.append((change, grad_change, curvature))
+        memory.add(new_w - w, new_grad - grad)
         w, value, grad = new_w, new_value, new_grad
         if callback is not None and callback(n_iter, w, value):
             return Result(w, value, n_iter, False)
@@ -79,18 +75,3 @@ def pseudo_gradient(w: np.ndarray, grad: np.ndarray, l1_weights: np.ndarray) -> 
     """The subgradient of smallest norm: at zero the L1 term gives way by up to its weight."""
     shrunk = np.sign(grad) * np.maximum(np.abs(grad) - l1_weights, 0.0)
     return np.where(w != 0, grad + l1_weights * np.sign(w), shrunk)
-
-
-def _two_loop(gradient: np.ndarray, memory: deque[tuple[np.ndarray, np.ndarray, float]]) -> np.ndarray:
-    """Minus the inverse Hessian approximation times `gradient` (Nocedal & Wright, algorithm 7.4)."""
-    q = -gradient
-    alphas = []
-    for change, grad_change, curvature in reversed(memory):
-        alphas.append(float(np.dot(change, q)) / curvature)
-        q -= alphas[-1] * grad_change
-    if memory:
-        _, grad_change, curvature = memory[-1]
-        q *= curvature / float(np.dot(grad_change, grad_change))
-    for (change, grad_change, curvature), alpha in zip(memory, reversed(alphas), strict=True):
-        q += (alpha - float(np.dot(grad_change, q)) / curvature) * change
-    return q

@@ -52,9 +52,9 @@ class _Curvature:
 
     def measure(self, i: int, theta: Any, gradient: Any, gap: int) -> None:
         """Take in the curvature of term i along its gradient, a difference of derivatives along X X' gradient."""
-        self.objective.add(gradient, i, 1.0, self.scratch)
+        self.objective.add(gradient, i, self.scratch, 1.0)
         direction = self.objective.forward(self.scratch, i, 1.0)
-        self.objective.add(gradient, i, -1.0, self.scratch)
+        self.objective.add(gradient, i, self.scratch, -1.0)
         norm2 = float(np.dot(gradient, direction))
         if not norm2 > 0.0:
             return
@@ -82,6 +82,7 @@ class _Iterate:
         self.objective, self.l1, self.l2 = objective, l1, l2
         self.V = np.array(objective.expand(w), dtype=np.float64)
         self.D = np.zeros_like(self.V)
+        self.W = objective.interleave([self.V, self.D])
         self.n = len(self.V) - objective.n_free
         self.pull = np.zeros(self.n if l1 else 0)
         self.free_sum = np.zeros(objective.n_free)
@@ -94,10 +95,7 @@ class _Iterate:
         self.length = self.pulled = 0.0  # sums of alpha, and of alpha's share that D took part in
 
     def potentials(self, i: int) -> Any:
-        theta = self.objective.forward(self.V, i, self.beta)
-        if self.s:
-            theta -= self.objective.forward(self.D, i, self.beta * self.s)
-        return theta
+        return self.objective.forward(self.W, i, self.beta, -self.beta * self.s)
 
     def move(self, i: int, gradient: Any, step: float, c: float) -> None:
         """Remember the gradient of term i, and go a `step`, in units of 1 / curvature."""
@@ -110,20 +108,21 @@ class _Iterate:
             change, dense, sparse = gradient, (1 - c) / self.m, c
         else:
             change, dense, sparse = gradient - before, 1 / self.m, c - 1 / self.m
-        V, D, n = self.V, self.D, self.n
-        free, alpha = V[n:].copy(), step / (1 + step * self.l2)
+        alpha, n_free = step / (1 + step * self.l2), self.objective.n_free
+        V, D = self.W[len(self.W) - 2 * n_free :].reshape(2, n_free)
+        free = V.copy()
         self.beta *= 1 - alpha * self.l2
-        self.objective.add(change, i, 1.0, D)
-        self.objective.add(change, i, self.s - sparse * alpha / self.beta, V)
+        self.objective.add(change, i, self.W, self.s - sparse * alpha / self.beta, 1.0)
         self.s += dense * alpha / self.beta
-        self.free_sum += D[n:]
-        V[n:] = free - step * (dense * self.free_sum + sparse * D[n:])
-        D[n:] = 0.0
+        self.free_sum += D
+        V[:] = free - step * (dense * self.free_sum + sparse * D)
+        D[:] = 0.0
         self.length += alpha
         self.pulled += dense * alpha
 
     def write_out(self) -> None:
         """Make V the point itself; with an L1 penalty go the proximal step that is due."""
+        self.V, self.D = self.objective.separate(self.W)
         V, D = self.V[: self.n], self.D[: self.n]
         V -= self.s * D
         V *= self.beta
@@ -135,6 +134,7 @@ class _Iterate:
             at_zero = V == 0
             self.pull[at_zero] = -np.clip(D[at_zero], -self.l1 * self.m, self.l1 * self.m)
             D += self.pull
+        self.W = self.objective.interleave([self.V, self.D])
         self._reset()
 
     def w(self) -> np.ndarray:
@@ -161,7 +161,7 @@ def sag(
     """Minimise ``objective + l2 / 2 * ||w||**2 + l1 * ||w||_1``; the ``n_free`` last entries are unpenalised.
 
     An iteration is one pass over the terms. Stops when no entry of the (pseudo-)gradient exceeds `tol`. That and the
-    value are evaluated after passes 1 to 8, 10, 12, then after every third, when the remembered gradients come below
+    value are evaluated after passes 2, 4, 6, 8, 10, then after every third, when the remembered gradients come below
     `tol`, and in the end; `callback` is given the best point evaluated so far. From a start other than zero the first
     pass only fills the memory. Where the value stays, steps get shorter; where it is above those at the start and at
     zero, the best point is taken up again.
@@ -175,7 +175,7 @@ def sag(
     if best.converged:
         return best
     n, iterate, curvature = objective.n_terms, _Iterate(objective, w0, l1, l2), _Curvature(objective)
-    warm, first, due, improved, shrink = bool(np.any(w0)), 1, 1, 0, 1.0
+    warm, first, due, improved, shrink = bool(np.any(w0)), 1, 2, 0, 1.0
     limit = max(best.value, _evaluate(objective, 0.0 * w0, l1, l2, tol).value) if warm else best.value
     for n_iter in range(1, max_iter + 1):
         passes = n_iter - first + 1
@@ -196,7 +196,7 @@ def sag(
             if not found.value <= limit + 1e-9 * abs(limit):
                 shrink = shrink / 2 if warm else shrink  # the first pass may just be too noisy without a memory
                 iterate, warm, first = _Iterate(objective, best.w, l1, l2), True, n_iter + 1
-            due = n_iter + min(max(1, n_iter // 4), PATIENCE)
+            due = n_iter + min(max(2, n_iter // 3), PATIENCE)
         best = best._replace(n_iter=n_iter)
         if (callback is not None and callback(n_iter, best.w, best.value)) or best.converged:
             break

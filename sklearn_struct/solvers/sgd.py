@@ -48,7 +48,7 @@ class _Averaged:
         value, gradient = self.objective.term(theta, i)
         self.v_divisor /= 1.0 - eta * self.l2
         free = self.v[self.n_penalised :].copy()
-        self.objective.add(gradient, i, -eta * self.v_divisor, self.v)
+        self.objective.add(gradient, i, self.v, -eta * self.v_divisor)
         # the unpenalised entries are few: they are neither scaled nor averaged lazily
         self.v[self.n_penalised :] = free + (self.v[self.n_penalised :] - free) / self.v_divisor
         self.free_mean += mu * (self.v[self.n_penalised :] - self.free_mean)
@@ -57,7 +57,7 @@ class _Averaged:
                 self.a[:] = 0.0
             self.a_divisor, self.v_fraction = self.v_divisor, 1.0
         else:
-            self.objective.add(gradient, i, self.v_fraction * eta * self.v_divisor, self.a)
+            self.objective.add(gradient, i, self.a, self.v_fraction * eta * self.v_divisor)
             self.a_divisor /= 1.0 - mu
             self.v_fraction += mu * self.a_divisor / self.v_divisor
         return value

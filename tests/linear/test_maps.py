@@ -14,6 +14,7 @@ from sklearn_struct.batch import csr
 from sklearn_struct.linear.dense import DenseMap
 from sklearn_struct.linear.pairs import PairsMap
 from sklearn_struct.linear.rows import RowsMap
+from sklearn_struct.linear.side_by_side import ONE, interleave, separate
 from sklearn_struct.threads import Pool
 
 WIDTHS = [1, 3, 8, 9, 22, 25, 50]
@@ -89,7 +90,7 @@ def assert_scatter(case, rng, expanded, digits):
     before = np.array(case.map.compress(expanded))
     for rows in (slice(7, 23), slice(9, 9), slice(len(case.X) - 2, len(case.X))):
         R = rng.normal(size=(rows.stop - rows.start, case.mask.shape[1]))
-        case.map.scatter(R, rows, -0.5, expanded)
+        case.map.scatter(R, rows, np.array([-0.5]), expanded)
         before = before - 0.5 * (case.X[rows].astype(float).T @ R)[case.mask]
     np.testing.assert_allclose(case.map.compress(expanded), before, atol=digits)
 
@@ -111,6 +112,25 @@ def test_expand_and_compress(case):
 def test_forward(case):
     w, W = case.weights(np.random.default_rng(0))
     assert_forward(case, W, expand(case, w), 1e-12)
+
+
+def test_several_vectors_side_by_side(case):
+    """A scaled sum of their products, and the transpose, scaled for each; each stands for itself."""
+    rng, rows = np.random.default_rng(0), slice(7, 23)
+    scales, vectors = np.array([0.5, -2.0, 0.0]), [expand(case, case.weights(rng)[0]) for _ in range(3)]
+    W, back = np.empty(3 * case.map.expanded_size), [np.empty(case.map.expanded_size) for _ in range(3)]
+    interleave(vectors, case.map.grains, W)
+    R = rng.normal(size=(rows.stop - rows.start, case.mask.shape[1]))
+    found, expected, one = np.empty_like(R), np.zeros_like(R), np.empty_like(R)
+    case.map.forward(W, rows, found, scales)
+    case.map.scatter(R, rows, scales, W)
+    separate(W, case.map.grains, back)
+    for scale, vector, changed in zip(scales, vectors, back, strict=True):
+        case.map.forward(vector, rows, one)
+        expected += scale * one
+        case.map.scatter(R, rows, np.array([scale]), vector)
+        np.testing.assert_allclose(changed, vector, atol=1e-14)
+    np.testing.assert_allclose(found, expected, atol=1e-13)
 
 
 def test_scatter(case):
@@ -213,6 +233,6 @@ def test_scatter_gives_no_weight_to_unobserved_pairs(width):
     rng = np.random.default_rng(0)
     case = make("rows", width)
     W = np.zeros(case.map.expanded_size)
-    case.map.scatter(rng.normal(size=(len(case.X), width)), slice(0, len(case.X)), 1.0, W)
+    case.map.scatter(rng.normal(size=(len(case.X), width)), slice(0, len(case.X)), ONE, W)
     assert np.any(W != 0)
     np.testing.assert_array_equal(expand(case, case.map.compress(W)), W)

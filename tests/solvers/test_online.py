@@ -48,7 +48,7 @@ class Hinges:
     def term(self, theta, i):
         return max(0.0, self.margin - theta), -float(theta <= self.margin)
 
-    def add(self, gradient, i, scale, W):
+    def add(self, gradient, i, W, scale):
         W += scale * gradient * self.A[i]
 
     def squared_norm(self, gradient, i):

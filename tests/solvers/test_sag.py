@@ -72,7 +72,7 @@ def dense_twin(objective, l2, lipschitz, n_passes):
         for i in rng.permutation(n) if passes == 1 else rng.randint(n, size=n):
             _, derivative = objective.term(objective.forward(objective.expand(w), i, 1.0), i)
             W = np.zeros_like(objective.expand(w))
-            objective.add(derivative, i, 1.0, W)
+            objective.add(derivative, i, W, 1.0)
             gradient = objective.compress(W)
             if i in seen:
                 direction = memory.sum(axis=0) / len(seen) + c * (gradient - memory[i])

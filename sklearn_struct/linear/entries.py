@@ -1,0 +1,111 @@
+"""The stored values of a sparse X, shared out and turned round for the maps that read them again and again."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from sklearn_struct.kernel import kernel
+
+__all__ = ["AHEAD", "SINGLE", "Entries", "columns_of", "split"]
+
+SINGLE = 1 << 30  # first number of the features with a single label, before they are shared out
+AHEAD = 40  # stored values from now whose rows are fetched into the caches: about two tokens of text
+
+
+class Entries(NamedTuple):
+    """Stored values, token by token or feature by feature; where all are 1, `data` holds one and `step` is 0.
+
+    `indices` goes on for AHEAD more.
+    """
+
+    indptr: np.ndarray
+    indices: np.ndarray
+    data: np.ndarray
+    step: int
+
+
+def split(X: Entries, kind: np.ndarray, number: np.ndarray, n_hot: int) -> tuple[Entries, Entries]:
+    """Share the values of each token out to rows (kind 2, hot ones first) and singles (kind 1)."""
+    rows, singles = _unset(X, len(X.indices)), _unset(X, len(X.indices))
+    later = np.empty(np.max(np.diff(X.indptr), initial=0), dtype=np.int64)
+    n_rows, n_singles = _share_out(X, kind, number, n_hot, later, rows, singles)
+    return _trim(rows, n_rows), _trim(singles, n_singles)
+
+
+def _unset(X: Entries, n: int) -> Entries:
+    """Room for n values of the kind of X."""
+    data = np.ones(n * X.step + 1, dtype=X.data.dtype)
+    return Entries(np.zeros_like(X.indptr), np.empty(n + AHEAD, dtype=np.int32), data, X.step)
+
+
+def _trim(X: Entries, n: int) -> Entries:
+    """Without the memory behind the first n values, which was never touched."""
+    X.indices[n : n + AHEAD] = 0
+    return X._replace(indices=X.indices[: n + AHEAD], data=X.data[: n * X.step + 1])
+
+
+@kernel
+def _share_out(X, kind, number, n_hot, later, rows, singles):
+    """Fill rows and singles; return their numbers of values.
+
+    Hot rows have their numbers; the other features get theirs as they occur, singles from SINGLE on. `later` is
+    room for the values of a token.
+    """
+    indptr, indices, data, step = X.indptr, X.indices, X.data, X.step
+    row_indices, row_data, single_indices, single_data = rows.indices, rows.data, singles.indices, singles.data
+    known_rows, known_singles, r, s = n_hot, 0, 0, 0
+    for t in range(len(indptr) - 1):
+        n_later = 0
+        for p in range(indptr[t], indptr[t + 1]):
+            f = indices[p]
+            if number[f] < 0 and kind[f] == 2:
+                number[f] = known_rows
+                known_rows += 1
+            elif number[f] < 0 and kind[f] == 1:
+                number[f] = SINGLE + known_singles
+                known_singles += 1
+            if number[f] >= SINGLE:
+                single_indices[s], single_data[s * step] = number[f] - SINGLE, data[p * step]
+                s += 1
+            elif number[f] >= n_hot:
+                later[n_later] = p
+                n_later += 1
+            elif number[f] >= 0:
+                row_indices[r], row_data[r * step] = number[f], data[p * step]
+                r += 1
+        for q in range(n_later):
+            row_indices[r], row_data[r * step] = number[indices[later[q]]], data[later[q] * step]
+            r += 1
+        rows.indptr[t + 1], singles.indptr[t + 1] = r, s
+    return r, s
+
+
+def columns_of(X: Entries, first: int, n: int) -> tuple[Entries, np.ndarray]:
+    """The values of features first ... first + n - 1, feature by feature, and the place of each value there.
+
+    As indices do, places go on for AHEAD more.
+    """
+    indices = X.indices[: X.indptr[-1]]
+    counts = np.bincount(indices, minlength=first + n)[first:]
+    columns = _unset(X, int(np.sum(counts)))
+    columns.indices[len(columns.indices) - AHEAD :] = 0
+    columns = columns._replace(indptr=np.concatenate([[0], np.cumsum(counts)]))
+    places = np.zeros(len(indices) + AHEAD, dtype=np.int32)
+    _transpose(X, first, columns, columns.indptr[:-1].copy(), places)
+    return columns, places
+
+
+@kernel
+def _transpose(X, first, columns, place, places):
+    """Fill the columns and places; `place` is where the next value of each feature goes."""
+    indptr, indices, data, step, tokens = X.indptr, X.indices, X.data, X.step, columns.indices
+    for t in range(len(indptr) - 1):
+        for p in range(indptr[t], indptr[t + 1]):
+            f = indices[p] - first
+            if f >= 0:
+                places[p] = place[f]
+                tokens[place[f]] = t
+                columns.data[place[f] * step] = data[p * step]
+                place[f] += 1

@@ -1,0 +1,79 @@
+"""A step along a direction of descent: cubic interpolation, until a condition of Wolfe's holds or nearly does."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+__all__ = ["Point", "search"]
+
+DECREASE, CURVATURE = 1e-4, 0.9  # of value and slope (Nocedal & Wright, section 3.1)
+NOISE = 1e-6  # of the value, relative: below it slopes alone tell what is lower, up to OVERSHOOT times the first one
+OVERSHOOT = 0.8
+MAX_TRIALS = 20
+
+
+class Point(NamedTuple):
+    """A point on the line, `step` from its start, with its gradient and the derivative along the line."""
+
+    step: float
+    value: float
+    slope: float
+    w: np.ndarray
+    grad: np.ndarray
+
+    @property
+    def finite(self) -> bool:
+        return math.isfinite(self.value) and math.isfinite(self.slope)
+
+
+def search(at: Callable[[float], Point], start: Point, step: float) -> Point | None:
+    """A point that is lower than `start` and less steep, looked for from `step` on; None if none is found.
+
+    Where values differ by no more than their rounding errors, the slope decides: the approximate conditions of Hager &
+    Zhang (SIAM Journal on Optimization 16, 2005).
+    """
+    low, high, best = start, None, None
+    for _ in range(MAX_TRIALS):
+        new, before = at(step), low
+        lower = new.finite and new.value <= start.value + DECREASE * new.step * start.slope
+        as_low = new.finite and new.value <= start.value + NOISE * abs(start.value)
+        if new.slope >= CURVATURE * start.slope and (lower or (as_low and new.slope <= -OVERSHOOT * start.slope)):
+            return new
+        if lower and (best is None or new.value < best.value):
+            best = new
+        if new.slope < 0 and (lower or as_low):
+            low = new
+        else:
+            high = new
+        step = _beyond(before, low) if high is None else _between(low, high)
+        if not low.step < step < math.inf:
+            break
+    return best
+
+
+def _beyond(before: Point, low: Point) -> float:
+    """Where to look while the line still falls."""
+    width = low.step - before.step
+    return low.step + float(np.clip(_minimum(before, low, math.inf) - low.step, 1.1 * width, 4 * width))
+
+
+def _between(low: Point, high: Point) -> float:
+    """Where to look when the line has been seen to rise, or to end."""
+    width = high.step - low.step
+    guess = _minimum(low, high, low.step) if high.finite else low.step
+    return low.step + float(np.clip(guess - low.step, 0.1 * width, 0.9 * width))
+
+
+def _minimum(a: Point, b: Point, default: float) -> float:
+    """Where the cubic through two points is lowest (Nocedal & Wright, equation 3.59)."""
+    width = b.step - a.step
+    mean = a.slope + b.slope - 3 * (b.value - a.value) / width
+    square = mean * mean - a.slope * b.slope
+    root = math.sqrt(square) if square >= 0 else math.nan
+    steepness = b.slope - a.slope + 2 * root
+    found = b.step - width * (b.slope + root - mean) / steepness if steepness else math.nan
+    return found if math.isfinite(found) else default
