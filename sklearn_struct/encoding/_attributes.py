@@ -98,7 +98,7 @@ def _quick(chunk: list[Any], manner: _Manner) -> Attributes:
     else:
         raise _Unexpected
     columns = manner.number(as_words(texts), len(texts))
-    return Attributes(columns, np.ones(len(texts), manner.dtype), counts, _lengths(chunk))
+    return Attributes(columns, _ones(len(texts), manner), counts, _lengths(chunk))
 
 
 def _lengths(items: list[Any]) -> np.ndarray:
@@ -108,16 +108,29 @@ def _lengths(items: list[Any]) -> np.ndarray:
 def _from_dicts(tokens: list[dict], manner: _Manner) -> tuple[np.ndarray, np.ndarray]:
     keys = list(chain.from_iterable(tokens))
     objects = list(chain.from_iterable(map(dict.values, tokens)))
-    array = np.fromiter(objects, object, len(objects))
-    is_text = np.fromiter(map(type, objects), object, len(objects)) == str  # noqa: E721 - one by one
+    is_text = _are(str, objects)
+    others = np.flatnonzero(~is_text).tolist()
     values = np.ones(len(keys), manner.dtype)
-    values[~is_text] = _finite(array[~is_text].tolist(), manner.dtype)
+    values[others] = _finite([objects[p] for p in others], manner.dtype)
+    for p in others:
+        objects[p] = ""
     stored = values != 0
-    texts = as_words(array[is_text].tolist())
-    names = join_pairs(as_words(keys), as_words([manner.separator]), texts, is_text.astype(np.uint8) + stored)
+    kinds = is_text.astype(np.uint8) + stored
+    names = join_pairs(as_words(keys), as_words([manner.separator]), as_words(objects), kinds)
     columns = np.full(len(keys), -1, np.int32)
     columns[stored] = manner.number(names, int(np.count_nonzero(stored)))
-    return columns, values
+    return columns, _ones(len(keys), manner) if np.all(values == 1) else values
+
+
+def _ones(n: int, manner: _Manner) -> np.ndarray:
+    """Ones that take no memory until all chunks are put together."""
+    return np.broadcast_to(manner.dtype(1), n)
+
+
+def _are(kind: type, objects: list[Any]) -> np.ndarray:
+    """Whether the type of each object is `kind`: compares addresses, since numpy asks objects one by one."""
+    types = np.fromiter(map(type, objects), object, len(objects))
+    return np.ndarray(len(objects), np.intp, types) == id(kind)
 
 
 def _finite(values: list[Any], dtype: Any) -> np.ndarray:

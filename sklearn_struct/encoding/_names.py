@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sklearn_struct.kernel import kernel
+from sklearn_struct.simd import prefetch
 
 __all__ = ["Names", "as_words", "join_pairs"]
 
@@ -21,6 +22,7 @@ _ZERO = b"\xc0\x80"  # a zero byte inside a string: two bytes that never occur i
 _U64 = np.uint64
 _MULTIPLIER = _U64(0x9E3779B97F4A7C15)  # 2**64 over the golden ratio
 _HALF = _U64(32)
+_AHEAD = 8  # strings between a request for memory and its use
 _EMPTY = _U64(0xFFFFFFFF)  # a slot without a number; also the half of a slot for the number
 
 # In ``(word - _ONES) & ~word & _HIGH`` the lowest bit is that of the first zero byte; no bit if there is none.
@@ -39,7 +41,10 @@ def as_words(texts: Sequence[str]) -> np.ndarray:
 
 
 def join_pairs(keys: np.ndarray, separator: np.ndarray, texts: np.ndarray, kinds: np.ndarray) -> np.ndarray:
-    """Words of names: the next key where `kinds` is 1, with separator and next text where it is 2, skipped where 0."""
+    """Words of names: each key if its kind is 1; with separator and text if it is 2; none if it is 0.
+
+    There is a text for each key, empty unless the kind is 2.
+    """
     data = np.empty(len(keys) + len(texts) + len(kinds) * len(separator), np.uint8)
     with np.errstate(over="ignore"):
         write_pairs(keys, separator, texts, kinds, _words(data))
@@ -53,15 +58,18 @@ def _words(data: Any) -> np.ndarray:
 
 
 class _Table(NamedTuple):
-    """Half a hash and a number in each slot; string number j begins at ``starts[j]`` of the words."""
+    """Half a hash and a number in each slot; string number j begins at ``starts[j]`` of the bytes, given as words."""
 
     slots: np.ndarray
     starts: np.ndarray
     words: np.ndarray
+    bytes: np.ndarray
 
 
 class Names:
     """Strings in the order in which they first appeared; their numbers are 0, 1, …
+
+    Called, it gives them as a read-only array, always the same one; a list of Python's strings is several times larger.
 
     Parameters
     ----------
@@ -78,11 +86,18 @@ class Names:
         self._slots = np.full(n_slots, _EMPTY)
         self._starts = np.zeros(n_slots, np.int64)
         self._bytes = np.empty(64, np.uint8)
+        self._array: np.ndarray | None = None
 
     __hash__ = None  # type: ignore[assignment]
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Names) and self._text() == other._text()
+        return self is other or (isinstance(other, Names) and self._text() == other._text())
+
+    def __call__(self) -> np.ndarray:
+        if self._array is None:
+            self._array = np.fromiter(self, object, len(self))
+            self._array.flags.writeable = False  # all who ask share it
+        return self._array
 
     def __len__(self) -> int:
         return self._n
@@ -101,6 +116,7 @@ class Names:
 
     def learn(self, words: np.ndarray, n: int) -> np.ndarray:
         """Numbers (int32) of the first n strings in `words`; new strings get the next ones."""
+        self._array = None
         self._reserve(n, len(words))
         return self._number(words, n, self._starts)
 
@@ -113,15 +129,17 @@ class Names:
         n_slots = 3 * (self._n + n) // 2 + 1
         if n_slots > len(self._slots):
             text, n_known = self._text(), self._n
-            self._clear(max(n_slots, 3 * len(self._slots)))
+            self._clear(max(n_slots, 2 * len(self._slots)))
             self.learn(_words(text + _PADDING), n_known)
         end = int(self._starts[self._n]) + n_bytes + len(_PADDING)
         if end > len(self._bytes):
-            self._bytes = np.concatenate([self._bytes, np.empty(end, np.uint8)])
+            known = self._bytes[: self._starts[self._n]]
+            self._bytes = np.empty(2 * end, np.uint8)  # what is not used yet takes no memory yet
+            self._bytes[: len(known)] = known
 
     def _number(self, words: np.ndarray, n: int, starts: np.ndarray) -> np.ndarray:
         ends, hashes, numbers = np.empty(n, np.int64), np.empty(n, np.uint64), np.empty(n, np.int32)
-        table = _Table(self._slots, starts, _words(self._bytes))
+        table = _Table(self._slots, starts, _words(self._bytes), self._bytes)
         with np.errstate(over="ignore"):
             hash_texts(words, ends, hashes)
             self._n = number_texts(words, ends, hashes, table, self._n, numbers)
@@ -151,11 +169,29 @@ def hash_texts(words, ends, hashes):
 
 
 @kernel
+def _fetch(hashes, i, table):
+    """Begin to load, step by step, what the strings some places after i will be compared with."""
+    slots, starts, _, text = table
+    n_slots, last = _U64(len(slots)), len(hashes) - 1
+    half = hashes[min(i + 3 * _AHEAD, last)] >> _HALF
+    prefetch(slots, np.int64((half * n_slots) >> _HALF))
+    half = hashes[min(i + 2 * _AHEAD, last)] >> _HALF
+    found = slots[np.int64((half * n_slots) >> _HALF)]
+    if found >> _HALF == half:
+        prefetch(starts, np.int64(found & _EMPTY))
+    half = hashes[min(i + _AHEAD, last)] >> _HALF
+    found = slots[np.int64((half * n_slots) >> _HALF)]
+    if found >> _HALF == half:
+        prefetch(text, starts[np.int64(found & _EMPTY)])
+
+
+@kernel
 def number_texts(words, ends, hashes, table, n, numbers):
     """Number the strings, new ones the next number of n, or -1 if there is no room in `starts`; the next n."""
-    slots, starts, known = table
+    slots, starts, known, _ = table
     start = 0
     for i in range(len(ends)):
+        _fetch(hashes, i, table)
         end = ends[i]
         half = hashes[i] >> _HALF
         slot = np.int64((half * _U64(len(slots))) >> _HALF)
@@ -207,12 +243,13 @@ def write_pairs(keys, separator, texts, kinds, names):
     for i in range(len(kinds)):
         n = copy_text(keys, p, names, q)
         p += n + 1
-        if kinds[i] == 0:
-            continue
-        q += n
-        if kinds[i] == 2:
+        if kinds[i] > 0:
+            q += n
+        if kinds[i] > 1:
             q += copy_text(separator, begin, names, q)
             n = copy_text(texts, r, names, q)
             q += n
-            r += n + 1
-        q += 1
+            r += n
+        if kinds[i] > 0:
+            q += 1
+        r += 1

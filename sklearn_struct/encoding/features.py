@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from itertools import chain
+from itertools import chain, compress
 from numbers import Integral
 from typing import Any
 
@@ -153,14 +153,14 @@ class SequenceVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=
         found = read(X, names.learn, self.separator, dtype)
         if not len(found.counts):
             raise EmptyDataError("X has no tokens to learn from")
-        tokens, kept = _drop_rare(_rows(found, len(names)), self.min_frequency)
-        feature_names = np.fromiter(names, object, len(names))[kept]
-        feature_names.flags.writeable = False  # all results share it
+        tokens = _rows(found, len(names))
+        if self.min_frequency > 1 or tokens.nnz < np.count_nonzero(found.columns >= 0):  # some values summed to zero
+            tokens, kept = _drop_rare(tokens, self.min_frequency)
+            names = Names(list(compress(names, kept)))
         self._forget()
-        self.n_features_out_ = len(feature_names)
-        self._names = names if kept.all() else Names(feature_names.tolist())
-        self._feature_names = feature_names
-        return SequenceArray(tokens, found.offsets, feature_names)
+        self._names = names
+        self.n_features_out_ = len(self._names)
+        return SequenceArray(tokens, found.offsets, self._names)
 
     def transform(self, X: Any) -> SequenceArray:
         """Encode X. Attributes that are not in the vocabulary are ignored.
@@ -187,7 +187,7 @@ class SequenceVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=
             return self._hash(X, self.n_features)
         check_is_fitted(self, "_names")
         found = read(X, self._names.find, self.separator, float_dtype(self.dtype))
-        return SequenceArray(_rows(found, self.n_features_out_), found.offsets, self._feature_names)
+        return SequenceArray(_rows(found, self.n_features_out_), found.offsets, self._names)
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Names of the columns.
@@ -210,17 +210,17 @@ class SequenceVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=
         if self.n_features is not None:
             return np.array([f"sequencevectorizer{j}" for j in range(self.n_features)], dtype=object)
         check_is_fitted(self, "_names")
-        return self._feature_names
+        return self._names()
 
     @cached_property
     def vocabulary_(self) -> dict[str, int]:
         """The column of each attribute, made when it is first asked for."""
-        if "_feature_names" not in self.__dict__:
+        if "_names" not in self.__dict__:
             raise AttributeError(f"this {type(self).__name__} has no vocabulary")
-        return dict(zip(self._feature_names.tolist(), range(self.n_features_out_)))
+        return dict(zip(self._names().tolist(), range(self.n_features_out_)))
 
     def _forget(self) -> None:
-        for name in ("vocabulary_", "_names", "_feature_names"):
+        for name in ("vocabulary_", "_names"):
             self.__dict__.pop(name, None)
 
     def _hash(self, X: Any, n_features: int) -> SequenceArray:

@@ -21,6 +21,7 @@ from sklearn.utils.validation import (
 
 from sklearn_struct.batch import SequenceArray
 from sklearn_struct.encoding import labels as label_codes
+from sklearn_struct.encoding._names import Names
 from sklearn_struct.encoding.features import SequenceVectorizer
 from sklearn_struct.encoding.sequences import as_dtype, as_list, check_finite, form, pack_arrays
 from sklearn_struct.exceptions import EmptyDataError, InputTypeError, LengthMismatchError
@@ -128,7 +129,7 @@ class BaseSequenceEstimator(BaseEstimator, metaclass=ABCMeta):
         if reset:
             self._names_in = X.names
         known = self.__dict__.get("_names_in")
-        if isinstance(known, np.ndarray) and isinstance(X.names, np.ndarray) and not _equal(known, X.names):
+        if _differ(known, X.names):
             raise ValueError("the feature names of X are not those that the estimator was fitted on")
 
     @property
@@ -219,5 +220,9 @@ class BaseSequenceEstimator(BaseEstimator, metaclass=ABCMeta):
         return tags
 
 
-def _equal(a: np.ndarray, b: np.ndarray) -> bool:
-    return a is b or np.array_equal(a, b)
+def _differ(a: Any, b: Any) -> bool:
+    """Whether both are names that need not be made from templates, and not the same."""
+    if isinstance(a, Names) and isinstance(b, Names):
+        return a != b
+    a, b = (names() if isinstance(names, Names) else names for names in (a, b))
+    return isinstance(a, np.ndarray) and isinstance(b, np.ndarray) and a is not b and not np.array_equal(a, b)

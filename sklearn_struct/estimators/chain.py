@@ -53,6 +53,7 @@ class BaseChain(BaseSequenceEstimator):
         potentials = bind(self._pattern, sequences.X, np.dtype(self.dtype))
         w0 = np.zeros(potentials.size) if start is None else transfer(start, self)
         data = TrainingData(sequences.X.offsets, codes, weight)
+        del sequences  # if only this method holds X, it is free while the solver needs memory
         with Pool(self.n_jobs) as pool:
             result = solve(self, self._objective(potentials, data, pool), w0)
         self._w, self.n_iter_, self.t_ = result.w, result.n_iter, data.n_examples

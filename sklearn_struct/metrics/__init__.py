@@ -1,20 +1,19 @@
 """Scores for sequences of labels: by token, by sequence and by span."""
 
+from __future__ import annotations
+
+from typing import Any
+
 from sklearn_struct.metrics.accuracy import (
     sequence_accuracy_score,
-    sequence_accuracy_scorer,
     token_accuracy_score,
-    token_accuracy_scorer,
 )
 from sklearn_struct.metrics.span_report import span_classification_report
 from sklearn_struct.metrics.span_scores import (
     span_f1_score,
-    span_f1_scorer,
     span_precision_recall_fscore_support,
     span_precision_score,
-    span_precision_scorer,
     span_recall_score,
-    span_recall_scorer,
 )
 from sklearn_struct.metrics.spans import extract_spans
 
@@ -33,3 +32,12 @@ __all__ = [
     "token_accuracy_score",
     "token_accuracy_scorer",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Scorers are made when one is asked for: they need all of `sklearn.metrics`, which takes a while to import."""
+    if name in __all__ and name.endswith("_scorer"):
+        from sklearn_struct.metrics import scorers
+
+        return getattr(scorers, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.metrics import make_scorer
 
 from sklearn_struct.exceptions import InputTypeError, LengthMismatchError, NonFiniteError
 from sklearn_struct.metrics.spans import paired
 
-__all__ = ["sequence_accuracy_score", "sequence_accuracy_scorer", "token_accuracy_score", "token_accuracy_scorer"]
+__all__ = ["sequence_accuracy_score", "token_accuracy_score"]
 
 
 def token_accuracy_score(y_true: Any, y_pred: Any, *, sample_weight: Any = None) -> float:
@@ -101,7 +100,3 @@ def _weighted_fraction(hits: list[Any], sizes: list[int], sample_weight: Any) ->
         raise ValueError(f"sample_weight[{i}] is negative: {weight[i]}")
     total = float(weight @ np.asarray(sizes, dtype=np.float64))
     return float(weight @ np.asarray(hits, dtype=np.float64)) / total if total > 0 else 0.0
-
-
-token_accuracy_scorer = make_scorer(token_accuracy_score)
-sequence_accuracy_scorer = make_scorer(sequence_accuracy_score)

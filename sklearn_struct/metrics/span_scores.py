@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.metrics import make_scorer
 
 from sklearn_struct.exceptions import InputTypeError
 from sklearn_struct.metrics.spans import check_scheme, paired, spans_at
@@ -17,12 +16,9 @@ __all__ = [
     "average_scores",
     "count_spans",
     "span_f1_score",
-    "span_f1_scorer",
     "span_precision_recall_fscore_support",
     "span_precision_score",
-    "span_precision_scorer",
     "span_recall_score",
-    "span_recall_scorer",
 ]
 
 _AVERAGES = ("micro", "macro", "weighted", None)
@@ -235,8 +231,3 @@ def _mean(values: np.ndarray, weights: np.ndarray, empty: float) -> float:
         return float("nan")
     values, weights = values[kept], weights[kept]
     return float(np.average(values, weights=weights if weights.any() else None))
-
-
-span_f1_scorer = make_scorer(span_f1_score)
-span_precision_scorer = make_scorer(span_precision_score)
-span_recall_scorer = make_scorer(span_recall_score)

@@ -58,7 +58,7 @@ def test_equal_halves_of_hashes_are_told_apart():
 @given(st.lists(st.tuples(odd | long, odd | long, st.integers(0, 2)), max_size=20), odd | long)
 def test_pairs(pairs, separator):
     expected = [key + separator + text if kind == 2 else key for key, text, kind in pairs if kind]
-    values = [text for _, text, kind in pairs if kind == 2]
+    values = [text if kind == 2 else "" for _, text, kind in pairs]
     kinds = np.array([kind for *_, kind in pairs], np.uint8)
     words = join_pairs(as_words([key for key, *_ in pairs]), as_words([separator]), as_words(values), kinds)
     numbers = {text: j for j, text in enumerate(dict.fromkeys(expected))}
@@ -71,3 +71,11 @@ def test_pairs(pairs, separator):
 def test_only_strings(texts):
     with pytest.raises(TypeError):
         as_words(texts)
+
+
+def test_names_as_an_array():
+    names = Names(["b", "a\0"])
+    assert names().tolist() == ["b", "a\0"]
+    assert names() is names()
+    names.learn(as_words(["a", "b"]), 2)
+    assert names().tolist() == ["b", "a\0", "a"]

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from sklearn.utils._param_validation import InvalidParameterError
 
-from sklearn_struct import LinearChainCRF, SequenceArray
+from sklearn_struct import LinearChainCRF, SequenceArray, SequenceVectorizer
 from sklearn_struct.exceptions import (
     EmptyDataError,
     InputTypeError,
@@ -415,6 +415,18 @@ def test_interrupted_fit_leaves_no_trace(monkeypatch, solver, n_jobs):
 
 
 # ---------------------------------------------------------------- after fit
+
+
+@pytest.mark.parametrize("asked", [False, True])
+def test_names_of_features_must_be_those_of_fit(asked):
+    X, same, other = ([["a", "b"]], [["a", "b"]], [["b", "a"]])
+    first, second, third = (SequenceVectorizer().fit(tokens) for tokens in (X, same, other))
+    model = LinearChainCRF().fit(first.transform(X), [["x", "y"]])
+    if asked:
+        assert model.feature_names_in_.tolist() == ["a", "b"]
+    assert model.predict(second.transform(X))[0] == ["x", "y"]
+    with pytest.raises(ValueError, match="feature names"):
+        model.predict(third.transform(X))
 
 
 @pytest.mark.parametrize("method", [*METHODS, "log_proba", "score"])
