@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sklearn_struct.batch import Block, Potentials, blocks
-from sklearn_struct.linear.side_by_side import ONE, interleave, separate
+from sklearn_struct.linear.side_by_side import ONE, interleave, parts, separate
 from sklearn_struct.parameters import LinearPotentials, split
 from sklearn_struct.simd import aligned
 from sklearn_struct.threads import N_PARTS, Pool
@@ -167,12 +167,15 @@ class LinearObjective:
         interleave(vectors, self.potentials.grains, W)
         return W
 
-    def separate(self, W: np.ndarray) -> list[np.ndarray]:
-        """The vectors that stand side by side in W."""
-        size = self.potentials.expanded_size
-        vectors = [np.empty(size, W.dtype) for _ in range(len(W) // size)]
-        separate(W, self.potentials.grains, vectors)
-        return vectors
+    def separate(self, W: np.ndarray, c: int) -> np.ndarray:
+        """The c-th of the vectors that stand side by side in W."""
+        vector = np.empty(self.potentials.expanded_size, W.dtype)
+        separate(W, len(W) // len(vector), c, self.potentials.grains, vector)
+        return vector
+
+    def penalised_parts(self, W: np.ndarray) -> list[np.ndarray]:
+        """Views (number, n, grain) of the penalised entries of the n vectors side by side in W."""
+        return parts(W, len(W) // self.potentials.expanded_size, self.potentials.grains)[:-1]
 
     def forward(self, W: np.ndarray, i: int, *scales: float) -> np.ndarray:
         """Potentials of term i, one flat vector, at the sum of the scaled vectors side by side in W.

@@ -459,10 +459,15 @@ class LeastSquares:
     def interleave(self, vectors):
         return np.concatenate([part for lo, hi in self._kinds for part in [v[lo:hi] for v in vectors]])
 
-    def separate(self, W):
+    def separate(self, W, c):
+        return np.concatenate([part[0, c] for part in self._parts(W)])
+
+    def penalised_parts(self, W):
+        return self._parts(W)[:1]
+
+    def _parts(self, W):
         n = len(W) // self.size
-        parts = [W[n * lo : n * hi].reshape(n, -1) for lo, hi in self._kinds]
-        return list(np.concatenate(parts, axis=1))
+        return [W[n * lo : n * hi].reshape(1, n, -1) for lo, hi in self._kinds]
 
     @property
     def _kinds(self):
@@ -470,9 +475,8 @@ class LeastSquares:
         return pairwise([0, self.size - self.n_free, self.size])
 
     def forward(self, W, i, *scales):
-        vectors, penalised = self.separate(W), self.size - self.n_free
-        theta = sum(scale * (self.A[i, :penalised] @ v[:penalised]) for scale, v in zip(scales, vectors, strict=True))
-        return theta + self.A[i, penalised:] @ vectors[0][penalised:]
+        parts, penalised = self._parts(W), self.size - self.n_free
+        return np.array(scales) @ parts[0][0] @ self.A[i, :penalised] + self.A[i, penalised:] @ parts[1][0, 0]
 
     def term(self, theta, i):
         return (theta - self.b[i]) ** 2 / 2, theta - self.b[i]

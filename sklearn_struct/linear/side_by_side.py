@@ -5,35 +5,33 @@ A layout is a list of (length, grain): after each other so many numbers, of whic
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 
-__all__ = ["ONE", "Grains", "interleave", "separate"]
+__all__ = ["ONE", "Grains", "interleave", "parts", "separate"]
 
 Grains = list[tuple[int, int]]
 
 ONE = np.ones(1)  # the scales of a single vector
 
 
+def parts(W: np.ndarray, n: int, grains: Grains) -> list[np.ndarray]:
+    """Views of what n vectors side by side share, each of the layout's lengths as (number of grains, n, grain)."""
+    found, start = [], 0
+    for length, grain in grains:
+        stop = start + n * length
+        found.append(W[start:stop].reshape(length // grain if grain else 0, n, grain))
+        start = stop
+    return found
+
+
 def interleave(vectors: list[np.ndarray], grains: Grains, W: np.ndarray) -> None:
     """Write the vectors into W."""
     for c, vector in enumerate(vectors):
-        for part, shared in zip(_parts(vector, 1, grains), _parts(W, len(vectors), grains), strict=True):
+        for part, shared in zip(parts(vector, 1, grains), parts(W, len(vectors), grains), strict=True):
             shared[:, c] = part[:, 0]
 
 
-def separate(W: np.ndarray, grains: Grains, vectors: list[np.ndarray]) -> None:
-    """The inverse of `interleave`."""
-    for c, vector in enumerate(vectors):
-        for part, shared in zip(_parts(vector, 1, grains), _parts(W, len(vectors), grains), strict=True):
-            part[:, 0] = shared[:, c]
-
-
-def _parts(W: np.ndarray, n: int, grains: Grains) -> Iterator[np.ndarray]:
-    """Views (number of grains, n, grain)."""
-    start = 0
-    for length, grain in grains:
-        if length:
-            yield W[n * start : n * (start + length)].reshape(-1, n, grain)
-        start += length
+def separate(W: np.ndarray, n: int, c: int, grains: Grains, vector: np.ndarray) -> None:
+    """Write the c-th of the n vectors in W to `vector`."""
+    for part, shared in zip(parts(vector, 1, grains), parts(W, n, grains), strict=True):
+        part[:, 0] = shared[:, c]

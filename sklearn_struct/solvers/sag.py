@@ -32,7 +32,7 @@ CORRECTION = 0.1  # c in the end
 FIRST_GAP = 10  # steps between two measurements of the curvature in the first pass; they grow with each pass
 LONGEST_MOVE = 4.0  # by which a step may change potentials of its term
 PROX_PER_PASS = 4  # dense proximal steps with an L1 penalty
-PATIENCE = 3  # passes without a better value, before steps are halved
+PATIENCE = 3  # passes between two evaluations; where the second is no better, steps are halved
 LARGEST_MEMORY = 2**32  # bytes
 SMALLEST_SCALE = 1e-5  # beta, before the lazily scaled tables are written out
 
@@ -80,11 +80,10 @@ class _Iterate:
 
     def __init__(self, objective: Any, w: np.ndarray, l1: float, l2: float) -> None:
         self.objective, self.l1, self.l2 = objective, l1, l2
-        self.V = np.array(objective.expand(w), dtype=np.float64)
-        self.D = np.zeros_like(self.V)
-        self.W = objective.interleave([self.V, self.D])
-        self.n = len(self.V) - objective.n_free
-        self.pull = np.zeros(self.n if l1 else 0)
+        V = objective.expand(w)
+        self.W = objective.interleave([V, np.zeros_like(V)])
+        self.parts = [(part[:, 0], part[:, 1]) for part in objective.penalised_parts(self.W)]
+        self.pulls = [np.zeros_like(V) for V, _ in self.parts] if l1 else []
         self.free_sum = np.zeros(objective.n_free)
         self.memory: list[Any] = [None] * objective.n_terms
         self.m = 0
@@ -120,31 +119,23 @@ class _Iterate:
         self.length += alpha
         self.pulled += dense * alpha
 
+    def w(self) -> np.ndarray:
+        """The point, compact."""
+        self.write_out()
+        return self.objective.compress(self.objective.separate(self.W, 0))
+
     def write_out(self) -> None:
         """Make V the point itself; with an L1 penalty go the proximal step that is due."""
-        self.V, self.D = self.objective.separate(self.W)
-        V, D = self.V[: self.n], self.D[: self.n]
-        V -= self.s * D
-        V *= self.beta
-        if self.l1:
-            V += self.pulled * self.pull
+        for V, D in self.parts:
+            V -= self.s * D
+            V *= self.beta
+        for (V, D), pull in zip(self.parts if self.l1 else [], self.pulls, strict=True):
+            V += self.pulled * pull
             V -= np.clip(V, -self.l1 * self.length, self.l1 * self.length)
-            D -= self.pull
-            self.pull = self.l1 * self.m * np.sign(V)
-            at_zero = V == 0
-            self.pull[at_zero] = -np.clip(D[at_zero], -self.l1 * self.m, self.l1 * self.m)
-            D += self.pull
-        self.W = self.objective.interleave([self.V, self.D])
+            D -= pull
+            pull[:] = np.where(V == 0, -np.clip(D, -self.l1 * self.m, self.l1 * self.m), self.l1 * self.m * np.sign(V))
+            D += pull
         self._reset()
-
-    def w(self) -> np.ndarray:
-        return self.objective.compress(self.V)
-
-    def steepest(self) -> float:
-        """The largest entry of the (pseudo-)gradient as remembered, after `write_out`."""
-        V, D = self.V[: self.n], self.D[: self.n]
-        slope = D / self.m + self.l2 * V
-        return float(max(np.max(np.abs(slope), initial=0.0), np.max(np.abs(self.free_sum), initial=0.0) / self.m))
 
 
 def sag(
@@ -161,10 +152,9 @@ def sag(
     """Minimise ``objective + l2 / 2 * ||w||**2 + l1 * ||w||_1``; the ``n_free`` last entries are unpenalised.
 
     An iteration is one pass over the terms. Stops when no entry of the (pseudo-)gradient exceeds `tol`. That and the
-    value are evaluated after passes 2, 4, 6, 8, 10, then after every third, when the remembered gradients come below
-    `tol`, and in the end; `callback` is given the best point evaluated so far. From a start other than zero the first
-    pass only fills the memory. Where the value stays, steps get shorter; where it is above those at the start and at
-    zero, the best point is taken up again.
+    value are evaluated after every third pass and in the end; `callback` is given the best point evaluated so far. From
+    a start other than zero the first pass only fills the memory. Where the value stays, steps get shorter; where it is
+    above those at the start and at zero, the best point is taken up again.
     """
     if objective.n_potentials * 8 > LARGEST_MEMORY:
         raise ValueError(
@@ -175,7 +165,7 @@ def sag(
     if best.converged:
         return best
     n, iterate, curvature = objective.n_terms, _Iterate(objective, w0, l1, l2), _Curvature(objective)
-    warm, first, due, improved, shrink = bool(np.any(w0)), 1, 2, 0, 1.0
+    warm, first, due, improved, shrink = bool(np.any(w0)), 1, PATIENCE, 0, 1.0
     limit = max(best.value, _evaluate(objective, 0.0 * w0, l1, l2, tol).value) if warm else best.value
     for n_iter in range(1, max_iter + 1):
         passes = n_iter - first + 1
@@ -185,8 +175,10 @@ def sag(
             order, length = rng.randint(n, size=n), shrink
         c = max(CORRECTION, 1 / n, 0.0 if warm else 1 / passes)
         mean = _visit(iterate, curvature, order, c, length, FIRST_GAP * passes)
-        if n_iter >= due or n_iter == max_iter or not mean <= limit or iterate.steepest() <= tol:
-            found = _evaluate(objective, iterate.w(), l1, l2, tol) if isfinite(mean) else best._replace(value=np.inf)
+        if n_iter >= due or n_iter == max_iter or not mean <= limit:
+            due, found = n_iter + PATIENCE, best._replace(value=np.inf)
+            if isfinite(mean):
+                found = _evaluate(objective, iterate.w(), l1, l2, tol)
             rise = found.value - best.value
             if rise < 0 or (found.converged and rise <= 1e-12 * abs(best.value)):
                 best, improved = found._replace(value=min(found.value, best.value)), n_iter
@@ -196,7 +188,6 @@ def sag(
             if not found.value <= limit + 1e-9 * abs(limit):
                 shrink = shrink / 2 if warm else shrink  # the first pass may just be too noisy without a memory
                 iterate, warm, first = _Iterate(objective, best.w, l1, l2), True, n_iter + 1
-            due = n_iter + min(max(2, n_iter // 3), PATIENCE)
         best = best._replace(n_iter=n_iter)
         if (callback is not None and callback(n_iter, best.w, best.value)) or best.converged:
             break
@@ -205,7 +196,7 @@ def sag(
 
 @np.errstate(over="ignore", invalid="ignore")
 def _visit(iterate: _Iterate, curvature: _Curvature, order: np.ndarray, c: float, length: float, gap: int) -> float:
-    """A step of `length` / L for each term in `order`; return the mean of their values, penalty included."""
+    """A step of `length` / L for each term in `order`; return the mean of their values, without the penalty."""
     objective, n = iterate.objective, len(order)
     total = 0.0
     for t, i in enumerate(order.tolist()):
@@ -219,9 +210,7 @@ def _visit(iterate: _Iterate, curvature: _Curvature, order: np.ndarray, c: float
         iterate.move(i, gradient, length / curvature.value, c)
         if iterate.l1 and t % (n // PROX_PER_PASS + 1) == 0:
             iterate.write_out()
-    iterate.write_out()
-    w = iterate.V[: iterate.n]
-    return total / n + iterate.l2 / 2 * float(np.dot(w, w)) + iterate.l1 * float(np.sum(np.abs(w)))
+    return total / n
 
 
 @np.errstate(over="ignore", invalid="ignore")

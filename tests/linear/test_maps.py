@@ -118,17 +118,17 @@ def test_several_vectors_side_by_side(case):
     """A scaled sum of their products, and the transpose, scaled for each; each stands for itself."""
     rng, rows = np.random.default_rng(0), slice(7, 23)
     scales, vectors = np.array([0.5, -2.0, 0.0]), [expand(case, case.weights(rng)[0]) for _ in range(3)]
-    W, back = np.empty(3 * case.map.expanded_size), [np.empty(case.map.expanded_size) for _ in range(3)]
+    W, changed = np.empty(3 * case.map.expanded_size), np.empty(case.map.expanded_size)
     interleave(vectors, case.map.grains, W)
     R = rng.normal(size=(rows.stop - rows.start, case.mask.shape[1]))
     found, expected, one = np.empty_like(R), np.zeros_like(R), np.empty_like(R)
     case.map.forward(W, rows, found, scales)
     case.map.scatter(R, rows, scales, W)
-    separate(W, case.map.grains, back)
-    for scale, vector, changed in zip(scales, vectors, back, strict=True):
+    for c, (scale, vector) in enumerate(zip(scales, vectors, strict=True)):
         case.map.forward(vector, rows, one)
         expected += scale * one
         case.map.scatter(R, rows, np.array([scale]), vector)
+        separate(W, 3, c, case.map.grains, changed)
         np.testing.assert_allclose(changed, vector, atol=1e-14)
     np.testing.assert_allclose(found, expected, atol=1e-13)
 
