@@ -454,7 +454,7 @@ class LeastSquares:
         return w.copy()
 
     def compress(self, W):
-        return W.copy()
+        return W.astype(float)
 
     def interleave(self, vectors):
         return np.concatenate([part for lo, hi in self._kinds for part in [v[lo:hi] for v in vectors]])

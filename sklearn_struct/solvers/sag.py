@@ -11,6 +11,9 @@ at least 1/10. Terms are drawn with replacement: when they take turns, memories 
 
 The dense part costs nothing: w = beta * (V - s * D), where a step writes V and D at the term's support alone.
 
+The first passes work in float32: sampling makes more noise than rounding, and half the memory is read. When they get
+slow, the same point and memory go on in the float type of the objective, which all evaluations have.
+
 alpha = 1 / (L + l2), and 1 / L for free entries. L is half way between mean and (slowly forgotten) maximum of the
 terms' curvatures along their own gradients, measured in every tenth step of the first pass, then ever more rarely.
 """
@@ -32,6 +35,8 @@ CORRECTION = 0.1  # c in the end
 FIRST_GAP = 10  # steps between two measurements of the curvature in the first pass; they grow with each pass
 LONGEST_MOVE = 4.0  # by which a step may change potentials of its term
 PROX_PER_PASS = 4  # dense proximal steps with an L1 penalty
+COARSE = np.float32  # of the first passes
+ENOUGH = 1e-4  # relative improvement between two evaluations, below which float32 has served its time
 PATIENCE = 3  # passes between two evaluations; where the second is no better, steps are halved
 LARGEST_MEMORY = 2**32  # bytes
 SMALLEST_SCALE = 1e-5  # beta, before the lazily scaled tables are written out
@@ -78,12 +83,13 @@ class _Iterate:
     where it is, though proximal steps are few.
     """
 
-    def __init__(self, objective: Any, w: np.ndarray, l1: float, l2: float) -> None:
+    def __init__(self, objective: Any, w: np.ndarray, l1: float, l2: float, dtype: Any) -> None:
         self.objective, self.l1, self.l2 = objective, l1, l2
-        V = objective.expand(w)
+        V = objective.expand(w).astype(dtype)
         self.W = objective.interleave([V, np.zeros_like(V)])
         self.parts = [(part[:, 0], part[:, 1]) for part in objective.penalised_parts(self.W)]
         self.pulls = [np.zeros_like(V) for V, _ in self.parts] if l1 else []
+        self.free = self.W[len(self.W) - 2 * objective.n_free :].reshape(2, -1)
         self.free_sum = np.zeros(objective.n_free)
         self.memory: list[Any] = [None] * objective.n_terms
         self.m = 0
@@ -93,6 +99,17 @@ class _Iterate:
         self.beta, self.s = 1.0, 0.0
         self.length = self.pulled = 0.0  # sums of alpha, and of alpha's share that D took part in
 
+    def refined(self, dtype: Any) -> _Iterate:
+        """The same point, and the same memory, in another float type."""
+        new = _Iterate(self.objective, self.w(), self.l1, self.l2, dtype)
+        new.memory, new.m = self.memory, self.m
+        for i, gradient in enumerate(new.memory):
+            if gradient is not None:
+                self.objective.add(gradient, i, new.W, 0.0, 1.0)
+        new.free_sum += new.free[1]
+        new.free[1] = 0.0
+        return new
+
     def potentials(self, i: int) -> Any:
         return self.objective.forward(self.W, i, self.beta, -self.beta * self.s)
 
@@ -100,15 +117,14 @@ class _Iterate:
         """Remember the gradient of term i, and go a `step`, in units of 1 / curvature."""
         if self.beta < SMALLEST_SCALE:
             self.write_out()
-        before = self.memory[i]
+        before, gradient = self.memory[i], gradient.astype(self.W.dtype)
         self.memory[i] = gradient
         if before is None:
             self.m += 1
             change, dense, sparse = gradient, (1 - c) / self.m, c
         else:
             change, dense, sparse = gradient - before, 1 / self.m, c - 1 / self.m
-        alpha, n_free = step / (1 + step * self.l2), self.objective.n_free
-        V, D = self.W[len(self.W) - 2 * n_free :].reshape(2, n_free)
+        alpha, (V, D) = step / (1 + step * self.l2), self.free
         free = V.copy()
         self.beta *= 1 - alpha * self.l2
         self.objective.add(change, i, self.W, self.s - sparse * alpha / self.beta, 1.0)
@@ -164,7 +180,8 @@ def sag(
     best = _evaluate(objective, w0, l1, l2, tol)
     if best.converged:
         return best
-    n, iterate, curvature = objective.n_terms, _Iterate(objective, w0, l1, l2), _Curvature(objective)
+    n, dtype = objective.n_terms, objective.expand(w0).dtype
+    iterate, curvature = _Iterate(objective, w0, l1, l2, COARSE), _Curvature(objective)
     warm, first, due, improved, shrink = bool(np.any(w0)), 1, PATIENCE, 0, 1.0
     limit = max(best.value, _evaluate(objective, 0.0 * w0, l1, l2, tol).value) if warm else best.value
     for n_iter in range(1, max_iter + 1):
@@ -180,6 +197,8 @@ def sag(
             if isfinite(mean):
                 found = _evaluate(objective, iterate.w(), l1, l2, tol)
             rise = found.value - best.value
+            if iterate.W.dtype != dtype and -ENOUGH * abs(best.value) <= rise < np.inf:
+                iterate = iterate.refined(dtype)
             if rise < 0 or (found.converged and rise <= 1e-12 * abs(best.value)):
                 best, improved = found._replace(value=min(found.value, best.value)), n_iter
                 shrink = min(1.0, 1.1 * shrink)
@@ -187,7 +206,7 @@ def sag(
                 shrink, improved = shrink / 2, n_iter
             if not found.value <= limit + 1e-9 * abs(limit):
                 shrink = shrink / 2 if warm else shrink  # the first pass may just be too noisy without a memory
-                iterate, warm, first = _Iterate(objective, best.w, l1, l2), True, n_iter + 1
+                iterate, warm, first = _Iterate(objective, best.w, l1, l2, iterate.W.dtype), True, n_iter + 1
         best = best._replace(n_iter=n_iter)
         if (callback is not None and callback(n_iter, best.w, best.value)) or best.converged:
             break

@@ -88,6 +88,7 @@ def dense_twin(objective, l2, lipschitz, n_passes):
 @pytest.mark.parametrize("options", naive.LINEAR_MODELS, ids=names)
 def test_lazy_updates_are_the_dense_ones(options, monkeypatch):
     monkeypatch.setattr(module._Curvature, "value", 50.0)
+    monkeypatch.setattr(module, "COARSE", np.float64)
     objective = chains(**options)
     for n_passes in (1, 2, 4):
         found = SAG(objective, l2=0.05, max_iter=n_passes)
