@@ -34,6 +34,7 @@ __all__ = [
     "lookup",
     "observed_pairs",
     "split",
+    "without_zeros",
 ]
 
 
@@ -52,6 +53,9 @@ class Pattern(NamedTuple):
     edge_columns: np.ndarray
     transitions: np.ndarray
     fit_intercept: bool
+
+
+SPARSE = 0.25  # share of other values than 0 below which loops over them are faster than matrix products
 
 
 def observed_pairs(X: sp.csr_array, codes: np.ndarray, weight: np.ndarray, width: int, min_frequency: int) -> CSR:
@@ -101,6 +105,13 @@ def split(w: np.ndarray, pattern: Pattern) -> Segments:
 def by_matrix(pattern: Pattern, X: SequenceArray) -> bool:
     """Whether tokens and weights are multiplied as dense matrices."""
     return pattern.node is None and not sp.issparse(X.tokens)
+
+
+def without_zeros(X: SequenceArray) -> SequenceArray:
+    """X itself, or, if it is a matrix of mostly zeros, the same as a sparse one."""
+    if sp.issparse(X.tokens) or np.count_nonzero(X.tokens) >= SPARSE * X.tokens.size:
+        return X
+    return SequenceArray(sp.csr_array(X.tokens), X.offsets)
 
 
 def lookup(pattern: Pattern) -> Lookup:

@@ -16,11 +16,20 @@ from sklearn_struct.encoding.labels import decode
 from sklearn_struct.encoding.sequences import columns_named
 from sklearn_struct.estimators.base import BaseSequenceEstimator, Sequences
 from sklearn_struct.estimators.prepared import Prepared
-from sklearn_struct.estimators.solving import solve, term_tokens
+from sklearn_struct.estimators.solving import choice, solve, term_tokens
 from sklearn_struct.estimators.transfer import transfer
 from sklearn_struct.inference import chain, chain_decoding
 from sklearn_struct.objective import LinearObjective, TrainingData
-from sklearn_struct.parameters import LinearPotentials, Pattern, all_pairs, bind, edge_features, observed_pairs, split
+from sklearn_struct.parameters import (
+    LinearPotentials,
+    Pattern,
+    all_pairs,
+    bind,
+    edge_features,
+    observed_pairs,
+    split,
+    without_zeros,
+)
 from sklearn_struct.threads import Pool
 
 __all__ = ["BaseChain"]
@@ -50,17 +59,19 @@ class BaseChain(BaseSequenceEstimator):
         codes = self._read_y(y, sequences, reset=True)
         weight = self._read_weight(sample_weight, len(sequences.X))
         self._pattern = self._observe(sequences.X, codes, weight)
-        potentials = bind(self._pattern, sequences.X, np.dtype(self.dtype))
+        potentials = bind(self._pattern, without_zeros(sequences.X), np.dtype(self.dtype))
         w0 = np.zeros(potentials.size) if start is None else transfer(start, self)
         data = TrainingData(sequences.X.offsets, codes, weight)
         del sequences  # if only this method holds X, it is free while the solver needs memory
         with Pool(self.n_jobs) as pool:
-            result = solve(self, self._objective(potentials, data, pool), w0)
+            solver = choice(self, potentials, len(codes))
+            result = solve(self, solver, self._objective(solver, potentials, data, pool), w0)
         self._w, self.n_iter_, self.t_ = result.w, result.n_iter, data.n_examples
         self._stream: Any = None  # see BaseOnlineChain
 
-    def _objective(self, potentials: LinearPotentials, data: TrainingData, pool: Pool) -> LinearObjective:
-        return LinearObjective(potentials, self._loss(), data, pool, term_tokens(self))
+    def _objective(self, solver: str, potentials: LinearPotentials, data: TrainingData, pool: Pool) -> LinearObjective:
+        tokens = term_tokens(solver, len(data.y), potentials.n_labels)
+        return LinearObjective(potentials, self._loss(), data, pool, tokens)
 
     def _previous(self) -> Any:
         """A copy of this estimator as an earlier fit left it, if there was one."""

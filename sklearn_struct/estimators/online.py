@@ -130,7 +130,7 @@ class BaseOnlineChain(BaseChain):
             stream = Stream(w, w)
         l2 = 1 / (self.C * (self.t_ if self.solver in ONE_PENALTY else data.n_examples))
         with Pool(self.n_jobs) as pool:
-            objective = self._objective(potentials, data, pool)
+            objective = self._objective(self.solver, potentials, data, pool)
             stream = PASSES[self.solver](objective, stream, l2=l2, rng=check_random_state(self.random_state))
         self._w, self._stream, self._prepared = stream.mean, (self.solver, stream), Prepared()
 

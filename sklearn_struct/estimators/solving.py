@@ -11,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from sklearn_struct.objective import LinearObjective
+from sklearn_struct.parameters import LinearPotentials
 from sklearn_struct.solvers.lbfgs import lbfgs
 from sklearn_struct.solvers.newton_cg import cg, newton_cg, trust_ncg
 from sklearn_struct.solvers.online import passive_aggressive, perceptron
@@ -34,30 +35,41 @@ SOLVERS: dict[str, Callable[..., Result]] = {
 }
 STOCHASTIC = {"sag", "sgd", "ap", "pa"}  # take `rng`
 L1 = {"owlqn", "sag"}  # serve an L1 penalty
-# tokens of a term of the finite sum, in whole sequences: sgd learns more from many small ones, sag is quicker with few
-TERM_TOKENS = {"ap": 1, "pa": 1, "sgd": 50, "sag": 500}
+LARGE = 30_000  # tokens from which on "auto" may take sag
+N_TERMS = 450  # of sag's, where they may have FEWEST to MOST tokens: it learns as much from few as from many
+FEWEST, MOST = 60, 500
 
 
-def choice(estimator: Any) -> str:
-    """The solver that "auto" stands for; ValueError if the one asked for does not serve the penalty."""
+def choice(estimator: Any, potentials: LinearPotentials, n_tokens: int) -> str:
+    """The solver that "auto" stands for; ValueError if the one asked for does not serve the penalty.
+
+    sag is for more weights than tokens, and for penalties that are not weak: else its steps are too small for them.
+    """
     solver: str = estimator.solver
     if solver == "auto":
-        return "owlqn" if estimator.l1_ratio > 0 else "lbfgs"
+        many = n_tokens >= LARGE and potentials.size > n_tokens and potentials.edge_map is None
+        return "owlqn" if estimator.l1_ratio > 0 else "sag" if many and estimator.C <= 1 else "lbfgs"
     if estimator.l1_ratio > 0 and solver not in L1:
         raise ValueError(f"solver={solver!r} has no L1 penalty; use 'owlqn', 'sag' or 'auto', or l1_ratio=0")
     return solver
 
 
-def term_tokens(estimator: Any) -> int:
-    """Tokens of a term, for sag at least as many as labels: it remembers a table of label pairs for each."""
-    solver = choice(estimator)
-    return max(TERM_TOKENS.get(solver, 1), len(estimator.classes_) if solver == "sag" else 1)
+def term_tokens(solver: str, n_tokens: int, n_labels: int) -> int:
+    """About how many tokens a term of the finite sum has, in whole sequences: sgd learns more from many small ones.
+
+    sag's have at least as many as labels, since it remembers a table of label pairs for each.
+    """
+    if solver == "sag":
+        return max(min(max(n_tokens // N_TERMS, FEWEST), MOST), n_labels)
+    return 50 if solver == "sgd" else 1
 
 
-def solve(estimator: Any, objective: LinearObjective, w0: np.ndarray) -> Result:
+def solve(estimator: Any, solver: str, objective: LinearObjective, w0: np.ndarray) -> Result:
     """Minimise, fill ``loss_curve_``, and warn where `tol` is not reached."""
-    solver, total, curve = choice(estimator), objective.total_weight, []
-    options = {"rng": check_random_state(estimator.random_state)} if solver in STOCHASTIC else {}
+    total, curve, seed = objective.total_weight, [], estimator.random_state
+    if estimator.solver == "auto" and seed is None:
+        seed = 0  # whatever it chooses, it gives the same result each time
+    options = {"rng": check_random_state(seed)} if solver in STOCHASTIC else {}
 
     def callback(n_iter: int, w: np.ndarray, value: float) -> bool:
         curve.append(value * total)

@@ -25,16 +25,18 @@ class DenseMap:
 
     @property
     def grains(self) -> list[tuple[int, int]]:
-        return [(self.size, self.width)]
+        return [(self.size, self.size)]  # all of it is read anyway
 
     def forward(self, W: np.ndarray, rows: slice, out: np.ndarray, scales: np.ndarray = ONE) -> None:
         """``out[:] = X[rows] @ sum_c scales[c] * W_c``."""
-        np.matmul(self.X[rows], scales.astype(W.dtype) @ W.reshape(-1, len(scales), self.width), out=out)
+        W = W if scales is ONE else scales.astype(W.dtype) @ W.reshape(len(scales), -1)
+        np.matmul(self.X[rows], W.reshape(-1, self.width), out=out)
 
     def scatter(self, R: np.ndarray, rows: slice, scales: np.ndarray, W: np.ndarray) -> None:
         """``W_c += scales[c] * X[rows].T @ R``."""
-        each = W.reshape(-1, len(scales), self.width)
-        each += scales[:, None] * (self.X[rows].T @ R)[:, None]
+        product = (self.X[rows].T @ R).ravel()
+        for scale, vector in zip(scales, W.reshape(len(scales), -1), strict=True):
+            vector += scale * product
 
     def transpose(self, dtype: np.dtype) -> _DenseTranspose:
         return _DenseTranspose(self.X, self.width, dtype)
@@ -52,5 +54,5 @@ class _DenseTranspose:
     def product(self, pool: Pool, out: np.ndarray) -> None:
         """Write ``X.T @ R``, compact."""
         rows = parts(len(self.X))
-        products = pool.map(lambda c: self.X[rows[c]].T @ self.R[rows[c]], len(rows))
-        np.sum(products, axis=0, out=out.reshape(-1, self.R.shape[1]))
+        products = pool.map(lambda c: self.R[rows[c]].T @ self.X[rows[c]], len(rows))
+        out.reshape(-1, self.R.shape[1])[:] = np.sum(products, axis=0).T

@@ -37,6 +37,10 @@ LONGEST_MOVE = 4.0  # by which a step may change potentials of its term
 PROX_PER_PASS = 4  # dense proximal steps with an L1 penalty
 COARSE = np.float32  # of the first passes
 ENOUGH = 1e-4  # relative improvement between two evaluations, below which float32 has served its time
+WAVERING, STRAIGHT = 0.25, 0.9  # cosines of the angle between the ways to this evaluated point and to the last
+SHORTER = 0.7  # factor of steps that waver
+FARTHEST = 3.0  # of the way just made, to go straight on
+CERTAIN = 10.0
 PATIENCE = 3  # passes between two evaluations; where the second is no better, steps are halved
 LARGEST_MEMORY = 2**32  # bytes
 SMALLEST_SCALE = 1e-5  # beta, before the lazily scaled tables are written out
@@ -73,6 +77,27 @@ class _Curvature:
             self.count += 1
             self.mean += (curvature - self.mean) / min(self.count, 32)
             self.largest = max(self.largest * 0.5 ** (gap / self.objective.n_terms), curvature)  # halves in a pass
+
+
+class _Course:
+    """The way from one evaluated point to the next. Where it goes to and fro, steps are too long."""
+
+    def __init__(self, w: np.ndarray) -> None:
+        self.w, self.way, self.length = w, np.zeros(0), 1.0
+
+    def follow(self, w: np.ndarray) -> np.ndarray | None:
+        """Take in the next point; return how much farther a straight way seems to lead."""
+        before, self.w, self.way = self.way, w, w - self.w
+        if not len(before):
+            return None
+        now, then, both = np.dot(self.way, self.way), np.dot(before, before), np.dot(before, self.way)
+        if both < WAVERING * (now * then) ** 0.5:
+            self.length *= SHORTER
+        if not both > STRAIGHT * (now * then) ** 0.5:
+            return None
+        self.length = min(1.0, self.length / SHORTER)
+        ratio = (now / then) ** 0.5  # if ways go on shrinking by it, the rest of them is ratio / (1 - ratio) times this
+        return (FARTHEST if ratio >= FARTHEST / (1 + FARTHEST) else ratio / (1 - ratio)) * self.way
 
 
 class _Iterate:
@@ -140,6 +165,13 @@ class _Iterate:
         self.write_out()
         return self.objective.compress(self.objective.separate(self.W, 0))
 
+    def shift(self, change: np.ndarray) -> None:
+        """Add to the point as it was written out."""
+        expanded = self.objective.expand(change)
+        for (V, _), part in zip(self.parts, self.objective.penalised_parts(expanded), strict=True):
+            V += part[:, 0]
+        self.free[0] += expanded[len(expanded) - len(self.free_sum) :]
+
     def write_out(self) -> None:
         """Make V the point itself; with an L1 penalty go the proximal step that is due."""
         for V, D in self.parts:
@@ -182,30 +214,35 @@ def sag(
         return best
     n, dtype = objective.n_terms, objective.expand(w0).dtype
     iterate, curvature = _Iterate(objective, w0, l1, l2, COARSE), _Curvature(objective)
-    warm, first, due, improved, shrink = bool(np.any(w0)), 1, PATIENCE, 0, 1.0
+    warm, first, due, improved, course = bool(np.any(w0)), 1, PATIENCE, 0, _Course(w0)
     limit = max(best.value, _evaluate(objective, 0.0 * w0, l1, l2, tol).value) if warm else best.value
     for n_iter in range(1, max_iter + 1):
         passes = n_iter - first + 1
         if passes == 1:
-            order, length = rng.permutation(n), 0.0 if warm else shrink
+            order, length = rng.permutation(n), 0.0 if warm else course.length
         else:
-            order, length = rng.randint(n, size=n), shrink
+            order, length = rng.randint(n, size=n), course.length
         c = max(CORRECTION, 1 / n, 0.0 if warm else 1 / passes)
         mean = _visit(iterate, curvature, order, c, length, FIRST_GAP * passes)
         if n_iter >= due or n_iter == max_iter or not mean <= limit:
             due, found = n_iter + PATIENCE, best._replace(value=np.inf)
             if isfinite(mean):
                 found = _evaluate(objective, iterate.w(), l1, l2, tol)
+                beyond = None if l1 else course.follow(found.w)
+                if beyond is not None:
+                    farther = _evaluate(objective, found.w + beyond, l1, l2, tol)
+                    if farther.value < found.value:
+                        found, course.w = farther, farther.w
+                        iterate.shift(beyond)
             rise = found.value - best.value
             if iterate.W.dtype != dtype and -ENOUGH * abs(best.value) <= rise < np.inf:
                 iterate = iterate.refined(dtype)
             if rise < 0 or (found.converged and rise <= 1e-12 * abs(best.value)):
                 best, improved = found._replace(value=min(found.value, best.value)), n_iter
-                shrink = min(1.0, 1.1 * shrink)
             elif n_iter >= improved + PATIENCE and rise > 1e-9 * abs(best.value):
-                shrink, improved = shrink / 2, n_iter
+                course.length, improved = course.length / 2, n_iter
             if not found.value <= limit + 1e-9 * abs(limit):
-                shrink = shrink / 2 if warm else shrink  # the first pass may just be too noisy without a memory
+                course.length /= 2 if warm else 1  # the first pass may just be too noisy without a memory
                 iterate, warm, first = _Iterate(objective, best.w, l1, l2, iterate.W.dtype), True, n_iter + 1
         best = best._replace(n_iter=n_iter)
         if (callback is not None and callback(n_iter, best.w, best.value)) or best.converged:
@@ -240,5 +277,7 @@ def _evaluate(objective: Any, w: np.ndarray, l1: float, l2: float, tol: float) -
     l1_weights[: len(penalised)] = l1
     grad[: len(penalised)] += l2 * penalised
     value += l2 / 2 * float(np.dot(penalised, penalised)) + l1 * float(np.sum(np.abs(penalised)))
-    steepest = np.max(np.abs(pseudo_gradient(w, grad, l1_weights)), initial=0.0)
-    return Result(w, value, 0, bool(steepest <= tol))
+    slope = pseudo_gradient(w, grad, l1_weights)
+    gap = float(np.dot(slope, slope)) / 2 if l2 else 0.0  # l2 times what strong convexity leaves to be gained
+    converged = np.max(np.abs(slope), initial=0.0) <= tol and gap <= l2 * CERTAIN * tol * (abs(value) + tol)
+    return Result(w, value, 0, bool(converged))

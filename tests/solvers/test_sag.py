@@ -89,6 +89,7 @@ def dense_twin(objective, l2, lipschitz, n_passes):
 def test_lazy_updates_are_the_dense_ones(options, monkeypatch):
     monkeypatch.setattr(module._Curvature, "value", 50.0)
     monkeypatch.setattr(module, "COARSE", np.float64)
+    monkeypatch.setattr(module._Course, "follow", lambda self, w: None)
     objective = chains(**options)
     for n_passes in (1, 2, 4):
         found = SAG(objective, l2=0.05, max_iter=n_passes)
@@ -141,6 +142,47 @@ def test_float32_tables():
     found, expected = (SAG(chains(dtype=t), l2=0.02, max_iter=60) for t in (np.float32, np.float64))
     assert found.w.dtype == np.float64
     np.testing.assert_allclose(found.w[:-3], expected.w[:-3], atol=1e-3)  # the intercepts may share any constant
+
+
+@pytest.mark.parametrize("options", naive.LINEAR_MODELS[::3], ids=names)
+def test_finer_numbers_keep_point_and_memory(options):
+    """The dense part of a step is the mean of what is remembered, also after the float type has changed."""
+    objective = chains(**options)
+    iterate = module._Iterate(objective, np.full(objective.size, 0.1), 0.0, 0.05, np.float32)
+    for i in (0, 3, 5, 3):
+        iterate.move(i, objective.term(iterate.potentials(i), i)[1], 0.1, 0.5)
+    w, refined = iterate.w(), iterate.refined(np.float64)
+    np.testing.assert_array_equal(refined.w(), w)
+    assert refined.W.dtype == np.float64
+    assert refined.m == 3
+    total = np.zeros_like(objective.expand(w))
+    for i in (0, 3, 5):
+        objective.add(iterate.memory[i].astype(float), i, total, 1.0)
+    D = objective.separate(refined.W, 1)
+    D[len(D) - objective.n_free :] = refined.free_sum
+    np.testing.assert_allclose(D, total, atol=1e-12)
+
+
+def test_shift():
+    objective = chains()
+    rng = np.random.default_rng(0)
+    w, change = rng.normal(size=(2, objective.size))
+    iterate = module._Iterate(objective, w, 0.0, 0.05, np.float64)
+    iterate.shift(change)
+    np.testing.assert_allclose(iterate.w(), w + change, atol=1e-14)
+
+
+def test_a_straight_way_is_followed_and_a_crooked_one_gets_shorter_steps():
+    course = module._Course(np.zeros(2))
+    assert course.follow(np.array([1.0, 0.0])) is None
+    np.testing.assert_allclose(course.follow(np.array([1.5, 0.0])), [0.5, 0.0])  # 1/4 + 1/8 + ...
+    np.testing.assert_allclose(course.follow(np.array([2.0, 0.0])), [1.5, 0.0])  # not forever
+    assert course.follow(np.array([2.0, 1.0])) is None
+    assert course.length == module.SHORTER
+    assert course.follow(np.array([2.0, 0.5])) is None
+    assert course.length == module.SHORTER**2
+    assert course.follow(np.array([2.0, 0.2])) is not None
+    assert course.length == pytest.approx(module.SHORTER)
 
 
 def test_it_depends_on_its_generator_alone():
