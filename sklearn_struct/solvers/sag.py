@@ -127,7 +127,7 @@ class _Iterate:
     def refined(self, dtype: Any) -> _Iterate:
         """The same point, and the same memory, in another float type."""
         new = _Iterate(self.objective, self.w(), self.l1, self.l2, dtype)
-        new.memory, new.m = self.memory, self.m
+        new.memory, new.m = [None if g is None else g.astype(dtype) for g in self.memory], self.m
         for i, gradient in enumerate(new.memory):
             if gradient is not None:
                 self.objective.add(gradient, i, new.W, 0.0, 1.0)
