@@ -37,7 +37,7 @@ STOCHASTIC = {"sag", "sgd", "ap", "pa"}  # take `rng`
 L1 = {"owlqn", "sag"}  # serve an L1 penalty
 LARGE = 30_000  # tokens from which on "auto" may take sag
 N_TERMS = 450  # of sag's, where they may have FEWEST to MOST tokens: it learns as much from few as from many
-FEWEST, MOST = 60, 500
+FEWEST, MOST = 100, 500
 
 
 def choice(estimator: Any, potentials: LinearPotentials, n_tokens: int) -> str:

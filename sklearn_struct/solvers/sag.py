@@ -36,6 +36,7 @@ FIRST_GAP = 10  # steps between two measurements of the curvature in the first p
 LONGEST_MOVE = 4.0  # by which a step may change potentials of its term
 PROX_PER_PASS = 4  # dense proximal steps with an L1 penalty
 COARSE = np.float32  # of the first passes
+SMALL = 100_000  # derivatives to remember, for which float32 would save nothing
 ENOUGH = 1e-4  # relative improvement between two evaluations, below which float32 has served its time
 WAVERING, STRAIGHT = 0.25, 0.9  # cosines of the angle between the ways to this evaluated point and to the last
 SHORTER = 0.7  # factor of steps that waver
@@ -213,7 +214,8 @@ def sag(
     if best.converged:
         return best
     n, dtype = objective.n_terms, objective.expand(w0).dtype
-    iterate, curvature = _Iterate(objective, w0, l1, l2, COARSE), _Curvature(objective)
+    coarse = COARSE if objective.n_potentials > SMALL else dtype
+    iterate, curvature = _Iterate(objective, w0, l1, l2, coarse), _Curvature(objective)
     warm, first, due, improved, course = bool(np.any(w0)), 1, PATIENCE, 0, _Course(w0)
     limit = max(best.value, _evaluate(objective, 0.0 * w0, l1, l2, tol).value) if warm else best.value
     for n_iter in range(1, max_iter + 1):

@@ -88,7 +88,6 @@ def dense_twin(objective, l2, lipschitz, n_passes):
 @pytest.mark.parametrize("options", naive.LINEAR_MODELS, ids=names)
 def test_lazy_updates_are_the_dense_ones(options, monkeypatch):
     monkeypatch.setattr(module._Curvature, "value", 50.0)
-    monkeypatch.setattr(module, "COARSE", np.float64)
     monkeypatch.setattr(module._Course, "follow", lambda self, w: None)
     objective = chains(**options)
     for n_passes in (1, 2, 4):
@@ -142,6 +141,27 @@ def test_float32_tables():
     found, expected = (SAG(chains(dtype=t), l2=0.02, max_iter=60) for t in (np.float32, np.float64))
     assert found.w.dtype == np.float64
     np.testing.assert_allclose(found.w[:-3], expected.w[:-3], atol=1e-3)  # the intercepts may share any constant
+
+
+@pytest.mark.parametrize("l1", [0.0, 0.01])
+def test_first_passes_in_float32(l1, monkeypatch):
+    """They end where all passes in float64 do, with more digits than float32 has."""
+    objective = chains()
+    expected = SAG(objective, l1=l1, l2=0.02)
+    monkeypatch.setattr(module, "SMALL", 0)
+    types, move = [], module._Iterate.move
+
+    def spy(self, *args):
+        types.append(self.W.dtype)
+        move(self, *args)
+
+    monkeypatch.setattr(module._Iterate, "move", spy)
+    found = SAG(objective, l1=l1, l2=0.02)
+    assert found.converged
+    assert types[0] == np.float32
+    assert types[-1] == np.float64
+    assert types == sorted(types, key=lambda t: t.itemsize)
+    assert found.value == pytest.approx(expected.value, rel=1e-10)
 
 
 @pytest.mark.parametrize("options", naive.LINEAR_MODELS[::3], ids=names)
