@@ -7,11 +7,22 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from sklearn_struct import LinearChainCRF
 from sklearn_struct.batch import Potentials, SequenceArray, blocks, csr
 from sklearn_struct.linear.dense import DenseMap
 from sklearn_struct.linear.pairs import PairsMap
 from sklearn_struct.linear.rows import RowsMap
-from sklearn_struct.parameters import Pattern, all_pairs, bind, by_matrix, edge_features, lookup, observed_pairs, split
+from sklearn_struct.parameters import (
+    Pattern,
+    all_pairs,
+    bind,
+    by_matrix,
+    edge_features,
+    lookup,
+    observed_pairs,
+    split,
+    without_zeros,
+)
 
 LENGTHS = (3, 0, 1, 5, 4, 2, 7, 1)
 
@@ -202,3 +213,28 @@ def test_pattern_without_any_weight():
     theta = potentials.forward(potentials.expand(np.array([1.0, 2.0])), block)
     assert theta.node.tolist() == [[1.0, 2.0]] * 4
     assert theta.edge.tolist() == [[0.0] * 4]
+
+
+def test_matrices_of_mostly_zeros():
+    full = np.random.default_rng(0).normal(size=(6, 4))
+    thin = full * (np.arange(24).reshape(6, 4) % 5 == 0)
+    for tokens, sparse in ((full, False), (thin, True), (sp.csr_array(full), True), (np.empty((0, 4)), False)):
+        X = SequenceArray(tokens, [0, len(full) if tokens.shape[0] else 0])
+        found = without_zeros(X)
+        assert sp.issparse(found.tokens) == sparse
+        assert found == X
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_fits_of_matrices_of_mostly_zeros(n_jobs):
+    """As of the sparse X, and what is learned has the form of a dense one."""
+    rng = np.random.default_rng(1)
+    X = [(rng.random((5, 7)) < 0.2) * rng.normal(size=(5, 7)) for _ in range(30)]
+    X_sparse, y = [sp.csr_array(x) for x in X], [rng.choice(["a", "b", "c"], size=5).tolist() for _ in X]
+    crf = LinearChainCRF(tol=1e-8, n_jobs=n_jobs, edge_features=[0, 3]).fit(X, y)
+    expected = LinearChainCRF(tol=1e-8, edge_features=[0, 3], feature_pairs="all").fit(X_sparse, y)
+    for found, sparse in ((crf.coef_, expected.coef_), (crf.edge_coef_, expected.edge_coef_)):
+        assert isinstance(found, np.ndarray)
+        np.testing.assert_allclose(found, sparse.toarray(), atol=1e-6)
+    for a, b in zip(crf.predict_proba(X), expected.predict_proba(X_sparse), strict=True):
+        np.testing.assert_allclose(a, b, atol=1e-6)
