@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sklearn_struct.batch import Block, Potentials, blocks
-from sklearn_struct.linear.side_by_side import ONE, interleave, parts, separate
+from sklearn_struct.linear.side_by_side import ONE, parts, put, take
 from sklearn_struct.parameters import LinearPotentials, split
 from sklearn_struct.simd import aligned
 from sklearn_struct.threads import N_PARTS, Pool
@@ -161,16 +161,16 @@ class LinearObjective:
     def compress(self, W: np.ndarray) -> np.ndarray:
         return self.potentials.compress(W)
 
-    def interleave(self, vectors: list[np.ndarray]) -> np.ndarray:
-        """Expanded vectors side by side, to read and write them together."""
-        W = aligned(len(vectors) * self.potentials.expanded_size, vectors[0].dtype)
-        interleave(vectors, self.potentials.grains, W)
+    def side_by_side(self, vector: np.ndarray, n: int) -> np.ndarray:
+        """Room for n expanded vectors that are read and written together: `vector`, and others that are zero."""
+        W = aligned(n * self.potentials.expanded_size, vector.dtype)
+        put(vector, n, 0, self.potentials.grains, W)
         return W
 
     def separate(self, W: np.ndarray, c: int) -> np.ndarray:
         """The c-th of the vectors that stand side by side in W."""
         vector = np.empty(self.potentials.expanded_size, W.dtype)
-        separate(W, len(W) // len(vector), c, self.potentials.grains, vector)
+        take(W, len(W) // len(vector), c, self.potentials.grains, vector)
         return vector
 
     def penalised_parts(self, W: np.ndarray) -> list[np.ndarray]:

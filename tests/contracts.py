@@ -456,7 +456,10 @@ class LeastSquares:
     def compress(self, W):
         return W.astype(float)
 
-    def interleave(self, vectors):
+    def side_by_side(self, vector, n):
+        return self._join([vector] + [0.0 * vector] * (n - 1))
+
+    def _join(self, vectors):
         return np.concatenate([part for lo, hi in self._kinds for part in [v[lo:hi] for v in vectors]])
 
     def separate(self, W, c):
@@ -482,7 +485,7 @@ class LeastSquares:
         return (theta - self.b[i]) ** 2 / 2, theta - self.b[i]
 
     def add(self, gradient, i, W, *scales):
-        W += self.interleave([scale * gradient * self.A[i] for scale in scales])
+        W += self._join([scale * gradient * self.A[i] for scale in scales])
 
     def solution(self, l2):
         penalty = np.diag(np.arange(self.size) < self.size - self.n_free) * l2

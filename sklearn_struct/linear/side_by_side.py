@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["ONE", "Grains", "interleave", "parts", "separate"]
+__all__ = ["ONE", "Grains", "parts", "put", "take"]
 
 Grains = list[tuple[int, int]]
 
@@ -24,14 +24,13 @@ def parts(W: np.ndarray, n: int, grains: Grains) -> list[np.ndarray]:
     return found
 
 
-def interleave(vectors: list[np.ndarray], grains: Grains, W: np.ndarray) -> None:
-    """Write the vectors into W."""
-    for c, vector in enumerate(vectors):
-        for part, shared in zip(parts(vector, 1, grains), parts(W, len(vectors), grains), strict=True):
-            shared[:, c] = part[:, 0]
+def put(vector: np.ndarray, n: int, c: int, grains: Grains, W: np.ndarray) -> None:
+    """Make `vector` the c-th of the n in W."""
+    for part, shared in zip(parts(vector, 1, grains), parts(W, n, grains), strict=True):
+        shared[:, c] = part[:, 0]
 
 
-def separate(W: np.ndarray, n: int, c: int, grains: Grains, vector: np.ndarray) -> None:
+def take(W: np.ndarray, n: int, c: int, grains: Grains, vector: np.ndarray) -> None:
     """Write the c-th of the n vectors in W to `vector`."""
     for part, shared in zip(parts(vector, 1, grains), parts(W, n, grains), strict=True):
         part[:, 0] = shared[:, c]

@@ -111,12 +111,12 @@ class _Iterate:
 
     def __init__(self, objective: Any, w: np.ndarray, l1: float, l2: float, dtype: Any) -> None:
         self.objective, self.l1, self.l2 = objective, l1, l2
-        V = objective.expand(w).astype(dtype)
-        self.W = objective.interleave([V, np.zeros_like(V)])
+        self.W = objective.side_by_side(objective.expand(w).astype(dtype, copy=False), 2)
         self.parts = [(part[:, 0], part[:, 1]) for part in objective.penalised_parts(self.W)]
         self.pulls = [np.zeros_like(V) for V, _ in self.parts] if l1 else []
         self.free = self.W[len(self.W) - 2 * objective.n_free :].reshape(2, -1)
         self.free_sum = np.zeros(objective.n_free)
+        self.remembered = dtype
         self.memory: list[Any] = [None] * objective.n_terms
         self.m = 0
         self._reset()
@@ -126,12 +126,12 @@ class _Iterate:
         self.length = self.pulled = 0.0  # sums of alpha, and of alpha's share that D took part in
 
     def refined(self, dtype: Any) -> _Iterate:
-        """The same point, and the same memory, in another float type."""
+        """The same point, and the same memory, with another float type for V and D."""
         new = _Iterate(self.objective, self.w(), self.l1, self.l2, dtype)
-        new.memory, new.m = [None if g is None else g.astype(dtype) for g in self.memory], self.m
+        new.memory, new.m, new.remembered = self.memory, self.m, self.remembered
         for i, gradient in enumerate(new.memory):
             if gradient is not None:
-                self.objective.add(gradient, i, new.W, 0.0, 1.0)
+                self.objective.add(gradient.astype(dtype), i, new.W, 0.0, 1.0)
         new.free_sum += new.free[1]
         new.free[1] = 0.0
         return new
@@ -143,8 +143,9 @@ class _Iterate:
         """Remember the gradient of term i, and go a `step`, in units of 1 / curvature."""
         if self.beta < SMALLEST_SCALE:
             self.write_out()
-        before, gradient = self.memory[i], gradient.astype(self.W.dtype)
-        self.memory[i] = gradient
+        before = self.memory[i]
+        self.memory[i] = gradient.astype(self.remembered)
+        gradient = self.memory[i].astype(self.W.dtype)
         if before is None:
             self.m += 1
             change, dense, sparse = gradient, (1 - c) / self.m, c

@@ -14,7 +14,7 @@ from sklearn_struct.batch import csr
 from sklearn_struct.linear.dense import DenseMap
 from sklearn_struct.linear.pairs import PairsMap
 from sklearn_struct.linear.rows import RowsMap
-from sklearn_struct.linear.side_by_side import ONE, interleave, separate
+from sklearn_struct.linear.side_by_side import ONE, put, take
 from sklearn_struct.threads import Pool
 
 WIDTHS = [1, 3, 8, 9, 22, 25, 50]
@@ -119,7 +119,8 @@ def test_several_vectors_side_by_side(case):
     rng, rows = np.random.default_rng(0), slice(7, 23)
     scales, vectors = np.array([0.5, -2.0, 0.0]), [expand(case, case.weights(rng)[0]) for _ in range(3)]
     W, changed = np.empty(3 * case.map.expanded_size), np.empty(case.map.expanded_size)
-    interleave(vectors, case.map.grains, W)
+    for c, vector in enumerate(vectors):
+        put(vector, 3, c, case.map.grains, W)
     R = rng.normal(size=(rows.stop - rows.start, case.mask.shape[1]))
     found, expected, one = np.empty_like(R), np.zeros_like(R), np.empty_like(R)
     case.map.forward(W, rows, found, scales)
@@ -128,7 +129,7 @@ def test_several_vectors_side_by_side(case):
         case.map.forward(vector, rows, one)
         expected += scale * one
         case.map.scatter(R, rows, np.array([scale]), vector)
-        separate(W, 3, c, case.map.grains, changed)
+        take(W, 3, c, case.map.grains, changed)
         np.testing.assert_allclose(changed, vector, atol=1e-14)
     np.testing.assert_allclose(found, expected, atol=1e-13)
 
