@@ -17,7 +17,7 @@ from sklearn_struct.solvers.newton_cg import cg, newton_cg, trust_ncg
 from sklearn_struct.solvers.online import passive_aggressive, perceptron
 from sklearn_struct.solvers.owlqn import owlqn
 from sklearn_struct.solvers.result import Result
-from sklearn_struct.solvers.sag import sag
+from sklearn_struct.solvers.sag import LARGEST_MEMORY, sag
 from sklearn_struct.solvers.sgd import sgd
 
 __all__ = ["SOLVERS", "choice", "solve", "term_tokens"]
@@ -48,6 +48,7 @@ def choice(estimator: Any, potentials: LinearPotentials, n_tokens: int) -> str:
     solver: str = estimator.solver
     if solver == "auto":
         many = n_tokens >= LARGE and potentials.size > n_tokens and potentials.edge_map is None
+        many &= 16 * n_tokens * potentials.n_labels <= LARGEST_MEMORY  # sag's, with as much again for tables
         return "owlqn" if estimator.l1_ratio > 0 else "sag" if many and estimator.C <= 1 else "lbfgs"
     if estimator.l1_ratio > 0 and solver not in L1:
         raise ValueError(f"solver={solver!r} has no L1 penalty; use 'owlqn', 'sag' or 'auto', or l1_ratio=0")

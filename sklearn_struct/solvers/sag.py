@@ -14,6 +14,9 @@ The dense part costs nothing: w = beta * (V - s * D), where a step writes V and 
 The first passes work in float32: sampling makes more noise than rounding, and half the memory is read. When they get
 slow, the same point and memory go on in the float type of the objective, which all evaluations have.
 
+Every few passes the point is evaluated. Ways between such points that go straight on, as where features are dense and
+conditioning is what makes the solver slow, are followed farther; ways to and fro ask for shorter steps.
+
 alpha = 1 / (L + l2), and 1 / L for free entries. L is half way between mean and (slowly forgotten) maximum of the
 terms' curvatures along their own gradients, measured in every tenth step of the first pass, then ever more rarely.
 """
@@ -41,7 +44,7 @@ ENOUGH = 1e-4  # relative improvement between two evaluations, below which float
 WAVERING, STRAIGHT = 0.25, 0.9  # cosines of the angle between the ways to this evaluated point and to the last
 SHORTER = 0.7  # factor of steps that waver
 FARTHEST = 3.0  # of the way just made, to go straight on
-CERTAIN = 10.0
+CERTAIN = 10.0  # times tol: how far above the optimum, relatively, the objective may at most be in the end
 PATIENCE = 3  # passes between two evaluations; where the second is no better, steps are halved
 LARGEST_MEMORY = 2**32  # bytes
 SMALLEST_SCALE = 1e-5  # beta, before the lazily scaled tables are written out
@@ -83,8 +86,8 @@ class _Curvature:
 class _Course:
     """The way from one evaluated point to the next. Where it goes to and fro, steps are too long."""
 
-    def __init__(self, w: np.ndarray) -> None:
-        self.w, self.way, self.length = w, np.zeros(0), 1.0
+    def __init__(self, w: np.ndarray, length: float = 1.0) -> None:
+        self.w, self.way, self.length = w, np.zeros(0), length
 
     def follow(self, w: np.ndarray) -> np.ndarray | None:
         """Take in the next point; return how much farther a straight way seems to lead."""
@@ -201,10 +204,11 @@ def sag(
 ) -> Result:
     """Minimise ``objective + l2 / 2 * ||w||**2 + l1 * ||w||_1``; the ``n_free`` last entries are unpenalised.
 
-    An iteration is one pass over the terms. Stops when no entry of the (pseudo-)gradient exceeds `tol`. That and the
-    value are evaluated after every third pass and in the end; `callback` is given the best point evaluated so far. From
-    a start other than zero the first pass only fills the memory. Where the value stays, steps get shorter; where it is
-    above those at the start and at zero, the best point is taken up again.
+    An iteration is one pass over the terms. Stops when no entry of the (pseudo-)gradient exceeds `tol` and, with an L2
+    penalty, ``||gradient||**2 / (2 * l2)``, which bounds what is left to be gained, not 10 `tol` of the value. These
+    are evaluated after every third pass and in the end; `callback` is given the best point evaluated so far. From a
+    start other than zero the first pass only fills the memory. Where the value stays, or evaluated points lie to and
+    fro, steps get shorter; where it is above those at the start and at zero, the best point is taken up again.
     """
     if objective.n_potentials * 8 > LARGEST_MEMORY:
         raise ValueError(
@@ -245,7 +249,8 @@ def sag(
             elif n_iter >= improved + PATIENCE and rise > 1e-9 * abs(best.value):
                 course.length, improved = course.length / 2, n_iter
             if not found.value <= limit + 1e-9 * abs(limit):
-                course.length /= 2 if warm else 1  # the first pass may just be too noisy without a memory
+                # the first pass may just be too noisy without a memory
+                course = _Course(best.w, course.length / 2 if warm else course.length)
                 iterate, warm, first = _Iterate(objective, best.w, l1, l2, iterate.W.dtype), True, n_iter + 1
         best = best._replace(n_iter=n_iter)
         if (callback is not None and callback(n_iter, best.w, best.value)) or best.converged:

@@ -54,6 +54,14 @@ def test_large_sparse_data(parameters, solver, chosen, monkeypatch):
     assert chosen == [solver]
 
 
+def test_more_than_sag_may_remember(chosen, monkeypatch):
+    monkeypatch.setattr(solving, "LARGE", 100)
+    X, y = words(np.random.default_rng(0))
+    monkeypatch.setattr(solving, "LARGEST_MEMORY", 16 * sum(map(len, X)) * 10 - 1)
+    LinearChainCRF(tol=0.1).fit(X, y)
+    assert chosen == ["lbfgs"]
+
+
 def test_few_weights(chosen, monkeypatch):
     monkeypatch.setattr(solving, "LARGE", 100)
     rng = np.random.default_rng(0)
