@@ -16,6 +16,7 @@ import scipy.sparse as sp
 from sklearn_struct.batch import CSR, Block, Potentials, SequenceArray, chain, csr
 from sklearn_struct.linear.dense import DenseMap
 from sklearn_struct.linear.lookup import Lookup, LookupMap
+from sklearn_struct.linear.observed import BITS, observed
 from sklearn_struct.linear.pairs import PairsMap
 from sklearn_struct.linear.rows import RowsMap
 from sklearn_struct.linear.side_by_side import ONE, Grains
@@ -60,6 +61,10 @@ SPARSE = 0.25  # share of other values than 0 below which loops over them are fa
 
 def observed_pairs(X: sp.csr_array, codes: np.ndarray, weight: np.ndarray, width: int, min_frequency: int) -> CSR:
     """The pairs (feature, code) stored together in rows of a total weight of at least `min_frequency`."""
+    few = X.shape[1] * width <= BITS * X.nnz  # else the bits would take more memory than X
+    if few and min_frequency <= 1 and np.all(weight > 0):
+        stored_X = CSR(np.require(X.indptr, np.int64), np.require(X.indices, np.int32), X.data)
+        return observed(stored_X, codes, X.shape[1], width)
     stored = sp.csr_array((np.ones(X.nnz, dtype=np.int32), X.indices, X.indptr), shape=X.shape)
     labels = sp.csr_array((weight, (np.arange(len(codes)), codes)), shape=(len(codes), width))
     counts = sp.csr_array(stored.T @ labels)
