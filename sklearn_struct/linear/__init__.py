@@ -10,6 +10,6 @@ the kind of X and the width of theta:
 `pairs.PairsMap`    sparse X, theta as wide as label pairs  loops over the pairs that have a weight
 ==================  ======================================  ===============================================
 
-Outside, parameters are compact: one number for each pair (`observed` finds them), ordered by feature, then label. Inside a
-map they are `expanded` to the layout in which it computes.
+Outside, parameters are compact: one number for each pair (`observed` finds them), ordered by feature, then label.
+Inside a map they are `expanded` to the layout in which it computes.
 """
