@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from functools import cache
 from itertools import pairwise
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -32,7 +33,7 @@ class Pool:
         self._stack = ExitStack()
 
     def __enter__(self) -> Pool:
-        self._stack.enter_context(_blas().limit(limits=1, user_api="blas"))
+        self._stack.enter_context(_ONE_BLAS_THREAD)
         if self.n_threads > 1:
             self._executor = self._stack.enter_context(ThreadPoolExecutor(self.n_threads))
         return self
@@ -46,6 +47,28 @@ class Pool:
         if self._executor is None:
             return [function(i) for i in range(n)]
         return list(self._executor.map(function, range(n)))
+
+
+class _OneBlasThread:
+    """BLAS keeps to one thread while any pool is open: limits that overlap would be undone in the wrong order."""
+
+    def __init__(self) -> None:
+        self._lock, self._n_open, self._limit = Lock(), 0, ExitStack()
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if self._n_open == 0:
+                self._limit.enter_context(_blas().limit(limits=1, user_api="blas"))
+            self._n_open += 1
+
+    def __exit__(self, *error: Any) -> None:
+        with self._lock:
+            self._n_open -= 1
+            if self._n_open == 0:
+                self._limit.close()
+
+
+_ONE_BLAS_THREAD = _OneBlasThread()
 
 
 @cache

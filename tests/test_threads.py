@@ -98,3 +98,16 @@ def test_blas_is_freed_after_an_error():
     with pytest.raises(KeyError), Pool(2) as pool:
         pool.map({}.__getitem__, 3)
     assert blas_threads() == before
+
+
+def test_pools_that_overlap_leave_blas_as_it_was():
+    def blas():
+        return [library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"]
+
+    before, first, second = blas(), Pool(1), Pool(1)
+    first.__enter__()
+    second.__enter__()
+    first.__exit__()
+    assert set(blas()) == {1}
+    second.__exit__()
+    assert blas() == before

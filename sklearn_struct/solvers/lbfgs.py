@@ -44,6 +44,8 @@ def lbfgs(
     lowest, flattest = value, _steepest(grad)
     steepest = flattest
     while tol < steepest < np.inf and n_iter < max_iter and idle < PATIENCE:
+        if not 0 < float(np.dot(grad, grad)) < np.inf:
+            break  # its square is no float
         line = _Line(smooth, w, memory.direction(grad))
         slope = float(np.dot(line.direction, grad))
         if not slope < 0:

@@ -46,6 +46,8 @@ def owlqn(
         steepest = pseudo_gradient(w, grad, l1_weights)
         if np.max(np.abs(steepest), initial=0.0) <= tol:
             return Result(w, value, n_iter - 1, True)
+        if not 0 < float(np.dot(steepest, steepest)) < np.inf:
+            return Result(w, value, n_iter - 1, False)  # its square is no float
         direction = memory.direction(steepest)
         direction[direction * steepest >= 0] = 0.0  # stay in the orthant into which steepest descent leads
         if not float(np.dot(direction, steepest)) < 0:

@@ -37,6 +37,7 @@ __all__ = ["sag"]
 CORRECTION = 0.1  # c in the end
 FIRST_GAP = 10  # steps between two measurements of the curvature in the first pass; they grow with each pass
 LONGEST_MOVE = 4.0  # by which a step may change potentials of its term
+NOTHING = 1e-200  # squared gradient of a term that says nothing of its curvature
 PROX_PER_PASS = 4  # dense proximal steps with an L1 penalty
 COARSE = np.float32  # of the first passes
 SMALL = 100_000  # derivatives to remember, for which float32 would save nothing
@@ -68,15 +69,15 @@ class _Curvature:
         self.objective.add(gradient, i, self.scratch, 1.0)
         direction = self.objective.forward(self.scratch, i, 1.0)
         self.objective.add(gradient, i, self.scratch, -1.0)
-        norm2 = float(np.dot(gradient, direction))
-        if not norm2 > 0.0:
+        norm2, square = float(np.dot(gradient, direction)), float(np.dot(gradient, gradient))
+        if not min(norm2, square) > NOTHING:
             return
         longest = float(np.max(np.abs(direction)))
         step = 1e-3 / longest
         _, moved = self.objective.term(theta - step * direction, i)
         curvature = float(np.dot(gradient - moved, direction)) / (step * norm2)
         # beyond some nats it is another, at a saturated point it says nothing: at least 1/1000 of what features allow
-        curvature = max(curvature, longest / LONGEST_MOVE, 1e-3 * norm2 / float(np.dot(gradient, gradient)))
+        curvature = max(curvature, longest / LONGEST_MOVE, 1e-3 * norm2 / square)
         if isfinite(curvature):
             self.count += 1
             self.mean += (curvature - self.mean) / min(self.count, 32)
@@ -156,7 +157,7 @@ class _Iterate:
             change, dense, sparse = gradient - before, 1 / self.m, c - 1 / self.m
         alpha, (V, D) = step / (1 + step * self.l2), self.free
         free = V.copy()
-        self.beta *= 1 - alpha * self.l2
+        self.beta /= 1 + step * self.l2
         self.objective.add(change, i, self.W, self.s - sparse * alpha / self.beta, 1.0)
         self.s += dense * alpha / self.beta
         self.free_sum += D
@@ -204,11 +205,12 @@ def sag(
 ) -> Result:
     """Minimise ``objective + l2 / 2 * ||w||**2 + l1 * ||w||_1``; the ``n_free`` last entries are unpenalised.
 
-    An iteration is one pass over the terms. Stops when no entry of the (pseudo-)gradient exceeds `tol` and, with an L2
-    penalty, ``||gradient||**2 / (2 * l2)``, which bounds what is left to be gained, not 10 `tol` of the value. These
-    are evaluated after every third pass and in the end; `callback` is given the best point evaluated so far. From a
-    start other than zero the first pass only fills the memory. Where the value stays, or evaluated points lie to and
-    fro, steps get shorter; where it is above those at the start and at zero, the best point is taken up again.
+    An iteration is one pass over the terms. Stops when no entry of the (pseudo-)gradient exceeds `tol` and, with an
+    L2 penalty, ``||gradient||**2 / (2 * l2)``, which bounds what is left to be gained, not 10 `tol` of the value.
+    These are evaluated after every third pass and in the end; `callback` is given the best point evaluated so far.
+    From a start other than zero, which must not be worse than zero, the first pass only fills the memory. Where the
+    value stays, or evaluated points lie to and fro, steps get shorter; where it is above those at the start and at
+    zero, the best point is taken up again.
     """
     if objective.n_potentials * 8 > LARGEST_MEMORY:
         raise ValueError(
@@ -216,13 +218,17 @@ def sag(
             "at each token and, with edge features, for each pair of labels; use lbfgs or owlqn"
         )
     best = _evaluate(objective, w0, l1, l2, tol)
+    if np.any(w0) and not best.converged:
+        zero = _evaluate(objective, 0.0 * w0, l1, l2, tol)
+        best, limit = (zero if zero.value < best.value else best), max(best.value, zero.value)
+    else:
+        limit = best.value
     if best.converged:
         return best
     n, dtype = objective.n_terms, objective.expand(w0).dtype
     coarse = COARSE if objective.n_potentials > SMALL else dtype
-    iterate, curvature = _Iterate(objective, w0, l1, l2, coarse), _Curvature(objective)
-    warm, first, due, improved, course = bool(np.any(w0)), 1, PATIENCE, 0, _Course(w0)
-    limit = max(best.value, _evaluate(objective, 0.0 * w0, l1, l2, tol).value) if warm else best.value
+    iterate, curvature = _Iterate(objective, best.w, l1, l2, coarse), _Curvature(objective)
+    warm, first, due, improved, course = bool(np.any(best.w)), 1, PATIENCE, 0, _Course(best.w)
     for n_iter in range(1, max_iter + 1):
         passes = n_iter - first + 1
         if passes == 1:

@@ -194,3 +194,14 @@ def test_owlqn_without_l1_is_lbfgs():
     first, second = (solve(objective, l2=0.1, solver=solver) for solver in (lbfgs, owlqn))
     np.testing.assert_array_equal(first.w, second.w)
     assert first[1:] == second[1:]
+
+
+@pytest.mark.parametrize("solver", [lbfgs, owlqn])
+@pytest.mark.parametrize("scale", [1e-170, 1e170])
+def test_gradients_whose_square_is_no_float(solver, scale):
+    """There is no step to take, and that is said."""
+    for l1 in (0.0, 1e-180) if solver is owlqn else (0.0,):
+        with np.errstate(over="ignore"):
+            found = solve(Function(lambda w: (1.0, np.full(3, scale)), 3), l1=l1, tol=0.0, solver=solver)
+        assert not found.converged
+        np.testing.assert_array_equal(found.w, np.zeros(3))

@@ -228,3 +228,23 @@ def test_derivatives_beyond_memory(monkeypatch):
     monkeypatch.setattr(module, "LARGEST_MEMORY", 1000)
     with pytest.raises(ValueError, match=r"sag would remember 0\.0 GiB .* use lbfgs or owlqn"):
         SAG(chains())
+
+
+@pytest.mark.parametrize("weight", [0.5 ** (np.arange(80) * 8.0), np.where(np.arange(80) == 7, 1e300, 1.0)])
+def test_weights_of_any_size(weight):
+    """Terms whose squared gradients are no floats are passed over where curvatures are measured."""
+    found = SAG(chains(weight=weight), l2=0.1, max_iter=5)
+    assert np.all(np.isfinite(found.w))
+
+
+@pytest.mark.parametrize("l2", [1e17, 1e100, 1e300])
+def test_penalties_of_any_size(l2):
+    found = SAG(chains(), l2=l2, max_iter=5)
+    assert np.abs(found.w[:-3]).max() < 1e-10
+
+
+def test_a_start_that_is_worse_than_none():
+    objective = chains()
+    found = SAG(objective, np.full(objective.size, 1e6) * (np.arange(objective.size) % 2), l2=0.1)
+    assert found.converged
+    assert found.value == pytest.approx(LBFGS(objective, l2=0.1).value, rel=1e-8)
