@@ -41,8 +41,8 @@ def assert_exact(potentials, reward, structure, weight=None, digits=1e-10):
     """Of labels, and of label pairs, singly and summed; relative to the largest reward."""
     weight = np.ones(len(structure.offsets) - 1) if weight is None else weight
     node, edge, mean = enumerated(potentials, reward, structure, weight)
-    allowed = [np.abs(r[np.broadcast_to(p > -INF, r.shape)]) for p, r in zip(potentials, reward) if len(p) == len(r)]
-    size = digits * max(1.0, *(np.max(a, initial=0.0) for a in allowed)) if allowed else digits
+    pairs = [np.broadcast_arrays(p, r) for p, r in zip(potentials, reward)]
+    size = digits * max(1.0, *(np.max(np.abs(r[p > -INF]), initial=0.0) for p, r in pairs))
     single, found = tangent(potentials, reward, structure, weight, len(structure.edges))
     summed, found_too = tangent(potentials, reward, structure, weight, 1)
     np.testing.assert_array_equal(found, found_too)
