@@ -507,6 +507,14 @@ class Solver(NamedTuple):
         return self.function(problem, w0, **common, **self.options())
 
 
+def assert_its_generator_decides(solver, problem, max_iter):
+    """A stochastic solver repeats itself with equal seeds, and with those alone."""
+    w0, options = np.zeros(problem.size), {"l1": 0.0, "l2": 0.1, "max_iter": max_iter, "tol": 0.0}
+    same, again, other = (solver(problem, w0, **options, rng=np.random.RandomState(seed)).w for seed in (0, 0, 1))
+    np.testing.assert_array_equal(same, again)
+    assert np.any(same != other)
+
+
 def penalised_value(problem, w, l1=0.0, l2=0.1):
     v = w[: problem.size - problem.n_free]
     return problem.value_and_grad(w)[0] + l2 / 2 * (v @ v) + l1 * np.abs(v).sum()

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from sklearn_struct.batch import Potentials, SequenceArray, chain
+from sklearn_struct.batch import Potentials, SequenceArray, chain, csr
 from sklearn_struct.parameters import (
     LinearPotentials,
     Pattern,
@@ -177,3 +177,12 @@ LINEAR_MODELS = [
     for observed in (True, False)
     for intercept in (True, False)
 ]
+
+
+def random_map(rng, width, shape, density):
+    """X dense and as a CSR that stores zeros, too, and which pairs (feature, label) have a weight."""
+    stored = rng.random(shape) < density
+    X = rng.integers(-1, 2, size=shape) * stored * 1.0
+    rows, columns = np.nonzero(stored)
+    sparse = csr(sp.csr_array((X[rows, columns], (rows, columns)), shape=shape))
+    return X, sparse, rng.random((shape[1], width)) < density

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sklearn_struct.linear.side_by_side import ONE
+from sklearn_struct.linear.side_by_side import ONE, Grains
 from sklearn_struct.threads import Pool, parts
 
 __all__ = ["DenseMap"]
@@ -24,7 +24,7 @@ class DenseMap:
         return W
 
     @property
-    def grains(self) -> list[tuple[int, int]]:
+    def grains(self) -> Grains:
         return [(self.size, self.size)]  # all of it is read anyway
 
     def forward(self, W: np.ndarray, rows: slice, out: np.ndarray, scales: np.ndarray = ONE) -> None:

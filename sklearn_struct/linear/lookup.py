@@ -12,7 +12,7 @@ from sklearn_struct.batch import CSR
 from sklearn_struct.kernel import kernel
 from sklearn_struct.linear.entries import AHEAD, Entries
 from sklearn_struct.linear.rows import rows_forward
-from sklearn_struct.linear.side_by_side import ONE
+from sklearn_struct.linear.side_by_side import ONE, Grains
 from sklearn_struct.simd import at, padded, prefetch
 
 __all__ = ["Lookup", "LookupMap"]
@@ -53,16 +53,20 @@ class LookupMap:
         """Write the compact `w` into W; entries of pairs that have no weight are left alone."""
         _expand(w, self.lookup.pairs, self.lookup.code, padded(self.lookup.width), W)
 
+    @property
+    def grains(self) -> Grains:
+        return [(self.lookup.n_table, padded(self.lookup.width)), (len(self.lookup.code), 1)]
+
     def forward(self, W: np.ndarray, rows: slice, out: np.ndarray, scales: np.ndarray = ONE) -> None:
-        """``out[:] = X[rows] @ W``, for a single vector that is not scaled."""
-        X, table = self.X, self.lookup.n_table
+        """``out[:] = X[rows] @ sum_c scales[c] * W_c``."""
+        X, table = self.X, len(scales) * self.lookup.n_table
         bounds = X.indptr[rows.start : rows.stop + 1]
         low, high = int(bounds[0]), int(bounds[-1])
         features, data, bounds = X.indices[low:high], X.data[low:], bounds - low
         table_rows, single = np.empty(high - low + AHEAD, np.int32), np.empty(high - low + 1, np.int32)
         n_single = _look_up(features, self.lookup.code, W[table:], table_rows, single)
         rows_forward(Entries(bounds, table_rows, data, 1), W[:table], 0, scales, out)
-        _add_singles(CSR(bounds, features, data), self.lookup.code, W[table:], single[:n_single], out)
+        _add_singles(CSR(bounds, features, data), self.lookup.code, W[table:], single[:n_single], scales, out)
 
 
 @kernel
@@ -89,16 +93,18 @@ def _look_up(features, code, weights, rows, single):
     for p in range(len(features), len(rows)):
         rows[p] = 0
     for i in range(s):
-        prefetch(weights, at(features, at(single, i)))
+        prefetch(weights, np.int64(at(features, at(single, i))) * (len(weights) // len(code)))
     return s
 
 
 @kernel
-def _add_singles(X, code, weights, single, out):
+def _add_singles(X, code, weights, single, scales, out):
     indptr, indices, data = X.indptr, X.indices, X.data
     t = 0
     for p in single:
         while indptr[t + 1] <= p:
             t += 1
         f = at(indices, p)
-        out[t, -1 - at(code, f)] += at(data, p) * at(weights, f)
+        for copy in range(len(scales)):
+            x = out.dtype.type(scales[copy] * at(data, p))
+            out[t, -1 - at(code, f)] += x * at(weights, np.int64(f) * len(scales) + copy)

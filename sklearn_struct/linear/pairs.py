@@ -6,7 +6,7 @@ import numpy as np
 
 from sklearn_struct.batch import CSR
 from sklearn_struct.kernel import kernel
-from sklearn_struct.linear.side_by_side import ONE
+from sklearn_struct.linear.side_by_side import ONE, Grains
 
 __all__ = ["PairsMap"]
 
@@ -33,7 +33,7 @@ class PairsMap:
         return W
 
     @property
-    def grains(self) -> list[tuple[int, int]]:
+    def grains(self) -> Grains:
         return [(self.size, 1)]
 
     def forward(self, W: np.ndarray, rows: slice, out: np.ndarray, scales: np.ndarray = ONE) -> None:

@@ -16,7 +16,7 @@ import numpy as np
 from sklearn_struct.batch import CSR
 from sklearn_struct.kernel import kernel
 from sklearn_struct.linear.entries import AHEAD, SINGLE, Entries, columns_of, split
-from sklearn_struct.linear.side_by_side import ONE
+from sklearn_struct.linear.side_by_side import ONE, Grains
 from sklearn_struct.simd import (
     LANES,
     aligned,
@@ -102,7 +102,7 @@ class RowsMap:
         return w
 
     @property
-    def grains(self) -> list[tuple[int, int]]:
+    def grains(self) -> Grains:
         return [(self._n_table, padded(self.width)), (len(self.single_pairs), 1)]
 
     def forward(self, W: np.ndarray, rows: slice, out: np.ndarray, scales: np.ndarray = ONE) -> None:

@@ -217,12 +217,10 @@ def sag(
             f"sag would remember {objective.n_potentials * 8 / 2**30:.1f} GiB of derivatives: a number for each label "
             "at each token and, with edge features, for each pair of labels; use lbfgs or owlqn"
         )
-    best = _evaluate(objective, w0, l1, l2, tol)
-    if np.any(w0) and not best.converged:
+    start = zero = _evaluate(objective, w0, l1, l2, tol)
+    if np.any(w0) and not start.converged:
         zero = _evaluate(objective, 0.0 * w0, l1, l2, tol)
-        best, limit = (zero if zero.value < best.value else best), max(best.value, zero.value)
-    else:
-        limit = best.value
+    best, limit = zero if zero.value < start.value else start, max(start.value, zero.value)
     if best.converged:
         return best
     n, dtype = objective.n_terms, objective.expand(w0).dtype

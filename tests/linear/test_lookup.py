@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import naive
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from sklearn_struct.batch import csr
 from sklearn_struct.linear.lookup import Lookup, LookupMap
 from sklearn_struct.linear.rows import RowsMap
+from sklearn_struct.linear.side_by_side import put
 from sklearn_struct.simd import aligned
 
 WIDTHS = [1, 3, 8, 9, 22, 25, 50]
@@ -72,6 +74,19 @@ def test_blocks_do_not_show():
     np.testing.assert_array_equal(np.concatenate(parts), potentials(map_, w, slice(0, 60), 22))
 
 
+@pytest.mark.parametrize("width", WIDTHS)
+def test_several_vectors_side_by_side(width):
+    X, mask, w = case(width)
+    map_, scales = LookupMap(csr(X), Lookup(pairs_of(mask), width)), np.array([0.5, -2.0])
+    vectors = [aligned(map_.expanded_size, map_.dtype) for _ in scales]
+    W, out = aligned(2 * map_.expanded_size, map_.dtype), np.full((16, width), np.nan)
+    for c, vector in enumerate(vectors):
+        map_.expand((c + 1) * w, vector)
+        put(vector, 2, c, map_.grains, W)
+    map_.forward(W, slice(7, 23), out, scales)
+    np.testing.assert_allclose(out, (0.5 - 4.0) * X[7:23] @ dense(w, mask), atol=1e-12)
+
+
 def test_one_table_for_many_X():
     _, mask, w = case(9)
     lookup, rng = Lookup(pairs_of(mask), 9), np.random.default_rng(0)
@@ -96,11 +111,7 @@ def test_any_order_and_duplicates():
 def test_any_shape(seed, width, n, m, density):
     """Also without rows, without weights, and with explicit zeros."""
     rng = np.random.default_rng(seed)
-    stored = rng.random((n, m)) < density
-    X = rng.integers(-1, 2, size=(n, m)) * stored * 1.0
-    rows, columns = np.nonzero(stored)
-    sparse = csr(sp.csr_array((X[rows, columns], (rows, columns)), shape=(n, m)))
-    mask = rng.random((m, width)) < density
+    X, sparse, mask = naive.random_map(rng, width, (n, m), density)
     w = rng.normal(size=mask.sum())
     found = potentials(LookupMap(sparse, Lookup(pairs_of(mask), width)), w, slice(0, n), width)
     np.testing.assert_allclose(found, X @ dense(w, mask), atol=1e-12)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import naive
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -215,11 +216,7 @@ def test_the_order_of_features_and_equal_counts_do_not_matter():
 def test_any_shape(seed, width, n, m, density):
     """Also without rows, without weights, and with explicit zeros."""
     rng = np.random.default_rng(seed)
-    stored = rng.random((n, m)) < density
-    X = rng.integers(-1, 2, size=(n, m)) * stored * 1.0
-    rows, columns = np.nonzero(stored)
-    sparse = csr(sp.csr_array((X[rows, columns], (rows, columns)), shape=(n, m)))
-    mask = rng.random((m, width)) < density
+    X, sparse, mask = naive.random_map(rng, width, (n, m), density)
     case = Case(RowsMap(sparse, csr(sp.csr_array(mask.astype(float))), width), X, mask)
     w, W = case.weights(rng)
     out, R = np.empty((n, width)), rng.normal(size=(n, width))
