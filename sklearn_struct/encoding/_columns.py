@@ -202,6 +202,11 @@ class KeyIndex:
     def __init__(self, keys: np.ndarray) -> None:
         self.keys, self.slots, _ = _fill(keys, len(keys))
 
+    __hash__ = None  # type: ignore[assignment]
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (isinstance(other, KeyIndex) and np.array_equal(self.keys, other.keys))
+
     def __len__(self) -> int:
         return len(self.keys)
 

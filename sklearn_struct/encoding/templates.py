@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from functools import cache, partial
+from dataclasses import dataclass, field
+from functools import cache
 from itertools import chain
 from numbers import Integral
 from typing import Any, NamedTuple
@@ -55,8 +56,12 @@ class Template(NamedTuple):
     text: str
 
 
-class _Learnt(NamedTuple):
-    """What `fit` learns: values of each column, and the numbers of each template's combinations."""
+@dataclass
+class _Learnt:
+    """What `fit` learns: values of each column, and the numbers of each template's combinations.
+
+    Called, it gives the names of the attributes. Equal ones have equal names, which need not be spelt out to know that.
+    """
 
     templates: list[Template]
     values: list[Values]
@@ -64,6 +69,14 @@ class _Learnt(NamedTuple):
     pad: bool
     stages: list[dict[int, KeyIndex]]
     indexes: list[KeyIndex]
+    _names: np.ndarray | None = field(default=None, compare=False, repr=False)
+
+    def __call__(self) -> np.ndarray:
+        if self._names is None:
+            names = [name for j in range(len(self.templates)) for name in _names(self, j)]
+            self._names = np.array(names, dtype=object)
+            self._names.flags.writeable = False  # all who ask share it
+        return self._names
 
 
 class FeatureTemplates(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]
@@ -241,7 +254,7 @@ class FeatureTemplates(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         names : ndarray of str objects, shape ``(n_features_out_,)``
         """
         check_is_fitted(self)
-        return _all_names(self._learnt)
+        return self._learnt()
 
     def _assemble(self, numbers: np.ndarray, offsets: np.ndarray, dtype: Any) -> SequenceArray:
         first = np.concatenate([[0], np.cumsum([len(index) for index in self._learnt.indexes])])
@@ -249,7 +262,7 @@ class FeatureTemplates(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         columns = np.empty(np.count_nonzero(numbers >= 0), np.int32)
         fill_rows(numbers, first, indptr, columns)
         tokens = csr(np.ones(len(columns), dtype), columns, indptr, self.n_features_out_)
-        return SequenceArray(tokens, offsets, partial(_all_names, self._learnt))
+        return SequenceArray(tokens, offsets, self._learnt)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -257,11 +270,6 @@ class FeatureTemplates(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
         tags.input_tags.three_d_array = True
         tags.input_tags.string = True
         return tags
-
-
-def _all_names(learnt: _Learnt) -> np.ndarray:
-    """The names of all attributes."""
-    return np.array([name for j in range(len(learnt.templates)) for name in _names(learnt, j)], dtype=object)
 
 
 def parse_templates(templates: str | Iterable[str], columns: Sequence[str] | None) -> list[Template]:

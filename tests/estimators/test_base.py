@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from copy import deepcopy
 
 import numpy as np
@@ -11,7 +12,8 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from sklearn.utils._param_validation import InvalidParameterError
 
-from sklearn_struct import LinearChainCRF, SequenceArray, SequenceVectorizer
+from sklearn_struct import FeatureTemplates, LinearChainCRF, SequenceArray, SequenceVectorizer
+from sklearn_struct.encoding import templates
 from sklearn_struct.exceptions import (
     EmptyDataError,
     InputTypeError,
@@ -427,6 +429,41 @@ def test_names_of_features_must_be_those_of_fit(asked):
     assert model.predict(second.transform(X))[0] == ["x", "y"]
     with pytest.raises(ValueError, match="feature names"):
         model.predict(third.transform(X))
+
+
+ROWS = [[("a", "A"), ("b", "B")]]
+NAMERS = {  # each names two features; what the first two name is the same, whoever makes it
+    "templates": lambda: FeatureTemplates(["w:%x[0,0]"]).fit(ROWS).transform(ROWS),
+    "same templates": lambda: pickle.loads(pickle.dumps(FeatureTemplates(["w:%x[0,0]"]).fit(ROWS))).transform(ROWS),
+    "same names": lambda: SequenceArray(sp.eye_array(2), [0, 2], ["w:a", "w:b"]),
+    "same dicts": lambda: SequenceVectorizer().fit_transform([[["w:a"], ["w:b"]]]),
+    "other words": lambda: FeatureTemplates(["w:%x[0,0]"]).fit_transform([[("b", "B"), ("a", "A")]]),
+    "other templates": lambda: FeatureTemplates(["t:%x[0,1]"]).fit_transform(ROWS),
+    "other order": lambda: SequenceVectorizer().fit_transform([[["w:b"], ["w:a"]]]),
+}
+
+
+@pytest.mark.parametrize("asked", ["", "model", "X"])
+@pytest.mark.parametrize("other", NAMERS)
+@pytest.mark.parametrize("fitted_on", ["templates", "same names", "same dicts"])
+def test_names_of_features_are_compared_whoever_makes_them(fitted_on, other, asked):
+    """Also from templates, whose names are spelt out on demand, and whether or not somebody has demanded it."""
+    model, X = LinearChainCRF().fit(NAMERS[fitted_on](), [["x", "y"]]), NAMERS[other]()
+    if asked == "model":
+        assert model.feature_names_in_.tolist() == ["w:a", "w:b"]
+    if asked == "X":
+        assert len(X.feature_names) == 2
+    if other.startswith("other"):
+        with pytest.raises(ValueError, match="feature names"):
+            model.predict(X)
+    else:
+        assert model.predict(X)[0] == ["x", "y"]
+
+
+def test_names_of_equal_templates_are_compared_unspelt(monkeypatch):
+    model = LinearChainCRF().fit(NAMERS["templates"](), [["x", "y"]])
+    monkeypatch.setattr(templates, "_names", lambda *_: pytest.fail("spelt out"))
+    assert model.predict(NAMERS["same templates"]())[0] == ["x", "y"]
 
 
 @pytest.mark.parametrize("method", [*METHODS, "log_proba", "score"])

@@ -14,7 +14,7 @@ from sklearn_struct.linear.observed import observed
 @pytest.mark.parametrize("width", [1, 3, 63, 64, 65, 128, 300])
 def test_pairs(width):
     rng = np.random.default_rng(width)
-    X = sp.random_array((50, 12), density=0.2, format="csr", rng=rng)
+    X = sp.random(50, 12, density=0.2, format="csr", random_state=rng)
     X.data[::3] = 0.0  # stored is what counts
     codes = rng.integers(width, size=50).astype(np.int32)
     codes[:2] = 0, width - 1
