@@ -80,6 +80,11 @@ class LinearObjective:
         return [block for block in terms if np.any(learnable[block.examples])] or terms[:1]
 
     @cached_property
+    def _term_weight(self) -> np.ndarray:
+        """Weights with which the mean over terms is the objective."""
+        return self.data.weight * (self.n_terms / self.total_weight)
+
+    @cached_property
     def _transpose(self) -> Any:
         small = len(self.data.y) * self.potentials.n_labels <= SMALL
         return self.potentials.node_map.transpose(np.dtype(np.float64) if small else self.potentials.dtype)
@@ -182,18 +187,20 @@ class LinearObjective:
 
         Unpenalised parameters are those of the first, unscaled.
         """
-        theta = self.potentials.forward(W, self._terms[i], np.array(scales))
-        return np.concatenate([theta.node.ravel(), theta.edge.ravel()])
+        block, K = self._terms[i], self.potentials.n_labels
+        n_tables = block.edges.stop - block.edges.start if self.potentials.edge_map else 1
+        theta = np.empty((block.tokens.stop - block.tokens.start + n_tables * K) * K, dtype=W.dtype)
+        out = self._unflat(theta, block)
+        out.edge[:] = self.potentials.forward(W, block, np.array(scales), out.node).edge
+        return theta
 
     def term(self, theta: np.ndarray, i: int) -> tuple[float, np.ndarray]:
         """Value of term i, and its derivative in the potentials; the mean over all terms is the objective."""
         block, gradient = self._terms[i], np.zeros(len(theta))
         examples, y = block.examples, self.data.y[block.tokens]
-        weight, value = self.data.weight[examples], self._value[examples]
+        weight, value = self._term_weight[examples], self._value[examples]
         self.loss(self._unflat(theta, block), y, block.structure, weight, self._unflat(gradient, block), value)
-        scale = self.n_terms / self.total_weight
-        gradient *= scale
-        return scale * float(np.dot(weight, value)), gradient
+        return float(np.dot(weight, value)), gradient
 
     def add(self, gradient: np.ndarray, i: int, W: np.ndarray, *scales: float) -> None:
         """Add the gradient of term i in the parameters, scaled for each, to the vectors side by side in W."""

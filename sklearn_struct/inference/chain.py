@@ -25,7 +25,6 @@ from sklearn_struct.kernel import kernel
 from sklearn_struct.products import add_outer, rows_times_matrix
 from sklearn_struct.simd import (
     LANES,
-    aligned,
     cast,
     exp,
     fma,
@@ -101,8 +100,9 @@ def marginals(
 
 def _lattice(places: Steps, potentials: Potentials) -> _Lattice:
     n_rows, dtype, P = places.first[-1], potentials.node.dtype, padded(potentials.node.shape[1])
-    U, A, B = workspace((3, n_rows * P), dtype)
-    E, E_T = aligned(2 * P * P, dtype).reshape(2, -1)
+    n, room = n_rows * P, workspace((3 * n_rows * P + 2 * P * P,), dtype)
+    U, A, B, E, E_T = room[:n], room[n : 2 * n], room[2 * n : 3 * n], room[3 * n : -P * P], room[-P * P :]
+    E[:] = 0
     return _Lattice(U, A, B, np.empty(n_rows, dtype), E, E_T, np.zeros(len(places.order)))
 
 

@@ -46,7 +46,7 @@ WAVERING, STRAIGHT = 0.25, 0.9  # cosines of the angle between the ways to this 
 SHORTER = 0.7  # factor of steps that waver
 FARTHEST = 3.0  # of the way just made, to go straight on
 CERTAIN = 10.0  # times tol: how far above the optimum, relatively, the objective may at most be in the end
-PATIENCE = 3  # passes between two evaluations; where the second is no better, steps are halved
+PATIENCE = 4  # passes between two evaluations; where the second is no better, steps are halved
 LARGEST_MEMORY = 2**32  # bytes
 SMALLEST_SCALE = 1e-5  # beta, before the lazily scaled tables are written out
 
@@ -148,8 +148,8 @@ class _Iterate:
         if self.beta < SMALLEST_SCALE:
             self.write_out()
         before = self.memory[i]
-        self.memory[i] = gradient.astype(self.remembered)
-        gradient = self.memory[i].astype(self.W.dtype)
+        self.memory[i] = gradient.astype(self.remembered, copy=False)
+        gradient = self.memory[i].astype(self.W.dtype, copy=False)
         if before is None:
             self.m += 1
             change, dense, sparse = gradient, (1 - c) / self.m, c
@@ -207,7 +207,7 @@ def sag(
 
     An iteration is one pass over the terms. Stops when no entry of the (pseudo-)gradient exceeds `tol` and, with an
     L2 penalty, ``||gradient||**2 / (2 * l2)``, which bounds what is left to be gained, not 10 `tol` of the value.
-    These are evaluated after every third pass and in the end; `callback` is given the best point evaluated so far.
+    These are evaluated after every fourth pass and in the end; `callback` is given the best point evaluated so far.
     From a start other than zero, which must not be worse than zero, the first pass only fills the memory. Where the
     value stays, or evaluated points lie to and fro, steps get shorter; where it is above those at the start and at
     zero, the best point is taken up again.
