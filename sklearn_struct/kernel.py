@@ -1,4 +1,4 @@
-"""The one numba decorator of the package."""
+"""The numba decorators of the package."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import numba
 
-__all__ = ["kernel"]
+__all__ = ["inlined", "kernel"]
 
 # Rooms that hold kernels, or the containers that kernels receive; a room uses only those before it.
 _KERNEL_ROOMS = ("kernel.py", "simd.py", "products.py", "batch.py", "inference", "losses", "linear", "encoding")
@@ -22,7 +22,21 @@ def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     Floating-point contraction (fused multiply-add) is the only liberty given to the compiler: with all
     of fast-math, infinities and NaN would lose their meaning.
     """
-    compiled = numba.njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})(function)
+    return _compiled(function)
+
+
+def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A kernel that, before compilation, becomes a part of the one or two others that call it, at one place each.
+
+    Callees are else compiled for themselves, too, and once more with each caller.
+    """
+    return _compiled(function, inline="always")
+
+
+def _compiled(function: Callable[..., Any], **options: Any) -> Callable[..., Any]:
+    options |= {"cache": True, "nogil": True, "error_model": "numpy", "fastmath": {"contract"}}
+    options["no_cfunc_wrapper"] = True  # nobody takes its address
+    compiled = numba.njit(**options)(function)
     _stamp(compiled)
     return compiled
 

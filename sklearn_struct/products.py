@@ -7,7 +7,7 @@ product is summed in the same order, in whichever tile it falls: a row's result 
 
 from __future__ import annotations
 
-from sklearn_struct.kernel import kernel
+from sklearn_struct.kernel import inlined, kernel
 from sklearn_struct.simd import LANES, add, at, fma, load, maximum, splat, store, total
 
 __all__ = ["add_outer", "matrix_times_row", "rows_max_plus", "rows_times_matrix"]
@@ -16,22 +16,19 @@ __all__ = ["add_outer", "matrix_times_row", "rows_max_plus", "rows_times_matrix"
 @kernel
 def rows_times_matrix(A, a, n_rows, matrix, n, width, out, o):
     """``out[o + r * width :][:width] = A[a + r * width :][:n] @ matrix`` for `n_rows` rows; matrix is (n, width)."""
-    tiled = n_rows - n_rows % 4
-    k = 0
-    while k < width:
-        step = 3 * LANES if k + 3 * LANES <= width else LANES
+    tiled, wide = n_rows - n_rows % 4, width - width % (3 * LANES)
+    for k in range(0, wide, 3 * LANES):
         for r in range(0, tiled, 4):
-            if step == LANES:
-                _tile_4x1(A, a + r * width, matrix, k, n, width, out, o + r * width + k)
-            else:
-                _tile_4x3(A, a + r * width, matrix, k, n, width, out, o + r * width + k)
-        for r in range(tiled, n_rows):
-            for c in range(k, k + step, LANES):
-                _tile_1x1(A, a + r * width, matrix, c, n, width, out, o + r * width + c)
-        k += step
+            _tile_4x3(A, a + r * width, matrix, k, n, width, out, o + r * width + k)
+    for k in range(wide, width, LANES):
+        for r in range(0, tiled, 4):
+            _tile_4x1(A, a + r * width, matrix, k, n, width, out, o + r * width + k)
+    for r in range(tiled, n_rows):
+        for k in range(0, width, LANES):
+            _tile_1x1(A, a + r * width, matrix, k, n, width, out, o + r * width + k)
 
 
-@kernel
+@inlined
 def _tile_4x3(A, a, matrix, k, n, width, out, o):
     zero = splat(A.dtype.type(0))
     a0, a1, a2, b0, b1, b2 = zero, zero, zero, zero, zero, zero
@@ -61,7 +58,7 @@ def _store3(out, o, x, y, z):
     store(out, o + 2 * LANES, z)
 
 
-@kernel
+@inlined
 def _tile_4x1(A, a, matrix, k, n, width, out, o):
     zero = splat(A.dtype.type(0))
     w, x, y, z = zero, zero, zero, zero
@@ -78,7 +75,7 @@ def _tile_4x1(A, a, matrix, k, n, width, out, o):
     store(out, o + 3 * width, z)
 
 
-@kernel
+@inlined
 def _tile_1x1(A, a, matrix, k, n, width, out, o):
     w = splat(A.dtype.type(0))
     for j in range(n):
@@ -121,21 +118,18 @@ def rows_max_plus(A, a, n_rows, matrix, n, width, out, o):
             r += 4 if tile else 1
 
 
-@kernel
+@inlined
 def add_outer(A, a, V, v, n_rows, n, width, out):
     """``out += A[a:].T @ V[v:]`` for two matrices (n_rows, width); out is (n, width), n a multiple of 4."""
-    k = 0
-    while k < width:
-        wide = k + 3 * LANES <= width
-        for j in range(0, n, 4):
-            if wide:
-                _outer_4x3(A, a + j, V, v + k, n_rows, width, out, j * width + k)
-            else:
-                _outer_4x1(A, a + j, V, v + k, n_rows, width, out, j * width + k)
-        k += 3 * LANES if wide else LANES
+    wide = width - width % (3 * LANES)
+    for j in range(0, n, 4):
+        for k in range(0, wide, 3 * LANES):
+            _outer_4x3(A, a + j, V, v + k, n_rows, width, out, j * width + k)
+        for k in range(wide, width, LANES):
+            _outer_4x1(A, a + j, V, v + k, n_rows, width, out, j * width + k)
 
 
-@kernel
+@inlined
 def _outer_4x3(A, a, V, v, n_rows, width, out, o):
     p, q, r = o + width, o + 2 * width, o + 3 * width
     a0, a1, a2 = load(out, o), load(out, o + LANES), load(out, o + 2 * LANES)
@@ -159,7 +153,7 @@ def _outer_4x3(A, a, V, v, n_rows, width, out, o):
     _store3(out, r, d0, d1, d2)
 
 
-@kernel
+@inlined
 def _outer_4x1(A, a, V, v, n_rows, width, out, o):
     p, q, r = o + width, o + 2 * width, o + 3 * width
     w, x, y, z = load(out, o), load(out, p), load(out, q), load(out, r)

@@ -69,7 +69,7 @@ def functions(tree):
 
 
 def is_kernel(function):
-    return any(isinstance(d, ast.Name) and d.id == "kernel" for d in function.decorator_list)
+    return any(isinstance(d, ast.Name) and d.id in ("kernel", "inlined") for d in function.decorator_list)
 
 
 def arguments(function):

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sklearn_struct.kernel import kernel
+from sklearn_struct.kernel import inlined, kernel
 from sklearn_struct.simd import prefetch
 
 __all__ = ["Names", "as_words", "join_pairs"]
@@ -168,7 +168,7 @@ def hash_texts(words, ends, hashes):
         p = ends[i] + 1
 
 
-@kernel
+@inlined
 def _fetch(hashes, i, table):
     """Begin to load, step by step, what the strings some places after i will be compared with."""
     slots, starts, _, text = table

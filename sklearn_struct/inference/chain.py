@@ -21,7 +21,7 @@ from sklearn_struct.inference.chain_edges import absorb, exp_table, weigh
 from sklearn_struct.inference.chain_log import log_marginals
 from sklearn_struct.inference.chain_tangent import tangent
 from sklearn_struct.inference.time_major import Steps, steps
-from sklearn_struct.kernel import kernel
+from sklearn_struct.kernel import inlined, kernel
 from sklearn_struct.products import add_outer, rows_times_matrix
 from sklearn_struct.simd import (
     LANES,
@@ -45,6 +45,8 @@ from sklearn_struct.simd import (
 
 __all__ = ["entropy", "marginals", "tangent"]
 
+_NEAR = {8: 600.0, 4: 60.0}  # ranges of scores, by bytes of a number, within which nothing can underflow that matters
+
 
 class _Lattice(NamedTuple):
     """What forward-backward stores; rows stand as `steps` says, are padded to P numbers and stored flat."""
@@ -55,6 +57,8 @@ class _Lattice(NamedTuple):
     norms: np.ndarray  # c_t
     E: np.ndarray  # (P * P,) exp(edge - its maximum), of one edge at a time unless all share it
     E_T: np.ndarray  # its transpose, where all share it
+    pairs: np.ndarray  # zeros, for sums over edges that share E
+    mass: np.ndarray  # room for a product of norms of each sequence
     spread: np.ndarray  # of each sequence: the largest range of a token's scores + that of an edge's
 
 
@@ -80,7 +84,7 @@ def marginals(
     log_Z[:] = 0.0
     if len(places.order) == 0:
         return
-    work, redo = _lattice(places, potentials), np.zeros(len(places.order), np.bool_)
+    work = _lattice(places, potentials)
     if potentials.edge.shape[0] == 1:
         _sweep(potentials, structure, places, work, log_Z)
     else:
@@ -88,7 +92,9 @@ def marginals(
         K = potentials.node.shape[1]
         chain_edges.forward(potentials.edge, structure.edge_offsets, places, work, K, log_Z)
         chain_edges.backward(potentials.edge, structure.edge_offsets, places, work, K)
-    _distrust(potentials, structure, places, work, log_Z, redo)
+    redo = np.isnan(log_Z[places.order]) | ~(work.spread < _NEAR[potentials.node.itemsize])
+    if np.any(redo):
+        _distrust(potentials, structure, places, work, log_Z, redo)
     if potentials.edge.shape[0] == 1 and out.edge.shape[0] == 1:
         _add_marginals(structure.offsets, places, weight, work, out)
     else:
@@ -100,47 +106,43 @@ def marginals(
 
 def _lattice(places: Steps, potentials: Potentials) -> _Lattice:
     n_rows, dtype, P = places.first[-1], potentials.node.dtype, padded(potentials.node.shape[1])
-    n, room = n_rows * P, workspace((3 * n_rows * P + 2 * P * P,), dtype)
-    U, A, B, E, E_T = room[:n], room[n : 2 * n], room[2 * n : 3 * n], room[3 * n : -P * P], room[-P * P :]
-    E[:] = 0
-    return _Lattice(U, A, B, np.empty(n_rows, dtype), E, E_T, np.zeros(len(places.order)))
+    n, room = 3 * n_rows * P, workspace((3 * (n_rows + P) * P,), dtype)
+    (U, A, B), tables = room[:n].reshape(3, -1), room[n:].reshape(3, -1)
+    tables[:] = 0
+    E, E_T, pairs = tables
+    mass, spread = np.zeros((2, len(places.order)))
+    return _Lattice(U, A, B, np.empty(n_rows, dtype), E, E_T, pairs, mass, spread)
 
 
 @kernel
 def _sweep(potentials, structure, places, work, log_Z):
     """Forward and backward where all edges share a table; log Z is nan where alpha vanished."""
-    edge, K, first, order = potentials.edge, potentials.node.shape[1], places.first, places.order
-    U, A, B, E, E_T, norms, spread = work.U, work.A, work.B, work.E, work.E_T, work.norms, work.spread
-    P = padded(K)
-    _exp_nodes(potentials.node, structure.offsets, first, order, U, spread, log_Z)
-    top, edge_spread = exp_table(edge, 0, E)
+    K, first, order, E, E_T = potentials.node.shape[1], places.first, places.order, work.E, work.E_T
+    P, spread = padded(K), work.spread
+    _exp_nodes(potentials.node, structure.offsets, first, order, work.U, spread, log_Z)
+    top, edge_spread = exp_table(potentials.edge, 0, E)
     for r in range(len(order)):
         spread[r] += edge_spread
     for j in range(P):
         for k in range(P):
             E_T[k * P + j] = E[j * P + k]
-    _forward(structure.edge_offsets, first, order, U, A, E, K, top, norms, log_Z)
-    _backward(first, U, B, E_T, K, norms)
+    _forward(structure.edge_offsets, places, work, K, top, log_Z)
+    _backward(first, work.U, work.B, E_T, K, work.norms)
 
 
 @kernel
 def _distrust(potentials, structure, places, work, log_Z, redo):
-    """Mark sequences whose scaled result cannot be trusted, and clear their rows.
-
-    Within a certain range of scores nothing can underflow that matters.
-    """
-    first, order, near = places.first, places.order, 600.0 if potentials.node.itemsize == 8 else 60.0
-    P = padded(potentials.node.shape[1])
+    """Of the sequences marked in `redo` leave those whose scaled result cannot be trusted, and clear their rows."""
+    first, order, P = places.first, places.order, padded(potentials.node.shape[1])
     for r in range(len(order)):
-        redo[r] = np.isnan(log_Z[order[r]])
-        if not redo[r] and not work.spread[r] < near:
+        if redo[r] and not np.isnan(log_Z[order[r]]):
             redo[r] = not _in_range(potentials, structure, places, r, work)
         for t in range(structure.offsets[order[r] + 1] - structure.offsets[order[r]] if redo[r] else 0):
             for m in range((first[t] + r) * P, (first[t] + r + 1) * P):
                 work.A[m] = work.B[m] = work.U[m] = 0
 
 
-@kernel
+@inlined
 def _exp_nodes(node, offsets, first, order, U, spread, log_Z):
     """Fill U; write the spreads, and to log Z the maxima that were taken out."""
     K, infinity = node.shape[1], node.dtype.type(np.inf)
@@ -161,17 +163,18 @@ def _exp_nodes(node, offsets, first, order, U, spread, log_Z):
         spread[r] = -least(low)
 
 
-@kernel
-def _forward(edge_offsets, first, order, U, A, E, K, top, norms, log_Z):
+@inlined
+def _forward(edge_offsets, places, work, K, top, log_Z):
     """Fill A and norms where all edges share E; complete log Z, which is nan where alpha vanishes."""
-    P, mass = padded(K), np.ones(len(order))
+    first, order, A, U, E, norms, mass = places.first, places.order, work.A, work.U, work.E, work.norms, work.mass
+    P = padded(K)
     for t in range(len(first) - 1):
         n = first[t + 1] - first[t]
         if t > 0:
             rows_times_matrix(A, first[t - 1] * P, n, E, K, P, A, first[t] * P)
         weigh(A, U, first[t], n, P, t > 0, norms)
         for r in range(n):
-            mass[r] *= norms[first[t] + r]
+            mass[r] = norms[first[t] + r] * (mass[r] if t > 0 else 1.0)
             if not 1e-100 < mass[r] < 1e100:  # a logarithm now and then instead of one a token
                 log_Z[order[r]] += np.log(mass[r]) if mass[r] > 0.0 else np.nan
                 mass[r] = 1.0
@@ -180,7 +183,7 @@ def _forward(edge_offsets, first, order, U, A, E, K, top, norms, log_Z):
         log_Z[order[r]] += np.log(mass[r]) + (top * n_edges if n_edges > 0 else 0.0)
 
 
-@kernel
+@inlined
 def _backward(first, U, B, E_T, K, norms):
     """Fill B, and turn U into v, where all edges share E."""
     P, n_next = padded(K), first[0]
@@ -190,7 +193,7 @@ def _backward(first, U, B, E_T, K, norms):
         n_next = first[t + 1] - first[t]
 
 
-@kernel
+@inlined
 def _in_range(potentials, structure, places, r, work):
     """Whether every alpha and beta that structure allows to be positive stayed far from the limits of its float type.
 
@@ -233,7 +236,7 @@ def _in_range(potentials, structure, places, r, work):
     return True
 
 
-@kernel
+@inlined
 def _add_nodes(offsets, first, order, weight, A, B, out_node):
     """Add weighted node marginals; A is weighted from here on."""
     K = out_node.shape[1]
@@ -253,21 +256,20 @@ def _add_nodes(offsets, first, order, weight, A, B, out_node):
 def _add_marginals(offsets, places, weight, work, out):
     """Add weighted marginals where all edges share a table."""
     _add_nodes(offsets, places.first, places.order, weight, work.A, work.B, out.node)
-    _add_edge_sum(places.first, work.A, work.U, work.E, out.node.shape[1], out.edge)
+    _add_edge_sum(places.first, work, out.node.shape[1], out.edge)
 
 
-@kernel
-def _add_edge_sum(first, A, U, E, K, out_edge):
+@inlined
+def _add_edge_sum(first, work, K, out_edge):
     """Add the weighted marginals alpha_t(j) E(j, k) v_{t+1}(k) of all edges, which share one table."""
-    P = padded(K)
-    pair_sums = np.zeros(P * P, A.dtype)
+    P, E, pairs = padded(K), work.E, work.pairs
     for t in range(len(first) - 2):
         n = first[t + 2] - first[t + 1]
-        add_outer(A, first[t] * P, U, first[t + 1] * P, n, min(P, (K + 3) // 4 * 4), P, pair_sums)
+        add_outer(work.A, first[t] * P, work.U, first[t + 1] * P, n, (K + 3) // 4 * 4, P, pairs)
     for j in range(K):
         for k in range(K):
             if E[j * P + k] > 0.0:  # the sum of a forbidden pair may be inf
-                out_edge[0, j * K + k] += pair_sums[j * P + k] * E[j * P + k]
+                out_edge[0, j * K + k] += pairs[j * P + k] * E[j * P + k]
 
 
 def entropy(potentials: Potentials, structure: Structure) -> np.ndarray:

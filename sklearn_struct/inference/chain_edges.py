@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sklearn_struct.kernel import kernel
+from sklearn_struct.kernel import inlined, kernel
 from sklearn_struct.products import matrix_times_row, rows_times_matrix
 from sklearn_struct.simd import (
     LANES,
@@ -27,7 +27,7 @@ from sklearn_struct.simd import (
 __all__ = ["absorb", "add_marginals", "backward", "exp_table", "forward", "weigh"]
 
 
-@kernel
+@inlined
 def exp_table(edge, e, E):
     """Fill E with the exponentials of edge e; return the maximum and the range of its scores."""
     infinity, K = edge.dtype.type(np.inf), int(np.sqrt(edge.shape[1]))
@@ -44,7 +44,7 @@ def exp_table(edge, e, E):
     return np.float64(top), -np.float64(least(low))
 
 
-@kernel
+@inlined
 def weigh(A, U, first, n, P, multiply, norms):
     """Multiply n rows of A by those of U (or set them), then divide each by its sum, its norm."""
     for row in range(first, first + n):
@@ -61,7 +61,7 @@ def weigh(A, U, first, n, P, multiply, norms):
             store(A, k, mul(load(A, k), scale))
 
 
-@kernel
+@inlined
 def absorb(first, t, n_next, P, U, B, norms):
     """Start the rows of B that end at step t with 1, and turn the rows of U at that step into v."""
     for m in range((first[t] + n_next) * P, first[t + 1] * P):
@@ -76,8 +76,8 @@ def absorb(first, t, n_next, P, U, B, norms):
 @kernel
 def forward(edge, edge_offsets, places, work, K, log_Z):
     """Fill A and norms, raise spreads; complete log Z, which is nan where alpha vanishes."""
-    first, order, A, E, norms = places.first, places.order, work.A, work.E, work.norms
-    P, mass, spreads = padded(K), np.ones(len(order)), np.zeros(len(order))
+    first, order, A, E, norms, mass = places.first, places.order, work.A, work.E, work.norms, work.mass
+    P, spreads = padded(K), np.zeros(len(order))
     for t in range(len(first) - 1):
         n = first[t + 1] - first[t]
         for r in range(n if t > 0 else t):
@@ -87,7 +87,7 @@ def forward(edge, edge_offsets, places, work, K, log_Z):
             spreads[r] = max(spreads[r], spread)
         weigh(A, work.U, first[t], n, P, t > 0, norms)
         for r in range(n):
-            mass[r] *= norms[first[t] + r]
+            mass[r] = norms[first[t] + r] * (mass[r] if t > 0 else 1.0)
             if not 1e-100 < mass[r] < 1e100:
                 log_Z[order[r]] += np.log(mass[r]) if mass[r] > 0.0 else np.nan
                 mass[r] = 1.0

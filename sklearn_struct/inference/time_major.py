@@ -24,23 +24,26 @@ class Steps(NamedTuple):
 
 def steps(offsets: np.ndarray, weight: np.ndarray) -> Steps:
     """The steps of the chains that have tokens and a weight that is not 0."""
-    return Steps(*_steps(offsets, weight))
+    alive, first = np.zeros((2, int(offsets[-1] - offsets[0]) + 1), np.int64)
+    order = np.empty(len(weight), np.int64)
+    longest, n = _steps(offsets, weight, alive, first, order)
+    return Steps(first[: longest + 1], order[:n])
 
 
 @kernel
-def _steps(offsets, weight):
+def _steps(offsets, weight, alive, first, order):
+    """Fill `first` and `order`; return the last step and the number of chains. `alive` is scratch."""
     n, longest = len(offsets) - 1, 0
-    for i in range(n):
+    for i in range(n):  # of each length the number of chains, then of those that are longer
         if weight[i] != 0.0:
-            longest = max(longest, offsets[i + 1] - offsets[i])
-    alive = np.zeros(longest + 1, np.int64)  # of each length the number of chains, then of those that are longer
-    for i in range(n):
-        if weight[i] != 0.0:
-            alive[offsets[i + 1] - offsets[i]] += 1
+            T = offsets[i + 1] - offsets[i]
+            alive[T] += 1
+            if longest < T:
+                longest = T
     longer = 0
     for t in range(longest, -1, -1):
         alive[t], longer = longer, longer + alive[t]
-    first, order = np.zeros(longest + 1, np.int64), np.empty(alive[0], np.int64)
+    n_chains = alive[0]
     for t in range(longest):
         first[t + 1] = first[t] + alive[t]
     for i in range(n):
@@ -48,4 +51,4 @@ def _steps(offsets, weight):
         if weight[i] != 0.0 and T > 0:
             order[alive[T]] = i
             alive[T] += 1
-    return first, order
+    return longest, n_chains

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sklearn_struct.batch import CSR
-from sklearn_struct.kernel import kernel
+from sklearn_struct.kernel import inlined, kernel
 from sklearn_struct.linear.entries import AHEAD, SINGLE, Entries, columns_of, split
 from sklearn_struct.linear.side_by_side import ONE, Grains
 from sklearn_struct.simd import (
@@ -281,7 +281,7 @@ def _rows_scatter(X, R, R_stride, first, masks, K, scales, table):
             k += 3 * LANES if wide else LANES
 
 
-@kernel
+@inlined
 def _any(R, i, n):
     """Whether a row is not zero; of perceptrons most are."""
     found = False
