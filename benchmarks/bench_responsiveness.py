@@ -10,6 +10,7 @@ import time
 import warnings
 from collections.abc import Callable
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 from bench_end_to_end import corpus
@@ -17,7 +18,7 @@ from goals import Goal
 from side_by_side import Benchmark, Contestant, Medians, Stopwatch
 from tasks import packed
 
-STALL, COLLECTION = "longest stall, wall ms", "longest garbage collection, wall ms"
+STALL, WITH_COLLECTIONS = "longest stall, wall ms", "with Python's garbage collections, wall ms"
 DELAY = "Ctrl-C to KeyboardInterrupt, wall ms"
 FITS = {
     "fit, lbfgs": {"solver": "lbfgs"},
@@ -59,25 +60,20 @@ def _repeat(job: Callable[[], Any], seconds: float = 1.0) -> None:
 def stall(name: str, watch: Stopwatch) -> dict[str, float]:
     """The longest that a thread which wants to run every millisecond has to wait.
 
-    Beside it the longest pass of Python's garbage collector, which looks at all the corpus now and then, whoever makes
-    the next object; a stall of that length is that pass.
+    Without and with the time of Python's garbage collector, which looks at all objects of the process now and then,
+    the corpus and the loaded modules, whoever makes the next one.
     """
     job = _job(name, watch)
-    longest, done = 0.0, threading.Event()
-    began, collecting = 0.0, 0.0
+    ticks, done = [time.perf_counter()], threading.Event()
+    collections: dict[str, list[float]] = {"start": [], "stop": []}
 
     def collected(phase: str, info: dict[str, int]) -> None:
-        nonlocal began, collecting
-        now = time.perf_counter()
-        began, collecting = (now, collecting) if phase == "start" else (began, max(collecting, now - began))
+        collections[phase].append(time.perf_counter())
 
     def tick() -> None:
-        nonlocal longest
-        last = time.perf_counter()
         while not done.is_set():
             time.sleep(0.001)
-            last, before = time.perf_counter(), last
-            longest = max(longest, last - before)
+            ticks.append(time.perf_counter())
 
     ticking = threading.Thread(target=tick)
     ticking.start()
@@ -86,7 +82,12 @@ def stall(name: str, watch: Stopwatch) -> dict[str, float]:
     gc.callbacks.remove(collected)
     done.set()
     ticking.join()
-    return {STALL: 1000 * longest, COLLECTION: 1000 * collecting}
+    longest = with_collections = 0.0
+    for begin, end in pairwise(ticks):
+        spans = zip(collections["start"], collections["stop"], strict=True)
+        collecting = sum(max(0.0, min(end, stop) - max(begin, start)) for start, stop in spans)
+        longest, with_collections = max(longest, end - begin - collecting), max(with_collections, end - begin)
+    return {STALL: 1000 * longest, WITH_COLLECTIONS: 1000 * with_collections}
 
 
 def interrupt(name: str, watch: Stopwatch) -> dict[str, float]:
