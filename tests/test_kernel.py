@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import subprocess
@@ -15,7 +16,7 @@ from numba.core import types
 from numba.extending import intrinsic
 
 import sklearn_struct.kernel
-from sklearn_struct.kernel import kernel
+from sklearn_struct.kernel import inlined, kernel
 
 SIMD = """
 from mini.kernel import kernel
@@ -164,3 +165,50 @@ def test_infinities_and_nan_keep_their_meaning():
     assert divide(1.0, 0.0) == np.inf
     assert isnan(divide(0.0, 0.0))
     assert not isnan(np.inf)
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+def test_garbage_collections_pause_while_compiling(enabled, monkeypatch):
+    """And are afterwards what they were, also after an error."""
+    seen = []
+
+    class Compiled:
+        def __init__(self, function):
+            pass
+
+        def compile(self, signature):
+            seen.append(gc.isenabled())
+            if not signature:
+                raise TypeError("no signature")
+            return signature
+
+    monkeypatch.setattr(numba, "njit", lambda **options: Compiled)
+    compiled = kernel(lambda x: x)
+    assert gc.isenabled()
+    try:
+        if not enabled:
+            gc.disable()
+        assert compiled.compile("int64") == "int64"
+        assert gc.isenabled() == enabled
+        with pytest.raises(TypeError, match="no signature"):
+            compiled.compile("")
+        assert gc.isenabled() == enabled
+    finally:
+        gc.enable()
+    assert seen == [False, False]
+
+
+@inlined
+def added(x, y):
+    """Called below with two types, and from Python."""
+    return x + y
+
+
+@kernel
+def added_twice(x, y):
+    return added(x, x), added(x, y)
+
+
+def test_inlined_kernels_are_parts_of_their_callers():
+    assert added_twice(1, 0.5) == (2, 1.5)
+    assert added(1, 2) == 3
