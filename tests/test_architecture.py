@@ -27,7 +27,7 @@ FLOORS = [
     ["objective"],
     ["solvers"],
     ["encoding"],
-    ["metrics", "datasets"],
+    ["metrics", "datasets", "model_selection"],
     ["estimators"],
     ["__init__"],
 ]
