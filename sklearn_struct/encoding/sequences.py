@@ -16,6 +16,9 @@ from sklearn_struct.exceptions import EmptyDataError, InputTypeError, LengthMism
 __all__ = ["as_dtype", "as_list", "check_finite", "columns_named", "form", "pack_arrays"]
 
 
+_WANTED = "X must be a list of sequences, each a list of tokens or a two-dimensional array, or one such array"
+
+
 def as_list(X: Any) -> Any:
     """Iterators and one-dimensional data frame columns become lists; anything else passes through."""
     return list(X) if isinstance(X, Iterator) or (hasattr(X, "iloc") and X.ndim == 1) else X
@@ -48,26 +51,46 @@ def form(X: Any) -> str:
         raise EmptyDataError("X has no sequences")
     for i, sequence in enumerate(X):
         found = _form_of_sequence(sequence, i)
+        if found == "flat":
+            _check_rows(X, i)
         if found:
             return found
     return "empty"
 
 
+def _check_rows(X: Any, first: int) -> None:
+    """Raise unless X, whose item `first` looks like a row of numbers, or like a number, has such items only."""
+    if isinstance(X[first], Number | np.generic):
+        for i, number in enumerate(X):
+            if not isinstance(number, Number | np.generic):
+                raise InputTypeError(f"X[{first}] is a number and X[{i}] a {type(number).__name__}: {_WANTED}")
+        return
+    for i, row in enumerate(X):
+        if isinstance(row, str | bytes | dict) or not hasattr(row, "__len__"):
+            raise InputTypeError(f"X[{first}] is a row of numbers and X[{i}] a {type(row).__name__}: {_WANTED}")
+        for t, number in enumerate(row):
+            if not isinstance(number, Number | np.generic):
+                kind = type(number).__name__
+                raise InputTypeError(
+                    f"X[{first}] looks like a row of numbers and X[{i}], token {t}, is a {kind}: {_WANTED}"
+                )
+    for i, row in enumerate(X):
+        if len(row) != len(X[first]):
+            raise LengthMismatchError(f"X[{i}] has {len(row)} numbers but X[{first}] has {len(X[first])}")
+
+
 def _form_of_sequence(sequence: Any, i: int) -> str | None:
     """The form that one sequence shows; None for an empty one, which shows nothing."""
-    if sp.issparse(sequence) or getattr(sequence, "ndim", 1) == 2:
-        return "arrays"
     if isinstance(sequence, Number | np.generic):
         return "flat"  # a one-dimensional X: scikit-learn's own message explains
+    if sp.issparse(sequence) or getattr(sequence, "ndim", 1) != 1:
+        return "arrays"
     if isinstance(sequence, str | bytes | dict) or not hasattr(sequence, "__len__"):
-        raise InputTypeError(
-            f"X[{i}] is a {type(sequence).__name__}, not a sequence of tokens; "
-            "X must be a list of sequences, each a list of tokens or a two-dimensional array"
-        )
+        raise InputTypeError(f"X[{i}] is a {type(sequence).__name__}, not a sequence of tokens: {_WANTED}")
     for token in sequence:
         if isinstance(token, Number | np.number):
             return "flat"  # a row of numbers: X is a two-dimensional list
-        if isinstance(token, dict | str | set | frozenset) or token is None:
+        if isinstance(token, dict | str | bytes | set | frozenset) or token is None:
             return "attributes"
         if hasattr(token, "__len__"):
             return "arrays" if len(token) and isinstance(next(iter(token)), Number | np.number) else "attributes"
@@ -94,6 +117,8 @@ def pack_arrays(X: Any, dtype: Any) -> SequenceArray:
 def _as_2d(sequence: Any, i: int) -> np.ndarray:
     try:
         array = np.asarray(sequence)
+        if array.dtype.kind in "USmM":
+            raise TypeError(f"it is one of {array.dtype}")
         if array.dtype.kind not in "fiubc":
             array = array.astype(np.float64)
     except (TypeError, ValueError) as error:
