@@ -136,9 +136,9 @@ def test_missing_without_download(tmp_path, fetch):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (gzip.compress(b"He PRP O\n"), "wrong checksum: sha256 .*train.txt.gz, uncompressed; delete it"),
+        (gzip.compress(b"He PRP O\n", mtime=0), "wrong checksum: sha256 .*train.txt.gz, uncompressed; delete it"),
         (b"He PRP O\n", r"train.txt.gz is damaged \(Not a gzipped file"),
-        (gzip.compress(TEXTS["conll2000/train.txt"])[:-4], r"train.txt.gz is damaged \("),
+        (gzip.compress(TEXTS["conll2000/train.txt"], mtime=0)[:-4], r"train.txt.gz is damaged \("),
     ],
 )
 def test_changed_file_in_the_data_home(small_corpora, tmp_path, content, message):
