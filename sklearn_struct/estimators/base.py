@@ -23,6 +23,7 @@ from sklearn_struct.batch import SequenceArray
 from sklearn_struct.encoding import labels as label_codes
 from sklearn_struct.encoding.features import SequenceVectorizer
 from sklearn_struct.encoding.sequences import as_dtype, as_list, check_finite, form, pack_arrays
+from sklearn_struct.estimators import weights
 from sklearn_struct.exceptions import EmptyDataError, InputTypeError, LengthMismatchError
 
 __all__ = ["BaseSequenceEstimator", "Sequences", "all_or_nothing"]
@@ -61,8 +62,9 @@ class BaseSequenceEstimator(BaseEstimator, metaclass=ABCMeta):
             or a sparse matrix (tokens, features). A two-dimensional X is a batch of sequences of length 1.
         y : list of label sequences, SequenceArray, or array-like of shape (n,)
             One label a token; one-dimensional if X is two-dimensional.
-        sample_weight : array-like of shape (n_sequences,), default=None
-            Weight of each sequence's loss.
+        sample_weight : array-like of shape (n_sequences,), list of array-likes or SequenceArray, default=None
+            Weight of each sequence's loss; or of each token, in sequences of the lengths of X, for a loss in which
+            tokens have weights.
         init : fitted estimator of the same family, default=None
             Start from its weights, matched by label and by feature name (by position where there are no names).
 
@@ -172,6 +174,12 @@ class BaseSequenceEstimator(BaseEstimator, metaclass=ABCMeta):
             raise EmptyDataError("no sequence has a positive weight")
         return weight
 
+    def _read_token_weight(self, sample_weight: Any, sequences: Sequences) -> np.ndarray:
+        """Weights of all tokens: their own, or those of their sequences."""
+        if not sequences.flat and weights.is_per_token(sample_weight):
+            return weights.flatten(sample_weight, sequences.X.offsets)
+        return np.repeat(self._read_weight(sample_weight, len(sequences.X)), sequences.X.lengths)
+
     def _labels(self, codes: np.ndarray, sequences: Sequences) -> np.ndarray:
         """Codes -> labels in the form of X: an array for flat input, else an object array of lists."""
         if sequences.flat:
@@ -185,8 +193,8 @@ class BaseSequenceEstimator(BaseEstimator, metaclass=ABCMeta):
         ----------
         X, y
             As in `fit`.
-        sample_weight : array-like of shape (n_sequences,), default=None
-            Weight of each sequence's tokens.
+        sample_weight : array-like of shape (n_sequences,), list of array-likes or SequenceArray, default=None
+            Weight of each sequence's tokens, or of each token.
 
         Returns
         -------
@@ -200,7 +208,7 @@ class BaseSequenceEstimator(BaseEstimator, metaclass=ABCMeta):
         X = as_list(X)
         sequences = self._read_X(X, reset=False)
         codes = self._read_y(y, sequences, reset=False, unseen=-1)
-        weight = np.repeat(self._read_weight(sample_weight, len(sequences.X)), sequences.X.lengths)
+        weight = self._read_token_weight(as_list(sample_weight), sequences)
         if not np.any(weight):
             raise EmptyDataError("there are no tokens of positive weight to score")
         return float(np.average(self._predict_codes(sequences) == codes, weights=weight))

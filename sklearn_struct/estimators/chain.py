@@ -14,6 +14,7 @@ from sklearn_struct.batch import Block, Potentials, SequenceArray, Structure, bl
 from sklearn_struct.batch import chain as chain_structure
 from sklearn_struct.encoding.labels import decode
 from sklearn_struct.encoding.sequences import columns_named
+from sklearn_struct.estimators import weights
 from sklearn_struct.estimators.base import BaseSequenceEstimator, Sequences
 from sklearn_struct.estimators.prepared import Prepared
 from sklearn_struct.estimators.solving import choice, solve, term_tokens
@@ -57,11 +58,11 @@ class BaseChain(BaseSequenceEstimator):
         self._prepared = Prepared()
         sequences = self._read_X(X, reset=True)
         codes = self._read_y(y, sequences, reset=True)
-        weight = self._read_weight(sample_weight, len(sequences.X))
-        self._pattern = self._observe(sequences.X, codes, weight)
+        weight = weights.read(self, sample_weight, sequences, codes)
+        self._pattern = self._observe(sequences.X, codes, weight.token)
         potentials = bind(self._pattern, without_zeros(sequences.X), np.dtype(self.dtype))
         w0 = np.zeros(potentials.size) if start is None else transfer(start, self)
-        data = TrainingData(sequences.X.offsets, codes, weight)
+        data = TrainingData(sequences.X.offsets, weight.y, weight.sequence)
         del sequences  # if only this method holds X, it is free while the solver needs memory
         with Pool(self.n_jobs) as pool:
             solver = choice(self, potentials, len(codes))
@@ -82,15 +83,11 @@ class BaseChain(BaseSequenceEstimator):
         return previous
 
     def _observe(self, X: SequenceArray, codes: np.ndarray, weight: np.ndarray) -> Pattern:
-        """Which weights exist: what the sequences of positive weight show, or everything."""
+        """Which weights exist: what the tokens of positive weight show, or everything."""
         K = len(self.classes_)
         columns = columns_named(self.edge_features, X)
-        if np.any(weight == 0):
-            used = weight > 0
-            codes, X, weight = codes[np.repeat(used, X.lengths)], X[used], weight[used]
-        weight = np.repeat(weight, X.lengths)
         edges = chain_structure(X.offsets).edges
-        edge_weight = weight[edges[:, 1]]
+        edge_weight = weight[edges].min(axis=1)
         edge_codes = codes[edges[:, 0]] * K + codes[edges[:, 1]]
         node = edge = None
         if sp.issparse(X.tokens):

@@ -34,6 +34,7 @@ SOLVERS: dict[str, Callable[..., Result]] = {
     "pa": passive_aggressive,
 }
 STOCHASTIC = {"sag", "sgd", "ap", "pa"}  # take `rng`
+NEWTON = {"newton-cg", "trust-ncg"}  # take second derivatives
 L1 = {"owlqn", "sag"}  # serve an L1 penalty
 LARGE = 30_000  # tokens from which on "auto" may take sag
 N_TERMS = 450  # of sag's, where they may have FEWEST to MOST tokens: it learns as much from few as from many
@@ -41,17 +42,21 @@ FEWEST, MOST = 100, 500
 
 
 def choice(estimator: Any, potentials: LinearPotentials, n_tokens: int) -> str:
-    """The solver that "auto" stands for; ValueError if the one asked for does not serve the penalty.
+    """The solver that "auto" stands for; ValueError if the one asked for does not serve the penalty or the loss.
 
-    sag is for more weights than tokens, and for penalties that are not weak: else its steps are too small for them.
+    sag is for more weights than tokens, for penalties that are not weak (else its steps are too small for them), and
+    for convex losses, since strong convexity tells it where to stop.
     """
-    solver: str = estimator.solver
+    solver, loss = estimator.solver, estimator._loss()
     if solver == "auto":
         many = n_tokens >= LARGE and potentials.size > n_tokens and potentials.edge_map is None
         many &= 16 * n_tokens * potentials.n_labels <= LARGEST_MEMORY  # sag's, with as much again for tables
+        many &= loss.convex
         return "owlqn" if estimator.l1_ratio > 0 else "sag" if many and estimator.C <= 1 else "lbfgs"
     if estimator.l1_ratio > 0 and solver not in L1:
         raise ValueError(f"solver={solver!r} has no L1 penalty; use 'owlqn', 'sag' or 'auto', or l1_ratio=0")
+    if solver in NEWTON and not hasattr(loss, "hess_vec"):
+        raise ValueError(f"solver={solver!r} needs second derivatives, which this loss has not; use 'lbfgs' or 'auto'")
     return solver
 
 
