@@ -24,7 +24,16 @@ from sklearn_struct.encoding import labels as label_codes
 from sklearn_struct.encoding.features import SequenceVectorizer
 from sklearn_struct.encoding.sequences import as_dtype, as_list, check_finite, form, pack_arrays
 from sklearn_struct.estimators import weights
+from sklearn_struct.estimators.progress import Progress
 from sklearn_struct.exceptions import EmptyDataError, InputTypeError, LengthMismatchError
+
+try:
+    from sklearn.callback import CallbackSupportMixin
+except ImportError:
+
+    class CallbackSupportMixin:  # type: ignore[no-redef]
+        """Nothing: before scikit-learn 1.9 estimators have no callbacks."""
+
 
 __all__ = ["BaseSequenceEstimator", "Sequences", "all_or_nothing"]
 
@@ -48,7 +57,7 @@ def all_or_nothing(estimator: Any) -> Iterator[None]:
         raise
 
 
-class BaseSequenceEstimator(BaseEstimator, metaclass=ABCMeta):
+class BaseSequenceEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):
     """Reads every documented form of X and y; see the table in the user guide."""
 
     @_fit_context(prefer_skip_nested_validation=True)
@@ -78,12 +87,14 @@ class BaseSequenceEstimator(BaseEstimator, metaclass=ABCMeta):
             With the place; a two-dimensional X or a wrong `sample_weight` may get scikit-learn's own ValueError. The
             estimator is then as it was before.
         """
+        progress = Progress(self, X, y, sample_weight)
         with all_or_nothing(self):
-            self._fit(X, y, sample_weight, init)
+            self._fit(*progress.data, init, progress)
+            progress.end()
         return self
 
     @abstractmethod
-    def _fit(self, X: Any, y: Any, sample_weight: Any, init: Any) -> None: ...
+    def _fit(self, X: Any, y: Any, sample_weight: Any, init: Any, progress: Progress) -> None: ...
 
     def _read_X(self, X: Any, reset: bool) -> Sequences:
         """Pack X and check it; with `reset`, learn its features."""

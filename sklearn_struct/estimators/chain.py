@@ -17,6 +17,7 @@ from sklearn_struct.encoding.sequences import columns_named
 from sklearn_struct.estimators import weights
 from sklearn_struct.estimators.base import BaseSequenceEstimator, Sequences
 from sklearn_struct.estimators.prepared import Prepared
+from sklearn_struct.estimators.progress import Progress
 from sklearn_struct.estimators.solving import choice, solve, term_tokens
 from sklearn_struct.estimators.transfer import transfer
 from sklearn_struct.inference import chain, chain_decoding
@@ -40,8 +41,11 @@ class BaseChain(BaseSequenceEstimator):
     """A linear chain with a linear model of its potentials; a subclass gives the loss by `_loss`.
 
     Learned, besides the documented attributes: ``_pattern`` (which weights exist) and ``_w`` (their values). With them
-    comes ``_prepared``, where predictions keep them in a layout of their own.
+    comes ``_prepared``, where predictions keep them in a layout of their own, and ``_stream``, see BaseOnlineChain.
     """
+
+    _w: np.ndarray
+    _stream: Any
 
     @abstractmethod
     def _loss(self) -> Any:
@@ -51,7 +55,7 @@ class BaseChain(BaseSequenceEstimator):
         """Potentials whose chain is decoded; the same for most models."""
         return potentials
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any, init: Any) -> None:
+    def _fit(self, X: Any, y: Any, sample_weight: Any, init: Any, progress: Progress) -> None:
         start = init
         if init is self or (init is None and self.warm_start):
             start = self._previous() or init
@@ -66,9 +70,7 @@ class BaseChain(BaseSequenceEstimator):
         del sequences  # if only this method holds X, it is free while the solver needs memory
         with Pool(self.n_jobs) as pool:
             solver = choice(self, potentials, len(codes))
-            result = solve(self, solver, self._objective(solver, potentials, data, pool), w0)
-        self._w, self.n_iter_, self.t_ = result.w, result.n_iter, data.n_examples
-        self._stream: Any = None  # see BaseOnlineChain
+            solve(self, solver, self._objective(solver, potentials, data, pool), w0, progress)
 
     def _objective(self, solver: str, potentials: LinearPotentials, data: TrainingData, pool: Pool) -> LinearObjective:
         tokens = term_tokens(solver, len(data.y), potentials.n_labels)
