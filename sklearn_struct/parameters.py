@@ -66,7 +66,8 @@ def observed_pairs(X: sp.csr_array, codes: np.ndarray, weight: np.ndarray, width
         stored_X = CSR(np.require(X.indptr, np.int64), np.require(X.indices, np.int32), X.data)
         return observed(stored_X, codes, X.shape[1], width)
     stored = sp.csr_array((np.ones(X.nnz, dtype=np.int32), X.indices, X.indptr), shape=X.shape)
-    labels = sp.csr_array((weight, (np.arange(len(codes)), codes)), shape=(len(codes), width))
+    seen = np.flatnonzero(weight > 0)
+    labels = sp.csr_array((weight[seen], (seen, codes[seen])), shape=(len(codes), width))
     counts = sp.csr_array(stored.T @ labels)
     if min_frequency > 1:
         counts.data[counts.data < min_frequency] = 0

@@ -23,7 +23,17 @@ from sklearn_struct.batch import SequenceArray
 from sklearn_struct.encoding import labels as label_codes
 from sklearn_struct.encoding.features import SequenceVectorizer
 from sklearn_struct.encoding.sequences import as_dtype, as_list, check_finite, form, pack_arrays
+from sklearn_struct.estimators import weights
+from sklearn_struct.estimators.progress import Progress
 from sklearn_struct.exceptions import EmptyDataError, InputTypeError, LengthMismatchError
+
+try:
+    from sklearn.callback import CallbackSupportMixin
+except ImportError:
+
+    class CallbackSupportMixin:  # type: ignore[no-redef]
+        """Nothing: before scikit-learn 1.9 estimators have no callbacks."""
+
 
 __all__ = ["BaseSequenceEstimator", "Sequences", "all_or_nothing"]
 
@@ -47,7 +57,7 @@ def all_or_nothing(estimator: Any) -> Iterator[None]:
         raise
 
 
-class BaseSequenceEstimator(BaseEstimator, metaclass=ABCMeta):
+class BaseSequenceEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):
     """Reads every documented form of X and y; see the table in the user guide."""
 
     @_fit_context(prefer_skip_nested_validation=True)
@@ -61,8 +71,9 @@ class BaseSequenceEstimator(BaseEstimator, metaclass=ABCMeta):
             or a sparse matrix (tokens, features). A two-dimensional X is a batch of sequences of length 1.
         y : list of label sequences, SequenceArray, or array-like of shape (n,)
             One label a token; one-dimensional if X is two-dimensional.
-        sample_weight : array-like of shape (n_sequences,), default=None
-            Weight of each sequence's loss.
+        sample_weight : array-like of shape (n_sequences,), list of array-likes or SequenceArray, default=None
+            Weight of each sequence's loss; or of each token, in sequences of the lengths of X, for a loss in which
+            tokens have weights.
         init : fitted estimator of the same family, default=None
             Start from its weights, matched by label and by feature name (by position where there are no names).
 
@@ -76,12 +87,14 @@ class BaseSequenceEstimator(BaseEstimator, metaclass=ABCMeta):
             With the place; a two-dimensional X or a wrong `sample_weight` may get scikit-learn's own ValueError. The
             estimator is then as it was before.
         """
+        progress = Progress(self, X, y, sample_weight)
         with all_or_nothing(self):
-            self._fit(X, y, sample_weight, init)
+            self._fit(*progress.data, init, progress)
+            progress.end()
         return self
 
     @abstractmethod
-    def _fit(self, X: Any, y: Any, sample_weight: Any, init: Any) -> None: ...
+    def _fit(self, X: Any, y: Any, sample_weight: Any, init: Any, progress: Progress) -> None: ...
 
     def _read_X(self, X: Any, reset: bool) -> Sequences:
         """Pack X and check it; with `reset`, learn its features."""
@@ -172,6 +185,12 @@ class BaseSequenceEstimator(BaseEstimator, metaclass=ABCMeta):
             raise EmptyDataError("no sequence has a positive weight")
         return weight
 
+    def _read_token_weight(self, sample_weight: Any, sequences: Sequences) -> np.ndarray:
+        """Weights of all tokens: their own, or those of their sequences."""
+        if not sequences.flat and weights.is_per_token(sample_weight):
+            return weights.flatten(sample_weight, sequences.X.offsets)
+        return np.repeat(self._read_weight(sample_weight, len(sequences.X)), sequences.X.lengths)
+
     def _labels(self, codes: np.ndarray, sequences: Sequences) -> np.ndarray:
         """Codes -> labels in the form of X: an array for flat input, else an object array of lists."""
         if sequences.flat:
@@ -185,8 +204,8 @@ class BaseSequenceEstimator(BaseEstimator, metaclass=ABCMeta):
         ----------
         X, y
             As in `fit`.
-        sample_weight : array-like of shape (n_sequences,), default=None
-            Weight of each sequence's tokens.
+        sample_weight : array-like of shape (n_sequences,), list of array-likes or SequenceArray, default=None
+            Weight of each sequence's tokens, or of each token.
 
         Returns
         -------
@@ -200,7 +219,7 @@ class BaseSequenceEstimator(BaseEstimator, metaclass=ABCMeta):
         X = as_list(X)
         sequences = self._read_X(X, reset=False)
         codes = self._read_y(y, sequences, reset=False, unseen=-1)
-        weight = np.repeat(self._read_weight(sample_weight, len(sequences.X)), sequences.X.lengths)
+        weight = self._read_token_weight(as_list(sample_weight), sequences)
         if not np.any(weight):
             raise EmptyDataError("there are no tokens of positive weight to score")
         return float(np.average(self._predict_codes(sequences) == codes, weights=weight))

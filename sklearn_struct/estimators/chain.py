@@ -14,8 +14,10 @@ from sklearn_struct.batch import Block, Potentials, SequenceArray, Structure, bl
 from sklearn_struct.batch import chain as chain_structure
 from sklearn_struct.encoding.labels import decode
 from sklearn_struct.encoding.sequences import columns_named
+from sklearn_struct.estimators import weights
 from sklearn_struct.estimators.base import BaseSequenceEstimator, Sequences
 from sklearn_struct.estimators.prepared import Prepared
+from sklearn_struct.estimators.progress import Progress
 from sklearn_struct.estimators.solving import choice, solve, term_tokens
 from sklearn_struct.estimators.transfer import transfer
 from sklearn_struct.inference import chain, chain_decoding
@@ -39,8 +41,11 @@ class BaseChain(BaseSequenceEstimator):
     """A linear chain with a linear model of its potentials; a subclass gives the loss by `_loss`.
 
     Learned, besides the documented attributes: ``_pattern`` (which weights exist) and ``_w`` (their values). With them
-    comes ``_prepared``, where predictions keep them in a layout of their own.
+    comes ``_prepared``, where predictions keep them in a layout of their own, and ``_stream``, see BaseOnlineChain.
     """
+
+    _w: np.ndarray
+    _stream: Any
 
     @abstractmethod
     def _loss(self) -> Any:
@@ -50,24 +55,22 @@ class BaseChain(BaseSequenceEstimator):
         """Potentials whose chain is decoded; the same for most models."""
         return potentials
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any, init: Any) -> None:
+    def _fit(self, X: Any, y: Any, sample_weight: Any, init: Any, progress: Progress) -> None:
         start = init
         if init is self or (init is None and self.warm_start):
             start = self._previous() or init
         self._prepared = Prepared()
         sequences = self._read_X(X, reset=True)
         codes = self._read_y(y, sequences, reset=True)
-        weight = self._read_weight(sample_weight, len(sequences.X))
-        self._pattern = self._observe(sequences.X, codes, weight)
+        weight = weights.read(self, sample_weight, sequences, codes)
+        self._pattern = self._observe(sequences.X, codes, weight.token)
         potentials = bind(self._pattern, without_zeros(sequences.X), np.dtype(self.dtype))
         w0 = np.zeros(potentials.size) if start is None else transfer(start, self)
-        data = TrainingData(sequences.X.offsets, codes, weight)
+        data = TrainingData(sequences.X.offsets, weight.y, weight.sequence)
         del sequences  # if only this method holds X, it is free while the solver needs memory
         with Pool(self.n_jobs) as pool:
             solver = choice(self, potentials, len(codes))
-            result = solve(self, solver, self._objective(solver, potentials, data, pool), w0)
-        self._w, self.n_iter_, self.t_ = result.w, result.n_iter, data.n_examples
-        self._stream: Any = None  # see BaseOnlineChain
+            solve(self, solver, self._objective(solver, potentials, data, pool), w0, progress)
 
     def _objective(self, solver: str, potentials: LinearPotentials, data: TrainingData, pool: Pool) -> LinearObjective:
         tokens = term_tokens(solver, len(data.y), potentials.n_labels)
@@ -82,15 +85,11 @@ class BaseChain(BaseSequenceEstimator):
         return previous
 
     def _observe(self, X: SequenceArray, codes: np.ndarray, weight: np.ndarray) -> Pattern:
-        """Which weights exist: what the sequences of positive weight show, or everything."""
+        """Which weights exist: what the tokens of positive weight show, or everything."""
         K = len(self.classes_)
         columns = columns_named(self.edge_features, X)
-        if np.any(weight == 0):
-            used = weight > 0
-            codes, X, weight = codes[np.repeat(used, X.lengths)], X[used], weight[used]
-        weight = np.repeat(weight, X.lengths)
         edges = chain_structure(X.offsets).edges
-        edge_weight = weight[edges[:, 1]]
+        edge_weight = weight[edges].min(axis=1)
         edge_codes = codes[edges[:, 0]] * K + codes[edges[:, 1]]
         node = edge = None
         if sp.issparse(X.tokens):

@@ -14,6 +14,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn_struct.batch import SequenceArray
 from sklearn_struct.encoding import labels as label_codes
 from sklearn_struct.encoding.sequences import as_list, form
+from sklearn_struct.estimators import weights
 from sklearn_struct.estimators.base import all_or_nothing
 from sklearn_struct.estimators.chain import BaseChain
 from sklearn_struct.estimators.prepared import Prepared
@@ -66,8 +67,8 @@ class BaseOnlineChain(BaseChain):
         classes : array-like of shape (n_labels,), default=None
             All labels that may ever occur. Needed in the first call unless `fit` came before; may be left out
             later.
-        sample_weight : array-like of shape (n_sequences,), default=None
-            Weight of each sequence's loss; 0 leaves a sequence out.
+        sample_weight : array-like of shape (n_sequences,), list of array-likes or SequenceArray, default=None
+            As in `fit`; 0 leaves a sequence out.
 
         Returns
         -------
@@ -106,14 +107,17 @@ class BaseOnlineChain(BaseChain):
             )
         if self.l1_ratio > 0:
             raise ValueError(f"solver={self.solver!r} has no L1 penalty; use l1_ratio=0")
+        if getattr(self, "class_weight", None) == "balanced":
+            raise ValueError("class_weight='balanced' needs all labels at once; give partial_fit a dict of weights")
         sequences = self._read_X(X, reset=first)
         self._read_classes(classes, first)
         codes = self._read_y(y, sequences, reset=False)
-        data = TrainingData(sequences.X.offsets, codes, self._read_weight(sample_weight, len(sequences.X)))
+        weight = weights.read(self, sample_weight, sequences, codes)
+        data = TrainingData(sequences.X.offsets, weight.y, weight.sequence)
         if data.n_examples == 0:
             raise EmptyDataError("X has no tokens in sequences of positive weight")
         if first:
-            self._pattern = self._observe(sequences.X, codes, data.weight)
+            self._pattern = self._observe(sequences.X, codes, weight.token)
             self.n_iter_, self.t_, self._stream = 0, 0, None
         potentials = bind(self._pattern, sequences.X, np.dtype(self.dtype))
         self._check_every_pair(sequences.X, potentials, first)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
+from sklearn_struct.estimators.prepared import Prepared
+from sklearn_struct.estimators.progress import Progress
 from sklearn_struct.objective import LinearObjective
 from sklearn_struct.parameters import LinearPotentials
 from sklearn_struct.solvers.lbfgs import lbfgs
@@ -34,6 +37,7 @@ SOLVERS: dict[str, Callable[..., Result]] = {
     "pa": passive_aggressive,
 }
 STOCHASTIC = {"sag", "sgd", "ap", "pa"}  # take `rng`
+NEWTON = {"newton-cg", "trust-ncg"}  # take second derivatives
 L1 = {"owlqn", "sag"}  # serve an L1 penalty
 LARGE = 30_000  # tokens from which on "auto" may take sag
 N_TERMS = 450  # of sag's, where they may have FEWEST to MOST tokens: it learns as much from few as from many
@@ -41,17 +45,21 @@ FEWEST, MOST = 100, 500
 
 
 def choice(estimator: Any, potentials: LinearPotentials, n_tokens: int) -> str:
-    """The solver that "auto" stands for; ValueError if the one asked for does not serve the penalty.
+    """The solver that "auto" stands for; ValueError if the one asked for does not serve the penalty or the loss.
 
-    sag is for more weights than tokens, and for penalties that are not weak: else its steps are too small for them.
+    sag is for more weights than tokens, for penalties that are not weak (else its steps are too small for them), and
+    for convex losses, since strong convexity tells it where to stop.
     """
-    solver: str = estimator.solver
+    solver, loss = estimator.solver, estimator._loss()
     if solver == "auto":
         many = n_tokens >= LARGE and potentials.size > n_tokens and potentials.edge_map is None
         many &= 16 * n_tokens * potentials.n_labels <= LARGEST_MEMORY  # sag's, with as much again for tables
+        many &= loss.convex
         return "owlqn" if estimator.l1_ratio > 0 else "sag" if many and estimator.C <= 1 else "lbfgs"
     if estimator.l1_ratio > 0 and solver not in L1:
         raise ValueError(f"solver={solver!r} has no L1 penalty; use 'owlqn', 'sag' or 'auto', or l1_ratio=0")
+    if solver in NEWTON and not hasattr(loss, "hess_vec"):
+        raise ValueError(f"solver={solver!r} needs second derivatives, which this loss has not; use 'lbfgs' or 'auto'")
     return solver
 
 
@@ -65,19 +73,29 @@ def term_tokens(solver: str, n_tokens: int, n_labels: int) -> int:
     return 50 if solver == "sgd" else 1
 
 
-def solve(estimator: Any, solver: str, objective: LinearObjective, w0: np.ndarray) -> Result:
-    """Minimise, fill ``loss_curve_``, and warn where `tol` is not reached."""
-    total, curve, seed = objective.total_weight, [], estimator.random_state
+def solve(estimator: Any, solver: str, objective: LinearObjective, w0: np.ndarray, progress: Progress) -> None:
+    """Minimise, set what was learned, and warn where `tol` is not reached and nobody asked to stop before."""
+    total, seed = objective.total_weight, estimator.random_state
+    curve: list[float] = []
     if estimator.solver == "auto" and seed is None:
         seed = 0  # whatever it chooses, it gives the same result each time
     options = {"rng": check_random_state(seed)} if solver in STOCHASTIC else {}
+
+    def learned(n_iter: int, w: np.ndarray) -> dict[str, Any]:
+        state = {"_w": w.copy(), "n_iter_": n_iter, "t_": objective.data.n_examples, "loss_curve_": list(curve)}
+        return state | {"_stream": None, "_prepared": Prepared()}
 
     def callback(n_iter: int, w: np.ndarray, value: float) -> bool:
         curve.append(value * total)
         if estimator.verbose:
             print(f"[{type(estimator).__name__}] iteration {n_iter}, objective {value * total:.6f}", flush=True)
-        return False
+        state = partial(learned, n_iter, w)
+        stop = progress.end_iteration(state)
+        if not stop and n_iter < estimator.max_iter:
+            progress.begin_iteration(state)
+        return stop
 
+    progress.begin_iteration(partial(learned, 0, w0))
     result = SOLVERS[solver](
         objective,
         w0,
@@ -88,7 +106,8 @@ def solve(estimator: Any, solver: str, objective: LinearObjective, w0: np.ndarra
         callback=callback,
         **options,
     )
-    if not result.converged:
+    progress.end_iterations()
+    if not result.converged and not progress.stopped:
         advice = "allow more iterations, scale numeric features, or accept a larger tol"
         if result.n_iter < estimator.max_iter:
             advice = "its line search finds nothing better, so scale numeric features or accept a larger tol"
@@ -98,5 +117,6 @@ def solve(estimator: Any, solver: str, objective: LinearObjective, w0: np.ndarra
             ConvergenceWarning,
             stacklevel=5,
         )
-    estimator.loss_curve_ = curve or [result.value * total]  # without iterations the start was the optimum
-    return result
+    if not curve:
+        curve.append(result.value * total)  # without iterations the start was the optimum
+    vars(estimator).update(learned(result.n_iter, result.w))

@@ -21,6 +21,8 @@ class LogLikelihood:
         And for `hess_vec` ``tangent(potentials, reward, structure, weight, out, mean)``.
     """
 
+    convex, token_weights = True, False
+
     def __init__(self, inference: Any) -> None:
         self.inference = inference
 

@@ -26,6 +26,8 @@ class MaxMargin:
         By how much y shall be ahead for each label that differs.
     """
 
+    convex, token_weights = True, False
+
     def __init__(self, inference: Any, margin: float = 0.0) -> None:
         self.inference, self.margin = inference, margin
 

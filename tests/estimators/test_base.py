@@ -342,7 +342,6 @@ def test_a_finite_sum_is_not_needed():
         ([1, np.nan], "NaN"),
         ([1, np.inf], "infinity"),
         ([1, 1, 1], r"shape"),
-        ([[1], [1]], "1D"),
         (["a", "b"], "could not convert"),
     ],
 )
@@ -357,6 +356,8 @@ INVALID = {
     "C": [0, -1, np.nan, "1", None],
     "l1_ratio": [-0.1, 1.1, None],
     "solver": ["newton", None, 1],
+    "loss": ["hinge", None],
+    "class_weight": ["auto", 1.0, [1, 2]],
     "feature_pairs": ["some", None],
     "transition_features": ["BIO", None],
     "edge_features": [1],

@@ -10,6 +10,7 @@ from sklearn_struct import LinearChainCRF
 CONFIGURATIONS = [
     LinearChainCRF(l1_ratio=0.5, tol=1e-3),
     LinearChainCRF(solver="newton-cg", feature_pairs="all"),
+    LinearChainCRF(loss="pointwise"),
     LinearChainCRF(dtype="float32", edge_features="all", transition_features="observed"),
     LinearChainCRF(solver="sag", random_state=0, max_iter=100),
     LinearChainCRF(solver="sgd", random_state=0, max_iter=20),

@@ -1,0 +1,126 @@
+"""sum_t -omega_t log p(y_t | x) and its gradient, against enumeration (finite differences: the contract)."""
+
+from __future__ import annotations
+
+import contracts
+import naive
+import numpy as np
+import pytest
+
+from sklearn_struct.batch import Potentials, chain
+from sklearn_struct.inference import chain as inference
+from sklearn_struct.losses.log_likelihood import LogLikelihood
+from sklearn_struct.losses.pointwise import TINY, Pointwise, weighted
+
+LOSS, LIKELIHOOD = Pointwise(inference), LogLikelihood(inference)
+
+
+class Weighing:
+    """The loss with weights that belong to labels, for contracts, which know labels only."""
+
+    def __call__(self, potentials, y, *others):
+        LOSS(potentials, weighted(y, np.array([0.0, 0.7, 2.5])[y]), *others)
+
+
+test_contract = contracts.loss(LOSS)
+test_weighted_contract = contracts.loss(Weighing())
+
+
+def expected(twins, y, omega, structure):
+    """Values, and derivatives of nodes and edges: sum_t omega_t * (p(. | x) - p(. | x, y_t)), in long doubles."""
+    values, nodes, edges = [], [], []
+    for twin, labels, weights in zip(twins, *(np.split(a, structure.offsets[1:-1]) for a in (y, omega))):
+        value, node, edge = np.longdouble(0), np.zeros_like(twin.node), np.zeros_like(twin.edge)
+        log_p, paths = twin.scores - twin.log_Z, np.array(twin.y, dtype=int).reshape(len(twin.y), len(labels))
+        for t, (k, weight) in enumerate(zip(labels, weights)):
+            given = log_p[paths[:, t] == k]
+            log_p_t = given.max() + np.log(np.exp(given - given.max()).sum())
+            value -= weight * log_p_t
+            conditional = np.where(paths[:, t] == k, np.exp(log_p - log_p_t), 0)
+            for q, path in zip(weight * (twin.p - conditional), twin.y):
+                node[np.arange(len(path)), path] += q
+                for s in range(len(path) - 1):
+                    edge[s, path[s] * twin.K + path[s + 1]] += q
+        values, nodes, edges = [*values, value], [*nodes, node], [*edges, edge]
+    return np.array(values), np.concatenate(nodes), np.concatenate(edges)
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("scale", [1e-3, 1.0, 10.0, 50.0, 700.0])
+@pytest.mark.parametrize("shared", [True, False])
+def test_by_enumeration(shared, scale, seed):
+    """Also where labels have probabilities that are no floats."""
+    rng = np.random.default_rng(seed)
+    potentials, y, structure = contracts.labelled_chains(rng, shared)
+    potentials = Potentials(*(scale * np.sign(a) * np.minimum(abs(a), 1) for a in potentials))
+    omega = rng.choice([0.0, 0.3, 1.0, 20.0], size=len(y))
+    value, out = contracts.evaluate(LOSS, potentials, weighted(y, omega), structure, np.ones(4))
+    values, node, edge = expected(list(naive.twins(potentials, structure)), y, omega, structure)
+    np.testing.assert_allclose(value, values.astype(float), rtol=1e-12, atol=1e-10)
+    np.testing.assert_allclose(out.node, node.astype(float), atol=1e-10)
+    edge = edge.sum(axis=0, keepdims=True) if shared else edge
+    np.testing.assert_allclose(out.edge, edge.astype(float), atol=1e-10)
+
+
+def test_digits_of_small_losses():
+    """-log p has its digits where p is nearly 1, too."""
+    node = np.array([[30.0, 0.0], [700.0, 0.0], [0.0, 0.0]])
+    y = np.zeros(3, dtype=np.int32)
+    value, _ = contracts.evaluate(LOSS, Potentials(node, np.zeros((1, 4))), y, chain([0, 1, 2, 3]), np.ones(3))
+    np.testing.assert_allclose(value, [np.log1p(np.exp(-30.0)), np.exp(-700.0), np.log(2)], rtol=1e-14)
+
+
+@pytest.mark.parametrize("gap", [1e-3, 1e-9, -1e-9, -1e-3])
+def test_both_ways_meet_at_the_limit(gap):
+    """Just above and below the probability from which on chains are clamped."""
+    low = np.log(TINY) + gap
+    node = np.array([[0.0, low, -2.0], [0.3, -0.2, 0.1]])
+    y, structure = np.array([1, 2], dtype=np.int32), chain([0, 2])
+    potentials = Potentials(node, np.linspace(-0.1, 0.2, 9)[None])
+    value, out = contracts.evaluate(LOSS, potentials, y, structure, np.ones(1))
+    values, of_node, of_edge = expected(list(naive.twins(potentials, structure)), y, np.ones(2), structure)
+    np.testing.assert_allclose(value, values.astype(float), rtol=1e-13)
+    np.testing.assert_allclose(out.node, of_node.astype(float), atol=1e-12)
+    np.testing.assert_allclose(out.edge, of_edge.astype(float), atol=1e-12)
+
+
+def test_one_token_is_the_likelihood():
+    """Examples of length 1: the same values and derivatives, with the weight of a token as that of its example."""
+    rng = np.random.default_rng(0)
+    potentials, structure = contracts.random_chains(rng, lengths=(1,) * 20)
+    y, omega = rng.integers(3, size=20).astype(np.int32), rng.uniform(0, 2, size=20)
+    value, out = contracts.evaluate(LOSS, potentials, weighted(y, omega), structure, np.ones(20))
+    same_value, same = contracts.evaluate(LIKELIHOOD, potentials, y, structure, omega)
+    np.testing.assert_allclose(value, omega * same_value, rtol=1e-12)
+    np.testing.assert_allclose(out.node, same.node, atol=1e-13)
+
+
+def test_a_label_of_weight_zero_is_not_read():
+    potentials, y, structure = contracts.labelled_chains(np.random.default_rng(0), True)
+    omega = np.array([1.0, 0.0, 1.0, 0.0, 1.0, 1.0, 0.0, 1.0])
+    value, out = contracts.evaluate(LOSS, potentials, weighted(y, omega), structure, np.ones(4))
+    other = np.where(omega > 0, y, (y + 1) % 3)
+    same_value, same = contracts.evaluate(LOSS, potentials, weighted(other, omega), structure, np.ones(4))
+    np.testing.assert_array_equal(value, same_value)
+    np.testing.assert_array_equal(out.node, same.node)
+    assert out.node[3].any() == (omega[3] > 0)  # an example of one token, without a weight
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_float32_is_computed_in_float64(shared):
+    potentials, y, structure = contracts.labelled_chains(np.random.default_rng(0), shared)
+    single = Potentials(*(table.astype(np.float32) for table in potentials))
+    double = Potentials(*(table.astype(np.float64) for table in single))
+    value, out = contracts.evaluate(LOSS, single, y, structure, np.ones(4), contracts.zeros(potentials))
+    same_value, same = contracts.evaluate(LOSS, double, y, structure, np.ones(4))
+    np.testing.assert_array_equal(value, same_value)
+    np.testing.assert_array_equal(contracts.flat(out), contracts.flat(same))
+
+
+def test_certain_and_forbidden_labels():
+    """0 for the only possible label, +inf for one that cannot be; where there is no labelling, too."""
+    node = np.array([[0.0, -np.inf], [-np.inf, 0.0]] * 2 + [[-np.inf] * 2])
+    y = np.array([0, 1, 1, 1, 0], dtype=np.int32)
+    value, out = contracts.evaluate(LOSS, Potentials(node, np.zeros((1, 4))), y, chain([0, 2, 4, 5]), np.ones(3))
+    assert value.tolist() == [0.0, np.inf, np.inf]
+    assert not out.node.any()
