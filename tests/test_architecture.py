@@ -26,6 +26,7 @@ FLOORS = [
     ["parameters"],
     ["objective"],
     ["solvers"],
+    ["doc_link"],
     ["encoding"],
     ["metrics", "datasets"],
     ["estimators"],

@@ -15,6 +15,7 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from sklearn_struct.batch import SequenceArray
+from sklearn_struct.doc_link import DocLink
 from sklearn_struct.encoding._attributes import Attributes, read
 from sklearn_struct.encoding._names import Names
 from sklearn_struct.exceptions import EmptyDataError
@@ -22,7 +23,7 @@ from sklearn_struct.exceptions import EmptyDataError
 __all__ = ["SequenceVectorizer", "csr", "float_dtype"]
 
 
-class SequenceVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]
+class SequenceVectorizer(DocLink, TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]
     """Turn sequences of dicts or strings into a SequenceArray with sparse tokens.
 
     A token is a dict of features, a string, or a list, tuple or set of strings. Its attributes are named as
