@@ -30,6 +30,7 @@ FLOORS = [
     ["encoding"],
     ["metrics", "datasets"],
     ["estimators"],
+    ["inspection"],
     ["__init__"],
 ]
 FLOOR = {room: i for i, rooms in enumerate(FLOORS) for room in rooms}
