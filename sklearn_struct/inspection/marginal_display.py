@@ -6,7 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from sklearn_struct.exceptions import LengthMismatchError
+from sklearn_struct.exceptions import EmptyDataError, LengthMismatchError
 from sklearn_struct.inspection.optional import subplots
 from sklearn_struct.inspection.reading import read_labels, read_one, texts
 
@@ -82,8 +82,8 @@ class MarginalDisplay:
         ------
         ImportError
             If matplotlib is not installed.
-        LengthMismatchError, UnknownLabelError, InputTypeError
-            If `x` is not one sequence, or `y` or `tokens` does not fit it.
+        LengthMismatchError, UnknownLabelError, InputTypeError, EmptyDataError
+            If `x` is not one sequence or has no tokens, or `y` or `tokens` does not fit it.
         """
         model, sequences = read_one(estimator, x)
         proba = np.vstack(list(model.predict_proba(sequences.X)))
@@ -138,6 +138,8 @@ class MarginalDisplay:
             raise LengthMismatchError(
                 f"proba has the shape {(T, K)} but there are {len(self.tokens)} tokens and {len(self.labels)} labels"
             )
+        if T == 0:
+            raise EmptyDataError("there are no tokens to draw")
         if n_labels is not None and n_labels < 1:
             raise ValueError(f"n_labels must be at least 1, got {n_labels}")
         height = np.max(self.proba, axis=0, initial=0.0)

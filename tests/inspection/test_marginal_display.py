@@ -8,7 +8,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
-from sklearn_struct.exceptions import LengthMismatchError
+from sklearn_struct.exceptions import EmptyDataError, LengthMismatchError
 from sklearn_struct.inspection import MarginalDisplay
 
 mpl.use("Agg")
@@ -62,5 +62,7 @@ def test_errors():
         MarginalDisplay.from_estimator(estimator, x, tokens=["a", "b"])
     with pytest.raises(LengthMismatchError, match="has 3 labels"):
         MarginalDisplay.from_estimator(estimator, x, y[1:])
+    with pytest.raises(EmptyDataError, match="no tokens to draw"):
+        MarginalDisplay.from_estimator(estimator, [])
     with pytest.raises(ValueError, match="n_labels must be at least 1"):
         MarginalDisplay.from_estimator(estimator, x, n_labels=0)
