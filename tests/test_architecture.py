@@ -30,7 +30,7 @@ FLOORS = [
     ["encoding"],
     ["metrics", "datasets"],
     ["estimators"],
-    ["inspection"],
+    ["inspection", "compat"],
     ["__init__"],
 ]
 FLOOR = {room: i for i, rooms in enumerate(FLOORS) for room in rooms}
