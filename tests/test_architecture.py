@@ -28,7 +28,7 @@ FLOORS = [
     ["solvers"],
     ["doc_link"],
     ["encoding"],
-    ["metrics", "datasets"],
+    ["metrics", "datasets", "model_selection"],
     ["estimators"],
     ["inspection", "compat"],
     ["__init__"],

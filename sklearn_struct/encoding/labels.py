@@ -55,18 +55,22 @@ def unique_labels(labels: list[Any], offsets: np.ndarray) -> np.ndarray:
     return classes if classes.ndim == 1 else object_array(ordered)
 
 
-def encode(labels: list[Any], classes: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-    """Codes (int32) of labels in `classes`."""
+def encode(labels: list[Any], classes: np.ndarray, offsets: np.ndarray, unseen: int | None = None) -> np.ndarray:
+    """Codes (int32) of labels in `classes`; of others that could be among them `unseen`, if it is given."""
     codes = {label: k for k, label in enumerate(classes.tolist())}
     try:
         return np.fromiter(map(codes.__getitem__, labels), dtype=np.int32, count=len(labels))
     except (KeyError, TypeError):
+        kinds = {type(label) for label in codes}
         for position, label in enumerate(labels):
+            plain = label.item() if isinstance(label, np.generic) else label
+            if unseen is not None and type(plain) in kinds and plain == plain:
+                codes.setdefault(label, unseen)
             if getattr(label, "__hash__", None) is None or label not in codes:
                 known = ", ".join(map(repr, list(codes)[:20])) + (", ..." if len(codes) > 20 else "")
                 place = _place(position, offsets)
                 raise UnknownLabelError(f"{place}: label {label!r} was not seen in fit (known: {known})") from None
-        raise
+        return np.fromiter(map(codes.__getitem__, labels), dtype=np.int32, count=len(labels))
 
 
 def decode(codes: np.ndarray, classes: np.ndarray, offsets: np.ndarray) -> np.ndarray:

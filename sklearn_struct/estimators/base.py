@@ -149,8 +149,8 @@ class BaseSequenceEstimator(DocLink, BaseEstimator, metaclass=ABCMeta):
     def feature_names_in_(self) -> None:
         self._names_in = None
 
-    def _read_y(self, y: Any, sequences: Sequences, reset: bool) -> np.ndarray:
-        """Codes of the labels; with `reset`, learn ``classes_``."""
+    def _read_y(self, y: Any, sequences: Sequences, reset: bool, unseen: int | None = None) -> np.ndarray:
+        """Codes of the labels, `unseen` for other labels if it is given; with `reset`, learn ``classes_``."""
         offsets = sequences.X.offsets
         if y is None:
             raise ValueError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None.")
@@ -165,7 +165,7 @@ class BaseSequenceEstimator(DocLink, BaseEstimator, metaclass=ABCMeta):
             self.classes_ = label_codes.unique_labels(flat, offsets)
             if sequences.flat:
                 check_classification_targets(y)
-        return label_codes.encode(flat, self.classes_, offsets)
+        return label_codes.encode(flat, self.classes_, offsets, unseen)
 
     def _read_weight(self, sample_weight: Any, n: int) -> np.ndarray:
         weight = _check_sample_weight(sample_weight, np.empty((n, 1)), dtype=np.float64, ensure_non_negative=True)
@@ -180,7 +180,7 @@ class BaseSequenceEstimator(DocLink, BaseEstimator, metaclass=ABCMeta):
         return label_codes.decode(codes, self.classes_, sequences.X.offsets)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Token accuracy of `predict`.
+        """Token accuracy of `predict`; a label that was not seen in `fit` is one that is not found.
 
         Parameters
         ----------
@@ -196,11 +196,11 @@ class BaseSequenceEstimator(DocLink, BaseEstimator, metaclass=ABCMeta):
         Raises
         ------
         UnknownLabelError
-            If y holds a label that was not seen in `fit`.
+            If y holds something that is no label, or of another type than those seen in `fit`.
         """
         X = as_list(X)
         sequences = self._read_X(X, reset=False)
-        codes = self._read_y(y, sequences, reset=False)
+        codes = self._read_y(y, sequences, reset=False, unseen=-1)
         weight = np.repeat(self._read_weight(sample_weight, len(sequences.X)), sequences.X.lengths)
         if not np.any(weight):
             raise EmptyDataError("there are no tokens of positive weight to score")

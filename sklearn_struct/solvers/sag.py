@@ -6,8 +6,9 @@ the sum D of their gradients in the parameters. A step revisits a term, whose gr
     w <- (1 - alpha * l2) * w - alpha * (D / m + c * d)            m terms seen, D before the change
 
 c = 1/m is SAG, whose memory answers slowly; c = 1 is SAGA (and, while the memory is empty, stochastic gradient
-descent), unbiased but noisy. Steps may be longest in between (Driggs, Liang & Schoenlieb 2019): c is 1 / passes, but
-at least 1/10. Terms are drawn with replacement: when they take turns, memories are all equally late, and resonate.
+descent), unbiased but noisy. Steps may be longest in between (Driggs, Liang & Schoenlieb 2019): c is passes ** -1.5,
+but at least 1/10. After two passes terms are drawn with replacement: when they go on taking turns, memories are all
+equally late, and resonate.
 
 The dense part costs nothing: w = beta * (V - s * D), where a step writes V and D at the term's support alone.
 
@@ -35,6 +36,7 @@ from sklearn_struct.solvers.result import Result
 __all__ = ["sag"]
 
 CORRECTION = 0.1  # c in the end
+SHUFFLED = 2  # first passes, in which each term has one turn, lest the earliest memories stay
 FIRST_GAP = 10  # steps between two measurements of the curvature in the first pass; they grow with each pass
 LONGEST_MOVE = 4.0  # by which a step may change potentials of its term
 NOTHING = 1e-200  # squared gradient of a term that says nothing of its curvature
@@ -229,11 +231,9 @@ def sag(
     warm, first, due, improved, course = bool(np.any(best.w)), 1, PATIENCE, 0, _Course(best.w)
     for n_iter in range(1, max_iter + 1):
         passes = n_iter - first + 1
-        if passes == 1:
-            order, length = rng.permutation(n), 0.0 if warm else course.length
-        else:
-            order, length = rng.randint(n, size=n), course.length
-        c = max(CORRECTION, 1 / n, 0.0 if warm else 1 / passes)
+        order = rng.permutation(n) if passes <= SHUFFLED else rng.randint(n, size=n)
+        length = 0.0 if warm and passes == 1 else course.length
+        c = max(CORRECTION, 1 / n, 0.0 if warm else passes**-1.5)
         mean = _visit(iterate, curvature, order, c, length, FIRST_GAP * passes)
         if n_iter >= due or n_iter == max_iter or not mean <= limit:
             due, found = n_iter + PATIENCE, best._replace(value=np.inf)

@@ -136,6 +136,23 @@ def test_encode_names_unknown_labels(label, match):
         encode(["a", "b", "a", "a", label], np.array(["a", "b"]), OFFSETS)
 
 
+@pytest.mark.parametrize("label", ["z", "", "A"])
+def test_encode_gives_unseen_labels_a_code(label):
+    labels = ["a", "b", label, "a", label]
+    assert encode(labels, np.array(["a", "b"]), OFFSETS, unseen=-1).tolist() == [0, 1, -1, 0, -1]
+    assert encode(list(np.array(labels)), np.array(["a", "b"]), OFFSETS, unseen=-1).tolist() == [0, 1, -1, 0, -1]
+    numbers = list(np.array([1, 2, 9, 1, 9]))
+    assert encode(numbers, np.array([1, 2]), OFFSETS, unseen=-1).tolist() == [0, 1, -1, 0, -1]
+
+
+@pytest.mark.parametrize("label", [None, 1, 1.5, float("nan"), ["a"], {"a"}])
+def test_no_code_for_what_could_not_be_a_label(label):
+    with pytest.raises(UnknownLabelError, match=r"y\[2\], token 2: label "):
+        encode(["a", "z", "a", "a", label], np.array(["a", "b"]), OFFSETS, unseen=-1)
+    with pytest.raises(UnknownLabelError, match=r"y\[2\], token 2: label nan"):
+        encode([1.0, 3.0, 1.0, 1.0, np.nan], np.array([1.0, 2.0]), OFFSETS, unseen=-1)
+
+
 def test_encode_names_some_of_many_known_labels():
     with pytest.raises(UnknownLabelError, match=r"label 99 was not seen in fit \(known: 0, 1, .*, 19, \.\.\.\)"):
         encode([99], np.arange(50), np.array([0, 1]))

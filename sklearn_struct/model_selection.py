@@ -1,0 +1,114 @@
+"""What scikit-learn's model selection cannot do with ragged predictions; everything else of it works as it is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed
+from sklearn import model_selection
+from sklearn.base import clone
+from sklearn.utils import _safe_indexing
+
+from sklearn_struct.batch import object_array
+
+__all__ = ["cross_val_predict"]
+
+FILL = {"predict_proba": 0.0, "predict_log_proba": -np.inf}  # of labels that a fold's training data lack
+
+
+def cross_val_predict(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    *,
+    groups: Any = None,
+    cv: Any = None,
+    n_jobs: int | None = None,
+    method: str = "predict_proba",
+    params: dict[str, Any] | None = None,
+) -> np.ndarray:
+    """Predictions for each sequence by a model that was fitted without it.
+
+    As `sklearn.model_selection.cross_val_predict`, which handles labels of ragged sequences, but not probabilities.
+
+    Parameters
+    ----------
+    estimator : estimator
+        With ``fit`` and `method`; it is cloned. A pipeline or a search, too.
+    X, y : list of sequences, object array or SequenceArray
+        As the estimator's ``fit`` takes them.
+    groups : array-like of shape (n_sequences,), default=None
+        For splitters by groups.
+    cv : int, splitter or iterable of (train, test), default=None
+        Each sequence must be in one test set. None: five folds.
+    n_jobs : int, default=None
+        Processes over the folds, in joblib's meaning.
+    method : {"predict", "predict_proba", "predict_log_proba"}, default="predict_proba"
+        What to call.
+    params : dict, default=None
+        More arguments of ``fit``. Arrays with an entry for each sequence, such as ``sample_weight``, are split.
+
+    Returns
+    -------
+    ndarray of shape (n_sequences,)
+        dtype object: lists of labels, or arrays (n_tokens, n_labels) whose columns are all labels of y, sorted;
+        those of labels that were missing in the training data of a fold are 0 (their logarithms -inf). For
+        two-dimensional X what scikit-learn's function returns.
+
+    Raises
+    ------
+    ValueError
+        If `method` is another one, or the test sets are not a partition of the sequences.
+
+    Examples
+    --------
+    >>> from sklearn_struct import LinearChainCRF
+    >>> from sklearn_struct.model_selection import cross_val_predict
+    >>> X = [["the", "cat"], ["the", "dog", "barks"], ["a", "dog"], ["a", "cat", "barks"]]
+    >>> y = [["DET", "NOUN"], ["DET", "NOUN", "VERB"]] * 2
+    >>> proba = cross_val_predict(LinearChainCRF(), X, y, cv=2)
+    >>> [p.shape for p in proba]
+    [(2, 3), (3, 3), (2, 3), (3, 3)]
+    """
+    if getattr(X, "ndim", 1) == 2:
+        return model_selection.cross_val_predict(
+            estimator, X, y, groups=groups, cv=cv, n_jobs=n_jobs, method=method, params=params
+        )
+    if method not in ("predict", *FILL):
+        raise ValueError(f"method must be 'predict', 'predict_proba' or 'predict_log_proba', got {method!r}")
+    splits = list(model_selection.check_cv(cv).split(X, y, groups))
+    n = len(X)
+    tested = np.concatenate([test for _, test in splits])
+    if not np.array_equal(np.sort(tested), np.arange(n)):
+        raise ValueError("cross_val_predict needs each sequence in exactly one test set; this splitter has others")
+    parts = Parallel(n_jobs=n_jobs)(
+        delayed(_fit_and_predict)(clone(estimator), X, y, split, method, params or {}) for split in splits
+    )
+    predictions: list[Any] = [None] * n
+    classes = sorted({label for _, seen in parts for label in seen})
+    for (_, test), (found, seen) in zip(splits, parts, strict=True):
+        for i, prediction in zip(test, found, strict=True):
+            predictions[i] = prediction if method == "predict" else _spread(prediction, seen, classes, FILL[method])
+    return object_array(predictions)
+
+
+def _fit_and_predict(
+    estimator: Any, X: Any, y: Any, split: Any, method: str, params: dict[str, Any]
+) -> tuple[Any, list[Any]]:
+    """Predictions for the test part, and the labels that the training part has."""
+    train, test = split
+    split_params = {
+        name: _safe_indexing(value, train) if hasattr(value, "__len__") and len(value) == len(X) else value
+        for name, value in params.items()
+    }
+    estimator.fit(_safe_indexing(X, train), _safe_indexing(y, train), **split_params)
+    return getattr(estimator, method)(_safe_indexing(X, test)), estimator.classes_.tolist()
+
+
+def _spread(table: np.ndarray, seen: list[Any], classes: list[Any], fill: float) -> np.ndarray:
+    """The columns of a table for `seen` labels among those for all."""
+    where = {label: k for k, label in enumerate(classes)}
+    spread = np.full((len(table), len(classes)), fill)
+    spread[:, [where[label] for label in seen]] = table
+    return spread

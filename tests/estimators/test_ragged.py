@@ -1,0 +1,30 @@
+"""Every estimator of sequences passes the ragged twins of scikit-learn's checks."""
+
+from __future__ import annotations
+
+import pytest
+from ragged_checks import ragged_checks
+
+from sklearn_struct import LinearChainCRF
+
+CONFIGURATIONS = [
+    LinearChainCRF(l1_ratio=0.5, tol=1e-3),
+    LinearChainCRF(solver="newton-cg", feature_pairs="all"),
+    LinearChainCRF(dtype="float32", edge_features="all", transition_features="observed"),
+    LinearChainCRF(solver="sag", random_state=0, max_iter=100),
+    LinearChainCRF(solver="sgd", random_state=0, max_iter=20),
+    LinearChainCRF(solver="ap", random_state=0, max_iter=20),
+    LinearChainCRF(solver="pa", random_state=0, max_iter=20),
+    LinearChainCRF(warm_start=True, n_jobs=2),
+]
+
+
+@ragged_checks([LinearChainCRF()])
+def test_every_form(estimator, check, form):
+    check(estimator, form)
+
+
+@ragged_checks(CONFIGURATIONS, forms=["packed csr", "dicts"])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_every_configuration(estimator, check, form):
+    check(estimator, form)
