@@ -1,6 +1,6 @@
 """Structured prediction with scikit-learn's manners."""
 
-from sklearn_struct import datasets, exceptions, metrics
+from sklearn_struct import datasets, exceptions, inspection, metrics
 from sklearn_struct.batch import SequenceArray
 from sklearn_struct.encoding.features import SequenceVectorizer
 from sklearn_struct.encoding.templates import FeatureTemplates
@@ -13,6 +13,7 @@ __all__ = [
     "SequenceVectorizer",
     "datasets",
     "exceptions",
+    "inspection",
     "metrics",
 ]
 

@@ -26,9 +26,11 @@ FLOORS = [
     ["parameters"],
     ["objective"],
     ["solvers"],
+    ["doc_link"],
     ["encoding"],
     ["metrics", "datasets", "model_selection"],
     ["estimators"],
+    ["inspection", "compat"],
     ["__init__"],
 ]
 FLOOR = {room: i for i, rooms in enumerate(FLOORS) for room in rooms}

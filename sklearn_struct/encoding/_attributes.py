@@ -36,11 +36,12 @@ class Attributes(NamedTuple):
 
 
 class _Manner(NamedTuple):
-    """How to read: words and their number to columns (`Names.learn`, `Names.find`), and two parameters."""
+    """How to read: words and their number to columns (`Names.learn`, `Names.find`), and three parameters."""
 
     number: Callable[[np.ndarray, int], np.ndarray]
     separator: str
     dtype: Any
+    keep_zeros: bool
 
 
 class _Unexpected(Exception):  # noqa: N818 - a signal between the two readers, not an error
@@ -57,8 +58,10 @@ def chunks(X: Any) -> Iterator[tuple[int, list[Any]]]:
         first += len(chunk)
 
 
-def read(X: Any, number: Callable[[np.ndarray, int], np.ndarray], separator: str, dtype: Any) -> Attributes:
-    """All attributes of all tokens of X; those of value zero have no column.
+def read(
+    X: Any, number: Callable[[np.ndarray, int], np.ndarray], separator: str, dtype: Any, keep_zeros: bool = False
+) -> Attributes:
+    """All attributes of all tokens of X; those of value zero have no column unless they are kept.
 
     Raises
     ------
@@ -67,7 +70,7 @@ def read(X: Any, number: Callable[[np.ndarray, int], np.ndarray], separator: str
     NonFiniteError
         If a value is NaN or infinite, or becomes so in `dtype`.
     """
-    manner = _Manner(number, separator, dtype)
+    manner = _Manner(number, separator, dtype, bool(keep_zeros))
     parts = [Attributes(np.empty(0, np.int32), np.empty(0, dtype), np.empty(0, np.int64), np.zeros(1, np.int64))]
     for first, chunk in chunks(X):
         try:
@@ -114,7 +117,7 @@ def _from_dicts(tokens: list[dict], manner: _Manner) -> tuple[np.ndarray, np.nda
     values[others] = _finite([objects[p] for p in others], manner.dtype)
     for p in others:
         objects[p] = ""
-    stored = values != 0
+    stored = (values != 0) | manner.keep_zeros
     kinds = is_text.astype(np.uint8) + stored
     names = join_pairs(as_words(keys), as_words([manner.separator]), as_words(objects), kinds)
     columns = np.full(len(keys), -1, np.int32)
@@ -157,12 +160,12 @@ def _careful(first: int, chunk: list[Any], manner: _Manner) -> Attributes:
             before = len(values)
             for name, value in _attributes(token, manner.separator, f"X[{i}], token {t}", manner.dtype):
                 values.append(value)
-                if value:
+                if value or manner.keep_zeros:
                     names.append(name)
             counts.append(len(values) - before)
     array = np.array(values, manner.dtype)
     columns = np.full(len(values), -1, np.int32)
-    columns[array != 0] = manner.number(as_words(names), len(names))
+    columns[(array != 0) | manner.keep_zeros] = manner.number(as_words(names), len(names))
     return Attributes(columns, array, np.array(counts, np.int64), _lengths(chunk))
 
 

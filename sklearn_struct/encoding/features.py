@@ -15,6 +15,7 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from sklearn_struct.batch import SequenceArray
+from sklearn_struct.doc_link import DocLink
 from sklearn_struct.encoding._attributes import Attributes, read
 from sklearn_struct.encoding._names import Names
 from sklearn_struct.exceptions import EmptyDataError
@@ -22,7 +23,7 @@ from sklearn_struct.exceptions import EmptyDataError
 __all__ = ["SequenceVectorizer", "csr", "float_dtype"]
 
 
-class SequenceVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]
+class SequenceVectorizer(DocLink, TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]
     """Turn sequences of dicts or strings into a SequenceArray with sparse tokens.
 
     A token is a dict of features, a string, or a list, tuple or set of strings. Its attributes are named as
@@ -39,7 +40,8 @@ class SequenceVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=
     ``{"k": {"j": 2.5}}``                ``k:j``: 2.5
     ===================================  ==========================
 
-    Zeros are not stored. An attribute that occurs several times in one token counts with its sum.
+    Zeros are not stored unless `keep_zeros` says so. An attribute that occurs several times in one token counts with
+    its sum.
 
     Parameters
     ----------
@@ -52,6 +54,9 @@ class SequenceVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=
         Stands between the parts of a name.
     dtype : {numpy.float64, numpy.float32}, default=numpy.float64
         Type of the values.
+    keep_zeros : bool, default=False
+        Store values of 0 and False, too. They add nothing to a score, but with ``feature_pairs="observed"`` what is
+        stored beside a label gets a weight for it; CRFsuite counts so.
 
     Attributes
     ----------
@@ -84,6 +89,7 @@ class SequenceVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=
         "min_frequency": [Interval(Integral, 1, None, closed="left")],
         "n_features": [None, Interval(Integral, 1, 2**31 - 1, closed="both")],
         "separator": [str],
+        "keep_zeros": ["boolean"],
         "dtype": "no_validation",  # looked at in float_dtype, which knows all the ways to name a dtype
     }
 
@@ -93,11 +99,13 @@ class SequenceVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=
         n_features: int | None = None,
         separator: str = ":",
         dtype: Any = np.float64,
+        keep_zeros: bool = False,
     ) -> None:
         self.min_frequency = min_frequency
         self.n_features = n_features
         self.separator = separator
         self.dtype = dtype
+        self.keep_zeros = keep_zeros
 
     def fit(self, X: Any, y: Any = None) -> SequenceVectorizer:
         """Learn the vocabulary. With hashing there is none, and X is not read.
@@ -150,10 +158,10 @@ class SequenceVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=
             self.n_features_out_ = int(self.n_features)
             return encoded
         names = Names()
-        found = read(X, names.learn, self.separator, dtype)
+        found = read(X, names.learn, self.separator, dtype, self.keep_zeros)
         if not len(found.counts):
             raise EmptyDataError("X has no tokens to learn from")
-        tokens = _rows(found, len(names))
+        tokens = _rows(found, len(names), self.keep_zeros)
         if self.min_frequency > 1 or tokens.nnz < np.count_nonzero(found.columns >= 0):  # some values summed to zero
             tokens, kept = _drop_rare(tokens, self.min_frequency)
             names = Names(list(compress(names, kept)))
@@ -186,8 +194,8 @@ class SequenceVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=
             self._validate_params()
             return self._hash(X, self.n_features)
         check_is_fitted(self, "_names")
-        found = read(X, self._names.find, self.separator, float_dtype(self.dtype))
-        return SequenceArray(_rows(found, self.n_features_out_), found.offsets, self._names)
+        found = read(X, self._names.find, self.separator, float_dtype(self.dtype), self.keep_zeros)
+        return SequenceArray(_rows(found, self.n_features_out_, self.keep_zeros), found.offsets, self._names)
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Names of the columns.
@@ -225,10 +233,10 @@ class SequenceVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=
 
     def _hash(self, X: Any, n_features: int) -> SequenceArray:
         names = Names()
-        found = read(X, names.learn, self.separator, float_dtype(self.dtype))
+        found = read(X, names.learn, self.separator, float_dtype(self.dtype), self.keep_zeros)
         codes = (murmurhash3_32(name.encode("utf-8", "surrogatepass"), positive=True) % n_features for name in names)
         columns = np.fromiter(chain(codes, [-1]), np.int32)[found.columns]
-        return SequenceArray(_rows(found._replace(columns=columns), n_features), found.offsets)
+        return SequenceArray(_rows(found._replace(columns=columns), n_features, self.keep_zeros), found.offsets)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -247,7 +255,7 @@ def float_dtype(dtype: Any) -> Any:
     return kind
 
 
-def _rows(found: Attributes, n_columns: int) -> sp.csr_array:
+def _rows(found: Attributes, n_columns: int, keep_zeros: bool) -> sp.csr_array:
     """The tokens as canonical CSR rows."""
     columns, values, counts, _ = found
     indptr = np.concatenate([[0], np.cumsum(counts)])
@@ -259,7 +267,8 @@ def _rows(found: Attributes, n_columns: int) -> sp.csr_array:
     tokens.sort_indices()
     if not tokens.has_canonical_format:
         tokens.sum_duplicates()
-        tokens.eliminate_zeros()
+        if not keep_zeros:
+            tokens.eliminate_zeros()
     return tokens
 
 

@@ -16,6 +16,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from sklearn_struct.batch import SequenceArray
+from sklearn_struct.doc_link import DocLink
 from sklearn_struct.encoding._columns import (
     KeyIndex,
     Table,
@@ -79,7 +80,7 @@ class _Learnt:
         return self._names
 
 
-class FeatureTemplates(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]
+class FeatureTemplates(DocLink, TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]
     r"""Turn sequences of rows (word, tag, …) into a SequenceArray of sparse 0/1 tokens, by templates.
 
     A template such as ``U05:%x[-1,0]/%x[0,0]`` names cells by their offset from the present token and their column,

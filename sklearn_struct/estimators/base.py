@@ -20,6 +20,7 @@ from sklearn.utils.validation import (
 )
 
 from sklearn_struct.batch import SequenceArray
+from sklearn_struct.doc_link import DocLink
 from sklearn_struct.encoding import labels as label_codes
 from sklearn_struct.encoding.features import SequenceVectorizer
 from sklearn_struct.encoding.sequences import as_dtype, as_list, check_finite, form, pack_arrays
@@ -57,7 +58,7 @@ def all_or_nothing(estimator: Any) -> Iterator[None]:
         raise
 
 
-class BaseSequenceEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):
+class BaseSequenceEstimator(DocLink, CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):
     """Reads every documented form of X and y; see the table in the user guide."""
 
     @_fit_context(prefer_skip_nested_validation=True)

@@ -15,6 +15,7 @@ from numpy.testing import assert_array_equal
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
+from sklearn_struct import LinearChainCRF
 from sklearn_struct.batch import SequenceArray, object_array
 from sklearn_struct.encoding import _attributes
 from sklearn_struct.encoding.features import SequenceVectorizer
@@ -457,3 +458,28 @@ def test_manners_of_an_estimator():
     assert pickle.loads(pickle.dumps(vectorizer)).transform(X) == encoded
     assert vectorizer.__sklearn_tags__().requires_fit
     assert not SequenceVectorizer(n_features=3).__sklearn_tags__().requires_fit
+
+
+@pytest.mark.parametrize("nested", [False, True])  # the quick reader, the careful one
+def test_zeros_may_be_kept(nested):
+    tokens = [{"a": 0.0, "b": False, "c": "v"}, {"a": 2.0, "b": True, "c": ["v"] if nested else "v"}]
+    vectorizer = SequenceVectorizer(keep_zeros=True)
+    found = vectorizer.fit_transform([tokens])
+    assert vectorizer.get_feature_names_out().tolist() == ["a", "b", "c:v"]
+    assert found.tokens.nnz == 6
+    assert found.tokens.toarray().tolist() == [[0, 0, 1], [2, 1, 1]]
+    assert vectorizer.transform([tokens[:1]]).tokens.nnz == 3
+    assert SequenceVectorizer(keep_zeros=True, n_features=64).transform([tokens]).tokens.nnz == 6
+    assert SequenceVectorizer().fit_transform([tokens]).tokens.nnz == 4
+
+
+def test_kept_zeros_and_sums():
+    tokens = [{"k": {"j": -1.0}, "k:j": 1.0}, {"k:j": 3.0}]
+    assert SequenceVectorizer(keep_zeros=True).fit_transform([tokens]).tokens.nnz == 2
+    assert SequenceVectorizer().fit_transform([tokens]).tokens.nnz == 1
+
+
+def test_kept_zeros_show_pairs():
+    X, y = [[{"a": 1}, {"a": 0, "b": 1}]], [["x", "y"]]
+    stored = [SequenceVectorizer(keep_zeros=keep).fit_transform(X) for keep in (False, True)]
+    assert [LinearChainCRF().fit(tokens, y).coef_.nnz for tokens in stored] == [2, 3]

@@ -1,0 +1,305 @@
+"""`CRF`, the interface of sklearn-crfsuite on a `LinearChainCRF`."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator
+from sklearn.pipeline import make_pipeline
+from sklearn.utils.validation import check_is_fitted
+
+from sklearn_struct.batch import object_array
+from sklearn_struct.compat.mapping import mapped
+from sklearn_struct.compat.metrics import flat_accuracy_score
+from sklearn_struct.encoding.features import SequenceVectorizer
+from sklearn_struct.encoding.sequences import as_list
+from sklearn_struct.estimators.linear_chain_crf import LinearChainCRF
+
+__all__ = ["CRF"]
+
+
+class CRF(BaseEstimator):
+    """Drop-in for ``sklearn_crfsuite.CRF``: its parameters, methods and attributes on a `LinearChainCRF`.
+
+    For code that is to run as it is, with another import. The model, its objective and its features are CRFsuite's, so
+    that "lbfgs" finds the same optimum. New code has more choices with `LinearChainCRF` itself. The user guide has a
+    table of all parameters.
+
+    Parameters
+    ----------
+    algorithm : {"lbfgs", "l2sgd", "ap", "pa"}, default=None
+        None is "lbfgs". There is no "arow".
+    min_freq : float, default=None
+        Pairs of attribute and label, and transitions, that occur fewer times get no weight. CRFsuite adds up the
+        attribute's values, here occurrences count.
+    all_possible_states, all_possible_transitions : bool, default=None
+        Weights also for pairs that do not occur in the training data. As in CRFsuite, that is without effect with
+        ``min_freq > 0``.
+    c1, c2 : float, default=None
+        Coefficients of the L1 (0 if None) and of the L2 penalty (1 if None).
+    max_iterations : int, default=None
+        None: unlimited for "lbfgs", 1000 for "l2sgd", else 100. A fit that ends there before it has converged gives
+        scikit-learn's `ConvergenceWarning`.
+    num_memories : int, default=None
+        Ignored.
+    epsilon, delta : float, default=None
+        Tolerances. Ten times the larger one is `tol` of "lbfgs" (1e-5 if None); `tol` is `delta` for "l2sgd" (1e-6 if
+        None), `epsilon` for "ap" and "pa" (0 if None).
+    period, linesearch, max_linesearch : default=None
+        Ignored.
+    calibration_eta, calibration_rate, calibration_samples : default=None
+        Ignored.
+    calibration_candidates, calibration_max_trials : default=None
+        Ignored.
+    pa_type : {0, 1}, default=None
+        None is 1. There is no type 2.
+    c : float, default=None
+        Aggressiveness of "pa", 1 if None.
+    error_sensitive, averaging : bool, default=None
+        "pa" is always both.
+    variance, gamma : float, default=None
+        Of "arow", so an error.
+    verbose : bool, default=False
+    model_filename : str, default=None
+        An error: models are pickled, not kept in files of CRFsuite's.
+    keep_tempfiles, trainer_cls : default=False, None
+        Ignored.
+
+    Attributes
+    ----------
+    crf_ : Pipeline
+        A `SequenceVectorizer` and the fitted `LinearChainCRF`, as the functions of `sklearn_struct.inspection` take it.
+    classes_ : list of str
+        Labels, sorted.
+    attributes_ : list of str
+        Attributes with a weight other than 0.
+    num_attributes_ : int
+        Their number.
+    state_features_ : dict of (attribute, label) to float
+        Weights other than 0.
+    transition_features_ : dict of (label, next label) to float
+        Weights other than 0.
+
+    See Also
+    --------
+    sklearn_struct.LinearChainCRF : The estimator of this package.
+
+    Examples
+    --------
+    >>> from sklearn_struct.compat import CRF
+    >>> X = [[{"word": "the"}, {"word": "cat"}], [{"word": "a"}, {"word": "dog"}]]
+    >>> crf = CRF(algorithm="lbfgs", c1=0.1, c2=0.1).fit(X, [["DET", "NOUN"]] * 2)
+    >>> crf.predict([[{"word": "a"}, {"word": "cat"}]])[0]
+    ['DET', 'NOUN']
+    >>> list(crf.transition_features_)
+    [('DET', 'NOUN')]
+    """
+
+    def __init__(
+        self,
+        algorithm: str | None = None,
+        min_freq: float | None = None,
+        all_possible_states: bool | None = None,
+        all_possible_transitions: bool | None = None,
+        c1: float | None = None,
+        c2: float | None = None,
+        max_iterations: int | None = None,
+        num_memories: int | None = None,
+        epsilon: float | None = None,
+        period: int | None = None,
+        delta: float | None = None,
+        linesearch: str | None = None,
+        max_linesearch: int | None = None,
+        calibration_eta: float | None = None,
+        calibration_rate: float | None = None,
+        calibration_samples: int | None = None,
+        calibration_candidates: int | None = None,
+        calibration_max_trials: int | None = None,
+        pa_type: int | None = None,
+        c: float | None = None,
+        error_sensitive: bool | None = None,
+        averaging: bool | None = None,
+        variance: float | None = None,
+        gamma: float | None = None,
+        verbose: bool = False,
+        model_filename: str | None = None,
+        keep_tempfiles: bool = False,
+        trainer_cls: Any = None,
+    ) -> None:
+        self.algorithm = algorithm
+        self.min_freq = min_freq
+        self.all_possible_states = all_possible_states
+        self.all_possible_transitions = all_possible_transitions
+        self.c1 = c1
+        self.c2 = c2
+        self.max_iterations = max_iterations
+        self.num_memories = num_memories
+        self.epsilon = epsilon
+        self.period = period
+        self.delta = delta
+        self.linesearch = linesearch
+        self.max_linesearch = max_linesearch
+        self.calibration_eta = calibration_eta
+        self.calibration_rate = calibration_rate
+        self.calibration_samples = calibration_samples
+        self.calibration_candidates = calibration_candidates
+        self.calibration_max_trials = calibration_max_trials
+        self.pa_type = pa_type
+        self.c = c
+        self.error_sensitive = error_sensitive
+        self.averaging = averaging
+        self.variance = variance
+        self.gamma = gamma
+        self.verbose = verbose
+        self.model_filename = model_filename
+        self.keep_tempfiles = keep_tempfiles
+        self.trainer_cls = trainer_cls
+
+    def fit(self, X: Any, y: Any, X_dev: Any = None, y_dev: Any = None) -> Self:
+        """Train the model.
+
+        Parameters
+        ----------
+        X : list of sequences
+            A sequence is a list of tokens, each a dict of features, a string, or several strings.
+        y : list of label sequences
+        X_dev, y_dev : default=None
+            Sequences that CRFsuite scores in its log. Training never depended on them; with ``verbose=True`` their
+            accuracy is printed at the end.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            For parameters that the algorithm does not have, or that have no counterpart.
+        """
+        if (X_dev is None) != (y_dev is None):
+            raise ValueError("X_dev and y_dev go together: pass both or neither")
+        crf = LinearChainCRF(**mapped(self.get_params(deep=False)))
+        self.crf_ = make_pipeline(SequenceVectorizer(keep_zeros=True), crf).fit(X, y)
+        if X_dev is not None and self.verbose:
+            print(f"[CRF] accuracy on X_dev: {self.score(X_dev, y_dev):.4f}", flush=True)
+        return self
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Most probable labelling of each sequence.
+
+        Parameters
+        ----------
+        X
+            As in `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_sequences,)
+            dtype object, a list of labels each.
+        """
+        check_is_fitted(self)
+        return self.crf_.predict(X)
+
+    def predict_single(self, xseq: Any) -> list[Any]:
+        """Most probable labelling of one sequence.
+
+        Parameters
+        ----------
+        xseq : sequence
+            One item of X as in `fit`.
+
+        Returns
+        -------
+        list
+            One label a token.
+        """
+        return self.predict([as_list(xseq)])[0]
+
+    def predict_marginals(self, X: Any) -> np.ndarray:
+        """Probability of each label at each token.
+
+        Parameters
+        ----------
+        X
+            As in `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_sequences,)
+            dtype object, a list each of a dict from labels to probabilities for each token.
+        """
+        check_is_fitted(self)
+        labels = self.classes_
+        return object_array(
+            [[dict(zip(labels, row, strict=True)) for row in proba.tolist()] for proba in self.crf_.predict_proba(X)]
+        )
+
+    def predict_marginals_single(self, xseq: Any) -> list[dict[Any, float]]:
+        """Probability of each label at each token of one sequence.
+
+        Parameters
+        ----------
+        xseq : sequence
+            One item of X as in `fit`.
+
+        Returns
+        -------
+        list of dict
+            From labels to probabilities.
+        """
+        return self.predict_marginals([as_list(xseq)])[0]
+
+    def score(self, X: Any, y: Any) -> float:
+        """Accuracy of tokens.
+
+        Parameters
+        ----------
+        X, y
+            As in `fit`.
+
+        Returns
+        -------
+        float
+        """
+        return flat_accuracy_score(y, self.predict(X))
+
+    @property
+    def classes_(self) -> list[Any]:
+        """Labels, sorted."""
+        return self._model("classes_").classes_.tolist()
+
+    @property
+    def state_features_(self) -> dict[tuple[str, Any], float]:
+        """Weights other than 0, by attribute and label."""
+        coef, labels, names = sp.coo_array(self._model("state_features_").coef_), self.classes_, self._names()
+        stored = zip(coef.row.tolist(), coef.col.tolist(), coef.data.tolist(), strict=True)
+        return {(names[f], labels[k]): weight for k, f, weight in stored if weight}
+
+    @property
+    def transition_features_(self) -> dict[tuple[Any, Any], float]:
+        """Weights other than 0, by label and next label."""
+        table, labels = self._model("transition_features_").transition_, self.classes_
+        return {(labels[j], labels[k]): float(table[j, k]) for j, k in zip(*np.nonzero(table), strict=True)}
+
+    @property
+    def attributes_(self) -> list[str]:
+        """Attributes with a weight other than 0."""
+        columns = self._model("attributes_").coef_.nonzero()[1]
+        names = self._names()
+        return [names[f] for f in np.unique(columns)]
+
+    @property
+    def num_attributes_(self) -> int:
+        """Number of attributes with a weight other than 0."""
+        return len(self.attributes_)
+
+    def _names(self) -> list[str]:
+        return self._model("attributes_").feature_names_in_.tolist()
+
+    def _model(self, name: str) -> LinearChainCRF:
+        """The model; without one the attribute that was asked for does not exist."""
+        if "crf_" not in vars(self):
+            raise AttributeError(f"this CRF is not fitted yet, so it has no {name}")
+        return self.crf_[-1]

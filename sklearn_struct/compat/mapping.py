@@ -1,0 +1,104 @@
+"""From CRFsuite's training parameters to those of `LinearChainCRF`."""
+
+from __future__ import annotations
+
+import warnings
+from math import ceil, inf
+from typing import Any
+
+__all__ = ["ALGORITHMS", "mapped"]
+
+COMMON = {"min_freq", "all_possible_states", "all_possible_transitions", "max_iterations"}
+CALIBRATION = {f"calibration_{name}" for name in ("eta", "rate", "samples", "candidates", "max_trials")}
+ALGORITHMS = {  # the parameters that each takes besides the common ones
+    "lbfgs": {"c1", "c2", "num_memories", "epsilon", "period", "delta", "linesearch", "max_linesearch"},
+    "l2sgd": {"c2", "period", "delta", *CALIBRATION},
+    "ap": {"epsilon"},
+    "pa": {"pa_type", "c", "error_sensitive", "averaging", "epsilon"},
+}
+FOR_ALL = {"algorithm", "verbose", "model_filename", "keep_tempfiles", "trainer_cls"}
+WITHOUT_MEANING = {"num_memories", "period", "linesearch", "max_linesearch", *CALIBRATION}
+PASSES = {"lbfgs": 2**31 - 1, "l2sgd": 1000, "ap": 100, "pa": 100}  # the default of max_iterations
+
+
+def mapped(parameters: dict[str, Any]) -> dict[str, Any]:
+    """Parameters of the `LinearChainCRF` that is nearest; a warning names values that are ignored.
+
+    Raises
+    ------
+    ValueError
+        For what the algorithm does not have, as CRFsuite itself does, and for what there is no counterpart of.
+    """
+    given = {name: value for name, value in parameters.items() if value is not None}
+    algorithm = given.get("algorithm", "lbfgs")
+    _check(algorithm, given)
+    _warn(given)
+    least = given.get("min_freq", 0)
+    pairs = "all" if given.get("all_possible_states") and least <= 0 else "observed"
+    transitions = "all" if given.get("all_possible_transitions") and least <= 0 else "observed"
+    return {
+        **{"lbfgs": _lbfgs, "l2sgd": _l2sgd, "ap": _ap, "pa": _pa}[algorithm](given),
+        "feature_pairs": pairs,
+        "transition_features": transitions,
+        "min_frequency": max(1, ceil(least)),
+        "fit_intercept": False,
+        "max_iter": given.get("max_iterations", PASSES[algorithm]),
+        "verbose": int(given.get("verbose", False)),
+    }
+
+
+def _check(algorithm: Any, given: dict[str, Any]) -> None:
+    if algorithm == "arow":
+        raise ValueError("algorithm='arow' has no counterpart here; 'ap' and 'pa' are the nearest")
+    if algorithm not in ALGORITHMS:
+        raise ValueError(f"algorithm must be one of {', '.join(map(repr, ALGORITHMS))}, got {algorithm!r}")
+    wrong = sorted(given.keys() - ALGORITHMS[algorithm] - COMMON - FOR_ALL)
+    if wrong:
+        raise ValueError(f"algorithm={algorithm!r} has no parameter {', '.join(wrong)}")
+    if "model_filename" in given:
+        raise ValueError("model_filename: models are not kept in files of CRFsuite's; pickle the estimator instead")
+    if given.get("pa_type", 1) not in (0, 1):
+        raise ValueError(f"pa_type={given['pa_type']!r} has no counterpart here; 0 and 1 have one")
+    for name in ("c1", "c2"):
+        if given.get(name, 0) < 0:
+            raise ValueError(f"{name} must not be negative, got {given[name]}")
+
+
+def _warn(given: dict[str, Any]) -> None:
+    """One warning about everything that changes nothing here."""
+    ignored = WITHOUT_MEANING & given.keys()
+    ignored |= {name for name in ("error_sensitive", "averaging") if not given.get(name, True)}
+    ignored |= {name for name in ("keep_tempfiles", "trainer_cls") if given.get(name)}
+    if ignored:
+        what = ", ".join(f"{name}={given[name]!r}" for name in sorted(ignored))
+        warnings.warn(f"without meaning here and ignored: {what}", UserWarning, stacklevel=4)
+
+
+def _lbfgs(given: dict[str, Any]) -> dict[str, Any]:
+    """CRFsuite adds c1 |w| + c2 w² to the loss, `LinearChainCRF` multiplies the loss by C.
+
+    CRFsuite stops when the first of two rules says so, hence the larger tolerance; they ask for the norm of the
+    gradient and the change of the loss. Ten times that, as our largest entry, ends at the same labels about as soon.
+    """
+    c1, c2 = given.get("c1", 0.0), given.get("c2", 1.0)
+    weight = c1 + 2 * c2
+    return {
+        "solver": "owlqn" if c1 else "lbfgs",
+        "C": 1 / weight if weight else inf,
+        "l1_ratio": c1 / weight if weight else 0.0,
+        "tol": 10 * max(given.get("epsilon", 1e-5), given.get("delta", 1e-5)),
+    }
+
+
+def _l2sgd(given: dict[str, Any]) -> dict[str, Any]:
+    c2 = given.get("c2", 1.0)
+    return {"solver": "sgd", "C": 1 / (2 * c2) if c2 else inf, "tol": given.get("delta", 1e-6), "random_state": 0}
+
+
+def _ap(given: dict[str, Any]) -> dict[str, Any]:
+    return {"solver": "ap", "tol": given.get("epsilon", 0.0), "random_state": 0}
+
+
+def _pa(given: dict[str, Any]) -> dict[str, Any]:
+    C = given.get("c", 1.0) if given.get("pa_type", 1) else inf
+    return {"solver": "pa", "C": C, "tol": given.get("epsilon", 0.0), "random_state": 0}

@@ -1,0 +1,137 @@
+"""sklearn-crfsuite's metrics: scikit-learn's, on the labels of all sequences one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from sklearn_struct.metrics.accuracy import sequence_accuracy_score
+from sklearn_struct.metrics.spans import paired
+
+__all__ = [
+    "flat_accuracy_score",
+    "flat_classification_report",
+    "flat_f1_score",
+    "flat_fbeta_score",
+    "flat_precision_score",
+    "flat_recall_score",
+    "sequence_accuracy_score",
+]
+
+
+def flat_accuracy_score(y_true: Any, y_pred: Any) -> float:
+    """Fraction of tokens with the right label.
+
+    Parameters
+    ----------
+    y_true, y_pred : list or object array of label sequences
+
+    Returns
+    -------
+    float
+
+    Raises
+    ------
+    LengthMismatchError
+        If the numbers of sequences or of labels differ; as in all metrics here.
+    """
+    return _flat("accuracy_score", y_true, y_pred)
+
+
+def flat_precision_score(y_true: Any, y_pred: Any, **kwargs: Any) -> Any:
+    """Precision of tokens.
+
+    Parameters
+    ----------
+    y_true, y_pred : list or object array of label sequences
+    **kwargs
+        As for `sklearn.metrics.precision_score`: ``average``, ``labels`` and so on.
+
+    Returns
+    -------
+    float or ndarray
+    """
+    return _flat("precision_score", y_true, y_pred, **kwargs)
+
+
+def flat_recall_score(y_true: Any, y_pred: Any, **kwargs: Any) -> Any:
+    """Recall of tokens.
+
+    Parameters
+    ----------
+    y_true, y_pred : list or object array of label sequences
+    **kwargs
+        As for `sklearn.metrics.recall_score`: ``average``, ``labels`` and so on.
+
+    Returns
+    -------
+    float or ndarray
+    """
+    return _flat("recall_score", y_true, y_pred, **kwargs)
+
+
+def flat_f1_score(y_true: Any, y_pred: Any, **kwargs: Any) -> Any:
+    """F1 of tokens.
+
+    Parameters
+    ----------
+    y_true, y_pred : list or object array of label sequences
+    **kwargs
+        As for `sklearn.metrics.f1_score`: ``average``, ``labels`` and so on.
+
+    Returns
+    -------
+    float or ndarray
+
+    Examples
+    --------
+    >>> from sklearn_struct.compat import metrics
+    >>> metrics.flat_f1_score([["O", "B"], ["O"]], [["O", "B"], ["B"]], average="micro")
+    0.666...
+    """
+    return _flat("f1_score", y_true, y_pred, **kwargs)
+
+
+def flat_fbeta_score(y_true: Any, y_pred: Any, beta: float, **kwargs: Any) -> Any:
+    """F-beta of tokens.
+
+    Parameters
+    ----------
+    y_true, y_pred : list or object array of label sequences
+    beta : float
+        Weight of recall.
+    **kwargs
+        As for `sklearn.metrics.fbeta_score`: ``average``, ``labels`` and so on.
+
+    Returns
+    -------
+    float or ndarray
+    """
+    return _flat("fbeta_score", y_true, y_pred, beta=beta, **kwargs)
+
+
+def flat_classification_report(y_true: Any, y_pred: Any, labels: Any = None, **kwargs: Any) -> Any:
+    """Table of the scores of each label.
+
+    Parameters
+    ----------
+    y_true, y_pred : list or object array of label sequences
+    labels : array-like, default=None
+        Only these, in this order.
+    **kwargs
+        As for `sklearn.metrics.classification_report`: ``digits``, ``output_dict`` and so on.
+
+    Returns
+    -------
+    str or dict
+    """
+    return _flat("classification_report", y_true, y_pred, labels=labels, **kwargs)
+
+
+def _flat(name: str, y_true: Any, y_pred: Any, **kwargs: Any) -> Any:
+    from sklearn import metrics  # takes a while
+
+    pairs = paired(y_true, y_pred)
+    true, pred = ([label for pair in pairs for label in pair[side]] for side in (0, 1))
+    score: Callable[..., Any] = getattr(metrics, name)
+    return score(true, pred, **kwargs)

@@ -1,0 +1,122 @@
+"""The score of a labelling, split into what each feature contributes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from sklearn_struct.batch import SequenceArray
+from sklearn_struct.estimators.chain import BaseChain
+from sklearn_struct.inspection.explanation import KINDS, Explanation, Terms
+from sklearn_struct.inspection.reading import feature_names, read_labels, read_one, texts
+from sklearn_struct.parameters import edge_features
+
+__all__ = ["explain"]
+
+
+def explain(estimator: Any, x: Any, y: Any = None, *, rival: Any = None) -> Explanation:
+    """Say why a labelling of one sequence has the score that it has.
+
+    Parameters
+    ----------
+    estimator : fitted chain estimator
+        Also a pipeline or a search that ends in one.
+    x : sequence
+        One sequence, in any form that the items of X in `predict` may have, or a SequenceArray of length 1.
+    y : list of labels, default=None
+        The labelling to explain; None: the one that is predicted.
+    rival : list of labels, default=None
+        Explain how far y is ahead of this labelling instead: a difference of scores, equal to the logarithm of
+        p(y | x) / p(rival | x).
+
+    Returns
+    -------
+    Explanation
+        With all contributions, as a data frame by ``to_frame()``. They are the model's own, in float64, whatever
+        limits decoding.
+
+    Raises
+    ------
+    LengthMismatchError, UnknownLabelError, InputTypeError
+        If `x` is not one sequence, or a labelling does not fit it.
+
+    Examples
+    --------
+    >>> from sklearn_struct import LinearChainCRF
+    >>> from sklearn_struct.inspection import explain
+    >>> X = [["the", "cat", "sleeps"], ["the", "dog", "barks"], ["a", "dog", "sleeps"]]
+    >>> crf = LinearChainCRF(C=10).fit(X, [["DET", "NOUN", "VERB"]] * 3)
+    >>> explain(crf, ["a", "cat", "barks"])
+    Explanation(score 6.153, 3 tokens)
+      a      DET     +1.032  a +0.69, intercept +0.34
+      cat    NOUN    +2.009  DET -> NOUN +2.08, intercept -0.68, cat +0.61
+      barks  VERB    +3.112  NOUN -> VERB +2.08, barks +0.69, intercept +0.34
+    >>> explain(crf, ["a", "cat", "barks"], rival=["DET", "NOUN", "NOUN"]).token_scores.round(2)
+    array([0.  , 0.  , 4.35])
+    """
+    model, sequences = read_one(estimator, x)
+    codes = model._predict_codes(sequences) if y is None else read_labels(model, y, sequences)
+    rows = _Rows(model, sequences.X)
+    weight, rival_labels = rows.weights(codes), None
+    if rival is not None:
+        rival_codes = read_labels(model, rival, sequences)
+        weight, rival_labels = weight - rows.weights(rival_codes), model.classes_[rival_codes].tolist()
+    terms = rows.terms(weight)
+    return Explanation(texts(x, len(codes)), model.classes_[codes].tolist(), rival_labels, terms)
+
+
+class _Rows:
+    """The terms that any labelling of a sequence has: those of features and edge features, intercepts, transitions."""
+
+    def __init__(self, model: BaseChain, X: SequenceArray) -> None:
+        self.model, n = model, X.tokens.shape[0]
+        self.edge_columns = model.edge_features_
+        self.node_at = _stored(X.tokens)
+        self.edge_at = _stored(edge_features(X, self.edge_columns))
+        self.intercepts = np.arange(n if model._pattern.fit_intercept else 0)
+        self.transitions = np.arange(1, n)
+
+    def weights(self, codes: np.ndarray) -> np.ndarray:
+        """The weight of each term under a labelling."""
+        model, K = self.model, len(self.model.classes_)
+        pairs = codes[:-1] * K + codes[1:]
+        token, column, _ = self.node_at
+        edge, edge_column, _ = self.edge_at
+        return np.concatenate(
+            [
+                _entries(model.coef_, codes[token], column),
+                model.intercept_[codes[self.intercepts]],
+                model.transition_.ravel()[pairs],
+                _entries(model.edge_coef_, pairs[edge], edge_column),
+            ]
+        )
+
+    def terms(self, weight: np.ndarray) -> Terms:
+        """All terms by token, then kind."""
+        (at, column, value), (edge, edge_column, edge_value) = self.node_at, self.edge_at
+        names = feature_names(self.model)
+        parts = [at, self.intercepts, self.transitions, edge + 1]
+        kind = np.repeat(np.arange(len(KINDS)), [len(part) for part in parts])
+        token = np.concatenate(parts)
+        feature = np.full(len(token), None, dtype=object)
+        feature[kind == 0], feature[kind == 3] = names[column], names[self.edge_columns[edge_column]]
+        ones = np.ones(len(self.intercepts) + len(self.transitions))
+        order = np.lexsort((kind, token))
+        columns = token, kind, feature, np.concatenate([value, ones, edge_value]), weight
+        return Terms(*(column[order] for column in columns))
+
+
+def _stored(matrix: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Row, column and value (float64) of each stored value, row by row; of a dense matrix those other than 0."""
+    rows = sp.csr_array(matrix)
+    row = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
+    return row, rows.indices, rows.data.astype(np.float64)
+
+
+def _entries(matrix: Any, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    """matrix[rows[i], columns[i]] for each i."""
+    if sp.issparse(matrix) and len(rows):
+        return np.asarray(sp.csr_matrix(matrix)[rows, columns]).ravel()
+    return matrix[rows, columns] if len(rows) else np.zeros(0)

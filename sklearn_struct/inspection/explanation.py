@@ -1,0 +1,124 @@
+"""What `explain` returns: the score of a labelling, token by token and feature by feature."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sklearn_struct.inspection.optional import pandas
+
+__all__ = ["KINDS", "Explanation", "Terms"]
+
+KINDS = ("feature", "intercept", "transition", "edge feature")
+SHOWN = 3  # contributions of a token in the printed form
+
+
+class Terms(NamedTuple):
+    """The terms of a score, ordered by token and kind (a number of `KINDS`); feature None where there is none."""
+
+    token: np.ndarray
+    kind: np.ndarray
+    feature: np.ndarray
+    value: np.ndarray
+    weight: np.ndarray
+
+
+class Explanation:
+    """The score of a labelling of one sequence, split into contributions; made by `explain`.
+
+    A contribution is the value of a feature times its weight (intercepts and transitions have the value 1). The
+    contributions of a token add up to its score, those of all tokens to the score of the labelling, which is
+    log p(y | x) + log Z(x). Transitions count for the second of their tokens. Beside a rival labelling all scores and
+    weights are differences, those of the labelling minus those of the rival.
+
+    Parameters
+    ----------
+    texts : list of str
+        What the tokens are called where the explanation is printed.
+    labels : list
+        The labelling.
+    rival : list or None
+        The labelling that it is compared with.
+    terms : Terms
+        Token, kind, feature, value and weight of each contribution.
+
+    Attributes
+    ----------
+    score : float
+        Sum of all contributions.
+    token_scores : ndarray of shape (n_tokens,)
+        Sums of the contributions of each token.
+    contributions : ndarray of shape (n_terms,)
+    labels, rival, texts, terms
+        As given.
+    """
+
+    def __init__(self, texts: list[str], labels: list[Any], rival: list[Any] | None, terms: Terms) -> None:
+        self.texts, self.labels, self.rival, self.terms = texts, labels, rival, terms
+        self.contributions = terms.value * terms.weight
+        self.token_scores = np.bincount(terms.token, weights=self.contributions, minlength=len(labels))
+        self.score = float(np.sum(self.token_scores))
+
+    def to_frame(self) -> Any:
+        """All contributions as a data frame, one a row.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns ``token`` (its number), ``label``, ``previous`` (the label before; only of transitions and edge
+            features), ``kind`` ("feature", "intercept", "transition" or "edge feature"), ``feature`` (its name),
+            ``value``, ``weight`` and ``contribution``. With a rival also ``rival`` and ``rival_previous``, its labels.
+
+        Raises
+        ------
+        ImportError
+            If pandas is not installed.
+        """
+        pd = pandas("Explanation.to_frame")
+        terms = self.terms
+        frame = {"token": terms.token, **self._label_columns(pd, self.labels, "label", "previous")}
+        if self.rival is not None:
+            frame |= self._label_columns(pd, self.rival, "rival", "rival_previous")
+        frame |= {"kind": np.array(KINDS, dtype=object)[terms.kind], "feature": pd.Series(terms.feature, dtype=object)}
+        numbers = {"value": terms.value, "weight": terms.weight, "contribution": self.contributions}
+        return pd.DataFrame({**frame, **numbers})
+
+    def _label_columns(self, pd: Any, labels: list[Any], name: str, previous: str) -> dict[str, Any]:
+        """A label of each term, and for those of two tokens the label before."""
+        here = [labels[t] for t in self.terms.token]
+        before = [labels[t - 1] if kind >= 2 else None for t, kind in zip(self.terms.token, self.terms.kind)]
+        return {name: pd.Series(here), previous: pd.Series(before, dtype=object)}
+
+    def __repr__(self) -> str:
+        """A line for each token: its label and score, and its largest contributions."""
+        score = "score" if self.rival is None else "difference of scores"
+        lines = [f"Explanation({score} {self.score:.3f}, {len(self.labels)} tokens)"]
+        names = [self._label_of(t) for t in range(len(self.labels))]
+        widths = [max(map(len, column), default=0) for column in (self.texts, names)]
+        bounds = np.searchsorted(self.terms.token, np.arange(len(self.labels) + 1))
+        for t, (text, name) in enumerate(zip(self.texts, names, strict=True)):
+            parts = ", ".join(self._largest(t, bounds[t], bounds[t + 1]))
+            lines.append(f"  {text:{widths[0]}}  {name:{widths[1]}}  {self.token_scores[t]:+8.3f}  {parts}".rstrip())
+        return "\n".join(lines)
+
+    def _label_of(self, t: int) -> str:
+        label = str(self.labels[t])
+        if self.rival is None or self.rival[t] == self.labels[t]:
+            return label
+        return f"{label} (not {self.rival[t]})"
+
+    def _largest(self, t: int, start: int, stop: int) -> list[str]:
+        """The largest contributions of token t, in words."""
+        size = np.abs(self.contributions[start:stop])
+        order = np.argsort(-size, kind="stable")[:SHOWN]
+        return [f"{self._name(t, i)} {self.contributions[i]:+.2f}" for i in start + order if self.contributions[i]]
+
+    def _name(self, t: int, i: int) -> str:
+        kind, feature = KINDS[self.terms.kind[i]], self.terms.feature[i]
+        if kind == "feature":
+            return str(feature)
+        if kind == "intercept":
+            return "intercept"
+        pair = f"{self.labels[t - 1]} -> {self.labels[t]}"
+        return pair if kind == "transition" else f"{feature} at {pair}"

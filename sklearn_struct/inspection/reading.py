@@ -1,0 +1,79 @@
+"""One fitted chain and one sequence, out of whatever an inspection is given."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from sklearn_struct.batch import SequenceArray
+from sklearn_struct.encoding.sequences import as_list
+from sklearn_struct.estimators.base import Sequences
+from sklearn_struct.estimators.chain import BaseChain
+from sklearn_struct.exceptions import EmptyDataError, InputTypeError, LengthMismatchError, UnknownLabelError
+
+__all__ = ["chain_of", "feature_names", "label_codes", "read_labels", "read_one", "texts"]
+
+
+def chain_of(estimator: Any) -> BaseChain:
+    """The fitted chain itself, also out of a pipeline or a search."""
+    model = _best(estimator)
+    model = model.steps[-1][1] if hasattr(model, "steps") else model
+    if not isinstance(model, BaseChain):
+        raise InputTypeError(f"estimator must be a chain such as LinearChainCRF, got {type(model).__name__}")
+    check_is_fitted(model)
+    return model
+
+
+def _best(estimator: Any) -> Any:
+    return getattr(estimator, "best_estimator_", estimator)
+
+
+def read_one(estimator: Any, x: Any) -> tuple[BaseChain, Sequences]:
+    """The chain, and the single sequence x as its `predict` reads it."""
+    model = chain_of(estimator)
+    batch = x if isinstance(x, SequenceArray) else [as_list(x)]
+    for _, step in getattr(_best(estimator), "steps", [])[:-1]:
+        batch = batch if step in (None, "passthrough") else step.transform(batch)
+    sequences = model._read_X(batch, reset=False)
+    if len(sequences.X) != 1:
+        raise LengthMismatchError(f"x must be one sequence, got {len(sequences.X)}")
+    return model, sequences
+
+
+def read_labels(model: BaseChain, y: Any, sequences: Sequences) -> np.ndarray:
+    """Codes of the labels of one sequence; of a row of a two-dimensional X, y may be its label alone."""
+    if sequences.flat:
+        return model._read_y([y] if np.ndim(y) == 0 else y, sequences, reset=False)
+    return model._read_y([as_list(y)], sequences, reset=False)
+
+
+def label_codes(model: BaseChain, labels: Any) -> list[int]:
+    """Codes of chosen labels; of all of them for None."""
+    known = model.classes_.tolist()
+    if labels is None:
+        return list(range(len(known)))
+    if len(labels) == 0:
+        raise EmptyDataError("labels is empty")
+    for label in labels:
+        if label not in known:
+            raise UnknownLabelError(f"labels: {label!r} was not seen in fit (known: {', '.join(map(repr, known))})")
+    return [known.index(label) for label in labels]
+
+
+def feature_names(model: BaseChain) -> np.ndarray:
+    """Names of the features; ``x0``, ``x1`` and so on where they have none."""
+    names = getattr(model, "feature_names_in_", None)
+    return np.array([f"x{f}" for f in range(model.n_features_in_)], dtype=object) if names is None else names
+
+
+def texts(x: Any, n: int) -> list[str]:
+    """What to call the tokens of x: strings by themselves, tuples (rows of a table) by the first cell, else numbers."""
+    tokens = as_list(x)
+    if isinstance(tokens, list | tuple) and len(tokens) == n:
+        if all(isinstance(token, str) for token in tokens):
+            return list(tokens)
+        if all(isinstance(token, tuple) and token and isinstance(token[0], str) for token in tokens):
+            return [token[0] for token in tokens]
+    return [str(t) for t in range(n)]

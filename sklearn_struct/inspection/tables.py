@@ -1,0 +1,128 @@
+"""The weights of a fitted chain as data frames."""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from sklearn.utils._param_validation import Interval, StrOptions, validate_params
+
+from sklearn_struct.inspection.optional import pandas
+from sklearn_struct.inspection.reading import chain_of
+from sklearn_struct.inspection.weights import SIGNS, top_weights
+
+__all__ = ["feature_weights", "transition_weights"]
+
+CHOICE = {
+    "n": [None, Interval(Integral, 1, None, closed="left")],
+    "labels": [None, "array-like"],
+    "sign": [StrOptions(set(SIGNS))],
+}
+
+
+@validate_params({**CHOICE, "transitions": ["boolean"]}, prefer_skip_nested_validation=True)
+def feature_weights(
+    estimator: Any, n: int | None = 10, *, labels: Any = None, sign: str = "both", transitions: bool = False
+) -> Any:
+    """The features of the largest weights of each label, as a data frame.
+
+    Parameters
+    ----------
+    estimator : fitted chain estimator
+        Also a pipeline or a search that ends in one.
+    n : int or None, default=10
+        Features a label; None: all of them. Weights of 0 are left out.
+    labels : array-like, default=None
+        Only these labels, in this order.
+    sign : {"both", "positive", "negative"}, default="both"
+        Which weights count as large: by absolute value, or only those for the label, or only those against it.
+    transitions : bool, default=False
+        The weights of edge features (``edge_coef_``) for each pair of labels, instead of those for each label.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns ``label``, ``feature``, ``weight``, and before them ``previous``, the label of the token before, with
+        ``transitions=True``. The features of a label by falling weight. Features without names are ``x0``, ``x1``, ...
+
+    Raises
+    ------
+    ImportError
+        If pandas is not installed.
+    UnknownLabelError
+        If one of `labels` was not seen in `fit`.
+
+    See Also
+    --------
+    FeatureWeightsDisplay : The same as a picture.
+
+    Examples
+    --------
+    >>> from sklearn_struct import LinearChainCRF
+    >>> from sklearn_struct.inspection import feature_weights
+    >>> X = [["the", "cat", "sleeps"], ["the", "dog", "barks"], ["a", "dog", "sleeps"]]
+    >>> crf = LinearChainCRF(C=10).fit(X, [["DET", "NOUN", "VERB"]] * 3)
+    >>> feature_weights(crf, n=1).round(1)
+      label feature  weight
+    0   DET     the     1.1
+    1  NOUN     dog     1.0
+    2  VERB  sleeps     1.1
+    """
+    pd = pandas("feature_weights")
+    found = list(top_weights(chain_of(estimator), n, labels=labels, sign=sign, transitions=transitions))
+    counts = [len(top.weights) for top in found]
+    names = ["previous", "label"] if transitions else ["label"]
+    frame = {name: pd.Series(_repeated([getattr(top, name) for top in found], counts)) for name in names}
+    frame["feature"] = np.concatenate([np.empty(0, dtype=object), *(top.features for top in found)])
+    frame["weight"] = np.concatenate([np.empty(0), *(top.weights for top in found)])
+    return pd.DataFrame(frame)
+
+
+def _repeated(labels: list[Any], counts: list[int]) -> list[Any]:
+    return [label for label, count in zip(labels, counts, strict=True) for _ in range(count)]
+
+
+def transition_weights(estimator: Any) -> Any:
+    """The weights of transitions as a data frame.
+
+    Parameters
+    ----------
+    estimator : fitted chain estimator
+        Also a pipeline or a search that ends in one.
+
+    Returns
+    -------
+    pandas.DataFrame
+        ``transition_`` with labels on both axes: a row for the label of a token, a column for that of the next.
+
+    Raises
+    ------
+    ImportError
+        If pandas is not installed.
+
+    See Also
+    --------
+    TransitionDisplay : The same as a picture.
+
+    Examples
+    --------
+    >>> from sklearn_struct import LinearChainCRF
+    >>> from sklearn_struct.inspection import transition_weights
+    >>> X = [["the", "cat", "sleeps"], ["the", "dog", "barks"], ["a", "dog", "sleeps"]]
+    >>> crf = LinearChainCRF(C=10).fit(X, [["DET", "NOUN", "VERB"]] * 3)
+    >>> transition_weights(crf).round(1)
+    next   DET  NOUN  VERB
+    label
+    DET   -0.6   2.1  -0.5
+    NOUN  -0.7  -0.6   2.1
+    VERB  -0.5  -0.7  -0.6
+    """
+    pd = pandas("transition_weights")
+    model = chain_of(estimator)
+    labels = model.classes_.tolist()
+    return pd.DataFrame(
+        model.transition_,
+        index=pd.Index(labels, name="label", tupleize_cols=False),
+        columns=pd.Index(labels, name="next", tupleize_cols=False),
+    )

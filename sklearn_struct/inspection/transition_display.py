@@ -1,0 +1,123 @@
+"""A picture of the transition weights."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+
+from sklearn_struct.exceptions import LengthMismatchError
+from sklearn_struct.inspection.optional import subplots
+from sklearn_struct.inspection.reading import chain_of
+
+__all__ = ["TransitionDisplay"]
+
+READABLE = 12  # labels up to which numbers fit into the cells of an ordinary figure
+
+
+class TransitionDisplay:
+    """Heat map of transition weights, from row label to column label.
+
+    It is made by `from_estimator`; `plot` draws it again elsewhere.
+
+    Parameters
+    ----------
+    transition : ndarray of shape (n_labels, n_labels)
+        Weights.
+    labels : list
+        Names of rows and columns.
+
+    Attributes
+    ----------
+    figure_ : matplotlib Figure
+    ax_ : matplotlib Axes
+    im_ : matplotlib AxesImage
+    text_ : ndarray of shape (n_labels, n_labels) or None
+        The numbers in the cells.
+
+    Examples
+    --------
+    >>> from sklearn_struct import LinearChainCRF
+    >>> from sklearn_struct.inspection import TransitionDisplay
+    >>> X = [["the", "cat", "sleeps"], ["the", "dog", "barks"], ["a", "dog", "sleeps"]]
+    >>> crf = LinearChainCRF(C=10).fit(X, [["DET", "NOUN", "VERB"]] * 3)
+    >>> display = TransitionDisplay.from_estimator(crf)
+    >>> display.ax_.get_xlabel()
+    'next label'
+    """
+
+    def __init__(self, transition: np.ndarray, labels: list[Any]) -> None:
+        self.transition, self.labels = transition, labels
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, *, ax: Any = None, **options: Any) -> Self:
+        """Draw the transition weights of a fitted chain.
+
+        Parameters
+        ----------
+        estimator : fitted chain estimator
+            Also a pipeline or a search that ends in one.
+        ax : matplotlib Axes, default=None
+            Where to draw; None: a new figure.
+        **options
+            As for `plot`.
+
+        Returns
+        -------
+        TransitionDisplay
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
+        """
+        model = chain_of(estimator)
+        return cls(model.transition_, model.classes_.tolist()).plot(ax, **options)
+
+    def plot(
+        self,
+        ax: Any = None,
+        *,
+        include_values: bool | None = None,
+        values_format: str = ".1f",
+        colorbar: bool = True,
+        im_kw: dict[str, Any] | None = None,
+    ) -> Self:
+        """Draw the heat map; red favours a transition, blue is against it.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; None: a new figure.
+        include_values : bool, default=None
+            Write the weights into the cells; None: where there are at most 12 labels.
+        values_format : str, default=".1f"
+        colorbar : bool, default=True
+        im_kw : dict, default=None
+            For matplotlib's `imshow`, such as ``{"cmap": "PuOr"}``.
+
+        Returns
+        -------
+        TransitionDisplay
+            Itself.
+        """
+        K = len(self.labels)
+        if np.shape(self.transition) != (K, K):
+            raise LengthMismatchError(f"transition has the shape {np.shape(self.transition)} but there are {K} labels")
+        if ax is None:
+            _, ax = subplots("TransitionDisplay")
+        limit = float(np.max(np.abs(self.transition), initial=0.0)) or 1.0
+        self.im_ = ax.imshow(self.transition, **{"cmap": "RdBu_r", "vmin": -limit, "vmax": limit, **(im_kw or {})})
+        names = list(map(str, self.labels))
+        ax.set(xticks=range(K), yticks=range(K), xlabel="next label", ylabel="label", yticklabels=names)
+        ax.set_xticklabels(names, rotation="vertical")
+        if colorbar:
+            ax.figure.colorbar(self.im_, ax=ax, label="weight")
+        self.text_ = None
+        if include_values or (include_values is None and K <= READABLE):
+            self.text_ = np.empty((K, K), dtype=object)
+            for (j, k), weight in np.ndenumerate(self.transition):
+                color = "white" if abs(weight) > limit / 2 else "black"
+                self.text_[j, k] = ax.text(k, j, format(weight, values_format), ha="center", va="center", color=color)
+        self.ax_, self.figure_ = ax, ax.figure
+        return self

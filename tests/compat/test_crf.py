@@ -1,0 +1,150 @@
+"""The drop-in for sklearn_crfsuite.CRF beside the original."""
+
+from __future__ import annotations
+
+import pickle
+
+import pytest
+import sklearn_crfsuite
+from real_data import real
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.metrics import make_scorer
+from sklearn.model_selection import GridSearchCV
+
+from sklearn_struct.compat import CRF, metrics
+from sklearn_struct.datasets import fetch_conll2000, make_rental_ads
+from sklearn_struct.inspection import explain
+
+
+def describe(sentence):
+    """Attributes of every kind that pycrfsuite reads."""
+    found = []
+    for t, word in enumerate(sentence):
+        token = {"bias": 1.0, "word": word.lower(), "digits": word.isdigit(), "ends": [word[-1:], word[-2:]]}
+        if t:
+            token["before"] = {"word": sentence[t - 1].lower(), "length": len(sentence[t - 1]) / 10}
+        found.append(token)
+    return found
+
+
+@pytest.fixture(scope="module")
+def ads():
+    X, y = make_rental_ads(40, random_state=0)
+    X = [describe(sentence) for sentence in X]
+    return X[:30], [list(labels) for labels in y[:30]], X[30:], [list(labels) for labels in y[30:]]
+
+
+@pytest.fixture(scope="module")
+def both(ads):
+    options = {"c2": 0.5, "epsilon": 1e-7, "delta": 1e-7}
+    return CRF(**options).fit(*ads[:2]), sklearn_crfsuite.CRF(**options).fit(*ads[:2])
+
+
+def test_weights_and_names_are_the_originals(both):
+    ours, theirs = both
+    for name in ("state_features_", "transition_features_"):
+        found, expected = getattr(ours, name), getattr(theirs, name)
+        assert found.keys() == expected.keys()
+        assert found == pytest.approx(expected, abs=2e-3)
+    assert sorted(ours.classes_) == sorted(theirs.classes_)
+    assert sorted(ours.attributes_) == sorted(theirs.attributes_)
+    assert ours.num_attributes_ == theirs.num_attributes_
+
+
+def test_predictions_are_the_originals(both, ads):
+    ours, theirs = both
+    X, y = ads[2:]
+    assert ours.predict(X).tolist() == theirs.predict(X).tolist()
+    assert ours.predict_single(X[0]) == theirs.predict_single(X[0])
+    for found, expected in zip(ours.predict_marginals(X), theirs.predict_marginals(X), strict=True):
+        for a, b in zip(found, expected, strict=True):
+            assert a == pytest.approx(b, abs=2e-3)
+    assert ours.predict_marginals_single(X[0]) == ours.predict_marginals(X)[0]
+    assert ours.score(X, y) == theirs.score(X, y)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"min_freq": 2},
+        {"all_possible_states": True, "all_possible_transitions": True},
+        {"all_possible_states": True, "all_possible_transitions": True, "min_freq": 2},
+    ],
+)
+def test_the_same_weights_exist(ads, options):
+    X = [[[k for k, v in token.items() if v is True] or [token["word"]] for token in s] for s in ads[0][:10]]
+    ours, theirs = (c(**options).fit(X, ads[1][:10]) for c in (CRF, sklearn_crfsuite.CRF))
+    assert ours.state_features_ == pytest.approx(theirs.state_features_, abs=5e-3)
+    assert ours.transition_features_ == pytest.approx(theirs.transition_features_, abs=5e-3)
+
+
+@pytest.mark.corpus
+@pytest.mark.parametrize(("c1", "c2"), [(0.0, 1.0), (0.1, 0.1)])
+def test_tags_of_conll2000_are_the_originals(c1, c2):
+    def tokens(sentence):
+        ends = [("", ""), *sentence, ("", "")]
+        return [
+            {"w": word, "pos": pos, "before": ends[t][1], "after": ends[t + 2][1]}
+            for t, (word, pos) in enumerate(sentence)
+        ]
+
+    X, y = real(fetch_conll2000, subset="train", return_X_y=True)
+    X_test = [tokens(s) for s in real(fetch_conll2000, subset="test", return_X_y=True)[0][:400]]
+    X, y = [tokens(s) for s in X[:400]], y[:400]
+    models = [c(c1=c1, c2=c2, all_possible_transitions=True).fit(X, y) for c in (CRF, sklearn_crfsuite.CRF)]
+    assert metrics.flat_accuracy_score(*(model.predict(X_test) for model in models)) >= 0.995
+
+
+@pytest.mark.parametrize("algorithm", ["l2sgd", "ap", "pa"])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_other_algorithms_learn_as_much(ads, algorithm):
+    ours, theirs = (c(algorithm=algorithm, max_iterations=15).fit(*ads[:2]) for c in (CRF, sklearn_crfsuite.CRF))
+    assert ours.score(*ads[2:]) >= theirs.score(*ads[2:]) - 0.05
+    if algorithm != "l2sgd":  # by order of the examples alone
+        again = clone(ours).fit(*ads[:2])
+        assert again.state_features_ == ours.state_features_
+
+
+def test_grid_search_with_a_flat_score(ads):
+    labels = sorted({label for s in ads[1] for label in s if label != "O"})
+    scorer = make_scorer(metrics.flat_f1_score, average="weighted", labels=labels, zero_division=0.0)
+    search = GridSearchCV(CRF(max_iterations=500), {"c2": [0.1, 1000.0]}, scoring=scorer, cv=2).fit(*ads[:2])
+    assert search.best_params_ == {"c2": 0.1}
+    assert search.best_score_ > 0.3
+
+
+def test_held_out_data(ads, capsys):
+    X, y, X_dev, y_dev = ads
+    crf = CRF(verbose=True, c2=10.0).fit(X[:5], y[:5], X_dev, y_dev)
+    assert f"accuracy on X_dev: {crf.score(X_dev, y_dev):.4f}" in capsys.readouterr().out
+    with pytest.raises(ValueError, match="pass both or neither"):
+        crf.fit(X, y, X_dev)
+
+
+def test_pickles(both, ads):
+    copy = pickle.loads(pickle.dumps(both[0]))
+    assert copy.predict(ads[2]).tolist() == both[0].predict(ads[2]).tolist()
+
+
+def test_not_fitted():
+    crf = CRF()
+    for name in ("classes_", "state_features_", "transition_features_", "attributes_", "num_attributes_"):
+        with pytest.raises(AttributeError, match="not fitted yet"):
+            getattr(crf, name)
+    for method in (crf.predict, crf.predict_marginals, crf.predict_single, crf.predict_marginals_single):
+        with pytest.raises(NotFittedError):
+            method([["a"]])
+
+
+def test_a_failed_fit_leaves_the_model(both, ads):
+    crf = clone(both[0]).fit(ads[0][:5], ads[1][:5])
+    model = crf.crf_
+    with pytest.raises(ValueError, match="has 2 tokens but"):
+        crf.fit([["a", "b"]], [["A"]])
+    assert crf.crf_ is model
+
+
+def test_inspection_takes_the_pipeline(both, ads):
+    labels = both[0].predict_single(ads[2][0])
+    assert explain(both[0].crf_, ads[2][0]).labels == labels

@@ -1,0 +1,184 @@
+"""Explanations: they add up to the score that inference gives, for every kind of X and every chain estimator."""
+
+from __future__ import annotations
+
+import inspect
+
+import fitted
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import sklearn_struct
+from sklearn_struct import LinearChainCRF, SequenceArray
+from sklearn_struct.batch import Block, Potentials, chain
+from sklearn_struct.estimators.chain import BaseChain
+from sklearn_struct.exceptions import InputTypeError, LengthMismatchError, UnknownLabelError
+from sklearn_struct.inference import chain_decoding
+from sklearn_struct.inspection import explain
+from sklearn_struct.inspection.reading import read_labels, read_one
+from sklearn_struct.parameters import bind
+
+CHAINS = [
+    value
+    for name, value in sorted(vars(sklearn_struct).items())
+    if inspect.isclass(value) and issubclass(value, BaseChain) and not inspect.isabstract(value)
+]
+
+
+def path_score(estimator, x, labels):
+    """The score of a labelling by potentials and inference, in float64."""
+    model, sequences = read_one(estimator, x)
+    codes = read_labels(model, labels, sequences)
+    X = SequenceArray(sequences.X.tokens.astype(np.float64), sequences.X.offsets)
+    potentials = bind(model._pattern, X, np.dtype(np.float64))
+    n = len(codes)
+    block = Block(slice(0, 1), slice(0, n), slice(0, max(n - 1, 0)), chain(X.offsets))
+    theta, score = potentials.forward(potentials.expand(model._w), block), np.empty(1)
+    chain_decoding.path_score(theta, block.structure, codes, score)
+    return score[0]
+
+
+@pytest.fixture(scope="module", params=fitted.KINDS)
+def case(request):
+    return fitted.case(request.param)
+
+
+def test_contributions_add_up_to_the_score_of_the_prediction(case):
+    found = explain(case.estimator, case.x)
+    expected = path_score(case.estimator, case.x, found.labels)
+    assert expected != 0
+    assert found.score == pytest.approx(expected, abs=1e-10)
+    assert np.sum(found.contributions) == pytest.approx(expected, abs=1e-10)
+
+
+def test_contributions_add_up_for_any_labelling_and_against_a_rival(case):
+    y = path_score(case.estimator, case.x, case.y)
+    assert explain(case.estimator, case.x, case.y).score == pytest.approx(y, abs=1e-10)
+    best = explain(case.estimator, case.x)
+    ahead = explain(case.estimator, case.x, rival=case.y)
+    assert ahead.score == pytest.approx(best.score - y, abs=1e-10)
+    assert ahead.score > 0
+    assert ahead.rival == ([case.y] if isinstance(case.y, str) else case.y)
+
+
+def test_the_difference_is_that_of_log_probabilities(case):
+    if hasattr(case.estimator, "steps") or isinstance(case.x, SequenceArray):
+        X = case.estimator[:-1].transform([case.x]) if hasattr(case.estimator, "steps") else case.x
+    else:
+        X = [case.x]
+    model = getattr(case.estimator, "steps", [(None, case.estimator)])[-1][1]
+    best = explain(case.estimator, case.x).labels
+    flat = isinstance(case.y, str)
+    expected = model.log_proba(X, best if flat else [best]) - model.log_proba(X, [case.y])
+    tolerance = 1e-4 if model.dtype == "float32" else 1e-9
+    assert explain(case.estimator, case.x, rival=case.y).score == pytest.approx(expected[0], abs=tolerance)
+
+
+@pytest.mark.parametrize("estimator", CHAINS)
+@pytest.mark.parametrize("numeric", [False, True])
+def test_every_chain_estimator(estimator, numeric):
+    rng = np.random.RandomState(1)
+    X = fitted.numbers(rng) if numeric else fitted.attributes(rng)
+    y = [[fitted.LABELS[k] for k in rng.randint(3, size=len(s))] for s in X]
+    model = estimator().fit(X, y)
+    for x in X:
+        found = explain(model, x)
+        assert found.labels == model.predict([x])[0]
+        assert found.score == pytest.approx(path_score(model, x, found.labels), abs=1e-10)
+
+
+class Decoded(LinearChainCRF):
+    """Decodes other potentials than it trains: label x is forbidden."""
+
+    def _decode_potentials(self, potentials, structure):
+        node = potentials.node.copy()
+        node[:, 0] = -np.inf
+        return Potentials(node, potentials.edge)
+
+
+def test_scores_are_the_models_own_whatever_is_decoded():
+    rng = np.random.RandomState(1)
+    X = fitted.attributes(rng)
+    model = Decoded().fit(X, [["x"] * (len(s) - 1) + ["y"] for s in X])
+    assert explain(model, X[2]).labels == ["y"] * 4
+    found = explain(model, X[2], ["x"] * 4)
+    assert np.isfinite(found.score)
+    assert found.score == pytest.approx(path_score(model, X[2], ["x"] * 4), abs=1e-10)
+
+
+def test_each_token_gets_its_features_its_intercept_and_the_transition_into_it():
+    case = fitted.case("attributes edges")
+    model, frame = case.estimator, explain(case.estimator, case.x, case.y).to_frame()
+    names, label = model.feature_names_in_.tolist(), {k: i for i, k in enumerate(model.classes_.tolist())}
+    y = [label[k] for k in case.y]
+    coef, edge_coef = model.coef_.toarray(), model.edge_coef_.toarray()
+    tokens = model.vectorizer_.transform([case.x])[0].toarray()
+    assert set(frame["kind"]) == {"feature", "intercept", "transition", "edge feature"}
+    for row in frame.itertuples():
+        t, f = row.token, names.index(row.feature) if row.feature is not None else None
+        if row.kind == "feature":
+            assert (row.value, row.weight) == (tokens[t, f], coef[y[t], f])
+        elif row.kind == "intercept":
+            assert (row.value, row.weight) == (1, model.intercept_[y[t]])
+        elif row.kind == "transition":
+            assert (row.value, row.weight, row.previous) == (1, model.transition_[y[t - 1], y[t]], case.y[t - 1])
+        else:
+            e = model.edge_features_.tolist().index(f)
+            assert (row.value, row.weight) == (tokens[t, f], edge_coef[y[t - 1] * 3 + y[t], e])
+        assert row.contribution == row.value * row.weight
+        assert row.label == case.y[t]
+        assert (row.previous is None) == (row.kind in ("feature", "intercept"))
+    counts = frame.groupby(["token", "kind"]).size()
+    assert counts.xs("intercept", level="kind").tolist() == [1, 1, 1, 1]
+    assert counts.xs("transition", level="kind").index.tolist() == [1, 2, 3]
+    assert counts.xs("feature", level="kind").tolist() == np.count_nonzero(tokens, axis=1).tolist()
+
+
+def test_one_sequence_in_every_form_of_numbers():
+    case = fitted.case("numbers")
+    forms = [case.x, case.x.tolist(), sp.csr_array(case.x), SequenceArray.from_sequences([case.x])]
+    scores = [explain(case.estimator, x).score for x in forms]
+    assert scores == pytest.approx([scores[0]] * 4, abs=1e-12)
+
+
+def test_empty_sequence():
+    found = explain(fitted.case("strings").estimator, [])
+    assert (found.score, found.labels, len(found.contributions)) == (0.0, [], 0)
+    assert len(found.to_frame()) == 0
+
+
+def test_an_attribute_that_was_not_seen_contributes_nothing():
+    model = fitted.case("strings").estimator
+    frame = explain(model, ["never seen"]).to_frame()
+    assert frame["kind"].tolist() == ["intercept"]
+
+
+def test_a_search_is_explained_by_its_best_estimator():
+    case = fitted.case("pipeline")
+
+    class Search:
+        best_estimator_ = case.estimator
+
+    assert explain(Search(), case.x).score == explain(case.estimator, case.x).score
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "match"),
+    [
+        ({"x": SequenceArray.from_sequences([np.ones((2, 3))] * 2)}, LengthMismatchError, "one sequence, got 2"),
+        ({"x": np.ones((2, 3)), "y": ["x"]}, LengthMismatchError, "X\\[0\\] has 2 tokens but y\\[0\\] has 1 labels"),
+        ({"x": np.ones((2, 3)), "rival": ["x", "w"]}, UnknownLabelError, "token 1: label 'w' was not seen"),
+        ({"x": ["a"]}, InputTypeError, "fitted on numbers"),
+    ],
+)
+def test_errors(arguments, error, match):
+    with pytest.raises(error, match=match):
+        explain(fitted.case("numbers").estimator, **arguments)
+
+
+def test_no_chain():
+    with pytest.raises(InputTypeError, match="must be a chain such as LinearChainCRF, got int"):
+        explain(3, ["a"])
+    with pytest.raises(ValueError, match="not fitted yet"):
+        explain(LinearChainCRF(), ["a"])

@@ -1,0 +1,26 @@
+"""Tokens' names, and labels that are asked for."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from sklearn_struct.inspection.reading import texts
+
+
+@pytest.mark.parametrize(
+    ("x", "n", "expected"),
+    [
+        (["a", "b"], 2, ["a", "b"]),
+        (iter(["a", "b"]), 2, ["a", "b"]),
+        ([("a", "N"), ("b", "V")], 2, ["a", "b"]),
+        ([{"w": "a"}, {"w": "b"}], 2, ["0", "1"]),
+        ([["f1", "f2"], ["f1"]], 2, ["0", "1"]),
+        ([(1.0, 2.0)], 1, ["0"]),
+        (np.ones((3, 2)), 3, ["0", "1", "2"]),
+        (["a row of two"], 2, ["0", "1"]),
+        ([], 0, []),
+    ],
+)
+def test_texts(x, n, expected):
+    assert texts(x, n) == expected
