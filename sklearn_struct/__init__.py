@@ -4,12 +4,14 @@ from sklearn_struct import datasets, exceptions, inspection, metrics
 from sklearn_struct.batch import SequenceArray
 from sklearn_struct.encoding.features import SequenceVectorizer
 from sklearn_struct.encoding.templates import FeatureTemplates
+from sklearn_struct.encoding.union import SequenceUnion
 from sklearn_struct.estimators.linear_chain_crf import LinearChainCRF
 
 __all__ = [
     "FeatureTemplates",
     "LinearChainCRF",
     "SequenceArray",
+    "SequenceUnion",
     "SequenceVectorizer",
     "datasets",
     "exceptions",

@@ -200,6 +200,85 @@ class SequenceArray:
         filled = [part for part in parts if len(part)] or parts[:1]
         return cls(np.concatenate(filled) if filled else np.empty(0), offsets, feature_names)
 
+    @classmethod
+    def from_flat(cls, X: Any, lengths: Any, feature_names: Any = None) -> SequenceArray:
+        """Cut one matrix, or one list of labels, into sequences of given lengths.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_tokens, n_features), or array-like of shape (n_tokens,)
+            The tokens of all sequences, one sequence after the other; a data frame gives its column names.
+        lengths : array-like of int, shape (n_sequences,)
+            How many tokens each sequence has.
+        feature_names : array-like of str, shape (n_features,), default=None
+
+        Raises
+        ------
+        ValueError
+            If `lengths` are not whole numbers that sum to the number of tokens.
+
+        Examples
+        --------
+        >>> SequenceArray.from_flat([[0.5], [1.0], [0.1]], lengths=[1, 2])
+        SequenceArray(n_sequences=2, n_tokens=3, n_features=1)
+        """
+        sizes = np.asarray(lengths)
+        if sizes.ndim != 1 or (sizes.size and (sizes.dtype.kind not in "iu" or np.any(sizes < 0))):
+            raise ValueError("lengths must be a list of whole numbers, none below 0")
+        if feature_names is None and getattr(X, "ndim", 1) == 2 and hasattr(X, "columns"):
+            feature_names = list(map(str, X.columns))
+        tokens = X if sp.issparse(X) else np.asarray(X)
+        if sizes.sum() != tokens.shape[0]:
+            raise ValueError(f"lengths sum to {sizes.sum()}, but there are {tokens.shape[0]} tokens")
+        return cls(tokens, _offsets(sizes), feature_names)
+
+    @classmethod
+    def from_frame(cls, frame: Any, group: Any, columns: Any = None) -> SequenceArray:
+        """Read a table with a row for each token, and a column that says which sequence it belongs to.
+
+        Sequences keep their order in the table, and so do the rows of each. The rows of a sequence must follow each
+        other: mixed ones may as well be two sequences of the same name.
+
+        Parameters
+        ----------
+        frame : pandas.DataFrame
+        group : column name, or list of column names
+            What names the sequence of a row; several columns where one alone does not tell sequences apart.
+        columns : column name, or list of column names, default=None
+            A single name gives labels, for y. A list, or None for all but `group`, gives features: numbers if all of
+            the columns are, else objects, which `LinearChainCRF` and `SequenceVectorizer` read as dicts
+            ``{column: value}`` and `FeatureTemplates` as rows.
+
+        Raises
+        ------
+        ValueError
+            With the row, if a name is missing or comes again after other ones; or if there is no such column.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> frame = pd.DataFrame({"sentence": [7, 7, 3], "word": ["It", "rains", "Why"], "tag": ["PRP", "VBZ", "WRB"]})
+        >>> X, y = (SequenceArray.from_frame(frame, "sentence", columns) for columns in (["word"], "tag"))
+        >>> X
+        SequenceArray(n_sequences=2, n_tokens=3, n_features=1)
+        >>> [labels.tolist() for labels in y]
+        [['PRP', 'VBZ'], ['WRB']]
+        """
+        groups = group if isinstance(group, list) else [group]
+        wanted = [c for c in frame.columns if c not in groups] if columns is None else columns
+        wanted = wanted.tolist() if hasattr(wanted, "tolist") else wanted  # an index of columns
+        for column in [*groups, *(wanted if isinstance(wanted, list) else [wanted])]:
+            if column not in frame.columns:
+                raise ValueError(f"the frame has no column {column!r}")
+        offsets = _runs(frame[groups])
+        if not isinstance(wanted, list):
+            return cls(frame[wanted].to_numpy(), offsets)
+        if all(dtype.kind in "biuf" for dtype in frame[wanted].dtypes):
+            tokens = frame[wanted].to_numpy(dtype=np.float64, na_value=np.nan)
+        else:
+            tokens = frame[wanted].to_numpy(dtype=object)
+        return cls(tokens, offsets, list(map(str, wanted)))
+
     @property
     def shape(self) -> tuple[int]:
         return (len(self),)
@@ -270,6 +349,29 @@ class SequenceArray:
 
 def _offsets(lengths: Any) -> np.ndarray:
     return np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]).astype(np.int64)
+
+
+def _runs(names: Any) -> np.ndarray:
+    """Offsets of the runs of equal rows of a data frame, each of which names one sequence."""
+    missing = names.isna().to_numpy().any(axis=1)
+    if missing.any():
+        raise ValueError(f"row {np.argmax(missing)} belongs to no sequence: {_named(names, np.argmax(missing))}")
+    rows = names.to_numpy()
+    starts = np.ones(len(rows), dtype=bool)
+    starts[1:] = (rows[1:] != rows[:-1]).any(axis=1)
+    again = names[starts].duplicated().to_numpy()
+    if again.any():
+        row = np.flatnonzero(starts)[np.argmax(again)]
+        raise ValueError(
+            f"row {row}: {_named(names, row)} has come before, with other sequences in between; sort the rows by it "
+            '(kind="stable"), or give more columns that tell sequences apart'
+        )
+    return np.append(np.flatnonzero(starts), len(rows))
+
+
+def _named(names: Any, row: Any) -> str:
+    """How a row names its sequence."""
+    return ", ".join(f"{column}={value!r}" for column, value in names.iloc[[row]].to_dict("records")[0].items())
 
 
 def _take(array: SequenceArray, indices: Any, axis: int | None = None, **kwargs: Any) -> SequenceArray:

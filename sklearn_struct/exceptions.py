@@ -4,6 +4,7 @@ from __future__ import annotations
 
 __all__ = [
     "EmptyDataError",
+    "ForbiddenLabelError",
     "InputTypeError",
     "LengthMismatchError",
     "NonFiniteError",
@@ -25,6 +26,10 @@ class UnknownLabelError(ValueError):
 
 class EmptyDataError(ValueError):
     """There are no sequences, or no tokens, to learn from."""
+
+
+class ForbiddenLabelError(ValueError):
+    """Constraints forbid a label of the training data, or leave a sequence no labelling at all."""
 
 
 class InputTypeError(TypeError):

@@ -6,6 +6,7 @@ import copy
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from hypothesis import given
@@ -265,6 +266,108 @@ def test_from_nothing(sequences):
 def test_from_sequences_of_several_widths():
     with pytest.raises(ValueError, match="dimension"):
         SequenceArray.from_sequences([np.zeros((1, 2)), np.zeros((1, 3))])
+
+
+# ---- from one long matrix, and from tables
+
+
+@pytest.mark.parametrize("kind", [np.asarray, list, lambda X: X.tolist(), sp.csr_array, sp.coo_matrix, pd.DataFrame])
+def test_from_flat(kind):
+    X = SequenceArray.from_flat(kind(TOKENS), [2, 0, 3, 1])
+    assert SequenceArray(TOKENS, OFFSETS) == X
+    assert X.feature_names is None or X.feature_names.tolist() == ["0", "1"]
+
+
+def test_from_flat_labels_and_names():
+    y = SequenceArray.from_flat(["a", "b", "c"], np.array([1, 2], dtype=np.uint8))
+    assert [part.tolist() for part in y] == [["a"], ["b", "c"]]
+    assert SequenceArray.from_flat(pd.Series(["a", "b"]), [2])[0].tolist() == ["a", "b"]
+    assert SequenceArray.from_flat(pd.DataFrame({"p": [1.0]}), [1]).feature_names.tolist() == ["p"]
+    assert SequenceArray.from_flat(TOKENS, [6], ["v", "w"]).feature_names.tolist() == ["v", "w"]
+    assert len(SequenceArray.from_flat(np.empty((0, 2)), [])) == 0
+
+
+@pytest.mark.parametrize(
+    ("lengths", "match"),
+    [
+        ([2, 3], "lengths sum to 5, but there are 6 tokens"),
+        ([2, 5, -1], "whole numbers, none below 0"),
+        ([2.0, 4.0], "whole numbers"),
+        ([[2, 4]], "whole numbers"),
+        (6, "whole numbers"),
+    ],
+)
+def test_from_flat_of_wrong_lengths(lengths, match):
+    with pytest.raises(ValueError, match=match):
+        SequenceArray.from_flat(TOKENS, lengths)
+
+
+FRAME = pd.DataFrame(
+    {
+        "sentence": [7, 7, 3, 3, 3, 5],
+        "word": ["It", "rains", "Why", "not", "?", "So"],
+        "length": [2, 5, 3, 3, 1, 2],
+        "upper": [True, False, True, False, False, True],
+        "size": [0.5, 1.5, 2.5, 3.5, 4.5, 5.5],
+    },
+    index=list("fedcba"),
+)
+
+
+def test_from_frame_labels():
+    y = SequenceArray.from_frame(FRAME, "sentence", "word")
+    assert [part.tolist() for part in y] == [["It", "rains"], ["Why", "not", "?"], ["So"]]
+    assert [part.tolist() for part in SequenceArray.from_frame(FRAME, "sentence", "length")] == [[2, 5], [3, 3, 1], [2]]
+    category = FRAME.astype({"word": "category"})
+    assert SequenceArray.from_frame(category, "sentence", "word")[2].tolist() == ["So"]
+
+
+@pytest.mark.parametrize("kind", [list, pd.Index, np.array])
+def test_from_frame_numbers(kind):
+    X = SequenceArray.from_frame(FRAME, "sentence", kind(["length", "upper", "size"]))
+    assert X.tokens.dtype == float
+    assert X.feature_names.tolist() == ["length", "upper", "size"]
+    assert X[1].tolist() == [[3, 1, 2.5], [3, 0, 3.5], [1, 0, 4.5]]
+    missing = FRAME.astype({"length": "Int64"})
+    missing.loc["c", "length"] = pd.NA
+    assert np.isnan(SequenceArray.from_frame(missing, "sentence", ["length"]).tokens[3, 0])
+
+
+def test_from_frame_all_columns():
+    X = SequenceArray.from_frame(FRAME, "sentence")
+    assert X.tokens.dtype == object
+    assert X.feature_names.tolist() == ["word", "length", "upper", "size"]
+    assert X[2].tolist() == [["So", 2, True, 5.5]]
+    assert len(SequenceArray.from_frame(FRAME[:0], "sentence")) == 0
+
+
+def test_from_frame_of_several_groups():
+    frame = FRAME.assign(document=["a", "b", "b", "b", "c", "c"])
+    X = SequenceArray.from_frame(frame, ["document", "sentence"], ["size"])
+    assert X.lengths.tolist() == [1, 1, 2, 1, 1]
+    assert X.feature_names.tolist() == ["size"]
+    assert SequenceArray.from_frame(frame.rename(columns={"document": 0}), 0, "size").lengths.tolist() == [1, 3, 2]
+
+
+@pytest.mark.parametrize(
+    ("group", "columns", "match"),
+    [
+        ("sentence_id", None, "the frame has no column 'sentence_id'"),
+        (["sentence", "document"], None, "the frame has no column 'document'"),
+        ("sentence", "tag", "the frame has no column 'tag'"),
+        ("sentence", ["word", "tag"], "the frame has no column 'tag'"),
+        ("again", None, "row 4: again='x' has come before, with other sequences in between; sort the rows"),
+        (["upper", "again"], None, r"row 5: upper=True, again='x' has come before"),
+        ("missing", None, "row 1 belongs to no sequence: missing=nan"),
+        (["sentence", "missing"], None, "row 1 belongs to no sequence: sentence=7, missing=nan"),
+    ],
+)
+def test_from_frame_of_mistakes(group, columns, match):
+    frame = FRAME.assign(again=list("xxyyxx"), missing=[1.0, np.nan, 2.0, 2.0, 3.0, 3.0])
+    if group == ["upper", "again"]:
+        frame["again"] = list("xxyyzx")
+    with pytest.raises(ValueError, match=match):
+        SequenceArray.from_frame(frame, group, columns)
 
 
 def test_any_sparse_format_becomes_csr():

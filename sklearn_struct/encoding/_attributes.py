@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from sklearn_struct.batch import SequenceArray
 from sklearn_struct.encoding._names import as_words, join_pairs
 from sklearn_struct.exceptions import InputTypeError, NonFiniteError
 
@@ -72,13 +73,21 @@ def read(
     """
     manner = _Manner(number, separator, dtype, bool(keep_zeros))
     parts = [Attributes(np.empty(0, np.int32), np.empty(0, dtype), np.empty(0, np.int64), np.zeros(1, np.int64))]
-    for first, chunk in chunks(X):
+    for first, chunk in chunks(_as_dicts(X) if isinstance(X, SequenceArray) else X):
         try:
             parts.append(_quick(chunk, manner))
         except (_Unexpected, TypeError, OverflowError):
             parts.append(_careful(first, chunk, manner))
     found = Attributes(*map(np.concatenate, zip(*parts)))
     return found._replace(offsets=np.cumsum(found.offsets))
+
+
+def _as_dicts(X: SequenceArray) -> Iterator[list[dict[str, Any]]]:
+    """The tokens of named columns as dicts."""
+    if X.feature_names is None:
+        raise InputTypeError("tokens of a SequenceArray are read as attributes only if their columns have names")
+    names = X.feature_names.tolist()
+    return ([dict(zip(names, token)) for token in sequence.tolist()] for sequence in X)
 
 
 # The quick reader. `offsets` holds the lengths of sequences until `read` sums them up.

@@ -30,7 +30,7 @@ def form(X: Any) -> str:
     Returns
     -------
     str
-        "packed" (a SequenceArray), "flat" (two-dimensional: a batch of sequences of length 1), "arrays" (a
+        "packed" (a SequenceArray of numbers), "flat" (two-dimensional: a batch of sequences of length 1), "arrays" (a
         sequence is a 2-D array or sparse matrix), "attributes" (a token is a dict, a string or several strings)
         or "empty" (no token anywhere).
 
@@ -39,7 +39,7 @@ def form(X: Any) -> str:
     InputTypeError, EmptyDataError
     """
     if isinstance(X, SequenceArray):
-        return "packed"
+        return "attributes" if X.tokens.dtype == object and X.names is not None else "packed"
     if isinstance(X, np.ndarray) and X.ndim == 3:
         return "arrays"
     array_like = hasattr(X, "iloc") or (hasattr(X, "__array__") and not hasattr(X, "__len__"))

@@ -12,15 +12,21 @@ from sklearn.utils import check_random_state
 
 from sklearn_struct.batch import Block, Potentials, SequenceArray, Structure, blocks, cut, object_array
 from sklearn_struct.batch import chain as chain_structure
+from sklearn_struct.encoding.allowed import label_masks
 from sklearn_struct.encoding.labels import decode
 from sklearn_struct.encoding.sequences import columns_named
+from sklearn_struct.encoding.transitions import read_transitions
 from sklearn_struct.estimators import weights
 from sklearn_struct.estimators.base import BaseSequenceEstimator, Sequences
+from sklearn_struct.estimators.constraining import check_labels, check_paths
+from sklearn_struct.estimators.learned import BaseLearned
 from sklearn_struct.estimators.prepared import Prepared
 from sklearn_struct.estimators.progress import Progress
 from sklearn_struct.estimators.solving import choice, solve, term_tokens
 from sklearn_struct.estimators.transfer import transfer
 from sklearn_struct.inference import chain, chain_decoding
+from sklearn_struct.inference.constraints import Transitions, forbid, forbid_labels
+from sklearn_struct.losses.constrained import Constrained
 from sklearn_struct.objective import LinearObjective, TrainingData
 from sklearn_struct.parameters import (
     LinearPotentials,
@@ -29,7 +35,6 @@ from sklearn_struct.parameters import (
     bind,
     edge_features,
     observed_pairs,
-    split,
     without_zeros,
 )
 from sklearn_struct.threads import Pool
@@ -37,7 +42,7 @@ from sklearn_struct.threads import Pool
 __all__ = ["BaseChain"]
 
 
-class BaseChain(BaseSequenceEstimator):
+class BaseChain(BaseLearned, BaseSequenceEstimator):
     """A linear chain with a linear model of its potentials; a subclass gives the loss by `_loss`.
 
     Learned, besides the documented attributes: ``_pattern`` (which weights exist) and ``_w`` (their values). With them
@@ -52,8 +57,13 @@ class BaseChain(BaseSequenceEstimator):
         """The loss on potentials that `fit` minimises."""
 
     def _decode_potentials(self, potentials: Potentials, structure: Structure) -> Potentials:
-        """Potentials whose chain is decoded; the same for most models."""
-        return potentials
+        """Potentials whose chain is decoded: those of the model, with -inf for what is forbidden."""
+        transitions = self._transitions()
+        return potentials if transitions is None else forbid(potentials, structure, transitions)
+
+    def _transitions(self) -> Transitions | None:
+        """What `allowed_transitions` allows; None is everything."""
+        return read_transitions(self.allowed_transitions, self.classes_)
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, init: Any, progress: Progress) -> None:
         start = init
@@ -74,7 +84,11 @@ class BaseChain(BaseSequenceEstimator):
 
     def _objective(self, solver: str, potentials: LinearPotentials, data: TrainingData, pool: Pool) -> LinearObjective:
         tokens = term_tokens(solver, len(data.y), potentials.n_labels)
-        return LinearObjective(potentials, self._loss(), data, pool, tokens)
+        loss, transitions = self._loss(), self._transitions()
+        if self.constrain_training and transitions is not None:
+            check_labels(data, transitions, self.classes_)
+            loss = Constrained(loss, transitions)
+        return LinearObjective(potentials, loss, data, pool, tokens)
 
     def _previous(self) -> Any:
         """A copy of this estimator as an earlier fit left it, if there was one."""
@@ -103,49 +117,70 @@ class BaseChain(BaseSequenceEstimator):
             transitions = np.flatnonzero(counts >= self.min_frequency if self.min_frequency > 1 else counts > 0)
         return Pattern(X.tokens.shape[1], K, node, edge, columns, transitions, self.fit_intercept)
 
-    def _each_block(self, sequences: Sequences, work: Callable[[Potentials, Block], Any]) -> list[Any]:
+    def _each_block(
+        self, sequences: Sequences, work: Callable[[Potentials, Block], Any], allowed: Any = None
+    ) -> list[Any]:
         """Call ``work(potentials, block)`` for every block of X, on `n_jobs` threads."""
+        masks = None
+        if allowed is not None:
+            masks = label_masks(allowed, self.classes_, sequences.X.offsets, sequences.flat)
+        constrained = masks is not None or self.allowed_transitions is not None
         potentials, W = self._prepared.bind(self._pattern, self._w, sequences.X, np.dtype(self.dtype))
         found = blocks(sequences.X.offsets, len(self.classes_), n_blocks=16)
 
         def run(b: int) -> Any:
-            return work(self._decode_potentials(potentials.forward(W, found[b]), found[b].structure), found[b])
+            theta = self._decode_potentials(potentials.forward(W, found[b]), found[b].structure)
+            if masks is not None:
+                theta = forbid_labels(theta, masks[found[b].tokens])
+            if constrained:
+                check_paths(theta, found[b])
+            return work(theta, found[b])
 
         with Pool(self.n_jobs) as pool:
             return pool.map(run, len(found))
 
-    def _predict_codes(self, sequences: Sequences) -> np.ndarray:
+    def _predict_codes(self, sequences: Sequences, allowed: Any = None) -> np.ndarray:
         codes = np.empty(sequences.X.tokens.shape[0], dtype=np.int32)
 
         def work(potentials: Potentials, block: Block) -> None:
             chain_decoding.argmax(potentials, block.structure, codes[block.tokens])
 
-        self._each_block(sequences, work)
+        self._each_block(sequences, work, allowed)
         return codes
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: Any, *, allowed: Any = None) -> np.ndarray:
         """Most probable labelling of each sequence (Viterbi).
 
         Parameters
         ----------
         X
             As in `fit`.
+        allowed : list of lists, default=None
+            For each token of each sequence what may stand there: a label, a list or set of labels, or None for any.
+            None in the place of a sequence's list leaves that sequence free; a two-dimensional X has one entry a row.
 
         Returns
         -------
         ndarray of shape (n_sequences,)
             dtype object, a list of labels each; for two-dimensional X the labels themselves.
+
+        Raises
+        ------
+        ForbiddenLabelError
+            If `allowed` and ``allowed_transitions`` leave a sequence no labelling.
         """
         sequences = self._read_X(X, reset=False)
-        return self._labels(self._predict_codes(sequences), sequences)
+        return self._labels(self._predict_codes(sequences, allowed), sequences)
 
-    def predict_proba(self, X: Any) -> np.ndarray:
+    def predict_proba(self, X: Any, *, allowed: Any = None) -> np.ndarray:
         """Marginal probability of each label at each token, p(y_t = k | x); after "ap" and "pa" not calibrated.
 
         Parameters
         ----------
         X
             As in `fit`.
+        allowed
+            As in `predict`.
 
         Returns
         -------
@@ -162,33 +197,37 @@ class BaseChain(BaseSequenceEstimator):
             weight = np.ones(len(block.structure.offsets) - 1)
             chain.marginals(potentials, block.structure, weight, out, log_Z[block.examples])
 
-        self._each_block(sequences, work)
+        self._each_block(sequences, work, allowed)
         return node if sequences.flat else object_array(cut(node, sequences.X.offsets))
 
-    def predict_log_proba(self, X: Any) -> np.ndarray:
+    def predict_log_proba(self, X: Any, *, allowed: Any = None) -> np.ndarray:
         """Logarithm of `predict_proba`, in the same form.
 
         Parameters
         ----------
         X
             As in `fit`.
+        allowed
+            As in `predict`.
 
         Returns
         -------
         ndarray
             -inf where a probability is below the smallest float.
         """
-        proba = self.predict_proba(X)
+        proba = self.predict_proba(X, allowed=allowed)
         with np.errstate(divide="ignore"):
             return object_array([np.log(p) for p in proba]) if proba.dtype == object else np.log(proba)
 
-    def predict_edge_proba(self, X: Any) -> np.ndarray:
+    def predict_edge_proba(self, X: Any, *, allowed: Any = None) -> np.ndarray:
         """Marginal probability of each label pair at each pair of neighbours, p(y_t = j, y_{t+1} = k | x).
 
         Parameters
         ----------
         X
             As in `fit`.
+        allowed
+            As in `predict`.
 
         Returns
         -------
@@ -204,9 +243,9 @@ class BaseChain(BaseSequenceEstimator):
             chain.marginals(potentials, block.structure, weight, out, log_Z[block.examples])
             return np.split(out.edge.reshape(-1, K, K), block.structure.edge_offsets[1:-1])
 
-        return object_array([table for part in self._each_block(sequences, work) for table in part])
+        return object_array([table for part in self._each_block(sequences, work, allowed) for table in part])
 
-    def predict_nbest(self, X: Any, n: int = 5) -> np.ndarray:
+    def predict_nbest(self, X: Any, n: int = 5, *, allowed: Any = None) -> np.ndarray:
         """The n most probable labellings of each sequence.
 
         Parameters
@@ -214,6 +253,8 @@ class BaseChain(BaseSequenceEstimator):
         X
             As in `fit`.
         n : int, default=5
+        allowed
+            As in `predict`.
 
         Returns
         -------
@@ -237,9 +278,9 @@ class BaseChain(BaseSequenceEstimator):
                 found.append([(self.classes_[codes[r, tokens]].tolist(), float(log_p[r, i])) for r in range(count)])
             return found
 
-        return object_array([pairs for part in self._each_block(sequences, work) for pairs in part])
+        return object_array([pairs for part in self._each_block(sequences, work, allowed) for pairs in part])
 
-    def sample(self, X: Any, n_samples: int = 1, random_state: Any = None) -> np.ndarray:
+    def sample(self, X: Any, n_samples: int = 1, random_state: Any = None, *, allowed: Any = None) -> np.ndarray:
         """Draw labellings from p(y | x).
 
         Parameters
@@ -248,6 +289,8 @@ class BaseChain(BaseSequenceEstimator):
             As in `fit`.
         n_samples : int, default=1
         random_state : int, RandomState or None, default=None
+        allowed
+            As in `predict`.
 
         Returns
         -------
@@ -266,7 +309,7 @@ class BaseChain(BaseSequenceEstimator):
                 draw = uniform[r, block.tokens], codes[r, block.tokens], score[block.examples]
                 chain_decoding.sample(potentials, block.structure, *draw)
 
-        self._each_block(sequences, work)
+        self._each_block(sequences, work, allowed)
         drawn = [decode(row, self.classes_, sequences.X.offsets) for row in codes]
         return object_array([list(labels) for labels in zip(*drawn, strict=True)])
 
@@ -296,55 +339,6 @@ class BaseChain(BaseSequenceEstimator):
             return score - _log_Z(potentials, block)
 
         return np.concatenate([np.empty(0), *self._each_block(sequences, work)])
-
-    @property
-    def coef_(self) -> Any:
-        """Weights of features: (n_labels, n_features), a csr_array if X was sparse."""
-        pattern = self._fitted("_pattern")
-        return self._matrix("node", pattern.n_labels, pattern.n_features)
-
-    @property
-    def edge_coef_(self) -> Any:
-        """Weights of the edge features: (n_labels * n_labels, n_edge_features), row j * n_labels + k."""
-        pattern = self._fitted("_pattern")
-        return self._matrix("edge", pattern.n_labels**2, len(pattern.edge_columns))
-
-    @property
-    def edge_features_(self) -> np.ndarray:
-        """Columns of X that condition transitions."""
-        return self._fitted("_pattern").edge_columns
-
-    @property
-    def transition_(self) -> np.ndarray:
-        """Weights of transitions (n_labels, n_labels), from row label to column label; 0 where there is none."""
-        K = self._fitted("_pattern").n_labels
-        table = np.zeros(K * K)
-        table[self._pattern.transitions] = self._segment("transition")
-        return table.reshape(K, K)
-
-    @property
-    def intercept_(self) -> np.ndarray:
-        """Unpenalised weight of each label (n_labels,); zeros with ``fit_intercept=False``."""
-        intercept = self._segment("intercept")
-        return intercept.copy() if len(intercept) else np.zeros(self._pattern.n_labels)
-
-    def _matrix(self, segment: str, n_rows: int, n_columns: int) -> Any:
-        """Compact weights of pairs (column, row) as a matrix, dense if every pair has one."""
-        pairs = getattr(self._fitted("_pattern"), segment)
-        weights = self._segment(segment)
-        if pairs is None:
-            return weights.reshape(n_columns, n_rows).T.copy()
-        return sp.csr_array(sp.csc_array((weights, pairs.indices, pairs.indptr), shape=(n_rows, n_columns)))
-
-    def _segment(self, name: str) -> np.ndarray:
-        """One part of the fitted parameter vector."""
-        return getattr(split(self._fitted("_w"), self._pattern), name)
-
-    def _fitted(self, name: str) -> Any:
-        """A private learned attribute; its absence shows as that of the public one that was asked for."""
-        if name not in vars(self):
-            raise AttributeError(f"this {type(self).__name__} is not fitted yet")
-        return vars(self)[name]
 
 
 def _log_Z(potentials: Potentials, block: Block) -> np.ndarray:

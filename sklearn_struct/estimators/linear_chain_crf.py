@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from sklearn_struct.encoding.transitions import SCHEMES
 from sklearn_struct.estimators.online import BaseOnlineChain
 from sklearn_struct.inference import chain, chain_decoding
 from sklearn_struct.losses.log_likelihood import LogLikelihood
@@ -73,6 +74,14 @@ class LinearChainCRF(BaseOnlineChain):
     edge_features : None, "all", str or iterable of str and int, default=None
         Features of X that also condition the transition into their token (a weight for each feature and label
         pair). Columns by number or by name; names may be patterns such as ``"B*"``.
+    allowed_transitions : None, {"BIO", "IOB1", "BIOES"}, array-like of shape (n_labels, n_labels) or dict, default=None
+        Which labels may follow each other, read by each prediction: a labelling that is forbidden has probability 0.
+        The name of a scheme of spans also says what may come first and last ("IOB2" is "BIO", "IOBES" is "BIOES"). A
+        matrix of booleans, rows and columns in the order of ``classes_``, says which label (column) may follow which
+        (row). A dict ``{label: [labels]}`` lists what is *forbidden* after each label, under the key None what
+        may not come first; None in a list forbids the end there.
+    constrain_training : bool, default=False
+        Train among the labellings that `allowed_transitions` allows, too. Each y must then be allowed.
     min_frequency : int, default=1
         Pairs (and observed transitions) seen fewer times get no weight; a sequence (or token) of sample weight 2 counts
         twice.
@@ -161,6 +170,8 @@ class LinearChainCRF(BaseOnlineChain):
         "feature_pairs": [StrOptions({"observed", "all"})],
         "transition_features": [StrOptions({"observed", "all"})],
         "edge_features": [None, str, Iterable],
+        "allowed_transitions": [None, StrOptions(set(SCHEMES)), dict, "array-like"],
+        "constrain_training": ["boolean"],
         "min_frequency": [Interval(Integral, 1, None, closed="left")],
         "fit_intercept": ["boolean"],
         "dtype": [StrOptions({"float64", "float32"})],
@@ -183,6 +194,8 @@ class LinearChainCRF(BaseOnlineChain):
         feature_pairs: str = "observed",
         transition_features: str = "all",
         edge_features: str | Iterable[str | int] | None = None,
+        allowed_transitions: Any = None,
+        constrain_training: bool = False,
         min_frequency: int = 1,
         fit_intercept: bool = True,
         dtype: str = "float64",
@@ -201,6 +214,8 @@ class LinearChainCRF(BaseOnlineChain):
         self.feature_pairs = feature_pairs
         self.transition_features = transition_features
         self.edge_features = edge_features
+        self.allowed_transitions = allowed_transitions
+        self.constrain_training = constrain_training
         self.min_frequency = min_frequency
         self.fit_intercept = fit_intercept
         self.dtype = dtype

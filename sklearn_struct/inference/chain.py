@@ -197,9 +197,9 @@ def _backward(first, U, B, E_T, K, norms):
 def _in_range(potentials, structure, places, r, work):
     """Whether every alpha and beta that structure allows to be positive stayed far from the limits of its float type.
 
-    One pass of 0/1 reachability in each direction tells zeros that mean "forbidden" from zeros that
-    mean "underflowed". alpha counts as it was before its row was scaled. The limits leave room for what `exp`
-    cuts off: a lost transition times `huge` is nothing beside `tiny`.
+    A number within its limits is reached; reachability in 0/1, from token to token in each direction, tells the other
+    zeros that mean "forbidden" from zeros that mean "underflowed". alpha counts as it was before its row was scaled.
+    The limits leave room for what `exp` cuts off: a lost transition times `huge` is nothing beside `tiny`.
     """
     node, edge, first, i = potentials.node, potentials.edge, places.first, places.order[r]
     t0, e0, T = structure.offsets[i], structure.edge_offsets[i], structure.offsets[i + 1] - structure.offsets[i]
@@ -213,12 +213,13 @@ def _in_range(potentials, structure, places, r, work):
         for k in range(K):
             before[k] = reached[k]
         for k in range(K):
-            found = t == 0
-            for j in range(K):
-                found |= t > 0 and before[j] and edge[step * (e0 + t - 1), j * K + k] > -np.inf
-            reached[k] = found and node[t0 + t, k] > -np.inf
-            if reached[k] and not work.A[row * P + k] * work.norms[row] >= tiny:
-                return False
+            reached[k] = work.A[row * P + k] * work.norms[row] >= tiny
+            if not reached[k] and node[t0 + t, k] > -np.inf:
+                if t == 0:
+                    return False
+                for j in range(K):
+                    if before[j] and edge[step * (e0 + t - 1), j * K + k] > -np.inf:
+                        return False
     for k in range(K):
         reached[k] = True
     for t in range(T - 2, -1, -1):
@@ -228,11 +229,11 @@ def _in_range(potentials, structure, places, r, work):
             if before[k] and not work.U[o_next + k] <= huge:
                 return False
         for j in range(K):
-            reached[j] = False
-            for k in range(K):
-                reached[j] |= before[k] and edge[step * (e0 + t), j * K + k] > -np.inf
-            if reached[j] and not (tiny <= work.B[o + j] <= huge):
-                return False
+            reached[j] = tiny <= work.B[o + j] <= huge
+            if not reached[j]:
+                for k in range(K):
+                    if before[k] and edge[step * (e0 + t), j * K + k] > -np.inf:
+                        return False
     return True
 
 

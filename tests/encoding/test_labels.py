@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from datetime import date, datetime
+from fractions import Fraction
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -202,6 +205,9 @@ def test_forms_of_labels_mean_the_same(data, form):
         [("a",), ("b", "c")],
         [b"x", b"y"],
         [0, 2**70],
+        [date(2020, 1, 2), date(2021, 1, 1)],
+        [datetime(2020, 1, 2, 3), datetime(2020, 1, 2, 4)],
+        [Fraction(1, 3), Fraction(1, 2)],
     ],
     ids=str,
 )

@@ -8,8 +8,9 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from sklearn.base import clone
 
-from sklearn_struct import LinearChainCRF, SequenceArray
+from sklearn_struct import FeatureTemplates, LinearChainCRF, SequenceArray, SequenceVectorizer
 from sklearn_struct.batch import object_array
 from sklearn_struct.encoding.sequences import as_dtype, as_list, check_finite, form, pack_arrays
 from sklearn_struct.exceptions import EmptyDataError, InputTypeError, NonFiniteError
@@ -252,6 +253,48 @@ def test_forms_of_attributes_mean_the_same(form):
     model = LinearChainCRF().fit(STRINGS[form], y)
     assert bits(model) == bits(expected)
     assert model.feature_names_in_.tolist() == model.vectorizer_.get_feature_names_out().tolist() == ["a", "b", "c"]
+
+
+def frame_of(X, y=None):
+    """Sequences of rows of two columns as a table; empty ones leave no row."""
+    rows = [(i, word, size) for i, s in enumerate(X) for word, size in s]
+    frame = pd.DataFrame(rows, columns=["sentence", "word", "size"])
+    return frame if y is None else frame.assign(label=[label for labels in y for label in labels])
+
+
+def test_tables_of_words_are_dicts_or_rows():
+    X = [[("a", 1.5), ("b", 0.0)], [("a", -1.0)], [("c", 0.5), ("b", 2.0)]]
+    y = [["A", "B"], ["A"], ["B", "A"]]
+    frame = frame_of(X, y)
+    packed = SequenceArray.from_frame(frame, "sentence", ["word", "size"])
+    labels = SequenceArray.from_frame(frame, "sentence", "label")
+    dicts = [[{"word": word, "size": size} for word, size in s] for s in X]
+    model, expected = LinearChainCRF().fit(packed, labels), LinearChainCRF().fit(dicts, y)
+    assert bits(model) == bits(expected)
+    assert model.predict(packed).tolist() == expected.predict(dicts).tolist()
+    assert model.predict(packed[1:]).tolist() == expected.predict(dicts[1:]).tolist()
+    templates = FeatureTemplates(["%x[0,word]/%x[0,size]"], columns=["word", "size"])
+    assert templates.fit_transform(packed) == clone(templates).fit_transform(X)
+
+
+def test_tables_of_numbers_are_arrays():
+    X = [[(1.0, 2.0), (0.5, -1.0)], [(3.0, 0.0)]]
+    frame, y = frame_of(X, [[1, 0], [1]]), [[1, 0], [1]]
+    model = LinearChainCRF().fit(SequenceArray.from_frame(frame, "sentence", ["word", "size"]), y)
+    assert bits(model) == bits(LinearChainCRF().fit([np.array(s) for s in X], y))
+    assert model.feature_names_in_.tolist() == ["word", "size"]
+
+
+def test_mistakes_in_tables_have_a_place():
+    frame = frame_of([[("a", 1.0)], [("b", 2.0), (None, 3.0)]])
+    with pytest.raises((InputTypeError, NonFiniteError), match=r"X\[1\], token 1, feature 'word'"):
+        LinearChainCRF().fit(SequenceArray.from_frame(frame, "sentence"), [["A"], ["B", "B"]])
+    frame = frame_of([[("a", 1.0)], [("b", 2.0), ("c", np.nan)]])
+    for columns in (["word", "size"], ["size"]):
+        with pytest.raises(NonFiniteError, match=r"X\[1\], token 1, feature 'size': not finite"):
+            LinearChainCRF().fit(SequenceArray.from_frame(frame, "sentence", columns), [["A"], ["B", "B"]])
+    with pytest.raises(InputTypeError, match="only if their columns have names"):
+        SequenceVectorizer().fit(SequenceArray(np.eye(2), [0, 2]))
 
 
 def test_three_dimensions_are_sequences_of_equal_length():

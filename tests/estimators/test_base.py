@@ -361,6 +361,8 @@ INVALID = {
     "feature_pairs": ["some", None],
     "transition_features": ["BIO", None],
     "edge_features": [1],
+    "allowed_transitions": ["BILOU", 3, "bio"],
+    "constrain_training": [None, "BIO"],
     "min_frequency": [0, 1.5, None],
     "fit_intercept": ["yes", None, 2],
     "dtype": ["float16", np.float64, "int", None],

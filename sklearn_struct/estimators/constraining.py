@@ -1,0 +1,37 @@
+"""Errors about labellings that constraints forbid."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sklearn_struct.batch import Block, Potentials, chain
+from sklearn_struct.exceptions import ForbiddenLabelError
+from sklearn_struct.inference.constraints import Transitions, dead_ends, forbidden_tokens
+from sklearn_struct.objective import TrainingData
+
+__all__ = ["check_labels", "check_paths"]
+
+
+def check_paths(potentials: Potentials, block: Block) -> None:
+    """Raise ForbiddenLabelError for the first sequence of which no labelling is allowed."""
+    dead = np.empty(len(block.structure.offsets) - 1, dtype=np.int64)
+    dead_ends(potentials, block.structure, dead)
+    if np.any(dead >= 0):
+        i = int(np.argmax(dead >= 0))
+        place = f"X[{block.examples.start + i}], token {dead[i]}"
+        raise ForbiddenLabelError(f"{place}: the constraints allow no label here, whatever stands before it")
+
+
+def check_labels(data: TrainingData, transitions: Transitions, classes: np.ndarray) -> None:
+    """Raise ForbiddenLabelError for the first label of a sequence to learn from that may not stand where it does."""
+    labels = data.y["label"] if data.y.dtype.names else data.y  # with weights of tokens beside them
+    found = forbidden_tokens(labels, chain(data.offsets), transitions)
+    sequence = np.searchsorted(data.offsets, found, side="right") - 1
+    used = data.weight[sequence] > 0
+    if np.any(used):
+        position, i = found[used][0], sequence[used][0]
+        raise ForbiddenLabelError(
+            f"y[{i}], token {position - data.offsets[i]}: allowed_transitions forbids the label "
+            f"{classes.tolist()[labels[position]]!r} here, and "
+            "constrain_training=True learns among allowed labellings only"
+        )

@@ -1,0 +1,87 @@
+"""Which labellings of a chain are allowed: what is forbidden has a potential of -inf."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from sklearn_struct.batch import Potentials, Structure
+from sklearn_struct.kernel import kernel
+
+__all__ = ["Transitions", "dead_ends", "forbid", "forbid_labels", "forbidden_tokens"]
+
+
+class Transitions(NamedTuple):
+    """Booleans: labels that may come first (K,), pairs that may follow each other (K, K), labels that may come last."""
+
+    start: np.ndarray
+    pairs: np.ndarray
+    end: np.ndarray
+
+
+def _ends(structure: Structure) -> tuple[np.ndarray, np.ndarray]:
+    """First and last tokens of the sequences that are not empty."""
+    first, stop = structure.offsets[:-1], structure.offsets[1:]
+    return first[first < stop], stop[first < stop] - 1
+
+
+def forbid(potentials: Potentials, structure: Structure, transitions: Transitions) -> Potentials:
+    """A copy of the potentials, as far as `transitions` change them, with -inf for what they forbid."""
+    node, edge = potentials
+    start, pairs, end = transitions
+    if not np.all(pairs):
+        edge = edge.copy()
+        edge[:, ~pairs.ravel()] = -np.inf
+    if not (np.all(start) and np.all(end)):
+        first, last = _ends(structure)
+        node = node.copy()
+        node[np.ix_(first, ~start)] = -np.inf
+        node[np.ix_(last, ~end)] = -np.inf
+    return Potentials(node, edge)
+
+
+def forbid_labels(potentials: Potentials, allowed: np.ndarray) -> Potentials:
+    """A copy of the potentials with -inf for the labels of each token that the mask (n, K) does not allow."""
+    node = potentials.node.copy()
+    node[~allowed] = -np.inf
+    return Potentials(node, potentials.edge)
+
+
+def forbidden_tokens(labels: np.ndarray, structure: Structure, transitions: Transitions) -> np.ndarray:
+    """The tokens, sorted, whose label may not stand there: after its predecessor, or at an end."""
+    first, last = _ends(structure)
+    left, right = structure.edges.T
+    start, pairs, end = transitions
+    wrong = (first[~start[labels[first]]], right[~pairs[labels[left], labels[right]]], last[~end[labels[last]]])
+    return np.unique(np.concatenate(wrong))
+
+
+@kernel
+def dead_ends(potentials, structure, dead):
+    """Write the first token of each sequence that no allowed labelling of the tokens up to it reaches, -1 for none.
+
+    Tokens count from 0 in each sequence. Reachability is 0/1, so no underflow can be taken for "forbidden".
+    """
+    node, edge, offsets, edge_offsets = potentials.node, potentials.edge, structure.offsets, structure.edge_offsets
+    K = node.shape[1]
+    step = 0 if edge.shape[0] == 1 else 1
+    reached, before = np.ones(K, np.bool_), np.ones(K, np.bool_)
+    for i in range(len(dead)):
+        dead[i] = -1
+        for t in range(offsets[i + 1] - offsets[i]):
+            row, e, alive = offsets[i] + t, step * (edge_offsets[i] + t - 1), False
+            for k in range(K):
+                before[k] = reached[k]
+            for k in range(K):
+                found = t == 0
+                if node[row, k] > -np.inf:
+                    for j in range(K):
+                        if found:
+                            break
+                        found = before[j] and edge[e, j * K + k] > -np.inf
+                reached[k] = found and node[row, k] > -np.inf
+                alive = alive or reached[k]
+            if not alive:
+                dead[i] = t
+                break

@@ -1,0 +1,52 @@
+"""A loss among the labellings that are allowed: any loss on potentials, with -inf for what is forbidden."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sklearn_struct.batch import Potentials, Structure
+from sklearn_struct.inference.constraints import Transitions, forbid
+
+__all__ = ["Constrained"]
+
+
+class Constrained:
+    """Another loss, of potentials in which transitions are forbidden; so probabilities are among allowed labellings.
+
+    What is forbidden has no marginal, so derivatives in the given potentials are those of the other loss.
+
+    Parameters
+    ----------
+    loss : callable
+        Another loss; labellings y must be allowed.
+    transitions : Transitions
+    """
+
+    def __init__(self, loss: Any, transitions: Transitions) -> None:
+        self.loss, self.transitions = loss, transitions
+
+    def __call__(
+        self,
+        potentials: Potentials,
+        y: np.ndarray,
+        structure: Structure,
+        weight: np.ndarray,
+        out: Potentials,
+        value: np.ndarray,
+    ) -> None:
+        """Write ``value[i]``; add ``weight[i]`` times its derivative to `out`."""
+        self.loss(forbid(potentials, structure, self.transitions), y, structure, weight, out, value)
+
+    def hess_vec(
+        self,
+        potentials: Potentials,
+        direction: Potentials,
+        y: np.ndarray,
+        structure: Structure,
+        weight: np.ndarray,
+        out: Potentials,
+    ) -> None:
+        """Add ``weight[i]`` times the second derivative in a direction to `out`."""
+        self.loss.hess_vec(forbid(potentials, structure, self.transitions), direction, y, structure, weight, out)

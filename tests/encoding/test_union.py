@@ -1,0 +1,129 @@
+"""Encodings side by side: words beside embeddings."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn import set_config
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import FunctionTransformer
+
+from sklearn_struct import FeatureTemplates, LinearChainCRF, SequenceArray, SequenceUnion, SequenceVectorizer
+from sklearn_struct.batch import object_array
+from sklearn_struct.exceptions import LengthMismatchError
+
+X = [["a", "b", "a"], [], ["c"], ["b", "c"]]
+Y = [["A", "B", "A"], [], ["B"], ["B", "A"]]
+VECTORS = {"a": [0.1, 0.9], "b": [0.5, 0.2], "c": [0.0, -1.0]}
+
+
+def embed(X):
+    return [np.array([VECTORS[word] for word in words]).reshape(-1, 2) for words in X]
+
+
+def union():
+    return SequenceUnion([("word", SequenceVectorizer()), ("vector", FunctionTransformer(embed))])
+
+
+def test_features_side_by_side():
+    found = union().fit_transform(X)
+    assert sp.issparse(found.tokens)
+    np.testing.assert_array_equal(found.lengths, [3, 0, 1, 2])
+    expected = [[word == name for name in "abc"] + VECTORS[word] for words in X for word in words]
+    np.testing.assert_array_equal(found.tokens.toarray(), np.array(expected, dtype=float))
+    assert found.feature_names.tolist() == ["word__a", "word__b", "word__c", "vector__0", "vector__1"]
+
+
+@pytest.mark.parametrize("container", [list, tuple, iter, object_array])
+def test_forms_of_X(container):
+    model = union()
+    assert model.fit_transform(container(X)) == union().fit(container(X)).transform(container(X))
+
+
+def test_dense_stays_dense():
+    both = SequenceUnion([("one", FunctionTransformer(embed)), ("two", FunctionTransformer(embed))])
+    found = both.fit_transform(X)
+    np.testing.assert_array_equal(found.tokens, np.hstack([np.vstack(embed(X))] * 2))
+
+
+def test_passthrough_and_drop():
+    numbers = embed(X)
+    both = SequenceUnion([("none", "drop"), ("same", "passthrough"), ("twice", FunctionTransformer(twice))])
+    found = both.fit_transform(numbers)
+    np.testing.assert_array_equal(found.tokens, np.hstack([np.vstack(numbers), 2 * np.vstack(numbers)]))
+    assert found.feature_names.tolist() == ["same__0", "same__1", "twice__0", "twice__1"]
+
+
+def twice(X):
+    return [2 * tokens for tokens in X]
+
+
+def test_in_a_model():
+    model = Pipeline([("features", union()), ("crf", LinearChainCRF(C=10, edge_features=["vector__*"]))]).fit(X, Y)
+    assert model.predict(X).tolist() == Y
+    assert model["crf"].feature_names_in_.tolist() == union().fit_transform(X).feature_names.tolist()
+    assert model["crf"].edge_features_.tolist() == [3, 4]
+    assert pickle.loads(pickle.dumps(model)).predict(X).tolist() == Y
+    search = GridSearchCV(model, {"features__word__min_frequency": [1, 2], "crf__C": [1.0]}, cv=2).fit(X, Y)
+    assert search.best_estimator_.predict(X).shape == (4,)
+
+
+def test_names_are_compared_unspelt(monkeypatch):
+    """Prediction asks whether names are those of fit, which need not be spelt out for it."""
+    templates = FeatureTemplates(["w:%x[0,0]"])
+    both = SequenceUnion([("w", templates), ("v", FunctionTransformer(lambda X: [np.ones((len(s), 1)) for s in X]))])
+    rows = [[(word,) for word in words] for words in X]
+    model = LinearChainCRF().fit(both.fit_transform(rows), Y)
+    monkeypatch.setattr("sklearn_struct.encoding.union._Names.__call__", lambda names: pytest.fail("spelt out"))
+    model.predict(both.transform(rows))
+
+
+def test_names_of_other_features_differ():
+    model = LinearChainCRF().fit(union().fit_transform(X), Y)
+    model.predict(union().fit_transform(X))
+    other = SequenceUnion([("w", SequenceVectorizer()), ("vector", FunctionTransformer(embed))])
+    for found in (other.fit_transform(X), union().fit_transform([["b", "a", "c"]])):
+        with pytest.raises(ValueError, match="names of X are not those"):
+            model.predict(found)
+    names = union().fit_transform(X).names
+    assert names == copy.deepcopy(names)
+    assert names != union().fit_transform(X[:1]).names
+
+
+def test_a_matter_of_configuration():
+    """A SequenceArray is no data frame, whatever output is asked for."""
+    set_config(transform_output="pandas")
+    try:
+        both = SequenceUnion([("one", SequenceVectorizer()), ("two", SequenceVectorizer())])
+        assert isinstance(both.fit(X).transform(X), SequenceArray)
+    finally:
+        set_config(transform_output="default")
+
+
+def test_parameters():
+    model = clone(union()).set_params(word__min_frequency=2)
+    assert model.fit_transform(X).shape == (4,)
+    assert model.get_params()["word__min_frequency"] == 2
+    assert {"transformer_list", "n_jobs", "verbose"} <= set(model.get_params())
+
+
+@pytest.mark.parametrize(
+    ("wrong", "match"),
+    [
+        (
+            lambda X: [np.ones((len(s) + (i == 2), 1)) for i, s in enumerate(X)],
+            r"X\[2\]: 'word' gives 1 tokens but 'v' 2",
+        ),
+        (lambda X: [np.ones((len(s), 1)) for s in X[1:]], "'word' gives 4 sequences but 'v' 3"),
+    ],
+)
+def test_transformers_that_disagree(wrong, match):
+    model = SequenceUnion([("word", SequenceVectorizer()), ("v", FunctionTransformer(wrong))])
+    with pytest.raises(LengthMismatchError, match=match):
+        model.fit_transform(X)
