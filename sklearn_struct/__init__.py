@@ -1,6 +1,6 @@
 """Structured prediction with scikit-learn's manners."""
 
-from sklearn_struct import datasets, exceptions, metrics
+from sklearn_struct import datasets, exceptions, metrics, persistence
 from sklearn_struct.batch import SequenceArray
 from sklearn_struct.encoding.features import SequenceVectorizer
 from sklearn_struct.encoding.templates import FeatureTemplates
@@ -14,6 +14,7 @@ __all__ = [
     "datasets",
     "exceptions",
     "metrics",
+    "persistence",
 ]
 
 __version__ = "0.1.0"

@@ -29,6 +29,7 @@ FLOORS = [
     ["encoding"],
     ["metrics", "datasets"],
     ["estimators"],
+    ["persistence"],
     ["__init__"],
 ]
 FLOOR = {room: i for i, rooms in enumerate(FLOORS) for room in rooms}
