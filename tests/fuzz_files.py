@@ -202,14 +202,14 @@ def verdict(data: bytes, X: object, path: Path) -> str:
         return "refused"
     except Exception as error:
         return f"{type(error).__name__}: {error}"
-    if X is None:
-        return "loaded" if weights(model) == naive_crfsuite(data) else "loaded otherwise"
+    if X is None and weights(model) != naive_crfsuite(data):
+        return "loaded otherwise"
     save(model, path)
-    if content(path.read_bytes()) != content(data):
+    if X is not None and content(path.read_bytes()) != content(data):
         return "loaded otherwise"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        use(model, X)
+        use(model, WORDS if X is None else X)
     return "loaded"
 
 

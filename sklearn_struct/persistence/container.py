@@ -9,7 +9,6 @@ import hashlib
 import json
 import os
 import secrets
-import sys
 from contextlib import suppress
 from typing import Any
 
@@ -110,7 +109,7 @@ def _array(name: str, stored: dict[str, Any]) -> np.ndarray:
         raise ModelFileError(f"array {name!r} is of type {stored['dtype']} and shape {tuple(shape)}")
     little = np.dtype(dtype).newbyteorder("<")
     n_rows, n_columns = [*shape, 1, 1][:2]
-    if n_rows * n_columns * little.itemsize != len(data) or max(n_rows, n_columns) > sys.maxsize // 16:
+    if n_rows * n_columns * little.itemsize != len(data) or max(n_rows, n_columns) > len(data) + 1:
         raise ModelFileError(f"array {name!r} has not the size of its shape {tuple(shape)}")
     if dtype is np.bool_ and np.any(np.frombuffer(data, np.uint8) > 1):
         raise ModelFileError(f"array {name!r} holds other values than true and false")

@@ -33,7 +33,8 @@ class Shared:
         if names is None:
             return None
         for number, known in enumerate(self.objects):
-            if known is names:
+            spelt_out = known._names if isinstance(known, _Learnt) else getattr(known, "_array", None)
+            if names is known or names is spelt_out:
                 return number
         self.objects.append(names)
         where = f"names/{len(self.stored)}"

@@ -97,13 +97,14 @@ def _put_chain(chain: Any, where: str, shared: Shared) -> dict[str, Any]:
         solver, (arrays[where + "last_w"], _, n, step) = chain._stream  # the mean is `_w`
         stream = {"solver": solver, "n": int(n), "step": float(step)}
     encoder = has.get("vectorizer_")
+    names = has.get("_names_in") if encoder is None else encoder._names
     return {
         "labels": put_labels(arrays, where + "labels", chain.classes_),
         "n_features": int(pattern.n_features),
         "node": pattern.node is not None,
         "edge": pattern.edge is not None,
         "fit_intercept": bool(pattern.fit_intercept),
-        "names": shared.put(has.get("_names_in")),
+        "names": shared.put(names),
         "vectorizer": None if encoder is None else put_estimator(encoder, where + "vectorizer/", shared),
         "n_iter": int(chain.n_iter_),
         "t": int(chain.t_),

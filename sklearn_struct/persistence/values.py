@@ -165,7 +165,7 @@ def labels(arrays: Arrays, name: str, stored: Any) -> np.ndarray:
         classes = object_array(restore(stored))
     elif stored in ("U", "S"):
         table = arrays.take(name, np.uint32 if stored == "U" else np.uint8, 2)
-        if not table.shape[1] or (stored == "U" and np.any(table > 0x10FFFF)):
+        if not 0 < table.shape[1] < 2**28 or (stored == "U" and np.any(table > 0x10FFFF)):
             raise ModelFileError(f"{name} are not strings")
         classes = table.view(f"{stored}{table.shape[1]}")[:, 0]
     else:
