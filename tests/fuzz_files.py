@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import copy
 import json
 import multiprocessing
 import struct
@@ -29,8 +30,9 @@ from sklearn.pipeline import make_pipeline
 
 from sklearn_struct import FeatureTemplates, LinearChainCRF, SequenceVectorizer
 from sklearn_struct.exceptions import ModelFileError
-from sklearn_struct.persistence import from_crfsuite, load, save
+from sklearn_struct.persistence import from_crfsuite, load
 from sklearn_struct.persistence.container import KEY, N_DIGITS, _digest, _place
+from sklearn_struct.persistence.files import _bytes
 
 WORDS = [["the", "cat", "sleeps"], ["a", "dog"], ["the", "dog", "barks", "."]]
 ROWS = [[(word, word[0]) for word in sentence] for sentence in WORDS]
@@ -71,12 +73,7 @@ def models() -> list[tuple[object, object]]:
 @cache
 def originals() -> list[tuple[bytes, object]]:
     """The files of `models`, and the data."""
-    found = []
-    with tempfile.TemporaryDirectory() as folder:
-        for model, X in models():
-            save(model, Path(folder) / "model")
-            found.append(((Path(folder) / "model").read_bytes(), X))
-    return found
+    return [(_bytes(model), X) for model, X in models()]
 
 
 @cache
@@ -166,7 +163,7 @@ def damaged_json(data: bytes, rng: np.random.RandomState) -> bytes:
             if rng.rand() < 0.2:
                 del inside[key]
             else:
-                inside[key] = STRANGE[rng.randint(len(STRANGE))]
+                inside[key] = copy.deepcopy(STRANGE[rng.randint(len(STRANGE))])
             break
     return put_together(header, model, arrays)
 
@@ -204,8 +201,8 @@ def verdict(data: bytes, X: object, path: Path) -> str:
         return f"{type(error).__name__}: {error}"
     if X is None and weights(model) != naive_crfsuite(data):
         return "loaded otherwise"
-    save(model, path)
-    if X is not None and content(path.read_bytes()) != content(data):
+    again = _bytes(model)
+    if X is not None and content(again) != content(data):
         return "loaded otherwise"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -124,10 +124,10 @@ def _put_learnt(arrays: Arrays, where: str, learnt: _Learnt) -> dict[str, Any]:
         arrays[f"{where}/template {j}"] = index.keys
         for p, stage in stages.items():
             arrays[f"{where}/template {j}, stage {p}"] = stage.keys
-    found = [{**t._asdict(), "parts": list(t.parts)} for t in learnt.templates]
-    lines = [{name: plain(value, "template") for name, value in line.items() if name != "parts"} for line in found]
-    for line, template in zip(lines, learnt.templates, strict=True):
-        line["parts"] = [list(part) for part in template.parts]
+    lines = []
+    for template in learnt.templates:
+        strings = {name: plain(getattr(template, name), "template") for name in ("name", "joiners", "text")}
+        lines.append({**strings, "parts": [list(part) for part in template.parts]})
     return {"templates": lines, "columns": columns, "pad": bool(learnt.pad)}
 
 
@@ -147,6 +147,8 @@ def _learnt(arrays: Arrays, where: str, stored: Any) -> _Learnt:
 def _values(arrays: Arrays, where: str, stored: Any) -> Values:
     if stored is None:
         return vocabulary(texts(arrays, where))
+    if type(stored) is not list:
+        raise ModelFileError(f"{where} must have a list of values")
     try:
         values = dict(zip(restore(stored), count()))
     except TypeError as error:

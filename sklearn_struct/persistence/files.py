@@ -57,6 +57,11 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> None:
     >>> loaded.predict([["a", "cat"]])[0]
     ['DET', 'NOUN']
     """
+    write_whole(path, _bytes(estimator))
+
+
+def _bytes(estimator: Any) -> bytes:
+    """The file of an estimator, after a check that it can be loaded."""
     shared = Shared(Arrays())
     model = {"format": FORMAT, "version": sklearn_struct.__version__, "estimator": put_estimator(estimator, "", shared)}
     data = pack({**model, "names": shared.stored}, shared.arrays)
@@ -64,7 +69,7 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> None:
         _read(data)
     except ModelFileError as error:
         raise ModelFileError(f"this {type(estimator).__name__} cannot be saved: {error}") from error
-    write_whole(path, data)
+    return data
 
 
 def load(path: str | os.PathLike[str]) -> Any:
