@@ -1,6 +1,6 @@
 """Structured prediction with scikit-learn's manners."""
 
-from sklearn_struct import datasets, exceptions, inspection, metrics
+from sklearn_struct import datasets, exceptions, inspection, metrics, persistence
 from sklearn_struct.batch import SequenceArray
 from sklearn_struct.encoding.features import SequenceVectorizer
 from sklearn_struct.encoding.templates import FeatureTemplates
@@ -17,6 +17,7 @@ __all__ = [
     "exceptions",
     "inspection",
     "metrics",
+    "persistence",
 ]
 
 __version__ = "0.1.0"

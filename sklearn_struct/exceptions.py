@@ -1,4 +1,4 @@
-"""Exceptions about the data, one a kind. Each message names the place: ``X[3], token 7: ...``."""
+"""Exceptions about the data, one a kind. Each message names the place: ``X[3], token 7: ...``, or the file."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ __all__ = [
     "ForbiddenLabelError",
     "InputTypeError",
     "LengthMismatchError",
+    "ModelFileError",
     "NonFiniteError",
     "UnknownLabelError",
 ]
@@ -14,6 +15,10 @@ __all__ = [
 
 class LengthMismatchError(ValueError):
     """X, y, weights or the tokens of a sequence do not have the same length."""
+
+
+class ModelFileError(ValueError):
+    """A file holds no model, is damaged, or was written by a later version."""
 
 
 class NonFiniteError(ValueError):

@@ -30,7 +30,7 @@ FLOORS = [
     ["encoding"],
     ["metrics", "datasets", "model_selection"],
     ["estimators"],
-    ["inspection", "compat"],
+    ["inspection", "compat", "persistence"],
     ["__init__"],
 ]
 FLOOR = {room: i for i, rooms in enumerate(FLOORS) for room in rooms}

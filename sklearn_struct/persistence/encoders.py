@@ -1,0 +1,193 @@
+"""What vectorizers and templates have learnt, to JSON and arrays and back."""
+
+from __future__ import annotations
+
+from itertools import count
+from typing import Any
+
+import numpy as np
+
+from sklearn_struct.batch import object_array
+from sklearn_struct.encoding._columns import _KEY_LIMIT, KeyIndex, Values
+from sklearn_struct.encoding._names import Names
+from sklearn_struct.encoding.features import SequenceVectorizer
+from sklearn_struct.encoding.templates import FeatureTemplates, Template, _Learnt
+from sklearn_struct.exceptions import InputTypeError, ModelFileError
+from sklearn_struct.persistence.values import Arrays, fields, natural, plain, put_texts, restore, texts
+
+__all__ = ["Shared", "put_templates", "put_vectorizer", "templates", "vectorizer"]
+
+FARTHEST = 10_000  # tokens to which a template may reach: with padding, each of them is a value of its own
+
+
+class Shared:
+    """Names of features, which an encoder and a model have in common, stored once and known by a number."""
+
+    def __init__(self, arrays: Arrays) -> None:
+        self.arrays = arrays
+        self.stored: list[Any] = []
+        self.objects: list[Any] = []
+
+    def put(self, names: Any) -> int | None:
+        """The number of names in any of their forms: `Names`, what templates have learnt, an array, None."""
+        if names is None:
+            return None
+        for number, known in enumerate(self.objects):
+            spelt_out = known._names if isinstance(known, _Learnt) else getattr(known, "_array", None)
+            if names is known or names is spelt_out:
+                return number
+        self.objects.append(names)
+        where = f"names/{len(self.stored)}"
+        if isinstance(names, _Learnt):
+            self.stored.append(_put_learnt(self.arrays, where, names))
+        else:
+            kind = "vocabulary" if isinstance(names, Names) else "array"
+            put_texts(self.arrays, where, list(names if kind == "vocabulary" else _spelt_out(names)))
+            self.stored.append(kind)
+        return len(self.stored) - 1
+
+    def read(self, stored: list[Any]) -> None:
+        """Make the objects of which `stored` tells."""
+        for number, kind in enumerate(stored):
+            where = f"names/{number}"
+            if kind in ("vocabulary", "array"):
+                found = texts(self.arrays, where)
+                self.objects.append(vocabulary(found) if kind == "vocabulary" else object_array(found))
+            else:
+                self.objects.append(_learnt(self.arrays, where, kind))
+
+    def get(self, number: int | None, kind: Any = object) -> Any:
+        if number is None:
+            return None
+        if not 0 <= number < len(self.objects) or not isinstance(self.objects[number], kind):
+            raise ModelFileError(f"there are no such names: {number}")
+        return self.objects[number]
+
+
+def _spelt_out(names: Any) -> list[str]:
+    return np.asarray(names() if callable(names) else names, dtype=object).tolist()
+
+
+def vocabulary(found: list[str]) -> Names:
+    """Strings by number, all different."""
+    names = Names(found)
+    if len(names) != len(found):
+        raise ModelFileError("a name occurs twice")
+    return names
+
+
+def put_vectorizer(estimator: SequenceVectorizer, where: str, shared: Shared) -> dict[str, Any]:
+    state = vars(estimator)
+    n_features = state.get("n_features_out_")
+    return {"names": shared.put(state.get("_names")), "n_features_out": None if n_features is None else int(n_features)}
+
+
+def vectorizer(estimator: SequenceVectorizer, stored: Any, where: str, shared: Shared) -> None:
+    """Give a new vectorizer what another one has learnt."""
+    optional = (int, type(None))
+    number, n_features = fields(stored, "the vectorizer", names=optional, n_features_out=optional)
+    names = shared.get(number, Names)
+    if names is not None:
+        estimator._names = names
+    if n_features is not None:
+        estimator.n_features_out_ = natural(n_features, "n_features_out")
+    hashed = estimator.n_features is not None
+    if n_features != (len(names) if names is not None else estimator.n_features if n_features else None):
+        raise ModelFileError(f"a vectorizer of {n_features} columns has other names")
+    if names is None and not hashed:
+        raise ModelFileError("a vectorizer has neither names nor a number of columns")
+
+
+def put_templates(estimator: FeatureTemplates, where: str, shared: Shared) -> dict[str, Any]:
+    return {"names": shared.put(estimator._learnt), "n_columns": int(estimator.n_columns_)}
+
+
+def templates(estimator: FeatureTemplates, stored: Any, where: str, shared: Shared) -> None:
+    """Give new templates what others have learnt."""
+    number, n_columns = fields(stored, "the templates", names=int, n_columns=int)
+    learnt = shared.get(number, _Learnt)
+    if len(learnt.values) != n_columns:
+        raise ModelFileError(f"templates of {n_columns} columns have values for {len(learnt.values)}")
+    estimator._learnt, estimator.n_columns_ = learnt, n_columns
+    estimator.n_features_out_ = sum(map(len, learnt.indexes))
+
+
+def _put_learnt(arrays: Arrays, where: str, learnt: _Learnt) -> dict[str, Any]:
+    if max(learnt.reach) > FARTHEST:
+        raise InputTypeError(f"templates that reach more than {FARTHEST} tokens away cannot be saved")
+    columns: list[Any] = []
+    for c, values in enumerate(learnt.values):
+        if isinstance(values, Names):
+            put_texts(arrays, f"{where}/column {c}", list(values))
+        columns.append(None if isinstance(values, Names) else [plain(value, f"column {c}") for value in values])
+    for j, (index, stages) in enumerate(zip(learnt.indexes, learnt.stages, strict=True)):
+        arrays[f"{where}/template {j}"] = index.keys
+        for p, stage in stages.items():
+            arrays[f"{where}/template {j}, stage {p}"] = stage.keys
+    lines = []
+    for template in learnt.templates:
+        strings = {name: plain(getattr(template, name), "template") for name in ("name", "joiners", "text")}
+        lines.append({**strings, "parts": [list(part) for part in template.parts]})
+    return {"templates": lines, "columns": columns, "pad": bool(learnt.pad)}
+
+
+def _learnt(arrays: Arrays, where: str, stored: Any) -> _Learnt:
+    lines, columns, pad = fields(stored, where, templates=list, columns=list, pad=bool)
+    values = [_values(arrays, f"{where}/column {c}", column) for c, column in enumerate(columns)]
+    found = [_template(line, len(values)) for line in lines]
+    offsets = [0, *(offset for template in found for offset, _ in template.parts)]
+    learnt = _Learnt(found, values, (-min(offsets), max(offsets)), pad, [], [])
+    for j, template in enumerate(found):
+        stages, index = _indexes(arrays, f"{where}/template {j}", learnt, template)
+        learnt.stages.append(stages)
+        learnt.indexes.append(index)
+    return learnt
+
+
+def _values(arrays: Arrays, where: str, stored: Any) -> Values:
+    if stored is None:
+        return vocabulary(texts(arrays, where))
+    if type(stored) is not list:
+        raise ModelFileError(f"{where} must have a list of values")
+    try:
+        values = dict(zip(restore(stored), count()))
+    except TypeError as error:
+        raise ModelFileError(f"{where} has values that cannot be values") from error
+    if len(values) != len(stored) or any(value != value for value in values):
+        raise ModelFileError(f"{where}: a value occurs twice, or is no value")
+    return values
+
+
+def _template(stored: Any, n_columns: int) -> Template:
+    text = (str, dict)
+    name, parts, joiners, line = fields(stored, "a template", name=text, parts=list, joiners=str, text=text)
+    pairs = [tuple(part) for part in parts if type(part) is list and list(map(type, part)) == [int, int]]
+    right = all(abs(offset) <= FARTHEST and 0 <= column < n_columns for offset, column in pairs)
+    if len(pairs) < len(parts) or not right or len(joiners) != max(len(parts) - 1, 0) or not set(joiners) <= set("/|"):
+        raise ModelFileError(f"a template has other cells than a token has: {str(parts)[:50]}")
+    template = Template(restore(name), tuple(pairs), joiners, restore(line))
+    if not isinstance(template.name, str) or not isinstance(template.text, str):
+        raise ModelFileError("a template's name must be a string")
+    return template
+
+
+def _indexes(arrays: Arrays, where: str, learnt: _Learnt, template: Template) -> tuple[dict[int, KeyIndex], KeyIndex]:
+    """Numbers of a template's combinations, after a check that all of them can be combinations of values."""
+    sizes = [len(learnt.values[c]) + sum(learnt.reach) * learnt.pad for _, c in template.parts] or [1]
+    radix, stages = sizes[0], {}
+    for p, size in enumerate(sizes[1:], start=1):
+        if radix * size > _KEY_LIMIT:
+            stages[p] = _index(arrays, f"{where}, stage {p}", radix)
+            radix = len(stages[p])
+        radix *= size
+    return stages, _index(arrays, where, radix)
+
+
+def _index(arrays: Arrays, where: str, radix: int) -> KeyIndex:
+    keys = arrays.take(where, np.int64)
+    if np.any(keys < 0) or np.any(keys >= radix):
+        raise ModelFileError(f"{where}: a combination of values that do not exist")
+    index = KeyIndex(keys)
+    if len(index) != len(keys):
+        raise ModelFileError(f"{where}: a combination occurs twice")
+    return index

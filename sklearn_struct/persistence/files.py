@@ -1,0 +1,124 @@
+"""Save a fitted estimator to a file, and load it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import sklearn_struct
+from sklearn_struct.exceptions import ModelFileError
+from sklearn_struct.persistence.container import pack, unpack, write_whole
+from sklearn_struct.persistence.encoders import Shared
+from sklearn_struct.persistence.states import estimator as read_estimator
+from sklearn_struct.persistence.states import put_estimator
+from sklearn_struct.persistence.values import Arrays, fields
+
+__all__ = ["load", "save"]
+
+FORMAT = 1
+
+
+def save(estimator: Any, path: str | os.PathLike[str]) -> None:
+    """Save a fitted estimator to a file.
+
+    The file has the parameters and all that was learned, so that `load` gives an estimator that predicts the same
+    bits and can go on learning. It is a safetensors file: numbers and text under a checksum, no pickle. Metadata
+    requests, callbacks and attributes of your own are not saved.
+
+    Parameters
+    ----------
+    estimator : LinearChainCRF, SequenceVectorizer, FeatureTemplates, or Pipeline made of these
+        Labels and parameters may be strings, numbers, booleans, None, and tuples, lists or sets of these.
+    path : str or path
+        Replaced as a whole, or not touched at all if something goes wrong.
+
+    Raises
+    ------
+    InputTypeError
+        If the estimator, a label or a parameter cannot be saved. Set a `random_state` that is no number to None.
+    NotFittedError
+        If the estimator is not fitted.
+    ModelFileError
+        If what was learned could not be loaded again, as it was changed since.
+    ImportError
+        If safetensors is not installed.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from sklearn_struct import LinearChainCRF
+    >>> from sklearn_struct.persistence import load, save
+    >>> crf = LinearChainCRF(C=10).fit([["the", "cat"], ["a", "dog"]], [["DET", "NOUN"], ["DET", "NOUN"]])
+    >>> with TemporaryDirectory() as folder:
+    ...     save(crf, Path(folder) / "crf.safetensors")
+    ...     loaded = load(Path(folder) / "crf.safetensors")
+    >>> loaded.predict([["a", "cat"]])[0]
+    ['DET', 'NOUN']
+    """
+    write_whole(path, _bytes(estimator))
+
+
+def _bytes(estimator: Any) -> bytes:
+    """The file of an estimator, after a check that it can be loaded."""
+    shared = Shared(Arrays())
+    model = {"format": FORMAT, "version": sklearn_struct.__version__, "estimator": put_estimator(estimator, "", shared)}
+    data = pack({**model, "names": shared.stored}, shared.arrays)
+    try:
+        _read(data)
+    except ModelFileError as error:
+        raise ModelFileError(f"this {type(estimator).__name__} cannot be saved: {error}") from error
+    return data
+
+
+def load(path: str | os.PathLike[str]) -> Any:
+    """Load an estimator that `save` has written.
+
+    Everything in the file is checked before it is used: a file that is damaged, or made to do harm, is refused. Time
+    and memory are in proportion to its size.
+
+    Parameters
+    ----------
+    path : str or path
+
+    Returns
+    -------
+    estimator
+        With equal parameters, and fitted as the saved one was.
+
+    Raises
+    ------
+    ModelFileError
+        If the file was not written by `save`, is damaged, or has a later format than this version knows.
+    OSError
+        If the file cannot be read.
+    ImportError
+        If safetensors is not installed.
+    """
+    data = Path(path).read_bytes()
+    try:
+        return _read(data)
+    except ModelFileError as error:
+        raise ModelFileError(f"{os.fspath(path)} cannot be loaded: {error}") from error
+
+
+def _read(data: bytes) -> Any:
+    model, found = unpack(data)
+    if type(model) is dict and type(model.get("format")) is int and model["format"] > FORMAT:
+        raise ModelFileError(
+            f"it has format {model['format']}, of a later version of sklearn_struct: upgrade to load it"
+        )
+    kinds = {"format": int, "version": str, "estimator": dict, "names": list}
+    number, _, stored, names = fields(model, "the file", **kinds)
+    if number != FORMAT:
+        raise ModelFileError(f"it has the unknown format {number}")
+    shared = Shared(Arrays(found))
+    try:
+        shared.read(names)
+        estimator = read_estimator(stored, "", shared)
+    except RecursionError as error:
+        raise ModelFileError("it is nested too deeply") from error
+    if shared.arrays:
+        raise ModelFileError(f"it has an array too many: {next(iter(shared.arrays))[:50]!r}")
+    return estimator

@@ -1,0 +1,215 @@
+"""Estimators to JSON and arrays, and back with every check: what is read predicts as what was saved, or is refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from sklearn_struct.batch import CSR
+from sklearn_struct.encoding.features import SequenceVectorizer
+from sklearn_struct.encoding.templates import FeatureTemplates
+from sklearn_struct.estimators.linear_chain_crf import LinearChainCRF
+from sklearn_struct.estimators.online import PASSES
+from sklearn_struct.estimators.prepared import Prepared
+from sklearn_struct.exceptions import InputTypeError, ModelFileError
+from sklearn_struct.parameters import Pattern
+from sklearn_struct.persistence.encoders import Shared, put_templates, put_vectorizer, templates, vectorizer
+from sklearn_struct.persistence.values import check_params, fields, labels, natural, plain, put_labels
+from sklearn_struct.solvers.result import Stream
+
+__all__ = ["estimator", "put_estimator"]
+
+OPTIONAL = (int, type(None))
+
+
+def put_estimator(estimator: Any, where: str, shared: Shared) -> dict[str, Any]:
+    """A fitted estimator as JSON; its arrays go to those of `shared`, under names that begin with `where`."""
+    name = type(estimator).__name__
+    if name == "Pipeline" and type(estimator) is _pipeline_class() and not where:
+        return _put_pipeline(estimator, shared)
+    if type(estimator) is not CLASSES.get(name):
+        known = ", ".join(CLASSES)
+        raise InputTypeError(f"{name} cannot be saved; what can are fitted {known}, and pipelines of these")
+    check_is_fitted(estimator)
+    params = {key: plain(value, key) for key, value in estimator.get_params(deep=False).items()}
+    return {"class": name, "params": params, "state": STATES[name][0](estimator, where, shared)}
+
+
+def estimator(stored: Any, where: str, shared: Shared) -> Any:
+    """The estimator of which `put_estimator` made this."""
+    name, params, state = fields(stored, "an estimator", **{"class": str, "params": dict, "state": (dict, list)})
+    if name == "Pipeline" and not where:
+        return _pipeline(params, state, shared)
+    if name not in CLASSES:
+        raise ModelFileError(f"unknown class {name[:50]!r}")
+    found = check_params(CLASSES[name], params)
+    STATES[name][1](found, state, where, shared)
+    return found
+
+
+def _pipeline_class() -> Any:
+    from sklearn.pipeline import Pipeline  # slow to import, and seldom needed
+
+    return Pipeline
+
+
+def _put_pipeline(pipeline: Any, shared: Shared) -> dict[str, Any]:
+    others = {key: value for key, value in pipeline.get_params(deep=False).items() if key not in ("steps", "verbose")}
+    kept = [key for key, value in others.items() if value is not None]
+    if kept:
+        raise InputTypeError(f"a pipeline's {kept[0]} cannot be saved; set it to None")
+    steps = [
+        [plain(name, "steps"), step if step == "passthrough" else put_estimator(step, f"step {i}/", shared)]
+        for i, (name, step) in enumerate(pipeline.steps)
+    ]
+    return {"class": "Pipeline", "params": {"verbose": bool(pipeline.verbose)}, "state": steps}
+
+
+def _pipeline(params: Any, stored: Any, shared: Shared) -> Any:
+    [verbose] = fields(params, "the pipeline", verbose=bool)
+    if not all(type(step) is list and len(step) == 2 and type(step[0]) is str for step in stored) or not stored:
+        raise ModelFileError("a pipeline's steps are pairs of a name and an estimator")
+    names = [name for name, _ in stored]
+    if len(set(names)) < len(names) or any("__" in name for name in names):
+        raise ModelFileError("the names of a pipeline's steps must differ, without two underscores")
+    found = [
+        step if step == "passthrough" else estimator(step, f"step {i}/", shared) for i, (_, step) in enumerate(stored)
+    ]
+    if any(isinstance(step, LinearChainCRF) for step in found[:-1]):
+        raise ModelFileError("a model must be the last step of a pipeline")
+    return _pipeline_class()(list(zip(names, found)), verbose=verbose)
+
+
+def _put_chain(chain: Any, where: str, shared: Shared) -> dict[str, Any]:
+    pattern, arrays, has = chain._pattern, shared.arrays, vars(chain)
+    for name, pairs in (("node", pattern.node), ("edge", pattern.edge)):
+        if pairs is not None:
+            arrays[f"{where}{name}/indptr"], arrays[f"{where}{name}/indices"] = pairs.indptr, pairs.indices
+    arrays[where + "edge_columns"] = np.asarray(pattern.edge_columns, np.int64)
+    arrays[where + "transitions"] = np.asarray(pattern.transitions, np.int64)
+    arrays[where + "w"] = np.asarray(chain._w, np.float64)
+    if "loss_curve_" in has:
+        arrays[where + "loss_curve"] = np.array(chain.loss_curve_, np.float64)
+    stream = None
+    if chain._stream is not None:
+        solver, (arrays[where + "last_w"], _, n, step) = chain._stream  # the mean is `_w`
+        stream = {"solver": solver, "n": int(n), "step": float(step)}
+    encoder = has.get("vectorizer_")
+    names = has.get("_names_in") if encoder is None else encoder._names
+    return {
+        "labels": put_labels(arrays, where + "labels", chain.classes_),
+        "n_features": int(pattern.n_features),
+        "node": pattern.node is not None,
+        "edge": pattern.edge is not None,
+        "fit_intercept": bool(pattern.fit_intercept),
+        "names": shared.put(names),
+        "vectorizer": None if encoder is None else put_estimator(encoder, where + "vectorizer/", shared),
+        "n_iter": int(chain.n_iter_),
+        "t": int(chain.t_),
+        "loss_curve": "loss_curve_" in has,
+        "stream": stream,
+    }
+
+
+def _chain(chain: Any, stored: Any, where: str, shared: Shared) -> None:
+    kinds = {"labels": (str, list), "n_features": int, "node": bool, "edge": bool, "fit_intercept": bool}
+    kinds |= {"names": OPTIONAL, "vectorizer": (dict, type(None)), "n_iter": int, "t": int}
+    kinds |= {"loss_curve": bool, "stream": (dict, type(None))}
+    fields(stored, "the model", **kinds)
+    arrays = shared.arrays
+    chain.classes_ = labels(arrays, where + "labels", stored["labels"])
+    chain._pattern = _pattern(stored, where, len(chain.classes_), shared)
+    chain.n_features_in_ = chain._pattern.n_features
+    size = _size(chain._pattern)
+    chain._w = _weights(arrays, where + "w", size)
+    chain.n_iter_, chain.t_ = natural(stored["n_iter"], "n_iter"), natural(stored["t"], "t")
+    if stored["loss_curve"]:
+        chain.loss_curve_ = arrays.take(where + "loss_curve", np.float64).tolist()
+    if stored["stream"] is None:
+        chain._stream = None
+    else:
+        chain._stream = _stream(stored["stream"], _weights(arrays, where + "last_w", size), chain._w)
+    _name_features(chain, stored, where, shared)
+    chain._prepared = Prepared()
+
+
+def _name_features(chain: Any, stored: Any, where: str, shared: Shared) -> None:
+    """The names of the features and the vectorizer that gives them, of the right number."""
+    names = shared.get(stored["names"])
+    n_names = chain.n_features_in_ if names is None else _n_names(names)
+    if stored["vectorizer"] is not None:
+        chain.vectorizer_ = estimator(stored["vectorizer"], where + "vectorizer/", shared)
+        if type(chain.vectorizer_) is not SequenceVectorizer or names is not getattr(chain.vectorizer_, "_names", 0):
+            raise ModelFileError("the vectorizer does not give the model's features")
+    if n_names != chain.n_features_in_:
+        raise ModelFileError(f"{n_names} names for {chain.n_features_in_} features")
+    chain._names_in = names
+
+
+def _n_names(names: Any) -> int:
+    return sum(map(len, names.indexes)) if hasattr(names, "indexes") else len(names)
+
+
+def _pattern(stored: Any, where: str, K: int, shared: Shared) -> Pattern:
+    n_features = natural(stored["n_features"], "n_features")
+    arrays = shared.arrays
+    columns = _ascending(arrays.take(where + "edge_columns", np.int64), n_features, where + "edge_columns")
+    transitions = _ascending(arrays.take(where + "transitions", np.int64), K * K, where + "transitions")
+    node = _pairs(shared, where + "node", n_features, K) if stored["node"] else None
+    edge = _pairs(shared, where + "edge", len(columns), K * K) if stored["edge"] else None
+    return Pattern(n_features, K, node, edge, columns, transitions, stored["fit_intercept"])
+
+
+def _ascending(numbers: np.ndarray, end: int, where: str) -> np.ndarray:
+    if len(numbers) and (numbers[0] < 0 or numbers[-1] >= end or np.any(numbers[1:] <= numbers[:-1])):
+        raise ModelFileError(f"{where} must be ascending numbers below {end}")
+    return numbers
+
+
+def _pairs(shared: Shared, where: str, n_rows: int, width: int) -> CSR:
+    """Pairs, checked so that kernels may use them: rows within bounds, labels in each row ascending."""
+    indptr = shared.arrays.take(where + "/indptr", np.int64)
+    indices = shared.arrays.take(where + "/indices", np.int32)
+    if len(indptr) != n_rows + 1 or indptr[0] != 0 or indptr[-1] != len(indices) or np.any(indptr[1:] < indptr[:-1]):
+        raise ModelFileError(f"{where}: its rows have other bounds than its pairs")
+    row = np.repeat(np.arange(n_rows), np.diff(indptr))
+    inside = np.all(indices >= 0) and np.all(indices < width)
+    if not inside or np.any((indices[1:] <= indices[:-1]) & (row[1:] == row[:-1])):
+        raise ModelFileError(f"{where}: the pairs of a feature must be ascending numbers below {width}")
+    return CSR(indptr, indices, np.empty(0, np.int32))
+
+
+def _size(pattern: Pattern) -> int:
+    """Number of weights; of Python's integers, which do not overflow."""
+    K = pattern.n_labels
+    n_node = pattern.n_features * K if pattern.node is None else len(pattern.node.indices)
+    n_edge = len(pattern.edge_columns) * K**2 if pattern.edge is None else len(pattern.edge.indices)
+    return n_node + n_edge + len(pattern.transitions) + K * pattern.fit_intercept
+
+
+def _weights(arrays: Any, name: str, size: int) -> np.ndarray:
+    w = arrays.take(name, np.float64)
+    if len(w) != size or not np.all(np.isfinite(w)):
+        raise ModelFileError(f"{name} must have {size} finite weights")
+    return w
+
+
+def _stream(stored: Any, w: np.ndarray, mean: np.ndarray) -> tuple[str, Stream]:
+    solver, n, step = fields(stored, "the stream", solver=str, n=int, step=float)
+    if solver not in PASSES or not 0 < step < np.inf:
+        raise ModelFileError(f"no stream: {solver[:50]!r}, step {step}")
+    return solver, Stream(w, mean, natural(n, "n"), step)
+
+
+CLASSES: dict[str, Any] = {
+    "LinearChainCRF": LinearChainCRF,
+    "SequenceVectorizer": SequenceVectorizer,
+    "FeatureTemplates": FeatureTemplates,
+}
+STATES: dict[str, tuple[Any, Any]] = {
+    "LinearChainCRF": (_put_chain, _chain),
+    "SequenceVectorizer": (put_vectorizer, vectorizer),
+    "FeatureTemplates": (put_templates, templates),
+}

@@ -1,0 +1,184 @@
+"""Parameters, labels and names as JSON and arrays, exactly, and back with every check."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from sklearn_struct.batch import object_array
+from sklearn_struct.exceptions import InputTypeError, ModelFileError
+
+__all__ = [
+    "Arrays",
+    "check_params",
+    "fields",
+    "labels",
+    "natural",
+    "plain",
+    "put_labels",
+    "put_texts",
+    "restore",
+    "texts",
+]
+
+COLLECTIONS: dict[str, Any] = {"tuple": tuple, "set": set, "frozenset": frozenset, "array": object_array}
+TYPES: dict[str, Any] = {"float64": np.float64, "float32": np.float32, "float": float}
+FLOATS = {"inf": np.inf, "-inf": -np.inf, "nan": np.nan}
+
+
+class Arrays(dict[str, np.ndarray]):
+    """The arrays of a file by name; each is taken once."""
+
+    def take(self, name: str, dtype: Any, ndim: int = 1) -> np.ndarray:
+        if name not in self or self[name].dtype != dtype or self[name].ndim != ndim:
+            raise ModelFileError(f"there is no array {name!r} of {ndim} dimensions of {np.dtype(dtype)}")
+        return self.pop(name)
+
+
+def plain(value: Any, what: str) -> Any:
+    """A value as JSON from which `restore` makes an equal one; InputTypeError if that cannot be."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    kind = type(value)
+    if value is None or kind in (bool, int):
+        return value
+    if kind is float:
+        return value if np.isfinite(value) else {"float": str(value)}
+    if kind is str:
+        return value if _has_utf8(value) else {"characters": [ord(character) for character in value]}
+    if kind is list:
+        return [plain(item, what) for item in value]
+    if kind in (tuple, set, frozenset):
+        return {kind.__name__: [plain(item, what) for item in value]}
+    if kind is np.ndarray and value.ndim == 1:
+        return {"array": plain(value.tolist(), what)}
+    if isinstance(value, np.dtype):
+        value = value.type
+    for name, known in TYPES.items():
+        if value is known:
+            return {"type": name}
+    raise InputTypeError(f"{what}: {value!r} ({kind.__name__}) cannot be saved")
+
+
+def _has_utf8(text: str) -> bool:
+    """JSON merges two surrogates that stand side by side."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def restore(value: Any) -> Any:
+    """The value that `plain` was given, or ModelFileError."""
+    if isinstance(value, list):
+        return [restore(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    if len(value) == 1:
+        [(kind, content)] = value.items()
+        table = FLOATS if kind == "float" else TYPES if kind == "type" else {}
+        if isinstance(content, str) and content in table:
+            return table[content]
+        if isinstance(content, list) and (kind == "characters" or kind in COLLECTIONS):
+            try:
+                return "".join(map(chr, content)) if kind == "characters" else COLLECTIONS[kind](restore(content))
+            except (TypeError, ValueError, OverflowError) as error:
+                raise ModelFileError(f"{kind} of values that it cannot have") from error
+    raise ModelFileError(f"unknown kind of value: {', '.join(value)[:50]}")
+
+
+def fields(value: Any, where: str, **kinds: Any) -> list[Any]:
+    """The values of an object that has these fields and no others, each of the type, or one of the types, given."""
+    if type(value) is not dict or value.keys() != kinds.keys():
+        raise ModelFileError(f"{where} must have the fields {', '.join(kinds)}")
+    for name, kind in kinds.items():
+        if type(value[name]) not in (kind if isinstance(kind, tuple) else (kind,)):
+            raise ModelFileError(f"{where}: {name} cannot be of type {type(value[name]).__name__}")
+    return [value[name] for name in kinds]
+
+
+def natural(value: int, where: str) -> int:
+    if not 0 <= value < 2**63:
+        raise ModelFileError(f"{where} is not a number of things: {value}")
+    return value
+
+
+def check_params(cls: type, params: Any) -> Any:
+    """A new estimator with these parameters; those that the file lacks, as it is older, have their defaults."""
+    restored = {name: restore(value) for name, value in params.items()}
+    unknown = sorted(restored.keys() - cls().get_params(deep=False).keys())  # type: ignore[attr-defined]
+    if unknown:
+        raise ModelFileError(f"{cls.__name__} has no parameter {unknown[0]!r}")
+    estimator = cls(**restored)
+    try:
+        estimator._validate_params()  # type: ignore[attr-defined]
+    except (TypeError, ValueError) as error:
+        raise ModelFileError(str(error)) from error
+    return estimator
+
+
+def put_texts(arrays: Arrays, name: str, found: list[str]) -> None:
+    """Strings, each of any characters, as UTF-8 and where each ends."""
+    for j, text in enumerate(found):
+        if not isinstance(text, str):
+            raise InputTypeError(
+                f"feature name {j}: {text!r} ({type(text).__name__}) cannot be saved; names are strings"
+            )
+    parts = [str.encode(text, "utf-8", "surrogatepass") for text in found]
+    arrays[name + "/utf8"] = np.frombuffer(b"".join(parts), np.uint8)
+    arrays[name + "/ends"] = np.cumsum([len(part) for part in parts], dtype=np.int64)
+
+
+def texts(arrays: Arrays, name: str) -> list[str]:
+    """What `put_texts` was given."""
+    data, ends = arrays.take(name + "/utf8", np.uint8).tobytes(), arrays.take(name + "/ends", np.int64)
+    bounds = np.concatenate([[0], ends])
+    if bounds[-1] != len(data) or np.any(bounds[1:] < bounds[:-1]):
+        raise ModelFileError(f"{name}: strings do not end where they should")
+    try:
+        return [data[lo:hi].decode("utf-8", "surrogatepass") for lo, hi in pairwise(bounds.tolist())]
+    except UnicodeDecodeError as error:
+        raise ModelFileError(f"{name}: a string is not UTF-8") from error
+
+
+def put_labels(arrays: Arrays, name: str, classes: np.ndarray) -> Any:
+    """Labels: numbers as they are, strings and bytes as tables of characters; else JSON, which is returned."""
+    kind = classes.dtype.kind
+    if kind in "US":
+        character = np.uint32 if kind == "U" else np.uint8
+        arrays[name] = np.ascontiguousarray(classes).view(character).reshape(len(classes), -1)
+    elif kind in "biuf" and classes.dtype.itemsize <= 8:
+        arrays[name] = classes
+    elif kind == "O":
+        return [plain(label, f"label {label!r}") for label in classes.tolist()]
+    else:
+        raise InputTypeError(f"labels of type {classes.dtype} cannot be saved")
+    return kind
+
+
+def labels(arrays: Arrays, name: str, stored: Any) -> np.ndarray:
+    """What `put_labels` was given: distinct and sorted."""
+    if isinstance(stored, list):
+        classes = object_array(restore(stored))
+    elif stored in ("U", "S"):
+        table = arrays.take(name, np.uint32 if stored == "U" else np.uint8, 2)
+        if not 0 < table.shape[1] < 2**28 or (stored == "U" and np.any(table > 0x10FFFF)):
+            raise ModelFileError(f"{name} are not strings")
+        classes = table.view(f"{stored}{table.shape[1]}")[:, 0]
+    else:
+        classes = arrays.take(name, arrays[name].dtype if name in arrays else None)
+        if classes.dtype.kind != stored:
+            raise ModelFileError(f"{name} are not of the kind {stored!r}")
+    if not len(classes) or not _increasing(classes.tolist()):
+        raise ModelFileError(f"{name} must be sorted and all different")
+    return classes
+
+
+def _increasing(items: list[Any]) -> bool:
+    try:
+        return len(set(items)) == len(items) and items[0] == items[0] and all(a < b for a, b in pairwise(items))
+    except TypeError:
+        return False
