@@ -23,9 +23,25 @@ __all__ = [
     "texts",
 ]
 
-COLLECTIONS: dict[str, Any] = {"tuple": tuple, "set": set, "frozenset": frozenset, "array": object_array}
 TYPES: dict[str, Any] = {"float64": np.float64, "float32": np.float32, "float": float}
 FLOATS = {"inf": np.inf, "-inf": -np.inf, "nan": np.nan}
+
+
+def _matrix(rows: list[Any]) -> np.ndarray:
+    matrix = np.array(rows)
+    if matrix.ndim != 2 or matrix.dtype.kind not in "biuf":
+        raise ValueError("not a matrix of numbers")
+    return matrix
+
+
+COLLECTIONS: dict[str, Any] = {
+    "tuple": tuple,
+    "set": set,
+    "frozenset": frozenset,
+    "array": object_array,
+    "matrix": _matrix,
+    "dict": dict,
+}
 
 
 class Arrays(dict[str, np.ndarray]):
@@ -54,6 +70,10 @@ def plain(value: Any, what: str) -> Any:
         return {kind.__name__: [plain(item, what) for item in value]}
     if kind is np.ndarray and value.ndim == 1:
         return {"array": plain(value.tolist(), what)}
+    if kind is np.ndarray and value.ndim == 2 and value.dtype.kind in "biuf":
+        return {"matrix": plain(value.tolist(), what)}
+    if kind is dict:
+        return {"dict": [[plain(key, what), plain(item, what)] for key, item in value.items()]}
     if isinstance(value, np.dtype):
         value = value.type
     for name, known in TYPES.items():

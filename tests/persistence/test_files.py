@@ -64,6 +64,10 @@ def in_order(b, a):
         ({"l1_ratio": 1.0, "C": np.float64(0.5), "random_state": np.int64(3)}, SPARSE),
         ({"edge_features": np.array(["", "a\0b"], dtype=object)}, NAMED),
         ({"solver": "pa", "random_state": 0, "tol": 1.0}, SPARSE),
+        ({"loss": "pointwise", "class_weight": {"DET": 2.0, "NOUN": 0.5}}, NUMBERS),
+        ({"class_weight": "balanced", "loss": "pointwise"}, WORDS),
+        ({"allowed_transitions": {None: ["VERB"], "DET": ["DET", None]}, "constrain_training": True}, DICTS),
+        ({"allowed_transitions": np.ones((4, 4), dtype=bool)}, DICTS),
     ],
 )
 def test_an_equal_estimator_comes_back(tmp_path, options, X):
