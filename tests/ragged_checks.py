@@ -107,11 +107,8 @@ def content(X):
 
 def learned(model):
     """Public learned attributes."""
-    found = {}
-    for name in dir(model):
-        if name.endswith("_") and not name.startswith("_"):
-            found[name] = getattr(model, name, None)
-    return found
+    names = [name for name in dir(model) if name.endswith("_") and not name.startswith("_")]
+    return {name: getattr(model, name) for name in names if hasattr(model, name)}
 
 
 # ------------------------------------------------------------------------------------------------------- checks

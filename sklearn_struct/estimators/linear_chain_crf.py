@@ -52,8 +52,8 @@ class LinearChainCRF(BaseOnlineChain):
         average gradient [4]_ for both, near the optimum soonest on large data, "sgd" averaged stochastic gradient
         descent with a calibrated step, for L2. "newton-cg" and "trust-ncg", Newton's method with a line search or in a
         trust region, and "cg", nonlinear conjugate gradients, are for L2, too. "auto" takes "owlqn" if
-        ``l1_ratio > 0``; else "sag" if there are 30,000 tokens or more, more weights than tokens, no edge features and
-        ``C <= 1``; else "lbfgs".
+        ``l1_ratio > 0``; else "sag" if X is sparse, there are 30,000 tokens or more, more weights than tokens, no
+        edge features, and ``C <= 1``; else "lbfgs".
 
         "ap", the averaged perceptron [2]_, adds a sequence's features with y and subtracts those with the labelling
         that is predicted instead. "pa", passive-aggressive learning (PA-I of [3]_), does so with the strongest rival,

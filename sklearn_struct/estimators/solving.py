@@ -11,8 +11,8 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from sklearn_struct.estimators.prepared import Prepared
-from sklearn_struct.estimators.progress import Progress
+    sag is for sparse X with more weights than tokens, for penalties that are not weak (else its steps are too small for
+    them), and for convex losses, since strong convexity tells it where to stop.
 from sklearn_struct.objective import LinearObjective
 from sklearn_struct.parameters import LinearPotentials
 from sklearn_struct.solvers.lbfgs import lbfgs
@@ -47,12 +47,18 @@ FEWEST, MOST = 100, 500
 def choice(estimator: Any, potentials: LinearPotentials, n_tokens: int) -> str:
     """The solver that "auto" stands for; ValueError if the one asked for does not serve the penalty or the loss.
 
+<<<<<<< HEAD
     sag is for more weights than tokens, for penalties that are not weak (else its steps are too small for them), and
     for convex losses, since strong convexity tells it where to stop.
+=======
+    sag is for sparse X with more weights than tokens, and for penalties that are not weak: else its steps are too small
+    for them.
+>>>>>>> b1446dd01f1abdcdd411f7a2061496750bf547fe
     """
     solver, loss = estimator.solver, estimator._loss()
     if solver == "auto":
         many = n_tokens >= LARGE and potentials.size > n_tokens and potentials.edge_map is None
+        many &= not isinstance(potentials.node_map, DenseMap)
         many &= 16 * n_tokens * potentials.n_labels <= LARGEST_MEMORY  # sag's, with as much again for tables
         many &= loss.convex
         return "owlqn" if estimator.l1_ratio > 0 else "sag" if many and estimator.C <= 1 else "lbfgs"

@@ -208,7 +208,8 @@ def sag(
     """Minimise ``objective + l2 / 2 * ||w||**2 + l1 * ||w||_1``; the ``n_free`` last entries are unpenalised.
 
     An iteration is one pass over the terms. Stops when no entry of the (pseudo-)gradient exceeds `tol` and, with an
-    L2 penalty, ``||gradient||**2 / (2 * l2)``, which bounds what is left to be gained, not 10 `tol` of the value.
+    L2 penalty, ``||gradient||**2 / (2 * l2)``, which bounds what penalised entries have left to gain, not 10 `tol` of
+    the value. Of unpenalised ones nothing says so.
     These are evaluated after every fourth pass and in the end; `callback` is given the best point evaluated so far.
     From a start other than zero, which must not be worse than zero, the first pass only fills the memory. Where the
     value stays, or evaluated points lie to and fro, steps get shorter; where it is above those at the start and at

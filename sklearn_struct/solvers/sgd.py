@@ -154,7 +154,7 @@ def _penalised(objective: Any, w: np.ndarray, l2: float) -> float:
 
 
 def _calibrate(objective: Any, w0: np.ndarray, l2: float, rng: np.random.RandomState) -> float:
-    """The step, of a geometric series, whose single pass over a sample of the terms ends lowest."""
+    """The step, of a geometric series, whose single pass over a sample of the terms ends lowest, below its start."""
     sample = rng.permutation(objective.n_terms)[:CALIBRATION_TERMS]
 
     def cost(step: float) -> float:
@@ -170,11 +170,11 @@ def _calibrate(objective: Any, w0: np.ndarray, l2: float, rng: np.random.RandomS
         mean = float(np.mean(values)) + l2 / 2 * float(np.dot(w, w))
         return mean if np.isfinite(mean) else np.inf
 
-    step, lowest = 1.0, cost(1.0)
-    factor = 2.0 if cost(2.0) < lowest else 0.5
-    for _ in range(20):
+    start, step, lowest = cost(0.0), 1.0, cost(1.0)
+    factor = 2.0 if lowest < start and cost(2.0) < lowest else 0.5
+    for _ in range(40):
         value = cost(step * factor)
-        if value > lowest or (value == np.inf and factor > 1):
+        if lowest < start and (value > lowest or (value == np.inf and factor > 1)):
             break
         step, lowest = step * factor, value
     return step

@@ -437,3 +437,12 @@ def test_order_of_sequences_does_not_matter(ads, l1_ratio):
     p = crf.fit(X, y).predict_proba(X)
     q = crf.fit(X[order], y[order]).predict_proba(X)
     np.testing.assert_allclose(np.concatenate(p), np.concatenate(q), atol=1e-4)
+
+
+@pytest.mark.parametrize("seed", [0, 3])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_sgd_finds_a_step_where_long_ones_lead_away(seed):
+    """Steps of 1 and of 2 both end above the start here, the longer one lower."""
+    X, y = make_rental_ads(200, random_state=0)
+    crf = LinearChainCRF(solver="sgd", random_state=seed, max_iter=2)
+    assert crf.fit(SequenceVectorizer().fit_transform(X), y).loss_curve_[-1] < 15_000

@@ -54,6 +54,13 @@ def test_large_sparse_data(parameters, solver, chosen, monkeypatch):
     assert chosen == [solver]
 
 
+def test_large_dense_data(chosen, monkeypatch):
+    monkeypatch.setattr(solving, "LARGE", 10)
+    X, y = np.random.default_rng(0).normal(size=(20, 30)), np.arange(20) % 3
+    LinearChainCRF(tol=0.1).fit(X, y)
+    assert chosen == ["lbfgs"]
+
+
 def test_more_than_sag_may_remember(chosen, monkeypatch):
     monkeypatch.setattr(solving, "LARGE", 100)
     X, y = words(np.random.default_rng(0))
