@@ -11,8 +11,9 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-    sag is for sparse X with more weights than tokens, for penalties that are not weak (else its steps are too small for
-    them), and for convex losses, since strong convexity tells it where to stop.
+from sklearn_struct.estimators.prepared import Prepared
+from sklearn_struct.estimators.progress import Progress
+from sklearn_struct.linear.dense import DenseMap
 from sklearn_struct.objective import LinearObjective
 from sklearn_struct.parameters import LinearPotentials
 from sklearn_struct.solvers.lbfgs import lbfgs
@@ -47,13 +48,8 @@ FEWEST, MOST = 100, 500
 def choice(estimator: Any, potentials: LinearPotentials, n_tokens: int) -> str:
     """The solver that "auto" stands for; ValueError if the one asked for does not serve the penalty or the loss.
 
-<<<<<<< HEAD
-    sag is for more weights than tokens, for penalties that are not weak (else its steps are too small for them), and
-    for convex losses, since strong convexity tells it where to stop.
-=======
-    sag is for sparse X with more weights than tokens, and for penalties that are not weak: else its steps are too small
-    for them.
->>>>>>> b1446dd01f1abdcdd411f7a2061496750bf547fe
+    sag is for sparse X with more weights than tokens, for penalties that are not weak (else its steps are too small for
+    them), and for convex losses, since strong convexity tells it where to stop.
     """
     solver, loss = estimator.solver, estimator._loss()
     if solver == "auto":
