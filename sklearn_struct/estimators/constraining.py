@@ -7,6 +7,7 @@ import numpy as np
 from sklearn_struct.batch import Block, Potentials, chain
 from sklearn_struct.exceptions import ForbiddenLabelError
 from sklearn_struct.inference.constraints import Transitions, dead_ends, forbidden_tokens
+from sklearn_struct.losses.pointwise import labels_of
 from sklearn_struct.objective import TrainingData
 
 __all__ = ["check_labels", "check_paths"]
@@ -24,7 +25,7 @@ def check_paths(potentials: Potentials, block: Block) -> None:
 
 def check_labels(data: TrainingData, transitions: Transitions, classes: np.ndarray) -> None:
     """Raise ForbiddenLabelError for the first label of a sequence to learn from that may not stand where it does."""
-    labels = data.y["label"] if data.y.dtype.names else data.y  # with weights of tokens beside them
+    labels = labels_of(data.y)
     found = forbidden_tokens(labels, chain(data.offsets), transitions)
     sequence = np.searchsorted(data.offsets, found, side="right") - 1
     used = data.weight[sequence] > 0

@@ -8,7 +8,7 @@ import numpy as np
 
 from sklearn_struct.batch import Potentials, Structure
 
-__all__ = ["Pointwise", "weighted"]
+__all__ = ["Pointwise", "labels_of", "weighted"]
 
 TINY = 1e-6  # smaller probabilities come from clamped copies: covariances lose as many digits as rewards have
 COPIES = 10_000  # tokens of clamped copies at a time
@@ -20,6 +20,11 @@ def weighted(labels: np.ndarray, weight: np.ndarray) -> np.ndarray:
     y = np.empty(len(labels), dtype=TOKEN)
     y["label"], y["weight"] = labels, weight
     return y
+
+
+def labels_of(y: np.ndarray) -> np.ndarray:
+    """The labels alone, whether or not y is `weighted`."""
+    return y["label"] if y.dtype == TOKEN else y
 
 
 class Pointwise:
@@ -53,7 +58,7 @@ class Pointwise:
         value: np.ndarray,
     ) -> None:
         """Write ``value[i]``; add ``weight[i]`` times its derivative to `out`. y holds labels, or is `weighted`."""
-        labels, omega = (y["label"], y["weight"]) if y.dtype == TOKEN else (y, np.ones(len(y)))
+        labels, omega = labels_of(y), y["weight"] if y.dtype == TOKEN else np.ones(len(y))
         potentials = Potentials(*(np.asarray(table, np.float64) for table in potentials))  # ratios keep their digits
         example, tokens = np.repeat(np.arange(len(weight)), np.diff(structure.offsets)), np.arange(len(labels))
         marginals, log_Z = _zeros(potentials), np.empty(len(weight))

@@ -271,6 +271,24 @@ def test_a_forbidden_labelling_is_no_training_data(solver):
     assert LinearChainCRF(allowed_transitions="BIO").fit(X, y).log_proba(X, y)[4] == -np.inf
 
 
+def test_single_labels_with_weights_among_allowed_labellings():
+    """The pointwise loss asks for marginals of the constrained chain, and its labels stand beside weights of tokens."""
+    X, y, rng = train_X(), [list(labels) for labels in TRAIN_Y], np.random.default_rng(0)
+    weight = [rng.uniform(0.5, 2, size=len(labels)) for labels in y]
+    crf = LinearChainCRF(loss="pointwise", allowed_transitions="BIO", constrain_training=True, max_iter=20)
+    crf.fit(X, y, sample_weight=weight)
+    codes = [[crf.classes_.tolist().index(label) for label in labels] for labels in y]
+    loss = -sum(
+        omega @ np.log(p[np.arange(len(k)), k]) for p, k, omega in zip(crf.predict_proba(X), codes, weight, strict=True)
+    )
+    weights = [crf.coef_.ravel() if isinstance(crf.coef_, np.ndarray) else crf.coef_.data, crf.transition_.ravel()]
+    penalty = sum(float(part @ part) for part in weights) / 2
+    assert crf.loss_curve_[-1] == pytest.approx(loss + penalty, rel=1e-9)
+    y[4][1] = "I-x"
+    with pytest.raises(ForbiddenLabelError, match=r"^y\[4\], token 1: .* the label 'I-x' here"):
+        crf.fit(X, y, sample_weight=weight)
+
+
 def test_batches_are_constrained():
     X, y = train_X(), TRAIN_Y
     crf = LinearChainCRF(allowed_transitions="BIO", constrain_training=True, solver="pa", random_state=0)
