@@ -102,8 +102,11 @@ class Pointwise:
             part_log_Z = np.empty(len(part))
             self.inference.marginals(Potentials(node, edge), copies, -weight, found, part_log_Z)
             log_Z[part] = part_log_Z
-            np.add.at(out.node, tokens, found.node)
-            np.add.at(out.edge, np.zeros(1, np.int64) if out_shared else edges, found.edge)
+            _add_ranges(out.node, structure.offsets[example], found.node, offsets)
+            if out_shared:
+                out.edge[0] += found.edge[0]
+            else:
+                _add_ranges(out.edge, structure.edge_offsets[example], found.edge, edge_offsets)
         return log_Z
 
 
@@ -119,6 +122,12 @@ class _Labels(NamedTuple):
 def _zeros(potentials: Potentials) -> Potentials:
     """Room for nodes and for what all edges share."""
     return Potentials(np.zeros(potentials.node.shape), np.zeros((1, potentials.edge.shape[1])))
+
+
+def _add_ranges(out: np.ndarray, first: np.ndarray, rows: np.ndarray, offsets: np.ndarray) -> None:
+    """Add each range of rows to as many rows of `out`, from its first one there on."""
+    for begin, a, b in zip(first.tolist(), offsets[:-1].tolist(), offsets[1:].tolist(), strict=True):
+        out[begin : begin + b - a] += rows[a:b]
 
 
 def _ranges(offsets: np.ndarray, chosen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

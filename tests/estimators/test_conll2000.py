@@ -75,6 +75,23 @@ def crfsuite(X, y, path):
 
 
 def test_the_optimum_is_crfsuites(corpus, tmp_path):
+    X, y, X_test, _ = corpus
+    X, y = X[:2000], y[:2000]
+    templates = FeatureTemplates("chunking", add_bos_eos=True)
+    crf = LinearChainCRF(solver="lbfgs", C=0.5, fit_intercept=False, tol=1e-5).fit(templates.fit_transform(X), y)
+    expected, n_weights, tagger = crfsuite(X, y, tmp_path / "model.crfsuite")
+    assert crf.coef_.nnz + crf.transition_.size == n_weights
+    assert crf.loss_curve_[-1] == pytest.approx(expected, rel=1e-5)
+    weights = tagger.info().transitions
+    transitions = [[weights[j, k] for k in crf.classes_] for j in crf.classes_]
+    np.testing.assert_allclose(crf.transition_, transitions, atol=0.02)
+    predicted = crf.predict(templates.transform(X_test))
+    tagged = [tagger.tag(strings(sentence)) for sentence in X_test]
+    assert metrics.token_accuracy_score(tagged, predicted) >= 0.999
+
+
+def test_the_optimum_on_the_whole_corpus(corpus):
+    """CRFsuite, run until its epsilon is 1e-5, ends at 13025.06 with as many weights."""
     X, y, X_test, y_test = corpus
     templates = FeatureTemplates("chunking", add_bos_eos=True)
     encoded = templates.fit_transform(X)
@@ -82,17 +99,8 @@ def test_the_optimum_is_crfsuites(corpus, tmp_path):
     assert encoded.tokens.shape == (211_727, 335_674)
     crf = LinearChainCRF(solver="lbfgs", C=0.5, fit_intercept=False, tol=1e-5, n_jobs=2).fit(encoded, y)
     assert crf.coef_.nnz + crf.transition_.size == 453_094
-    expected, n_weights, tagger = crfsuite(X, y, tmp_path / "model.crfsuite")
-    assert n_weights == 453_094
-    assert crf.loss_curve_[-1] == pytest.approx(expected, rel=1e-5)
     assert crf.loss_curve_[-1] == pytest.approx(13025.06, rel=1e-5)
-    weights = tagger.info().transitions
-    transitions = [[weights[j, k] for k in crf.classes_] for j in crf.classes_]
-    np.testing.assert_allclose(crf.transition_, transitions, atol=0.02)
-    predicted = crf.predict(templates.transform(X_test))
-    tagged = [tagger.tag(strings(sentence)) for sentence in X_test]
-    assert metrics.token_accuracy_score(tagged, predicted) >= 0.999
-    assert metrics.span_f1_score(y_test, predicted) >= 0.935
+    assert metrics.span_f1_score(y_test, crf.predict(templates.transform(X_test))) >= 0.935
 
 
 def test_templates_and_dicts_encode_the_corpus_alike(corpus):

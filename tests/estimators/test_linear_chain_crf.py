@@ -383,8 +383,8 @@ def ads():
         {"solver": "owlqn", "l1_ratio": 1.0},
         {"solver": "owlqn", "l1_ratio": 0.5, "feature_pairs": "all"},
         {"solver": "sgd", "random_state": 0},
-        {"loss": "pointwise", "class_weight": "balanced"},
-        {"loss": "pointwise", "solver": "sgd", "random_state": 0, "edge_features": ["w:,", "w:.", "digit"]},
+        {"loss": "pointwise", "class_weight": "balanced", "edge_features": ["w:,", "w:.", "digit"]},
+        {"loss": "pointwise", "solver": "sgd", "random_state": 0},
         {"solver": "sag", "random_state": 0, "l1_ratio": 0.5, "edge_features": ["w:,", "w:.", "digit"]},
     ],
 )
