@@ -17,3 +17,4 @@ settings.load_profile("ci" if os.environ.get("CI") else "local")
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "twins: small enough for pure Python; run again with NUMBA_DISABLE_JIT=1")
+    config.addinivalue_line("markers", "compiled: too large for pure Python, or about compiled code alone")

@@ -45,6 +45,7 @@ def test_many_strings_need_larger_tables():
     assert names.find(as_words(strings), 5000).tolist() == np.concatenate(parts).tolist()
 
 
+@pytest.mark.compiled
 def test_equal_halves_of_hashes_are_told_apart():
     """Only half a hash is kept; among so many strings several pairs share theirs."""
     strings = list(map(str, range(300_000)))

@@ -218,6 +218,7 @@ def test_no_jump_where_the_exact_way_takes_over(gap, dtype, digits):
         assert_exact(*contracts.single(node, edge, dtype), digits=digits)
 
 
+@pytest.mark.compiled
 def test_100_000_tokens():
     rng = np.random.default_rng(0)
     node, edge = rng.normal(size=(100_000, 3)) * 3, rng.normal(size=(1, 9))
@@ -231,6 +232,7 @@ def test_100_000_tokens():
     np.testing.assert_allclose(out.node.sum(axis=1), 1.0, atol=1e-10)
 
 
+@pytest.mark.compiled
 def test_100_000_tokens_in_log_space():
     """One early token with a huge range makes the whole sequence leave the scaled numbers."""
     rng = np.random.default_rng(0)

@@ -77,6 +77,7 @@ def test_argmax_by_enumeration(batch):
         close(twin.scores[twin.y.index(y)], twin.scores.max())
 
 
+@pytest.mark.compiled
 @given(contracts.any_chains())
 def test_argmax_in_float32(batch):
     """The labelling may lose by rounding (scores of 1e4 have three decimals); its score is that of the labelling."""
@@ -119,6 +120,7 @@ def test_locally_best_label_that_leads_into_a_dead_end():
     assert score.tolist() == [4.0]
 
 
+@pytest.mark.compiled
 def test_viterbi_on_100_000_tokens():
     """Scores are differences from the best, so that a long chain loses no digits."""
     rng = np.random.default_rng(0)

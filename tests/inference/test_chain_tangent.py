@@ -293,6 +293,7 @@ def test_no_jump_where_the_exact_way_takes_over(gap):
         assert_exact(potentials, Potentials(rng.normal(size=(5, 3)), rng.normal(size=(1, 9))), structure)
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("log_space", [False, True])
 def test_100_000_tokens(log_space):
     """The derivative of marginals of a long chain, by differences of exact ones; deviations do not grow with it."""
