@@ -122,9 +122,7 @@ class FeatureWeightsDisplay:
         n_columns = max(1, min(n, COLUMNS))
         n_rows = max(1, -(-n // n_columns))
         size = 3.5 * n_columns, n_rows * (1.2 + 0.2 * rows)
-        _, grid = subplots(
-            "FeatureWeightsDisplay", nrows=n_rows, ncols=n_columns, figsize=size, layout="constrained", squeeze=False
-        )
+        _, grid = subplots("FeatureWeightsDisplay", nrows=n_rows, ncols=n_columns, figsize=size, squeeze=False)
         for spare in grid.ravel()[n:]:
             spare.remove()
         return grid.ravel()[:n]

@@ -119,7 +119,7 @@ class MarginalDisplay:
         rows = self._rows(n_labels)
         if ax is None:
             width = min(max(4.0, 2.0 + WIDTH * len(self.tokens)), 40.0)
-            _, ax = subplots("MarginalDisplay", figsize=(width, 1.5 + 0.3 * len(rows)), layout="constrained")
+            _, ax = subplots("MarginalDisplay", figsize=(width, 1.5 + 0.3 * len(rows)))
         shades = {"cmap": "Blues", "vmin": 0.0, "vmax": 1.0, "aspect": "auto", **(im_kw or {})}
         self.im_ = ax.imshow(self.proba[:, rows].T, **shades)
         ax.set(xticks=range(len(self.tokens)), yticks=range(len(rows)), xlabel="token", ylabel="label")

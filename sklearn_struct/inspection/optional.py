@@ -13,8 +13,8 @@ def pandas(caller: str) -> Any:
 
 
 def subplots(caller: str, **options: Any) -> tuple[Any, Any]:
-    """A new figure and its axes, as matplotlib's `subplots` gives them."""
-    return _module("matplotlib.pyplot", caller, "plots").subplots(**options)
+    """A new figure, with room for long labels, and its axes, as matplotlib's `subplots` gives them."""
+    return _module("matplotlib.pyplot", caller, "plots").subplots(layout="constrained", **options)
 
 
 def _module(name: str, caller: str, extra: str) -> Any:

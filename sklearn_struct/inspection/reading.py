@@ -68,9 +68,14 @@ def feature_names(model: BaseChain) -> np.ndarray:
     return np.array([f"x{f}" for f in range(model.n_features_in_)], dtype=object) if names is None else names
 
 
+def _is_table(x: Any) -> bool:
+    """Whether tokens are rows of anything, as from a data frame."""
+    return isinstance(x, SequenceArray) and x.tokens.dtype == object
+
+
 def texts(x: Any, n: int) -> list[str]:
     """What to call the tokens of x: strings by themselves, tuples (rows of a table) by the first cell, else numbers."""
-    tokens = as_list(x)
+    tokens = list(map(tuple, x.tokens)) if _is_table(x) else as_list(x)
     if isinstance(tokens, list | tuple) and len(tokens) == n:
         if all(isinstance(token, str) for token in tokens):
             return list(tokens)

@@ -105,7 +105,8 @@ class TransitionDisplay:
         if np.shape(self.transition) != (K, K):
             raise LengthMismatchError(f"transition has the shape {np.shape(self.transition)} but there are {K} labels")
         if ax is None:
-            _, ax = subplots("TransitionDisplay")
+            side = min(max(4.8, 2.0 + 0.25 * K), 40.0)
+            _, ax = subplots("TransitionDisplay", figsize=(1.2 * side, side))
         limit = float(np.max(np.abs(self.transition), initial=0.0)) or 1.0
         self.im_ = ax.imshow(self.transition, **{"cmap": "RdBu_r", "vmin": -limit, "vmax": limit, **(im_kw or {})})
         names = list(map(str, self.labels))

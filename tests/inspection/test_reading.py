@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from sklearn_struct import SequenceArray
 from sklearn_struct.inspection.reading import texts
 
 
@@ -20,6 +21,8 @@ from sklearn_struct.inspection.reading import texts
         (np.ones((3, 2)), 3, ["0", "1", "2"]),
         (["a row of two"], 2, ["0", "1"]),
         ([], 0, []),
+        (SequenceArray(np.array([["a", 1], ["b", 2]], dtype=object), [0, 2], ["word", "length"]), 2, ["a", "b"]),
+        (SequenceArray(np.ones((2, 2)), [0, 2]), 2, ["0", "1"]),
     ],
 )
 def test_texts(x, n, expected):

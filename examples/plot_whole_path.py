@@ -1,0 +1,117 @@
+"""
+=======================================
+From a data frame to a model in a file
+=======================================
+
+All that one usually does with a model of sequences, in the order of a notebook: a table of tokens, features, a grid
+search with a progress bar, pictures of what was learned, the reasons of one prediction, and a file that another
+program can load.
+"""
+
+import tempfile
+from pathlib import Path
+
+import pandas as pd
+from sklearn.callback import ProgressBar
+from sklearn.model_selection import GridSearchCV, train_test_split
+from sklearn.pipeline import make_pipeline
+
+from sklearn_struct import LinearChainCRF, SequenceArray, SequenceVectorizer
+from sklearn_struct.datasets import make_rental_ads
+from sklearn_struct.inspection import (
+    FeatureWeightsDisplay,
+    LossCurveDisplay,
+    MarginalDisplay,
+    TransitionDisplay,
+    explain,
+    feature_weights,
+)
+from sklearn_struct.metrics import span_classification_report, span_f1_scorer
+from sklearn_struct.persistence import load, save
+
+# %%
+# Data
+# ----
+# Annotated text often comes as a table with a row for each token, and a column that says which text it is from.
+
+ads, labels = make_rental_ads(120, random_state=0)
+frame = pd.DataFrame(
+    [(i, word, label) for i, (ad, row) in enumerate(zip(ads, labels)) for word, label in zip(ad, row)],
+    columns=["ad", "word", "label"],
+)
+frame.head(8)
+
+# %%
+# Features
+# --------
+# More columns are more features. What stands beside a token is a shift within its advertisement.
+
+frame["word"] = frame["word"].str.lower()
+frame["shape"] = frame["word"].str.replace(r"\d", "9", regex=True).str.replace(r"[a-z]+", "a", regex=True)
+frame["before"] = frame.groupby("ad")["word"].shift(1, fill_value="<start>")
+frame["after"] = frame.groupby("ad")["word"].shift(-1, fill_value="<end>")
+
+X = SequenceArray.from_frame(frame, "ad", ["word", "shape", "before", "after"])
+y = SequenceArray.from_frame(frame, "ad", "label")
+X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.25, random_state=0)
+print(X_train, X_test)
+
+# %%
+# Search
+# ------
+# The vectorizer gives each column and value a weight for each label, and the search tries how large these may become.
+# Labels are in the BIO scheme; with ``allowed_transitions`` no prediction leaves it. A bar shows how far the search is;
+# it needs scikit-learn 1.9 and the package rich.
+
+model = make_pipeline(SequenceVectorizer(), LinearChainCRF(allowed_transitions="BIO"))
+grid = {"linearchaincrf__C": [0.1, 1.0, 10.0], "linearchaincrf__l1_ratio": [0.0, 0.5]}
+search = GridSearchCV(model, grid, scoring=span_f1_scorer, cv=3).set_callbacks(ProgressBar(max_propagation_depth=0))
+search.fit(X_train, y_train)
+pd.DataFrame(search.cv_results_)[["param_linearchaincrf__C", "param_linearchaincrf__l1_ratio", "mean_test_score"]]
+
+# %%
+print(span_classification_report(y_test, search.predict(X_test)))
+
+# %%
+# What was learned
+# ----------------
+# Tables and pictures take the search, a pipeline or the model itself.
+
+crf = search.best_estimator_[-1]
+TransitionDisplay.from_estimator(search)
+feature_weights(search, n=3, labels=["B-RENT", "B-SIZE"])
+
+# %%
+FeatureWeightsDisplay.from_estimator(search, labels=["B-RENT", "B-SIZE"], n=6)
+
+# %%
+# How the solver came down to the optimum:
+
+LossCurveDisplay.from_estimator(crf)
+
+# %%
+# One prediction
+# --------------
+# How sure the model is of each label of an advertisement that it has not seen, and which features speak for them.
+
+MarginalDisplay.from_estimator(search, X_test[:1], n_labels=8)
+
+# %%
+explanation = explain(search, X_test[:1])
+explanation.to_frame().query("token < 3")
+
+# %%
+# The contributions add up to the score of the labelling:
+
+print(explanation.to_frame()["contribution"].sum(), explanation.score)
+
+# %%
+# A file
+# ------
+# The pipeline with its vocabulary, in a file of numbers and text, without pickle. A damaged file is refused.
+
+path = Path(tempfile.mkdtemp()) / "advertisements.safetensors"
+save(search.best_estimator_, path)
+loaded = load(path)
+print(f"{path.stat().st_size / 1000:.0f} kB")
+print("the same labels:", list(loaded.predict(X_test)) == list(search.predict(X_test)))
