@@ -1,11 +1,11 @@
 """Structured prediction with scikit-learn's manners."""
 
 from sklearn_struct import datasets, exceptions, inspection, metrics, persistence
-from sklearn_struct.batch import SequenceArray
 from sklearn_struct.encoding.features import SequenceVectorizer
 from sklearn_struct.encoding.templates import FeatureTemplates
 from sklearn_struct.encoding.union import SequenceUnion
 from sklearn_struct.estimators.linear_chain_crf import LinearChainCRF
+from sklearn_struct.sequence_array import SequenceArray
 
 __all__ = [
     "FeatureTemplates",

@@ -13,13 +13,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from sklearn_struct.batch import CSR, Block, Potentials, SequenceArray, chain, csr
+from sklearn_struct.batch import CSR, Block, Potentials, chain, csr
 from sklearn_struct.linear.dense import DenseMap
 from sklearn_struct.linear.lookup import Lookup, LookupMap
 from sklearn_struct.linear.observed import BITS, observed
 from sklearn_struct.linear.pairs import PairsMap
 from sklearn_struct.linear.rows import RowsMap
 from sklearn_struct.linear.side_by_side import ONE, Grains
+from sklearn_struct.sequence_array import SequenceArray
 from sklearn_struct.simd import aligned
 
 __all__ = [

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from sklearn_struct.batch import Potentials, SequenceArray, chain, csr
+from sklearn_struct.batch import Potentials, chain, csr
 from sklearn_struct.parameters import (
     LinearPotentials,
     Pattern,
@@ -19,6 +19,7 @@ from sklearn_struct.parameters import (
     observed_pairs,
     split,
 )
+from sklearn_struct.sequence_array import SequenceArray
 
 
 def labellings(n_tokens, n_labels):

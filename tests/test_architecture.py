@@ -23,6 +23,7 @@ FLOORS = [
     ["inference"],
     ["losses"],
     ["linear"],
+    ["sequence_array"],
     ["parameters"],
     ["objective"],
     ["solvers"],

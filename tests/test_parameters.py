@@ -8,7 +8,7 @@ import pytest
 import scipy.sparse as sp
 
 from sklearn_struct import LinearChainCRF
-from sklearn_struct.batch import Potentials, SequenceArray, blocks, csr
+from sklearn_struct.batch import Potentials, blocks, csr
 from sklearn_struct.linear.dense import DenseMap
 from sklearn_struct.linear.pairs import PairsMap
 from sklearn_struct.linear.rows import RowsMap
@@ -23,6 +23,7 @@ from sklearn_struct.parameters import (
     split,
     without_zeros,
 )
+from sklearn_struct.sequence_array import SequenceArray
 
 LENGTHS = (3, 0, 1, 5, 4, 2, 7, 1)
 

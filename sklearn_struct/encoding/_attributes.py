@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sklearn_struct.batch import SequenceArray
 from sklearn_struct.encoding._names import as_words, join_pairs
 from sklearn_struct.exceptions import InputTypeError, NonFiniteError
+from sklearn_struct.sequence_array import SequenceArray
 
 __all__ = ["Attributes", "chunks", "read"]
 

@@ -14,11 +14,11 @@ from sklearn.utils import murmurhash3_32
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from sklearn_struct.batch import SequenceArray
 from sklearn_struct.doc_link import DocLink
 from sklearn_struct.encoding._attributes import Attributes, read
 from sklearn_struct.encoding._names import Names
 from sklearn_struct.exceptions import EmptyDataError
+from sklearn_struct.sequence_array import SequenceArray
 
 __all__ = ["SequenceVectorizer", "csr", "float_dtype"]
 

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from sklearn_struct.batch import SequenceArray
 from sklearn_struct.exceptions import EmptyDataError, InputTypeError, LengthMismatchError, NonFiniteError
+from sklearn_struct.sequence_array import SequenceArray
 
 __all__ = ["as_dtype", "as_list", "check_finite", "columns_named", "form", "pack_arrays"]
 

@@ -15,7 +15,6 @@ from sklearn.base import BaseEstimator, TransformerMixin, _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from sklearn_struct.batch import SequenceArray
 from sklearn_struct.doc_link import DocLink
 from sklearn_struct.encoding._columns import (
     KeyIndex,
@@ -30,6 +29,7 @@ from sklearn_struct.encoding._columns import (
 )
 from sklearn_struct.encoding.features import csr, float_dtype
 from sklearn_struct.exceptions import EmptyDataError, InputTypeError
+from sklearn_struct.sequence_array import SequenceArray
 
 __all__ = ["TEMPLATE_SETS", "FeatureTemplates"]
 

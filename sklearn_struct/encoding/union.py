@@ -9,9 +9,9 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.pipeline import FeatureUnion
 
-from sklearn_struct.batch import SequenceArray
 from sklearn_struct.encoding.sequences import as_list, pack_arrays
 from sklearn_struct.exceptions import LengthMismatchError
+from sklearn_struct.sequence_array import SequenceArray
 
 __all__ = ["SequenceUnion"]
 

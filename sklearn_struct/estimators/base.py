@@ -19,7 +19,6 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from sklearn_struct.batch import SequenceArray
 from sklearn_struct.doc_link import DocLink
 from sklearn_struct.encoding import labels as label_codes
 from sklearn_struct.encoding.features import SequenceVectorizer
@@ -27,6 +26,7 @@ from sklearn_struct.encoding.sequences import as_dtype, as_list, check_finite, f
 from sklearn_struct.estimators import weights
 from sklearn_struct.estimators.progress import Progress
 from sklearn_struct.exceptions import EmptyDataError, InputTypeError, LengthMismatchError
+from sklearn_struct.sequence_array import SequenceArray
 
 try:
     from sklearn.callback import CallbackSupportMixin

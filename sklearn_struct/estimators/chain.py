@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_random_state
 
-from sklearn_struct.batch import Block, Potentials, SequenceArray, Structure, blocks, cut, object_array
+from sklearn_struct.batch import Block, Potentials, blocks, cut, object_array
 from sklearn_struct.batch import chain as chain_structure
 from sklearn_struct.encoding.allowed import label_masks
 from sklearn_struct.encoding.labels import decode
@@ -37,6 +37,7 @@ from sklearn_struct.parameters import (
     observed_pairs,
     without_zeros,
 )
+from sklearn_struct.sequence_array import SequenceArray
 from sklearn_struct.threads import Pool
 
 __all__ = ["BaseChain"]
@@ -57,9 +58,8 @@ class BaseChain(BaseLearned, BaseSequenceEstimator):
         """The loss on potentials that `fit` minimises."""
 
     def _decode_potentials(self, potentials: Potentials, structure: Structure) -> Potentials:
-        """Potentials whose chain is decoded: those of the model, with -inf for what is forbidden."""
-        transitions = self._transitions()
-        return potentials if transitions is None else forbid(potentials, structure, transitions)
+        """Potentials whose chain is decoded; here those of the model itself."""
+        return potentials
 
     def _transitions(self) -> Transitions | None:
         """What `allowed_transitions` allows; None is everything."""
@@ -124,15 +124,17 @@ class BaseChain(BaseLearned, BaseSequenceEstimator):
         masks = None
         if allowed is not None:
             masks = label_masks(allowed, self.classes_, sequences.X.offsets, sequences.flat)
-        constrained = masks is not None or self.allowed_transitions is not None
+        transitions = self._transitions()
         potentials, W = self._prepared.bind(self._pattern, self._w, sequences.X, np.dtype(self.dtype))
         found = blocks(sequences.X.offsets, len(self.classes_), n_blocks=16)
 
         def run(b: int) -> Any:
             theta = self._decode_potentials(potentials.forward(W, found[b]), found[b].structure)
+            if transitions is not None:
+                theta = forbid(theta, found[b].structure, transitions)
             if masks is not None:
                 theta = forbid_labels(theta, masks[found[b].tokens])
-            if constrained:
+            if transitions is not None or masks is not None:
                 check_paths(theta, found[b])
             return work(theta, found[b])
 

@@ -11,7 +11,6 @@ from sklearn.base import _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 
-from sklearn_struct.batch import SequenceArray
 from sklearn_struct.encoding import labels as label_codes
 from sklearn_struct.encoding.sequences import as_list, form
 from sklearn_struct.estimators import weights
@@ -21,6 +20,7 @@ from sklearn_struct.estimators.prepared import Prepared
 from sklearn_struct.exceptions import EmptyDataError, InputTypeError
 from sklearn_struct.objective import TrainingData
 from sklearn_struct.parameters import LinearPotentials, bind
+from sklearn_struct.sequence_array import SequenceArray
 from sklearn_struct.solvers.online import passive_aggressive_pass, perceptron_pass
 from sklearn_struct.solvers.result import Stream
 from sklearn_struct.solvers.sgd import sgd_pass

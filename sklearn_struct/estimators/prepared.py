@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sklearn_struct.batch import SequenceArray
 from sklearn_struct.linear.lookup import Lookup
 from sklearn_struct.parameters import LinearPotentials, Pattern, bind, by_matrix, lookup
+from sklearn_struct.sequence_array import SequenceArray
 
 __all__ = ["Prepared"]
 

@@ -6,10 +6,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sklearn_struct.batch import SequenceArray
 from sklearn_struct.encoding.sequences import as_list
 from sklearn_struct.exceptions import EmptyDataError, InputTypeError, LengthMismatchError, NonFiniteError
 from sklearn_struct.losses.pointwise import weighted
+from sklearn_struct.sequence_array import SequenceArray
 
 __all__ = ["Weights", "by_sequence", "class_weights", "flatten", "is_per_token", "read"]
 

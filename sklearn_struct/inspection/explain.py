@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from sklearn_struct.batch import SequenceArray
 from sklearn_struct.estimators.chain import BaseChain
 from sklearn_struct.inspection.explanation import KINDS, Explanation, Terms
 from sklearn_struct.inspection.reading import feature_names, read_labels, read_one, texts
 from sklearn_struct.parameters import edge_features
+from sklearn_struct.sequence_array import SequenceArray
 
 __all__ = ["explain"]
 

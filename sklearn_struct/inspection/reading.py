@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from sklearn_struct.batch import SequenceArray
 from sklearn_struct.encoding.sequences import as_list
 from sklearn_struct.estimators.base import Sequences
 from sklearn_struct.estimators.chain import BaseChain
 from sklearn_struct.exceptions import EmptyDataError, InputTypeError, LengthMismatchError, UnknownLabelError
+from sklearn_struct.sequence_array import SequenceArray
 
 __all__ = ["chain_of", "feature_names", "label_codes", "read_labels", "read_one", "texts"]
 

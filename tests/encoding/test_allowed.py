@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sklearn_struct.batch import SequenceArray, object_array
+from sklearn_struct.batch import object_array
 from sklearn_struct.encoding.allowed import label_masks
 from sklearn_struct.exceptions import InputTypeError, LengthMismatchError, UnknownLabelError
+from sklearn_struct.sequence_array import SequenceArray
 
 CLASSES = np.array(["a", "b", "c"])
 OFFSETS = np.array([0, 2, 2, 3])

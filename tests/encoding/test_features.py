@@ -16,10 +16,11 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from sklearn_struct import LinearChainCRF
-from sklearn_struct.batch import SequenceArray, object_array
+from sklearn_struct.batch import object_array
 from sklearn_struct.encoding import _attributes
 from sklearn_struct.encoding.features import SequenceVectorizer
 from sklearn_struct.exceptions import EmptyDataError, InputTypeError, NonFiniteError
+from sklearn_struct.sequence_array import SequenceArray
 
 # --- A naive twin: names by recursion, sums by dict
 

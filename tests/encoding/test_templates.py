@@ -9,12 +9,13 @@ from real_data import real
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from sklearn_struct.batch import SequenceArray, object_array
+from sklearn_struct.batch import object_array
 from sklearn_struct.datasets import fetch_conll2000
 from sklearn_struct.encoding import _columns
 from sklearn_struct.encoding.features import SequenceVectorizer
 from sklearn_struct.encoding.templates import TEMPLATE_SETS, FeatureTemplates, parse_templates
 from sklearn_struct.exceptions import EmptyDataError, InputTypeError, LengthMismatchError, NonFiniteError
+from sklearn_struct.sequence_array import SequenceArray
 
 # --- A naive twin that builds strings
 

@@ -7,12 +7,12 @@ import naive
 import numpy as np
 import pytest
 
-from sklearn_struct.batch import SequenceArray
 from sklearn_struct.inference import chain, chain_decoding
 from sklearn_struct.losses.log_likelihood import LogLikelihood
 from sklearn_struct.losses.max_margin import MaxMargin
 from sklearn_struct.objective import LinearObjective, TrainingData
 from sklearn_struct.parameters import bind
+from sklearn_struct.sequence_array import SequenceArray
 from sklearn_struct.solvers import sgd as sgd_module
 from sklearn_struct.solvers.online import (
     passive_aggressive,

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from sklearn_struct.batch import SequenceArray
 from sklearn_struct.inference import chain
 from sklearn_struct.losses.log_likelihood import LogLikelihood
 from sklearn_struct.objective import LinearObjective, TrainingData
 from sklearn_struct.parameters import Pattern, bind
+from sklearn_struct.sequence_array import SequenceArray
 from sklearn_struct.solvers.lbfgs import lbfgs
 from sklearn_struct.solvers.newton_cg import cg, newton_cg, trust_ncg
 from sklearn_struct.solvers.owlqn import owlqn
