@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_random_state
 
-from sklearn_struct.batch import Block, Potentials, blocks, cut, object_array
+from sklearn_struct.batch import Block, Potentials, Structure, blocks, cut, object_array
 from sklearn_struct.batch import chain as chain_structure
 from sklearn_struct.encoding.allowed import label_masks
 from sklearn_struct.encoding.labels import decode

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import pickle
+from collections import Counter
 
+import numpy as np
 import pytest
+import scipy.stats
 import sklearn_crfsuite
 from real_data import real
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import make_scorer
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import GridSearchCV, RandomizedSearchCV
 
 from sklearn_struct.compat import CRF, metrics
 from sklearn_struct.datasets import fetch_conll2000, make_rental_ads
@@ -79,21 +82,77 @@ def test_the_same_weights_exist(ads, options):
     assert ours.transition_features_ == pytest.approx(theirs.transition_features_, abs=5e-3)
 
 
-@pytest.mark.corpus
-@pytest.mark.parametrize(("c1", "c2"), [(0.0, 1.0), (0.1, 0.1)])
-def test_tags_of_conll2000_are_the_originals(c1, c2):
+@pytest.fixture(scope="module")
+def tagged():
+    """Sentences of CoNLL-2000 with features of each word and its neighbours, and chunks."""
+
     def tokens(sentence):
         ends = [("", ""), *sentence, ("", "")]
         return [
-            {"w": word, "pos": pos, "before": ends[t][1], "after": ends[t + 2][1]}
+            {
+                "bias": 1.0,
+                "word": word.lower(),
+                "word[-3:]": word[-3:],
+                "title": word.istitle(),
+                "pos": pos,
+                "-1:word": ends[t][0].lower(),
+                "-1:pos": ends[t][1],
+                "+1:word": ends[t + 2][0].lower(),
+                "+1:pos": ends[t + 2][1],
+            }
             for t, (word, pos) in enumerate(sentence)
         ]
 
-    X, y = real(fetch_conll2000, subset="train", return_X_y=True)
-    X_test = [tokens(s) for s in real(fetch_conll2000, subset="test", return_X_y=True)[0][:400]]
-    X, y = [tokens(s) for s in X[:400]], y[:400]
+    found = []
+    for subset in ("train", "test"):
+        X, y = real(fetch_conll2000, subset=subset, return_X_y=True)
+        found += [[tokens(sentence) for sentence in X[:800]], [list(labels) for labels in y[:800]]]
+    return found
+
+
+@pytest.mark.corpus
+@pytest.mark.parametrize(("c1", "c2"), [(0.0, 1.0), (0.1, 0.1)])
+def test_tags_of_conll2000_are_the_originals(tagged, c1, c2):
+    X, y, X_test = tagged[0][:400], tagged[1][:400], tagged[2]
     models = [c(c1=c1, c2=c2, all_possible_transitions=True).fit(X, y) for c in (CRF, sklearn_crfsuite.CRF)]
     assert metrics.flat_accuracy_score(*(model.predict(X_test) for model in models)) >= 0.995
+
+
+def tutorial(CRF, metrics, X, y, X_test, y_test):
+    """The steps of sklearn-crfsuite's tutorial, with whatever stands behind the two names."""
+    crf = CRF(algorithm="lbfgs", c1=0.1, c2=0.1, max_iterations=100, all_possible_transitions=True).fit(X, y)
+    labels = sorted(set(crf.classes_) - {"O"}, key=lambda name: (name[1:], name[0]))
+    predicted = crf.predict(X_test)
+    report = metrics.flat_classification_report(y_test, predicted, labels=labels, digits=3, zero_division=0.0)
+    scorer = make_scorer(metrics.flat_f1_score, average="weighted", labels=labels, zero_division=0.0)
+    search = RandomizedSearchCV(
+        CRF(algorithm="lbfgs", max_iterations=100, all_possible_transitions=True),
+        {"c1": scipy.stats.expon(scale=0.5), "c2": scipy.stats.expon(scale=0.05)},
+        n_iter=3,
+        cv=2,
+        scoring=scorer,
+        random_state=0,
+    ).fit(X, y)
+    best = search.best_estimator_
+    transitions, features = Counter(best.transition_features_), Counter(best.state_features_)
+    return predicted, report, search, transitions.most_common(20), features.most_common(30), best.predict(X_test)
+
+
+@pytest.mark.corpus
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_the_tutorial_runs_with_another_import(tagged):
+    ours, theirs = tutorial(CRF, metrics, *tagged), tutorial(sklearn_crfsuite.CRF, sklearn_crfsuite.metrics, *tagged)
+    for found, expected in ((ours[0], theirs[0]), (ours[-1], theirs[-1])):
+        assert metrics.flat_accuracy_score(expected, found) >= 0.995
+    assert [line.split()[:1] for line in ours[1].split("\n")] == [line.split()[:1] for line in theirs[1].split("\n")]
+    search, expected = ours[2], theirs[2]
+    assert search.cv_results_["params"] == expected.cv_results_["params"]
+    scores = search.cv_results_["mean_test_score"]
+    np.testing.assert_allclose(scores, expected.cv_results_["mean_test_score"], atol=0.003)
+    for found, expected in zip(ours[3:5], theirs[3:5], strict=True):
+        assert len({key for key, _ in found} & {key for key, _ in expected}) >= 0.8 * len(found)
+        assert found[0][1] == pytest.approx(expected[0][1], rel=0.1)
 
 
 @pytest.mark.parametrize("algorithm", ["l2sgd", "ap", "pa"])
