@@ -295,6 +295,13 @@ class CRF(BaseEstimator):
         """Number of attributes with a weight other than 0."""
         return len(self.attributes_)
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        tags.input_tags.dict = tags.input_tags.string = True
+        tags.target_tags.required = True
+        return tags
+
     def _names(self) -> list[str]:
         return self._model("attributes_").feature_names_in_.tolist()
 

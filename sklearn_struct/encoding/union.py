@@ -109,6 +109,11 @@ class SequenceUnion(FeatureUnion, auto_wrap_output_keys=None):  # type: ignore[c
         """
         return super().transform(as_list(X))
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        return tags
+
     def _hstack(self, Xs: Sequence[Any]) -> SequenceArray:
         """What FeatureUnion does with the results of its transformers."""
         labels = [name for name, _, _ in self._iter()]

@@ -1,4 +1,4 @@
-"""What LinearChainCRF shares with scikit-learn: estimator checks, logistic regression, weights, model selection."""
+"""What estimators share with scikit-learn: estimator checks, logistic regression, weights, model selection."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, RandomizedSearchCV, cross_val_predict, cross_val_score
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.estimator_checks import check_estimator, parametrize_with_checks
 
-from sklearn_struct import LinearChainCRF, SequenceArray, SequenceVectorizer, metrics
+from sklearn_struct import FeatureTemplates, LinearChainCRF, SequenceArray, SequenceUnion, SequenceVectorizer, metrics
+from sklearn_struct.compat import CRF
 from sklearn_struct.datasets import make_rental_ads
 
 # ---------------------------------------------------------------- scikit-learn's own checks
@@ -35,6 +36,8 @@ ESTIMATORS = [
     Classifier(solver="owlqn"),
     Classifier(loss="pointwise"),
     Classifier(solver="newton-cg"),
+    Classifier(solver="trust-ncg"),
+    Classifier(solver="cg"),
     Classifier(solver="sgd", max_iter=100, random_state=0),
     Classifier(solver="sag", max_iter=100, random_state=0),
     Classifier(solver="ap", feature_pairs="all", random_state=0),
@@ -67,6 +70,16 @@ CHECKS = pytest.mark.parametrize(names, list(filter(applies, checks)), **CHECKS.
 @pytest.mark.filterwarnings("ignore:invalid value encountered in cast:RuntimeWarning")  # by type_of_target
 def test_estimator_checks(estimator, check):
     check(estimator)
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [SequenceVectorizer(), FeatureTemplates(), SequenceUnion([("attributes", SequenceVectorizer())]), CRF()],
+    ids=lambda estimator: type(estimator).__name__,
+)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")  # few checks are about other X than tables
+def test_estimator_checks_of_those_that_take_no_tables(estimator):
+    check_estimator(estimator)
 
 
 def test_tags():
