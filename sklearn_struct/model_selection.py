@@ -11,6 +11,7 @@ from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 
 from sklearn_struct.batch import object_array
+from sklearn_struct.encoding.sequences import form
 
 __all__ = ["cross_val_predict"]
 
@@ -71,7 +72,7 @@ def cross_val_predict(
     >>> [p.shape for p in proba]
     [(2, 3), (3, 3), (2, 3), (3, 3)]
     """
-    if getattr(X, "ndim", 1) == 2:
+    if form(X) == "flat":
         return model_selection.cross_val_predict(
             estimator, X, y, groups=groups, cv=cv, n_jobs=n_jobs, method=method, params=params
         )

@@ -59,7 +59,7 @@ class SequenceArray:
         if self.tokens.ndim not in (1, 2):
             raise ValueError(f"tokens must have one or two dimensions, got {self.tokens.ndim}")
         bounds = self.offsets
-        if bounds.ndim != 1 or len(bounds) == 0 or bounds[0] != 0 or np.any(np.diff(bounds) < 0):
+        if bounds.ndim != 1 or len(bounds) == 0 or bounds[0] != 0 or np.any(bounds[1:] < bounds[:-1]):
             raise ValueError("offsets must be one-dimensional, start at 0 and never decrease")
         if bounds[-1] != self.tokens.shape[0]:
             raise ValueError(f"offsets end at {bounds[-1]}, but there are {self.tokens.shape[0]} tokens")
@@ -123,10 +123,12 @@ class SequenceArray:
         if sizes.ndim != 1 or (sizes.size and (sizes.dtype.kind not in "iu" or np.any(sizes < 0))):
             raise ValueError("lengths must be a list of whole numbers, none below 0")
         if feature_names is None and getattr(X, "ndim", 1) == 2 and hasattr(X, "columns"):
-            feature_names = list(map(str, X.columns))
+            feature_names = _names_of(X)
         tokens = X if sp.issparse(X) else np.asarray(X)
-        if sizes.sum() != tokens.shape[0]:
-            raise ValueError(f"lengths sum to {sizes.sum()}, but there are {tokens.shape[0]} tokens")
+        if tokens.ndim == 0:
+            raise ValueError(f"X must be a matrix or a list of labels, got {X!r}")
+        if sum(sizes.tolist()) != tokens.shape[0]:  # of Python's numbers, which do not overflow
+            raise ValueError(f"lengths sum to {sum(sizes.tolist())}, but there are {tokens.shape[0]} tokens")
         return cls(tokens, _offsets(sizes), feature_names)
 
     @classmethod
@@ -161,6 +163,9 @@ class SequenceArray:
         >>> [labels.tolist() for labels in y]
         [['PRP', 'VBZ'], ['WRB']]
         """
+        if not hasattr(frame, "columns"):
+            raise ValueError(f"frame must be a data frame, got {type(frame).__name__}")
+        _names_of(frame)
         groups = group if isinstance(group, list) else [group]
         wanted = [c for c in frame.columns if c not in groups] if columns is None else columns
         wanted = wanted.tolist() if hasattr(wanted, "tolist") else wanted  # an index of columns
@@ -246,6 +251,14 @@ class SequenceArray:
 
 def _offsets(lengths: Any) -> np.ndarray:
     return np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]).astype(np.int64)
+
+
+def _names_of(frame: Any) -> list[str]:
+    """Names of the columns of a data frame, which must be different."""
+    names = list(map(str, frame.columns))
+    if len(set(names)) < len(names):
+        raise ValueError(f"the frame has a column twice: {next(n for n in names if names.count(n) > 1)!r}")
+    return names
 
 
 def _runs(names: Any) -> np.ndarray:

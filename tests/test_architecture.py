@@ -29,7 +29,7 @@ FLOORS = [
     ["solvers"],
     ["doc_link"],
     ["encoding"],
-    ["metrics", "datasets", "model_selection"],
+    ["callbacks", "metrics", "datasets", "model_selection"],
     ["estimators"],
     ["inspection", "compat", "persistence"],
     ["__init__"],

@@ -209,3 +209,11 @@ def test_what_has_no_meaning_ends_with_an_error(form):
         cross_val_score(CRF, X, y, cv=3, scoring="accuracy", error_score="raise")
     with pytest.raises((ValueError, TypeError)):
         cross_val_score(CRF, X, y, cv=model_selection.StratifiedKFold(3), error_score="raise")
+
+
+def test_cross_val_predict_of_rows_in_lists():
+    rng = np.random.RandomState(0)
+    X, y = rng.normal(size=(12, 2)), [0, 1] * 6
+    found = cross_val_predict(LinearChainCRF(), X.tolist(), y, cv=3)
+    np.testing.assert_array_equal(found, cross_val_predict(LinearChainCRF(), X, y, cv=3))
+    assert found.shape == (12, 2)

@@ -407,3 +407,26 @@ def test_shuffle_and_mask(array):
     assert_holds(_safe_indexing(X, np.array([True, False, False, True])), [parts[0], parts[3]])
     assert_sequence(_safe_indexing(X, 2), parts[2])
     assert_holds(_safe_indexing(X, slice(1, 3)), parts[1:3])
+
+
+@pytest.mark.parametrize("lengths", [[2**63 - 1, 2**63 - 1, 4], [-1, 3]])
+def test_lengths_that_overflow(lengths):
+    with pytest.raises(ValueError, match="lengths"):
+        SequenceArray.from_flat([[1.0], [2.0]], lengths)
+
+
+def test_offsets_that_overflow():
+    with pytest.raises(ValueError, match="never decrease"):
+        SequenceArray(np.ones((2, 1)), [0, 2**63 - 1, -2, 2])
+
+
+def test_no_frames():
+    with pytest.raises(ValueError, match="frame must be a data frame, got list"):
+        SequenceArray.from_frame([1, 2], "s")
+    with pytest.raises(ValueError, match="X must be a matrix or a list of labels"):
+        SequenceArray.from_flat(5, [1])
+    twice = pd.DataFrame([[1, 2.0, 3.0]], columns=["s", "a", "a"])
+    with pytest.raises(ValueError, match="the frame has a column twice: 'a'"):
+        SequenceArray.from_frame(twice, "s")
+    with pytest.raises(ValueError, match="the frame has a column twice: 'a'"):
+        SequenceArray.from_flat(twice, [1])

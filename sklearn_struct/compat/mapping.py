@@ -17,6 +17,7 @@ ALGORITHMS = {  # the parameters that each takes besides the common ones
     "pa": {"pa_type", "c", "error_sensitive", "averaging", "epsilon"},
 }
 FOR_ALL = {"algorithm", "verbose", "model_filename", "keep_tempfiles", "trainer_cls"}
+NUMBERS = {"c", "c1", "c2", "delta", "epsilon", "max_iterations", "min_freq", "pa_type"}
 WITHOUT_MEANING = {"num_memories", "period", "linesearch", "max_linesearch", *CALIBRATION}
 PASSES = {"lbfgs": 2**31 - 1, "l2sgd": 1000, "ap": 100, "pa": 100}  # the default of max_iterations
 
@@ -29,7 +30,7 @@ def mapped(parameters: dict[str, Any]) -> dict[str, Any]:
     ValueError
         For what the algorithm does not have, as CRFsuite itself does, and for what there is no counterpart of.
     """
-    given = {name: value for name, value in parameters.items() if value is not None}
+    given = {name: _number(name, value) for name, value in parameters.items() if value is not None}
     algorithm = given.get("algorithm", "lbfgs")
     _check(algorithm, given)
     _warn(given)
@@ -42,9 +43,19 @@ def mapped(parameters: dict[str, Any]) -> dict[str, Any]:
         "transition_features": transitions,
         "min_frequency": max(1, ceil(least)),
         "fit_intercept": False,
-        "max_iter": given.get("max_iterations", PASSES[algorithm]),
+        "max_iter": int(given.get("max_iterations", 0)) or PASSES[algorithm],
         "verbose": int(given.get("verbose", False)),
     }
+
+
+def _number(name: str, value: Any) -> Any:
+    """Numbers may be written as text, as in CRFsuite."""
+    if name not in NUMBERS or not isinstance(value, str):
+        return value
+    try:
+        return float(value)
+    except ValueError:
+        raise ValueError(f"{name} must be a number, got {value!r}") from None
 
 
 def _check(algorithm: Any, given: dict[str, Any]) -> None:
@@ -59,7 +70,7 @@ def _check(algorithm: Any, given: dict[str, Any]) -> None:
         raise ValueError("model_filename: models are not kept in files of CRFsuite's; pickle the estimator instead")
     if given.get("pa_type", 1) not in (0, 1):
         raise ValueError(f"pa_type={given['pa_type']!r} has no counterpart here; 0 and 1 have one")
-    for name in ("c1", "c2"):
+    for name in ("c1", "c2", "max_iterations"):
         if given.get(name, 0) < 0:
             raise ValueError(f"{name} must not be negative, got {given[name]}")
 

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
 
-from sklearn_struct.encoding.sequences import as_list
+from sklearn_struct.encoding.labels import is_hashable
+from sklearn_struct.encoding.sequences import as_list, is_list
 from sklearn_struct.exceptions import InputTypeError, LengthMismatchError, UnknownLabelError
 
 __all__ = ["label_masks"]
-
-_NO_LIST = (str, bytes, dict, set, frozenset)
 
 
 def label_masks(allowed: Any, classes: np.ndarray, offsets: np.ndarray, flat: bool) -> np.ndarray:
@@ -41,7 +39,7 @@ def label_masks(allowed: Any, classes: np.ndarray, offsets: np.ndarray, flat: bo
 
 def _listed(entries: Any, place: str, kind: str, n: int) -> Any:
     """`entries` themselves, after a check that they are a list of n."""
-    if isinstance(entries, _NO_LIST) or not hasattr(entries, "__len__"):
+    if not is_list(entries):
         raise InputTypeError(f"{place} must be a list with an entry for each of the {kind}, got {entries!r}")
     if len(entries) != n:
         raise LengthMismatchError(f"{place} has {len(entries)} entries for {n} {kind}")
@@ -50,11 +48,11 @@ def _listed(entries: Any, place: str, kind: str, n: int) -> Any:
 
 def _codes(entry: Any, codes: dict[Any, int], place: str) -> list[int]:
     """Codes of one label or of several; a tuple that is itself a label is that label."""
-    if isinstance(entry, Hashable) and entry in codes:
+    if is_hashable(entry) and entry in codes:
         return [codes[entry]]
     found = []
-    for label in entry if isinstance(entry, list | tuple | set | frozenset | np.ndarray) else [entry]:
-        if not isinstance(label, Hashable) or label not in codes:
+    for label in entry if is_list(entry) or isinstance(entry, set | frozenset) else [entry]:
+        if not is_hashable(label) or label not in codes:
             known = ", ".join(map(repr, list(codes)[:20])) + (", ..." if len(codes) > 20 else "")
             raise UnknownLabelError(f"{place}: label {label!r} was not seen in fit (known: {known})")
         found.append(codes[label])

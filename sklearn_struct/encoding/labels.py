@@ -3,32 +3,37 @@
 from __future__ import annotations
 
 from itertools import chain
+from numbers import Number
 from typing import Any
 
 import numpy as np
 
 from sklearn_struct.batch import cut, object_array
+from sklearn_struct.encoding.sequences import is_list
 from sklearn_struct.exceptions import InputTypeError, LengthMismatchError, UnknownLabelError
 
-__all__ = ["decode", "encode", "flatten", "unique_labels"]
-
-_NO_SEQUENCE = (str, bytes, dict, set, frozenset)
+__all__ = ["as_labels", "decode", "encode", "flatten", "is_hashable", "unique_labels"]
 
 
 def flatten(y: Any, offsets: np.ndarray) -> list[Any]:
     """All labels of y, one after the other, after a check that y has the lengths of X."""
-    if isinstance(y, _NO_SEQUENCE) or not hasattr(y, "__len__"):
+    if not is_list(y):
         raise InputTypeError(f"y must be a list of label sequences, got {type(y).__name__}")
     if len(y) != len(offsets) - 1:
         raise LengthMismatchError(f"X has {len(offsets) - 1} sequences but y has {len(y)}")
     parts = []
     for i, (labels, n) in enumerate(zip(y, np.diff(offsets).tolist(), strict=True)):
-        if isinstance(labels, _NO_SEQUENCE) or not hasattr(labels, "__len__"):
+        if not is_list(labels):
             raise InputTypeError(f"y[{i}] must be a sequence of labels, got {type(labels).__name__}")
         if len(labels) != n:
             raise LengthMismatchError(f"X[{i}] has {n} tokens but y[{i}] has {len(labels)} labels")
-        parts.append(labels.tolist() if isinstance(labels, np.ndarray) else labels)
+        parts.append(as_labels(labels) if isinstance(labels, np.ndarray) else labels)
     return list(chain.from_iterable(parts))
+
+
+def as_labels(labels: np.ndarray) -> list[Any]:
+    """The items of an array as Python objects; dates stay numpy's, as Python's have fewer digits."""
+    return list(labels) if labels.dtype.kind in "mM" else labels.tolist()
 
 
 def unique_labels(labels: list[Any], offsets: np.ndarray) -> np.ndarray:
@@ -36,23 +41,54 @@ def unique_labels(labels: list[Any], offsets: np.ndarray) -> np.ndarray:
     try:
         distinct = set(labels)
     except TypeError:
-        for position, label in enumerate(labels):
-            if getattr(label, "__hash__", None) is None:
-                raise InputTypeError(f"{_place(position, offsets)}: {label!r} cannot be a label") from None
-        raise
+        position = next(p for p, label in enumerate(labels) if not is_hashable(label))
+        raise InputTypeError(f"{_place(position, offsets)}: {labels[position]!r} cannot be a label") from None
     if None in distinct:
         raise UnknownLabelError(f"{_place(labels.index(None), offsets)}: the label is missing (None)")
-    for label in distinct:
-        if label != label:
-            position = next(p for p, other in enumerate(labels) if other != other)
-            raise UnknownLabelError(f"{_place(position, offsets)}: the label is not a number (NaN)")
+    if not all(map(_is_itself, distinct)):
+        position = next(p for p, label in enumerate(labels) if not _is_itself(label))
+        what = "not a number (NaN)" if isinstance(labels[position], Number) else f"missing ({labels[position]!r})"
+        raise UnknownLabelError(f"{_place(position, offsets)}: the label is {what}")
     try:
         ordered = sorted(distinct)
     except TypeError as error:
         kinds = sorted({type(label).__name__ for label in distinct})
         raise InputTypeError(f"labels of the types {', '.join(kinds)} cannot be sorted together") from error
-    classes = np.array(ordered) if not any(isinstance(label, tuple) for label in ordered) else object_array(ordered)
-    return classes if classes.ndim == 1 else object_array(ordered)
+    return _as_array(ordered)
+
+
+def _as_array(labels: list[Any]) -> np.ndarray:
+    """An array of the labels; of dtype object where another one would hold other labels."""
+    if any(isinstance(label, tuple) for label in labels):
+        return object_array(labels)
+    array = np.array(labels)
+    same = array.ndim == 1 and all(map(_is_same, array.tolist(), labels))
+    return array if same else object_array(labels)
+
+
+def _is_same(found: Any, label: Any) -> bool:
+    """Whether what an array gives back is the label: also as a Python number, and a whole number as a float."""
+    if isinstance(label, np.datetime64 | np.timedelta64):
+        return False
+    kinds = type(found), type(label)
+    return found == label and (kinds[0] is kinds[1] or isinstance(label, np.generic) or kinds == (float, int))
+
+
+def is_hashable(label: Any) -> bool:
+    """Whether it can be a label; some types say so that have items which cannot."""
+    try:
+        hash(label)
+    except TypeError:
+        return False
+    return True
+
+
+def _is_itself(label: Any) -> bool:
+    """Whether it is equal to itself, as NaN and what stands for missing values are not."""
+    try:
+        return bool(label == label)
+    except TypeError:
+        return False
 
 
 def encode(labels: list[Any], classes: np.ndarray, offsets: np.ndarray, unseen: int | None = None) -> np.ndarray:
@@ -64,9 +100,10 @@ def encode(labels: list[Any], classes: np.ndarray, offsets: np.ndarray, unseen: 
         kinds = {type(label) for label in codes}
         for position, label in enumerate(labels):
             plain = label.item() if isinstance(label, np.generic) else label
-            if unseen is not None and type(plain) in kinds and plain == plain:
+            hashable = is_hashable(label)
+            if unseen is not None and hashable and type(plain) in kinds and _is_itself(plain):
                 codes.setdefault(label, unseen)
-            if getattr(label, "__hash__", None) is None or label not in codes:
+            if not hashable or label not in codes:
                 known = ", ".join(map(repr, list(codes)[:20])) + (", ..." if len(codes) > 20 else "")
                 place = _place(position, offsets)
                 raise UnknownLabelError(f"{place}: label {label!r} was not seen in fit (known: {known})") from None

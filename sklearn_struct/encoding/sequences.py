@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from sklearn_struct.exceptions import EmptyDataError, InputTypeError, LengthMismatchError, NonFiniteError
 from sklearn_struct.sequence_array import SequenceArray
 
-__all__ = ["as_dtype", "as_list", "check_finite", "columns_named", "form", "pack_arrays"]
+__all__ = ["as_dtype", "as_list", "check_finite", "columns_named", "form", "is_list", "pack_arrays"]
 
 
 _WANTED = "X must be a list of sequences, each a list of tokens or a two-dimensional array, or one such array"
@@ -22,6 +22,13 @@ _WANTED = "X must be a list of sequences, each a list of tokens or a two-dimensi
 def as_list(X: Any) -> Any:
     """Iterators and one-dimensional data frame columns become lists; anything else passes through."""
     return list(X) if isinstance(X, Iterator) or (hasattr(X, "iloc") and X.ndim == 1) else X
+
+
+def is_list(value: Any) -> bool:
+    """Whether it has items in an order, and may be a list of sequences, or a sequence."""
+    if isinstance(value, str | bytes | dict | set | frozenset) or not hasattr(value, "__len__"):
+        return False
+    return getattr(value, "shape", None) != ()
 
 
 def form(X: Any) -> str:
@@ -99,6 +106,7 @@ def _form_of_sequence(sequence: Any, i: int) -> str | None:
 
 def pack_arrays(X: Any, dtype: Any) -> SequenceArray:
     """Stack sequences that are 2-D arrays (dense or sparse) of the same number of features."""
+    names = _shared_names(X)
     sequences = [sequence if sp.issparse(sequence) else _as_2d(sequence, i) for i, sequence in enumerate(X)]
     for i, sequence in enumerate(sequences):
         if np.iscomplexobj(sequence):
@@ -110,13 +118,24 @@ def pack_arrays(X: Any, dtype: Any) -> SequenceArray:
         if n_features != filled[0][1]:
             raise LengthMismatchError(f"X[{i}] has {n_features} features but X[{filled[0][0]}] has {filled[0][1]}")
     return as_dtype(
-        SequenceArray.from_sequences([s if s.shape[0] else s.reshape(0, filled[0][1]) for s in sequences]), dtype
+        SequenceArray.from_sequences([s if s.shape[0] else s.reshape(0, filled[0][1]) for s in sequences], names), dtype
     )
+
+
+def _shared_names(X: Any) -> list[str] | None:
+    """Names of the columns of sequences that are data frames; those that have tokens must have the same."""
+    framed = [(i, list(map(str, x.columns))) for i, x in enumerate(X) if hasattr(x, "columns") and len(x)]
+    for i, names in framed:
+        if names != framed[0][1]:
+            raise ValueError(f"X[{i}] has the columns {names} but X[{framed[0][0]}] has {framed[0][1]}")
+    return framed[0][1] if framed else None
 
 
 def _as_2d(sequence: Any, i: int) -> np.ndarray:
     try:
         array = np.asarray(sequence)
+        if isinstance(sequence, np.ma.MaskedArray) and np.ma.is_masked(sequence):
+            raise TypeError("some of its values are masked")
         if array.dtype.kind in "USmM":
             raise TypeError(f"it is one of {array.dtype}")
         if array.dtype.kind not in "fiubc":
@@ -162,6 +181,8 @@ def columns_named(wanted: str | Iterable[str | int] | None, X: SequenceArray) ->
         return np.arange(0)
     if isinstance(wanted, str) and wanted == "all":
         return np.arange(n_features)
+    if isinstance(wanted, Iterator):  # a second fit, or a copy, would find it empty
+        raise InputTypeError(f"edge_features must be a list, not an iterator ({type(wanted).__name__})")
     found: set[int] = set()
     for key in [wanted] if isinstance(wanted, str) else wanted:
         columns: list[int] = []

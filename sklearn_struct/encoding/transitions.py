@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from sklearn_struct.encoding.labels import is_hashable
+from sklearn_struct.encoding.sequences import is_list
 from sklearn_struct.exceptions import InputTypeError, LengthMismatchError, UnknownLabelError
 from sklearn_struct.inference.constraints import Transitions
 
@@ -49,12 +50,19 @@ def read_transitions(rule: Any, classes: np.ndarray) -> Transitions | None:
         return _of_scheme(rule, classes.tolist())
     if isinstance(rule, dict):
         return _without(rule, classes.tolist())
-    K, pairs = len(classes), np.asarray(rule)
+    K, pairs = len(classes), _as_table(rule)
     if pairs.shape != (K, K):
         raise LengthMismatchError(f"allowed_transitions has shape {pairs.shape}, but {K} labels need ({K}, {K})")
     if pairs.dtype != bool:
         raise InputTypeError(f"allowed_transitions must hold booleans, got dtype {pairs.dtype}")
     return Transitions(np.ones(K, dtype=bool), pairs, np.ones(K, dtype=bool))
+
+
+def _as_table(rule: Any) -> np.ndarray:
+    try:
+        return np.asarray(rule)
+    except ValueError as error:
+        raise InputTypeError(f"allowed_transitions is no matrix: {error}") from None
 
 
 def _of_scheme(name: str, labels: list[Any]) -> Transitions:
@@ -85,8 +93,9 @@ def _without(forbidden: dict[Any, Any], labels: list[Any]) -> Transitions:
     code = {label: k for k, label in enumerate([*labels, None])}
     table = np.ones((len(code), len(code)), dtype=bool)
     for before, after in forbidden.items():
-        if isinstance(after, str) or not isinstance(after, Iterable):
+        if not (is_list(after) or isinstance(after, set | frozenset)):  # an iterator would be empty the second time
             raise InputTypeError(f"allowed_transitions[{before!r}] must be a list of labels, got {after!r}")
+        _check_label(before, before, labels)
         for label in after:
             _check_pair(before, label, labels)
             table[code[before], code[label]] = False
@@ -94,12 +103,15 @@ def _without(forbidden: dict[Any, Any], labels: list[Any]) -> Transitions:
 
 
 def _check_pair(before: Any, label: Any, labels: list[Any]) -> None:
-    place = f"allowed_transitions[{before!r}]"
-    if getattr(label, "__hash__", None) is None:
-        raise InputTypeError(f"{place}: {label!r} cannot be a label")
     if before is None and label is None:
-        raise UnknownLabelError(f"{place}: from start to end there is no label")
-    for end in (before, label):
-        if end is not None and end not in labels:
-            known = ", ".join(map(repr, labels[:20])) + (", ..." if len(labels) > 20 else "")
-            raise UnknownLabelError(f"{place}: label {end!r} was not seen in fit (known: {known})")
+        raise UnknownLabelError(f"allowed_transitions[{before!r}]: from start to end there is no label")
+    _check_label(before, label, labels)
+
+
+def _check_label(before: Any, label: Any, labels: list[Any]) -> None:
+    place = f"allowed_transitions[{before!r}]"
+    if not is_hashable(label):
+        raise InputTypeError(f"{place}: {label!r} cannot be a label")
+    if label is not None and label not in labels:
+        known = ", ".join(map(repr, labels[:20])) + (", ..." if len(labels) > 20 else "")
+        raise UnknownLabelError(f"{place}: label {label!r} was not seen in fit (known: {known})")

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.base import clone
 from sklearn.pipeline import FeatureUnion
 
-from sklearn_struct.encoding.sequences import as_list, pack_arrays
-from sklearn_struct.exceptions import LengthMismatchError
+from sklearn_struct.encoding.sequences import as_list, is_list, pack_arrays
+from sklearn_struct.exceptions import InputTypeError, LengthMismatchError
 from sklearn_struct.sequence_array import SequenceArray
 
 __all__ = ["SequenceUnion"]
@@ -72,7 +74,8 @@ class SequenceUnion(FeatureUnion, auto_wrap_output_keys=None):  # type: ignore[c
         -------
         self : SequenceUnion
         """
-        return super().fit(as_list(X), y)
+        with self._copies():
+            return super().fit(as_list(X), y)
 
     def fit_transform(self, X: Any, y: Any = None) -> SequenceArray:
         """Fit all transformers, and encode X by each.
@@ -92,7 +95,8 @@ class SequenceUnion(FeatureUnion, auto_wrap_output_keys=None):  # type: ignore[c
         LengthMismatchError
             If two transformers give different numbers of sequences or tokens.
         """
-        return super().fit_transform(as_list(X), y)
+        with self._copies():
+            return super().fit_transform(as_list(X), y)
 
     def transform(self, X: Any) -> SequenceArray:
         """Encode X by each transformer.
@@ -109,6 +113,21 @@ class SequenceUnion(FeatureUnion, auto_wrap_output_keys=None):  # type: ignore[c
         """
         return super().transform(as_list(X))
 
+    @contextmanager
+    def _copies(self) -> Iterator[None]:
+        """Fit copies of the transformers, so that after any exception those of before are there as they were."""
+        before = self.transformer_list
+        if not all(isinstance(pair, tuple | list) and len(pair) == 2 for pair in before):
+            raise InputTypeError("transformer_list must be a list of pairs (name, transformer)")
+        if all(isinstance(step, str) and step == "drop" for _, step in before):
+            raise ValueError("transformer_list has no transformer")
+        self.transformer_list = [(name, clone(step, safe=False)) for name, step in before]
+        try:
+            yield
+        except BaseException:
+            self.transformer_list = before
+            raise
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.two_d_array = False
@@ -117,13 +136,22 @@ class SequenceUnion(FeatureUnion, auto_wrap_output_keys=None):  # type: ignore[c
     def _hstack(self, Xs: Sequence[Any]) -> SequenceArray:
         """What FeatureUnion does with the results of its transformers."""
         labels = [name for name, _, _ in self._iter()]
-        parts = [X if isinstance(X, SequenceArray) else pack_arrays(as_list(X), np.float64) for X in Xs]
+        parts = [_packed(label, X) for label, X in zip(labels, Xs, strict=True)]
         for label, part in zip(labels, parts):
             _check_lengths(labels[0], parts[0].lengths, label, part.lengths)
         tokens = [part.tokens.reshape(part.tokens.shape[0], -1) for part in parts]
         stacked = sp.hstack(tokens, format="csr") if any(map(sp.issparse, tokens)) else np.hstack(tokens)
         names = _Names(labels, [part.names for part in parts], [part.shape[1] for part in tokens])
         return SequenceArray(stacked, parts[0].offsets, names)
+
+
+def _packed(name: str, X: Any) -> SequenceArray:
+    """What a transformer gives, as a SequenceArray."""
+    if isinstance(X, SequenceArray):
+        return X
+    if not is_list(as_list(X)):
+        raise InputTypeError(f"{name!r} must give a SequenceArray or a list of matrices, got {type(X).__name__}")
+    return pack_arrays(as_list(X), np.float64)
 
 
 def _check_lengths(name: str, lengths: np.ndarray, other: str, found: np.ndarray) -> None:

@@ -25,7 +25,7 @@ from sklearn_struct.encoding.features import SequenceVectorizer
 from sklearn_struct.encoding.sequences import as_dtype, as_list, check_finite, form, pack_arrays
 from sklearn_struct.estimators import weights
 from sklearn_struct.estimators.progress import Progress
-from sklearn_struct.exceptions import EmptyDataError, InputTypeError, LengthMismatchError
+from sklearn_struct.exceptions import EmptyDataError, InputTypeError, LengthMismatchError, NonFiniteError
 from sklearn_struct.sequence_array import SequenceArray
 
 try:
@@ -171,7 +171,7 @@ class BaseSequenceEstimator(DocLink, CallbackSupportMixin, BaseEstimator, metacl
             y = column_or_1d(y, warn=True)
             if len(y) != len(offsets) - 1:
                 raise LengthMismatchError(f"X has {len(offsets) - 1} rows but y has {len(y)}")
-            flat = y.tolist()
+            flat = label_codes.as_labels(y)
         else:
             flat = label_codes.flatten(as_list(y), offsets)
         if reset:
@@ -181,9 +181,15 @@ class BaseSequenceEstimator(DocLink, CallbackSupportMixin, BaseEstimator, metacl
         return label_codes.encode(flat, self.classes_, offsets, unseen)
 
     def _read_weight(self, sample_weight: Any, n: int) -> np.ndarray:
-        weight = _check_sample_weight(sample_weight, np.empty((n, 1)), dtype=np.float64, ensure_non_negative=True)
+        try:
+            weight = _check_sample_weight(sample_weight, np.empty((n, 1)), dtype=np.float64, ensure_non_negative=True)
+        except TypeError as error:
+            raise InputTypeError(f"sample_weight must hold real numbers: {error}") from None
         if not np.any(weight > 0):
             raise EmptyDataError("no sequence has a positive weight")
+        with np.errstate(over="ignore"):
+            if not np.isfinite(weight.sum()):
+                raise NonFiniteError("the sum of sample_weight is not finite")
         return weight
 
     def _read_token_weight(self, sample_weight: Any, sequences: Sequences) -> np.ndarray:

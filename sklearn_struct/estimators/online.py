@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 
 from sklearn_struct.encoding import labels as label_codes
-from sklearn_struct.encoding.sequences import as_list, form
+from sklearn_struct.encoding.sequences import as_list, form, is_list
 from sklearn_struct.estimators import weights
 from sklearn_struct.estimators.base import all_or_nothing
 from sklearn_struct.estimators.chain import BaseChain
@@ -144,9 +144,9 @@ class BaseOnlineChain(BaseChain):
             if first:
                 raise ValueError("classes must be passed on the first call to partial_fit.")
             return
-        if isinstance(classes, str | bytes | dict) or not hasattr(classes, "__len__"):
+        if not (is_list(classes) or isinstance(classes, set | frozenset)):
             raise InputTypeError(f"classes must be a sequence of labels, got {type(classes).__name__}")
-        labels = classes.tolist() if hasattr(classes, "tolist") else list(classes)
+        labels = label_codes.as_labels(np.asarray(classes)) if hasattr(classes, "dtype") else list(classes)
         found = label_codes.unique_labels(labels, np.array([0, len(labels)]))
         if first:
             self.classes_ = found

@@ -59,7 +59,7 @@ def class_weights(class_weight: Any, classes: np.ndarray, codes: np.ndarray, wei
     if class_weight == "balanced":
         seen = np.bincount(codes, weights=weight, minlength=len(labels))
         return np.divide(seen.sum() / np.count_nonzero(seen), seen, where=seen > 0, out=np.zeros(len(seen)))
-    found = np.array([class_weight.get(label, 1.0) for label in labels], dtype=np.float64)
+    found = np.array([_number(label, class_weight.get(label, 1.0)) for label in labels])
     unknown = [label for label in class_weight if label not in labels]
     if unknown and len(class_weight) - len(unknown) < len(labels):  # else it only has more than this y
         raise ValueError(f"class_weight: {unknown[0]!r} is no label of y, which has {labels[:20]}")
@@ -67,6 +67,15 @@ def class_weights(class_weight: Any, classes: np.ndarray, codes: np.ndarray, wei
         if not 0 <= value < np.inf:
             raise ValueError(f"class_weight[{label!r}]: a weight must be finite and not negative, got {value}")
     return found
+
+
+def _number(label: Any, value: Any) -> float:
+    try:
+        if isinstance(value, str | bytes):
+            raise TypeError
+        return float(value)
+    except (TypeError, ValueError):
+        raise InputTypeError(f"class_weight[{label!r}]: a weight must be a real number, got {value!r}") from None
 
 
 def by_sequence(weight: np.ndarray, offsets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

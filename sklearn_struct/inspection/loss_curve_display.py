@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from sklearn_struct.exceptions import InputTypeError
+from sklearn_struct.exceptions import EmptyDataError, InputTypeError
 from sklearn_struct.inspection.optional import subplots
 from sklearn_struct.inspection.reading import chain_of
 
@@ -69,11 +69,15 @@ class LossCurveDisplay:
             If matplotlib is not installed.
         InputTypeError
             If one of the estimators was not fitted by `fit` and so has no curve.
+        EmptyDataError
+            If there is no estimator.
         """
         if not isinstance(estimator, Mapping):
             several = isinstance(estimator, list | tuple)
             models = [chain_of(e) for e in (estimator if several else [estimator])]
             estimator = {type(m).__name__ + (f" {i}" if several else ""): m for i, m in enumerate(models, 1)}
+        if not estimator:
+            raise EmptyDataError("there is no estimator to draw the curve of")
         return cls({str(name): _curve(name, e) for name, e in estimator.items()}).plot(ax, **options)
 
     def plot(self, ax: Any = None, *, gap: bool = False, line_kw: dict[str, Any] | None = None) -> Self:

@@ -9,6 +9,7 @@ import hashlib
 import json
 import os
 import secrets
+import stat
 from contextlib import suppress
 from typing import Any
 
@@ -122,6 +123,8 @@ def write_whole(path: str | os.PathLike[str], data: bytes) -> None:
     temporary = os.path.join(os.path.dirname(path), f".{secrets.token_hex(8)}.part")
     try:
         with open(temporary, "xb") as file:
+            with suppress(FileNotFoundError):
+                os.chmod(temporary, stat.S_IMODE(os.stat(path).st_mode))  # who could not read it still cannot
             file.write(data)
             file.flush()
             os.fsync(file.fileno())

@@ -57,7 +57,7 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> None:
     >>> loaded.predict([["a", "cat"]])[0]
     ['DET', 'NOUN']
     """
-    write_whole(path, _bytes(estimator))
+    write_whole(os.fsdecode(path), _bytes(estimator))
 
 
 def _bytes(estimator: Any) -> bytes:
@@ -96,11 +96,11 @@ def load(path: str | os.PathLike[str]) -> Any:
     ImportError
         If safetensors is not installed.
     """
-    data = Path(path).read_bytes()
+    data = Path(os.fsdecode(path)).read_bytes()
     try:
         return _read(data)
     except ModelFileError as error:
-        raise ModelFileError(f"{os.fspath(path)} cannot be loaded: {error}") from error
+        raise ModelFileError(f"{os.fsdecode(path)} cannot be loaded: {error}") from error
 
 
 def _read(data: bytes) -> Any:

@@ -97,3 +97,14 @@ def test_errors(given, match):
 def test_what_has_no_meaning_is_named(given, match):
     with pytest.warns(UserWarning, match=match):
         assert mapped(given) == mapped({name: given[name] for name in given if name == "algorithm"})
+
+
+def test_numbers_as_text():
+    """CRFsuite reads all its parameters from text."""
+    assert mapped({"c1": "0.1", "max_iterations": "10"}) == mapped({"c1": 0.1, "max_iterations": 10})
+    assert mapped({"max_iterations": 10.0})["max_iter"] == 10
+    assert mapped({"max_iterations": 0}) == mapped({})
+    with pytest.raises(ValueError, match="c1 must be a number, got 'x'"):
+        mapped({"c1": "x"})
+    with pytest.raises(ValueError, match="max_iterations must not be negative, got -1"):
+        mapped({"max_iterations": -1})

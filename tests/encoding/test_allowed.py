@@ -73,3 +73,17 @@ def test_a_tuple_that_is_a_label():
 def test_mistakes(allowed, exception, match):
     with pytest.raises(exception, match=match):
         masks(allowed)
+
+
+@pytest.mark.parametrize(
+    ("allowed", "place"),
+    [
+        (np.array(5), "allowed must be a list"),
+        ([np.array("O"), None], r"allowed\[0\] must be a list"),
+        ([[np.array("O"), "O"], None], r"allowed\[0\], token 0"),
+        ([[("O", ["B"]), "O"], None], r"allowed\[0\], token 0"),
+    ],
+)
+def test_what_is_no_list_or_no_label(allowed, place):
+    with pytest.raises((TypeError, ValueError), match=place):
+        label_masks(allowed, np.array(["B", "O"]), np.array([0, 2, 3]), flat=False)

@@ -240,3 +240,56 @@ def test_labels_in_a_column_are_taken_with_scikit_learns_warning():
     with pytest.warns(DataConversionWarning, match="column-vector y"):
         model = LinearChainCRF().fit(np.eye(3), [["A"], ["B"], ["B"]])
     assert model.predict(np.eye(3)).shape == (3,)
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        [np.datetime64("2020-01-01", "ns"), np.datetime64("2021-01-01", "ns")],
+        [np.timedelta64(5, "D"), np.timedelta64(7, "D")],
+        ["a", "a\0"],
+        [b"a", b"a\0"],
+        [0.5, 2**53 + 1],
+        [-1, 2**63 + 1],
+        [False, 2],
+    ],
+    ids=str,
+)
+def test_labels_that_no_other_array_can_hold(labels):
+    """They come back as they were given, and are told apart."""
+    X, y = [["u", "v"], ["v"]], [[labels[0], labels[1]], [labels[1]]]
+    crf = LinearChainCRF(C=100).fit(X, y)
+    assert crf.classes_.tolist() == labels
+    predicted = crf.predict(X)
+    assert predicted.tolist() == y
+    assert [[type(label) for label in s] for s in predicted] == [[type(label) for label in s] for s in y]
+
+
+def test_arrays_of_dates():
+    days = np.array(["2020-01-01", "2021-01-01"], dtype="datetime64[ns]")
+    crf = LinearChainCRF(C=100).fit([["u", "v"], ["v"]], [days, days[1:]])
+    assert crf.predict([["v", "u"]])[0] == [days[1], days[0]]
+    flat = LinearChainCRF(C=100).fit(np.array([[0.0], [1.0], [1.0]]), days[[0, 1, 1]])
+    assert flat.predict(np.array([[1.0]])).tolist() == [days[1]]
+
+
+@pytest.mark.parametrize(
+    ("y", "exception", "match"),
+    [
+        ([["A", pd.NA], ["B"]], UnknownLabelError, r"y\[0\], token 1: the label is missing \(<NA>\)"),
+        (np.array("A"), InputTypeError, "y must be a list of label sequences, got ndarray"),
+        ([np.array("A"), ["B"]], InputTypeError, r"y\[0\] must be a sequence of labels, got ndarray"),
+        ([["A", np.zeros(1, "i4,i4")[0]], ["B"]], InputTypeError, r"y\[0\], token 1: .* cannot be a label"),
+        ([["A", ("B", ["C"])], ["B"]], InputTypeError, r"y\[0\], token 1: .* cannot be a label"),
+    ],
+    ids=str,
+)
+def test_no_labels(y, exception, match):
+    X = [["u", "v"], ["v"]]
+    with pytest.raises(exception, match=match):
+        LinearChainCRF().fit(X, y)
+    crf = LinearChainCRF().fit(X, [["A", "B"], ["B"]])
+    with pytest.raises((InputTypeError, UnknownLabelError), match="y"):
+        crf.log_proba(X, y)
+    with pytest.raises((InputTypeError, UnknownLabelError), match="y"):
+        crf.score(X, y)

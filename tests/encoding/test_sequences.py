@@ -381,3 +381,29 @@ def test_fit_leaves_its_input_alone(data, form):
     assert y == data[1]
     for before, after in zip(kept, X, strict=True):
         np.testing.assert_array_equal(dense(before), dense(after))
+
+
+def test_columns_of_frames_have_names():
+    """A list of data frames is read by position, so positions must mean the same in all of them, and in `fit`."""
+    frames = [pd.DataFrame({"a": [0.0, 1.0], "b": [1.0, 0.0]}), pd.DataFrame({"a": [1.0], "b": [0.0]})]
+    y = [["x", "y"], ["y"]]
+    crf = LinearChainCRF(C=10).fit(frames, y)
+    assert crf.feature_names_in_.tolist() == ["a", "b"]
+    assert crf.predict(frames).tolist() == y
+    turned = [frame[["b", "a"]] for frame in frames]
+    with pytest.raises(ValueError, match="feature names of X are not those"):
+        crf.predict(turned)
+    with pytest.raises(ValueError, match=r"X\[1\] has the columns \['b', 'a'\] but X\[0\] has \['a', 'b'\]"):
+        LinearChainCRF().fit([frames[0], turned[1]], y)
+
+
+def test_masked_values_are_refused():
+    masked = np.ma.array([[1.0], [2.0]], mask=[[False], [True]])
+    with pytest.raises(InputTypeError, match=r"X\[0\] .*masked"):
+        LinearChainCRF().fit([masked], [["a", "b"]])
+    assert LinearChainCRF().fit([np.ma.array([[1.0], [2.0]])], [["a", "b"]]).n_features_in_ == 1
+
+
+def test_edge_features_are_no_iterator():
+    with pytest.raises(InputTypeError, match="edge_features must be a list, not an iterator"):
+        LinearChainCRF(edge_features=(name for name in ["a"])).fit([["a"]], [["x"]])

@@ -115,3 +115,18 @@ def test_mistakes_in_a_dict(rule, exception, match):
 def test_errors_name_some_of_many_labels():
     with pytest.raises(UnknownLabelError, match=r"known: 0, 1, .*, 19, \.\.\.\)"):
         read_transitions({99: [1]}, np.arange(50))
+
+
+@pytest.mark.parametrize(
+    ("rule", "match"),
+    [
+        ({None: iter(["I"])}, r"allowed_transitions\[None\] must be a list of labels"),
+        ({"O": (label for label in ["I"])}, r"allowed_transitions\['O'\] must be a list of labels"),
+        ([[True, False], [True]], "allowed_transitions is no matrix"),
+        ({("a",): []}, r"allowed_transitions\[\('a',\)\]: label \('a',\) was not seen"),
+        ({"O": [("B", [])]}, r"allowed_transitions\['O'\]: .* cannot be a label"),
+    ],
+)
+def test_rules_that_cannot_be_read_twice_or_at_all(rule, match):
+    with pytest.raises((TypeError, ValueError), match=match):
+        read_transitions(rule, np.array(["I", "O"]))

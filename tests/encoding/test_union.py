@@ -128,3 +128,38 @@ def test_transformers_that_disagree(wrong, match):
     model = SequenceUnion([("word", SequenceVectorizer()), ("v", FunctionTransformer(wrong))])
     with pytest.raises(LengthMismatchError, match=match):
         model.fit_transform(X)
+
+
+@pytest.mark.parametrize("broken", ["too long", "an error"])
+def test_a_failed_fit_changes_nothing(broken):
+    state = "whole"
+
+    def embed(X):
+        if state == "an error":
+            raise RuntimeError("broken")
+        return [np.ones((len(words) + (state == "too long"), 1)) for words in X]
+
+    union = SequenceUnion([("word", SequenceVectorizer()), ("vector", FunctionTransformer(embed))])
+    X = [["a", "b"], ["c"]]
+    before, steps = union.fit_transform(X), list(union.transformer_list)
+    state = broken
+    with pytest.raises((LengthMismatchError, RuntimeError)):
+        union.fit_transform([["q", "r"]])
+    assert union.transformer_list == steps
+    state = "whole"
+    assert union.transform(X) == before
+
+
+@pytest.mark.parametrize(
+    ("steps", "match"),
+    [
+        ([], "transformer_list has no transformer"),
+        ([("a", "drop")], "transformer_list has no transformer"),
+        ([("a",)], "must be a list of pairs"),
+        ([("a", FunctionTransformer(lambda X: None))], "'a' must give a SequenceArray or a list of matrices"),
+    ],
+    ids=["empty", "dropped", "no pair", "None"],
+)
+def test_unions_of_nothing(steps, match):
+    with pytest.raises((TypeError, ValueError), match=match):
+        SequenceUnion(steps).fit_transform([["a"]])

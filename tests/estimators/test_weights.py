@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import naive
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from sklearn.linear_model import LogisticRegression
@@ -282,3 +283,19 @@ def test_by_sequence():
     mean, share = by_sequence(weight, offsets)
     assert mean.tolist() == [2.0, 0.0, 0.0, 5.0]
     assert [part.tolist() for part in cut(share, offsets)] == [[0.5, 1.5], [], [0.0, 0.0], [1.0]]
+
+
+@pytest.mark.parametrize("value", ["x", [1], 1j, None, pd.NA], ids=str)
+def test_class_weights_that_are_no_numbers(value):
+    with pytest.raises(InputTypeError, match=r"class_weight\['A'\]: a weight must be a real number"):
+        LinearChainCRF(loss="pointwise", class_weight={"A": value}).fit([["u", "v"]], [["A", "B"]])
+
+
+@pytest.mark.parametrize(
+    ("weight", "match"),
+    [([1j, 1], "sample_weight"), ([pd.NA, 1], "sample_weight"), ({"a": 1}, "weight"), ([1e308, 1e308], "not finite")],
+    ids=str,
+)
+def test_sample_weights_that_are_no_weights(weight, match):
+    with pytest.raises((TypeError, ValueError), match=match):
+        LinearChainCRF().fit([["u"], ["v"]], [["A"], ["B"]], weight)

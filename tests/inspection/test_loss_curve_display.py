@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from sklearn_struct import LinearChainCRF
-from sklearn_struct.exceptions import InputTypeError
+from sklearn_struct.exceptions import EmptyDataError, InputTypeError
 from sklearn_struct.inspection import LossCurveDisplay
 
 mpl.use("Agg")
@@ -45,3 +45,9 @@ def test_no_curve():
     model = LinearChainCRF(solver="ap", feature_pairs="all").partial_fit([np.ones((1, 2))], [["a"]], classes=["a", "b"])
     with pytest.raises(InputTypeError, match="LinearChainCRF: no loss_curve_"):
         LossCurveDisplay.from_estimator(model)
+
+
+@pytest.mark.parametrize("nothing", [{}, []])
+def test_no_estimators(nothing):
+    with pytest.raises(EmptyDataError, match="no estimator"):
+        LossCurveDisplay.from_estimator(nothing)

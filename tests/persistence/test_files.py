@@ -351,3 +351,14 @@ def test_hostile_json_under_the_right_checksum(tmp_path, place, value, message):
 def test_paths_that_are_no_files(tmp_path, what):
     with pytest.raises(OSError):  # noqa: PT011 - of which kind is the system's business
         load(os.path.join(tmp_path, what))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no such permissions")
+def test_permissions_stay(tmp_path):
+    path = tmp_path / "model"
+    path.write_bytes(b"")
+    path.chmod(0o640)
+    crf = LinearChainCRF().fit([["a"]], [["x"]])
+    save(crf, os.fsencode(path))
+    assert path.stat().st_mode & 0o777 == 0o640
+    assert load(os.fsencode(path)).predict([["a"]])[0] == ["x"]

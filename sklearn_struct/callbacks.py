@@ -1,0 +1,72 @@
+"""A callback for fits, as scikit-learn has them from its version 1.9 on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+__all__ = ["EarlyStopping"]
+
+
+class EarlyStopping:
+    """Ends a fit when the score on held-out data no longer rises.
+
+    The model is then the one of the last iteration, and there is no `ConvergenceWarning`.
+
+    Parameters
+    ----------
+    X, y
+        Held-out data, as the estimator's ``score`` takes them. In a pipeline they are what its last step gets.
+    scoring : callable, default=None
+        Called as ``scoring(estimator, X, y)``, such as a scorer of `sklearn_struct.metrics`. None: the estimator's
+        ``score``.
+    patience : int, default=3
+        Stop when so many iterations one after the other have not risen above the best score of those before.
+    min_delta : float, default=0.0
+        How much above counts as risen.
+
+    Attributes
+    ----------
+    scores_ : list of float
+        The score after each iteration of the last fit.
+
+    Examples
+    --------
+    >>> from sklearn_struct import LinearChainCRF
+    >>> from sklearn_struct.callbacks import EarlyStopping
+    >>> X = [["the", "cat", "sleeps"], ["the", "dog", "barks"], ["a", "dog", "sleeps"]] * 4
+    >>> y = [["DET", "NOUN", "VERB"], ["DET", "NOUN", "VERB"], ["DET", "NOUN", "VERB"]] * 4
+    >>> stopping = EarlyStopping([["a", "cat", "barks"]], [["DET", "NOUN", "VERB"]], patience=2)
+    >>> crf = LinearChainCRF(C=1000, tol=0)
+    >>> if hasattr(crf, "set_callbacks"):  # scikit-learn 1.9
+    ...     crf = crf.set_callbacks(stopping).fit(X, y)
+    ...     assert crf.n_iter_ == len(stopping.scores_) < 10
+    """
+
+    def __init__(self, X: Any, y: Any, *, scoring: Any = None, patience: int = 3, min_delta: float = 0.0) -> None:
+        if patience < 1:
+            raise ValueError(f"patience must be at least 1, got {patience}")
+        self.X = X
+        self.y = y
+        self.scoring = scoring
+        self.patience = patience
+        self.min_delta = min_delta
+        self.scores_: list[float] = []
+
+    def setup(self, estimator: Any, context: Any) -> None:
+        """A fit begins."""
+        self.scores_ = []
+
+    def teardown(self, estimator: Any, context: Any) -> None:
+        """A fit has ended."""
+
+    def on_fit_task_begin(self, estimator: Any, context: Any) -> None:
+        """A task of the fit begins."""
+
+    def on_fit_task_end(self, estimator: Any, context: Any, *, fitted_estimator: Any = None) -> bool:
+        """Score the model of an iteration; return whether to stop."""
+        if context.task_name != "iteration" or fitted_estimator is None:
+            return False
+        score = self.scoring or (lambda model, X, y: model.score(X, y))
+        self.scores_.append(float(score(fitted_estimator, self.X, self.y)))
+        before, last = self.scores_[: -self.patience], self.scores_[-self.patience :]
+        return bool(before) and max(last) <= max(before) + self.min_delta
