@@ -65,5 +65,5 @@ def _normalisers(node, edge, structure, norms):
                         if t > offsets[i]:
                             x = add(load_part(edge, (e * K + j) * K + k, K - k, -np.inf), x)
                         store(row, k, x)
-                    norm = softmax(row)
-                norms[t, j] = norm if norm > -np.inf else np.inf
+                    top, mass = softmax(row)
+                norms[t, j] = top + np.log(mass) if mass > 0.0 else np.inf

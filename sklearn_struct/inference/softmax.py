@@ -12,9 +12,10 @@ __all__ = ["softmax"]
 
 @kernel
 def softmax(row):
-    """Make probabilities of the scores in a row of whole vectors, -inf behind the last; return log sum exp of them.
+    """Make probabilities of the scores in a row of whole vectors, -inf behind the last.
 
-    Without a score above -inf probabilities are 0, and the logarithm is -inf.
+    Return the largest score, and the sum of exp(score - largest), whose logarithm may wait for those of other rows.
+    Without a score above -inf the sum and all probabilities are 0.
     """
     best, mass = splat(-np.inf), splat(0.0)
     for k in range(0, len(row), LANES):
@@ -29,4 +30,4 @@ def softmax(row):
     scale = splat(1.0 / norm if norm > 0.0 else 0.0)
     for k in range(0, len(row), LANES):
         store(row, k, mul(load(row, k), scale))
-    return top + np.log(norm) if norm > 0.0 else top
+    return top, norm

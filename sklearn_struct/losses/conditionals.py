@@ -62,7 +62,7 @@ def _conditionals(potentials, y, structure, given, out, value):
     offsets, edge_offsets, (weight, left, right) = structure.offsets, structure.edge_offsets, given
     row = np.empty(padded(potentials.node.shape[1]))
     for i in range(len(weight)):
-        value[i] = 0.0
+        loss, product = 0.0, 1.0
         lo, hi = offsets[i], offsets[i + 1] if weight[i] != 0.0 else offsets[i]
         for t in range(lo, hi):
             before = np.int64(y[t - 1]) if left and t > lo else -1
@@ -70,10 +70,14 @@ def _conditionals(potentials, y, structure, given, out, value):
             place = (t, edge_offsets[i] + t - 1 - lo, before, after)
             _scores(potentials, place, -np.inf, row)
             score = row[y[t]]
-            norm = softmax(row)
-            value[i] += norm - score if score > -np.inf else np.inf
-            row[y[t]] -= 1.0
+            top, mass = softmax(row)
+            loss += top - score if score > -np.inf else np.inf
+            product *= mass
+            if not product < 1e100:  # a logarithm now and then instead of one a token
+                loss, product = loss + np.log(product), 1.0
             _add(row, weight[i], place, out)
+            _subtract(y[t], weight[i], place, out)
+        value[i] = loss + np.log(product) if product > 0.0 else np.inf
 
 
 @kernel
@@ -111,6 +115,18 @@ def _scores(potentials, place, fill, row):
     if after >= 0:
         for k in range(K):
             row[k] += edge[step * (e + 1), k * K + after]
+
+
+@kernel
+def _subtract(label, weight, place, out):
+    """Subtract the indicators of a labelling at one token."""
+    node, edge, (t, e, before, after) = out.node, out.edge, place
+    K, step = node.shape[1], 0 if edge.shape[0] == 1 else 1
+    node[t, label] -= weight
+    if before >= 0:
+        edge[step * e, before * K + label] -= weight
+    if after >= 0:
+        edge[step * (e + 1), label * K + after] -= weight
 
 
 @kernel

@@ -98,4 +98,5 @@ def _normalise(edge, e, row):
     """Probabilities of the pairs of one table; return the logarithm of its sum."""
     for p in range(len(row)):
         row[p] = edge[e, p] if p < edge.shape[1] else -np.inf
-    return softmax(row)
+    top, mass = softmax(row)
+    return top + np.log(mass)
