@@ -5,11 +5,17 @@ from sklearn_struct.encoding.features import SequenceVectorizer
 from sklearn_struct.encoding.templates import FeatureTemplates
 from sklearn_struct.encoding.union import SequenceUnion
 from sklearn_struct.estimators.linear_chain_crf import LinearChainCRF
+from sklearn_struct.estimators.memm import MEMM
+from sklearn_struct.estimators.piecewise_crf import PiecewiseCRF
+from sklearn_struct.estimators.pseudo_likelihood_crf import PseudoLikelihoodCRF
 from sklearn_struct.sequence_array import SequenceArray
 
 __all__ = [
+    "MEMM",
     "FeatureTemplates",
     "LinearChainCRF",
+    "PiecewiseCRF",
+    "PseudoLikelihoodCRF",
     "SequenceArray",
     "SequenceUnion",
     "SequenceVectorizer",

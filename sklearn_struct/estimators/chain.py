@@ -61,6 +61,10 @@ class BaseChain(BaseLearned, BaseSequenceEstimator):
         """Potentials whose chain is decoded; here those of the model itself."""
         return potentials
 
+    def _decode(self, potentials: Potentials, structure: Structure, labels: np.ndarray) -> None:
+        """Write the labelling that `predict` chooses; here the best one."""
+        chain_decoding.argmax(potentials, structure, labels)
+
     def _transitions(self) -> Transitions | None:
         """What `allowed_transitions` allows; None is everything."""
         return read_transitions(self.allowed_transitions, self.classes_)
@@ -145,7 +149,7 @@ class BaseChain(BaseLearned, BaseSequenceEstimator):
         codes = np.empty(sequences.X.tokens.shape[0], dtype=np.int32)
 
         def work(potentials: Potentials, block: Block) -> None:
-            chain_decoding.argmax(potentials, block.structure, codes[block.tokens])
+            self._decode(potentials, block.structure, codes[block.tokens])
 
         self._each_block(sequences, work, allowed)
         return codes

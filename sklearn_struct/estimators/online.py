@@ -34,7 +34,8 @@ ONE_PENALTY = {"sgd"}  # for all data so far; the others weigh each sequence aga
 
 def _learns_online(estimator: Any) -> bool:
     if estimator.solver not in PASSES:
-        known = ", ".join(map(repr, PASSES))
+        offered = estimator._parameter_constraints["solver"][0].options
+        known = ", ".join(repr(name) for name in PASSES if name in offered)
         raise AttributeError(f"solver={estimator.solver!r} needs all data at once; partial_fit takes one of {known}")
     return True
 
@@ -54,8 +55,9 @@ class BaseOnlineChain(BaseChain):
         which `predict` works, goes on from call to call; it starts anew after `fit` or a change of `solver`.
         With "ap" and "pa" the batches of a stream may be cut anywhere, except that each is shuffled.
 
-        Only for ``solver`` "ap", "pa" and "sgd". Which weights exist must not depend on what a batch shows: this
-        needs ``transition_features="all"`` and, for sparse X, ``feature_pairs="all"`` and ``min_frequency=1``.
+        Only for ``solver`` "sgd", and "ap" and "pa" where the estimator has them. Which weights exist must not depend
+        on what a batch shows: this needs ``transition_features="all"`` and, for sparse X, ``feature_pairs="all"`` and
+        ``min_frequency=1``.
 
         Parameters
         ----------

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from ragged_checks import ragged_checks
 
-from sklearn_struct import LinearChainCRF
+from sklearn_struct import MEMM, LinearChainCRF, PiecewiseCRF, PseudoLikelihoodCRF
 
 CONFIGURATIONS = [
     LinearChainCRF(l1_ratio=0.5, tol=1e-3),
@@ -17,10 +17,15 @@ CONFIGURATIONS = [
     LinearChainCRF(solver="ap", random_state=0, max_iter=20),
     LinearChainCRF(solver="pa", random_state=0, max_iter=20),
     LinearChainCRF(warm_start=True, n_jobs=2),
+    MEMM(decoding="greedy", edge_features="all"),
+    MEMM(decoding="beam", beam_width=2, solver="newton-cg"),
+    PseudoLikelihoodCRF(block_size=2, edge_features="all"),
+    PseudoLikelihoodCRF(dtype="float32", solver="owlqn", l1_ratio=0.5),
+    PiecewiseCRF(piece_size=2, solver="sgd", random_state=0, max_iter=20),
 ]
 
 
-@ragged_checks([LinearChainCRF()])
+@ragged_checks([LinearChainCRF(), MEMM(), PseudoLikelihoodCRF(), PiecewiseCRF()])
 def test_every_form(estimator, check, form):
     check(estimator, form)
 

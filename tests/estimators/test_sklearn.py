@@ -17,7 +17,17 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import check_estimator, parametrize_with_checks
 
-from sklearn_struct import FeatureTemplates, LinearChainCRF, SequenceArray, SequenceUnion, SequenceVectorizer, metrics
+from sklearn_struct import (
+    MEMM,
+    FeatureTemplates,
+    LinearChainCRF,
+    PiecewiseCRF,
+    PseudoLikelihoodCRF,
+    SequenceArray,
+    SequenceUnion,
+    SequenceVectorizer,
+    metrics,
+)
 from sklearn_struct.compat import CRF
 from sklearn_struct.datasets import make_rental_ads
 
@@ -26,6 +36,16 @@ from sklearn_struct.datasets import make_rental_ads
 
 class Classifier(ClassifierMixin, LinearChainCRF):
     """For the checks that only classifiers get; the estimator itself must not be one, see its tags."""
+
+
+class MEMMClassifier(ClassifierMixin, MEMM):
+    """The same of another one, and so on."""
+
+
+class PseudoLikelihoodClassifier(ClassifierMixin, PseudoLikelihoodCRF): ...
+
+
+class PiecewiseClassifier(ClassifierMixin, PiecewiseCRF): ...
 
 
 ESTIMATORS = [
@@ -46,6 +66,13 @@ ESTIMATORS = [
     Classifier(dtype="float32"),
     Classifier(warm_start=True, min_frequency=2),
     LinearChainCRF(warm_start=True, fit_intercept=False, min_frequency=2),
+    Classifier(warm_start=True, fit_intercept=False, min_frequency=2),
+    MEMM(),
+    MEMMClassifier(decoding="beam"),
+    PseudoLikelihoodCRF(),
+    PseudoLikelihoodClassifier(block_size=2),
+    PiecewiseCRF(),
+    PiecewiseClassifier(piece_size=2),
 ]
 
 

@@ -16,7 +16,15 @@ from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from sklearn_struct import FeatureTemplates, LinearChainCRF, SequenceArray, SequenceVectorizer
+from sklearn_struct import (
+    MEMM,
+    FeatureTemplates,
+    LinearChainCRF,
+    PiecewiseCRF,
+    PseudoLikelihoodCRF,
+    SequenceArray,
+    SequenceVectorizer,
+)
 from sklearn_struct.batch import CSR
 from sklearn_struct.exceptions import InputTypeError, ModelFileError
 from sklearn_struct.persistence import load, save
@@ -79,6 +87,24 @@ def test_an_equal_estimator_comes_back(tmp_path, options, X):
     assert all(map(np.array_equal, crf.predict_proba(X), loaded.predict_proba(X)))
     again = loaded.fit(X, TAGS)
     assert same(again._w, clone(crf).fit(X, TAGS)._w)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        MEMM(decoding="beam", beam_width=2, edge_features="all"),
+        PseudoLikelihoodCRF(block_size=np.int64(2), l1_ratio=0.5),
+        PiecewiseCRF(piece_size=3, dtype="float32"),
+        PiecewiseCRF(solver="sgd", random_state=0, tol=0.5),
+    ],
+)
+def test_chains_of_other_classes(tmp_path, model):
+    model.fit(DICTS, TAGS)
+    loaded = there_and_back(model, tmp_path)
+    assert type(loaded) is type(model)
+    assert same(model, loaded)
+    assert same(loaded.predict(DICTS), model.predict(DICTS))
+    assert all(map(np.array_equal, model.predict_proba(DICTS), loaded.predict_proba(DICTS)))
 
 
 def test_two_dimensional_X(tmp_path):

@@ -1,0 +1,190 @@
+"""What MEMM, PseudoLikelihoodCRF and PiecewiseCRF share: objectives, solvers, starting others, threads."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+
+from sklearn_struct import MEMM, LinearChainCRF, PiecewiseCRF, PseudoLikelihoodCRF, SequenceArray, SequenceVectorizer
+from sklearn_struct.batch import Potentials, blocks, chain
+from sklearn_struct.datasets import make_rental_ads
+from sklearn_struct.inference import chain_decoding
+
+MODELS = [
+    MEMM(),
+    PseudoLikelihoodCRF(),
+    PseudoLikelihoodCRF(block_size=3),
+    PiecewiseCRF(),
+    PiecewiseCRF(piece_size=2),
+]
+CONSISTENT = [PseudoLikelihoodCRF(), PseudoLikelihoodCRF(block_size=2), PseudoLikelihoodCRF(block_size=4)]
+
+every_model = pytest.mark.parametrize("model", MODELS, ids=repr)
+
+
+@pytest.fixture(scope="module")
+def ads():
+    """Advertisements of more than 20 blocks, encoded."""
+    X, y = make_rental_ads(500, random_state=0)
+    X = [[{"w": w.lower(), "prev": s[t - 1].lower() if t else "^"} for t, w in enumerate(s)] for s in X]
+    X, y = SequenceVectorizer().fit_transform(X), SequenceArray.from_sequences(y)
+    assert len(blocks(X.offsets, len(set(y.tokens)))) >= 20
+    return X, y
+
+
+def dense(matrix):
+    return matrix.toarray() if sp.issparse(matrix) else matrix
+
+
+# ---------------------------------------------------------------- what they find
+
+
+@every_model
+def test_two_dimensional_X_is_logistic_regression(model):
+    """No transition has been seen, so all of them are the same; but single factors have a constant for it."""
+    rng = np.random.RandomState(0)
+    X = rng.normal(size=(150, 4))
+    y = (X @ rng.normal(size=(4, 3)) + rng.gumbel(size=(150, 3))).argmax(axis=1)
+    expected = LogisticRegression(tol=1e-12, max_iter=20_000).fit(X, y)
+    found = clone(model).set_params(tol=1e-8).fit(X, y)
+    np.testing.assert_allclose(found.predict_proba(X), expected.predict_proba(X), atol=1e-6)
+    np.testing.assert_allclose(found.coef_, expected.coef_, atol=1e-5)
+    assert not found.transition_.any()
+
+
+@pytest.mark.parametrize("options", [{}, {"edge_features": "all"}, {"l1_ratio": 0.5}], ids=repr)
+@pytest.mark.parametrize("model", [PseudoLikelihoodCRF(block_size=10**6), PiecewiseCRF(piece_size=10**6)], ids=repr)
+def test_windows_of_whole_sequences_are_the_likelihood(ads, model, options):
+    X, y = ads[0][:10], ads[1][:10]
+    expected = LinearChainCRF(tol=1e-6, **options).fit(X, y)
+    found = clone(model).set_params(tol=1e-6, **options).fit(X, y)
+    assert found.loss_curve_[-1] == pytest.approx(expected.loss_curve_[-1], rel=1e-9)
+    np.testing.assert_allclose(dense(found.coef_), dense(expected.coef_), atol=1e-3)
+    np.testing.assert_allclose(found.transition_, expected.transition_, atol=1e-3)
+
+
+NODE, EDGE = np.array([[0.0, 0.8, -0.5], [0.0, -0.4, 0.9]]), np.array([[0.0, 0, 0], [0, 1.6, -1.4], [0, 1.2, 0.8]])
+
+
+def drawn(n, rng):
+    """Sequences of 2 to 6 tokens that have these weights."""
+    lengths = rng.integers(2, 7, size=n)
+    X, structure = rng.normal(size=(lengths.sum(), 2)), chain(np.concatenate([[0], np.cumsum(lengths)]))
+    y = np.empty(len(X), dtype=np.int32)
+    chain_decoding.sample(Potentials(X @ NODE, EDGE.reshape(1, -1)), structure, rng.random(len(X)), y, np.empty(n))
+    return SequenceArray(X, structure.offsets), SequenceArray(y, structure.offsets)
+
+
+def error(model):
+    """The largest difference in what the data can tell: contrasts of labels, and of pairs of these."""
+    coef, table = model.coef_.T, model.transition_
+    table = table - table[:1] - table[:, :1] + table[0, 0]
+    return max(np.abs(coef - coef[:, :1] - NODE).max(), np.abs(table - EDGE).max())
+
+
+@pytest.mark.parametrize("model", CONSISTENT, ids=repr)
+def test_pseudolikelihood_finds_the_true_weights_as_data_grow(model):
+    rng, errors = np.random.default_rng(0), []
+    for n in (200, 5_000, 125_000):
+        fit = clone(model).set_params(C=np.inf, solver="lbfgs", tol=1e-6).fit(*drawn(n, rng))
+        errors.append(error(fit))
+    assert errors[0] > errors[1] > errors[2]
+    assert errors[2] < min(errors[0] / 5, 0.05)  # 25 times smaller but for chance
+
+
+@pytest.mark.parametrize("model", [PiecewiseCRF(), PiecewiseCRF(piece_size=2)], ids=repr)
+def test_pieces_do_not_find_them(model):
+    """Evidence beside a piece is taken for its own."""
+    data = drawn(125_000, np.random.default_rng(0))
+    found = [clone(m).set_params(C=np.inf, solver="lbfgs", tol=1e-6).fit(*data) for m in (model, CONSISTENT[0])]
+    assert error(found[0]) > 3 * error(found[1])
+
+
+def test_transitions_alone_are_counted():
+    """A table of single factors is the softmax that fits the counts of pairs; nothing else touches it."""
+    rng = np.random.RandomState(0)
+    y = [rng.randint(3, size=n).tolist() for n in (50, 1, 30, 40)]
+    X = [rng.normal(size=(len(labels), 2)) for labels in y]
+    counts = np.zeros((3, 3))
+    for labels in y:
+        np.add.at(counts, (labels[:-1], labels[1:]), 1)
+    table = np.exp(PiecewiseCRF(C=np.inf, tol=1e-8).fit(X, y).transition_)
+    np.testing.assert_allclose(table / table.sum(), counts / counts.sum(), atol=1e-6)
+
+
+def test_single_factors_are_logistic_regression_of_tokens():
+    rng = np.random.RandomState(0)
+    X, y = [rng.normal(size=(n, 3)) for n in (9, 5, 20)], [rng.randint(3, size=n) for n in (9, 5, 20)]
+    expected = LogisticRegression(tol=1e-12, max_iter=20_000).fit(np.concatenate(X), np.concatenate(y))
+    np.testing.assert_allclose(PiecewiseCRF(tol=1e-8).fit(X, y).coef_, expected.coef_, atol=1e-5)
+
+
+# ---------------------------------------------------------------- solvers, starts, threads
+
+
+@every_model
+@pytest.mark.parametrize("options", [{}, {"edge_features": ["w:,"]}], ids=["nodes", "edges"])
+def test_every_solver_finds_the_same(ads, model, options):
+    X, y = ads[0][:12], ads[1][:12]
+    model = clone(model).set_params(C=0.1, tol=1e-6, random_state=0, **options)
+    best = clone(model).fit(X, y)
+    for solver in ("owlqn", "newton-cg", "trust-ncg", "cg", "sag"):
+        found = clone(model).set_params(solver=solver).fit(X, y)
+        assert found.loss_curve_[-1] == pytest.approx(best.loss_curve_[-1], rel=1e-6)
+        np.testing.assert_allclose(dense(found.coef_), dense(best.coef_), atol=2e-3)
+    found = clone(model).set_params(solver="sgd", tol=1e-5).fit(X, y)
+    assert best.loss_curve_[-1] <= found.loss_curve_[-1] < 1.01 * best.loss_curve_[-1]
+
+
+@every_model
+def test_a_fitted_one_starts_the_likelihood(ads, model):
+    X, y = ads[0][:100], ads[1][:100]
+    start = clone(model).fit(X, y)
+    crf = LinearChainCRF()
+    cold, warm = clone(crf).fit(X, y), clone(crf).fit(X, y, init=start)
+    assert warm.loss_curve_[0] < cold.loss_curve_[0] / 1.5
+    assert warm.loss_curve_[-1] == pytest.approx(cold.loss_curve_[-1], rel=1e-5)
+    assert clone(model).fit(X, y, init=start).n_iter_ <= 1
+    assert clone(model).set_params(warm_start=True).fit(X, y).fit(X, y).n_iter_ <= 1
+
+
+@every_model
+@pytest.mark.parametrize("options", [{}, {"edge_features": ["w:,", "w:."], "dtype": "float32"}], ids=["", "float32"])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_equal_bits_for_any_number_of_threads(ads, model, options):
+    X, y = ads
+    weight, bits = np.random.RandomState(0).uniform(size=len(X)), set()
+    for n_jobs in (1, 2, 3):
+        fit = clone(model).set_params(max_iter=3, n_jobs=n_jobs, solver="lbfgs", **options).fit(X, y, weight)
+        learned = [dense(fit.coef_), fit.transition_, fit.intercept_, np.array(fit.loss_curve_), fit.log_proba(X, y)]
+        learned += [np.concatenate(fit.predict_proba(X)), dense(fit.edge_coef_)]
+        bits.add((b"".join(part.tobytes() for part in learned), str(fit.predict(X)), fit.n_iter_))
+    assert len(bits) == 1
+
+
+@every_model
+def test_batches(ads, model):
+    X, y = ads[0][:60], ads[1][:60]
+    model = clone(model).set_params(solver="sgd", feature_pairs="all", random_state=0)
+    for _ in range(5):
+        for batch in (slice(0, 20), slice(20, 40), slice(40, 60)):
+            model.partial_fit(X[batch], y[batch], classes=np.unique(y.tokens))
+    assert model.score(X, y) > 1.5 * np.unique(y.tokens, return_counts=True)[1].max() / len(y.tokens)
+    assert (model.t_, model.n_iter_) == (300, 15)
+    with pytest.raises(AttributeError) as raised:
+        model.set_params(solver="lbfgs").partial_fit(X, y)
+    assert str(raised.value.__cause__).endswith("partial_fit takes one of 'sgd'")
+
+
+@every_model
+def test_training_among_allowed_labellings(model):
+    """Forbidden transitions are not learnt, and get weight 0."""
+    X = [["to", "New", "York", "City"], ["York", "is", "old"], ["from", "New", "Delhi"]]
+    y = [["O", "B", "I", "I"], ["B", "O", "O"], ["O", "B", "I"]]
+    fit = clone(model).set_params(allowed_transitions="BIO", constrain_training=True, C=10).fit(X, y)
+    assert fit.transition_[2, 1] == 0
+    assert fit.predict([["City"]])[0] in (["B"], ["O"])
+    assert all("O I" not in " ".join(labels) for labels in fit.predict(X))

@@ -1,0 +1,61 @@
+"""The loss of single factors, against enumeration of labels and pairs (finite differences: the contract)."""
+
+from __future__ import annotations
+
+import contracts
+import numpy as np
+import pytest
+
+from sklearn_struct.batch import Potentials, chain
+from sklearn_struct.inference import chain as inference
+from sklearn_struct.losses.factors import Factors
+from sklearn_struct.losses.log_likelihood import LogLikelihood
+
+LOSS = Factors()
+
+test_contract = contracts.loss(LOSS)
+
+
+@pytest.mark.parametrize("scale", [0.0, 1.0, 300.0])
+@pytest.mark.parametrize("shared", [True, False])
+def test_by_enumeration(shared, scale):
+    potentials, y, structure = contracts.labelled_chains(np.random.default_rng(0), shared)
+    potentials, weight = Potentials(*(scale * table for table in potentials)), np.array([1.0, 2.0, 0.5, 3.0])
+    value, out = contracts.evaluate(LOSS, potentials, y, structure, weight)
+    edge = np.broadcast_to(potentials.edge, (len(structure.edges), 9))
+    pairs = y[structure.edges[:, 0]] * 3 + y[structure.edges[:, 1]]
+    for i in range(4):
+        cost = 0.0
+        for table, codes, offsets in ((potentials.node, y, structure.offsets), (edge, pairs, structure.edge_offsets)):
+            for r in range(*offsets[i : i + 2]):
+                cost += np.logaddexp.reduce(table[r].astype(np.longdouble)) - table[r, codes[r]]
+        assert value[i] == pytest.approx(float(cost), rel=1e-12, abs=1e-12)
+    p = np.exp(edge - np.logaddexp.reduce(edge, axis=1)[:, None])
+    p[np.arange(len(pairs)), pairs] -= 1
+    p *= np.repeat(weight, np.diff(structure.edge_offsets))[:, None]
+    np.testing.assert_allclose(out.edge, p.sum(axis=0, keepdims=True) if shared else p, atol=1e-12)
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_it_bounds_the_likelihood(shared):
+    """The sum of products is at most the product of sums."""
+    for seed in range(20):
+        potentials, y, structure = contracts.labelled_chains(np.random.default_rng(seed), shared)
+        value, _ = contracts.evaluate(LOSS, potentials, y, structure, np.ones(4))
+        likelihood, _ = contracts.evaluate(LogLikelihood(inference), potentials, y, structure, np.ones(4))
+        assert np.all(value >= likelihood - 1e-12)
+
+
+def test_an_edge_table_for_all_and_derivatives_for_each():
+    potentials, y, structure = contracts.labelled_chains(np.random.default_rng(0), True)
+    weight = np.array([1.0, 1.0, 2.0, 0.5])
+    _, out = contracts.evaluate(LOSS, potentials, y, structure, weight)
+    each = Potentials(np.zeros(potentials.node.shape), np.zeros((len(structure.edges), 9)))
+    contracts.evaluate(LOSS, potentials, y, structure, weight, each)
+    np.testing.assert_allclose(each.edge.sum(axis=0), out.edge[0], atol=1e-12)
+
+
+def test_no_edges_at_all():
+    node, y = np.random.default_rng(0).normal(size=(3, 4)), np.array([0, 3, 2], dtype=np.int32)
+    value, _ = contracts.evaluate(LOSS, Potentials(node, np.zeros((0, 16))), y, chain([0, 1, 2, 3]), np.ones(3))
+    np.testing.assert_allclose(value, np.logaddexp.reduce(node, axis=1) - node[np.arange(3), y], rtol=1e-12)

@@ -1,0 +1,121 @@
+"""Composite likelihoods over windows, against enumeration (finite differences: the contract)."""
+
+from __future__ import annotations
+
+import contracts
+import naive
+import numpy as np
+import pytest
+
+from sklearn_struct.batch import Potentials, chain
+from sklearn_struct.inference import chain as inference
+from sklearn_struct.inference.constraints import Transitions
+from sklearn_struct.losses import windows
+from sklearn_struct.losses.constrained import Constrained
+from sklearn_struct.losses.log_likelihood import LogLikelihood
+from sklearn_struct.losses.windows import Windows
+
+LIKELIHOOD = LogLikelihood(inference)
+SIDES = [(True, True), (True, False), (False, True), (False, False)]
+
+test_contract_1 = contracts.loss(Windows(LIKELIHOOD, 1))
+test_contract_2 = contracts.loss(Windows(LIKELIHOOD, 2))
+test_contract_3 = contracts.loss(Windows(LIKELIHOOD, 3))
+test_contract_free_2 = contracts.loss(Windows(LIKELIHOOD, 2, left=False, right=False))
+test_contract_free_3 = contracts.loss(Windows(LIKELIHOOD, 3, left=False, right=False))
+test_contract_left_2 = contracts.loss(Windows(LIKELIHOOD, 2, right=False))
+
+
+def expected(node, edge, labels, size, sides):
+    """The loss of one sequence: each window's labellings, scored with what is beside it, one after the other."""
+    (n, K), found = node.shape, 0.0
+    for first in range(max(n - size, 0) + 1 if n else 0):
+        last, scores, own = min(first + size, n) - 1, [], None
+        for inside in naive.labellings(last - first + 1, K):
+            path = np.concatenate([labels[:first], inside, labels[last + 1 :]]).astype(int)
+            score = sum(node[t, path[t]] for t in range(first, last + 1))
+            for e in range(first - sides[0], last + sides[1]):
+                if 0 <= e < n - 1:
+                    score += edge[min(e, len(edge) - 1), path[e] * K + path[e + 1]]
+            scores.append(score)
+            own = score if np.array_equal(path, labels) else own
+        found += np.logaddexp.reduce(scores) - own
+    return float(found)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 4, 9])
+@pytest.mark.parametrize("shared", [True, False])
+@pytest.mark.parametrize("sides", SIDES)
+def test_by_enumeration(sides, shared, size):
+    potentials, y, structure = contracts.labelled_chains(np.random.default_rng(size), shared)
+    value, _ = contracts.evaluate(Windows(LIKELIHOOD, size, *sides), potentials, y, structure, np.ones(4))
+    for i in range(4):
+        tokens, edges = (slice(*bounds[i : i + 2]) for bounds in (structure.offsets, structure.edge_offsets))
+        edge = (potentials.edge if shared else potentials.edge[edges]).astype(np.longdouble)
+        naively = expected(potentials.node[tokens].astype(np.longdouble), edge, y[tokens], size, sides)
+        assert value[i] == pytest.approx(naively, rel=1e-12, abs=1e-11)
+
+
+@pytest.mark.parametrize("shared", [True, False])
+@pytest.mark.parametrize("sides", SIDES)
+def test_a_window_of_the_whole_sequence_is_the_likelihood(sides, shared):
+    (potentials, y, structure), weight = (
+        contracts.labelled_chains(np.random.default_rng(0), shared),
+        np.arange(1.0, 5.0),
+    )
+    direction, _ = contracts.random_chains(np.random.default_rng(1), shared=shared)
+    value, out = contracts.evaluate(LIKELIHOOD, potentials, y, structure, weight)
+    second = contracts.zeros(potentials)
+    LIKELIHOOD.hess_vec(potentials, direction, y, structure, weight, second)
+    for size in (4, 5, 10**9):
+        loss = Windows(LIKELIHOOD, size, *sides)
+        found, gradient = contracts.evaluate(loss, potentials, y, structure, weight)
+        np.testing.assert_allclose(found, value, atol=1e-10)
+        np.testing.assert_allclose(contracts.flat(gradient), contracts.flat(out), atol=1e-10)
+        again = contracts.zeros(potentials)
+        loss.hess_vec(potentials, direction, y, structure, weight, again)
+        np.testing.assert_allclose(contracts.flat(again), contracts.flat(second), atol=1e-10)
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_some_windows_at_a_time(shared, monkeypatch):
+    """However few are worked on at once, also across examples; derivatives of the sum, too."""
+    rng = np.random.default_rng(0)
+    potentials, structure = contracts.random_chains(rng, lengths=(9, 0, 2, 6, 1), shared=shared)
+    y, loss = rng.integers(3, size=18).astype(np.int32), Windows(LIKELIHOOD, 3)
+    value, out = contracts.evaluate(loss, potentials, y, structure, np.ones(5))
+    for tokens in (1, 4, 7):
+        monkeypatch.setattr(windows, "TOKENS", tokens)
+        found, gradient = contracts.evaluate(loss, potentials, y, structure, np.ones(5))
+        np.testing.assert_allclose(found, value, rtol=1e-13)
+        np.testing.assert_allclose(contracts.flat(gradient), contracts.flat(out), atol=1e-13)
+
+
+@pytest.mark.parametrize("size", [1, 2, 9])
+def test_an_edge_table_for_all_and_derivatives_for_each(size):
+    """Potentials that are shared, derivatives that are not: their sum is that of the shared ones."""
+    potentials, y, structure = contracts.labelled_chains(np.random.default_rng(0), True)
+    _, out = contracts.evaluate(Windows(LIKELIHOOD, size), potentials, y, structure, np.ones(4))
+    each = Potentials(np.zeros(potentials.node.shape), np.zeros((len(structure.edges), 9)))
+    contracts.evaluate(Windows(LIKELIHOOD, size), potentials, y, structure, np.ones(4), each)
+    np.testing.assert_allclose(each.edge.sum(axis=0), out.edge[0], atol=1e-12)
+
+
+def test_no_edges_at_all():
+    """Sequences of one token, where edges would have tables of their own."""
+    node, y = np.random.default_rng(0).normal(size=(3, 4)), np.array([0, 3, 2], dtype=np.int32)
+    potentials = Potentials(node, np.zeros((0, 16)))
+    value, _ = contracts.evaluate(Windows(LIKELIHOOD, 2), potentials, y, chain([0, 1, 2, 3]), np.ones(3))
+    np.testing.assert_allclose(value, np.logaddexp.reduce(node, axis=1) - node[np.arange(3), y], rtol=1e-12)
+
+
+def test_among_allowed_labellings():
+    """What is forbidden beside a given label is out of account."""
+    node, edge = np.random.default_rng(0).normal(size=(3, 2)), np.array([[0.3, -0.2, 0.5, 0.1]])
+    pairs = Transitions(np.array([True, True]), np.array([[True, True], [True, False]]), np.array([True, True]))
+    y = np.array([1, 0, 1], dtype=np.int32)  # beside the first 1 only 0 may stand, which costs nothing
+    value, _ = contracts.evaluate(
+        Constrained(Windows(LIKELIHOOD, 1), pairs), Potentials(node, edge), y, chain([0, 3]), np.ones(1)
+    )
+    ends = [(node[0], edge[0, [0, 2]]), (node[2], edge[0, [0, 1]])]
+    assert value[0] == pytest.approx(sum(np.logaddexp.reduce(a + b) - (a + b)[1] for a, b in ends), rel=1e-12)
