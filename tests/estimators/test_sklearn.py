@@ -17,7 +17,15 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import check_estimator, parametrize_with_checks
 
-from sklearn_struct import FeatureTemplates, LinearChainCRF, SequenceArray, SequenceUnion, SequenceVectorizer, metrics
+from sklearn_struct import (
+    HMM,
+    FeatureTemplates,
+    LinearChainCRF,
+    SequenceArray,
+    SequenceUnion,
+    SequenceVectorizer,
+    metrics,
+)
 from sklearn_struct.compat import CRF
 from sklearn_struct.datasets import make_rental_ads
 
@@ -28,7 +36,14 @@ class Classifier(ClassifierMixin, LinearChainCRF):
     """For the checks that only classifiers get; the estimator itself must not be one, see its tags."""
 
 
+class GenerativeClassifier(ClassifierMixin, HMM):
+    """The same for the HMM."""
+
+
 ESTIMATORS = [
+    HMM(),
+    GenerativeClassifier(),
+    GenerativeClassifier(order=2, stop=False, n_jobs=2),
     LinearChainCRF(),
     LinearChainCRF(edge_features="all", transition_features="observed"),
     Classifier(),
