@@ -14,7 +14,18 @@ from sklearn_struct.encoding.sequences import check_finite, form, pack_arrays
 from sklearn_struct.exceptions import InputTypeError, NonFiniteError, UnknownValueError
 from sklearn_struct.sequence_array import SequenceArray
 
-__all__ = ["OOV", "Column", "Columns", "encode", "is_numeric", "learn_values", "numbers", "of_numbers", "read"]
+__all__ = [
+    "OOV",
+    "Column",
+    "Columns",
+    "encode",
+    "first_occurrences",
+    "is_numeric",
+    "learn_values",
+    "numbers",
+    "of_numbers",
+    "read",
+]
 
 OOV = "<OOV>"  # what stands for values out of vocabulary; in X it is one of them
 
@@ -141,8 +152,7 @@ def learn_values(column: Column, used: np.ndarray, oov: str | None) -> tuple[dic
     if oov is not None and OOV in values:
         codes[codes == values.index(OOV)] = -1
     if oov == "first":
-        distinct, first = np.unique(codes, return_index=True)
-        codes[first[distinct >= 0]] = -1
+        codes[first_occurrences(codes)] = -1
     kept = np.unique(codes[codes >= 0]).tolist()
     with suppress(TypeError):  # several types stay in the order of their appearance
         kept.sort(key=values.__getitem__)
@@ -152,6 +162,12 @@ def learn_values(column: Column, used: np.ndarray, oov: str | None) -> tuple[dic
     if oov is None:
         found[~used] = 0
     return {values[old]: new for new, old in enumerate(kept)}, found
+
+
+def first_occurrences(codes: np.ndarray) -> np.ndarray:
+    """Where each code but -1 occurs first."""
+    distinct, first = np.unique(codes, return_index=True)
+    return first[distinct >= 0]
 
 
 def encode(column: Column, vocabulary: dict[Any, int], oov: str | None, offsets: np.ndarray, c: int) -> np.ndarray:

@@ -288,26 +288,63 @@ class BaseHiddenChain(BaseSequenceEstimator):
         y = label_codes.decode(codes, self.classes_, offsets)
         return object_array([self._written(rows) for rows in cut(self._emit(codes, rng), offsets)]), y
 
-    def _emit(self, codes: np.ndarray, rng: np.random.RandomState) -> Any:
-        """What the states emit: an array of numbers, or a list of tuples."""
-        gaussians = Gaussians(self.means_, self.variances_)
-        numbers = gaussians.mean[codes] + np.sqrt(gaussians.variance[codes]) * rng.normal(
-            size=(len(codes), gaussians.mean.shape[1])
-        )
-        if all(values is None for values in self.vocabulary_):
+    def _emit(self, labels: np.ndarray, rng: np.random.RandomState) -> Any:
+        """What states emit, as rows."""
+        mean, variance = self.means_[labels], self.variances_[labels]
+        numbers = mean + np.sqrt(variance) * rng.normal(size=mean.shape)
+        codes = [choose(np.exp(table), labels, rng) for table in self.emission_logprob_ if table is not None]
+        return self._rows(codes, numbers)
+
+    def _rows(self, codes: list[np.ndarray], numbers: np.ndarray) -> Any:
+        """Codes and numbers of streams as rows: an array if all are numbers, else a list of tuples."""
+        if not codes:
             return numbers
-        left, columns = iter(numbers.T), []
-        for values, table in zip(self.vocabulary_, self.emission_logprob_, strict=True):
-            if values is None or table is None:
-                columns.append(next(left).tolist())
+        of_values, of_numbers, columns = iter(codes), iter(numbers.T), []
+        for values in self.vocabulary_:
+            if values is None:
+                columns.append(next(of_numbers).tolist())
             else:
-                drawn = choose(np.exp(table), codes, rng)
-                columns.append(object_array([*values, streams.OOV])[drawn].tolist())
+                columns.append(object_array([*values, streams.OOV])[next(of_values)].tolist())
         return list(zip(*columns, strict=True))
 
     def _written(self, rows: Any) -> Any:
         """The rows of a sequence in the form of X."""
-        return [value for (value,) in rows] if self._kind == "values" else rows
+        return [value for (value,) in rows] if self._kind == "values" and isinstance(rows, list) else rows
+
+    def replace_oov(self, X: Any, *, first: bool = False) -> np.ndarray:
+        """X as the model sees it: what is out of vocabulary is ``"<OOV>"``.
+
+        For features of a model that has this one as its base: they must be those of the same values.
+
+        Parameters
+        ----------
+        X
+            As in `fit`.
+        first : bool, default=False
+            Also replace the first occurrence of each value, as `fit` with ``oov="first"`` reads its X.
+
+        Returns
+        -------
+        ndarray of shape (n_sequences,)
+            dtype object, sequences as `sample` gives them.
+
+        Examples
+        --------
+        >>> from sklearn_struct import HMM
+        >>> X = [["to", "be", "or", "not", "to", "be"]]
+        >>> hmm = HMM().fit(X, [["P", "V", "C", "A", "P", "V"]])
+        >>> hmm.replace_oov([["to", "have", "or", "to", "be"]])[0]
+        ['to', '<OOV>', '<OOV>', 'to', 'be']
+        >>> hmm.replace_oov(X, first=True)[0]
+        ['<OOV>', '<OOV>', '<OOV>', '<OOV>', 'to', 'be']
+        """
+        observed: Any = self._read_X(X, reset=False).X
+        for codes, values in zip(observed.codes, (v for v in self.vocabulary_ if v is not None), strict=True):
+            if first:
+                codes[streams.first_occurrences(codes)] = len(values)
+        return object_array(
+            [self._written(part) for part in cut(self._rows(observed.codes, observed.numbers), observed.offsets)]
+        )
 
     def _refuse_other_streams(self, init: Any) -> None:
         """Raise unless the streams and labels of a fitted model are those of the data."""

@@ -153,6 +153,24 @@ def test_unseen_values():
         none.predict([["u", "new"]])
 
 
+def test_training_data_as_counted():
+    X, y = data()
+    hmm = HMM().fit(X, y)
+    seen = hmm.replace_oov(X, first=True)
+    for s in (0, 1):
+        emitted = Counter(
+            (label, row[s]) for rows, labels in zip(seen, y, strict=True) for row, label in zip(rows, labels)
+        )
+        for k, label in enumerate(LABELS):
+            counts = [emitted[label, value] + 1 for value in [*hmm.vocabulary_[s], "<OOV>"]]
+            np.testing.assert_allclose(np.exp(hmm.emission_logprob_[s][k]), np.array(counts) / sum(counts))
+    assert [[row[2] for row in rows] for rows in seen] == [[row[2] for row in rows] for rows in X]
+    assert hmm.score_samples(hmm.replace_oov(X)).tolist() == hmm.score_samples(X).tolist()
+    numbers = [np.ones((2, 1)), np.zeros((1, 1))]
+    seen = HMM().fit(numbers, [["A", "B"], ["A"]]).replace_oov(numbers, first=True)
+    assert [rows.tolist() for rows in seen] == [[[1], [1]], [[0]]]
+
+
 # ---------------------------------------------------------------- forms of X, labels, parameters
 
 
