@@ -53,13 +53,15 @@ def fit_gaussians(x: np.ndarray, posterior: np.ndarray, floor: np.ndarray) -> Ga
 
 def least_variances(x: np.ndarray, weight: np.ndarray, share: float) -> np.ndarray:
     """A share of the weighted variance of each column; `share` itself for a column that has none."""
-    variance = fit_gaussians(x, weight[:, None], np.zeros(x.shape[1])).variance[0]
-    return share * np.where(variance > 0, variance, 1.0)
+    with np.errstate(over="ignore", invalid="ignore"):
+        variance = fit_gaussians(x, weight[:, None], np.zeros(x.shape[1])).variance[0]
+    return share * np.where(variance == 0, 1.0, variance)
 
 
 def log_densities(x: np.ndarray, gaussians: Gaussians) -> np.ndarray:
-    """Log-density of each row of x in each state: (n, K)."""
+    """Log-density of each row of x in each state: (n, K). None is -inf: however far away, nothing is impossible."""
     found = np.empty((len(x), len(gaussians.mean)))
-    for k, (mean, variance) in enumerate(zip(*gaussians, strict=True)):
-        found[:, k] = -0.5 * np.sum((x - mean) ** 2 / variance + np.log(2 * np.pi * variance), axis=1)
-    return found
+    with np.errstate(over="ignore"):
+        for k, (mean, variance) in enumerate(zip(*gaussians, strict=True)):
+            found[:, k] = -0.5 * np.sum((x - mean) ** 2 / variance + np.log(2 * np.pi * variance), axis=1)
+    return np.maximum(found, -1e300)

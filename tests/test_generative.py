@@ -54,6 +54,7 @@ def test_floors_and_states_without_mass():
     x, posterior = np.array([[1.0, 5.0], [3.0, 5.0]]), np.array([[1.0, 0.0], [1.0, 0.0]])
     floor = least_variances(x, np.ones(2), 0.1)
     np.testing.assert_allclose(floor, [0.1, 0.1])
+    assert not np.any(np.isfinite(least_variances(x * 1e200, np.ones(2), 0.1)[0]))
     found = fit_gaussians(x, posterior, floor)
     np.testing.assert_allclose(found.mean, [[2, 5], [2, 5]])
     np.testing.assert_allclose(found.variance, [[1, 0.1], [1, 0.1]])
@@ -64,4 +65,5 @@ def test_densities():
     x = np.random.RandomState(0).normal(size=(5, 2))
     expected = norm.logpdf(x[:, None], gaussians.mean, np.sqrt(gaussians.variance)).sum(axis=2)
     np.testing.assert_allclose(log_densities(x, gaussians), expected, rtol=1e-12)
+    assert np.all(log_densities(np.full((1, 2), 1e200), gaussians) == -1e300)
     np.testing.assert_array_equal(log_densities(np.empty((2, 0)), Gaussians(*np.empty((2, 3, 0)))), np.zeros((2, 3)))

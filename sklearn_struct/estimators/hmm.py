@@ -9,12 +9,14 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from sklearn_struct.encoding import labels as label_codes
 from sklearn_struct.encoding import partial_labels, streams
 from sklearn_struct.encoding.sequences import as_list
 from sklearn_struct.estimators.expectation import learn, start
 from sklearn_struct.estimators.hidden import BaseHiddenChain
 from sklearn_struct.estimators.progress import Progress
-from sklearn_struct.exceptions import UnknownLabelError
+from sklearn_struct.estimators.weights import is_per_token
+from sklearn_struct.exceptions import NonFiniteError, UnknownLabelError
 from sklearn_struct.generative import least_variances
 from sklearn_struct.hidden_markov import Observed, Options, Training
 from sklearn_struct.threads import Pool
@@ -223,6 +225,10 @@ class HMM(BaseHiddenChain):
             self._refuse_other_streams(init)
         self.classes_ = self._label_set(labels, found.offsets, y) if init is None else init.classes_
         codes = partial_labels.encode(labels, self.classes_, found.offsets)
+        if is_per_token(sample_weight):
+            raise ValueError(
+                "a hidden Markov model has weights of sequences; a sample_weight for each token is refused"
+            )
         weight = self._read_weight(sample_weight, len(found.offsets) - 1)
         self._kind = found.kind
         if init is None:
@@ -250,7 +256,9 @@ class HMM(BaseHiddenChain):
             return partial_labels.known_labels(labels, offsets)
         if isinstance(self.states, Integral):
             return np.arange(int(self.states))
-        return partial_labels.known_labels(list(self.states), np.array([0, len(self.states)]))
+        if len(self.states) == 0:
+            raise ValueError("states must have a label")
+        return label_codes.unique_labels(list(self.states), np.array([0, len(self.states)]))
 
     def _learn_streams(self, found: streams.Columns, used: np.ndarray) -> Observed:
         """Learn vocabularies from the tokens that are used; codes and numbers of all tokens."""
@@ -271,6 +279,8 @@ class HMM(BaseHiddenChain):
         if init is not None:
             n_values = [table.shape[1] for table in init.emission_logprob_ if table is not None]
         floor = least_variances(observed.numbers, np.repeat(weight, observed.lengths), self.min_variance)
+        if not np.all(np.isfinite(floor)):
+            raise NonFiniteError("the variance of a column of X is not finite; scale X")
         return Options(self.order, n_values, self.stop, self.smoothing, self.transition_smoothing, floor)
 
     def _kinds(self, columns: list[streams.Column]) -> list[str]:
