@@ -4,6 +4,7 @@ from sklearn_struct import datasets, exceptions, inspection, metrics, persistenc
 from sklearn_struct.encoding.features import SequenceVectorizer
 from sklearn_struct.encoding.templates import FeatureTemplates
 from sklearn_struct.encoding.union import SequenceUnion
+from sklearn_struct.estimators.hmm import HMM
 from sklearn_struct.estimators.linear_chain_crf import LinearChainCRF
 from sklearn_struct.estimators.memm import MEMM
 from sklearn_struct.estimators.piecewise_crf import PiecewiseCRF
@@ -12,6 +13,7 @@ from sklearn_struct.sequence_array import SequenceArray
 
 __all__ = [
     "MEMM",
+    "HMM",
     "FeatureTemplates",
     "LinearChainCRF",
     "PiecewiseCRF",

@@ -10,6 +10,7 @@ __all__ = [
     "ModelFileError",
     "NonFiniteError",
     "UnknownLabelError",
+    "UnknownValueError",
 ]
 
 
@@ -27,6 +28,10 @@ class NonFiniteError(ValueError):
 
 class UnknownLabelError(ValueError):
     """A label was not seen in training, or cannot be a label."""
+
+
+class UnknownValueError(ValueError):
+    """A value was not seen in training, and the model has no place for such values."""
 
 
 class EmptyDataError(ValueError):

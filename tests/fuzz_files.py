@@ -28,7 +28,7 @@ import pycrfsuite
 import safetensors.numpy
 from sklearn.pipeline import make_pipeline
 
-from sklearn_struct import FeatureTemplates, LinearChainCRF, SequenceVectorizer
+from sklearn_struct import HMM, FeatureTemplates, LinearChainCRF, SequenceVectorizer
 from sklearn_struct.exceptions import ModelFileError
 from sklearn_struct.persistence import from_crfsuite, load
 from sklearn_struct.persistence.container import KEY, N_DIGITS, _digest, _place
@@ -66,6 +66,7 @@ def models() -> list[tuple[object, object]]:
         (crf.fit(NUMBERS, CODES), NUMBERS),
         (online.partial_fit(vectorizer.transform(WORDS), TAGS, TAGS[2]), vectorizer.transform(WORDS)),
         (make_pipeline(templates, LinearChainCRF()).fit(ROWS, TAGS), ROWS),
+        (HMM(order=2).fit(ROWS, TAGS), ROWS),
         (FeatureTemplates("w:%x[0,0]").fit([[(1,), (2.5,), ("x",)]]), [[(1,), ("x",)]]),
     ]
 
@@ -179,7 +180,8 @@ def damaged_arrays(data: bytes, rng: np.random.RandomState) -> bytes:
     elif way == 3:
         arrays[name] = np.resize(array, max(array.size + rng.randint(-3, 4), 0))
     elif way == 4:
-        arrays[name] = array.astype([np.float32, np.int64, np.int32, np.uint8, np.bool_][rng.randint(5)])
+        with np.errstate(invalid="ignore"):  # -inf becomes some integer
+            arrays[name] = array.astype([np.float32, np.int64, np.int32, np.uint8, np.bool_][rng.randint(5)])
     elif array.ndim == 2:
         arrays[name] = array.T.copy()
     else:
@@ -237,7 +239,8 @@ def _without_defaults(value: object) -> object:
 
 @cache
 def _default_params(name: str) -> dict:
-    cls = {"LinearChainCRF": LinearChainCRF, "SequenceVectorizer": SequenceVectorizer}.get(name, FeatureTemplates)
+    known = {cls.__name__: cls for cls in (HMM, LinearChainCRF, SequenceVectorizer)}
+    cls = known.get(name, FeatureTemplates)
     params = cls().get_params()
     return {key: {"type": "float64"} if value is np.float64 else value for key, value in params.items()}
 

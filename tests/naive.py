@@ -187,3 +187,60 @@ def random_map(rng, width, shape, density):
     rows, columns = np.nonzero(stored)
     sparse = csr(sp.csr_array((X[rows, columns], (rows, columns)), shape=shape))
     return X, sparse, rng.random((shape[1], width)) < density
+
+
+class Hidden:
+    """All labellings of one sequence of tokens (rows of values) under a fitted HMM, read off its public attributes."""
+
+    def __init__(self, hmm, rows):
+        self.hmm, self.K = hmm, len(hmm.classes_)
+        self.y = labellings(len(rows), self.K)
+        self.emission = [[self.emit(row, k) for k in range(self.K)] for row in rows]
+        self.log_p = np.array([self.joint(y) for y in self.y])
+
+    def emit(self, row, k):
+        """Log-probability of one token."""
+        total, d = 0.0, 0
+        for value, values, table in zip(row, self.hmm.vocabulary_, self.hmm.emission_logprob_, strict=True):
+            if values is None:
+                mean, variance = self.hmm.means_[k, d], self.hmm.variances_[k, d]
+                total += -((value - mean) ** 2) / (2 * variance) - math.log(math.sqrt(2 * math.pi * variance))
+                d += 1
+            else:
+                total += table[k, values.get(value, len(values))]
+        return total
+
+    def step(self, y, t):
+        """Log-probability of label t given those before it; t = len(y) is the end."""
+        hmm, two = self.hmm, self.hmm.transition_logprob_.ndim == 3
+        if t == len(y):
+            if not two:
+                return hmm.stop_logprob_[y[-1]]
+            return hmm.stop_logprob_[y[-2], y[-1]] if t > 1 else hmm.single_stop_logprob_[y[-1]]
+        if t == 0:
+            return hmm.start_logprob_[y[0]]
+        if not two:
+            return hmm.transition_logprob_[y[t - 1], y[t]]
+        return hmm.transition_logprob_[y[t - 2], y[t - 1], y[t]] if t > 1 else hmm.pair_start_logprob_[y[0], y[1]]
+
+    def joint(self, y):
+        if not y:
+            return 0.0
+        return sum(self.step(y, t) for t in range(len(y) + 1)) + sum(self.emission[t][k] for t, k in enumerate(y))
+
+    def allowed(self, codes):
+        """Which labellings agree with codes, of which -1 is unknown."""
+        return np.array([all(c in (-1, k) for c, k in zip(codes, y, strict=True)) for y in self.y])
+
+    def posterior(self, codes=None):
+        """Probabilities of the labellings given what is known of them."""
+        log_p = self.log_p if codes is None else np.where(self.allowed(codes), self.log_p, -np.inf)
+        p = np.exp(log_p - log_p.max())
+        return p / p.sum()
+
+    def marginals(self):
+        found = np.zeros((len(self.emission), self.K))
+        for y, p in zip(self.y, self.posterior(), strict=True):
+            for t, k in enumerate(y):
+                found[t, k] += p
+        return found

@@ -28,7 +28,7 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> None:
 
     Parameters
     ----------
-    estimator : LinearChainCRF or another chain, SequenceVectorizer, FeatureTemplates, or Pipeline made of these
+    estimator : LinearChainCRF or another chain, HMM, SequenceVectorizer, FeatureTemplates, or Pipeline made of these
         Labels and parameters may be strings, numbers, booleans, None, and tuples, lists or sets of these.
     path : str or path
         Replaced as a whole, or not touched at all if something goes wrong.

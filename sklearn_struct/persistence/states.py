@@ -10,7 +10,8 @@ from sklearn.utils.validation import check_is_fitted
 from sklearn_struct.batch import CSR
 from sklearn_struct.encoding.features import SequenceVectorizer
 from sklearn_struct.encoding.templates import FeatureTemplates
-from sklearn_struct.estimators.chain import BaseChain
+from sklearn_struct.estimators.base import BaseSequenceEstimator
+from sklearn_struct.estimators.hmm import HMM
 from sklearn_struct.estimators.linear_chain_crf import LinearChainCRF
 from sklearn_struct.estimators.memm import MEMM
 from sklearn_struct.estimators.online import PASSES
@@ -20,6 +21,7 @@ from sklearn_struct.estimators.pseudo_likelihood_crf import PseudoLikelihoodCRF
 from sklearn_struct.exceptions import InputTypeError, ModelFileError
 from sklearn_struct.parameters import Pattern
 from sklearn_struct.persistence.encoders import Shared, put_templates, put_vectorizer, templates, vectorizer
+from sklearn_struct.persistence.hidden import hidden, put_hidden
 from sklearn_struct.persistence.values import check_params, fields, labels, natural, plain, put_labels
 from sklearn_struct.solvers.result import Stream
 
@@ -81,7 +83,7 @@ def _pipeline(params: Any, stored: Any, shared: Shared) -> Any:
     found = [
         step if step == "passthrough" else estimator(step, f"step {i}/", shared) for i, (_, step) in enumerate(stored)
     ]
-    if any(isinstance(step, BaseChain) for step in found[:-1]):
+    if any(isinstance(step, BaseSequenceEstimator) for step in found[:-1]):
         raise ModelFileError("a model must be the last step of a pipeline")
     return _pipeline_class()(list(zip(names, found)), verbose=verbose)
 
@@ -208,6 +210,7 @@ def _stream(stored: Any, w: np.ndarray, mean: np.ndarray) -> tuple[str, Stream]:
 
 
 CLASSES: dict[str, Any] = {
+    "HMM": HMM,
     "LinearChainCRF": LinearChainCRF,
     "MEMM": MEMM,
     "PiecewiseCRF": PiecewiseCRF,
@@ -216,6 +219,7 @@ CLASSES: dict[str, Any] = {
     "FeatureTemplates": FeatureTemplates,
 }
 STATES: dict[str, tuple[Any, Any]] = {
+    "HMM": (put_hidden, hidden),
     "LinearChainCRF": (_put_chain, _chain),
     "MEMM": (_put_chain, _chain),
     "PiecewiseCRF": (_put_chain, _chain),

@@ -13,7 +13,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline
 from sklearn.utils.fixes import parse_version
 
-from sklearn_struct import LinearChainCRF, SequenceVectorizer
+from sklearn_struct import HMM, LinearChainCRF, SequenceVectorizer
 from sklearn_struct.metrics import token_accuracy_scorer
 from sklearn_struct.objective import LinearObjective
 
@@ -289,6 +289,39 @@ class TestFits:
         rows = np.eye(3)
         crf("pa").set_callbacks(recorder).partial_fit(rows, ["a", "b", "a"], ["a", "b"])
         assert recorder.events == []
+
+
+@pytest.mark.parametrize("y", [None, [None, *Y[1:]]], ids=["unlabelled", "partly"])
+class TestExpectationMaximisation:
+    __test__ = SUPPORTED
+
+    def hmm(self, **options):
+        return HMM(states=["DET", "NOUN", "VERB"], random_state=0, max_iter=500, **options)
+
+    def test_each_iteration_is_a_task(self, y):
+        recorder = Recorder()
+        model, expected = self.hmm().set_callbacks(recorder).fit(X, y), self.hmm().fit(X, y)
+        assert model.loss_curve_ == expected.loss_curve_
+        assert len(recorder.states("end")) == model.n_iter_ > 1
+        first, last = recorder.states("begin")[0], recorder.states("end")[-1]
+        assert (first.n_iter_, first.loss_curve_) == (0, [])
+        assert last.loss_curve_ == model.loss_curve_
+        assert last.score_samples(X).tobytes() == model.score_samples(X).tobytes()
+
+    @pytest.mark.filterwarnings("error")
+    def test_a_callback_may_end_the_fit(self, y):
+        recorder = Recorder(stop=2)
+        model = self.hmm(tol=0).set_callbacks(recorder).fit(X, y)
+        assert model.n_iter_ == len(model.loss_curve_) == 2
+
+    def test_an_interruption_leaves_no_trace(self, y):
+        recorder = Recorder(stop=1, error=KeyboardInterrupt())
+        model = self.hmm(tol=0).fit(X, y).set_callbacks(recorder)
+        before = dict(vars(model))
+        with pytest.raises(KeyboardInterrupt):
+            model.fit(X, Y)
+        assert vars(model) == before
+        assert recorder.events[-1] == "teardown"
 
 
 class TestProgressBar:

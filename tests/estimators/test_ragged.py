@@ -6,6 +6,7 @@ import pytest
 from ragged_checks import ragged_checks
 
 from sklearn_struct import MEMM, LinearChainCRF, PiecewiseCRF, PseudoLikelihoodCRF
+from sklearn_struct import HMM, LinearChainCRF
 
 CONFIGURATIONS = [
     LinearChainCRF(l1_ratio=0.5, tol=1e-3),
@@ -33,4 +34,9 @@ def test_every_form(estimator, check, form):
 @ragged_checks(CONFIGURATIONS, forms=["packed csr", "dicts"])
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_every_configuration(estimator, check, form):
+    check(estimator, form)
+
+
+@ragged_checks([HMM(), HMM(order=2, stop=False, transition_smoothing=0.5)], forms=["arrays", "object array", "packed"])
+def test_hidden_markov_models(estimator, check, form):
     check(estimator, form)

@@ -23,6 +23,9 @@ from sklearn_struct import (
     LinearChainCRF,
     PiecewiseCRF,
     PseudoLikelihoodCRF,
+    HMM,
+    FeatureTemplates,
+    LinearChainCRF,
     SequenceArray,
     SequenceUnion,
     SequenceVectorizer,
@@ -46,9 +49,14 @@ class PseudoLikelihoodClassifier(ClassifierMixin, PseudoLikelihoodCRF): ...
 
 
 class PiecewiseClassifier(ClassifierMixin, PiecewiseCRF): ...
+class GenerativeClassifier(ClassifierMixin, HMM):
+    """The same for the HMM."""
 
 
 ESTIMATORS = [
+    HMM(),
+    GenerativeClassifier(),
+    GenerativeClassifier(order=2, stop=False, n_jobs=2),
     LinearChainCRF(),
     LinearChainCRF(edge_features="all", transition_features="observed"),
     Classifier(),

@@ -1,0 +1,361 @@
+"""What a fitted hidden Markov model does: reading streams, predictions, probabilities, sampling."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+
+from sklearn_struct.batch import Block, Potentials, blocks, cut, object_array
+from sklearn_struct.encoding import labels as label_codes
+from sklearn_struct.encoding import partial_labels, streams
+from sklearn_struct.encoding.sequences import as_list, form
+from sklearn_struct.estimators.base import BaseSequenceEstimator, Sequences
+from sklearn_struct.exceptions import EmptyDataError, InputTypeError, LengthMismatchError
+from sklearn_struct.generative import Gaussians
+from sklearn_struct.hidden_markov import HiddenMarkov, Observed, joint, potentials, relaxed
+from sklearn_struct.inference import chain, chain_decoding
+from sklearn_struct.inference.constraints import dead_ends
+from sklearn_struct.markov import Markov, by_label, choose, draw, terminates
+from sklearn_struct.sequence_array import SequenceArray
+from sklearn_struct.threads import Pool
+
+__all__ = ["BaseHiddenChain"]
+
+
+class BaseHiddenChain(BaseSequenceEstimator):
+    """A hidden Markov model as its learned attributes say; they are the truth, and may be replaced."""
+
+    vocabulary_: list[dict[Any, int] | None]
+    emission_logprob_: list[np.ndarray | None]
+
+    def _model(self) -> HiddenMarkov:
+        """The learned attributes as a chain of contexts."""
+        K, transition, stop = len(self.classes_), self.transition_logprob_, self.stop_logprob_
+        if transition.ndim == 3:
+            transition = np.concatenate([transition.reshape(K * K, K), self.pair_start_logprob_])
+            stop = np.concatenate([stop.ravel(), self.single_stop_logprob_])
+        tables = [table for table in self.emission_logprob_ if table is not None]
+        return HiddenMarkov(
+            Markov(self.start_logprob_, transition, stop), tables, Gaussians(self.means_, self.variances_)
+        )
+
+    def _learned(self, model: HiddenMarkov) -> dict[str, Any]:
+        """A chain of contexts as learned attributes."""
+        (start, transition, stop), tables, gaussians = model
+        (C, K), left = transition.shape, iter(tables)
+        found: dict[str, Any] = {"start_logprob_": start, "means_": gaussians.mean, "variances_": gaussians.variance}
+        found["emission_logprob_"] = [None if values is None else next(left) for values in self.vocabulary_]
+        if C == K:
+            return found | {"transition_logprob_": transition, "stop_logprob_": stop}
+        return found | {
+            "transition_logprob_": transition[: K * K].reshape(K, K, K),
+            "pair_start_logprob_": transition[K * K :],
+            "stop_logprob_": stop[: K * K].reshape(K, K),
+            "single_stop_logprob_": stop[K * K :],
+        }
+
+    # ---- reading
+
+    def _read_columns(self, X: Any, reset: bool) -> tuple[streams.Columns, bool]:
+        """The columns of X, checked against those of `fit`, and whether X is a batch of sequences of length 1."""
+        if not reset:
+            check_is_fitted(self)
+        if form(X) == "flat":
+            tokens = validate_data(self, X, dtype=np.float64, reset=reset)
+            names = getattr(self, "feature_names_in_", None)
+            return streams.of_numbers(SequenceArray(tokens, np.arange(len(tokens) + 1), names)), True
+        found = streams.read(X)
+        if found.offsets[-1] == 0:
+            if reset:
+                raise EmptyDataError("X has no tokens")
+            empty = streams.Column(np.empty(0), None)
+            return found._replace(columns=[empty] * self.n_features_in_), False
+        self._learn_features(SequenceArray(np.empty((0, len(found.columns))), [0], found.names), reset)
+        return found, False
+
+    def _read_X(self, X: Any, reset: bool) -> Sequences:
+        columns, flat = self._read_columns(as_list(X), reset)
+        observed: Any = self._observe(columns)
+        return Sequences(observed, flat)
+
+    def _observe(self, found: streams.Columns) -> Observed:
+        """Codes and numbers of columns by the vocabularies learned before."""
+        codes, numbers = [], [np.empty((found.offsets[-1], 0))]
+        for c, (column, values) in enumerate(zip(found.columns, self.vocabulary_, strict=True)):
+            if values is None:
+                numbers.append(streams.numbers(column, found.offsets, c)[:, None])
+            else:
+                table = self.emission_logprob_[c]
+                oov = None if table is not None and table.shape[1] == len(values) else "smoothing"
+                codes.append(streams.encode(column, values, oov, found.offsets, c))
+        return Observed(codes, np.hstack(numbers), found.offsets)
+
+    def _flat_labels(self, y: Any, offsets: np.ndarray, flat: bool) -> list[Any]:
+        """All labels of y, None where they are missing."""
+        if not flat or y is None:
+            return partial_labels.flatten(as_list(y), offsets)
+        y = column_or_1d(y, warn=True)
+        if len(y) != len(offsets) - 1:
+            raise LengthMismatchError(f"X has {len(offsets) - 1} rows but y has {len(y)}")
+        known = y[[label is not None for label in y]]
+        if len(known):
+            check_classification_targets(known)
+        return y.tolist()
+
+    # ---- predictions
+
+    def _each_block(
+        self, observed: Observed, work: Callable[[Potentials, Block], Any], model: HiddenMarkov | None = None
+    ) -> list[Any]:
+        """Call ``work(potentials, block)`` for every block of X, on `n_jobs` threads."""
+        model = model or self._model()
+        found = blocks(observed.offsets, len(model.markov.transition), n_blocks=16)
+        with Pool(self.n_jobs) as pool:
+            return pool.map(lambda b: work(potentials(model, observed, found[b]), found[b]), len(found))
+
+    def _impossible(self, observed: Observed) -> np.ndarray:
+        """Which sequences the model cannot emit."""
+        dead = np.empty(len(observed), dtype=np.int64)
+        self._each_block(observed, lambda theta, block: dead_ends(theta, block.structure, dead[block.examples]))
+        return dead >= 0
+
+    def _for_possible(self, observed: Observed, work: Callable[[Potentials, Block, np.ndarray], Any]) -> None:
+        """Call ``work(potentials, block, sequences)``; for sequences that are impossible with relaxed potentials."""
+        impossible = self._impossible(observed)
+        for which, model in ((~impossible, self._model()), (impossible, relaxed(self._model()))):
+            if np.any(which):
+                self._each_block(observed, partial(_pass_on, work, which), model)
+
+    def _predict_codes(self, sequences: Sequences) -> np.ndarray:
+        observed: Any = sequences.X
+        codes = np.empty(observed.offsets[-1], dtype=np.int32)
+
+        def work(theta: Potentials, block: Block, which: np.ndarray) -> None:
+            found = np.empty(len(theta.node), dtype=np.int32)
+            chain_decoding.argmax(theta, block.structure, found)
+            here = np.repeat(which, np.diff(block.structure.offsets))
+            codes[block.tokens][here] = found[here] % len(self.classes_)
+
+        self._for_possible(observed, work)
+        return codes
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Most probable labelling of each sequence (Viterbi).
+
+        A sequence that the model cannot emit gets the labelling with the fewest impossible steps.
+
+        Parameters
+        ----------
+        X
+            As in `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_sequences,)
+            dtype object, a list of labels each; for two-dimensional X the labels themselves.
+        """
+        sequences = self._read_X(X, reset=False)
+        return self._labels(self._predict_codes(sequences), sequences)
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Posterior probability of each label at each token, p(y_t = k | x).
+
+        Parameters
+        ----------
+        X
+            As in `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_sequences,)
+            dtype object, an array (n_tokens, n_labels) each, columns in the order of ``classes_``; for
+            two-dimensional X one array (n, n_labels).
+        """
+        sequences = self._read_X(X, reset=False)
+        observed: Any = sequences.X
+        K, log_Z = len(self.classes_), np.empty(len(observed))
+        node = np.zeros((observed.offsets[-1], K))
+
+        def work(theta: Potentials, block: Block, which: np.ndarray) -> None:
+            out = Potentials(np.zeros(theta.node.shape), np.zeros(theta.edge.shape))
+            chain.marginals(theta, block.structure, which.astype(np.float64), out, log_Z[block.examples])
+            node[block.tokens] += by_label(out.node, K)
+
+        self._for_possible(observed, work)
+        return node if sequences.flat else object_array(cut(node, observed.offsets))
+
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """Logarithm of `predict_proba`, in the same form.
+
+        Parameters
+        ----------
+        X
+            As in `fit`.
+
+        Returns
+        -------
+        ndarray
+            -inf where a probability is 0.
+        """
+        proba = self.predict_proba(X)
+        with np.errstate(divide="ignore"):
+            return object_array([np.log(p) for p in proba]) if proba.dtype == object else np.log(proba)
+
+    def score_samples(self, X: Any) -> np.ndarray:
+        """log p(x) of each sequence, summed over all its labellings.
+
+        Parameters
+        ----------
+        X
+            As in `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_sequences,)
+            -inf for a sequence that the model cannot emit, 0 for an empty one.
+        """
+        observed: Any = self._read_X(X, reset=False).X
+        log_Z = np.empty(len(observed))
+
+        def work(theta: Potentials, block: Block) -> None:
+            scratch = Potentials(np.zeros(theta.node.shape), np.zeros(theta.edge.shape))
+            weight = np.ones(len(block.structure.offsets) - 1)
+            chain.marginals(theta, block.structure, weight, scratch, log_Z[block.examples])
+
+        self._each_block(observed, work)
+        return log_Z
+
+    def log_joint(self, X: Any, y: Any) -> np.ndarray:
+        """log p(x, y) of each sequence and its labelling.
+
+        Parameters
+        ----------
+        X
+            As in `fit`.
+        y
+            As in `fit`, without missing labels.
+
+        Returns
+        -------
+        ndarray of shape (n_sequences,)
+
+        Raises
+        ------
+        UnknownLabelError
+            If y holds a label that was not seen in `fit`.
+        """
+        sequences = self._read_X(X, reset=False)
+        codes = self._read_y(y, sequences, reset=False)
+        observed: Any = sequences.X
+        return joint(self._model(), observed, codes)
+
+    # ---- sampling
+
+    def sample(self, n_samples: int = 1, random_state: Any = None, *, length: int | None = None) -> Any:
+        """Draw sequences and their labels from p(x, y).
+
+        Parameters
+        ----------
+        n_samples : int, default=1
+        random_state : int, RandomState or None, default=None
+        length : int, default=None
+            Number of tokens of each sequence, for a model without `stop`, which does not end by itself.
+
+        Returns
+        -------
+        X : ndarray of shape (n_samples,)
+            dtype object, sequences as they were given to `fit`: lists of strings, lists of tuples, or arrays of
+            numbers. What is out of vocabulary is ``"<OOV>"``.
+        y : ndarray of shape (n_samples,)
+            dtype object, a list of labels each.
+        """
+        check_is_fitted(self)
+        model, rng = self._model(), check_random_state(random_state)
+        ends = bool(np.any(model.markov.stop < 0)) or bool(np.all(model.markov.transition == -np.inf))
+        if n_samples < 1 or (length is not None and length < 1):
+            raise ValueError(f"n_samples and length must be at least 1, got {n_samples} and {length}")
+        if ends != (length is None):
+            raise ValueError("give `length` to a model without stop, and only there")
+        if ends and not terminates(model.markov):
+            raise ValueError("a state can be reached from which there is no way to the end")
+        codes, offsets = draw(model.markov, n_samples, rng, length)
+        y = label_codes.decode(codes, self.classes_, offsets)
+        return object_array([self._written(rows) for rows in cut(self._emit(codes, rng), offsets)]), y
+
+    def _emit(self, labels: np.ndarray, rng: np.random.RandomState) -> Any:
+        """What states emit, as rows."""
+        mean, variance = self.means_[labels], self.variances_[labels]
+        numbers = mean + np.sqrt(variance) * rng.normal(size=mean.shape)
+        codes = [choose(np.exp(table), labels, rng) for table in self.emission_logprob_ if table is not None]
+        return self._rows(codes, numbers)
+
+    def _rows(self, codes: list[np.ndarray], numbers: np.ndarray) -> Any:
+        """Codes and numbers of streams as rows: an array if all are numbers, else a list of tuples."""
+        if not codes:
+            return numbers
+        of_values, of_numbers, columns = iter(codes), iter(numbers.T), []
+        for values in self.vocabulary_:
+            if values is None:
+                columns.append(next(of_numbers).tolist())
+            else:
+                columns.append(object_array([*values, streams.OOV])[next(of_values)].tolist())
+        return list(zip(*columns, strict=True))
+
+    def _written(self, rows: Any) -> Any:
+        """The rows of a sequence in the form of X."""
+        return [value for (value,) in rows] if self._kind == "values" and isinstance(rows, list) else rows
+
+    def replace_oov(self, X: Any, *, first: bool = False) -> np.ndarray:
+        """X as the model sees it: what is out of vocabulary is ``"<OOV>"``.
+
+        For features of a model that has this one as its base: they must be those of the same values.
+
+        Parameters
+        ----------
+        X
+            As in `fit`.
+        first : bool, default=False
+            Also replace the first occurrence of each value, as `fit` with ``oov="first"`` reads its X.
+
+        Returns
+        -------
+        ndarray of shape (n_sequences,)
+            dtype object, sequences as `sample` gives them.
+
+        Examples
+        --------
+        >>> from sklearn_struct import HMM
+        >>> X = [["to", "be", "or", "not", "to", "be"]]
+        >>> hmm = HMM().fit(X, [["P", "V", "C", "A", "P", "V"]])
+        >>> hmm.replace_oov([["to", "have", "or", "to", "be"]])[0]
+        ['to', '<OOV>', '<OOV>', 'to', 'be']
+        >>> hmm.replace_oov(X, first=True)[0]
+        ['<OOV>', '<OOV>', '<OOV>', '<OOV>', 'to', 'be']
+        """
+        observed: Any = self._read_X(X, reset=False).X
+        for codes, values in zip(observed.codes, (v for v in self.vocabulary_ if v is not None), strict=True):
+            if first:
+                codes[streams.first_occurrences(codes)] = len(values)
+        return object_array(
+            [self._written(part) for part in cut(self._rows(observed.codes, observed.numbers), observed.offsets)]
+        )
+
+    def _refuse_other_streams(self, init: Any) -> None:
+        """Raise unless the streams and labels of a fitted model are those of the data."""
+        if not isinstance(init, BaseHiddenChain):
+            raise InputTypeError(f"init must be a fitted hidden Markov model, got {type(init).__name__}")
+        check_is_fitted(init)
+        if init.n_features_in_ != self.n_features_in_:
+            raise ValueError(f"init has {init.n_features_in_} streams, X has {self.n_features_in_}")
+        if init.transition_logprob_.ndim != self.order + 1:
+            raise ValueError(f"init has order {init.transition_logprob_.ndim - 1}, not {self.order}")
+
+
+def _pass_on(work: Callable[[Potentials, Block, np.ndarray], Any], which: np.ndarray, theta: Any, block: Block) -> None:
+    work(theta, block, which[block.examples])
