@@ -2,14 +2,18 @@
 
 from sklearn_struct import datasets, exceptions, inspection, metrics, persistence
 from sklearn_struct.encoding.features import SequenceVectorizer
+from sklearn_struct.encoding.joint_features import ProductFeatures
 from sklearn_struct.encoding.templates import FeatureTemplates
 from sklearn_struct.encoding.union import SequenceUnion
 from sklearn_struct.estimators.linear_chain_crf import LinearChainCRF
+from sklearn_struct.estimators.log_linear_classifier import LogLinearClassifier
 from sklearn_struct.sequence_array import SequenceArray
 
 __all__ = [
     "FeatureTemplates",
     "LinearChainCRF",
+    "LogLinearClassifier",
+    "ProductFeatures",
     "SequenceArray",
     "SequenceUnion",
     "SequenceVectorizer",

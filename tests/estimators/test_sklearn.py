@@ -17,7 +17,15 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import check_estimator, parametrize_with_checks
 
-from sklearn_struct import FeatureTemplates, LinearChainCRF, SequenceArray, SequenceUnion, SequenceVectorizer, metrics
+from sklearn_struct import (
+    FeatureTemplates,
+    LinearChainCRF,
+    LogLinearClassifier,
+    SequenceArray,
+    SequenceUnion,
+    SequenceVectorizer,
+    metrics,
+)
 from sklearn_struct.compat import CRF
 from sklearn_struct.datasets import make_rental_ads
 
@@ -45,6 +53,9 @@ ESTIMATORS = [
     Classifier(feature_pairs="all", n_jobs=2),
     Classifier(dtype="float32"),
     Classifier(warm_start=True, fit_intercept=False, min_frequency=2),
+    LogLinearClassifier(),
+    LogLinearClassifier(solver="newton-cg", n_jobs=2),
+    LogLinearClassifier(solver="gradient", max_iter=20_000, tol=1e-9, fit_intercept=False),
 ]
 
 
