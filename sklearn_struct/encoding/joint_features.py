@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator
-from itertools import islice
+from itertools import islice, product
 from typing import Any
 
 import numpy as np
@@ -32,6 +32,9 @@ class ProductFeatures(BaseEstimator):
         ``context(x)`` gives the parts of an input: names, or a dict of name: value.
     label : callable, default=None
         ``label(y)`` gives the parts of a label in the same way; None is the label itself.
+    keep : callable, default=None
+        ``keep(a, b)`` says whether the names of a part of an input and of a part of a label make a feature; None keeps
+        all. It is asked once for each pair that the data show.
 
     See Also
     --------
@@ -47,9 +50,15 @@ class ProductFeatures(BaseEstimator):
     ['any & cat', 'any & ends=t', 'last=the & cat', 'last=the & ends=t']
     """
 
-    def __init__(self, context: Callable[[Any], Any], label: Callable[[Any], Any] | None = None) -> None:
+    def __init__(
+        self,
+        context: Callable[[Any], Any],
+        label: Callable[[Any], Any] | None = None,
+        keep: Callable[[str, str], bool] | None = None,
+    ) -> None:
         self.context = context
         self.label = label
+        self.keep = keep
 
     def __call__(self, x: Any, y: Any) -> dict[str, float]:
         """The joint features of an input and a label.
@@ -64,7 +73,8 @@ class ProductFeatures(BaseEstimator):
         dict of {str: float}
         """
         of_label = {str(y): 1.0} if self.label is None else _read(self.label(y))
-        return {joint_name(a, b): u * v for a, u in _read(self.context(x)).items() for b, v in of_label.items()}
+        pairs = product(_read(self.context(x)).items(), of_label.items())
+        return {joint_name(a, b): u * v for (a, u), (b, v) in pairs if self.keep is None or self.keep(a, b)}
 
 
 def joint_name(a: str, b: str) -> str:

@@ -90,6 +90,8 @@ class ProductForm:
         gold = sp.csr_array((weight, (np.arange(len(y)), y)), shape=(len(y), K))
         counts = sp.csr_array((contexts != 0).T.astype(float) @ gold @ (labels != 0).astype(float))
         counts.data[counts.data < (self.min_frequency if self.min_frequency > 1 else 0)] = 0
+        if self.features.keep is not None:
+            counts.data[~np.fromiter(map(self.features.keep, *self._parts_of(counts)), bool, counts.nnz)] = 0
         counts.eliminate_zeros()
         counts.sort_indices()
         self.kept = counts
@@ -113,9 +115,13 @@ class ProductForm:
         return w[self.kept.nnz :].copy() if self.fit_intercept else np.zeros(len(self.classes))
 
     def names(self) -> np.ndarray:
-        a = self.vectorizer.get_feature_names_out()[np.repeat(np.arange(self.kept.shape[0]), np.diff(self.kept.indptr))]
-        b = self.label_vectorizer.get_feature_names_out()[self.kept.indices]
-        return object_array([joint_name(*pair) for pair in zip(a.tolist(), b.tolist())])
+        return object_array(list(map(joint_name, *self._parts_of(self.kept))))
+
+    def _parts_of(self, pairs: sp.csr_array) -> tuple[list[str], list[str]]:
+        """Names of the part of the input and of that of the label, for each pair."""
+        rows = np.repeat(np.arange(pairs.shape[0]), np.diff(pairs.indptr))
+        a, b = self.vectorizer.get_feature_names_out(), self.label_vectorizer.get_feature_names_out()
+        return a[rows].tolist(), b[pairs.indices].tolist()
 
 
 def _expanded(kept: sp.csr_array, labels: sp.csr_array) -> tuple[CSR, Any]:
