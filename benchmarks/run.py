@@ -21,6 +21,7 @@ import bench_compiling
 import bench_encoding
 import bench_end_to_end
 import bench_growth
+import bench_language_model
 import bench_logistic
 import bench_responsiveness
 import bench_roofline
@@ -41,6 +42,7 @@ SUITES = (
     bench_compiling,
     bench_roofline,
     bench_growth,
+    bench_language_model,
 )
 BENCHMARKS = {name: benchmark for suite in SUITES for name, benchmark in suite.BENCHMARKS.items()}
 

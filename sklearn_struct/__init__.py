@@ -2,6 +2,7 @@
 
 from sklearn_struct import datasets, exceptions, inspection, metrics, persistence
 from sklearn_struct.encoding.features import SequenceVectorizer
+from sklearn_struct.encoding.joint_features import ProductFeatures
 from sklearn_struct.encoding.templates import FeatureTemplates
 from sklearn_struct.encoding.union import SequenceUnion
 from sklearn_struct.estimators.hmm import HMM
@@ -9,6 +10,7 @@ from sklearn_struct.estimators.linear_chain_crf import LinearChainCRF
 from sklearn_struct.estimators.memm import MEMM
 from sklearn_struct.estimators.piecewise_crf import PiecewiseCRF
 from sklearn_struct.estimators.pseudo_likelihood_crf import PseudoLikelihoodCRF
+from sklearn_struct.estimators.log_linear_classifier import LogLinearClassifier
 from sklearn_struct.sequence_array import SequenceArray
 
 __all__ = [
@@ -18,6 +20,8 @@ __all__ = [
     "LinearChainCRF",
     "PiecewiseCRF",
     "PseudoLikelihoodCRF",
+    "LogLinearClassifier",
+    "ProductFeatures",
     "SequenceArray",
     "SequenceUnion",
     "SequenceVectorizer",

@@ -147,3 +147,39 @@ def test_counts_of_the_roofline():
     assert must[NEAR] == 3 * 2 * 64
     assert must[FLOPS] == 4 * 2 * 2 + 4 * 2 + 6 * 3 * 4
     assert must[FAR] == 4 * (2 * 2 + 3 * 2) + 2 * 2 * 8 + 2 * 3 * 64 + 2 * 8 * 8 + 2 * (64 + 2 * 8)
+
+
+def test_interpolated_trigrams_are_distributions():
+    from language_models import END, START, UNKNOWN, InterpolatedTrigram, histories, vocabulary
+
+    text = [["a", "b", "a"], ["b", "a"], ["a", "rare"]]
+    words = vocabulary(text, 2)
+    assert words == {"a", "b"}
+    X, y = histories(text, words)
+    assert y == ["a", "b", "a", END, "b", "a", END, "a", UNKNOWN, END]
+    assert [x.raw[x.position - 2 : x.position] for x in X[:2]] == [[START, START], [START, "a"]]
+    for buckets in (False, True):
+        model = InterpolatedTrigram(4, buckets).fit(X[:7], y[:7], X[7:], y[7:])
+        for x in X:
+            assert np.exp(model.log_proba([x] * 4, ["a", "b", UNKNOWN, END])).sum() == pytest.approx(1) or x in X[7:]
+
+
+def test_a_wide_beam_finds_the_most_probable_tagging():
+    from itertools import product
+
+    from history_tagger import START, Context, HistoryTagger, word_features
+
+    words = [[w for w, _ in s] for s in SENTENCES]
+    tagger = HistoryTagger(100, C=10.0).fit(words, LABELS)
+    sentence = ["A", "cat", "sat", "cat"]
+    fixed, classes = word_features(sentence, tagger.common), tagger.model.classes_.tolist()
+
+    def log_p(tags):
+        padded = (START, START, *tags)
+        places = [Context(names, *padded[i : i + 2]) for i, names in enumerate(fixed)]
+        return tagger.model.log_proba(places, tags).sum()
+
+    best = max(product(classes, repeat=4), key=log_p)
+    assert tagger.predict([sentence, ["Yes"]])[0] == list(best)
+    tagger.beam = 1
+    assert tagger.predict([sentence])[0][0] == tagger.predict([sentence[:1]])[0][0]

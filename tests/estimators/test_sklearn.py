@@ -26,6 +26,9 @@ from sklearn_struct import (
     HMM,
     FeatureTemplates,
     LinearChainCRF,
+    FeatureTemplates,
+    LinearChainCRF,
+    LogLinearClassifier,
     SequenceArray,
     SequenceUnion,
     SequenceVectorizer,
@@ -81,6 +84,9 @@ ESTIMATORS = [
     PseudoLikelihoodClassifier(block_size=2),
     PiecewiseCRF(),
     PiecewiseClassifier(piece_size=2),
+    LogLinearClassifier(),
+    LogLinearClassifier(solver="newton-cg", n_jobs=2),
+    LogLinearClassifier(solver="gradient", max_iter=20_000, tol=1e-9, fit_intercept=False),
 ]
 
 

@@ -12,6 +12,7 @@ from sklearn_struct.losses.log_likelihood import LogLikelihood
 from sklearn_struct.objective import LinearObjective, TrainingData
 from sklearn_struct.parameters import Pattern, bind
 from sklearn_struct.sequence_array import SequenceArray
+from sklearn_struct.solvers.gradient import gradient_descent
 from sklearn_struct.solvers.lbfgs import lbfgs
 from sklearn_struct.solvers.newton_cg import cg, newton_cg, trust_ncg
 from sklearn_struct.solvers.owlqn import owlqn
@@ -24,6 +25,7 @@ OWLQN = contracts.Solver(owlqn, dict, l1=True, precision=1e-6, tol=1e-8)
 NEWTON_CG = contracts.Solver(newton_cg, dict, l1=False, precision=1e-6, tol=1e-8)
 TRUST_NCG = contracts.Solver(trust_ncg, dict, l1=False, precision=1e-6, tol=1e-8)
 CG = contracts.Solver(cg, dict, l1=False, precision=1e-6, tol=1e-7)
+GRADIENT = contracts.Solver(gradient_descent, dict, l1=False, precision=1e-5, tol=1e-8)
 SGD = contracts.Solver(sgd, lambda: {"rng": np.random.RandomState(0)}, l1=False, precision=0.03, tol=1e-6)
 
 test_lbfgs = contracts.solver(LBFGS)
@@ -31,6 +33,7 @@ test_owlqn = contracts.solver(OWLQN)
 test_newton_cg = contracts.solver(NEWTON_CG)
 test_trust_ncg = contracts.solver(TRUST_NCG)
 test_cg = contracts.solver(CG)
+test_gradient = contracts.solver(GRADIENT)
 test_sgd = contracts.solver(SGD)
 
 
