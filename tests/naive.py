@@ -26,11 +26,18 @@ def labellings(n_tokens, n_labels):
     return list(product(range(n_labels), repeat=n_tokens))
 
 
+def moves(y, K, width):
+    """Edge and column of each label pair of a labelling, and of each three labels where edges are so wide."""
+    found = [(t, y[t] * K + y[t + 1]) for t in range(len(y) - 1)]
+    if width > K * K:
+        found += [(t, ((y[t - 1] + 1) * K + y[t]) * K + y[t + 1]) for t in range(1, len(y) - 1)]
+    return found
+
+
 def score(node, edge, y):
-    """Log-potential of one labelling; edge is (n_edges or 1, K * K)."""
-    K = node.shape[1]
+    """Log-potential of one labelling; edge is (n_edges or 1, K * K), or with K ** 3 more columns."""
     total = sum(node[t, k] for t, k in enumerate(y))
-    return total + sum(edge[min(t, len(edge) - 1), y[t] * K + y[t + 1]] for t in range(len(y) - 1))
+    return total + sum(edge[min(t, len(edge) - 1), column] for t, column in moves(y, node.shape[1], edge.shape[1]))
 
 
 class Chain:
@@ -48,12 +55,12 @@ class Chain:
             mass = np.exp(self.scores - top)
             self.log_Z, self.p = top + np.log(mass.sum()), mass / mass.sum()
         self.node = np.zeros((T, self.K), dtype=np.longdouble)
-        self.edge = np.zeros((max(T - 1, 0), self.K**2), dtype=np.longdouble)
+        self.edge = np.zeros((max(T - 1, 0), edge.shape[1]), dtype=np.longdouble)
         for p, y in zip(self.p, self.y, strict=True):
             for t, k in enumerate(y):
                 self.node[t, k] += p
-            for t in range(T - 1):
-                self.edge[t, y[t] * self.K + y[t + 1]] += p
+            for move in moves(y, self.K, edge.shape[1]):
+                self.edge[move] += p
 
     def entropy(self):
         p = self.p[self.p > 0]
@@ -67,8 +74,8 @@ class Chain:
         for p, reward, y in zip(self.p, rewards, self.y, strict=True):
             if p > 0:
                 of_node[np.arange(len(y)), y] += p * (reward - mean)
-                for t in range(len(y) - 1):
-                    of_edge[t, y[t] * self.K + y[t + 1]] += p * (reward - mean)
+                for move in moves(y, self.K, of_edge.shape[1]):
+                    of_edge[move] += p * (reward - mean)
         return of_node, of_edge, float(mean)
 
     def nbest(self, n):
