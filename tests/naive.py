@@ -140,11 +140,11 @@ class LinearModel(NamedTuple):
         matrices = []
         for pairs, values, width in (
             (every_node_pair(pattern), parts.node, K),
-            (every_edge_pair(pattern), parts.edge, K**2),
+            (every_edge_pair(pattern), parts.edge, pattern.edge_width),
         ):
             shape = (len(pairs.indptr) - 1, width)
             matrices.append(sp.csr_array((values, pairs.indices, pairs.indptr), shape).toarray())
-        table = np.zeros(K**2)
+        table = np.zeros(pattern.edge_width)
         table[pattern.transitions] = parts.transition
         return *matrices, table, parts.intercept if pattern.fit_intercept else np.zeros(K)
 
@@ -159,8 +159,13 @@ class LinearModel(NamedTuple):
         return Potentials(tokens @ node_weights + intercept, edge)
 
 
-def linear_model(rng, lengths, *, dense=False, edge=True, observed=False, intercept=True, dtype=np.float64, K=3, m=6):
-    """A small linear chain with all of its weights, or with those that occur in the (random) data."""
+def linear_model(
+    rng, lengths, *, dense=False, edge=True, observed=False, intercept=True, triples=False, dtype=np.float64, K=3, m=6
+):
+    """A small linear chain with all of its weights, or with those that occur in the (random) data.
+
+    One of second order with `observed` has weights for pairs alone, and for a few triples.
+    """
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     tokens = rng.normal(size=(offsets[-1], m)) * (rng.random((offsets[-1], m)) < 0.5)
     X = SequenceArray(tokens if dense else sp.csr_array(tokens), offsets)
@@ -174,7 +179,9 @@ def linear_model(rng, lengths, *, dense=False, edge=True, observed=False, interc
         if edge:
             edge_X = sp.csr_array(tokens[second][:, columns])
             edge_pairs = observed_pairs(edge_X, pairs, np.ones(len(pairs)), K**2, 1)
-    pattern = Pattern(m, K, node_pairs, edge_pairs, columns, transitions, intercept)
+    if triples:
+        transitions = np.concatenate([transitions, K**2 + np.arange(0, K**3, 4 if observed else 1)])
+    pattern = Pattern(m, K, node_pairs, edge_pairs, columns, transitions, intercept, 2 if triples else 1)
     return LinearModel(bind(pattern, X, np.dtype(dtype)), X, y)
 
 
@@ -184,7 +191,8 @@ LINEAR_MODELS = [
     for edge in (True, False)
     for observed in (True, False)
     for intercept in (True, False)
-]
+] + [{"dense": dense, "edge": edge, "triples": True} for dense, edge in ((True, True), (False, True), (True, False))]
+LINEAR_MODELS += [{"observed": True, "edge": True, "triples": True}]
 
 
 def random_map(rng, width, shape, density):

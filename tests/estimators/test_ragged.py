@@ -16,6 +16,8 @@ CONFIGURATIONS = [
     LinearChainCRF(solver="sgd", random_state=0, max_iter=20),
     LinearChainCRF(solver="ap", random_state=0, max_iter=20),
     LinearChainCRF(solver="pa", random_state=0, max_iter=20),
+    LinearChainCRF(order=2, edge_features="all", transition_features="observed"),
+    LinearChainCRF(order=2, solver="newton-cg"),
     LinearChainCRF(warm_start=True, n_jobs=2),
 ]
 

@@ -31,7 +31,9 @@ class Classifier(ClassifierMixin, LinearChainCRF):
 ESTIMATORS = [
     LinearChainCRF(),
     LinearChainCRF(edge_features="all", transition_features="observed"),
+    LinearChainCRF(order=2, edge_features="all"),
     Classifier(),
+    Classifier(order=2),
     Classifier(l1_ratio=1.0, max_iter=200),
     Classifier(solver="owlqn"),
     Classifier(loss="pointwise"),
