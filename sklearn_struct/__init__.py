@@ -7,21 +7,21 @@ from sklearn_struct.encoding.templates import FeatureTemplates
 from sklearn_struct.encoding.union import SequenceUnion
 from sklearn_struct.estimators.hmm import HMM
 from sklearn_struct.estimators.linear_chain_crf import LinearChainCRF
+from sklearn_struct.estimators.log_linear_classifier import LogLinearClassifier
 from sklearn_struct.estimators.memm import MEMM
 from sklearn_struct.estimators.piecewise_crf import PiecewiseCRF
 from sklearn_struct.estimators.pseudo_likelihood_crf import PseudoLikelihoodCRF
-from sklearn_struct.estimators.log_linear_classifier import LogLinearClassifier
 from sklearn_struct.sequence_array import SequenceArray
 
 __all__ = [
-    "MEMM",
     "HMM",
+    "MEMM",
     "FeatureTemplates",
     "LinearChainCRF",
-    "PiecewiseCRF",
-    "PseudoLikelihoodCRF",
     "LogLinearClassifier",
+    "PiecewiseCRF",
     "ProductFeatures",
+    "PseudoLikelihoodCRF",
     "SequenceArray",
     "SequenceUnion",
     "SequenceVectorizer",

@@ -35,7 +35,8 @@ class Structure(NamedTuple):
 class Potentials(NamedTuple):
     """Log-potentials; marginals, gradients and rewards have the same shape.
 
-    ``node`` (n_nodes, K); ``edge`` (n_edges, K**r), or (1, K**r) when all edges share one table.
+    ``node`` (n_nodes, K); ``edge`` (n_edges, K**r), or (1, K**r) when all edges share one table. Edges of a chain of
+    second order have K**3 more columns, for the triples that end with them.
     """
 
     node: np.ndarray
@@ -79,13 +80,14 @@ def chain(offsets: np.ndarray) -> Structure:
     return Structure(offsets, edges, edge_offsets)
 
 
-def blocks(offsets: np.ndarray, n_labels: int, n_tokens: int = 3000, n_blocks: int = 64) -> list[Block]:
+def blocks(offsets: np.ndarray, n_labels: int, n_tokens: int = 3000, n_blocks: int = 64, order: int = 1) -> list[Block]:
     """Cut sequences into blocks of about `n_tokens` tokens.
 
     Fewer with many labels, to keep calls short, and with little data, to make `n_blocks` of it, so that many threads
     have work. The cuts depend on the data alone, never on the number of threads.
     """
-    size = max(1, min(n_tokens, max(1000, int(offsets[-1]) // n_blocks), 80_000_000 // n_labels**2))
+    largest = 80_000_000 // n_labels**2 if order == 1 else 8_000_000 // n_labels**3
+    size = max(1, min(n_tokens, max(1000, int(offsets[-1]) // n_blocks), largest))
     found = []
     first, n, (_, edges, n_edges) = 0, len(offsets) - 1, chain(offsets)
     while first < n:

@@ -67,7 +67,7 @@ class LinearObjective:
         self.potentials, self.loss, self.data, self.pool = potentials, loss, data, pool
         self.size, self.n_free = potentials.size, potentials.n_free
         self.total_weight = float(np.sum(data.weight)) if data.total is None else data.total
-        self._blocks = blocks(data.offsets, potentials.n_labels)
+        self._blocks = blocks(data.offsets, potentials.n_labels, order=potentials.pattern.order)
         self._parts = [part for part in np.array_split(np.arange(len(self._blocks)), N_PARTS) if len(part)]
         self._term_tokens = term_tokens
         self._value = np.empty(len(data.weight))
@@ -75,7 +75,8 @@ class LinearObjective:
 
     @cached_property
     def _terms(self) -> list[Block]:
-        terms = blocks(self.data.offsets, self.potentials.n_labels, self._term_tokens)
+        order = self.potentials.pattern.order
+        terms = blocks(self.data.offsets, self.potentials.n_labels, self._term_tokens, order=order)
         learnable = self.data.learnable
         return [block for block in terms if np.any(learnable[block.examples])] or terms[:1]
 
@@ -134,15 +135,15 @@ class LinearObjective:
 
     def _part(self, work: Work, part: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Do the work of some blocks; return its derivatives in edge weights, transitions and intercept."""
-        edge_map, K = self.potentials.edge_map, self.potentials.n_labels
+        edge_map, K, width = self.potentials.edge_map, self.potentials.n_labels, self.potentials.edge_width
         edge_grad = np.zeros(edge_map.expanded_size if edge_map else 0)
-        table, intercept = np.zeros((1, K**2)), np.zeros(K)
+        table, intercept = np.zeros((1, width)), np.zeros(K)
         n_tokens = max(self._blocks[b].tokens.stop - self._blocks[b].tokens.start for b in part)
         room, node = np.empty((n_tokens, K), dtype=self.potentials.dtype), np.empty((n_tokens, K))
         for b in part:
             block = self._blocks[b]
             n, n_edges = block.tokens.stop - block.tokens.start, block.edges.stop - block.edges.start
-            gradient = Potentials(node[:n], np.zeros((n_edges, K**2)) if edge_map else table)
+            gradient = Potentials(node[:n], np.zeros((n_edges, width)) if edge_map else table)
             work(block, room, gradient)
             self._transpose.put(gradient.node, block.tokens)
             if edge_map:
@@ -189,7 +190,8 @@ class LinearObjective:
         """
         block, K = self._terms[i], self.potentials.n_labels
         n_tables = block.edges.stop - block.edges.start if self.potentials.edge_map else 1
-        theta = np.empty((block.tokens.stop - block.tokens.start + n_tables * K) * K, dtype=W.dtype)
+        n_nodes = (block.tokens.stop - block.tokens.start) * K
+        theta = np.empty(n_nodes + n_tables * self.potentials.edge_width, dtype=W.dtype)
         out = self._unflat(theta, block)
         out.edge[:] = self.potentials.forward(W, block, np.array(scales), out.node).edge
         return theta
@@ -210,13 +212,13 @@ class LinearObjective:
     def _unflat(self, vector: np.ndarray, block: Block) -> Potentials:
         K = self.potentials.n_labels
         n = (block.tokens.stop - block.tokens.start) * K
-        return Potentials(vector[:n].reshape(-1, K), vector[n:].reshape(-1, K * K))
+        return Potentials(vector[:n].reshape(-1, K), vector[n:].reshape(-1, self.potentials.edge_width))
 
     @property
     def n_potentials(self) -> int:
         """How many numbers the derivatives of all terms have."""
         n_tables = self._terms[-1].edges.stop if self.potentials.edge_map else self.n_terms
-        return int(self.data.offsets[-1]) * self.potentials.n_labels + n_tables * self.potentials.n_labels**2
+        return int(self.data.offsets[-1]) * self.potentials.n_labels + n_tables * self.potentials.edge_width
 
     def squared_norm(self, gradient: np.ndarray, i: int) -> float:
         """Squared norm of the gradient of term i in the parameters: <gradient, its forward>, as forward is linear."""

@@ -4,6 +4,9 @@ w = [node weights | edge weights | transition weights | intercept], compact; the
 because solvers leave the last ``n_free`` entries unpenalised.
 
     node[t] = X[t] W + intercept        edge[t, t+1] = transition + X_edge[t+1] V
+
+An edge has a column for each label pair, j * K + k, and in a chain of second order, behind these, one for each triple
+that ends with it, K * K + (i * K + j) * K + k.
 """
 
 from __future__ import annotations
@@ -43,9 +46,9 @@ __all__ = [
 class Pattern(NamedTuple):
     """Which weights exist.
 
-    ``node`` are the pairs (feature, label) and ``edge`` the pairs (edge feature, label pair) with a weight;
+    ``node`` are the pairs (feature, label) and ``edge`` the pairs (edge feature, column of an edge) with a weight;
     None stands for all of them. ``edge_columns`` are the features of X that condition transitions, and
-    ``transitions`` the flat label pairs j * K + k with a transition weight.
+    ``transitions`` the columns of edges, label pairs and at ``order`` 2 triples, with a transition weight.
     """
 
     n_features: int
@@ -55,6 +58,13 @@ class Pattern(NamedTuple):
     edge_columns: np.ndarray
     transitions: np.ndarray
     fit_intercept: bool
+    order: int = 1
+
+    @property
+    def edge_width(self) -> int:
+        """The number of columns of an edge."""
+        K = self.n_labels
+        return K**2 if self.order == 1 else K**2 + K**3
 
 
 SPARSE = 0.25  # share of other values than 0 below which loops over them are faster than matrix products
@@ -98,14 +108,14 @@ def every_node_pair(pattern: Pattern) -> CSR:
 
 
 def every_edge_pair(pattern: Pattern) -> CSR:
-    return _every_pair(pattern.edge, len(pattern.edge_columns), pattern.n_labels**2)
+    return _every_pair(pattern.edge, len(pattern.edge_columns), pattern.edge_width)
 
 
 def split(w: np.ndarray, pattern: Pattern) -> Segments:
     """The segments of a compact parameter vector."""
     K = pattern.n_labels
     n_node = pattern.n_features * K if pattern.node is None else len(pattern.node.indices)
-    n_edge = len(pattern.edge_columns) * K**2 if pattern.edge is None else len(pattern.edge.indices)
+    n_edge = len(pattern.edge_columns) * pattern.edge_width if pattern.edge is None else len(pattern.edge.indices)
     return Segments(*np.split(w, np.cumsum([n_node, n_edge, len(pattern.transitions)])))
 
 
@@ -141,7 +151,7 @@ def bind(pattern: Pattern, X: SequenceArray, dtype: np.dtype, table: Lookup | No
     if len(pattern.edge_columns):
         edge_X = edge_features(X, pattern.edge_columns)
         if dense and pattern.edge is None:
-            edge_map = DenseMap(np.ascontiguousarray(edge_X, dtype=dtype), K**2)
+            edge_map = DenseMap(np.ascontiguousarray(edge_X, dtype=dtype), pattern.edge_width)
         else:
             edge_map = PairsMap(csr(edge_X, dtype), every_edge_pair(pattern))
     return LinearPotentials(pattern, node_map, edge_map)
@@ -171,7 +181,7 @@ class LinearPotentials:
     node_map : DenseMap, RowsMap or LookupMap
         From features of tokens to labels.
     edge_map : DenseMap, PairsMap or None
-        From features of edges to label pairs; None without edge features: one table for all edges.
+        From features of edges to their columns; None without edge features: one table for all edges.
     """
 
     def __init__(
@@ -179,24 +189,24 @@ class LinearPotentials:
     ) -> None:
         self.pattern, self.edge_map = pattern, edge_map
         self.node_map: Any = node_map  # a LookupMap has no way back
-        self.n_labels, self.transitions = pattern.n_labels, pattern.transitions
+        self.n_labels, self.edge_width, self.transitions = pattern.n_labels, pattern.edge_width, pattern.transitions
         self.n_free = pattern.n_labels if pattern.fit_intercept else 0
         self.dtype = node_map.dtype
         n_edge = (edge_map.size, edge_map.expanded_size) if edge_map else (0, 0)
         self.size = node_map.size + n_edge[0] + len(pattern.transitions) + self.n_free
-        self._has_transition = np.zeros(pattern.n_labels**2)
+        self._has_transition = np.zeros(self.edge_width)
         self._has_transition[pattern.transitions] = 1.0
-        self._bounds = np.cumsum([node_map.expanded_size, n_edge[1], pattern.n_labels**2]).tolist()
+        self._bounds = np.cumsum([node_map.expanded_size, n_edge[1], self.edge_width]).tolist()
         self.expanded_size = self._bounds[-1] + self.n_free
 
     @property
     def grains(self) -> Grains:
         """The layout of an expanded vector: what stays together where several stand side by side."""
-        tables = [(self.n_labels**2, self.n_labels**2), (self.n_free, self.n_free)]
+        tables = [(self.edge_width, self.edge_width), (self.n_free, self.n_free)]
         return [*self.node_map.grains, *(self.edge_map.grains if self.edge_map else []), *tables]
 
     def split_expanded(self, W: np.ndarray, n: int = 1) -> Segments:
-        """The segments of n expanded vectors, side by side; their transitions are whole K * K tables."""
+        """The segments of n expanded vectors, side by side; their transitions are whole tables."""
         a, b, c = self._bounds
         return Segments(W[: n * a], W[n * a : n * b], W[n * b : n * c], W[n * c :])
 
@@ -233,7 +243,7 @@ class LinearPotentials:
         edge = scales.astype(W.dtype)[None, :] @ parts.transition.reshape(len(scales), -1)
         if self.edge_map:
             table = edge
-            edge = np.empty((block.edges.stop - block.edges.start, self.n_labels**2), dtype=W.dtype)
+            edge = np.empty((block.edges.stop - block.edges.start, self.edge_width), dtype=W.dtype)
             self.edge_map.forward(parts.edge, block.edges, edge, scales)
             edge += table
         if self.n_free:

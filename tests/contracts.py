@@ -19,12 +19,16 @@ from sklearn_struct.batch import Potentials, Structure, chain
 # ------------------------------------------------------------------------------------------ examples and tools
 
 
-def random_chains(rng, lengths=(3, 0, 1, 4), n_labels=3, shared=True):
+def random_chains(rng, lengths=(3, 0, 1, 4), n_labels=3, shared=True, order=1):
     """Potentials of a few chains, with the structure; one edge table for all edges, or one for each."""
     structure = chain(np.concatenate([[0], np.cumsum(lengths)]))
     n_edges = 1 if shared else len(structure.edges)
     node = rng.normal(size=(sum(lengths), n_labels))
-    return Potentials(node, rng.normal(size=(n_edges, n_labels**2))), structure
+    return Potentials(node, rng.normal(size=(n_edges, edge_width(n_labels, order)))), structure
+
+
+def edge_width(n_labels, order):
+    return n_labels**2 if order == 1 else n_labels**2 + n_labels**3
 
 
 def single(node, edge, dtype=np.float64):
@@ -41,13 +45,13 @@ def log_potentials(shape):
 
 
 @st.composite
-def any_chains(draw):
+def any_chains(draw, order=1):
     """A batch of at most three chains, with one edge table or one for each edge."""
     K, lengths = draw(st.integers(1, 4)), draw(st.lists(st.integers(0, 5), min_size=1, max_size=3))
     structure = chain(np.concatenate([[0], np.cumsum(lengths)]))
     n_edges = 1 if draw(st.booleans()) else len(structure.edges)
     node = draw(log_potentials((sum(lengths), K)))
-    return Potentials(node, draw(log_potentials((n_edges, K**2)))), structure
+    return Potentials(node, draw(log_potentials((n_edges, edge_width(K, order))))), structure
 
 
 def zeros(potentials):
@@ -105,8 +109,8 @@ def marginals(inference, potentials, structure, weight=None, out=None):
     return out, log_Z
 
 
-def check_marginals_are_the_derivative_of_log_Z(inference, rng, shared):
-    potentials, structure = random_chains(rng, shared=shared)
+def check_marginals_are_the_derivative_of_log_Z(inference, rng, shared, order=1):
+    potentials, structure = random_chains(rng, shared=shared, order=order)
     weight = np.array([1.0, 1.0, 2.0, 0.5])
     out, _ = marginals(inference, potentials, structure, weight)
     for table, expected in zip(potentials, out):
@@ -115,19 +119,24 @@ def check_marginals_are_the_derivative_of_log_Z(inference, rng, shared):
             assert slope == pytest.approx(expected[index], abs=1e-6)
 
 
-def check_marginals_are_distributions(inference, rng, shared):
-    potentials, structure = random_chains(rng, shared=shared)
+def check_marginals_are_distributions(inference, rng, shared, order=1):
+    potentials, structure = random_chains(rng, shared=shared, order=order)
     K = potentials.node.shape[1]
-    out = Potentials(np.zeros(potentials.node.shape), np.zeros((len(structure.edges), K**2)))
+    out = Potentials(np.zeros(potentials.node.shape), np.zeros((len(structure.edges), potentials.edge.shape[1])))
     marginals(inference, potentials, structure, out=out)
     np.testing.assert_allclose(out.node.sum(axis=1), 1.0, atol=1e-12)
-    pairs = out.edge.reshape(-1, K, K)
+    pairs = out.edge[:, : K * K].reshape(-1, K, K)
     np.testing.assert_allclose(pairs.sum(axis=2), out.node[structure.edges[:, 0]], atol=1e-12)
     np.testing.assert_allclose(pairs.sum(axis=1), out.node[structure.edges[:, 1]], atol=1e-12)
+    if order == 2:
+        second = 1 + np.flatnonzero(structure.edges[1:, 0] == structure.edges[:-1, 1])
+        triples = out.edge[second, K * K :].reshape(-1, K, K, K)
+        np.testing.assert_allclose(triples.sum(axis=1), pairs[second], atol=1e-12)
+        np.testing.assert_allclose(triples.sum(axis=3), pairs[second - 1], atol=1e-12)
 
 
-def check_weights_scale_and_results_are_added(inference, rng, shared):
-    potentials, structure = random_chains(rng, shared=shared)
+def check_weights_scale_and_results_are_added(inference, rng, shared, order=1):
+    potentials, structure = random_chains(rng, shared=shared, order=order)
     weight = np.array([2.0, 1.0, -1.0, 0.25])
     node_weight = np.repeat(weight, np.diff(structure.offsets))[:, None]
     unit, _ = marginals(inference, potentials, structure)
@@ -138,24 +147,24 @@ def check_weights_scale_and_results_are_added(inference, rng, shared):
     np.testing.assert_allclose(out.edge, 7.0 + np.tensordot(weight, singles, 1), atol=1e-12)
 
 
-def check_weight_zero_skips(inference, rng, shared):
-    potentials, structure = random_chains(rng, shared=shared)
+def check_weight_zero_skips(inference, rng, shared, order=1):
+    potentials, structure = random_chains(rng, shared=shared, order=order)
     out, log_Z = marginals(inference, potentials, structure, np.zeros(4))
     assert not out.node.any()
     assert not out.edge.any()
     assert log_Z.tolist() == [0.0] * 4
 
 
-def check_minus_one_takes_back(inference, rng, shared):
-    potentials, structure = random_chains(rng, shared=shared)
+def check_minus_one_takes_back(inference, rng, shared, order=1):
+    potentials, structure = random_chains(rng, shared=shared, order=order)
     out, _ = marginals(inference, potentials, structure)
     marginals(inference, potentials, structure, -np.ones(4), out)
     np.testing.assert_allclose(out.node, 0.0, atol=1e-15)
     np.testing.assert_allclose(out.edge, 0.0, atol=1e-15)
 
 
-def check_examples_do_not_see_each_other(inference, rng, shared):
-    potentials, structure = random_chains(rng, shared=shared)
+def check_examples_do_not_see_each_other(inference, rng, shared, order=1):
+    potentials, structure = random_chains(rng, shared=shared, order=order)
     out, log_Z = marginals(inference, potentials, structure)
     for order in ([3, 1, 0, 2], [2], [1], [0, 0]):
         part, part_structure, tokens = select(potentials, structure, order)
@@ -164,8 +173,8 @@ def check_examples_do_not_see_each_other(inference, rng, shared):
         np.testing.assert_array_equal(part_out.node, out.node[tokens])
 
 
-def check_no_allowed_labelling(inference, rng, shared):
-    potentials, structure = random_chains(rng, shared=shared)
+def check_no_allowed_labelling(inference, rng, shared, order=1):
+    potentials, structure = random_chains(rng, shared=shared, order=order)
     _, expected_log_Z = marginals(inference, potentials, structure)
     expected, _ = marginals(inference, potentials, structure, np.array([0.0, 1.0, 1.0, 1.0]))
     potentials.node[1] = -np.inf
@@ -175,16 +184,16 @@ def check_no_allowed_labelling(inference, rng, shared):
     np.testing.assert_array_equal(out.edge, expected.edge)
 
 
-def check_float32_gives_the_same(inference, rng, shared):
-    potentials, structure = random_chains(rng, shared=shared)
+def check_float32_gives_the_same(inference, rng, shared, order=1):
+    potentials, structure = random_chains(rng, shared=shared, order=order)
     single = Potentials(*(table.astype(np.float32) for table in potentials))
     for found, expected in zip(marginals(inference, single, structure), marginals(inference, potentials, structure)):
         for a, b in zip(np.atleast_1d(*found), np.atleast_1d(*expected)):
             np.testing.assert_allclose(a, b, atol=1e-5)
 
 
-def check_inputs_stay_and_may_be_read_only(inference, rng, shared):
-    potentials, structure = random_chains(rng, shared=shared)
+def check_inputs_stay_and_may_be_read_only(inference, rng, shared, order=1):
+    potentials, structure = random_chains(rng, shared=shared, order=order)
     expected, expected_log_Z = marginals(inference, potentials, structure)
     weight = np.ones(4)
     before = copies(*potentials, *structure, weight)
@@ -210,13 +219,13 @@ INFERENCE_CHECKS = [
 ]
 
 
-def inference(subject: Any) -> Callable[..., None]:
+def inference(subject: Any, order: int = 1) -> Callable[..., None]:
     """Enrol something with ``marginals(potentials, structure, weight, out, log_Z)``."""
 
     @pytest.mark.parametrize("shared", [True, False], ids=["shared", "per_edge"])
     @pytest.mark.parametrize("check", INFERENCE_CHECKS, ids=_names)
     def test(check, shared):
-        check(subject, np.random.default_rng(0), shared)
+        check(subject, np.random.default_rng(0), shared, order)
 
     return test
 
@@ -232,8 +241,11 @@ def tangent(inference, potentials, reward, structure, weight=None, out=None):
     return out, mean
 
 
-def check_tangent_is_the_derivative_of_marginals(inference, rng, shared):
-    (potentials, structure), (reward, _) = random_chains(rng, shared=shared), random_chains(rng, shared=shared)
+def check_tangent_is_the_derivative_of_marginals(inference, rng, shared, order=1):
+    (potentials, structure), (reward, _) = (
+        random_chains(rng, shared=shared, order=order),
+        random_chains(rng, shared=shared, order=order),
+    )
     weight, step = np.array([1.0, 1.0, 2.0, 0.5]), np.zeros(1)
 
     def moved():
@@ -246,27 +258,32 @@ def check_tangent_is_the_derivative_of_marginals(inference, rng, shared):
     np.testing.assert_allclose(flat(out), slope, atol=1e-8)
 
 
-def check_tangent_is_symmetric(inference, rng, shared):
+def check_tangent_is_symmetric(inference, rng, shared, order=1):
     """Cov(R, S) = Cov(S, R), and a variance is positive."""
-    potentials, structure = random_chains(rng, shared=shared)
-    r, s = (random_chains(rng, shared=shared)[0] for _ in range(2))
+    potentials, structure = random_chains(rng, shared=shared, order=order)
+    r, s = (random_chains(rng, shared=shared, order=order)[0] for _ in range(2))
     of_r, of_s = (tangent(inference, potentials, reward, structure)[0] for reward in (r, s))
 
     assert flat(of_r) @ flat(s) == pytest.approx(flat(of_s) @ flat(r), rel=1e-12)
     assert flat(of_r) @ flat(r) > 0.1
 
 
-def check_tangent_of_a_constant(inference, rng, shared):
-    potentials, structure = random_chains(rng, shared=shared)
+def check_tangent_of_a_constant(inference, rng, shared, order=1):
+    potentials, structure = random_chains(rng, shared=shared, order=order)
     reward = Potentials(np.full(potentials.node.shape, 3.0), np.full(potentials.edge.shape, -1.0))
     out, mean = tangent(inference, potentials, reward, structure)
     for table in out:
         np.testing.assert_allclose(table, 0.0, atol=1e-14)
-    np.testing.assert_allclose(mean, 3.0 * np.diff(structure.offsets) - np.diff(structure.edge_offsets), rtol=1e-14)
+    n_edges = np.diff(structure.edge_offsets)
+    n_scores = n_edges if order == 1 else n_edges + np.maximum(n_edges - 1, 0)
+    np.testing.assert_allclose(mean, 3.0 * np.diff(structure.offsets) - n_scores, rtol=1e-14)
 
 
-def check_tangent_is_weighted_and_added(inference, rng, shared):
-    (potentials, structure), (reward, _) = random_chains(rng, shared=shared), random_chains(rng, shared=shared)
+def check_tangent_is_weighted_and_added(inference, rng, shared, order=1):
+    (potentials, structure), (reward, _) = (
+        random_chains(rng, shared=shared, order=order),
+        random_chains(rng, shared=shared, order=order),
+    )
     weight = np.array([2.0, 1.0, 0.0, -0.25])
     singles = [tangent(inference, potentials, reward, structure, np.eye(4)[i]) for i in range(4)]
     out = Potentials(*(np.full(table.shape, 7.0) for table in potentials))
@@ -276,8 +293,11 @@ def check_tangent_is_weighted_and_added(inference, rng, shared):
     np.testing.assert_allclose(mean, [singles[0][1][0], 0.0, 0.0, singles[3][1][3]], rtol=1e-12)
 
 
-def check_tangents_do_not_see_each_other(inference, rng, shared):
-    (potentials, structure), (reward, _) = random_chains(rng, shared=shared), random_chains(rng, shared=shared)
+def check_tangents_do_not_see_each_other(inference, rng, shared, order=1):
+    (potentials, structure), (reward, _) = (
+        random_chains(rng, shared=shared, order=order),
+        random_chains(rng, shared=shared, order=order),
+    )
     out, mean = tangent(inference, potentials, reward, structure)
     for order in ([3, 1, 0, 2], [2], [1], [0, 0]):
         part, part_structure, tokens = select(potentials, structure, order)
@@ -287,8 +307,11 @@ def check_tangents_do_not_see_each_other(inference, rng, shared):
         np.testing.assert_array_equal(part_out.node, out.node[tokens])
 
 
-def check_tangent_without_an_allowed_labelling(inference, rng, shared):
-    (potentials, structure), (reward, _) = random_chains(rng, shared=shared), random_chains(rng, shared=shared)
+def check_tangent_without_an_allowed_labelling(inference, rng, shared, order=1):
+    (potentials, structure), (reward, _) = (
+        random_chains(rng, shared=shared, order=order),
+        random_chains(rng, shared=shared, order=order),
+    )
     expected, expected_mean = tangent(inference, potentials, reward, structure, np.array([0.0, 1.0, 1.0, 1.0]))
     potentials.node[1] = -np.inf
     out, mean = tangent(inference, potentials, reward, structure)
@@ -297,8 +320,11 @@ def check_tangent_without_an_allowed_labelling(inference, rng, shared):
     np.testing.assert_array_equal(out.edge, expected.edge)
 
 
-def check_tangent_inputs_stay_and_may_be_read_only(inference, rng, shared):
-    (potentials, structure), (reward, _) = random_chains(rng, shared=shared), random_chains(rng, shared=shared)
+def check_tangent_inputs_stay_and_may_be_read_only(inference, rng, shared, order=1):
+    (potentials, structure), (reward, _) = (
+        random_chains(rng, shared=shared, order=order),
+        random_chains(rng, shared=shared, order=order),
+    )
     weight = np.ones(4)
     given_arrays = (*potentials, *reward, *structure, weight)
     expected, before = tangent(inference, potentials, reward, structure, weight), copies(*given_arrays)
@@ -322,13 +348,13 @@ TANGENT_CHECKS = [
 ]
 
 
-def inference_tangent(subject: Any) -> Callable[..., None]:
+def inference_tangent(subject: Any, order: int = 1) -> Callable[..., None]:
     """Enrol an inference that has ``tangent(potentials, reward, structure, weight, out, mean)``, too."""
 
     @pytest.mark.parametrize("shared", [True, False], ids=["shared", "per_edge"])
     @pytest.mark.parametrize("check", TANGENT_CHECKS, ids=_names)
     def test(check, shared):
-        check(subject, np.random.default_rng(0), shared)
+        check(subject, np.random.default_rng(0), shared, order)
 
     return test
 
@@ -343,14 +369,14 @@ def evaluate(loss, potentials, y, structure, weight, out=None):
     return value, out
 
 
-def labelled_chains(rng, shared):
-    potentials, structure = random_chains(rng, shared=shared)
+def labelled_chains(rng, shared, order=1):
+    potentials, structure = random_chains(rng, shared=shared, order=order)
     y = rng.integers(potentials.node.shape[1], size=len(potentials.node)).astype(np.int32)
     return potentials, y, structure
 
 
-def check_derivative(loss, rng, shared):
-    potentials, y, structure = labelled_chains(rng, shared)
+def check_derivative(loss, rng, shared, order=1):
+    potentials, y, structure = labelled_chains(rng, shared, order)
     weight = np.array([1.0, 1.0, 2.0, 0.5])
     _, out = evaluate(loss, potentials, y, structure, weight)
     for table, expected in zip(potentials, out):
@@ -359,8 +385,8 @@ def check_derivative(loss, rng, shared):
             assert slope == pytest.approx(expected[index], abs=1e-6)
 
 
-def check_weight_scales_the_derivative_alone(loss, rng, shared):
-    potentials, y, structure = labelled_chains(rng, shared)
+def check_weight_scales_the_derivative_alone(loss, rng, shared, order=1):
+    potentials, y, structure = labelled_chains(rng, shared, order)
     weight = np.array([2.0, 1.0, 0.5, 0.0])
     unit_value, _ = evaluate(loss, potentials, y, structure, np.ones(4))
     value, out = evaluate(loss, potentials, y, structure, weight, Potentials(*(a + 7 for a in zeros(potentials))))
@@ -370,8 +396,8 @@ def check_weight_scales_the_derivative_alone(loss, rng, shared):
     np.testing.assert_allclose(out.edge, 7 + np.tensordot(weight, [s.edge for s in singles], 1), atol=1e-12)
 
 
-def check_loss_examples_do_not_see_each_other(loss, rng, shared):
-    potentials, y, structure = labelled_chains(rng, shared)
+def check_loss_examples_do_not_see_each_other(loss, rng, shared, order=1):
+    potentials, y, structure = labelled_chains(rng, shared, order)
     value, out = evaluate(loss, potentials, y, structure, np.ones(4))
     for order in ([3, 1, 0, 2], [2], [1]):
         part, part_structure, tokens = select(potentials, structure, order)
@@ -380,13 +406,13 @@ def check_loss_examples_do_not_see_each_other(loss, rng, shared):
         np.testing.assert_array_equal(part_out.node, out.node[tokens])
 
 
-def check_empty_example_costs_nothing(loss, rng, shared):
-    potentials, y, structure = labelled_chains(rng, shared)
+def check_empty_example_costs_nothing(loss, rng, shared, order=1):
+    potentials, y, structure = labelled_chains(rng, shared, order)
     assert evaluate(loss, potentials, y, structure, np.ones(4))[0][1] == 0.0
 
 
-def check_loss_inputs_stay(loss, rng, shared):
-    potentials, y, structure = labelled_chains(rng, shared)
+def check_loss_inputs_stay(loss, rng, shared, order=1):
+    potentials, y, structure = labelled_chains(rng, shared, order)
     weight = np.array([1.0, 0.0, 2.0, 3.0])
     before = copies(*potentials, y, *structure, weight)
     evaluate(loss, potentials, y, structure, weight)
@@ -394,11 +420,14 @@ def check_loss_inputs_stay(loss, rng, shared):
         np.testing.assert_array_equal(array, kept)
 
 
-def check_second_derivative(loss, rng, shared):
+def check_second_derivative(loss, rng, shared, order=1):
     """For losses that serve Newton's method."""
     if not hasattr(loss, "hess_vec"):
         return
-    (potentials, y, structure), (direction, _) = labelled_chains(rng, shared), random_chains(rng, shared=shared)
+    (potentials, y, structure), (direction, _) = (
+        labelled_chains(rng, shared, order),
+        random_chains(rng, shared=shared, order=order),
+    )
     weight, step = np.array([1.0, 1.0, 2.0, 0.0]), np.zeros(1)
 
     def moved():
@@ -420,13 +449,13 @@ LOSS_CHECKS = [
 ]
 
 
-def loss(subject: Any) -> Callable[..., None]:
+def loss(subject: Any, order: int = 1) -> Callable[..., None]:
     """Enrol a loss ``(potentials, y, structure, weight, out, value)``."""
 
     @pytest.mark.parametrize("shared", [True, False], ids=["shared", "per_edge"])
     @pytest.mark.parametrize("check", LOSS_CHECKS, ids=_names)
     def test(check, shared):
-        check(subject, np.random.default_rng(0), shared)
+        check(subject, np.random.default_rng(0), shared, order)
 
     return test
 

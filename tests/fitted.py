@@ -45,6 +45,8 @@ def case(kind: str) -> Case:
         options |= {"dtype": "float32", "edge_features": "all"}
     if kind == "sparse":
         X = [sp.csr_array(np.where(s > 0, s, 0)) for s in X]
+    if "second" in kind:
+        options["order"] = 2
     if kind == "strings":
         X = [[str(token["w"]) for token in s] for s in X]
     if kind == "packed numbers":
@@ -82,4 +84,6 @@ KINDS = [
     "float32",
     "rows",
     "pipeline",
+    "attributes second edges",
+    "numbers second",
 ]

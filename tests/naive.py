@@ -26,11 +26,18 @@ def labellings(n_tokens, n_labels):
     return list(product(range(n_labels), repeat=n_tokens))
 
 
+def moves(y, K, width):
+    """Edge and column of each label pair of a labelling, and of each three labels where edges are so wide."""
+    found = [(t, y[t] * K + y[t + 1]) for t in range(len(y) - 1)]
+    if width > K * K:
+        found += [(t, ((y[t - 1] + 1) * K + y[t]) * K + y[t + 1]) for t in range(1, len(y) - 1)]
+    return found
+
+
 def score(node, edge, y):
-    """Log-potential of one labelling; edge is (n_edges or 1, K * K)."""
-    K = node.shape[1]
+    """Log-potential of one labelling; edge is (n_edges or 1, K * K), or with K ** 3 more columns."""
     total = sum(node[t, k] for t, k in enumerate(y))
-    return total + sum(edge[min(t, len(edge) - 1), y[t] * K + y[t + 1]] for t in range(len(y) - 1))
+    return total + sum(edge[min(t, len(edge) - 1), column] for t, column in moves(y, node.shape[1], edge.shape[1]))
 
 
 class Chain:
@@ -48,12 +55,12 @@ class Chain:
             mass = np.exp(self.scores - top)
             self.log_Z, self.p = top + np.log(mass.sum()), mass / mass.sum()
         self.node = np.zeros((T, self.K), dtype=np.longdouble)
-        self.edge = np.zeros((max(T - 1, 0), self.K**2), dtype=np.longdouble)
+        self.edge = np.zeros((max(T - 1, 0), edge.shape[1]), dtype=np.longdouble)
         for p, y in zip(self.p, self.y, strict=True):
             for t, k in enumerate(y):
                 self.node[t, k] += p
-            for t in range(T - 1):
-                self.edge[t, y[t] * self.K + y[t + 1]] += p
+            for move in moves(y, self.K, edge.shape[1]):
+                self.edge[move] += p
 
     def entropy(self):
         p = self.p[self.p > 0]
@@ -67,8 +74,8 @@ class Chain:
         for p, reward, y in zip(self.p, rewards, self.y, strict=True):
             if p > 0:
                 of_node[np.arange(len(y)), y] += p * (reward - mean)
-                for t in range(len(y) - 1):
-                    of_edge[t, y[t] * self.K + y[t + 1]] += p * (reward - mean)
+                for move in moves(y, self.K, of_edge.shape[1]):
+                    of_edge[move] += p * (reward - mean)
         return of_node, of_edge, float(mean)
 
     def nbest(self, n):
@@ -133,11 +140,11 @@ class LinearModel(NamedTuple):
         matrices = []
         for pairs, values, width in (
             (every_node_pair(pattern), parts.node, K),
-            (every_edge_pair(pattern), parts.edge, K**2),
+            (every_edge_pair(pattern), parts.edge, pattern.edge_width),
         ):
             shape = (len(pairs.indptr) - 1, width)
             matrices.append(sp.csr_array((values, pairs.indices, pairs.indptr), shape).toarray())
-        table = np.zeros(K**2)
+        table = np.zeros(pattern.edge_width)
         table[pattern.transitions] = parts.transition
         return *matrices, table, parts.intercept if pattern.fit_intercept else np.zeros(K)
 
@@ -152,8 +159,13 @@ class LinearModel(NamedTuple):
         return Potentials(tokens @ node_weights + intercept, edge)
 
 
-def linear_model(rng, lengths, *, dense=False, edge=True, observed=False, intercept=True, dtype=np.float64, K=3, m=6):
-    """A small linear chain with all of its weights, or with those that occur in the (random) data."""
+def linear_model(
+    rng, lengths, *, dense=False, edge=True, observed=False, intercept=True, triples=False, dtype=np.float64, K=3, m=6
+):
+    """A small linear chain with all of its weights, or with those that occur in the (random) data.
+
+    One of second order with `observed` has weights for pairs alone, and for a few triples.
+    """
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     tokens = rng.normal(size=(offsets[-1], m)) * (rng.random((offsets[-1], m)) < 0.5)
     X = SequenceArray(tokens if dense else sp.csr_array(tokens), offsets)
@@ -167,7 +179,9 @@ def linear_model(rng, lengths, *, dense=False, edge=True, observed=False, interc
         if edge:
             edge_X = sp.csr_array(tokens[second][:, columns])
             edge_pairs = observed_pairs(edge_X, pairs, np.ones(len(pairs)), K**2, 1)
-    pattern = Pattern(m, K, node_pairs, edge_pairs, columns, transitions, intercept)
+    if triples:
+        transitions = np.concatenate([transitions, K**2 + np.arange(0, K**3, 4 if observed else 1)])
+    pattern = Pattern(m, K, node_pairs, edge_pairs, columns, transitions, intercept, 2 if triples else 1)
     return LinearModel(bind(pattern, X, np.dtype(dtype)), X, y)
 
 
@@ -177,7 +191,8 @@ LINEAR_MODELS = [
     for edge in (True, False)
     for observed in (True, False)
     for intercept in (True, False)
-]
+] + [{"dense": dense, "edge": edge, "triples": True} for dense, edge in ((True, True), (False, True), (True, False))]
+LINEAR_MODELS += [{"observed": True, "edge": True, "triples": True}]
 
 
 def random_map(rng, width, shape, density):

@@ -28,8 +28,6 @@ FLOORS = [
     ["markov"],
     ["hidden_markov"],
     ["hidden_starts"],
-    ["objective"],
-    ["parameters"],
     ["objective", "rows_objective", "joint_objective"],
     ["solvers"],
     ["doc_link"],

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sklearn_struct.batch import blocks, chain
-from sklearn_struct.inference import chain as inference
+from sklearn_struct.inference import chains as inference
 from sklearn_struct.losses.log_likelihood import LogLikelihood
 from sklearn_struct.objective import LinearObjective, TrainingData
 from sklearn_struct.parameters import bind

@@ -51,7 +51,7 @@ def test_sizes_and_segments(model):
     if pattern.node is None:
         assert len(parts.node) == 18
     if pattern.edge is None:
-        assert len(parts.edge) == 9 * len(pattern.edge_columns)
+        assert len(parts.edge) == pattern.edge_width * len(pattern.edge_columns)
 
 
 def test_forward_by_dense_products(model):

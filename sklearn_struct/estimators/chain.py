@@ -7,36 +7,26 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.utils import check_random_state
 
 from sklearn_struct.batch import Block, Potentials, Structure, blocks, cut, object_array
-from sklearn_struct.batch import chain as chain_structure
 from sklearn_struct.encoding.allowed import label_masks
 from sklearn_struct.encoding.labels import decode
-from sklearn_struct.encoding.sequences import columns_named
 from sklearn_struct.encoding.transitions import read_transitions
 from sklearn_struct.estimators import weights
 from sklearn_struct.estimators.base import BaseSequenceEstimator, Sequences
 from sklearn_struct.estimators.constraining import check_labels, check_paths
 from sklearn_struct.estimators.learned import BaseLearned
+from sklearn_struct.estimators.observing import observe
 from sklearn_struct.estimators.prepared import Prepared
 from sklearn_struct.estimators.progress import Progress
 from sklearn_struct.estimators.solving import choice, solve, term_tokens
 from sklearn_struct.estimators.transfer import transfer
-from sklearn_struct.inference import chain, chain_decoding
+from sklearn_struct.inference import chains
 from sklearn_struct.inference.constraints import Transitions, forbid, forbid_labels
 from sklearn_struct.losses.constrained import Constrained
 from sklearn_struct.objective import LinearObjective, TrainingData
-from sklearn_struct.parameters import (
-    LinearPotentials,
-    Pattern,
-    all_pairs,
-    bind,
-    edge_features,
-    observed_pairs,
-    without_zeros,
-)
+from sklearn_struct.parameters import LinearPotentials, Pattern, bind, without_zeros
 from sklearn_struct.sequence_array import SequenceArray
 from sklearn_struct.threads import Pool
 
@@ -63,7 +53,7 @@ class BaseChain(BaseLearned, BaseSequenceEstimator):
 
     def _decode(self, potentials: Potentials, structure: Structure, labels: np.ndarray) -> None:
         """Write the labelling that `predict` chooses; here the best one."""
-        chain_decoding.argmax(potentials, structure, labels)
+        chains.argmax(potentials, structure, labels)
 
     def _transitions(self) -> Transitions | None:
         """What `allowed_transitions` allows; None is everything."""
@@ -87,7 +77,7 @@ class BaseChain(BaseLearned, BaseSequenceEstimator):
             solve(self, solver, self._objective(solver, potentials, data, pool), w0, progress)
 
     def _objective(self, solver: str, potentials: LinearPotentials, data: TrainingData, pool: Pool) -> LinearObjective:
-        tokens = term_tokens(solver, len(data.y), potentials.n_labels)
+        tokens = term_tokens(solver, len(data.y), potentials.n_labels**potentials.pattern.order)
         loss, transitions = self._loss(), self._transitions()
         if self.constrain_training and transitions is not None:
             check_labels(data, transitions, self.classes_)
@@ -104,22 +94,7 @@ class BaseChain(BaseLearned, BaseSequenceEstimator):
 
     def _observe(self, X: SequenceArray, codes: np.ndarray, weight: np.ndarray) -> Pattern:
         """Which weights exist: what the tokens of positive weight show, or everything."""
-        K = len(self.classes_)
-        columns = columns_named(self.edge_features, X)
-        edges = chain_structure(X.offsets).edges
-        edge_weight = weight[edges].min(axis=1)
-        edge_codes = codes[edges[:, 0]] * K + codes[edges[:, 1]]
-        node = edge = None
-        if sp.issparse(X.tokens):
-            pairs = all_pairs if self.feature_pairs == "all" else observed_pairs
-            node = pairs(X.tokens, codes, weight, K, self.min_frequency)
-            if len(columns):
-                edge = pairs(edge_features(X, columns), edge_codes, edge_weight, K * K, self.min_frequency)
-        transitions = np.arange(K * K)
-        if self.transition_features == "observed":
-            counts = np.bincount(edge_codes, weights=edge_weight, minlength=K * K)
-            transitions = np.flatnonzero(counts >= self.min_frequency if self.min_frequency > 1 else counts > 0)
-        return Pattern(X.tokens.shape[1], K, node, edge, columns, transitions, self.fit_intercept)
+        return observe(self, X, codes, weight)
 
     def _each_block(
         self, sequences: Sequences, work: Callable[[Potentials, Block], Any], allowed: Any = None
@@ -130,7 +105,7 @@ class BaseChain(BaseLearned, BaseSequenceEstimator):
             masks = label_masks(allowed, self.classes_, sequences.X.offsets, sequences.flat)
         transitions = self._transitions()
         potentials, W = self._prepared.bind(self._pattern, self._w, sequences.X, np.dtype(self.dtype))
-        found = blocks(sequences.X.offsets, len(self.classes_), n_blocks=16)
+        found = blocks(sequences.X.offsets, len(self.classes_), n_blocks=16, order=self._pattern.order)
 
         def run(b: int) -> Any:
             theta = self._decode_potentials(potentials.forward(W, found[b]), found[b].structure)
@@ -199,9 +174,9 @@ class BaseChain(BaseLearned, BaseSequenceEstimator):
         node, log_Z = np.zeros((n, K)), np.empty(len(sequences.X))
 
         def work(potentials: Potentials, block: Block) -> None:
-            out = Potentials(node[block.tokens], np.zeros((1, K * K)))
+            out = Potentials(node[block.tokens], np.zeros((1, potentials.edge.shape[1])))
             weight = np.ones(len(block.structure.offsets) - 1)
-            chain.marginals(potentials, block.structure, weight, out, log_Z[block.examples])
+            chains.marginals(potentials, block.structure, weight, out, log_Z[block.examples])
 
         self._each_block(sequences, work, allowed)
         return node if sequences.flat else object_array(cut(node, sequences.X.offsets))
@@ -228,6 +203,8 @@ class BaseChain(BaseLearned, BaseSequenceEstimator):
     def predict_edge_proba(self, X: Any, *, allowed: Any = None) -> np.ndarray:
         """Marginal probability of each label pair at each pair of neighbours, p(y_t = j, y_{t+1} = k | x).
 
+        Pairs at any order of the chain.
+
         Parameters
         ----------
         X
@@ -244,10 +221,11 @@ class BaseChain(BaseLearned, BaseSequenceEstimator):
         K, log_Z = len(self.classes_), np.empty(len(sequences.X))
 
         def work(potentials: Potentials, block: Block) -> list[np.ndarray]:
-            out = Potentials(np.zeros(potentials.node.shape), np.zeros((len(block.structure.edges), K * K)))
+            edge = np.zeros((len(block.structure.edges), potentials.edge.shape[1]))
+            out = Potentials(np.zeros(potentials.node.shape), edge)
             weight = np.ones(len(block.structure.offsets) - 1)
-            chain.marginals(potentials, block.structure, weight, out, log_Z[block.examples])
-            return np.split(out.edge.reshape(-1, K, K), block.structure.edge_offsets[1:-1])
+            chains.marginals(potentials, block.structure, weight, out, log_Z[block.examples])
+            return np.split(edge[:, : K * K].reshape(-1, K, K), block.structure.edge_offsets[1:-1])
 
         return object_array([table for part in self._each_block(sequences, work, allowed) for table in part])
 
@@ -275,7 +253,7 @@ class BaseChain(BaseLearned, BaseSequenceEstimator):
             n_examples = len(block.structure.offsets) - 1
             codes = np.empty((n, len(potentials.node)), dtype=np.int32)
             score = np.empty((n, n_examples))
-            chain_decoding.nbest(potentials, block.structure, codes, score)
+            chains.nbest(potentials, block.structure, codes, score)
             log_p = score - _log_Z(potentials, block)
             found = []
             for i in range(n_examples):
@@ -313,7 +291,7 @@ class BaseChain(BaseLearned, BaseSequenceEstimator):
         def work(potentials: Potentials, block: Block) -> None:
             for r in range(n_samples):
                 draw = uniform[r, block.tokens], codes[r, block.tokens], score[block.examples]
-                chain_decoding.sample(potentials, block.structure, *draw)
+                chains.sample(potentials, block.structure, *draw)
 
         self._each_block(sequences, work, allowed)
         drawn = [decode(row, self.classes_, sequences.X.offsets) for row in codes]
@@ -341,7 +319,7 @@ class BaseChain(BaseLearned, BaseSequenceEstimator):
 
         def work(potentials: Potentials, block: Block) -> np.ndarray:
             score = np.empty(len(block.structure.offsets) - 1)
-            chain_decoding.path_score(potentials, block.structure, codes[block.tokens], score)
+            chains.path_score(potentials, block.structure, codes[block.tokens], score)
             return score - _log_Z(potentials, block)
 
         return np.concatenate([np.empty(0), *self._each_block(sequences, work)])
@@ -351,5 +329,5 @@ def _log_Z(potentials: Potentials, block: Block) -> np.ndarray:
     n = len(block.structure.offsets) - 1
     log_Z = np.empty(n)
     scratch = Potentials(np.zeros(potentials.node.shape), np.zeros((1, potentials.edge.shape[1])))
-    chain.marginals(potentials, block.structure, np.ones(n), scratch, log_Z)
+    chains.marginals(potentials, block.structure, np.ones(n), scratch, log_Z)
     return log_Z

@@ -25,9 +25,9 @@ class BaseLearned:
 
     @property
     def edge_coef_(self) -> Any:
-        """Weights of the edge features: (n_labels * n_labels, n_edge_features), row j * n_labels + k."""
+        """Weights of the edge features: (n_labels**2, n_edge_features), row j * n_labels + k; triples behind pairs."""
         pattern = self._fitted("_pattern")
-        return self._matrix("edge", pattern.n_labels**2, len(pattern.edge_columns))
+        return self._matrix("edge", pattern.edge_width, len(pattern.edge_columns))
 
     @property
     def edge_features_(self) -> np.ndarray:
@@ -38,9 +38,21 @@ class BaseLearned:
     def transition_(self) -> np.ndarray:
         """Weights of transitions (n_labels, n_labels), from row label to column label; 0 where there is none."""
         K = self._fitted("_pattern").n_labels
-        table = np.zeros(K * K)
+        return self._edge_table()[: K * K].reshape(K, K)
+
+    @property
+    def transition2_(self) -> np.ndarray:
+        """Weights of three labels in a row (n_labels, n_labels, n_labels), where the order is 2."""
+        K = self._fitted("_pattern").n_labels
+        if self._pattern.order == 1:
+            raise AttributeError(f"this {type(self).__name__} has order 1, without weights of three labels in a row")
+        return self._edge_table()[K * K :].reshape(K, K, K)
+
+    def _edge_table(self) -> np.ndarray:
+        """Transition weights of all columns of an edge."""
+        table = np.zeros(self._pattern.edge_width)
         table[self._pattern.transitions] = self._segment("transition")
-        return table.reshape(K, K)
+        return table
 
     @property
     def intercept_(self) -> np.ndarray:

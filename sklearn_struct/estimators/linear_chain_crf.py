@@ -6,19 +6,19 @@ from collections.abc import Iterable
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval, Options, StrOptions
 
 from sklearn_struct.encoding.transitions import SCHEMES
 from sklearn_struct.estimators.online import BaseOnlineChain
-from sklearn_struct.inference import chain, chain_decoding
+from sklearn_struct.inference import chains
 from sklearn_struct.losses.log_likelihood import LogLikelihood
 from sklearn_struct.losses.max_margin import MaxMargin
 from sklearn_struct.losses.pointwise import Pointwise
 
 __all__ = ["LinearChainCRF"]
 
-LOSSES: dict[str, LogLikelihood | Pointwise] = {"log_likelihood": LogLikelihood(chain), "pointwise": Pointwise(chain)}
-OF_SOLVERS = {"ap": MaxMargin(chain_decoding), "pa": MaxMargin(chain_decoding, margin=1.0)}  # those with their own
+LOSSES: dict[str, LogLikelihood | Pointwise] = {"log_likelihood": LogLikelihood(chains), "pointwise": Pointwise(chains)}
+OF_SOLVERS = {"ap": MaxMargin(chains), "pa": MaxMargin(chains, margin=1.0)}  # those with their own
 
 
 class LinearChainCRF(BaseOnlineChain):
@@ -66,14 +66,21 @@ class LinearChainCRF(BaseOnlineChain):
     class_weight : dict of {label: weight}, "balanced" or None, default=None
         Weights of labels, which multiply those of tokens; 1 where a dict has none. "balanced" gives all labels the same
         sum of weights. For ``loss="pointwise"``, or a two-dimensional X. They change what probabilities mean.
+    order : {1, 2}, default=1
+        How many labels before a token its own depends on. At order 2 there is a weight for each three labels in a row,
+        too, and the score has + sum_t transition2[y_{t-2}, y_{t-1}, y_t]. Everything stays exact; a token costs
+        n_labels**3 operations instead of n_labels**2. Second derivatives, for "newton-cg", "trust-ncg" and
+        ``loss="pointwise"``, are in logarithms at order 2, and slow.
     feature_pairs : {"observed", "all"}, default="observed"
         Which pairs (feature, label) get a weight: those stored together in the training data, or all. A dense X
         stores all its values, so there both are the same.
     transition_features : {"all", "observed"}, default="all"
-        Which transitions get a weight. The others keep weight 0; they are not forbidden.
+        Which transitions, at order 2 also which three labels in a row, get a weight. The others keep weight 0; they are
+        not forbidden.
     edge_features : None, "all", str or iterable of str and int, default=None
         Features of X that also condition the transition into their token (a weight for each feature and label
-        pair). Columns by number or by name; names may be patterns such as ``"B*"``.
+        pair, at order 2 also for each three labels that end there). Columns by number or by name; names may be
+        patterns such as ``"B*"``.
     allowed_transitions : None, {"BIO", "IOB1", "BIOES"}, array-like of shape (n_labels, n_labels) or dict, default=None
         Which labels may follow each other, read by each prediction: a labelling that is forbidden has probability 0.
         The name of a scheme of spans also says what may come first and last ("IOB2" is "BIO", "IOBES" is "BIOES"). A
@@ -113,9 +120,12 @@ class LinearChainCRF(BaseOnlineChain):
         Feature weights; sparse if X is.
     transition_ : ndarray of shape (n_labels, n_labels)
         Transition weights, from row label to column label.
+    transition2_ : ndarray of shape (n_labels, n_labels, n_labels)
+        Weights of three labels in a row, in their order; only with ``order=2``.
     intercept_ : ndarray of shape (n_labels,)
     edge_coef_ : ndarray or csr_array of shape (n_labels * n_labels, n_edge_features)
-        Weights of the edge features; row j * n_labels + k for the transition from j to k.
+        Weights of the edge features; row j * n_labels + k for the transition from j to k. With ``order=2`` there follow
+        n_labels**3 rows, (i * n_labels + j) * n_labels + k of them for the labels i, j, k.
     edge_features_ : ndarray of int
         Columns of X that condition transitions.
     n_iter_ : int
@@ -167,6 +177,7 @@ class LinearChainCRF(BaseOnlineChain):
         "solver": [StrOptions({"auto", "lbfgs", "owlqn", "newton-cg", "trust-ncg", "cg", "sag", "sgd", "ap", "pa"})],
         "loss": [StrOptions({"log_likelihood", "pointwise"})],
         "class_weight": [dict, StrOptions({"balanced"}), None],
+        "order": [Options(Integral, {1, 2})],
         "feature_pairs": [StrOptions({"observed", "all"})],
         "transition_features": [StrOptions({"observed", "all"})],
         "edge_features": [None, str, Iterable],
@@ -191,6 +202,7 @@ class LinearChainCRF(BaseOnlineChain):
         solver: str = "auto",
         loss: str = "log_likelihood",
         class_weight: dict[Any, float] | str | None = None,
+        order: int = 1,
         feature_pairs: str = "observed",
         transition_features: str = "all",
         edge_features: str | Iterable[str | int] | None = None,
@@ -211,6 +223,7 @@ class LinearChainCRF(BaseOnlineChain):
         self.solver = solver
         self.loss = loss
         self.class_weight = class_weight
+        self.order = order
         self.feature_pairs = feature_pairs
         self.transition_features = transition_features
         self.edge_features = edge_features

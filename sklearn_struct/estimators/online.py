@@ -158,7 +158,9 @@ class BaseOnlineChain(BaseChain):
     def _check_every_pair(self, X: SequenceArray, potentials: LinearPotentials, first: bool) -> None:
         """Refuse a model in which only the pairs that were observed have weights."""
         K, pattern = len(self.classes_), self._pattern
-        full = K * (pattern.n_features + (len(pattern.edge_columns) + 1) * K + pattern.fit_intercept)
+        if getattr(self, "order", 1) != pattern.order:
+            raise ValueError(f"order={self.order}, but what was learned before has order {pattern.order}")
+        full = K * (pattern.n_features + pattern.fit_intercept) + (len(pattern.edge_columns) + 1) * pattern.edge_width
         by_batch = sp.issparse(X.tokens) and (self.feature_pairs != "all" or self.min_frequency > 1)
         if potentials.size < full or (first and (by_batch or self.transition_features != "all")):
             raise ValueError(

@@ -65,13 +65,13 @@ def choice(estimator: Any, potentials: LinearPotentials, n_tokens: int) -> str:
     return solver
 
 
-def term_tokens(solver: str, n_tokens: int, n_labels: int) -> int:
+def term_tokens(solver: str, n_tokens: int, n_states: int) -> int:
     """About how many tokens a term of the finite sum has, in whole sequences: sgd learns more from many small ones.
 
-    sag's have at least as many as labels, since it remembers a table of label pairs for each.
+    sag's have at least as many as labels (at order 2 label pairs), since it remembers a table of edges for each.
     """
     if solver == "sag":
-        return max(min(max(n_tokens // N_TERMS, FEWEST), MOST), n_labels)
+        return max(min(max(n_tokens // N_TERMS, FEWEST), MOST), n_states)
     return 50 if solver == "sgd" else 1
 
 

@@ -30,19 +30,31 @@ def transfer(source: Any, target: Any) -> np.ndarray:
     label = _positions(source.classes_.tolist(), target.classes_.tolist())
     feature = _features(source, target)
     pattern, K = target._pattern, len(label)
-    pair = np.where((label[:, None] >= 0) & (label >= 0), label[:, None] * len(source.classes_) + label, -1).ravel()
+    pair = _columns(label, len(source.classes_), pattern.order)
+    table = np.concatenate([np.ravel(getattr(source, name, [])) for name in ("transition_", "transition2_")])
+    pair[pair >= len(table)] = -1  # a chain of first order knows no triples
     node = _lookup(source.coef_, every_node_pair(pattern), feature, label)
     columns = _positions(source.edge_features_.tolist(), feature[pattern.edge_columns].tolist())
     edge = _lookup(source.edge_coef_, every_edge_pair(pattern), columns, pair)
-    table = np.where(pair >= 0, source.transition_.ravel()[pair], 0.0)[pattern.transitions]
+    moves = np.where(pair >= 0, table[pair], 0.0)[pattern.transitions]
     intercept = np.where(label >= 0, source.intercept_[label], 0.0) if pattern.fit_intercept else np.zeros(0)
-    return np.concatenate([node, edge, table, intercept[:K]])
+    return np.concatenate([node, edge, moves, intercept[:K]])
 
 
 def _positions(old: list[Any], new: list[Any]) -> np.ndarray:
     """Where each new item stands among the old ones; -1 where it does not."""
     where = {item: i for i, item in enumerate(old)}
     return np.fromiter((where.get(item, -1) for item in new), dtype=np.int64, count=len(new))
+
+
+def _columns(label: np.ndarray, n: int, order: int) -> np.ndarray:
+    """Where each column of an edge stands among those of a chain of n labels, whose codes are given; -1 for nowhere."""
+    before, found = label, []
+    for power in range(1, order + 1):
+        known = (before[:, None] >= 0) & (label >= 0)
+        before = np.where(known, before[:, None] * n + label, -1).ravel()
+        found.append(np.where(before >= 0, before + (n * n if power == 2 else 0), -1))
+    return np.concatenate(found)
 
 
 def _features(source: Any, target: Any) -> np.ndarray:

@@ -31,7 +31,7 @@ from sklearn_struct.simd import (
 
 SPARE = 3  # rows behind the last: one less than the rows of a tile
 
-__all__ = ["argmax", "nbest", "path_score", "sample"]
+__all__ = ["argmax", "draw", "longest", "nbest", "next_head", "path_score", "sample"]
 
 
 @kernel
@@ -137,7 +137,7 @@ def _trace_back(edge, delta, structure, places, labels):
 
 
 @kernel
-def _longest(offsets):
+def longest(offsets):
     longest = 0
     for i in range(len(offsets) - 1):
         longest = max(longest, offsets[i + 1] - offsets[i])
@@ -183,8 +183,8 @@ def nbest(potentials, structure, labels, score):
     """
     offsets, edge_offsets = structure.offsets, structure.edge_offsets
     n, K = len(score), potentials.node.shape[1]
-    delta = np.empty((_longest(offsets), K, n))
-    back = np.empty((_longest(offsets), K, n), np.int64)
+    delta = np.empty((longest(offsets), K, n))
+    back = np.empty((longest(offsets), K, n), np.int64)
     for i in range(len(offsets) - 1):
         t0, T, e0 = offsets[i], offsets[i + 1] - offsets[i], edge_offsets[i]
         score[:, i] = -np.inf
@@ -194,7 +194,7 @@ def nbest(potentials, structure, labels, score):
         _extend_lists(potentials, t0, e0, T, delta, back)
         heads = np.zeros(K, np.int64)
         for r in range(n):
-            k = _next_head(delta[T - 1], np.zeros(K), heads)
+            k = next_head(delta[T - 1], np.zeros(K), heads)
             if k < 0:
                 break
             state = k * n + heads[k]
@@ -224,7 +224,7 @@ def _extend_lists(potentials, t0, e0, T, delta, back):
                     arrival[j] = np.float64(edge[step * (e0 + t - 1), j * K + k]) + node[t0 + t, k]
                 heads[:] = 0
                 for r in range(n):
-                    j = _next_head(delta[t - 1], arrival, heads)
+                    j = next_head(delta[t - 1], arrival, heads)
                     if j < 0:
                         break
                     delta[t, k, r] = delta[t - 1, j, heads[j]] + arrival[j]
@@ -236,7 +236,7 @@ def _extend_lists(potentials, t0, e0, T, delta, back):
 
 
 @kernel
-def _next_head(lists, arrival, heads):
+def next_head(lists, arrival, heads):
     """The label whose list has the best remaining entry, or -1 if none is left."""
     found, best = -1, -np.inf
     for j in range(len(heads)):
@@ -267,12 +267,12 @@ def sample(potentials, structure, uniform, labels, score):
                 row[k] = alpha[t, k]
                 if t < T - 1:
                     row[k] += edge[step * (e0 + t), k * K + labels[t0 + t + 1]]
-            labels[t0 + t] = _draw(row, uniform[t0 + t])
+            labels[t0 + t] = draw(row, uniform[t0 + t])
         score[i] = _path_score(potentials, labels, t0, e0, T)
 
 
 @kernel
-def _draw(log_weights, u):
+def draw(log_weights, u):
     """The label at which the cumulated weights pass the fraction u of their sum."""
     weights = np.exp(log_weights - np.max(log_weights))
     rest = u * np.sum(weights)

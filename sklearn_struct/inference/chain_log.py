@@ -12,7 +12,7 @@ import numpy as np
 
 from sklearn_struct.kernel import kernel
 
-__all__ = ["log_forward", "log_marginals", "log_sum_exp", "log_tangent"]
+__all__ = ["centre", "log_forward", "log_marginals", "log_sum_exp", "log_tangent", "normalise"]
 
 
 @kernel
@@ -103,13 +103,13 @@ def log_tangent(potentials, reward, structure, i, weight, out):
             if t > 0:
                 for j in range(K):
                     p[j] = alpha[t - 1, j] + edge[step * (e0 + t - 1), j * K + k]
-                _normalise(p)
+                normalise(p)
                 for j in range(K):
                     if p[j] > 0.0:
                         before[t, k] += p[j] * (before[t - 1, j] + reward.edge[reward_step * (e0 + t - 1), j * K + k])
         for k in range(K):
             p[k] = np.exp(alpha[t, k])
-        rises[t] = _centre(before[t], p)
+        rises[t] = centre(before[t], p)
         expected += rises[t]
     _log_backward(potentials, reward, _Forward(t0, e0, alpha, before, rises), weight, out)
     return expected
@@ -145,28 +145,28 @@ def _log_backward(potentials, reward, forward, weight, out):
                 p[k] = edge[step * e, pair] + score[k]
                 pairs[pair] = alpha[t, j] + p[k]
                 gains[pair] = gain[k] + edge_reward[reward_step * e, pair] if p[k] > -np.inf else 0.0
-            beta[j] = _normalise(p)
+            beta[j] = normalise(p)
             after[j] = 0.0
             for k in range(K):
                 after[j] += p[k] * gains[j * K + k]
                 gains[j * K + k] += before[t, j]
         if t < T - 1:
-            _normalise(pairs)
-            _centre(gains, pairs)
+            normalise(pairs)
+            centre(gains, pairs)
             for pair in range(K * K):
                 out_edge[out_step * e, pair] += weight * pairs[pair] * gains[pair]
         for k in range(K):
             p[k] = alpha[t, k] + beta[k]
             gain[k] = before[t, k] + after[k]
-        total = _normalise(p)
-        _centre(gain, p)
+        total = normalise(p)
+        centre(gain, p)
         for k in range(K):
             beta[k] -= total
             out_node[t0 + t, k] += weight * p[k] * gain[k]
 
 
 @kernel
-def _normalise(row):
+def normalise(row):
     """Turn log p into p, divided by its sum, and return the logarithm of the sum; zeros if every entry is -inf."""
     total = log_sum_exp(row)
     for k in range(len(row)):
@@ -175,7 +175,7 @@ def _normalise(row):
 
 
 @kernel
-def _centre(x, p):
+def centre(x, p):
     """Subtract from x its mean under p, and return it."""
     mean = 0.0
     for k in range(len(x)):

@@ -32,7 +32,7 @@ def forbid(potentials: Potentials, structure: Structure, transitions: Transition
     start, pairs, end = transitions
     if not np.all(pairs):
         edge = edge.copy()
-        edge[:, ~pairs.ravel()] = -np.inf
+        edge[:, np.flatnonzero(~pairs)] = -np.inf  # with its pair each triple is forbidden
     if not (np.all(start) and np.all(end)):
         first, last = _ends(structure)
         node = node.copy()

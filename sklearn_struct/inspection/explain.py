@@ -77,19 +77,26 @@ class _Rows:
         self.edge_at = _stored(edge_features(X, self.edge_columns))
         self.intercepts = np.arange(n if model._pattern.fit_intercept else 0)
         self.transitions = np.arange(1, n)
+        self.seconds = np.arange(2, n if model._pattern.order == 2 else 2)
 
     def weights(self, codes: np.ndarray) -> np.ndarray:
         """The weight of each term under a labelling."""
         model, K = self.model, len(self.model.classes_)
-        pairs = codes[:-1] * K + codes[1:]
+        pairs = codes[:-1].astype(np.int64) * K + codes[1:]
+        triples = codes[self.seconds - 2].astype(np.int64) * K * K + pairs[self.seconds - 1]
         token, column, _ = self.node_at
         edge, edge_column, _ = self.edge_at
+        of_edges = _entries(model.edge_coef_, pairs[edge], edge_column)
+        if len(self.seconds):
+            late = edge > 0
+            of_edges[late] += _entries(model.edge_coef_, K * K + triples[edge[late] - 1], edge_column[late])
         return np.concatenate(
             [
                 _entries(model.coef_, codes[token], column),
                 model.intercept_[codes[self.intercepts]],
                 model.transition_.ravel()[pairs],
-                _entries(model.edge_coef_, pairs[edge], edge_column),
+                of_edges,
+                model.transition2_.ravel()[triples] if len(triples) else np.zeros(0),
             ]
         )
 
@@ -97,14 +104,14 @@ class _Rows:
         """All terms by token, then kind."""
         (at, column, value), (edge, edge_column, edge_value) = self.node_at, self.edge_at
         names = feature_names(self.model)
-        parts = [at, self.intercepts, self.transitions, edge + 1]
+        parts = [at, self.intercepts, self.transitions, edge + 1, self.seconds]
         kind = np.repeat(np.arange(len(KINDS)), [len(part) for part in parts])
         token = np.concatenate(parts)
         feature = np.full(len(token), None, dtype=object)
         feature[kind == 0], feature[kind == 3] = names[column], names[self.edge_columns[edge_column]]
         ones = np.ones(len(self.intercepts) + len(self.transitions))
         order = np.lexsort((kind, token))
-        columns = token, kind, feature, np.concatenate([value, ones, edge_value]), weight
+        columns = token, kind, feature, np.concatenate([value, ones, edge_value, np.ones(len(self.seconds))]), weight
         return Terms(*(column[order] for column in columns))
 
 

@@ -10,7 +10,7 @@ from sklearn_struct.inspection.optional import pandas
 
 __all__ = ["KINDS", "Explanation", "Terms"]
 
-KINDS = ("feature", "intercept", "transition", "edge feature")
+KINDS = ("feature", "intercept", "transition", "edge feature", "second transition")
 SHOWN = 3  # contributions of a token in the printed form
 
 
@@ -29,8 +29,9 @@ class Explanation:
 
     A contribution is the value of a feature times its weight (intercepts and transitions have the value 1). The
     contributions of a token add up to its score, those of all tokens to the score of the labelling, which is
-    log p(y | x) + log Z(x). Transitions count for the second of their tokens. Beside a rival labelling all scores and
-    weights are differences, those of the labelling minus those of the rival.
+    log p(y | x) + log Z(x). Transitions count for the last of their tokens; those of three labels are "second
+    transitions". An edge feature's weight is that of its pair of labels, and at order 2 of all three. Beside a rival
+    labelling all scores and weights are differences, those of the labelling minus those of the rival.
 
     Parameters
     ----------
@@ -67,8 +68,9 @@ class Explanation:
         -------
         pandas.DataFrame
             Columns ``token`` (its number), ``label``, ``previous`` (the label before; only of transitions and edge
-            features), ``kind`` ("feature", "intercept", "transition" or "edge feature"), ``feature`` (its name),
-            ``value``, ``weight`` and ``contribution``. With a rival also ``rival`` and ``rival_previous``, its labels.
+            features), ``kind`` ("feature", "intercept", "transition", "edge feature" or "second transition"),
+            ``feature`` (its name), ``value``, ``weight`` and ``contribution``. With a rival also ``rival`` and
+            ``rival_previous``, its labels.
 
         Raises
         ------
@@ -121,4 +123,6 @@ class Explanation:
         if kind == "intercept":
             return "intercept"
         pair = f"{self.labels[t - 1]} -> {self.labels[t]}"
+        if kind == "second transition":
+            return f"{self.labels[t - 2]} -> {pair}"
         return pair if kind == "transition" else f"{feature} at {pair}"

@@ -8,6 +8,7 @@ import numpy as np
 
 from sklearn_struct.batch import Potentials, Structure
 from sklearn_struct.kernel import kernel
+from sklearn_struct.losses.triples import add_triples, has_triples
 
 __all__ = ["LogLikelihood"]
 
@@ -38,6 +39,8 @@ class LogLikelihood:
         """Write ``value[i]``; add ``weight[i]`` times its derivative, marginals minus indicators (P1 5.9), to `out`."""
         self.inference.marginals(potentials, structure, weight, out, value)
         _subtract_labelling(potentials, y, structure, weight, out, value)
+        if has_triples(potentials):
+            add_triples(potentials, y, structure, (-weight, -1.0), out, value)
 
     def hess_vec(
         self,

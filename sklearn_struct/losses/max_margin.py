@@ -8,6 +8,7 @@ import numpy as np
 
 from sklearn_struct.batch import Potentials, Structure
 from sklearn_struct.kernel import kernel
+from sklearn_struct.losses.triples import add_triples, has_triples
 
 __all__ = ["MaxMargin"]
 
@@ -48,6 +49,9 @@ class MaxMargin:
             node[np.arange(len(y)), y] -= self.margin
         self.inference.argmax(Potentials(node, potentials.edge), structure, rival, value)
         _differences(potentials, (y, rival), structure, (weight, self.margin), out, value)
+        if has_triples(potentials):
+            add_triples(potentials, rival, structure, (weight, 1.0), out, value)
+            add_triples(potentials, y, structure, (-weight, -1.0), out, value)
 
 
 @kernel

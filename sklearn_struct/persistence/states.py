@@ -95,6 +95,8 @@ def _put_chain(chain: Any, where: str, shared: Shared) -> dict[str, Any]:
             arrays[f"{where}{name}/indptr"], arrays[f"{where}{name}/indices"] = pairs.indptr, pairs.indices
     arrays[where + "edge_columns"] = np.asarray(pattern.edge_columns, np.int64)
     arrays[where + "transitions"] = np.asarray(pattern.transitions, np.int64)
+    if pattern.order == 2:
+        arrays[where + "order"] = np.array([2])
     arrays[where + "w"] = np.asarray(chain._w, np.float64)
     if "loss_curve_" in has:
         arrays[where + "loss_curve"] = np.array(chain.loss_curve_, np.float64)
@@ -162,10 +164,16 @@ def _pattern(stored: Any, where: str, K: int, shared: Shared) -> Pattern:
     n_features = natural(stored["n_features"], "n_features")
     arrays = shared.arrays
     columns = _ascending(arrays.take(where + "edge_columns", np.int64), n_features, where + "edge_columns")
-    transitions = _ascending(arrays.take(where + "transitions", np.int64), K * K, where + "transitions")
+    order = 1  # where the file says nothing else
+    if where + "order" in arrays:
+        order = 2
+        if arrays.take(where + "order", np.int64).tolist() != [2]:
+            raise ModelFileError(f"{where}order must be 2")
+    width = K * K if order == 1 else K * K + K**3
+    transitions = _ascending(arrays.take(where + "transitions", np.int64), width, where + "transitions")
     node = _pairs(shared, where + "node", n_features, K) if stored["node"] else None
-    edge = _pairs(shared, where + "edge", len(columns), K * K) if stored["edge"] else None
-    return Pattern(n_features, K, node, edge, columns, transitions, stored["fit_intercept"])
+    edge = _pairs(shared, where + "edge", len(columns), width) if stored["edge"] else None
+    return Pattern(n_features, K, node, edge, columns, transitions, stored["fit_intercept"], order)
 
 
 def _ascending(numbers: np.ndarray, end: int, where: str) -> np.ndarray:
@@ -191,7 +199,7 @@ def _size(pattern: Pattern) -> int:
     """Number of weights; of Python's integers, which do not overflow."""
     K = pattern.n_labels
     n_node = pattern.n_features * K if pattern.node is None else len(pattern.node.indices)
-    n_edge = len(pattern.edge_columns) * K**2 if pattern.edge is None else len(pattern.edge.indices)
+    n_edge = len(pattern.edge_columns) * pattern.edge_width if pattern.edge is None else len(pattern.edge.indices)
     return n_node + n_edge + len(pattern.transitions) + K * pattern.fit_intercept
 
 

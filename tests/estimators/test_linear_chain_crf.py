@@ -43,6 +43,9 @@ MODELS = {
     "dense": {"C": 3.0},
     "dense edge features": {"edge_features": [0, 2], "C": 2.0},
     "L1": {"l1_ratio": 1.0, "edge_features": "all"},
+    "second order": {"order": 2, "C": 5.0, "transition_features": "observed"},
+    "second order, edge features": {"order": 2, "edge_features": ["size", "w:*"]},
+    "dense, second order": {"order": 2, "edge_features": [0, 2], "C": 2.0},
 }
 
 
@@ -63,9 +66,14 @@ def dense(matrix):
     return matrix.toarray() if sp.issparse(matrix) else matrix
 
 
+def moves(crf):
+    """The weights of all label pairs and, at order 2, of all triples."""
+    return np.concatenate([crf.transition_.ravel(), crf.transition2_.ravel() if crf.order == 2 else []])
+
+
 def enumerated(crf, tokens):
     node = tokens @ dense(crf.coef_).T + crf.intercept_
-    edge = np.tile(crf.transition_.ravel(), (max(len(tokens) - 1, 1), 1))
+    edge = np.tile(moves(crf), (max(len(tokens) - 1, 1), 1))
     edge[: len(tokens) - 1] += tokens[1:][:, crf.edge_features_] @ dense(crf.edge_coef_).T
     return naive.Chain(node, edge)
 
@@ -88,7 +96,7 @@ def test_predict_edge_proba_sums_over_labellings(fitted):
     crf, X, _, chains = fitted
     node = crf.predict_proba(X)
     for i, (p, chain) in enumerate(zip(crf.predict_edge_proba(X), chains, strict=True)):
-        np.testing.assert_allclose(p.reshape(-1, 9), chain.edge.astype(float), atol=1e-10)
+        np.testing.assert_allclose(p.reshape(-1, 9), chain.edge[:, :9].astype(float), atol=1e-10)
         np.testing.assert_allclose(p.sum(axis=2), node[i][:-1], atol=1e-10)
         np.testing.assert_allclose(p.sum(axis=1), node[i][1:], atol=1e-10)
 
@@ -147,17 +155,20 @@ def test_score_is_the_token_accuracy(fitted):
 def test_moments_match(fitted):
     """At the optimum C * (observed - expected count) is the penalty's slope at each weight, 0 for an intercept."""
     crf, X, y, chains = fitted
-    shapes = (3, crf.n_features_in_), (3, 3), (9, len(crf.edge_features_)), (3,)
+    width = 9 if crf.order == 1 else 36
+    shapes = (3, crf.n_features_in_), (width,), (width, len(crf.edge_features_)), (3,)
     node, table, edge, intercept = moments = [np.zeros(shape) for shape in shapes]
     for tokens, labels, chain in zip(packed(crf, X), y, chains, strict=True):
         codes = np.array([LABELS.index(label) for label in labels])
         at_node = np.eye(3)[codes] - chain.node.astype(float)
-        at_edge = np.eye(9)[codes[:-1] * 3 + codes[1:]] - chain.edge.astype(float)
+        at_edge = -chain.edge.astype(float)
+        for move in naive.moves(codes, 3, width):
+            at_edge[move] += 1.0
         edge_tokens = tokens[1:][:, crf.edge_features_]
-        parts = at_node.T @ tokens, at_edge.sum(axis=0).reshape(3, 3), at_edge.T @ edge_tokens, at_node.sum(axis=0)
+        parts = at_node.T @ tokens, at_edge.sum(axis=0), at_edge.T @ edge_tokens, at_node.sum(axis=0)
         for moment, part in zip(moments, parts, strict=True):
             moment += part
-    for weights, moment in ((dense(crf.coef_), node), (crf.transition_, table), (dense(crf.edge_coef_), edge)):
+    for weights, moment in ((dense(crf.coef_), node), (moves(crf), table), (dense(crf.edge_coef_), edge)):
         w = weights[weights != 0]  # not all pairs have a weight
         slope = (1 - crf.l1_ratio) * w + crf.l1_ratio * np.sign(w)
         np.testing.assert_allclose(crf.C * moment[weights != 0], slope, atol=1e-5)
@@ -259,7 +270,7 @@ def test_edge_features_make_transitions_depend_on_x():
 
 def objective(crf, X, y, weight=None):
     """Sum of losses + penalty / C, by public methods."""
-    weights = [dense(m).ravel() for m in (crf.coef_, crf.transition_, crf.edge_coef_)]
+    weights = [dense(m).ravel() for m in (crf.coef_, moves(crf), crf.edge_coef_)]
     w = np.concatenate(weights)
     penalty = (1 - crf.l1_ratio) / 2 * np.dot(w, w) + crf.l1_ratio * np.abs(w).sum()
     return -np.dot(np.ones(len(y)) if weight is None else weight, crf.log_proba(X, y)) + penalty / crf.C
@@ -281,6 +292,9 @@ def objective(crf, X, y, weight=None):
         {"solver": "sgd", "random_state": 0, "edge_features": "all", "transition_features": "observed"},
         {"solver": "sag", "random_state": 0, "l1_ratio": 0.5},
         {"solver": "sag", "random_state": 0, "edge_features": "all", "transition_features": "observed"},
+        {"order": 2, "solver": "newton-cg", "edge_features": "all"},
+        {"order": 2, "solver": "sgd", "random_state": 0, "transition_features": "observed"},
+        {"order": 2, "solver": "sag", "random_state": 0, "edge_features": "all"},
     ],
 )
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -386,6 +400,8 @@ def ads():
         {"loss": "pointwise", "class_weight": "balanced", "edge_features": ["w:,", "w:.", "digit"]},
         {"loss": "pointwise", "solver": "sgd", "random_state": 0},
         {"solver": "sag", "random_state": 0, "l1_ratio": 0.5, "edge_features": ["w:,", "w:.", "digit"]},
+        {"order": 2, "solver": "lbfgs"},
+        {"order": 2, "solver": "lbfgs", "edge_features": ["w:,"], "dtype": "float32"},
     ],
 )
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -395,7 +411,7 @@ def test_equal_bits_for_any_number_of_threads(ads, options):
     bits = set()
     for n_jobs in (1, 2, 3):
         crf = LinearChainCRF(max_iter=3, n_jobs=n_jobs, **options).fit(X, y, weight)
-        learned = [dense(crf.coef_), crf.transition_, crf.intercept_, np.array(crf.loss_curve_), crf.log_proba(X, y)]
+        learned = [dense(crf.coef_), moves(crf), crf.intercept_, np.array(crf.loss_curve_), crf.log_proba(X, y)]
         learned += [np.concatenate(crf.predict_proba(X)), dense(crf.edge_coef_)]
         bits.add((b"".join(part.tobytes() for part in learned), str(crf.predict(X)), crf.n_iter_))
     assert len(bits) == 1

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 from ragged_checks import ragged_checks
 
-from sklearn_struct import MEMM, LinearChainCRF, PiecewiseCRF, PseudoLikelihoodCRF
-from sklearn_struct import HMM, LinearChainCRF
+from sklearn_struct import HMM, MEMM, LinearChainCRF, PiecewiseCRF, PseudoLikelihoodCRF
 
 CONFIGURATIONS = [
     LinearChainCRF(l1_ratio=0.5, tol=1e-3),
@@ -17,6 +16,8 @@ CONFIGURATIONS = [
     LinearChainCRF(solver="sgd", random_state=0, max_iter=20),
     LinearChainCRF(solver="ap", random_state=0, max_iter=20),
     LinearChainCRF(solver="pa", random_state=0, max_iter=20),
+    LinearChainCRF(order=2, edge_features="all", transition_features="observed"),
+    LinearChainCRF(order=2, solver="newton-cg"),
     LinearChainCRF(warm_start=True, n_jobs=2),
     MEMM(decoding="greedy", edge_features="all"),
     MEMM(decoding="beam", beam_width=2, solver="newton-cg"),

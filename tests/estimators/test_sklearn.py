@@ -18,17 +18,13 @@ from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import check_estimator, parametrize_with_checks
 
 from sklearn_struct import (
+    HMM,
     MEMM,
     FeatureTemplates,
     LinearChainCRF,
+    LogLinearClassifier,
     PiecewiseCRF,
     PseudoLikelihoodCRF,
-    HMM,
-    FeatureTemplates,
-    LinearChainCRF,
-    FeatureTemplates,
-    LinearChainCRF,
-    LogLinearClassifier,
     SequenceArray,
     SequenceUnion,
     SequenceVectorizer,
@@ -52,6 +48,8 @@ class PseudoLikelihoodClassifier(ClassifierMixin, PseudoLikelihoodCRF): ...
 
 
 class PiecewiseClassifier(ClassifierMixin, PiecewiseCRF): ...
+
+
 class GenerativeClassifier(ClassifierMixin, HMM):
     """The same for the HMM."""
 
@@ -62,7 +60,9 @@ ESTIMATORS = [
     GenerativeClassifier(order=2, stop=False, n_jobs=2),
     LinearChainCRF(),
     LinearChainCRF(edge_features="all", transition_features="observed"),
+    LinearChainCRF(order=2, edge_features="all"),
     Classifier(),
+    Classifier(order=2),
     Classifier(l1_ratio=1.0, max_iter=200),
     Classifier(solver="owlqn"),
     Classifier(loss="pointwise"),
@@ -77,7 +77,6 @@ ESTIMATORS = [
     Classifier(dtype="float32"),
     Classifier(warm_start=True, min_frequency=2),
     LinearChainCRF(warm_start=True, fit_intercept=False, min_frequency=2),
-    Classifier(warm_start=True, fit_intercept=False, min_frequency=2),
     MEMM(),
     MEMMClassifier(decoding="beam"),
     PseudoLikelihoodCRF(),

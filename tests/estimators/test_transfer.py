@@ -33,6 +33,10 @@ def weights(model):
     pairs = [(j, k) for j in labels for k in labels]
     found = {("node", label, f): w for label, row in zip(labels, dense(model.coef_)) for f, w in zip(names, row)}
     found |= {("transition", *pair): w for pair, w in zip(pairs, model.transition_.ravel())}
+    if model.order == 2:
+        triples = [(i, *pair) for i in labels for pair in pairs]
+        found |= {("transition", *triple): w for triple, w in zip(triples, model.transition2_.ravel())}
+        pairs += triples
     for pair, row in zip(pairs, dense(model.edge_coef_)):
         found |= {("edge", *pair, names[column]): w for column, w in zip(columns, row)}
     return found | {("intercept", label): w for label, w in zip(labels, model.intercept_)}
@@ -58,6 +62,8 @@ OPTIONS = [
     {"edge_features": "all"},
     {"edge_features": ["a", "c"], "feature_pairs": "all", "transition_features": "observed"},
     {"fit_intercept": False},
+    {"order": 2, "edge_features": ["a", "c"]},
+    {"order": 2, "feature_pairs": "all", "transition_features": "observed"},
 ]
 
 

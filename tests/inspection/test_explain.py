@@ -14,7 +14,7 @@ from sklearn_struct import LinearChainCRF, SequenceArray
 from sklearn_struct.batch import Block, Potentials, chain
 from sklearn_struct.estimators.chain import BaseChain
 from sklearn_struct.exceptions import InputTypeError, LengthMismatchError, UnknownLabelError
-from sklearn_struct.inference import chain_decoding
+from sklearn_struct.inference import chains
 from sklearn_struct.inspection import explain
 from sklearn_struct.inspection.reading import read_labels, read_one
 from sklearn_struct.parameters import bind
@@ -35,7 +35,7 @@ def path_score(estimator, x, labels):
     n = len(codes)
     block = Block(slice(0, 1), slice(0, n), slice(0, max(n - 1, 0)), chain(X.offsets))
     theta, score = potentials.forward(potentials.expand(model._w), block), np.empty(1)
-    chain_decoding.path_score(theta, block.structure, codes, score)
+    chains.path_score(theta, block.structure, codes, score)
     return score[0]
 
 
@@ -133,6 +133,31 @@ def test_each_token_gets_its_features_its_intercept_and_the_transition_into_it()
     assert counts.xs("intercept", level="kind").tolist() == [1, 1, 1, 1]
     assert counts.xs("transition", level="kind").index.tolist() == [1, 2, 3]
     assert counts.xs("feature", level="kind").tolist() == np.count_nonzero(tokens, axis=1).tolist()
+
+
+def test_weights_of_three_labels_and_how_they_are_shown():
+    case = fitted.case("attributes second edges")
+    model, found = case.estimator, explain(case.estimator, case.x, case.y)
+    frame, y = found.to_frame(), [fitted.LABELS.index(k) for k in case.y]
+    edge_coef, names = model.edge_coef_.toarray(), model.feature_names_in_.tolist()
+    seconds = frame[frame["kind"] == "second transition"]
+    assert seconds["token"].tolist() == [2, 3]
+    for row in frame[frame["kind"].isin(["second transition", "edge feature"])].itertuples():
+        t, f = row.token, names.index(row.feature) if row.feature is not None else None
+        if f is None:
+            assert row.weight == model.transition2_[y[t - 2], y[t - 1], y[t]]
+            assert (row.value, row.previous) == (1, case.y[t - 1])
+            continue
+        e = model.edge_features_.tolist().index(f)
+        weight = edge_coef[y[t - 1] * 3 + y[t], e]
+        if t > 1:
+            weight += edge_coef[9 + (y[t - 2] * 3 + y[t - 1]) * 3 + y[t], e]
+        assert row.weight == pytest.approx(weight, abs=1e-14)
+    moves = [[k] * 3 for k in LABELS_IN_A_ROW]
+    assert any(f"{a} -> {b} -> {c} " in repr(explain(model, case.x, [a, b, c, c])) for a, b, c in moves)
+
+
+LABELS_IN_A_ROW = ["x", "y", "z"]
 
 
 def test_one_sequence_in_every_form_of_numbers():

@@ -76,6 +76,9 @@ def in_order(b, a):
         ({"class_weight": "balanced", "loss": "pointwise"}, WORDS),
         ({"allowed_transitions": {None: ["VERB"], "DET": ["DET", None]}, "constrain_training": True}, DICTS),
         ({"allowed_transitions": np.ones((4, 4), dtype=bool)}, DICTS),
+        ({"order": 2, "transition_features": "observed"}, WORDS),
+        ({"order": 2, "edge_features": "all"}, DICTS),
+        ({"order": 2, "edge_features": [1]}, NUMBERS),
     ],
 )
 def test_an_equal_estimator_comes_back(tmp_path, options, X):

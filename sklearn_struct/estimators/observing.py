@@ -1,0 +1,71 @@
+"""Which weights a chain has: what the tokens of positive weight show, or everything."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from sklearn_struct.batch import CSR, chain, csr
+from sklearn_struct.encoding.sequences import columns_named
+from sklearn_struct.parameters import Pattern, all_pairs, edge_features, observed_pairs
+from sklearn_struct.sequence_array import SequenceArray
+
+__all__ = ["observe"]
+
+
+class _Cliques(NamedTuple):
+    """Neighbours that depend on each other: codes of their labels, weights, and the edges that end with them."""
+
+    codes: np.ndarray
+    weight: np.ndarray
+    edges: np.ndarray
+    width: int  # number of codes
+
+
+def observe(estimator: Any, X: SequenceArray, codes: np.ndarray, weight: np.ndarray) -> Pattern:
+    """The pattern that the parameters of a chain estimator give for these tokens; `order` is 1 where it has none."""
+    K, order, least = len(estimator.classes_), getattr(estimator, "order", 1), estimator.min_frequency
+    columns, cliques = columns_named(estimator.edge_features, X), _cliques(X.offsets, codes, weight, K)[:order]
+    node = edge = None
+    if sp.issparse(X.tokens):
+        pairs = all_pairs if estimator.feature_pairs == "all" else observed_pairs
+        node = pairs(X.tokens, codes, weight, K, least)
+        if len(columns):
+            edge_X = edge_features(X, columns)
+            found = [pairs(edge_X[c.edges], c.codes, c.weight, c.width, least) for c in cliques]
+            edge = found[0] if order == 1 else _side_by_side(found, [c.width for c in cliques])
+    transitions, first = [], 0
+    for c in cliques:
+        seen = np.ones(c.width, dtype=bool)
+        if estimator.transition_features == "observed":
+            counts = np.bincount(c.codes, weights=c.weight, minlength=c.width)
+            seen = counts >= least if least > 1 else counts > 0
+        transitions.append(first + np.flatnonzero(seen))
+        first += c.width
+    every = np.concatenate(transitions)
+    return Pattern(X.tokens.shape[1], K, node, edge, columns, every, estimator.fit_intercept, order)
+
+
+def _cliques(offsets: np.ndarray, codes: np.ndarray, weight: np.ndarray, K: int) -> list[_Cliques]:
+    """Pairs of neighbours, and triples; what has a token of weight 0 has weight 0."""
+    edges = chain(offsets).edges
+    second = 1 + np.flatnonzero(edges[:-1, 1] == edges[1:, 0])  # edges that end triples
+    triples = np.column_stack([edges[second - 1, 0], edges[second]])
+    pair_codes, pair_weight = codes[edges[:, 0]] * K + codes[edges[:, 1]], weight[edges].min(axis=1)
+    triple_codes = codes[triples[:, 0]].astype(np.int64) * K * K + pair_codes[second]
+    return [
+        _Cliques(pair_codes, pair_weight, np.arange(len(edges)), K**2),
+        _Cliques(triple_codes, weight[triples].min(axis=1), second, K**3),
+    ]
+
+
+def _side_by_side(parts: list[CSR], widths: list[int]) -> CSR:
+    """Pairs (row, column) of several tables whose columns follow each other."""
+    tables = [
+        sp.csr_array((np.ones(len(part.indices)), part.indices, part.indptr), shape=(len(part.indptr) - 1, width))
+        for part, width in zip(parts, widths, strict=True)
+    ]
+    every = csr(sp.csr_array(sp.hstack(tables)))
+    return CSR(every.indptr, every.indices, np.empty(0, np.int32))

@@ -1,0 +1,68 @@
+"""Chains of first or second order, told apart by the width of the edge tables: K * K columns, or K ** 3 more.
+
+The functions of `chain` and `chain_decoding`; those of second order are compiled only once they are called.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sklearn_struct.batch import Potentials, Structure
+from sklearn_struct.inference import chain, chain2, chain2_decoding, chain_decoding
+
+__all__ = ["argmax", "marginals", "nbest", "path_score", "sample", "tangent"]
+
+
+def _is_first(potentials: Potentials) -> bool:
+    return potentials.edge.shape[1] == potentials.node.shape[1] ** 2
+
+
+def _products(potentials: Potentials) -> Any:
+    return chain if _is_first(potentials) else chain2
+
+
+def _decoding(potentials: Potentials) -> Any:
+    return chain_decoding if _is_first(potentials) else chain2_decoding
+
+
+def marginals(
+    potentials: Potentials, structure: Structure, weight: np.ndarray, out: Potentials, log_Z: np.ndarray
+) -> None:
+    """Add weighted marginals to `out`, of as many columns as the potentials, and write log Z of each sequence."""
+    _products(potentials).marginals(potentials, structure, weight, out, log_Z)
+
+
+def tangent(
+    potentials: Potentials,
+    reward: Potentials,
+    structure: Structure,
+    weight: np.ndarray,
+    out: Potentials,
+    mean: np.ndarray,
+) -> None:
+    """Add weighted covariances with a reward, the derivative of the marginals in its direction, to `out`."""
+    _products(potentials).tangent(potentials, reward, structure, weight, out, mean)
+
+
+def argmax(potentials: Potentials, structure: Structure, labels: np.ndarray, score: np.ndarray | None = None) -> None:
+    """Write the best labelling (n,) int32 and, if asked for, its score (n_sequences,)."""
+    _decoding(potentials).argmax(potentials, structure, labels, score)
+
+
+def nbest(potentials: Potentials, structure: Structure, labels: np.ndarray, score: np.ndarray) -> None:
+    """Write the n best labellings (n, n_tokens) int32 and their scores (n, n_sequences), best first."""
+    _decoding(potentials).nbest(potentials, structure, labels, score)
+
+
+def sample(
+    potentials: Potentials, structure: Structure, uniform: np.ndarray, labels: np.ndarray, score: np.ndarray
+) -> None:
+    """Draw one labelling of each sequence from p(y | x), by one number in [0, 1) a token."""
+    _decoding(potentials).sample(potentials, structure, uniform, labels, score)
+
+
+def path_score(potentials: Potentials, structure: Structure, labels: np.ndarray, score: np.ndarray) -> None:
+    """Write the sum of log-potentials along a given labelling (n,) int32 of each sequence."""
+    _decoding(potentials).path_score(potentials, structure, labels, score)
