@@ -43,7 +43,7 @@ def fit_gaussians(x: np.ndarray, posterior: np.ndarray, floor: np.ndarray) -> Ga
     everything = posterior.sum(axis=1, keepdims=True)
     K = posterior.shape[1]
     mean, variance = np.empty((2, K, x.shape[1]))
-    for k in range(K):
+    for k in range(K if x.shape[1] else 0):
         weight = posterior[:, [k]] if np.any(posterior[:, k] > 0) else everything
         share = weight / max(float(weight.sum()), np.finfo(float).tiny)
         mean[k] = np.sum(share * x, axis=0)
@@ -60,7 +60,9 @@ def least_variances(x: np.ndarray, weight: np.ndarray, share: float) -> np.ndarr
 
 def log_densities(x: np.ndarray, gaussians: Gaussians) -> np.ndarray:
     """Log-density of each row of x in each state: (n, K). None is -inf: however far away, nothing is impossible."""
-    found = np.empty((len(x), len(gaussians.mean)))
+    found = np.zeros((len(x), len(gaussians.mean)))
+    if x.shape[1] == 0:
+        return found
     with np.errstate(over="ignore"):
         for k, (mean, variance) in enumerate(zip(*gaussians, strict=True)):
             found[:, k] = -0.5 * np.sum((x - mean) ** 2 / variance + np.log(2 * np.pi * variance), axis=1)

@@ -94,11 +94,12 @@ def relaxed(model: HiddenMarkov) -> HiddenMarkov:
 
 def joint(model: HiddenMarkov, observed: Observed, codes: np.ndarray) -> np.ndarray:
     """log p(x, y) of each sequence; 0 for an empty one."""
-    structure, (C, K) = chain_structure(observed.offsets), model.markov.transition.shape
-    found = chains.contexts(codes, structure, K, 1 if C == K else 2)
-    score = np.empty(len(observed.offsets) - 1)
-    theta = chains.lift(model.markov, emission(model, observed, slice(None)), structure)
-    chain_decoding.path_score(theta, structure, found, score)
+    C, K = model.markov.transition.shape
+    score = np.empty(len(observed))
+    for block in blocks(observed.offsets, C):
+        found = chains.contexts(codes[block.tokens], block.structure, K, 1 if C == K else 2)
+        theta = potentials(model, observed, block)
+        chain_decoding.path_score(theta, block.structure, found, score[block.examples])
     return score
 
 

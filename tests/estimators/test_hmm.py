@@ -158,6 +158,22 @@ def test_unseen_values():
         none.predict([["u", "new"]])
 
 
+@ORDERS
+def test_expected_counts_by_linear_systems_are_those_of_the_training_data(order):
+    """Of maximum likelihood, for all that the chain itself counts; with order 2 over pairs of labels."""
+    X, y = data(7, [5, 3, 1, 2, 4, 6, 2])
+    hmm = HMM(order=order).fit(X, y)
+    start, transition = np.exp(hmm.start_logprob_), np.exp(hmm.transition_logprob_)
+    if order == 1:
+        labels = np.linalg.solve(np.eye(3) - transition.T, start)
+    else:
+        pairs = start[:, None] * np.exp(hmm.pair_start_logprob_)  # of the first two
+        step = np.einsum("ijk,jm->ijmk", transition, np.eye(3)).reshape(9, 9)  # (i, j) to (m, k) where j is m
+        labels = start + np.linalg.solve(np.eye(9) - step.T, pairs.ravel()).reshape(3, 3).sum(axis=0)
+    counts = Counter(label for labels in y for label in labels)
+    np.testing.assert_allclose(labels * len(y), [counts[label] for label in LABELS], rtol=1e-10)
+
+
 def test_training_data_as_counted():
     X, y = data()
     hmm = HMM().fit(X, y)
