@@ -72,6 +72,20 @@ class _Learnt:
     indexes: list[KeyIndex]
     _names: np.ndarray | None = field(default=None, compare=False, repr=False)
 
+    def n_codes(self, column: int) -> int:
+        """Number of codes of a column: those of positions beside a sequence, if these have some, and of values."""
+        return len(self.values[column]) + sum(self.reach) * self.pad
+
+    def codes(self, j: int) -> np.ndarray:
+        """The codes of the cells (n_attributes, n_parts) that the attributes of template j combine."""
+        parts, keys = self.templates[j].parts, self.indexes[j].keys
+        found = np.empty((len(keys), len(parts)), np.int64)
+        for p in range(len(parts) - 1, -1, -1):
+            keys, found[:, p] = np.divmod(keys, self.n_codes(parts[p][1])) if p else (keys, keys)
+            if p in self.stages[j]:
+                keys = self.stages[j][p].keys[keys]
+        return found
+
     def __call__(self) -> np.ndarray:
         if self._names is None:
             names = [name for j in range(len(self.templates)) for name in _names(self, j)]
@@ -318,7 +332,7 @@ def _check_columns(templates: list[Template], columns: Sequence[str] | None, n_c
 def _number(table: Table, learnt: _Learnt, min_frequency: int | None = None) -> np.ndarray:
     """Numbers (templates, tokens) of the combinations, -1 for none; with `min_frequency`, `learnt` learns them."""
     codes_at = cache(Windows(table, learnt.reach, learnt.pad).at)
-    sizes = [len(values) + sum(learnt.reach) * learnt.pad for values in table.values]
+    sizes = [learnt.n_codes(c) for c in range(len(learnt.values))]
     numbers = np.empty((len(learnt.templates), table.offsets[-1]), np.int32)
     for j, template in enumerate(learnt.templates):
         if template.parts:
@@ -338,16 +352,11 @@ def _number(table: Table, learnt: _Learnt, min_frequency: int | None = None) -> 
 
 def _names(learnt: _Learnt, j: int) -> list[str]:
     """The names of the attributes of template j."""
-    template, keys = learnt.templates[j], learnt.indexes[j].keys
+    template = learnt.templates[j]
     if not template.parts:
-        return [template.name] * len(keys)
-    columns: list[list[str]] = []
-    for p, (_, c) in reversed(list(enumerate(template.parts))):
-        texts = _texts(learnt, c, template.joiners)
-        keys, codes = np.divmod(keys, len(texts)) if p else (keys, keys)
-        if p in learnt.stages[j]:
-            keys = learnt.stages[j][p].keys[keys]
-        columns.insert(0, [texts[code] for code in codes.tolist()])
+        return [template.name] * len(learnt.indexes[j].keys)
+    texts = {c: _texts(learnt, c, template.joiners) for _, c in template.parts}
+    columns = [[texts[c][code] for code in codes] for (_, c), codes in zip(template.parts, learnt.codes(j).T.tolist())]
     joiners = (*template.joiners, "")
     return [template.name + ":" + "".join(chain.from_iterable(zip(row, joiners))) for row in zip(*columns)]
 
