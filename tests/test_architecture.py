@@ -24,7 +24,7 @@ FLOORS = [
     ["losses"],
     ["linear"],
     ["sequence_array"],
-    ["parameters", "generative"],
+    ["parameters", "generative", "path_sums"],
     ["markov"],
     ["hidden_markov"],
     ["hidden_starts"],
