@@ -93,8 +93,9 @@ def read(estimator: Any, sample_weight: Any, sequences: Any, codes: np.ndarray) 
     X, per_token = sequences.X, not sequences.flat and is_per_token(sample_weight)
     if (per_token or (class_weight is not None and not sequences.flat)) and not estimator._loss().token_weights:
         what = "a sample_weight for each token" if per_token else "class_weight"
+        needed = "loss='pointwise'" if hasattr(estimator, "loss") else "LinearChainCRF(loss='pointwise')"
         raise ValueError(
-            f"{what} needs loss='pointwise': other losses are of a labelling as a whole, in which single tokens have "
+            f"{what} needs {needed}: other losses are of a labelling as a whole, in which single tokens have "
             "no weight (in a two-dimensional X, where each is a sequence, labels may have weights)"
         )
     token = estimator._read_token_weight(sample_weight, sequences)

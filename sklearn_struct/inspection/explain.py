@@ -29,7 +29,7 @@ def explain(estimator: Any, x: Any, y: Any = None, *, rival: Any = None) -> Expl
         The labelling to explain; None: the one that is predicted.
     rival : list of labels, default=None
         Explain how far y is ahead of this labelling instead: a difference of scores, equal to the logarithm of
-        p(y | x) / p(rival | x).
+        p(y | x) / p(rival | x), unless the model is an `MEMM`, whose normalisers are no score of a feature.
 
     Returns
     -------

@@ -1,0 +1,48 @@
+"""The pseudolikelihood finds the weights that generated the data; pieces do not."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from sklearn_struct import PiecewiseCRF, PseudoLikelihoodCRF, SequenceArray
+from sklearn_struct.batch import Potentials, chain
+from sklearn_struct.inference import chain_decoding
+
+CONSISTENT = [PseudoLikelihoodCRF(), PseudoLikelihoodCRF(block_size=2), PseudoLikelihoodCRF(block_size=4)]
+NODE, EDGE = np.array([[0.0, 0.8, -0.5], [0.0, -0.4, 0.9]]), np.array([[0.0, 0, 0], [0, 1.6, -1.4], [0, 1.2, 0.8]])
+
+
+def drawn(n, rng):
+    """Sequences of 2 to 6 tokens that have these weights."""
+    lengths = rng.integers(2, 7, size=n)
+    X, structure = rng.normal(size=(lengths.sum(), 2)), chain(np.concatenate([[0], np.cumsum(lengths)]))
+    y = np.empty(len(X), dtype=np.int32)
+    chain_decoding.sample(Potentials(X @ NODE, EDGE.reshape(1, -1)), structure, rng.random(len(X)), y, np.empty(n))
+    return SequenceArray(X, structure.offsets), SequenceArray(y, structure.offsets)
+
+
+def error(model):
+    """The largest difference in what the data can tell: contrasts of labels, and of pairs of these."""
+    coef, table = model.coef_.T, model.transition_
+    table = table - table[:1] - table[:, :1] + table[0, 0]
+    return max(np.abs(coef - coef[:, :1] - NODE).max(), np.abs(table - EDGE).max())
+
+
+@pytest.mark.parametrize("model", CONSISTENT, ids=repr)
+def test_pseudolikelihood_finds_the_true_weights_as_data_grow(model):
+    rng, errors = np.random.default_rng(0), []
+    for n in (200, 5_000, 125_000):
+        fit = clone(model).set_params(C=np.inf, solver="lbfgs", tol=1e-6).fit(*drawn(n, rng))
+        errors.append(error(fit))
+    assert errors[0] > errors[1] > errors[2]
+    assert errors[2] < min(errors[0] / 5, 0.05)  # 25 times smaller but for chance
+
+
+@pytest.mark.parametrize("model", [PiecewiseCRF(), PiecewiseCRF(piece_size=2)], ids=repr)
+def test_pieces_do_not_find_them(model):
+    """Evidence beside a piece is taken for its own."""
+    data = drawn(125_000, np.random.default_rng(0))
+    found = [clone(m).set_params(C=np.inf, solver="lbfgs", tol=1e-6).fit(*data) for m in (model, CONSISTENT[0])]
+    assert error(found[0]) > 3 * error(found[1])
