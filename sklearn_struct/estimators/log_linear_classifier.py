@@ -24,6 +24,7 @@ from sklearn_struct.estimators.base import CallbackSupportMixin, all_or_nothing
 from sklearn_struct.estimators.joint_forms import FunctionForm, PairForm, ProductForm
 from sklearn_struct.estimators.progress import Progress
 from sklearn_struct.exceptions import EmptyDataError, InputTypeError, LengthMismatchError
+from sklearn_struct.joint_objective import JointObjective
 from sklearn_struct.solvers.gradient import gradient_descent
 from sklearn_struct.solvers.lbfgs import lbfgs
 from sklearn_struct.solvers.newton_cg import newton_cg
@@ -246,7 +247,7 @@ class LogLinearClassifier(DocLink, CallbackSupportMixin, ClassifierMixin, BaseEs
                 progress.begin_iteration(partial(learned, n_iter, w))
             return stop
 
-        w0 = np.zeros(objective.size)
+        w0 = objective.start() if isinstance(objective, JointObjective) else np.zeros(objective.size)
         progress.begin_iteration(partial(learned, 0, w0))
         options = {"max_iter": self.max_iter, "tol": self.tol, "callback": callback}
         result = SOLVERS[self.solver](objective, w0, l1=0.0, l2=1.0 / (self.C * total), **options)
