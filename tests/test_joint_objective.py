@@ -31,7 +31,7 @@ class Problem:
         self.exists = rng.random((M + 1, K)) < density
         self.y, self.weight = rng.integers(0, K, size=N).astype(np.int32), rng.uniform(0, 2, size=N)
         n = int(self.exists.sum())
-        self.spread = sp.random_array((n, 5), density=0.5, rng=rng, format="csr") if spread else None
+        self.spread = sp.csr_array((rng.random((n, 5)) < 0.5) * rng.normal(size=(n, 5))) if spread else None
         mapped = JointMap(sp.csr_array(self.X), csr(sp.csr_array(self.exists * 1.0)), K)
         self.objective = JointObjective(mapped, self.spread, self.y, self.weight, pool or Pool(1), intercept)
 
