@@ -32,7 +32,7 @@ def text(watch: Stopwatch) -> dict[str, tuple[Any, Any]]:
     train, held_out = everything[:-HELD_OUT], everything[-HELD_OUT:]
     if watch.quick:
         train, held_out, test = train[:500], held_out[:100], test[:100]
-    words = vocabulary(train, WORDS)
+    words = vocabulary(train, WORDS // 8 if watch.quick else WORDS)
     return {name: histories(s, words) for name, s in (("train", train), ("held out", held_out), ("test", test))}
 
 
