@@ -4,8 +4,7 @@ A log-linear language model
 
 P(next word | the text so far) as a log-linear model, against an interpolated trigram. A trigram model counts what
 followed the last two words. A log-linear model can ask anything about the text so far: which word stood two places
-back,
-how the last word ended, whether a word has been used before. `ProductFeatures` says which parts of a history are
+back, how the last word ended, whether a word has been used before. `ProductFeatures` says which parts of a history are
 looked at; `LogLinearClassifier` learns a weight for each part and next word that occur together.
 
 The text is made up here: short stories about a few people, in which whoever was named first comes back as "he" or

@@ -13,6 +13,8 @@ from sklearn_struct.threads import N_PARTS, Pool
 
 __all__ = ["JointObjective"]
 
+Work = Callable[[slice, Background], tuple[Active, Derivative]]
+
 LARGEST_TABLES = 64_000_000  # numbers in the gradients that are added up at the end
 
 
@@ -36,7 +38,8 @@ class JointObjective:
     def __init__(
         self, joint: JointMap, spread: Any, y: np.ndarray, weight: np.ndarray, pool: Pool, fit_intercept: bool
     ) -> None:
-        self.joint, self.spread, self.y, self.weight, self.pool = joint, spread, y, weight, pool
+        self.joint, self.spread, self.pool = joint, spread, pool
+        self.y, self.weight = y[joint.order], weight[joint.order]
         self.loss = BackgroundSoftmax()
         self.n_free = joint.n_labels if fit_intercept else 0
         self.size = (joint.size if spread is None else spread.shape[1]) + self.n_free
@@ -45,51 +48,66 @@ class JointObjective:
         self._parts = [part for part in np.array_split(np.arange(len(joint.blocks)), n_parts) if len(part)]
 
     def expand(self, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Weights of pairs, and scores of the background."""
+        """Weights of pairs, and scores of the backgrounds."""
         n = self.size - self.n_free
         pairs = w[:n] if self.spread is None else self.spread @ w[:n]
         return pairs, self.joint.background(pairs, w[n:] if self.n_free else np.zeros(self.joint.n_labels))
 
+    def start(self) -> np.ndarray:
+        """Zeros, and the intercept that alone is best: thousands of labels have very different frequencies."""
+        w = np.zeros(self.size)
+        if self.n_free:
+            counts = np.bincount(self.y, self.weight, self.n_free)
+            w[-self.n_free :] = np.log(np.maximum(counts, counts[counts > 0].min()) / self.total_weight)
+        return w
+
     def value_and_grad(self, w: np.ndarray) -> tuple[float, np.ndarray]:
         """The weighted mean loss and its gradient."""
         pairs, scores = self.expand(w)
-        shared, value = background(scores), np.empty(len(self.y))
+        value = np.empty(len(self.y))
 
-        def work(active: Active, examples: slice, out: Derivative) -> None:
+        def work(examples: slice, shared: Background) -> tuple[Active, Derivative]:
+            active = Active(*self.joint.forward(pairs, shared.scores, examples))
+            out = zeros(len(active.labels), self.joint.n_labels)
             self.loss(active, self.y[examples], shared, self.weight[examples], out, value[examples])
+            return active, out
 
-        grad = self._pull(work, pairs, shared)
+        grad = self._pull(work, scores, np.zeros_like(scores))
         return float(np.dot(self.weight, value)) / self.total_weight, grad
 
     def hess_vec(self, w: np.ndarray, v: np.ndarray) -> np.ndarray:
         """The second derivative of the weighted mean loss at w, times v."""
-        (pairs, scores), (along, direction) = self.expand(w), self.expand(v)
-        shared = background(scores, direction)
+        (pairs, scores), (along, directions) = self.expand(w), self.expand(v)
 
-        def work(active: Active, examples: slice, out: Derivative) -> None:
-            directions = self.joint.forward(along, direction, examples)[2]
-            self.loss.hess_vec(active, directions, shared, self.weight[examples], out)
+        def work(examples: slice, shared: Background) -> tuple[Active, Derivative]:
+            active = Active(*self.joint.forward(pairs, shared.scores, examples))
+            out = zeros(len(active.labels), self.joint.n_labels)
+            direction = self.joint.forward(along, shared.direction, examples)[2]
+            self.loss.hess_vec(active, direction, shared, self.weight[examples], out)
+            return active, out
 
-        return self._pull(work, pairs, shared)
+        return self._pull(work, scores, directions)
 
-    def _pull(
-        self, work: Callable[[Active, slice, Derivative], None], pairs: np.ndarray, shared: Background
-    ) -> np.ndarray:
-        """The weighted mean of the derivatives that `work` writes, in the parameters."""
+    def _pull(self, work: Work, scores: np.ndarray, directions: np.ndarray) -> np.ndarray:
+        """The weighted mean of the derivatives that `work` gives, in the parameters."""
+        joint = self.joint
 
-        def part(c: int) -> tuple[np.ndarray, np.ndarray]:
-            grad, labels = np.zeros(self.joint.size), np.zeros(self.joint.n_labels)
+        def part(c: int) -> tuple[np.ndarray, int, np.ndarray]:
+            first, last = (joint.groups[b] for b in self._parts[c][[0, -1]])
+            grad, labels, group = np.zeros(joint.size), np.zeros((last - first + 1, joint.n_labels)), -1
             for b in self._parts[c]:
-                examples = self.joint.blocks[b]
-                active = Active(*self.joint.forward(pairs, shared.scores, examples))
-                out = zeros(len(active.labels), self.joint.n_labels)
-                work(active, examples, out)
-                self.joint.scatter(active.offsets, active.labels, out.rows, examples, grad)
-                labels += out.of_labels(shared) + np.bincount(active.labels, out.rows, self.joint.n_labels)
-            return grad, labels
+                if joint.groups[b] != group:
+                    group = joint.groups[b]
+                    shared = background(scores[group], directions[group])
+                active, out = work(joint.blocks[b], shared)
+                joint.scatter(active.offsets, active.labels, out.rows, joint.blocks[b], grad)
+                labels[group - first] += out.of_labels(shared) + np.bincount(active.labels, out.rows, joint.n_labels)
+            return grad, first, labels
 
-        parts = self.pool.map(part, len(self._parts))
-        grad, labels = np.sum([grad for grad, _ in parts], axis=0), np.sum([labels for _, labels in parts], axis=0)
-        self.joint.add_background(labels, grad)
+        grad, labels = np.zeros(joint.size), np.zeros(scores.shape)
+        for own, first, by_group in self.pool.map(part, len(self._parts)):
+            grad += own
+            labels[first : first + len(by_group)] += by_group
+        joint.add_background(labels, grad)
         compact = grad if self.spread is None else self.spread.T @ grad
-        return np.concatenate([compact, labels if self.n_free else []]) / self.total_weight
+        return np.concatenate([compact, labels.sum(axis=0) if self.n_free else []]) / self.total_weight

@@ -25,12 +25,13 @@ class Problem:
     def __init__(self, pool=None, spread=False, intercept=True, density=0.4):
         rng = np.random.default_rng(0)
         X = (rng.random((N, M)) < 0.4) * rng.normal(size=(N, M))
+        X[:, :3] = X[:, :3] != 0  # these may be parts of backgrounds, the others not
         X[0] = 0.0  # an input that touches nothing
         self.X = np.column_stack([X, np.ones(N)])  # and a feature that belongs to the background
         self.exists = rng.random((M + 1, K)) < density
         self.y, self.weight = rng.integers(0, K, size=N).astype(np.int32), rng.uniform(0, 2, size=N)
         n = int(self.exists.sum())
-        self.spread = sp.random_array((n, 5), density=0.5, rng=rng, format="csr") if spread else None
+        self.spread = sp.csr_array((rng.random((n, 5)) < 0.5) * rng.normal(size=(n, 5))) if spread else None
         mapped = JointMap(sp.csr_array(self.X), csr(sp.csr_array(self.exists * 1.0)), K)
         self.objective = JointObjective(mapped, self.spread, self.y, self.weight, pool or Pool(1), intercept)
 
@@ -59,6 +60,14 @@ class Problem:
     def hess_vec(self, w, v):
         p, d = np.exp(log_softmax(self.table(w), axis=1)), self.table(v)
         return self.pull(p * (d - np.sum(p * d, axis=1, keepdims=True)))
+
+
+@pytest.fixture(params=[joint.GROUP, 0], ids=["one background", "several"], autouse=True)
+def price(request, monkeypatch):
+    """What a background costs."""
+    monkeypatch.setattr(joint, "GROUP", request.param)
+    monkeypatch.setattr(joint, "LABEL", 10 if request.param else 0)
+    return request.param
 
 
 @SCALES
@@ -102,3 +111,21 @@ def test_blocks_cover_all_inputs(monkeypatch):
         monkeypatch.setattr(joint, "BLOCK", block)
         blocks = Problem().objective.joint.blocks
         assert np.concatenate([np.arange(N)[rows] for rows in blocks]).tolist() == list(range(N))
+
+
+def test_frequent_features_are_parts_of_backgrounds(price):
+    mapped = Problem().objective.joint
+    assert len(set(mapped.groups)) == (1 if price else len(np.unique(Problem().X[:, :3], axis=0)))
+    assert mapped.X.indices.min() >= (0 if price else 3)
+    assert M not in mapped.X.indices  # all inputs have this one
+
+
+def test_the_start_is_the_best_intercept():
+    problem = Problem(density=0.0)
+    w = problem.objective.start()
+    seen = np.bincount(problem.y, problem.weight, K) > 0
+    np.testing.assert_allclose(
+        np.exp(w[-K:])[seen], np.bincount(problem.y, problem.weight, K)[seen] / problem.weight.sum()
+    )
+    assert np.isfinite(w).all()
+    assert Problem(intercept=False).objective.start().tolist() == [0.0] * Problem(intercept=False).objective.size

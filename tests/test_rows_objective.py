@@ -23,7 +23,8 @@ def problem(loss, n=40, pool=None, linear=True):
     rng = np.random.default_rng(0)
     lengths = rng.integers(1, 5, size=n) if isinstance(loss, Softmax) else np.ones(n, int)
     offsets = np.concatenate([[0], np.cumsum(lengths)])
-    F = sp.random_array((offsets[-1], SIZE), density=0.4, rng=rng, data_sampler=rng.normal)
+    shape = (int(offsets[-1]), SIZE)
+    F = sp.csr_array((rng.random(shape) < 0.4) * rng.normal(size=shape))
     weight = rng.uniform(0, 2, size=n)
     data = RowExamples(offsets, rng.integers(0, lengths).astype(np.int32), weight)
     if not isinstance(loss, Softmax):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
@@ -23,13 +24,24 @@ from sklearn_struct.encoding.sequences import as_list
 from sklearn_struct.estimators.base import CallbackSupportMixin, all_or_nothing
 from sklearn_struct.estimators.joint_forms import FunctionForm, PairForm, ProductForm
 from sklearn_struct.estimators.progress import Progress
-from sklearn_struct.exceptions import EmptyDataError, InputTypeError, LengthMismatchError
+from sklearn_struct.exceptions import EmptyDataError, InputTypeError, LengthMismatchError, UnknownLabelError
+from sklearn_struct.joint_objective import JointObjective
 from sklearn_struct.solvers.gradient import gradient_descent
 from sklearn_struct.solvers.lbfgs import lbfgs
 from sklearn_struct.solvers.newton_cg import newton_cg
 from sklearn_struct.threads import Pool
 
 __all__ = ["LogLinearClassifier"]
+
+
+@contextmanager
+def _without_tokens() -> Iterator[None]:
+    """Errors about labels name an example, not the only token of a sequence."""
+    try:
+        yield
+    except (InputTypeError, UnknownLabelError) as error:
+        raise type(error)(str(error).replace(", token 0: ", ": ", 1)) from None
+
 
 SOLVERS: dict[str, Callable[..., Any]] = {"gradient": gradient_descent, "lbfgs": lbfgs, "newton-cg": newton_cg}
 
@@ -220,15 +232,19 @@ class LogLinearClassifier(DocLink, CallbackSupportMixin, ClassifierMixin, BaseEs
         if len(y) != n:
             raise LengthMismatchError(f"X has {n} inputs but y has {len(y)} labels")
         offsets, labels = np.arange(n + 1), y.tolist()
-        if reset:
-            codes: dict[Any, int] = {}
-            self.classes_ = label_codes.unique_labels(labels, offsets)
-            check_classification_targets(y)
-            if self.candidates is not None:
-                candidate_codes(X, self.candidates, codes)
-                known = labels + list(codes)
-                self.classes_ = label_codes.unique_labels(known, np.arange(len(known) + 1))
-        return label_codes.encode(labels, self.classes_, offsets, unseen)
+        with _without_tokens():
+            if reset:
+                self.classes_ = label_codes.unique_labels(labels, offsets)
+                check_classification_targets(y)
+                if self.candidates is not None:
+                    self._add_candidates(self.candidates, X, labels)
+            return label_codes.encode(labels, self.classes_, offsets, unseen)
+
+    def _add_candidates(self, candidates: Callable[[Any], Any], X: Any, labels: list[Any]) -> None:
+        codes: dict[Any, int] = {}
+        candidate_codes(X, candidates, codes)
+        known = labels + list(codes)
+        self.classes_ = label_codes.unique_labels(known, np.arange(len(known) + 1))
 
     def _solve(self, objective: Any, progress: Progress) -> None:
         """Minimise, set what was learned, and warn where `tol` is not reached and nobody asked to stop before."""
@@ -246,7 +262,7 @@ class LogLinearClassifier(DocLink, CallbackSupportMixin, ClassifierMixin, BaseEs
                 progress.begin_iteration(partial(learned, n_iter, w))
             return stop
 
-        w0 = np.zeros(objective.size)
+        w0 = objective.start() if isinstance(objective, JointObjective) else np.zeros(objective.size)
         progress.begin_iteration(partial(learned, 0, w0))
         options = {"max_iter": self.max_iter, "tol": self.tol, "callback": callback}
         result = SOLVERS[self.solver](objective, w0, l1=0.0, l2=1.0 / (self.C * total), **options)

@@ -14,12 +14,15 @@ from sklearn_struct.kernel import kernel
 __all__ = ["JointMap"]
 
 BLOCK = 100_000  # touched pairs of a block: its scores stay in the cache, and calls are short
+GROUP, LABEL = 40_000, 10  # what a background costs, in touched pairs: as such, and for each label
+MOST = 300  # features that are looked at as parts of backgrounds
 
 
 class JointMap:
     """Sparse inputs, and a parameter for each of some pairs (feature, label); what is not touched is not visited.
 
-    Features with the value 1 in all inputs are added to the background instead, which all inputs share.
+    Frequent features with many labels, in text most of what would be visited, are parts of backgrounds: inputs that
+    agree in them form a group, and the scores of all labels by these features are computed once a group.
 
     Parameters
     ----------
@@ -28,29 +31,47 @@ class JointMap:
     pairs : CSR
         m rows: the labels for which a feature has a parameter; its data are not used.
     n_labels : int
+
+    Attributes
+    ----------
+    order : ndarray of shape (n,)
+        The inputs in the order in which `blocks` count them, group by group.
+    blocks, groups : list of slice, list of int
+        Inputs that are worked on together, and the group that they are of.
     """
 
     def __init__(self, X: sp.csr_array, pairs: CSR, n_labels: int) -> None:
         self.pairs, self.n_labels, self.size = pairs, n_labels, len(pairs.indices)
-        constant = _constant(X)
-        self._shared = np.flatnonzero(np.repeat(constant, np.diff(pairs.indptr)))  # parameters of the background
-        touches = sp.diags_array((~constant & (np.diff(pairs.indptr) > 0)).astype(float))
-        kept = sp.csr_array(X @ touches)
+        n_pairs = np.diff(pairs.indptr)
+        shared, group = _shared(X, n_pairs, n_labels)
+        self.order = np.argsort(group, kind="stable")
+        X, group = X[self.order], group[self.order]
+        is_shared = np.zeros(X.shape[1], dtype=bool)
+        is_shared[shared] = True
+        kept = sp.csr_array(X @ sp.diags_array((~is_shared & (n_pairs > 0)).astype(float)))
         kept.eliminate_zeros()
         self.X = csr(kept, np.dtype(float))
-        touched = np.diff(pairs.indptr)[self.X.indices]
-        bound = np.minimum(np.bincount(_owners(self.X.indptr), touched, X.shape[0]), n_labels).astype(np.int64)
+        owner = np.repeat(np.arange(X.shape[0]), np.diff(self.X.indptr))
+        bound = np.minimum(np.bincount(owner, n_pairs[self.X.indices], X.shape[0]), n_labels).astype(np.int64)
         self._room = np.concatenate([[0], np.cumsum(bound)])
-        ends = np.unique(np.searchsorted(self._room, np.arange(BLOCK, self._room[-1] + BLOCK, BLOCK)))
-        self.blocks = [slice(*ends) for ends in pairwise([0, *ends[ends < X.shape[0]].tolist(), X.shape[0]])]
+        cuts = np.flatnonzero((np.diff(group) != 0) | (np.diff(self._room[:-1] // BLOCK) != 0)) + 1
+        self.blocks = [slice(*ends) for ends in pairwise([0, *cuts.tolist(), X.shape[0]])]
+        self.groups = [int(group[block.start]) for block in self.blocks]
+        first = np.searchsorted(group, np.arange(group[-1] + 1))
+        self._members = sp.csr_array(X[first][:, shared])  # of which shared features each group has
+        self._positions = np.concatenate([np.arange(*pairs.indptr[f : f + 2]) for f in [*shared, -1][:-1]] or [shared])
+        self._ends = np.concatenate([[0], np.cumsum(n_pairs[shared])])
 
     def background(self, w: np.ndarray, intercept: np.ndarray) -> np.ndarray:
-        """Scores of all labels where no other feature touches them."""
-        return intercept + np.bincount(self.pairs.indices[self._shared], w[self._shared], self.n_labels)
+        """Scores (group, label) where no other feature touches a label."""
+        shape = (len(self._ends) - 1, self.n_labels)
+        labels = self.pairs.indices[self._positions]
+        return (self._members @ sp.csr_array((w[self._positions], labels, self._ends), shape)).toarray() + intercept
 
     def add_background(self, gradient: np.ndarray, out: np.ndarray) -> None:
         """The transpose of `background`, added to the derivative in w."""
-        out[self._shared] += gradient[self.pairs.indices[self._shared]]
+        feature = np.repeat(np.arange(len(self._ends) - 1), np.diff(self._ends))
+        out[self._positions] += (self._members.T @ gradient)[feature, self.pairs.indices[self._positions]]
 
     def forward(self, w: np.ndarray, background: np.ndarray, rows: slice) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """(offsets, labels, scores) of the labels that each input of `rows` touches."""
@@ -66,14 +87,26 @@ class JointMap:
         _scatter(self.X, self.pairs, (offsets, labels, gradient), rows.start, np.empty(self.n_labels), out)
 
 
-def _constant(X: sp.csr_array) -> np.ndarray:
-    """Whether a feature has the value 1 everywhere."""
-    ones = np.bincount(X.indices[X.data == 1], minlength=X.shape[1])
-    return ones == X.shape[0]
-
-
-def _owners(indptr: np.ndarray) -> np.ndarray:
-    return np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
+def _shared(X: sp.csr_array, n_pairs: np.ndarray, n_labels: int) -> tuple[np.ndarray, np.ndarray]:
+    """Features of backgrounds, greedily the costliest ones whose new groups cost less; and the group of each input."""
+    counts = np.bincount(X.indices, minlength=X.shape[1])
+    whole = np.bincount(X.indices[X.data == 1], minlength=X.shape[1]) == counts
+    visits = counts * n_pairs * whole
+    frequent = np.argsort(-visits, kind="stable")[:MOST]
+    columns = sp.csc_array(X[:, frequent])
+    shared, group, sizes = [], np.zeros(X.shape[0], dtype=np.int64), np.array([X.shape[0]])
+    for place, f in enumerate(frequent.tolist()):
+        rows = columns.indices[columns.indptr[place] : columns.indptr[place + 1]]
+        have = np.bincount(group[rows], minlength=len(sizes))
+        split = (have > 0) & (have < sizes)
+        n_new = int(np.sum(split))
+        if visits[f] == 0 or n_new * (GROUP + LABEL * n_labels) > visits[f]:
+            continue
+        new = np.where(split, len(sizes) + np.cumsum(split) - 1, np.arange(len(sizes)))
+        group[rows] = new[group[rows]]
+        sizes = np.concatenate([sizes - have * split, have[split]])
+        shared.append(f)
+    return np.array(shared, dtype=np.int64), group
 
 
 @kernel
@@ -81,7 +114,7 @@ def _forward(X, pairs, w, background, start, out):
     indptr, indices, data = X.indptr, X.indices, X.data
     pair_indptr, pair_labels = pairs.indptr, pairs.indices
     offsets, labels, scores = out
-    place = np.full(len(background), -1, np.int64)
+    place = np.full(len(background), -1, np.int32)
     n = 0
     for i in range(len(offsets) - 1):
         first = n

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from sklearn_struct import ProductFeatures, SequenceVectorizer
+from sklearn_struct import LogLinearClassifier, ProductFeatures, SequenceVectorizer
 from sklearn_struct.encoding.joint_features import candidate_codes, encode, joint_name
 from sklearn_struct.exceptions import EmptyDataError, InputTypeError, NonFiniteError, UnknownLabelError
 
@@ -24,6 +24,18 @@ def test_products_of_names_and_values():
     assert ProductFeatures(lambda x: (name for name in "ab"))(0, "y") == {"a & y": 1.0, "b & y": 1.0}
 
 
+def test_pairs_may_be_chosen():
+    features = ProductFeatures(
+        lambda x: ["any", *(f"seen={w}" for w in x)], keep=lambda a, b: a in ("any", f"seen={b}")
+    )
+    assert list(features(["u", "v"], "v")) == ["any & v", "seen=v & v"]
+    X, y = [["u"], ["v"], ["u", "v"], ["w"]], ["u", "v", "u", "u"]
+    model, same = (LogLinearClassifier(f).fit(X, y) for f in (features, features.__call__))
+    assert model.joint_feature_names_.tolist() == ["any & u", "any & v", "seen=u & u", "seen=v & v"]
+    assert sorted(model.joint_feature_names_) == sorted(same.joint_feature_names_)
+    assert model.loss_curve_[-1] == pytest.approx(same.loss_curve_[-1], rel=1e-6)
+
+
 def test_names_of_pairs_differ():
     texts = ["", "&", "\\", "a", " ", "\\&", " & "]
     pairs = [(a, b) for a in texts for b in texts]
@@ -33,7 +45,7 @@ def test_names_of_pairs_differ():
 
 def test_products_are_parameters():
     features = ProductFeatures(len, str)
-    assert clone(features).get_params() == {"context": len, "label": str}
+    assert clone(features).get_params() == {"context": len, "label": str, "keep": None}
     assert "ProductFeatures(context=<built-in function len>" in repr(features)
 
 

@@ -13,7 +13,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline
 from sklearn.utils.fixes import parse_version
 
-from sklearn_struct import HMM, LinearChainCRF, SequenceVectorizer
+from sklearn_struct import HMM, LinearChainCRF, LogLinearClassifier, ProductFeatures, SequenceVectorizer
 from sklearn_struct.metrics import token_accuracy_scorer
 from sklearn_struct.objective import LinearObjective
 
@@ -334,3 +334,20 @@ class TestProgressBar:
         crf(solver, max_iter=50).set_callbacks(ProgressBar()).fit(X, Y)
         assert "LinearChainCRF - fit" in (out := capsys.readouterr().out)
         assert "100%" in out
+
+
+@pytest.mark.parametrize("solver", ["lbfgs", "newton-cg", "gradient"])
+@pytest.mark.filterwarnings("error")
+class TestLogLinear:
+    __test__ = SUPPORTED
+
+    def test_each_iteration_is_a_task_and_may_be_the_last(self, solver):
+        words, tags = ([item for several in sequences for item in several] for sequences in (X, Y))
+        model = LogLinearClassifier(ProductFeatures(lambda word: [word]), solver=solver, tol=0)
+        recorder = Recorder(stop=2)
+        model.set_callbacks(recorder).fit(words, tags)
+        assert model.n_iter_ == len(model.loss_curve_) == len(recorder.states("end")) == 2
+        last = recorder.states("end")[-1]
+        assert last.predict(words).tolist() == model.predict(words).tolist()
+        assert recorder.events[0] == "setup"
+        assert recorder.events[-1] == "teardown"
