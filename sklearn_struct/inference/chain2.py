@@ -29,6 +29,7 @@ from sklearn_struct.simd import (
     maximum,
     minimum,
     mul,
+    padded,
     splat,
     store,
     sub,
@@ -40,6 +41,7 @@ __all__ = ["marginals", "tangent"]
 
 NEAR = 300.0  # ranges of scores within which nothing can underflow that matters, in the two steps that a state spans
 TINY, HUGE = 1e-200, 1e220
+LEAST = -1e300  # stands for the maximum where there is none
 
 
 class _Lanes(NamedTuple):
@@ -134,8 +136,11 @@ def _fill_shared(edge, K, later, table, top, spread):
         if later:
             table[m] += edge[0, K * K + m]
         most, least = max(most, table[m]), min(least, table[m])
+    most = max(most, LEAST)
+    for m in range(n, padded(n)):
+        table[m] = LEAST
     for m in range(0, n, LANES):
-        store(table, m, exp(sub(load(table, m), splat(max(most, -1e300)))))
+        store(table, m, exp(sub(load(table, m), splat(most))))
     top[later], spread[later] = most, most - least
 
 
@@ -154,12 +159,19 @@ def _fill_edges(edge, K, t, lanes):
                     score += edge[e, KK + m]
             table[m * LANES + r] = score
         best, low = maximum(load(table, m * LANES), best), minimum(load(table, m * LANES), low)
-    store(row, 0, best)
-    store(row, LANES, sub(best, low))
-    for r in range(LANES):
-        row[r] = max(row[r], -1e300)  # of what is all forbidden the exponentials are 0, not nan
+    _note(best, low, row)
     for m in range(0, n * LANES, LANES):
         store(table, m, exp(sub(load(table, m), load(row, 0))))
+
+
+@kernel
+def _note(best, low, row):
+    """Write maxima and ranges, of what is all forbidden too; then exponentials are 0, not nan."""
+    store(row, 0, best)
+    store(row, LANES, low)
+    for r in range(LANES):
+        row[r] = max(row[r], LEAST)
+        row[LANES + r] = row[r] - row[LANES + r]
 
 
 @kernel
@@ -179,14 +191,12 @@ def _fill_nodes(node, lanes):
             for r in range(LANES):
                 U[m + r] = node[lanes.tokens[0, r] + t, k] if t < lanes.tokens[1, r] else -np.inf
             best, low = maximum(load(U, m), best), minimum(load(U, m), low)
-        store(row, 0, best)
-        store(row, LANES, sub(best, low))
+        _note(best, low, row)
         for r in range(LANES):
             if t < lanes.tokens[1, r]:
                 lanes.logs[r] += row[r]
                 if not row[LANES + r] <= lanes.spread[0, r]:
                     lanes.spread[0, r] = row[LANES + r]
-            row[r] = max(row[r], -1e300)
         for k in range(K):
             m = (t * K + k) * LANES
             store(U, m, exp(sub(load(U, m), load(row, 0))))

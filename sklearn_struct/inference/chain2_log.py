@@ -123,7 +123,8 @@ def log_tangent(potentials, reward, structure, s, weight, out):
                 before[t, j, k] = reward.node[t0 + t, k]
                 for i in range(n):
                     p[i] = alpha[t - 1, i, j] + scores[i, j, k]
-                normalise(p[:n])
+                if n > 0:
+                    normalise(p[:n])
                 for i in range(n):
                     if p[i] > 0.0:
                         before[t, j, k] += p[i] * (before[t - 1, i, j] + rewards[i, j, k])
