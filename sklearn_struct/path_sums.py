@@ -22,8 +22,8 @@ class StateChain(NamedTuple):
     """A generative chain.
 
     ``start`` (S,), ``transition`` (S, S) and ``stop`` (S,) are probabilities: those that leave a state sum to 1.
-    ``label`` (S,) is the label of each state, -1 for the positions beside a sequence. ``emission`` has a table (S, V_c) for
-    each column c.
+    ``label`` (S,) is the label of each state, -1 for the positions beside a sequence. ``emission`` has a table
+    (S, V_c) for each column c.
     """
 
     start: np.ndarray
