@@ -352,7 +352,7 @@ def test_sample_weight_reaches_the_model_through_a_search(ads):
 
 def test_clone_and_parameters():
     parameters = {
-        "C": 2.0, "l1_ratio": 0.5, "solver": "owlqn", "loss": "pointwise", "class_weight": {"a": 2.0},
+        "order": 2, "C": 2.0, "l1_ratio": 0.5, "solver": "owlqn", "loss": "pointwise", "class_weight": {"a": 2.0},
         "feature_pairs": "all", "transition_features": "observed", "edge_features": ["a", 1],
         "allowed_transitions": "BIO", "constrain_training": True, "min_frequency": 3, "fit_intercept": False,
         "dtype": "float32", "max_iter": 7, "tol": 0.5, "warm_start": True, "n_jobs": 2, "random_state": 4, "verbose": 1,
