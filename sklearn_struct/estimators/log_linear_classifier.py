@@ -376,6 +376,20 @@ class LogLinearClassifier(DocLink, CallbackSupportMixin, ClassifierMixin, BaseEs
             found[rows] = scores[np.arange(len(scores)), codes[rows]] - logsumexp(scores, axis=1)
         return found
 
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Accuracy of `predict`, as of scikit-learn's classifiers.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in `fit`.
+
+        Returns
+        -------
+        float
+        """
+        return super().score(X, y, sample_weight)
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
