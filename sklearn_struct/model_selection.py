@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 
 from sklearn_struct.batch import object_array
-from sklearn_struct.encoding.sequences import form
+from sklearn_struct.encoding.sequences import as_list, form
 
 __all__ = ["cross_val_predict"]
 
@@ -38,7 +38,7 @@ def cross_val_predict(
     estimator : estimator
         With ``fit`` and `method`; it is cloned. A pipeline or a search, too.
     X, y : list of sequences, object array or SequenceArray
-        As the estimator's ``fit`` takes them.
+        As the estimator's ``fit`` takes them. A generator is read once.
     groups : array-like of shape (n_sequences,), default=None
         For splitters by groups.
     cv : int, splitter or iterable of (train, test), default=None
@@ -72,6 +72,7 @@ def cross_val_predict(
     >>> [p.shape for p in proba]
     [(2, 3), (3, 3), (2, 3), (3, 3)]
     """
+    X, y = as_list(X), as_list(y)
     if form(X) == "flat":
         return model_selection.cross_val_predict(
             estimator, X, y, groups=groups, cv=cv, n_jobs=n_jobs, method=method, params=params

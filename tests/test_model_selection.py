@@ -217,3 +217,9 @@ def test_cross_val_predict_of_rows_in_lists():
     found = cross_val_predict(LinearChainCRF(), X.tolist(), y, cv=3)
     np.testing.assert_array_equal(found, cross_val_predict(LinearChainCRF(), X, y, cv=3))
     assert found.shape == (12, 2)
+
+
+def test_cross_val_predict_of_generators():
+    X, y = [["a", "b"], ["b"], ["a"], ["b", "a"]], [["x", "y"], ["y"], ["x"], ["y", "x"]]
+    found = cross_val_predict(LinearChainCRF(), iter(X), iter(y), cv=2, method="predict")
+    assert found.tolist() == cross_val_predict(LinearChainCRF(), X, y, cv=2, method="predict").tolist()

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
-from sklearn_struct.encoding.sequences import as_list
+from sklearn_struct.encoding.sequences import as_list, is_list
 from sklearn_struct.estimators.base import Sequences
 from sklearn_struct.estimators.chain import BaseChain
 from sklearn_struct.exceptions import EmptyDataError, InputTypeError, LengthMismatchError, UnknownLabelError
@@ -33,7 +34,11 @@ def _best(estimator: Any) -> Any:
 def read_one(estimator: Any, x: Any) -> tuple[BaseChain, Sequences]:
     """The chain, and the single sequence x as its `predict` reads it."""
     model = chain_of(estimator)
-    batch = x if isinstance(x, SequenceArray) else [as_list(x)]
+    if not isinstance(x, SequenceArray):
+        x = as_list(x)
+        if not (is_list(x) or sp.issparse(x)):
+            raise InputTypeError(f"x must be one sequence, got {type(x).__name__}")
+    batch = x if isinstance(x, SequenceArray) else [x]
     for _, step in getattr(_best(estimator), "steps", [])[:-1]:
         batch = batch if step in (None, "passthrough") else step.transform(batch)
     sequences = model._read_X(batch, reset=False)

@@ -574,3 +574,11 @@ def test_warm_start_and_init_from_batches():
     other = crf("ap", max_iter=1).fit(X, y, init=model)
     np.testing.assert_allclose(learned(other), expected.mean, atol=1e-10)
     np.testing.assert_array_equal(learned(model.set_params(warm_start=True).fit(X, y)), learned(other))
+
+
+@pytest.mark.parametrize("classes", [np.array(5), "AB", 5, {"A": 1}], ids=repr)
+def test_classes_that_are_no_list(classes):
+    crf = LinearChainCRF(solver="pa", feature_pairs="all")
+    with pytest.raises(InputTypeError, match="classes must be a sequence of labels"):
+        crf.partial_fit([np.eye(2)], [["A", "B"]], classes=classes)
+    assert not hasattr(crf, "classes_")

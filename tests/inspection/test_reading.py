@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sklearn_struct import SequenceArray
+from sklearn_struct import LinearChainCRF, SequenceArray
+from sklearn_struct.exceptions import InputTypeError
+from sklearn_struct.inspection import explain
 from sklearn_struct.inspection.reading import texts
 
 
@@ -27,3 +29,10 @@ from sklearn_struct.inspection.reading import texts
 )
 def test_texts(x, n, expected):
     assert texts(x, n) == expected
+
+
+@pytest.mark.parametrize("x", [5, "abc", {"w": "a"}, None], ids=repr)
+def test_what_is_no_sequence(x):
+    crf = LinearChainCRF().fit([["a", "b"]], [["x", "y"]])
+    with pytest.raises(InputTypeError, match="x must be one sequence, got"):
+        explain(crf, x)
