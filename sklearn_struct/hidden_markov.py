@@ -11,7 +11,7 @@ from sklearn_struct import markov as chains
 from sklearn_struct.batch import Block, Potentials, blocks
 from sklearn_struct.batch import chain as chain_structure
 from sklearn_struct.generative import Gaussians, fit_gaussians, log_densities, log_prior, log_ratios, value_counts
-from sklearn_struct.inference import chain, chain_decoding
+from sklearn_struct.inference import chains as inference
 from sklearn_struct.markov import Markov
 from sklearn_struct.threads import Pool
 
@@ -23,11 +23,11 @@ __all__ = [
     "Training",
     "emission",
     "joint",
+    "possible_potentials",
     "potentials",
-    "relaxed",
 ]
 
-IMPOSSIBLE = -1e4  # what `relaxed` takes for the logarithm of 0
+IMPOSSIBLE = -1e4  # what relaxed models take for the logarithm of 0
 
 
 @dataclass(frozen=True)
@@ -53,6 +53,14 @@ class HiddenMarkov(NamedTuple):
     markov: Markov
     tables: list[np.ndarray]
     gaussians: Gaussians
+
+    @property
+    def n_labels(self) -> int:
+        return len(self.markov.start)
+
+    @property
+    def order(self) -> int:
+        return 1 if len(self.markov.stop) == self.n_labels else 2
 
 
 class Options(NamedTuple):
@@ -82,11 +90,25 @@ def emission(model: HiddenMarkov, observed: Observed, rows: slice) -> np.ndarray
 
 
 def potentials(model: HiddenMarkov, observed: Observed, block: Block) -> Potentials:
-    """Potentials of contexts, whose partition function is the probability of what was emitted."""
-    return chains.lift(model.markov, emission(model, observed, block.tokens), block.structure)
+    """Potentials of labels, whose partition function is the probability of what was emitted."""
+    return chains.potentials(model.markov, emission(model, observed, block.tokens), block.structure)
 
 
-def relaxed(model: HiddenMarkov) -> HiddenMarkov:
+def possible_potentials(model: HiddenMarkov, observed: Observed, block: Block) -> Potentials:
+    """The same, but for sequences that the model cannot emit those of a model in which nothing is quite impossible."""
+    theta, n = potentials(model, observed, block), len(block.structure.offsets) - 1
+    labels, score = np.empty(len(theta.node), np.int32), np.empty(n)
+    inference.argmax(theta, block.structure, labels, score)
+    impossible = score == -np.inf
+    if not np.any(impossible):
+        return theta
+    relaxed = potentials(_relaxed(model), observed, block)
+    lengths, n_edges = np.diff(block.structure.offsets), np.diff(block.structure.edge_offsets)
+    node, edge = (np.repeat(impossible, counts)[:, None] for counts in (lengths, n_edges))
+    return Potentials(np.where(node, relaxed.node, theta.node), np.where(edge, relaxed.edge, theta.edge))
+
+
+def _relaxed(model: HiddenMarkov) -> HiddenMarkov:
     """A model in which nothing is impossible, but what was is very improbable."""
     markov = Markov(*(np.maximum(table, IMPOSSIBLE) for table in model.markov))
     return HiddenMarkov(markov, [np.maximum(table, IMPOSSIBLE) for table in model.tables], model.gaussians)
@@ -94,12 +116,10 @@ def relaxed(model: HiddenMarkov) -> HiddenMarkov:
 
 def joint(model: HiddenMarkov, observed: Observed, codes: np.ndarray) -> np.ndarray:
     """log p(x, y) of each sequence; 0 for an empty one."""
-    C, K = model.markov.transition.shape
     score = np.empty(len(observed))
-    for block in blocks(observed.offsets, C):
-        found = chains.contexts(codes[block.tokens], block.structure, K, 1 if C == K else 2)
+    for block in blocks(observed.offsets, model.n_labels, order=model.order):
         theta = potentials(model, observed, block)
-        chain_decoding.path_score(theta, block.structure, found, score[block.examples])
+        inference.path_score(theta, block.structure, codes[block.tokens], score[block.examples])
     return score
 
 
@@ -122,8 +142,7 @@ class Training:
     ) -> None:
         self.observed, self.codes, self.weight = observed, codes, weight
         self.n_labels, self.options, self.pool = n_labels, options, pool
-        n_contexts = chains.n_contexts(n_labels, options.order)
-        self.blocks = blocks(observed.offsets, n_contexts, n_blocks=16)
+        self.blocks = blocks(observed.offsets, n_labels, n_blocks=16, order=options.order)
         self.token_weight = np.repeat(weight, np.diff(observed.offsets))
 
     def counted(self, codes: np.ndarray) -> Expectation:
@@ -151,12 +170,12 @@ class Training:
 
         def work(b: int) -> tuple[Markov, float]:
             block = self.blocks[b]
-            theta = chains.lift(model.markov, self._clamped(model, block), block.structure)
+            theta = chains.potentials(model.markov, self._clamped(model, block), block.structure)
             out = Potentials(np.zeros(theta.node.shape), np.zeros(theta.edge.shape))
             weight, log_Z = self.weight[block.examples], np.empty(len(block.structure.offsets) - 1)
-            chain.marginals(theta, block.structure, weight, out, log_Z)
-            posterior[block.tokens] = chains.by_label(out.node, self.n_labels)
-            counts = chains.read_counts(out, block.structure, self.n_labels)
+            inference.marginals(theta, block.structure, weight, out, log_Z)
+            posterior[block.tokens] = out.node
+            counts = chains.read_counts(out, block.structure, self.n_labels, self.options.order)
             return counts, float(np.sum(weight[weight > 0] * log_Z[weight > 0]))
 
         parts, values = zip(*self.pool.map(work, len(self.blocks)), strict=True)

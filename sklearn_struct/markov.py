@@ -1,4 +1,4 @@
-"""Markov chains of order 1 and 2 over K labels, as chains over contexts that the kernels of order 1 can take.
+"""Markov chains of order 1 and 2 over K labels: probabilities, potentials, counts, draws.
 
 A context is what the next label depends on: in order 1 the label before it, c = k. In order 2 the two labels before
 it, c = j * K + k for j before k, where j = K stands for the beginning of the sequence: (K + 1) * K contexts.
@@ -15,13 +15,15 @@ from sklearn_struct.generative import log_prior, log_ratios
 
 __all__ = [
     "Markov",
-    "by_label",
+    "as_states",
+    "choose",
     "contexts",
     "draw",
     "estimate",
-    "lift",
     "n_contexts",
+    "potentials",
     "prior",
+    "raised",
     "read_counts",
     "tally",
     "terminates",
@@ -65,30 +67,59 @@ def contexts(codes: np.ndarray, structure: Structure, K: int, order: int) -> np.
     return np.where((before < 0) | (codes < 0), -1, before * K + codes).astype(np.int32)
 
 
-def lift(markov: Markov, emission: np.ndarray, structure: Structure) -> Potentials:
-    """Potentials of contexts: exp of a labelling's score is its joint probability with what was emitted."""
+def potentials(markov: Markov, emission: np.ndarray, structure: Structure) -> Potentials:
+    """Potentials for `inference.chains`: exp of a labelling's score is its joint probability with what was emitted."""
+    (first, last), K, C = _ends(structure), *reversed(markov.transition.shape)
+    node = emission.copy()
+    node[first] += markov.start
+    if C == K:
+        node[last] += markov.stop
+        return Potentials(node, markov.transition.reshape(1, -1))
+    begins, ends, single = _places(structure)
+    node[single] += markov.stop[C - K :]
+    edge = np.zeros((len(begins), K**2 + K**3))
+    edge[~begins, K**2 :] = markov.transition[: C - K].ravel()
+    edge[begins, : K**2] = markov.transition[C - K :].ravel()
+    edge[ends, : K**2] += markov.stop[: C - K]
+    return Potentials(node, edge)
+
+
+def _places(structure: Structure) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Which edges are the first, and which the last, of a sequence; the tokens that are alone in theirs."""
+    (first, last), (left, right) = _ends(structure), structure.edges.T
+    return np.isin(left, first), np.isin(right, last), first[first == last]
+
+
+def read_counts(marginals: Potentials, structure: Structure, K: int, order: int) -> Markov:
+    """Expected counts of marginals, which have an edge table for each edge in order 2."""
+    (first, last), (node, edge) = _ends(structure), marginals
+    start = node[first].sum(axis=0)
+    if order == 1:
+        return Markov(start, edge.sum(axis=0).reshape(K, K), node[last].sum(axis=0))
+    begins, ends, single = _places(structure)
+    pairs = edge[:, : K**2]
+    after_pairs, after_first = edge[:, K**2 :].sum(axis=0).reshape(-1, K), pairs[begins].sum(axis=0).reshape(K, K)
+    stop = np.concatenate([pairs[ends].sum(axis=0), node[single].sum(axis=0)])
+    return Markov(start, np.concatenate([after_pairs, after_first]), stop)
+
+
+def raised(markov: Markov, order: int) -> Markov:
+    """A chain of first order as one of second order, if that is asked for."""
     C, K = markov.transition.shape
-    first, last = _ends(structure)
-    node = np.tile(emission, (1, C // K))
-    node[first, : C - K] = -np.inf
-    node[first, C - K :] += markov.start
-    node[last] += markov.stop
-    edge = np.full((C, C), -np.inf)
-    edge[np.arange(C)[:, None], _following(C, K)] = markov.transition
-    return Potentials(node, edge.reshape(1, -1))
+    if order == 1 or C > K:
+        return markov
+    return Markov(markov.start, np.tile(markov.transition, (K + 1, 1)), np.tile(markov.stop, K + 1))
 
 
-def by_label(node: np.ndarray, K: int) -> np.ndarray:
-    """Marginals of contexts (n, C) -> of labels (n, K)."""
-    return node.reshape(len(node), node.shape[1] // K, K).sum(axis=1)
-
-
-def read_counts(marginals: Potentials, structure: Structure, K: int) -> Markov:
-    """Expected counts of marginals of contexts."""
-    C = marginals.node.shape[1]
-    first, last = _ends(structure)
-    pairs = marginals.edge.reshape(C, C)[np.arange(C)[:, None], _following(C, K)]
-    return Markov(marginals.node[first, C - K :].sum(axis=0), pairs, marginals.node[last].sum(axis=0))
+def as_states(markov: Markov) -> tuple[np.ndarray, ...]:
+    """Contexts as states: probabilities of start, transition and stop, labels, labels before (-1 where unknown)."""
+    C, K = markov.transition.shape
+    start, transition = np.zeros(C), np.zeros((C, C))
+    start[C - K :] = np.exp(markov.start)
+    transition[np.arange(C)[:, None], _following(C, K)] = np.exp(markov.transition)
+    before = np.full(C, -1)
+    before[: C - K] = np.arange(C - K) // K
+    return start, transition, np.exp(markov.stop), np.arange(C) % K, before
 
 
 def tally(codes: np.ndarray, structure: Structure, weight: np.ndarray, K: int, order: int) -> Markov:

@@ -15,21 +15,23 @@ import numpy as np
 
 from sklearn_struct.exceptions import NonFiniteError
 
-__all__ = ["StateChain", "Sums", "Windows", "beside", "node_counts", "pair_counts", "path_sums"]
+__all__ = ["StateChain", "Sums", "Windows", "beside", "edge_counts", "node_counts", "path_sums"]
 
 
 class StateChain(NamedTuple):
     """A generative chain.
 
     ``start`` (S,), ``transition`` (S, S) and ``stop`` (S,) are probabilities: those that leave a state sum to 1.
-    ``label`` (S,) is the label of each state, -1 for the positions beside a sequence. ``emission`` has a table
-    (S, V_c) for each column c.
+    ``label`` (S,) is the label of each state, -1 for the positions beside a sequence, and ``before`` (S,) the label of
+    the token before, -1 where there is none or the state does not tell. ``emission`` has a table (S, V_c) for each
+    column c.
     """
 
     start: np.ndarray
     transition: np.ndarray
     stop: np.ndarray
     label: np.ndarray
+    before: np.ndarray
     emission: Sequence[np.ndarray]
 
 
@@ -83,7 +85,8 @@ def beside(chain: StateChain, before: int, after: int) -> StateChain:
     else:
         stop[n:] = chain.stop
     emission = [np.block([[np.eye(n), np.zeros((n, e.shape[1]))], [np.zeros((S, n)), e]]) for e in chain.emission]
-    return StateChain(start, T, stop, np.concatenate([np.full(n, -1), chain.label]), emission)
+    label, label_before = (np.concatenate([np.full(n, -1), labels]) for labels in (chain.label, chain.before))
+    return StateChain(start, T, stop, label, label_before, emission)
 
 
 class Windows(NamedTuple):
@@ -101,15 +104,24 @@ def node_counts(chain: StateChain, sums: Sums, windows: Windows, n_labels: int) 
     return here @ _of_label(chain, n_labels)
 
 
-def pair_counts(chain: StateChain, sums: Sums, windows: Windows, n_labels: int) -> np.ndarray:
-    """The same for the labels of the token before and of this one, (n, n_labels * n_labels)."""
-    emitted, of_label = _emitted(chain, windows, -1), _of_label(chain, n_labels)
-    before, here = _from_left(chain, sums, emitted, -1), emitted.get(0, 1.0) * _from_right(chain, sums, emitted)
-    here = np.broadcast_to(here, before.shape)
-    found = np.zeros((len(windows.codes), n_labels, n_labels))
+def edge_counts(chain: StateChain, sums: Sums, windows: Windows, n_labels: int, order: int) -> np.ndarray:
+    """The same for edges, (n, K**2): column j * K + k for the label j of the token before and k of this one.
+
+    In order 2 there are K**3 more columns, for the triples that end with them.
+    """
+    emitted, of_label, K = _emitted(chain, windows, -1), _of_label(chain, n_labels), n_labels
+    left = _from_left(chain, sums, emitted, -1)
+    here = np.broadcast_to(emitted.get(0, 1.0) * _from_right(chain, sums, emitted), left.shape)
+    found = np.zeros((len(windows.codes), K**2 + (K**3 if order == 2 else 0)))
     for s in np.flatnonzero(chain.label >= 0):
-        found[:, chain.label[s]] += before[:, s, None] * ((here * chain.transition[s]) @ of_label)
-    return found.reshape(len(found), -1)
+        following = np.flatnonzero(chain.transition[s])
+        counts = left[:, s, None] * ((here[:, following] * chain.transition[s, following]) @ of_label[following])
+        j = chain.label[s]
+        found[:, j * K : (j + 1) * K] += counts
+        if order == 2 and chain.before[s] >= 0:
+            first = K**2 + (chain.before[s] * K + j) * K
+            found[:, first : first + K] += counts
+    return found
 
 
 def _emitted(chain: StateChain, windows: Windows, first: int) -> dict[int, np.ndarray]:

@@ -1,4 +1,4 @@
-"""Chains of order 1 and 2 as chains of contexts, against chains written out by hand."""
+"""Chains of order 1 and 2, against chains written out by hand."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ import pytest
 
 from sklearn_struct import markov
 from sklearn_struct.batch import Potentials, chain
-from sklearn_struct.inference import chain as inference
-from sklearn_struct.inference import chain_decoding
+from sklearn_struct.inference import chains as inference
 from sklearn_struct.markov import Markov
 
 pytestmark = pytest.mark.twins
@@ -52,14 +51,14 @@ def test_probabilities_sum_to_one(order, stop):
 
 @ORDERS
 @STOPS
-def test_lifted_potentials_score_labellings_jointly(order, stop):
+def test_potentials_score_labellings_jointly(order, stop):
     model, rng = random_chain(order, stop), np.random.RandomState(1)
     offsets = np.array([0, 4, 4, 5, 7])
     emission, structure = rng.normal(size=(7, K)), chain(offsets)
-    theta = markov.lift(model, emission, structure)
+    theta = markov.potentials(model, emission, structure)
     score = np.empty(4)
     codes = rng.randint(K, size=7).astype(np.int32)
-    chain_decoding.path_score(theta, structure, markov.contexts(codes, structure, K, order), score)
+    inference.path_score(theta, structure, codes, score)
     for i, (lo, hi) in enumerate([(0, 4), (4, 4), (4, 5), (5, 7)]):
         y = codes[lo:hi].tolist()
         expected = log_p(model, y) + sum(emission[lo + t, k] for t, k in enumerate(y)) if y else 0.0
@@ -72,10 +71,10 @@ def test_expected_counts_are_those_of_all_labellings(order):
     lengths = [3, 0, 1, 2]
     offsets = np.cumsum([0, *lengths])
     emission, structure, weight = rng.normal(size=(6, K)), chain(offsets), np.array([1.0, 1.0, 0.5, 2.0])
-    theta = markov.lift(model, emission, structure)
+    theta = markov.potentials(model, emission, structure)
     out, log_Z = Potentials(np.zeros(theta.node.shape), np.zeros(theta.edge.shape)), np.empty(4)
     inference.marginals(theta, structure, weight, out, log_Z)
-    found, by_label = markov.read_counts(out, structure, K), np.zeros((6, K))
+    found, by_label = markov.read_counts(out, structure, K, order), np.zeros((6, K))
     expected = Markov(np.zeros(K), np.zeros(model.transition.shape), np.zeros(len(model.stop)))
     for i, n in enumerate(lengths):
         ys = naive.labellings(n, K) if n else []
@@ -90,7 +89,32 @@ def test_expected_counts_are_those_of_all_labellings(order):
             by_label[offsets[i] + np.arange(n), codes] += p
     for table, other in zip(found, expected, strict=True):
         np.testing.assert_allclose(table, other, atol=1e-10)
-    np.testing.assert_allclose(markov.by_label(out.node, K), by_label, atol=1e-10)
+    np.testing.assert_allclose(out.node, by_label, atol=1e-10)
+
+
+@STOPS
+def test_a_chain_of_first_order_raised_to_the_second(stop):
+    first = random_chain(1, stop)
+    second = markov.raised(first, 2)
+    assert markov.raised(first, 1) is first
+    assert markov.raised(second, 2) is second
+    for n in (1, 2, 3):
+        for y in naive.labellings(n, K):
+            assert log_p(second, y) == pytest.approx(log_p(first, y), abs=1e-12)
+
+
+@ORDERS
+def test_states_are_contexts(order):
+    model = random_chain(order)
+    start, transition, stop, label, before = markov.as_states(model)
+    np.testing.assert_allclose(start.sum(), 1)
+    np.testing.assert_allclose(transition.sum(axis=1) + stop, 1)
+    y = [0, 2, 1, 1]
+    contexts = markov.contexts(np.array(y), chain(np.array([0, 4])), K, order)
+    p = start[contexts[0]] * np.prod(transition[contexts[:-1], contexts[1:]]) * stop[contexts[-1]]
+    assert p == pytest.approx(np.exp(log_p(model, y)))
+    assert label[contexts].tolist() == y
+    assert before[contexts].tolist() == ([-1] * 4 if order == 1 else [-1, 0, 2, 1])
 
 
 def test_tallies_by_hand():

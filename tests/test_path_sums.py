@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from sklearn_struct.exceptions import NonFiniteError
-from sklearn_struct.path_sums import StateChain, Windows, beside, node_counts, pair_counts, path_sums
+from sklearn_struct.path_sums import StateChain, Windows, beside, edge_counts, node_counts, path_sums
 
 SIZES = (3, 2)
 
@@ -22,7 +22,8 @@ def forward_only(rng, labels):
     start = rng.random(S)
     emission = [rng.random((S, v)) for v in SIZES]
     emission = [table / table.sum(axis=1, keepdims=True) for table in emission]
-    return StateChain(start / start.sum(), rows[:, :S], rows[:, S], np.asarray(labels), emission)
+    before = np.array([-1, 1, 0, 2])[:S]
+    return StateChain(start / start.sum(), rows[:, :S], rows[:, S], np.asarray(labels), before, emission)
 
 
 def sequences(chain):
@@ -68,7 +69,7 @@ def test_counts_by_enumeration(cells, pad):
     chain = forward_only(rng, [0, 1, 0, 2])
     sizes = [SIZES[column] + sum(pad) for _, column in cells]
     codes = np.array(list(product(*map(range, sizes))), dtype=int).reshape(int(np.prod(sizes)), len(cells))
-    node, pair = np.zeros((len(codes), 3)), np.zeros((len(codes), 9))
+    node, edge = np.zeros((len(codes), 3)), np.zeros((len(codes), 9 + 27))
     for path, p in sequences(chain):
         for t in range(len(path)):
             for i, row in enumerate(codes):
@@ -76,18 +77,22 @@ def test_counts_by_enumeration(cells, pad):
                 q = p * shown(chain, path, t, window, pad)
                 node[i, chain.label[path[t]]] += q
                 if t:
-                    pair[i, 3 * chain.label[path[t - 1]] + chain.label[path[t]]] += q
+                    before, j, k = chain.before[path[t - 1]], chain.label[path[t - 1]], chain.label[path[t]]
+                    edge[i, 3 * j + k] += q
+                    if before >= 0:
+                        edge[i, 9 + 9 * before + 3 * j + k] += q
     extended = beside(chain, *pad)
     sums = path_sums(extended)
     windows = Windows([offset for offset, _ in cells], [column for _, column in cells], codes)
     np.testing.assert_allclose(node_counts(extended, sums, windows, 3), node, rtol=1e-10, atol=1e-14)
-    np.testing.assert_allclose(pair_counts(extended, sums, windows, 3), pair, rtol=1e-10, atol=1e-14)
+    np.testing.assert_allclose(edge_counts(extended, sums, windows, 3, 2), edge, rtol=1e-10, atol=1e-14)
+    np.testing.assert_allclose(edge_counts(extended, sums, windows, 3, 1), edge[:, :9], rtol=1e-10, atol=1e-14)
 
 
 def test_visits_of_a_chain_with_loops():
     """One state that goes on with probability 0.9 is visited ten times."""
     one = np.ones((1, 1))
-    sums = path_sums(StateChain(np.ones(1), 0.9 * one, np.array([0.1]), np.zeros(1, int), [one]))
+    sums = path_sums(StateChain(np.ones(1), 0.9 * one, np.array([0.1]), np.zeros(1, int), np.full(1, -1), [one]))
     np.testing.assert_allclose(sums, [[10.0], [1.0]])
 
 
@@ -95,4 +100,4 @@ def test_visits_of_a_chain_with_loops():
 def test_no_end(again):
     one = np.ones((1, 1))
     with pytest.raises(NonFiniteError, match="does not end"):
-        path_sums(StateChain(np.ones(1), again * one, np.zeros(1), np.zeros(1, int), [one]))
+        path_sums(StateChain(np.ones(1), again * one, np.zeros(1), np.zeros(1, int), np.full(1, -1), [one]))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,10 +17,9 @@ from sklearn_struct.encoding.sequences import as_list, form
 from sklearn_struct.estimators.base import BaseSequenceEstimator, Sequences
 from sklearn_struct.exceptions import EmptyDataError, InputTypeError, LengthMismatchError
 from sklearn_struct.generative import Gaussians
-from sklearn_struct.hidden_markov import HiddenMarkov, Observed, joint, potentials, relaxed
-from sklearn_struct.inference import chain, chain_decoding
-from sklearn_struct.inference.constraints import dead_ends
-from sklearn_struct.markov import Markov, by_label, choose, draw, terminates
+from sklearn_struct.hidden_markov import HiddenMarkov, Observed, joint, possible_potentials, potentials
+from sklearn_struct.inference import chains
+from sklearn_struct.markov import Markov, choose, draw, terminates
 from sklearn_struct.sequence_array import SequenceArray
 from sklearn_struct.threads import Pool
 
@@ -111,38 +109,22 @@ class BaseHiddenChain(BaseSequenceEstimator):
     # ---- predictions
 
     def _each_block(
-        self, observed: Observed, work: Callable[[Potentials, Block], Any], model: HiddenMarkov | None = None
+        self, observed: Observed, work: Callable[[Potentials, Block], Any], of_block: Any = possible_potentials
     ) -> list[Any]:
         """Call ``work(potentials, block)`` for every block of X, on `n_jobs` threads."""
-        model = model or self._model()
-        found = blocks(observed.offsets, len(model.markov.transition), n_blocks=16)
+        model = self._model()
+        found = blocks(observed.offsets, model.n_labels, n_blocks=16, order=model.order)
         with Pool(self.n_jobs) as pool:
-            return pool.map(lambda b: work(potentials(model, observed, found[b]), found[b]), len(found))
-
-    def _impossible(self, observed: Observed) -> np.ndarray:
-        """Which sequences the model cannot emit."""
-        dead = np.empty(len(observed), dtype=np.int64)
-        self._each_block(observed, lambda theta, block: dead_ends(theta, block.structure, dead[block.examples]))
-        return dead >= 0
-
-    def _for_possible(self, observed: Observed, work: Callable[[Potentials, Block, np.ndarray], Any]) -> None:
-        """Call ``work(potentials, block, sequences)``; for sequences that are impossible with relaxed potentials."""
-        impossible = self._impossible(observed)
-        for which, model in ((~impossible, self._model()), (impossible, relaxed(self._model()))):
-            if np.any(which):
-                self._each_block(observed, partial(_pass_on, work, which), model)
+            return pool.map(lambda b: work(of_block(model, observed, found[b]), found[b]), len(found))
 
     def _predict_codes(self, sequences: Sequences) -> np.ndarray:
         observed: Any = sequences.X
         codes = np.empty(observed.offsets[-1], dtype=np.int32)
 
-        def work(theta: Potentials, block: Block, which: np.ndarray) -> None:
-            found = np.empty(len(theta.node), dtype=np.int32)
-            chain_decoding.argmax(theta, block.structure, found)
-            here = np.repeat(which, np.diff(block.structure.offsets))
-            codes[block.tokens][here] = found[here] % len(self.classes_)
+        def work(theta: Potentials, block: Block) -> None:
+            chains.argmax(theta, block.structure, codes[block.tokens])
 
-        self._for_possible(observed, work)
+        self._each_block(observed, work)
         return codes
 
     def predict(self, X: Any) -> np.ndarray:
@@ -179,15 +161,14 @@ class BaseHiddenChain(BaseSequenceEstimator):
         """
         sequences = self._read_X(X, reset=False)
         observed: Any = sequences.X
-        K, log_Z = len(self.classes_), np.empty(len(observed))
-        node = np.zeros((observed.offsets[-1], K))
+        node, log_Z = np.zeros((observed.offsets[-1], len(self.classes_))), np.empty(len(observed))
 
-        def work(theta: Potentials, block: Block, which: np.ndarray) -> None:
-            out = Potentials(np.zeros(theta.node.shape), np.zeros(theta.edge.shape))
-            chain.marginals(theta, block.structure, which.astype(np.float64), out, log_Z[block.examples])
-            node[block.tokens] += by_label(out.node, K)
+        def work(theta: Potentials, block: Block) -> None:
+            out = Potentials(node[block.tokens], np.zeros((1, theta.edge.shape[1])))
+            weight = np.ones(len(block.structure.offsets) - 1)
+            chains.marginals(theta, block.structure, weight, out, log_Z[block.examples])
 
-        self._for_possible(observed, work)
+        self._each_block(observed, work)
         return node if sequences.flat else object_array(cut(node, observed.offsets))
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
@@ -224,11 +205,11 @@ class BaseHiddenChain(BaseSequenceEstimator):
         log_Z = np.empty(len(observed))
 
         def work(theta: Potentials, block: Block) -> None:
-            scratch = Potentials(np.zeros(theta.node.shape), np.zeros(theta.edge.shape))
+            scratch = Potentials(np.zeros(theta.node.shape), np.zeros((1, theta.edge.shape[1])))
             weight = np.ones(len(block.structure.offsets) - 1)
-            chain.marginals(theta, block.structure, weight, scratch, log_Z[block.examples])
+            chains.marginals(theta, block.structure, weight, scratch, log_Z[block.examples])
 
-        self._each_block(observed, work)
+        self._each_block(observed, work, potentials)
         return log_Z
 
     def log_joint(self, X: Any, y: Any) -> np.ndarray:
@@ -355,7 +336,3 @@ class BaseHiddenChain(BaseSequenceEstimator):
             raise ValueError(f"init has {init.n_features_in_} streams, X has {self.n_features_in_}")
         if init.transition_logprob_.ndim != self.order + 1:
             raise ValueError(f"init has order {init.transition_logprob_.ndim - 1}, not {self.order}")
-
-
-def _pass_on(work: Callable[[Potentials, Block, np.ndarray], Any], which: np.ndarray, theta: Any, block: Block) -> None:
-    work(theta, block, which[block.examples])
