@@ -38,6 +38,7 @@ __all__ = [
     "every_node_pair",
     "lookup",
     "observed_pairs",
+    "of_order",
     "split",
     "without_zeros",
 ]
@@ -109,6 +110,16 @@ def every_node_pair(pattern: Pattern) -> CSR:
 
 def every_edge_pair(pattern: Pattern) -> CSR:
     return _every_pair(pattern.edge, len(pattern.edge_columns), pattern.edge_width)
+
+
+def of_order(pattern: Pattern, order: int) -> Pattern:
+    """A pattern of first order as one of second order, if that is asked for, without weights of triples."""
+    if order == pattern.order:
+        return pattern
+    K, edge = pattern.n_labels, pattern.edge
+    if edge is None and len(pattern.edge_columns):
+        edge = _pairs_of(np.ones(len(pattern.edge_columns), dtype=bool), K * K)
+    return pattern._replace(edge=edge, order=order)
 
 
 def split(w: np.ndarray, pattern: Pattern) -> Segments:

@@ -30,7 +30,7 @@ from sklearn_struct.parameters import LinearPotentials, Pattern, bind, without_z
 from sklearn_struct.sequence_array import SequenceArray
 from sklearn_struct.threads import Pool
 
-__all__ = ["BaseChain"]
+__all__ = ["BaseChain", "log_Z"]
 
 
 class BaseChain(BaseLearned, BaseSequenceEstimator):
@@ -96,6 +96,11 @@ class BaseChain(BaseLearned, BaseSequenceEstimator):
         """Which weights exist: what the tokens of positive weight show, or everything."""
         return observe(self, X, codes, weight)
 
+    def _potentials(self, sequences: Sequences) -> Callable[[Block], Potentials]:
+        """What gives the model's potentials in a block of X."""
+        potentials, W = self._prepared.bind(self._pattern, self._w, sequences.X, np.dtype(self.dtype))
+        return lambda block: potentials.forward(W, block)
+
     def _each_block(
         self, sequences: Sequences, work: Callable[[Potentials, Block], Any], allowed: Any = None
     ) -> list[Any]:
@@ -104,11 +109,11 @@ class BaseChain(BaseLearned, BaseSequenceEstimator):
         if allowed is not None:
             masks = label_masks(allowed, self.classes_, sequences.X.offsets, sequences.flat)
         transitions = self._transitions()
-        potentials, W = self._prepared.bind(self._pattern, self._w, sequences.X, np.dtype(self.dtype))
+        of_block = self._potentials(sequences)
         found = blocks(sequences.X.offsets, len(self.classes_), n_blocks=16, order=self._pattern.order)
 
         def run(b: int) -> Any:
-            theta = self._decode_potentials(potentials.forward(W, found[b]), found[b].structure)
+            theta = self._decode_potentials(of_block(found[b]), found[b].structure)
             if transitions is not None:
                 theta = forbid(theta, found[b].structure, transitions)
             if masks is not None:
@@ -254,7 +259,7 @@ class BaseChain(BaseLearned, BaseSequenceEstimator):
             codes = np.empty((n, len(potentials.node)), dtype=np.int32)
             score = np.empty((n, n_examples))
             chains.nbest(potentials, block.structure, codes, score)
-            log_p = score - _log_Z(potentials, block)
+            log_p = score - log_Z(potentials, block)
             found = []
             for i in range(n_examples):
                 tokens = slice(*block.structure.offsets[i : i + 2])
@@ -320,14 +325,15 @@ class BaseChain(BaseLearned, BaseSequenceEstimator):
         def work(potentials: Potentials, block: Block) -> np.ndarray:
             score = np.empty(len(block.structure.offsets) - 1)
             chains.path_score(potentials, block.structure, codes[block.tokens], score)
-            return score - _log_Z(potentials, block)
+            return score - log_Z(potentials, block)
 
         return np.concatenate([np.empty(0), *self._each_block(sequences, work)])
 
 
-def _log_Z(potentials: Potentials, block: Block) -> np.ndarray:
+def log_Z(potentials: Potentials, block: Block) -> np.ndarray:
+    """Logarithms of the partition functions of a block's sequences."""
     n = len(block.structure.offsets) - 1
-    log_Z = np.empty(n)
+    found = np.empty(n)
     scratch = Potentials(np.zeros(potentials.node.shape), np.zeros((1, potentials.edge.shape[1])))
-    chains.marginals(potentials, block.structure, np.ones(n), scratch, log_Z)
-    return log_Z
+    chains.marginals(potentials, block.structure, np.ones(n), scratch, found)
+    return found

@@ -320,12 +320,17 @@ class BaseHiddenChain(BaseSequenceEstimator):
         ['<OOV>', '<OOV>', '<OOV>', '<OOV>', 'to', 'be']
         """
         observed: Any = self._read_X(X, reset=False).X
-        for codes, values in zip(observed.codes, (v for v in self.vocabulary_ if v is not None), strict=True):
-            if first:
+        return self._seen(observed, first)
+
+    def _seen(self, observed: Observed, first: bool) -> np.ndarray:
+        """What `replace_oov` returns."""
+        tables, all_codes = (values for values in self.vocabulary_ if values is not None), observed.codes
+        if first:
+            all_codes = [codes.copy() for codes in all_codes]
+            for codes, values in zip(all_codes, tables, strict=True):
                 codes[streams.first_occurrences(codes)] = len(values)
-        return object_array(
-            [self._written(part) for part in cut(self._rows(observed.codes, observed.numbers), observed.offsets)]
-        )
+        rows = self._rows(all_codes, observed.numbers)
+        return object_array([self._written(part) for part in cut(rows, observed.offsets)])
 
     def _refuse_other_streams(self, init: Any) -> None:
         """Raise unless the streams and labels of a fitted model are those of the data."""

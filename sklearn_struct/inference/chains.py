@@ -12,7 +12,7 @@ import numpy as np
 from sklearn_struct.batch import Potentials, Structure
 from sklearn_struct.inference import chain, chain2, chain2_decoding, chain_decoding
 
-__all__ = ["argmax", "marginals", "nbest", "path_score", "sample", "tangent"]
+__all__ = ["argmax", "marginals", "nbest", "path_score", "product", "sample", "tangent"]
 
 
 def _is_first(potentials: Potentials) -> bool:
@@ -25,6 +25,11 @@ def _products(potentials: Potentials) -> Any:
 
 def _decoding(potentials: Potentials) -> Any:
     return chain_decoding if _is_first(potentials) else chain2_decoding
+
+
+def product(a: Potentials, b: Potentials) -> Potentials:
+    """Potentials of the product of two models of the same labels and order."""
+    return Potentials(a.node + b.node, a.edge + b.edge)
 
 
 def marginals(

@@ -1,0 +1,420 @@
+"""M-estimation: a joint log-linear model over a base distribution, trained without inference."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import partial
+from numbers import Integral, Real
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from sklearn_struct.batch import Block, Potentials
+from sklearn_struct.boundedness import has_minimum
+from sklearn_struct.counted_features import Layout, counted_features
+from sklearn_struct.encoding.sequences import as_list, form
+from sklearn_struct.encoding.transitions import SCHEMES
+from sklearn_struct.estimators.base_distribution import fit_base, read_base
+from sklearn_struct.estimators.based_features import choose_features, features_of
+from sklearn_struct.estimators.chain import BaseChain, log_Z
+from sklearn_struct.estimators.expecting import expectations
+from sklearn_struct.estimators.hmm import HMM
+from sklearn_struct.estimators.observing import observe
+from sklearn_struct.estimators.prepared import Prepared
+from sklearn_struct.estimators.progress import Progress
+from sklearn_struct.estimators.solving import solve
+from sklearn_struct.estimators.transfer import transfer
+from sklearn_struct.estimators.weights import is_per_token
+from sklearn_struct.exceptions import ForbiddenLabelError
+from sklearn_struct.inference import chains
+from sklearn_struct.linear.sparse_rows import SparseRows
+from sklearn_struct.losses.rows import Exponential
+from sklearn_struct.parameters import of_order
+from sklearn_struct.rows_objective import RowExamples, RowsObjective
+from sklearn_struct.sequence_array import SequenceArray
+from sklearn_struct.threads import Pool
+
+__all__ = ["MEstimatedCRF"]
+
+
+class BasedSequences(NamedTuple):
+    """X as read: features of tokens, whether it came as two-dimensional, and what the base reads of it.
+
+    ``exact`` says whether sequences that the base cannot emit have no probability, or a very small one.
+    """
+
+    X: SequenceArray
+    flat: bool
+    observed: Any
+    exact: bool = False
+
+
+class MEstimatedCRF(BaseChain):
+    r"""Chain whose weights are found without inference, by M-estimation over a base distribution [1]_.
+
+    The model is joint, p(x, y) = q0(x, y) exp(w . f(x, y)) / Z, where q0 is a generative model that is easy to fit, by
+    default a hidden Markov model, and f are counts of features of any kind. Fitting minimises a convex loss,
+
+        1/n * sum_i exp(-w . f(x_i, y_i)) + w . E_q0[f] + ||w||**2 / (2 C),
+
+    (eq. 3, n the sum of weights), in which no labelling but the true ones occurs: the expectations, which are taken once
+    and exactly, stand for all others. Predictions are those of a chain with the scores log q0(x, y) + w . f(x, y).
+
+    That makes training quick, above all the next one with other features or another `C`; a likelihood fits better. The
+    range of good values of `C` is narrow: tune it (see the user guide). A fitted model can initialise `LinearChainCRF`.
+
+    Parameters
+    ----------
+    features : None, str, list of str, or transformer, default=None
+        What the model sees of X: templates as in `FeatureTemplates`, or its name for a set of them; any transformer
+        that gives a SequenceArray or a list of matrices. None: of values the values themselves, of numbers the numbers.
+        Features see X as the base does: what is out of its vocabulary is ``"<OOV>"``.
+    base : None, "locally-uniform", or estimator, default=None
+        The distribution q0, fitted on the same data (unless in scikit-learn's `FrozenEstimator`). None: `HMM` of this
+        `order`. "locally-uniform": all that was seen to follow a label, the end included, is equally probable, and
+        labels emit the same (eq. 14). An estimator with ``fit(X, y)``, ``classes_``,
+        ``sample(n_samples, random_state) -> X, y`` and ``chain_scores(X)``, which returns for each sequence arrays
+        (n_tokens, n_labels) and (n_tokens - 1, n_labels, n_labels) whose entries along a labelling sum to log q0(x, y).
+    inputs : {"base", "empirical"}, default="base"
+        Where expectations take x from: "base" from q0; "empirical" from the training data, with y from
+        q0(y | x) (eq. 15). These see no x but those with which they are compared: they teach nothing of what x are
+        probable.
+    expectations : {"exact", "sampled"}, default="exact"
+        "exact": by linear systems of path sums (eqs. 8 to 12), for a hidden Markov model and templates. "sampled": means
+        over `n_samples` sequences drawn from q0 (eq. 7), for everything else. Without effect for empirical inputs, whose
+        expectations are exact.
+    n_samples : int, default=10000
+    sample_smoothing : float, default=0.1
+        Added to the count of each feature in the sample, for those that never occur in it.
+    C : float, default=1.0
+        Inverse strength of the penalty, beside a *mean* of losses: the c of [1]_. ``np.inf``: no penalty, which few
+        data and features allow.
+    l1_ratio : float, default=0.0
+        Share of the L1 penalty, in [0, 1]; 1 gives sparse weights.
+    order : {1, 2}, default=1
+        Whether three labels in a row have weights, too.
+    constant : bool, default=True
+        Whether there is a feature that is always 1, without penalty. Its weight tends to -log Z. Without it the true
+        weights are not found, however much data there are, unless Z is 1.
+    input_features : bool, default=False
+        Whether each feature of X also has a weight that is the same for all labels. They do not change what is
+        predicted for given weights of the others, but what these have to explain.
+    feature_pairs, transition_features : {"observed", "all"}, default="observed"
+        Which pairs of features and labels, and of labels, have weights: those seen in training, or all.
+    edge_features : None, "all", str or iterable of str and int, default=None
+        Features that also condition the transition into their token; as in `LinearChainCRF`.
+    allowed_transitions : None, str, array-like of shape (n_labels, n_labels) or dict, default=None
+        Which labels may follow each other in predictions; as in `LinearChainCRF`.
+    min_frequency : int, default=1
+        Pairs (and observed transitions) seen fewer times get no weight.
+    solver : {"auto", "lbfgs", "owlqn", "newton-cg", "trust-ncg", "cg"}, default="auto"
+        "auto" takes "owlqn" if ``l1_ratio > 0``, else "lbfgs".
+    max_iter : int, default=100
+    tol : float, default=1e-5
+        The solver stops when no entry of the objective's gradient exceeds `tol`.
+    memory : None, str or joblib.Memory, default=None
+        Where expectations are kept: fits that differ in `C` alone, as in a grid search, share them.
+    warm_start : bool, default=False
+        Start from the weights of the previous fit, matched by label and feature.
+    n_jobs : int, default=None
+        Threads over blocks of sequences, in joblib's meaning. Results have the same bits for any number.
+    random_state : int, RandomState or None, default=None
+        For "sampled".
+    verbose : int, default=0
+        Print a line an iteration.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_labels,)
+        Labels, sorted.
+    base_ : estimator
+        The base, fitted.
+    features_ : transformer or None
+        What makes the features, fitted.
+    coef_ : ndarray or csr_array of shape (n_labels, n_features)
+        Weights of features: how the model differs from its base.
+    transition_, transition2_, edge_coef_, edge_features_
+        As in `LinearChainCRF`.
+    input_coef_ : ndarray of shape (n_features,)
+        With `input_features`, their weights.
+    constant_ : float
+        Weight of the constant feature; 0 without.
+    n_iter_ : int
+    loss_curve_ : list of float
+        Objective after each iteration.
+    n_features_in_ : int
+        Number of features that the model sees.
+    feature_names_in_ : ndarray of str
+        Their names, where they have any.
+
+    See Also
+    --------
+    LinearChainCRF : the conditional likelihood.
+    HMM : the default base.
+
+    References
+    ----------
+    .. [1] N. A. Smith, D. L. Vail and J. D. Lafferty, "Computationally efficient M-estimation of log-linear structure
+       models", ACL 2007.
+
+    Examples
+    --------
+    >>> from sklearn_struct import MEstimatedCRF
+    >>> X = [[("the", "DT"), ("old", "JJ"), ("man", "NN"), ("left", "VB")],
+    ...      [("a", "DT"), ("man", "NN"), ("saw", "VB"), ("the", "DT"), ("old", "JJ"), ("dog", "NN")],
+    ...      [("dogs", "NN"), ("saw", "VB"), ("a", "DT"), ("dog", "NN")]]
+    >>> y = [["B", "I", "I", "O"], ["B", "I", "O", "B", "I", "I"], ["B", "O", "B", "I"]]
+    >>> model = MEstimatedCRF(["tag:%x[0,1]", "tags:%x[-1,1]/%x[0,1]"]).fit(X, y)
+    >>> model.predict([[("a", "DT"), ("young", "JJ"), ("dog", "NN"), ("left", "VB")]])[0]
+    ['B', 'I', 'I', 'O']
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "features": [None, str, list, tuple, HasMethods(["fit_transform", "transform"])],
+        "base": [None, StrOptions({"locally-uniform"}), HasMethods(["fit"])],
+        "inputs": [StrOptions({"base", "empirical"})],
+        "expectations": [StrOptions({"exact", "sampled"})],
+        "n_samples": [Interval(Integral, 1, None, closed="left")],
+        "sample_smoothing": [Interval(Real, 0, None, closed="left")],
+        "C": [Interval(Real, 0, None, closed="right")],
+        "l1_ratio": [Interval(Real, 0, 1, closed="both")],
+        "order": [Interval(Integral, 1, 2, closed="both")],
+        "constant": ["boolean"],
+        "input_features": ["boolean"],
+        "feature_pairs": [StrOptions({"observed", "all"})],
+        "transition_features": [StrOptions({"observed", "all"})],
+        "edge_features": [None, str, Iterable],
+        "allowed_transitions": [None, StrOptions(set(SCHEMES)), dict, "array-like"],
+        "min_frequency": [Interval(Integral, 1, None, closed="left")],
+        "solver": [StrOptions({"auto", "lbfgs", "owlqn", "newton-cg", "trust-ncg", "cg"})],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "memory": [None, str, HasMethods(["cache"])],
+        "warm_start": ["boolean"],
+        "n_jobs": [None, Integral],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+    }
+
+    dtype = "float64"
+    fit_intercept = False  # the base has one
+
+    def __init__(
+        self,
+        features: Any = None,
+        *,
+        base: Any = None,
+        inputs: str = "base",
+        expectations: str = "exact",
+        n_samples: int = 10_000,
+        sample_smoothing: float = 0.1,
+        C: float = 1.0,
+        l1_ratio: float = 0.0,
+        order: int = 1,
+        constant: bool = True,
+        input_features: bool = False,
+        feature_pairs: str = "observed",
+        transition_features: str = "observed",
+        edge_features: str | Iterable[str | int] | None = None,
+        allowed_transitions: Any = None,
+        min_frequency: int = 1,
+        solver: str = "auto",
+        max_iter: int = 100,
+        tol: float = 1e-5,
+        memory: Any = None,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.features = features
+        self.base = base
+        self.inputs = inputs
+        self.expectations = expectations
+        self.n_samples = n_samples
+        self.sample_smoothing = sample_smoothing
+        self.C = C
+        self.l1_ratio = l1_ratio
+        self.order = order
+        self.constant = constant
+        self.input_features = input_features
+        self.feature_pairs = feature_pairs
+        self.transition_features = transition_features
+        self.edge_features = edge_features
+        self.allowed_transitions = allowed_transitions
+        self.min_frequency = min_frequency
+        self.solver = solver
+        self.max_iter = max_iter
+        self.tol = tol
+        self.memory = memory
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, init: Any = None) -> Self:
+        """Fit base and model.
+
+        Parameters
+        ----------
+        X : list of sequences, SequenceArray, or array-like of shape (n, n_columns)
+            What the base reads: for a hidden Markov model a list of strings, a list of rows with a value for each
+            stream, or a 2-D array of numbers (tokens, streams). A two-dimensional X is a batch of sequences of length 1.
+        y : list of label sequences, SequenceArray, or array-like of shape (n,)
+            One label a token; one-dimensional if X is two-dimensional.
+        sample_weight : array-like of shape (n_sequences,), default=None
+            Weight of each sequence.
+        init : fitted estimator of the same family, default=None
+            Start from its weights, matched by label and by feature name (by position where there are no names).
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        LengthMismatchError, NonFiniteError, UnknownLabelError, EmptyDataError, InputTypeError
+            With the place; a two-dimensional X or a wrong `sample_weight` may get scikit-learn's own ValueError.
+        ForbiddenLabelError
+            If the base gives a sequence and its labels probability 0.
+        ValueError
+            If ``C=np.inf`` and the loss has no minimum. In each case the estimator is then as it was before.
+        """
+        return super().fit(X, y, sample_weight, init=init)
+
+    def _loss(self) -> Exponential:
+        return Exponential()
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any, init: Any, progress: Progress) -> None:
+        start = init
+        if init is self or (init is None and self.warm_start):
+            start = self._previous() or init
+        if is_per_token(sample_weight):
+            raise ValueError("M-estimation has weights of sequences; a sample_weight for each token is refused")
+        self._prepared, X = Prepared(), self._checked(X, reset=True)
+        self.base_ = fit_base(HMM(order=self.order) if self.base is None else self.base, X, y, sample_weight)
+        base = read_base(self.base_, self.order)
+        self.classes_, self.features_ = self.base_.classes_, choose_features(self.features, base)
+        sequences = self._read_base_X(X, training=True)
+        codes = self._read_y(y, sequences, reset=False)
+        weight = self._read_weight(sample_weight, len(sequences.X)) * (sequences.X.lengths > 0)
+        pattern = observe(self, sequences.X, codes, np.repeat(weight, sequences.X.lengths))
+        self._pattern = of_order(pattern, base.order)
+        impossible = np.flatnonzero((weight > 0) & (base.log_joint(sequences.observed, codes) == -np.inf))
+        if len(impossible):
+            raise ForbiddenLabelError(f"X[{impossible[0]}]: the base gives this sequence with its labels probability 0")
+        layout = Layout(self._pattern, self.input_features, self.constant)
+        self._solve(layout, self._objective_of(layout, sequences, codes, weight), start, progress)
+
+    def _objective_of(self, layout: Layout, sequences: BasedSequences, codes: np.ndarray, weight: np.ndarray) -> Any:
+        """The objective, for a pool of threads."""
+        rows = counted_features(layout, sequences.X, codes)
+        linear = expectations(self, layout, sequences, weight)
+        if self.C == np.inf and not has_minimum(rows[weight > 0], linear):
+            raise ValueError(
+                "with C=inf the loss has no minimum: what the base expects is no mixture of what the sequences show, "
+                "as it is whenever there are more features than sequences; choose a finite C"
+            )
+        data = RowExamples.single(weight)
+        return partial(RowsObjective, SparseRows(rows), self._loss(), data, linear=linear, n_free=int(self.constant))
+
+    def _solve(self, layout: Layout, objective: Any, start: Any, progress: Progress) -> None:
+        solver = self.solver
+        if solver == "auto":
+            solver = "owlqn" if self.l1_ratio > 0 else "lbfgs"
+        elif self.l1_ratio > 0 and solver != "owlqn":
+            raise ValueError(f"solver={solver!r} has no L1 penalty; use 'owlqn' or 'auto', or l1_ratio=0")
+        w0 = np.zeros(layout.size)
+        if start is not None:
+            found = transfer(start, self)
+            w0[: len(found)] = found
+        with Pool(self.n_jobs) as pool:
+            solve(self, solver, objective(pool=pool), w0, progress, scale=1.0)
+
+    def _learned(self, w: np.ndarray) -> dict[str, Any]:
+        chain, inputs, constant = Layout(self._pattern, self.input_features, self.constant).split(w)
+        found = {"input_coef_": inputs.copy(), "constant_": float(constant.sum())}
+        return super()._learned(chain) | found | {"_stream": None, "t_": 0}
+
+    # ---- predictions
+
+    def _checked(self, X: Any, reset: bool) -> Any:
+        """X, and if it is two-dimensional as an array of numbers."""
+        X = as_list(X)
+        return validate_data(self, X, dtype=np.float64, reset=reset) if form(X) == "flat" else X
+
+    def _read_X(self, X: Any, reset: bool) -> Any:
+        check_is_fitted(self)
+        return self._read_base_X(self._checked(X, reset=False), training=False)
+
+    def _read_base_X(self, X: Any, training: bool) -> BasedSequences:
+        base = read_base(self.base_, self.order)
+        observed, flat = base.observe(X)
+        found = features_of(self.features_, base, X, observed, training)
+        if flat:
+            found = SequenceArray(found.tokens, found.offsets, getattr(self, "feature_names_in_", None))
+        self._learn_features(found, reset=training)
+        return BasedSequences(found, flat, observed)
+
+    def _potentials(self, sequences: Any) -> Callable[[Block], Potentials]:
+        of_features = super()._potentials(sequences)
+        of_base = read_base(self.base_, self._pattern.order).potentials(sequences.observed, sequences.exact)
+        return lambda block: chains.product(of_base(block), of_features(block))
+
+    def _of_inputs(self, X: SequenceArray) -> np.ndarray:
+        """The part of each sequence's score that no label changes."""
+        of_tokens = X.tokens @ self.input_coef_ if len(self.input_coef_) else np.zeros(X.offsets[-1])
+        owner = np.repeat(np.arange(len(X)), X.lengths)
+        return np.bincount(owner, of_tokens, len(X)) + self.constant_
+
+    def score_samples(self, X: Any) -> np.ndarray:
+        """log of q0(x, y) exp(w . f(x, y)), summed over all labellings y: log p(x) up to a constant, log Z.
+
+        Parameters
+        ----------
+        X
+            As in `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_sequences,)
+            -inf for a sequence that the base cannot emit.
+        """
+        sequences = self._read_X(X, reset=False)._replace(exact=True)
+        found = self._each_block(sequences, log_Z)
+        return np.concatenate([np.empty(0), *found]) + self._of_inputs(sequences.X)
+
+    def log_joint(self, X: Any, y: Any) -> np.ndarray:
+        """log of q0(x, y) exp(w . f(x, y)): log p(x, y) up to a constant, log Z.
+
+        Parameters
+        ----------
+        X, y
+            As in `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_sequences,)
+
+        Raises
+        ------
+        UnknownLabelError
+            If y holds a label that was not seen in `fit`.
+        """
+        sequences = self._read_X(X, reset=False)._replace(exact=True)
+        codes = self._read_y(y, sequences, reset=False)
+
+        def work(potentials: Potentials, block: Block) -> np.ndarray:
+            score = np.empty(len(block.structure.offsets) - 1)
+            chains.path_score(potentials, block.structure, codes[block.tokens], score)
+            return score
+
+        return np.concatenate([np.empty(0), *self._each_block(sequences, work)]) + self._of_inputs(sequences.X)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = False
+        tags.input_tags.dict = False
+        return tags
