@@ -23,7 +23,8 @@ class DocLink:
     """Mixin, before `BaseEstimator`: the page of the class in the API reference; no link while there is no address."""
 
     _doc_link_module = "sklearn_struct"
+    _doc_link_public = "sklearn_struct"  # where users import the class from
 
     @property
     def _doc_link_template(self) -> str:
-        return address() and address() + "/api/generated/sklearn_struct.{estimator_name}.html"
+        return address() and f"{address()}/api/generated/{self._doc_link_public}.{{estimator_name}}.html"

@@ -9,9 +9,24 @@ import pytest
 from sklearn.base import BaseEstimator
 from sklearn.utils import estimator_html_repr
 
-from sklearn_struct import FeatureTemplates, LinearChainCRF, SequenceVectorizer, doc_link
+from sklearn_struct import (
+    FeatureTemplates,
+    LinearChainCRF,
+    ProductFeatures,
+    SequenceUnion,
+    SequenceVectorizer,
+    compat,
+    doc_link,
+)
 
-ESTIMATORS = [LinearChainCRF, SequenceVectorizer, FeatureTemplates]
+ESTIMATORS = {
+    "LinearChainCRF": LinearChainCRF(),
+    "SequenceVectorizer": SequenceVectorizer(),
+    "FeatureTemplates": FeatureTemplates(),
+    "SequenceUnion": SequenceUnion([("words", SequenceVectorizer())]),
+    "ProductFeatures": ProductFeatures(str.split),
+    "compat.CRF": compat.CRF(),
+}
 
 
 @pytest.fixture
@@ -29,19 +44,19 @@ def urls(monkeypatch):
     doc_link.address.cache_clear()
 
 
-@pytest.mark.parametrize("estimator", ESTIMATORS)
-def test_links_to_the_page_of_the_class(urls, estimator):
+@pytest.mark.parametrize(("name", "estimator"), ESTIMATORS.items(), ids=ESTIMATORS)
+def test_links_to_the_page_of_the_class(urls, name, estimator):
     urls("Source, https://source.local", "Documentation, https://docs.local/stable/")
-    page = f"https://docs.local/stable/api/generated/sklearn_struct.{estimator.__name__}.html"
-    assert estimator()._get_doc_link() == page
-    assert page in estimator_html_repr(estimator())
+    page = f"https://docs.local/stable/api/generated/sklearn_struct.{name}.html"
+    assert estimator._get_doc_link() == page
+    assert page in estimator_html_repr(estimator)
 
 
-@pytest.mark.parametrize("estimator", ESTIMATORS)
+@pytest.mark.parametrize("estimator", ESTIMATORS.values(), ids=ESTIMATORS)
 def test_no_link_without_an_address(urls, estimator):
     urls("Source, https://source.local")
-    assert estimator()._get_doc_link() == ""
-    assert "source.local" not in estimator_html_repr(estimator())
+    assert estimator._get_doc_link() == ""
+    assert "source.local" not in estimator_html_repr(estimator)
 
 
 def test_no_link_for_estimators_of_others(urls):

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from sklearn_struct.batch import object_array
 from sklearn_struct.compat.mapping import mapped
 from sklearn_struct.compat.metrics import flat_accuracy_score
+from sklearn_struct.doc_link import DocLink
 from sklearn_struct.encoding.features import SequenceVectorizer
 from sklearn_struct.encoding.sequences import as_list
 from sklearn_struct.estimators.linear_chain_crf import LinearChainCRF
@@ -20,7 +21,7 @@ from sklearn_struct.estimators.linear_chain_crf import LinearChainCRF
 __all__ = ["CRF"]
 
 
-class CRF(BaseEstimator):
+class CRF(DocLink, BaseEstimator):
     """Drop-in for ``sklearn_crfsuite.CRF``: its parameters, methods and attributes on a `LinearChainCRF`.
 
     For code that is to run as it is, with another import. The model, its objective and its features are CRFsuite's, so
@@ -96,6 +97,8 @@ class CRF(BaseEstimator):
     >>> list(crf.transition_features_)
     [('DET', 'NOUN')]
     """
+
+    _doc_link_public = "sklearn_struct.compat"
 
     def __init__(
         self,

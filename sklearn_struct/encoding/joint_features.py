@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from sklearn_struct.doc_link import DocLink
 from sklearn_struct.encoding.features import SequenceVectorizer
 from sklearn_struct.exceptions import EmptyDataError, InputTypeError, NonFiniteError, UnknownLabelError
 
@@ -19,7 +20,7 @@ _READABLE = (str, dict, list, tuple, set, frozenset)
 Call = tuple[int, tuple]  # the number of the input, and the arguments of a function
 
 
-class ProductFeatures(BaseEstimator):
+class ProductFeatures(DocLink, BaseEstimator):
     """Joint features that are pairs of a part of the input and a part of the label.
 
     Called with (x, y) it gives the names of all pairs, with the products of their values. `LogLinearClassifier` does

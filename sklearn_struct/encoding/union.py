@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.pipeline import FeatureUnion
 
+from sklearn_struct.doc_link import DocLink
 from sklearn_struct.encoding.sequences import as_list, is_list, pack_arrays
 from sklearn_struct.exceptions import InputTypeError, LengthMismatchError
 from sklearn_struct.sequence_array import SequenceArray
@@ -18,7 +19,7 @@ from sklearn_struct.sequence_array import SequenceArray
 __all__ = ["SequenceUnion"]
 
 
-class SequenceUnion(FeatureUnion, auto_wrap_output_keys=None):  # type: ignore[call-arg]
+class SequenceUnion(DocLink, FeatureUnion, auto_wrap_output_keys=None):  # type: ignore[call-arg]
     """Put the features of several transformers side by side: words beside embeddings, attributes beside numbers.
 
     scikit-learn's `FeatureUnion` for sequences. Each transformer gets all of X, and gives a SequenceArray or a list of

@@ -19,6 +19,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from sklearn_struct.batch import object_array
 from sklearn_struct.doc_link import DocLink
 from sklearn_struct.encoding import labels as label_codes
 from sklearn_struct.encoding.features import SequenceVectorizer
@@ -36,7 +37,7 @@ except ImportError:
         """Nothing: before scikit-learn 1.9 estimators have no callbacks."""
 
 
-__all__ = ["BaseSequenceEstimator", "Sequences", "all_or_nothing"]
+__all__ = ["BaseSequenceEstimator", "Sequences", "all_or_nothing", "logarithms"]
 
 
 class Sequences(NamedTuple):
@@ -56,6 +57,12 @@ def all_or_nothing(estimator: Any) -> Iterator[None]:
         vars(estimator).clear()
         vars(estimator).update(before)
         raise
+
+
+def logarithms(proba: np.ndarray) -> np.ndarray:
+    """Of probabilities in either form of `predict_proba`: one array, or an object array of them."""
+    with np.errstate(divide="ignore"):
+        return object_array([np.log(p) for p in proba]) if proba.dtype == object else np.log(proba)
 
 
 class BaseSequenceEstimator(DocLink, CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):

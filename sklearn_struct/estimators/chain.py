@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterable
+from numbers import Integral, Real
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
 
 from sklearn_struct.batch import Block, Potentials, Structure, blocks, cut, object_array
 from sklearn_struct.encoding.allowed import label_masks
 from sklearn_struct.encoding.labels import decode
-from sklearn_struct.encoding.transitions import read_transitions
+from sklearn_struct.encoding.transitions import SCHEMES, read_transitions
 from sklearn_struct.estimators import weights
-from sklearn_struct.estimators.base import BaseSequenceEstimator, Sequences
+from sklearn_struct.estimators.base import BaseSequenceEstimator, Sequences, logarithms
 from sklearn_struct.estimators.constraining import check_labels, check_paths
 from sklearn_struct.estimators.learned import BaseLearned
 from sklearn_struct.estimators.observing import observe
@@ -38,7 +40,27 @@ class BaseChain(BaseLearned, BaseSequenceEstimator):
 
     Learned, besides the documented attributes: ``_pattern`` (which weights exist) and ``_w`` (their values). With them
     comes ``_prepared``, where predictions keep them in a layout of their own, and ``_stream``, see BaseOnlineChain.
+    A subclass adds constraints of its own parameters, among them `solver`, to those below.
     """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "C": [Interval(Real, 0, None, closed="right")],
+        "l1_ratio": [Interval(Real, 0, 1, closed="both")],
+        "feature_pairs": [StrOptions({"observed", "all"})],
+        "transition_features": [StrOptions({"observed", "all"})],
+        "edge_features": [None, str, Iterable],
+        "allowed_transitions": [None, StrOptions(set(SCHEMES)), dict, "array-like"],
+        "constrain_training": ["boolean"],
+        "min_frequency": [Interval(Integral, 1, None, closed="left")],
+        "fit_intercept": ["boolean"],
+        "dtype": [StrOptions({"float64", "float32"})],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "warm_start": ["boolean"],
+        "n_jobs": [None, Integral],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+    }
 
     _w: np.ndarray
     _stream: Any
@@ -72,6 +94,7 @@ class BaseChain(BaseLearned, BaseSequenceEstimator):
         w0 = np.zeros(potentials.size) if start is None else transfer(start, self)
         data = TrainingData(sequences.X.offsets, weight.y, weight.sequence)
         del sequences  # if only this method holds X, it is free while the solver needs memory
+        self.t_, self._stream = data.n_examples, None
         with Pool(self.n_jobs) as pool:
             solver = choice(self, potentials, len(codes))
             solve(self, solver, self._objective(solver, potentials, data, pool), w0, progress)
@@ -83,6 +106,9 @@ class BaseChain(BaseLearned, BaseSequenceEstimator):
             check_labels(data, transitions, self.classes_)
             loss = Constrained(loss, transitions)
         return LinearObjective(potentials, loss, data, pool, tokens)
+
+    def _learned(self, w: np.ndarray) -> dict[str, Any]:
+        return {"_w": w.copy(), "_prepared": Prepared()}
 
     def _previous(self) -> Any:
         """A copy of this estimator as an earlier fit left it, if there was one."""
@@ -201,9 +227,7 @@ class BaseChain(BaseLearned, BaseSequenceEstimator):
         ndarray
             -inf where a probability is below the smallest float.
         """
-        proba = self.predict_proba(X, allowed=allowed)
-        with np.errstate(divide="ignore"):
-            return object_array([np.log(p) for p in proba]) if proba.dtype == object else np.log(proba)
+        return logarithms(self.predict_proba(X, allowed=allowed))
 
     def predict_edge_proba(self, X: Any, *, allowed: Any = None) -> np.ndarray:
         """Marginal probability of each label pair at each pair of neighbours, p(y_t = j, y_{t+1} = k | x).

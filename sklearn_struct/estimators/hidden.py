@@ -14,7 +14,7 @@ from sklearn_struct.batch import Block, Potentials, blocks, cut, object_array
 from sklearn_struct.encoding import labels as label_codes
 from sklearn_struct.encoding import partial_labels, streams
 from sklearn_struct.encoding.sequences import as_list, form
-from sklearn_struct.estimators.base import BaseSequenceEstimator, Sequences
+from sklearn_struct.estimators.base import BaseSequenceEstimator, Sequences, logarithms
 from sklearn_struct.exceptions import EmptyDataError, InputTypeError, LengthMismatchError
 from sklearn_struct.generative import Gaussians
 from sklearn_struct.hidden_markov import HiddenMarkov, Observed, joint, possible_potentials, potentials
@@ -184,9 +184,7 @@ class BaseHiddenChain(BaseSequenceEstimator):
         ndarray
             -inf where a probability is 0.
         """
-        proba = self.predict_proba(X)
-        with np.errstate(divide="ignore"):
-            return object_array([np.log(p) for p in proba]) if proba.dtype == object else np.log(proba)
+        return logarithms(self.predict_proba(X))
 
     def score_samples(self, X: Any) -> np.ndarray:
         """log p(x) of each sequence, summed over all its labellings.

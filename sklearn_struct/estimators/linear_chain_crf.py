@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, ClassVar
 
-from sklearn.utils._param_validation import Interval, Options, StrOptions
+from sklearn.utils._param_validation import Options, StrOptions
 
-from sklearn_struct.encoding.transitions import SCHEMES
 from sklearn_struct.estimators.online import BaseOnlineChain
 from sklearn_struct.inference import chains
 from sklearn_struct.losses.log_likelihood import LogLikelihood
@@ -172,26 +171,11 @@ class LinearChainCRF(BaseOnlineChain):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "C": [Interval(Real, 0, None, closed="right")],
-        "l1_ratio": [Interval(Real, 0, 1, closed="both")],
+        **BaseOnlineChain._parameter_constraints,
         "solver": [StrOptions({"auto", "lbfgs", "owlqn", "newton-cg", "trust-ncg", "cg", "sag", "sgd", "ap", "pa"})],
         "loss": [StrOptions({"log_likelihood", "pointwise"})],
         "class_weight": [dict, StrOptions({"balanced"}), None],
         "order": [Options(Integral, {1, 2})],
-        "feature_pairs": [StrOptions({"observed", "all"})],
-        "transition_features": [StrOptions({"observed", "all"})],
-        "edge_features": [None, str, Iterable],
-        "allowed_transitions": [None, StrOptions(set(SCHEMES)), dict, "array-like"],
-        "constrain_training": ["boolean"],
-        "min_frequency": [Interval(Integral, 1, None, closed="left")],
-        "fit_intercept": ["boolean"],
-        "dtype": [StrOptions({"float64", "float32"})],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left")],
-        "warm_start": ["boolean"],
-        "n_jobs": [None, Integral],
-        "random_state": ["random_state"],
-        "verbose": ["verbose"],
     }
 
     def __init__(

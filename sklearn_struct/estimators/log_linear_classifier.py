@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from scipy.special import logsumexp, softmax
+from scipy.special import log_softmax, logsumexp, softmax
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, column_or_1d, validate_data
@@ -24,11 +21,9 @@ from sklearn_struct.encoding.sequences import as_list
 from sklearn_struct.estimators.base import CallbackSupportMixin, all_or_nothing
 from sklearn_struct.estimators.joint_forms import FunctionForm, PairForm, ProductForm
 from sklearn_struct.estimators.progress import Progress
+from sklearn_struct.estimators.solving import solve
 from sklearn_struct.exceptions import EmptyDataError, InputTypeError, LengthMismatchError, UnknownLabelError
 from sklearn_struct.joint_objective import JointObjective
-from sklearn_struct.solvers.gradient import gradient_descent
-from sklearn_struct.solvers.lbfgs import lbfgs
-from sklearn_struct.solvers.newton_cg import newton_cg
 from sklearn_struct.threads import Pool
 
 __all__ = ["LogLinearClassifier"]
@@ -41,9 +36,6 @@ def _without_tokens() -> Iterator[None]:
         yield
     except (InputTypeError, UnknownLabelError) as error:
         raise type(error)(str(error).replace(", token 0: ", ": ", 1)) from None
-
-
-SOLVERS: dict[str, Callable[..., Any]] = {"gradient": gradient_descent, "lbfgs": lbfgs, "newton-cg": newton_cg}
 
 
 class LogLinearClassifier(DocLink, CallbackSupportMixin, ClassifierMixin, BaseEstimator):
@@ -128,7 +120,7 @@ class LogLinearClassifier(DocLink, CallbackSupportMixin, ClassifierMixin, BaseEs
         "features": [callable, None],
         "candidates": [callable, None],
         "C": [Interval(Real, 0, None, closed="right")],
-        "solver": [StrOptions(set(SOLVERS))],
+        "solver": [StrOptions({"lbfgs", "newton-cg", "gradient"})],
         "fit_intercept": ["boolean", StrOptions({"auto"})],
         "min_frequency": [Interval(Integral, 1, None, closed="left")],
         "n_features": [None, Interval(Integral, 1, 2**31 - 1, closed="both")],
@@ -201,7 +193,9 @@ class LogLinearClassifier(DocLink, CallbackSupportMixin, ClassifierMixin, BaseEs
             raise EmptyDataError("no example has a positive weight")
         self._form = self._choose_form()
         with Pool(self.n_jobs) as pool:
-            self._solve(self._form.fit(X, codes, weight, pool), progress)
+            objective = self._form.fit(X, codes, weight, pool)
+            w0 = objective.start() if isinstance(objective, JointObjective) else np.zeros(objective.size)
+            solve(self, self.solver, objective, w0, progress)
 
     def _choose_form(self) -> PairForm | ProductForm | FunctionForm:
         intercept = self.candidates is None if self.fit_intercept == "auto" else bool(self.fit_intercept)
@@ -246,37 +240,8 @@ class LogLinearClassifier(DocLink, CallbackSupportMixin, ClassifierMixin, BaseEs
         known = labels + list(codes)
         self.classes_ = label_codes.unique_labels(known, np.arange(len(known) + 1))
 
-    def _solve(self, objective: Any, progress: Progress) -> None:
-        """Minimise, set what was learned, and warn where `tol` is not reached and nobody asked to stop before."""
-        total, curve = objective.total_weight, list[float]()
-
-        def learned(n_iter: int, w: np.ndarray) -> dict[str, Any]:
-            return {"_w": w.copy(), "n_iter_": n_iter, "loss_curve_": list(curve)}
-
-        def callback(n_iter: int, w: np.ndarray, value: float) -> bool:
-            curve.append(value * total)
-            if self.verbose:
-                print(f"[{type(self).__name__}] iteration {n_iter}, objective {value * total:.6f}", flush=True)
-            stop = progress.end_iteration(partial(learned, n_iter, w))
-            if not stop and n_iter < self.max_iter:
-                progress.begin_iteration(partial(learned, n_iter, w))
-            return stop
-
-        w0 = objective.start() if isinstance(objective, JointObjective) else np.zeros(objective.size)
-        progress.begin_iteration(partial(learned, 0, w0))
-        options = {"max_iter": self.max_iter, "tol": self.tol, "callback": callback}
-        result = SOLVERS[self.solver](objective, w0, l1=0.0, l2=1.0 / (self.C * total), **options)
-        progress.end_iterations()
-        if not result.converged and not progress.stopped:
-            warnings.warn(
-                f"solver {self.solver!r} stopped after {result.n_iter} iterations (max_iter={self.max_iter}) without "
-                f"reaching tol={self.tol}; allow more iterations, scale numeric features, or accept a larger tol",
-                ConvergenceWarning,
-                stacklevel=5,
-            )
-        if not curve:
-            curve.append(result.value * total)  # without iterations the start was the optimum
-        self.__dict__.update(learned(result.n_iter, result.w))
+    def _learned(self, w: np.ndarray) -> dict[str, Any]:
+        return {"_w": w.copy()}
 
     @property
     def coef_(self) -> np.ndarray:
@@ -348,8 +313,7 @@ class LogLinearClassifier(DocLink, CallbackSupportMixin, ClassifierMixin, BaseEs
         -------
         ndarray of shape (n, n_labels)
         """
-        blocks = self._scores(X)
-        return np.concatenate([scores - logsumexp(scores, axis=1, keepdims=True) for _, scores in blocks])
+        return np.concatenate([log_softmax(scores, axis=1) for _, scores in self._scores(X)])
 
     def log_proba(self, X: Any, y: Any) -> np.ndarray:
         """log p(y | x) of given labels, without a table of all others.

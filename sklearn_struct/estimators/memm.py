@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from sklearn_struct.batch import Potentials, Structure
-from sklearn_struct.estimators.surrogate import BaseSurrogate
+from sklearn_struct.estimators.online import BaseOnlineChain
 from sklearn_struct.inference.beam import beam
 from sklearn_struct.inference.constraints import forbid
 from sklearn_struct.inference.local import locally_normalised
@@ -21,7 +21,7 @@ __all__ = ["MEMM"]
 LOSS = Conditionals(right=False)
 
 
-class MEMM(BaseSurrogate):
+class MEMM(BaseOnlineChain):
     """Maximum-entropy Markov model: a chain that is normalised label by label, from left to right.
 
     p(y | x) = prod_t p(y_t | y_{t-1}, x), each factor a logistic regression on the features of `LinearChainCRF`,
@@ -128,7 +128,7 @@ class MEMM(BaseSurrogate):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **BaseSurrogate._parameter_constraints,
+        **BaseOnlineChain._parameter_constraints,
         "decoding": [StrOptions({"viterbi", "beam", "greedy"})],
         "beam_width": [Interval(Integral, 1, None, closed="left")],
     }

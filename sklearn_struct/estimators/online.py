@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import _fit_context
 from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.metaestimators import available_if
 
 from sklearn_struct.encoding import labels as label_codes
@@ -45,6 +46,11 @@ class BaseOnlineChain(BaseChain):
 
     Learned, besides: ``_stream``, the name of a solver and where its passes have come to, or None after `fit`.
     """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **BaseChain._parameter_constraints,
+        "solver": [StrOptions({"auto", "lbfgs", "owlqn", "newton-cg", "trust-ncg", "cg", "sag", "sgd"})],
+    }
 
     @available_if(_learns_online)
     @_fit_context(prefer_skip_nested_validation=True)

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from sklearn.utils._param_validation import Interval
 
-from sklearn_struct.estimators.surrogate import BaseSurrogate
+from sklearn_struct.estimators.online import BaseOnlineChain
 from sklearn_struct.inference import chain
 from sklearn_struct.losses.factors import Factors
 from sklearn_struct.losses.log_likelihood import LogLikelihood
@@ -19,7 +19,7 @@ __all__ = ["PiecewiseCRF"]
 FACTORS, LIKELIHOOD = Factors(), LogLikelihood(chain)
 
 
-class PiecewiseCRF(BaseSurrogate):
+class PiecewiseCRF(BaseOnlineChain):
     """Linear-chain conditional random field, trained piecewise.
 
     The model is that of `LinearChainCRF`, and so are its predictions. For training it is cut into pieces, each of which
@@ -123,7 +123,7 @@ class PiecewiseCRF(BaseSurrogate):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **BaseSurrogate._parameter_constraints,
+        **BaseOnlineChain._parameter_constraints,
         "piece_size": [Interval(Integral, 1, None, closed="left")],
     }
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from sklearn.utils._param_validation import Interval
 
-from sklearn_struct.estimators.surrogate import BaseSurrogate
+from sklearn_struct.estimators.online import BaseOnlineChain
 from sklearn_struct.inference import chain
 from sklearn_struct.losses.conditionals import Conditionals
 from sklearn_struct.losses.log_likelihood import LogLikelihood
@@ -19,7 +19,7 @@ __all__ = ["PseudoLikelihoodCRF"]
 BESAG, LIKELIHOOD = Conditionals(), LogLikelihood(chain)
 
 
-class PseudoLikelihoodCRF(BaseSurrogate):
+class PseudoLikelihoodCRF(BaseOnlineChain):
     """Linear-chain conditional random field, trained by pseudolikelihood.
 
     The model is that of `LinearChainCRF`, and so are its predictions. Instead of minus log p(y | x), training minimises
@@ -121,7 +121,7 @@ class PseudoLikelihoodCRF(BaseSurrogate):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **BaseSurrogate._parameter_constraints,
+        **BaseOnlineChain._parameter_constraints,
         "block_size": [Interval(Integral, 1, None, closed="left")],
     }
 

@@ -1,21 +1,18 @@
-"""From the parameter `solver` of a chain estimator to a solved objective."""
+"""From the parameter `solver` of an estimator to a solved objective."""
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from sklearn_struct.estimators.prepared import Prepared
+from sklearn_struct.estimators.iterations import Iterations
 from sklearn_struct.estimators.progress import Progress
 from sklearn_struct.linear.dense import DenseMap
-from sklearn_struct.objective import LinearObjective
 from sklearn_struct.parameters import LinearPotentials
+from sklearn_struct.solvers.gradient import gradient_descent
 from sklearn_struct.solvers.lbfgs import lbfgs
 from sklearn_struct.solvers.newton_cg import cg, newton_cg, trust_ncg
 from sklearn_struct.solvers.online import passive_aggressive, perceptron
@@ -32,6 +29,7 @@ SOLVERS: dict[str, Callable[..., Result]] = {
     "newton-cg": newton_cg,
     "trust-ncg": trust_ncg,
     "cg": cg,
+    "gradient": gradient_descent,
     "sag": sag,
     "sgd": sgd,
     "ap": perceptron,
@@ -75,50 +73,33 @@ def term_tokens(solver: str, n_tokens: int, n_states: int) -> int:
     return 50 if solver == "sgd" else 1
 
 
-def solve(estimator: Any, solver: str, objective: LinearObjective, w0: np.ndarray, progress: Progress) -> None:
-    """Minimise, set what was learned, and warn where `tol` is not reached and nobody asked to stop before."""
-    total, seed = objective.total_weight, estimator.random_state
-    curve: list[float] = []
+def solve(
+    estimator: Any, solver: str, objective: Any, w0: np.ndarray, progress: Progress, scale: float | None = None
+) -> None:
+    """Minimise, set what was learned, and warn where `tol` is not reached and nobody asked to stop before.
+
+    The estimator's objective is C * scale * objective + penalty, and ``loss_curve_`` has it divided by C. By default
+    `scale` is the total weight, for a sum of losses; 1 is for their mean. What is learned is ``estimator._learned(w)``.
+    """
+    scale = objective.total_weight if scale is None else scale
+    l1_ratio, seed = getattr(estimator, "l1_ratio", 0.0), getattr(estimator, "random_state", None)
     if estimator.solver == "auto" and seed is None:
         seed = 0  # whatever it chooses, it gives the same result each time
     options = {"rng": check_random_state(seed)} if solver in STOCHASTIC else {}
-
-    def learned(n_iter: int, w: np.ndarray) -> dict[str, Any]:
-        state = {"_w": w.copy(), "n_iter_": n_iter, "t_": objective.data.n_examples, "loss_curve_": list(curve)}
-        return state | {"_stream": None, "_prepared": Prepared()}
-
-    def callback(n_iter: int, w: np.ndarray, value: float) -> bool:
-        curve.append(value * total)
-        if estimator.verbose:
-            print(f"[{type(estimator).__name__}] iteration {n_iter}, objective {value * total:.6f}", flush=True)
-        state = partial(learned, n_iter, w)
-        stop = progress.end_iteration(state)
-        if not stop and n_iter < estimator.max_iter:
-            progress.begin_iteration(state)
-        return stop
-
-    progress.begin_iteration(partial(learned, 0, w0))
+    iterations = Iterations(estimator, progress, scale)
+    iterations.begin(w0)
     result = SOLVERS[solver](
         objective,
         w0,
-        l1=estimator.l1_ratio / (estimator.C * total),
-        l2=(1 - estimator.l1_ratio) / (estimator.C * total),
+        l1=l1_ratio / (estimator.C * scale),
+        l2=(1 - l1_ratio) / (estimator.C * scale),
         max_iter=estimator.max_iter,
         tol=estimator.tol,
-        callback=callback,
+        callback=iterations,
         **options,
     )
-    progress.end_iterations()
-    if not result.converged and not progress.stopped:
-        advice = "allow more iterations, scale numeric features, or accept a larger tol"
-        if result.n_iter < estimator.max_iter:
-            advice = "its line search finds nothing better, so scale numeric features or accept a larger tol"
-        warnings.warn(
-            f"solver {solver!r} stopped after {result.n_iter} iterations (max_iter={estimator.max_iter}) without "
-            f"reaching tol={estimator.tol}; {advice}",
-            ConvergenceWarning,
-            stacklevel=5,
-        )
-    if not curve:
-        curve.append(result.value * total)  # without iterations the start was the optimum
-    vars(estimator).update(learned(result.n_iter, result.w))
+    advice = "allow more iterations, scale numeric features, or accept a larger tol"
+    if result.n_iter < estimator.max_iter:
+        advice = "its line search finds nothing better, so scale numeric features or accept a larger tol"
+    stopped = f"solver {solver!r} stopped after {result.n_iter} iterations (max_iter={estimator.max_iter})"
+    iterations.end(result, stopped, advice)

@@ -1,0 +1,68 @@
+"""What happens after each iteration of a solver, and after the last: curve, lines, callbacks, a warning."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from functools import partial
+from typing import Any
+
+from sklearn.exceptions import ConvergenceWarning
+
+from sklearn_struct.estimators.progress import Progress
+from sklearn_struct.solvers.result import Result
+
+__all__ = ["Iterations"]
+
+
+class Iterations:
+    """The iterations of one fit; an instance is what a solver takes as its callback.
+
+    Learned attributes are those that ``estimator._learned(w)`` makes of the solver's w, with ``n_iter_`` and
+    ``loss_curve_``. The curve has the solver's values times `scale`.
+    """
+
+    def __init__(self, estimator: Any, progress: Progress, scale: float = 1.0) -> None:
+        self.estimator, self.progress, self.scale = estimator, progress, scale
+        self.curve: list[float] = []
+
+    def _state(self, n_iter: int, w: Any) -> dict[str, Any]:
+        return self.estimator._learned(w) | {"n_iter_": n_iter, "loss_curve_": list(self.curve)}
+
+    def begin(self, w: Any) -> None:
+        """The solver starts here."""
+        self.progress.begin_iteration(partial(self._state, 0, w))
+
+    def __call__(self, n_iter: int, w: Any, value: float) -> bool:
+        """An iteration has led to w; return whether a callback asks to stop."""
+        value *= self.scale
+        self.curve.append(value)
+        if self.estimator.verbose:
+            print(f"[{type(self.estimator).__name__}] iteration {n_iter}, objective {value:.6f}", flush=True)
+        state = partial(self._state, n_iter, w)
+        stop = self.progress.end_iteration(state)
+        if not stop and n_iter < self.estimator.max_iter:
+            self.progress.begin_iteration(state)
+        return stop
+
+    def end(self, result: Result, stopped: str, advice: str) -> None:
+        """Set what was learned; warn where `tol` is not reached and nobody asked to stop before."""
+        self.progress.end_iterations()
+        if not result.converged and not self.progress.stopped:
+            message = f"{stopped} without reaching tol={self.estimator.tol}; {advice}"
+            warnings.warn(message, ConvergenceWarning, stacklevel=_callers_level())
+        if not self.curve:
+            self.curve.append(result.value * self.scale)  # without iterations the start was the optimum
+        vars(self.estimator).update(self._state(result.n_iter, result.w))
+
+
+def _callers_level() -> int:
+    """The `stacklevel`, for the function that asks, of the line that is neither ours nor scikit-learn's."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and _package(frame.f_globals) in ("sklearn_struct", "sklearn"):
+        frame, level = frame.f_back, level + 1
+    return level
+
+
+def _package(module: dict[str, Any]) -> str:
+    return str(module.get("__name__")).split(".")[0]
