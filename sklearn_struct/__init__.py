@@ -8,6 +8,7 @@ from sklearn_struct.encoding.union import SequenceUnion
 from sklearn_struct.estimators.hmm import HMM
 from sklearn_struct.estimators.linear_chain_crf import LinearChainCRF
 from sklearn_struct.estimators.log_linear_classifier import LogLinearClassifier
+from sklearn_struct.estimators.m_estimated_crf import MEstimatedCRF
 from sklearn_struct.estimators.memm import MEMM
 from sklearn_struct.estimators.piecewise_crf import PiecewiseCRF
 from sklearn_struct.estimators.pseudo_likelihood_crf import PseudoLikelihoodCRF
@@ -19,6 +20,7 @@ __all__ = [
     "FeatureTemplates",
     "LinearChainCRF",
     "LogLinearClassifier",
+    "MEstimatedCRF",
     "PiecewiseCRF",
     "ProductFeatures",
     "PseudoLikelihoodCRF",

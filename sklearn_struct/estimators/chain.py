@@ -32,7 +32,7 @@ from sklearn_struct.parameters import LinearPotentials, Pattern, bind, without_z
 from sklearn_struct.sequence_array import SequenceArray
 from sklearn_struct.threads import Pool
 
-__all__ = ["BaseChain", "log_Z"]
+__all__ = ["BaseChain", "log_partition"]
 
 
 class BaseChain(BaseLearned, BaseSequenceEstimator):
@@ -283,7 +283,7 @@ class BaseChain(BaseLearned, BaseSequenceEstimator):
             codes = np.empty((n, len(potentials.node)), dtype=np.int32)
             score = np.empty((n, n_examples))
             chains.nbest(potentials, block.structure, codes, score)
-            log_p = score - log_Z(potentials, block)
+            log_p = score - log_partition(potentials, block)
             found = []
             for i in range(n_examples):
                 tokens = slice(*block.structure.offsets[i : i + 2])
@@ -349,12 +349,12 @@ class BaseChain(BaseLearned, BaseSequenceEstimator):
         def work(potentials: Potentials, block: Block) -> np.ndarray:
             score = np.empty(len(block.structure.offsets) - 1)
             chains.path_score(potentials, block.structure, codes[block.tokens], score)
-            return score - log_Z(potentials, block)
+            return score - log_partition(potentials, block)
 
         return np.concatenate([np.empty(0), *self._each_block(sequences, work)])
 
 
-def log_Z(potentials: Potentials, block: Block) -> np.ndarray:
+def log_partition(potentials: Potentials, block: Block) -> np.ndarray:
     """Logarithms of the partition functions of a block's sequences."""
     n = len(block.structure.offsets) - 1
     found = np.empty(n)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from sklearn_struct.encoding.sequences import as_list, form
 from sklearn_struct.estimators.hmm import HMM
 from sklearn_struct.generative import log_ratios
 
@@ -17,11 +18,10 @@ def locally_uniform(X: Any, y: Any, sample_weight: Any) -> HMM:
 
     Labels emit the same: values as often as they are in X, whatever their label.
     """
-    found = HMM().fit(X, y, sample_weight)
-    everything = HMM().fit(X, _one_label(y), sample_weight)
+    found, y = HMM().fit(X, y, sample_weight), as_list(y)
+    one_label = [0] * len(y) if form(X) == "flat" else [[0] * len(labels) for labels in y]
+    everything = HMM().fit(X, one_label, sample_weight)
     K = len(found.classes_)
-    for name in ("vocabulary_", "means_", "variances_", "emission_logprob_"):
-        setattr(found, name, getattr(everything, name))
     found.emission_logprob_ = [None if t is None else np.repeat(t, K, axis=0) for t in everything.emission_logprob_]
     found.means_, found.variances_ = (np.repeat(t, K, axis=0) for t in (everything.means_, everything.variances_))
     may = np.exp(np.column_stack([found.transition_logprob_, found.stop_logprob_])) > 0
@@ -30,9 +30,3 @@ def locally_uniform(X: Any, y: Any, sample_weight: Any) -> HMM:
     found.start_logprob_ = log_ratios((found.start_logprob_ > -np.inf).astype(np.float64))
     return found
 
-
-def _one_label(y: Any) -> Any:
-    """The same label everywhere, in the form of y."""
-    if isinstance(y, np.ndarray) and y.dtype != object:
-        return np.zeros(y.shape, dtype=np.int64)
-    return [[0] * len(labels) for labels in y]

@@ -8,17 +8,16 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils._param_validation import HasMethods, Interval, Options, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sklearn_struct.batch import Block, Potentials
 from sklearn_struct.boundedness import has_minimum
 from sklearn_struct.counted_features import Layout, counted_features
 from sklearn_struct.encoding.sequences import as_list, form
-from sklearn_struct.encoding.transitions import SCHEMES
 from sklearn_struct.estimators.base_distribution import fit_base, read_base
 from sklearn_struct.estimators.based_features import choose_features, features_of
-from sklearn_struct.estimators.chain import BaseChain, log_Z
+from sklearn_struct.estimators.chain import BaseChain, log_partition
 from sklearn_struct.estimators.expecting import expectations
 from sklearn_struct.estimators.hmm import HMM
 from sklearn_struct.estimators.observing import observe
@@ -172,30 +171,18 @@ class MEstimatedCRF(BaseChain):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **BaseChain._parameter_constraints,
         "features": [None, str, list, tuple, HasMethods(["fit_transform", "transform"])],
         "base": [None, StrOptions({"locally-uniform"}), HasMethods(["fit"])],
         "inputs": [StrOptions({"base", "empirical"})],
         "expectations": [StrOptions({"exact", "sampled"})],
         "n_samples": [Interval(Integral, 1, None, closed="left")],
         "sample_smoothing": [Interval(Real, 0, None, closed="left")],
-        "C": [Interval(Real, 0, None, closed="right")],
-        "l1_ratio": [Interval(Real, 0, 1, closed="both")],
-        "order": [Interval(Integral, 1, 2, closed="both")],
+        "order": [Options(Integral, {1, 2})],
         "constant": ["boolean"],
         "input_features": ["boolean"],
-        "feature_pairs": [StrOptions({"observed", "all"})],
-        "transition_features": [StrOptions({"observed", "all"})],
-        "edge_features": [None, str, Iterable],
-        "allowed_transitions": [None, StrOptions(set(SCHEMES)), dict, "array-like"],
-        "min_frequency": [Interval(Integral, 1, None, closed="left")],
         "solver": [StrOptions({"auto", "lbfgs", "owlqn", "newton-cg", "trust-ncg", "cg"})],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left")],
         "memory": [None, str, HasMethods(["cache"])],
-        "warm_start": ["boolean"],
-        "n_jobs": [None, Integral],
-        "random_state": ["random_state"],
-        "verbose": ["verbose"],
     }
 
     dtype = "float64"
@@ -301,7 +288,7 @@ class MEstimatedCRF(BaseChain):
         codes = self._read_y(y, sequences, reset=False)
         weight = self._read_weight(sample_weight, len(sequences.X)) * (sequences.X.lengths > 0)
         pattern = observe(self, sequences.X, codes, np.repeat(weight, sequences.X.lengths))
-        self._pattern = of_order(pattern, base.order)
+        self._pattern, self._stream, self.t_ = of_order(pattern, base.order), None, len(sequences.X)
         impossible = np.flatnonzero((weight > 0) & (base.log_joint(sequences.observed, codes) == -np.inf))
         if len(impossible):
             raise ForbiddenLabelError(f"X[{impossible[0]}]: the base gives this sequence with its labels probability 0")
@@ -332,11 +319,12 @@ class MEstimatedCRF(BaseChain):
             w0[: len(found)] = found
         with Pool(self.n_jobs) as pool:
             solve(self, solver, objective(pool=pool), w0, progress, scale=1.0)
+        self.n_iter_ = max(self.n_iter_, 1)  # to see that the start is optimal is work, too
 
     def _learned(self, w: np.ndarray) -> dict[str, Any]:
         chain, inputs, constant = Layout(self._pattern, self.input_features, self.constant).split(w)
         found = {"input_coef_": inputs.copy(), "constant_": float(constant.sum())}
-        return super()._learned(chain) | found | {"_stream": None, "t_": 0}
+        return super()._learned(chain) | found
 
     # ---- predictions
 
@@ -383,7 +371,7 @@ class MEstimatedCRF(BaseChain):
             -inf for a sequence that the base cannot emit.
         """
         sequences = self._read_X(X, reset=False)._replace(exact=True)
-        found = self._each_block(sequences, log_Z)
+        found = self._each_block(sequences, log_partition)
         return np.concatenate([np.empty(0), *found]) + self._of_inputs(sequences.X)
 
     def log_joint(self, X: Any, y: Any) -> np.ndarray:
