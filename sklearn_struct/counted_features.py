@@ -15,7 +15,7 @@ __all__ = ["Layout", "counted_features"]
 
 
 class Layout(NamedTuple):
-    """Weights of a joint model: those of a chain, perhaps one for each column of X, perhaps that of a constant 1."""
+    """Weights of a joint model: perhaps one for each column of X, those of a chain, perhaps that of a constant 1."""
 
     pattern: Pattern
     inputs: bool
@@ -27,17 +27,15 @@ class Layout(NamedTuple):
 
     @property
     def _bounds(self) -> np.ndarray:
-        pattern = self.pattern
-        pairs = len(every_node_pair(pattern).indices) + len(every_edge_pair(pattern).indices)
-        return np.cumsum([pairs + len(pattern.transitions), pattern.n_features * self.inputs])
+        return np.cumsum([self.pattern.n_features * self.inputs, self.pattern.size])
 
     def split(self, w: np.ndarray) -> list[np.ndarray]:
         """The three parts of a parameter vector."""
         return np.split(w, self._bounds)
 
-    def join(self, chain: np.ndarray, inputs: np.ndarray, constant: float) -> np.ndarray:
+    def join(self, inputs: np.ndarray, chain: np.ndarray, constant: float) -> np.ndarray:
         """A vector of the parts that there are."""
-        return np.concatenate([chain, inputs[: self.pattern.n_features * self.inputs], [constant] * self.constant])
+        return np.concatenate([inputs[: self.pattern.n_features * self.inputs], chain, [constant] * self.constant])
 
 
 def counted_features(layout: Layout, X: SequenceArray, codes: np.ndarray) -> sp.csr_array:
@@ -47,8 +45,9 @@ def counted_features(layout: Layout, X: SequenceArray, codes: np.ndarray) -> sp.
     """
     parts = [_chain_counts(layout.pattern, X, codes)]
     if layout.inputs:
-        owner = np.repeat(np.arange(len(X)), X.lengths)
-        parts.append(sp.csr_array((np.ones(len(owner)), (owner, np.arange(len(owner)))), shape=(len(X), len(owner))) @ sp.csr_array(X.tokens))
+        n = X.offsets[-1]
+        of_sequences = sp.csr_array((np.ones(n), np.arange(n), X.offsets), shape=(len(X), n))
+        parts.insert(0, of_sequences @ sp.csr_array(X.tokens))
     if layout.constant:
         parts.append(sp.csr_array(np.ones((len(X), 1))))
     return sp.csr_array(sp.hstack(parts))
@@ -69,7 +68,9 @@ def _chain_counts(pattern: Pattern, X: SequenceArray, codes: np.ndarray) -> sp.c
         parts.append((_places(edge_X, columns, edge, pattern.edge_width), edge_owner, n_node))
         moves = np.where(columns >= 0, place[columns], -1)
         parts.append(((np.arange(len(moves)), moves, np.ones(len(moves))), edge_owner, n_node + n_edge))
-    return _stacked(parts, (len(X), n_node + n_edge + len(pattern.transitions)))
+    if pattern.fit_intercept:
+        parts.append(((np.arange(len(codes)), codes, np.ones(len(codes))), owner, pattern.size - K))
+    return _stacked(parts, (len(X), pattern.size))
 
 
 def _edge_codes(codes: np.ndarray, edges: np.ndarray, K: int, order: int) -> tuple[np.ndarray, np.ndarray]:

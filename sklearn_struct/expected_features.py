@@ -62,8 +62,8 @@ def expected_features(chain: StateChain, emitted: Emitted, layout: Layout) -> np
         on_edges = np.flatnonzero(pattern.edge_columns >= first)
         means = emitted.means[pattern.edge_columns[on_edges] - first]
         _fill(w_edge, edge, on_edges, moves * means[:, np.arange(moves.shape[1]) % K])
-    weights = np.concatenate([w_node, w_edge, moves[0, pattern.transitions]])
-    return layout.join(weights, inputs, float(chain.start @ sums.ends))
+    weights = np.concatenate([w_node, w_edge, moves[0, pattern.transitions], *tokens[: pattern.fit_intercept]])
+    return layout.join(inputs, weights, float(chain.start @ sums.ends))
 
 
 def _parts(every: list[Windows], n: int) -> Iterator[Windows]:

@@ -67,6 +67,12 @@ class Pattern(NamedTuple):
         K = self.n_labels
         return K**2 if self.order == 1 else K**2 + K**3
 
+    @property
+    def size(self) -> int:
+        """The number of weights."""
+        n_pairs = len(every_node_pair(self).indices) + len(every_edge_pair(self).indices)
+        return n_pairs + len(self.transitions) + self.n_labels * self.fit_intercept
+
 
 SPARSE = 0.25  # share of other values than 0 below which loops over them are faster than matrix products
 

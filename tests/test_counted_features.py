@@ -27,7 +27,7 @@ def data(sparse, seed=0):
 
 def pattern(X, codes, order=1, **options):
     settings = {"edge_features": None, "min_frequency": 1, "feature_pairs": "observed", "transition_features": "all"}
-    settings |= {"order": order, "fit_intercept": False, "classes_": np.arange(K)}
+    settings |= {"order": order, "fit_intercept": True, "classes_": np.arange(K)}
     return observe(SimpleNamespace(**settings | options), X, codes, np.ones(len(codes)))
 
 
@@ -54,9 +54,9 @@ def test_layouts(inputs, constant):
     X, codes = data(sparse=True)
     layout = Layout(pattern(X, codes), inputs, constant)
     rows = counted_features(layout, X, codes).toarray()
-    chain, of_inputs, last = layout.split(np.arange(layout.size))
+    of_inputs, chain, last = layout.split(np.arange(layout.size))
     assert [len(of_inputs), len(last)] == [M * inputs, int(constant)]
-    np.testing.assert_array_equal(layout.join(chain, of_inputs, float(last.sum())), np.arange(layout.size))
+    np.testing.assert_array_equal(layout.join(of_inputs, chain, float(last.sum())), np.arange(layout.size))
     if inputs:
         sums = [X.tokens.toarray()[lo:hi].sum(axis=0) for lo, hi in zip(X.offsets, X.offsets[1:])]
         np.testing.assert_allclose(rows[:, of_inputs], sums)

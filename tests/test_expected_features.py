@@ -61,7 +61,7 @@ def test_by_enumeration(name, boundary, ends, order, of_base, edges):
     xs, ys, p = everything(hmm)
     assert p.sum() == pytest.approx(1, abs=1e-12)
     base = read_base(hmm, layout.pattern.order)
-    found = features_of(model.features_, base, xs, base.observe(xs)[0], training=False)
+    found = features_of(model.features_, base, xs, base.observe(xs)[0])
     codes = label_codes.encode([k for y in ys for k in y], hmm.classes_, found.offsets)
     expected = p @ counted_features(layout, found, codes)
     np.testing.assert_allclose(expectations(model, layout, None, None), expected, atol=1e-10)
@@ -81,7 +81,7 @@ def test_numbers_by_enumeration_of_labels(order):
         hmm.log_joint([x], [y])[0] + 0.5 * np.sum(np.log(2 * np.pi * hmm.variances_[np.searchsorted(hmm.classes_, y)]))
         for x, y in zip(means, ys)
     ]
-    found = features_of(None, base, means, base.observe(means)[0], training=False)
+    found = features_of(None, base, means, base.observe(means)[0])
     codes = label_codes.encode([k for y in ys for k in y], hmm.classes_, found.offsets)
     expected = np.exp(log_p) @ counted_features(layout, found, codes)
     np.testing.assert_allclose(expectations(model, layout, None, None), expected, atol=1e-10)

@@ -61,9 +61,9 @@ class HiddenBase:
         found: Any = self.model._read_X(X, reset=False)
         return found.X, found.flat
 
-    def shown(self, X: Any, observed: Observed, training: bool) -> np.ndarray:
-        """What features see of X: in training also the first occurrences of values as out of vocabulary."""
-        return self.model._seen(observed, training and getattr(self.model, "oov", None) == "first")
+    def shown(self, X: Any, observed: Observed, used: np.ndarray | None) -> np.ndarray:
+        """What features see of X: in training, from the tokens `used`, first occurrences as out of vocabulary, too."""
+        return self.model._seen(observed, used if getattr(self.model, "oov", None) == "first" else None)
 
     def default_features(self) -> FeatureTemplates | None:
         """The values themselves; None stands for numbers.
@@ -162,7 +162,7 @@ class GivenBase:
             edges.append(edge.reshape(len(edge), K * K))
         return Scores(np.concatenate(nodes), np.concatenate(edges), np.cumsum([0, *lengths])), False
 
-    def shown(self, X: Any, observed: Scores, training: bool) -> Any:
+    def shown(self, X: Any, observed: Scores, used: np.ndarray | None) -> Any:
         """X itself."""
         return X
 

@@ -22,8 +22,8 @@ def choose_features(features: Any, base: Any) -> Any:
     return FeatureTemplates(features) if isinstance(features, str | list | tuple) else clone(features)
 
 
-def features_of(encoder: Any, base: Any, X: Any, observed: Any, training: bool) -> SequenceArray:
-    """The features of X; in training, `encoder` learns them.
+def features_of(encoder: Any, base: Any, X: Any, observed: Any, used: np.ndarray | None = None) -> SequenceArray:
+    """The features of X; in training, where `used` says which tokens have weight, `encoder` learns them.
 
     Raises
     ------
@@ -32,10 +32,10 @@ def features_of(encoder: Any, base: Any, X: Any, observed: Any, training: bool) 
     """
     if encoder is None:
         return SequenceArray(observed.numbers, observed.offsets, getattr(X, "names", None))
-    shown = base.shown(X, observed, training)
+    shown = base.shown(X, observed, used)
     if isinstance(encoder, FeatureTemplates):
         shown = [_rows(sequence) for sequence in shown]
-    found = encoder.fit_transform(shown) if training else encoder.transform(shown)
+    found = encoder.transform(shown) if used is None else encoder.fit_transform(shown)
     if not isinstance(found, SequenceArray):
         found = pack_arrays(as_list(found), np.dtype(np.float64))
     if found.tokens.dtype.kind not in "fiub":

@@ -71,7 +71,7 @@ def _conditional(base: Any, layout: Layout, given: Given, n_jobs: int | None) ->
     with Pool(n_jobs) as pool:
         found = conditional_features(base.potentials(observed), potentials, X.offsets, weight, pool)
     inputs = X.tokens.T @ (np.repeat(weight, X.lengths) / weight.sum())
-    return layout.join(found, inputs, 1.0)
+    return layout.join(inputs, found, 1.0)
 
 
 def _sampled(base: Any, encoder: Any, layout: Layout, sampling: Sampling) -> np.ndarray:
@@ -79,7 +79,7 @@ def _sampled(base: Any, encoder: Any, layout: Layout, sampling: Sampling) -> np.
     X, y = base.model.sample(sampling.n, random_state=sampling.seed)
     X = as_list(X)
     observed, _ = base.observe(X)
-    tokens = features_of(encoder, base, X, observed, training=False)
+    tokens = features_of(encoder, base, X, observed)
     flat = label_codes.flatten(as_list(y), tokens.offsets)
     codes = label_codes.encode(flat, base.model.classes_, tokens.offsets)
     total = np.asarray(counted_features(layout, tokens, codes).sum(axis=0), np.float64)

@@ -318,15 +318,15 @@ class BaseHiddenChain(BaseSequenceEstimator):
         ['<OOV>', '<OOV>', '<OOV>', '<OOV>', 'to', 'be']
         """
         observed: Any = self._read_X(X, reset=False).X
-        return self._seen(observed, first)
+        return self._seen(observed, np.ones(observed.offsets[-1], dtype=bool) if first else None)
 
-    def _seen(self, observed: Observed, first: bool) -> np.ndarray:
-        """What `replace_oov` returns."""
+    def _seen(self, observed: Observed, used: np.ndarray | None) -> np.ndarray:
+        """What `replace_oov` returns; the first occurrences are those among the tokens that are `used`."""
         tables, all_codes = (values for values in self.vocabulary_ if values is not None), observed.codes
-        if first:
+        if used is not None:
             all_codes = [codes.copy() for codes in all_codes]
             for codes, values in zip(all_codes, tables, strict=True):
-                codes[streams.first_occurrences(codes)] = len(values)
+                codes[streams.first_occurrences(np.where(used, codes, -1))] = len(values)
         rows = self._rows(all_codes, observed.numbers)
         return object_array([self._written(part) for part in cut(rows, observed.offsets)])
 

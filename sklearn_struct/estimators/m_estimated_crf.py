@@ -108,10 +108,12 @@ class MEstimatedCRF(BaseChain):
         Which labels may follow each other in predictions; as in `LinearChainCRF`.
     min_frequency : int, default=1
         Pairs (and observed transitions) seen fewer times get no weight.
+    fit_intercept : bool, default=True
+        Give each label a weight of its own, penalised as the others are.
     solver : {"auto", "lbfgs", "owlqn", "newton-cg", "trust-ncg", "cg"}, default="auto"
         "auto" takes "owlqn" if ``l1_ratio > 0``, else "lbfgs".
-    max_iter : int, default=100
-    tol : float, default=1e-5
+    max_iter : int, default=1000
+    tol : float, default=1e-4
         The solver stops when no entry of the objective's gradient exceeds `tol`.
     memory : None, str or joblib.Memory, default=None
         Where expectations are kept: fits that differ in `C` alone, as in a grid search, share them.
@@ -134,7 +136,7 @@ class MEstimatedCRF(BaseChain):
         What makes the features, fitted.
     coef_ : ndarray or csr_array of shape (n_labels, n_features)
         Weights of features: how the model differs from its base.
-    transition_, transition2_, edge_coef_, edge_features_
+    transition_, transition2_, intercept_, edge_coef_, edge_features_
         As in `LinearChainCRF`.
     input_coef_ : ndarray of shape (n_features,)
         With `input_features`, their weights.
@@ -186,8 +188,6 @@ class MEstimatedCRF(BaseChain):
     }
 
     dtype = "float64"
-    fit_intercept = False  # the base has one
-
     def __init__(
         self,
         features: Any = None,
@@ -207,9 +207,10 @@ class MEstimatedCRF(BaseChain):
         edge_features: str | Iterable[str | int] | None = None,
         allowed_transitions: Any = None,
         min_frequency: int = 1,
+        fit_intercept: bool = True,
         solver: str = "auto",
-        max_iter: int = 100,
-        tol: float = 1e-5,
+        max_iter: int = 1000,
+        tol: float = 1e-4,
         memory: Any = None,
         warm_start: bool = False,
         n_jobs: int | None = None,
@@ -232,6 +233,7 @@ class MEstimatedCRF(BaseChain):
         self.edge_features = edge_features
         self.allowed_transitions = allowed_transitions
         self.min_frequency = min_frequency
+        self.fit_intercept = fit_intercept
         self.solver = solver
         self.max_iter = max_iter
         self.tol = tol
@@ -284,10 +286,13 @@ class MEstimatedCRF(BaseChain):
         self.base_ = fit_base(HMM(order=self.order) if self.base is None else self.base, X, y, sample_weight)
         base = read_base(self.base_, self.order)
         self.classes_, self.features_ = self.base_.classes_, choose_features(self.features, base)
-        sequences = self._read_base_X(X, training=True)
+        observed, flat = base.observe(X)
+        lengths = np.diff(observed.offsets)
+        weight = self._read_weight(sample_weight, len(lengths)) * (lengths > 0)
+        token_weight = np.repeat(weight, lengths)
+        sequences = self._with_features(X, observed, flat, token_weight > 0)
         codes = self._read_y(y, sequences, reset=False)
-        weight = self._read_weight(sample_weight, len(sequences.X)) * (sequences.X.lengths > 0)
-        pattern = observe(self, sequences.X, codes, np.repeat(weight, sequences.X.lengths))
+        pattern = observe(self, sequences.X, codes, token_weight)
         self._pattern, self._stream, self.t_ = of_order(pattern, base.order), None, len(sequences.X)
         impossible = np.flatnonzero((weight > 0) & (base.log_joint(sequences.observed, codes) == -np.inf))
         if len(impossible):
@@ -315,14 +320,13 @@ class MEstimatedCRF(BaseChain):
             raise ValueError(f"solver={solver!r} has no L1 penalty; use 'owlqn' or 'auto', or l1_ratio=0")
         w0 = np.zeros(layout.size)
         if start is not None:
-            found = transfer(start, self)
-            w0[: len(found)] = found
+            w0 = layout.join(np.zeros(layout.pattern.n_features), transfer(start, self), getattr(start, "constant_", 0.0))
         with Pool(self.n_jobs) as pool:
             solve(self, solver, objective(pool=pool), w0, progress, scale=1.0)
         self.n_iter_ = max(self.n_iter_, 1)  # to see that the start is optimal is work, too
 
     def _learned(self, w: np.ndarray) -> dict[str, Any]:
-        chain, inputs, constant = Layout(self._pattern, self.input_features, self.constant).split(w)
+        inputs, chain, constant = Layout(self._pattern, self.input_features, self.constant).split(w)
         found = {"input_coef_": inputs.copy(), "constant_": float(constant.sum())}
         return super()._learned(chain) | found
 
@@ -335,15 +339,15 @@ class MEstimatedCRF(BaseChain):
 
     def _read_X(self, X: Any, reset: bool) -> Any:
         check_is_fitted(self)
-        return self._read_base_X(self._checked(X, reset=False), training=False)
+        X = self._checked(X, reset=False)
+        return self._with_features(X, *read_base(self.base_, self.order).observe(X))
 
-    def _read_base_X(self, X: Any, training: bool) -> BasedSequences:
-        base = read_base(self.base_, self.order)
-        observed, flat = base.observe(X)
-        found = features_of(self.features_, base, X, observed, training)
+    def _with_features(self, X: Any, observed: Any, flat: bool, used: np.ndarray | None = None) -> BasedSequences:
+        """X as read; with `used`, where tokens have weight, the features are learned."""
+        found = features_of(self.features_, read_base(self.base_, self.order), X, observed, used)
         if flat:
             found = SequenceArray(found.tokens, found.offsets, getattr(self, "feature_names_in_", None))
-        self._learn_features(found, reset=training)
+        self._learn_features(found, reset=used is not None)
         return BasedSequences(found, flat, observed)
 
     def _potentials(self, sequences: Any) -> Callable[[Block], Potentials]:

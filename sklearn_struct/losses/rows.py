@@ -17,6 +17,8 @@ from sklearn_struct.kernel import kernel
 
 __all__ = ["Exponential", "Softmax"]
 
+LARGEST = 300.0
+
 
 class Softmax:
     """-log of the softmax over the rows of an example, at row ``y[i]`` of them (P5, section 7.1)."""
@@ -48,7 +50,10 @@ class Softmax:
 
 
 class Exponential:
-    """The sum of exp(-score) over the rows of an example; `y` is not read."""
+    """The sum of exp(-score) over the rows of an example; `y` is not read.
+
+    Scores below -300 count as that, so that a step that is far too long has a finite value and slope, and is shortened.
+    """
 
     def __call__(
         self,
@@ -60,7 +65,7 @@ class Exponential:
         value: np.ndarray,
     ) -> None:
         """The derivative is -exp(-score)."""
-        np.exp(-scores, out=out)
+        np.exp(np.minimum(-scores, LARGEST), out=out)
         owner = np.repeat(np.arange(len(value)), np.diff(offsets))
         value[:] = np.bincount(owner, out, len(value))
         out *= -weight[owner]
@@ -75,7 +80,7 @@ class Exponential:
         out: np.ndarray,
     ) -> None:
         """exp(-score) direction."""
-        np.multiply(np.exp(-scores), direction, out=out)
+        np.multiply(np.exp(np.minimum(-scores, LARGEST)), direction, out=out)
         out *= np.repeat(weight, np.diff(offsets))
 
 
