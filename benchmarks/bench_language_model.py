@@ -3,13 +3,14 @@
 The language model learns from Wall Street Journal sentences (those of CoNLL-2000) and chooses among the most frequent
 words of them; the strength of its penalty and the weights of interpolation come from held-out sentences; perplexity is
 that of the test set, sentence ends and unknown words included. The tagger learns universal parts of speech (EWT) and is
-scored on the dev set.
+scored on the dev set, beside a MEMM on the same features, which should find the same.
 """
 
 from __future__ import annotations
 
 import time
 import warnings
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -18,6 +19,9 @@ from side_by_side import Benchmark, Medians, Stopwatch
 
 PERPLEXITY, ACCURACY = "perplexity", "accuracy, %"
 TRIGRAM, BUCKETS, OURS = "interpolated trigram", "interpolated, by counts", "LogLinearClassifier"
+OBJECTIVE, CHAIN, TAGGERS = "losses + penalty / C", "MEMM", ("history-based, order 1", "history-based, order 2")
+BEAMS = {"greedy": 1, "beam of 5": 5, "beam of 17": 17}
+OPTIONS: dict[str, Any] = {"C": 1.0, "max_iter": 300, "tol": 1e-5}
 HELD_OUT, WORDS, STRENGTHS = 1000, 4000, (0.5, 1.0)
 
 
@@ -66,20 +70,53 @@ def log_linear(watch: Stopwatch) -> dict[str, float]:
     return figures | {PERPLEXITY: perplexity(log_p)}
 
 
-def tagger(beam: int, watch: Stopwatch) -> dict[str, float]:
-    from history_tagger import HistoryTagger, accuracy
-
+def parts_of_speech(watch: Stopwatch) -> tuple[Any, Any, Any, Any]:
+    """Words and tags to learn from, and those to be tagged."""
     from sklearn_struct.datasets import fetch_ud_ewt
 
-    warnings.simplefilter("ignore")
     n = 500 if watch.quick else None
     train, dev = fetch_ud_ewt(), fetch_ud_ewt(subset="dev")
     X, X_dev = ([[word for (word,) in sentence] for sentence in found.data] for found in (train, dev))
+    return X[:n], train.target[:n], X_dev, dev.target
+
+
+def scored(predict: Callable[[int], Any], y: Any, watch: Stopwatch) -> dict[str, float]:
+    """Accuracies of beams, the last of which is as wide as there are tags."""
+    from history_tagger import accuracy
+
+    figures = {}
+    for name, width in BEAMS.items():
+        with watch.part(f"predict, {name}"):
+            found = predict(width)
+        figures[f"{ACCURACY}, {name}"] = 100 * accuracy(found, y)
+    return figures
+
+
+def tagger(order: int, watch: Stopwatch) -> dict[str, float]:
+    from history_tagger import HistoryTagger
+
+    warnings.simplefilter("ignore")  # the last digits of the weights change no tag
+    X, y, X_dev, y_dev = parts_of_speech(watch)
     with watch.part("fit"):
-        model = HistoryTagger(beam, C=1.0, max_iter=100, tol=1e-5).fit(X[:n], train.target[:n])
-    with watch.part("predict"):
-        found = model.predict(X_dev)
-    return {ACCURACY: 100 * accuracy(found, dev.target)}
+        model = HistoryTagger(order, **OPTIONS).fit(X, y)
+    figures = {OBJECTIVE: model.model.loss_curve_[-1], "weights": len(model.model.coef_) + len(model.model.classes_)}
+    return figures | scored(lambda width: model.predict(X_dev, width), y_dev, watch)
+
+
+def memm(watch: Stopwatch) -> dict[str, float]:
+    from history_tagger import WORD_AND_TAG, common_words, memm_features
+
+    from sklearn_struct import MEMM
+
+    warnings.simplefilter("ignore")
+    X, y, X_dev, y_dev = parts_of_speech(watch)
+    common = common_words(X)
+    with watch.part("fit"):
+        model = MEMM(solver="lbfgs", edge_features=WORD_AND_TAG, transition_features="observed", **OPTIONS)
+        model.fit([memm_features(words, common) for words in X], y)
+    rows = [memm_features(words, common) for words in X_dev]
+    figures = {OBJECTIVE: model.loss_curve_[-1], "weights": len(model._w)}
+    return figures | scored(lambda n: model.set_params(decoding="beam", beam_width=n).predict(rows), y_dev, watch)
 
 
 def lower_perplexity(medians: Medians) -> list[Goal]:
@@ -91,8 +128,13 @@ def lower_perplexity(medians: Medians) -> list[Goal]:
     ]
 
 
-def no_goals(medians: Medians) -> list[Goal]:
-    return []
+def equal_accuracy(medians: Medians) -> list[Goal]:
+    figure = f"{ACCURACY}, {list(BEAMS)[-1]}"
+    same, more = (medians.ratio((name, figure), (CHAIN, figure)) for name in TAGGERS)
+    return [
+        Goal("accuracy of the history-based tagger / MEMM with the same features", same, 1.0, 0.9995),
+        Goal("accuracy with the tag before the last, too / MEMM", more, 1.0, 0.999),
+    ]
 
 
 BENCHMARKS = {
@@ -103,9 +145,9 @@ BENCHMARKS = {
         once={TRIGRAM: partial(interpolated, False), BUCKETS: partial(interpolated, True), OURS: log_linear},
     ),
     "history-tagger": Benchmark(
-        "A tagger P(tag | two tags before, words): EWT, universal parts of speech",
+        "Taggers P(tag | tags before, words): EWT, universal parts of speech",
         {},
-        no_goals,
-        once={"greedy": partial(tagger, 1), "beam of 5": partial(tagger, 5), "beam of 20": partial(tagger, 20)},
+        equal_accuracy,
+        once={TAGGERS[0]: partial(tagger, 1), TAGGERS[1]: partial(tagger, 2), CHAIN: memm},
     ),
 }

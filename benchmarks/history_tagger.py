@@ -1,4 +1,8 @@
-"""A history-based tagger, P(t_i | t_i-2, t_i-1, words, i) by a log-linear model, decoded greedily or with a beam."""
+"""A history-based tagger, P(t_i | t_i-2, t_i-1, words, i) by a log-linear model, decoded greedily or with a beam.
+
+Of order 1, without t_i-2, it is a `MEMM` on the same features, for which `memm_features` are: both minimise the same
+function of the same weights.
+"""
 
 from __future__ import annotations
 
@@ -43,27 +47,44 @@ TESTS = {
 }
 
 
-def context(x: Context) -> list[str]:
-    tags = [f"t-1={x.last}", f"t-2,t-1={x.before},{x.last}", f"t-1,{x.fixed[0]}={x.last}"]
-    return x.fixed + tags
+def first_order(x: Context) -> list[str]:
+    return [*x.fixed, f"t-1={x.last}", f"t-1,{x.fixed[0]}={x.last}"]
+
+
+def second_order(x: Context) -> list[str]:
+    return [*first_order(x), f"t-2,t-1={x.before},{x.last}"]
+
+
+def memm_features(words: list[str], common: set[str]) -> list[list[str]]:
+    """With those of the first tag that a MEMM cannot have as transitions; `WORD_AND_TAG` are the edge features."""
+    first, *others = word_features(words, common)
+    return [first_order(Context(first, START, START)), *others]
+
+
+WORD_AND_TAG = ["w=*"]  # `edge_features`
+
+
+def common_words(X: list[list[str]]) -> set[str]:
+    return {word for word, n in Counter(word for words in X for word in words).items() if n >= 5}
 
 
 class HistoryTagger:
-    """Each tag given the two before it; trained on the tags of the data, decoded with those that it has found.
+    """Each tag given the one or two before it; trained on the tags of the data, decoded with those that it has found.
 
     Parameters
     ----------
-    beam : int
-        Partial labellings that are kept; 1 is greedy. A wide beam finds the most probable labelling.
+    order : {1, 2}
+        How many tags before are features.
     options
         Of `LogLinearClassifier`.
     """
 
-    def __init__(self, beam: int = 1, **options: Any) -> None:
-        self.beam, self.model = beam, LogLinearClassifier(ProductFeatures(context), **options)
+    def __init__(self, order: int = 2, **options: Any) -> None:
+        context = first_order if order == 1 else second_order
+        self.order, self.model = order, LogLinearClassifier(ProductFeatures(context), **options)
 
     def fit(self, X: list[list[str]], y: list[list[str]]) -> HistoryTagger:
-        self.common = {word for word, n in Counter(word for words in X for word in words).items() if n >= 5}
+        self.common = common_words(X)
         places = []
         for words, tags in zip(X, y):
             padded = [START, START, *tags]
@@ -72,17 +93,20 @@ class HistoryTagger:
         self.model.fit(places, [tag for tags in y for tag in tags])
         return self
 
-    def predict(self, X: list[list[str]], batch: int = 500) -> list[list[str]]:
-        """The labellings that the beam finds; sentences advance together, some hundred at a time."""
+    def predict(self, X: list[list[str]], beam: int = 1, batch: int = 500) -> list[list[str]]:
+        """The labellings that a beam finds; sentences advance together, some hundred at a time.
+
+        `beam` partial labellings are kept; 1 is greedy. As many as there are tags, or pairs of them, find the best.
+        """
         order = sorted(range(len(X)), key=lambda i: len(X[i]))
         found: list[list[str]] = [[]] * len(X)
         for start in range(0, len(X), batch):
             chosen = order[start : start + batch]
-            for i, labels in zip(chosen, self._decode([X[i] for i in chosen])):
+            for i, labels in zip(chosen, self._decode([X[i] for i in chosen], beam)):
                 found[i] = labels
         return found
 
-    def _decode(self, X: list[list[str]]) -> list[list[str]]:
+    def _decode(self, X: list[list[str]], beam: int) -> list[list[str]]:
         fixed = [word_features(words, self.common) for words in X]
         beams: list[list[tuple[float, tuple[str, ...]]]] = [[(0.0, (START, START))] for _ in X]
         for t in range(max(map(len, X))):
@@ -91,19 +115,19 @@ class HistoryTagger:
             log_p, row = self.model.predict_log_proba(places), 0
             for i in alive:
                 n = len(beams[i])
-                beams[i] = self._extend(beams[i], log_p[row : row + n])
+                beams[i] = self._extend(beams[i], log_p[row : row + n], beam)
                 row += n
-        return [list(beam[0][1][2:]) for beam in beams]
+        return [list(kept[0][1][2:]) for kept in beams]
 
-    def _extend(self, beam: list[tuple[float, tuple[str, ...]]], log_p: np.ndarray) -> list:
-        """The best continuations of the labellings of a beam; of those that end in the same two tags the best."""
+    def _extend(self, beam: list[tuple[float, tuple[str, ...]]], log_p: np.ndarray, width: int) -> list:
+        """The best continuations of the labellings of a beam; of those whose future is the same, the best."""
         scores = log_p + np.array([score for score, _ in beam])[:, None]
-        kept: dict[tuple[str, str], tuple[float, tuple[str, ...]]] = {}
+        kept: dict[tuple[str, ...], tuple[float, tuple[str, ...]]] = {}
         for place in np.argsort(-scores, axis=None, kind="stable"):
             b, k = divmod(int(place), scores.shape[1])
-            tag = str(self.model.classes_[k])
-            kept.setdefault((beam[b][1][-1], tag), (float(scores[b, k]), (*beam[b][1], tag)))
-            if len(kept) == self.beam:
+            tags = (*beam[b][1], str(self.model.classes_[k]))
+            kept.setdefault(tags[-self.order :], (float(scores[b, k]), tags))
+            if len(kept) == width:
                 break
         return list(kept.values())
 

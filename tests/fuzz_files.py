@@ -28,7 +28,14 @@ import pycrfsuite
 import safetensors.numpy
 from sklearn.pipeline import make_pipeline
 
-from sklearn_struct import HMM, FeatureTemplates, LinearChainCRF, SequenceVectorizer
+from sklearn_struct import (
+    HMM,
+    FeatureTemplates,
+    LinearChainCRF,
+    LogLinearClassifier,
+    ProductFeatures,
+    SequenceVectorizer,
+)
 from sklearn_struct.exceptions import ModelFileError
 from sklearn_struct.persistence import from_crfsuite, load
 from sklearn_struct.persistence.container import KEY, N_DIGITS, _digest, _place
@@ -44,6 +51,7 @@ NUMBERS = [np.arange(3.0 * len(sentence)).reshape(-1, 3) % 4 for sentence in WOR
 KINDS = ["bytes", "sealed bytes", "sealed json", "sealed arrays", "crfsuite"]
 STRANGE = [0, 1, -1, 7, 2**31, 2**53, 2**63, -(2**63), 10**30, 0.5, 1e308, True, None, "", "x", "lbfgs", [], {}, [[]]]
 STRANGE += [
+    {"function": "parts"},
     {"float": "nan"},
     {"float": "inf"},
     {"tuple": [1, 2]},
@@ -52,6 +60,14 @@ STRANGE += [
     ["a"] * 3,
 ]
 EXTREMES = [0, 1, 2, 255, 2**16, 2**31 - 1, 2**31, 2**32 - 1]
+
+
+def parts(*x: object) -> list[str]:
+    """Of whatever it is called with."""
+    return ["any", str(x)]
+
+
+FUNCTIONS = {"context": lambda x: ["any", str(x)[-1]], "parts": parts}
 
 
 def models() -> list[tuple[object, object]]:
@@ -67,6 +83,9 @@ def models() -> list[tuple[object, object]]:
         (online.partial_fit(vectorizer.transform(WORDS), TAGS, TAGS[2]), vectorizer.transform(WORDS)),
         (make_pipeline(templates, LinearChainCRF()).fit(ROWS, TAGS), ROWS),
         (HMM(order=2).fit(ROWS, TAGS), ROWS),
+        (LogLinearClassifier(ProductFeatures(FUNCTIONS["context"], parts)).fit(WORDS[2], TAGS[2]), WORDS[0]),
+        (LogLinearClassifier(parts, n_features=16).fit(WORDS[2], TAGS[2]), WORDS[0]),
+        (LogLinearClassifier().fit(NUMBERS[0], TAGS[0]), NUMBERS[1]),
         (FeatureTemplates("w:%x[0,0]").fit([[(1,), (2.5,), ("x",)]]), [[(1,), ("x",)]]),
     ]
 
@@ -74,7 +93,7 @@ def models() -> list[tuple[object, object]]:
 @cache
 def originals() -> list[tuple[bytes, object]]:
     """The files of `models`, and the data."""
-    return [(_bytes(model), X) for model, X in models()]
+    return [(_bytes(model, FUNCTIONS), X) for model, X in models()]
 
 
 @cache
@@ -196,14 +215,14 @@ def verdict(data: bytes, X: object, path: Path) -> str:
     """ "refused", "loaded", or what must not happen."""
     path.write_bytes(data)
     try:
-        model = (load if X is not None else from_crfsuite)(path)
+        model = load(path, functions=FUNCTIONS) if X is not None else from_crfsuite(path)
     except ModelFileError:
         return "refused"
     except Exception as error:
         return f"{type(error).__name__}: {error}"
     if X is None and weights(model) != naive_crfsuite(data):
         return "loaded otherwise"
-    again = _bytes(model)
+    again = _bytes(model, FUNCTIONS)
     if X is not None and content(again) != content(data):
         return "loaded otherwise"
     with warnings.catch_warnings():
@@ -239,7 +258,7 @@ def _without_defaults(value: object) -> object:
 
 @cache
 def _default_params(name: str) -> dict:
-    known = {cls.__name__: cls for cls in (HMM, LinearChainCRF, SequenceVectorizer)}
+    known = {cls.__name__: cls for cls in (HMM, LinearChainCRF, LogLinearClassifier, SequenceVectorizer)}
     cls = known.get(name, FeatureTemplates)
     params = cls().get_params()
     return {key: {"type": "float64"} if value is np.float64 else value for key, value in params.items()}

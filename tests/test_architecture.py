@@ -6,8 +6,6 @@ import ast
 from importlib import import_module
 from pathlib import Path
 
-import pytest
-
 import sklearn_struct
 from sklearn_struct.kernel import _KERNEL_ROOMS
 
@@ -46,14 +44,27 @@ def room(path):
     return path.split("/")[0].removesuffix(".py")
 
 
-def files(*rooms):
-    return [
-        pytest.param(path, tree, id=path) for path, tree in sorted(FILES.items()) if not rooms or room(path) in rooms
-    ]
+ABOVE_ENCODING = [name for name, floor in FLOOR.items() if floor < FLOOR["encoding"]]
 
 
-def above_encoding():
-    return files(*(name for name, floor in FLOOR.items() if floor < FLOOR["encoding"]))
+def every(*rooms):
+    """A test of every file in these rooms, or in all, that names those in which the check fails."""
+
+    def decorate(check):
+        def test():
+            wrong = []
+            for path, tree in sorted(FILES.items()):
+                if not rooms or room(path) in rooms:
+                    try:
+                        check(path, tree)
+                    except AssertionError as error:
+                        wrong.append(f"{path}: {error}")
+            assert not wrong, "\n".join(wrong)
+
+        test.__doc__ = check.__doc__
+        return test
+
+    return decorate
 
 
 def imports(tree):
@@ -101,7 +112,7 @@ def names(tree):
 # ---- who imports whom
 
 
-@pytest.mark.parametrize(("path", "tree"), files())
+@every()
 def test_a_room_imports_only_rooms_above_it(path, tree):
     assert room(path) in {*FLOOR, "exceptions"}, "a new room needs its place in FLOORS"
     allowed = {name for name, floor in FLOOR.items() if floor < FLOOR.get(room(path), 0)}
@@ -110,30 +121,30 @@ def test_a_room_imports_only_rooms_above_it(path, tree):
     assert rooms_of_ours(tree) <= allowed | {room(path), "exceptions"}
 
 
-@pytest.mark.parametrize(("path", "tree"), files())
+@every()
 def test_no_relative_imports(path, tree):
     assert not any(node.level for node in ast.walk(tree) if isinstance(node, ast.ImportFrom))
 
 
-@pytest.mark.parametrize(("path", "tree"), files("solvers"))
+@every("solvers")
 def test_solvers_import_nothing_of_ours(path, tree):
     assert rooms_of_ours(tree) <= {"solvers", "exceptions"}
     assert not any(arguments(f) & {"X", "y", "labels", "potentials"} for f in functions(tree))
 
 
-@pytest.mark.parametrize(("path", "tree"), files("losses"))
+@every("losses")
 def test_losses_never_see_weights_or_features(path, tree):
     assert not rooms_of_ours(tree) & {"linear", "parameters", "objective", "encoding", "estimators"}
     assert not any(arguments(f) & {"w", "W", "X", "coef", "features"} for f in functions(tree))
 
 
-@pytest.mark.parametrize(("path", "tree"), files("inference"))
+@every("inference")
 def test_inference_never_sees_labels_or_a_loss(path, tree):
     assert "losses" not in rooms_of_ours(tree)
     assert not any(arguments(f) & {"y", "y_true", "loss"} for f in functions(tree))
 
 
-@pytest.mark.parametrize(("path", "tree"), above_encoding())
+@every(*ABOVE_ENCODING)
 def test_no_room_above_encoding_speaks_or_validates(path, tree):
     """No scikit-learn, warnings, printing or input checks: those belong to the estimators and their encoding."""
     assert not {name.split(".")[0] for name in imports(tree)} & {"sklearn", "warnings", "logging"}
@@ -144,14 +155,14 @@ def test_no_room_above_encoding_speaks_or_validates(path, tree):
 # ---- estimators
 
 
-@pytest.mark.parametrize(("path", "tree"), files("estimators"))
+@every("estimators")
 def test_estimators_have_no_kernels(path, tree):
     assert "kernel" not in rooms_of_ours(tree)
     assert not any(name.split(".")[0] == "numba" for name in imports(tree))
     assert not any(is_kernel(f) for f in functions(tree))
 
 
-@pytest.mark.parametrize(("path", "tree"), files("estimators"))
+@every("estimators")
 def test_estimators_inherit_from_abstract_classes_alone(path, tree):
     ours = {name.split(".")[-1] for name in imports(tree) if name.startswith("sklearn_struct.estimators.")}
     classes = [node for node in tree.body if isinstance(node, ast.ClassDef)]
@@ -161,7 +172,7 @@ def test_estimators_inherit_from_abstract_classes_alone(path, tree):
         assert all(parent.startswith("Base") or parent.endswith("Mixin") for parent in parents)
 
 
-@pytest.mark.parametrize(("path", "tree"), files("estimators", "encoding"))
+@every("estimators", "encoding")
 def test_init_of_an_estimator_only_assigns(path, tree):
     for node in ast.walk(tree):
         if not isinstance(node, ast.ClassDef) or not any("Base" in ast.unparse(base) for base in node.bases):
@@ -175,7 +186,7 @@ def test_init_of_an_estimator_only_assigns(path, tree):
 # ---- kernels and threads
 
 
-@pytest.mark.parametrize(("path", "tree"), files())
+@every()
 def test_one_numba_decorator(path, tree):
     """No parallel kernels, no jitted classes; numba is imported where the decorator and the vectors are made."""
     if path not in ("kernel.py", "simd.py"):
@@ -185,7 +196,7 @@ def test_one_numba_decorator(path, tree):
     assert not any(keyword.arg == "parallel" for keyword in keywords)
 
 
-@pytest.mark.parametrize(("path", "tree"), files())
+@every()
 def test_what_python_calls_returns_no_named_tuple(path, tree):
     """Numba builds them by Python code, in which a pending Ctrl-C would end the process; kernels may pass them on."""
     returned = {
@@ -203,7 +214,7 @@ def test_what_python_calls_returns_no_named_tuple(path, tree):
     assert not any(name[0] != "_" for name in returned)
 
 
-@pytest.mark.parametrize(("path", "tree"), files())
+@every()
 def test_kernels_are_module_level(path, tree):
     kernels = [f for f in functions(tree) if is_kernel(f)]
     assert all(f in tree.body for f in kernels)
@@ -211,14 +222,14 @@ def test_kernels_are_module_level(path, tree):
         assert not any(isinstance(node, ast.FunctionDef | ast.Lambda) for node in ast.walk(f) if node is not f)
 
 
-@pytest.mark.parametrize(("path", "tree"), files())
+@every()
 def test_files_of_kernels_make_stale_kernels(path, tree):
     """A change of any file with kernels, or with what they receive, invalidates the compiled ones."""
     if any(is_kernel(f) for f in functions(tree)) or path == "batch.py":
         assert {path, room(path)} & set(_KERNEL_ROOMS)
 
 
-@pytest.mark.parametrize(("path", "tree"), above_encoding())
+@every(*ABOVE_ENCODING)
 def test_only_the_pool_knows_the_number_of_jobs(path, tree):
     """So blocks and sums cannot depend on it."""
     if path != "threads.py":
@@ -228,28 +239,28 @@ def test_only_the_pool_knows_the_number_of_jobs(path, tree):
 # ---- what no file contains
 
 
-@pytest.mark.parametrize(("path", "tree"), files())
+@every()
 def test_no_pickle(path, tree):
     forbidden = {"pickle", "cloudpickle", "dill", "marshal", "shelve"}
     assert not {name.split(".")[0] for name in imports(tree)} & forbidden
     assert not {"joblib.dump", "joblib.load"} & set(imports(tree))
 
 
-@pytest.mark.parametrize(("path", "tree"), files())
+@every()
 def test_docstring_and_future_annotations(path, tree):
     assert ast.get_docstring(tree) or not tree.body
     if functions(tree):
         assert "__future__.annotations" in imports(tree)
 
 
-@pytest.mark.parametrize(("path", "tree"), files())
+@every()
 def test_sizes(path, tree):
     assert len((PACKAGE / path).read_text("utf-8").splitlines()) <= FILE_LINES
     for f in functions(tree):
         assert n_lines(f) <= (KERNEL_LINES if is_kernel(f) else FUNCTION_LINES), f.name
 
 
-@pytest.mark.parametrize(("path", "tree"), files())
+@every()
 def test_public_names_exist(path, tree):
     """`__all__` is sorted by the formatter; here: its names are defined in the file, imported or made on demand."""
     listed = [node for node in tree.body if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__"]

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sklearn_struct import FeatureTemplates, LinearChainCRF, SequenceArray, SequenceVectorizer
+from sklearn_struct import MEMM, FeatureTemplates, LinearChainCRF, SequenceArray, SequenceVectorizer
 
 FOLDER = Path(__file__).parents[1] / "benchmarks"
 SENTENCES = [[("The", "DT"), ("cat", "NN"), ("sat", "VBD"), (".", ".")], [("Yes", "UH")], [("A", "DT"), ("cat", "NN")]]
@@ -170,7 +170,7 @@ def test_a_wide_beam_finds_the_most_probable_tagging():
     from history_tagger import START, Context, HistoryTagger, word_features
 
     words = [[w for w, _ in s] for s in SENTENCES]
-    tagger = HistoryTagger(100, C=10.0).fit(words, LABELS)
+    tagger = HistoryTagger(C=10.0).fit(words, LABELS)
     sentence = ["A", "cat", "sat", "cat"]
     fixed, classes = word_features(sentence, tagger.common), tagger.model.classes_.tolist()
 
@@ -180,6 +180,17 @@ def test_a_wide_beam_finds_the_most_probable_tagging():
         return tagger.model.log_proba(places, tags).sum()
 
     best = max(product(classes, repeat=4), key=log_p)
-    assert tagger.predict([sentence, ["Yes"]])[0] == list(best)
-    tagger.beam = 1
+    assert tagger.predict([sentence, ["Yes"]], beam=100)[0] == list(best)
     assert tagger.predict([sentence])[0][0] == tagger.predict([sentence[:1]])[0][0]
+
+
+def test_a_tagger_of_order_1_is_a_memm():
+    from history_tagger import WORD_AND_TAG, HistoryTagger, memm_features
+
+    words = [[w for w, _ in s] for s in SENTENCES]
+    tagger = HistoryTagger(order=1, tol=1e-7).fit(words, LABELS)
+    rows = [memm_features(s, tagger.common) for s in words]
+    memm = MEMM(edge_features=WORD_AND_TAG, transition_features="observed", tol=1e-7).fit(rows, LABELS)
+    assert len(memm._w) == len(tagger.model._w)
+    assert memm.loss_curve_[-1] == pytest.approx(tagger.model.loss_curve_[-1], rel=1e-9)
+    assert tagger.predict(words, beam=3) == memm.predict(rows).tolist()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from itertools import count
 from typing import Any
 
@@ -21,10 +22,13 @@ FARTHEST = 10_000  # tokens to which a template may reach: with padding, each of
 
 
 class Shared:
-    """Names of features, which an encoder and a model have in common, stored once and known by a number."""
+    """Names of features, which an encoder and a model have in common, stored once and known by a number.
 
-    def __init__(self, arrays: Arrays) -> None:
-        self.arrays = arrays
+    `functions` are those that the caller of `save` or `load` has given names.
+    """
+
+    def __init__(self, arrays: Arrays, functions: Mapping[str, Callable[..., Any]] | None = None) -> None:
+        self.arrays, self.functions = arrays, functions or {}
         self.stored: list[Any] = []
         self.objects: list[Any] = []
 

@@ -10,6 +10,7 @@ import sklearn_struct
 from sklearn_struct.exceptions import ModelFileError
 from sklearn_struct.persistence.container import pack, unpack, write_whole
 from sklearn_struct.persistence.encoders import Shared
+from sklearn_struct.persistence.functions import Functions
 from sklearn_struct.persistence.states import estimator as read_estimator
 from sklearn_struct.persistence.states import put_estimator
 from sklearn_struct.persistence.values import Arrays, fields
@@ -19,7 +20,7 @@ __all__ = ["load", "save"]
 FORMAT = 1
 
 
-def save(estimator: Any, path: str | os.PathLike[str]) -> None:
+def save(estimator: Any, path: str | os.PathLike[str], *, functions: Functions | None = None) -> None:
     """Save a fitted estimator to a file.
 
     The file has the parameters and all that was learned, so that `load` gives an estimator that predicts the same
@@ -28,15 +29,19 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> None:
 
     Parameters
     ----------
-    estimator : LinearChainCRF or another chain, HMM, SequenceVectorizer, FeatureTemplates, or Pipeline made of these
+    estimator : LinearChainCRF or another chain, HMM, LogLinearClassifier, SequenceVectorizer, FeatureTemplates, or \
+            Pipeline made of these
         Labels and parameters may be strings, numbers, booleans, None, and tuples, lists or sets of these.
     path : str or path
         Replaced as a whole, or not touched at all if something goes wrong.
+    functions : dict of {str: callable}, default=None
+        Names for the functions among the parameters, of which the file holds the names alone. `load` takes the same.
 
     Raises
     ------
     InputTypeError
-        If the estimator, a label or a parameter cannot be saved. Set a `random_state` that is no number to None.
+        If the estimator, a label or a parameter cannot be saved. Set a `random_state` that is no number to None, and
+        give functions names.
     NotFittedError
         If the estimator is not fitted.
     ModelFileError
@@ -57,22 +62,22 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> None:
     >>> loaded.predict([["a", "cat"]])[0]
     ['DET', 'NOUN']
     """
-    write_whole(os.fsdecode(path), _bytes(estimator))
+    write_whole(os.fsdecode(path), _bytes(estimator, functions))
 
 
-def _bytes(estimator: Any) -> bytes:
+def _bytes(estimator: Any, functions: Functions | None = None) -> bytes:
     """The file of an estimator, after a check that it can be loaded."""
-    shared = Shared(Arrays())
+    shared = Shared(Arrays(), functions)
     model = {"format": FORMAT, "version": sklearn_struct.__version__, "estimator": put_estimator(estimator, "", shared)}
     data = pack({**model, "names": shared.stored}, shared.arrays)
     try:
-        _read(data)
+        _read(data, functions)
     except ModelFileError as error:
         raise ModelFileError(f"this {type(estimator).__name__} cannot be saved: {error}") from error
     return data
 
 
-def load(path: str | os.PathLike[str]) -> Any:
+def load(path: str | os.PathLike[str], *, functions: Functions | None = None) -> Any:
     """Load an estimator that `save` has written.
 
     Everything in the file is checked before it is used: a file that is damaged, or made to do harm, is refused. Time
@@ -81,6 +86,8 @@ def load(path: str | os.PathLike[str]) -> Any:
     Parameters
     ----------
     path : str or path
+    functions : dict of {str: callable}, default=None
+        The functions that `save` was given, under the same names. Nothing else is ever called.
 
     Returns
     -------
@@ -90,7 +97,8 @@ def load(path: str | os.PathLike[str]) -> Any:
     Raises
     ------
     ModelFileError
-        If the file was not written by `save`, is damaged, or has a later format than this version knows.
+        If the file was not written by `save`, is damaged, has a later format than this version knows, or needs
+        a function that is not given.
     OSError
         If the file cannot be read.
     ImportError
@@ -98,12 +106,12 @@ def load(path: str | os.PathLike[str]) -> Any:
     """
     data = Path(os.fsdecode(path)).read_bytes()
     try:
-        return _read(data)
+        return _read(data, functions)
     except ModelFileError as error:
         raise ModelFileError(f"{os.fsdecode(path)} cannot be loaded: {error}") from error
 
 
-def _read(data: bytes) -> Any:
+def _read(data: bytes, functions: Functions | None) -> Any:
     model, found = unpack(data)
     if type(model) is dict and type(model.get("format")) is int and model["format"] > FORMAT:
         raise ModelFileError(
@@ -113,7 +121,7 @@ def _read(data: bytes) -> Any:
     number, _, stored, names = fields(model, "the file", **kinds)
     if number != FORMAT:
         raise ModelFileError(f"it has the unknown format {number}")
-    shared = Shared(Arrays(found))
+    shared = Shared(Arrays(found), functions)
     try:
         shared.read(names)
         estimator = read_estimator(stored, "", shared)

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from sklearn_struct.batch import CSR
 from sklearn_struct.encoding.features import SequenceVectorizer
 from sklearn_struct.encoding.templates import FeatureTemplates
 from sklearn_struct.estimators.base import BaseSequenceEstimator
 from sklearn_struct.estimators.hmm import HMM
 from sklearn_struct.estimators.linear_chain_crf import LinearChainCRF
+from sklearn_struct.estimators.log_linear_classifier import LogLinearClassifier
 from sklearn_struct.estimators.memm import MEMM
 from sklearn_struct.estimators.online import PASSES
 from sklearn_struct.estimators.piecewise_crf import PiecewiseCRF
@@ -20,9 +20,12 @@ from sklearn_struct.estimators.prepared import Prepared
 from sklearn_struct.estimators.pseudo_likelihood_crf import PseudoLikelihoodCRF
 from sklearn_struct.exceptions import InputTypeError, ModelFileError
 from sklearn_struct.parameters import Pattern
+from sklearn_struct.persistence import checks
 from sklearn_struct.persistence.encoders import Shared, put_templates, put_vectorizer, templates, vectorizer
+from sklearn_struct.persistence.functions import check_params, put_params
 from sklearn_struct.persistence.hidden import hidden, put_hidden
-from sklearn_struct.persistence.values import check_params, fields, labels, natural, plain, put_labels
+from sklearn_struct.persistence.joint import joint, put_joint
+from sklearn_struct.persistence.values import fields, labels, natural, plain, put_labels
 from sklearn_struct.solvers.result import Stream
 
 __all__ = ["estimator", "put_estimator"]
@@ -39,7 +42,7 @@ def put_estimator(estimator: Any, where: str, shared: Shared) -> dict[str, Any]:
         known = ", ".join(CLASSES)
         raise InputTypeError(f"{name} cannot be saved; what can are fitted {known}, and pipelines of these")
     check_is_fitted(estimator)
-    params = {key: plain(value, key) for key, value in estimator.get_params(deep=False).items()}
+    params = put_params(estimator, shared.functions)
     return {"class": name, "params": params, "state": STATES[name][0](estimator, where, shared)}
 
 
@@ -50,7 +53,7 @@ def estimator(stored: Any, where: str, shared: Shared) -> Any:
         return _pipeline(params, state, shared)
     if name not in CLASSES:
         raise ModelFileError(f"unknown class {name[:50]!r}")
-    found = check_params(CLASSES[name], params)
+    found = check_params(CLASSES[name], params, shared.functions)
     STATES[name][1](found, state, where, shared)
     return found
 
@@ -83,7 +86,7 @@ def _pipeline(params: Any, stored: Any, shared: Shared) -> Any:
     found = [
         step if step == "passthrough" else estimator(step, f"step {i}/", shared) for i, (_, step) in enumerate(stored)
     ]
-    if any(isinstance(step, BaseSequenceEstimator) for step in found[:-1]):
+    if any(isinstance(step, BaseSequenceEstimator | LogLinearClassifier) for step in found[:-1]):
         raise ModelFileError("a model must be the last step of a pipeline")
     return _pipeline_class()(list(zip(names, found)), verbose=verbose)
 
@@ -92,7 +95,7 @@ def _put_chain(chain: Any, where: str, shared: Shared) -> dict[str, Any]:
     pattern, arrays, has = chain._pattern, shared.arrays, vars(chain)
     for name, pairs in (("node", pattern.node), ("edge", pattern.edge)):
         if pairs is not None:
-            arrays[f"{where}{name}/indptr"], arrays[f"{where}{name}/indices"] = pairs.indptr, pairs.indices
+            checks.put_pairs(arrays, where + name, pairs)
     arrays[where + "edge_columns"] = np.asarray(pattern.edge_columns, np.int64)
     arrays[where + "transitions"] = np.asarray(pattern.transitions, np.int64)
     if pattern.order == 2:
@@ -131,14 +134,14 @@ def _chain(chain: Any, stored: Any, where: str, shared: Shared) -> None:
     chain._pattern = _pattern(stored, where, len(chain.classes_), shared)
     chain.n_features_in_ = chain._pattern.n_features
     size = _size(chain._pattern)
-    chain._w = _weights(arrays, where + "w", size)
+    chain._w = checks.weights(arrays, where + "w", size)
     chain.n_iter_, chain.t_ = natural(stored["n_iter"], "n_iter"), natural(stored["t"], "t")
     if stored["loss_curve"]:
         chain.loss_curve_ = arrays.take(where + "loss_curve", np.float64).tolist()
     if stored["stream"] is None:
         chain._stream = None
     else:
-        chain._stream = _stream(stored["stream"], _weights(arrays, where + "last_w", size), chain._w)
+        chain._stream = _stream(stored["stream"], checks.weights(arrays, where + "last_w", size), chain._w)
     _name_features(chain, stored, where, shared)
     chain._prepared = Prepared()
 
@@ -163,36 +166,17 @@ def _n_names(names: Any) -> int:
 def _pattern(stored: Any, where: str, K: int, shared: Shared) -> Pattern:
     n_features = natural(stored["n_features"], "n_features")
     arrays = shared.arrays
-    columns = _ascending(arrays.take(where + "edge_columns", np.int64), n_features, where + "edge_columns")
+    columns = checks.ascending(arrays, where + "edge_columns", n_features)
     order = 1  # where the file says nothing else
     if where + "order" in arrays:
         order = 2
         if arrays.take(where + "order", np.int64).tolist() != [2]:
             raise ModelFileError(f"{where}order must be 2")
     width = K * K if order == 1 else K * K + K**3
-    transitions = _ascending(arrays.take(where + "transitions", np.int64), width, where + "transitions")
-    node = _pairs(shared, where + "node", n_features, K) if stored["node"] else None
-    edge = _pairs(shared, where + "edge", len(columns), width) if stored["edge"] else None
+    transitions = checks.ascending(arrays, where + "transitions", width)
+    node = checks.pairs(arrays, where + "node", n_features, K) if stored["node"] else None
+    edge = checks.pairs(arrays, where + "edge", len(columns), width) if stored["edge"] else None
     return Pattern(n_features, K, node, edge, columns, transitions, stored["fit_intercept"], order)
-
-
-def _ascending(numbers: np.ndarray, end: int, where: str) -> np.ndarray:
-    if len(numbers) and (numbers[0] < 0 or numbers[-1] >= end or np.any(numbers[1:] <= numbers[:-1])):
-        raise ModelFileError(f"{where} must be ascending numbers below {end}")
-    return numbers
-
-
-def _pairs(shared: Shared, where: str, n_rows: int, width: int) -> CSR:
-    """Pairs, checked so that kernels may use them: rows within bounds, labels in each row ascending."""
-    indptr = shared.arrays.take(where + "/indptr", np.int64)
-    indices = shared.arrays.take(where + "/indices", np.int32)
-    if len(indptr) != n_rows + 1 or indptr[0] != 0 or indptr[-1] != len(indices) or np.any(indptr[1:] < indptr[:-1]):
-        raise ModelFileError(f"{where}: its rows have other bounds than its pairs")
-    row = np.repeat(np.arange(n_rows), np.diff(indptr))
-    inside = np.all(indices >= 0) and np.all(indices < width)
-    if not inside or np.any((indices[1:] <= indices[:-1]) & (row[1:] == row[:-1])):
-        raise ModelFileError(f"{where}: the pairs of a feature must be ascending numbers below {width}")
-    return CSR(indptr, indices, np.empty(0, np.int32))
 
 
 def _size(pattern: Pattern) -> int:
@@ -201,13 +185,6 @@ def _size(pattern: Pattern) -> int:
     n_node = pattern.n_features * K if pattern.node is None else len(pattern.node.indices)
     n_edge = len(pattern.edge_columns) * pattern.edge_width if pattern.edge is None else len(pattern.edge.indices)
     return n_node + n_edge + len(pattern.transitions) + K * pattern.fit_intercept
-
-
-def _weights(arrays: Any, name: str, size: int) -> np.ndarray:
-    w = arrays.take(name, np.float64)
-    if len(w) != size or not np.all(np.isfinite(w)):
-        raise ModelFileError(f"{name} must have {size} finite weights")
-    return w
 
 
 def _stream(stored: Any, w: np.ndarray, mean: np.ndarray) -> tuple[str, Stream]:
@@ -220,6 +197,7 @@ def _stream(stored: Any, w: np.ndarray, mean: np.ndarray) -> tuple[str, Stream]:
 CLASSES: dict[str, Any] = {
     "HMM": HMM,
     "LinearChainCRF": LinearChainCRF,
+    "LogLinearClassifier": LogLinearClassifier,
     "MEMM": MEMM,
     "PiecewiseCRF": PiecewiseCRF,
     "PseudoLikelihoodCRF": PseudoLikelihoodCRF,
@@ -229,6 +207,7 @@ CLASSES: dict[str, Any] = {
 STATES: dict[str, tuple[Any, Any]] = {
     "HMM": (put_hidden, hidden),
     "LinearChainCRF": (_put_chain, _chain),
+    "LogLinearClassifier": (put_joint, joint),
     "MEMM": (_put_chain, _chain),
     "PiecewiseCRF": (_put_chain, _chain),
     "PseudoLikelihoodCRF": (_put_chain, _chain),

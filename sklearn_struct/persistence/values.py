@@ -12,7 +12,6 @@ from sklearn_struct.exceptions import InputTypeError, ModelFileError
 
 __all__ = [
     "Arrays",
-    "check_params",
     "fields",
     "labels",
     "natural",
@@ -124,20 +123,6 @@ def natural(value: int, where: str) -> int:
     if not 0 <= value < 2**63:
         raise ModelFileError(f"{where} is not a number of things: {value}")
     return value
-
-
-def check_params(cls: type, params: Any) -> Any:
-    """A new estimator with these parameters; those that the file lacks, as it is older, have their defaults."""
-    restored = {name: restore(value) for name, value in params.items()}
-    unknown = sorted(restored.keys() - cls().get_params(deep=False).keys())  # type: ignore[attr-defined]
-    if unknown:
-        raise ModelFileError(f"{cls.__name__} has no parameter {unknown[0]!r}")
-    estimator = cls(**restored)
-    try:
-        estimator._validate_params()  # type: ignore[attr-defined]
-    except (TypeError, ValueError) as error:
-        raise ModelFileError(str(error)) from error
-    return estimator
 
 
 def put_texts(arrays: Arrays, name: str, found: list[str]) -> None:

@@ -27,17 +27,34 @@ CONFIGURATIONS = [
 ]
 
 
-@ragged_checks([LinearChainCRF(), MEMM(), PseudoLikelihoodCRF(), PiecewiseCRF()])
+@ragged_checks([LinearChainCRF()])
 def test_every_form(estimator, check, form):
     check(estimator, form)
 
 
-@ragged_checks(CONFIGURATIONS, forms=["packed csr", "dicts"])
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_every_configuration(estimator, check, form):
+@ragged_checks([MEMM(), PseudoLikelihoodCRF(), PiecewiseCRF()], forms=["arrays"])
+def test_every_estimator(estimator, check, form):
+    """X is read by what all have in common."""
     check(estimator, form)
 
 
-@ragged_checks([HMM(), HMM(order=2, stop=False, transition_smoothing=0.5)], forms=["arrays", "object array", "packed"])
+@ragged_checks(CONFIGURATIONS[::2], forms=["packed csr"])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_configurations_with_numbers(estimator, check, form):
+    check(estimator, form)
+
+
+@ragged_checks(CONFIGURATIONS[1::2], forms=["dicts"])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_configurations_with_attributes(estimator, check, form):
+    check(estimator, form)
+
+
+@ragged_checks([HMM()], forms=["arrays", "object array", "packed"])
 def test_hidden_markov_models(estimator, check, form):
+    check(estimator, form)
+
+
+@ragged_checks([HMM(order=2, stop=False, transition_smoothing=0.5)], forms=["arrays"])
+def test_hidden_markov_models_of_order_2(estimator, check, form):
     check(estimator, form)

@@ -1,0 +1,47 @@
+"""What indices and weights from a file must be before kernels may use them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sklearn_struct.batch import CSR
+from sklearn_struct.exceptions import ModelFileError
+
+__all__ = ["ascending", "pairs", "put_pairs", "weights"]
+
+
+def ascending(arrays: Any, name: str, end: int) -> np.ndarray:
+    """Different numbers below `end`, in order."""
+    numbers = arrays.take(name, np.int64)
+    if len(numbers) and (numbers[0] < 0 or numbers[-1] >= end or np.any(numbers[1:] <= numbers[:-1])):
+        raise ModelFileError(f"{name} must be ascending numbers below {end}")
+    return numbers
+
+
+def put_pairs(arrays: Any, where: str, found: Any) -> None:
+    """Which entries of a matrix in compressed rows exist."""
+    arrays[where + "/indptr"], arrays[where + "/indices"] = (
+        np.asarray(found.indptr, np.int64),
+        np.asarray(found.indices, np.int32),
+    )
+
+
+def pairs(arrays: Any, where: str, n_rows: int, width: int) -> CSR:
+    """Pairs, checked so that kernels may use them: rows within bounds, columns in each row ascending."""
+    indptr, indices = arrays.take(where + "/indptr", np.int64), arrays.take(where + "/indices", np.int32)
+    if len(indptr) != n_rows + 1 or indptr[0] != 0 or indptr[-1] != len(indices) or np.any(indptr[1:] < indptr[:-1]):
+        raise ModelFileError(f"{where}: its rows have other bounds than its pairs")
+    row = np.repeat(np.arange(n_rows), np.diff(indptr))
+    inside = np.all(indices >= 0) and np.all(indices < width)
+    if not inside or np.any((indices[1:] <= indices[:-1]) & (row[1:] == row[:-1])):
+        raise ModelFileError(f"{where}: the pairs of a feature must be ascending numbers below {width}")
+    return CSR(indptr, indices, np.empty(0, np.int32))
+
+
+def weights(arrays: Any, name: str, size: int) -> np.ndarray:
+    found = arrays.take(name, np.float64)
+    if len(found) != size or not np.all(np.isfinite(found)):
+        raise ModelFileError(f"{name} must have {size} finite weights")
+    return found

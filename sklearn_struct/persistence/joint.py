@@ -1,0 +1,136 @@
+"""Log-linear models to JSON and arrays, and back with every check."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from sklearn_struct.batch import CSR, csr
+from sklearn_struct.encoding.joint_features import ProductFeatures
+from sklearn_struct.estimators.joint_forms import FunctionForm, PairForm, ProductForm
+from sklearn_struct.exceptions import InputTypeError, ModelFileError
+from sklearn_struct.persistence import checks
+from sklearn_struct.persistence.encoders import Shared, put_vectorizer, vectorizer
+from sklearn_struct.persistence.values import fields, labels, natural, put_labels
+
+__all__ = ["joint", "put_joint"]
+
+OPTIONAL = (int, type(None))
+FORMS = {PairForm: "table", ProductForm: "products", FunctionForm: "function"}
+
+
+def put_joint(model: Any, where: str, shared: Shared) -> dict[str, Any]:
+    form, arrays, kind = model._form, shared.arrays, FORMS[type(model._form)]
+    used = {name: getattr(form, name, None) for name in ("features", "candidates")}
+    if any(getattr(model, name) is not function for name, function in used.items()):
+        raise InputTypeError("features or candidates are others than in fit; fit again before you save")
+    arrays[where + "w"] = np.asarray(model._w, np.float64)
+    arrays[where + "loss_curve"] = np.array(model.loss_curve_, np.float64)
+    return {
+        "labels": put_labels(arrays, where + "labels", model.classes_),
+        "form": kind,
+        "fit_intercept": bool(form.fit_intercept),
+        "learned": PUT[kind](model, where, shared),
+        "n_iter": int(model.n_iter_),
+    }
+
+
+def joint(model: Any, stored: Any, where: str, shared: Shared) -> None:
+    kinds = {"labels": (str, list), "form": str, "fit_intercept": bool, "learned": dict, "n_iter": int}
+    _, kind, fit_intercept, learned, n_iter = fields(stored, "the model", **kinds)
+    right = {"table": model.features is None, "products": isinstance(model.features, ProductFeatures)}
+    if not right.get(kind, kind == "function" and callable(model.features)):
+        raise ModelFileError(f"{kind[:50]!r} is not the form of a model with features={model.features!r}")
+    model.classes_ = labels(shared.arrays, where + "labels", stored["labels"])
+    model._form, size = GET[kind](model, fit_intercept, learned, where, shared)
+    model._w = checks.weights(shared.arrays, where + "w", size)
+    model.n_iter_ = natural(n_iter, "n_iter")
+    model.loss_curve_ = shared.arrays.take(where + "loss_curve", np.float64).tolist()
+
+
+# ---- tables
+
+
+def _put_table(model: Any, where: str, shared: Shared) -> dict[str, Any]:
+    return {"n_features": int(model.n_features_in_), "names": shared.put(vars(model).get("feature_names_in_"))}
+
+
+def _table(model: Any, fit_intercept: bool, stored: Any, where: str, shared: Shared) -> tuple[PairForm, int]:
+    n_features, names = fields(stored, "a table", n_features=int, names=OPTIONAL)
+    model.n_features_in_, K = natural(n_features, "n_features"), len(model.classes_)
+    if names is not None:
+        model.feature_names_in_ = shared.get(names, np.ndarray)
+        if len(model.feature_names_in_) != n_features:
+            raise ModelFileError(f"{len(model.feature_names_in_)} names for {n_features} features")
+    return PairForm(K, fit_intercept), (n_features + fit_intercept) * K
+
+
+# ---- products
+
+
+def _put_products(model: Any, where: str, shared: Shared) -> dict[str, Any]:
+    form, arrays = model._form, shared.arrays
+    checks.put_pairs(arrays, where + "kept", form.kept)
+    if form.spread is not None:
+        checks.put_pairs(arrays, where + "pairs", form.pairs)
+        checks.put_pairs(arrays, where + "spread", form.spread)
+        arrays[where + "spread/data"] = np.asarray(form.spread.data, np.float64)
+    encoders = {"context": form.vectorizer, "label": form.label_vectorizer}
+    return {name: put_vectorizer(encoder, where, shared) for name, encoder in encoders.items()} | {
+        "spread": form.spread is not None
+    }
+
+
+def _products(model: Any, fit_intercept: bool, stored: Any, where: str, shared: Shared) -> tuple[ProductForm, int]:
+    fields(stored, "products", context=dict, label=dict, spread=bool)
+    K, arrays = len(model.classes_), shared.arrays
+    form = ProductForm(model.features, model.classes_, fit_intercept, model.min_frequency)
+    for encoder, name in ((form.vectorizer, "context"), (form.label_vectorizer, "label")):
+        vectorizer(encoder, stored[name], where, shared)
+    n, n_parts = form.vectorizer.n_features_out_, form.label_vectorizer.n_features_out_
+    kept = checks.pairs(arrays, where + "kept", n, n_parts)
+    form.kept = _matrix(kept, np.ones(len(kept.indices)), n_parts)
+    form.pairs, form.spread = csr(form.kept), None
+    if stored["spread"]:
+        form.pairs = checks.pairs(arrays, where + "pairs", n, K)
+        spread = checks.pairs(arrays, where + "spread", len(form.pairs.indices), form.kept.nnz)
+        data = checks.weights(arrays, where + "spread/data", len(spread.indices))
+        form.spread = _matrix(spread, data, form.kept.nnz)
+    elif n_parts != K:
+        raise ModelFileError(f"{n_parts} parts of labels are not {K} labels")
+    return form, form.kept.nnz + K * fit_intercept
+
+
+def _matrix(found: CSR, data: np.ndarray, width: int) -> sp.csr_array:
+    return sp.csr_array((data, found.indices, found.indptr), shape=(len(found.indptr) - 1, width))
+
+
+# ---- any function
+
+
+def _put_function(model: Any, where: str, shared: Shared) -> dict[str, Any]:
+    form = model._form
+    shared.arrays[where + "columns"] = np.asarray(form.columns, np.int64)
+    shared.arrays[where + "with_intercept"] = np.asarray(form.labels, np.int64)
+    return {"hashed": form.vectorizer.n_features is not None, "encoder": put_vectorizer(form.vectorizer, where, shared)}
+
+
+def _function(model: Any, fit_intercept: bool, stored: Any, where: str, shared: Shared) -> tuple[FunctionForm, int]:
+    hashed, encoder = fields(stored, "a function", hashed=bool, encoder=dict)
+    n_features = encoder.get("n_features_out") if hashed else None
+    if hashed and not (type(n_features) is int and 0 < n_features < 2**31):
+        raise ModelFileError(f"features cannot be hashed into {n_features!r} columns")
+    selection = model.min_frequency, n_features
+    form = FunctionForm(model.features, model.candidates, model.classes_, fit_intercept, selection)
+    vectorizer(form.vectorizer, encoder, where, shared)
+    form.columns = checks.ascending(shared.arrays, where + "columns", form.vectorizer.n_features_out_)
+    form.labels = checks.ascending(shared.arrays, where + "with_intercept", len(model.classes_))
+    if len(form.labels) and not fit_intercept:
+        raise ModelFileError("there are intercepts, which the model has not")
+    return form, len(form.columns) + len(form.labels)
+
+
+PUT = {"table": _put_table, "products": _put_products, "function": _put_function}
+GET: dict[str, Any] = {"table": _table, "products": _products, "function": _function}
