@@ -102,7 +102,6 @@ def _stacked(parts: list[Any], shape: tuple[int, int]) -> sp.csr_array:
         has = place >= 0
         rows.append(owner[row[has]])
         columns.append(first + place[has])
-        values.append(value[has])
-    stacked = (np.concatenate(arrays) for arrays in (values, rows, columns))
-    values, rows, columns = stacked
-    return sp.csr_array(sp.coo_array((values.astype(np.float64), (rows, columns)), shape=shape))
+        values.append(value[has].astype(np.float64))
+    where = np.concatenate(rows), np.concatenate(columns)
+    return sp.csr_array(sp.coo_array((np.concatenate(values), where), shape=shape))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
@@ -27,7 +27,7 @@ def everything(hmm):
     """All sequences with their labels, and the probability of each pair."""
     xs, ys = [], []
     for y in (list(y) for n in (1, 2, 3) for y in product("ABC", repeat=n)):
-        if all(j < k for j, k in zip(y, y[1:])):
+        if all(j < k for j, k in pairwise(y)):
             for x in product(product(*VALUES), repeat=len(y)):
                 xs.append(list(x))
                 ys.append(y)
@@ -75,7 +75,7 @@ def test_numbers_by_enumeration_of_labels(order):
     model = MEstimatedCRF(base=FrozenEstimator(hmm), order=2, edge_features="all", input_features=True, C=0.01)
     model.fit(numbers, Y)
     layout, base = Layout(model._pattern, True, True), read_base(hmm, 2)
-    ys = [list(y) for n in (1, 2, 3) for y in product("ABC", repeat=n) if all(j < k for j, k in zip(y, y[1:]))]
+    ys = [list(y) for n in (1, 2, 3) for y in product("ABC", repeat=n) if all(j < k for j, k in pairwise(y))]
     means = [hmm.means_[np.searchsorted(hmm.classes_, y)] for y in ys]  # features are linear in what is emitted
     log_p = [
         hmm.log_joint([x], [y])[0] + 0.5 * np.sum(np.log(2 * np.pi * hmm.variances_[np.searchsorted(hmm.classes_, y)]))

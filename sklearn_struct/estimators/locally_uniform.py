@@ -18,8 +18,8 @@ def locally_uniform(X: Any, y: Any, sample_weight: Any) -> HMM:
 
     Labels emit the same: values as often as they are in X, whatever their label.
     """
-    found, y = HMM().fit(X, y, sample_weight), as_list(y)
-    one_label = [0] * len(y) if form(X) == "flat" else [[0] * len(labels) for labels in y]
+    found = HMM().fit(X, y, sample_weight)
+    one_label = [0] * len(X) if form(X) == "flat" else [[0] * len(labels) for labels in as_list(y)]
     everything = HMM().fit(X, one_label, sample_weight)
     K = len(found.classes_)
     found.emission_logprob_ = [None if t is None else np.repeat(t, K, axis=0) for t in everything.emission_logprob_]
@@ -29,4 +29,3 @@ def locally_uniform(X: Any, y: Any, sample_weight: Any) -> HMM:
     found.transition_logprob_, found.stop_logprob_ = np.ascontiguousarray(rows[:, :-1]), rows[:, -1].copy()
     found.start_logprob_ = log_ratios((found.start_logprob_ > -np.inf).astype(np.float64))
     return found
-

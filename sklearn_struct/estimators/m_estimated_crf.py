@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import partial
 from numbers import Integral, Real
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.utils._param_validation import HasMethods, Interval, Options, StrOptions
-from sklearn.utils.validation import check_is_fitted, validate_data
 
-from sklearn_struct.batch import Block, Potentials
 from sklearn_struct.boundedness import has_minimum
 from sklearn_struct.counted_features import Layout, counted_features
-from sklearn_struct.encoding.sequences import as_list, form
 from sklearn_struct.estimators.base_distribution import fit_base, read_base
-from sklearn_struct.estimators.based_features import choose_features, features_of
-from sklearn_struct.estimators.chain import BaseChain, log_partition
+from sklearn_struct.estimators.based import BaseBasedChain, BasedSequences
+from sklearn_struct.estimators.based_features import choose_features
 from sklearn_struct.estimators.expecting import expectations
 from sklearn_struct.estimators.hmm import HMM
 from sklearn_struct.estimators.observing import observe
@@ -27,30 +24,16 @@ from sklearn_struct.estimators.solving import solve
 from sklearn_struct.estimators.transfer import transfer
 from sklearn_struct.estimators.weights import is_per_token
 from sklearn_struct.exceptions import ForbiddenLabelError
-from sklearn_struct.inference import chains
 from sklearn_struct.linear.sparse_rows import SparseRows
 from sklearn_struct.losses.rows import Exponential
 from sklearn_struct.parameters import of_order
 from sklearn_struct.rows_objective import RowExamples, RowsObjective
-from sklearn_struct.sequence_array import SequenceArray
 from sklearn_struct.threads import Pool
 
 __all__ = ["MEstimatedCRF"]
 
 
-class BasedSequences(NamedTuple):
-    """X as read: features of tokens, whether it came as two-dimensional, and what the base reads of it.
-
-    ``exact`` says whether sequences that the base cannot emit have no probability, or a very small one.
-    """
-
-    X: SequenceArray
-    flat: bool
-    observed: Any
-    exact: bool = False
-
-
-class MEstimatedCRF(BaseChain):
+class MEstimatedCRF(BaseBasedChain):
     r"""Chain whose weights are found without inference, by M-estimation over a base distribution [1]_.
 
     The model is joint, p(x, y) = q0(x, y) exp(w . f(x, y)) / Z, where q0 is a generative model that is easy to fit, by
@@ -58,8 +41,8 @@ class MEstimatedCRF(BaseChain):
 
         1/n * sum_i exp(-w . f(x_i, y_i)) + w . E_q0[f] + ||w||**2 / (2 C),
 
-    (eq. 3, n the sum of weights), in which no labelling but the true ones occurs: the expectations, which are taken once
-    and exactly, stand for all others. Predictions are those of a chain with the scores log q0(x, y) + w . f(x, y).
+    (eq. 3, n the sum of weights), in which no labelling but the true ones occurs: the expectations, which are taken
+    once and exactly, stand for all others. Predictions are those of a chain with the scores log q0(x, y) + w . f(x, y).
 
     That makes training quick, above all the next one with other features or another `C`; a likelihood fits better. The
     range of good values of `C` is narrow: tune it (see the user guide). A fitted model can initialise `LinearChainCRF`.
@@ -81,9 +64,9 @@ class MEstimatedCRF(BaseChain):
         q0(y | x) (eq. 15). These see no x but those with which they are compared: they teach nothing of what x are
         probable.
     expectations : {"exact", "sampled"}, default="exact"
-        "exact": by linear systems of path sums (eqs. 8 to 12), for a hidden Markov model and templates. "sampled": means
-        over `n_samples` sequences drawn from q0 (eq. 7), for everything else. Without effect for empirical inputs, whose
-        expectations are exact.
+        "exact": by linear systems of path sums (eqs. 8 to 12), for a hidden Markov model and templates. "sampled":
+        means over `n_samples` sequences drawn from q0 (eq. 7), for everything else. Without effect for empirical
+        inputs, whose expectations are exact.
     n_samples : int, default=10000
     sample_smoothing : float, default=0.1
         Added to the count of each feature in the sample, for those that never occur in it.
@@ -173,7 +156,7 @@ class MEstimatedCRF(BaseChain):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **BaseChain._parameter_constraints,
+        **BaseBasedChain._parameter_constraints,
         "features": [None, str, list, tuple, HasMethods(["fit_transform", "transform"])],
         "base": [None, StrOptions({"locally-uniform"}), HasMethods(["fit"])],
         "inputs": [StrOptions({"base", "empirical"})],
@@ -187,7 +170,6 @@ class MEstimatedCRF(BaseChain):
         "memory": [None, str, HasMethods(["cache"])],
     }
 
-    dtype = "float64"
     def __init__(
         self,
         features: Any = None,
@@ -250,7 +232,8 @@ class MEstimatedCRF(BaseChain):
         ----------
         X : list of sequences, SequenceArray, or array-like of shape (n, n_columns)
             What the base reads: for a hidden Markov model a list of strings, a list of rows with a value for each
-            stream, or a 2-D array of numbers (tokens, streams). A two-dimensional X is a batch of sequences of length 1.
+            stream, or a 2-D array of numbers (tokens, streams). A two-dimensional X is a batch of sequences of
+            length 1.
         y : list of label sequences, SequenceArray, or array-like of shape (n,)
             One label a token; one-dimensional if X is two-dimensional.
         sample_weight : array-like of shape (n_sequences,), default=None
@@ -290,7 +273,7 @@ class MEstimatedCRF(BaseChain):
         lengths = np.diff(observed.offsets)
         weight = self._read_weight(sample_weight, len(lengths)) * (lengths > 0)
         token_weight = np.repeat(weight, lengths)
-        sequences = self._with_features(X, observed, flat, token_weight > 0)
+        sequences: Any = self._with_features(X, observed, flat, token_weight > 0)
         codes = self._read_y(y, sequences, reset=False)
         pattern = observe(self, sequences.X, codes, token_weight)
         self._pattern, self._stream, self.t_ = of_order(pattern, base.order), None, len(sequences.X)
@@ -304,7 +287,7 @@ class MEstimatedCRF(BaseChain):
         """The objective, for a pool of threads."""
         rows = counted_features(layout, sequences.X, codes)
         linear = expectations(self, layout, sequences, weight)
-        if self.C == np.inf and not has_minimum(rows[weight > 0], linear):
+        if np.isinf(self.C) and not has_minimum(rows[weight > 0], linear):
             raise ValueError(
                 "with C=inf the loss has no minimum: what the base expects is no mixture of what the sequences show, "
                 "as it is whenever there are more features than sequences; choose a finite C"
@@ -320,93 +303,14 @@ class MEstimatedCRF(BaseChain):
             raise ValueError(f"solver={solver!r} has no L1 penalty; use 'owlqn' or 'auto', or l1_ratio=0")
         w0 = np.zeros(layout.size)
         if start is not None:
-            w0 = layout.join(np.zeros(layout.pattern.n_features), transfer(start, self), getattr(start, "constant_", 0.0))
+            w0 = layout.join(
+                np.zeros(layout.pattern.n_features), transfer(start, self), getattr(start, "constant_", 0.0)
+            )
         with Pool(self.n_jobs) as pool:
             solve(self, solver, objective(pool=pool), w0, progress, scale=1.0)
-        self.n_iter_ = max(self.n_iter_, 1)  # to see that the start is optimal is work, too
+        self.n_iter_: int = max(self.n_iter_, 1)  # to see that the start is optimal is work, too
 
     def _learned(self, w: np.ndarray) -> dict[str, Any]:
         inputs, chain, constant = Layout(self._pattern, self.input_features, self.constant).split(w)
         found = {"input_coef_": inputs.copy(), "constant_": float(constant.sum())}
         return super()._learned(chain) | found
-
-    # ---- predictions
-
-    def _checked(self, X: Any, reset: bool) -> Any:
-        """X, and if it is two-dimensional as an array of numbers."""
-        X = as_list(X)
-        return validate_data(self, X, dtype=np.float64, reset=reset) if form(X) == "flat" else X
-
-    def _read_X(self, X: Any, reset: bool) -> Any:
-        check_is_fitted(self)
-        X = self._checked(X, reset=False)
-        return self._with_features(X, *read_base(self.base_, self.order).observe(X))
-
-    def _with_features(self, X: Any, observed: Any, flat: bool, used: np.ndarray | None = None) -> BasedSequences:
-        """X as read; with `used`, where tokens have weight, the features are learned."""
-        found = features_of(self.features_, read_base(self.base_, self.order), X, observed, used)
-        if flat:
-            found = SequenceArray(found.tokens, found.offsets, getattr(self, "feature_names_in_", None))
-        self._learn_features(found, reset=used is not None)
-        return BasedSequences(found, flat, observed)
-
-    def _potentials(self, sequences: Any) -> Callable[[Block], Potentials]:
-        of_features = super()._potentials(sequences)
-        of_base = read_base(self.base_, self._pattern.order).potentials(sequences.observed, sequences.exact)
-        return lambda block: chains.product(of_base(block), of_features(block))
-
-    def _of_inputs(self, X: SequenceArray) -> np.ndarray:
-        """The part of each sequence's score that no label changes."""
-        of_tokens = X.tokens @ self.input_coef_ if len(self.input_coef_) else np.zeros(X.offsets[-1])
-        owner = np.repeat(np.arange(len(X)), X.lengths)
-        return np.bincount(owner, of_tokens, len(X)) + self.constant_
-
-    def score_samples(self, X: Any) -> np.ndarray:
-        """log of q0(x, y) exp(w . f(x, y)), summed over all labellings y: log p(x) up to a constant, log Z.
-
-        Parameters
-        ----------
-        X
-            As in `fit`.
-
-        Returns
-        -------
-        ndarray of shape (n_sequences,)
-            -inf for a sequence that the base cannot emit.
-        """
-        sequences = self._read_X(X, reset=False)._replace(exact=True)
-        found = self._each_block(sequences, log_partition)
-        return np.concatenate([np.empty(0), *found]) + self._of_inputs(sequences.X)
-
-    def log_joint(self, X: Any, y: Any) -> np.ndarray:
-        """log of q0(x, y) exp(w . f(x, y)): log p(x, y) up to a constant, log Z.
-
-        Parameters
-        ----------
-        X, y
-            As in `fit`.
-
-        Returns
-        -------
-        ndarray of shape (n_sequences,)
-
-        Raises
-        ------
-        UnknownLabelError
-            If y holds a label that was not seen in `fit`.
-        """
-        sequences = self._read_X(X, reset=False)._replace(exact=True)
-        codes = self._read_y(y, sequences, reset=False)
-
-        def work(potentials: Potentials, block: Block) -> np.ndarray:
-            score = np.empty(len(block.structure.offsets) - 1)
-            chains.path_score(potentials, block.structure, codes[block.tokens], score)
-            return score
-
-        return np.concatenate([np.empty(0), *self._each_block(sequences, work)]) + self._of_inputs(sequences.X)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = False
-        tags.input_tags.dict = False
-        return tags

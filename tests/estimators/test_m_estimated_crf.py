@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from itertools import product
+from itertools import pairwise, product
 
 import joblib
-import naive
 import numpy as np
 import pytest
 from scipy.optimize import approx_fprime
@@ -38,7 +37,7 @@ def everything(base):
     """All sequences that the base can emit, with their labels."""
     xs, ys = [], []
     for y in (list(y) for n in (1, 2, 3) for y in product("ABC", repeat=n)):
-        if all(j < k for j, k in zip(y, y[1:])):
+        if all(j < k for j, k in pairwise(y)):
             for x in product(("a", "b", "<OOV>"), repeat=len(y)):
                 xs.append(list(x))
                 ys.append(y)
@@ -159,7 +158,9 @@ def test_input_features_say_how_probable_inputs_are():
 
 
 def test_sampled_expectations_agree_with_exact_ones():
-    model = MEstimatedCRF(TEMPLATES, edge_features="all", input_features=True, C=0.3, n_samples=40_000).fit(WORDS, ADS_Y)
+    model = MEstimatedCRF(TEMPLATES, edge_features="all", input_features=True, C=0.3, n_samples=40_000).fit(
+        WORDS, ADS_Y
+    )
     layout = expecting.Layout(model._pattern, True, True)
     exact = expecting.expectations(model, layout, None, None)
     model.set_params(expectations="sampled", sample_smoothing=0.0, random_state=0)
@@ -208,7 +209,9 @@ class Uniform(BaseEstimator):
     def sample(self, n_samples, random_state):
         rng = np.random.RandomState(random_state)
         lengths = rng.geometric(0.5, n_samples)
-        return [list(rng.choice(self.words_, n)) for n in lengths], [list(rng.choice(self.classes_, n)) for n in lengths]
+        return [list(rng.choice(self.words_, n)) for n in lengths], [
+            list(rng.choice(self.classes_, n)) for n in lengths
+        ]
 
 
 @pytest.mark.parametrize("order", [1, 2])
@@ -306,7 +309,10 @@ def test_one_precomputation_for_all_values_of_C(tmp_path, monkeypatch):
     plain = GridSearchCV(MEstimatedCRF(TEMPLATES), grid, cv=3, refit=False).fit(WORDS, ADS_Y)
     assert len(calls) == 3 + 24
     np.testing.assert_array_equal(search.cv_results_["mean_test_score"], plain.cv_results_["mean_test_score"])
-    once = [MEstimatedCRF(TEMPLATES, memory=str(tmp_path), expectations="sampled", n_samples=50, random_state=s) for s in (0, 0, 1)]
+    once = [
+        MEstimatedCRF(TEMPLATES, memory=str(tmp_path), expectations="sampled", n_samples=50, random_state=s)
+        for s in (0, 0, 1)
+    ]
     a, b, c = (model.fit(WORDS, ADS_Y)._w for model in once)
     np.testing.assert_array_equal(a, b)
     assert np.any(a != c)
@@ -342,7 +348,10 @@ def test_warm_start_and_init():
 
 def test_weights_are_repetitions():
     weight = np.random.RandomState(0).randint(3, size=len(WORDS))
-    repeated = [x for x, n in zip(WORDS, weight) for _ in range(n)], [y for y, n in zip(ADS_Y, weight) for _ in range(n)]
+    repeated = (
+        [x for x, n in zip(WORDS, weight) for _ in range(n)],
+        [y for y, n in zip(ADS_Y, weight) for _ in range(n)],
+    )
     base = FrozenEstimator(HMM(oov="smoothing").fit(WORDS, ADS_Y))
     options = {"base": base, "tol": 1e-9, "max_iter": 500, "C": 0.3}
     one, two = MEstimatedCRF(["%x[0,0]"], **options), MEstimatedCRF(["%x[0,0]"], **options)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from ragged_checks import ragged_checks
 
-from sklearn_struct import HMM, MEMM, LinearChainCRF, PiecewiseCRF, PseudoLikelihoodCRF
+from sklearn_struct import HMM, MEMM, LinearChainCRF, MEstimatedCRF, PiecewiseCRF, PseudoLikelihoodCRF
 
 CONFIGURATIONS = [
     LinearChainCRF(l1_ratio=0.5, tol=1e-3),
@@ -57,4 +57,11 @@ def test_hidden_markov_models(estimator, check, form):
 
 @ragged_checks([HMM(order=2, stop=False, transition_smoothing=0.5)], forms=["arrays"])
 def test_hidden_markov_models_of_order_2(estimator, check, form):
+    check(estimator, form)
+
+
+@ragged_checks(
+    [MEstimatedCRF(), MEstimatedCRF(base=HMM(order=2), edge_features="all", input_features=True)], forms=["arrays"]
+)
+def test_m_estimation(estimator, check, form):
     check(estimator, form)

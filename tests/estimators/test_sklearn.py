@@ -23,6 +23,7 @@ from sklearn_struct import (
     FeatureTemplates,
     LinearChainCRF,
     LogLinearClassifier,
+    MEstimatedCRF,
     PiecewiseCRF,
     PseudoLikelihoodCRF,
     SequenceArray,
@@ -48,6 +49,9 @@ class PseudoLikelihoodClassifier(ClassifierMixin, PseudoLikelihoodCRF): ...
 
 
 class PiecewiseClassifier(ClassifierMixin, PiecewiseCRF): ...
+
+
+class MEstimatedClassifier(ClassifierMixin, MEstimatedCRF): ...
 
 
 class GenerativeClassifier(ClassifierMixin, HMM):
@@ -83,6 +87,9 @@ ESTIMATORS = [
     PseudoLikelihoodClassifier(block_size=2),
     PiecewiseCRF(),
     PiecewiseClassifier(piece_size=2),
+    MEstimatedCRF(),
+    MEstimatedClassifier(base="locally-uniform"),
+    MEstimatedClassifier(order=2, inputs="empirical", constant=False, n_jobs=2),
     LogLinearClassifier(),
     LogLinearClassifier(solver="newton-cg", n_jobs=2),
     LogLinearClassifier(solver="gradient", max_iter=20_000, tol=1e-9, fit_intercept=False),

@@ -1,0 +1,127 @@
+"""A chain whose scores are those of a base distribution and of weights together: reading X, predictions, scores."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.utils.validation import _check_n_features, check_is_fitted, validate_data
+
+from sklearn_struct.batch import Block, Potentials
+from sklearn_struct.encoding.sequences import as_list, form, pack_arrays
+from sklearn_struct.estimators.base_distribution import read_base
+from sklearn_struct.estimators.based_features import features_of
+from sklearn_struct.estimators.chain import BaseChain, log_partition
+from sklearn_struct.inference import chains
+from sklearn_struct.sequence_array import SequenceArray
+
+__all__ = ["BaseBasedChain", "BasedSequences"]
+
+
+class BasedSequences(NamedTuple):
+    """X as read: features of tokens, whether it came as two-dimensional, and what the base reads of it.
+
+    ``exact`` says whether sequences that the base cannot emit have no probability, or a very small one.
+    """
+
+    X: SequenceArray
+    flat: bool
+    observed: Any
+    exact: bool = False
+
+
+class BaseBasedChain(BaseChain):
+    """What is learned, besides that of a chain: ``base_``, ``features_``, ``input_coef_`` and ``constant_``."""
+
+    dtype = "float64"
+    base_: Any
+    features_: Any
+    input_coef_: np.ndarray
+    constant_: float
+
+    def _checked(self, X: Any, reset: bool) -> Any:
+        """X, as an array if it is two-dimensional, with as many columns of numbers as in `fit`."""
+        X = as_list(X)
+        kind = form(X)
+        if kind == "flat":
+            return validate_data(self, X, dtype=np.float64, reset=reset)
+        if not reset and self.features_ is None and kind in ("arrays", "packed"):
+            X = X if kind == "packed" else pack_arrays(X, np.dtype(np.float64))
+            if X.offsets[-1]:
+                _check_n_features(self, X.tokens, reset=False)
+        return X
+
+    def _read_X(self, X: Any, reset: bool) -> Any:
+        check_is_fitted(self)
+        X = self._checked(X, reset=False)
+        return self._with_features(X, *read_base(self.base_, self.order).observe(X))
+
+    def _with_features(self, X: Any, observed: Any, flat: bool, used: np.ndarray | None = None) -> BasedSequences:
+        """X as read; with `used`, where tokens have weight, the features are learned."""
+        found = features_of(self.features_, read_base(self.base_, self.order), X, observed, used)
+        if flat:
+            found = SequenceArray(found.tokens, found.offsets, getattr(self, "feature_names_in_", None))
+        self._learn_features(found, reset=used is not None)
+        return BasedSequences(found, flat, observed)
+
+    def _potentials(self, sequences: Any) -> Callable[[Block], Potentials]:
+        of_features = super()._potentials(sequences)
+        of_base = read_base(self.base_, self._pattern.order).potentials(sequences.observed, sequences.exact)
+        return lambda block: chains.product(of_base(block), of_features(block))
+
+    def _of_inputs(self, X: SequenceArray) -> np.ndarray:
+        """The part of each sequence's score that no label changes."""
+        of_tokens = X.tokens @ self.input_coef_ if len(self.input_coef_) else np.zeros(X.offsets[-1])
+        owner = np.repeat(np.arange(len(X)), X.lengths)
+        return np.bincount(owner, of_tokens, len(X)) + self.constant_
+
+    def score_samples(self, X: Any) -> np.ndarray:
+        """log of q0(x, y) exp(w . f(x, y)), summed over all labellings y: log p(x) up to a constant, log Z.
+
+        Parameters
+        ----------
+        X
+            As in `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_sequences,)
+            -inf for a sequence that the base cannot emit.
+        """
+        sequences = self._read_X(X, reset=False)._replace(exact=True)
+        found = self._each_block(sequences, log_partition)
+        return np.concatenate([np.empty(0), *found]) + self._of_inputs(sequences.X)
+
+    def log_joint(self, X: Any, y: Any) -> np.ndarray:
+        """log of q0(x, y) exp(w . f(x, y)): log p(x, y) up to a constant, log Z.
+
+        Parameters
+        ----------
+        X, y
+            As in `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_sequences,)
+
+        Raises
+        ------
+        UnknownLabelError
+            If y holds a label that was not seen in `fit`.
+        """
+        sequences = self._read_X(X, reset=False)._replace(exact=True)
+        codes = self._read_y(y, sequences, reset=False)
+
+        def work(potentials: Potentials, block: Block) -> np.ndarray:
+            score = np.empty(len(block.structure.offsets) - 1)
+            chains.path_score(potentials, block.structure, codes[block.tokens], score)
+            return score
+
+        return np.concatenate([np.empty(0), *self._each_block(sequences, work)]) + self._of_inputs(sequences.X)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = False
+        tags.input_tags.dict = False
+        return tags
