@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from sklearn_struct.batch import CSR, chain
+from sklearn_struct.batch import CSR, chain, csr
+from sklearn_struct.linear.places import places
 from sklearn_struct.parameters import Pattern, edge_features, every_edge_pair, every_node_pair
 from sklearn_struct.sequence_array import SequenceArray
 
@@ -63,9 +64,9 @@ def _chain_counts(pattern: Pattern, X: SequenceArray, codes: np.ndarray) -> sp.c
     place = np.full(pattern.edge_width, -1)
     place[pattern.transitions] = np.arange(len(pattern.transitions))
     n_node, n_edge = len(node.indices), len(edge.indices)
-    parts = [(_places(X.tokens, codes, node, K), owner, 0)]
+    parts = [(_places(X.tokens, codes, node), owner, 0)]
     for columns in (pairs, triples):
-        parts.append((_places(edge_X, columns, edge, pattern.edge_width), edge_owner, n_node))
+        parts.append((_places(edge_X, columns, edge), edge_owner, n_node))
         moves = np.where(columns >= 0, place[columns], -1)
         parts.append(((np.arange(len(moves)), moves, np.ones(len(moves))), edge_owner, n_node + n_edge))
     if pattern.fit_intercept:
@@ -83,16 +84,10 @@ def _edge_codes(codes: np.ndarray, edges: np.ndarray, K: int, order: int) -> tup
     return pairs, triples
 
 
-def _places(X: Any, codes: np.ndarray, pairs: CSR, width: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _places(X: Any, codes: np.ndarray, pairs: CSR) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Row, place among `pairs` and value of each stored value of X, paired with the code of its row; -1 for nowhere."""
-    stored = sp.csr_array(X)
-    row = np.repeat(np.arange(stored.shape[0]), np.diff(stored.indptr))
-    known = np.repeat(np.arange(len(pairs.indptr) - 1), np.diff(pairs.indptr)) * width + pairs.indices
-    keys = stored.indices.astype(np.int64) * width + codes[row]
-    place = np.searchsorted(known, keys)
-    found = (codes[row] >= 0) & (place < len(known))
-    found[found] = known[place[found]] == keys[found]
-    return row, np.where(found, place, -1), stored.data
+    stored = csr(X)
+    return np.repeat(np.arange(len(codes)), np.diff(stored.indptr)), places(stored, codes, pairs), stored.data
 
 
 def _stacked(parts: list[Any], shape: tuple[int, int]) -> sp.csr_array:

@@ -7,10 +7,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sklearn_struct.linear.sparse_rows import SparseRows
+from sklearn_struct.linear.sparse_rows import Dual, SparseRows
 from sklearn_struct.threads import Pool, parts
 
 __all__ = ["RowExamples", "RowsObjective"]
+
+DAMPING = 0.1  # of the steps of a free entry, as a share of what a row's other entries make together
+LONGEST_CALL = 2_000_000  # numbers of F
 
 
 class RowExamples(NamedTuple):
@@ -82,6 +85,43 @@ class RowsObjective:
             self.loss.hess_vec(scores[rows], direction[rows], y[examples], offsets, weight[examples], out)
 
         return self._pull(work)
+
+    # ---- for dual coordinate ascent, with the exponential loss and one row an example
+
+    @property
+    def n_terms(self) -> int:
+        return self.rows.n_rows
+
+    def dual_start(self, w: np.ndarray, l2: float) -> tuple[np.ndarray, Dual, np.ndarray]:
+        """Where to start: w, minus the losses' derivatives as the factors of the rows, and scales of w's entries.
+
+        At the minimum w = (F' factors - linear) / l2. A free entry has no such equation, but one for its change since
+        the pass before, by a scale that suits the others: in the end that is 0.
+        """
+        score = self.rows.forward(self.pool, w)
+        factors, (offsets, y, weight) = np.empty(len(score)), self.data
+        self.loss(score, y, offsets, weight / self.total_weight, factors, np.empty_like(score))
+        factors *= -1.0
+        squares = self.rows.squares - self.n_free
+        scales = np.array([1.0 / l2, 1.0 / l2])
+        if self.n_free:
+            scales[1] = DAMPING * scales[0] * max(float(np.mean(squares)), 1.0)
+        start = scales[0] * (self.rows.transpose(self.pool, factors) - self._linear)
+        start[self.size - self.n_free :] = w[self.size - self.n_free :]
+        return start, Dual(factors, scales[0] * squares + scales[1] * self.n_free), scales
+
+    def dual_pass(self, w: np.ndarray, dual: Dual, scales: np.ndarray, order: np.ndarray) -> None:
+        """Go over the rows in this order; each gets the factor that is best while the others keep theirs."""
+        if self.n_free:
+            w[-1] += scales[1] * (float(np.sum(dual.factors)) - self._linear[-1])
+        with np.errstate(divide="ignore"):
+            log_weight = np.log(self.data.weight / self.total_weight)
+        for part in np.array_split(order, -(-self.rows.n_stored // LONGEST_CALL) or 1):
+            self.rows.ascend(part, log_weight, scales, w, dual)
+
+    @property
+    def _linear(self) -> np.ndarray:
+        return np.zeros(self.size) if self.linear is None else self.linear
 
     def _pull(self, work: Callable[[slice, slice, np.ndarray, np.ndarray], None]) -> np.ndarray:
         """The weighted mean of what `work` writes, in the parameters."""

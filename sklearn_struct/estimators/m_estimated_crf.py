@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -20,7 +19,7 @@ from sklearn_struct.estimators.hmm import HMM
 from sklearn_struct.estimators.observing import observe
 from sklearn_struct.estimators.prepared import Prepared
 from sklearn_struct.estimators.progress import Progress
-from sklearn_struct.estimators.solving import solve
+from sklearn_struct.estimators.solving import choice_for_rows, solve
 from sklearn_struct.estimators.transfer import transfer
 from sklearn_struct.estimators.weights import is_per_token
 from sklearn_struct.exceptions import ForbiddenLabelError
@@ -93,10 +92,13 @@ class MEstimatedCRF(BaseBasedChain):
         Pairs (and observed transitions) seen fewer times get no weight.
     fit_intercept : bool, default=True
         Give each label a weight of its own, penalised as the others are.
-    solver : {"auto", "lbfgs", "owlqn", "newton-cg", "trust-ncg", "cg"}, default="auto"
-        "auto" takes "owlqn" if ``l1_ratio > 0``, else "lbfgs".
+    solver : {"auto", "sdca", "lbfgs", "owlqn", "newton-cg", "trust-ncg", "cg"}, default="auto"
+        "sdca", stochastic dual coordinate ascent, needs some twenty passes over the data where the others, which
+        are those of `LinearChainCRF`, need hundreds of iterations, unless the penalty is very weak. "auto" takes
+        "owlqn" if ``l1_ratio > 0``; else "sdca" if there are more weights than sequences and `C` is not too large;
+        else "lbfgs".
     max_iter : int, default=1000
-    tol : float, default=1e-4
+    tol : float, default=1e-3
         The solver stops when no entry of the objective's gradient exceeds `tol`.
     memory : None, str or joblib.Memory, default=None
         Where expectations are kept: fits that differ in `C` alone, as in a grid search, share them.
@@ -105,7 +107,7 @@ class MEstimatedCRF(BaseBasedChain):
     n_jobs : int, default=None
         Threads over blocks of sequences, in joblib's meaning. Results have the same bits for any number.
     random_state : int, RandomState or None, default=None
-        For "sampled".
+        For sampled expectations, and for "sdca" the order of the sequences. "auto" takes None for 0.
     verbose : int, default=0
         Print a line an iteration.
 
@@ -166,7 +168,7 @@ class MEstimatedCRF(BaseBasedChain):
         "order": [Options(Integral, {1, 2})],
         "constant": ["boolean"],
         "input_features": ["boolean"],
-        "solver": [StrOptions({"auto", "lbfgs", "owlqn", "newton-cg", "trust-ncg", "cg"})],
+        "solver": [StrOptions({"auto", "sdca", "lbfgs", "owlqn", "newton-cg", "trust-ncg", "cg"})],
         "memory": [None, str, HasMethods(["cache"])],
     }
 
@@ -192,7 +194,7 @@ class MEstimatedCRF(BaseBasedChain):
         fit_intercept: bool = True,
         solver: str = "auto",
         max_iter: int = 1000,
-        tol: float = 1e-4,
+        tol: float = 1e-3,
         memory: Any = None,
         warm_start: bool = False,
         n_jobs: int | None = None,
@@ -281,34 +283,27 @@ class MEstimatedCRF(BaseBasedChain):
         if len(impossible):
             raise ForbiddenLabelError(f"X[{impossible[0]}]: the base gives this sequence with its labels probability 0")
         layout = Layout(self._pattern, self.input_features, self.constant)
-        self._solve(layout, self._objective_of(layout, sequences, codes, weight), start, progress)
+        with Pool(self.n_jobs) as pool:
+            objective = self._objective_of(layout, sequences, codes, weight, pool)
+            w0 = np.zeros(layout.size)
+            if start is not None:
+                no_inputs, constant = np.zeros(layout.pattern.n_features), getattr(start, "constant_", 0.0)
+                w0 = layout.join(no_inputs, transfer(start, self), constant)
+            solve(self, choice_for_rows(self, objective.rows), objective, w0, progress, scale=1.0)
+        self.n_iter_: int = max(self.n_iter_, 1)  # to see that the start is optimal is work, too
 
-    def _objective_of(self, layout: Layout, sequences: BasedSequences, codes: np.ndarray, weight: np.ndarray) -> Any:
-        """The objective, for a pool of threads."""
-        rows = counted_features(layout, sequences.X, codes)
+    def _objective_of(
+        self, layout: Layout, sequences: BasedSequences, codes: np.ndarray, weight: np.ndarray, pool: Pool
+    ) -> RowsObjective:
+        counts = counted_features(layout, sequences.X, codes)
         linear = expectations(self, layout, sequences, weight)
-        if np.isinf(self.C) and not has_minimum(rows[weight > 0], linear):
+        if np.isinf(self.C) and not has_minimum(counts[weight > 0], linear):
             raise ValueError(
                 "with C=inf the loss has no minimum: what the base expects is no mixture of what the sequences show, "
                 "as it is whenever there are more features than sequences; choose a finite C"
             )
         data = RowExamples.single(weight)
-        return partial(RowsObjective, SparseRows(rows), self._loss(), data, linear=linear, n_free=int(self.constant))
-
-    def _solve(self, layout: Layout, objective: Any, start: Any, progress: Progress) -> None:
-        solver = self.solver
-        if solver == "auto":
-            solver = "owlqn" if self.l1_ratio > 0 else "lbfgs"
-        elif self.l1_ratio > 0 and solver != "owlqn":
-            raise ValueError(f"solver={solver!r} has no L1 penalty; use 'owlqn' or 'auto', or l1_ratio=0")
-        w0 = np.zeros(layout.size)
-        if start is not None:
-            w0 = layout.join(
-                np.zeros(layout.pattern.n_features), transfer(start, self), getattr(start, "constant_", 0.0)
-            )
-        with Pool(self.n_jobs) as pool:
-            solve(self, solver, objective(pool=pool), w0, progress, scale=1.0)
-        self.n_iter_: int = max(self.n_iter_, 1)  # to see that the start is optimal is work, too
+        return RowsObjective(SparseRows(counts), self._loss(), data, pool, linear, n_free=int(self.constant))
 
     def _learned(self, w: np.ndarray) -> dict[str, Any]:
         inputs, chain, constant = Layout(self._pattern, self.input_features, self.constant).split(w)

@@ -11,6 +11,7 @@ from sklearn.utils import check_random_state
 from sklearn_struct.estimators.iterations import Iterations
 from sklearn_struct.estimators.progress import Progress
 from sklearn_struct.linear.dense import DenseMap
+from sklearn_struct.linear.sparse_rows import SparseRows
 from sklearn_struct.parameters import LinearPotentials
 from sklearn_struct.solvers.gradient import gradient_descent
 from sklearn_struct.solvers.lbfgs import lbfgs
@@ -19,9 +20,10 @@ from sklearn_struct.solvers.online import passive_aggressive, perceptron
 from sklearn_struct.solvers.owlqn import owlqn
 from sklearn_struct.solvers.result import Result
 from sklearn_struct.solvers.sag import LARGEST_MEMORY, sag
+from sklearn_struct.solvers.sdca import sdca
 from sklearn_struct.solvers.sgd import sgd
 
-__all__ = ["SOLVERS", "choice", "solve", "term_tokens"]
+__all__ = ["SOLVERS", "choice", "choice_for_rows", "solve", "term_tokens"]
 
 SOLVERS: dict[str, Callable[..., Result]] = {
     "lbfgs": lbfgs,
@@ -31,16 +33,18 @@ SOLVERS: dict[str, Callable[..., Result]] = {
     "cg": cg,
     "gradient": gradient_descent,
     "sag": sag,
+    "sdca": sdca,
     "sgd": sgd,
     "ap": perceptron,
     "pa": passive_aggressive,
 }
-STOCHASTIC = {"sag", "sgd", "ap", "pa"}  # take `rng`
+STOCHASTIC = {"sag", "sdca", "sgd", "ap", "pa"}  # take `rng`
 NEWTON = {"newton-cg", "trust-ncg"}  # take second derivatives
 L1 = {"owlqn", "sag"}  # serve an L1 penalty
 LARGE = 30_000  # tokens from which on "auto" may take sag
 N_TERMS = 450  # of sag's, where they may have FEWEST to MOST tokens: it learns as much from few as from many
 FEWEST, MOST = 100, 500
+WEAKEST = 100.0  # ratio up to which sdca has been seen to need fewer passes than L-BFGS iterations
 
 
 def choice(estimator: Any, potentials: LinearPotentials, n_tokens: int) -> str:
@@ -60,6 +64,20 @@ def choice(estimator: Any, potentials: LinearPotentials, n_tokens: int) -> str:
         raise ValueError(f"solver={solver!r} has no L1 penalty; use 'owlqn', 'sag' or 'auto', or l1_ratio=0")
     if solver in NEWTON and not hasattr(loss, "hess_vec"):
         raise ValueError(f"solver={solver!r} needs second derivatives, which this loss has not; use 'lbfgs' or 'auto'")
+    return solver
+
+
+def choice_for_rows(estimator: Any, rows: SparseRows) -> str:
+    """The same where each sequence is one row of counts.
+
+    Passes of sdca grow with the ratio of C times the rows' squared length to their number (Shalev-Shwartz & Zhang).
+    """
+    solver, n = estimator.solver, rows.n_rows
+    if solver == "auto":
+        strong = estimator.C * float(np.sum(rows.squares)) <= WEAKEST * n**2
+        return "owlqn" if estimator.l1_ratio > 0 else "sdca" if strong and rows.size > n else "lbfgs"
+    if estimator.l1_ratio > 0 and solver != "owlqn":
+        raise ValueError(f"solver={solver!r} has no L1 penalty; use 'owlqn' or 'auto', or l1_ratio=0")
     return solver
 
 

@@ -1,16 +1,25 @@
-"""The linear map parameters -> scores of rows, one score a row: F w, and its transpose."""
+"""The linear map parameters -> scores of rows, one score a row: F w, its transpose, and steps along single rows."""
 
 from __future__ import annotations
 
-from typing import Any
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from sklearn_struct.batch import csr
 from sklearn_struct.kernel import kernel
+from sklearn_struct.losses.rows import exponential_factor
 from sklearn_struct.threads import Pool, even_parts
 
-__all__ = ["SparseRows"]
+__all__ = ["Dual", "SparseRows"]
+
+
+class Dual(NamedTuple):
+    """Of each row a positive factor, and by how much w . row grows when the factor grows by 1."""
+
+    factors: np.ndarray
+    growth: np.ndarray
 
 
 class SparseRows:
@@ -35,6 +44,21 @@ class SparseRows:
         """``F.T @ r``."""
         return self._product(pool, 1, r, np.empty(self.size))
 
+    @cached_property
+    def squares(self) -> np.ndarray:
+        """The sum of squares of each row."""
+        indptr, _, data = self._by_row
+        return np.add.reduceat(np.append(data**2, 0.0), indptr[:-1]) * (np.diff(indptr) > 0)
+
+    @property
+    def n_stored(self) -> int:
+        """How many numbers F has."""
+        return len(self._by_row.indices)
+
+    def ascend(self, order: np.ndarray, log_weight: np.ndarray, scales: np.ndarray, w: np.ndarray, dual: Dual) -> None:
+        """Make w and the rows' factors agree on one row after the other, as each other row keeps its factor."""
+        _ascend(self._by_row, order, log_weight, scales, w, dual)
+
     def _product(self, pool: Pool, turn: int, vector: np.ndarray, out: np.ndarray) -> np.ndarray:
         indptr, indices, data = (self._by_row, self._by_column)[turn]
         bounds = self._parts[turn]
@@ -49,3 +73,21 @@ def _product(indptr, indices, data, vector, bounds, out):
         for p in range(indptr[r], indptr[r + 1]):
             total += data[p] * vector[indices[p]]
         out[r] = total
+
+
+@kernel
+def _ascend(rows, order, log_weight, scales, w, dual):
+    """w = scales * (F' factors - linear) throughout, where `scales` holds one for all entries and one for the last."""
+    indptr, indices, data = rows
+    factors, growth, last = dual.factors, dual.growth, len(w) - 1
+    for r in order:
+        score = 0.0
+        for p in range(indptr[r], indptr[r + 1]):
+            score += data[p] * w[indices[p]]
+        factor = exponential_factor(log_weight[r] - score + growth[r] * factors[r], growth[r])
+        step = factor - factors[r]
+        factors[r] = factor
+        before = w[last]
+        for p in range(indptr[r], indptr[r + 1]):
+            w[indices[p]] += scales[0] * step * data[p]
+        w[last] = before + scales[1] / scales[0] * (w[last] - before)

@@ -15,7 +15,7 @@ import numpy as np
 
 from sklearn_struct.kernel import kernel
 
-__all__ = ["Exponential", "Softmax"]
+__all__ = ["Exponential", "Softmax", "exponential_factor"]
 
 LARGEST = 300.0
 
@@ -82,6 +82,27 @@ class Exponential:
         """exp(-score) direction."""
         np.multiply(np.exp(np.minimum(-scores, LARGEST)), direction, out=out)
         out *= np.repeat(weight, np.diff(offsets))
+
+
+@kernel
+def exponential_factor(level, growth):
+    """The factor a = exp(level - growth * a): minus the derivative of exp(-score), where the score grows with a.
+
+    By Newton's method in the logarithm of a, in which the equation is convex: from above it comes down to the root.
+    """
+    if not level > -math.inf:
+        return 0.0
+    x = level
+    if growth > 0.0 and level + math.log(growth) > 1.0:
+        x = math.log(level + math.log(growth)) - math.log(growth)
+        x = max(x, -math.log(growth))
+    for _ in range(100):
+        e = growth * math.exp(x)
+        step = (x + e - level) / (1.0 + e)
+        x -= step
+        if abs(step) <= 1e-14 * max(1.0, abs(x)):
+            break
+    return math.exp(x)
 
 
 @kernel

@@ -1,0 +1,23 @@
+"""Places of pairs, against a dictionary."""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+
+from sklearn_struct.batch import csr
+from sklearn_struct.linear.places import places
+
+
+def test_places():
+    rng = np.random.default_rng(0)
+    X = csr(sp.random_array((30, 8), density=0.4, format="csr", rng=rng))
+    pairs = csr(sp.random_array((8, 20), density=0.5, format="csr", rng=rng))
+    codes = rng.integers(-1, 20, size=30)
+    known = {
+        (f, k): p for f in range(8) for p, k in enumerate(pairs.indices) if pairs.indptr[f] <= p < pairs.indptr[f + 1]
+    }
+    rows = np.repeat(np.arange(30), np.diff(X.indptr))
+    expected = [known.get((f, codes[t]), -1) for t, f in zip(rows, X.indices, strict=True)]
+    assert places(X, codes, pairs).tolist() == expected
+    assert 0 < np.sum(np.array(expected) < 0) < len(expected)

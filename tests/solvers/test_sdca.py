@@ -1,0 +1,69 @@
+"""Dual coordinate ascent on sums of exponentials, against L-BFGS."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from sklearn_struct.linear.sparse_rows import SparseRows
+from sklearn_struct.losses.rows import Exponential, exponential_factor
+from sklearn_struct.rows_objective import RowExamples, RowsObjective
+from sklearn_struct.solvers.lbfgs import lbfgs
+from sklearn_struct.solvers.sdca import sdca
+from sklearn_struct.threads import Pool
+
+
+def objective(free, seed=0, n=40, m=60):
+    rng = np.random.default_rng(seed)
+    F = sp.csr_array(rng.poisson(0.4, size=(n, m)).astype(float))
+    linear = rng.random(n) @ F / n
+    if free:
+        F, linear = sp.csr_array(sp.hstack([F, np.ones((n, 1))])), np.append(linear, 1.0)
+    weight = rng.integers(0, 3, size=n).astype(float)
+    return RowsObjective(SparseRows(F), Exponential(), RowExamples.single(weight), Pool(), linear, n_free=int(free))
+
+
+@pytest.mark.parametrize("free", [True, False])
+@pytest.mark.parametrize("l2", [0.05, 1.0, 100.0])
+def test_the_optimum_is_that_of_lbfgs(free, l2):
+    problem = objective(free)
+    options = {"l1": 0.0, "l2": l2, "max_iter": 3000, "tol": 1e-8}
+    found = sdca(problem, np.zeros(problem.size), rng=np.random.RandomState(0), **options)
+    expected = lbfgs(problem, np.zeros(problem.size), **options)
+    assert found.converged
+    assert found.n_iter < 1000
+    np.testing.assert_allclose(found.w, expected.w, atol=1e-6 / l2)
+    assert found.value == pytest.approx(expected.value, abs=1e-10)
+
+
+def test_it_starts_near_the_point_given():
+    problem = objective(True)
+    options = {"l1": 0.0, "l2": 0.1, "max_iter": 3000, "tol": 1e-6}
+    first = sdca(problem, np.zeros(problem.size), rng=np.random.RandomState(0), **options)
+    again = sdca(problem, first.w, rng=np.random.RandomState(1), **options)
+    assert again.n_iter < first.n_iter / 2
+
+
+def test_the_callback_stops_it():
+    problem, seen = objective(True), []
+    options = {"l1": 0.0, "l2": 0.1, "max_iter": 100, "tol": 0.0, "rng": np.random.RandomState(0)}
+    found = sdca(problem, np.zeros(problem.size), callback=lambda n, w, v: seen.append((n, v)) or n == 3, **options)
+    assert [n for n, _ in seen] == [1, 2, 3]
+    assert (found.n_iter, found.converged, found.value) == (3, False, seen[-1][1])
+
+
+@pytest.mark.parametrize("options", [{"l1": 0.1, "l2": 0.1}, {"l1": 0.0, "l2": 0.0}])
+def test_other_penalties_are_refused(options):
+    problem = objective(False)
+    with pytest.raises(ValueError, match="sdca needs an L2 penalty"):
+        sdca(problem, np.zeros(problem.size), max_iter=1, tol=0.0, rng=np.random.RandomState(0), **options)
+
+
+def test_factors():
+    for level in (-700.0, -30.0, -1.0, 0.0, 0.5, 3.0, 50.0, 1e4):
+        for growth in (0.0, 1e-8, 0.1, 1.0, 30.0, 1e6):
+            if growth or level < 700:
+                a = exponential_factor(level, growth)
+                assert np.log(a) + growth * a == pytest.approx(level, abs=1e-9 * max(1, abs(level)))
+    assert exponential_factor(-np.inf, 1.0) == exponential_factor(-800.0, 1.0) == 0
