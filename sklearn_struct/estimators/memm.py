@@ -28,9 +28,10 @@ class MEMM(BaseOnlineChain):
 
         p(k | j, x_t) = exp(coef[k] . x_t + intercept[k] + transition[j, k]) / sum over k' of the same,
 
-    without the transition for the first token. The objective is that of `LinearChainCRF` with this p(y | x). It needs
-    no sums over labellings, so a fit is quicker; but what a later token says about an earlier one is lost, since
-    the probabilities of what follows a label sum to 1, however well it fits ("label bias" [2]_).
+    without the transition for the first token, and at ``order=2`` with transition2[i, j, k] for the label i before j.
+    The objective is that of `LinearChainCRF` with this p(y | x). It needs no sums over labellings, so a fit is quicker;
+    but what a later token says about an earlier one is lost, since the probabilities of what follows a label sum to 1,
+    however well it fits ("label bias" [2]_).
 
     Probabilities, n best labellings and samples are exact. A labelling that constraints forbid has probability 0, and
     the others share the rest.
@@ -45,13 +46,14 @@ class MEMM(BaseOnlineChain):
         As in `LinearChainCRF`.
     decoding : {"viterbi", "beam", "greedy"}, default="viterbi"
         How `predict` looks for the labelling: "viterbi" finds the most probable one; "beam" goes from left to right and
-        at each token keeps the `beam_width` labels at which the most probable ways end; "greedy" keeps one.
+        at each token keeps the `beam_width` labels, at order 2 pairs of labels, at which the most probable ways end;
+        "greedy" keeps one.
     beam_width : int, default=5
-        As many as there are labels, or more, is the same as "viterbi".
+        As many as there are labels (at order 2 pairs of labels), or more, is the same as "viterbi".
     order : {1, 2}, default=1
         How many labels before a token its own depends on. At order 2 the two labels before are given, and the score has
         + transition2[i, j, k] for the labels i, j, k in a row; everything stays exact, and a token costs n_labels**3
-        operations in predictions. In training it costs no more than at order 1.
+        operations in predictions; in training n_labels more than at order 1.
     feature_pairs : {"observed", "all"}, default="observed"
         Which pairs (feature, label) get a weight: those stored together in the training data, or all.
     transition_features : {"all", "observed"}, default="all"

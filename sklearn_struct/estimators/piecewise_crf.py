@@ -179,5 +179,7 @@ class PiecewiseCRF(BaseOnlineChain):
 
     def _loss(self) -> Factors | Windows:
         if self.order == 2 and self.piece_size == 2:
-            raise ValueError("no three labels lie in a piece of two tokens: with order=2, piece_size must be 1 or from 3 on")
+            raise ValueError(
+                "with order=2 piece_size must be 1 or from 3 on: no three labels lie in a piece of two tokens"
+            )
         return FACTORS if self.piece_size == 1 else Windows(LIKELIHOOD, self.piece_size, left=False, right=False)

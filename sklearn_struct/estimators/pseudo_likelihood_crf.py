@@ -27,10 +27,10 @@ class PseudoLikelihoodCRF(BaseOnlineChain):
         sum_a -log p(y_a ... y_{a+k-1} | y_{a-1}, y_{a+k}, x),    k = block_size,
 
     over the windows of k consecutive tokens, of which a sequence of n has max(1, n - k + 1): each window has to be
-    probable given the true labels beside it (a composite likelihood [2]_). For k = 1 this is Besag's pseudolikelihood
-    [1]_, which needs no sums over labellings; from the longest sequence's length on it is the likelihood. Whatever k,
-    the weights that generated the data are found as data grow, though a small k needs more of them. When it predicts,
-    true neighbours are not there to be relied on, which costs accuracy if k is small.
+    probable given the true labels beside it (a composite likelihood [2]_), at ``order=2`` two on each side. For k = 1
+    this is Besag's pseudolikelihood [1]_, which needs no sums over labellings; from the longest sequence's length on it
+    is the likelihood. Whatever k, the weights that generated the data are found as data grow, though a small k needs
+    more of them. When it predicts, true neighbours are not there to be relied on, which costs accuracy if k is small.
 
     Parameters
     ----------

@@ -16,9 +16,9 @@ __all__ = ["beam"]
 def beam(potentials: Potentials, structure: Structure, width: int, labels: np.ndarray) -> None:
     """Write a labelling (n,) int32: the best one that never leaves the beam.
 
-    At each token the `width` labels stay, at order 2 label pairs, at which the best ways end that are still in the beam.
-    All of them kept, this is Viterbi; one kept, it decides greedily, token by token. Labels from which no allowed
-    labelling goes on to the end are never kept, so wherever there is an allowed labelling, one is found.
+    At each token the `width` states stay at which the best ways end that are still in the beam. All states kept, this
+    is Viterbi; one kept, it decides greedily, token by token. States from which no allowed labelling goes on
+    to the end are never kept, so wherever there is an allowed labelling, one is found.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def _label(state, K):
 
 @kernel
 def _ways(potentials, place, t, state):
-    """The edge from a state of token t - 1, its first columns of pairs and of triples (-1: none), and the first state."""
+    """Edge, first columns of its pairs and of its triples (-1: none), and first state, of the ways on from a state."""
     edge, K, (_, e0) = potentials.edge, potentials.node.shape[1], place
     label, e = _label(state, K), min(e0 + t - 1, len(edge) - 1)
     if edge.shape[1] == K * K:

@@ -21,8 +21,8 @@ def locally_normalised(potentials: Potentials, structure: Structure, by_edge: bo
 
     which leaves a table that all edges share as it is. A label after which nothing is allowed gets -inf.
 
-    At order 2 the normaliser of a token depends on the two labels before it, so it is subtracted from the score of their
-    pair, and each edge has a table of its own; that of the second token is still subtracted from the first label's score.
+    At order 2 the normaliser of a token depends on the two labels before it, so it is subtracted from the score of
+    their pair, and each edge has a table of its own. That of a second token still goes to the first label's score.
 
     Parameters
     ----------
@@ -31,9 +31,9 @@ def locally_normalised(potentials: Potentials, structure: Structure, by_edge: bo
     structure : Structure
         As made by `batch.chain`.
     by_edge : bool, default=False
-        Subtract each normaliser from the edge into its token instead, each of which then has a table of its own: so sums
-        of scores over the first tokens are log-probabilities of these labels, as a search that goes from left to
-        right needs.
+        Subtract each normaliser from the edge into its token instead, each of which then has a table of its own: so
+        sums of scores over the first tokens are log-probabilities of these labels, as a search that goes from left
+        to right needs.
 
     Returns
     -------

@@ -22,12 +22,13 @@ class Conditionals:
         neither             node factors, each a piece of its own
 
     In chains of second order two labels on a side are given, (y_{t-2}, y_{t-1}) and (y_{t+1}, y_{t+2}): what is scored
-    among them and y_t counts. It is what `Windows` is for windows of one token, in a few operations a label instead of a chain for each token.
+    among them and y_t counts. It is what `Windows` is for windows of one token, in a few operations a label instead of
+    a chain for each token.
 
     Parameters
     ----------
     left, right : bool, default=True
-        Whether the label of the token before, and of the one behind, is given.
+        Whether the labels of the tokens before, and of those behind, are given.
     """
 
     convex, token_weights = True, False

@@ -24,9 +24,9 @@ class Factors:
         sum_t -log p_t(y_t) + sum_t -log p_{t,t+1}(y_t, y_{t+1}),
 
     with p_t(k) = exp(node[t, k]) / sum of these over the labels, and p_{t,t+1}(j, k) = exp(edge[t, j, k]) / sum of
-    these over all pairs. In a chain of second order the factor of an edge is one of three labels, but for the first edge:
-    exp(pair[t, j, k] + triple[t, i, j, k]) over the sum of these over all triples. By the inequality of the sum of
-    products it bounds -log p(y | x) from above.
+    these over all pairs. In a chain of second order the factor of an edge is one of three labels, but for the first
+    edge: exp(pair[t, j, k] + triple[t, i, j, k]) over the sum of these over all triples. By the inequality of the sum
+    of products it bounds -log p(y | x) from above.
     """
 
     convex, token_weights = True, False

@@ -31,9 +31,9 @@ class Windows:
 
     A window that is the whole sequence has no such ends, so a large `size` gives the likelihood itself.
 
-    In chains of second order two labels on a side are given. What they say of one label of the window adds to the scores
-    of its token, what they say of two to the pairs of an edge. Windows of two tokens have no triple of their own,
-    so they are chains of first order.
+    In chains of second order two labels on a side are given. What they say of one label of the window adds to the
+    scores of its token, what they say of two to the pairs of an edge. Windows of two tokens have no triple of their
+    own, so they are chains of first order.
 
     Parameters
     ----------

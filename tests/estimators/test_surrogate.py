@@ -142,7 +142,7 @@ def test_training_among_allowed_labellings(model):
 
 
 def test_pieces_without_three_labels():
-    with pytest.raises(ValueError, match="with order=2, piece_size must be 1 or from 3 on"):
+    with pytest.raises(ValueError, match="with order=2 piece_size must be 1 or from 3 on"):
         PiecewiseCRF(order=2, piece_size=2).fit([["a", "b", "c"]], [["x", "y", "x"]])
     assert PiecewiseCRF(order=2, piece_size=3).fit([["a", "b", "c"]], [["x", "y", "x"]]).transition2_[0, 1, 0] > 0
 

@@ -70,7 +70,8 @@ def test_two_labels_after_which_nothing_may_come(by_edge):
     """At order 2 a label may be a dead end after one label and not after another."""
     triple = np.zeros((2, 2, 2))
     triple[0, 1] = -np.inf
-    potentials, structure = Potentials(np.zeros((3, 2)), np.concatenate([np.zeros(4), triple.ravel()])[None]), chain([0, 3])
+    structure = chain([0, 3])
+    potentials = Potentials(np.zeros((3, 2)), np.concatenate([np.zeros(4), triple.ravel()])[None])
     [twin] = naive.twins(locally_normalised(potentials, structure, by_edge), structure)
     for y, score in zip(twin.y, twin.scores):
         assert score == (-np.inf if y[:2] == (0, 1) else pytest.approx(3 * np.log(0.5)))
