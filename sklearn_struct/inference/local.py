@@ -62,7 +62,7 @@ def _subtract(node: np.ndarray, edge: np.ndarray, norms: np.ndarray, edges: np.n
     has_two[1:] = (left[1:] == right[:-1]) & (norms.shape[1] > K)
     two, of_one = np.flatnonzero(has_two), np.where(has_two[:, None], 0.0, norms[right, :K])
     if by_edge:
-        tables = edge.reshape(len(edge), -1, K)  # a row for each label before, then one for each two of them
+        tables = edge.reshape(len(edge), edge.shape[1] // K, K)  # rows: each label before, then each two
         tables[:, :K] -= of_one[:, :, None]
         tables[two, K:] -= norms[right[two]][:, : tables.shape[1] - K, None]
     else:

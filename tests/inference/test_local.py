@@ -77,6 +77,15 @@ def test_two_labels_after_which_nothing_may_come(by_edge):
         assert score == (-np.inf if y[:2] == (0, 1) else pytest.approx(3 * np.log(0.5)))
 
 
+@pytest.mark.parametrize("by_edge", [True, False])
+@pytest.mark.parametrize("shared", [True, False])
+@pytest.mark.parametrize("order", [1, 2])
+def test_no_edges_at_all(order, shared, by_edge):
+    potentials, structure = contracts.random_chains(np.random.default_rng(0), (1, 0, 1), shared=shared, order=order)
+    local = locally_normalised(potentials, structure, by_edge)
+    np.testing.assert_allclose(np.logaddexp.reduce(local.node, axis=1), 0.0, atol=1e-12)
+
+
 @pytest.mark.parametrize("order", [1, 2])
 def test_float_type_and_inputs_stay(order):
     potentials, structure = contracts.random_chains(np.random.default_rng(0), order=order)
