@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from numbers import Integral
 from typing import Any, ClassVar
 
-from sklearn.utils._param_validation import Options, StrOptions
+from sklearn.utils._param_validation import StrOptions
 
 from sklearn_struct.estimators.online import BaseOnlineChain
 from sklearn_struct.inference import chains
@@ -175,7 +174,6 @@ class LinearChainCRF(BaseOnlineChain):
         "solver": [StrOptions({"auto", "lbfgs", "owlqn", "newton-cg", "trust-ncg", "cg", "sag", "sgd", "ap", "pa"})],
         "loss": [StrOptions({"log_likelihood", "pointwise"})],
         "class_weight": [dict, StrOptions({"balanced"}), None],
-        "order": [Options(Integral, {1, 2})],
     }
 
     def __init__(

@@ -28,9 +28,10 @@ class MEMM(BaseOnlineChain):
 
         p(k | j, x_t) = exp(coef[k] . x_t + intercept[k] + transition[j, k]) / sum over k' of the same,
 
-    without the transition for the first token. The objective is that of `LinearChainCRF` with this p(y | x). It needs
-    no sums over labellings, so a fit is quicker; but what a later token says about an earlier one is lost, since
-    the probabilities of what follows a label sum to 1, however well it fits ("label bias" [2]_).
+    without the transition for the first token, and at ``order=2`` with transition2[i, j, k] for the label i before j.
+    The objective is that of `LinearChainCRF` with this p(y | x). It needs no sums over labellings, so a fit is quicker;
+    but what a later token says about an earlier one is lost, since the probabilities of what follows a label sum to 1,
+    however well it fits ("label bias" [2]_).
 
     Probabilities, n best labellings and samples are exact. A labelling that constraints forbid has probability 0, and
     the others share the rest.
@@ -45,13 +46,19 @@ class MEMM(BaseOnlineChain):
         As in `LinearChainCRF`.
     decoding : {"viterbi", "beam", "greedy"}, default="viterbi"
         How `predict` looks for the labelling: "viterbi" finds the most probable one; "beam" goes from left to right and
-        at each token keeps the `beam_width` labels at which the most probable ways end; "greedy" keeps one.
+        at each token keeps the `beam_width` labels, at order 2 pairs of labels, at which the most probable ways end;
+        "greedy" keeps one.
     beam_width : int, default=5
-        As many as there are labels, or more, is the same as "viterbi".
+        As many as there are labels (at order 2 pairs of labels), or more, is the same as "viterbi".
+    order : {1, 2}, default=1
+        How many labels before a token its own depends on. At order 2 the two labels before are given, and the score has
+        + transition2[i, j, k] for the labels i, j, k in a row; everything stays exact, and a token costs n_labels**3
+        operations in predictions; in training n_labels more than at order 1.
     feature_pairs : {"observed", "all"}, default="observed"
         Which pairs (feature, label) get a weight: those stored together in the training data, or all.
     transition_features : {"all", "observed"}, default="all"
-        Which transitions get a weight. The others keep weight 0; they are not forbidden.
+        Which transitions, at order 2 also which three labels in a row, get a weight. The others keep weight 0; they are
+        not forbidden.
     edge_features : None, "all", str or iterable of str and int, default=None
         Features of X that also condition the transition into their token, as in `LinearChainCRF`.
     allowed_transitions : None, {"BIO", "IOB1", "BIOES"}, array-like of shape (n_labels, n_labels) or dict, default=None
@@ -87,9 +94,12 @@ class MEMM(BaseOnlineChain):
         Feature weights; sparse if X is.
     transition_ : ndarray of shape (n_labels, n_labels)
         Transition weights, from row label to column label.
+    transition2_ : ndarray of shape (n_labels, n_labels, n_labels)
+        Weights of three labels in a row, in their order; only with ``order=2``.
     intercept_ : ndarray of shape (n_labels,)
     edge_coef_ : ndarray or csr_array of shape (n_labels * n_labels, n_edge_features)
-        Weights of the edge features; row j * n_labels + k for the transition from j to k.
+        Weights of the edge features; row j * n_labels + k for the transition from j to k. With ``order=2`` there follow
+        n_labels**3 rows, (i * n_labels + j) * n_labels + k of them for the labels i, j, k.
     edge_features_ : ndarray of int
         Columns of X that condition transitions.
     n_iter_ : int
@@ -141,6 +151,7 @@ class MEMM(BaseOnlineChain):
         solver: str = "auto",
         decoding: str = "viterbi",
         beam_width: int = 5,
+        order: int = 1,
         feature_pairs: str = "observed",
         transition_features: str = "all",
         edge_features: str | Iterable[str | int] | None = None,
@@ -161,6 +172,7 @@ class MEMM(BaseOnlineChain):
         self.solver = solver
         self.decoding = decoding
         self.beam_width = beam_width
+        self.order = order
         self.feature_pairs = feature_pairs
         self.transition_features = transition_features
         self.edge_features = edge_features

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import _fit_context
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import StrOptions
+from sklearn.utils._param_validation import Options, StrOptions
 from sklearn.utils.metaestimators import available_if
 
 from sklearn_struct.encoding import labels as label_codes
@@ -50,6 +51,7 @@ class BaseOnlineChain(BaseChain):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BaseChain._parameter_constraints,
         "solver": [StrOptions({"auto", "lbfgs", "owlqn", "newton-cg", "trust-ncg", "cg", "sag", "sgd"})],
+        "order": [Options(Integral, {1, 2})],
     }
 
     @available_if(_learns_online)

@@ -9,14 +9,14 @@ from typing import Any, ClassVar
 from sklearn.utils._param_validation import Interval
 
 from sklearn_struct.estimators.online import BaseOnlineChain
-from sklearn_struct.inference import chain
+from sklearn_struct.inference import chains
 from sklearn_struct.losses.factors import Factors
 from sklearn_struct.losses.log_likelihood import LogLikelihood
 from sklearn_struct.losses.windows import Windows
 
 __all__ = ["PiecewiseCRF"]
 
-FACTORS, LIKELIHOOD = Factors(), LogLikelihood(chain)
+FACTORS, LIKELIHOOD = Factors(), LogLikelihood(chains)
 
 
 class PiecewiseCRF(BaseOnlineChain):
@@ -47,10 +47,14 @@ class PiecewiseCRF(BaseOnlineChain):
         As in `LinearChainCRF`.
     piece_size : int, default=1
         1 for single factors, else the tokens of a small chain.
+    order : {1, 2}, default=1
+        As in `LinearChainCRF`. At order 2 single factors are of a token, of the first pair of a sequence, and of each
+        three labels in a row with their last pair; `piece_size` cannot be 2, as no three labels lie in such a piece.
     feature_pairs : {"observed", "all"}, default="observed"
         Which pairs (feature, label) get a weight: those stored together in the training data, or all.
     transition_features : {"all", "observed"}, default="all"
-        Which transitions get a weight. The others keep weight 0; they are not forbidden.
+        Which transitions, at order 2 also which three labels in a row, get a weight. The others keep weight 0; they are
+        not forbidden.
     edge_features : None, "all", str or iterable of str and int, default=None
         Features of X that also condition the transition into their token, as in `LinearChainCRF`.
     allowed_transitions : None, {"BIO", "IOB1", "BIOES"}, array-like of shape (n_labels, n_labels) or dict, default=None
@@ -85,9 +89,12 @@ class PiecewiseCRF(BaseOnlineChain):
         Feature weights; sparse if X is.
     transition_ : ndarray of shape (n_labels, n_labels)
         Transition weights, from row label to column label.
+    transition2_ : ndarray of shape (n_labels, n_labels, n_labels)
+        Weights of three labels in a row, in their order; only with ``order=2``.
     intercept_ : ndarray of shape (n_labels,)
     edge_coef_ : ndarray or csr_array of shape (n_labels * n_labels, n_edge_features)
-        Weights of the edge features; row j * n_labels + k for the transition from j to k.
+        Weights of the edge features; row j * n_labels + k for the transition from j to k. With ``order=2`` there follow
+        n_labels**3 rows, (i * n_labels + j) * n_labels + k of them for the labels i, j, k.
     edge_features_ : ndarray of int
         Columns of X that condition transitions.
     n_iter_ : int
@@ -134,6 +141,7 @@ class PiecewiseCRF(BaseOnlineChain):
         l1_ratio: float = 0.0,
         solver: str = "auto",
         piece_size: int = 1,
+        order: int = 1,
         feature_pairs: str = "observed",
         transition_features: str = "all",
         edge_features: str | Iterable[str | int] | None = None,
@@ -153,6 +161,7 @@ class PiecewiseCRF(BaseOnlineChain):
         self.l1_ratio = l1_ratio
         self.solver = solver
         self.piece_size = piece_size
+        self.order = order
         self.feature_pairs = feature_pairs
         self.transition_features = transition_features
         self.edge_features = edge_features
@@ -169,4 +178,8 @@ class PiecewiseCRF(BaseOnlineChain):
         self.verbose = verbose
 
     def _loss(self) -> Factors | Windows:
+        if self.order == 2 and self.piece_size == 2:
+            raise ValueError(
+                "with order=2 piece_size must be 1 or from 3 on: no three labels lie in a piece of two tokens"
+            )
         return FACTORS if self.piece_size == 1 else Windows(LIKELIHOOD, self.piece_size, left=False, right=False)

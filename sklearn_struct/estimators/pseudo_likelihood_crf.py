@@ -9,14 +9,14 @@ from typing import Any, ClassVar
 from sklearn.utils._param_validation import Interval
 
 from sklearn_struct.estimators.online import BaseOnlineChain
-from sklearn_struct.inference import chain
+from sklearn_struct.inference import chains
 from sklearn_struct.losses.conditionals import Conditionals
 from sklearn_struct.losses.log_likelihood import LogLikelihood
 from sklearn_struct.losses.windows import Windows
 
 __all__ = ["PseudoLikelihoodCRF"]
 
-BESAG, LIKELIHOOD = Conditionals(), LogLikelihood(chain)
+BESAG, LIKELIHOOD = Conditionals(), LogLikelihood(chains)
 
 
 class PseudoLikelihoodCRF(BaseOnlineChain):
@@ -27,10 +27,10 @@ class PseudoLikelihoodCRF(BaseOnlineChain):
         sum_a -log p(y_a ... y_{a+k-1} | y_{a-1}, y_{a+k}, x),    k = block_size,
 
     over the windows of k consecutive tokens, of which a sequence of n has max(1, n - k + 1): each window has to be
-    probable given the true labels beside it (a composite likelihood [2]_). For k = 1 this is Besag's pseudolikelihood
-    [1]_, which needs no sums over labellings; from the longest sequence's length on it is the likelihood. Whatever k,
-    the weights that generated the data are found as data grow, though a small k needs more of them. When it predicts,
-    true neighbours are not there to be relied on, which costs accuracy if k is small.
+    probable given the true labels beside it (a composite likelihood [2]_), at ``order=2`` two on each side. For k = 1
+    this is Besag's pseudolikelihood [1]_, which needs no sums over labellings; from the longest sequence's length on it
+    is the likelihood. Whatever k, the weights that generated the data are found as data grow, though a small k needs
+    more of them. When it predicts, true neighbours are not there to be relied on, which costs accuracy if k is small.
 
     Parameters
     ----------
@@ -42,10 +42,13 @@ class PseudoLikelihoodCRF(BaseOnlineChain):
         As in `LinearChainCRF`.
     block_size : int, default=1
         Tokens of a window.
+    order : {1, 2}, default=1
+        As in `LinearChainCRF`. At order 2 the two labels on each side of a window are given.
     feature_pairs : {"observed", "all"}, default="observed"
         Which pairs (feature, label) get a weight: those stored together in the training data, or all.
     transition_features : {"all", "observed"}, default="all"
-        Which transitions get a weight. The others keep weight 0; they are not forbidden.
+        Which transitions, at order 2 also which three labels in a row, get a weight. The others keep weight 0; they are
+        not forbidden.
     edge_features : None, "all", str or iterable of str and int, default=None
         Features of X that also condition the transition into their token, as in `LinearChainCRF`.
     allowed_transitions : None, {"BIO", "IOB1", "BIOES"}, array-like of shape (n_labels, n_labels) or dict, default=None
@@ -80,9 +83,12 @@ class PseudoLikelihoodCRF(BaseOnlineChain):
         Feature weights; sparse if X is.
     transition_ : ndarray of shape (n_labels, n_labels)
         Transition weights, from row label to column label.
+    transition2_ : ndarray of shape (n_labels, n_labels, n_labels)
+        Weights of three labels in a row, in their order; only with ``order=2``.
     intercept_ : ndarray of shape (n_labels,)
     edge_coef_ : ndarray or csr_array of shape (n_labels * n_labels, n_edge_features)
-        Weights of the edge features; row j * n_labels + k for the transition from j to k.
+        Weights of the edge features; row j * n_labels + k for the transition from j to k. With ``order=2`` there follow
+        n_labels**3 rows, (i * n_labels + j) * n_labels + k of them for the labels i, j, k.
     edge_features_ : ndarray of int
         Columns of X that condition transitions.
     n_iter_ : int
@@ -132,6 +138,7 @@ class PseudoLikelihoodCRF(BaseOnlineChain):
         l1_ratio: float = 0.0,
         solver: str = "auto",
         block_size: int = 1,
+        order: int = 1,
         feature_pairs: str = "observed",
         transition_features: str = "all",
         edge_features: str | Iterable[str | int] | None = None,
@@ -151,6 +158,7 @@ class PseudoLikelihoodCRF(BaseOnlineChain):
         self.l1_ratio = l1_ratio
         self.solver = solver
         self.block_size = block_size
+        self.order = order
         self.feature_pairs = feature_pairs
         self.transition_features = transition_features
         self.edge_features = edge_features

@@ -21,14 +21,19 @@ def locally_normalised(potentials: Potentials, structure: Structure, by_edge: bo
 
     which leaves a table that all edges share as it is. A label after which nothing is allowed gets -inf.
 
+    At order 2 the normaliser of a token depends on the two labels before it, so it is subtracted from the score of
+    their pair, and each edge has a table of its own. That of a second token still goes to the first label's score.
+
     Parameters
     ----------
     potentials : Potentials
+        Of first or second order.
     structure : Structure
         As made by `batch.chain`.
     by_edge : bool, default=False
-        Subtract the normalisers from edges instead, each of which then has a table of its own: so sums of scores over
-        the first tokens are log-probabilities of these labels, as a search that goes from left to right needs.
+        Subtract each normaliser from the edge into its token instead, each of which then has a table of its own: so
+        sums of scores over the first tokens are log-probabilities of these labels, as a search that goes from left
+        to right needs.
 
     Returns
     -------
@@ -36,34 +41,55 @@ def locally_normalised(potentials: Potentials, structure: Structure, by_edge: bo
         Of the same float type.
     """
     node, edge = (np.ascontiguousarray(table, np.float64) for table in potentials)
-    norms = np.empty(node.shape)
+    K, dtype, first = node.shape[1], potentials.node.dtype, structure.offsets[:-1][np.diff(structure.offsets) > 0]
+    second_order = edge.shape[1] > K * K
+    norms = np.empty((len(node), K * K if second_order else K))
     _normalisers(node, edge, structure, norms)
-    first = structure.offsets[:-1][np.diff(structure.offsets) > 0]
-    left, right = structure.edges.T
-    dtype, K = potentials.node.dtype, node.shape[1]
     node = node.copy()
-    node[first] -= norms[first]
+    node[first] -= norms[first, :K]
+    if not (second_order or by_edge):
+        node[structure.edges[:, 0]] -= norms[structure.edges[:, 1]]
+        return Potentials(node.astype(dtype), potentials.edge)
+    edge = np.repeat(edge, len(structure.edges), axis=0) if len(edge) == 1 else edge.copy()
+    _subtract(node, edge, norms, structure.edges, by_edge)
+    return Potentials(node.astype(dtype), edge.astype(dtype))
+
+
+def _subtract(node: np.ndarray, edge: np.ndarray, norms: np.ndarray, edges: np.ndarray, by_edge: bool) -> None:
+    """Subtract the normalisers of all tokens but the first from the edges into them, or from what comes before."""
+    K, (left, right) = node.shape[1], edges.T
+    has_two = np.zeros(len(edges), bool)  # labels before its token that count
+    has_two[1:] = (left[1:] == right[:-1]) & (norms.shape[1] > K)
+    two, of_one = np.flatnonzero(has_two), np.where(has_two[:, None], 0.0, norms[right, :K])
     if by_edge:
-        tables = edge.reshape(-1, K, K) - norms[right][:, :, None]
-        return Potentials(node.astype(dtype), tables.reshape(-1, K * K).astype(dtype))
-    node[left] -= norms[right]
-    return Potentials(node.astype(dtype), potentials.edge)
+        tables = edge.reshape(len(edge), edge.shape[1] // K, K)  # rows: each label before, then each two
+        tables[:, :K] -= of_one[:, :, None]
+        tables[two, K:] -= norms[right[two]][:, : tables.shape[1] - K, None]
+    else:
+        node[left] -= of_one
+        edge[two - 1, : K * K] -= norms[right[two]]
 
 
 @kernel
 def _normalisers(node, edge, structure, norms):
-    """Write the normaliser of each token after each label, or of a first token in all places; inf if there is none."""
-    offsets, edge_offsets, K = structure.offsets, structure.edge_offsets, node.shape[1]
-    step, row = 0 if edge.shape[0] == 1 else 1, np.empty(padded(K))
+    """Write the normaliser of each token after each context, the label or the two labels before it; inf for none.
+
+    A second token of a chain of order 2 has K contexts, which come first. A first token has one, written K times.
+    """
+    offsets, edge_offsets, K, last = structure.offsets, structure.edge_offsets, node.shape[1], len(edge) - 1
+    row, width = np.empty(padded(K)), edge.shape[1]
     for i in range(len(offsets) - 1):
         for t in range(offsets[i], offsets[i + 1]):
-            e = step * (edge_offsets[i] + t - 1 - offsets[i])
-            for j in range(K):
-                if t > offsets[i] or j == 0:
+            before = t - offsets[i]
+            o = min(edge_offsets[i] + before - 1, last) * width
+            for c in range(K if before < 2 else norms.shape[1]):
+                if before > 0 or c == 0:
                     for k in range(0, K, LANES):
                         x = load_part(node, t * K + k, K - k, -np.inf)
-                        if t > offsets[i]:
-                            x = add(load_part(edge, (e * K + j) * K + k, K - k, -np.inf), x)
+                        if before > 0:
+                            x = add(load_part(edge, o + c % K * K + k, K - k, -np.inf), x)
+                        if before > 1 and width > K * K:
+                            x = add(load_part(edge, o + (K + c) * K + k, K - k, -np.inf), x)
                         store(row, k, x)
                     top, mass = softmax(row)
-                norms[t, j] = top + np.log(mass) if mass > 0.0 else np.inf
+                norms[t, c] = top + np.log(mass) if mass > 0.0 else np.inf

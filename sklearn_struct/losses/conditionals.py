@@ -7,7 +7,9 @@ import numpy as np
 from sklearn_struct.batch import Potentials, Structure
 from sklearn_struct.inference.softmax import softmax
 from sklearn_struct.kernel import kernel
-from sklearn_struct.simd import LANES, add, cast, fma, load, load_part, padded, splat, store, store_part
+from sklearn_struct.losses.beside import MOST, beside
+from sklearn_struct.losses.triples import has_triples
+from sklearn_struct.simd import LANES, add, at, cast, fma, load, load_part, padded, splat, store, store_part
 
 __all__ = ["Conditionals"]
 
@@ -19,12 +21,14 @@ class Conditionals:
         the left one        a maximum-entropy Markov model, -log p(y | x) = sum_t -log p(y_t | y_{t-1}, x)
         neither             node factors, each a piece of its own
 
-    It is what `Windows` is for windows of one token, in a few operations a label instead of a chain for each token.
+    In chains of second order two labels on a side are given, (y_{t-2}, y_{t-1}) and (y_{t+1}, y_{t+2}): what is scored
+    among them and y_t counts. It is what `Windows` is for windows of one token, in a few operations a label instead of
+    a chain for each token.
 
     Parameters
     ----------
     left, right : bool, default=True
-        Whether the label of the token before, and of the one behind, is given.
+        Whether the labels of the tokens before, and of those behind, are given.
     """
 
     convex, token_weights = True, False
@@ -42,7 +46,7 @@ class Conditionals:
         value: np.ndarray,
     ) -> None:
         """Write ``value[i]``; add ``weight[i]`` times its derivative, probabilities minus indicators, to `out`."""
-        _conditionals(potentials, y, structure, (weight, self.left, self.right), out, value)
+        _conditionals(potentials, y, structure, (weight, self._given(potentials)), out, value)
 
     def hess_vec(
         self,
@@ -54,20 +58,23 @@ class Conditionals:
         out: Potentials,
     ) -> None:
         """Add ``weight[i]`` times the second derivative in a direction, covariances with its scores, to `out`."""
-        _covariances(potentials, direction, y, structure, (weight, self.left, self.right), out)
+        _covariances(potentials, direction, y, structure, (weight, self._given(potentials)), out)
+
+    def _given(self, potentials: Potentials) -> tuple[tuple[bool, bool], int]:
+        """The sides whose labels are given, and the order of the chain."""
+        return (self.left, self.right), 2 if has_triples(potentials) else 1
 
 
 @kernel
 def _conditionals(potentials, y, structure, given, out, value):
-    offsets, edge_offsets, (weight, left, right) = structure.offsets, structure.edge_offsets, given
-    row = np.empty(padded(potentials.node.shape[1]))
+    offsets, edge_offsets, (weight, (sides, order)) = structure.offsets, structure.edge_offsets, given
+    K, rows = potentials.node.shape[1], np.empty((MOST, 3), np.int64)
+    row = np.empty(padded(K))
     for i in range(len(weight)):
         loss, product = 0.0, 1.0
         lo, hi = offsets[i], offsets[i + 1] if weight[i] != 0.0 else offsets[i]
         for t in range(lo, hi):
-            before = np.int64(y[t - 1]) if left and t > lo else -1
-            after = np.int64(y[t + 1]) if right and t + 1 < hi else -1
-            place = (t, edge_offsets[i] + t - 1 - lo, before, after)
+            place = (t, rows, beside(y, t, (lo, hi, edge_offsets[i], order), sides, K, rows))
             _scores(potentials, place, -np.inf, row)
             score = row[y[t]]
             top, mass = softmax(row)
@@ -82,14 +89,13 @@ def _conditionals(potentials, y, structure, given, out, value):
 
 @kernel
 def _covariances(potentials, direction, y, structure, given, out):
-    offsets, edge_offsets, (weight, left, right) = structure.offsets, structure.edge_offsets, given
-    row, slope = np.empty(padded(potentials.node.shape[1])), np.empty(padded(potentials.node.shape[1]))
+    offsets, edge_offsets, (weight, (sides, order)) = structure.offsets, structure.edge_offsets, given
+    K, rows = potentials.node.shape[1], np.empty((MOST, 3), np.int64)
+    row, slope = np.empty(padded(K)), np.empty(padded(K))
     for i in range(len(weight)):
         lo, hi = offsets[i], offsets[i + 1] if weight[i] != 0.0 else offsets[i]
         for t in range(lo, hi):
-            before = np.int64(y[t - 1]) if left and t > lo else -1
-            after = np.int64(y[t + 1]) if right and t + 1 < hi else -1
-            place = (t, edge_offsets[i] + t - 1 - lo, before, after)
+            place = (t, rows, beside(y, t, (lo, hi, edge_offsets[i], order), sides, K, rows))
             _scores(potentials, place, -np.inf, row)
             _scores(direction, place, 0.0, slope)
             softmax(row)
@@ -103,43 +109,53 @@ def _covariances(potentials, direction, y, structure, given, out):
 
 @kernel
 def _scores(potentials, place, fill, row):
-    """The scores of the labels of a token beside those given (-1: none); `fill` behind the last."""
-    node, edge, (t, e, before, after) = potentials.node, potentials.edge, place
-    K, step, low = node.shape[1], 0 if edge.shape[0] == 1 else 1, node.dtype.type(fill)
-    o = (step * e * K + before) * K
+    """The scores of the labels of a token, with the rows of edges that they have beside those given."""
+    node, edge, (t, rows, n) = potentials.node, potentials.edge, place
+    K, width, last, low = node.shape[1], edge.shape[1], edge.shape[0] - 1, node.dtype.type(fill)
+    whole = _whole(rows, n)
     for k in range(0, K, LANES):
         x = cast(load_part(node, t * K + k, K - k, low), row)
-        if before >= 0:
+        for r in range(whole):
+            o = min(rows[r, 0], last) * width + rows[r, 1]
             x = add(cast(load_part(edge, o + k, K - k, low), row), x)
         store(row, k, x)
-    if after >= 0:
+    for r in range(whole, n):
+        o, step = min(rows[r, 0], last) * width + rows[r, 1], rows[r, 2]
         for k in range(K):
-            row[k] += edge[step * (e + 1), k * K + after]
+            row[k] += at(edge, o + k * step)
+
+
+@kernel
+def _whole(rows, n):
+    """How many rows are consecutive numbers."""
+    for r in range(n):
+        if rows[r, 2] != 1:
+            return r
+    return n
 
 
 @kernel
 def _subtract(label, weight, place, out):
     """Subtract the indicators of a labelling at one token."""
-    node, edge, (t, e, before, after) = out.node, out.edge, place
-    K, step = node.shape[1], 0 if edge.shape[0] == 1 else 1
+    node, edge, (t, rows, n) = out.node, out.edge, place
     node[t, label] -= weight
-    if before >= 0:
-        edge[step * e, before * K + label] -= weight
-    if after >= 0:
-        edge[step * (e + 1), label * K + after] -= weight
+    for r in range(n):
+        edge[min(rows[r, 0], edge.shape[0] - 1), rows[r, 1] + label * rows[r, 2]] -= weight
 
 
 @kernel
 def _add(row, weight, place, out):
     """Add a weighted row to the derivatives in all potentials that it is made of."""
-    node, edge, (t, e, before, after) = out.node, out.edge, place
-    K, step, scale = node.shape[1], 0 if edge.shape[0] == 1 else 1, splat(weight)
-    o = (step * e * K + before) * K
+    node, edge, (t, rows, n) = out.node, out.edge, place
+    K, width, last, scale = node.shape[1], edge.shape[1], edge.shape[0] - 1, splat(weight)
+    whole = _whole(rows, n)
     for k in range(0, K, LANES):
         x = load(row, k)
         store_part(node, t * K + k, fma(x, scale, load_part(node, t * K + k, K - k, 0.0)), K - k)
-        if before >= 0:
-            store_part(edge, o + k, fma(x, scale, load_part(edge, o + k, K - k, 0.0)), K - k)
-    if after >= 0:
+        for r in range(whole):
+            o = min(rows[r, 0], last) * width + rows[r, 1] + k
+            store_part(edge, o, fma(x, scale, load_part(edge, o, K - k, 0.0)), K - k)
+    for r in range(whole, n):
+        e, column, step = min(rows[r, 0], last), rows[r, 1], rows[r, 2]
         for k in range(K):
-            edge[step * (e + 1), k * K + after] += weight * row[k]
+            edge[e, column + k * step] += weight * row[k]

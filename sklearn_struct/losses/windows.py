@@ -9,17 +9,20 @@ import numpy as np
 
 from sklearn_struct.batch import Potentials, Structure, chain
 from sklearn_struct.kernel import kernel
+from sklearn_struct.losses.beside import MOST, beside
+from sklearn_struct.losses.triples import has_triples
 
 __all__ = ["Windows"]
 
 TOKENS = 10_000  # of windows at a time: a long one for each token of a long sequence would fill the memory
+NUMBERS = 5_000_000  # of their edges at a time, where each has a table of its own
 
 
 class Windows:
     """The loss of another kind, summed over the windows of `size` consecutive tokens with stride 1.
 
-    A sequence of n tokens has max(1, n - size + 1) of them. A window becomes a chain of its own; at a clamped end the
-    transition to the true label beside it adds to the scores of its outermost token. With minus the log-likelihood:
+    A sequence of n tokens has max(1, n - size + 1) of them. A window becomes a chain of its own; at a clamped end what
+    is scored together with the true labels beside it adds to its own scores. With minus the log-likelihood:
 
         clamped on both sides   sum_a -log p(y_a ... y_{a+k-1} | y_{a-1}, y_{a+k}, x), a composite likelihood: for
                                 size 1 Besag's pseudolikelihood (P1 5.23), for 2 the per-edge version (P1 5.24)
@@ -28,19 +31,23 @@ class Windows:
 
     A window that is the whole sequence has no such ends, so a large `size` gives the likelihood itself.
 
+    In chains of second order two labels on a side are given. What they say of one label of the window adds to the
+    scores of its token, what they say of two to the pairs of an edge. Windows of two tokens have no triple of their
+    own, so they are chains of first order.
+
     Parameters
     ----------
     loss : callable
-        A loss of chains, as `LogLikelihood`; `hess_vec` needs its.
+        A loss of chains of both orders, as `LogLikelihood`; `hess_vec` needs its.
     size : int
     left, right : bool, default=True
-        Whether the label before the window, and the one behind it, are given.
+        Whether the labels before the window, and those behind it, are given.
     """
 
     convex, token_weights = True, False
 
     def __init__(self, loss: Any, size: int, left: bool = True, right: bool = True) -> None:
-        self.loss, self.size, self.clamped = loss, size, (left, right)
+        self.loss, self.size, self.sides = loss, size, (left, right)
 
     def __call__(
         self,
@@ -53,14 +60,10 @@ class Windows:
     ) -> None:
         """Write ``value[i]``; add ``weight[i]`` times its derivative to `out`."""
         value[:] = 0.0
-        for windows in _windows(structure, weight, self.size):
-            theta, found, cost = (
-                self._cut(potentials, y, structure, windows),
-                _room(windows, out),
-                windows.weight.copy(),
-            )
+        for windows in self._windows(potentials, y, structure, weight):
+            theta, found, cost = _cut(potentials, windows), _room(windows, out), windows.weight.copy()
             self.loss(theta, y[windows.tokens], windows.structure, windows.weight, found, cost)
-            _put_back(found, y, structure, windows, self.clamped, out)
+            _put_back(found, windows, out)
             value += np.bincount(windows.example, cost, len(value))
 
     def hess_vec(
@@ -73,106 +76,154 @@ class Windows:
         out: Potentials,
     ) -> None:
         """Add ``weight[i]`` times the second derivative in a direction to `out`."""
-        for windows in _windows(structure, weight, self.size):
-            theta, delta = (self._cut(p, y, structure, windows) for p in (potentials, direction))
-            found = _room(windows, out)
+        for windows in self._windows(potentials, y, structure, weight):
+            theta, delta, found = _cut(potentials, windows), _cut(direction, windows), _room(windows, out)
             self.loss.hess_vec(theta, delta, y[windows.tokens], windows.structure, windows.weight, found)
-            _put_back(found, y, structure, windows, self.clamped, out)
+            _put_back(found, windows, out)
 
-    def _cut(self, potentials: Potentials, y: np.ndarray, structure: Structure, windows: _Windows) -> Potentials:
-        """The potentials of the windows, as chains."""
-        node = np.empty((len(windows.tokens), potentials.node.shape[1]), potentials.node.dtype)
-        _cut_nodes(potentials, y, structure, windows, self.clamped, node)
-        if len(windows.edges) == 0:
-            return Potentials(node, np.zeros((1, potentials.edge.shape[1]), potentials.edge.dtype))
-        return Potentials(node, potentials.edge if len(potentials.edge) == 1 else potentials.edge[windows.edges])
+    def _windows(
+        self, potentials: Potentials, y: np.ndarray, structure: Structure, weight: np.ndarray
+    ) -> Iterator[_Windows]:
+        """All windows of examples whose weight is not 0, some at a time."""
+        K, order = potentials.node.shape[1], 2 if has_triples(potentials) else 1
+        width = potentials.edge.shape[1] if self.size > 2 else K * K
+        n_tokens = TOKENS if order == 1 else min(TOKENS, NUMBERS // width)
+        for example, first, bounds in _bounds(structure.offsets, weight, self.size, n_tokens):
+            tokens = np.arange(bounds[-1]) + np.repeat(first - bounds[:-1], np.diff(bounds))
+            chains = chain(bounds)
+            edges = tokens[chains.edges[:, 0]] + np.repeat(
+                (structure.edge_offsets - structure.offsets)[example], np.diff(chains.edge_offsets)
+            )
+            links = np.empty((2, MOST * len(example), 4), np.int64)
+            n = np.zeros(2, np.int64)  # links of nodes and of edges
+            _link(y, structure, (example, tokens, chains), (self.sides, order, K), links, n)
+            given = _Given(links[0, : n[0]], links[1, : n[1]])
+            yield _Windows(example, weight[example], tokens, edges, width, chains, given)
+
+
+class _Given(NamedTuple):
+    """What is scored together with given labels, for tokens and for edges of windows: rows of four numbers.
+
+    An edge, its first column and the step to the next one, as `beside` writes them; then whose score it is.
+    """
+
+    node: np.ndarray
+    edge: np.ndarray
 
 
 class _Windows(NamedTuple):
-    """Some windows: of which example, its weight, where the tokens and edges come from, and their chains."""
+    """Some windows: of which example, its weight, where tokens and edges come from, columns of edges, chains."""
 
     example: np.ndarray
     weight: np.ndarray
     tokens: np.ndarray
     edges: np.ndarray
+    width: int
     structure: Structure
+    given: _Given
 
 
-def _windows(structure: Structure, weight: np.ndarray, size: int) -> Iterator[_Windows]:
-    """All windows of examples whose weight is not 0, some at a time."""
-    offsets, lengths = structure.offsets, np.diff(structure.offsets)
+def _bounds(
+    offsets: np.ndarray, weight: np.ndarray, size: int, n_tokens: int
+) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """Of some windows at a time their examples, first tokens, and how they lie one after the other."""
+    lengths = np.diff(offsets)
     widths = np.minimum(size, lengths)
     counts = np.where((weight != 0) & (lengths > 0), lengths - widths + 1, 0)
     example = np.repeat(np.arange(len(weight)), counts)
     first = np.arange(len(example)) + np.repeat(offsets[:-1] - np.cumsum(counts) + counts, counts)
     ends = np.cumsum(widths[example])
-    for part in np.split(np.arange(len(example)), np.flatnonzero(np.diff(ends // TOKENS)) + 1):
-        i = example[part]
-        bounds = np.concatenate([[0], np.cumsum(widths[i])])
-        tokens = np.arange(bounds[-1]) + np.repeat(first[part] - bounds[:-1], widths[i])
-        chains = chain(bounds)
-        edges = tokens[chains.edges[:, 0]] + np.repeat((structure.edge_offsets - offsets)[i], widths[i] - 1)
-        yield _Windows(i, weight[i], tokens, edges, chains)
+    for part in np.split(np.arange(len(example)), np.flatnonzero(np.diff(ends // max(n_tokens, 1))) + 1):
+        yield example[part], first[part], np.concatenate([[0], np.cumsum(widths[example[part]])])
+
+
+def _cut(potentials: Potentials, windows: _Windows) -> Potentials:
+    """The potentials of the windows, as chains; one table for all edges as long as nothing given changes it."""
+    node, n_edges, given = potentials.node[windows.tokens], len(windows.edges), windows.given
+    _take(given.node, potentials.edge, node.shape[1], node)
+    if n_edges == 0:
+        return Potentials(node, np.zeros((1, windows.width), potentials.edge.dtype))
+    edge = potentials.edge[:, : windows.width]
+    if len(edge) > 1:
+        edge = edge[windows.edges]
+    elif len(given.edge):
+        edge = np.repeat(edge, n_edges, axis=0)
+    _take(given.edge, potentials.edge, node.shape[1] ** 2, edge)
+    return Potentials(node, edge)
 
 
 def _room(windows: _Windows, out: Potentials) -> Potentials:
     """Zeros for derivatives in the windows' potentials; but `out` itself for those of edges that share one table."""
-    edge = out.edge if len(out.edge) == 1 else np.zeros((max(len(windows.edges), 1), out.edge.shape[1]))
-    return Potentials(np.zeros((len(windows.tokens), out.node.shape[1])), edge)
+    node = np.zeros((len(windows.tokens), out.node.shape[1]))
+    if len(out.edge) == 1 and len(windows.given.edge) == 0:
+        return Potentials(node, out.edge[:, : windows.width])
+    return Potentials(node, np.zeros((max(len(windows.edges), 1), windows.width)))
 
 
-@kernel
-def _cut_nodes(potentials, y, structure, windows, clamped, node):
-    """Write the windows' node scores, at clamped ends with those of the transitions to the given labels."""
-    source, edge, offsets, edge_offsets = potentials.node, potentials.edge, structure.offsets, structure.edge_offsets
-    example, tokens, bounds = windows.example, windows.tokens, windows.structure.offsets
-    K = node.shape[1]
-    step = 0 if edge.shape[0] == 1 else 1
-    for v in range(len(example)):
-        i, row, last = example[v], bounds[v], bounds[v + 1] - 1
-        for r in range(row, last + 1):
-            for k in range(K):
-                node[r, k] = source[tokens[r], k]
-        t = tokens[row]
-        if clamped[0] and t > offsets[i]:
-            e, j = step * (edge_offsets[i] + t - 1 - offsets[i]), y[t - 1] * K
-            for k in range(K):
-                node[row, k] += edge[e, j + k]
-        t = tokens[last]
-        if clamped[1] and t + 1 < offsets[i + 1]:
-            e, j = step * (edge_offsets[i] + t - offsets[i]), y[t + 1]
-            for k in range(K):
-                node[last, k] += edge[e, k * K + j]
-
-
-@kernel
-def _put_back(found, y, structure, windows, clamped, out):
+def _put_back(found: Potentials, windows: _Windows, out: Potentials) -> None:
     """Add derivatives in the windows' potentials to those in the potentials that they are made of."""
-    node, out_node, out_edge, offsets, edge_offsets = (
-        found.node,
-        out.node,
-        out.edge,
-        structure.offsets,
-        structure.edge_offsets,
-    )
-    example, tokens, edges, bounds = windows.example, windows.tokens, windows.edges, windows.structure.offsets
-    K = node.shape[1]
-    step = 0 if out_edge.shape[0] == 1 else 1
-    for e in range(len(edges) if step == 1 else 0):
-        for pair in range(K * K):
-            out_edge[edges[e], pair] += found.edge[e, pair]
+    given, K = windows.given, out.node.shape[1]
+    _add_rows(found.node, windows.tokens, out.node)
+    _give(given.node, found.node, K, out.edge)
+    _give(given.edge, found.edge, K * K, out.edge)
+    if not np.may_share_memory(found.edge, out.edge):
+        _add_rows(found.edge, windows.edges, out.edge)
+
+
+@kernel
+def _link(y, structure, windows, kind, links, n):
+    """Write what is scored together with given labels into `links`, and how many of nodes and of edges there are."""
+    (example, tokens, chains), ((left, right), order, K) = windows, kind
+    offsets, edge_offsets, of_nodes, of_edges = structure.offsets, structure.edge_offsets, links[0], links[1]
     for v in range(len(example)):
-        i, row, last = example[v], bounds[v], bounds[v + 1] - 1
-        for r in range(row, last + 1):
-            for k in range(K):
-                out_node[tokens[r], k] += node[r, k]
-        t = tokens[row]
-        if clamped[0] and t > offsets[i]:
-            e, j = step * (edge_offsets[i] + t - 1 - offsets[i]), y[t - 1] * K
-            for k in range(K):
-                out_edge[e, j + k] += node[row, k]
-        t = tokens[last]
-        if clamped[1] and t + 1 < offsets[i + 1]:
-            e, j = step * (edge_offsets[i] + t - offsets[i]), y[t + 1]
-            for k in range(K):
-                out_edge[e, k * K + j] += node[last, k]
+        i, first, last = example[v], chains.offsets[v], chains.offsets[v + 1] - 1
+        bounds = (offsets[i], offsets[i + 1], edge_offsets[i], order)
+        a, b, e = tokens[first], tokens[last], edge_offsets[i] + tokens[first] - offsets[i]
+        m = beside(y, a, bounds, (left, right and a == b), K, of_nodes[n[0] :])
+        of_nodes[n[0] : n[0] + m, 3] = first
+        n[0] += m
+        if a == b:
+            continue
+        m = beside(y, b, bounds, (False, right), K, of_nodes[n[0] :])
+        of_nodes[n[0] : n[0] + m, 3] = last
+        n[0] += m
+        if order == 2 and left and a > offsets[i]:
+            _write(of_edges, n, (e, (y[a - 1] + 1) * K * K, 1, chains.edge_offsets[v]))
+        if order == 2 and right and b + 1 < offsets[i + 1]:
+            _write(of_edges, n, (e + b - a, K * K + y[b + 1], K, chains.edge_offsets[v + 1] - 1))
+
+
+@kernel
+def _write(of_edges, n, link):
+    """One more link of an edge."""
+    of_edges[n[1], 0], of_edges[n[1], 1], of_edges[n[1], 2], of_edges[n[1], 3] = link
+    n[1] += 1
+
+
+@kernel
+def _take(links, edge, n_columns, table):
+    """Add to rows of a table the scores of edges that are linked to them."""
+    last = len(edge) - 1
+    for m in range(len(links)):
+        e, column, step, row = min(links[m, 0], last), links[m, 1], links[m, 2], links[m, 3]
+        for k in range(n_columns):
+            table[row, k] += edge[e, column + k * step]
+
+
+@kernel
+def _give(links, table, n_columns, edge):
+    """The transpose of `_take`."""
+    last = len(edge) - 1
+    for m in range(len(links)):
+        e, column, step, row = min(links[m, 0], last), links[m, 1], links[m, 2], links[m, 3]
+        for k in range(n_columns):
+            edge[e, column + k * step] += table[row, k]
+
+
+@kernel
+def _add_rows(table, where, out):
+    """Add each row of a table to one of another, of which there is one for all, or one of each number."""
+    last = len(out) - 1
+    for r in range(len(where)):
+        for k in range(table.shape[1]):
+            out[min(where[r], last), k] += table[r, k]

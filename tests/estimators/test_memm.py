@@ -29,6 +29,8 @@ MODELS = {
     "edge features": {"C": 5.0, "edge_features": [0]},
     "no intercept": {"fit_intercept": False, "transition_features": "observed"},
     "float32": {"dtype": "float32"},
+    "second order": {"C": 5.0, "order": 2},
+    "second order, edge features": {"C": 5.0, "order": 2, "edge_features": [0], "transition_features": "observed"},
 }
 
 
@@ -47,15 +49,26 @@ def scores(model, tokens):
     """Node scores and one table an edge, from what was learned."""
     tokens = dense(tokens)
     node = tokens @ dense(model.coef_).T + model.intercept_
-    edge = np.tile(model.transition_.ravel(), (max(len(tokens) - 1, 1), 1))
+    table = np.concatenate([model.transition_.ravel(), np.ravel(getattr(model, "transition2_", []))])
+    edge = np.tile(table, (max(len(tokens) - 1, 1), 1))
     edge[: len(tokens) - 1] += tokens[1:][:, model.edge_features_] @ dense(model.edge_coef_).T
     return node, edge
 
 
+def rows(node, edge, labels):
+    """The scores of the labels of each token after those given."""
+    for t in range(len(node)):
+        row = node[t]
+        if t:
+            row = row + edge[t - 1, :9].reshape(3, 3)[labels[t - 1]]
+        if t > 1 and edge.shape[1] > 9:
+            row = row + edge[t - 1, 9:].reshape(3, 3, 3)[labels[t - 2], labels[t - 1]]
+        yield row
+
+
 def steps(node, edge, labels):
-    """log p(y_t | y_{t-1}) one after the other."""
-    for t, k in enumerate(labels):
-        row = node[t] + (edge[t - 1].reshape(3, 3)[labels[t - 1]] if t else 0.0)
+    """log p(y_t | y_{t-1}) one after the other, at order 2 log p(y_t | y_{t-2}, y_{t-1})."""
+    for row, k in zip(rows(node, edge, labels), labels):
         norm = np.logaddexp.reduce(row)
         yield row[k] - norm if row[k] > -np.inf else -np.inf
 
@@ -80,7 +93,7 @@ class Twin:
 
 def masked(node, edge, start, pairs, end):
     node, edge = node.copy(), edge.copy()
-    edge[:, ~pairs.ravel()] = -np.inf
+    edge[:, np.flatnonzero(~pairs)] = -np.inf
     if len(node):
         node[0, ~start] = -np.inf
         node[-1, ~end] = -np.inf
@@ -103,11 +116,11 @@ def test_predictions_by_enumeration(fitted):
 
 
 def test_beams(fitted):
-    """Of the width of the labels it is Viterbi; of width 1 greedy, which takes the best label after the last."""
+    """Of the width of the states it is Viterbi; of width 1 greedy, which takes the best label after the last."""
     model, X = fitted
     model = clone(model).fit(X, ragged(np.random.RandomState(0))[1])
     best, proba = model.predict(X), model.predict_proba(X)
-    model.set_params(decoding="beam", beam_width=3)
+    model.set_params(decoding="beam", beam_width=3**model.order)
     assert model.predict(X).tolist() == best.tolist()
     for p, q in zip(model.predict_proba(X), proba):  # probabilities do not depend on the search
         np.testing.assert_allclose(p, q, atol=1e-5)
@@ -117,9 +130,7 @@ def test_beams(fitted):
     for tokens, labels in zip(X, greedy):
         node, edge = scores(model, tokens)
         found = []
-        for t in range(len(node)):
-            row = node[t] + (edge[t - 1].reshape(3, 3)[found[-1]] if t else 0.0)
-            found.append(int(np.argmax(row)))
+        found.extend(int(np.argmax(row)) for row in rows(node, edge, found))
         assert labels == [LABELS[k] for k in found]
 
 
@@ -137,23 +148,29 @@ def test_decodings_differ():
     assert model.score(x, [["b", "z"]]) == 1.0
 
 
-@pytest.mark.parametrize("C", [0.1, 10.0])
-@pytest.mark.parametrize("solver", ["lbfgs", "newton-cg", "trust-ncg", "sag"])
+@pytest.mark.parametrize(
+    ("C", "solver", "order"),
+    [(C, solver, 1) for C in (0.1, 10.0) for solver in ("lbfgs", "newton-cg", "trust-ncg", "sag")]
+    + [(1.0, "lbfgs", 2), (1.0, "newton-cg", 2)],
+)
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_it_is_logistic_regression_on_the_label_before(C, solver):
+def test_it_is_logistic_regression_on_the_labels_before(C, solver, order):
     rng = np.random.RandomState(0)
     X, y = ragged(rng, (5, 1, 7, 0, 4, 6, 8, 5))
-    model = MEMM(C=C, solver=solver, tol=1e-8, random_state=0, max_iter=500).fit(X, y)
-    rows = []
+    model = MEMM(C=C, order=order, solver=solver, tol=1e-8, random_state=0, max_iter=500).fit(X, y)
+    inputs = []
     for tokens, labels in zip(X, y):
-        before = np.zeros((len(labels), 3))
-        before[np.arange(1, len(labels)), [LABELS.index(label) for label in labels[:-1]]] = 1.0
-        rows.append(np.hstack([tokens, before]))
+        codes, before = np.searchsorted(LABELS, labels), np.zeros((len(labels), 12))
+        before[np.arange(1, len(labels)), codes[:-1]] = 1.0
+        before[np.arange(2, len(labels)), 3 + codes[:-2] * 3 + codes[1:-1]] = 1.0
+        inputs.append(np.hstack([tokens, before[:, : 3 if order == 1 else 12]]))
     flat = np.concatenate(y)
-    expected = LogisticRegression(C=C, tol=1e-12, max_iter=10_000).fit(np.concatenate(rows), flat)
+    expected = LogisticRegression(C=C, tol=1e-12, max_iter=10_000).fit(np.concatenate(inputs), flat)
     np.testing.assert_allclose(model.coef_, expected.coef_[:, :2], atol=1e-4)
-    np.testing.assert_allclose(model.transition_.T, expected.coef_[:, 2:], atol=1e-4)
-    log_p = expected.predict_log_proba(np.concatenate(rows))[np.arange(len(flat)), np.searchsorted(LABELS, flat)]
+    np.testing.assert_allclose(model.transition_.T, expected.coef_[:, 2:5], atol=1e-4)
+    if order == 2:
+        np.testing.assert_allclose(model.transition2_.reshape(9, 3).T, expected.coef_[:, 5:], atol=1e-4)
+    log_p = expected.predict_log_proba(np.concatenate(inputs))[np.arange(len(flat)), np.searchsorted(LABELS, flat)]
     sums = [part.sum() for part in np.split(log_p, np.cumsum([len(labels) for labels in y])[:-1])]
     np.testing.assert_allclose(model.log_proba(X, y), sums, atol=1e-4)
 
@@ -164,7 +181,7 @@ def test_it_is_logistic_regression_on_the_label_before(C, solver):
 def check_constrained(model, X, allowed, inside=None):
     predicted, proba = model.predict(X), model.predict_proba(X)
     greedy = model.set_params(decoding="greedy").predict(X)
-    wide = model.set_params(decoding="beam", beam_width=3).predict(X)
+    wide = model.set_params(decoding="beam", beam_width=9).predict(X)
     model.set_params(decoding="viterbi")
     assert wide.tolist() == predicted.tolist()
     for i, tokens in enumerate(X):
@@ -174,21 +191,22 @@ def check_constrained(model, X, allowed, inside=None):
         assert twin.log_p[twin.y.index(tuple(LABELS.index(label) for label in greedy[i]))] > -np.inf
 
 
-@pytest.mark.parametrize("edge_features", [None, [0]])
+@pytest.mark.parametrize("options", [{}, {"edge_features": [0]}, {"order": 2}], ids=repr)
 @pytest.mark.parametrize("rule", RULES)
-def test_what_is_forbidden_leaves_its_share_to_the_rest(rule, edge_features):
+def test_what_is_forbidden_leaves_its_share_to_the_rest(rule, options):
     X, y = ragged(np.random.RandomState(1))
-    model = MEMM(C=5, edge_features=edge_features).fit(X, y)
+    model = MEMM(C=5, **options).fit(X, y)
     model.set_params(allowed_transitions=RULES[rule])
     check_constrained(model, X, model._transitions())
 
 
+@pytest.mark.parametrize("order", [1, 2])
 @pytest.mark.parametrize("rule", [*RULES, "ends"])
-def test_normalised_among_what_is_allowed(rule):
+def test_normalised_among_what_is_allowed(rule, order):
     X, y = ragged(np.random.RandomState(2), (3, 2, 4, 0, 2, 3, 3, 2, 3))
     rules = {**RULES, "ends": ENDS}
     y = [labels[0] for labels in MEMM().fit(X, y).set_params(allowed_transitions=rules[rule]).sample(X, random_state=0)]
-    model = MEMM(allowed_transitions=rules[rule], constrain_training=True).fit(X, y)
+    model = MEMM(order=order, allowed_transitions=rules[rule], constrain_training=True).fit(X, y)
     check_constrained(model, X, model._transitions(), inside=model._transitions())
     wrong = {"BIO": "I-x", "matrix": "I-x", "dict": "O", "ends": "B-x"}[rule]
     with pytest.raises(ForbiddenLabelError, match="constrain_training=True learns among allowed labellings only"):

@@ -20,10 +20,10 @@ CONFIGURATIONS = [
     LinearChainCRF(order=2, solver="newton-cg"),
     LinearChainCRF(warm_start=True, n_jobs=2),
     MEMM(decoding="greedy", edge_features="all"),
-    MEMM(decoding="beam", beam_width=2, solver="newton-cg"),
-    PseudoLikelihoodCRF(block_size=2, edge_features="all"),
+    MEMM(order=2, decoding="beam", beam_width=2, solver="newton-cg"),
+    PseudoLikelihoodCRF(order=2, block_size=2, edge_features="all"),
     PseudoLikelihoodCRF(dtype="float32", solver="owlqn", l1_ratio=0.5),
-    PiecewiseCRF(piece_size=2, solver="sgd", random_state=0, max_iter=20),
+    PiecewiseCRF(order=2, solver="sgd", random_state=0, max_iter=20),
 ]
 
 

@@ -18,6 +18,9 @@ MODELS = [
     PseudoLikelihoodCRF(block_size=3),
     PiecewiseCRF(),
     PiecewiseCRF(piece_size=2),
+    MEMM(order=2),
+    PseudoLikelihoodCRF(order=2, block_size=2),
+    PiecewiseCRF(order=2),
 ]
 
 every_model = pytest.mark.parametrize("model", MODELS, ids=repr)
@@ -31,6 +34,12 @@ def ads():
     X, y = SequenceVectorizer().fit_transform(X), SequenceArray.from_sequences(y)
     assert len(blocks(X.offsets, len(set(y.tokens)))) >= 20
     return X, y
+
+
+def data(ads, order, n=500):
+    """The first n, with three labels for chains of second order, which are slow with more."""
+    X, y = ads[0][:n], ads[1][:n]
+    return (X, y) if order == 1 else (X, SequenceArray(np.unique(y.tokens, return_inverse=True)[1] % 3, y.offsets))
 
 
 def dense(matrix):
@@ -53,10 +62,10 @@ def test_two_dimensional_X_is_logistic_regression(model):
     assert not found.transition_.any()
 
 
-@pytest.mark.parametrize("options", [{}, {"edge_features": "all"}, {"l1_ratio": 0.5}], ids=repr)
+@pytest.mark.parametrize("options", [{}, {"edge_features": "all"}, {"l1_ratio": 0.5}, {"order": 2}], ids=repr)
 @pytest.mark.parametrize("model", [PseudoLikelihoodCRF(block_size=10**6), PiecewiseCRF(piece_size=10**6)], ids=repr)
 def test_windows_of_whole_sequences_are_the_likelihood(ads, model, options):
-    X, y = ads[0][:10], ads[1][:10]
+    X, y = data(ads, options.get("order", 1), 10)
     expected = LinearChainCRF(tol=1e-6, **options).fit(X, y)
     found = clone(model).set_params(tol=1e-6, **options).fit(X, y)
     assert found.loss_curve_[-1] == pytest.approx(expected.loss_curve_[-1], rel=1e-9)
@@ -70,7 +79,7 @@ def test_windows_of_whole_sequences_are_the_likelihood(ads, model, options):
 @every_model
 @pytest.mark.parametrize("options", [{}, {"edge_features": ["w:,"]}], ids=["nodes", "edges"])
 def test_every_solver_finds_the_same(ads, model, options):
-    X, y = ads[0][:6], ads[1][:6]
+    X, y = data(ads, model.order, 6)
     model = clone(model).set_params(C=0.1, tol=1e-6, random_state=0, **options)
     best = clone(model).fit(X, y)
     for solver in ("newton-cg",) if options else ("owlqn", "newton-cg", "trust-ncg", "cg", "sag"):
@@ -83,9 +92,9 @@ def test_every_solver_finds_the_same(ads, model, options):
 
 @every_model
 def test_a_fitted_one_starts_the_likelihood(ads, model):
-    X, y = ads[0][:100], ads[1][:100]
+    X, y = data(ads, model.order, 100)
     start = clone(model).fit(X, y)
-    crf = LinearChainCRF()
+    crf = LinearChainCRF(order=model.order)
     cold, warm = clone(crf).fit(X, y), clone(crf).fit(X, y, init=start)
     assert warm.loss_curve_[0] < cold.loss_curve_[0] / 1.5
     assert warm.loss_curve_[-1] == pytest.approx(cold.loss_curve_[-1], rel=1e-5)
@@ -97,7 +106,7 @@ def test_a_fitted_one_starts_the_likelihood(ads, model):
 @pytest.mark.parametrize("options", [{}, {"edge_features": ["w:,", "w:."], "dtype": "float32"}], ids=["", "float32"])
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_equal_bits_for_any_number_of_threads(ads, model, options):
-    X, y = ads
+    X, y = data(ads, model.order)
     weight, bits = np.random.RandomState(0).uniform(size=len(X)), set()
     for n_jobs in (1, 2, 3):
         fit = clone(model).set_params(max_iter=3, n_jobs=n_jobs, solver="lbfgs", **options).fit(X, y, weight)
@@ -109,12 +118,12 @@ def test_equal_bits_for_any_number_of_threads(ads, model, options):
 
 @every_model
 def test_batches(ads, model):
-    X, y = ads[0][:60], ads[1][:60]
+    X, y = data(ads, model.order, 60)
     model = clone(model).set_params(solver="sgd", feature_pairs="all", random_state=0)
     for _ in range(5):
         for batch in (slice(0, 20), slice(20, 40), slice(40, 60)):
             model.partial_fit(X[batch], y[batch], classes=np.unique(y.tokens))
-    assert model.score(X, y) > 1.5 * np.unique(y.tokens, return_counts=True)[1].max() / len(y.tokens)
+    assert model.score(X, y) > 1.3 * np.unique(y.tokens, return_counts=True)[1].max() / len(y.tokens)
     assert (model.t_, model.n_iter_) == (300, 15)
     with pytest.raises(AttributeError) as raised:
         model.set_params(solver="lbfgs").partial_fit(X, y)
@@ -130,6 +139,12 @@ def test_training_among_allowed_labellings(model):
     assert fit.transition_[2, 1] == 0
     assert fit.predict([["City"]])[0] in (["B"], ["O"])
     assert all("O I" not in " ".join(labels) for labels in fit.predict(X))
+
+
+def test_pieces_without_three_labels():
+    with pytest.raises(ValueError, match="with order=2 piece_size must be 1 or from 3 on"):
+        PiecewiseCRF(order=2, piece_size=2).fit([["a", "b", "c"]], [["x", "y", "x"]])
+    assert PiecewiseCRF(order=2, piece_size=3).fit([["a", "b", "c"]], [["x", "y", "x"]]).transition2_[0, 1, 0] > 0
 
 
 @every_model

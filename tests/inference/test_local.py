@@ -7,16 +7,20 @@ import naive
 import numpy as np
 import pytest
 
-from sklearn_struct.batch import Potentials, Structure
-from sklearn_struct.inference import chain as inference
+from sklearn_struct.batch import Potentials, Structure, chain
+from sklearn_struct.inference import chains as inference
 from sklearn_struct.inference.local import locally_normalised
 
 
 def log_p(node, edge, labels):
-    """sum_t log p(y_t | y_{t-1}), one softmax after the other."""
+    """sum_t log p(y_t | y_{t-1}), at order 2 given two labels, one softmax after the other."""
     K, found = node.shape[1], 0.0
     for t, k in enumerate(labels):
-        row = node[t] + (edge[min(t - 1, len(edge) - 1), labels[t - 1] * K : (labels[t - 1] + 1) * K] if t else 0.0)
+        row, table = node[t], edge[min(t - 1, len(edge) - 1)].reshape(-1, K) if t else None
+        if t:
+            row = row + table[labels[t - 1]]
+        if t > 1 and len(table) > K:
+            row = row + table[(labels[t - 2] + 1) * K + labels[t - 1]]
         found += row[k] - np.logaddexp.reduce(row)
     return found
 
@@ -24,8 +28,9 @@ def log_p(node, edge, labels):
 @pytest.mark.parametrize("by_edge", [True, False])
 @pytest.mark.parametrize("shared", [True, False])
 @pytest.mark.parametrize("scale", [1.0, 100.0])
-def test_scores_are_log_probabilities(scale, shared, by_edge):
-    potentials, structure = contracts.random_chains(np.random.default_rng(0), shared=shared)
+@pytest.mark.parametrize("order", [1, 2])
+def test_scores_are_log_probabilities(order, scale, shared, by_edge):
+    potentials, structure = contracts.random_chains(np.random.default_rng(0), (4, 0, 1, 2), shared=shared, order=order)
     potentials = Potentials(*(scale * table for table in potentials))
     local = locally_normalised(potentials, structure, by_edge)
     _, log_Z = contracts.marginals(inference, local, structure)
@@ -38,9 +43,10 @@ def test_scores_are_log_probabilities(scale, shared, by_edge):
 
 
 @pytest.mark.parametrize("shared", [True, False])
-def test_sums_over_first_tokens(shared):
+@pytest.mark.parametrize("order", [1, 2])
+def test_sums_over_first_tokens(order, shared):
     """by_edge: a chain cut short has the log-probabilities of what is left."""
-    potentials, structure = contracts.random_chains(np.random.default_rng(0), lengths=(4,), shared=shared)
+    potentials, structure = contracts.random_chains(np.random.default_rng(0), (4,), shared=shared, order=order)
     local = locally_normalised(potentials, structure, by_edge=True)
     for n in (1, 2, 3):
         short = Structure(np.array([0, n]), structure.edges[: n - 1], np.array([0, n - 1]))
@@ -59,8 +65,30 @@ def test_labels_after_which_nothing_may_come(by_edge):
     assert scores[1, 0] == scores[1, 1] == pytest.approx(2 * np.log(0.5))
 
 
-def test_float_type_and_inputs_stay():
-    potentials, structure = contracts.random_chains(np.random.default_rng(0))
+@pytest.mark.parametrize("by_edge", [True, False])
+def test_two_labels_after_which_nothing_may_come(by_edge):
+    """At order 2 a label may be a dead end after one label and not after another."""
+    triple = np.zeros((2, 2, 2))
+    triple[0, 1] = -np.inf
+    structure = chain([0, 3])
+    potentials = Potentials(np.zeros((3, 2)), np.concatenate([np.zeros(4), triple.ravel()])[None])
+    [twin] = naive.twins(locally_normalised(potentials, structure, by_edge), structure)
+    for y, score in zip(twin.y, twin.scores):
+        assert score == (-np.inf if y[:2] == (0, 1) else pytest.approx(3 * np.log(0.5)))
+
+
+@pytest.mark.parametrize("by_edge", [True, False])
+@pytest.mark.parametrize("shared", [True, False])
+@pytest.mark.parametrize("order", [1, 2])
+def test_no_edges_at_all(order, shared, by_edge):
+    potentials, structure = contracts.random_chains(np.random.default_rng(0), (1, 0, 1), shared=shared, order=order)
+    local = locally_normalised(potentials, structure, by_edge)
+    np.testing.assert_allclose(np.logaddexp.reduce(local.node, axis=1), 0.0, atol=1e-12)
+
+
+@pytest.mark.parametrize("order", [1, 2])
+def test_float_type_and_inputs_stay(order):
+    potentials, structure = contracts.random_chains(np.random.default_rng(0), order=order)
     single = Potentials(*(table.astype(np.float32) for table in potentials))
     before = contracts.copies(*single)
     for by_edge in (True, False):

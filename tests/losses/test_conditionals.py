@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from sklearn_struct.batch import Potentials, chain
-from sklearn_struct.inference import chain as inference
+from sklearn_struct.inference import chains as inference
 from sklearn_struct.losses.conditionals import Conditionals
 from sklearn_struct.losses.log_likelihood import LogLikelihood
 from sklearn_struct.losses.windows import Windows
@@ -19,14 +19,18 @@ test_pseudolikelihood = contracts.loss(Conditionals())
 test_memm = contracts.loss(Conditionals(right=False))
 test_right_neighbour = contracts.loss(Conditionals(left=False))
 test_nodes_alone = contracts.loss(Conditionals(left=False, right=False))
+test_pseudolikelihood_of_second_order = contracts.loss(Conditionals(), order=2)
+test_memm_of_second_order = contracts.loss(Conditionals(right=False), order=2)
 
 
 @pytest.mark.parametrize("shared", [True, False])
 @pytest.mark.parametrize("scale", [0.0, 1.0, 20.0])
-def test_pseudolikelihood_by_enumeration(scale, shared):
+@pytest.mark.parametrize("order", [1, 2])
+def test_pseudolikelihood_by_enumeration(order, scale, shared):
     """p(y_t | all other labels) from the probabilities of all labellings."""
-    potentials, y, structure = contracts.labelled_chains(np.random.default_rng(0), shared)
-    potentials = Potentials(*(scale * table for table in potentials))
+    rng = np.random.default_rng(0)
+    potentials, structure = contracts.random_chains(rng, (5, 0, 1, 3), shared=shared, order=order)
+    potentials, y = Potentials(*(scale * table for table in potentials)), rng.integers(3, size=9).astype(np.int32)
     value, _ = contracts.evaluate(Conditionals(), potentials, y, structure, np.ones(4))
     for i, twin in enumerate(naive.twins(potentials, structure)):
         labels, expected = tuple(y[slice(*structure.offsets[i : i + 2])].tolist()), 0.0
@@ -38,9 +42,10 @@ def test_pseudolikelihood_by_enumeration(scale, shared):
 
 
 @pytest.mark.parametrize("shared", [True, False])
-def test_the_memm_is_a_distribution(shared):
+@pytest.mark.parametrize("order", [1, 2])
+def test_the_memm_is_a_distribution(order, shared):
     """Losses of all labellings are minus the logarithms of probabilities that sum to 1."""
-    potentials, structure = contracts.random_chains(np.random.default_rng(1), lengths=(4,), shared=shared)
+    potentials, structure = contracts.random_chains(np.random.default_rng(1), (4,), shared=shared, order=order)
     mass = 0.0
     for y in naive.labellings(4, 3):
         y = np.array(y, dtype=np.int32)
@@ -48,15 +53,15 @@ def test_the_memm_is_a_distribution(shared):
     assert mass == pytest.approx(1.0, rel=1e-12)
 
 
-@pytest.mark.parametrize("K", [1, 3, 8, 11])
+@pytest.mark.parametrize(("order", "K"), [(1, 1), (1, 3), (1, 8), (1, 11), (2, 1), (2, 3), (2, 9)])
 @pytest.mark.parametrize("shared", [True, False])
 @pytest.mark.parametrize(("left", "right"), SIDES)
-def test_windows_of_one_token_are_the_same(left, right, shared, K):
+def test_windows_of_one_token_are_the_same(left, right, shared, order, K):
     """Two ways to one loss: value, derivative and second derivative."""
     rng = np.random.default_rng(K)
     lengths, weight = (5, 0, 1, 2, 7), np.array([1.0, 2.0, 0.5, 0.0, 3.0])
-    potentials, structure = contracts.random_chains(rng, lengths, K, shared)
-    direction, _ = contracts.random_chains(rng, lengths, K, shared)
+    potentials, structure = contracts.random_chains(rng, lengths, K, shared, order)
+    direction, _ = contracts.random_chains(rng, lengths, K, shared, order)
     y = rng.integers(K, size=15).astype(np.int32)
     one, other = Conditionals(left, right), Windows(LogLikelihood(inference), 1, left, right)
     value, out = contracts.evaluate(one, potentials, y, structure, weight)

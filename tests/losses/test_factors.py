@@ -7,13 +7,14 @@ import numpy as np
 import pytest
 
 from sklearn_struct.batch import Potentials, chain
-from sklearn_struct.inference import chain as inference
+from sklearn_struct.inference import chains as inference
 from sklearn_struct.losses.factors import Factors
 from sklearn_struct.losses.log_likelihood import LogLikelihood
 
 LOSS = Factors()
 
 test_contract = contracts.loss(LOSS)
+test_contract_of_second_order = contracts.loss(LOSS, order=2)
 
 
 @pytest.mark.parametrize("scale", [0.0, 1.0, 300.0])
@@ -37,20 +38,39 @@ def test_by_enumeration(shared, scale):
 
 
 @pytest.mark.parametrize("shared", [True, False])
-def test_it_bounds_the_likelihood(shared):
+def test_three_labels_by_enumeration(shared):
+    """The first edge of a sequence is a pair, each later one a triple, of three labels with their last pair."""
+    potentials, y, structure = contracts.labelled_chains(np.random.default_rng(0), shared, order=2)
+    value, _ = contracts.evaluate(LOSS, potentials, y, structure, np.ones(4))
+    edge = np.broadcast_to(potentials.edge, (len(structure.edges), 36))
+    for i in range(4):
+        first, stop = structure.offsets[i : i + 2]
+        rows = [(potentials.node[t], y[t]) for t in range(first, stop)]
+        for t in range(first + 1, stop):
+            table = edge[structure.edge_offsets[i] + t - first - 1]
+            pair, triple = table[:9].reshape(3, 3), table[9:].reshape(3, 3, 3)
+            rows.append((pair, (y[t - 1], y[t])) if t == first + 1 else (pair + triple, (y[t - 2], y[t - 1], y[t])))
+        cost = sum(np.logaddexp.reduce(scores.ravel().astype(np.longdouble)) - scores[k] for scores, k in rows)
+        assert value[i] == pytest.approx(float(cost), rel=1e-12, abs=1e-12)
+
+
+@pytest.mark.parametrize("shared", [True, False])
+@pytest.mark.parametrize("order", [1, 2])
+def test_it_bounds_the_likelihood(order, shared):
     """The sum of products is at most the product of sums."""
     for seed in range(20):
-        potentials, y, structure = contracts.labelled_chains(np.random.default_rng(seed), shared)
+        potentials, y, structure = contracts.labelled_chains(np.random.default_rng(seed), shared, order)
         value, _ = contracts.evaluate(LOSS, potentials, y, structure, np.ones(4))
         likelihood, _ = contracts.evaluate(LogLikelihood(inference), potentials, y, structure, np.ones(4))
         assert np.all(value >= likelihood - 1e-12)
 
 
-def test_an_edge_table_for_all_and_derivatives_for_each():
-    potentials, y, structure = contracts.labelled_chains(np.random.default_rng(0), True)
+@pytest.mark.parametrize("order", [1, 2])
+def test_an_edge_table_for_all_and_derivatives_for_each(order):
+    potentials, y, structure = contracts.labelled_chains(np.random.default_rng(0), True, order)
     weight = np.array([1.0, 1.0, 2.0, 0.5])
     _, out = contracts.evaluate(LOSS, potentials, y, structure, weight)
-    each = Potentials(np.zeros(potentials.node.shape), np.zeros((len(structure.edges), 9)))
+    each = Potentials(np.zeros(potentials.node.shape), np.zeros((len(structure.edges), potentials.edge.shape[1])))
     contracts.evaluate(LOSS, potentials, y, structure, weight, each)
     np.testing.assert_allclose(each.edge.sum(axis=0), out.edge[0], atol=1e-12)
 

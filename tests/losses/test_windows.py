@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from sklearn_struct.batch import Potentials, chain
-from sklearn_struct.inference import chain as inference
+from sklearn_struct.inference import chains as inference
 from sklearn_struct.inference.constraints import Transitions
 from sklearn_struct.losses import windows
 from sklearn_struct.losses.constrained import Constrained
@@ -24,6 +24,9 @@ test_contract_3 = contracts.loss(Windows(LIKELIHOOD, 3))
 test_contract_free_2 = contracts.loss(Windows(LIKELIHOOD, 2, left=False, right=False))
 test_contract_free_3 = contracts.loss(Windows(LIKELIHOOD, 3, left=False, right=False))
 test_contract_left_2 = contracts.loss(Windows(LIKELIHOOD, 2, right=False))
+test_contract_2_second_order = contracts.loss(Windows(LIKELIHOOD, 2), order=2)
+test_contract_3_second_order = contracts.loss(Windows(LIKELIHOOD, 3), order=2)
+test_contract_free_3_second_order = contracts.loss(Windows(LIKELIHOOD, 3, left=False, right=False), order=2)
 
 
 def expected(node, edge, labels, size, sides):
@@ -31,12 +34,14 @@ def expected(node, edge, labels, size, sides):
     (n, K), found = node.shape, 0.0
     for first in range(max(n - size, 0) + 1 if n else 0):
         last, scores, own = min(first + size, n) - 1, [], None
+        known = range(0 if sides[0] else first, n if sides[1] else last + 1)
         for inside in naive.labellings(last - first + 1, K):
             path = np.concatenate([labels[:first], inside, labels[last + 1 :]]).astype(int)
             score = sum(node[t, path[t]] for t in range(first, last + 1))
-            for e in range(first - sides[0], last + sides[1]):
-                if 0 <= e < n - 1:
-                    score += edge[min(e, len(edge) - 1), path[e] * K + path[e + 1]]
+            for e, column in naive.moves(path, K, edge.shape[1]):
+                tokens = range(e if column < K * K else e - 1, e + 2)
+                if set(tokens) <= set(known) and set(tokens) & set(range(first, last + 1)):
+                    score += edge[min(e, len(edge) - 1), column]
             scores.append(score)
             own = score if np.array_equal(path, labels) else own
         found += np.logaddexp.reduce(scores) - own
@@ -46,10 +51,13 @@ def expected(node, edge, labels, size, sides):
 @pytest.mark.parametrize("size", [1, 2, 3, 4, 9])
 @pytest.mark.parametrize("shared", [True, False])
 @pytest.mark.parametrize("sides", SIDES)
-def test_by_enumeration(sides, shared, size):
-    potentials, y, structure = contracts.labelled_chains(np.random.default_rng(size), shared)
-    value, _ = contracts.evaluate(Windows(LIKELIHOOD, size, *sides), potentials, y, structure, np.ones(4))
-    for i in range(4):
+@pytest.mark.parametrize("order", [1, 2])
+def test_by_enumeration(order, sides, shared, size):
+    rng = np.random.default_rng(size)
+    potentials, structure = contracts.random_chains(rng, (6, 0, 1, 2, 3), 2, shared, order)
+    y = rng.integers(2, size=12).astype(np.int32)
+    value, _ = contracts.evaluate(Windows(LIKELIHOOD, size, *sides), potentials, y, structure, np.ones(5))
+    for i in range(5):
         tokens, edges = (slice(*bounds[i : i + 2]) for bounds in (structure.offsets, structure.edge_offsets))
         edge = (potentials.edge if shared else potentials.edge[edges]).astype(np.longdouble)
         naively = expected(potentials.node[tokens].astype(np.longdouble), edge, y[tokens], size, sides)
@@ -58,12 +66,13 @@ def test_by_enumeration(sides, shared, size):
 
 @pytest.mark.parametrize("shared", [True, False])
 @pytest.mark.parametrize("sides", SIDES)
-def test_a_window_of_the_whole_sequence_is_the_likelihood(sides, shared):
+@pytest.mark.parametrize("order", [1, 2])
+def test_a_window_of_the_whole_sequence_is_the_likelihood(order, sides, shared):
     (potentials, y, structure), weight = (
-        contracts.labelled_chains(np.random.default_rng(0), shared),
+        contracts.labelled_chains(np.random.default_rng(0), shared, order),
         np.arange(1.0, 5.0),
     )
-    direction, _ = contracts.random_chains(np.random.default_rng(1), shared=shared)
+    direction, _ = contracts.random_chains(np.random.default_rng(1), shared=shared, order=order)
     value, out = contracts.evaluate(LIKELIHOOD, potentials, y, structure, weight)
     second = contracts.zeros(potentials)
     LIKELIHOOD.hess_vec(potentials, direction, y, structure, weight, second)
@@ -78,10 +87,11 @@ def test_a_window_of_the_whole_sequence_is_the_likelihood(sides, shared):
 
 
 @pytest.mark.parametrize("shared", [True, False])
-def test_some_windows_at_a_time(shared, monkeypatch):
+@pytest.mark.parametrize("order", [1, 2])
+def test_some_windows_at_a_time(order, shared, monkeypatch):
     """However few are worked on at once, also across examples; derivatives of the sum, too."""
     rng = np.random.default_rng(0)
-    potentials, structure = contracts.random_chains(rng, lengths=(9, 0, 2, 6, 1), shared=shared)
+    potentials, structure = contracts.random_chains(rng, lengths=(9, 0, 2, 6, 1), shared=shared, order=order)
     y, loss = rng.integers(3, size=18).astype(np.int32), Windows(LIKELIHOOD, 3)
     value, out = contracts.evaluate(loss, potentials, y, structure, np.ones(5))
     for tokens in (1, 4, 7):
@@ -91,12 +101,13 @@ def test_some_windows_at_a_time(shared, monkeypatch):
         np.testing.assert_allclose(contracts.flat(gradient), contracts.flat(out), atol=1e-13)
 
 
-@pytest.mark.parametrize("size", [1, 2, 9])
-def test_an_edge_table_for_all_and_derivatives_for_each(size):
+@pytest.mark.parametrize("size", [1, 2, 3, 9])
+@pytest.mark.parametrize("order", [1, 2])
+def test_an_edge_table_for_all_and_derivatives_for_each(order, size):
     """Potentials that are shared, derivatives that are not: their sum is that of the shared ones."""
-    potentials, y, structure = contracts.labelled_chains(np.random.default_rng(0), True)
+    potentials, y, structure = contracts.labelled_chains(np.random.default_rng(0), True, order)
     _, out = contracts.evaluate(Windows(LIKELIHOOD, size), potentials, y, structure, np.ones(4))
-    each = Potentials(np.zeros(potentials.node.shape), np.zeros((len(structure.edges), 9)))
+    each = Potentials(np.zeros(potentials.node.shape), np.zeros((len(structure.edges), potentials.edge.shape[1])))
     contracts.evaluate(Windows(LIKELIHOOD, size), potentials, y, structure, np.ones(4), each)
     np.testing.assert_allclose(each.edge.sum(axis=0), out.edge[0], atol=1e-12)
 

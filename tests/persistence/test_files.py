@@ -99,6 +99,9 @@ def test_an_equal_estimator_comes_back(tmp_path, options, X):
         PseudoLikelihoodCRF(block_size=np.int64(2), l1_ratio=0.5),
         PiecewiseCRF(piece_size=3, dtype="float32"),
         PiecewiseCRF(solver="sgd", random_state=0, tol=0.5),
+        MEMM(order=2, decoding="greedy"),
+        PseudoLikelihoodCRF(order=2, edge_features="all"),
+        PiecewiseCRF(order=2, transition_features="observed"),
     ],
 )
 def test_chains_of_other_classes(tmp_path, model):
