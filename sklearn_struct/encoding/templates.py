@@ -43,8 +43,8 @@ _WORDS_AND_TAGS = (
 TEMPLATE_SETS: dict[str, tuple[str, ...]] = {"chunking": _WORDS_AND_TAGS, "sha-pereira": _WORDS_AND_TAGS}
 """Named sets of templates: windows of words (column 0) and part-of-speech tags (column 1).
 
-"chunking" and "sha-pereira" are one list. CRFsuite's tutorial on chunking pairs each with a label, Sha and Pereira (2003)
-with a label and with two labels in a row; which it is, says the estimator (``edge_features="all"``).
+"chunking" and "sha-pereira" are one list. CRFsuite's tutorial on chunking pairs each template with a label, Sha and
+Pereira (2003) with a label and with two labels in a row; the estimator says which (``edge_features="all"``).
 """
 
 _MACRO = r"%x\[\s*([+-]?\d+)\s*,\s*([^\]:/|]*[^\]:/|\s])\s*\]"

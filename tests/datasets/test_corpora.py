@@ -173,7 +173,7 @@ def test_without_pooch_the_error_says_what_to_install(monkeypatch, tmp_path):
 def test_unknown_choices():
     with pytest.raises(ValueError, match="subset must be one of 'train', 'test', got 'dev'"):
         fetch_conll2000(subset="dev")
-    with pytest.raises(ValueError, match="chunks must be one of 'ADJP', .*, got 'P'"):
+    with pytest.raises(ValueError, match=r"chunks must be one of 'ADJP', .*, got 'P'"):
         fetch_conll2000(chunks="P")
     with pytest.raises(ValueError, match="subset must be one of 'train', 'dev', got 'test'"):
         fetch_ud_ewt(subset="test")
