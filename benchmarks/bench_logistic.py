@@ -9,8 +9,8 @@ from itertools import chain
 from typing import Any
 
 from bench_training import load_kernels
-from goals import Goal
-from side_by_side import Benchmark, Medians, Runs, Stopwatch, least
+from goals import no_goals
+from side_by_side import Benchmark, Runs, Stopwatch, least
 from tasks import packed
 
 C, N_SENTENCES = 1.0, 3000
@@ -59,10 +59,6 @@ def finish(runs: Runs) -> None:
     for several in runs.values():
         for run in several:
             run.figures[EXCESS] = 100 * (run.figures[END] / lowest - 1)
-
-
-def no_goals(medians: Medians) -> list[Goal]:
-    return []
 
 
 def _benchmark(task: str, title: str) -> Benchmark:

@@ -13,8 +13,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
-from goals import Goal
-from side_by_side import Benchmark, Medians, Stopwatch, least
+from goals import no_goals
+from side_by_side import Benchmark, Stopwatch, least
 from tasks import packed
 
 CACHE, VECTOR, INDEX = 2**19, 8, 4  # bytes of rows that stay near, numbers of a vector, bytes of an index
@@ -153,10 +153,6 @@ def dense(dtype: str, watch: Stopwatch) -> dict[str, float]:
         "its matrix products, CPU ms": 1000 * products,
         "evaluation / products": measured / products,
     }
-
-
-def no_goals(medians: Medians) -> list[Goal]:
-    return []
 
 
 def _benchmark(title: str, measure: Callable[[str, Stopwatch], dict[str, float]], task: str) -> Benchmark:

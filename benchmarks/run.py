@@ -23,6 +23,8 @@ import bench_end_to_end
 import bench_growth
 import bench_language_model
 import bench_logistic
+import bench_np_chunking
+import bench_np_times
 import bench_responsiveness
 import bench_roofline
 import bench_threads
@@ -43,6 +45,8 @@ SUITES = (
     bench_roofline,
     bench_growth,
     bench_language_model,
+    bench_np_chunking,
+    bench_np_times,
 )
 BENCHMARKS = {name: benchmark for suite in SUITES for name, benchmark in suite.BENCHMARKS.items()}
 
@@ -52,7 +56,9 @@ def main() -> int:
     parser.add_argument("names", nargs="*", help=f"beginnings of names, of {', '.join(BENCHMARKS)} (default all)")
     parser.add_argument("--runs", type=int, default=3, help="runs of each contestant (default 3)")
     parser.add_argument("--quick", action="store_true", help="use little data")
-    parser.add_argument("--plot", type=Path, help="file for a plot of objective against time")
+    parser.add_argument(
+        "--plot", type=Path, help="file for plots of curves (training-, np-learning-curves, np-accuracy-time)"
+    )
     for hidden in ("--worker", "--run", "--scratch"):
         parser.add_argument(hidden, nargs=2 if hidden == "--worker" else None, help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -95,7 +101,7 @@ def _race_all(names: list[str], options: Options, plot: Path | None) -> int:
         print("\nLittle data (--quick): the figures below say nothing about the goals.")
     print_goals(sorted(goals, key=lambda goal: goal.what[0]))
     if plot:
-        plot_curves({BENCHMARKS[name].title: runs for name, runs in everything.items()}, plot)
+        plot_curves([(BENCHMARKS[name], runs) for name, runs in everything.items()], plot)
     return 0 if complete else 1
 
 

@@ -76,11 +76,19 @@ class Medians(dict[str, dict[str, float]]):
         return None if a is None or b is None else a / b if b else math.inf
 
 
+class Picture(NamedTuple):
+    """What a plot of a benchmark's curves shows; with `excess` how far values are above the lowest of all."""
+
+    x: str = "CPU seconds"
+    y: str = "objective above the lowest, relative"
+    excess: bool = True
+
+
 class Benchmark(NamedTuple):
     """Contestants at one thing.
 
     Those of `once` run a single time, before the others; `finish` may add figures that need all runs; `goals` reads
-    the medians; `task` names the data that must be prepared.
+    the medians; `task` names the data that must be prepared; `picture` says what the curves are, if there are some.
     """
 
     title: str
@@ -89,6 +97,7 @@ class Benchmark(NamedTuple):
     task: str = ""
     once: dict[str, Contestant] = {}  # noqa: RUF012 - never changed
     finish: Callable[[Runs], None] | None = None
+    picture: Picture = Picture()
 
 
 class Options(NamedTuple):

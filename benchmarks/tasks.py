@@ -60,15 +60,13 @@ def packed(name: str, watch: Stopwatch) -> tuple[Any, Any, Any, Any]:
     return encoded, y, encoded_test, y_test
 
 
-def _chunking(split: str) -> Corpus:
-    from sklearn_struct.datasets import fetch_conll2000
+def _chunks(kind: str | None) -> Callable[[str], Corpus]:
+    def load(split: str) -> Corpus:
+        from sklearn_struct.datasets import fetch_conll2000
 
-    return fetch_conll2000(subset=split, return_X_y=True)
+        return fetch_conll2000(subset=split, chunks=kind, return_X_y=True)
 
-
-def _noun_phrases(split: str) -> Corpus:
-    X, y = _chunking(split)
-    return X, [[label[0] if label.endswith("-NP") else "O" for label in labels] for labels in y]
+    return load
 
 
 def _tags(kind: str) -> Callable[[str], Corpus]:
@@ -175,8 +173,8 @@ def _by_pixels(*splits: list[Sentence]) -> tuple[Any, Any]:
 
 
 TASKS = {
-    "chunking": Task("CoNLL-2000 chunking, 22 labels", _chunking, window_attributes, _by_templates),
-    "noun-phrases": Task("CoNLL-2000 noun phrases, 3 labels", _noun_phrases, window_attributes, _by_templates),
+    "chunking": Task("CoNLL-2000 chunking, 22 labels", _chunks(None), window_attributes, _by_templates),
+    "noun-phrases": Task("CoNLL-2000 noun phrases, 3 labels", _chunks("NP"), window_attributes, _by_templates),
     "upos": Task("EWT parts of speech, 17 labels", _tags("upos"), affix_attributes, _by_strings),
     "xpos": Task("EWT parts of speech, 50 labels", _tags("xpos"), affix_attributes, _by_strings),
     "letters": Task("OCR letters, 128 dense pixels, 26 labels", _letters, pixel_attributes, _by_pixels, True),

@@ -194,3 +194,73 @@ def test_a_tagger_of_order_1_is_a_memm():
     assert len(memm._w) == len(tagger.model._w)
     assert memm.loss_curve_[-1] == pytest.approx(tagger.model.loss_curve_[-1], rel=1e-9)
     assert tagger.predict(words, beam=3) == memm.predict(rows).tolist()
+
+
+def test_first_occurrences_are_out_of_vocabulary():
+    from np_chunking import UNKNOWN, with_unknown
+
+    train, other = with_unknown(
+        [[("a", "X"), ("b", "X")], [("a", "Y"), ("a", "Y")]], [[("b", "Y"), ("a", "Z"), ("Y", "X")]]
+    )
+    assert train == [[(UNKNOWN, UNKNOWN), (UNKNOWN, "X")], [("a", UNKNOWN), ("a", "Y")]]
+    assert other == [[(UNKNOWN, "Y"), ("a", UNKNOWN), (UNKNOWN, "X")]]
+
+
+def test_models_of_the_noun_phrase_experiment_have_valid_parameters():
+    from bench_np_chunking import BASES
+    from np_chunking import EXTENDED, HMM_FEATURES, MODELS, m_estimated
+
+    for model in [*MODELS.values(), *(m_estimated(**options) for options in BASES.values())]:
+        for features in (HMM_FEATURES, EXTENDED):
+            estimator = model.make(features, model.grid[-1], 3)
+            estimator._validate_params()
+            assert not model.path or "warm_start" in estimator.get_params()
+
+
+@pytest.mark.parametrize("name", ["HMM, order 2", "CRF"])
+def test_a_cell_of_the_noun_phrase_table(name, tmp_path, monkeypatch):
+    import tasks
+    from bench_np_chunking import table
+    from np_chunking import HMM_FEATURES, MODELS
+    from side_by_side import Stopwatch
+
+    spans = [[label if label == "O" else f"{label}-NP" for label in labels] for labels in LABELS]
+    toy = tasks.TASKS["noun-phrases"]._replace(load=lambda split: (4 * SENTENCES, 4 * spans))
+    monkeypatch.setitem(tasks.TASKS, "noun-phrases", toy)
+    monkeypatch.setitem(MODELS, "CRF", MODELS["CRF"]._replace(grid=(0.1, 10.0)))
+    tasks.write("noun-phrases", tmp_path, quick=False)
+    figures = table(HMM_FEATURES, name, Stopwatch(tmp_path))
+    assert figures["F1"] == figures["precision"] == 100
+    assert figures["C"] in MODELS[name].grid
+    assert {"recall, paper", "F1, held out"} <= set(figures)
+    assert figures == table(HMM_FEATURES, name, Stopwatch(tmp_path))  # the same fit, from its file
+
+
+def test_plateaus_ratios_and_what_a_memory_has_stored(tmp_path):
+    from bench_np_times import FIT, PLATEAU, plateau, ratios, stored
+    from joblib import Memory
+    from side_by_side import Run
+
+    assert plateau([(1.0, 80.0), (2.0, 89.96), (3.0, 90.0), (4.0, 89.0)]) == (2.0, 89.96)
+    runs = {"M-est.": [Run({FIT: 2.0, PLATEAU: 1.0}, [])], "CRF": [Run({FIT: 8.0, PLATEAU: 5.0}, [])]}
+    ratios(runs)
+    assert [runs["CRF"][0].figures[name] for name in sorted(runs["CRF"][0].figures) if "M-est." in name] == [4.0, 5.0]
+    remembered = Memory(tmp_path, verbose=0).cache(_square)
+    assert [remembered(3), remembered(3), remembered(4)] == [9, 9, 16]
+    assert stored(tmp_path) == {"_square": 2}
+
+
+def _square(x):
+    return x * x
+
+
+def test_curves_are_plotted_as_their_benchmark_says(tmp_path):
+    from curves import plot_curves
+    from goals import no_goals
+    from side_by_side import Benchmark, Picture, Run
+
+    runs = {"a": [Run({}, [(1.0, 3.0), (2.0, 2.0)])], "optimum": [Run({}, [(float("nan"), 1.0)])]}
+    broken = {"b": [Run({}, [(1.0, 80.0), (1.0, float("nan")), (2.0, 90.0)])]}
+    scores = Benchmark("Scores", {}, no_goals, picture=Picture("sentences", "F1", excess=False))
+    plot_curves([(Benchmark("Objective", {}, no_goals), runs), (scores, broken)], tmp_path / "curves.png")
+    assert (tmp_path / "curves.png").stat().st_size > 1000

@@ -23,6 +23,8 @@ CONLL2000_URL = "https://raw.githubusercontent.com/nltk/nltk_data/gh-pages/packa
 CONLL2000_HASH = "md5:9529b285edd5fe47271da69df1052301"
 EWT_URL = "https://raw.githubusercontent.com/UniversalDependencies/UD_English-EWT/r2.8/"
 
+CHUNKS = ("ADJP", "ADVP", "CONJP", "INTJ", "LST", "NP", "PP", "PRT", "SBAR", "UCP", "VP")
+
 # Of the uncompressed texts; their place in the data home is the name and ".gz".
 SHA256 = {
     "conll2000/train.txt": "82033cd7a72b209923a98007793e8f9de3abc1c8b79d646c50648eb949b87cea",
@@ -56,6 +58,7 @@ N. Silveira et al. (2014). A gold standard dependency corpus for English. LREC 2
 def fetch_conll2000(
     *,
     subset: str = "train",
+    chunks: str | None = None,
     data_home: str | os.PathLike[str] | None = None,
     download_if_missing: bool = True,
     return_X_y: bool = False,
@@ -66,6 +69,9 @@ def fetch_conll2000(
     ----------
     subset : {"train", "test"}, default="train"
         8,936 sentences for training or 2,012 for testing.
+    chunks : str, default=None
+        The type of chunks to keep: "NP" for noun phrases, or one of the ten others, such as "VP" or "PP". Labels of
+        other chunks become "O". None keeps all.
     data_home : str or path, default=None
         The folder that holds the data. None means the environment variable ``SKLEARN_STRUCT_DATA`` or, without it,
         the user's cache folder.
@@ -84,15 +90,18 @@ def fetch_conll2000(
     Raises
     ------
     ValueError
-        If `subset` is not among the choices.
+        If `subset` or `chunks` is not among the choices.
     OSError
         If the data are missing or cannot be downloaded, or their checksum is wrong.
     ImportError
         If pooch is needed but not installed.
     """
     _check_choice("subset", subset, ("train", "test"))
+    if chunks is not None:
+        _check_choice("chunks", chunks, CHUNKS)
     text = _text(f"conll2000/{subset}.txt", data_home, download_if_missing)
-    return _corpus(read_conll(io.BytesIO(text)), ["word", "pos"], CONLL2000_DESCR, return_X_y)
+    sentences = [_with_chunks(sentence, chunks) for sentence in read_conll(io.BytesIO(text))]
+    return _corpus(sentences, ["word", "pos"], CONLL2000_DESCR, return_X_y)
 
 
 def fetch_ud_ewt(
@@ -145,6 +154,13 @@ def fetch_ud_ewt(
 def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
     if value not in choices:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}")
+
+
+def _with_chunks(sentence: Sentence, kind: str | None) -> Sentence:
+    """The sentence with the labels of other chunks made "O"; the kind is what follows "B-" or "I-"."""
+    if kind is None:
+        return sentence
+    return [token if token[-1][2:] == kind else (*token[:-1], "O") for token in sentence]
 
 
 def _corpus(sentences: list[Sentence], column_names: list[str], descr: str, as_pair: bool) -> Any:

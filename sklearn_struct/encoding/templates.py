@@ -33,16 +33,19 @@ from sklearn_struct.sequence_array import SequenceArray
 
 __all__ = ["TEMPLATE_SETS", "FeatureTemplates"]
 
-TEMPLATE_SETS: dict[str, tuple[str, ...]] = {
-    "chunking": (
-        *(f"w[{o}]:%x[{o},0]" for o in (-2, -1, 0, 1, 2)),
-        *(f"w[{o}]|w[{o + 1}]:%x[{o},0]|%x[{o + 1},0]" for o in (-1, 0)),
-        *(f"pos[{o}]:%x[{o},1]" for o in (-2, -1, 0, 1, 2)),
-        *(f"pos[{o}]|pos[{o + 1}]:%x[{o},1]|%x[{o + 1},1]" for o in (-2, -1, 0, 1)),
-        *(f"pos[{o}]|pos[{o + 1}]|pos[{o + 2}]:%x[{o},1]|%x[{o + 1},1]|%x[{o + 2},1]" for o in (-2, -1, 0)),
-    )
-}
-"""Named sets of templates. "chunking": windows of words (column 0) and part-of-speech tags (column 1)."""
+_WORDS_AND_TAGS = (
+    *(f"w[{o}]:%x[{o},0]" for o in (-2, -1, 0, 1, 2)),
+    *(f"w[{o}]|w[{o + 1}]:%x[{o},0]|%x[{o + 1},0]" for o in (-1, 0)),
+    *(f"pos[{o}]:%x[{o},1]" for o in (-2, -1, 0, 1, 2)),
+    *(f"pos[{o}]|pos[{o + 1}]:%x[{o},1]|%x[{o + 1},1]" for o in (-2, -1, 0, 1)),
+    *(f"pos[{o}]|pos[{o + 1}]|pos[{o + 2}]:%x[{o},1]|%x[{o + 1},1]|%x[{o + 2},1]" for o in (-2, -1, 0)),
+)
+TEMPLATE_SETS: dict[str, tuple[str, ...]] = {"chunking": _WORDS_AND_TAGS, "sha-pereira": _WORDS_AND_TAGS}
+"""Named sets of templates: windows of words (column 0) and part-of-speech tags (column 1).
+
+"chunking" and "sha-pereira" are one list. CRFsuite's tutorial on chunking pairs each template with a label, Sha and
+Pereira (2003) with a label and with two labels in a row; the estimator says which (``edge_features="all"``).
+"""
 
 _MACRO = r"%x\[\s*([+-]?\d+)\s*,\s*([^\]:/|]*[^\]:/|\s])\s*\]"
 _TEMPLATE = re.compile(rf"(?:([^\s:%]+):)?({_MACRO}(?:[/|]{_MACRO})*)")
@@ -105,8 +108,9 @@ class FeatureTemplates(DocLink, TransformerMixin, BaseEstimator, auto_wrap_outpu
     ----------
     templates : list of str, or str, default="chunking"
         Templates; or the text of a template file, with blank lines and comments (``#``); or the name of a set in
-        ``TEMPLATE_SETS``. A template is an optional id and a colon, then cells joined by ``/`` or ``|``. Without an
-        id the template's own text is its id. A bare ``B`` adds nothing, as every chain has transition weights.
+        ``TEMPLATE_SETS``: "chunking", also called "sha-pereira" after [1]_. A template is an optional id and a colon,
+        then cells joined by ``/`` or ``|``. Without an id the template's own text is its id. A bare ``B`` adds
+        nothing, as every chain has transition weights.
     columns : list of str, default=None
         Names of the columns, which templates then may use instead of numbers: ``%x[0,word]``.
     boundary : {"skip", "pad"}, default="skip"
@@ -129,6 +133,10 @@ class FeatureTemplates(DocLink, TransformerMixin, BaseEstimator, auto_wrap_outpu
     See Also
     --------
     SequenceVectorizer : For tokens that are dicts or lists of strings.
+
+    References
+    ----------
+    .. [1] F. Sha and F. Pereira, "Shallow parsing with conditional random fields", HLT-NAACL 2003.
 
     Examples
     --------

@@ -15,6 +15,7 @@ import pytest
 from real_data import real
 
 from sklearn_struct.datasets import corpora, fetch_conll2000, fetch_ud_ewt
+from sklearn_struct.metrics import extract_spans
 
 TEXTS = {
     "conll2000/train.txt": b"He PRP B-NP\nsleeps VBZ B-VP\n\nYes UH O\n\n",
@@ -80,6 +81,8 @@ def test_download_conll2000(server, tmp_path):
     X, y = fetch_conll2000(subset="test", data_home=home, return_X_y=True)
     assert (X, y) == ([[("She", "PRP")]], [["B-NP"]])
     assert server.requested == ["/conll2000.zip"]  # the archive has both, and nothing is downloaded twice
+    for chunks, labels in ("NP", [["B-NP", "O"], ["O"]]), ("VP", [["O", "B-VP"], ["O"]]), ("PP", [["O", "O"], ["O"]]):
+        assert fetch_conll2000(chunks=chunks, data_home=home, return_X_y=True) == (corpus.data, labels)
 
 
 def test_download_ud_ewt(server, tmp_path, monkeypatch):
@@ -170,6 +173,8 @@ def test_without_pooch_the_error_says_what_to_install(monkeypatch, tmp_path):
 def test_unknown_choices():
     with pytest.raises(ValueError, match="subset must be one of 'train', 'test', got 'dev'"):
         fetch_conll2000(subset="dev")
+    with pytest.raises(ValueError, match=r"chunks must be one of 'ADJP', .*, got 'P'"):
+        fetch_conll2000(chunks="P")
     with pytest.raises(ValueError, match="subset must be one of 'train', 'dev', got 'test'"):
         fetch_ud_ewt(subset="test")
     with pytest.raises(ValueError, match="tags must be one of 'upos', 'xpos', got 'pos'"):
@@ -182,6 +187,7 @@ def test_unknown_choices():
     [
         (fetch_conll2000, {"subset": "train"}, 8_936, 211_727, 22),
         (fetch_conll2000, {"subset": "test"}, 2_012, 47_377, 19),
+        (fetch_conll2000, {"subset": "test", "chunks": "NP"}, 2_012, 47_377, 3),
         (fetch_ud_ewt, {"subset": "train"}, 12_543, 204_584, 17),
         (fetch_ud_ewt, {"subset": "train", "tags": "xpos"}, 12_543, 204_584, 50),
         (fetch_ud_ewt, {"subset": "dev"}, 2_001, 25_149, 17),
@@ -194,3 +200,14 @@ def test_real_corpora(fetch, options, n_sentences, n_tokens, n_labels):
     assert sum(map(len, y)) == n_tokens
     assert len({label for labels in y for label in labels}) == n_labels
     assert {len(token) for sentence in X for token in sentence} == {2 if fetch is fetch_conll2000 else 1}
+
+
+@pytest.mark.corpus
+def test_noun_phrases_are_the_corpus_s_own():
+    _, y = real(fetch_conll2000, subset="test", return_X_y=True)
+    _, y_np = real(fetch_conll2000, subset="test", chunks="NP", return_X_y=True)
+    assert [extract_spans(labels) for labels in y_np] == [
+        [span for span in extract_spans(labels) if span[0] == "NP"] for labels in y
+    ]
+    assert sum(map(len, map(extract_spans, y_np))) == 12_422
+    assert {label.partition("-")[2] for labels in y for label in labels} <= {"", *corpora.CHUNKS}

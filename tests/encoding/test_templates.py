@@ -412,6 +412,7 @@ def test_chunking_set():
     assert len(TEMPLATE_SETS["chunking"]) == 19
     names = FeatureTemplates("chunking").fit(X).get_feature_names_out()
     assert {"w[0]:dog", "w[-1]|w[0]:the|dog", "pos[0]|pos[1]|pos[2]:DT|NN|VB"} <= set(names)
+    assert FeatureTemplates("sha-pereira").fit(X).get_feature_names_out().tolist() == names.tolist()
 
 
 @pytest.mark.corpus

@@ -1,0 +1,127 @@
+"""
+=================================
+Five ways to learn the same chain
+=================================
+
+Noun phrases in made-up sentences: which words belong to one, and where does the next one begin? A hidden Markov model,
+a maximum-entropy Markov model, pseudolikelihood, a conditional random field and M-estimation learn it from the same
+sentences. They differ in what training asks for: counts, one label given its neighbours, the probability of a whole
+labelling, or a comparison of the data with what a hidden Markov model expects of them.
+"""
+
+import time
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+
+from sklearn_struct import HMM, MEMM, FeatureTemplates, LinearChainCRF, MEstimatedCRF, PseudoLikelihoodCRF
+from sklearn_struct.metrics import span_f1_score
+
+# %%
+# Data
+# ----
+# Sentences are drawn from patterns of tags, with brackets around noun phrases. They have what makes the task hard in
+# newspapers: "rising" is part of a phrase or a verb, "and" joins two words of one phrase or two phrases, and where two
+# phrases meet only the words tell where the second one begins.
+
+PHRASES = [
+    *("DT NN", "DT NN", "DT NN", "DT JJ NN", "NNS", "JJ NNS", "PRP", "NNP", "NNP NNP", "DT VBG NN", "VBG NNS"),
+    *("NN CC NN NNS", "DT NN CC NN NN", "DT NNP NN", "NNP POS NN", "CD NNS", "DT JJ CC JJ NN", "CD NN NNS"),
+]
+SENTENCES = [
+    *("[] VBD [] .", "[] VBD [] [] .", "[] VBD IN [] .", "[] VBZ VBG [] .", "[] VBD [] IN [] .", "[] CC [] VBD [] ."),
+    *("IN [] , [] VBD [] .", "[] VBD [] CC VBD [] .", "[] VBZ VBG [] IN [] .", "[] VBD [] VBG [] ."),
+    *("RB [] VBD [] IN [] RB .", "[] , [] , VBD [] [] ."),
+]
+ROOTS = ["ba", "de", "fi", "go", "lu", "ma", "ne", "pi", "ro", "su", "ta", "ve", "wo", "zi", "ka", "mo"]
+ENDINGS = {"NN": "", "NNS": "s", "VBG": "ing", "VBD": "ed", "VBZ": "s", "JJ": "y", "RB": "ly", "NNP": "son", "CD": "0"}
+FIXED = {"DT": "the a this", "IN": "of in with", "CC": "and or", "PRP": "he she it", "POS": "'s", ",": ",", ".": "."}
+
+
+def word(tag, rng):
+    """A word for a tag; tags share their roots, and frequent words come up more often."""
+    if tag in FIXED:
+        return rng.choice(FIXED[tag].split())
+    i, j = (int(len(ROOTS) * rng.beta(0.5, 2)) for _ in range(2))
+    return ROOTS[i] + ROOTS[j] + "t" + ENDINGS[tag]
+
+
+def sentence(rng):
+    """A list of (word, tag) and a list of labels; one tag in twenty is wrong, as those of a tagger are."""
+    tags, labels = [], []
+    for part in rng.choice(SENTENCES).split():
+        phrase = rng.choice(PHRASES).split() if part == "[]" else [part]
+        tags += phrase
+        labels += ["B-NP"] + ["I-NP"] * (len(phrase) - 1) if part == "[]" else ["O"]
+    words = [word(tag, rng) for tag in tags]
+    noisy = [rng.choice(list(ENDINGS)) if rng.random() < 0.05 else tag for tag in tags]
+    return list(zip(words, map(str, noisy))), labels
+
+
+rng = np.random.default_rng(0)
+X, y = zip(*(sentence(rng) for _ in range(900)))
+X_train, y_train, X_tune, y_tune, X_test, y_test = X[:400], y[:400], X[400:500], y[400:500], X[500:], y[500:]
+pd.DataFrame([(*token, label) for token, label in zip(X[0], y[0])], columns=["word", "tag", "label"])
+
+# %%
+# Features
+# --------
+# A hidden Markov model has two features a token, its word and its tag. The others may look around: the templates
+# "sha-pereira" take words and tags up to two tokens away, and pairs and triples of them. The M-estimator computes them
+# itself, since it must know how often its base, a hidden Markov model, expects each.
+
+templates = FeatureTemplates("sha-pereira").fit(X_train)
+rows = {"train": (X_train, y_train), "tune": (X_tune, y_tune), "test": (X_test, y_test)}
+encoded = {part: (templates.transform(X_part), y_part) for part, (X_part, y_part) in rows.items()}
+
+# %%
+# Training
+# --------
+# Each has its C chosen on held-out sentences. Seconds are those of one fit; a fit with little data comes first, so that
+# compiling does not count.
+
+
+def m_estimated(C):
+    return MEstimatedCRF("sha-pereira", base=HMM(order=2), C=C, max_iter=200, tol=1e-3)
+
+
+MODELS = {
+    "HMM": (lambda C: HMM(order=2), rows, [1]),
+    "M-estimation": (m_estimated, rows, [0.1, 0.3, 1, 2, 3, 5, 10]),
+    "MEMM": (lambda C: MEMM(C=C, solver="lbfgs"), encoded, [0.1, 1, 10]),
+    "pseudolikelihood": (lambda C: PseudoLikelihoodCRF(C=C, solver="lbfgs"), encoded, [0.1, 1, 10]),
+    "CRF": (lambda C: LinearChainCRF(C=C, solver="lbfgs"), encoded, [0.1, 1, 10]),
+}
+
+found = []
+for name, (make, data, grid) in MODELS.items():
+    (X_fit, y_fit), (X_new, y_new), (X_last, y_last) = data.values()
+    make(1).fit(X_fit[:20], y_fit[:20]).predict(X_new[:2])
+    for C in grid:
+        start = time.process_time()
+        model = make(C).fit(X_fit, y_fit)
+        seconds = time.process_time() - start
+        scores = span_f1_score(y_new, model.predict(X_new)), span_f1_score(y_last, model.predict(X_last))
+        found.append((name, C, seconds, *scores))
+table = pd.DataFrame(found, columns=["model", "C", "seconds", "held-out F1", "test F1"])
+best = table.loc[table.groupby("model", sort=False)["held-out F1"].idxmax()].set_index("model")
+best.round(3)
+
+# %%
+# M-estimation has the features of the CRF, but it is a joint model like the HMM: so the table tells apart what features
+# are worth and what discriminative training is worth. It needs no inference, which saves the more time the more labels
+# and sentences there are; with these few, no fit takes long.
+
+figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.5), width_ratios=(1, 2))
+left.barh(best.index, best["test F1"])
+left.set(xlabel="test F1", xlim=(0.8, 1))
+for name, lines in table.groupby("model", sort=False):
+    right.plot(lines["C"], lines["held-out F1"], marker=".", label=name)
+right.set(xscale="log", xlabel="C", ylabel="held-out F1")
+right.legend(loc="center left", bbox_to_anchor=(1, 0.5))
+figure.tight_layout()
+
+# %%
+# The C of the M-estimator stands beside a mean of losses instead of a sum, so its scale is another. Its range is
+# narrow: choose it on held-out data, and let ``memory`` keep the expectations, which do not depend on it.
