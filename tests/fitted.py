@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.pipeline import make_pipeline
 
-from sklearn_struct import FeatureTemplates, LinearChainCRF, SequenceArray
+from sklearn_struct import HMM, FeatureTemplates, LinearChainCRF, MEstimatedCRF, SequenceArray
 
 LABELS = ["x", "y", "z"]
 LENGTHS = (3, 1, 4, 2, 3, 4, 2, 3)
@@ -47,7 +47,7 @@ def case(kind: str) -> Case:
         X = [sp.csr_array(np.where(s > 0, s, 0)) for s in X]
     if "second" in kind:
         options["order"] = 2
-    if kind == "strings":
+    if kind in ("strings", "base"):
         X = [[str(token["w"]) for token in s] for s in X]
     if kind == "packed numbers":
         X = SequenceArray.from_sequences(X)
@@ -58,12 +58,19 @@ def case(kind: str) -> Case:
     estimator: Any = LinearChainCRF(tol=1e-3, **options)
     if kind == "pipeline":
         estimator = make_pipeline(FeatureTemplates(["%x[0,0]", "b:%x[-1,0]/%x[0,0]"]), estimator)
+    if "base" in kind:
+        estimator = over_a_base(numeric="numbers" in kind)
     estimator.fit(X, y)
     x = X[2:3] if kind == "packed numbers" else X[2]
     predicted = estimator.predict(X)[2]
     if kind == "rows":
         return Case(estimator, x, "z" if predicted == "y" else "y")
     return Case(estimator, x, ["z" if label == "y" else "y" for label in predicted])
+
+
+def over_a_base(numeric: bool) -> MEstimatedCRF:
+    base = HMM(order=1 if numeric else 2, transition_smoothing=0.5)
+    return MEstimatedCRF(None if numeric else ["w:%x[0,0]", "%x[-1,0]"], base=base, edge_features="all", C=5.0)
 
 
 def many_labels(n: int = 40) -> Case:
@@ -86,4 +93,6 @@ KINDS = [
     "pipeline",
     "attributes second edges",
     "numbers second",
+    "base",
+    "base numbers",
 ]

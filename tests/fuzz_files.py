@@ -33,6 +33,7 @@ from sklearn_struct import (
     FeatureTemplates,
     LinearChainCRF,
     LogLinearClassifier,
+    MEstimatedCRF,
     ProductFeatures,
     SequenceVectorizer,
 )
@@ -76,6 +77,7 @@ def models() -> list[tuple[object, object]]:
     online = LinearChainCRF(solver="pa", random_state=0, feature_pairs="all")
     vectorizer = SequenceVectorizer(n_features=16).fit(WORDS)
     templates = FeatureTemplates(["w:%x[0,0]", "b:%x[-1,0]/%x[0,1]|%x[1,0]"], boundary="pad", add_bos_eos=True)
+    over_base = MEstimatedCRF(FeatureTemplates(["%x[0,0]", "%x[-1,1]"]), base=HMM(order=2), input_features=True)
     edges = LinearChainCRF(edge_features=["word:the"], dtype="float32", transition_features="observed")
     return [
         (edges.fit(DICTS, TAGS), DICTS),
@@ -83,6 +85,8 @@ def models() -> list[tuple[object, object]]:
         (online.partial_fit(vectorizer.transform(WORDS), TAGS, TAGS[2]), vectorizer.transform(WORDS)),
         (make_pipeline(templates, LinearChainCRF()).fit(ROWS, TAGS), ROWS),
         (HMM(order=2).fit(ROWS, TAGS), ROWS),
+        (over_base.fit(ROWS, TAGS), ROWS),
+        (MEstimatedCRF(edge_features="all", base="locally-uniform").fit(NUMBERS, TAGS), NUMBERS),
         (LogLinearClassifier(ProductFeatures(FUNCTIONS["context"], parts)).fit(WORDS[2], TAGS[2]), WORDS[0]),
         (LogLinearClassifier(parts, n_features=16).fit(WORDS[2], TAGS[2]), WORDS[0]),
         (LogLinearClassifier().fit(NUMBERS[0], TAGS[0]), NUMBERS[1]),
@@ -258,8 +262,8 @@ def _without_defaults(value: object) -> object:
 
 @cache
 def _default_params(name: str) -> dict:
-    known = {cls.__name__: cls for cls in (HMM, LinearChainCRF, LogLinearClassifier, SequenceVectorizer)}
-    cls = known.get(name, FeatureTemplates)
+    classes = HMM, LinearChainCRF, LogLinearClassifier, MEstimatedCRF, SequenceVectorizer
+    cls = {cls.__name__: cls for cls in classes}.get(name, FeatureTemplates)
     params = cls().get_params()
     return {key: {"type": "float64"} if value is np.float64 else value for key, value in params.items()}
 

@@ -66,9 +66,12 @@ class BaseBasedChain(BaseChain):
         return BasedSequences(found, flat, observed)
 
     def _potentials(self, sequences: Any) -> Callable[[Block], Potentials]:
-        of_features = super()._potentials(sequences)
-        of_base = read_base(self.base_, self._pattern.order).potentials(sequences.observed, sequences.exact)
+        of_features, of_base = super()._potentials(sequences), self._base_potentials(sequences)
         return lambda block: chains.product(of_base(block), of_features(block))
+
+    def _base_potentials(self, sequences: BasedSequences) -> Callable[[Block], Potentials]:
+        """What gives log q0(x, y) in a block of X."""
+        return read_base(self.base_, self._pattern.order).potentials(sequences.observed, sequences.exact)
 
     def _of_inputs(self, X: SequenceArray) -> np.ndarray:
         """The part of each sequence's score that no label changes."""

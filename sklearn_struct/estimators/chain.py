@@ -201,6 +201,11 @@ class BaseChain(BaseLearned, BaseSequenceEstimator):
             two-dimensional X one array (n, n_labels).
         """
         sequences = self._read_X(X, reset=False)
+        node = self._label_marginals(sequences, allowed)
+        return node if sequences.flat else object_array(cut(node, sequences.X.offsets))
+
+    def _label_marginals(self, sequences: Sequences, allowed: Any = None) -> np.ndarray:
+        """Marginals (n_tokens, n_labels) of all tokens."""
         n, K = sequences.X.tokens.shape[0], len(self.classes_)
         node, log_Z = np.zeros((n, K)), np.empty(len(sequences.X))
 
@@ -210,7 +215,7 @@ class BaseChain(BaseLearned, BaseSequenceEstimator):
             chains.marginals(potentials, block.structure, weight, out, log_Z[block.examples])
 
         self._each_block(sequences, work, allowed)
-        return node if sequences.flat else object_array(cut(node, sequences.X.offsets))
+        return node
 
     def predict_log_proba(self, X: Any, *, allowed: Any = None) -> np.ndarray:
         """Logarithm of `predict_proba`, in the same form.

@@ -7,11 +7,13 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from sklearn_struct.batch import Block, Potentials
+from sklearn_struct.batch import chain as chain_structure
+from sklearn_struct.estimators.based import BaseBasedChain
 from sklearn_struct.estimators.chain import BaseChain
 from sklearn_struct.inspection.explanation import KINDS, Explanation, Terms
 from sklearn_struct.inspection.reading import feature_names, read_labels, read_one, texts
 from sklearn_struct.parameters import edge_features
-from sklearn_struct.sequence_array import SequenceArray
 
 __all__ = ["explain"]
 
@@ -58,20 +60,37 @@ def explain(estimator: Any, x: Any, y: Any = None, *, rival: Any = None) -> Expl
     """
     model, sequences = read_one(estimator, x)
     codes = model._predict_codes(sequences) if y is None else read_labels(model, y, sequences)
-    rows = _Rows(model, sequences.X)
+    rows = _Rows(model, sequences)
     weight, rival_labels = rows.weights(codes), None
     if rival is not None:
         rival_codes = read_labels(model, rival, sequences)
-        weight, rival_labels = weight - rows.weights(rival_codes), model.classes_[rival_codes].tolist()
+        weight, rival_labels = _ahead(weight, rows.weights(rival_codes)), model.classes_[rival_codes].tolist()
     terms = rows.terms(weight)
     return Explanation(texts(x, len(codes)), model.classes_[codes].tolist(), rival_labels, terms)
 
 
-class _Rows:
-    """The terms that any labelling of a sequence has: those of features and edge features, intercepts, transitions."""
+def _ahead(weight: np.ndarray, of_rival: np.ndarray) -> np.ndarray:
+    """Differences; 0 where both are -inf."""
+    return np.subtract(weight, of_rival, out=np.zeros_like(weight), where=weight != of_rival)
 
-    def __init__(self, model: BaseChain, X: SequenceArray) -> None:
+
+def _base_scores(model: BaseChain, sequences: Any) -> Potentials | None:
+    """log q0 of each label at each token, and of each step to the next one; None for a model without a base."""
+    if not isinstance(model, BaseBasedChain):
+        return None
+    structure, n = chain_structure(sequences.X.offsets), sequences.X.tokens.shape[0]
+    block = Block(slice(0, 1), slice(0, n), slice(0, len(structure.edges)), structure)
+    return model._base_potentials(sequences)(block)
+
+
+class _Rows:
+    """The terms that any labelling of a sequence has: of features, edge features, intercepts, transitions, the base."""
+
+    def __init__(self, model: BaseChain, sequences: Any) -> None:
+        X = sequences.X
         self.model, n = model, X.tokens.shape[0]
+        self.base = _base_scores(model, sequences)
+        self.based = np.arange(n if self.base else 0)
         self.edge_columns = model.edge_features_
         self.node_at = _stored(X.tokens)
         self.edge_at = _stored(edge_features(X, self.edge_columns))
@@ -97,21 +116,33 @@ class _Rows:
                 model.transition_.ravel()[pairs],
                 of_edges,
                 model.transition2_.ravel()[triples] if len(triples) else np.zeros(0),
+                *self._of_base(codes, pairs, triples),
             ]
         )
+
+    def _of_base(self, codes: np.ndarray, pairs: np.ndarray, triples: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        if self.base is None:
+            return np.zeros(0), np.zeros(0)
+        node, edge = self.base
+        edge, step = np.broadcast_to(edge, (len(pairs), edge.shape[1])), np.arange(len(pairs))
+        of_steps = edge[step, pairs]
+        if len(triples):
+            of_steps[1:] += edge[step[1:], len(self.model.classes_) ** 2 + triples]
+        return node[self.based, codes], of_steps
 
     def terms(self, weight: np.ndarray) -> Terms:
         """All terms by token, then kind."""
         (at, column, value), (edge, edge_column, edge_value) = self.node_at, self.edge_at
         names = feature_names(self.model)
-        parts = [at, self.intercepts, self.transitions, edge + 1, self.seconds]
+        parts = [at, self.intercepts, self.transitions, edge + 1, self.seconds, self.based, self.based[1:]]
         kind = np.repeat(np.arange(len(KINDS)), [len(part) for part in parts])
         token = np.concatenate(parts)
         feature = np.full(len(token), None, dtype=object)
         feature[kind == 0], feature[kind == 3] = names[column], names[self.edge_columns[edge_column]]
-        ones = np.ones(len(self.intercepts) + len(self.transitions))
+        values = np.ones(len(token))
+        values[kind == 0], values[kind == 3] = value, edge_value
         order = np.lexsort((kind, token))
-        columns = token, kind, feature, np.concatenate([value, ones, edge_value, np.ones(len(self.seconds))]), weight
+        columns = token, kind, feature, values, weight
         return Terms(*(column[order] for column in columns))
 
 

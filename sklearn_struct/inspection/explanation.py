@@ -10,7 +10,8 @@ from sklearn_struct.inspection.optional import pandas
 
 __all__ = ["KINDS", "Explanation", "Terms"]
 
-KINDS = ("feature", "intercept", "transition", "edge feature", "second transition")
+KINDS = ("feature", "intercept", "transition", "edge feature", "second transition", "base", "base transition")
+STEPS = ("transition", "edge feature", "second transition", "base transition")  # kinds of terms with a label before
 SHOWN = 3  # contributions of a token in the printed form
 
 
@@ -32,6 +33,11 @@ class Explanation:
     log p(y | x) + log Z(x). Transitions count for the last of their tokens; those of three labels are "second
     transitions". An edge feature's weight is that of its pair of labels, and at order 2 of all three. Beside a rival
     labelling all scores and weights are differences, those of the labelling minus those of the rival.
+
+    Of a model over a base distribution, such as `MEstimatedCRF`, "base" is log q0 of a token with its label and
+    "base transition" that of the step into it. With the first token belongs the start, with the last one the end. What
+    is the same for all labellings, the constant and the weights of inputs, is left out: the rest of ``log_joint``. A
+    sequence that the base cannot emit has the very small probabilities by which it is predicted.
 
     Parameters
     ----------
@@ -59,7 +65,8 @@ class Explanation:
         self.texts, self.labels, self.rival, self.terms = texts, labels, rival, terms
         self.contributions = terms.value * terms.weight
         self.token_scores = np.bincount(terms.token, weights=self.contributions, minlength=len(labels))
-        self.score = float(np.sum(self.token_scores))
+        with np.errstate(invalid="ignore"):  # a base may give probability 0 to both labellings: their ratio is NaN
+            self.score = float(np.sum(self.token_scores))
 
     def to_frame(self) -> Any:
         """All contributions as a data frame, one a row.
@@ -68,9 +75,9 @@ class Explanation:
         -------
         pandas.DataFrame
             Columns ``token`` (its number), ``label``, ``previous`` (the label before; only of transitions and edge
-            features), ``kind`` ("feature", "intercept", "transition", "edge feature" or "second transition"),
-            ``feature`` (its name), ``value``, ``weight`` and ``contribution``. With a rival also ``rival`` and
-            ``rival_previous``, its labels.
+            features), ``kind`` ("feature", "intercept", "transition", "edge feature", "second transition", "base" or
+            "base transition"), ``feature`` (its name), ``value``, ``weight`` and ``contribution``. With a rival also
+            ``rival`` and ``rival_previous``, its labels.
 
         Raises
         ------
@@ -89,7 +96,7 @@ class Explanation:
     def _label_columns(self, pd: Any, labels: list[Any], name: str, previous: str) -> dict[str, Any]:
         """A label of each term, and for those of two tokens the label before."""
         here = [labels[t] for t in self.terms.token]
-        before = [labels[t - 1] if kind >= 2 else None for t, kind in zip(self.terms.token, self.terms.kind)]
+        before = [labels[t - 1] if KINDS[kind] in STEPS else None for t, kind in zip(self.terms.token, self.terms.kind)]
         return {name: pd.Series(here), previous: pd.Series(before, dtype=object)}
 
     def __repr__(self) -> str:
@@ -120,9 +127,9 @@ class Explanation:
         kind, feature = KINDS[self.terms.kind[i]], self.terms.feature[i]
         if kind == "feature":
             return str(feature)
-        if kind == "intercept":
-            return "intercept"
+        if kind in ("intercept", "base"):
+            return kind
         pair = f"{self.labels[t - 1]} -> {self.labels[t]}"
         if kind == "second transition":
             return f"{self.labels[t - 2]} -> {pair}"
-        return pair if kind == "transition" else f"{feature} at {pair}"
+        return {"transition": pair, "base transition": f"base {pair}"}.get(kind, f"{feature} at {pair}")

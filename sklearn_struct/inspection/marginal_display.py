@@ -86,7 +86,7 @@ class MarginalDisplay:
             If `x` is not one sequence or has no tokens, or `y` or `tokens` does not fit it.
         """
         model, sequences = read_one(estimator, x)
-        proba = np.vstack(list(model.predict_proba(sequences.X)))
+        proba = model._label_marginals(sequences)
         path = model._predict_codes(sequences) if y is None else read_labels(model, y, sequences)
         names = texts(x, len(path)) if tokens is None else [str(token) for token in tokens]
         return cls(proba, model.classes_.tolist(), names, path).plot(ax, **options)

@@ -31,7 +31,8 @@ def save(estimator: Any, path: str | os.PathLike[str], *, functions: Functions |
     ----------
     estimator : LinearChainCRF or another chain, HMM, LogLinearClassifier, SequenceVectorizer, FeatureTemplates, or \
             Pipeline made of these
-        Labels and parameters may be strings, numbers, booleans, None, and tuples, lists or sets of these.
+        Labels and parameters may be strings, numbers, booleans, None, and tuples, lists or sets of these. Of an
+        MEstimatedCRF the base must be an HMM, and the features numbers or FeatureTemplates.
     path : str or path
         Replaced as a whole, or not touched at all if something goes wrong.
     functions : dict of {str: callable}, default=None

@@ -43,6 +43,8 @@ def hidden(hmm: Any, stored: Any, where: str, shared: Shared) -> None:
     _, order, vocabularies, hmm._kind, names, n_iter = fields(stored, "the model", **kinds)
     if order not in (1, 2) or hmm._kind not in ("numbers", "values", "rows"):
         raise ModelFileError("no hidden Markov model of order 1 or 2")
+    if hmm._kind == "values" and len(vocabularies) != 1:
+        raise ModelFileError(f"single values have one stream, not {len(vocabularies)}")
     hmm.classes_ = labels(shared.arrays, where + "labels", stored["labels"])
     K, arrays = len(hmm.classes_), shared.arrays
     shapes = [(K,), (K**order, K), (K,) * order, (K, K), (K,)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from sklearn_struct.encoding.features import SequenceVectorizer
@@ -13,6 +14,7 @@ from sklearn_struct.estimators.base import BaseSequenceEstimator
 from sklearn_struct.estimators.hmm import HMM
 from sklearn_struct.estimators.linear_chain_crf import LinearChainCRF
 from sklearn_struct.estimators.log_linear_classifier import LogLinearClassifier
+from sklearn_struct.estimators.m_estimated_crf import MEstimatedCRF
 from sklearn_struct.estimators.memm import MEMM
 from sklearn_struct.estimators.online import PASSES
 from sklearn_struct.estimators.piecewise_crf import PiecewiseCRF
@@ -21,6 +23,7 @@ from sklearn_struct.estimators.pseudo_likelihood_crf import PseudoLikelihoodCRF
 from sklearn_struct.exceptions import InputTypeError, ModelFileError
 from sklearn_struct.parameters import Pattern
 from sklearn_struct.persistence import checks
+from sklearn_struct.persistence.based import check_based, check_parts
 from sklearn_struct.persistence.encoders import Shared, put_templates, put_vectorizer, templates, vectorizer
 from sklearn_struct.persistence.functions import check_params, put_params
 from sklearn_struct.persistence.hidden import hidden, put_hidden
@@ -194,10 +197,37 @@ def _stream(stored: Any, w: np.ndarray, mean: np.ndarray) -> tuple[str, Stream]:
     return solver, Stream(w, mean, natural(n, "n"), step)
 
 
+def _put_based(model: Any, where: str, shared: Shared) -> dict[str, Any]:
+    check_parts(model)
+    encoder, arrays = model.features_, shared.arrays
+    arrays[where + "inputs"] = np.asarray(model.input_coef_, np.float64)
+    arrays[where + "constant"] = np.array([model.constant_], np.float64)
+    return {  # the encoder first: what spells out its names is known by them
+        "features": None if encoder is None else put_estimator(encoder, where + "features/", shared),
+        "base": put_estimator(model.base_, where + "base/", shared),
+        "chain": _put_chain(model, where, shared),
+    }
+
+
+def _based(model: Any, stored: Any, where: str, shared: Shared) -> None:
+    encoder, base, chain = fields(stored, "the model", features=(dict, type(None)), base=dict, chain=dict)
+    model.features_ = None if encoder is None else estimator(encoder, where + "features/", shared)
+    model.base_ = estimator(base, where + "base/", shared)
+    _chain(model, chain, where, shared)
+    arrays = shared.arrays
+    n_inputs = model.n_features_in_ if np.size(arrays.get(where + "inputs", ())) else 0
+    model.input_coef_ = checks.weights(arrays, where + "inputs", n_inputs)
+    model.constant_ = float(checks.weights(arrays, where + "constant", 1)[0])
+    check_based(model)
+    if isinstance(model.base, FrozenEstimator):
+        model.base = FrozenEstimator(model.base_)
+
+
 CLASSES: dict[str, Any] = {
     "HMM": HMM,
     "LinearChainCRF": LinearChainCRF,
     "LogLinearClassifier": LogLinearClassifier,
+    "MEstimatedCRF": MEstimatedCRF,
     "MEMM": MEMM,
     "PiecewiseCRF": PiecewiseCRF,
     "PseudoLikelihoodCRF": PseudoLikelihoodCRF,
@@ -208,6 +238,7 @@ STATES: dict[str, tuple[Any, Any]] = {
     "HMM": (put_hidden, hidden),
     "LinearChainCRF": (_put_chain, _chain),
     "LogLinearClassifier": (put_joint, joint),
+    "MEstimatedCRF": (_put_based, _based),
     "MEMM": (_put_chain, _chain),
     "PiecewiseCRF": (_put_chain, _chain),
     "PseudoLikelihoodCRF": (_put_chain, _chain),

@@ -8,10 +8,12 @@ import fitted
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.base import BaseEstimator
 
 import sklearn_struct
-from sklearn_struct import LinearChainCRF, SequenceArray
+from sklearn_struct import HMM, LinearChainCRF, MEstimatedCRF, SequenceArray
 from sklearn_struct.batch import Block, Potentials, chain
+from sklearn_struct.estimators.based import BaseBasedChain
 from sklearn_struct.estimators.chain import BaseChain
 from sklearn_struct.exceptions import InputTypeError, LengthMismatchError, UnknownLabelError
 from sklearn_struct.inference import chains
@@ -23,12 +25,15 @@ CHAINS = [
     value
     for name, value in sorted(vars(sklearn_struct).items())
     if inspect.isclass(value) and issubclass(value, BaseChain) and not inspect.isabstract(value)
+    if not issubclass(value, BaseBasedChain)  # they read other X
 ]
 
 
 def path_score(estimator, x, labels):
     """The score of a labelling by potentials and inference, in float64."""
     model, sequences = read_one(estimator, x)
+    if isinstance(model, BaseBasedChain):
+        return model.log_joint([x], [labels])[0] - model._of_inputs(sequences.X)[0]
     codes = read_labels(model, labels, sequences)
     X = SequenceArray(sequences.X.tokens.astype(np.float64), sequences.X.offsets)
     potentials = bind(model._pattern, X, np.dtype(np.float64))
@@ -158,6 +163,69 @@ def test_weights_of_three_labels_and_how_they_are_shown():
 
 
 LABELS_IN_A_ROW = ["x", "y", "z"]
+
+
+@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize("of_base", [1, 2])
+def test_the_part_of_a_base(order, of_base):
+    X, y = [["a", "b", "a", "b"], ["b", "a"], ["b"], []], [["x", "y", "x", "x"], ["y", "x"], ["x"], []]
+    base = HMM(order=of_base, transition_smoothing=0.5)
+    model = MEstimatedCRF(["%x[0,0]"], base=base, order=order, input_features=True).fit(X, y)
+    assert model.constant_ != 0
+    assert np.any(model.input_coef_ != 0)
+    for x, labels in zip(X, y, strict=True):
+        found = explain(model, x, labels)
+        frame = found.to_frame()
+        of_base_alone = frame[frame["kind"].str.startswith("base").astype(bool)]
+        assert of_base_alone["contribution"].sum() == pytest.approx(model.base_.log_joint([x], [labels])[0], abs=1e-10)
+        shown = model.features_.transform([[(value,) for value in x]]).tokens
+        rest = model.constant_ + float(np.sum(shown @ model.input_coef_))
+        assert found.score + rest == pytest.approx(model.log_joint([x], [labels])[0], abs=1e-10)
+    assert of_base_alone.empty
+    frame = explain(model, X[1], y[1]).to_frame()
+    assert frame.loc[frame["kind"] == "base", "previous"].tolist() == [None, None]
+    assert frame.loc[frame["kind"] == "base transition", "previous"].tolist() == ["y"]
+    assert "base y -> x " in repr(explain(model, X[1], y[1]))
+
+
+def test_what_a_base_forbids():
+    """Scores are -inf, and differences are those of what is possible."""
+    model = MEstimatedCRF(["%x[0,0]"]).fit([["a", "b"], ["b", "a"]], [["x", "y"], ["x", "y"]])
+    forbidden = explain(model, ["a", "b"], ["y", "x"])
+    assert forbidden.score == -np.inf
+    assert explain(model, ["a", "b"], rival=["x", "x"]).score == np.inf
+    assert np.isnan(explain(model, ["a", "b"], ["x", "x"], rival=["y", "y"]).score)
+    same = explain(model, ["a", "b"], ["y", "x"], rival=["y", "x"])
+    assert same.contributions.tolist() == [0.0] * len(same.contributions)
+    long = explain(model, ["a", "b", "a"])  # of which the base has none: what predictions go by
+    assert np.isfinite(long.score)
+
+
+class Given(BaseEstimator):
+    """A base by the protocol."""
+
+    def fit(self, X, y):
+        self.classes_ = np.array(fitted.LABELS)
+        return self
+
+    def chain_scores(self, X):
+        rng = np.random.RandomState(0)
+        return [(-rng.rand(len(x), 3), -rng.rand(max(len(x) - 1, 0), 3, 3)) for x in X]
+
+    def sample(self, n_samples, random_state):
+        raise NotImplementedError
+
+
+def test_the_part_of_any_base():
+    X, y = [["a", "b", "a", "b"], ["b", "a"], ["b"]], [["x", "y", "z", "x"], ["y", "x"], ["x"]]
+    model = MEstimatedCRF(["%x[0,0]"], base=Given(), order=2, inputs="empirical").fit(X, y)
+    found = explain(model, X[0], y[0])
+    assert found.score == pytest.approx(path_score(model, X[0], y[0]), abs=1e-10)
+    [(node, edge)] = model.base_.chain_scores(X[:1])
+    frame = found.to_frame()
+    assert frame.loc[frame["kind"] == "base", "weight"].tolist() == node[range(4), [0, 1, 2, 0]].tolist()
+    steps = frame.loc[frame["kind"] == "base transition", "weight"].tolist()
+    assert steps == edge[range(3), [0, 1, 2], [1, 2, 0]].tolist()
 
 
 def test_one_sequence_in_every_form_of_numbers():

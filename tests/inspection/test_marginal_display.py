@@ -29,8 +29,9 @@ def cells(display):
     return [(frame.get_x() + 0.5, frame.get_y() + 0.5) for frame in display.path_]
 
 
-def test_marginals_tokens_and_the_predicted_labelling():
-    estimator, x, _ = fitted.case("strings")
+@pytest.mark.parametrize("kind", ["strings", "base"])
+def test_marginals_tokens_and_the_predicted_labelling(kind):
+    estimator, x, _ = fitted.case(kind)
     display = MarginalDisplay.from_estimator(estimator, x)
     np.testing.assert_array_equal(display.im_.get_array(), estimator.predict_proba([x])[0].T)
     assert ticks(display.ax_.get_xticklabels()) == x

@@ -29,7 +29,7 @@ def test_the_verdicts_tell(tmp_path, monkeypatch):
     assert fuzz_files.verdict(data[:-1], X, path) == "refused"
     assert fuzz_files.verdict(fuzz_files.crfsuite_original(), None, path) == "loaded"
     other = fuzz_files.LinearChainCRF().fit(fuzz_files.DICTS, fuzz_files.TAGS)
-    monkeypatch.setattr(fuzz_files, "load", lambda path: other)
+    monkeypatch.setattr(fuzz_files, "load", lambda path, functions: other)
     assert fuzz_files.verdict(data, X, path) == "loaded otherwise"
-    monkeypatch.setattr(fuzz_files, "load", lambda path: 1 / 0)
+    monkeypatch.setattr(fuzz_files, "load", lambda path, functions: 1 / 0)
     assert fuzz_files.verdict(data, X, path) == "ZeroDivisionError: division by zero"
