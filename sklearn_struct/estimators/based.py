@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.utils.validation import _check_n_features, check_is_fitted, validate_data
+from sklearn.utils.validation import _check_n_features, check_array, check_is_fitted, validate_data
 
 from sklearn_struct.batch import Block, Potentials
 from sklearn_struct.encoding.sequences import as_list, form, pack_arrays
@@ -44,6 +44,8 @@ class BaseBasedChain(BaseChain):
         """X, as an array if it is two-dimensional, with as many columns of numbers as in `fit`."""
         X = as_list(X)
         kind = form(X)
+        if kind == "flat" and not reset and self.features_ is not None:
+            return check_array(X, dtype=np.float64)  # its columns are counted by the base
         if kind == "flat":
             return validate_data(self, X, dtype=np.float64, reset=reset)
         if not reset and self.features_ is None and kind in ("arrays", "packed"):
@@ -60,7 +62,7 @@ class BaseBasedChain(BaseChain):
     def _with_features(self, X: Any, observed: Any, flat: bool, used: np.ndarray | None = None) -> BasedSequences:
         """X as read; with `used`, where tokens have weight, the features are learned."""
         found = features_of(self.features_, read_base(self.base_, self.order), X, observed, used)
-        if flat:
+        if flat and self.features_ is None:
             found = SequenceArray(found.tokens, found.offsets, getattr(self, "feature_names_in_", None))
         self._learn_features(found, reset=used is not None)
         return BasedSequences(found, flat, observed)

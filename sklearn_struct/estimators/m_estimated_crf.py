@@ -95,8 +95,8 @@ class MEstimatedCRF(BaseBasedChain):
     solver : {"auto", "sdca", "lbfgs", "owlqn", "newton-cg", "trust-ncg", "cg"}, default="auto"
         "sdca", stochastic dual coordinate ascent, needs some twenty passes over the data where the others, which
         are those of `LinearChainCRF`, need hundreds of iterations, unless the penalty is very weak. "auto" takes
-        "owlqn" if ``l1_ratio > 0``; else "sdca" if there are more weights than sequences and `C` is not too large;
-        else "lbfgs".
+        "owlqn" if ``l1_ratio > 0``; else "sdca" if there are much data, more weights than sequences, and `C` is not
+        too large; else "lbfgs".
     max_iter : int, default=1000
     tol : float, default=1e-3
         The solver stops when no entry of the objective's gradient exceeds `tol`.

@@ -44,6 +44,7 @@ L1 = {"owlqn", "sag"}  # serve an L1 penalty
 LARGE = 30_000  # tokens from which on "auto" may take sag
 N_TERMS = 450  # of sag's, where they may have FEWEST to MOST tokens: it learns as much from few as from many
 FEWEST, MOST = 100, 500
+MANY = 50_000  # numbers in rows, for fewer of which no solver takes long, and lbfgs ends nearer to the optimum
 WEAKEST = 100.0  # ratio up to which sdca has been seen to need fewer passes than L-BFGS iterations
 
 
@@ -75,7 +76,8 @@ def choice_for_rows(estimator: Any, rows: SparseRows) -> str:
     solver, n = estimator.solver, rows.n_rows
     if solver == "auto":
         strong = estimator.C * float(np.sum(rows.squares)) <= WEAKEST * n**2
-        return "owlqn" if estimator.l1_ratio > 0 else "sdca" if strong and rows.size > n else "lbfgs"
+        suits = strong and rows.size > n and rows.n_stored >= MANY
+        return "owlqn" if estimator.l1_ratio > 0 else "sdca" if suits else "lbfgs"
     if estimator.l1_ratio > 0 and solver != "owlqn":
         raise ValueError(f"solver={solver!r} has no L1 penalty; use 'owlqn' or 'auto', or l1_ratio=0")
     return solver
