@@ -53,7 +53,10 @@ PAPER_SECONDS = {
 }
 ROWS = {
     HMM_FEATURES: ("HMM", HMM_2, "CRF", "CRF, order 2", "PL", "MEMM", M_ESTIMATED),
-    EXTENDED: ("CRF", "CRF, single labels", "CRF, order 2, single labels", "PL", "MEMM", M_ESTIMATED),
+    EXTENDED: (
+        *("CRF", "CRF, single labels", "CRF, order 2, single labels", "PL", "MEMM", "MEMM, order 2"),
+        *(M_ESTIMATED, "M-est., input features"),
+    ),
 }
 
 BASES: dict[str, dict[str, Any]] = {

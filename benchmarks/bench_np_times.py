@@ -20,7 +20,9 @@ from np_chunking import (
     EXTENDED,
     GRID,
     ITERATIONS,
+    M_BY_LBFGS,
     M_ESTIMATED,
+    M_SINGLE,
     MODELS,
     TASK,
     TEMPLATES,
@@ -32,11 +34,14 @@ from np_chunking import (
 from side_by_side import Benchmark, Runs, Stopwatch
 from tasks import window_attributes
 
-STRENGTH = {M_ESTIMATED: GRID[4]}  # near its best; of the others 0.5, CRFsuite's c2 = 1
-LIMITS = (5, 10, 20, 40, 60, 80, ITERATIONS)
+CRFSUITE, N_SEARCHED = "python-crfsuite", 8
+# near its best; of others 0.5, CRFsuite's c2 = 1
+STRENGTH = dict.fromkeys((M_ESTIMATED, M_BY_LBFGS, M_SINGLE), GRID[4])
+OURS = (M_ESTIMATED, M_BY_LBFGS, M_SINGLE, "CRF", "CRF, single labels")
+RIVALS = {"CRF": M_ESTIMATED, "CRF, single labels": M_SINGLE, CRFSUITE: M_SINGLE}  # with the same features
+LIMITS = (5, 10, 20, 40, ITERATIONS)
 FIT, F1 = f"{ITERATIONS} iterations, CPU s", f"F1 after {ITERATIONS} iterations"
 PLATEAU, PLATEAU_F1 = "to its own plateau, CPU s", "F1 of its plateau"
-CRFSUITE, N_SEARCHED = "python-crfsuite", 8
 
 
 def ours(name: str, watch: Stopwatch) -> dict[str, float]:
@@ -84,9 +89,9 @@ def _summary(noted: list[tuple[float, float]]) -> dict[str, float]:
 
 
 def ratios(runs: Runs) -> None:
-    """Times over those of M-estimation in the same round."""
-    for several in runs.values():
-        for run, fastest in zip(several, runs.get(M_ESTIMATED, []), strict=False):
+    """Times over those of M-estimation with the same features in the same round."""
+    for name, rival in RIVALS.items():
+        for run, fastest in zip(runs.get(name, []), runs.get(rival, []), strict=False):
             for what in (FIT, PLATEAU):
                 run.figures[f"{what.removesuffix(', CPU s')}: time / M-est."] = (
                     run.figures[what] / fastest.figures[what]
@@ -115,7 +120,7 @@ def stored(folder: Path) -> Counter[str]:
 
 
 def _contestants() -> dict[str, Any]:
-    return {name: partial(ours, name) for name in (M_ESTIMATED, "CRF", "CRF, single labels")} | {CRFSUITE: crfsuite}
+    return {name: partial(ours, name) for name in OURS} | {CRFSUITE: crfsuite}
 
 
 BENCHMARKS = {
