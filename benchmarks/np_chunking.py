@@ -1,9 +1,9 @@
 """The noun-phrase experiment of Smith, Vail and Lafferty (ACL 2007): its data, features and models, the choice of C.
 
 As in the paper, the first occurrence of each word and of each tag is out of vocabulary, for all models alike, and C is
-what gives the best F1 on held-out sentences. The fit that is timed has 100 iterations of L-BFGS from zero; M-estimation,
-unless it says L-BFGS, at most 100 passes of dual coordinate ascent. Candidates of C are compared on the way from strong
-to weak penalties, each fit starting from the one before, to save time.
+what gives the best F1 on held-out sentences. The fit that is timed has 100 iterations of L-BFGS from zero;
+M-estimation, unless it says L-BFGS, at most 100 passes of dual coordinate ascent. Candidates of C are compared on the
+way from strong to weak penalties, each fit starting from the one before, to save time.
 """
 
 from __future__ import annotations
