@@ -92,7 +92,7 @@ ESTIMATORS = [
     MEstimatedClassifier(order=2, inputs="empirical", constant=False, n_jobs=2),
     LogLinearClassifier(),
     LogLinearClassifier(solver="newton-cg", n_jobs=2),
-    LogLinearClassifier(solver="gradient", max_iter=20_000, tol=1e-9, fit_intercept=False),
+    LogLinearClassifier(fit_intercept=False),
 ]
 
 
