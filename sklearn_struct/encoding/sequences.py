@@ -65,6 +65,15 @@ def form(X: Any) -> str:
     return "empty"
 
 
+def refuse_texts(X: Any) -> None:
+    """Raise InputTypeError if a two-dimensional X holds strings, where numbers are wanted."""
+    table = np.asarray(X)
+    if table.dtype.kind in "US" or (table.dtype == object and any(isinstance(v, str) for v in table.ravel())):
+        raise InputTypeError(
+            "a two-dimensional X must hold numbers; give rows of values as sequences of one row: [[row], [row], ...]"
+        )
+
+
 def _check_rows(X: Any, first: int) -> None:
     """Raise unless X, whose item `first` looks like a row of numbers, or like a number, has such items only."""
     if isinstance(X[first], Number | np.generic):

@@ -32,7 +32,7 @@ def fit_base(base: Any, X: Any, y: Any, sample_weight: Any) -> Any:
     if isinstance(base, str):
         return locally_uniform(X, y, sample_weight)
     options = {} if sample_weight is None else {"sample_weight": sample_weight}
-    fitted = clone(base).fit(X, y, **options)
+    fitted = clone(base, safe=False).fit(X, y, **options)
     return fitted.estimator if isinstance(fitted, FrozenEstimator) else fitted
 
 

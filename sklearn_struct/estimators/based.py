@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils.validation import _check_n_features, check_array, check_is_fitted, validate_data
 
 from sklearn_struct.batch import Block, Potentials
-from sklearn_struct.encoding.sequences import as_list, form, pack_arrays
+from sklearn_struct.encoding.sequences import as_list, form, pack_arrays, refuse_texts
 from sklearn_struct.estimators.base_distribution import read_base
 from sklearn_struct.estimators.based_features import features_of
 from sklearn_struct.estimators.chain import BaseChain, log_partition
@@ -44,6 +44,8 @@ class BaseBasedChain(BaseChain):
         """X, as an array if it is two-dimensional, with as many columns of numbers as in `fit`."""
         X = as_list(X)
         kind = form(X)
+        if kind == "flat":
+            refuse_texts(X)
         if kind == "flat" and not reset and self.features_ is not None:
             return check_array(X, dtype=np.float64)  # its columns are counted by the base
         if kind == "flat":

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 from sklearn_struct.batch import Block, Potentials, blocks, cut, object_array
 from sklearn_struct.encoding import labels as label_codes
 from sklearn_struct.encoding import partial_labels, streams
-from sklearn_struct.encoding.sequences import as_list, form
+from sklearn_struct.encoding.sequences import as_list, form, refuse_texts
 from sklearn_struct.estimators.base import BaseSequenceEstimator, Sequences, logarithms
 from sklearn_struct.exceptions import EmptyDataError, InputTypeError, LengthMismatchError
 from sklearn_struct.generative import Gaussians
@@ -65,6 +65,7 @@ class BaseHiddenChain(BaseSequenceEstimator):
         if not reset:
             check_is_fitted(self)
         if form(X) == "flat":
+            refuse_texts(X)
             tokens = validate_data(self, X, dtype=np.float64, reset=reset)
             names = getattr(self, "feature_names_in_", None)
             return streams.of_numbers(SequenceArray(tokens, np.arange(len(tokens) + 1), names)), True

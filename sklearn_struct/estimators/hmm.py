@@ -258,6 +258,8 @@ class HMM(BaseHiddenChain):
             return np.arange(int(self.states))
         if len(self.states) == 0:
             raise ValueError("states must have a label")
+        if len(set(self.states)) < len(self.states):
+            raise ValueError(f"states must be different, got {list(self.states)}")
         return label_codes.unique_labels(list(self.states), np.array([0, len(self.states)]))
 
     def _learn_streams(self, found: streams.Columns, used: np.ndarray) -> Observed:

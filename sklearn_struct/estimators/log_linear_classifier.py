@@ -222,6 +222,9 @@ class LogLinearClassifier(DocLink, CallbackSupportMixin, ClassifierMixin, BaseEs
         """Codes of the labels, `unseen` for other labels if it is given; with `reset`, learn ``classes_``."""
         if y is None:
             raise ValueError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None.")
+        for i, label in enumerate(y if isinstance(y, list | tuple) else ()):
+            if isinstance(label, float) and label != label:  # among strings, numpy would make a string of it
+                raise UnknownLabelError(f"y[{i}]: the label is not a number (NaN)")
         y, n = column_or_1d(y, warn=True), X.shape[0] if self.features is None else len(X)
         if len(y) != n:
             raise LengthMismatchError(f"X has {n} inputs but y has {len(y)} labels")

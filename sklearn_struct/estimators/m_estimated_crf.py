@@ -11,6 +11,7 @@ from sklearn.utils._param_validation import HasMethods, Interval, Options, StrOp
 
 from sklearn_struct.boundedness import has_minimum
 from sklearn_struct.counted_features import Layout, counted_features
+from sklearn_struct.encoding.sequences import as_list, is_list
 from sklearn_struct.estimators.base_distribution import fit_base, read_base
 from sklearn_struct.estimators.based import BaseBasedChain, BasedSequences
 from sklearn_struct.estimators.based_features import choose_features
@@ -22,7 +23,7 @@ from sklearn_struct.estimators.progress import Progress
 from sklearn_struct.estimators.solving import choice_for_rows, solve
 from sklearn_struct.estimators.transfer import transfer
 from sklearn_struct.estimators.weights import is_per_token
-from sklearn_struct.exceptions import ForbiddenLabelError
+from sklearn_struct.exceptions import ForbiddenLabelError, UnknownLabelError
 from sklearn_struct.linear.sparse_rows import SparseRows
 from sklearn_struct.losses.rows import Exponential
 from sklearn_struct.parameters import of_order
@@ -267,7 +268,8 @@ class MEstimatedCRF(BaseBasedChain):
             start = self._previous() or init
         if is_per_token(sample_weight):
             raise ValueError("M-estimation has weights of sequences; a sample_weight for each token is refused")
-        self._prepared, X = Prepared(), self._checked(X, reset=True)
+        self._prepared, X, y = Prepared(), self._checked(X, reset=True), as_list(y)
+        self._refuse_missing(y)
         self.base_ = fit_base(HMM(order=self.order) if self.base is None else self.base, X, y, sample_weight)
         base = read_base(self.base_, self.order)
         self.classes_, self.features_ = self.base_.classes_, choose_features(self.features, base)
@@ -291,6 +293,15 @@ class MEstimatedCRF(BaseBasedChain):
                 w0 = layout.join(no_inputs, transfer(start, self), constant)
             solve(self, choice_for_rows(self, objective.rows), objective, w0, progress, scale=1.0)
         self.n_iter_: int = max(self.n_iter_, 1)  # to see that the start is optimal is work, too
+
+    def _refuse_missing(self, y: Any) -> None:
+        """The base may learn from sequences without labels, this model cannot."""
+        if y is None:
+            raise ValueError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None.")
+        for i, labels in enumerate(y) if is_list(y) else ():
+            if labels is None or (is_list(labels) and any(label is None for label in labels)):
+                place = f"y[{i}]" if labels is None else f"y[{i}], token {list(labels).index(None)}"
+                raise UnknownLabelError(f"{place}: the label is missing (None)")
 
     def _objective_of(
         self, layout: Layout, sequences: BasedSequences, codes: np.ndarray, weight: np.ndarray, pool: Pool

@@ -32,18 +32,26 @@ def sdca(
     """Minimise ``objective + l2 / 2 * ||w||**2`` over the penalised entries and a last one that may be free.
 
     Stops when no entry of the gradient exceeds `tol`. Early passes may raise the value, as it is the dual problem's
-    that grows.
+    that grows; what is returned is the best point seen.
     """
     if l1 or not l2 > 0:
         raise ValueError("sdca needs an L2 penalty, and no other; use 'lbfgs' without one, 'owlqn' with L1")
     smooth, n_iter = Penalised(objective, l2), 0
+    value, grad = smooth.value_and_grad(w0)
+    best, lowest = w0.copy(), value
     w, dual, scales = objective.dual_start(w0, l2)
     while True:
-        value, grad = smooth.value_and_grad(w)
-        converged = bool(np.max(np.abs(grad), initial=0.0) <= tol)
-        if n_iter > 0 and callback is not None and callback(n_iter, w.copy(), value):
-            return Result(w, value, n_iter, converged)
+        converged = _steepest(grad) <= tol
         if converged or n_iter == max_iter:
-            return Result(w, value, n_iter, converged)
+            return Result(best, lowest, n_iter, converged)
         objective.dual_pass(w, dual, scales, rng.permutation(objective.n_terms))
         n_iter += 1
+        value, grad = smooth.value_and_grad(w)
+        if value <= lowest or _steepest(grad) <= tol:
+            best, lowest = w.copy(), value
+        if callback is not None and callback(n_iter, w.copy(), value):
+            return Result(best, lowest, n_iter, _steepest(grad) <= tol)
+
+
+def _steepest(grad: np.ndarray) -> float:
+    return float(np.max(np.abs(grad), initial=0.0))

@@ -380,6 +380,30 @@ def test_mixed_columns_need_features():
         MEstimatedCRF(["%x[0,1]"]).fit(X, y)
 
 
+@pytest.mark.parametrize(
+    ("X", "y", "error", "match"),
+    [
+        (SMALL, None, ValueError, "This MEstimatedCRF estimator requires y"),
+        (SMALL[:2], [["A", "B", "C"], None], UnknownLabelError, r"y\[1\]: the label is missing"),
+        (SMALL[:2], [["A", None, "C"], ["A", "C"]], UnknownLabelError, r"y\[0\], token 1: the label is missing"),
+        (np.array([["a", "b"], ["c", "d"]]), ["A", "B"], InputTypeError, "two-dimensional X must hold numbers"),
+    ],
+)
+def test_what_cannot_be_learned_from(X, y, error, match):
+    with pytest.raises(error, match=match):
+        MEstimatedCRF().fit(X, y)
+
+
+def test_a_plain_object_as_base():
+    class Plain:
+        fit, chain_scores, sample = Uniform.fit, Uniform.chain_scores, Uniform.sample
+
+    base = Plain()
+    model = MEstimatedCRF(TEMPLATES, base=base, inputs="empirical", C=0.1).fit(SMALL, SMALL_Y)
+    assert not hasattr(base, "classes_")  # a copy was fitted
+    assert len(model.predict([["a", "b"]])[0]) == 2
+
+
 def test_a_failed_fit_changes_nothing():
     model = MEstimatedCRF(TEMPLATES).fit(SMALL, SMALL_Y)
     before = dict(vars(model))

@@ -50,7 +50,17 @@ def test_the_callback_stops_it():
     options = {"l1": 0.0, "l2": 0.1, "max_iter": 100, "tol": 0.0, "rng": np.random.RandomState(0)}
     found = sdca(problem, np.zeros(problem.size), callback=lambda n, w, v: seen.append((n, v)) or n == 3, **options)
     assert [n for n, _ in seen] == [1, 2, 3]
-    assert (found.n_iter, found.converged, found.value) == (3, False, seen[-1][1])
+    assert (found.n_iter, found.converged) == (3, False)
+    start = problem.value_and_grad(np.zeros(problem.size))[0]
+    assert found.value == min(start, *(value for _, value in seen))
+
+
+def test_what_is_returned_is_never_worse_than_the_start():
+    problem = objective(False)
+    options = {"l1": 0.0, "l2": 1e-6, "max_iter": 2, "tol": 0.0, "rng": np.random.RandomState(0)}
+    seen = []
+    found = sdca(problem, np.zeros(problem.size), callback=lambda n, w, v: seen.append(v), **options)
+    assert found.value <= problem.value_and_grad(np.zeros(problem.size))[0] < max(seen)
 
 
 @pytest.mark.parametrize("options", [{"l1": 0.1, "l2": 0.1}, {"l1": 0.0, "l2": 0.0}])
