@@ -11,8 +11,7 @@ from sklearn_struct.linear.places import places
 
 def test_places():
     rng = np.random.default_rng(0)
-    X = csr(sp.random_array((30, 8), density=0.4, format="csr", rng=rng))
-    pairs = csr(sp.random_array((8, 20), density=0.5, format="csr", rng=rng))
+    X, pairs = (csr(sp.csr_array((rng.random(shape) < 0.4).astype(float))) for shape in ((30, 8), (8, 20)))
     codes = rng.integers(-1, 20, size=30)
     known = {
         (f, k): p for f in range(8) for p, k in enumerate(pairs.indices) if pairs.indptr[f] <= p < pairs.indptr[f + 1]
