@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-__all__ = ["CSR", "Block", "Potentials", "Structure", "blocks", "chain", "csr", "cut", "object_array"]
+__all__ = ["CSR", "Block", "Potentials", "Structure", "blocks", "chain", "csr", "cut", "ends", "object_array"]
 
 
 class CSR(NamedTuple):
@@ -78,6 +78,12 @@ def chain(offsets: np.ndarray) -> Structure:
     edges[:, 0] = np.flatnonzero(is_left)
     np.add(edges[:, 0], 1, out=edges[:, 1])
     return Structure(offsets, edges, edge_offsets)
+
+
+def ends(structure: Structure) -> tuple[np.ndarray, np.ndarray]:
+    """First and last tokens of the sequences that are not empty."""
+    first, stop = structure.offsets[:-1], structure.offsets[1:]
+    return first[first < stop], stop[first < stop] - 1
 
 
 def blocks(offsets: np.ndarray, n_labels: int, n_tokens: int = 3000, n_blocks: int = 64, order: int = 1) -> list[Block]:

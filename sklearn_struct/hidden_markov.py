@@ -116,11 +116,11 @@ def _relaxed(model: HiddenMarkov) -> HiddenMarkov:
 
 def joint(model: HiddenMarkov, observed: Observed, codes: np.ndarray) -> np.ndarray:
     """log p(x, y) of each sequence; 0 for an empty one."""
-    score = np.empty(len(observed))
-    for block in blocks(observed.offsets, model.n_labels, order=model.order):
-        theta = potentials(model, observed, block)
-        inference.path_score(theta, block.structure, codes[block.tokens], score[block.examples])
-    return score
+    found = [
+        inference.scores(potentials(model, observed, block), block.structure, codes[block.tokens])
+        for block in blocks(observed.offsets, model.n_labels, order=model.order)
+    ]
+    return np.concatenate([np.empty(0), *found])
 
 
 class Training:

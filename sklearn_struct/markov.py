@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sklearn_struct.batch import Potentials, Structure
+from sklearn_struct.batch import Potentials, Structure, ends
 from sklearn_struct.generative import log_prior, log_ratios
 
 __all__ = [
@@ -52,12 +52,6 @@ def _following(C: int, K: int) -> np.ndarray:
     return np.broadcast_to(labels, (C, K)) if C == K else (np.arange(C) % K)[:, None] * K + labels
 
 
-def _ends(structure: Structure) -> tuple[np.ndarray, np.ndarray]:
-    """First and last tokens of the sequences that are not empty."""
-    first, stop = structure.offsets[:-1], structure.offsets[1:]
-    return first[first < stop], stop[first < stop] - 1
-
-
 def contexts(codes: np.ndarray, structure: Structure, K: int, order: int) -> np.ndarray:
     """The context (int32) that each token makes with what is before it, -1 where a label of it is not known (-1)."""
     if order == 1:
@@ -69,37 +63,37 @@ def contexts(codes: np.ndarray, structure: Structure, K: int, order: int) -> np.
 
 def potentials(markov: Markov, emission: np.ndarray, structure: Structure) -> Potentials:
     """Potentials for `inference.chains`: exp of a labelling's score is its joint probability with what was emitted."""
-    (first, last), K, C = _ends(structure), *reversed(markov.transition.shape)
+    (first, last), K, C = ends(structure), *reversed(markov.transition.shape)
     node = emission.copy()
     node[first] += markov.start
     if C == K:
         node[last] += markov.stop
         return Potentials(node, markov.transition.reshape(1, -1))
-    begins, ends, single = _places(structure)
+    begins, finals, single = _places(structure)
     node[single] += markov.stop[C - K :]
     edge = np.zeros((len(begins), K**2 + K**3))
     edge[~begins, K**2 :] = markov.transition[: C - K].ravel()
     edge[begins, : K**2] = markov.transition[C - K :].ravel()
-    edge[ends, : K**2] += markov.stop[: C - K]
+    edge[finals, : K**2] += markov.stop[: C - K]
     return Potentials(node, edge)
 
 
 def _places(structure: Structure) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Which edges are the first, and which the last, of a sequence; the tokens that are alone in theirs."""
-    (first, last), (left, right) = _ends(structure), structure.edges.T
+    (first, last), (left, right) = ends(structure), structure.edges.T
     return np.isin(left, first), np.isin(right, last), first[first == last]
 
 
 def read_counts(marginals: Potentials, structure: Structure, K: int, order: int) -> Markov:
     """Expected counts of marginals, which have an edge table for each edge in order 2."""
-    (first, last), (node, edge) = _ends(structure), marginals
+    (first, last), (node, edge) = ends(structure), marginals
     start = node[first].sum(axis=0)
     if order == 1:
         return Markov(start, edge.sum(axis=0).reshape(K, K), node[last].sum(axis=0))
-    begins, ends, single = _places(structure)
+    begins, finals, single = _places(structure)
     pairs = edge[:, : K**2]
     after_pairs, after_first = edge[:, K**2 :].sum(axis=0).reshape(-1, K), pairs[begins].sum(axis=0).reshape(K, K)
-    stop = np.concatenate([pairs[ends].sum(axis=0), node[single].sum(axis=0)])
+    stop = np.concatenate([pairs[finals].sum(axis=0), node[single].sum(axis=0)])
     return Markov(start, np.concatenate([after_pairs, after_first]), stop)
 
 
@@ -124,7 +118,7 @@ def as_states(markov: Markov) -> tuple[np.ndarray, ...]:
 
 def tally(codes: np.ndarray, structure: Structure, weight: np.ndarray, K: int, order: int) -> Markov:
     """Counts of known labels (unknown ones are -1), those of sequence i times ``weight[i]``."""
-    C, (first, last), (left, right) = n_contexts(K, order), _ends(structure), structure.edges.T
+    C, (first, last), (left, right) = n_contexts(K, order), ends(structure), structure.edges.T
     found = contexts(codes, structure, K, order)
     weight = np.repeat(weight, np.diff(structure.offsets))
 

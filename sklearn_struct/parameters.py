@@ -68,10 +68,15 @@ class Pattern(NamedTuple):
         return K**2 if self.order == 1 else K**2 + K**3
 
     @property
+    def n_pairs(self) -> tuple[int, int]:
+        """Numbers of weights of features and of edge features; of Python's integers, which do not overflow."""
+        n_node = self.n_features * self.n_labels if self.node is None else len(self.node.indices)
+        return n_node, len(self.edge_columns) * self.edge_width if self.edge is None else len(self.edge.indices)
+
+    @property
     def size(self) -> int:
         """The number of weights."""
-        n_pairs = len(every_node_pair(self).indices) + len(every_edge_pair(self).indices)
-        return n_pairs + len(self.transitions) + self.n_labels * self.fit_intercept
+        return sum(self.n_pairs) + len(self.transitions) + self.n_labels * self.fit_intercept
 
 
 SPARSE = 0.25  # share of other values than 0 below which loops over them are faster than matrix products
@@ -130,10 +135,7 @@ def of_order(pattern: Pattern, order: int) -> Pattern:
 
 def split(w: np.ndarray, pattern: Pattern) -> Segments:
     """The segments of a compact parameter vector."""
-    K = pattern.n_labels
-    n_node = pattern.n_features * K if pattern.node is None else len(pattern.node.indices)
-    n_edge = len(pattern.edge_columns) * pattern.edge_width if pattern.edge is None else len(pattern.edge.indices)
-    return Segments(*np.split(w, np.cumsum([n_node, n_edge, len(pattern.transitions)])))
+    return Segments(*np.split(w, np.cumsum([*pattern.n_pairs, len(pattern.transitions)])))
 
 
 def by_matrix(pattern: Pattern, X: SequenceArray) -> bool:

@@ -178,7 +178,5 @@ class GivenBase:
 
     def log_joint(self, observed: Scores, codes: np.ndarray) -> np.ndarray:
         """log q0(x, y) of each sequence."""
-        score = np.empty(len(observed.offsets) - 1)
         theta = Potentials(observed.node, observed.edge)
-        chains.path_score(theta, chain_structure(observed.offsets), codes, score)
-        return score
+        return chains.scores(theta, chain_structure(observed.offsets), codes)

@@ -12,7 +12,7 @@ from sklearn_struct.batch import Block, Potentials
 from sklearn_struct.encoding.sequences import as_list, form, pack_arrays, refuse_texts
 from sklearn_struct.estimators.base_distribution import read_base
 from sklearn_struct.estimators.based_features import features_of
-from sklearn_struct.estimators.chain import BaseChain, log_partition
+from sklearn_struct.estimators.chain import BaseChain
 from sklearn_struct.inference import chains
 from sklearn_struct.sequence_array import SequenceArray
 
@@ -97,8 +97,8 @@ class BaseBasedChain(BaseChain):
             -inf for a sequence that the base cannot emit.
         """
         sequences = self._read_X(X, reset=False)._replace(exact=True)
-        found = self._each_block(sequences, log_partition)
-        return np.concatenate([np.empty(0), *found]) + self._of_inputs(sequences.X)
+        found = self._each_sequence(sequences, lambda theta, block: chains.log_partition(theta, block.structure))
+        return found + self._of_inputs(sequences.X)
 
     def log_joint(self, X: Any, y: Any) -> np.ndarray:
         """log of q0(x, y) exp(w . f(x, y)): log p(x, y) up to a constant, log Z.
@@ -120,12 +120,10 @@ class BaseBasedChain(BaseChain):
         sequences = self._read_X(X, reset=False)._replace(exact=True)
         codes = self._read_y(y, sequences, reset=False)
 
-        def work(potentials: Potentials, block: Block) -> np.ndarray:
-            score = np.empty(len(block.structure.offsets) - 1)
-            chains.path_score(potentials, block.structure, codes[block.tokens], score)
-            return score
+        def work(theta: Potentials, block: Block) -> np.ndarray:
+            return chains.scores(theta, block.structure, codes[block.tokens])
 
-        return np.concatenate([np.empty(0), *self._each_block(sequences, work)]) + self._of_inputs(sequences.X)
+        return self._each_sequence(sequences, work) + self._of_inputs(sequences.X)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

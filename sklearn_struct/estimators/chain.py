@@ -32,7 +32,7 @@ from sklearn_struct.parameters import LinearPotentials, Pattern, bind, without_z
 from sklearn_struct.sequence_array import SequenceArray
 from sklearn_struct.threads import Pool
 
-__all__ = ["BaseChain", "log_partition"]
+__all__ = ["BaseChain"]
 
 
 class BaseChain(BaseLearned, BaseSequenceEstimator):
@@ -150,6 +150,10 @@ class BaseChain(BaseLearned, BaseSequenceEstimator):
 
         with Pool(self.n_jobs) as pool:
             return pool.map(run, len(found))
+
+    def _each_sequence(self, sequences: Sequences, work: Callable[[Potentials, Block], np.ndarray]) -> np.ndarray:
+        """A number for each sequence, of which `work` gives those of a block."""
+        return np.concatenate([np.empty(0), *self._each_block(sequences, work)])
 
     def _predict_codes(self, sequences: Sequences, allowed: Any = None) -> np.ndarray:
         codes = np.empty(sequences.X.tokens.shape[0], dtype=np.int32)
@@ -288,7 +292,7 @@ class BaseChain(BaseLearned, BaseSequenceEstimator):
             codes = np.empty((n, len(potentials.node)), dtype=np.int32)
             score = np.empty((n, n_examples))
             chains.nbest(potentials, block.structure, codes, score)
-            log_p = score - log_partition(potentials, block)
+            log_p = score - chains.log_partition(potentials, block.structure)
             found = []
             for i in range(n_examples):
                 tokens = slice(*block.structure.offsets[i : i + 2])
@@ -351,18 +355,9 @@ class BaseChain(BaseLearned, BaseSequenceEstimator):
         sequences = self._read_X(X, reset=False)
         codes = self._read_y(y, sequences, reset=False)
 
-        def work(potentials: Potentials, block: Block) -> np.ndarray:
-            score = np.empty(len(block.structure.offsets) - 1)
-            chains.path_score(potentials, block.structure, codes[block.tokens], score)
-            return score - log_partition(potentials, block)
+        def work(theta: Potentials, block: Block) -> np.ndarray:
+            return chains.scores(theta, block.structure, codes[block.tokens]) - chains.log_partition(
+                theta, block.structure
+            )
 
-        return np.concatenate([np.empty(0), *self._each_block(sequences, work)])
-
-
-def log_partition(potentials: Potentials, block: Block) -> np.ndarray:
-    """Logarithms of the partition functions of a block's sequences."""
-    n = len(block.structure.offsets) - 1
-    found = np.empty(n)
-    scratch = Potentials(np.zeros(potentials.node.shape), np.zeros((1, potentials.edge.shape[1])))
-    chains.marginals(potentials, block.structure, np.ones(n), scratch, found)
-    return found
+        return self._each_sequence(sequences, work)

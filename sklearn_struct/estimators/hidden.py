@@ -201,15 +201,10 @@ class BaseHiddenChain(BaseSequenceEstimator):
             -inf for a sequence that the model cannot emit, 0 for an empty one.
         """
         observed: Any = self._read_X(X, reset=False).X
-        log_Z = np.empty(len(observed))
-
-        def work(theta: Potentials, block: Block) -> None:
-            scratch = Potentials(np.zeros(theta.node.shape), np.zeros((1, theta.edge.shape[1])))
-            weight = np.ones(len(block.structure.offsets) - 1)
-            chains.marginals(theta, block.structure, weight, scratch, log_Z[block.examples])
-
-        self._each_block(observed, work, potentials)
-        return log_Z
+        found = self._each_block(
+            observed, lambda theta, block: chains.log_partition(theta, block.structure), potentials
+        )
+        return np.concatenate([np.empty(0), *found])
 
     def log_joint(self, X: Any, y: Any) -> np.ndarray:
         """log p(x, y) of each sequence and its labelling.

@@ -12,7 +12,7 @@ import numpy as np
 from sklearn_struct.batch import Potentials, Structure
 from sklearn_struct.inference import chain, chain2, chain2_decoding, chain_decoding
 
-__all__ = ["argmax", "marginals", "nbest", "path_score", "product", "sample", "tangent"]
+__all__ = ["argmax", "log_partition", "marginals", "nbest", "path_score", "product", "sample", "scores", "tangent"]
 
 
 def _is_first(potentials: Potentials) -> bool:
@@ -37,6 +37,14 @@ def marginals(
 ) -> None:
     """Add weighted marginals to `out`, of as many columns as the potentials, and write log Z of each sequence."""
     _products(potentials).marginals(potentials, structure, weight, out, log_Z)
+
+
+def log_partition(potentials: Potentials, structure: Structure) -> np.ndarray:
+    """log Z of each sequence, without the marginals."""
+    n = len(structure.offsets) - 1
+    log_Z, scratch = np.empty(n), Potentials(np.zeros(potentials.node.shape), np.zeros((1, potentials.edge.shape[1])))
+    marginals(potentials, structure, np.ones(n), scratch, log_Z)
+    return log_Z
 
 
 def tangent(
@@ -71,3 +79,10 @@ def sample(
 def path_score(potentials: Potentials, structure: Structure, labels: np.ndarray, score: np.ndarray) -> None:
     """Write the sum of log-potentials along a given labelling (n,) int32 of each sequence."""
     _decoding(potentials).path_score(potentials, structure, labels, score)
+
+
+def scores(potentials: Potentials, structure: Structure, labels: np.ndarray) -> np.ndarray:
+    """What `path_score` writes."""
+    found = np.empty(len(structure.offsets) - 1)
+    path_score(potentials, structure, labels, found)
+    return found

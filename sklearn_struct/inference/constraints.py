@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sklearn_struct.batch import Potentials, Structure
+from sklearn_struct.batch import Potentials, Structure, ends
 from sklearn_struct.kernel import kernel
 
 __all__ = ["Transitions", "dead_ends", "forbid", "forbid_labels", "forbidden_tokens"]
@@ -20,12 +20,6 @@ class Transitions(NamedTuple):
     end: np.ndarray
 
 
-def _ends(structure: Structure) -> tuple[np.ndarray, np.ndarray]:
-    """First and last tokens of the sequences that are not empty."""
-    first, stop = structure.offsets[:-1], structure.offsets[1:]
-    return first[first < stop], stop[first < stop] - 1
-
-
 def forbid(potentials: Potentials, structure: Structure, transitions: Transitions) -> Potentials:
     """A copy of the potentials, as far as `transitions` change them, with -inf for what they forbid."""
     node, edge = potentials
@@ -34,7 +28,7 @@ def forbid(potentials: Potentials, structure: Structure, transitions: Transition
         edge = edge.copy()
         edge[:, np.flatnonzero(~pairs)] = -np.inf  # with its pair each triple is forbidden
     if not (np.all(start) and np.all(end)):
-        first, last = _ends(structure)
+        first, last = ends(structure)
         node = node.copy()
         node[np.ix_(first, ~start)] = -np.inf
         node[np.ix_(last, ~end)] = -np.inf
@@ -50,7 +44,7 @@ def forbid_labels(potentials: Potentials, allowed: np.ndarray) -> Potentials:
 
 def forbidden_tokens(labels: np.ndarray, structure: Structure, transitions: Transitions) -> np.ndarray:
     """The tokens, sorted, whose label may not stand there: after its predecessor, or at an end."""
-    first, last = _ends(structure)
+    first, last = ends(structure)
     left, right = structure.edges.T
     start, pairs, end = transitions
     wrong = (first[~start[labels[first]]], right[~pairs[labels[left], labels[right]]], last[~end[labels[last]]])

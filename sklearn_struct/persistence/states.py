@@ -136,7 +136,7 @@ def _chain(chain: Any, stored: Any, where: str, shared: Shared) -> None:
     chain.classes_ = labels(arrays, where + "labels", stored["labels"])
     chain._pattern = _pattern(stored, where, len(chain.classes_), shared)
     chain.n_features_in_ = chain._pattern.n_features
-    size = _size(chain._pattern)
+    size = chain._pattern.size
     chain._w = checks.weights(arrays, where + "w", size)
     chain.n_iter_, chain.t_ = natural(stored["n_iter"], "n_iter"), natural(stored["t"], "t")
     if stored["loss_curve"]:
@@ -180,14 +180,6 @@ def _pattern(stored: Any, where: str, K: int, shared: Shared) -> Pattern:
     node = checks.pairs(arrays, where + "node", n_features, K) if stored["node"] else None
     edge = checks.pairs(arrays, where + "edge", len(columns), width) if stored["edge"] else None
     return Pattern(n_features, K, node, edge, columns, transitions, stored["fit_intercept"], order)
-
-
-def _size(pattern: Pattern) -> int:
-    """Number of weights; of Python's integers, which do not overflow."""
-    K = pattern.n_labels
-    n_node = pattern.n_features * K if pattern.node is None else len(pattern.node.indices)
-    n_edge = len(pattern.edge_columns) * pattern.edge_width if pattern.edge is None else len(pattern.edge.indices)
-    return n_node + n_edge + len(pattern.transitions) + K * pattern.fit_intercept
 
 
 def _stream(stored: Any, w: np.ndarray, mean: np.ndarray) -> tuple[str, Stream]:
