@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sklearn_struct.linear.sparse_rows import Dual, SparseRows
+from sklearn_struct.losses.rows import Exponential
 from sklearn_struct.threads import Pool, parts
 
 __all__ = ["RowExamples", "RowsObjective"]
@@ -98,6 +99,8 @@ class RowsObjective:
         At the minimum w = (F' factors - linear) / l2. A free entry has no such equation, but one for its change since
         the pass before, by a scale that suits the others: in the end that is 0.
         """
+        if not isinstance(self.loss, Exponential):
+            raise TypeError(f"dual ascent is for exponential losses, not {type(self.loss).__name__}")
         score = self.rows.forward(self.pool, w)
         factors, (offsets, y, weight) = np.empty(len(score)), self.data
         self.loss(score, y, offsets, weight / self.total_weight, factors, np.empty_like(score))

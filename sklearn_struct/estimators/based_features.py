@@ -48,4 +48,5 @@ def features_of(encoder: Any, base: Any, X: Any, observed: Any, used: np.ndarray
 
 def _rows(sequence: Any) -> Any:
     """Single values as rows of one column."""
-    return [(value,) for value in sequence] if len(sequence) and isinstance(sequence[0], str) else sequence
+    single = len(sequence) > 0 and not isinstance(sequence[0], list | tuple | np.ndarray)
+    return [(value,) for value in sequence] if single else sequence

@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from sklearn_struct.linear.sparse_rows import SparseRows
-from sklearn_struct.losses.rows import Exponential, exponential_factor
+from sklearn_struct.losses.rows import Exponential, Softmax, exponential_factor
 from sklearn_struct.rows_objective import RowExamples, RowsObjective
 from sklearn_struct.solvers.lbfgs import lbfgs
 from sklearn_struct.solvers.sdca import sdca
@@ -68,6 +68,13 @@ def test_other_penalties_are_refused(options):
     problem = objective(False)
     with pytest.raises(ValueError, match="sdca needs an L2 penalty"):
         sdca(problem, np.zeros(problem.size), max_iter=1, tol=0.0, rng=np.random.RandomState(0), **options)
+
+
+def test_other_losses_are_refused():
+    problem = objective(False)
+    problem.loss = Softmax()
+    with pytest.raises(TypeError, match="not Softmax"):
+        sdca(problem, np.zeros(problem.size), l1=0.0, l2=1.0, max_iter=1, tol=0.0, rng=np.random.RandomState(0))
 
 
 def test_factors():
