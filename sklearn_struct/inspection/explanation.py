@@ -118,10 +118,10 @@ class Explanation:
         return f"{label} (not {self.rival[t]})"
 
     def _largest(self, t: int, start: int, stop: int) -> list[str]:
-        """The largest contributions of token t, in words."""
+        """The largest contributions of token t, in words, but for those that would be written as 0."""
         size = np.abs(self.contributions[start:stop])
-        order = np.argsort(-size, kind="stable")[:SHOWN]
-        return [f"{self._name(t, i)} {self.contributions[i]:+.2f}" for i in start + order if self.contributions[i]]
+        order = start + np.argsort(-size, kind="stable")[:SHOWN]
+        return [f"{self._name(t, i)} {self.contributions[i]:+.2f}" for i in order if size[i - start] >= 0.005]
 
     def _name(self, t: int, i: int) -> str:
         kind, feature = KINDS[self.terms.kind[i]], self.terms.feature[i]
