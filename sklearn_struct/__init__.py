@@ -5,6 +5,7 @@ from sklearn_struct.encoding.features import SequenceVectorizer
 from sklearn_struct.encoding.joint_features import ProductFeatures
 from sklearn_struct.encoding.templates import FeatureTemplates
 from sklearn_struct.encoding.union import SequenceUnion
+from sklearn_struct.estimators.ge_crf import GECRF
 from sklearn_struct.estimators.hmm import HMM
 from sklearn_struct.estimators.linear_chain_crf import LinearChainCRF
 from sklearn_struct.estimators.log_linear_classifier import LogLinearClassifier
@@ -15,6 +16,7 @@ from sklearn_struct.estimators.pseudo_likelihood_crf import PseudoLikelihoodCRF
 from sklearn_struct.sequence_array import SequenceArray
 
 __all__ = [
+    "GECRF",
     "HMM",
     "MEMM",
     "FeatureTemplates",

@@ -100,13 +100,26 @@ class LinearObjective:
 
     def value_and_grad(self, w: np.ndarray) -> tuple[float, np.ndarray]:
         """The weighted mean loss and its gradient."""
-        W = self.potentials.expand(w, self._W)
+        W, loss, value = self.potentials.expand(w, self._W), self.loss, 0.0
+        if getattr(loss, "couples", False):
+            value, loss = loss.outer(self._statistics(W))
 
         def work(block: Block, room: np.ndarray, gradient: Potentials) -> None:
-            self._gradient(self.potentials.forward(W, block, out=room), block, gradient)
+            self._gradient(loss, self.potentials.forward(W, block, out=room), block, gradient)
 
         grad = self._sum(work)
-        return float(np.dot(self.data.weight, self._value)) / self.total_weight, grad
+        return (value + float(np.dot(self.data.weight, self._value))) / self.total_weight, grad
+
+    def _statistics(self, W: np.ndarray) -> np.ndarray:
+        """What a loss that couples examples wants to know of all of them: the sum of its statistics of blocks."""
+
+        def of_block(b: int) -> np.ndarray:
+            block = self._blocks[b]
+            y, weight = self.data.y[block.tokens], self.data.weight[block.examples]
+            return self.loss.statistics(self.potentials.forward(W, block), y, block.structure, weight)
+
+        parts = self.pool.map(lambda c: np.sum([of_block(b) for b in self._parts[c]], axis=0), len(self._parts))
+        return np.sum(parts, axis=0)
 
     def hess_vec(self, w: np.ndarray, v: np.ndarray) -> np.ndarray:
         """The second derivative of the weighted mean loss at w, times v."""
@@ -153,12 +166,12 @@ class LinearObjective:
                 intercept += gradient.node.sum(axis=0)
         return edge_grad, table[0], intercept
 
-    def _gradient(self, theta: Potentials, block: Block, gradient: Potentials) -> None:
+    def _gradient(self, loss: Any, theta: Potentials, block: Block, gradient: Potentials) -> None:
         """Loss of a block into ``_value``, its derivative into the nodes of `gradient`, and added to its edges."""
         gradient.node[:] = 0.0
         examples = block.examples
         y, weight = self.data.y[block.tokens], self.data.weight[examples]
-        self.loss(theta, y, block.structure, weight, gradient, self._value[examples])
+        loss(theta, y, block.structure, weight, gradient, self._value[examples])
 
     def expand(self, w: np.ndarray) -> np.ndarray:
         """The layout in which terms are added to parameters."""

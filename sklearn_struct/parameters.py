@@ -37,6 +37,7 @@ __all__ = [
     "every_edge_pair",
     "every_node_pair",
     "lookup",
+    "masked_pairs",
     "observed_pairs",
     "of_order",
     "split",
@@ -96,6 +97,13 @@ def observed_pairs(X: sp.csr_array, codes: np.ndarray, weight: np.ndarray, width
         counts.data[counts.data < min_frequency] = 0
         counts.eliminate_zeros()
     return csr(counts)
+
+
+def masked_pairs(X: sp.csr_array, masks: np.ndarray, weight: np.ndarray, width: int, min_frequency: int) -> CSR:
+    """As `observed_pairs`, where a row has each code of its mask (n_rows, width)."""
+    stored = sp.csr_array((np.ones(X.nnz), X.indices, X.indptr), shape=X.shape)
+    counts = stored.T @ (masks * weight[:, None])
+    return csr(sp.csr_array(counts * (counts >= min_frequency if min_frequency > 1 else counts > 0)))
 
 
 def all_pairs(X: sp.csr_array, codes: np.ndarray, weight: np.ndarray, width: int, min_frequency: int) -> CSR:

@@ -12,7 +12,7 @@ from sklearn_struct.batch import cut, object_array
 from sklearn_struct.encoding.sequences import is_list
 from sklearn_struct.exceptions import InputTypeError, LengthMismatchError, UnknownLabelError
 
-__all__ = ["as_labels", "decode", "encode", "flatten", "is_hashable", "unique_labels"]
+__all__ = ["as_labels", "decode", "encode", "flatten", "is_hashable", "place", "unique_labels"]
 
 
 def flatten(y: Any, offsets: np.ndarray) -> list[Any]:
@@ -42,13 +42,13 @@ def unique_labels(labels: list[Any], offsets: np.ndarray) -> np.ndarray:
         distinct = set(labels)
     except TypeError:
         position = next(p for p, label in enumerate(labels) if not is_hashable(label))
-        raise InputTypeError(f"{_place(position, offsets)}: {labels[position]!r} cannot be a label") from None
+        raise InputTypeError(f"{place(position, offsets)}: {labels[position]!r} cannot be a label") from None
     if None in distinct:
-        raise UnknownLabelError(f"{_place(labels.index(None), offsets)}: the label is missing (None)")
+        raise UnknownLabelError(f"{place(labels.index(None), offsets)}: the label is missing (None)")
     if not all(map(_is_itself, distinct)):
         position = next(p for p, label in enumerate(labels) if not _is_itself(label))
         what = "not a number (NaN)" if isinstance(labels[position], Number) else f"missing ({labels[position]!r})"
-        raise UnknownLabelError(f"{_place(position, offsets)}: the label is {what}")
+        raise UnknownLabelError(f"{place(position, offsets)}: the label is {what}")
     try:
         ordered = sorted(distinct)
     except TypeError as error:
@@ -105,8 +105,8 @@ def encode(labels: list[Any], classes: np.ndarray, offsets: np.ndarray, unseen: 
                 codes.setdefault(label, unseen)
             if not hashable or label not in codes:
                 known = ", ".join(map(repr, list(codes)[:20])) + (", ..." if len(codes) > 20 else "")
-                place = _place(position, offsets)
-                raise UnknownLabelError(f"{place}: label {label!r} was not seen in fit (known: {known})") from None
+                where = place(position, offsets)
+                raise UnknownLabelError(f"{where}: label {label!r} was not seen in fit (known: {known})") from None
         return np.fromiter(map(codes.__getitem__, labels), dtype=np.int32, count=len(labels))
 
 
@@ -115,6 +115,7 @@ def decode(codes: np.ndarray, classes: np.ndarray, offsets: np.ndarray) -> np.nd
     return object_array(cut(object_array(classes.tolist())[codes].tolist(), offsets))
 
 
-def _place(position: int, offsets: np.ndarray) -> str:
+def place(position: int, offsets: np.ndarray) -> str:
+    """Where a token stands, in words."""
     i = int(np.searchsorted(offsets, position, side="right")) - 1
     return f"y[{i}], token {position - offsets[i]}"

@@ -22,6 +22,7 @@ from sklearn.utils.validation import (
 from sklearn_struct.batch import object_array
 from sklearn_struct.doc_link import DocLink
 from sklearn_struct.encoding import labels as label_codes
+from sklearn_struct.encoding import partial_labels
 from sklearn_struct.encoding.features import SequenceVectorizer
 from sklearn_struct.encoding.sequences import as_dtype, as_list, check_finite, form, pack_arrays
 from sklearn_struct.estimators import weights
@@ -171,21 +172,29 @@ class BaseSequenceEstimator(DocLink, CallbackSupportMixin, BaseEstimator, metacl
 
     def _read_y(self, y: Any, sequences: Sequences, reset: bool, unseen: int | None = None) -> np.ndarray:
         """Codes of the labels, `unseen` for other labels if it is given; with `reset`, learn ``classes_``."""
-        offsets = sequences.X.offsets
         if y is None:
             raise ValueError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None.")
-        if sequences.flat:
-            y = column_or_1d(y, warn=True)
-            if len(y) != len(offsets) - 1:
-                raise LengthMismatchError(f"X has {len(offsets) - 1} rows but y has {len(y)}")
-            flat = label_codes.as_labels(y)
-        else:
-            flat = label_codes.flatten(as_list(y), offsets)
+        offsets = sequences.X.offsets
+        flat = _column(y, offsets) if sequences.flat else label_codes.flatten(as_list(y), offsets)
         if reset:
             self.classes_ = label_codes.unique_labels(flat, offsets)
             if sequences.flat:
                 check_classification_targets(y)
         return label_codes.encode(flat, self.classes_, offsets, unseen)
+
+    def _read_labels(self, y: Any, sequences: Sequences, reset: bool, unseen: int | None = None) -> np.ndarray:
+        """What is known of labels; here `_read_y`, see BasePartlyLabelled."""
+        return self._read_y(y, sequences, reset, unseen)
+
+    def _flat_labels(self, y: Any, offsets: np.ndarray, flat: bool) -> list[Any]:
+        """All labels of y, None where they are missing, sets where several may stand."""
+        if not flat or y is None:
+            return partial_labels.flatten(as_list(y), offsets)
+        labels = partial_labels.flatten([[label] for label in _column(y, offsets)], offsets)
+        known = [label for label in labels if not partial_labels.is_partial([label])]
+        if known:
+            check_classification_targets(known)
+        return labels
 
     def _read_weight(self, sample_weight: Any, n: int) -> np.ndarray:
         try:
@@ -214,6 +223,8 @@ class BaseSequenceEstimator(DocLink, CallbackSupportMixin, BaseEstimator, metacl
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Token accuracy of `predict`; a label that was not seen in `fit` is one that is not found.
 
+        Where y may be partly unknown, tokens of which nothing is known do not count, and any label of a set is right.
+
         Parameters
         ----------
         X, y
@@ -232,11 +243,15 @@ class BaseSequenceEstimator(DocLink, CallbackSupportMixin, BaseEstimator, metacl
         """
         X = as_list(X)
         sequences = self._read_X(X, reset=False)
-        codes = self._read_y(y, sequences, reset=False, unseen=-1)
+        truth = self._read_labels(y, sequences, reset=False, unseen=-1)
         weight = self._read_token_weight(as_list(sample_weight), sequences)
+        if truth.ndim == 2:
+            weight = weight * ~truth.all(axis=1)
         if not np.any(weight):
             raise EmptyDataError("there are no tokens of positive weight to score")
-        return float(np.average(self._predict_codes(sequences) == codes, weights=weight))
+        codes = self._predict_codes(sequences)
+        right = codes == truth if truth.ndim == 1 else truth[np.arange(len(codes)), codes]
+        return float(np.average(right, weights=weight))
 
     @abstractmethod
     def _predict_codes(self, sequences: Sequences) -> np.ndarray: ...
@@ -249,6 +264,14 @@ class BaseSequenceEstimator(DocLink, CallbackSupportMixin, BaseEstimator, metacl
         tags.target_tags.required = True
         tags.classifier_tags = ClassifierTags()  # it predicts labels, but check_cv must not look into ragged y
         return tags
+
+
+def _column(y: Any, offsets: np.ndarray) -> list[Any]:
+    """The labels of a two-dimensional X."""
+    y = column_or_1d(y, warn=True)
+    if len(y) != len(offsets) - 1:
+        raise LengthMismatchError(f"X has {len(offsets) - 1} rows but y has {len(y)}")
+    return label_codes.as_labels(y)
 
 
 def _differ(a: Any, b: Any) -> bool:

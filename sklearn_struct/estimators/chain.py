@@ -66,8 +66,8 @@ class BaseChain(BaseLearned, BaseSequenceEstimator):
     _stream: Any
 
     @abstractmethod
-    def _loss(self) -> Any:
-        """The loss on potentials that `fit` minimises."""
+    def _loss(self, y: Any = None) -> Any:
+        """The loss on potentials that `fit` minimises, for y in the form in which losses get it (None: all known)."""
 
     def _decode_potentials(self, potentials: Potentials, structure: Structure) -> Potentials:
         """Potentials whose chain is decoded; here those of the model itself."""
@@ -87,8 +87,8 @@ class BaseChain(BaseLearned, BaseSequenceEstimator):
             start = self._previous() or init
         self._prepared = Prepared()
         sequences = self._read_X(X, reset=True)
-        codes = self._read_y(y, sequences, reset=True)
-        weight = weights.read(self, sample_weight, sequences, codes)
+        codes = self._read_labels(y, sequences, reset=True)
+        weight = self._read_weights(sample_weight, sequences, codes)
         self._pattern = self._observe(sequences.X, codes, weight.token)
         potentials = bind(self._pattern, without_zeros(sequences.X), np.dtype(self.dtype))
         w0 = np.zeros(potentials.size) if start is None else transfer(start, self)
@@ -96,12 +96,23 @@ class BaseChain(BaseLearned, BaseSequenceEstimator):
         del sequences  # if only this method holds X, it is free while the solver needs memory
         self.t_, self._stream = data.n_examples, None
         with Pool(self.n_jobs) as pool:
-            solver = choice(self, potentials, len(codes))
+            solver = choice(self, self._loss(data.y), potentials, len(codes))
+            w0 = self._begin(solver, potentials, data, w0, pool)
             solve(self, solver, self._objective(solver, potentials, data, pool), w0, progress)
+
+    def _begin(
+        self, solver: str, potentials: LinearPotentials, data: TrainingData, w0: np.ndarray, pool: Pool
+    ) -> np.ndarray:
+        """Where the solver starts; here at the weights of the start that was given, or at zero."""
+        return w0
+
+    def _read_weights(self, sample_weight: Any, sequences: Sequences, labels: np.ndarray) -> weights.Weights:
+        """Weights, and what the loss reads of each token."""
+        return weights.read(self, sample_weight, sequences, labels)
 
     def _objective(self, solver: str, potentials: LinearPotentials, data: TrainingData, pool: Pool) -> LinearObjective:
         tokens = term_tokens(solver, len(data.y), potentials.n_labels**potentials.pattern.order)
-        loss, transitions = self._loss(), self._transitions()
+        loss, transitions = self._loss(data.y), self._transitions()
         if self.constrain_training and transitions is not None:
             check_labels(data, transitions, self.classes_)
             loss = Constrained(loss, transitions)

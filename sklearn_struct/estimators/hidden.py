@@ -7,15 +7,14 @@ from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sklearn_struct.batch import Block, Potentials, blocks, cut, object_array
 from sklearn_struct.encoding import labels as label_codes
-from sklearn_struct.encoding import partial_labels, streams
+from sklearn_struct.encoding import streams
 from sklearn_struct.encoding.sequences import as_list, form, refuse_texts
 from sklearn_struct.estimators.base import BaseSequenceEstimator, Sequences, logarithms
-from sklearn_struct.exceptions import EmptyDataError, InputTypeError, LengthMismatchError
+from sklearn_struct.exceptions import EmptyDataError, InputTypeError
 from sklearn_struct.generative import Gaussians
 from sklearn_struct.hidden_markov import HiddenMarkov, Observed, joint, possible_potentials, potentials
 from sklearn_struct.inference import chains
@@ -94,18 +93,6 @@ class BaseHiddenChain(BaseSequenceEstimator):
                 oov = None if table is not None and table.shape[1] == len(values) else "smoothing"
                 codes.append(streams.encode(column, values, oov, found.offsets, c))
         return Observed(codes, np.hstack(numbers), found.offsets)
-
-    def _flat_labels(self, y: Any, offsets: np.ndarray, flat: bool) -> list[Any]:
-        """All labels of y, None where they are missing."""
-        if not flat or y is None:
-            return partial_labels.flatten(as_list(y), offsets)
-        y = column_or_1d(y, warn=True)
-        if len(y) != len(offsets) - 1:
-            raise LengthMismatchError(f"X has {len(offsets) - 1} rows but y has {len(y)}")
-        known = y[[label is not None for label in y]]
-        if len(known):
-            check_classification_targets(known)
-        return y.tolist()
 
     # ---- predictions
 

@@ -8,18 +8,22 @@ from typing import Any, ClassVar
 from sklearn.utils._param_validation import StrOptions
 
 from sklearn_struct.estimators.online import BaseOnlineChain
+from sklearn_struct.estimators.partly_labelled import BasePartlyLabelled
 from sklearn_struct.inference import chains
 from sklearn_struct.losses.log_likelihood import LogLikelihood
+from sklearn_struct.losses.marginal_likelihood import MarginalLikelihood
 from sklearn_struct.losses.max_margin import MaxMargin
 from sklearn_struct.losses.pointwise import Pointwise
 
 __all__ = ["LinearChainCRF"]
 
 LOSSES: dict[str, LogLikelihood | Pointwise] = {"log_likelihood": LogLikelihood(chains), "pointwise": Pointwise(chains)}
+PARTIAL = MarginalLikelihood(chains)
+CONVEX_ONLY = {"sag", "ap", "pa"}
 OF_SOLVERS = {"ap": MaxMargin(chains), "pa": MaxMargin(chains, margin=1.0)}  # those with their own
 
 
-class LinearChainCRF(BaseOnlineChain):
+class LinearChainCRF(BasePartlyLabelled, BaseOnlineChain):
     """Linear-chain conditional random field, trained by (penalised) maximum likelihood.
 
     p(y | x) = exp(sum_t coef[y_t] . x_t + intercept[y_t] + sum_t transition[y_{t-1}, y_t]) / Z(x). The objective is
@@ -221,7 +225,14 @@ class LinearChainCRF(BaseOnlineChain):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _loss(self) -> LogLikelihood | MaxMargin | Pointwise:
+    def _loss(self, y: Any = None) -> LogLikelihood | MarginalLikelihood | MaxMargin | Pointwise:
+        if y is not None and y.ndim == 2:
+            if self.loss != "log_likelihood" or self.solver in CONVEX_ONLY:
+                raise ValueError(
+                    "missing labels and sets of labels need loss='log_likelihood' and another solver than 'sag', 'ap' "
+                    f"and 'pa', got loss={self.loss!r} and solver={self.solver!r}"
+                )
+            return PARTIAL
         if self.solver in OF_SOLVERS and self.loss != "log_likelihood":
             raise ValueError(f"solver={self.solver!r} has a loss of its own; loss={self.loss!r} needs another solver")
         return OF_SOLVERS[self.solver] if self.solver in OF_SOLVERS else LOSSES[self.loss]

@@ -188,7 +188,7 @@ class MEMM(BaseOnlineChain):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _loss(self) -> Conditionals:
+    def _loss(self, y: Any = None) -> Conditionals:
         return LOSS
 
     def _decode_potentials(self, potentials: Potentials, structure: Structure) -> Potentials:

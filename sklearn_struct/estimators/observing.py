@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from sklearn_struct.batch import CSR, chain, csr
 from sklearn_struct.encoding.sequences import columns_named
-from sklearn_struct.parameters import Pattern, all_pairs, edge_features, observed_pairs
+from sklearn_struct.parameters import Pattern, all_pairs, edge_features, masked_pairs, observed_pairs
 from sklearn_struct.sequence_array import SequenceArray
 
 __all__ = ["observe"]
@@ -26,6 +26,8 @@ class _Cliques(NamedTuple):
 
 def observe(estimator: Any, X: SequenceArray, codes: np.ndarray, weight: np.ndarray) -> Pattern:
     """The pattern that the parameters of a chain estimator give for these tokens; `order` is 1 where it has none."""
+    if codes.ndim == 2:
+        return _observe_masks(estimator, X, codes, weight)
     K, order, least = len(estimator.classes_), getattr(estimator, "order", 1), estimator.min_frequency
     columns, cliques = columns_named(estimator.edge_features, X), _cliques(X.offsets, codes, weight, K)[:order]
     node = edge = None
@@ -46,6 +48,38 @@ def observe(estimator: Any, X: SequenceArray, codes: np.ndarray, weight: np.ndar
         first += c.width
     every = np.concatenate(transitions)
     return Pattern(X.tokens.shape[1], K, node, edge, columns, every, estimator.fit_intercept, order)
+
+
+def _observe_masks(estimator: Any, X: SequenceArray, masks: np.ndarray, weight: np.ndarray) -> Pattern:
+    """The same where a token may have several labels (masks): it shows each of them; edge features get all pairs."""
+    K, order, least = len(estimator.classes_), getattr(estimator, "order", 1), estimator.min_frequency
+    columns = columns_named(estimator.edge_features, X)
+    node = edge = None
+    if sp.issparse(X.tokens):
+        pick = all_pairs if estimator.feature_pairs == "all" else masked_pairs
+        node = pick(X.tokens, masks, weight, K, least)
+        if len(columns):
+            edges, width = chain(X.offsets).edges, K**2 if order == 1 else K**2 + K**3
+            edge = all_pairs(edge_features(X, columns), masks, weight[edges].min(axis=1), width, least)
+    every = np.arange(K**2 if order == 1 else K**2 + K**3)
+    if estimator.transition_features == "observed":
+        counts = _counts_of_moves(X.offsets, masks, weight, order)
+        every = every[counts >= least if least > 1 else counts > 0]
+    return Pattern(X.tokens.shape[1], K, node, edge, columns, every, estimator.fit_intercept, order)
+
+
+def _counts_of_moves(offsets: np.ndarray, masks: np.ndarray, weight: np.ndarray, order: int) -> np.ndarray:
+    """Weight of the pairs of neighbours, and of the triples, that may have each two or three labels."""
+    edges, m = chain(offsets).edges, masks.astype(np.float64)
+    left, right, w = m[edges[:, 0]], m[edges[:, 1]], weight[edges].min(axis=1)
+    pairs = (left * w[:, None]).T @ right
+    if order == 1:
+        return pairs.ravel()
+    second = 1 + np.flatnonzero(edges[:-1, 1] == edges[1:, 0])
+    w = np.minimum(w[second - 1], w[second])
+    K = masks.shape[1]
+    two = (left[second - 1] * w[:, None])[:, :, None] * left[second][:, None, :]
+    return np.concatenate([pairs.ravel(), (two.reshape(-1, K * K).T @ right[second]).ravel()])
 
 
 def _cliques(offsets: np.ndarray, codes: np.ndarray, weight: np.ndarray, K: int) -> list[_Cliques]:

@@ -177,7 +177,7 @@ class PiecewiseCRF(BaseOnlineChain):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _loss(self) -> Factors | Windows:
+    def _loss(self, y: Any = None) -> Factors | Windows:
         if self.order == 2 and self.piece_size == 2:
             raise ValueError(
                 "with order=2 piece_size must be 1 or from 3 on: no three labels lie in a piece of two tokens"

@@ -174,5 +174,5 @@ class PseudoLikelihoodCRF(BaseOnlineChain):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _loss(self) -> Conditionals | Windows:
+    def _loss(self, y: Any = None) -> Conditionals | Windows:
         return BESAG if self.block_size == 1 else Windows(LIKELIHOOD, self.block_size)

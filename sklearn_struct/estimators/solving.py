@@ -23,7 +23,7 @@ from sklearn_struct.solvers.sag import LARGEST_MEMORY, sag
 from sklearn_struct.solvers.sdca import sdca
 from sklearn_struct.solvers.sgd import sgd
 
-__all__ = ["SOLVERS", "choice", "choice_for_rows", "solve", "term_tokens"]
+__all__ = ["SOLVERS", "choice", "choice_for_rows", "minimise", "solve", "term_tokens"]
 
 SOLVERS: dict[str, Callable[..., Result]] = {
     "lbfgs": lbfgs,
@@ -48,13 +48,13 @@ MANY = 50_000  # numbers in rows, for fewer of which no solver takes long, and l
 WEAKEST = 100.0  # ratio up to which sdca has been seen to need fewer passes than L-BFGS iterations
 
 
-def choice(estimator: Any, potentials: LinearPotentials, n_tokens: int) -> str:
+def choice(estimator: Any, loss: Any, potentials: LinearPotentials, n_tokens: int) -> str:
     """The solver that "auto" stands for; ValueError if the one asked for does not serve the penalty or the loss.
 
     sag is for sparse X with more weights than tokens, for penalties that are not weak (else its steps are too small for
     them), and for convex losses, since strong convexity tells it where to stop.
     """
-    solver, loss = estimator.solver, estimator._loss()
+    solver = estimator.solver
     if solver == "auto":
         many = n_tokens >= LARGE and potentials.size > n_tokens and potentials.edge_map is None
         many &= not isinstance(potentials.node_map, DenseMap)
@@ -93,6 +93,26 @@ def term_tokens(solver: str, n_tokens: int, n_states: int) -> int:
     return 50 if solver == "sgd" else 1
 
 
+def minimise(
+    estimator: Any, solver: str, objective: Any, w0: np.ndarray, scale: float, callback: Any = None
+) -> Result:
+    """C * scale * objective + penalty at its minimum, as the solver finds it with the estimator's parameters."""
+    l1_ratio, seed = getattr(estimator, "l1_ratio", 0.0), getattr(estimator, "random_state", None)
+    if estimator.solver == "auto" and seed is None:
+        seed = 0  # whatever it chooses, it gives the same result each time
+    options = {"rng": check_random_state(seed)} if solver in STOCHASTIC else {}
+    return SOLVERS[solver](
+        objective,
+        w0,
+        l1=l1_ratio / (estimator.C * scale),
+        l2=(1 - l1_ratio) / (estimator.C * scale),
+        max_iter=estimator.max_iter,
+        tol=estimator.tol,
+        callback=callback,
+        **options,
+    )
+
+
 def solve(
     estimator: Any, solver: str, objective: Any, w0: np.ndarray, progress: Progress, scale: float | None = None
 ) -> None:
@@ -102,22 +122,9 @@ def solve(
     `scale` is the total weight, for a sum of losses; 1 is for their mean. What is learned is ``estimator._learned(w)``.
     """
     scale = objective.total_weight if scale is None else scale
-    l1_ratio, seed = getattr(estimator, "l1_ratio", 0.0), getattr(estimator, "random_state", None)
-    if estimator.solver == "auto" and seed is None:
-        seed = 0  # whatever it chooses, it gives the same result each time
-    options = {"rng": check_random_state(seed)} if solver in STOCHASTIC else {}
     iterations = Iterations(estimator, progress, scale)
     iterations.begin(w0)
-    result = SOLVERS[solver](
-        objective,
-        w0,
-        l1=l1_ratio / (estimator.C * scale),
-        l2=(1 - l1_ratio) / (estimator.C * scale),
-        max_iter=estimator.max_iter,
-        tol=estimator.tol,
-        callback=iterations,
-        **options,
-    )
+    result = minimise(estimator, solver, objective, w0, scale, iterations)
     advice = "allow more iterations, scale numeric features, or accept a larger tol"
     if result.n_iter < estimator.max_iter:
         advice = "its line search finds nothing better, so scale numeric features or accept a larger tol"

@@ -98,6 +98,8 @@ def read(estimator: Any, sample_weight: Any, sequences: Any, codes: np.ndarray) 
             f"{what} needs {needed}: other losses are of a labelling as a whole, in which single tokens have "
             "no weight (in a two-dimensional X, where each is a sequence, labels may have weights)"
         )
+    if codes.ndim == 2 and (per_token or class_weight is not None):
+        raise ValueError("weights of tokens and of labels need labels that are all known")
     token = estimator._read_token_weight(sample_weight, sequences)
     if not per_token and class_weight is None:
         return Weights(estimator._read_weight(sample_weight, len(X)), codes, token)

@@ -27,6 +27,20 @@ class Constrained:
     def __init__(self, loss: Any, transitions: Transitions) -> None:
         self.loss, self.transitions = loss, transitions
 
+    @property
+    def couples(self) -> bool:
+        """Whether examples depend on each other."""
+        return getattr(self.loss, "couples", False)
+
+    def statistics(self, potentials: Potentials, y: Any, structure: Structure, weight: np.ndarray) -> np.ndarray:
+        """Those of the other loss."""
+        return self.loss.statistics(forbid(potentials, structure, self.transitions), y, structure, weight)
+
+    def outer(self, statistics: np.ndarray) -> tuple[float, Constrained]:
+        """What the sums of `statistics` cost, and the loss of single examples that has the whole's derivative."""
+        value, loss = self.loss.outer(statistics)
+        return value, Constrained(loss, self.transitions)
+
     def __call__(
         self,
         potentials: Potentials,

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from sklearn.utils._param_validation import InvalidParameterError
 
-from sklearn_struct import FeatureTemplates, LinearChainCRF, SequenceArray, SequenceVectorizer
+from sklearn_struct import MEMM, FeatureTemplates, LinearChainCRF, SequenceArray, SequenceVectorizer
 from sklearn_struct.encoding import templates
 from sklearn_struct.exceptions import (
     EmptyDataError,
@@ -190,17 +190,18 @@ MISTAKES = {
     "empty packed": (SequenceArray(np.empty((0, 2)), [0]), [], EmptyDataError, "no tokens"),
     "no rows": (np.empty((0, 2)), [], ValueError, "0 sample"),
     # labels
-    "None label": (GOOD_X, [["A", "B"], [None]], UnknownLabelError, r"y\[1\], token 0: the label is missing"),
-    "None for labels": (GOOD_X, [["A", "B"], None], InputTypeError, r"y\[1\] must be a sequence .* got NoneType"),
+    "no label at all": (GOOD_X, [[None, None], None], EmptyDataError, "y has no labels"),
+    "empty set": (GOOD_X, [["A", "B"], [set()]], UnknownLabelError, r"y\[1\], token 0: the set of labels is empty"),
+    "None in a set": (GOOD_X, [["A", {"B", None}], None], UnknownLabelError, r"y\[0\], token 1: the label is missing"),
+    "lists in a set": (GOOD_X, [["A", {frozenset("A")}], None], InputTypeError, "cannot be sorted"),
     "NaN label": (GOOD_X, [[1.0, np.nan], [1.0]], UnknownLabelError, r"y\[0\], token 1"),
     "mixed labels": (GOOD_X, [["A", 1], ["A"]], InputTypeError, "int, str"),
     "list as label": (GOOD_X, [["A", ["B"]], ["A"]], InputTypeError, r"y\[0\], token 1: \['B'\]"),
-    "set as label": (GOOD_X, [["A", {"A", "B"}], ["A"]], InputTypeError, r"y\[0\], token 1"),
     "set of labels": (GOOD_X, [{"A", "B"}, ["A"]], InputTypeError, r"y\[0\] must be a sequence"),
     "string of labels": (GOOD_X, ["AB", "A"], InputTypeError, r"y\[0\] must be a sequence of labels, got str"),
     "number for y": (GOOD_X, 5, InputTypeError, "y must be a list of label sequences, got int"),
     "no y": (GOOD_X, None, ValueError, "requires y to be passed, but the target y is None"),
-    "None label flat": (np.eye(3), ["A", None, "A"], UnknownLabelError, r"y\[1\]"),
+    "empty set flat": (np.eye(3), ["A", set(), "A"], UnknownLabelError, r"y\[1\]"),
     "mixed labels flat": (np.eye(3), np.array(["A", 1, "A"], dtype=object), InputTypeError, "int, str"),
     "real targets": (np.eye(3), [0.5, 1.5, 2.5], ValueError, "continuous"),
     "labels in two dimensions": (np.eye(2), [[1, 2], [2, 1]], ValueError, "1d"),
@@ -308,6 +309,19 @@ def test_mistakes_have_a_place_and_leave_no_trace(mistake):
     X, y, exception, match = MISTAKES[mistake]
     for model in both():
         fails_without_a_trace(model, X, y, exception, match)
+
+
+OPEN = {
+    "None label": (GOOD_X, [["A", "B"], [None]], UnknownLabelError, r"y\[1\], token 0: the label is missing"),
+    "None for labels": (GOOD_X, [["A", "B"], None], InputTypeError, r"y\[1\] must be a sequence .* got NoneType"),
+    "set as label": (GOOD_X, [["A", {"A", "B"}], ["A"]], InputTypeError, r"y\[0\], token 1"),
+    "None label flat": (np.eye(3), ["A", None, "A"], UnknownLabelError, r"y\[1\]"),
+}
+
+
+@pytest.mark.parametrize("mistake", OPEN)
+def test_models_that_need_all_labels(mistake):
+    fails_without_a_trace(MEMM(), *OPEN[mistake])
 
 
 @pytest.mark.filterwarnings("ignore:invalid value encountered in cast:RuntimeWarning")  # by scikit-learn
@@ -522,7 +536,7 @@ def test_mistakes_after_fit_change_nothing(trained, method, X, exception, match)
 @pytest.mark.parametrize(
     ("y", "exception", "match"),
     [
-        ([["A", "B"], [None]], UnknownLabelError, r"y\[1\], token 0.*None"),
+        ([["A", "B"], [{"A", None}]], UnknownLabelError, r"y\[1\], token 0.*None"),
         ([["A", "B"], [["A"]]], UnknownLabelError, r"y\[1\], token 0"),
         ([["A", "B"], [1]], UnknownLabelError, r"y\[1\], token 0: label 1"),
         ([["A", "B"], []], LengthMismatchError, r"X\[1\] has 1 tokens but y\[1\] has 0 labels"),

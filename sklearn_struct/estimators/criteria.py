@@ -1,0 +1,93 @@
+"""From labelled features, as an estimator's parameters give them, to the criteria of its loss."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from sklearn_struct.encoding import labels as label_codes
+from sklearn_struct.encoding import partial_labels, targets
+from sklearn_struct.exceptions import EmptyDataError, NonFiniteError
+from sklearn_struct.losses.expectation import Criteria, Fired
+from sklearn_struct.sequence_array import SequenceArray
+
+__all__ = ["WITH_LABELS", "WITHOUT_LABELS", "Constraints", "label_set", "read_constraints"]
+
+WITHOUT_LABELS, WITH_LABELS = 10.0, 1.0  # weights of criteria that "auto" stands for
+
+
+class Constraints(NamedTuple):
+    """What the labelled features say: their targets, the criteria, and where these fire."""
+
+    found: list[targets.Target]
+    criteria: tuple[Criteria, Criteria]
+    fired: Fired
+
+
+def label_set(estimator: Any, labels: list[Any], offsets: np.ndarray) -> np.ndarray:
+    """The sorted labels: those of `classes`, or of y (flat, None where there is none) and the labelled features."""
+    if estimator.classes is not None:
+        return label_codes.unique_labels(list(estimator.classes), np.array([0, len(estimator.classes)]))
+    known = {label for entry in labels if entry is not None for label in partial_labels.options(entry)}
+    named = targets.named_labels(estimator.labeled_features or {}, known)
+    if not known and not named:
+        raise EmptyDataError("there are no labels: neither y has any, nor `labeled_features`, nor `classes`")
+    new = sorted({repr(label) for label in named if label not in known}) if known else []
+    if new:
+        warnings.warn(
+            f"labels of labeled_features that y does not have: {', '.join(new)}; give `classes` if they are meant",
+            UserWarning,
+            stacklevel=2,
+        )
+    return partial_labels.known_labels([*labels, *named], np.append(offsets, offsets[-1] + len(named)))
+
+
+def read_constraints(estimator: Any, X: SequenceArray, weight: np.ndarray, free: np.ndarray) -> Constraints:
+    """What the labelled features of an estimator say about the tokens of unlabelled sequences (`free`)."""
+    K = len(estimator.classes_)
+    given = estimator.labeled_features or {}
+    found = targets.read_targets(given, estimator.classes_, estimator.majority, estimator.smoothing)
+    strength = _strengths(estimator.constraint_weight, list(given), not np.all(free))
+    used = free & (weight > 0)
+    first = np.zeros(len(weight), dtype=bool)
+    first[X.offsets[:-1][np.diff(X.offsets) > 0]] = True
+    kinds = [[m for m, target in enumerate(found) if len(target.probability) == size] for size in (K, K * K)]
+    if K == 1:
+        kinds[1] = []
+    tables, criteria = [], []
+    for chosen, size, rows in zip(kinds, (K, K * K), (used, used & ~first), strict=True):
+        table = targets.firing(X, [found[m].feature for m in chosen])
+        table = sp.csr_array(sp.diags_array(rows.astype(np.float64)) @ table)
+        fires = np.asarray(weight @ table).ravel() > 0
+        for m in np.array(chosen, dtype=int)[~fires]:
+            warnings.warn(
+                f"labeled_features[{found[m].feature!r}] never fires in unlabelled sequences, and counts for nothing",
+                UserWarning,
+                stacklevel=2,
+            )
+        kept = [m for m, fire in zip(chosen, fires, strict=True) if fire]
+        table = sp.csr_array(table[:, np.flatnonzero(fires)])
+        probability = np.array([found[m].probability for m in kept]).reshape(len(kept), size)
+        tables.append(table)
+        criteria.append(Criteria(probability, strength[kept], estimator.distance))
+    return Constraints(found, (criteria[0], criteria[1]), Fired(*tables))
+
+
+def _strengths(weight: Any, features: list[Any], some_labelled: bool) -> np.ndarray:
+    """The weight of each criterion."""
+    if isinstance(weight, str):
+        return np.full(len(features), WITH_LABELS if some_labelled else WITHOUT_LABELS)
+    if not isinstance(weight, Mapping):
+        return np.full(len(features), float(weight))
+    unknown = [feature for feature in weight if feature not in features]
+    if unknown:
+        raise ValueError(f"constraint_weight has {unknown[0]!r}, which is not among the labeled_features")
+    found = np.array([float(weight.get(feature, 1.0)) for feature in features])
+    for feature, value in zip(features, found.tolist(), strict=True):
+        if not 0 <= value < np.inf:
+            raise NonFiniteError(f"constraint_weight[{feature!r}] must be finite and not negative, got {value}")
+    return found

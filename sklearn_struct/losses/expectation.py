@@ -1,0 +1,143 @@
+"""Generalized expectation criteria and entropy: what unlabelled examples should look like on the whole (P3)."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from sklearn_struct.batch import Potentials, Structure
+
+__all__ = ["DISTANCES", "Criteria", "Expectation", "Fired"]
+
+DISTANCES = ("kl", "squared")
+
+
+class Fired(NamedTuple):
+    """How strongly each criterion fires at each token (n_tokens, n_criteria), non-negative.
+
+    ``edge`` are those of criteria on label pairs: they fire at the second token of a pair.
+    """
+
+    node: sp.csr_array
+    edge: sp.csr_array
+
+
+class Criteria(NamedTuple):
+    """Target distributions, a row a criterion, over labels or over label pairs, and the weights of their distances."""
+
+    target: np.ndarray
+    weight: np.ndarray
+    distance: str
+
+    def outer(self, expected: np.ndarray) -> tuple[float, np.ndarray]:
+        """Weighted sum of distances of `expected` (unnormalised) from the targets, and its derivative.
+
+        KL: D = sum p log(p / q), dD / d expected = -p / expected. The sum of a row is given by the data, not by the
+        model, so it counts as a constant. Infinite where something that a target asks for is impossible.
+        """
+        total = expected.sum(axis=1, keepdims=True)
+        p, q, weight = self.target, expected / total, self.weight[:, None]
+        if self.distance == "squared":
+            return float(np.sum(weight * (p - q) ** 2)), 2 * weight * (q - p) / total
+        if np.any((p > 0) & (q == 0)):
+            return np.inf, np.zeros(p.shape)
+        ratio = np.divide(p, q, where=p > 0, out=np.ones(p.shape))
+        return float(np.sum(weight * p * np.log(ratio))), -weight * np.where(p > 0, ratio, 0.0) / total
+
+
+class Expectation:
+    """Distances of expected label distributions from targets, plus `entropy_weight` times the entropy of p(y | x).
+
+    A criterion m fires at some tokens; the expected distribution is q_m(l) ~ sum_t f_m(t) p(y_t = l | x), over all
+    examples. What couples them are the sums alone: `statistics` gives those of a block, and `outer` turns their total
+    into the value and a loss of single examples whose derivative is that of the whole:
+
+        sum_t r_t(y_t) expected,   r_t(l) = sum_m f_m(t) dD / d expected_m(l)
+
+    Its derivative is a covariance with that reward (P3 4; the paper has a lattice for each label), and so is the
+    entropy's, with the scores as reward. One sweep serves both, whatever the number of criteria.
+
+    Parameters
+    ----------
+    inference : module or object with ``marginals`` and ``tangent``
+    node, edge : Criteria
+        On labels, and on label pairs.
+    entropy_weight : float
+    slopes : tuple of ndarray, default=None
+        The derivatives in the sums; None where there are no criteria.
+    """
+
+    def __init__(
+        self, inference: Any, node: Criteria, edge: Criteria, entropy_weight: float = 0.0, slopes: Any = None
+    ) -> None:
+        self.inference, self.node, self.edge = inference, node, edge
+        self.entropy_weight, self.slopes = entropy_weight, slopes
+
+    @property
+    def couples(self) -> bool:
+        """Whether examples depend on each other: `outer` is to be asked first."""
+        return len(self.node.target) + len(self.edge.target) > 0
+
+    def statistics(self, potentials: Potentials, y: Fired, structure: Structure, weight: np.ndarray) -> np.ndarray:
+        """Unnormalised expected distributions of all criteria, one after the other."""
+        n_edges = len(structure.edges) if y.edge.nnz else 1
+        marginals = Potentials(np.zeros(potentials.node.shape), np.zeros((n_edges, potentials.edge.shape[1])))
+        used = np.where(_fires(y, structure), weight, 0.0)
+        self.inference.marginals(potentials, structure, used, marginals, np.empty(len(weight)))
+        node, edge = y.node.T @ marginals.node, np.zeros(self.edge.target.shape)
+        if y.edge.nnz:
+            edge = y.edge[structure.edges[:, 1]].T @ marginals.edge[:, : edge.shape[1]]
+        return np.concatenate([node.ravel(), edge.ravel()])
+
+    def outer(self, statistics: np.ndarray) -> tuple[float, Expectation]:
+        """Sum of weighted distances, less what the loss of examples that comes with it already counts."""
+        value, slopes = 0.0, []
+        cuts = np.split(statistics, [self.node.target.size])
+        for criteria, part in zip((self.node, self.edge), cuts, strict=True):
+            expected = part.reshape(criteria.target.shape)
+            distance, slope = criteria.outer(expected)
+            value += distance - float(np.sum(slope * expected))
+            slopes.append(slope)
+        return value, Expectation(self.inference, self.node, self.edge, self.entropy_weight, tuple(slopes))
+
+    def __call__(
+        self,
+        potentials: Potentials,
+        y: Fired,
+        structure: Structure,
+        weight: np.ndarray,
+        out: Potentials,
+        value: np.ndarray,
+    ) -> None:
+        """Write ``value[i]``, the expected reward plus the weighted entropy; add ``weight[i]`` times its derivative."""
+        value[:] = 0.0
+        used, reward = np.where(_fires(y, structure), weight, 0.0), self._reward(potentials, y, structure)
+        if self.entropy_weight:
+            scratch = Potentials(np.zeros(potentials.node.shape), np.zeros((1, potentials.edge.shape[1])))
+            self.inference.marginals(potentials, structure, weight, scratch, value)
+            value *= self.entropy_weight
+            used = weight
+        mean = np.empty(len(weight))
+        self.inference.tangent(potentials, reward, structure, used, out, mean)
+        value += mean
+
+    def _reward(self, potentials: Potentials, y: Fired, structure: Structure) -> Potentials:
+        """What labels and label pairs add to the value: the criteria's slopes, less the scores for the entropy."""
+        node, edge = np.zeros(potentials.node.shape), np.zeros((1, potentials.edge.shape[1]))
+        if self.slopes is not None:
+            node += y.node @ self.slopes[0]
+            if y.edge.nnz:
+                edge = np.zeros((len(structure.edges), potentials.edge.shape[1]))
+                edge[:, : self.edge.target.shape[1]] = y.edge[structure.edges[:, 1]] @ self.slopes[1]
+        if self.entropy_weight:
+            node = node - self.entropy_weight * potentials.node
+            edge = edge - self.entropy_weight * potentials.edge
+        return Potentials(node, edge)
+
+
+def _fires(y: Fired, structure: Structure) -> np.ndarray:
+    """Whether a criterion fires anywhere in each example."""
+    counts = [table.indptr[structure.offsets[1:]] > table.indptr[structure.offsets[:-1]] for table in y]
+    return counts[0] | counts[1]
