@@ -117,7 +117,9 @@ def firing(X: SequenceArray, features: list[Any]) -> sp.csr_array:
         t, c = (int(index[np.argmin(fired.data)]) for index in fired.tocoo().coords)
         i = int(np.searchsorted(X.offsets, t, side="right")) - 1
         value = fired.data.min()
-        raise ValueError(f"X[{i}], token {t - X.offsets[i]}: the labelled feature {features[c]!r} is negative ({value:g})")
+        raise ValueError(
+            f"X[{i}], token {t - X.offsets[i]}: the labelled feature {features[c]!r} is negative ({value:g})"
+        )
     return fired
 
 

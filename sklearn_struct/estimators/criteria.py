@@ -15,7 +15,7 @@ from sklearn_struct.exceptions import EmptyDataError, NonFiniteError
 from sklearn_struct.losses.expectation import Criteria, Fired
 from sklearn_struct.sequence_array import SequenceArray
 
-__all__ = ["WITH_LABELS", "WITHOUT_LABELS", "Constraints", "label_set", "read_constraints"]
+__all__ = ["WITHOUT_LABELS", "WITH_LABELS", "Constraints", "label_set", "read_constraints"]
 
 WITHOUT_LABELS, WITH_LABELS = 10.0, 1.0  # weights of criteria that "auto" stands for
 

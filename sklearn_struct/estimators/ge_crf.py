@@ -60,7 +60,7 @@ class GECRF(BasePartlyLabelled):
         with the feature. Only non-negative features can be labelled.
     constraint_weight : "auto", float or dict, default="auto"
         Weight of each labelled feature's distance, one for all or a dict from feature to weight, 1 where it has none.
-        "auto" is 10 without labelled sequences, else 1. (lambda of [1]_. Without labels only its product with C counts.)
+        "auto" is 10 without labelled sequences, else 1 (lambda of [1]_; without labels only its product with C counts).
     distance : {"kl", "squared"}, default="kl"
         Kullback-Leibler divergence of the expected distribution from the target, or squared Euclidean distance.
     majority : float, default=0.99
@@ -245,7 +245,9 @@ class GECRF(BasePartlyLabelled):
 
     def _loss(self, y: Supervision | None = None) -> SemiSupervised | MarginalLikelihood:
         likelihood = MarginalLikelihood(chains)
-        return likelihood if y is None else SemiSupervised(likelihood, Expectation(chains, *y.criteria, y.entropy_weight))
+        return (
+            likelihood if y is None else SemiSupervised(likelihood, Expectation(chains, *y.criteria, y.entropy_weight))
+        )
 
     def _read_labels(self, y: Any, sequences: Sequences, reset: bool, unseen: int | None = None) -> np.ndarray:
         """Masks (n_tokens, n_labels) of what may stand at each token."""
@@ -275,7 +277,11 @@ class GECRF(BasePartlyLabelled):
 
     def _objective(self, solver: str, potentials: LinearPotentials, data: TrainingData, pool: Pool) -> LinearObjective:
         objective = super()._objective(solver, potentials, data, pool)
-        if self.constrain_training and data.y.criteria and objective.value_and_grad(np.zeros(objective.size))[0] == np.inf:
+        if (
+            self.constrain_training
+            and data.y.criteria
+            and objective.value_and_grad(np.zeros(objective.size))[0] == np.inf
+        ):
             raise ForbiddenLabelError(
                 "allowed_transitions forbid, wherever it fires, a label that one of the labeled_features asks for, and "
                 "constrain_training=True learns among allowed labellings only"

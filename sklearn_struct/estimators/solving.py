@@ -93,9 +93,7 @@ def term_tokens(solver: str, n_tokens: int, n_states: int) -> int:
     return 50 if solver == "sgd" else 1
 
 
-def minimise(
-    estimator: Any, solver: str, objective: Any, w0: np.ndarray, scale: float, callback: Any = None
-) -> Result:
+def minimise(estimator: Any, solver: str, objective: Any, w0: np.ndarray, scale: float, callback: Any = None) -> Result:
     """C * scale * objective + penalty at its minimum, as the solver finds it with the estimator's parameters."""
     l1_ratio, seed = getattr(estimator, "l1_ratio", 0.0), getattr(estimator, "random_state", None)
     if estimator.solver == "auto" and seed is None:

@@ -1,0 +1,34 @@
+"""Chains with expectation criteria, small enough for enumeration."""
+
+from __future__ import annotations
+
+import contracts
+import numpy as np
+import scipy.sparse as sp
+
+from sklearn_struct.inference import chains
+from sklearn_struct.losses.expectation import Criteria, Expectation, Fired
+
+K = 4
+
+
+def problem(seed, distance="kl", entropy_weight=0.3, shared=True, order=1):
+    """Chains to length 6 with four labels, and criteria that overlap, one of them on label pairs."""
+    rng = np.random.default_rng(seed)
+    potentials, structure = contracts.random_chains(rng, (6, 0, 1, 4, 5), K, shared, order)
+    n = len(potentials.node)
+    node = rng.random((n, 3)) * (rng.random((n, 3)) < 0.5) + 0.0
+    node[:, 0], node[6] = 1.0, [1.0, 0.5, 2.0]  # one fires everywhere; all at the chain of one token
+    edge = (rng.random((n, 2)) < 0.6) * 1.0
+    sizes = ((3, K), (2, K * K))
+    targets = [Criteria(rng.dirichlet(np.ones(size), m), rng.random(m) + 0.5, distance) for m, size in sizes]
+    targets[0].target[1] = np.eye(K)[2]  # zeros in a target
+    fired = Fired(sp.csr_array(node), sp.csr_array(edge))
+    return Expectation(chains, *targets, entropy_weight), potentials, structure, fired
+
+
+def whole(loss, potentials, structure, fired, weight):
+    """Value and derivative of the whole: statistics, outer, and the loss of examples that comes with it."""
+    value, inner = loss.outer(loss.statistics(potentials, fired, structure, weight))
+    values, out = contracts.evaluate(inner, potentials, fired, structure, weight)
+    return value + weight @ values, out

@@ -1,0 +1,79 @@
+"""Labelled and unlabelled examples in one loss: each kind has its own, and none sees the other's."""
+
+from __future__ import annotations
+
+import contracts
+import numpy as np
+import pytest
+from criteria import K, problem, whole
+
+from sklearn_struct.inference import chains
+from sklearn_struct.inference.constraints import Transitions, forbid
+from sklearn_struct.losses.constrained import Constrained
+from sklearn_struct.losses.expectation import Fired
+from sklearn_struct.losses.marginal_likelihood import MarginalLikelihood
+from sklearn_struct.losses.semi_supervised import SemiSupervised, Supervision, labelled
+
+WEIGHT = np.array([1.0, 1.0, 2.0, 0.5, 0.5])
+LABELLED = np.array([False, False, False, True, True])
+
+
+def mixture(seed=0):
+    """The last two of five chains are labelled, one of them in part."""
+    expectation, potentials, structure, fired = problem(seed)
+    allowed = np.ones(potentials.node.shape, dtype=bool)
+    allowed[7:11] = np.eye(K, dtype=bool)[[0, 2, 1, 1]]
+    allowed[13] = [True, False, True, False]
+    y = Supervision(allowed, fired, (expectation.node, expectation.edge), 0.3)
+    return SemiSupervised(MarginalLikelihood(chains), expectation), potentials, structure, y
+
+
+def test_which_examples_are_labelled():
+    _, _, structure, y = mixture()
+    np.testing.assert_array_equal(labelled(y.allowed, structure.offsets), LABELLED)
+    assert not labelled(np.ones((0, 3), dtype=bool), np.array([0, 0])).any()
+
+
+def test_is_the_sum_of_both():
+    loss, potentials, structure, y = mixture()
+    value, out = whole(loss, potentials, structure, y, WEIGHT)
+    free = np.where(LABELLED, 0.0, WEIGHT)
+    expected, expected_out = whole(loss.expectation, potentials, structure, y.fired, free)
+    known = np.where(LABELLED, WEIGHT, 0.0)
+    values, _ = contracts.evaluate(loss.likelihood, potentials, y.allowed, structure, known, expected_out)
+    assert value == pytest.approx(expected + known @ values, abs=1e-12)
+    np.testing.assert_allclose(contracts.flat(out), contracts.flat(expected_out), atol=1e-12)
+
+
+def test_derivative():
+    loss, potentials, structure, y = mixture(1)
+    out = whole(loss, potentials, structure, y, WEIGHT)[1]
+    for table, expected in zip(potentials, out):
+        for index in contracts.some_entries(np.random.default_rng(0), table, 20):
+            slope = contracts.derivative(lambda: whole(loss, potentials, structure, y, WEIGHT)[0], table, index)
+            assert slope == pytest.approx(expected[index], abs=1e-6)
+
+
+def test_among_allowed_labellings():
+    loss, potentials, structure, y = mixture(2)
+    pairs = np.ones((K, K), dtype=bool)
+    pairs[1, 0] = False
+    rule = Transitions(np.ones(K, dtype=bool), pairs, np.ones(K, dtype=bool))
+    found = whole(Constrained(loss, rule), potentials, structure, y, WEIGHT)
+    expected = whole(loss, forbid(potentials, structure, rule), structure, y, WEIGHT)
+    assert found[0] == expected[0]
+    np.testing.assert_array_equal(contracts.flat(found[1]), contracts.flat(expected[1]))
+    assert Constrained(loss, rule).couples
+
+
+def test_supervision_is_cut_and_scaled():
+    *_, y = mixture()
+    part = y[2:6]
+    assert len(part) == 4
+    np.testing.assert_array_equal(part.allowed, y.allowed[2:6])
+    np.testing.assert_array_equal(part.fired.node.toarray(), y.fired.node.toarray()[2:6])
+    half = y.scaled(0.5)
+    assert half.entropy_weight == 0.15
+    np.testing.assert_array_equal(half.criteria[0].weight, y.criteria[0].weight / 2)
+    np.testing.assert_array_equal(half.criteria[1].target, y.criteria[1].target)
+    assert isinstance(part.fired, Fired)
