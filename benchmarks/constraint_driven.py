@@ -43,7 +43,7 @@ class ConstraintDrivenHMM:
         The label that each of these words usually has.
     penalty : float
         What a token that breaks its constraint takes off log p(x, y). The default is that of a constraint which
-        99 tokens in 100 obey.
+        9 tokens in 10 obey.
     n_best : int
         Labellings of a text that are counted.
     supervised_share : float
@@ -58,8 +58,8 @@ class ConstraintDrivenHMM:
         self,
         labeled_words: dict[str, str],
         *,
-        penalty: float = math.log(99),
-        n_best: int = 20,
+        penalty: float = math.log(9),
+        n_best: int = 10,
         supervised_share: float = 0.9,
         n_rounds: int = 5,
         smoothing: float = 0.1,
