@@ -1,7 +1,9 @@
 """Readers of annotated text, corpora to download, and made-up data."""
 
+from sklearn_struct.datasets.classifieds import read_classifieds
 from sklearn_struct.datasets.conll import read_conll
 from sklearn_struct.datasets.corpora import fetch_conll2000, fetch_ud_ewt
 from sklearn_struct.datasets.rental_ads import make_rental_ads
+from sklearn_struct.datasets.usaddress import fetch_usaddress
 
-__all__ = ["fetch_conll2000", "fetch_ud_ewt", "make_rental_ads", "read_conll"]
+__all__ = ["fetch_conll2000", "fetch_ud_ewt", "fetch_usaddress", "make_rental_ads", "read_classifieds", "read_conll"]

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from sklearn_struct.exceptions import InputTypeError
 
-__all__ = ["read_conll"]
+__all__ = ["Lines", "Sentence", "numbered_lines", "read_conll", "source_name", "split_columns"]
 
 Sentence = list[tuple[str, ...]]
 Lines = Iterable[str] | Iterable[bytes]
@@ -66,11 +66,11 @@ def read_conll(
     if conllu:
         separator = "\t" if separator is None else separator
         comment = "#" if comment is None else comment
-    name, chosen = _name(source), _column_list(columns)
+    name, chosen = source_name(source), _column_list(columns)
     sentences: list[Sentence] = []
     sentence: Sentence = []
     first: tuple[int, int] | None = None  # number and columns of the first line with a token
-    for number, line in _numbered_lines(source, name):
+    for number, line in numbered_lines(source, name):
         if comment is not None and line.startswith(comment):
             continue
         if not line.strip(" \t"):
@@ -78,7 +78,7 @@ def read_conll(
                 sentences.append(sentence)
                 sentence = []
             continue
-        fields = _split(line, separator)
+        fields = split_columns(line, separator)
         if first is None:
             first = number, len(fields)
             _check_columns(chosen, len(fields), f"{name}, line {number}")
@@ -92,7 +92,7 @@ def read_conll(
     return sentences
 
 
-def _name(source: object) -> str:
+def source_name(source: object) -> str:
     """What to call the source in errors."""
     if isinstance(source, str | os.PathLike):
         return os.fspath(source)
@@ -100,7 +100,7 @@ def _name(source: object) -> str:
     return name if isinstance(name, str) else "<lines>"
 
 
-def _numbered_lines(source: str | os.PathLike[str] | Lines, name: str) -> Iterator[tuple[int, str]]:
+def numbered_lines(source: str | os.PathLike[str] | Lines, name: str) -> Iterator[tuple[int, str]]:
     """Lines without their ends, from 1."""
     number = 0
     try:
@@ -133,7 +133,7 @@ def _text(line: str | bytes, number: int, name: str) -> str:
     return line.removeprefix("\ufeff") if number == 1 else line
 
 
-def _split(line: str, separator: str | None) -> list[str]:
+def split_columns(line: str, separator: str | None = None) -> list[str]:
     """The columns. Not `str.split()`, which also parts at no-break spaces, and these occur within words."""
     if separator is not None:
         return line.split(separator)

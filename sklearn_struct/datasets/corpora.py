@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-import gzip
-import hashlib
 import io
 import os
-import tempfile
 import zipfile
-import zlib
-from pathlib import Path
-from types import ModuleType
 from typing import Any
 
-from sklearn.utils import Bunch
-
 from sklearn_struct.datasets.conll import Sentence, read_conll
+from sklearn_struct.datasets.data_home import as_corpus, check_choice, read_text, retrieve
 
 __all__ = ["fetch_conll2000", "fetch_ud_ewt"]
 
@@ -96,12 +89,12 @@ def fetch_conll2000(
     ImportError
         If pooch is needed but not installed.
     """
-    _check_choice("subset", subset, ("train", "test"))
+    check_choice("subset", subset, ("train", "test"))
     if chunks is not None:
-        _check_choice("chunks", chunks, CHUNKS)
-    text = _text(f"conll2000/{subset}.txt", data_home, download_if_missing)
+        check_choice("chunks", chunks, CHUNKS)
+    text = read_text(f"conll2000/{subset}.txt", SHA256, _conll2000, data_home, download_if_missing)
     sentences = [_with_chunks(sentence, chunks) for sentence in read_conll(io.BytesIO(text))]
-    return _corpus(sentences, ["word", "pos"], CONLL2000_DESCR, return_X_y)
+    return as_corpus(sentences, ["word", "pos"], CONLL2000_DESCR, return_X_y)
 
 
 def fetch_ud_ewt(
@@ -144,16 +137,11 @@ def fetch_ud_ewt(
     ImportError
         If pooch is needed but not installed.
     """
-    _check_choice("subset", subset, ("train", "dev"))
-    _check_choice("tags", tags, ("upos", "xpos"))
-    text = _text(f"ewt/en_ewt-ud-{subset}.conllu", data_home, download_if_missing)
+    check_choice("subset", subset, ("train", "dev"))
+    check_choice("tags", tags, ("upos", "xpos"))
+    text = read_text(f"ewt/en_ewt-ud-{subset}.conllu", SHA256, _ewt, data_home, download_if_missing)
     columns = [1, 3 if tags == "upos" else 4]
-    return _corpus(read_conll(io.BytesIO(text), columns=columns, conllu=True), ["form"], EWT_DESCR, return_X_y)
-
-
-def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
-    if value not in choices:
-        raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}")
+    return as_corpus(read_conll(io.BytesIO(text), columns=columns, conllu=True), ["form"], EWT_DESCR, return_X_y)
 
 
 def _with_chunks(sentence: Sentence, kind: str | None) -> Sentence:
@@ -163,75 +151,11 @@ def _with_chunks(sentence: Sentence, kind: str | None) -> Sentence:
     return [token if token[-1][2:] == kind else (*token[:-1], "O") for token in sentence]
 
 
-def _corpus(sentences: list[Sentence], column_names: list[str], descr: str, as_pair: bool) -> Any:
-    """Part the last column, the label, from the others."""
-    data = [[token[:-1] for token in sentence] for sentence in sentences]
-    target = [[token[-1] for token in sentence] for sentence in sentences]
-    return (data, target) if as_pair else Bunch(data=data, target=target, column_names=column_names, DESCR=descr)
+def _conll2000(name: str) -> dict[str, bytes]:
+    """Both texts: they come in the same archive."""
+    with zipfile.ZipFile(io.BytesIO(retrieve(CONLL2000_URL, CONLL2000_HASH))) as archive:
+        return {member: archive.read(member) for member in SHA256 if member.startswith("conll2000/")}
 
 
-def _text(name: str, data_home: str | os.PathLike[str] | None, download_if_missing: bool) -> bytes:
-    """The text `name` from the data home, downloaded if it is not there yet, its checksum verified."""
-    home = _home(data_home)
-    path = home / f"{name}.gz"
-    if not path.exists():
-        if not download_if_missing:
-            raise FileNotFoundError(f"{path} does not exist, and download_if_missing is False")
-        _download(name, home)
-    try:
-        text = gzip.decompress(path.read_bytes())
-    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise OSError(f"{path} is damaged ({error}); delete it to have it downloaded again") from error
-    _check_sha256(text, name, f"{path}, uncompressed; delete it to have it downloaded again")
-    return text
-
-
-def _home(data_home: str | os.PathLike[str] | None) -> Path:
-    home = data_home or os.environ.get("SKLEARN_STRUCT_DATA") or _pooch().os_cache("sklearn_struct")
-    return Path(home).expanduser()
-
-
-def _pooch() -> ModuleType:
-    try:
-        import pooch
-    except ImportError as error:
-        raise ImportError('downloading corpora needs pooch: pip install "sklearn-struct[datasets]"') from error
-    return pooch
-
-
-def _check_sha256(text: bytes, name: str, what: str) -> None:
-    found = hashlib.sha256(text).hexdigest()
-    if found != SHA256[name]:
-        raise OSError(f"wrong checksum: sha256 {found} instead of {SHA256[name]} for {what}")
-
-
-def _download(name: str, home: Path) -> None:
-    """Put `name`, and what comes in the same archive, into the data home."""
-    folder, file = name.split("/")
-    if folder == "ewt":
-        _store(name, _retrieve(EWT_URL + file, f"sha256:{SHA256[name]}"), home)
-        return
-    with zipfile.ZipFile(io.BytesIO(_retrieve(CONLL2000_URL, CONLL2000_HASH))) as archive:
-        for member in [name for name in SHA256 if name.startswith(f"{folder}/")]:
-            if not (home / f"{member}.gz").exists():
-                _store(member, archive.read(member), home)
-
-
-def _retrieve(url: str, known_hash: str) -> bytes:
-    with tempfile.TemporaryDirectory() as folder:
-        try:
-            return Path(_pooch().retrieve(url, known_hash, fname="download", path=folder)).read_bytes()
-        except (OSError, ValueError) as error:  # no network, or a wrong checksum
-            hint = "data_home or SKLEARN_STRUCT_DATA may name a folder that has the file"
-            raise OSError(f"{url} could not be downloaded ({error}); {hint}") from error
-
-
-def _store(name: str, text: bytes, home: Path) -> None:
-    """Write the file under another name and then rename it, so that no half of it is ever read."""
-    _check_sha256(text, name, f"the download of {name}")
-    path = home / f"{name}.gz"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=path.parent) as folder:
-        part = Path(folder) / "part"
-        part.write_bytes(gzip.compress(text, mtime=0))
-        part.replace(path)
+def _ewt(name: str) -> dict[str, bytes]:
+    return {name: retrieve(EWT_URL + name.split("/")[1], f"sha256:{SHA256[name]}")}

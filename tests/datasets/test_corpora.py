@@ -6,10 +6,7 @@ import gzip
 import hashlib
 import io
 import sys
-import threading
 import zipfile
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 from real_data import real
@@ -23,11 +20,6 @@ TEXTS = {
     "ewt/en_ewt-ud-train.conllu": b"# text = Hi\n1\tHi\thi\tINTJ\tUH\t_\t0\troot\t_\t_\n\n",
     "ewt/en_ewt-ud-dev.conllu": b"1\tNo\tno\tINTJ\tUH\t_\t0\troot\t_\t_\n\n",
 }
-
-
-class Handler(SimpleHTTPRequestHandler):
-    def log_message(self, format, *args):
-        self.server.requested.append(self.path)
 
 
 @pytest.fixture
@@ -45,25 +37,14 @@ def small_corpora(monkeypatch):
 
 
 @pytest.fixture
-def server(small_corpora, tmp_path, monkeypatch):
-    """A server on 127.0.0.1 that has the small corpora; the folder it serves is `server.folder`."""
-    folder = tmp_path / "served"
-    folder.mkdir()
-    (folder / "conll2000.zip").write_bytes(small_corpora)
+def server(small_corpora, httpd, monkeypatch):
+    """The server of `httpd`, with the small corpora."""
+    (httpd.folder / "conll2000.zip").write_bytes(small_corpora)
     for name, text in TEXTS.items():
-        (folder / name.split("/")[1]).write_bytes(text)
-    httpd = ThreadingHTTPServer(("127.0.0.1", 0), partial(Handler, directory=folder))
-    httpd.requested, httpd.folder = [], folder
-    thread = threading.Thread(target=httpd.serve_forever)
-    thread.start()
-    url = f"http://127.0.0.1:{httpd.server_port}/"
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    monkeypatch.setattr(corpora, "CONLL2000_URL", url + "conll2000.zip")
-    monkeypatch.setattr(corpora, "EWT_URL", url)
-    yield httpd
-    httpd.shutdown()
-    thread.join()
-    httpd.server_close()
+        (httpd.folder / name.split("/")[1]).write_bytes(text)
+    monkeypatch.setattr(corpora, "CONLL2000_URL", httpd.url + "conll2000.zip")
+    monkeypatch.setattr(corpora, "EWT_URL", httpd.url)
+    return httpd
 
 
 def files(home):
