@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
 from sklearn import model_selection
 from sklearn.base import clone
+from sklearn.model_selection import BaseCrossValidator
 from sklearn.utils import _safe_indexing
 
 from sklearn_struct.batch import object_array
-from sklearn_struct.encoding.sequences import as_list, form
+from sklearn_struct.encoding.sequences import as_list, form, is_list
 
-__all__ = ["cross_val_predict"]
+__all__ = ["KeepUnlabeled", "cross_val_predict"]
 
 FILL = {"predict_proba": 0.0, "predict_log_proba": -np.inf}  # of labels that a fold's training data lack
 
@@ -93,6 +95,74 @@ def cross_val_predict(
         for i, prediction in zip(test, found, strict=True):
             predictions[i] = prediction if method == "predict" else _spread(prediction, seen, classes, FILL[method])
     return object_array(predictions)
+
+
+class KeepUnlabeled(BaseCrossValidator):
+    """Split the sequences that have labels; those without are in the training part of every split.
+
+    For searches and cross-validation of models that learn from unlabelled sequences, too: None in the place of a
+    sequence's labels, or None for each of its tokens. Test parts are scored, so they hold labelled sequences alone.
+
+    Parameters
+    ----------
+    cv : int, splitter or iterable of (train, test), default=None
+        How to split the labelled sequences, numbered from 0 as if there were no others; None: five folds.
+
+    Examples
+    --------
+    >>> from sklearn_struct.model_selection import KeepUnlabeled
+    >>> y = [["A"], None, ["B", "A"], None]
+    >>> for train, test in KeepUnlabeled(2).split(y, y):
+    ...     print(train, test)
+    [1 2 3] [0]
+    [0 1 3] [2]
+    """
+
+    def __init__(self, cv: Any = None) -> None:
+        self.cv = cv
+
+    def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Indices of the sequences of training and test parts.
+
+        Parameters
+        ----------
+        X : list of sequences, object array or SequenceArray
+        y : list of label sequences, with None where there are none
+        groups : array-like of shape (n_sequences,), default=None
+            For splitters by groups.
+
+        Yields
+        ------
+        train, test : ndarray of int, sorted
+
+        Raises
+        ------
+        ValueError
+            If y has no labels, or not the length of X.
+        """
+        labelled = self._labelled(X, y)
+        free = np.setdiff1d(np.arange(len(X)), labelled)
+        given = (_safe_indexing(part, labelled) if part is not None else None for part in (X, y, groups))
+        for train, test in model_selection.check_cv(self.cv).split(*given):
+            yield np.sort(np.concatenate([labelled[train], free])), labelled[test]
+
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+        """Number of splits; X, y and groups as in `split`."""
+        return model_selection.check_cv(self.cv).get_n_splits(X, y, groups)
+
+    @staticmethod
+    def _labelled(X: Any, y: Any) -> np.ndarray:
+        if y is None or len(y) != len(X):
+            raise ValueError(f"KeepUnlabeled needs y, with an entry for each of {len(X)} sequences")
+        found = np.flatnonzero([_has_labels(labels) for labels in y])
+        if len(found) == 0:
+            raise ValueError("y has no labels; there is nothing to split")
+        return found
+
+
+def _has_labels(labels: Any) -> bool:
+    """Whether there are any in a sequence, or a row has one."""
+    return any(label is not None for label in labels) if is_list(labels) else labels is not None
 
 
 def _fit_and_predict(

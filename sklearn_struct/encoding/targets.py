@@ -93,9 +93,10 @@ def _code(name: Any, code: dict[Any, int], place: str) -> int:
 def _number(value: Any, place: str) -> float:
     if not isinstance(value, Real) or isinstance(value, bool):
         raise InputTypeError(f"{place}: a probability or a count must be a number, got {value!r}")
-    if not 0 <= value < np.inf:
+    number = float(value)
+    if not 0 <= number < np.inf:
         raise NonFiniteError(f"{place}: a probability or a count must be finite and not negative, got {value!r}")
-    return float(value)
+    return number
 
 
 def firing(X: SequenceArray, features: list[Any]) -> sp.csr_array:
@@ -126,7 +127,7 @@ def firing(X: SequenceArray, features: list[Any]) -> sp.csr_array:
 def _column(feature: Any, names: dict[str, int] | None, n: int) -> int:
     if names is not None and feature in names:
         return names[feature]
-    if isinstance(feature, Integral) and not isinstance(feature, bool) and 0 <= feature < n:
+    if isinstance(feature, Integral) and not isinstance(feature, bool) and int(feature) in range(n):
         return int(feature)
     what = f"{n} columns without names" if names is None else f"{n} features"
     raise ValueError(f"labeled_features: X, with {what}, has no feature {feature!r}")

@@ -259,7 +259,7 @@ class MEstimatedCRF(BaseBasedChain):
         """
         return super().fit(X, y, sample_weight, init=init)
 
-    def _loss(self) -> Exponential:
+    def _loss(self, y: Any = None) -> Exponential:
         return Exponential()
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, init: Any, progress: Progress) -> None:

@@ -18,7 +18,7 @@ class Weights(NamedTuple):
     """Of each sequence's loss; what the loss reads of each token; and how often a token counts as seen."""
 
     sequence: np.ndarray
-    y: np.ndarray
+    y: Any
     token: np.ndarray
 
 

@@ -14,13 +14,12 @@ from sklearn_struct.estimators.chain import BaseChain
 from sklearn_struct.exceptions import EmptyDataError, InputTypeError, LengthMismatchError, UnknownLabelError
 from sklearn_struct.sequence_array import SequenceArray
 
-__all__ = ["chain_of", "feature_names", "label_codes", "read_labels", "read_one", "texts"]
+__all__ = ["as_read", "chain_of", "feature_names", "label_codes", "last_step", "read_labels", "read_one", "texts"]
 
 
 def chain_of(estimator: Any) -> BaseChain:
     """The fitted chain itself, also out of a pipeline or a search."""
-    model = _best(estimator)
-    model = model.steps[-1][1] if hasattr(model, "steps") else model
+    model = last_step(estimator)
     if not isinstance(model, BaseChain):
         raise InputTypeError(f"estimator must be a chain such as LinearChainCRF, got {type(model).__name__}")
     check_is_fitted(model)
@@ -31,6 +30,19 @@ def _best(estimator: Any) -> Any:
     return getattr(estimator, "best_estimator_", estimator)
 
 
+def last_step(estimator: Any) -> Any:
+    """The model, fitted or not, out of a pipeline or a search."""
+    model = _best(estimator)
+    return model.steps[-1][1] if hasattr(model, "steps") else model
+
+
+def as_read(estimator: Any, X: Any) -> Any:
+    """X as the model gets it from the steps before it in a fitted pipeline."""
+    for _, step in getattr(_best(estimator), "steps", [])[:-1]:
+        X = X if step in (None, "passthrough") else step.transform(X)
+    return X
+
+
 def read_one(estimator: Any, x: Any) -> tuple[BaseChain, Sequences]:
     """The chain, and the single sequence x as its `predict` reads it."""
     model = chain_of(estimator)
@@ -38,9 +50,7 @@ def read_one(estimator: Any, x: Any) -> tuple[BaseChain, Sequences]:
         x = as_list(x)
         if not (is_list(x) or sp.issparse(x)):
             raise InputTypeError(f"x must be one sequence, got {type(x).__name__}")
-    batch = x if isinstance(x, SequenceArray) else [x]
-    for _, step in getattr(_best(estimator), "steps", [])[:-1]:
-        batch = batch if step in (None, "passthrough") else step.transform(batch)
+    batch = as_read(estimator, x if isinstance(x, SequenceArray) else [x])
     sequences = model._read_X(batch, reset=False)
     if len(sequences.X) != 1:
         raise LengthMismatchError(f"x must be one sequence, got {len(sequences.X)}")

@@ -88,7 +88,7 @@ class Expectation:
         self.inference.marginals(potentials, structure, used, marginals, np.empty(len(weight)))
         node, edge = y.node.T @ marginals.node, np.zeros(self.edge.target.shape)
         if y.edge.nnz:
-            edge = y.edge[structure.edges[:, 1]].T @ marginals.edge[:, : edge.shape[1]]
+            edge = (y.edge[structure.edges[:, 1]].T @ marginals.edge)[:, : edge.shape[1]]
         return np.concatenate([node.ravel(), edge.ravel()])
 
     def outer(self, statistics: np.ndarray) -> tuple[float, Expectation]:

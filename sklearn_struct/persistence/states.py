@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from sklearn_struct.encoding.features import SequenceVectorizer
 from sklearn_struct.encoding.templates import FeatureTemplates
 from sklearn_struct.estimators.base import BaseSequenceEstimator
+from sklearn_struct.estimators.ge_crf import GECRF
 from sklearn_struct.estimators.hmm import HMM
 from sklearn_struct.estimators.linear_chain_crf import LinearChainCRF
 from sklearn_struct.estimators.log_linear_classifier import LogLinearClassifier
@@ -28,7 +29,7 @@ from sklearn_struct.persistence.encoders import Shared, put_templates, put_vecto
 from sklearn_struct.persistence.functions import check_params, put_params
 from sklearn_struct.persistence.hidden import hidden, put_hidden
 from sklearn_struct.persistence.joint import joint, put_joint
-from sklearn_struct.persistence.values import fields, labels, natural, plain, put_labels
+from sklearn_struct.persistence.values import fields, labels, natural, plain, put_labels, restore
 from sklearn_struct.solvers.result import Stream
 
 __all__ = ["estimator", "put_estimator"]
@@ -149,6 +150,29 @@ def _chain(chain: Any, stored: Any, where: str, shared: Shared) -> None:
     chain._prepared = Prepared()
 
 
+def _put_ge(chain: Any, where: str, shared: Shared) -> dict[str, Any]:
+    features, tables = list(chain.targets_), [list(target.values()) for target in chain.targets_.values()]
+    for m, table in enumerate(tables):
+        shared.arrays[f"{where}target {m}"] = np.array(table, np.float64)
+    return {"chain": _put_chain(chain, where, shared), "features": [plain(feature, "targets_") for feature in features]}
+
+
+def _ge(chain: Any, stored: Any, where: str, shared: Shared) -> None:
+    of_chain, features = fields(stored, "the model", chain=dict, features=list)
+    _chain(chain, of_chain, where, shared)
+    K, chain.targets_ = len(chain.classes_), {}
+    for m, feature in enumerate(features):
+        probability = shared.arrays.take(f"{where}target {m}", np.float64)
+        if len(probability) not in (K, K * K) or not np.all(probability >= 0) or abs(probability.sum() - 1) > 1e-6:
+            raise ModelFileError(f"target {m} is no distribution of labels or of label pairs")
+        try:
+            chain.targets_[restore(feature)] = chain._named(probability)
+        except TypeError as error:
+            raise ModelFileError(f"target {m} is of no feature: {error}") from None
+    if len(chain.targets_) < len(features):
+        raise ModelFileError("two targets of the same feature")
+
+
 def _name_features(chain: Any, stored: Any, where: str, shared: Shared) -> None:
     """The names of the features and the vectorizer that gives them, of the right number."""
     names = shared.get(stored["names"])
@@ -216,6 +240,7 @@ def _based(model: Any, stored: Any, where: str, shared: Shared) -> None:
 
 
 CLASSES: dict[str, Any] = {
+    "GECRF": GECRF,
     "HMM": HMM,
     "LinearChainCRF": LinearChainCRF,
     "LogLinearClassifier": LogLinearClassifier,
@@ -227,6 +252,7 @@ CLASSES: dict[str, Any] = {
     "FeatureTemplates": FeatureTemplates,
 }
 STATES: dict[str, tuple[Any, Any]] = {
+    "GECRF": (_put_ge, _ge),
     "HMM": (put_hidden, hidden),
     "LinearChainCRF": (_put_chain, _chain),
     "LogLinearClassifier": (put_joint, joint),

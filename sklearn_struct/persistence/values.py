@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from itertools import pairwise
 from typing import Any
 
@@ -71,7 +72,7 @@ def plain(value: Any, what: str) -> Any:
         return {"array": plain(value.tolist(), what)}
     if kind is np.ndarray and value.ndim == 2 and value.dtype.kind in "biuf":
         return {"matrix": plain(value.tolist(), what)}
-    if kind is dict:
+    if kind in (dict, Counter):
         return {"dict": [[plain(key, what), plain(item, what)] for key, item in value.items()]}
     if isinstance(value, np.dtype):
         value = value.type

@@ -1,0 +1,120 @@
+"""A picture of what labelled features ask for and what a model expects."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+
+from sklearn_struct.exceptions import EmptyDataError, LengthMismatchError
+from sklearn_struct.inspection.constraints import expected, read_constraints
+from sklearn_struct.inspection.optional import subplots
+from sklearn_struct.inspection.reading import as_read, last_step
+
+__all__ = ["ConstraintDisplay"]
+
+
+class ConstraintDisplay:
+    """Heat maps, a row for each labelled feature: its target distribution, and what the model expects.
+
+    It is made by `from_estimator`; `plot` draws it again elsewhere. Features of label pairs are left out.
+
+    Parameters
+    ----------
+    target : ndarray of shape (n_features, n_labels)
+        Probabilities that are asked for.
+    expected : ndarray of shape (n_features, n_labels)
+        Probabilities that the model expects where the feature fires; nan where it fires nowhere.
+    features, labels : list
+        Names of rows and columns.
+
+    Attributes
+    ----------
+    figure_ : matplotlib Figure
+    axes_ : ndarray of two matplotlib Axes
+    im_ : list of two matplotlib AxesImage
+
+    Examples
+    --------
+    >>> from sklearn_struct import GECRF
+    >>> from sklearn_struct.inspection import ConstraintDisplay
+    >>> X = [["rent", "$", "900", "month"], ["quiet", "room"], ["sunny", "room"], ["$", "750", "month"]]
+    >>> crf = GECRF({"$": "RENT", "month": "RENT", "room": "SIZE"}).fit(X, [None] * 4)
+    >>> display = ConstraintDisplay.from_estimator(crf, X)
+    >>> [ax.get_title() for ax in display.axes_]
+    ['target', 'expected']
+    """
+
+    def __init__(self, target: np.ndarray, expected: np.ndarray, features: list[Any], labels: list[Any]) -> None:
+        self.target, self.expected, self.features, self.labels = target, expected, features, labels
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, X: Any, *, axes: Any = None, **options: Any) -> Self:
+        """Draw the labelled features of a fitted GECRF.
+
+        Parameters
+        ----------
+        estimator : fitted GECRF
+            Also a pipeline or a search that ends in one.
+        X : list of sequences, SequenceArray or array-like
+            Unlabelled sequences, as in `fit`.
+        axes : sequence of two matplotlib Axes, default=None
+            Where to draw; None: a new figure.
+        **options
+            As for `plot`.
+
+        Returns
+        -------
+        ConstraintDisplay
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
+        EmptyDataError
+            If there are no labelled features of single labels.
+        """
+        X = as_read(estimator, X)
+        reading = read_constraints(estimator, X)
+        found = expected(reading, last_step(estimator), X)
+        K = len(reading.labels)
+        chosen = [m for m, target in enumerate(reading.found) if len(target.probability) == K]
+        if not chosen:
+            raise EmptyDataError("there are no labelled features to draw")
+        target = np.array([reading.found[m].probability for m in chosen])
+        features = [reading.found[m].feature for m in chosen]
+        return cls(target, np.array([found[m] for m in chosen]), features, reading.labels).plot(axes, **options)
+
+    def plot(self, axes: Any = None, *, colorbar: bool = True, im_kw: dict[str, Any] | None = None) -> Self:
+        """Draw the heat maps.
+
+        Parameters
+        ----------
+        axes : sequence of two matplotlib Axes, default=None
+            Where to draw; None: a new figure.
+        colorbar : bool, default=True
+        im_kw : dict, default=None
+            For matplotlib's `imshow`, such as ``{"cmap": "Greens"}``.
+
+        Returns
+        -------
+        ConstraintDisplay
+            Itself.
+        """
+        shape = (len(self.features), len(self.labels))
+        if np.shape(self.target) != shape or np.shape(self.expected) != shape:
+            raise LengthMismatchError(f"target and expected must have the shape {shape} of features and labels")
+        if axes is None:
+            size = (min(4.0 + 0.5 * shape[1], 40.0), min(2.0 + 0.25 * shape[0], 40.0))
+            _, axes = subplots("ConstraintDisplay", nrows=1, ncols=2, sharey=True, figsize=size)
+        self.axes_ = np.asarray(axes, dtype=object)
+        self.im_, names = [], [str(feature) for feature in self.features]
+        for ax, table, title in zip(self.axes_, (self.target, self.expected), ("target", "expected"), strict=True):
+            options = {"cmap": "Blues", "vmin": 0.0, "vmax": 1.0, "aspect": "auto", **(im_kw or {})}
+            self.im_.append(ax.imshow(table, **options))
+            ax.set(title=title, xticks=range(shape[1]), yticks=range(shape[0]), yticklabels=names)
+            ax.set_xticklabels(list(map(str, self.labels)), rotation="vertical")
+        self.figure_ = self.axes_[0].figure
+        if colorbar:
+            self.figure_.colorbar(self.im_[1], ax=list(self.axes_), label="probability")
+        return self

@@ -1,0 +1,164 @@
+"""What labelled features ask for, where they fire, and what a model makes of them."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import clone
+
+from sklearn_struct.batch import chain, ends
+from sklearn_struct.encoding import targets
+from sklearn_struct.estimators.criteria import label_set
+from sklearn_struct.estimators.ge_crf import GECRF
+from sklearn_struct.exceptions import InputTypeError
+from sklearn_struct.inspection.optional import pandas
+from sklearn_struct.inspection.reading import as_read, last_step
+
+__all__ = ["Reading", "constraint_report", "expected", "read_constraints"]
+
+
+class Reading(NamedTuple):
+    """The labelled features of a model in some sequences."""
+
+    labels: list[Any]
+    found: list[targets.Target]
+    fired: sp.csr_array  # (n_tokens, n_targets); of pairs at their second tokens
+    offsets: np.ndarray
+
+    def names(self, m: int) -> list[Any]:
+        """Labels, or pairs of labels, of target m."""
+        if len(self.found[m].probability) == len(self.labels):
+            return self.labels
+        return [(before, label) for before in self.labels for label in self.labels]
+
+    def votes(self) -> np.ndarray:
+        """Which labels the features of each token favour (n_tokens, n_labels); of a pair, its second label."""
+        K = len(self.labels)
+        favoured = np.zeros((len(self.found), K))
+        for m, target in enumerate(self.found):
+            favoured[m, np.argmax(target.probability) % K] = 1.0
+        return (self.fired > 0).astype(float) @ favoured > 0
+
+
+def read_constraints(estimator: Any, X: Any) -> Reading:
+    """What the labelled features of a GECRF ask for, and where they fire in X as its `fit` or `predict` reads it."""
+    model = last_step(estimator)
+    if not isinstance(model, GECRF):
+        raise InputTypeError(f"estimator must be a GECRF, or a pipeline or search with one, got {type(model).__name__}")
+    fitted = hasattr(model, "classes_")
+    model = model if fitted else clone(model)
+    sequences = model._read_X(X, reset=not fitted)
+    if not fitted:
+        model.classes_ = label_set(model, [], np.array([0]))
+    given = model.labeled_features or {}
+    found = targets.read_targets(given, model.classes_, model.majority, model.smoothing)
+    fired = sp.lil_array(targets.firing(sequences.X, list(given)))
+    labels = model.classes_.tolist()
+    pairs = np.flatnonzero([len(target.probability) != len(labels) for target in found])
+    fired[np.ix_(ends(chain(sequences.X.offsets))[0], pairs)] = 0  # no pair ends at a first token
+    return Reading(labels, found, sp.csr_array(fired), sequences.X.offsets)
+
+
+def expected(reading: Reading, model: Any, X: Any) -> list[np.ndarray]:
+    """The distributions that a fitted chain expects where each target's feature fires; 0 for labels it has not."""
+    known = {label: k for k, label in enumerate(model.classes_.tolist())}
+    columns = [known.get(label, -1) for label in reading.labels]
+    K, tables = len(known), [_rows(model.predict_proba(X), len(known))]
+    second = chain(reading.offsets).edges[:, 1]
+    if any(len(target.probability) != len(columns) for target in reading.found):
+        tables.append(_rows(model.predict_edge_proba(X), K * K))
+    pairs = [j * K + k if min(j, k) >= 0 else -1 for j in columns for k in columns]
+    found = []
+    for m, target in enumerate(reading.found):
+        kind = len(target.probability) != len(columns)
+        values = reading.fired[:, [m]].toarray()[:, 0]
+        row = np.append((values[second] if kind else values) @ tables[kind], 0.0)[pairs if kind else columns]
+        found.append(row / row.sum() if row.sum() > 0 else np.full(len(row), np.nan))
+    return found
+
+
+def _rows(tables: np.ndarray, width: int) -> np.ndarray:
+    """Ragged or plain probabilities, a row a token or a pair of neighbours."""
+    return np.concatenate([np.zeros((0, width)), *(table.reshape(-1, width) for table in tables)])
+
+
+def constraint_report(estimator: Any, X: Any, *, before: Any = None) -> Any:
+    """Where each labelled feature fires, how often others contradict it, and what became of its target.
+
+    Parameters
+    ----------
+    estimator : GECRF
+        Fitted or not; also a pipeline or a search that ends in one.
+    X : list of sequences, SequenceArray or array-like
+        Unlabelled sequences, as in `fit`.
+    before : fitted GECRF or other chain estimator, default=None
+        A model to compare with, such as a LinearChainCRF of the few labelled sequences alone.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row for each labelled feature:
+
+        - ``feature``, and the ``label`` that its target favours, or pair of labels;
+        - ``tokens`` and ``sequences`` where it fires, and ``share`` of the tokens of X;
+        - ``conflicts``, tokens where another labelled feature favours another label;
+        - ``target``, the probability of the label that is asked for; ``expected``, that of the fitted model in X
+          (NaN before `fit`); ``before``, that of the model to compare with, if there is one;
+        - ``divergence`` of the model's whole distribution from the target (Kullback-Leibler, in nats).
+
+    Raises
+    ------
+    ImportError
+        If pandas is not installed.
+    InputTypeError, ValueError
+        If `estimator` is none, or X has not its features.
+
+    See Also
+    --------
+    ConstraintDisplay : The whole distributions as a picture.
+
+    Examples
+    --------
+    >>> from sklearn_struct import GECRF
+    >>> from sklearn_struct.inspection import constraint_report
+    >>> X = [["rent", "$", "900", "month"], ["quiet", "room"], ["sunny", "room"], ["$", "750", "month"]]
+    >>> crf = GECRF({"$": "RENT", "month": "RENT", "room": "SIZE"}).fit(X, [None] * 4)
+    >>> constraint_report(crf, X)[["feature", "label", "tokens", "conflicts", "target"]]
+      feature label  tokens  conflicts  target
+    0       $  RENT       2          0    0.99
+    1   month  RENT       2          0    0.99
+    2    room  SIZE       2          0    0.99
+    """
+    pd = pandas("constraint_report")
+    X = as_read(estimator, X)
+    reading = read_constraints(estimator, X)
+    models = {"expected": last_step(estimator), **({} if before is None else {"before": last_step(before)})}
+    rows = [_counts(reading, m) for m in range(len(reading.found))]
+    for column, model in models.items():
+        found = expected(reading, model, X) if hasattr(model, "classes_") else [np.full(1, np.nan)] * len(rows)
+        for row, target, q in zip(rows, reading.found, found, strict=True):
+            row[column] = q[np.argmax(target.probability) if len(q) > 1 else 0]
+            row["divergence"] = row.get("divergence", _divergence(target.probability, q))
+    names = ["feature", "label", "tokens", "sequences", "share", "conflicts", "target", *models, "divergence"]
+    return pd.DataFrame(rows, columns=names)
+
+
+def _counts(reading: Reading, m: int) -> dict[str, Any]:
+    """What the report says of a target without a model."""
+    target, names = reading.found[m], reading.names(m)
+    best = int(np.argmax(target.probability))
+    tokens = np.flatnonzero(reading.fired[:, [m]].toarray())
+    sequences = np.unique(np.searchsorted(reading.offsets, tokens, side="right"))
+    disputed = reading.votes()[tokens].sum(axis=1) > 1
+    found = {"feature": target.feature, "label": names[best], "tokens": len(tokens), "sequences": len(sequences)}
+    found |= {"share": len(tokens) / max(int(reading.offsets[-1]), 1), "conflicts": int(disputed.sum())}
+    return found | {"target": target.probability[best]}
+
+
+def _divergence(target: np.ndarray, expected: np.ndarray) -> float:
+    """sum p log(p / q); nan where q is unknown."""
+    asked = target > 0
+    with np.errstate(divide="ignore"):
+        return float(np.sum(target[asked] * (np.log(target[asked]) - np.log(expected[asked]))))
