@@ -23,7 +23,10 @@ SMALL = 100_000  # residuals that fit a cache: float32 ones would save no time t
 
 
 class TrainingData(NamedTuple):
-    """Labels (whatever the loss reads of tokens; cut by tokens) and weights of packed sequences; sums of losses are divided by `total`, by default that of the weights."""
+    """Labels, or whatever a loss reads of tokens, and weights of packed sequences.
+
+    Sums of losses are divided by `total`, by default that of the weights.
+    """
 
     offsets: np.ndarray
     y: Any

@@ -86,10 +86,11 @@ class Expectation:
         marginals = Potentials(np.zeros(potentials.node.shape), np.zeros((n_edges, potentials.edge.shape[1])))
         used = np.where(_fires(y, structure), weight, 0.0)
         self.inference.marginals(potentials, structure, used, marginals, np.empty(len(weight)))
-        node, edge = y.node.T @ marginals.node, np.zeros(self.edge.target.shape)
+        found = [y.node.T @ marginals.node, np.zeros(self.edge.target.shape)]
         if y.edge.nnz:
-            edge = (y.edge[structure.edges[:, 1]].T @ marginals.edge)[:, : edge.shape[1]]
-        return np.concatenate([node.ravel(), edge.ravel()])
+            n_pairs = potentials.node.shape[1] ** 2
+            found[1] = y.edge[structure.edges[:, 1]].T @ marginals.edge[:, :n_pairs]
+        return np.concatenate([table.ravel() for table in found])
 
     def outer(self, statistics: np.ndarray) -> tuple[float, Expectation]:
         """Sum of weighted distances, less what the loss of examples that comes with it already counts."""

@@ -18,6 +18,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import check_estimator, parametrize_with_checks
 
 from sklearn_struct import (
+    GECRF,
     HMM,
     MEMM,
     FeatureTemplates,
@@ -54,6 +55,29 @@ class PiecewiseClassifier(ClassifierMixin, PiecewiseCRF): ...
 class MEstimatedClassifier(ClassifierMixin, MEstimatedCRF): ...
 
 
+class WithConstraints(GECRF):
+    """A third of the rows have no labels, whatever they were given, and the labels of these are asked to be even."""
+
+    def _read_labels(self, y, sequences, reset, unseen=None):
+        masks = super()._read_labels(y, sequences, reset, unseen)
+        if reset:
+            first = sequences.X.tokens[:, [0]]
+            number = np.asarray(first.toarray() if sp.issparse(first) else first, dtype=float).ravel()
+            masks[(1000 * number) % 3 < 1] = True
+        return masks
+
+    def _read_weights(self, sample_weight, sequences, labels):
+        given, K = self.labeled_features, len(self.classes_)
+        self.labeled_features = {None: dict.fromkeys(self.classes_.tolist(), 1 / K)}
+        try:
+            return super()._read_weights(sample_weight, sequences, labels)
+        finally:
+            self.labeled_features = given
+
+
+class GEClassifier(ClassifierMixin, WithConstraints): ...
+
+
 class GenerativeClassifier(ClassifierMixin, HMM):
     """The same for the HMM."""
 
@@ -81,6 +105,10 @@ ESTIMATORS = [
     Classifier(dtype="float32"),
     Classifier(warm_start=True, min_frequency=2),
     LinearChainCRF(warm_start=True, fit_intercept=False, min_frequency=2),
+    GECRF(),
+    WithConstraints(),
+    GEClassifier(distance="squared", entropy_weight=0.001),
+    GEClassifier(l1_ratio=0.5, fit_intercept=False, n_jobs=2),
     MEMM(),
     MEMMClassifier(order=2, decoding="beam"),
     PseudoLikelihoodCRF(),
