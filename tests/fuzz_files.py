@@ -29,6 +29,7 @@ import safetensors.numpy
 from sklearn.pipeline import make_pipeline
 
 from sklearn_struct import (
+    GECRF,
     HMM,
     FeatureTemplates,
     LinearChainCRF,
@@ -87,6 +88,7 @@ def models() -> list[tuple[object, object]]:
         (HMM(order=2).fit(ROWS, TAGS), ROWS),
         (over_base.fit(ROWS, TAGS), ROWS),
         (MEstimatedCRF(edge_features="all", base="locally-uniform").fit(NUMBERS, TAGS), NUMBERS),
+        (GECRF({"word:the": "DET", 1: ("DET", "NOUN")}, max_iter=2, tol=9.0).fit(DICTS, [None, *TAGS[1:]]), DICTS),
         (LogLinearClassifier(ProductFeatures(FUNCTIONS["context"], parts)).fit(WORDS[2], TAGS[2]), WORDS[0]),
         (LogLinearClassifier(parts, n_features=16).fit(WORDS[2], TAGS[2]), WORDS[0]),
         (LogLinearClassifier().fit(NUMBERS[0], TAGS[0]), NUMBERS[1]),

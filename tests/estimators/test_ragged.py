@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from ragged_checks import ragged_checks
 
-from sklearn_struct import HMM, MEMM, LinearChainCRF, MEstimatedCRF, PiecewiseCRF, PseudoLikelihoodCRF
+from sklearn_struct import GECRF, HMM, MEMM, LinearChainCRF, MEstimatedCRF, PiecewiseCRF, PseudoLikelihoodCRF
 
 CONFIGURATIONS = [
     LinearChainCRF(l1_ratio=0.5, tol=1e-3),
@@ -47,6 +47,11 @@ def test_configurations_with_numbers(estimator, check, form):
 @ragged_checks(CONFIGURATIONS[1::2], forms=["dicts"])
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_configurations_with_attributes(estimator, check, form):
+    check(estimator, form)
+
+
+@ragged_checks([GECRF(), GECRF(entropy_weight=0.01, order=2)], forms=["arrays", "dicts"])
+def test_labelled_features(estimator, check, form):
     check(estimator, form)
 
 

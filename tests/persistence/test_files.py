@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import os
 import sys
+from collections import Counter
 from decimal import Decimal
 
 import fuzz_files
@@ -17,6 +18,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from sklearn_struct import (
+    GECRF,
     MEMM,
     FeatureTemplates,
     LinearChainCRF,
@@ -90,6 +92,24 @@ def test_an_equal_estimator_comes_back(tmp_path, options, X):
     assert all(map(np.array_equal, crf.predict_proba(X), loaded.predict_proba(X)))
     again = loaded.fit(X, TAGS)
     assert same(again._w, clone(crf).fit(X, TAGS)._w)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"labeled_features": {"word:the": "DET", None: {"DET": 0.5, "NOUN": 0.5}}, "classes": [".", "DET", "NOUN", "VERB"]},
+        {"labeled_features": {"word:the": Counter(DET=3, NOUN=1), 1: ("DET", "NOUN")}, "constraint_weight": {1: 2.0}},
+        {"annealing": (0.1,), "n_restarts": 1, "random_state": 0, "entropy_weight": 0.01, "order": 2},
+    ],
+)
+def test_labelled_features(tmp_path, options):
+    y = [None, *TAGS[1:]]
+    model = GECRF(**options).fit(DICTS, y)
+    loaded = there_and_back(model, tmp_path)
+    assert loaded.targets_ == model.targets_
+    assert same(loaded.predict(DICTS), model.predict(DICTS))
+    assert all(map(np.array_equal, model.predict_proba(DICTS), loaded.predict_proba(DICTS)))
+    np.testing.assert_array_equal(loaded.fit(DICTS, y)._w, clone(model).fit(DICTS, y)._w)
 
 
 @pytest.mark.parametrize(
