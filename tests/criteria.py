@@ -6,6 +6,7 @@ import contracts
 import numpy as np
 import scipy.sparse as sp
 
+from sklearn_struct.batch import csr
 from sklearn_struct.inference import chains
 from sklearn_struct.losses.expectation import Criteria, Expectation, Fired
 
@@ -23,7 +24,7 @@ def problem(seed, distance="kl", entropy_weight=0.3, shared=True, order=1):
     sizes = ((3, K), (2, K * K))
     targets = [Criteria(rng.dirichlet(np.ones(size), m), rng.random(m) + 0.5, distance) for m, size in sizes]
     targets[0].target[1] = np.eye(K)[2]  # zeros in a target
-    fired = Fired(sp.csr_array(node), sp.csr_array(edge))
+    fired = Fired(csr(sp.csr_array(node)), csr(sp.csr_array(edge)))
     return Expectation(chains, *targets, entropy_weight), potentials, structure, fired
 
 
@@ -32,3 +33,8 @@ def whole(loss, potentials, structure, fired, weight):
     value, inner = loss.outer(loss.statistics(potentials, fired, structure, weight))
     values, out = contracts.evaluate(inner, potentials, fired, structure, weight)
     return value + weight @ values, out
+
+
+def dense(table, n_columns):
+    """How strongly criteria fire, as a matrix."""
+    return sp.csr_array((table.data, table.indices, table.indptr), shape=(len(table.indptr) - 1, n_columns)).toarray()

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from sklearn_struct.batch import csr
 from sklearn_struct.encoding import labels as label_codes
 from sklearn_struct.encoding import partial_labels, targets
 from sklearn_struct.exceptions import EmptyDataError, NonFiniteError
@@ -72,7 +73,7 @@ def read_constraints(estimator: Any, X: SequenceArray, weight: np.ndarray, free:
         kept = [m for m, fire in zip(chosen, fires, strict=True) if fire]
         table = sp.csr_array(table[:, np.flatnonzero(fires)])
         probability = np.array([found[m].probability for m in kept]).reshape(len(kept), size)
-        tables.append(table)
+        tables.append(csr(table))
         criteria.append(Criteria(probability, strength[kept], estimator.distance))
     return Constraints(found, (criteria[0], criteria[1]), Fired(*tables))
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 
-from sklearn_struct.batch import Potentials, Structure
+from sklearn_struct.batch import CSR, Potentials, Structure
+from sklearn_struct.kernel import kernel
 
 __all__ = ["DISTANCES", "Criteria", "Expectation", "Fired"]
 
@@ -15,13 +15,23 @@ DISTANCES = ("kl", "squared")
 
 
 class Fired(NamedTuple):
-    """How strongly each criterion fires at each token (n_tokens, n_criteria), non-negative.
+    """How strongly each criterion fires at each token, a row a token, non-negative.
 
     ``edge`` are those of criteria on label pairs: they fire at the second token of a pair.
     """
 
-    node: sp.csr_array
-    edge: sp.csr_array
+    node: CSR
+    edge: CSR
+
+    def of(self, tokens: slice) -> Fired:
+        """Those of some tokens, without a copy."""
+        rows = slice(tokens.start, tokens.stop + 1)
+        return Fired(*(table._replace(indptr=table.indptr[rows]) for table in self))
+
+    @property
+    def has_edges(self) -> bool:
+        """Whether a criterion on label pairs fires."""
+        return bool(self.edge.indptr[-1] > self.edge.indptr[0])
 
 
 class Criteria(NamedTuple):
@@ -82,15 +92,15 @@ class Expectation:
 
     def statistics(self, potentials: Potentials, y: Fired, structure: Structure, weight: np.ndarray) -> np.ndarray:
         """Unnormalised expected distributions of all criteria, one after the other."""
-        n_edges = len(structure.edges) if y.edge.nnz else 1
+        n_edges = len(structure.edges) if y.has_edges else 1
         marginals = Potentials(np.zeros(potentials.node.shape), np.zeros((n_edges, potentials.edge.shape[1])))
         used = np.where(_fires(y, structure), weight, 0.0)
         self.inference.marginals(potentials, structure, used, marginals, np.empty(len(weight)))
-        found = [y.node.T @ marginals.node, np.zeros(self.edge.target.shape)]
-        if y.edge.nnz:
-            n_pairs = potentials.node.shape[1] ** 2
-            found[1] = y.edge[structure.edges[:, 1]].T @ marginals.edge[:, :n_pairs]
-        return np.concatenate([table.ravel() for table in found])
+        node, edge = np.zeros(self.node.target.shape), np.zeros(self.edge.target.shape)
+        _collect(y.node, np.arange(len(marginals.node)), marginals.node, node)
+        if y.has_edges:
+            _collect(y.edge, structure.edges[:, 1], marginals.edge, edge)
+        return np.concatenate([node.ravel(), edge.ravel()])
 
     def outer(self, statistics: np.ndarray) -> tuple[float, Expectation]:
         """Sum of weighted distances, less what the loss of examples that comes with it already counts."""
@@ -128,10 +138,10 @@ class Expectation:
         """What labels and label pairs add to the value: the criteria's slopes, less the scores for the entropy."""
         node, edge = np.zeros(potentials.node.shape), np.zeros((1, potentials.edge.shape[1]))
         if self.slopes is not None:
-            node += y.node @ self.slopes[0]
-            if y.edge.nnz:
+            _spread(y.node, np.arange(len(node)), self.slopes[0], node)
+            if y.has_edges:
                 edge = np.zeros((len(structure.edges), potentials.edge.shape[1]))
-                edge[:, : self.edge.target.shape[1]] = y.edge[structure.edges[:, 1]] @ self.slopes[1]
+                _spread(y.edge, structure.edges[:, 1], self.slopes[1], edge)
         if self.entropy_weight:
             node = node - self.entropy_weight * potentials.node
             edge = edge - self.entropy_weight * potentials.edge
@@ -142,3 +152,25 @@ def _fires(y: Fired, structure: Structure) -> np.ndarray:
     """Whether a criterion fires anywhere in each example."""
     counts = [table.indptr[structure.offsets[1:]] > table.indptr[structure.offsets[:-1]] for table in y]
     return counts[0] | counts[1]
+
+
+@kernel
+def _collect(fired, rows, table, out):
+    """out[m] += f_m(t) * table[r] for the token t = rows[r] of each row; of `table` as many columns as `out` has."""
+    indptr, indices, data, K = fired.indptr, fired.indices, fired.data, out.shape[1]
+    for r in range(len(rows)):
+        for p in range(indptr[rows[r]], indptr[rows[r] + 1]):
+            m, f = indices[p], data[p]
+            for k in range(K):
+                out[m, k] += f * table[r, k]
+
+
+@kernel
+def _spread(fired, rows, slopes, out):
+    """out[r] += f_m(t) * slopes[m] for the token t = rows[r] of each row."""
+    indptr, indices, data, K = fired.indptr, fired.indices, fired.data, slopes.shape[1]
+    for r in range(len(rows)):
+        for p in range(indptr[rows[r]], indptr[rows[r] + 1]):
+            m, f = indices[p], data[p]
+            for k in range(K):
+                out[r, k] += f * slopes[m, k]

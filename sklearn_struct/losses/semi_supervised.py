@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -26,9 +25,8 @@ class Supervision:
     criteria: tuple[Criteria, Criteria]  # of labels, and of label pairs
     entropy_weight: float = 0.0
 
-    def __getitem__(self, tokens: Any) -> Supervision:
-        fired = Fired(self.fired.node[tokens], self.fired.edge[tokens])
-        return replace(self, allowed=self.allowed[tokens], fired=fired)
+    def __getitem__(self, tokens: slice) -> Supervision:
+        return replace(self, allowed=self.allowed[tokens], fired=self.fired.of(tokens))
 
     def scaled(self, share: float) -> Supervision:
         """The same with a share of the weights of what is asked of unlabelled examples."""
@@ -86,7 +84,8 @@ class SemiSupervised:
         value: np.ndarray,
     ) -> None:
         """Write ``value[i]``; add ``weight[i]`` times its derivative to `out`."""
-        known, of_others = labelled(y.allowed, structure.offsets), np.empty(len(weight))
-        self.likelihood(potentials, y.allowed, structure, np.where(known, weight, 0.0), out, value)
-        self.expectation(potentials, y.fired, structure, np.where(known, 0.0, weight), out, of_others)
-        value += of_others
+        known, of_labelled = labelled(y.allowed, structure.offsets), np.zeros(len(weight))
+        if np.any(known):
+            self.likelihood(potentials, y.allowed, structure, np.where(known, weight, 0.0), out, of_labelled)
+        self.expectation(potentials, y.fired, structure, np.where(known, 0.0, weight), out, value)
+        value += of_labelled

@@ -7,9 +7,9 @@ import naive
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from criteria import K, problem, whole
+from criteria import K, dense, problem, whole
 
-from sklearn_struct.batch import Potentials, chain
+from sklearn_struct.batch import Potentials, chain, csr
 from sklearn_struct.inference import chains
 from sklearn_struct.losses.expectation import DISTANCES, Criteria, Expectation, Fired
 
@@ -19,8 +19,8 @@ def enumerated(loss, potentials, structure, fired, weight):
     node = np.concatenate([w * t.node for w, t in zip(weight, twins)])
     edge = np.concatenate([w * t.edge[:, : K * K] for w, t in zip(weight, twins)])
     total = loss.entropy_weight * sum(w * t.entropy() for w, t in zip(weight, twins))
-    second = fired.edge.toarray()[structure.edges[:, 1]]
-    for criteria, q in ((loss.node, fired.node.toarray().T @ node), (loss.edge, second.T @ edge)):
+    second = dense(fired.edge, 2)[structure.edges[:, 1]]
+    for criteria, q in ((loss.node, dense(fired.node, 3).T @ node), (loss.edge, second.T @ edge)):
         for p, row, strength in zip(criteria.target, q / q.sum(axis=1, keepdims=True), criteria.weight):
             if criteria.distance == "kl":
                 total += strength * sum(a * np.log(a / b) for a, b in zip(p, row) if a > 0)
@@ -32,10 +32,10 @@ def enumerated(loss, potentials, structure, fired, weight):
 def covariances(loss, potentials, structure, fired, weight):
     """The derivative by enumeration: covariances with the rewards."""
     twins = list(naive.twins(potentials, structure))
-    node = sum_of = fired.node.toarray()
+    node = sum_of = dense(fired.node, 3)
     q = [node.T @ np.concatenate([w * t.node for w, t in zip(weight, twins)])]
-    second = np.zeros((len(structure.edges), fired.edge.shape[1]))
-    second[:] = fired.edge.toarray()[structure.edges[:, 1]]
+    second = np.zeros((len(structure.edges), 2))
+    second[:] = dense(fired.edge, 2)[structure.edges[:, 1]]
     q.append(second.T @ np.concatenate([w * t.edge[:, : K * K] for w, t in zip(weight, twins)]))
     slopes = []
     for criteria, expected in zip((loss.node, loss.edge), q):
@@ -93,7 +93,7 @@ class OfExamples:
         self.fires = np.array([[0.0, 0.0, 0.0], [1.0, 0.5, 0.0], [0.0, 0.0, 2.0]])
 
     def __call__(self, potentials, y, *others):
-        fired = Fired(sp.csr_array(self.fires[y]), sp.csr_array(self.fires[y][:, :2]))
+        fired = Fired(csr(sp.csr_array(self.fires[y])), csr(sp.csr_array(self.fires[y][:, :2])))
         self.loss(potentials, fired, *others)
 
 
@@ -106,7 +106,7 @@ def test_what_cannot_be_costs_infinitely_much():
     criteria = Criteria(np.array([[0.5, 0.5]]), np.ones(1), "kl")
     loss = Expectation(chains, criteria, Criteria(np.zeros((0, 4)), np.zeros(0), "kl"))
     potentials = Potentials(np.array([[0.0, -np.inf], [0.0, -np.inf]]), np.zeros((1, 4)))
-    fired = Fired(sp.csr_array(np.ones((2, 1))), sp.csr_array((2, 0)))
+    fired = Fired(csr(sp.csr_array(np.ones((2, 1)))), csr(sp.csr_array((2, 0))))
     value, out = whole(loss, potentials, chain([0, 2]), fired, np.ones(1))
     assert value == np.inf
     assert np.all(np.isfinite(out.node))

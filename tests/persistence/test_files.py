@@ -97,7 +97,10 @@ def test_an_equal_estimator_comes_back(tmp_path, options, X):
 @pytest.mark.parametrize(
     "options",
     [
-        {"labeled_features": {"word:the": "DET", None: {"DET": 0.5, "NOUN": 0.5}}, "classes": [".", "DET", "NOUN", "VERB"]},
+        {
+            "labeled_features": {"word:the": "DET", None: {"DET": 0.5, "NOUN": 0.5}},
+            "classes": [".", "DET", "NOUN", "VERB"],
+        },
         {"labeled_features": {"word:the": Counter(DET=3, NOUN=1), 1: ("DET", "NOUN")}, "constraint_weight": {1: 2.0}},
         {"annealing": (0.1,), "n_restarts": 1, "random_state": 0, "entropy_weight": 0.01, "order": 2},
     ],
