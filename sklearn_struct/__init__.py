@@ -3,6 +3,7 @@
 from sklearn_struct import datasets, exceptions, inspection, metrics, persistence
 from sklearn_struct.encoding.features import SequenceVectorizer
 from sklearn_struct.encoding.joint_features import ProductFeatures
+from sklearn_struct.encoding.prototypes import PrototypeFeatures
 from sklearn_struct.encoding.templates import FeatureTemplates
 from sklearn_struct.encoding.union import SequenceUnion
 from sklearn_struct.estimators.ge_crf import GECRF
@@ -25,6 +26,7 @@ __all__ = [
     "MEstimatedCRF",
     "PiecewiseCRF",
     "ProductFeatures",
+    "PrototypeFeatures",
     "PseudoLikelihoodCRF",
     "SequenceArray",
     "SequenceUnion",

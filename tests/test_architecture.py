@@ -30,7 +30,7 @@ FLOORS = [
     ["solvers"],
     ["doc_link"],
     ["encoding"],
-    ["callbacks", "metrics", "datasets", "model_selection"],
+    ["callbacks", "metrics", "datasets", "model_selection", "labeled_features"],
     ["estimators"],
     ["inspection", "compat", "persistence"],
     ["__init__"],

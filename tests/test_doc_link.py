@@ -13,6 +13,7 @@ from sklearn_struct import (
     FeatureTemplates,
     LinearChainCRF,
     ProductFeatures,
+    PrototypeFeatures,
     SequenceUnion,
     SequenceVectorizer,
     compat,
@@ -25,6 +26,7 @@ ESTIMATORS = {
     "FeatureTemplates": FeatureTemplates(),
     "SequenceUnion": SequenceUnion([("words", SequenceVectorizer())]),
     "ProductFeatures": ProductFeatures(str.split),
+    "PrototypeFeatures": PrototypeFeatures(["word"]),
     "compat.CRF": compat.CRF(),
 }
 

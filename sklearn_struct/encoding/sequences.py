@@ -183,28 +183,30 @@ def check_finite(X: SequenceArray) -> None:
     raise NonFiniteError(f"X[{i}], token {token - X.offsets[i]}, feature {name}: not finite ({value})")
 
 
-def columns_named(wanted: str | Iterable[str | int] | None, X: SequenceArray) -> np.ndarray:
-    """The columns of X that the parameter `edge_features` names: numbers, names, patterns of names, or "all"."""
+def columns_named(
+    wanted: str | Iterable[str | int] | None, X: SequenceArray, parameter: str = "edge_features"
+) -> np.ndarray:
+    """The columns of X that a parameter names: numbers, names, patterns of names, or "all"."""
     n_features = X.tokens.shape[1]
     if wanted is None:
         return np.arange(0)
     if isinstance(wanted, str) and wanted == "all":
         return np.arange(n_features)
     if isinstance(wanted, Iterator):  # a second fit, or a copy, would find it empty
-        raise InputTypeError(f"edge_features must be a list, not an iterator ({type(wanted).__name__})")
+        raise InputTypeError(f"{parameter} must be a list, not an iterator ({type(wanted).__name__})")
     found: set[int] = set()
     for key in [wanted] if isinstance(wanted, str) else wanted:
         columns: list[int] = []
         if isinstance(key, str):
             if X.feature_names is None:
-                raise ValueError(f"edge_features={key!r} is a name, but X has no feature names; give numbers")
+                raise ValueError(f"{parameter}={key!r} is a name, but X has no feature names; give numbers")
             columns = np.flatnonzero(X.feature_names == key).tolist()
             columns = columns or [c for c, name in enumerate(X.feature_names) if fnmatchcase(name, key)]
         elif not isinstance(key, Integral):
-            raise InputTypeError(f"edge_features: {key!r} is neither a name nor a column number")
+            raise InputTypeError(f"{parameter}: {key!r} is neither a name nor a column number")
         elif 0 <= int(key) < n_features:
             columns = [int(key)]
         if not columns:
-            raise ValueError(f"edge_features: X has no feature {key!r}")
+            raise ValueError(f"{parameter}: X has no feature {key!r}")
         found.update(columns)
     return np.array(sorted(found), dtype=np.int64)

@@ -26,6 +26,7 @@ from sklearn_struct import (
     LogLinearClassifier,
     MEstimatedCRF,
     PiecewiseCRF,
+    PrototypeFeatures,
     PseudoLikelihoodCRF,
     SequenceArray,
     SequenceUnion,
@@ -168,7 +169,13 @@ def test_estimator_checks(estimator, check):
 
 @pytest.mark.parametrize(
     "estimator",
-    [SequenceVectorizer(), FeatureTemplates(), SequenceUnion([("attributes", SequenceVectorizer())]), CRF()],
+    [
+        SequenceVectorizer(),
+        FeatureTemplates(),
+        PrototypeFeatures(["word"]),
+        SequenceUnion([("attributes", SequenceVectorizer())]),
+        CRF(),
+    ],
     ids=lambda estimator: type(estimator).__name__,
 )
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")  # few checks are about other X than tables
