@@ -20,6 +20,7 @@ from pathlib import Path
 import bench_compiling
 import bench_encoding
 import bench_end_to_end
+import bench_few_labels
 import bench_growth
 import bench_language_model
 import bench_logistic
@@ -47,6 +48,7 @@ SUITES = (
     bench_language_model,
     bench_np_chunking,
     bench_np_times,
+    bench_few_labels,
 )
 BENCHMARKS = {name: benchmark for suite in SUITES for name, benchmark in suite.BENCHMARKS.items()}
 
@@ -57,7 +59,9 @@ def main() -> int:
     parser.add_argument("--runs", type=int, default=3, help="runs of each contestant (default 3)")
     parser.add_argument("--quick", action="store_true", help="use little data")
     parser.add_argument(
-        "--plot", type=Path, help="file for plots of curves (training-, np-learning-curves, np-accuracy-time)"
+        "--plot",
+        type=Path,
+        help="file for plots of curves (training-, np-learning-curves, np-accuracy-time, -cost)",
     )
     for hidden in ("--worker", "--run", "--scratch"):
         parser.add_argument(hidden, nargs=2 if hidden == "--worker" else None, help=argparse.SUPPRESS)
