@@ -22,9 +22,9 @@ from sklearn.model_selection import (
 )
 from sklearn.pipeline import Pipeline
 
-from sklearn_struct import LinearChainCRF, SequenceArray, SequenceVectorizer, metrics
+from sklearn_struct import GECRF, LinearChainCRF, SequenceArray, SequenceVectorizer, metrics
 from sklearn_struct.datasets import make_rental_ads
-from sklearn_struct.model_selection import cross_val_predict
+from sklearn_struct.model_selection import KeepUnlabeled, cross_val_predict
 
 CRF = LinearChainCRF(tol=1e-2)
 
@@ -223,3 +223,58 @@ def test_cross_val_predict_of_generators():
     X, y = [["a", "b"], ["b"], ["a"], ["b", "a"]], [["x", "y"], ["y"], ["x"], ["y", "x"]]
     found = cross_val_predict(LinearChainCRF(), iter(X), iter(y), cv=2, method="predict")
     assert found.tolist() == cross_val_predict(LinearChainCRF(), X, y, cv=2, method="predict").tolist()
+
+
+# ---------------------------------------------------------------- unlabelled sequences
+
+
+def some_unlabelled(y):
+    """Every third sequence without labels: None, or None for each token."""
+    labels = [list(sequence) for sequence in y]
+    return [None if i % 6 == 0 else [None] * len(s) if i % 6 == 3 else s for i, s in enumerate(labels)]
+
+
+@pytest.mark.parametrize("cv", [None, 3, KFold(4, shuffle=True, random_state=0), ShuffleSplit(2, random_state=0)])
+def test_unlabelled_sequences_are_in_every_training_part(cv):
+    X, y = ads("lists")
+    y = some_unlabelled(y)
+    free, labelled = np.arange(0, 24, 3), np.setdiff1d(np.arange(24), np.arange(0, 24, 3))
+    splitter = KeepUnlabeled(cv)
+    splits = list(splitter.split(X, y))
+    assert len(splits) == splitter.get_n_splits(X, y)
+    expected = model_selection.check_cv(cv).split(labelled)
+    for (train, test), (among, tested) in zip(splits, expected, strict=True):
+        np.testing.assert_array_equal(test, labelled[tested])
+        np.testing.assert_array_equal(train, np.sort([*labelled[among], *free]))
+
+
+def test_groups_of_labelled_sequences_stay_together():
+    X, y = ads("lists")
+    groups = np.arange(24) % 4
+    for train, test in KeepUnlabeled(GroupKFold(2)).split(X, some_unlabelled(y), groups):
+        labelled = train[train % 3 != 0]
+        assert not set(groups[labelled]) & set(groups[test])
+
+
+@forms
+def test_search_with_unlabelled_sequences(form):
+    X, y = ads(form)
+    words = {"w:$": "I-RENT"} if form == "lists" else {}
+    classes = sorted({label for sequence in y for label in sequence})
+    search = GridSearchCV(GECRF(words, classes=classes, tol=1e-2), {"C": [0.1, 10.0]}, cv=KeepUnlabeled(2))
+    search.fit(X, some_unlabelled(y))
+    means = search.cv_results_["mean_test_score"]
+    assert np.all((means > 0.1) & (means < 1))
+    scores = cross_val_score(search.best_estimator_, X, some_unlabelled(y), cv=KeepUnlabeled(2))
+    assert scores.mean() == pytest.approx(means.max(), abs=1e-12)
+
+
+def test_rows_without_labels():
+    X, y = np.eye(6), ["a", None, "b", "a", None, "b"]
+    assert [test.tolist() for _, test in KeepUnlabeled(2).split(X, y)] == [[0, 2], [3, 5]]
+
+
+@pytest.mark.parametrize("y", [None, [["A"]], [None, None]])
+def test_splits_of_nothing_are_refused(y):
+    with pytest.raises(ValueError, match=r"needs y|has no labels"):
+        list(KeepUnlabeled(2).split([["a"], ["b"]], y))

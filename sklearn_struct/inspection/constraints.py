@@ -136,11 +136,12 @@ def constraint_report(estimator: Any, X: Any, *, before: Any = None) -> Any:
     reading = read_constraints(estimator, X)
     models = {"expected": last_step(estimator), **({} if before is None else {"before": last_step(before)})}
     rows = [_counts(reading, m) for m in range(len(reading.found))]
+    unknown = [np.full(len(target.probability), np.nan) for target in reading.found]
     for column, model in models.items():
-        found = expected(reading, model, X) if hasattr(model, "classes_") else [np.full(1, np.nan)] * len(rows)
+        found = expected(reading, model, X) if hasattr(model, "classes_") else unknown
         for row, target, q in zip(rows, reading.found, found, strict=True):
-            row[column] = q[np.argmax(target.probability) if len(q) > 1 else 0]
-            row["divergence"] = row.get("divergence", _divergence(target.probability, q))
+            row[column] = q[np.argmax(target.probability)]
+            row.setdefault("divergence", _divergence(target.probability, q))
     names = ["feature", "label", "tokens", "sequences", "share", "conflicts", "target", *models, "divergence"]
     return pd.DataFrame(rows, columns=names)
 

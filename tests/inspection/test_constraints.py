@@ -1,0 +1,123 @@
+"""The report of labelled features, counted by hand, and the picture of them."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pytest
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+
+from sklearn_struct import GECRF, LinearChainCRF, SequenceVectorizer
+from sklearn_struct.exceptions import EmptyDataError, InputTypeError, LengthMismatchError, UnknownLabelError
+from sklearn_struct.inspection import ConstraintDisplay, constraint_report
+from sklearn_struct.model_selection import KeepUnlabeled
+
+X = [[{"w": "$", "up": 1.0}, {"w": "9"}, {"w": "month"}], [{"w": "room"}], [{"w": "$"}, {"w": "room", "up": 1.0}], []]
+GIVEN = {
+    "w:$": "RENT",
+    "up": {"RENT": 0.25, "SIZE": 0.75},
+    "w:room": ("RENT", "SIZE"),
+    "w:month": {"RENT": 3, "SIZE": 1},
+}
+CLASSES = ["RENT", "SIZE"]
+
+
+@pytest.fixture(scope="module")
+def crf():
+    return GECRF(GIVEN, classes=CLASSES, tol=1e-3).fit(X, [None] * 4)
+
+
+def test_counts_before_a_fit():
+    frame = constraint_report(GECRF(GIVEN, classes=CLASSES, smoothing=0.0), X)
+    assert frame["feature"].tolist() == list(GIVEN)
+    assert frame["label"].tolist() == ["RENT", "SIZE", ("RENT", "SIZE"), "RENT"]
+    assert frame["tokens"].tolist() == [2, 2, 1, 1]  # a pair ends at one of the two rooms
+    assert frame["sequences"].tolist() == [2, 2, 1, 1]
+    np.testing.assert_allclose(frame["share"], [2 / 6, 2 / 6, 1 / 6, 1 / 6])
+    assert frame["conflicts"].tolist() == [1, 1, 0, 0]  # the first token: RENT by its word, SIZE by "up"
+    np.testing.assert_allclose(frame["target"], [0.99, 0.75, 0.99, 0.75])
+    assert frame["expected"].isna().all()
+    assert frame["divergence"].isna().all()
+
+
+def test_what_a_model_expects(crf):
+    frame = constraint_report(crf, X)
+    proba, pairs = crf.predict_proba(X), crf.predict_edge_proba(X)
+    up = (proba[0][0] + proba[2][1]) / 2
+    expected = [(proba[0][0, 0] + proba[2][0, 0]) / 2, up[1], pairs[2][0, 0, 1], proba[0][2, 0]]
+    np.testing.assert_allclose(frame["expected"], expected, rtol=1e-12)
+    target = np.array([0.25, 0.75])
+    assert frame["divergence"][1] == pytest.approx(float(np.sum(target * np.log(target / up))), rel=1e-9)
+
+
+def test_a_model_to_compare_with(crf):
+    other = LinearChainCRF().fit(X[:2], [["RENT", "O", "RENT"], ["O"]])
+    frame = constraint_report(crf, X, before=other)
+    proba = other.predict_proba(X)
+    kept = (proba[0][0] + proba[2][0])[1] / (proba[0][0] + proba[2][0])[1]  # O is no label of the report's model
+    assert frame["before"][0] == pytest.approx(kept)
+    assert frame["before"][1] == 0  # it does not know SIZE
+    assert list(frame.columns[-3:]) == ["expected", "before", "divergence"]
+
+
+def test_in_pipelines_and_searches():
+    y = [["RENT", "SIZE", "RENT"], ["SIZE"], None, None]
+    estimator = GECRF({"w:$": "RENT", "up": "SIZE"}, classes=CLASSES, tol=1e-2)
+    pipeline = make_pipeline(SequenceVectorizer(), estimator).fit(X, y)
+    search = GridSearchCV(estimator, {"C": [1.0, 10.0]}, cv=KeepUnlabeled(2)).fit(X, y)
+    for model in (pipeline, search):
+        frame = constraint_report(model, X)
+        assert frame["tokens"].tolist() == [2, 2]
+        assert frame["expected"].between(0, 1).all()
+        assert len(ConstraintDisplay.from_estimator(model, X).im_) == 2
+
+
+def test_a_feature_that_fires_nowhere_here(crf):
+    frame = constraint_report(crf, X[1:2])
+    assert frame["tokens"].tolist() == [0, 0, 0, 0]
+    assert frame["expected"].isna().all()
+
+
+def test_no_labelled_features():
+    empty = GECRF(classes=CLASSES).fit(X, [["RENT", "RENT", "SIZE"], None, None, None])
+    assert len(constraint_report(empty, X)) == 0
+    with pytest.raises(EmptyDataError, match="no labelled features to draw"):
+        ConstraintDisplay.from_estimator(empty, X)
+
+
+def test_mistakes(crf):
+    with pytest.raises(InputTypeError, match="must be a GECRF.*got LinearChainCRF"):
+        constraint_report(LinearChainCRF(), X)
+    with pytest.raises(ValueError, match="has no feature 'w:\\$'"):
+        constraint_report(GECRF(GIVEN, classes=CLASSES), [["a"]])
+    with pytest.raises(UnknownLabelError, match=r"labeled_features\['w:\$'\]"):
+        constraint_report(GECRF(GIVEN, classes=["SIZE", "X"]), X)
+
+
+def test_report_without_pandas(monkeypatch, crf):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(ImportError, match="constraint_report needs pandas"):
+        constraint_report(crf, X)
+
+
+# -------------------------------------------------------------------------------------------------- the picture
+
+
+def test_the_picture_shows_both(crf):
+    display = ConstraintDisplay.from_estimator(crf, X)
+    assert display.features == ["w:$", "up", "w:month"]  # not the one of pairs
+    np.testing.assert_allclose(display.im_[0].get_array(), display.target)
+    np.testing.assert_allclose(display.im_[1].get_array(), display.expected)
+    np.testing.assert_allclose(display.target.sum(axis=1), 1)
+    np.testing.assert_allclose(display.expected.sum(axis=1), 1)
+    labels = [tick.get_text() for tick in display.axes_[0].get_xticklabels()]
+    assert labels == CLASSES
+    again = display.plot(display.axes_, colorbar=False, im_kw={"cmap": "Greens"})
+    assert again.im_[0].get_cmap().name == "Greens"
+
+
+def test_tables_of_another_shape_are_refused():
+    with pytest.raises(LengthMismatchError, match="must have the shape"):
+        ConstraintDisplay(np.ones((1, 2)), np.ones((1, 3)), ["f"], ["a", "b"]).plot()
