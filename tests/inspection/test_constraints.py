@@ -88,7 +88,7 @@ def test_no_labelled_features():
 
 
 def test_mistakes(crf):
-    with pytest.raises(InputTypeError, match="must be a GECRF.*got LinearChainCRF"):
+    with pytest.raises(InputTypeError, match=r"must be a GECRF.*got LinearChainCRF"):
         constraint_report(LinearChainCRF(), X)
     with pytest.raises(ValueError, match="has no feature 'w:\\$'"):
         constraint_report(GECRF(GIVEN, classes=CLASSES), [["a"]])
