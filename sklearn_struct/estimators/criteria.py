@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
-from sklearn_struct.batch import csr
+from sklearn_struct.batch import chain, csr, ends
 from sklearn_struct.encoding import labels as label_codes
 from sklearn_struct.encoding import partial_labels, targets
+from sklearn_struct.estimators.warning import warn
 from sklearn_struct.exceptions import EmptyDataError, NonFiniteError
 from sklearn_struct.losses.expectation import Criteria, Fired
 from sklearn_struct.sequence_array import SequenceArray
@@ -39,43 +39,30 @@ def label_set(estimator: Any, labels: list[Any], offsets: np.ndarray) -> np.ndar
         raise EmptyDataError("there are no labels: neither y has any, nor `labeled_features`, nor `classes`")
     new = sorted({repr(label) for label in named if label not in known}) if known else []
     if new:
-        warnings.warn(
-            f"labels of labeled_features that y does not have: {', '.join(new)}; give `classes` if they are meant",
-            UserWarning,
-            stacklevel=2,
-        )
+        warn(f"labels of labeled_features that y does not have: {', '.join(new)}; give `classes` if they are meant")
     return partial_labels.known_labels([*labels, *named], np.append(offsets, offsets[-1] + len(named)))
 
 
 def read_constraints(estimator: Any, X: SequenceArray, weight: np.ndarray, free: np.ndarray) -> Constraints:
     """What the labelled features of an estimator say about the tokens of unlabelled sequences (`free`)."""
-    K = len(estimator.classes_)
-    given = estimator.labeled_features or {}
+    K, given = len(estimator.classes_), estimator.labeled_features or {}
     found = targets.read_targets(given, estimator.classes_, estimator.majority, estimator.smoothing)
     strength = _strengths(estimator.constraint_weight, list(given), not np.all(free))
-    used = free & (weight > 0)
-    first = np.zeros(len(weight), dtype=bool)
-    first[X.offsets[:-1][np.diff(X.offsets) > 0]] = True
-    kinds = [[m for m, target in enumerate(found) if len(target.probability) == size] for size in (K, K * K)]
-    if K == 1:
-        kinds[1] = []
-    tables, criteria = [], []
-    for chosen, size, rows in zip(kinds, (K, K * K), (used, used & ~first), strict=True):
-        table = targets.firing(X, [found[m].feature for m in chosen])
-        table = sp.csr_array(sp.diags_array(rows.astype(np.float64)) @ table)
-        fires = np.asarray(weight @ table).ravel() > 0
-        for m in np.array(chosen, dtype=int)[~fires]:
-            warnings.warn(
-                f"labeled_features[{found[m].feature!r}] never fires in unlabelled sequences, and counts for nothing",
-                UserWarning,
-                stacklevel=2,
-            )
-        kept = [m for m, fire in zip(chosen, fires, strict=True) if fire]
-        table = sp.csr_array(table[:, np.flatnonzero(fires)])
-        probability = np.array([found[m].probability for m in kept]).reshape(len(kept), size)
-        tables.append(csr(table))
+    of_pairs = np.array([len(target.probability) > K for target in found], dtype=bool)
+    weight, second = weight * free, np.ones(len(free))
+    second[ends(chain(X.offsets))[0]] = 0.0  # no pair ends at a first token
+    criteria, fired = [], []
+    for chosen, size, tokens in ((~of_pairs, K, np.ones(len(free))), (of_pairs, K * K, second)):
+        table = targets.firing(X, [target.feature for target, here in zip(found, chosen, strict=True) if here])
+        table = sp.csr_array(sp.diags_array(tokens * (weight > 0)) @ table)
+        fires = weight @ table > 0
+        for m in np.flatnonzero(chosen)[~fires]:
+            warn(f"labeled_features[{found[m].feature!r}] never fires in unlabelled sequences, and counts for nothing")
+        kept = np.flatnonzero(chosen)[fires]
+        probability = np.array([found[m].probability for m in kept]).reshape(-1, size)
         criteria.append(Criteria(probability, strength[kept], estimator.distance))
-    return Constraints(found, (criteria[0], criteria[1]), Fired(*tables))
+        fired.append(csr(table[:, np.flatnonzero(fires)]))
+    return Constraints(found, (criteria[0], criteria[1]), Fired(*fired))
 
 
 def _strengths(weight: Any, features: list[Any], some_labelled: bool) -> np.ndarray:

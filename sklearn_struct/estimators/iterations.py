@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
-import warnings
 from functools import partial
 from typing import Any
 
 from sklearn.exceptions import ConvergenceWarning
 
 from sklearn_struct.estimators.progress import Progress
+from sklearn_struct.estimators.warning import warn
 from sklearn_struct.solvers.result import Result
 
 __all__ = ["Iterations"]
@@ -50,19 +49,7 @@ class Iterations:
         self.progress.end_iterations()
         if not result.converged and not self.progress.stopped:
             message = f"{stopped} without reaching tol={self.estimator.tol}; {advice}"
-            warnings.warn(message, ConvergenceWarning, stacklevel=_callers_level())
+            warn(message, ConvergenceWarning)
         if not self.curve:
             self.curve.append(result.value * self.scale)  # without iterations the start was the optimum
         vars(self.estimator).update(self._state(result.n_iter, result.w))
-
-
-def _callers_level() -> int:
-    """The `stacklevel`, for the function that asks, of the line that is neither ours nor scikit-learn's."""
-    frame, level = sys._getframe(1), 1
-    while frame.f_back is not None and _package(frame.f_globals) in ("sklearn_struct", "sklearn"):
-        frame, level = frame.f_back, level + 1
-    return level
-
-
-def _package(module: dict[str, Any]) -> str:
-    return str(module.get("__name__")).split(".")[0]
