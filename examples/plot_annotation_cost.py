@@ -130,5 +130,5 @@ print(
 # Words are the better start. Most is saved by saying what a word usually means; to look at one place of each costs as
 # much and says less, since a single place may be an exception. The second label of a word is worth less than another
 # word. But what can be said by words has an end: beyond some two thousand labels whole advertisements win, and much
-# earlier if only 36 words are labelled. These advertisements come from a small grammar, so that a few of them show nearly
+# earlier if fewer words are labelled. These advertisements come from a small grammar, so that a few of them show nearly
 # everything; in the real ones of the paper labelled words stay ahead for longer.

@@ -39,6 +39,9 @@ class LinearChainCRF(BasePartlyLabelled, BaseOnlineChain):
 
     with the marginals of single labels, whose weights may differ; see the user guide.
 
+    Labels may be missing (None, of a token or a sequence) or open (a set of labels). The loss is then minus the
+    log-probability of all labellings that y allows together, which is not convex; not for "sag", "ap" and "pa".
+
     The solvers "ap" and "pa" train the same scores by other losses, on one sequence after the other: quick and good
     for `predict`, while probabilities of such a model are not calibrated. `partial_fit` learns from batches.
 
