@@ -369,7 +369,7 @@ def test_other_mistakes():
         GECRF(FEATURES, constraint_weight={"$": np.nan}).fit(X, NOTHING)
     with pytest.raises(ValueError, match="'constraint_weight' parameter"):
         GECRF(FEATURES, constraint_weight=np.inf).fit(X, NOTHING)
-    with pytest.raises(ValueError, match="annealing must hold finite numbers, not negative, got -0.1"):
+    with pytest.raises(ValueError, match=r"annealing must hold finite numbers, not negative, got -0.1"):
         GECRF(FEATURES, annealing=(-0.1,)).fit(X, NOTHING)
     with pytest.raises(ValueError, match="'solver' parameter"):
         GECRF(FEATURES, solver="newton-cg").fit(X, NOTHING)
