@@ -167,6 +167,10 @@ def heuristic(e: Experiment, chosen: list[int], draw: int) -> float:
     return e.ge(e.partly(chosen))
 
 
+def heuristic_with_entropy(e: Experiment, chosen: list[int], draw: int) -> float:
+    return e.ge(e.partly(chosen), entropy_weight=ENTROPY)
+
+
 def sampled(n_tokens: int) -> Callable[[Experiment, list[int], int], float]:
     """Targets from the labels of a few tokens of each feature."""
 

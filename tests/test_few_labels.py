@@ -91,10 +91,10 @@ def test_goals_compare_draws_with_those_of_the_crf():
     crf = {f"{n} labelled": 60.0 for n in (10, 25, 100)} | {draw_of(n, d): 71.0 for n in (10, 25) for d in range(5)}
     found = goals("x", PROMISES["frequent"], Medians({GE: figures, CRF: crf, BASELINE: {"0 labelled": 50.0}}))
     values = {goal.what: goal.value for goal in found}
-    assert values["x: words alone - baseline"] == 20
+    assert values["x: GE, majority, words alone - baseline"] == 20
     assert values["x: 25 labelled, GE - CRF"] == 35
     assert values["x: the worst of its draws, 10 labelled"] == -1
-    assert values["x: the same, resplits"] is None
+    assert values["x: GE + entropy, words alone, resplits"] is None
 
 
 def test_tokens_that_whole_sequences_need():

@@ -79,8 +79,9 @@ class BaseSequenceEstimator(DocLink, CallbackSupportMixin, BaseEstimator, metacl
             A sequence is a list of tokens (each a dict of features, a string, or several strings), a 2-D array
             or a sparse matrix (tokens, features). A two-dimensional X is a batch of sequences of length 1.
         y : list of label sequences, SequenceArray, or array-like of shape (n,)
-            One label a token; one-dimensional if X is two-dimensional. Estimators that learn from labels known in part
-            read None for a missing label, or for all labels of a sequence, and a set for one of several.
+            One label a token; one-dimensional if X is two-dimensional. For `LinearChainCRF` and `GECRF` None in the
+            place of a label, or of a sequence's labels, says that nothing is known, a set that one of its labels is
+            right.
         sample_weight : array-like of shape (n_sequences,), list of array-likes or SequenceArray, default=None
             Weight of each sequence's loss; or of each token, in sequences of the lengths of X, for a loss in which
             tokens have weights.

@@ -347,7 +347,7 @@ class BaseChain(BaseLearned, BaseSequenceEstimator):
         return object_array([list(labels) for labels in zip(*drawn, strict=True)])
 
     def log_proba(self, X: Any, y: Any) -> np.ndarray:
-        """log p(y | x) of each sequence.
+        """log p(y | x) of each sequence; where y may be partly unknown, of all labellings that it allows together.
 
         Parameters
         ----------
@@ -364,11 +364,14 @@ class BaseChain(BaseLearned, BaseSequenceEstimator):
             If y holds a label that was not seen in `fit`.
         """
         sequences = self._read_X(X, reset=False)
-        codes = self._read_y(y, sequences, reset=False)
+        labels = self._read_labels(y, sequences, reset=False)
 
         def work(theta: Potentials, block: Block) -> np.ndarray:
-            return chains.scores(theta, block.structure, codes[block.tokens]) - chains.log_partition(
-                theta, block.structure
-            )
+            known = labels[block.tokens]
+            if known.ndim == 1:
+                score = chains.scores(theta, block.structure, known)
+            else:
+                score = chains.log_partition(forbid_labels(theta, known), block.structure)
+            return score - chains.log_partition(theta, block.structure)
 
         return self._each_sequence(sequences, work)

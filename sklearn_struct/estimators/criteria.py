@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,7 +17,7 @@ from sklearn_struct.exceptions import EmptyDataError, NonFiniteError
 from sklearn_struct.losses.expectation import Criteria, Fired
 from sklearn_struct.sequence_array import SequenceArray
 
-__all__ = ["WITHOUT_LABELS", "WITH_LABELS", "Constraints", "label_set", "read_constraints"]
+__all__ = ["WITHOUT_LABELS", "WITH_LABELS", "Constraints", "label_set", "read_constraints", "read_shares"]
 
 WITHOUT_LABELS, WITH_LABELS = 10.0, 1.0  # weights of criteria that "auto" stands for
 
@@ -70,7 +71,7 @@ def _strengths(weight: Any, features: list[Any], some_labelled: bool) -> np.ndar
     if isinstance(weight, str):
         return np.full(len(features), WITH_LABELS if some_labelled else WITHOUT_LABELS)
     if not isinstance(weight, Mapping):
-        return np.full(len(features), float(weight))
+        weight = dict.fromkeys(features, weight)
     unknown = [feature for feature in weight if feature not in features]
     if unknown:
         raise ValueError(f"constraint_weight has {unknown[0]!r}, which is not among the labeled_features")
@@ -78,4 +79,14 @@ def _strengths(weight: Any, features: list[Any], some_labelled: bool) -> np.ndar
     for feature, value in zip(features, found.tolist(), strict=True):
         if not 0 <= value < np.inf:
             raise NonFiniteError(f"constraint_weight[{feature!r}] must be finite and not negative, got {value}")
+    return found
+
+
+def read_shares(annealing: Any) -> list[float]:
+    """The parameter `annealing`, checked."""
+    found = []
+    for share in () if annealing is None else annealing:
+        if not isinstance(share, Real) or not 0 <= float(share) < np.inf:
+            raise ValueError(f"annealing must hold finite numbers, not negative, got {share!r}")
+        found.append(float(share))
     return found

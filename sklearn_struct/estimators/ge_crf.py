@@ -14,7 +14,7 @@ from sklearn_struct.encoding import partial_labels
 from sklearn_struct.estimators import weights
 from sklearn_struct.estimators.base import Sequences
 from sklearn_struct.estimators.chain import BaseChain
-from sklearn_struct.estimators.criteria import label_set, read_constraints
+from sklearn_struct.estimators.criteria import label_set, read_constraints, read_shares
 from sklearn_struct.estimators.partly_labelled import BasePartlyLabelled
 from sklearn_struct.estimators.solving import minimise
 from sklearn_struct.exceptions import ForbiddenLabelError
@@ -295,7 +295,7 @@ class GECRF(BasePartlyLabelled):
     ) -> np.ndarray:
         """Where the last run starts: at the lowest of the objective's minima that were found from several starts."""
         rng = check_random_state(self.random_state)
-        shares = [] if self.annealing is None else [float(share) for share in self.annealing]
+        shares = read_shares(self.annealing)
         starts = [rng.normal(scale=RANDOM, size=len(w0)) for _ in range(self.n_restarts)]
         if not np.any(w0):
             if self.start == "random":

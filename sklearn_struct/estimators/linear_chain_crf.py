@@ -39,8 +39,9 @@ class LinearChainCRF(BasePartlyLabelled, BaseOnlineChain):
 
     with the marginals of single labels, whose weights may differ; see the user guide.
 
-    Labels may be missing (None, of a token or a sequence) or open (a set of labels). The loss is then minus the
-    log-probability of all labellings that y allows together, which is not convex; not for "sag", "ap" and "pa".
+    Labels may be missing or open: with None in the place of a label, or a set of labels, the loss is minus the
+    log-probability of all labellings that y allows together [6]_, which is not convex. Sequences of which nothing is
+    known (None in the place of their labels) teach nothing; `GECRF` learns from such.
 
     The solvers "ap" and "pa" train the same scores by other losses, on one sequence after the other: quick and good
     for `predict`, while probabilities of such a model are not calibrated. `partial_fit` learns from batches.
@@ -162,6 +163,8 @@ class LinearChainCRF(BasePartlyLabelled, BaseOnlineChain):
     .. [4] M. Schmidt, R. Babanezhad, M. O. Ahmed, A. Defazio, A. Clifton and A. Sarkar, "Non-uniform stochastic
        average gradient method for training conditional random fields", AISTATS 2015.
     .. [5] S. Kakade, Y. W. Teh and S. Roweis, "An alternate objective function for Markovian fields", ICML 2002.
+    .. [6] R. Salakhutdinov, S. Roweis and Z. Ghahramani, "Optimization with EM and expectation-conjugate-gradient",
+       ICML 2003.
 
     Examples
     --------

@@ -6,15 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from sklearn_struct.batch import Block, Potentials
 from sklearn_struct.encoding import partial_labels
 from sklearn_struct.encoding.sequences import as_list
 from sklearn_struct.estimators import weights
 from sklearn_struct.estimators.base import Sequences
 from sklearn_struct.estimators.chain import BaseChain
 from sklearn_struct.exceptions import EmptyDataError
-from sklearn_struct.inference import chains
-from sklearn_struct.inference.constraints import forbid_labels
 from sklearn_struct.losses.semi_supervised import labelled
 
 __all__ = ["BasePartlyLabelled"]
@@ -43,33 +40,3 @@ class BasePartlyLabelled(BaseChain):
         if not np.any(found.sequence[known] > 0):
             raise EmptyDataError("no sequence with labels has a positive weight")
         return found._replace(sequence=found.sequence * known, token=found.token * np.repeat(known, np.diff(offsets)))
-
-    def log_proba(self, X: Any, y: Any) -> np.ndarray:
-        """log p(y | x) of each sequence; where labels are missing or open, of all labellings that y allows together.
-
-        Parameters
-        ----------
-        X, y
-            As in `fit`.
-
-        Returns
-        -------
-        ndarray of shape (n_sequences,)
-
-        Raises
-        ------
-        UnknownLabelError
-            If y holds a label that was not seen in `fit`.
-        """
-        sequences = self._read_X(X, reset=False)
-        labels = self._read_labels(y, sequences, reset=False)
-
-        def work(theta: Potentials, block: Block) -> np.ndarray:
-            known = labels[block.tokens]
-            if known.ndim == 1:
-                score = chains.scores(theta, block.structure, known)
-            else:
-                score = chains.log_partition(forbid_labels(theta, known), block.structure)
-            return score - chains.log_partition(theta, block.structure)
-
-        return self._each_sequence(sequences, work)

@@ -23,6 +23,9 @@ from sklearn_struct.exceptions import (
 )
 from sklearn_struct.inference import chain
 from sklearn_struct.model_selection import KeepUnlabeled
+from sklearn_struct.objective import TrainingData
+from sklearn_struct.parameters import bind
+from sklearn_struct.threads import Pool
 
 CLOSE = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # as near as floats allow
 
@@ -173,6 +176,36 @@ def test_objective_is_what_is_documented(corpus):
         total += 0.1 * chain.entropy(potentials, structure).sum()
     penalised = np.concatenate([crf.coef_.toarray().ravel(), crf.transition_.ravel()])
     assert crf.loss_curve_[-1] == pytest.approx(total + penalised @ penalised / 2 / 3.0, rel=1e-10)
+
+
+def objective_of(crf, X, y):
+    """What `fit` minimises, before the penalty, as a function of the parameters."""
+    sequences = crf._read_X(X, reset=True)
+    labels = crf._read_labels(y, sequences, reset=True)
+    weight = crf._read_weights([1.0, 2.0, 1.0, 0.5, 1.0, 1.0], sequences, labels)
+    crf._pattern = crf._observe(sequences.X, labels, weight.token)
+    potentials = bind(crf._pattern, sequences.X, np.dtype(float))
+    return crf._objective("lbfgs", potentials, TrainingData(sequences.X.offsets, weight.y, weight.sequence), Pool(1))
+
+
+@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize("distance", ["kl", "squared"])
+def test_gradient_of_a_mixture_by_finite_differences(distance, order):
+    """Labelled, ambiguous and unlabelled sequences; overlapping constraints on labels and pairs; edge features."""
+    given = {"$": {"RENT": 0.7, "SIZE": 0.3}, "room": "SIZE", None: {"RENT": 3, "O": 1}, "month": ("RENT", "RENT")}
+    crf = GECRF(
+        given, distance=distance, entropy_weight=0.2, order=order, edge_features=["$", "room"], fit_intercept=True
+    )
+    objective = objective_of(
+        crf, [*X, X[0]], [None, None, ["SIZE", {"O", "SIZE"}], None, [], [None, "RENT", "O", None]]
+    )
+    rng = np.random.default_rng(0)
+    w = rng.normal(size=objective.size)
+    _, slopes = objective.value_and_grad(w)
+    for i in rng.choice(objective.size, 40, replace=False):
+        step = 1e-5 * np.eye(objective.size)[i]
+        difference = objective.value_and_grad(w + step)[0] - objective.value_and_grad(w - step)[0]
+        assert difference / 2e-5 == pytest.approx(slopes[i], abs=1e-6)
 
 
 def potentials_of(crf, X):
@@ -334,6 +367,10 @@ def test_other_mistakes():
         GECRF(FEATURES, constraint_weight={"bath": 1.0}).fit(X, NOTHING)
     with pytest.raises(NonFiniteError, match=r"constraint_weight\['\$'\] must be finite"):
         GECRF(FEATURES, constraint_weight={"$": np.nan}).fit(X, NOTHING)
+    with pytest.raises(ValueError, match="'constraint_weight' parameter"):
+        GECRF(FEATURES, constraint_weight=np.inf).fit(X, NOTHING)
+    with pytest.raises(ValueError, match=r"annealing must hold finite numbers, not negative, got -0.1"):
+        GECRF(FEATURES, annealing=(-0.1,)).fit(X, NOTHING)
     with pytest.raises(ValueError, match="'solver' parameter"):
         GECRF(FEATURES, solver="newton-cg").fit(X, NOTHING)
 
