@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -244,6 +244,33 @@ class GECRF(BasePartlyLabelled):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, init: Any = None) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : list of sequences, SequenceArray, or array-like or sparse matrix of shape (n, n_features)
+            As in `LinearChainCRF`, labelled and unlabelled sequences together.
+        y : list of label sequences, SequenceArray, array-like of shape (n,) or None, default=None
+            One label a token, None where nothing is known, a set where one of several is right; None in the place of a
+            sequence's labels, or of y, if no label is known.
+        sample_weight : array-like of shape (n_sequences,), default=None
+            Weight of each sequence: of its loss, or of its tokens in what is expected.
+        init : fitted estimator of the same family, default=None
+            Start from its weights, matched by label and by feature name (by position where there are no names).
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        LengthMismatchError, NonFiniteError, UnknownLabelError, EmptyDataError, InputTypeError, ForbiddenLabelError
+            With the place or the labelled feature; ValueError for a feature that X has not, or probabilities that do
+            not sum to one. The estimator is then as it was before.
+        """
+        return super().fit(X, y, sample_weight, init=init)
 
     def _loss(self, y: Supervision | None = None) -> SemiSupervised | MarginalLikelihood:
         likelihood = MarginalLikelihood(chains)

@@ -34,11 +34,14 @@ class Reading(NamedTuple):
         return [(before, label) for before in self.labels for label in self.labels]
 
     def votes(self) -> np.ndarray:
-        """Which labels the features of each token favour (n_tokens, n_labels); of a pair, its second label."""
+        """Which labels the features of each token favour (n_tokens, n_labels); of a pair, its second label.
+
+        A target for all tokens has no vote: it says what is frequent, not what a token is.
+        """
         K = len(self.labels)
         favoured = np.zeros((len(self.found), K))
         for m, target in enumerate(self.found):
-            favoured[m, np.argmax(target.probability) % K] = 1.0
+            favoured[m, np.argmax(target.probability) % K] = float(target.feature is not None)
         return (self.fired > 0).astype(float) @ favoured > 0
 
 
@@ -101,7 +104,7 @@ def constraint_report(estimator: Any, X: Any, *, before: Any = None) -> Any:
     pandas.DataFrame
         A row for each labelled feature:
 
-        - ``feature``, and the ``label`` that its target favours, or pair of labels;
+        - ``feature`` (None for all tokens), and the ``label`` that its target favours, or pair of labels;
         - ``tokens`` and ``sequences`` where it fires, and ``share`` of the tokens of X;
         - ``conflicts``, tokens where another labelled feature favours another label;
         - ``target``, the probability of the label that is asked for; ``expected``, that of the fitted model in X
@@ -143,7 +146,9 @@ def constraint_report(estimator: Any, X: Any, *, before: Any = None) -> Any:
             row[column] = q[np.argmax(target.probability)]
             row.setdefault("divergence", _divergence(target.probability, q))
     names = ["feature", "label", "tokens", "sequences", "share", "conflicts", "target", *models, "divergence"]
-    return pd.DataFrame(rows, columns=names)
+    columns = {name: [row[name] for row in rows] for name in names}
+    of_names = {name: pd.Series(columns[name], dtype=object) for name in ("feature", "label")}  # None stays None
+    return pd.DataFrame(columns | of_names)
 
 
 def _counts(reading: Reading, m: int) -> dict[str, Any]:

@@ -80,6 +80,14 @@ def test_a_feature_that_fires_nowhere_here(crf):
     assert frame["expected"].isna().all()
 
 
+def test_a_target_for_all_tokens_contradicts_none():
+    given = {None: {"RENT": 0.6, "SIZE": 0.4}, "w:room": "SIZE"}
+    frame = constraint_report(GECRF(given), X)
+    assert frame["feature"].tolist() == [None, "w:room"]
+    assert frame["tokens"].tolist() == [6, 2]
+    assert frame["conflicts"].tolist() == [0, 0]
+
+
 def test_no_labelled_features():
     empty = GECRF(classes=CLASSES).fit(X, [["RENT", "RENT", "SIZE"], None, None, None])
     assert len(constraint_report(empty, X)) == 0
