@@ -235,7 +235,7 @@ def evaluation_goals(medians: Medians) -> list[Goal]:
 BENCHMARKS = {
     "few-labels-addresses": _table("addresses, frequent words", "usaddress", "frequent"),
     "few-labels-precise": _table("addresses, precise words", "usaddress", "precise"),
-    "few-labels-seminars": _table("seminars", "seminars", "share"),
+    "few-labels-seminars": _table("seminars", "seminars", "rare"),
     "few-labels-citations": _table("citations", "umass_citations", "share"),
     "few-labels-ads": _table("rental ads", "rental ads", "share"),
     "few-labels-cost": Benchmark(
