@@ -392,12 +392,12 @@ def test_labels_that_y_lacks_are_named():
 
 def test_what_constraints_forbid():
     rule = {None: ["RENT"], "SIZE": ["RENT"]}
+    pairs = {"month": {("SIZE", "RENT"): 0.5, ("SIZE", "SIZE"): 0.5}}
     with pytest.raises(
         ForbiddenLabelError, match=r"labeled_features\['\$'\]: .* forbid 'RENT' wherever the feature fires"
     ):
         GECRF(FEATURES, allowed_transitions=rule, constrain_training=True).fit(X, NOTHING)
     with pytest.raises(ForbiddenLabelError, match=r"\['month'\]: .* forbid \('SIZE', 'RENT'\) wherever"):
-        pairs = {"month": {("SIZE", "RENT"): 0.5, ("SIZE", "SIZE"): 0.5}}
         GECRF(pairs, allowed_transitions=rule, constrain_training=True).fit(X, NOTHING)
     with pytest.raises(ForbiddenLabelError, match=r"y\[1\], token 0: allowed_transitions forbids every label"):
         GECRF({"room": "SIZE"}, allowed_transitions=rule, constrain_training=True, classes=["RENT", "SIZE"]).fit(
