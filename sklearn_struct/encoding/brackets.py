@@ -8,7 +8,18 @@ from typing import Any, NamedTuple
 
 from sklearn_struct.exceptions import EmptyDataError, InputTypeError
 
-__all__ = ["Tree", "as_tree", "as_trees", "escaped", "format_tree", "parse_tree", "parse_trees", "to_nltk", "words"]
+__all__ = [
+    "Tree",
+    "as_tree",
+    "as_trees",
+    "escaped",
+    "format_tree",
+    "parse_tree",
+    "parse_trees",
+    "tagged_words",
+    "to_nltk",
+    "words",
+]
 
 _TOKEN = re.compile(r"\(\s*[^\s()]*|\)|[^\s()]+")
 _UNWRITABLE = re.compile(r"[\s()]")
@@ -24,6 +35,16 @@ class Tree(NamedTuple):
 def words(tree: Tree) -> list[str]:
     """The words, from left to right."""
     return [label for label, n in zip(tree.labels, tree.arity) if n == 0]
+
+
+def tagged_words(tree: Tree) -> list[tuple[str, str]]:
+    """The words with the labels of the nodes that have nothing else below them, "" if there are none."""
+    above = zip(("", *tree.labels), (0, *tree.arity))
+    return [
+        (label, tag if siblings == 1 else "")
+        for label, n, (tag, siblings) in zip(tree.labels, tree.arity, above)
+        if n == 0
+    ]
 
 
 def escaped(word: str) -> str:

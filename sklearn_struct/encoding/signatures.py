@@ -19,7 +19,7 @@ def signature(word: str, position: int, known: Container[str] = ()) -> str:
     n_capitals = sum(not c.islower() for c in letters)
     lowered = word.lower()
     name = "UNK"
-    if word[:1].isupper() or word[:1].istitle():
+    if word[:1].isupper():
         if position == 0 and n_capitals == 1:
             name += "-INITC-KNOWNLC" if lowered in known else "-INITC"
         else:

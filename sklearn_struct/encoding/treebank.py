@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sklearn_struct.batch import Trees
-from sklearn_struct.encoding.brackets import Tree, as_trees, escaped, words
+from sklearn_struct.encoding.brackets import Tree, as_trees, escaped
 from sklearn_struct.exceptions import EmptyDataError, LengthMismatchError
 
 __all__ = ["ROOT", "TRACE", "Symbol", "bare", "binarize", "check_words", "encode", "read", "restore", "strip"]
@@ -87,18 +87,17 @@ def strip(tree: Tree, place: str = "the tree") -> Tree:
     return Tree(tuple(reversed(labels)), tuple(reversed(arity)))
 
 
-def check_words(X: Sequence[Sequence[str]], trees: Sequence[Tree], names: tuple[str, str] = ("X", "y")) -> None:
-    """Raise LengthMismatchError unless the words of the trees are those of X; brackets may be written either way."""
-    if len(X) != len(trees):
-        raise LengthMismatchError(f"{names[0]} has {len(X)} sentences but {names[1]} has {len(trees)} trees")
-    for i, (sentence, tree) in enumerate(zip(X, trees)):
-        left, right = (f"{name}[{i}]" for name in names)
-        found = words(tree)
-        if len(sentence) != len(found):
-            raise LengthMismatchError(f"{left} has {len(sentence)} words but {right} has {len(found)}")
-        for t, (word, other) in enumerate(zip(sentence, found)):
+def check_words(left: Sequence[Sequence[str]], right: Sequence[Sequence[str]], names: tuple[str, str]) -> None:
+    """Raise LengthMismatchError unless both sides have the same words; brackets may be written either way."""
+    if len(left) != len(right):
+        raise LengthMismatchError(f"{names[0]} has {len(left)} sentences but {names[1]} has {len(right)}")
+    for i, sides in enumerate(zip(left, right)):
+        here, there = (f"{name}[{i}]" for name in names)
+        if len(sides[0]) != len(sides[1]):
+            raise LengthMismatchError(f"{here} has {len(sides[0])} words but {there} has {len(sides[1])}")
+        for t, (word, other) in enumerate(zip(*sides)):
             if word != other and escaped(word) != escaped(other):
-                raise LengthMismatchError(f"{left}, word {t} is {word!r} but in {right} it is {other!r}")
+                raise LengthMismatchError(f"{here}, word {t} is {word!r} but in {there} it is {other!r}")
 
 
 # ---- plain trees -> binary trees
@@ -196,7 +195,7 @@ def restore(trees: Trees, symbols: Sequence[Symbol], X: Iterable[Sequence[str]])
     """The trees over the sentences of X that became these binary ones; their root is ROOT again."""
     columns = [column.tolist() for column in (trees.symbol, trees.left, trees.right, trees.start)]
     nodes = list(zip(*columns))
-    return [_restored(nodes, root - 1, symbols, words) for root, words in zip(trees.offsets[1:].tolist(), X)]
+    return [_restored(nodes, root - 1, symbols, sentence) for root, sentence in zip(trees.offsets[1:].tolist(), X)]
 
 
 def _restored(nodes: list[Any], root: int, symbols: Sequence[Symbol], sentence: Sequence[str]) -> Tree:
