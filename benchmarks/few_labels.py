@@ -41,7 +41,8 @@ RULES = {
     "frequent": Rule(250),
     "precise": Rule(180, min_precision=0.7, min_frequency=3),
     "share": Rule(0.023),
-    **{f"{3 * n} words": Rule(250, n_per_label=n) for n in (3, 6, 9)},
+    "rare": Rule(0.005),  # where most tokens are of no field
+    **{f"{11 * n} features": Rule(250, n_per_label=n) for n in (3, 6, 9)},  # of the 11 labels of addresses
 }
 
 

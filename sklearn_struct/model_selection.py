@@ -98,10 +98,10 @@ def cross_val_predict(
 
 
 class KeepUnlabeled(BaseCrossValidator):
-    """Split the sequences that have labels; those without are in the training part of every split.
+    """Split the sequences of which all labels are known; all others are in the training part of every split.
 
-    For searches and cross-validation of models that learn from unlabelled sequences, too: None in the place of a
-    sequence's labels, or None for each of its tokens. Test parts are scored, so they hold labelled sequences alone.
+    For searches and cross-validation of models that learn from unlabelled sequences, too (None in the place of a
+    sequence's labels), and from partly labelled ones. Test parts are scored, so they hold labelled sequences alone.
 
     Parameters
     ----------
@@ -142,27 +142,33 @@ class KeepUnlabeled(BaseCrossValidator):
         """
         labelled = self._labelled(X, y)
         free = np.setdiff1d(np.arange(len(X)), labelled)
-        given = (_safe_indexing(part, labelled) if part is not None else None for part in (X, y, groups))
-        for train, test in model_selection.check_cv(self.cv).split(*given):
+        for train, test in model_selection.check_cv(self.cv).split(*self._parts(labelled, X, y, groups)):
             yield np.sort(np.concatenate([labelled[train], free])), labelled[test]
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
         """Number of splits; X, y and groups as in `split`."""
-        return model_selection.check_cv(self.cv).get_n_splits(X, y, groups)
+        parts = (None, None, None) if X is None else self._parts(self._labelled(X, y), X, y, groups)
+        return model_selection.check_cv(self.cv).get_n_splits(*parts)
+
+    @staticmethod
+    def _parts(labelled: np.ndarray, *data: Any) -> list[Any]:
+        """What the labelled sequences have of X, y and groups."""
+        return [None if part is None else _safe_indexing(part, labelled) for part in data]
 
     @staticmethod
     def _labelled(X: Any, y: Any) -> np.ndarray:
         if y is None or len(y) != len(X):
             raise ValueError(f"KeepUnlabeled needs y, with an entry for each of {len(X)} sequences")
-        found = np.flatnonzero([_has_labels(labels) for labels in y])
+        found = np.flatnonzero([_is_known(labels) for labels in y])
         if len(found) == 0:
-            raise ValueError("y has no labels; there is nothing to split")
+            raise ValueError("no sequence has all of its labels; there is nothing to split")
         return found
 
 
-def _has_labels(labels: Any) -> bool:
-    """Whether there are any in a sequence, or a row has one."""
-    return any(label is not None for label in labels) if is_list(labels) else labels is not None
+def _is_known(labels: Any) -> bool:
+    """Whether all labels of a sequence, or that of a row, are known."""
+    entries = list(labels) if is_list(labels) else [labels]
+    return not any(entry is None or isinstance(entry, set | frozenset) for entry in entries)
 
 
 def _fit_and_predict(

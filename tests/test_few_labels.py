@@ -105,6 +105,8 @@ def test_tokens_that_whole_sequences_need():
     assert _tokens_for(50.0, curve) == 55.0
     assert _tokens_for(80.0, curve) == 1000.0
     assert _tokens_for(90.0, curve) is None
-    few = Run({}, [(11.0, 50.0), (50.0, 95.0)])
-    savings({SEQUENCES: [Run({}, curve)], "3 words": [few]})
-    assert few.figures == {"saving factor, 1 tokens a feature": 5.0}
+    few = Run({"majority labels": 60.0}, [(11.0, 50.0), (50.0, 95.0)])
+    savings({SEQUENCES: [Run({}, curve)], "33 features": [few]})
+    assert few.figures["saving factor, 1 tokens a feature"] == 5.0
+    assert few.figures["saving factor, majority labels"] == 100 / 11
+    assert "saving factor, 2 tokens a feature" not in few.figures

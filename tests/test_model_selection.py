@@ -12,6 +12,8 @@ from sklearn.model_selection import (
     GroupKFold,
     HalvingGridSearchCV,
     KFold,
+    LeaveOneGroupOut,
+    LeaveOneOut,
     RepeatedKFold,
     ShuffleSplit,
     cross_val_score,
@@ -269,6 +271,16 @@ def test_search_with_unlabelled_sequences(form):
     assert scores.mean() == pytest.approx(means.max(), abs=1e-12)
 
 
+def test_numbers_of_splits_are_those_of_labelled_sequences():
+    y = [["a"], None, ["b"], [None], ["a", None], ["b", {"a", "b"}], ["b"]]
+    for cv, groups in ((LeaveOneOut(), None), (LeaveOneGroupOut(), [0, 1, 0, 2, 3, 4, 5])):
+        splitter = KeepUnlabeled(cv)
+        splits = list(splitter.split(y, y, groups))
+        assert splitter.get_n_splits(y, y, groups) == len(splits)
+        assert sorted(np.concatenate([test for _, test in splits]).tolist()) == [0, 2, 6]  # all labels are known
+        assert all({1, 3, 4, 5} <= set(train.tolist()) for train, _ in splits)
+
+
 def test_rows_without_labels():
     X, y = np.eye(6), ["a", None, "b", "a", None, "b"]
     assert [test.tolist() for _, test in KeepUnlabeled(2).split(X, y)] == [[0, 2], [3, 5]]
@@ -276,5 +288,5 @@ def test_rows_without_labels():
 
 @pytest.mark.parametrize("y", [None, [["A"]], [None, None]])
 def test_splits_of_nothing_are_refused(y):
-    with pytest.raises(ValueError, match=r"needs y|has no labels"):
+    with pytest.raises(ValueError, match=r"needs y|no sequence has all of its labels"):
         list(KeepUnlabeled(2).split([["a"], ["b"]], y))

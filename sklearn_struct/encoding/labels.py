@@ -12,7 +12,7 @@ from sklearn_struct.batch import cut, object_array
 from sklearn_struct.encoding.sequences import is_list
 from sklearn_struct.exceptions import InputTypeError, LengthMismatchError, UnknownLabelError
 
-__all__ = ["as_labels", "decode", "encode", "flatten", "is_hashable", "place", "unique_labels"]
+__all__ = ["as_labels", "decode", "encode", "flatten", "is_hashable", "is_itself", "place", "unique_labels"]
 
 
 def flatten(y: Any, offsets: np.ndarray) -> list[Any]:
@@ -45,8 +45,8 @@ def unique_labels(labels: list[Any], offsets: np.ndarray) -> np.ndarray:
         raise InputTypeError(f"{place(position, offsets)}: {labels[position]!r} cannot be a label") from None
     if None in distinct:
         raise UnknownLabelError(f"{place(labels.index(None), offsets)}: the label is missing (None)")
-    if not all(map(_is_itself, distinct)):
-        position = next(p for p, label in enumerate(labels) if not _is_itself(label))
+    if not all(map(is_itself, distinct)):
+        position = next(p for p, label in enumerate(labels) if not is_itself(label))
         what = "not a number (NaN)" if isinstance(labels[position], Number) else f"missing ({labels[position]!r})"
         raise UnknownLabelError(f"{place(position, offsets)}: the label is {what}")
     try:
@@ -83,7 +83,7 @@ def is_hashable(label: Any) -> bool:
     return True
 
 
-def _is_itself(label: Any) -> bool:
+def is_itself(label: Any) -> bool:
     """Whether it is equal to itself, as NaN and what stands for missing values are not."""
     try:
         return bool(label == label)
@@ -101,7 +101,7 @@ def encode(labels: list[Any], classes: np.ndarray, offsets: np.ndarray, unseen: 
         for position, label in enumerate(labels):
             plain = label.item() if isinstance(label, np.generic) else label
             hashable = is_hashable(label)
-            if unseen is not None and hashable and type(plain) in kinds and _is_itself(plain):
+            if unseen is not None and hashable and type(plain) in kinds and is_itself(plain):
                 codes.setdefault(label, unseen)
             if not hashable or label not in codes:
                 known = ", ".join(map(repr, list(codes)[:20])) + (", ..." if len(codes) > 20 else "")

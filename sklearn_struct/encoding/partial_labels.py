@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from sklearn_struct.encoding import labels as label_codes
+from sklearn_struct.encoding.sequences import is_list
 from sklearn_struct.exceptions import EmptyDataError, InputTypeError, UnknownLabelError
 
 __all__ = ["encode", "flatten", "is_partial", "known_labels", "masks", "options"]
@@ -18,7 +19,7 @@ def flatten(y: Any, offsets: np.ndarray) -> list[Any]:
     lengths = np.diff(offsets).tolist()
     if y is None:
         return [None] * sum(lengths)
-    if hasattr(y, "__len__") and len(y) == len(lengths) and not isinstance(y, str | bytes | dict | set | frozenset):
+    if is_list(y) and len(y) == len(lengths):
         y = [[None] * n if labels is None else labels for labels, n in zip(y, lengths)]
     labels = label_codes.flatten(y, offsets)
     for position, entry in enumerate(labels if is_partial(labels) else ()):

@@ -62,7 +62,7 @@ class PrototypeFeatures(DocLink, TransformerMixin, BaseEstimator, auto_wrap_outp
 
     Attributes
     ----------
-    prototypes_ : ndarray of str objects, shape (n_features_out_,)
+    prototypes_ : ndarray of str objects, shape ``(n_features_out_,)``
         The prototypes that occur in the training data.
     similar_words_ : dict of {str: list of str}
         For each of them the words that are like it, the nearest first; the first one is the prototype itself.

@@ -9,20 +9,24 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from sklearn_struct.encoding.labels import is_hashable
+from sklearn_struct.encoding.labels import is_hashable, is_itself
 from sklearn_struct.exceptions import InputTypeError, NonFiniteError, UnknownLabelError
 from sklearn_struct.sequence_array import SequenceArray
 
-__all__ = ["Target", "firing", "named_labels", "read_targets"]
+__all__ = ["Target", "checked_labels", "firing", "named_labels", "not_negative", "read_targets"]
 
 CLOSE = 1e-6  # by how much probabilities may miss a sum of 1
 
 
 class Target(NamedTuple):
-    """A labelled feature: its name, and probabilities of all labels (K,), or of all label pairs (K * K,)."""
+    """A labelled feature: its name, and probabilities of all labels (K,), or of all label pairs (K * K,).
+
+    Those that were `named`, with a probability, a count or by themselves, are asked for; the others share the rest.
+    """
 
     feature: Any
     probability: np.ndarray
+    named: np.ndarray
 
 
 def named_labels(labeled_features: Mapping[Any, Any], known: set[Any]) -> list[Any]:
@@ -30,11 +34,19 @@ def named_labels(labeled_features: Mapping[Any, Any], known: set[Any]) -> list[A
     found: list[Any] = []
     for feature, spec in labeled_features.items():
         for name in spec if isinstance(spec, Mapping) else [spec]:
-            if not is_hashable(name):
-                raise InputTypeError(f"labeled_features[{feature!r}]: {name!r} cannot be a label")
             is_pair = isinstance(name, tuple) and len(name) == 2 and name not in known
-            found += list(name) if is_pair else [name]
+            found += checked_labels(list(name) if is_pair else [name], f"labeled_features[{feature!r}]")
     return found
+
+
+def checked_labels(labels: list[Any], place: str) -> list[Any]:
+    """The labels, after a check that each can be one."""
+    for label in labels:
+        if not is_hashable(label):
+            raise InputTypeError(f"{place}: {label!r} cannot be a label")
+        if label is None or not is_itself(label):
+            raise UnknownLabelError(f"{place}: a label is missing ({label!r})")
+    return labels
 
 
 def read_targets(
@@ -51,12 +63,15 @@ def read_targets(
         Naming the feature.
     """
     return [
-        Target(feature, _probability(spec, classes.tolist(), (majority, smoothing), f"labeled_features[{feature!r}]"))
+        Target(feature, *_probability(spec, classes.tolist(), (majority, smoothing), f"labeled_features[{feature!r}]"))
         for feature, spec in labeled_features.items()
     ]
 
 
-def _probability(spec: Any, labels: list[Any], options: tuple[float, float], place: str) -> np.ndarray:
+def _probability(
+    spec: Any, labels: list[Any], options: tuple[float, float], place: str
+) -> tuple[np.ndarray, np.ndarray]:
+    """Probabilities, and which of them are named."""
     majority, smoothing = options
     code = {label: k for k, label in enumerate(labels)}
     names = list(spec) if isinstance(spec, Mapping) else [spec]
@@ -68,16 +83,18 @@ def _probability(spec: Any, labels: list[Any], options: tuple[float, float], pla
     n, at = len(code), [_code(name, code, place) for name in names]
     size = n * n if pairs[0] else n
     if not isinstance(spec, Mapping):
-        return np.where(np.arange(size) == at[0], majority if size > 1 else 1.0, (1 - majority) / max(size - 1, 1))
+        named = np.arange(size) == at[0]
+        return np.where(named, majority if size > 1 else 1.0, (1 - majority) / max(size - 1, 1)), named
     given = np.zeros(size)
     given[at] = [_number(value, place) for value in spec.values()]
     if all(isinstance(value, Integral) for value in spec.values()):
         if given.sum() == 0:
             raise ValueError(f"{place}: all counts are 0")
-        return (given + smoothing) / (given.sum() + smoothing * size)
+        return (given + smoothing) / (given.sum() + smoothing * size), given > 0
     if abs(given.sum() - 1) > CLOSE:
-        raise ValueError(f"{place}: the probabilities sum to {given.sum():.6g}, not to 1")
-    return given / given.sum()
+        hint = "; counts must be whole numbers" if given.sum() > 1 else ""
+        raise ValueError(f"{place}: the probabilities sum to {given.sum():.6g}, not to 1{hint}")
+    return given / given.sum(), given > 0
 
 
 def _code(name: Any, code: dict[Any, int], place: str) -> int:
@@ -91,11 +108,19 @@ def _code(name: Any, code: dict[Any, int], place: str) -> int:
 
 
 def _number(value: Any, place: str) -> float:
+    return not_negative(value, f"{place}: a probability or a count")
+
+
+def not_negative(value: Any, what: str) -> float:
+    """A finite number, not negative."""
     if not isinstance(value, Real) or isinstance(value, bool):
-        raise InputTypeError(f"{place}: a probability or a count must be a number, got {value!r}")
-    number = float(value)
+        raise InputTypeError(f"{what} must be a number, got {value!r}")
+    try:
+        number = float(value)
+    except OverflowError:
+        number = np.inf
     if not 0 <= number < np.inf:
-        raise NonFiniteError(f"{place}: a probability or a count must be finite and not negative, got {value!r}")
+        raise NonFiniteError(f"{what} must be finite and not negative, got {number!r}")
     return number
 
 

@@ -9,31 +9,37 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from sklearn_struct.batch import chain, csr, ends
+from sklearn_struct.batch import Potentials, blocks, chain, csr, ends
 from sklearn_struct.encoding import labels as label_codes
 from sklearn_struct.encoding import partial_labels, targets
 from sklearn_struct.estimators.warning import warn
-from sklearn_struct.exceptions import EmptyDataError, NonFiniteError
-from sklearn_struct.losses.expectation import Criteria, Fired
+from sklearn_struct.exceptions import EmptyDataError, ForbiddenLabelError
+from sklearn_struct.inference import chains
+from sklearn_struct.inference.constraints import Transitions, forbid
+from sklearn_struct.losses.expectation import Criteria, Expectation, Fired
 from sklearn_struct.sequence_array import SequenceArray
 
-__all__ = ["WITHOUT_LABELS", "WITH_LABELS", "Constraints", "label_set", "read_constraints", "read_shares"]
+__all__ = ["Constraints", "among_allowed", "label_set", "read_constraints", "read_shares"]
 
 WITHOUT_LABELS, WITH_LABELS = 10.0, 1.0  # weights of criteria that "auto" stands for
 
 
 class Constraints(NamedTuple):
-    """What the labelled features say: their targets, the criteria, and where these fire."""
+    """What the labelled features say: their targets, the criteria, where these fire, and whose targets they have."""
 
     found: list[targets.Target]
     criteria: tuple[Criteria, Criteria]
     fired: Fired
+    kept: list[np.ndarray]
 
 
 def label_set(estimator: Any, labels: list[Any], offsets: np.ndarray) -> np.ndarray:
     """The sorted labels: those of `classes`, or of y (flat, None where there is none) and the labelled features."""
     if estimator.classes is not None:
-        return label_codes.unique_labels(list(estimator.classes), np.array([0, len(estimator.classes)]))
+        if len(estimator.classes) == 0:
+            raise EmptyDataError("classes has no labels")
+        classes = targets.checked_labels(list(estimator.classes), "classes")
+        return label_codes.unique_labels(classes, np.array([0, len(classes)]))
     known = {label for entry in labels if entry is not None for label in partial_labels.options(entry)}
     named = targets.named_labels(estimator.labeled_features or {}, known)
     if not known and not named:
@@ -52,18 +58,52 @@ def read_constraints(estimator: Any, X: SequenceArray, weight: np.ndarray, free:
     of_pairs = np.array([len(target.probability) > K for target in found], dtype=bool)
     weight, second = weight * free, np.ones(len(free))
     second[ends(chain(X.offsets))[0]] = 0.0  # no pair ends at a first token
-    criteria, fired = [], []
+    criteria, fired, kept = [], [], []
     for chosen, size, tokens in ((~of_pairs, K, np.ones(len(free))), (of_pairs, K * K, second)):
         table = targets.firing(X, [target.feature for target, here in zip(found, chosen, strict=True) if here])
         table = sp.csr_array(sp.diags_array(tokens * (weight > 0)) @ table)
         fires = weight @ table > 0
         for m in np.flatnonzero(chosen)[~fires]:
             warn(f"labeled_features[{found[m].feature!r}] never fires in unlabelled sequences, and counts for nothing")
-        kept = np.flatnonzero(chosen)[fires]
-        probability = np.array([found[m].probability for m in kept]).reshape(-1, size)
-        criteria.append(Criteria(probability, strength[kept], estimator.distance))
+        kept.append(np.flatnonzero(chosen)[fires])
+        probability = np.array([found[m].probability for m in kept[-1]]).reshape(-1, size)
+        criteria.append(Criteria(probability, strength[kept[-1]], estimator.distance))
         fired.append(csr(table[:, np.flatnonzero(fires)]))
-    return Constraints(found, (criteria[0], criteria[1]), Fired(*fired))
+    return Constraints(found, (criteria[0], criteria[1]), Fired(*fired), kept)
+
+
+def among_allowed(
+    given: Constraints, transitions: Transitions, offsets: np.ndarray, weight: np.ndarray, classes: np.ndarray
+) -> Constraints:
+    """The constraints without labels that transitions forbid wherever a feature fires; others share what these had.
+
+    ForbiddenLabelError if such a label was asked for by name.
+    """
+    K, loss = len(classes), Expectation(chains, *given.criteria)
+    sums = np.zeros(sum(criteria.target.size for criteria in given.criteria))
+    for block in blocks(offsets, K):
+        n = block.tokens.stop - block.tokens.start
+        theta = forbid(Potentials(np.zeros((n, K)), np.zeros((1, K * K))), block.structure, transitions)
+        sums += loss.statistics(theta, given.fired.of(block.tokens), block.structure, weight[block.examples])
+    criteria, parts = [], np.split(sums, [given.criteria[0].target.size])
+    for old, kept, part in zip(given.criteria, given.kept, parts, strict=True):
+        possible = part.reshape(old.target.shape) > 0
+        for m, row in zip(kept, possible, strict=True):
+            _check_named(given.found[m], row, classes.tolist())
+        left = np.where(possible, old.target, 0.0)
+        criteria.append(old._replace(target=left / left.sum(axis=1, keepdims=True)))
+    return given._replace(criteria=(criteria[0], criteria[1]))
+
+
+def _check_named(target: targets.Target, possible: np.ndarray, labels: list[Any]) -> None:
+    wrong = np.flatnonzero(target.named & ~possible)
+    if len(wrong):
+        K, code = len(labels), int(wrong[0])
+        name = labels[code] if len(possible) == K else (labels[code // K], labels[code % K])
+        raise ForbiddenLabelError(
+            f"labeled_features[{target.feature!r}]: allowed_transitions forbid {name!r} wherever the feature fires, "
+            "and constrain_training=True learns among allowed labellings only"
+        )
 
 
 def _strengths(weight: Any, features: list[Any], some_labelled: bool) -> np.ndarray:
@@ -75,11 +115,9 @@ def _strengths(weight: Any, features: list[Any], some_labelled: bool) -> np.ndar
     unknown = [feature for feature in weight if feature not in features]
     if unknown:
         raise ValueError(f"constraint_weight has {unknown[0]!r}, which is not among the labeled_features")
-    found = np.array([float(weight.get(feature, 1.0)) for feature in features])
-    for feature, value in zip(features, found.tolist(), strict=True):
-        if not 0 <= value < np.inf:
-            raise NonFiniteError(f"constraint_weight[{feature!r}] must be finite and not negative, got {value}")
-    return found
+    return np.array(
+        [targets.not_negative(weight.get(feature, 1.0), f"constraint_weight[{feature!r}]") for feature in features]
+    )
 
 
 def read_shares(annealing: Any) -> list[float]:

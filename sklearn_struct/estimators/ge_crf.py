@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -14,16 +14,16 @@ from sklearn_struct.encoding import partial_labels
 from sklearn_struct.estimators import weights
 from sklearn_struct.estimators.base import Sequences
 from sklearn_struct.estimators.chain import BaseChain
-from sklearn_struct.estimators.criteria import label_set, read_constraints, read_shares
+from sklearn_struct.estimators.criteria import among_allowed, label_set, read_constraints, read_shares
 from sklearn_struct.estimators.partly_labelled import BasePartlyLabelled
 from sklearn_struct.estimators.solving import minimise
-from sklearn_struct.exceptions import ForbiddenLabelError
 from sklearn_struct.inference import chains
 from sklearn_struct.losses.expectation import DISTANCES, Expectation
 from sklearn_struct.losses.marginal_likelihood import MarginalLikelihood
 from sklearn_struct.losses.semi_supervised import SemiSupervised, Supervision, labelled
-from sklearn_struct.objective import LinearObjective, TrainingData
+from sklearn_struct.objective import TrainingData
 from sklearn_struct.parameters import LinearPotentials
+from sklearn_struct.solvers.result import Result
 from sklearn_struct.threads import Pool
 
 __all__ = ["GECRF"]
@@ -137,7 +137,7 @@ class GECRF(BasePartlyLabelled):
     edge_features_ : ndarray of int
         Columns of X that condition transitions.
     n_iter_ : int
-        Iterations of the last run, which follows those of `annealing` and `n_restarts`.
+        Iterations of the last run, from the best of several starts, and where `annealing` has led from there.
     loss_curve_ : list of float
         Objective / C after each of these iterations.
     n_features_in_ : int
@@ -245,6 +245,33 @@ class GECRF(BasePartlyLabelled):
         self.random_state = random_state
         self.verbose = verbose
 
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, init: Any = None) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : list of sequences, SequenceArray, or array-like or sparse matrix of shape (n, n_features)
+            As in `LinearChainCRF`, labelled and unlabelled sequences together.
+        y : list of label sequences, SequenceArray, array-like of shape (n,) or None, default=None
+            One label a token, None where nothing is known, a set where one of several is right; None in the place of a
+            sequence's labels, or of y, if no label is known.
+        sample_weight : array-like of shape (n_sequences,), default=None
+            Weight of each sequence: of its loss, or of its tokens in what is expected.
+        init : fitted estimator of the same family, default=None
+            Start from its weights, matched by label and by feature name (by position where there are no names).
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        LengthMismatchError, NonFiniteError, UnknownLabelError, EmptyDataError, InputTypeError, ForbiddenLabelError
+            With the place or the labelled feature; ValueError for a feature that X has not, or probabilities that do
+            not sum to one. The estimator is then as it was before.
+        """
+        return super().fit(X, y, sample_weight, init=init)
+
     def _loss(self, y: Supervision | None = None) -> SemiSupervised | MarginalLikelihood:
         likelihood = MarginalLikelihood(chains)
         return (
@@ -259,13 +286,17 @@ class GECRF(BasePartlyLabelled):
         flat = self._flat_labels(y, offsets, sequences.flat)
         if reset:
             self.classes_ = label_set(self, flat, offsets)
+        elif not partial_labels.is_partial(flat):
+            return self._read_y(y, sequences, reset, unseen)
         return partial_labels.masks(flat, self.classes_, offsets, unseen)
 
     def _read_weights(self, sample_weight: Any, sequences: Sequences, labels: np.ndarray) -> weights.Weights:
         """Weights, and for each token its labels and the labelled features that it has."""
         X, found = sequences.X, weights.read(self, sample_weight, sequences, labels)
         free = np.repeat(~labelled(labels, X.offsets), X.lengths)
-        constraints = read_constraints(self, X, found.token, free)
+        constraints, transitions = read_constraints(self, X, found.token, free), self._transitions()
+        if self.constrain_training and transitions is not None:
+            constraints = among_allowed(constraints, transitions, X.offsets, found.sequence, self.classes_)
         self.targets_ = {target.feature: self._named(target.probability) for target in constraints.found}
         supervision = Supervision(labels, constraints.fired, constraints.criteria, self.entropy_weight)
         return found._replace(y=supervision)
@@ -277,40 +308,26 @@ class GECRF(BasePartlyLabelled):
             names = [(before, label) for before in names for label in names]
         return dict(zip(names, probability.tolist(), strict=True))
 
-    def _objective(self, solver: str, potentials: LinearPotentials, data: TrainingData, pool: Pool) -> LinearObjective:
-        objective = super()._objective(solver, potentials, data, pool)
-        if (
-            self.constrain_training
-            and data.y.criteria
-            and objective.value_and_grad(np.zeros(objective.size))[0] == np.inf
-        ):
-            raise ForbiddenLabelError(
-                "allowed_transitions forbid, wherever it fires, a label that one of the labeled_features asks for, and "
-                "constrain_training=True learns among allowed labellings only"
-            )
-        return objective
-
     def _begin(
         self, solver: str, potentials: LinearPotentials, data: TrainingData, w0: np.ndarray, pool: Pool
     ) -> np.ndarray:
-        """Where the last run starts: at the lowest of the objective's minima that were found from several starts."""
-        rng = check_random_state(self.random_state)
-        shares = read_shares(self.annealing)
+        """Where the last run starts: of several starts, where the lowest minimum was found from."""
+        rng, shares = check_random_state(self.random_state), read_shares(self.annealing)
         starts = [rng.normal(scale=RANDOM, size=len(w0)) for _ in range(self.n_restarts)]
-        if not np.any(w0):
-            if self.start == "random":
-                w0 = rng.normal(scale=RANDOM, size=len(w0))
-            elif self.start == "labelled":
-                shares = [0.0, *shares]
-        if self.n_restarts:
-            shares = [*shares, 1.0]
+        if self.start == "random" and not np.any(w0):
+            w0 = rng.normal(scale=RANDOM, size=len(w0))
+        if self.start == "labelled" and not np.any(w0):
+            shares = [0.0, *shares]
+
+        def run(w: np.ndarray, share: float) -> Result:
+            objective = self._objective(solver, potentials, data._replace(y=data.y.scaled(share)), pool)
+            return minimise(self, solver, objective, w, objective.total_weight)
+
         best = np.inf
         for w in [w0, *starts]:
-            value = -np.inf
             for share in shares:
-                objective = self._objective(solver, potentials, data._replace(y=data.y.scaled(share)), pool)
-                result = minimise(self, solver, objective, w, objective.total_weight)
-                w, value = result.w, result.value
+                w = run(w, share).w
+            value = run(w, 1.0).value if self.n_restarts else -np.inf
             if value < best:
                 w0, best = w, value
         return w0

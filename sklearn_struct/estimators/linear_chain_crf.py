@@ -40,8 +40,8 @@ class LinearChainCRF(BasePartlyLabelled, BaseOnlineChain):
     with the marginals of single labels, whose weights may differ; see the user guide.
 
     Labels may be missing or open: with None in the place of a label, or a set of labels, the loss is minus the
-    log-probability of all labellings that y allows together [6]_, which is not convex. Sequences of which nothing is
-    known (None in the place of their labels) teach nothing; `GECRF` learns from such.
+    log-probability of all labellings that y allows together [6]_, which is not convex (not for "sag", "ap" and "pa").
+    Sequences of which nothing is known (None in the place of their labels) teach nothing; `GECRF` learns from such.
 
     The solvers "ap" and "pa" train the same scores by other losses, on one sequence after the other: quick and good
     for `predict`, while probabilities of such a model are not calibrated. `partial_fit` learns from batches.

@@ -28,6 +28,8 @@ class BasePartlyLabelled(BaseChain):
             return self._read_y(y, sequences, reset, unseen)
         if reset:
             self.classes_ = partial_labels.known_labels(flat, offsets)
+            if len(self.classes_) == 1:  # nothing is open
+                return np.zeros(len(flat), dtype=np.int32)
         return partial_labels.masks(flat, self.classes_, offsets, unseen)
 
     def _read_weights(self, sample_weight: Any, sequences: Sequences, labels: np.ndarray) -> weights.Weights:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from sklearn_struct.exceptions import EmptyDataError, LengthMismatchError
 from sklearn_struct.inspection.constraints import expected, read_constraints
@@ -74,6 +75,7 @@ class ConstraintDisplay:
         EmptyDataError
             If there are no labelled features of single labels.
         """
+        check_is_fitted(last_step(estimator))
         X = as_read(estimator, X)
         reading = read_constraints(estimator, X)
         found = expected(reading, last_step(estimator), X)

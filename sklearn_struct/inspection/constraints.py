@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
 
 from sklearn_struct.batch import chain, ends
 from sklearn_struct.encoding import targets
@@ -34,11 +35,15 @@ class Reading(NamedTuple):
         return [(before, label) for before in self.labels for label in self.labels]
 
     def votes(self) -> np.ndarray:
-        """Which labels the features of each token favour (n_tokens, n_labels); of a pair, its second label."""
+        """Which labels the features of each token favour (n_tokens, n_labels): have for more than half of their tokens.
+
+        Of a pair it is the second label. A target for all tokens has no vote: it does not say what single ones are.
+        """
         K = len(self.labels)
         favoured = np.zeros((len(self.found), K))
         for m, target in enumerate(self.found):
-            favoured[m, np.argmax(target.probability) % K] = 1.0
+            favours = target.feature is not None and target.probability.max() > 0.5
+            favoured[m, np.argmax(target.probability) % K] = float(favours)
         return (self.fired > 0).astype(float) @ favoured > 0
 
 
@@ -47,14 +52,17 @@ def read_constraints(estimator: Any, X: Any) -> Reading:
     model = last_step(estimator)
     if not isinstance(model, GECRF):
         raise InputTypeError(f"estimator must be a GECRF, or a pipeline or search with one, got {type(model).__name__}")
-    fitted = hasattr(model, "classes_")
-    model = model if fitted else clone(model)
-    sequences = model._read_X(X, reset=not fitted)
-    if not fitted:
+    if hasattr(model, "classes_"):
+        sequences = model._read_X(X, reset=False)
+        learned = {feature: np.array(list(target.values())) for feature, target in model.targets_.items()}
+        found = [targets.Target(feature, probability, probability > 0) for feature, probability in learned.items()]
+    else:
+        model = clone(model)
+        sequences = model._read_X(X, reset=True)
         model.classes_ = label_set(model, [], np.array([0]))
-    given = model.labeled_features or {}
-    found = targets.read_targets(given, model.classes_, model.majority, model.smoothing)
-    fired = sp.lil_array(targets.firing(sequences.X, list(given)))
+        given = model.labeled_features or {}
+        found = targets.read_targets(given, model.classes_, model.majority, model.smoothing)
+    fired = sp.lil_array(targets.firing(sequences.X, [target.feature for target in found]))
     labels = model.classes_.tolist()
     pairs = np.flatnonzero([len(target.probability) != len(labels) for target in found])
     fired[np.ix_(ends(chain(sequences.X.offsets))[0], pairs)] = 0  # no pair ends at a first token
@@ -90,7 +98,7 @@ def constraint_report(estimator: Any, X: Any, *, before: Any = None) -> Any:
     Parameters
     ----------
     estimator : GECRF
-        Fitted or not; also a pipeline or a search that ends in one.
+        Fitted or not; also a fitted pipeline or search that ends in one.
     X : list of sequences, SequenceArray or array-like
         Unlabelled sequences, as in `fit`.
     before : fitted GECRF or other chain estimator, default=None
@@ -101,9 +109,10 @@ def constraint_report(estimator: Any, X: Any, *, before: Any = None) -> Any:
     pandas.DataFrame
         A row for each labelled feature:
 
-        - ``feature``, and the ``label`` that its target favours, or pair of labels;
+        - ``feature`` (None for all tokens), and the ``label`` that its target favours, or pair of labels;
         - ``tokens`` and ``sequences`` where it fires, and ``share`` of the tokens of X;
-        - ``conflicts``, tokens where another labelled feature favours another label;
+        - ``conflicts``, tokens where it and another labelled feature favour different labels (more than half of a
+          target, and not that of all tokens);
         - ``target``, the probability of the label that is asked for; ``expected``, that of the fitted model in X
           (NaN before `fit`); ``before``, that of the model to compare with, if there is one;
         - ``divergence`` of the model's whole distribution from the target (Kullback-Leibler, in nats).
@@ -135,7 +144,10 @@ def constraint_report(estimator: Any, X: Any, *, before: Any = None) -> Any:
     X = as_read(estimator, X)
     reading = read_constraints(estimator, X)
     models = {"expected": last_step(estimator), **({} if before is None else {"before": last_step(before)})}
-    rows = [_counts(reading, m) for m in range(len(reading.found))]
+    if before is not None:
+        check_is_fitted(models["before"])
+    disputed = reading.votes().sum(axis=1) > 1
+    rows = [_counts(reading, m, disputed) for m in range(len(reading.found))]
     unknown = [np.full(len(target.probability), np.nan) for target in reading.found]
     for column, model in models.items():
         found = expected(reading, model, X) if hasattr(model, "classes_") else unknown
@@ -143,18 +155,19 @@ def constraint_report(estimator: Any, X: Any, *, before: Any = None) -> Any:
             row[column] = q[np.argmax(target.probability)]
             row.setdefault("divergence", _divergence(target.probability, q))
     names = ["feature", "label", "tokens", "sequences", "share", "conflicts", "target", *models, "divergence"]
-    return pd.DataFrame(rows, columns=names)
+    columns = {name: [row[name] for row in rows] for name in names}
+    of_names = {name: pd.Series(columns[name], dtype=object) for name in ("feature", "label")}  # None stays None
+    return pd.DataFrame(columns | of_names)
 
 
-def _counts(reading: Reading, m: int) -> dict[str, Any]:
+def _counts(reading: Reading, m: int, disputed: np.ndarray) -> dict[str, Any]:
     """What the report says of a target without a model."""
     target, names = reading.found[m], reading.names(m)
     best = int(np.argmax(target.probability))
     tokens = np.flatnonzero(reading.fired[:, [m]].toarray())
     sequences = np.unique(np.searchsorted(reading.offsets, tokens, side="right"))
-    disputed = reading.votes()[tokens].sum(axis=1) > 1
     found = {"feature": target.feature, "label": names[best], "tokens": len(tokens), "sequences": len(sequences)}
-    found |= {"share": len(tokens) / max(int(reading.offsets[-1]), 1), "conflicts": int(disputed.sum())}
+    found |= {"share": len(tokens) / max(int(reading.offsets[-1]), 1), "conflicts": int(disputed[tokens].sum())}
     return found | {"target": target.probability[best]}
 
 

@@ -15,9 +15,10 @@ CLASSES = np.array(["A", "B", "C"])
 
 
 def only(spec, classes=CLASSES, majority=0.9, smoothing=0.5):
-    [(feature, probability)] = read_targets({"f": spec}, classes, majority, smoothing)
-    assert feature == "f"
-    return probability.tolist()
+    [target] = read_targets({"f": spec}, classes, majority, smoothing)
+    assert target.feature == "f"
+    assert np.all(target.probability[target.named] > 0)
+    return target.probability.tolist()
 
 
 @pytest.mark.parametrize(

@@ -58,7 +58,7 @@ def test_from_labelled_features_alone():
     assert crf.classes_.tolist() == ["RENT", "SIZE"]
     assert crf.predict([["$", "800", "month"], ["sunny", "room"], []]).tolist() == [["RENT"] * 3, ["SIZE"] * 2, []]
     assert crf.targets_["$"] == pytest.approx({"RENT": 0.99, "SIZE": 0.01})
-    np.testing.assert_array_equal(GECRF(FEATURES).fit(X, None)._w, crf._w)
+    np.testing.assert_array_equal(GECRF(FEATURES).fit(X)._w, crf._w)
 
 
 def expected_at(crf, X, word):
@@ -261,6 +261,9 @@ def test_starts_and_restarts():
                            "annealing": {"annealing": (0.01, 0.1)}}.items()
     }  # fmt: skip
     assert values["restarts"] <= min(values["zero"], values["random"]) + 1e-6
+    several = GECRF(FEATURES, n_restarts=2, **options).fit(X, NOTHING)
+    assert several.n_iter_ > 3
+    assert len(several.loss_curve_) == several.n_iter_
     assert values["annealing"] == pytest.approx(values["zero"], rel=0.1)
 
 
@@ -389,16 +392,33 @@ def test_labels_that_y_lacks_are_named():
 
 def test_what_constraints_forbid():
     rule = {None: ["RENT"], "SIZE": ["RENT"]}
-    with pytest.raises(ForbiddenLabelError, match="labeled_features asks for"):
+    pairs = {"month": {("SIZE", "RENT"): 0.5, ("SIZE", "SIZE"): 0.5}}
+    with pytest.raises(
+        ForbiddenLabelError, match=r"labeled_features\['\$'\]: .* forbid 'RENT' wherever the feature fires"
+    ):
         GECRF(FEATURES, allowed_transitions=rule, constrain_training=True).fit(X, NOTHING)
+    with pytest.raises(ForbiddenLabelError, match=r"\['month'\]: .* forbid \('SIZE', 'RENT'\) wherever"):
+        GECRF(pairs, allowed_transitions=rule, constrain_training=True).fit(X, NOTHING)
     with pytest.raises(ForbiddenLabelError, match=r"y\[1\], token 0: allowed_transitions forbids every label"):
         GECRF({"room": "SIZE"}, allowed_transitions=rule, constrain_training=True, classes=["RENT", "SIZE"]).fit(
             X, [None, [{"RENT"}, None], None, None, None]
         )
-    crf = GECRF(
-        {"room": "SIZE"}, allowed_transitions={"RENT": ["SIZE"]}, constrain_training=True, classes=["RENT", "SIZE"]
-    )
-    assert crf.fit(X, NOTHING).predict([["sunny", "room"]])[0] == ["SIZE", "SIZE"]
+
+
+def test_what_shares_the_rest_of_a_target_may_be_forbidden():
+    """A word that is always first cannot be inside a field; pairs that may not be have no share."""
+    options = {"allowed_transitions": "BIO", "constrain_training": True, "classes": ["B-R", "I-R", "B-S", "I-S", "O"]}
+    given = {"rent": "B-R", "$": {"B-R": 1, "I-R": 5}, "month": ("I-R", "I-R"), "room": {"I-S": 0.5, "B-S": 0.5}}
+    for distance in ("kl", "squared"):
+        crf = GECRF(given, distance=distance, **options).fit(X, NOTHING)
+        assert np.isfinite(crf.loss_curve_[-1])
+        assert crf.predict([["rent", "$", "5", "month"]])[0] == ["B-R", "I-R", "I-R", "I-R"]
+
+
+def test_one_label():
+    crf = GECRF({"the": "D"}).fit([["the"], ["a"]])
+    assert crf.predict([["the"]])[0] == ["D"]
+    assert crf.score([["the"]], [["D"]]) == 1.0
 
 
 def test_empty_sequences_and_packed_data():

@@ -73,6 +73,12 @@ def test_half_of_the_labels_teach_nearly_as_much(request):
     assert scores == sorted(scores)
 
 
+def test_with_one_label_nothing_is_open():
+    crf = LinearChainCRF().fit([["a", "b"], ["b"]], [["A", None], None])
+    same(crf, LinearChainCRF().fit([["a", "b"], ["b"]], [["A", "A"], ["A"]]))
+    assert crf.predict([["b"]])[0] == ["A"]
+
+
 def test_score_counts_what_is_known():
     crf = LinearChainCRF(C=10).fit(X, Y)
     assert crf.predict(X[:1])[0] == ["DET", "NOUN", "VERB"]

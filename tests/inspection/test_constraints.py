@@ -6,6 +6,8 @@ import sys
 
 import numpy as np
 import pytest
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
@@ -78,6 +80,31 @@ def test_a_feature_that_fires_nowhere_here(crf):
     frame = constraint_report(crf, X[1:2])
     assert frame["tokens"].tolist() == [0, 0, 0, 0]
     assert frame["expected"].isna().all()
+
+
+def test_a_target_for_all_tokens_contradicts_none():
+    given = {None: {"RENT": 0.6, "SIZE": 0.4}, "w:room": "SIZE"}
+    frame = constraint_report(GECRF(given), X)
+    assert frame["feature"].tolist() == [None, "w:room"]
+    assert frame["tokens"].tolist() == [6, 2]
+    assert frame["conflicts"].tolist() == [0, 0]
+
+
+def test_a_fitted_model_reports_what_it_learned_with(crf):
+    changed = clone(crf).fit(X, [None] * 4).set_params(labeled_features={"w:$": "Q"})
+    assert constraint_report(changed, X)["feature"].tolist() == list(GIVEN)
+
+
+def test_targets_without_a_majority_contradict_none():
+    given = {"w:$": {"RENT": 0.5, "SIZE": 0.5}, "up": "SIZE"}
+    assert constraint_report(GECRF(given), X)["conflicts"].tolist() == [0, 0]
+
+
+def test_models_that_are_not_fitted(crf):
+    with pytest.raises(NotFittedError):
+        ConstraintDisplay.from_estimator(GECRF(GIVEN, classes=CLASSES), X)
+    with pytest.raises(NotFittedError):
+        constraint_report(crf, X, before=LinearChainCRF())
 
 
 def test_no_labelled_features():
