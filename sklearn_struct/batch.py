@@ -9,7 +9,19 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-__all__ = ["CSR", "Block", "Potentials", "Structure", "blocks", "chain", "csr", "cut", "ends", "object_array"]
+__all__ = [
+    "CSR",
+    "Block",
+    "Potentials",
+    "Structure",
+    "Trees",
+    "blocks",
+    "chain",
+    "csr",
+    "cut",
+    "ends",
+    "object_array",
+]
 
 
 class CSR(NamedTuple):
@@ -41,6 +53,23 @@ class Potentials(NamedTuple):
 
     node: np.ndarray
     edge: np.ndarray
+
+
+class Trees(NamedTuple):
+    """Binary trees, the nodes of all in post-order: the left child's nodes, the right child's, then the node itself.
+
+    ``offsets`` (n + 1, int64) bounds the nodes of example i, whose root is the last. ``left``, ``right`` and ``parent``
+    are numbers of nodes: -1, -1 where a node stands over one word, and parent -1 at a root. ``start`` and ``stop``
+    bound the words below a node, counted from the first of the sentence. All but the offsets int32.
+    """
+
+    offsets: np.ndarray
+    symbol: np.ndarray
+    left: np.ndarray
+    right: np.ndarray
+    parent: np.ndarray
+    start: np.ndarray
+    stop: np.ndarray
 
 
 class Block(NamedTuple):

@@ -1,4 +1,4 @@
-"""Scores for sequences of labels: by token, by sequence and by span."""
+"""Scores for sequences of labels, by token, by sequence and by span, and for trees."""
 
 from __future__ import annotations
 
@@ -7,6 +7,12 @@ from typing import Any
 from sklearn_struct.metrics.accuracy import (
     sequence_accuracy_score,
     token_accuracy_score,
+)
+from sklearn_struct.metrics.bracket_scores import (
+    bracket_f1_score,
+    bracket_precision_recall_fscore,
+    bracket_report,
+    complete_match_score,
 )
 from sklearn_struct.metrics.span_report import span_classification_report
 from sklearn_struct.metrics.span_scores import (
@@ -18,6 +24,11 @@ from sklearn_struct.metrics.span_scores import (
 from sklearn_struct.metrics.spans import extract_spans
 
 __all__ = [
+    "bracket_f1_score",
+    "bracket_f1_scorer",
+    "bracket_precision_recall_fscore",
+    "bracket_report",
+    "complete_match_score",
     "extract_spans",
     "sequence_accuracy_score",
     "sequence_accuracy_scorer",

@@ -5,9 +5,11 @@ from __future__ import annotations
 from sklearn.metrics import make_scorer
 
 from sklearn_struct.metrics.accuracy import sequence_accuracy_score, token_accuracy_score
+from sklearn_struct.metrics.bracket_scores import bracket_f1_score
 from sklearn_struct.metrics.span_scores import span_f1_score, span_precision_score, span_recall_score
 
 __all__ = [
+    "bracket_f1_scorer",
     "sequence_accuracy_scorer",
     "span_f1_scorer",
     "span_precision_scorer",
@@ -15,6 +17,7 @@ __all__ = [
     "token_accuracy_scorer",
 ]
 
+bracket_f1_scorer = make_scorer(bracket_f1_score)
 span_f1_scorer = make_scorer(span_f1_score)
 span_precision_scorer = make_scorer(span_precision_score)
 span_recall_scorer = make_scorer(span_recall_score)

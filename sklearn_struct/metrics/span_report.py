@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
-from sklearn_struct.metrics.span_scores import average_scores, count_spans
+from sklearn_struct.metrics.span_scores import SpanCounts, average_scores, count_spans
 
-__all__ = ["span_classification_report"]
+__all__ = ["report_rows", "report_text", "span_classification_report"]
+
+_COLUMNS = ("precision", "recall", "f1-score", "support")
 
 
 def span_classification_report(
@@ -43,20 +46,30 @@ def span_classification_report(
        macro avg       0.25      0.50      0.33         2
     weighted avg       0.25      0.50      0.33         2
     """
-    counts = count_spans(y_true, y_pred, scheme, None)
-    columns = ("precision", "recall", "f1-score", "support")
+    rows = report_rows(count_spans(y_true, y_pred, scheme, None))
+    return rows if output_dict else report_text(rows, digits)
+
+
+def report_rows(counts: SpanCounts) -> dict[str, dict[str, float]]:
+    """A row for each type and average."""
     per_type = zip(counts.types, zip(*(column.tolist() for column in average_scores(counts, None, 0.0))))
-    rows = {name: dict(zip(columns, row)) for name, row in per_type}
+    rows = {name: dict(zip(_COLUMNS, row)) for name, row in per_type}
     n_spans = int(counts.true.sum())
     for average in ("micro", "macro", "weighted"):
-        rows[f"{average} avg"] = dict(zip(columns, (*average_scores(counts, average, 0.0)[:3], n_spans)))
-    if output_dict:
-        return rows
+        rows[f"{average} avg"] = dict(zip(_COLUMNS, (*average_scores(counts, average, 0.0)[:3], n_spans)))
+    return rows
+
+
+def report_text(rows: Mapping[str, dict[str, float] | float], digits: int) -> str:
+    """The rows as a table; a number stands in the column of F1."""
     width, cell = max(map(len, rows)), max(10, digits + 4)
-    lines = [" " * width + "".join(f"{column:>{cell}}" for column in columns), ""]
+    lines = [" " * width + "".join(f"{column:>{cell}}" for column in _COLUMNS), ""]
     for name, row in rows.items():
-        if name == "micro avg" and counts.types:
+        if name == "micro avg" and len(lines) > 2:
             lines.append("")
-        scores = "".join(f"{row[column]:>{cell}.{digits}f}" for column in columns[:3])
-        lines.append(f"{name:>{width}}{scores}{row['support']:>{cell}}")
+        if isinstance(row, dict):
+            scores = "".join(f"{row[column]:>{cell}.{digits}f}" for column in _COLUMNS[:3])
+            lines.append(f"{name:>{width}}{scores}{row['support']:>{cell}}")
+        else:
+            lines.append(f"{name:>{width}}{row:>{3 * cell}.{digits}f}")
     return "\n".join(lines)

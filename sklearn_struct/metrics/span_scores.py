@@ -14,7 +14,9 @@ from sklearn_struct.metrics.spans import check_scheme, paired, spans_at
 __all__ = [
     "SpanCounts",
     "average_scores",
+    "check_averaging",
     "count_spans",
+    "counts_of",
     "span_f1_score",
     "span_precision_recall_fscore_support",
     "span_precision_score",
@@ -78,10 +80,7 @@ def span_precision_recall_fscore_support(
     >>> precision, recall, support
     (array([0. , 0.5]), array([0., 1.]), array([1, 1]))
     """
-    if average not in _AVERAGES:
-        raise ValueError(f"average must be one of {', '.join(map(repr, _AVERAGES))}, got {average!r}")
-    if zero_division not in (0, 1) and zero_division == zero_division:  # NaN differs from itself
-        raise ValueError(f"zero_division must be 0.0, 1.0 or np.nan, got {zero_division!r}")
+    check_averaging(average, zero_division)
     return average_scores(count_spans(y_true, y_pred, scheme, labels), average, zero_division)
 
 
@@ -193,17 +192,30 @@ class SpanCounts(NamedTuple):
     true: np.ndarray
 
 
+def check_averaging(average: str | None, zero_division: float) -> None:
+    """Raise ValueError for what is no average, or no value of a score without spans."""
+    if average not in _AVERAGES:
+        raise ValueError(f"average must be one of {', '.join(map(repr, _AVERAGES))}, got {average!r}")
+    if zero_division not in (0, 1) and zero_division == zero_division:  # NaN differs from itself
+        raise ValueError(f"zero_division must be 0.0, 1.0 or np.nan, got {zero_division!r}")
+
+
 def count_spans(y_true: Any, y_pred: Any, scheme: str | None, labels: Sequence[str] | None) -> SpanCounts:
     """Count the spans of both sides; `labels` chooses the types."""
     check_scheme(scheme)
-    if isinstance(labels, str):
-        raise InputTypeError(f"labels is the string {labels!r}, expected a list of span types")
     counters: tuple[Counter[str], ...] = (Counter(), Counter(), Counter())
     for i, (true, pred) in enumerate(paired(y_true, y_pred)):
         true_spans = set(spans_at(f"y_true[{i}]", true, scheme))
         pred_spans = set(spans_at(f"y_pred[{i}]", pred, scheme))
         for counter, spans in zip(counters, (true_spans & pred_spans, pred_spans, true_spans)):
             counter.update(kind for kind, _, _ in spans)
+    return counts_of(counters, labels)
+
+
+def counts_of(counters: Sequence[Counter[str]], labels: Sequence[str] | None) -> SpanCounts:
+    """Counts of hits, predicted and true spans by type; `labels` chooses the types."""
+    if isinstance(labels, str):
+        raise InputTypeError(f"labels is the string {labels!r}, expected a list of span types")
     types = sorted(counters[1].keys() | counters[2].keys()) if labels is None else list(labels)
     return SpanCounts(types, *(np.array([counter[kind] for kind in types], dtype=np.int64) for counter in counters))
 

@@ -47,6 +47,18 @@ def test_scorers_score_ragged_lists_also_after_pickling(name):
         assert copy(Constant().fit(Y_PRED, Y_TRUE), Y_PRED, Y_TRUE) == pytest.approx(expected)
 
 
+class Copy(Constant):
+    """Predicts X."""
+
+    def predict(self, X):
+        return X
+
+
+def test_scorer_of_trees():
+    true, pred = ["(S (A a))", "(S (NP (A a)))"], ["(S (A a))", "(NP (S (NP (A a))))"]
+    assert metrics.bracket_f1_scorer(Copy().fit(pred, true), pred, true) == pytest.approx(6 / 7)
+
+
 def test_scorers_select_models():
     X, y = Y_TRUE * 3, Y_TRUE * 3
     search = GridSearchCV(Constant(), {"label": ["O", None, "B-X"]}, scoring=metrics.span_f1_scorer, cv=3).fit(X, y)

@@ -1,0 +1,207 @@
+"""Precision, recall and F1 of labelled brackets in trees, as EVALB has them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from itertools import accumulate
+from typing import Any
+
+from sklearn_struct.encoding.brackets import Tree, as_trees, tagged_words
+from sklearn_struct.encoding.treebank import ROOT, TRACE, bare, check_words
+from sklearn_struct.metrics.span_report import report_rows, report_text
+from sklearn_struct.metrics.span_scores import SpanCounts, average_scores, check_averaging, counts_of
+
+__all__ = ["bracket_f1_score", "bracket_precision_recall_fscore", "bracket_report", "complete_match_score"]
+
+PUNCTUATION = {",", ".", ":", "``", "''"}
+
+Bracket = tuple[str, int, int]
+Leaf = tuple[str, str]  # word and tag
+
+
+def bracket_precision_recall_fscore(
+    y_true: Any,
+    y_pred: Any,
+    *,
+    average: str | None = "micro",
+    labels: Sequence[str] | None = None,
+    zero_division: float = 0.0,
+) -> tuple[Any, Any, Any, Any]:
+    """Precision, recall, F1 and support of labelled brackets: one is right if label, start and stop are.
+
+    The figures are those of EVALB with its usual parameters (``COLLINS.prm``): function tags and traces are left out,
+    punctuation (words that `y_true` tags as ``, . : `` ''``) is taken out before places are compared, the root (ROOT,
+    TOP, S1 or without a label) and the tags of words do not count, and ADVP and PRT are one label. Several brackets of
+    one label over the same words count as often as they stand in both trees.
+
+    Parameters
+    ----------
+    y_true, y_pred : list or object array of trees
+        True and predicted trees over the same words: bracketed strings or nltk's trees.
+    average : {"micro", "macro", "weighted"} or None, default="micro"
+        "micro" counts all brackets alike, "macro" is the mean over labels, "weighted" the mean weighted by support,
+        None gives the scores of each label.
+    labels : list of str, default=None
+        The labels to count, in this order. None counts all that occur in `y_true` or `y_pred`, sorted.
+    zero_division : {0.0, 1.0, np.nan}, default=0.0
+        The value of a score without brackets to divide by. Means leave out NaN.
+
+    Returns
+    -------
+    precision, recall, f1 : float, or ndarray of shape (n_labels,) if `average` is None
+        The scores.
+    support : None, or ndarray of shape (n_labels,) if `average` is None
+        Number of true brackets.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is not among its choices or a string no tree in brackets.
+    LengthMismatchError
+        If the numbers of trees or the words of two trees differ.
+    InputTypeError
+        If something is no tree.
+
+    Examples
+    --------
+    >>> from sklearn_struct.metrics import bracket_precision_recall_fscore
+    >>> y_true = ["(S (NP (PRP I)) (VP (VBP see) (NP (NNS stars))))"]
+    >>> y_pred = ["(S (NP (PRP I)) (VP (VBP see)) (NP (NNS stars)))"]
+    >>> bracket_precision_recall_fscore(y_true, y_pred)
+    (0.75, 0.75, 0.75, None)
+    """
+    check_averaging(average, zero_division)
+    return average_scores(_count(y_true, y_pred, labels)[0], average, zero_division)
+
+
+def bracket_f1_score(y_true: Any, y_pred: Any) -> float:
+    """F1 of labelled brackets, the harmonic mean of precision and recall over all trees.
+
+    Parameters
+    ----------
+    y_true, y_pred : list or object array of trees
+        True and predicted trees over the same words: bracketed strings or nltk's trees.
+
+    Returns
+    -------
+    f1 : float
+        The score; see `bracket_precision_recall_fscore` for what counts.
+
+    Examples
+    --------
+    >>> from sklearn_struct.metrics import bracket_f1_score
+    >>> y_true = ["(S (NP (PRP I)) (VP (VBP see) (NP (NNS stars))))"]
+    >>> bracket_f1_score(y_true, ["(S (NP (PRP I)) (VP (VBP see)) (NP (NNS stars)))"])
+    0.75
+    """
+    return float(bracket_precision_recall_fscore(y_true, y_pred)[2])
+
+
+def complete_match_score(y_true: Any, y_pred: Any) -> float:
+    """The share of trees with exactly the true brackets.
+
+    Parameters
+    ----------
+    y_true, y_pred : list or object array of trees
+        True and predicted trees over the same words: bracketed strings or nltk's trees.
+
+    Returns
+    -------
+    score : float
+        The share; trees over punctuation alone are left out, and nan is the share of none. See
+        `bracket_precision_recall_fscore` for which brackets count.
+
+    Examples
+    --------
+    >>> from sklearn_struct.metrics import complete_match_score
+    >>> y_true = ["(S (NP (PRP I)) (VP (VBP see)))", "(S (VP (VBP Go)) (. !))"]
+    >>> complete_match_score(y_true, ["(S (NP (PRP I)) (VP (VBP see)))", "(VP (VBP Go) (. !))"])
+    0.5
+    """
+    return _count(y_true, y_pred, None)[1]
+
+
+def bracket_report(
+    y_true: Any, y_pred: Any, *, digits: int = 2, output_dict: bool = False
+) -> str | dict[str, dict[str, float] | float]:
+    """Table of the bracket scores of each label, of all, and the share of complete matches.
+
+    Parameters
+    ----------
+    y_true, y_pred : list or object array of trees
+        True and predicted trees over the same words: bracketed strings or nltk's trees.
+    digits : int, default=2
+        Digits after the point, in the text.
+    output_dict : bool, default=False
+        Whether to return a dict instead of text.
+
+    Returns
+    -------
+    report : str or dict
+        The dict has a row for each label and average, with "precision", "recall", "f1-score" and "support", and a
+        number, "complete match".
+
+    Examples
+    --------
+    >>> from sklearn_struct.metrics import bracket_report
+    >>> y_true = ["(S (NP (PRP I)) (VP (VBP see) (NP (NNS stars))))"]
+    >>> print(bracket_report(y_true, ["(S (NP (PRP I)) (VP (VBP see)) (NP (NNS stars)))"]))
+                    precision    recall  f1-score   support
+    <BLANKLINE>
+                NP       1.00      1.00      1.00         2
+                 S       1.00      1.00      1.00         1
+                VP       0.00      0.00      0.00         1
+    <BLANKLINE>
+         micro avg       0.75      0.75      0.75         4
+         macro avg       0.67      0.67      0.67         4
+      weighted avg       0.75      0.75      0.75         4
+    complete match                           0.00
+    """
+    counts, complete = _count(y_true, y_pred, None)
+    rows = report_rows(counts) | {"complete match": complete}
+    return rows if output_dict else report_text(rows, digits)
+
+
+def _count(y_true: Any, y_pred: Any, labels: Sequence[str] | None) -> tuple[SpanCounts, float]:
+    """Numbers of brackets by label, and the share of complete matches."""
+    true, pred = as_trees(y_true, "y_true"), as_trees(y_pred, "y_pred")
+    leaves = [[tagged_words(tree) for tree in side] for side in (true, pred)]
+    spoken = [[[word for word, tag in tagged if tag != TRACE] for tagged in side] for side in leaves]
+    check_words(spoken[0], spoken[1], ("y_true", "y_pred"))
+    counters: tuple[Counter[str], ...] = (Counter(), Counter(), Counter())
+    complete = []
+    for true_tree, pred_tree, true_leaves, pred_leaves in zip(true, pred, *leaves):
+        counted = [tag not in PUNCTUATION for _, tag in true_leaves if tag != TRACE]
+        found = _brackets(true_tree, true_leaves, counted), _brackets(pred_tree, pred_leaves, counted)
+        for counter, brackets in zip(counters, (found[0] & found[1], found[1], found[0])):
+            for (label, _, _), n in brackets.items():
+                counter[label] += n
+        if any(counted):
+            complete.append(found[0] == found[1])
+    return counts_of(counters, labels), sum(complete) / max(len(complete), 1)
+
+
+def _brackets(tree: Tree, leaves: list[Leaf], counted: list[bool]) -> Counter[Bracket]:
+    """The labelled brackets, bounded by words that count; `counted` has those that are no traces."""
+    spoken = iter(counted)
+    before = [0, *accumulate(tag != TRACE and next(spoken) for _, tag in leaves)]
+    found: Counter[Bracket] = Counter()
+    stops: list[int] = []  # of subtrees without a parent yet, the leftmost on top
+    start, n_below = len(leaves), 0
+    for label, n in zip(reversed(tree.labels), reversed(tree.arity)):
+        if n == 0:
+            stops.append(start)
+            start -= 1
+        else:
+            stops[-n:] = [stops[-n]]
+            bracket = _label(label), before[start], before[stops[-1]]
+            if bracket[0] != ROOT and bracket[1] < bracket[2] and (n > 1 or n_below > 0):  # n_below 0: a tag
+                found[bracket] += 1
+        n_below = n
+    return found
+
+
+def _label(label: str) -> str:
+    name = bare(label)
+    return "ADVP" if name == "PRT" else name
