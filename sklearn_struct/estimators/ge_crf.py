@@ -274,9 +274,10 @@ class GECRF(BasePartlyLabelled):
 
     def _loss(self, y: Supervision | None = None) -> SemiSupervised | MarginalLikelihood:
         likelihood = MarginalLikelihood(chains)
-        return (
-            likelihood if y is None else SemiSupervised(likelihood, Expectation(chains, *y.criteria, y.entropy_weight))
-        )
+        if y is None:
+            return likelihood
+        expectation = Expectation(chains, *y.criteria, y.entropy_weight)
+        return SemiSupervised(likelihood, expectation)
 
     def _read_labels(self, y: Any, sequences: Sequences, reset: bool, unseen: int | None = None) -> np.ndarray:
         """Masks (n_tokens, n_labels) of what may stand at each token."""
