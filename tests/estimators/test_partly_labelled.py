@@ -16,7 +16,7 @@ Y = [["DET", "NOUN", {"VERB", "NOUN"}], [None, "NOUN", "VERB"], ["DET", frozense
 ANY = {"DET", "NOUN", "VERB"}
 
 
-def same(a, b, atol=0.0):
+def assert_same(a, b, atol=0.0):
     assert a._pattern.size == b._pattern.size
     np.testing.assert_allclose(a._w, b._w, atol=atol)
 
@@ -41,18 +41,18 @@ def test_log_proba_sums_over_what_is_allowed(order):
 
 def test_all_labels_in_a_set_are_none():
     y = [[ANY if label is None else label for label in labels] if labels else labels for labels in Y]
-    same(LinearChainCRF().fit(X, y), LinearChainCRF().fit(X, Y))
+    assert_same(LinearChainCRF().fit(X, y), LinearChainCRF().fit(X, Y))
 
 
 def test_sets_of_one_label_are_that_label():
     """Then the loss is the likelihood."""
     known = [["DET", "NOUN", "VERB"], ["DET", "NOUN", "VERB"], ["DET", "NOUN", "VERB"], ["DET", "NOUN"], []]
     sets = [[{label} for label in labels] for labels in known]
-    same(LinearChainCRF(tol=1e-8).fit(X, sets), LinearChainCRF(tol=1e-8).fit(X, known), 1e-6)
+    assert_same(LinearChainCRF(tol=1e-8).fit(X, sets), LinearChainCRF(tol=1e-8).fit(X, known), 1e-6)
 
 
 def test_sequences_without_labels_change_nothing():
-    same(LinearChainCRF().fit(X, Y), LinearChainCRF().fit([*X[:3], X[4]], [*Y[:3], Y[4]]))
+    assert_same(LinearChainCRF().fit(X, Y), LinearChainCRF().fit([*X[:3], X[4]], [*Y[:3], Y[4]]))
 
 
 @pytest.mark.parametrize("solver", ["owlqn", "newton-cg", "trust-ncg", "cg", "sgd"])
@@ -75,7 +75,7 @@ def test_half_of_the_labels_teach_nearly_as_much(request):
 
 def test_with_one_label_nothing_is_open():
     crf = LinearChainCRF().fit([["a", "b"], ["b"]], [["A", None], None])
-    same(crf, LinearChainCRF().fit([["a", "b"], ["b"]], [["A", "A"], ["A"]]))
+    assert_same(crf, LinearChainCRF().fit([["a", "b"], ["b"]], [["A", "A"], ["A"]]))
     assert crf.predict([["b"]])[0] == ["A"]
 
 
@@ -117,11 +117,11 @@ def test_forms_of_data():
     packed = SequenceVectorizer().fit_transform(X)
     expected = LinearChainCRF().fit(packed, Y)
     flat = np.array([e for labels, x in zip(Y, X) for e in (labels or [None] * len(x))], dtype=object)
-    same(LinearChainCRF().fit(packed, SequenceArray(flat, packed.offsets)), expected)
-    same(LinearChainCRF().fit(packed, iter(Y)), expected)
+    assert_same(LinearChainCRF().fit(packed, SequenceArray(flat, packed.offsets)), expected)
+    assert_same(LinearChainCRF().fit(packed, iter(Y)), expected)
     rows = np.array([[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]])
     crf = LinearChainCRF().fit(rows, ["a", "b", None])
-    same(crf, LinearChainCRF().fit(rows[:2], ["a", "b"]), 1e-6)
+    assert_same(crf, LinearChainCRF().fit(rows[:2], ["a", "b"]), 1e-6)
 
 
 @pytest.mark.parametrize("options", [{"loss": "pointwise"}, {"solver": "sag"}, {"solver": "ap"}, {"solver": "pa"}])
@@ -155,4 +155,4 @@ def test_equal_bits_for_any_number_of_threads():
     with pytest.warns(match="max_iter"):
         models = [LinearChainCRF(max_iter=5, n_jobs=n_jobs).fit(packed, y) for n_jobs in (1, 2, 3)]
     for model in models[1:]:
-        same(model, models[0])
+        assert_same(model, models[0])
