@@ -60,9 +60,9 @@ whole = pd.DataFrame([label_ads(n) for n in (2, 5, 10, 15, 20, 40, 80)], columns
 # Words
 # -----
 # The three, six or nine most frequent words that mean a label more often than not, of each of the eleven labels that
-# are not rare: 33, 66 or 99 words, as in the paper. (The rule looks at labels, where a person looks at text and thinks. The
-# count leaves that out, as the paper's does.) The annotator either says what a word usually means, which counts as one
-# label, or labels it in 1, 2, 5, 10 or 100 of its places, in the mean of two draws.
+# are not rare: 33, 66 or 99 words, as in the paper. (The rule looks at labels, where a person looks at text and
+# thinks. The count leaves that out, as the paper's does.) The annotator either says what a word usually means, which
+# counts as one label, or labels it in 1, 2, 5, 10 or 100 of its places, in the mean of two draws.
 
 UNLABELLED = [None] * len(X_train)
 RULE = {"min_label_tokens": 240, "min_precision": 0.5, "features": "word:*"}
