@@ -129,8 +129,10 @@ def _scaled_tangent(potentials, reward, used, out, mean, work):
     """The same, but sequences whose scaled result cannot be trusted get mean nan; return their number."""
     shared, edge_spread, edge_size = _shared(potentials, reward), 0.0, 0.0
     if shared:
-        edge_spread, edge_size = _fill(potentials, reward, potentials.edge.shape[0] - 1, work)
+        edge_spread, edge_size = _fill(potentials, reward, 0, True, work)
         transpose_duals(work.E, work.E_T)
+    elif potentials.edge.shape[0] == 1:
+        _fill(potentials, reward, 0, True, work)  # edges differ in their rewards alone
     n_untrusted = 0
     for first in range(0, len(used.order), GROUP):
         last = min(first + GROUP, len(used.order))
@@ -195,8 +197,8 @@ def _rewards(rewards, i, n):
 
 
 @kernel
-def _fill(potentials, reward, e, work):
-    """Fill E with the table of edge e; return range of scores and largest reward."""
+def _fill(potentials, reward, e, fresh, work):
+    """Fill E with the table of edge e, unless `fresh` with its rewards alone; return its range and largest reward."""
     edge, rewards, E = potentials.edge, reward.edge, work.E
     K, P = E.shape[0], E.shape[1] // 2
     i, j = min(e, len(edge) - 1) * K * K, min(e, len(rewards) - 1) * K * K
@@ -204,8 +206,10 @@ def _fill(potentials, reward, e, work):
     shift = splat(top if top > -np.inf else 0.0)
     for row in range(K):
         for k in range(0, K, LANES):
-            x = exp(sub(load_part(edge, i + row * K + k, K - k, -np.inf), shift))
-            store(E, 2 * row * P + k, x)
+            x = load(E, 2 * row * P + k)
+            if fresh:
+                x = exp(sub(load_part(edge, i + row * K + k, K - k, -np.inf), shift))
+                store(E, 2 * row * P + k, x)
             store(E, (2 * row + 1) * P + k, mul(x, _rewards(rewards, j + row * K + k, K - k)))
     return spread, size
 
@@ -235,7 +239,7 @@ def _forward(potentials, reward, group, work):
         step = n if shared else 1
         for r in range(0, n if t > 0 else 0, step):
             if not shared:
-                edge_spread, edge_size = _fill(potentials, reward, edges[r] + t - 1, work)
+                edge_spread, edge_size = _fill(potentials, reward, edges[r] + t - 1, len(potentials.edge) > 1, work)
                 spread[r], size[r] = max(spread[r], edge_spread), max(size[r], edge_size)
             rows_times_duals(A, starts[t - 1] + r, step, E, A, lo + r)
         _weigh(reward.node, group, t, work)
@@ -281,7 +285,7 @@ def _backward(potentials, reward, group, work):
         step = max(n, 1) if shared else 1
         for r in range(0, n, step):
             if not shared:
-                _fill(potentials, reward, edges[r] + t, work)
+                _fill(potentials, reward, edges[r] + t, len(potentials.edge) > 1, work)
                 transpose_duals(work.E, work.E_T)
             rows_times_duals(V, lo + r, step, work.E_T, B, lo + r)
         for row in range(lo + n, starts[t + 1]):
@@ -380,7 +384,7 @@ def _add_edges(potentials, reward, group, work, out):
         for t in range(group.lengths[r] - 1):
             row, e = group.starts[t] + r, group.edges[r] + t
             if not shared:
-                _fill(potentials, reward, e, work)
+                _fill(potentials, reward, e, len(potentials.edge) > 1, work)
             for j in range(K):
                 a, da, pair = splat(A[row, j]), splat(A[row, P + j]), (min(e, last) * K + j) * K
                 for k in range(0, K, LANES):
