@@ -12,14 +12,19 @@ import scipy.sparse as sp
 __all__ = [
     "CSR",
     "Block",
+    "Forest",
+    "Grammar",
     "Potentials",
     "Structure",
+    "Tensors",
+    "TreeScores",
     "Trees",
     "blocks",
     "chain",
     "csr",
     "cut",
     "ends",
+    "grammar",
     "object_array",
 ]
 
@@ -72,6 +77,72 @@ class Trees(NamedTuple):
     stop: np.ndarray
 
 
+class Grammar(NamedTuple):
+    """Binary rules in the order of their left children: those of symbol b are ``indptr[b] : indptr[b + 1]``.
+
+    Those below symbol a are ``down[down_indptr[a] : down_indptr[a + 1]]``. Index pointers int64, the others int32.
+    """
+
+    indptr: np.ndarray
+    left: np.ndarray
+    right: np.ndarray
+    parent: np.ndarray
+    down_indptr: np.ndarray
+    down: np.ndarray
+
+
+class TreeScores(NamedTuple):
+    """Log-scores of one sentence: of rules, of roots (n_symbols,), and of leaves.
+
+    Token t may be one of the symbols ``leaf_symbol[leaf_indptr[t] : leaf_indptr[t + 1]]`` (int32, int64), all
+    different, whose scores are the same part of ``leaf``.
+    """
+
+    rule: np.ndarray
+    root: np.ndarray
+    leaf_indptr: np.ndarray
+    leaf_symbol: np.ndarray
+    leaf: np.ndarray
+
+
+class Forest(NamedTuple):
+    """Trees over sentences, packed: items, children before parents, and the edges below them, in their order.
+
+    Example i has the items ``offsets[i] : offsets[i + 1]``; its roots are those over the same tokens as the last. Item
+    p is a symbol over the tokens ``start[p] : stop[p]`` of its sentence. Its edges ``indptr[p] : indptr[p + 1]`` join a
+    ``left`` and a ``right`` item by a ``rule`` each; an item without is a ``leaf``, the number of a vector, else -1.
+    Index pointers int64, the others int32.
+    """
+
+    offsets: np.ndarray
+    symbol: np.ndarray
+    start: np.ndarray
+    stop: np.ndarray
+    leaf: np.ndarray
+    indptr: np.ndarray
+    left: np.ndarray
+    right: np.ndarray
+    rule: np.ndarray
+
+
+class Tensors(NamedTuple):
+    """Numbers of a grammar whose symbols have states: of rules, leaves and roots, one behind the other.
+
+    Symbol s has ``n_states[s]`` states; rows of numbers by state are padded with zeros to whole vectors. Rule r, at
+    ``rule[rule_start[r]]``, has such a row of the parent's states for each state of the left child and, within it, of
+    the right one. Leaf f, a row, is at ``leaf[leaf_start[f]]``, the row of roots s at ``root[root_start[s]]``. The
+    starts have one more element than there are rows. Starts int64, n_states int32, numbers float64.
+    """
+
+    n_states: np.ndarray
+    rule_start: np.ndarray
+    rule: np.ndarray
+    leaf_start: np.ndarray
+    leaf: np.ndarray
+    root_start: np.ndarray
+    root: np.ndarray
+
+
 class Block(NamedTuple):
     """Consecutive examples that one kernel call works on, as ranges of the whole data."""
 
@@ -107,6 +178,21 @@ def chain(offsets: np.ndarray) -> Structure:
     edges[:, 0] = np.flatnonzero(is_left)
     np.add(edges[:, 0], 1, out=edges[:, 1])
     return Structure(offsets, edges, edge_offsets)
+
+
+def grammar(left: np.ndarray, right: np.ndarray, parent: np.ndarray, n_symbols: int) -> Grammar:
+    """The Grammar of rules, given in the order of their left children."""
+    bounds = np.arange(n_symbols + 1)
+    down = np.argsort(parent, kind="stable").astype(np.int32)
+    left, right, parent = (column.astype(np.int32) for column in (left, right, parent))
+    return Grammar(
+        np.searchsorted(left, bounds).astype(np.int64),
+        left,
+        right,
+        parent,
+        np.searchsorted(parent[down], bounds).astype(np.int64),
+        down,
+    )
 
 
 def ends(structure: Structure) -> tuple[np.ndarray, np.ndarray]:

@@ -1,4 +1,4 @@
-"""All binary trees over a sentence under a weighted grammar, sum-product: log Z and expected counts (CKY).
+"""All binary trees over a sentence under a weighted grammar: log Z, and the likely ones, packed.
 
 p(tree | x) = exp(sum of scores of its rules, of its leaves at their tokens, and of its root) / Z(x). A rule joins two
 symbols to a parent; a leaf is a symbol over one token. A score of -inf forbids.
@@ -10,76 +10,64 @@ grows with what is possible, not with the number of symbols.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
+from sklearn_struct.batch import Forest, Grammar, TreeScores
 from sklearn_struct.kernel import kernel
 
-__all__ = ["Grammar", "TreeScores", "cell", "longer", "marginals"]
+__all__ = ["cell", "forest", "inside", "log_partition", "longer", "relative"]
 
 
-class Grammar(NamedTuple):
-    """Binary rules, ordered by left child: those of symbol b are ``indptr[b] : indptr[b + 1]`` (int64, int32)."""
-
-    indptr: np.ndarray
-    right: np.ndarray
-    parent: np.ndarray
-
-
-class TreeScores(NamedTuple):
-    """Log-scores, or expected counts: of rules (n_rules,), of leaves (n_tokens, n_symbols), of roots (n_symbols,)."""
-
-    rule: np.ndarray
-    leaf: np.ndarray
-    root: np.ndarray
+def log_partition(grammar: Grammar, scores: TreeScores) -> float:
+    """log Z of one sentence; -inf where there is no tree (an empty sentence has none)."""
+    n = len(scores.leaf_indptr) - 1
+    if n == 0:
+        return -np.inf
+    rule, top = relative(scores.rule)
+    first, stop, symbols, values, scale = inside(grammar, rule, top, scores)
+    roots = slice(first[cell(n, 0, n)], stop[cell(n, 0, n)])
+    with np.errstate(divide="ignore"):
+        found = np.log(values[roots]) + scores.root[symbols[roots]]
+    return float(np.logaddexp.reduce(found, initial=-np.inf) + scale[cell(n, 0, n)]) if len(found) else -np.inf
 
 
-def marginals(
-    grammar: Grammar,
-    scores: TreeScores,
-    offsets: np.ndarray,
-    weight: np.ndarray,
-    out: TreeScores,
-    log_Z: np.ndarray,
-) -> None:
-    """Add weighted expected counts to `out` and write log Z of each sentence.
+def forest(grammar: Grammar, scores: TreeScores, threshold: float) -> tuple[Forest, float]:
+    """The trees of one sentence without what is improbable, packed, and log Z of all; without items if there are none.
 
-    Parameters
-    ----------
-    grammar : Grammar
-    scores : TreeScores
-        float64, -inf allowed.
-    offsets : ndarray of shape (n_sentences + 1,)
-        Sentence i has the tokens ``offsets[i] : offsets[i + 1]``, the rows of ``scores.leaf``.
-    weight : ndarray of shape (n_sentences,), float64
-        ``out += weight[i] * counts_i``. Sentences of weight 0 are skipped, their log Z is written as 0.
-    out : TreeScores
-        float64.
-    log_Z : ndarray of shape (n_sentences,), float64
-        Written; -inf where there is no tree (an empty sentence has none), and then nothing is added.
+    An edge stays if its posterior probability is at least `threshold`, or if it is the most probable one below an item
+    that stays: so each item has a tree. What has a posterior of 0 never stays. The mass of what is left out is not
+    passed on, so posteriors are slightly too small where the threshold is large.
     """
-    log_Z[:] = 0.0
-    top = float(np.max(scores.rule, initial=-np.inf))
+    n = len(scores.leaf_indptr) - 1
+    none = Forest(
+        np.zeros(2, np.int64), *(np.empty(0, np.int32),) * 4, np.zeros(1, np.int64), *(np.empty(0, np.int32),) * 3
+    )
+    if n == 0:
+        return none, -np.inf
+    rules = relative(scores.rule)
+    items = inside(grammar, *rules, scores)
+    share, log_Z = _roots(n, scores.root, items)
+    if log_Z == -np.inf:
+        return none, log_Z
+    edges = _edges(grammar, rules, n, items, share, max(threshold, 5e-324))
+    return Forest(*_packed(n, items, share, edges, scores.leaf_indptr, scores.leaf_symbol)), log_Z
+
+
+def relative(rule: np.ndarray) -> tuple[np.ndarray, float]:
+    """Exponentials of scores relative to the largest, and that."""
+    top = float(np.max(rule, initial=-np.inf))
     top = top if top > -np.inf else 0.0
-    rule = np.exp(scores.rule - top)
-    for i in np.flatnonzero(weight):
-        leaf = scores.leaf[offsets[i] : offsets[i + 1]]
-        log_Z[i] = -np.inf
-        if len(leaf):
-            items = inside(grammar, rule, top, leaf)
-            found = TreeScores(out.rule, out.leaf[offsets[i] : offsets[i + 1]], out.root)
-            log_Z[i] = outside(grammar, (rule, top), scores.root, items, weight[i], found)
+    return np.exp(rule - top), top
 
 
 @kernel
-def inside(grammar, rule, top, leaf):
-    """Items of all cells, bottom-up: (first item of each cell, symbols, values, log-scale of each cell).
+def inside(grammar, rule, top, scores):
+    """Items of all cells, bottom-up: (first item of each cell, last, symbols, values, log-scale of each cell).
 
-    The cell of tokens i ... j - 1 is number i * (2 n - i + 1) // 2 + j - i - 1.
+    Items of single tokens are in the order of `scores.leaf`.
     """
     indptr, right, parent = grammar.indptr, grammar.right, grammar.parent
-    n, S = leaf.shape
+    n, S = len(scores.leaf_indptr) - 1, len(indptr) - 1
     n_cells, n_items = n * (n + 1) // 2, 0
     first, stop, scale = np.zeros(n_cells, np.int64), np.zeros(n_cells, np.int64), np.full(n_cells, -np.inf)
     symbols, values = np.empty(16 * n_cells + S, np.int32), np.empty(16 * n_cells + S)
@@ -88,7 +76,7 @@ def inside(grammar, rule, top, leaf):
         for i in range(n - length + 1):
             c, n_seen = cell(n, i, i + length), 0
             if length == 1:
-                n_seen, scale[c] = _leaves(leaf, i, room, seen)
+                n_seen, scale[c] = _leaves(scores, i, room, seen)
             else:
                 largest = -np.inf
                 for k in range(i + 1, i + length):
@@ -134,16 +122,17 @@ def cell(n, i, j):
 
 
 @kernel
-def _leaves(leaf, i, room, seen):
+def _leaves(scores, i, room, seen):
     """Exponentials of a token's scores, relative to the largest; their number and that score."""
-    peak, n_seen = -np.inf, 0
-    for s in range(leaf.shape[1]):
-        peak = max(peak, leaf[i, s])
-    for s in range(leaf.shape[1]):
-        x = np.exp(leaf[i, s] - peak) if leaf[i, s] > -np.inf else 0.0
+    leaf, peak, n_seen = scores.leaf, -np.inf, 0
+    lo, hi = scores.leaf_indptr[i], scores.leaf_indptr[i + 1]
+    for p in range(lo, hi):
+        peak = max(peak, leaf[p])
+    for p in range(lo, hi):
+        x = np.exp(leaf[p] - peak) if leaf[p] > -np.inf else 0.0
         if x > 0.0:
-            room[s] = x
-            seen[n_seen] = s
+            room[scores.leaf_symbol[p]] = x
+            seen[n_seen] = scores.leaf_symbol[p]
             n_seen += 1
     return n_seen, peak
 
@@ -158,52 +147,131 @@ def longer(symbols, values, more):
 
 
 @kernel
-def outside(grammar, rules, root, items, weight, out):
-    """Add weighted expected counts, top-down; return log Z. Items are as `inside` gives them."""
-    indptr, right, parent = grammar.indptr, grammar.right, grammar.parent
+def _roots(n, root, items):
+    """Outside values of items, so far of roots, divided by Z and relative to 1 / their cell's scale; and log Z."""
     first, stop, symbols, values, scale = items
-    rule, top = rules
-    out_rule, out_leaf, out_root = out.rule, out.leaf, out.root
-    n, S = out_leaf.shape
-    share = np.zeros(stop.max())  # of each item: its outside times Z's inverse, relative to 1 / its cell's scale
-    top_cell, peak, total = cell(n, 0, n), -np.inf, 0.0
-    for p in range(first[top_cell], stop[top_cell]):
+    share = np.zeros(stop.max())
+    top, peak, total = cell(n, 0, n), -np.inf, 0.0
+    for p in range(first[top], stop[top]):
         peak = max(peak, root[symbols[p]])
     if peak == -np.inf:
-        return -np.inf
-    for p in range(first[top_cell], stop[top_cell]):
+        return share, -np.inf
+    for p in range(first[top], stop[top]):
         share[p] = np.exp(root[symbols[p]] - peak)
         total += share[p] * values[p]
-    for p in range(first[top_cell], stop[top_cell]):
+    for p in range(first[top], stop[top]):
         share[p] /= total
-        out_root[symbols[p]] += weight * share[p] * values[p]
-    above, beside, place = np.zeros(S), np.zeros(S), np.zeros(S, np.int64)
+    return share, scale[top] + peak + np.log(total)
+
+
+@kernel
+def _edges(grammar, rules, n, items, share, threshold):
+    """Edges (parent, left, right item; rule) that stay, of the last item first; top-down, `share` is filled in."""
+    first, stop, symbols, values, scale = items
+    S, found, n_edges = len(grammar.indptr) - 1, np.empty((64 * n, 4), np.int32), 0
+    value, place = np.zeros((2, S, n)), np.empty((2, S, n), np.int32)  # of left and right children at each split
+    factor, n_places = np.empty(n), np.zeros((2, S), np.int32)
     for length in range(n, 1, -1):
-        for i in range(n - length + 1):
-            c = cell(n, i, i + length)
+        for i in range(n - length, -1, -1):
+            c, kept = cell(n, i, i + length), False
             for p in range(first[c], stop[c]):
-                above[symbols[p]] = share[p]
-            for k in range(i + 1, i + length):
-                a, b = cell(n, i, k), cell(n, k, i + length)
-                if first[c] == stop[c] or first[a] == stop[a] or first[b] == stop[b]:
-                    continue
-                factor = np.exp(scale[a] + scale[b] + top - scale[c])
-                for q in range(first[b], stop[b]):
-                    beside[symbols[q]], place[symbols[q]] = values[q], q
-                for p in range(first[a], stop[a]):
-                    for r in range(indptr[symbols[p]], indptr[symbols[p] + 1]):
-                        x = factor * rule[r] * above[parent[r]]
-                        y = beside[right[r]]
-                        if x > 0.0 and y > 0.0:
-                            share[p] += x * y
-                            share[place[right[r]]] += x * values[p]
-                            out_rule[r] += weight * x * y * values[p]
-                for q in range(first[b], stop[b]):
-                    beside[symbols[q]] = 0.0
-            for p in range(first[c], stop[c]):
-                above[symbols[p]] = 0.0
+                kept = kept or share[p] > 0.0
+            for k in range(length - 1 if kept else 0):
+                a, b = cell(n, i, i + k + 1), cell(n, i + k + 1, i + length)
+                factor[k] = np.exp(scale[a] + scale[b] + rules[1] - scale[c])
+                for side, children in enumerate((a, b)):
+                    for q in range(first[children], stop[children]):
+                        s = symbols[q]
+                        value[side, s, k], place[side, s, k] = values[q], q
+                        n_places[side, s] += 1
+            for p in range(stop[c] - 1, first[c] - 1 if kept else stop[c] - 1, -1):
+                if share[p] > 0.0:
+                    tables = value, place, n_places, factor[: length - 1]
+                    found, n_edges = _below(
+                        grammar, rules[0], p, symbols[p], share, tables, (found, n_edges, threshold)
+                    )
+            for k in range(length - 1 if kept else 0):
+                a, b = cell(n, i, i + k + 1), cell(n, i + k + 1, i + length)
+                for side, children in enumerate((a, b)):
+                    for q in range(first[children], stop[children]):
+                        value[side, symbols[q], k], n_places[side, symbols[q]] = 0.0, 0
+    return found[:n_edges]
+
+
+@kernel
+def _below(grammar, rule, p, symbol, share, tables, edges):
+    """Append the edges below item p that stay, and pass their mass on."""
+    value, _, n_places, factor = tables
+    found, n_edges, threshold = edges
+    begun, best, best_rule, best_k = n_edges, 0.0, -1, 0
+    for d in range(grammar.down_indptr[symbol], grammar.down_indptr[symbol + 1]):
+        r = grammar.down[d]
+        left, right = grammar.left[r], grammar.right[r]
+        if n_places[0, left] == 0 or n_places[1, right] == 0:
+            continue
+        found = _room(found, n_edges, len(factor) + 1)
+        x = share[p] * rule[r]
+        for k in range(len(factor)):
+            y = x * factor[k] * value[0, left, k] * value[1, right, k]
+            if y >= threshold:
+                n_edges = _keep(found, n_edges, (p, r, left, right, k), x * factor[k], tables, share)
+            if y > best:
+                best, best_rule, best_k = y, r, k
+    if n_edges == begun and best_rule >= 0:
+        r, k = best_rule, best_k
+        found = _room(found, n_edges, 1)
+        edge = p, r, grammar.left[r], grammar.right[r], k
+        n_edges = _keep(found, n_edges, edge, share[p] * rule[r] * factor[k], tables, share)
+    return found, n_edges
+
+
+@kernel
+def _room(found, n_edges, more):
+    """The same edges, with room for more."""
+    if n_edges + more <= len(found):
+        return found
+    longest = np.empty((2 * len(found) + more, 4), np.int32)
+    longest[:n_edges] = found[:n_edges]
+    return longest
+
+
+@kernel
+def _keep(found, n_edges, edge, x, tables, share):
+    """Append an edge; its children get their share of its mass x."""
+    value, place, _, _ = tables
+    p, r, left, right, k = edge
+    a, b = place[0, left, k], place[1, right, k]
+    found[n_edges, 0], found[n_edges, 1], found[n_edges, 2], found[n_edges, 3] = p, a, b, r
+    share[a] += x * value[1, right, k]
+    share[b] += x * value[0, left, k]
+    return n_edges + 1
+
+
+@kernel
+def _packed(n, items, share, edges, leaf_indptr, leaf_symbol):
+    """The items that stay, those of shorter spans first, and the edges below them: the fields of a Forest."""
+    first, stop, symbols, values, _ = items
+    number, n_kept = np.full(len(share), -1, np.int32), 0
+    for p in range(len(share)):
+        if share[p] * values[p] > 0.0:
+            number[p] = n_kept
+            n_kept += 1
+    symbol, start, end = np.empty(n_kept, np.int32), np.empty(n_kept, np.int32), np.empty(n_kept, np.int32)
+    leaf, indptr = np.full(n_kept, -1, np.int32), np.zeros(n_kept + 1, np.int64)
+    left, right, rule = np.empty((3, len(edges)), np.int32)
     for i in range(n):
-        c = cell(n, i, i + 1)
-        for p in range(first[c], stop[c]):
-            out_leaf[i, symbols[p]] += weight * share[p] * values[p]
-    return scale[top_cell] + peak + np.log(total)
+        for j in range(i + 1, n + 1):
+            for p in range(first[cell(n, i, j)], stop[cell(n, i, j)]):
+                if number[p] >= 0:
+                    symbol[number[p]], start[number[p]], end[number[p]] = symbols[p], i, j
+        for q in range(leaf_indptr[i], leaf_indptr[i + 1]):
+            for p in range(first[cell(n, i, i + 1)], stop[cell(n, i, i + 1)]):
+                if number[p] >= 0 and symbols[p] == leaf_symbol[q]:
+                    leaf[number[p]] = q
+    for e in range(len(edges)):
+        p = edges[len(edges) - 1 - e]
+        left[e], right[e], rule[e] = number[p[1]], number[p[2]], p[3]
+        indptr[number[p[0]] + 1] += 1
+    for p in range(n_kept):
+        indptr[p + 1] += indptr[p]
+    return np.array([0, n_kept]), symbol, start, end, leaf, indptr, left, right, rule

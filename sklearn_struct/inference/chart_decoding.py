@@ -1,4 +1,4 @@
-"""The best binary tree over a sentence under a weighted grammar, and the tree of the most expected spans."""
+"""The best binary tree over a sentence under a weighted grammar (Viterbi)."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sklearn_struct.inference.chart import Grammar, TreeScores, cell, longer
+from sklearn_struct.batch import Grammar, TreeScores
+from sklearn_struct.inference.chart import cell, longer
 from sklearn_struct.kernel import kernel
 
-__all__ = ["Nodes", "argmax"]
+__all__ = ["Nodes", "argmax", "nodes"]
 
 
 class Nodes(NamedTuple):
@@ -24,23 +25,23 @@ class Nodes(NamedTuple):
 
 def argmax(grammar: Grammar, scores: TreeScores) -> tuple[Nodes, float]:
     """The tree of the largest score over one sentence, and its score (Viterbi); no nodes and -inf if there is none."""
-    n = len(scores.leaf)
+    n = len(scores.leaf_indptr) - 1
     none = Nodes(*(np.empty(0, np.int32) for _ in Nodes._fields))
     if n == 0:
         return none, -np.inf
-    first, stop, symbols, best, back = _fill(grammar, scores.rule, scores.leaf)
+    first, stop, symbols, best, back = _fill(grammar, scores)
     top = slice(first[cell(n, 0, n)], stop[cell(n, 0, n)])
     total = best[top] + scores.root[symbols[top]]
     if len(total) == 0 or total.max() == -np.inf:
         return none, -np.inf
-    return Nodes(*_nodes(n, symbols, back, top.start + int(np.argmax(total)))), float(total.max())
+    return Nodes(*nodes(n, symbols, back, top.start + int(np.argmax(total)))), float(total.max())
 
 
 @kernel
-def _fill(grammar, rule, leaf):
+def _fill(grammar, scores):
     """Items of all cells: (first and last of each cell, symbols, best scores, their children's items)."""
     indptr, right, parent = grammar.indptr, grammar.right, grammar.parent
-    n, S = leaf.shape
+    rule, leaf, n, S = scores.rule, scores.leaf, len(scores.leaf_indptr) - 1, len(indptr) - 1
     n_cells, n_items = n * (n + 1) // 2, 0
     first, stop = np.zeros(n_cells, np.int64), np.zeros(n_cells, np.int64)
     symbols, best = np.empty(16 * n_cells + S, np.int32), np.empty(16 * n_cells + S)
@@ -50,9 +51,10 @@ def _fill(grammar, rule, leaf):
     for length in range(1, n + 1):
         for i in range(n - length + 1):
             c, n_seen = cell(n, i, i + length), 0
-            for s in range(S if length == 1 else 0):
-                if leaf[i, s] > -np.inf:
-                    room[s], seen[n_seen] = leaf[i, s], s
+            for p in range(scores.leaf_indptr[i], scores.leaf_indptr[i + 1] if length == 1 else scores.leaf_indptr[i]):
+                if leaf[p] > -np.inf:
+                    s = scores.leaf_symbol[p]
+                    room[s], seen[n_seen] = leaf[p], s
                     children[s, 0], children[s, 1] = -1, -1
                     n_seen += 1
             for k in range(i + 1, i + length):
@@ -86,8 +88,8 @@ def _fill(grammar, rule, leaf):
 
 
 @kernel
-def _nodes(n, symbols, back, root):
-    """The tree below an item, by a stack of its own: deep trees are no recursion."""
+def nodes(n, symbols, back, root):
+    """The tree below an item, `back` its children's, by a stack of its own: deep trees are no recursion."""
     m = 2 * n - 1
     symbol, left, right = np.empty(m, np.int32), np.full(m, -1, np.int32), np.full(m, -1, np.int32)
     start, stop = np.empty(m, np.int32), np.empty(m, np.int32)

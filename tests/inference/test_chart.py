@@ -1,20 +1,25 @@
-"""log Z and expected counts of all trees, against enumeration; extreme scores and long sentences."""
+"""log Z and posteriors of all trees, against enumeration; extreme scores and long sentences."""
 
 from __future__ import annotations
+
+from math import lgamma
 
 import naive_trees
 import numpy as np
 import pytest
 
+from sklearn_struct.batch import grammar
 from sklearn_struct.inference import chart
-from sklearn_struct.inference.chart import Grammar, TreeScores
 
 
-def marginals(grammar, scores, offsets, weight=None):
-    n = len(offsets) - 1
-    out, log_Z = TreeScores(*(np.zeros_like(table) for table in scores)), np.full(n, np.nan)
-    chart.marginals(grammar, scores, np.array(offsets), np.ones(n) if weight is None else weight, out, log_Z)
-    return out, log_Z
+def items_of(packed):
+    return list(zip(packed.symbol.tolist(), packed.start.tolist(), packed.stop.tolist()))
+
+
+def edges_of(packed):
+    middle = packed.stop[packed.left]
+    parent = np.repeat(np.arange(len(packed.symbol)), np.diff(packed.indptr))
+    return list(zip(packed.rule.tolist(), packed.start[parent].tolist(), middle.tolist(), packed.stop[parent].tolist()))
 
 
 @pytest.mark.parametrize("spread", [1.0, 30.0])
@@ -22,80 +27,79 @@ def marginals(grammar, scores, offsets, weight=None):
 @pytest.mark.parametrize("seed", range(4))
 def test_by_enumeration(seed, n_tokens, spread):
     rng = np.random.default_rng(seed)
-    grammar = naive_trees.random_grammar(rng)
-    scores = naive_trees.random_scores(rng, grammar, n_tokens, spread)
-    forest = naive_trees.Forest(grammar, scores)
-    out, log_Z = marginals(grammar, scores, [0, n_tokens])
-    if forest.trees:
-        assert log_Z[0] == pytest.approx(forest.log_Z, rel=1e-12, abs=1e-12)
-    else:
-        assert log_Z[0] == -np.inf
-    for found, expected in zip(out, forest.counts()):
-        np.testing.assert_allclose(found, expected.astype(float), atol=1e-10)
+    rules = naive_trees.random_grammar(rng)
+    scores = naive_trees.random_scores(rng, rules, n_tokens, spread)
+    naive = naive_trees.Forest(rules, scores)
+    packed, log_Z = chart.forest(rules, scores, 0.0)
+    assert chart.log_partition(rules, scores) == pytest.approx(log_Z, rel=1e-14, abs=1e-12)
+    assert log_Z == (pytest.approx(naive.log_Z, rel=1e-12, abs=1e-12) if naive.trees else -np.inf)
+    items, edges = naive.posteriors()
+    assert set(items_of(packed)) <= set(items)
+    assert set(edges_of(packed)) <= set(edges)
+    assert {item for item, p in items.items() if p > 1e-200} <= set(items_of(packed))
+    assert {edge for edge, p in edges.items() if p > 1e-200} <= set(edges_of(packed))
 
 
-def test_sentences_do_not_see_each_other_and_weights_scale():
-    rng = np.random.default_rng(1)
-    grammar = naive_trees.random_grammar(rng, n_rules=20)
-    scores = naive_trees.random_scores(rng, grammar, 9)
-    scores.root[:] = 0.0
-    offsets, weight = [0, 4, 4, 5, 9], np.array([2.0, 1.0, 0.0, -1.0])
-    out, log_Z = marginals(grammar, scores, offsets, weight)
-    assert log_Z[1] == -np.inf  # an empty sentence has no tree
-    assert log_Z[2] == 0.0
-    total = np.zeros(len(scores.rule))
-    for i in (0, 3):
-        part = scores._replace(leaf=scores.leaf[offsets[i] : offsets[i + 1]])
-        alone, alone_Z = marginals(grammar, part, [0, len(part.leaf)])
-        assert alone_Z[0] == log_Z[i]
-        np.testing.assert_allclose(out.leaf[offsets[i] : offsets[i + 1]], weight[i] * alone.leaf, atol=1e-12)
-        total += weight[i] * alone.rule
-    np.testing.assert_allclose(out.rule, total, atol=1e-12)
+@pytest.mark.parametrize("threshold", [1e-6, 0.01, 0.3, 2.0])
+@pytest.mark.parametrize("seed", range(4))
+def test_only_probable_edges_stay(seed, threshold):
+    rng = np.random.default_rng(seed)
+    rules = naive_trees.random_grammar(rng, n_rules=20)
+    scores = naive_trees.random_scores(rng, rules, 6)
+    _, edges = naive_trees.Forest(rules, scores).posteriors()
+    packed, _ = chart.forest(rules, scores, threshold)
+    parent = np.repeat(np.arange(len(packed.symbol)), np.diff(packed.indptr))
+    assert np.all(np.diff(packed.indptr)[packed.leaf < 0] > 0)  # every item has a tree
+    assert np.all(np.maximum(packed.left, packed.right) < parent)
+    for edge, p in zip(edges_of(packed), parent):
+        assert edges[edge] >= 0.99 * threshold or np.diff(packed.indptr)[p] == 1
+    if threshold < 1e-3:
+        assert {edge for edge, p in edges.items() if p >= 2 * threshold} <= set(edges_of(packed))
 
 
 def catalan(n):
     """log of the number of binary trees of n + 1 leaves."""
-    from math import lgamma
-
     return lgamma(2 * n + 1) - lgamma(n + 2) - lgamma(n + 1)
 
 
 @pytest.mark.parametrize("score", [0.0, -50.0, 300.0])
 def test_long_sentences(score):
     """One symbol: each tree has n - 1 rules, and there are Catalan many; far beyond what a float can hold."""
-    grammar = Grammar(np.array([0, 1]), np.zeros(1, np.int32), np.zeros(1, np.int32))
+    one = grammar(np.zeros(1), np.zeros(1), np.zeros(1), 1)
     n = 120
-    scores = TreeScores(np.array([score]), np.full((n, 1), -score), np.zeros(1))
-    out, log_Z = marginals(grammar, scores, [0, n])
-    assert log_Z[0] == pytest.approx(catalan(n - 1) + score * (n - 1) - score * n, rel=1e-12)
-    assert out.rule[0] == pytest.approx(n - 1, rel=1e-10)
-    np.testing.assert_allclose(out.leaf, 1.0, rtol=1e-10)
+    scores = naive_trees.scores([score], [0.0], np.full((n, 1), -score))
+    assert chart.log_partition(one, scores) == pytest.approx(catalan(n - 1) + score * (n - 1) - score * n, rel=1e-12)
+    packed, _ = chart.forest(one, scores, 0.0)
+    assert len(packed.rule) == (n**3 - n) // 6  # all splits of all spans
+    assert len(packed.symbol) == n * (n + 1) // 2
 
 
-def test_rooms_for_items_grow():
+def test_rooms_for_items_and_edges_grow():
     """More items a cell than the first room has."""
     rng = np.random.default_rng(3)
-    n_symbols = 60
+    n_symbols, n = 60, 8
     left, right = (table.ravel() for table in np.meshgrid(np.arange(n_symbols), np.arange(n_symbols), indexing="ij"))
-    grammar = Grammar(
-        np.arange(0, n_symbols**2 + 1, n_symbols, dtype=np.int64),
-        right.astype(np.int32),
-        rng.integers(n_symbols, size=len(left)).astype(np.int32),
-    )
-    n = 8
-    scores = TreeScores(np.zeros(len(left)), np.zeros((n, n_symbols)), np.zeros(n_symbols))
-    out, log_Z = marginals(grammar, scores, [0, n])
-    assert log_Z[0] == pytest.approx(catalan(n - 1) + n * np.log(n_symbols), rel=1e-12)
-    assert out.rule.sum() == pytest.approx(n - 1)
+    rules = grammar(left, right, rng.integers(n_symbols, size=len(left)), n_symbols)
+    scores = naive_trees.scores(np.zeros(len(left)), np.zeros(n_symbols), np.zeros((n, n_symbols)))
+    packed, log_Z = chart.forest(rules, scores, 0.0)
+    assert log_Z == pytest.approx(catalan(n - 1) + n * np.log(n_symbols), rel=1e-12)
+    assert len(packed.rule) == (n**3 - n) // 6 * n_symbols**2
+
+
+def test_empty_sentence():
+    rules = naive_trees.random_grammar(np.random.default_rng(0))
+    scores = naive_trees.scores(np.zeros(12), np.zeros(5), np.zeros((0, 5)))
+    packed, log_Z = chart.forest(rules, scores, 0.0)
+    assert (len(packed.symbol), log_Z, chart.log_partition(rules, scores)) == (0, -np.inf, -np.inf)
 
 
 def test_inputs_stay():
     rng = np.random.default_rng(0)
-    grammar = naive_trees.random_grammar(rng)
-    scores = naive_trees.random_scores(rng, grammar, 5)
-    before = [np.array(table) for table in (*grammar, *scores)]
-    for table in (*grammar, *scores):
+    rules = naive_trees.random_grammar(rng)
+    scores = naive_trees.random_scores(rng, rules, 5)
+    before = [np.array(table) for table in (*rules, *scores)]
+    for table in (*rules, *scores):
         table.flags.writeable = False
-    marginals(grammar, scores, [0, 5])
-    for table, kept in zip((*grammar, *scores), before):
+    chart.forest(rules, scores, 1e-3)
+    for table, kept in zip((*rules, *scores), before):
         np.testing.assert_array_equal(table, kept)

@@ -1,0 +1,90 @@
+"""The best tree of a packed forest, by scores of items and edges: Viterbi, most expected spans, most expected rules."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sklearn_struct.batch import Forest, Grammar, Tensors
+from sklearn_struct.inference.chart_decoding import Nodes, nodes
+from sklearn_struct.inference.forest import vectors
+from sklearn_struct.kernel import kernel
+
+__all__ = ["argmax", "argmax_states"]
+
+
+def argmax(forest: Forest, item: np.ndarray, edge: np.ndarray) -> tuple[Nodes, float]:
+    """The tree, of a forest of one sentence, whose items and edges have the largest sum of scores; -inf forbids.
+
+    Of equal ones the first; no nodes and -inf if there is none.
+    """
+    if len(forest.symbol) == 0:
+        return _none(), -np.inf
+    best, back = _fill(forest, item, edge)
+    root = _first_root(forest) + int(np.argmax(best[_first_root(forest) :]))
+    if best[root] == -np.inf:
+        return _none(), -np.inf
+    return Nodes(*nodes(forest.stop[-1], forest.symbol, back, root)), float(best[root])
+
+
+def argmax_states(grammar: Grammar, logs: Tensors, forest: Forest) -> tuple[Nodes, float]:
+    """The same by the best states of each tree; `logs` are logarithms of tensors, -inf where these are not positive."""
+    if len(forest.symbol) == 0:
+        return _none(), -np.inf
+    places = vectors(forest, logs.n_states)
+    best, back = _fill_states(grammar, logs, forest, places.start)
+    symbols = np.repeat(forest.symbol, np.diff(places.start))
+    first = places.start[_first_root(forest)]
+    roots = np.concatenate(
+        [logs.root[logs.root_start[s] : logs.root_start[s + 1]] for s in forest.symbol[_first_root(forest) :]]
+    )
+    total = best[first:] + roots
+    if total.max() == -np.inf:
+        return _none(), -np.inf
+    return Nodes(*nodes(forest.stop[-1], symbols, back, first + int(np.argmax(total)))), float(total.max())
+
+
+def _none() -> Nodes:
+    return Nodes(*(np.empty(0, np.int32) for _ in Nodes._fields))
+
+
+def _first_root(forest: Forest) -> int:
+    """The first of the items over all tokens, which are the last ones."""
+    n_roots = int(np.sum((forest.start == 0) & (forest.stop == forest.stop[-1])))
+    return len(forest.symbol) - n_roots
+
+
+@kernel
+def _fill(forest, item, edge):
+    """Best score of each item, and its children."""
+    best, back = np.full(len(item), -np.inf), np.full((len(item), 2), -1, np.int64)
+    for p in range(len(item)):
+        if forest.leaf[p] >= 0:
+            best[p] = item[p]
+        for e in range(forest.indptr[p], forest.indptr[p + 1]):
+            score = item[p] + edge[e] + best[forest.left[e]] + best[forest.right[e]]
+            if score > best[p]:
+                best[p], back[p, 0], back[p, 1] = score, forest.left[e], forest.right[e]
+    return best, back
+
+
+@kernel
+def _fill_states(grammar, logs, forest, start):
+    """The same for each state of each item, in the places of their vectors."""
+    rule = logs.rule
+    best, back = np.full(start[-1], -np.inf), np.full((start[-1], 2), -1, np.int64)
+    for p in range(len(forest.symbol)):
+        a, m = start[p], logs.n_states[forest.symbol[p]]
+        for i in range(m if forest.leaf[p] >= 0 else 0):
+            best[a + i] = logs.leaf[logs.leaf_start[forest.leaf[p]] + i]
+        for e in range(forest.indptr[p], forest.indptr[p + 1]):
+            b, c, r = start[forest.left[e]], start[forest.right[e]], forest.rule[e]
+            n, t = logs.n_states[grammar.right[r]], logs.rule_start[r]
+            for j in range(logs.n_states[grammar.left[r]]):
+                for k in range(n):
+                    below = best[b + j] + best[c + k]
+                    for i in range(m if below > -np.inf else 0):
+                        score = below + rule[t + i]
+                        if score > best[a + i]:
+                            best[a + i], back[a + i, 0], back[a + i, 1] = score, b + j, c + k
+                    t += start[p + 1] - a
+    return best, back
