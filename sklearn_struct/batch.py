@@ -26,6 +26,7 @@ __all__ = [
     "ends",
     "grammar",
     "object_array",
+    "tensors",
 ]
 
 
@@ -193,6 +194,16 @@ def grammar(left: np.ndarray, right: np.ndarray, parent: np.ndarray, n_symbols: 
         np.searchsorted(parent[down], bounds).astype(np.int64),
         down,
     )
+
+
+def tensors(grammar: Grammar, n_states: np.ndarray, leaf_symbol: np.ndarray) -> Tensors:
+    """Zeros for the rules of a grammar, for leaves of these symbols, and for roots."""
+    n_states = n_states.astype(np.int32)
+    width = (n_states.astype(np.int64) + 7) // 8 * 8
+    sizes = n_states[grammar.left] * n_states[grammar.right] * width[grammar.parent], width[leaf_symbol], width
+    starts = [np.concatenate([[0], np.cumsum(size, dtype=np.int64)]) for size in sizes]
+    of_rules, of_leaves, of_roots = ((start, np.zeros(start[-1])) for start in starts)
+    return Tensors(n_states, *of_rules, *of_leaves, *of_roots)
 
 
 def ends(structure: Structure) -> tuple[np.ndarray, np.ndarray]:
