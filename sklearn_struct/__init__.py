@@ -12,6 +12,7 @@ from sklearn_struct.estimators.linear_chain_crf import LinearChainCRF
 from sklearn_struct.estimators.log_linear_classifier import LogLinearClassifier
 from sklearn_struct.estimators.m_estimated_crf import MEstimatedCRF
 from sklearn_struct.estimators.memm import MEMM
+from sklearn_struct.estimators.pcfg import PCFG
 from sklearn_struct.estimators.piecewise_crf import PiecewiseCRF
 from sklearn_struct.estimators.pseudo_likelihood_crf import PseudoLikelihoodCRF
 from sklearn_struct.sequence_array import SequenceArray
@@ -20,6 +21,7 @@ __all__ = [
     "GECRF",
     "HMM",
     "MEMM",
+    "PCFG",
     "FeatureTemplates",
     "LinearChainCRF",
     "LogLinearClassifier",

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 
 from sklearn_struct.encoding.signatures import signature
 
-__all__ = ["Emissions", "Lexicon", "learn", "observe"]
+__all__ = ["Emissions", "Lexicon", "entries", "learn", "observe"]
 
 RARE = 5  # words seen less often show what tags words of their signature have
 RESERVE = 0.01  # how often, relative to rare words, words of no known signature are as any
@@ -121,3 +121,17 @@ def _spread(
             [np.ones(len(pairs)), 1 / n_shown[pairs[of] // n_tags], np.full(len(pairs), 1 / max(n_pairs.sum(), 1))]
         ),
     )
+
+
+def entries(lexicon: Lexicon, code: int, allowed: np.ndarray | None = None, relaxed: bool = False) -> np.ndarray:
+    """The entries of an observation; `allowed` is a mask of tags.
+
+    Those of other words take their place if no tag is allowed, and are added, for tags that are missing, if `relaxed`.
+    """
+    found, other = (np.arange(*lexicon.indptr[o : o + 2]) for o in (code, len(lexicon.indptr) - 2))
+    if allowed is not None:
+        found, other = (rows[allowed[lexicon.symbol[rows]]] for rows in (found, other))
+    if relaxed or not len(found):
+        missing = np.isin(lexicon.symbol[other], lexicon.symbol[found], invert=True)
+        found = np.concatenate([found, other[missing]])
+    return found
