@@ -6,6 +6,7 @@ from sklearn_struct.encoding.joint_features import ProductFeatures
 from sklearn_struct.encoding.prototypes import PrototypeFeatures
 from sklearn_struct.encoding.templates import FeatureTemplates
 from sklearn_struct.encoding.union import SequenceUnion
+from sklearn_struct.estimators.em_lpcfg import EMLPCFG
 from sklearn_struct.estimators.ge_crf import GECRF
 from sklearn_struct.estimators.hmm import HMM
 from sklearn_struct.estimators.linear_chain_crf import LinearChainCRF
@@ -18,6 +19,7 @@ from sklearn_struct.estimators.pseudo_likelihood_crf import PseudoLikelihoodCRF
 from sklearn_struct.sequence_array import SequenceArray
 
 __all__ = [
+    "EMLPCFG",
     "GECRF",
     "HMM",
     "MEMM",

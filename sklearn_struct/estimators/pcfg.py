@@ -5,13 +5,11 @@ from __future__ import annotations
 from numbers import Real
 from typing import Any, ClassVar
 
-import numpy as np
 from sklearn.utils._param_validation import Interval
 
 from sklearn_struct.encoding.tree_corpus import TreeCorpus
 from sklearn_struct.estimators.progress import Progress
-from sklearn_struct.estimators.trees import BaseTreeParser
-from sklearn_struct.parsing import TreeModel, counted
+from sklearn_struct.estimators.trees import BaseTreeParser, plain_model
 
 __all__ = ["PCFG"]
 
@@ -106,8 +104,4 @@ class PCFG(BaseTreeParser):
         self.n_jobs = n_jobs
 
     def _fit(self, corpus: TreeCorpus, progress: Progress) -> None:
-        treebank = corpus.treebank
-        n_leaves = int(np.sum(treebank.forest.leaf >= 0))
-        counts = corpus.emissions.sums(np.ones((n_leaves, 1)))[:, 0]
-        plain = counted(treebank, counts, self.smoothing)
-        self._model = TreeModel(treebank.grammar, treebank.leaf_symbol, plain)
+        self._model = plain_model(corpus, self.smoothing)

@@ -17,6 +17,7 @@ from sklearn_struct.doc_link import DocLink
 from sklearn_struct.encoding import brackets, tree_corpus, treebank
 from sklearn_struct.encoding.lexicon import entries, observe
 from sklearn_struct.encoding.sentences import as_sentences, as_tags
+from sklearn_struct.encoding.sequences import as_list
 from sklearn_struct.encoding.tree_corpus import TreeCodes, TreeCorpus
 from sklearn_struct.estimators.base import CallbackSupportMixin, all_or_nothing
 from sklearn_struct.estimators.progress import Progress
@@ -28,6 +29,7 @@ from sklearn_struct.parsing import (
     Candidates,
     TreeModel,
     best,
+    counted,
     log_probability,
     logarithms,
     parses,
@@ -35,7 +37,7 @@ from sklearn_struct.parsing import (
 )
 from sklearn_struct.threads import Pool
 
-__all__ = ["BaseTreeParser"]
+__all__ = ["BaseTreeParser", "plain_model"]
 
 
 class BaseTreeParser(DocLink, CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):
@@ -83,7 +85,7 @@ class BaseTreeParser(DocLink, CallbackSupportMixin, BaseEstimator, metaclass=ABC
             X, y, _ = progress.data
             orders = self.horizontal_order, self.vertical_order
             encoded = check_memory(self.memory).cache(_encoded)
-            corpus = encoded(as_sentences(X), list(y), orders, self.min_count, self.unknown_weight)
+            corpus = encoded(as_sentences(X), as_list(y), orders, self.min_count, self.unknown_weight)
             self._codes, leaf = corpus.codes, corpus.treebank.forest.leaf
             symbols = corpus.codes.symbols
             self.symbols_ = np.array([str(symbol) for symbol in symbols], dtype=object)
@@ -289,6 +291,13 @@ def _encoded(
     if not trees:
         raise EmptyDataError("X has no sentences")
     return tree_corpus.learn(X, trees, orders, min_count, unknown_weight)
+
+
+def plain_model(corpus: TreeCorpus, smoothing: float = 0.0) -> TreeModel:
+    """The grammar without states: relative frequencies, where `smoothing` is added to counts of rules."""
+    treebank = corpus.treebank
+    counts = corpus.emissions.sums(np.ones((int(np.sum(treebank.forest.leaf >= 0)), 1)))[:, 0]
+    return TreeModel(treebank.grammar, treebank.leaf_symbol, counted(treebank, counts, smoothing))
 
 
 def _as_trees(nodes: Nodes) -> Trees:
