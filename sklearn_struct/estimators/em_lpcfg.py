@@ -94,8 +94,14 @@ class EMLPCFG(BaseTreeParser):
     >>> from sklearn_struct import EMLPCFG
     >>> from sklearn_struct.datasets import make_treebank
     >>> X, y = make_treebank(n_samples=300, random_state=0)
-    >>> parser = EMLPCFG(n_states=4, random_state=0).fit(X, y)
-    >>> print(parser.predict([["the", "dogs", "near", "the", "house", "that", "run", "sleep"]])[0])
+    >>> parser = EMLPCFG(n_states=4, max_iter=200, random_state=0).fit(X, y)
+    >>> print(parser.predict([["the", "women", "in", "the", "garden", "that", "run", "sleep"]])[0])
+    (ROOT
+      (S
+        (NP
+          (NP (NP (D the) (N women)) (PP (P in) (NP (D the) (N garden))))
+          (SBAR (W that) (VP (V run))))
+        (VP (V sleep))))
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
