@@ -50,7 +50,7 @@ class EMLPCFG(BaseTreeParser):
         What `predict` looks for: the tree with the largest expected number of right constituents; the one with the most
         probable rules, each given the sentence; or the one that is most probable together with its states, which takes
         one grammar.
-    pruning : float, default=1e-4
+    pruning : float, default=1e-5
         The least posterior probability, by the grammar without states, of the parts of trees that are looked at; with 0
         all that are possible.
     max_iter : int, default=100
@@ -123,7 +123,7 @@ class EMLPCFG(BaseTreeParser):
         min_count: int = 2,
         unknown_weight: float = 1.0,
         decoder: str = "max-recall",
-        pruning: float = 1e-4,
+        pruning: float = 1e-5,
         max_iter: int = 100,
         tol: float = 5e-3,
         random_state: Any = None,
