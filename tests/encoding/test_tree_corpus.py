@@ -88,7 +88,7 @@ def test_trees_to_learn_from_are_known(plain, h, v, min_count):
 
 @given(drawn(), drawn(), st.integers(0, 2), st.integers(1, 3))
 def test_of_other_trees_what_was_not_seen_is_unknown(plain, other, h, v):
-    sentences, (treebank, codes, _) = corpus_of(plain, h, v)
+    _, (treebank, codes, _) = corpus_of(plain, h, v)
     more = [words(tree) for tree in other]
     labels = {label for symbol in codes.symbols for label in symbol.chain} | {"ROOT"}
     if not {label for tree in other for label, n in zip(*tree) if n} <= labels:
