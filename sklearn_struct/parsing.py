@@ -96,8 +96,8 @@ def parses(model: TreeModel, candidates: Candidates, threshold: float) -> Parses
     packed, item, edge, log_Z = chart.forest(model.grammar, _scores(model, candidates), threshold)
     if not model.states or not len(packed.symbol):
         n = max(len(model.states), 1)
-        rows = (np.broadcast_to(row, (n, len(row))) for row in (item, edge))
-        return Parses(packed, *rows, np.full(n, log_Z), np.full(n, float(log_Z > -np.inf)))
+        items, edges = (np.broadcast_to(row, (n, len(row))) for row in (item, edge))
+        return Parses(packed, items, edges, np.full(n, log_Z), np.full(n, float(log_Z > -np.inf)))
     packed = _with_leaves(packed, candidates)
     items, edges = np.empty((len(model.states), len(item))), np.zeros((len(model.states), len(edge)))
     Z, sign = np.empty((2, len(model.states), 1))
