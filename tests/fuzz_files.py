@@ -40,7 +40,7 @@ from sklearn_struct import (
     ProductFeatures,
     SequenceVectorizer,
 )
-from sklearn_struct.exceptions import ModelFileError
+from sklearn_struct.exceptions import ModelFileError, UnknownLabelError
 from sklearn_struct.persistence import from_crfsuite, load
 from sklearn_struct.persistence.container import KEY, N_DIGITS, _digest, _place
 from sklearn_struct.persistence.files import _bytes
@@ -251,7 +251,9 @@ def use(model: object, X: object) -> None:
     with contextlib.suppress(ValueError, TypeError):
         (model.predict if hasattr(model, "predict") else model.transform)(X)
     if isinstance(model, PCFG | EMLPCFG):
-        model.marginals(X), model.score_samples(X), model.log_proba(WORDS, TREES)
+        model.marginals(X), model.score_samples(X)
+        with contextlib.suppress(UnknownLabelError):
+            model.log_proba(WORDS, TREES)
 
 
 def content(data: bytes) -> object:
@@ -275,7 +277,7 @@ def _without_defaults(value: object) -> object:
 
 @cache
 def _default_params(name: str) -> dict:
-    classes = EMLPCFG, HMM, LinearChainCRF, LogLinearClassifier, MEstimatedCRF, PCFG, SequenceVectorizer
+    classes = EMLPCFG, GECRF, HMM, LinearChainCRF, LogLinearClassifier, MEstimatedCRF, PCFG, SequenceVectorizer
     cls = {cls.__name__: cls for cls in classes}.get(name, FeatureTemplates)
     params = cls().get_params()
     return {key: {"type": "float64"} if value is np.float64 else value for key, value in params.items()}
