@@ -40,7 +40,7 @@ from sklearn_struct import (
     ProductFeatures,
     SequenceVectorizer,
 )
-from sklearn_struct.exceptions import ModelFileError, UnknownLabelError
+from sklearn_struct.exceptions import ModelFileError
 from sklearn_struct.persistence import from_crfsuite, load
 from sklearn_struct.persistence.container import KEY, N_DIGITS, _digest, _place
 from sklearn_struct.persistence.files import _bytes
@@ -248,12 +248,12 @@ def verdict(data: bytes, X: object, path: Path) -> str:
 
 def use(model: object, X: object) -> None:
     """Run the kernels; weights that are extreme, and parameters that only fit others' data, may be refused now."""
-    with contextlib.suppress(ValueError, TypeError):
-        (model.predict if hasattr(model, "predict") else model.transform)(X)
+    methods = [model.predict if hasattr(model, "predict") else model.transform]
     if isinstance(model, PCFG | EMLPCFG):
-        model.marginals(X), model.score_samples(X)
-        with contextlib.suppress(UnknownLabelError):
-            model.log_proba(WORDS, TREES)
+        methods += model.marginals, model.score_samples, lambda X: model.log_proba(WORDS, TREES)
+    for method in methods:
+        with contextlib.suppress(ValueError, TypeError):
+            method(X)
 
 
 def content(data: bytes) -> object:
