@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
+from sklearn.utils._param_validation import validate_parameter_constraints
 
 from sklearn_struct.exceptions import LengthMismatchError
-from sklearn_struct.inspection.latent_states import state_items
+from sklearn_struct.inspection.latent_states import CHOICE, state_items
 from sklearn_struct.inspection.optional import subplots
 
 __all__ = ["LatentStateDisplay"]
@@ -94,6 +95,7 @@ class LatentStateDisplay:
         UnknownLabelError, InputTypeError, ValueError
             As in `latent_states`.
         """
+        validate_parameter_constraints(CHOICE, {"n_top": n_top, "grammar": grammar}, cls.__name__)
         found = state_items(parser, symbol, grammar)
         proba = found.proba
         chosen = np.unique(np.concatenate([found.top(state, n_top) for state in range(len(proba))]))

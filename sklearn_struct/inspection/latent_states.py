@@ -7,6 +7,7 @@ from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.utils._param_validation import Interval, validate_params
 
 from sklearn_struct.batch import Tensors
 from sklearn_struct.estimators.trees import BaseTreeParser
@@ -14,11 +15,16 @@ from sklearn_struct.exceptions import InputTypeError, UnknownLabelError
 from sklearn_struct.inspection.optional import pandas
 from sklearn_struct.inspection.reading import parser_of
 
-__all__ = ["OTHER", "StateItems", "latent_states", "state_items"]
+__all__ = ["CHOICE", "OTHER", "StateItems", "latent_states", "state_items"]
 
 OTHER = "(other)"
+CHOICE = {
+    "n_top": [None, Interval(Integral, 1, None, closed="left")],
+    "grammar": [Interval(Integral, 0, None, closed="left")],
+}
 
 
+@validate_params(CHOICE, prefer_skip_nested_validation=True)
 def latent_states(parser: Any, symbol: str | int, *, n_top: int | None = 5, grammar: int = 0) -> Any:
     """What is most probable below each state of a symbol, as a data frame.
 
@@ -51,7 +57,7 @@ def latent_states(parser: Any, symbol: str | int, *, n_top: int | None = 5, gram
     InputTypeError
         If the parser has no states, or none with probabilities.
     ValueError
-        If it has no such grammar, several symbols have this name, or `n_top` is less than 1.
+        If it has no such grammar, or several symbols have this name.
 
     See Also
     --------
@@ -93,8 +99,6 @@ class StateItems(NamedTuple):
 
     def top(self, state: int, n: int | None) -> np.ndarray:
         """Places of the `n` most probable items of a state, all but those of probability 0 for None."""
-        if n is not None and n < 1:
-            raise ValueError(f"n_top must be at least 1, got {n}")
         row = self.proba[state]
         return np.argsort(-row, kind="stable")[: np.sum(row > 0)][:n]
 
@@ -105,7 +109,7 @@ def state_items(estimator: Any, symbol: str | int, grammar: int) -> StateItems:
     all_states = parser._model.states
     if not all_states:
         raise InputTypeError(f"{type(parser).__name__} has no states; those of an EMLPCFG can be shown")
-    if not 0 <= grammar < len(all_states):
+    if grammar >= len(all_states):
         raise ValueError(f"grammar must be from 0 to {len(all_states) - 1}, got {grammar}")
     code = _code(parser, symbol)
     items, rows = (_words if parser._codes.symbols[code].tag else _rules)(parser, all_states[grammar], code)
