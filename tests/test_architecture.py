@@ -22,7 +22,7 @@ FLOORS = [
     ["losses"],
     ["linear"],
     ["sequence_array"],
-    ["parameters", "generative", "path_sums"],
+    ["parameters", "generative", "path_sums", "tree_sums"],
     ["markov"],
     ["hidden_markov", "counted_features", "boundedness"],
     ["hidden_starts", "expected_features"],
