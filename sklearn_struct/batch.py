@@ -18,14 +18,17 @@ __all__ = [
     "Structure",
     "Tensors",
     "TreeScores",
+    "Treebank",
     "Trees",
     "blocks",
     "chain",
     "csr",
     "cut",
     "ends",
+    "examples",
     "grammar",
     "object_array",
+    "split",
     "tensors",
 ]
 
@@ -126,6 +129,17 @@ class Forest(NamedTuple):
     rule: np.ndarray
 
 
+class Treebank(NamedTuple):
+    """Trees from which a grammar is learned: an example each, in which items have one edge or are leaves.
+
+    ``leaf`` of an item is the number of what is emitted there, by the symbol ``leaf_symbol`` of that number.
+    """
+
+    grammar: Grammar
+    forest: Forest
+    leaf_symbol: np.ndarray
+
+
 class Tensors(NamedTuple):
     """Numbers of a grammar whose symbols have states: of rules, leaves and roots, one behind the other.
 
@@ -204,6 +218,24 @@ def tensors(grammar: Grammar, n_states: np.ndarray, leaf_symbol: np.ndarray) -> 
     starts = [np.concatenate([[0], np.cumsum(size, dtype=np.int64)]) for size in sizes]
     of_rules, of_leaves, of_roots = ((start, np.zeros(start[-1])) for start in starts)
     return Tensors(n_states, *of_rules, *of_leaves, *of_roots)
+
+
+def split(forest: Forest, n_parts: int) -> list[Forest]:
+    """Consecutive examples with about equally many items."""
+    bounds = np.searchsorted(forest.offsets, np.linspace(0, forest.offsets[-1], n_parts + 1))
+    return [examples(forest, first, last) for first, last in pairwise(np.unique(bounds).tolist())]
+
+
+def examples(forest: Forest, first: int, last: int) -> Forest:
+    """The examples ``first : last``."""
+    offsets = forest.offsets[first : last + 1]
+    items = slice(int(offsets[0]), int(offsets[-1]))
+    indptr = forest.indptr[items.start : items.stop + 1]
+    edges = slice(int(indptr[0]), int(indptr[-1]))
+    left, right = ((column[edges] - items.start).astype(np.int32) for column in (forest.left, forest.right))
+    symbol, start, stop, leaf = (column[items] for column in (forest.symbol, forest.start, forest.stop, forest.leaf))
+    rule, indptr = forest.rule[edges], indptr - edges.start
+    return Forest(offsets - items.start, symbol, start, stop, leaf, indptr, left, right, rule)
 
 
 def ends(structure: Structure) -> tuple[np.ndarray, np.ndarray]:

@@ -25,7 +25,7 @@ FLOORS = [
     ["parameters", "generative", "path_sums", "tree_sums"],
     ["markov"],
     ["hidden_markov", "counted_features", "boundedness"],
-    ["hidden_starts", "expected_features"],
+    ["hidden_starts", "expected_features", "latent_em", "parsing"],
     ["objective", "rows_objective", "joint_objective"],
     ["solvers"],
     ["doc_link"],

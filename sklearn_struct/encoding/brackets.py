@@ -145,7 +145,7 @@ def as_tree(tree: Any, place: str) -> Tree:
 
 
 def to_nltk(tree: Tree) -> Any:
-    """The tree as nltk has it."""
+    """The tree as nltk has it; one of a word alone is a root without children."""
     try:
         from nltk.tree import Tree as NltkTree
     except ImportError as error:
@@ -156,7 +156,7 @@ def to_nltk(tree: Tree) -> Any:
             children = built[: -n - 1 : -1]
             del built[-n:]
         built.append(NltkTree(label, children) if n else label)
-    return built[0]
+    return built[0] if tree.arity[0] else NltkTree(tree.labels[0], [])
 
 
 def _is_nltk(tree: Any) -> bool:

@@ -31,8 +31,8 @@ def log_partition(grammar: Grammar, scores: TreeScores) -> float:
     return float(np.logaddexp.reduce(found, initial=-np.inf) + scale[cell(n, 0, n)]) if len(found) else -np.inf
 
 
-def forest(grammar: Grammar, scores: TreeScores, threshold: float) -> tuple[Forest, float]:
-    """The trees of one sentence without what is improbable, packed, and log Z of all; without items if there are none.
+def forest(grammar: Grammar, scores: TreeScores, threshold: float) -> tuple[Forest, np.ndarray, np.ndarray, float]:
+    """The trees of one sentence without what is improbable, packed; posteriors of items and edges; log Z of all trees.
 
     An edge stays if its posterior probability is at least `threshold`, or if it is the most probable one below an item
     that stays: so each item has a tree. What has a posterior of 0 never stays. The mass of what is left out is not
@@ -43,14 +43,16 @@ def forest(grammar: Grammar, scores: TreeScores, threshold: float) -> tuple[Fore
         np.zeros(2, np.int64), *(np.empty(0, np.int32),) * 4, np.zeros(1, np.int64), *(np.empty(0, np.int32),) * 3
     )
     if n == 0:
-        return none, -np.inf
+        return none, np.empty(0), np.empty(0), -np.inf
     rules = relative(scores.rule)
     items = inside(grammar, *rules, scores)
     share, log_Z = _roots(n, scores.root, items)
     if log_Z == -np.inf:
-        return none, log_Z
-    edges = _edges(grammar, rules, n, items, share, max(threshold, 5e-324))
-    return Forest(*_packed(n, items, share, edges, scores.leaf_indptr, scores.leaf_symbol)), log_Z
+        return none, np.empty(0), np.empty(0), log_Z
+    edges, posterior = _edges(grammar, rules, n, items, share, max(threshold, 5e-324))
+    kept = share * items[3][: len(share)]
+    packed = _packed(n, items, kept, edges, scores.leaf_indptr, scores.leaf_symbol)
+    return Forest(*packed), kept[kept > 0.0], posterior[::-1], log_Z
 
 
 def relative(rule: np.ndarray) -> tuple[np.ndarray, float]:
@@ -168,7 +170,7 @@ def _roots(n, root, items):
 def _edges(grammar, rules, n, items, share, threshold):
     """Edges (parent, left, right item; rule) that stay, of the last item first; top-down, `share` is filled in."""
     first, stop, symbols, values, scale = items
-    S, found, n_edges = len(grammar.indptr) - 1, np.empty((64 * n, 4), np.int32), 0
+    S, found, posterior, n_edges = len(grammar.indptr) - 1, np.empty((64 * n, 4), np.int32), np.empty(64 * n), 0
     value, place = np.zeros((2, S, n)), np.empty((2, S, n), np.int32)  # of left and right children at each split
     factor, n_places = np.empty(n), np.zeros((2, S), np.int32)
     for length in range(n, 1, -1):
@@ -186,74 +188,67 @@ def _edges(grammar, rules, n, items, share, threshold):
                         n_places[side, s] += 1
             for p in range(stop[c] - 1, first[c] - 1 if kept else stop[c] - 1, -1):
                 if share[p] > 0.0:
-                    tables = value, place, n_places, factor[: length - 1]
-                    found, n_edges = _below(
-                        grammar, rules[0], p, symbols[p], share, tables, (found, n_edges, threshold)
-                    )
+                    tables, edges = (value, place, n_places, factor[: length - 1]), (found, posterior, n_edges)
+                    item = p, symbols[p], share[p]
+                    found, posterior, n_edges = _below(grammar, rules[0], item, tables, edges, threshold)
+                    for e in range(edges[2], n_edges):  # what an edge has, its children have
+                        share[found[e, 1]] += posterior[e] / values[found[e, 1]]
+                        share[found[e, 2]] += posterior[e] / values[found[e, 2]]
             for k in range(length - 1 if kept else 0):
                 a, b = cell(n, i, i + k + 1), cell(n, i + k + 1, i + length)
                 for side, children in enumerate((a, b)):
                     for q in range(first[children], stop[children]):
                         value[side, symbols[q], k], n_places[side, symbols[q]] = 0.0, 0
-    return found[:n_edges]
+    return found[:n_edges], posterior[:n_edges]
 
 
 @kernel
-def _below(grammar, rule, p, symbol, share, tables, edges):
-    """Append the edges below item p that stay, and pass their mass on."""
-    value, _, n_places, factor = tables
-    found, n_edges, threshold = edges
+def _below(grammar, rule, item, tables, edges, threshold):
+    """Append the edges below an item that stay, with their posterior probabilities."""
+    (value, place, n_places, factor), (p, symbol, share) = tables, item
+    found, posterior, n_edges = edges
     begun, best, best_rule, best_k = n_edges, 0.0, -1, 0
     for d in range(grammar.down_indptr[symbol], grammar.down_indptr[symbol + 1]):
         r = grammar.down[d]
         left, right = grammar.left[r], grammar.right[r]
         if n_places[0, left] == 0 or n_places[1, right] == 0:
             continue
-        found = _room(found, n_edges, len(factor) + 1)
-        x = share[p] * rule[r]
+        if n_edges + len(factor) >= len(found):
+            found, posterior = _longer(found, posterior, len(factor))
         for k in range(len(factor)):
-            y = x * factor[k] * value[0, left, k] * value[1, right, k]
+            y = share * rule[r] * factor[k] * value[0, left, k] * value[1, right, k]
             if y >= threshold:
-                n_edges = _keep(found, n_edges, (p, r, left, right, k), x * factor[k], tables, share)
+                found[n_edges, 0], found[n_edges, 3], posterior[n_edges] = p, r, y
+                found[n_edges, 1], found[n_edges, 2] = place[0, left, k], place[1, right, k]
+                n_edges += 1
             if y > best:
                 best, best_rule, best_k = y, r, k
     if n_edges == begun and best_rule >= 0:
-        r, k = best_rule, best_k
-        found = _room(found, n_edges, 1)
-        edge = p, r, grammar.left[r], grammar.right[r], k
-        n_edges = _keep(found, n_edges, edge, share[p] * rule[r] * factor[k], tables, share)
-    return found, n_edges
+        if n_edges == len(found):
+            found, posterior = _longer(found, posterior, 1)
+        left, right = grammar.left[best_rule], grammar.right[best_rule]
+        found[n_edges, 0], found[n_edges, 3], posterior[n_edges] = p, best_rule, best
+        found[n_edges, 1], found[n_edges, 2] = place[0, left, best_k], place[1, right, best_k]
+        n_edges += 1
+    return found, posterior, n_edges
 
 
 @kernel
-def _room(found, n_edges, more):
-    """The same edges, with room for more."""
-    if n_edges + more <= len(found):
-        return found
-    longest = np.empty((2 * len(found) + more, 4), np.int32)
-    longest[:n_edges] = found[:n_edges]
-    return longest
+def _longer(found, posterior, more):
+    """Copies with at least as much room again."""
+    n = len(found)
+    edges, numbers = np.empty((2 * n + more, 4), np.int32), np.empty(2 * n + more)
+    edges[:n], numbers[:n] = found, posterior
+    return edges, numbers
 
 
 @kernel
-def _keep(found, n_edges, edge, x, tables, share):
-    """Append an edge; its children get their share of its mass x."""
-    value, place, _, _ = tables
-    p, r, left, right, k = edge
-    a, b = place[0, left, k], place[1, right, k]
-    found[n_edges, 0], found[n_edges, 1], found[n_edges, 2], found[n_edges, 3] = p, a, b, r
-    share[a] += x * value[1, right, k]
-    share[b] += x * value[0, left, k]
-    return n_edges + 1
-
-
-@kernel
-def _packed(n, items, share, edges, leaf_indptr, leaf_symbol):
+def _packed(n, items, kept, edges, leaf_indptr, leaf_symbol):
     """The items that stay, those of shorter spans first, and the edges below them: the fields of a Forest."""
-    first, stop, symbols, values, _ = items
-    number, n_kept = np.full(len(share), -1, np.int32), 0
-    for p in range(len(share)):
-        if share[p] * values[p] > 0.0:
+    first, stop, symbols, _, _ = items
+    number, n_kept = np.full(len(kept), -1, np.int32), 0
+    for p in range(len(kept)):
+        if kept[p] > 0.0:
             number[p] = n_kept
             n_kept += 1
     symbol, start, end = np.empty(n_kept, np.int32), np.empty(n_kept, np.int32), np.empty(n_kept, np.int32)

@@ -30,14 +30,16 @@ def test_by_enumeration(seed, n_tokens, spread):
     rules = naive_trees.random_grammar(rng)
     scores = naive_trees.random_scores(rng, rules, n_tokens, spread)
     naive = naive_trees.Forest(rules, scores)
-    packed, log_Z = chart.forest(rules, scores, 0.0)
+    packed, item, edge, log_Z = chart.forest(rules, scores, 0.0)
     assert chart.log_partition(rules, scores) == pytest.approx(log_Z, rel=1e-14, abs=1e-12)
     assert log_Z == (pytest.approx(naive.log_Z, rel=1e-12, abs=1e-12) if naive.trees else -np.inf)
     items, edges = naive.posteriors()
     assert set(items_of(packed)) <= set(items)
     assert set(edges_of(packed)) <= set(edges)
-    assert {item for item, p in items.items() if p > 1e-200} <= set(items_of(packed))
-    assert {edge for edge, p in edges.items() if p > 1e-200} <= set(edges_of(packed))
+    assert {key for key, p in items.items() if p > 1e-200} <= set(items_of(packed))
+    assert {key for key, p in edges.items() if p > 1e-200} <= set(edges_of(packed))
+    np.testing.assert_allclose(item, [items[key] for key in items_of(packed)], atol=1e-10)
+    np.testing.assert_allclose(edge, [edges[key] for key in edges_of(packed)], atol=1e-10)
 
 
 @pytest.mark.parametrize("threshold", [1e-6, 0.01, 0.3, 2.0])
@@ -47,14 +49,14 @@ def test_only_probable_edges_stay(seed, threshold):
     rules = naive_trees.random_grammar(rng, n_rules=20)
     scores = naive_trees.random_scores(rng, rules, 6)
     _, edges = naive_trees.Forest(rules, scores).posteriors()
-    packed, _ = chart.forest(rules, scores, threshold)
+    packed, *_ = chart.forest(rules, scores, threshold)
     parent = np.repeat(np.arange(len(packed.symbol)), np.diff(packed.indptr))
     assert np.all(np.diff(packed.indptr)[packed.leaf < 0] > 0)  # every item has a tree
     assert np.all(np.maximum(packed.left, packed.right) < parent)
     for edge, p in zip(edges_of(packed), parent):
         assert edges[edge] >= 0.99 * threshold or np.diff(packed.indptr)[p] == 1
     if threshold < 1e-3:
-        assert {edge for edge, p in edges.items() if p >= 2 * threshold} <= set(edges_of(packed))
+        assert {key for key, p in edges.items() if p >= 2 * threshold} <= set(edges_of(packed))
 
 
 def catalan(n):
@@ -69,7 +71,7 @@ def test_long_sentences(score):
     n = 120
     scores = naive_trees.scores([score], [0.0], np.full((n, 1), -score))
     assert chart.log_partition(one, scores) == pytest.approx(catalan(n - 1) + score * (n - 1) - score * n, rel=1e-12)
-    packed, _ = chart.forest(one, scores, 0.0)
+    packed, *_ = chart.forest(one, scores, 0.0)
     assert len(packed.rule) == (n**3 - n) // 6  # all splits of all spans
     assert len(packed.symbol) == n * (n + 1) // 2
 
@@ -81,7 +83,7 @@ def test_rooms_for_items_and_edges_grow():
     left, right = (table.ravel() for table in np.meshgrid(np.arange(n_symbols), np.arange(n_symbols), indexing="ij"))
     rules = grammar(left, right, rng.integers(n_symbols, size=len(left)), n_symbols)
     scores = naive_trees.scores(np.zeros(len(left)), np.zeros(n_symbols), np.zeros((n, n_symbols)))
-    packed, log_Z = chart.forest(rules, scores, 0.0)
+    packed, _, _, log_Z = chart.forest(rules, scores, 0.0)
     assert log_Z == pytest.approx(catalan(n - 1) + n * np.log(n_symbols), rel=1e-12)
     assert len(packed.rule) == (n**3 - n) // 6 * n_symbols**2
 
@@ -89,7 +91,7 @@ def test_rooms_for_items_and_edges_grow():
 def test_empty_sentence():
     rules = naive_trees.random_grammar(np.random.default_rng(0))
     scores = naive_trees.scores(np.zeros(12), np.zeros(5), np.zeros((0, 5)))
-    packed, log_Z = chart.forest(rules, scores, 0.0)
+    packed, _, _, log_Z = chart.forest(rules, scores, 0.0)
     assert (len(packed.symbol), log_Z, chart.log_partition(rules, scores)) == (0, -np.inf, -np.inf)
 
 

@@ -62,6 +62,6 @@ def test_states_by_enumeration(seed, n_tokens):
 
 def test_empty_forest():
     _, rules, scores, _, _ = example(0, 3)
-    packed, _ = chart.forest(rules, scores._replace(root=np.full(5, -np.inf)), 0.0)
+    packed, *_ = chart.forest(rules, scores._replace(root=np.full(5, -np.inf)), 0.0)
     assert argmax(packed, np.zeros(0), np.zeros(0))[1] == -np.inf
     assert len(argmax(packed, np.zeros(0), np.zeros(0))[0].symbol) == 0

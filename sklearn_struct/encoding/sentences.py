@@ -1,0 +1,46 @@
+"""Sentences: lists of words, and of tags."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from sklearn_struct.exceptions import InputTypeError, LengthMismatchError, UnknownLabelError
+
+__all__ = ["as_sentences", "as_tags"]
+
+
+def as_sentences(X: Any, name: str = "X", what: str = "word") -> list[list[str]]:
+    """Lists of words, each a string that is not empty; `name` and `what` say in errors what is read."""
+    if isinstance(X, str | bytes | dict | set | frozenset) or not isinstance(X, Iterable):
+        raise InputTypeError(f"{name} is a {type(X).__name__}, expected a list of sentences, lists of {what}s")
+    return [_sentence(sentence, f"{name}[{i}]", what) for i, sentence in enumerate(X)]
+
+
+def _sentence(sentence: Any, place: str, what: str) -> list[str]:
+    if isinstance(sentence, str | bytes | dict | set | frozenset) or not isinstance(sentence, Iterable):
+        kind = type(sentence).__name__
+        hint = ": split it into words" if isinstance(sentence, str) else ""
+        raise InputTypeError(f"{place} is a {kind}, expected a list of {what}s{hint}")
+    words = list(sentence)
+    for t, word in enumerate(words):
+        if not isinstance(word, str):
+            raise InputTypeError(f"{place}, token {t}: {word!r} is a {type(word).__name__}, expected a string")
+        if not word:
+            raise ValueError(f"{place}, token {t}: the {what} is empty")
+    return words
+
+
+def as_tags(tags: Any, X: Sequence[Sequence[str]], known: Iterable[str]) -> list[list[str]]:
+    """Tags for the words of X, each among the known ones."""
+    found = as_sentences(tags, "tags", "tag")
+    if len(found) != len(X):
+        raise LengthMismatchError(f"X has {len(X)} sentences but tags has {len(found)}")
+    allowed = set(known)
+    for i, (row, sentence) in enumerate(zip(found, X)):
+        if len(row) != len(sentence):
+            raise LengthMismatchError(f"X[{i}] has {len(sentence)} words but tags[{i}] has {len(row)}")
+        for t, tag in enumerate(row):
+            if tag not in allowed:
+                raise UnknownLabelError(f"tags[{i}], token {t}: {tag!r} was not seen in fit")
+    return found

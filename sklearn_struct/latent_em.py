@@ -1,0 +1,142 @@
+"""Expectation maximisation for grammars whose symbols have states that trees do not show.
+
+The model is that of Matsuzaki, Miyao & Tsujii, "Probabilistic CFG with latent annotations", ACL 2005. Expected counts
+of a symbol's states are moved towards their mean, much as Petrov et al. (ACL 2006) smooth theirs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from sklearn_struct.batch import Tensors, Treebank, split, tensors
+from sklearn_struct.inference.forest import Vectors, add_moments, inside, outside, vectors
+from sklearn_struct.inference.forest_counts import divide, weigh
+from sklearn_struct.threads import N_PARTS, Pool
+
+__all__ = ["Expected", "LatentEM"]
+
+
+class Expected(NamedTuple):
+    """Expected counts: ``rule`` and ``root`` as those of Tensors, and posteriors of states, a row a leaf of a tree."""
+
+    rule: np.ndarray
+    root: np.ndarray
+    leaf: np.ndarray
+
+
+class LatentEM:
+    """The two steps, for one treebank.
+
+    Parameters
+    ----------
+    treebank : Treebank
+    leaf_sums : callable
+        Takes rows of the leaves of all trees, in their order, and returns their sums for each number of a leaf, which
+        may be smoothed.
+    n_states : ndarray of shape (n_symbols,)
+    shrinkage : float
+        How far expected counts are moved towards their mean over states; from 0, not at all, to 1.
+    pool : Pool
+    """
+
+    def __init__(
+        self,
+        treebank: Treebank,
+        leaf_sums: Callable[[np.ndarray], np.ndarray],
+        n_states: np.ndarray,
+        shrinkage: float,
+        pool: Pool,
+    ) -> None:
+        self.treebank, self.leaf_sums, self.shrinkage, self.pool = treebank, leaf_sums, shrinkage, pool
+        grammar, forest, leaf_symbol = treebank
+        self.zeros = tensors(grammar, n_states, leaf_symbol)
+        self.inner = vectors(forest, self.zeros.n_states)
+        self.outer = np.zeros_like(self.inner.row)
+        self.parts = split(forest, N_PARTS)
+        self.items = np.cumsum([0, *(len(part.symbol) for part in self.parts)])
+        self.order = np.argsort(forest.rule, kind="stable")
+        self.parent = np.repeat(np.arange(len(forest.symbol), dtype=np.int32), np.diff(forest.indptr))
+        bounds = np.searchsorted(forest.rule[self.order], np.arange(len(grammar.parent) + 1)).astype(np.int64)
+        columns = (column[self.order] for column in (forest.left, forest.right, self.parent))
+        self.edges = bounds, *columns
+        work = np.concatenate([[0], np.cumsum((1 + np.diff(bounds)) * np.diff(self.zeros.rule_start))])
+        self.rules = list(pairwise(np.searchsorted(work, np.linspace(0, work[-1], N_PARTS + 1)).tolist()))
+        of_symbols = np.ones(len(leaf_symbol)), (leaf_symbol, np.arange(len(leaf_symbol)))
+        self.by_symbol = sp.csr_array(of_symbols, shape=(len(n_states), len(leaf_symbol)))
+
+    def start(self, states: np.ndarray) -> Expected:
+        """What to maximise first, given the distribution of states of each item, (n_items, most states).
+
+        The states of different items are taken to be independent.
+        """
+        lane = np.arange(states.shape[1])
+        wide = np.diff(self.inner.start)
+        given = np.where(lane < self.zeros.n_states[self.treebank.forest.symbol][:, None], states, 0.0)
+        given /= given.sum(axis=1, keepdims=True)
+        padded = np.zeros((len(given), int(wide.max())))
+        padded[:, : given.shape[1]] = given
+        self.inner.row[:] = self.outer[:] = padded[np.arange(padded.shape[1]) < wide[:, None]]
+        self.inner.scale[:] = 0.0
+        ones = self.zeros._replace(rule=np.ones_like(self.zeros.rule))
+        return self._counts(ones, self.inner.row)
+
+    def expect(self, model: Tensors) -> tuple[Expected, float]:
+        """Expected counts given the trees, and the log-likelihood of these."""
+        self.inner.row[:], self.outer[:] = 0.0, 0.0
+        self.inner.scale[:] = -np.inf
+
+        def work(part: int) -> float:
+            items, forest = slice(*self.items[part : part + 2]), self.parts[part]
+            start = self.inner.start[items.start : items.stop + 1]
+            rows = slice(start[0], start[-1])
+            inner = Vectors(start - start[0], self.inner.row[rows], self.inner.scale[items])
+            outer = inner._replace(row=self.outer[rows])
+            log_Z, sign = np.empty((2, len(forest.offsets) - 1))
+            inside(self.treebank.grammar, model, forest, inner)
+            outside(self.treebank.grammar, model, forest, inner, outer, log_Z, sign, np.empty(len(forest.rule)))
+            return float(np.sum(log_Z))
+
+        value = sum(self.pool.map(work, len(self.parts)))
+        return self._counts(model, self.inner.row * self.outer), value
+
+    def _counts(self, model: Tensors, posterior: np.ndarray) -> Expected:
+        """Expected counts from the vectors of items."""
+        forest, start, scale = self.treebank.forest, self.inner.start, self.inner.scale
+        weight = np.exp(scale[forest.left] + scale[forest.right] - scale[self.parent])[self.order]
+        rule, total = np.zeros_like(model.rule), np.zeros((len(self.rules), len(model.root)))
+
+        def work(part: int) -> None:
+            edges, rules = (*self.edges, weight), self.rules[part]
+            add_moments(model, self.treebank.grammar, edges, self.inner, self.outer, rules, rule)
+            weigh(model, self.treebank.grammar, rules, self.shrinkage, rule, total[part])
+
+        self.pool.map(work, len(self.rules))
+        whole = total.sum(axis=0)
+        self.pool.map(lambda part: divide(model, self.treebank.grammar, self.rules[part], whole, rule), len(self.rules))
+        lane = np.arange(np.diff(start).max())
+
+        def rows(items: np.ndarray) -> np.ndarray:
+            wide = np.diff(start)[items][:, None]
+            return np.where(lane < wide, posterior[np.minimum(start[items][:, None] + lane, len(posterior) - 1)], 0.0)
+
+        roots = forest.offsets[1:] - 1
+        root = np.zeros((len(model.n_states), len(lane)))
+        np.add.at(root, forest.symbol[roots], rows(roots))
+        return Expected(rule, root[lane < np.diff(model.root_start)[:, None]], rows(np.flatnonzero(forest.leaf >= 0)))
+
+    def maximise(self, expected: Expected) -> Tensors:
+        """The most probable parameters given expected counts."""
+        symbol, lane = self.treebank.leaf_symbol, np.arange(expected.leaf.shape[1])
+        n_states = self.zeros.n_states[symbol][:, None]
+        counts = self.leaf_sums(expected.leaf)
+        mean = counts.sum(axis=1, keepdims=True) / n_states
+        counts = np.where(lane < n_states, counts + self.shrinkage * (mean - counts), 0.0)
+        total = (self.by_symbol @ counts)[symbol]
+        leaf = np.divide(counts, total, out=np.zeros_like(counts), where=total > 0)
+        wide = np.diff(self.zeros.leaf_start)[:, None]
+        return self.zeros._replace(rule=expected.rule, leaf=leaf[lane < wide], root=expected.root / expected.root.sum())
