@@ -20,34 +20,16 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import splu
 
-from sklearn_struct.batch import Grammar
 from sklearn_struct.exceptions import NonFiniteError
+from sklearn_struct.parsing import TreeModel
 
-__all__ = ["Productions", "TreeSums", "below", "production_counts", "tree_sums"]
+__all__ = ["TreeSums", "below", "production_counts", "production_symbols", "tree_sums"]
 
 MAX_ITER = 100
 TIGHT = 1e-9  # by how much a sum of probabilities may differ from 1
 ROUNDING = 1e-16
 CLOSE = 1e-8  # how far from the solution Newton's method makes its last step
 LARGEST = 1e10  # expected counts that are called finite
-
-
-class Productions(NamedTuple):
-    """A probabilistic grammar: log-probabilities of rules, of roots (n_symbols,), and of words given symbols.
-
-    Production l of a word has the symbol ``word_symbol[l]``. Productions are numbered: rules, then those of words.
-    """
-
-    grammar: Grammar
-    rule: np.ndarray
-    root: np.ndarray
-    word_symbol: np.ndarray
-    word: np.ndarray
-
-    @property
-    def symbol(self) -> np.ndarray:
-        """The symbol above each production."""
-        return np.concatenate([self.grammar.parent, self.word_symbol]).astype(np.int64)
 
 
 class TreeSums(NamedTuple):
@@ -57,8 +39,8 @@ class TreeSums(NamedTuple):
     outside: np.ndarray
 
 
-def tree_sums(productions: Productions) -> TreeSums:
-    """Solve for i and o; all are 0 if there are no trees.
+def tree_sums(model: TreeModel) -> TreeSums:
+    """Solve for i and o of a grammar without states; all are 0 if it has no trees.
 
     If trees end with probability 1, i is 1 and o the solution of one sparse linear system. Else Newton's method leads
     from 0 up to the smallest i, until a bound says that it is there.
@@ -68,10 +50,10 @@ def tree_sums(productions: Productions) -> TreeSums:
     NonFiniteError
         If trees have no finite expected size.
     """
-    useful = _useful(productions)
+    useful = _useful(model)
     if not useful.any():
         return TreeSums(np.zeros(len(useful)), np.zeros(len(useful)))
-    reduced = _reduced(productions, useful)
+    reduced = _reduced(model, useful)
     inside: np.ndarray | None = np.ones(len(reduced.root))
     outside = _outside(reduced, inside) if _proper(reduced) else None
     if outside is None:
@@ -84,16 +66,21 @@ def tree_sums(productions: Productions) -> TreeSums:
     return TreeSums(*sums)
 
 
-def below(productions: Productions, sums: TreeSums) -> np.ndarray:
+def production_symbols(model: TreeModel) -> np.ndarray:
+    """The symbol above each production."""
+    return np.concatenate([model.grammar.parent, model.symbol]).astype(np.int64)
+
+
+def below(model: TreeModel, sums: TreeSums) -> np.ndarray:
     """The probability of each production, given its symbol, times that the trees below it end."""
-    rules = productions.grammar
-    of_rules = np.exp(productions.rule) * sums.inside[rules.left] * sums.inside[rules.right]
-    return np.concatenate([of_rules, np.exp(productions.word)])
+    rules = model.grammar
+    of_rules = np.exp(model.plain.rule) * sums.inside[rules.left] * sums.inside[rules.right]
+    return np.concatenate([of_rules, np.exp(model.plain.leaf)])
 
 
-def production_counts(productions: Productions, sums: TreeSums) -> np.ndarray:
+def production_counts(model: TreeModel, sums: TreeSums) -> np.ndarray:
     """How often each production is expected in a tree."""
-    return sums.outside[productions.symbol] * below(productions, sums)
+    return sums.outside[production_symbols(model)] * below(model, sums)
 
 
 class _Reduced(NamedTuple):
@@ -107,14 +94,14 @@ class _Reduced(NamedTuple):
     root: np.ndarray
 
 
-def _useful(productions: Productions) -> np.ndarray:
+def _useful(model: TreeModel) -> np.ndarray:
     """Which symbols are in a tree that ends."""
-    rules, possible = productions.grammar, productions.rule > -np.inf
-    ends = np.zeros(len(productions.root), bool)
-    ends[productions.word_symbol[productions.word > -np.inf]] = True
+    rules, possible = model.grammar, model.plain.rule > -np.inf
+    ends = np.zeros(len(model.plain.root), bool)
+    ends[model.symbol[model.plain.leaf > -np.inf]] = True
     _spread(ends, lambda: rules.parent[possible & ends[rules.left] & ends[rules.right]])
     possible = possible & ends[rules.left] & ends[rules.right]
-    reached = ends & (productions.root > -np.inf)
+    reached = ends & (model.plain.root > -np.inf)
     children = np.stack([rules.left, rules.right])
     _spread(reached, lambda: children[:, possible & reached[rules.parent]])
     return reached
@@ -128,12 +115,12 @@ def _spread(mask: np.ndarray, more: Callable[[], np.ndarray]) -> None:
         mask[more()] = True
 
 
-def _reduced(productions: Productions, useful: np.ndarray) -> _Reduced:
-    rules, number = productions.grammar, np.cumsum(useful) - 1
-    kept = useful[rules.left] & useful[rules.right] & useful[rules.parent] & (productions.rule > -np.inf)
+def _reduced(model: TreeModel, useful: np.ndarray) -> _Reduced:
+    rules, number = model.grammar, np.cumsum(useful) - 1
+    kept = useful[rules.left] & useful[rules.right] & useful[rules.parent] & (model.plain.rule > -np.inf)
     left, right, parent = (number[side[kept]] for side in (rules.left, rules.right, rules.parent))
-    word = np.bincount(productions.word_symbol, np.exp(productions.word), len(useful))
-    return _Reduced(left, right, parent, np.exp(productions.rule[kept]), word[useful], np.exp(productions.root[useful]))
+    word = np.bincount(model.symbol, np.exp(model.plain.leaf), len(useful))
+    return _Reduced(left, right, parent, np.exp(model.plain.rule[kept]), word[useful], np.exp(model.plain.root[useful]))
 
 
 def _proper(reduced: _Reduced) -> bool:

@@ -111,7 +111,7 @@ def test_scores_of_any_size():
 def test_empty_forest():
     example = Example(0, 3)
     rules = example.naive.grammar
-    empty, _ = chart.forest(rules, example.naive.scores._replace(root=np.full(5, -np.inf)), 0.0)
+    empty, *_ = chart.forest(rules, example.naive.scores._replace(root=np.full(5, -np.inf)), 0.0)
     nothing = np.zeros(0)
     assert len(pairs(empty).edge) == 0
     nodes, score = argmax(empty, pairs(empty).start, nothing, nothing, nothing)
