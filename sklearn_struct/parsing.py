@@ -24,8 +24,10 @@ __all__ = [
     "counted",
     "log_probability",
     "logarithms",
+    "most_expected",
     "one_state",
     "parses",
+    "probable",
     "tree_log_probabilities",
 ]
 
@@ -121,9 +123,12 @@ def best(
     if decoder == "viterbi" and not model.states:
         return chart_decoding.argmax(model.grammar, _scores(model, candidates))[0]
     if logs is not None:
-        packed = parses(model._replace(states=()), candidates, threshold).forest
-        return forest_decoding.argmax_states(model.grammar, logs, _with_leaves(packed, candidates))[0]
-    found = parses(model, candidates, threshold)
+        return forest_decoding.argmax_states(model.grammar, logs, probable(model, candidates, threshold))[0]
+    return most_expected(parses(model, candidates, threshold), decoder)
+
+
+def most_expected(found: Parses, decoder: str) -> Nodes:
+    """The best tree by posterior probabilities, for "max-recall" or "max-rule"."""
     usable = found.sign != 0 if np.any(found.sign) else slice(None)
     item, edge = np.abs(found.item[usable]), np.abs(found.edge[usable])
     if decoder == "max-recall":
@@ -184,6 +189,11 @@ def _log_mean(log_Z: np.ndarray, sign: np.ndarray) -> float:
     top = np.max(log_Z)
     mean = np.mean(sign * np.exp(log_Z - top)) if top > -np.inf else 0.0
     return float(top + np.log(mean)) if mean > 0 else -np.inf
+
+
+def probable(model: TreeModel, candidates: Candidates, threshold: float) -> Forest:
+    """The trees of a sentence whose parts have, by the plain grammar, at least this posterior probability."""
+    return _with_leaves(chart.forest(model.grammar, _scores(model, candidates), threshold)[0], candidates)
 
 
 def _with_leaves(packed: Forest, candidates: Candidates) -> Forest:

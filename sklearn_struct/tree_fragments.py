@@ -22,7 +22,19 @@ from sklearn_struct.batch import Forest
 from sklearn_struct.parsing import TreeModel
 from sklearn_struct.tree_sums import TreeSums, below, production_symbols
 
-__all__ = ["TEMPLATES", "Fragments", "Places", "counted", "distinct", "expected", "observed", "places", "scores"]
+__all__ = [
+    "ROOT",
+    "TEMPLATES",
+    "Fragments",
+    "Places",
+    "counted",
+    "distinct",
+    "expected",
+    "observed",
+    "parts",
+    "places",
+    "scores",
+]
 
 TEMPLATES = tuple(
     f"{above}{kind}" for above in ("", "parent-", "sibling-", "rule-") for kind in ("rule", "word", "symbol")
@@ -117,6 +129,17 @@ def expected(fragments: Fragments, model: TreeModel, sums: TreeSums) -> np.ndarr
         total = np.append(np.bincount(place, weight), 0.0)
         found.append(total[_find(known, context * S + symbol[what])] * lower[what])
     return np.concatenate(found)
+
+
+def parts(fragments: Fragments, model: TreeModel) -> Iterator[tuple[str, np.ndarray, np.ndarray, np.ndarray]]:
+    """For one template after the other: it, and of each feature the symbol or rule above, the side, and what is below.
+
+    What is above is not defined for a root, nor it and the side where a template sees nothing of them.
+    """
+    for template, codes in zip(*fragments):
+        context, what = np.divmod(codes, _width(model))
+        above, side = np.divmod(context, ROOT + 1)
+        yield template, above - template.startswith("rule-"), side, what
 
 
 def _kind(template: str) -> str:

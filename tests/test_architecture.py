@@ -28,6 +28,7 @@ FLOORS = [
     ["hidden_starts", "expected_features", "latent_em", "parsing"],
     ["tree_sums"],
     ["tree_fragments"],
+    ["fragment_parsing"],
     ["objective", "rows_objective", "joint_objective"],
     ["solvers"],
     ["doc_link"],

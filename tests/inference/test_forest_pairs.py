@@ -22,9 +22,8 @@ class Example:
         self.naive = naive_trees.Forest(rules, scores)
         self.forest = forest = chart.forest(rules, scores, 0.0)[0]
         self.pairs = pairs(forest)
-        self.item, self.edge, self.pair = (
-            rng.normal(size=n) for n in (len(forest.symbol), len(forest.rule), len(self.pairs.edge))
-        )
+        n_edges = len(forest.rule)
+        self.own, self.pair = (rng.normal(size=n) for n in (n_edges + len(forest.symbol), len(self.pairs.above)))
         self.pair[rng.random(len(self.pair)) < forbidden] = -np.inf
         parent = np.repeat(np.arange(len(forest.symbol)), np.diff(forest.indptr))
         self.items = list(zip(forest.symbol.tolist(), forest.start.tolist(), forest.stop.tolist()))
@@ -32,9 +31,9 @@ class Example:
         self.edges = [
             (rule, self.items[p][1], k, self.items[p][2]) for rule, p, k in zip(forest.rule.tolist(), parent, middle)
         ]
-        self.of_item, self.of_edge = dict(zip(self.items, self.item)), dict(zip(self.edges, self.edge))
-        below = [self.edges[e] if e >= 0 else self.items[p] for p, e in zip(self.pairs.item, self.pairs.below)]
-        above = [self.edges[e] for e in self.pairs.edge]
+        names = self.edges + self.items
+        self.of_production = dict(zip(names, self.own))
+        above, below = ([names[q] for q in column] for column in (self.pairs.above, self.pairs.below))
         self.of_pair = dict(zip(zip(above, self.pairs.side.tolist(), below), self.pair))
         self.trees = self.naive.trees
         self.total = np.array([self.score(tree)[0] for tree in self.trees])
@@ -43,17 +42,17 @@ class Example:
         """Score, production and item of the tree's top; the words begin at i."""
         if len(tree) == 2:
             item = (tree[1], i, i + 1)
-            return self.of_item[item], item, item
+            return self.of_production[item], item, item
         left, upper_left, (_, _, k) = self.score(tree[1], i)
         right, upper_right, (_, _, j) = self.score(tree[2], k)
         edge, item = (tree[0], i, k, j), (self.naive.symbol(tree), i, j)
-        total = self.of_item[item] + self.of_edge[edge] + left + right
+        total = self.of_production[edge] + left + right
         total += self.of_pair[edge, 0, upper_left] + self.of_pair[edge, 1, upper_right]
         return total, edge, item
 
     @property
     def arguments(self):
-        return self.forest, self.pairs.start, self.item, self.edge, self.pair
+        return self.forest, self.pairs.start, self.own, self.pair
 
 
 every = pytest.mark.parametrize(("seed", "n_tokens"), [(seed, n) for seed in range(4) for n in range(1, 7)])
@@ -92,8 +91,9 @@ def test_posteriors_by_enumeration(seed, n_tokens):
 def test_without_scores_of_pairs(seed):
     """The best tree is that of items and edges alone."""
     example = Example(seed, 6)
-    nodes, score = argmax(*example.arguments[:4], np.zeros(len(example.pair)))
-    expected, best = argmax_alone(example.forest, example.item, example.edge)
+    nodes, score = argmax(*example.arguments[:3], np.zeros(len(example.pair)))
+    edge, item = np.split(example.own, [len(example.edges)])
+    expected, best = argmax_alone(example.forest, np.where(example.forest.leaf >= 0, item, 0.0), edge)
     assert score == pytest.approx(best, abs=1e-12)
     for column, other in zip(nodes, expected):
         np.testing.assert_array_equal(column, other)
@@ -101,11 +101,11 @@ def test_without_scores_of_pairs(seed):
 
 def test_scores_of_any_size():
     example = Example(1, 6, forbidden=0.0)
-    forest, start, item, edge, pair = example.arguments
-    plain, _, log_Z = posteriors(forest, start, item, edge, pair)
-    far, _, far_log_Z = posteriors(forest, start, item - 1e4, edge + 500, pair)
+    forest, start, own, pair = example.arguments
+    plain, _, log_Z = posteriors(forest, start, own, pair)
+    far, _, far_log_Z = posteriors(forest, start, own - 1e4, pair + 500)
     np.testing.assert_allclose(far, plain, atol=1e-9)
-    assert far_log_Z == pytest.approx(log_Z - 11 * 1e4 + 5 * 500, rel=1e-12)
+    assert far_log_Z == pytest.approx(log_Z - 11 * 1e4 + 10 * 500, rel=1e-12)
 
 
 def test_empty_forest():
@@ -113,7 +113,7 @@ def test_empty_forest():
     rules = example.naive.grammar
     empty, *_ = chart.forest(rules, example.naive.scores._replace(root=np.full(5, -np.inf)), 0.0)
     nothing = np.zeros(0)
-    assert len(pairs(empty).edge) == 0
-    nodes, score = argmax(empty, pairs(empty).start, nothing, nothing, nothing)
+    assert len(pairs(empty).above) == 0
+    nodes, score = argmax(empty, pairs(empty).start, nothing, nothing)
     assert (len(nodes.symbol), score) == (0, -np.inf)
-    assert posteriors(empty, pairs(empty).start, nothing, nothing, nothing)[2] == -np.inf
+    assert posteriors(empty, pairs(empty).start, nothing, nothing)[2] == -np.inf
