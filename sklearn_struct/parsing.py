@@ -98,7 +98,8 @@ def parses(model: TreeModel, candidates: Candidates, threshold: float) -> Parses
     packed, item, edge, log_Z = chart.forest(model.grammar, _scores(model, candidates), threshold)
     if not model.states or not len(packed.symbol):
         n = max(len(model.states), 1)
-        return Parses(packed, item[None], edge[None], np.full(n, log_Z), np.full(n, float(log_Z > -np.inf)))
+        items, edges = (np.broadcast_to(row, (n, len(row))) for row in (item, edge))
+        return Parses(packed, items, edges, np.full(n, log_Z), np.full(n, float(log_Z > -np.inf)))
     packed = _with_leaves(packed, candidates)
     items, edges = np.empty((len(model.states), len(item))), np.zeros((len(model.states), len(edge)))
     Z, sign = np.empty((2, len(model.states), 1))
@@ -118,21 +119,24 @@ def best(
 
     "viterbi" is the most probable one; with states, `logs` are to be the logarithms of their only tensors. "max-recall"
     has the largest sum of posterior probabilities of its items (Goodman 1996), "max-rule" the largest product of those
-    of its edges and leaves (Petrov & Klein 2007). Of several grammars they take the mean, and the product.
+    of its edges and leaves (Petrov & Klein 2007). Of several grammars they take the mean, and the product, over those
+    that have a tree; if states have none, the grammar without them decides.
     """
+    plain = model._replace(states=())
     if decoder == "viterbi" and not model.states:
         return chart_decoding.argmax(model.grammar, _scores(model, candidates))[0]
     if logs is not None:
-        return forest_decoding.argmax_states(model.grammar, logs, probable(model, candidates, threshold))[0]
-    return most_expected(parses(model, candidates, threshold), decoder)
+        nodes, score = forest_decoding.argmax_states(model.grammar, logs, probable(plain, candidates, threshold))
+        return nodes if score > -np.inf else best(plain, candidates, decoder, threshold)
+    found = parses(model, candidates, threshold)
+    return most_expected(found if np.any(found.sign) else parses(plain, candidates, threshold), decoder)
 
 
 def most_expected(found: Parses, decoder: str) -> Nodes:
     """The best tree by posterior probabilities, for "max-recall" or "max-rule"."""
-    usable = found.sign != 0 if np.any(found.sign) else slice(None)
-    item, edge = np.abs(found.item[usable]), np.abs(found.edge[usable])
+    item, edge = (np.abs(rows[found.sign != 0]) for rows in (found.item, found.edge))
     if decoder == "max-recall":
-        return forest_decoding.argmax(found.forest, item.mean(axis=0), np.zeros(edge.shape[1]))[0]
+        return forest_decoding.argmax(found.forest, item.sum(axis=0), np.zeros(edge.shape[1]))[0]
     with np.errstate(divide="ignore"):
         of_leaves = np.where(found.forest.leaf >= 0, np.log(item).sum(axis=0), 0.0)
         return forest_decoding.argmax(found.forest, of_leaves, np.log(edge).sum(axis=0))[0]

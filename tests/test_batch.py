@@ -1,4 +1,4 @@
-"""Blocks, chains and CSR."""
+"""Blocks, chains, CSR, grammars and packed trees."""
 
 from __future__ import annotations
 
@@ -8,7 +8,18 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sklearn_struct.batch import Structure, blocks, chain, csr, object_array
+from sklearn_struct.batch import (
+    Forest,
+    Structure,
+    blocks,
+    chain,
+    csr,
+    examples,
+    grammar,
+    object_array,
+    split,
+    tensors,
+)
 
 # ---- chains
 
@@ -117,3 +128,95 @@ def test_object_array():
     assert object_array([[1], [2]]).shape == (2,)
     assert object_array([np.zeros((2, 2))] * 3).shape == (3,)
     assert object_array([]).shape == (0,)
+
+
+# ---- grammars and packed trees
+
+
+@given(st.lists(st.tuples(*[st.integers(0, 4)] * 3), max_size=20))
+def test_grammar(rules):
+    """Rules by their left children, as they were given, and by their parents."""
+    rules = sorted(rules, key=lambda rule: rule[0])
+    found = grammar(*np.array(rules, dtype=np.int64).reshape(-1, 3).T, 5)
+    assert list(zip(found.left.tolist(), found.right.tolist(), found.parent.tolist())) == rules
+    for s in range(5):
+        assert [r for r, rule in enumerate(rules) if rule[0] == s] == list(range(*found.indptr[s : s + 2]))
+        below = found.down[slice(*found.down_indptr[s : s + 2])].tolist()
+        assert below == [r for r, rule in enumerate(rules) if rule[2] == s]
+    assert [column.dtype for column in found] == [np.int64, *[np.int32] * 3, np.int64, np.int32]
+
+
+def test_tensors():
+    """Rows by state of the parent, of leaf and root have whole vectors of eight."""
+    rules = grammar(np.array([0, 0, 2]), np.array([1, 2, 2]), np.array([2, 3, 2]), 4)
+    found = tensors(rules, np.array([2, 3, 9, 8]), np.array([3, 2, 0]))
+    assert np.diff(found.rule_start).tolist() == [2 * 3 * 16, 2 * 9 * 8, 9 * 9 * 16]
+    assert np.diff(found.leaf_start).tolist() == [8, 16, 8]
+    assert np.diff(found.root_start).tolist() == [8, 8, 16, 8]
+    for name in ("rule", "leaf", "root"):
+        numbers, start = getattr(found, name), getattr(found, f"{name}_start")
+        assert (numbers.dtype, start.dtype, start[0], start[-1]) == (np.float64, np.int64, 0, len(numbers))
+        assert not numbers.any()
+    assert found.n_states.dtype == np.int32
+
+
+def test_tensors_of_nothing():
+    found = tensors(grammar(*np.empty((3, 0), int), 1), np.array([3]), np.empty(0, int))
+    assert (found.rule_start.tolist(), found.leaf_start.tolist(), found.root_start.tolist()) == ([0], [0], [0, 8])
+
+
+def forest(sizes):
+    """Trees of so many words that branch to the right; every number of it is another one."""
+    items, edges, columns = [0], [], []
+    for n in sizes:
+        first = items[-1]
+        words = [(t, t + 1) for t in range(n)]
+        phrases = [(t, n) for t in range(n - 2, -1, -1)]
+        edges += [(first + n - 2 - k, first + n - 1 + k) for k in range(n - 1)]
+        columns += [(*span, k < n) for k, span in enumerate(words + phrases)]
+        items.append(first + len(words + phrases))
+    start, stop, is_word = np.array(columns, dtype=np.int32).reshape(-1, 3).T
+    indptr = np.concatenate([[0], np.cumsum(is_word == 0)])
+    leaf = np.where(is_word, np.arange(len(start)) + 100, -1).astype(np.int32)
+    left, right = np.array(edges, dtype=np.int32).reshape(-1, 2).T
+    symbol, rule = np.arange(len(start), dtype=np.int32), np.arange(len(left), dtype=np.int32) + 200
+    return Forest(np.array(items), symbol, start, stop, leaf, indptr, left, right, rule)
+
+
+def tree(packed, p):
+    """What is below an item, its numbers included."""
+    below = [
+        (packed.rule[e], tree(packed, packed.left[e]), tree(packed, packed.right[e]))
+        for e in range(packed.indptr[p], packed.indptr[p + 1])
+    ]
+    return packed.symbol[p], packed.start[p], packed.stop[p], packed.leaf[p], below
+
+
+def trees(packed):
+    return [tree(packed, last - 1) for last in packed.offsets[1:]]
+
+
+SIZES = st.lists(st.integers(1, 6), max_size=12)
+
+
+@given(SIZES, st.data())
+def test_examples(sizes, data):
+    whole = forest(sizes)
+    first = data.draw(st.integers(0, len(sizes)))
+    last = data.draw(st.integers(first, len(sizes)))
+    part = examples(whole, first, last)
+    assert part.offsets[0] == part.indptr[0] == 0
+    assert (part.offsets[-1], part.indptr[-1]) == (len(part.symbol), len(part.rule))
+    assert trees(part) == trees(whole)[first:last]
+    assert [column.dtype for column in part] == [column.dtype for column in whole]
+
+
+@given(SIZES, st.integers(1, 8))
+def test_parts_of_a_forest(sizes, n_parts):
+    """All examples once, in their order, and about equally many items."""
+    whole = forest(sizes)
+    parts = split(whole, n_parts)
+    assert [found for part in parts for found in trees(part)] == trees(whole)
+    assert len(parts) <= n_parts
+    for part in parts:
+        assert len(part.symbol) < whole.offsets[-1] / n_parts + 2 * 11  # the largest tree at either end

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABCMeta, abstractmethod
+from collections import Counter
 from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
@@ -164,10 +165,12 @@ class BaseParser(DocLink, CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta
         indptr, leaf = self._candidates(sentence, allowed)
         symbols, model = self._codes.symbols, self._model
         score = model.plain.leaf[leaf] + np.log(np.maximum(self._tag_counts[model.symbol[leaf]], 0.5))
-        labels = [treebank.ROOT, symbols[int(np.argmax(model.plain.root))].chain[0]]
+        top = symbols[int(np.argmax(np.where([symbol.tag for symbol in symbols], -np.inf, model.plain.root)))]
+        labels = [treebank.ROOT] if top.tag or top.chain[0] == treebank.ROOT else [treebank.ROOT, top.chain[0]]
+        arity = (*(1,) * (len(labels) - 1), len(sentence), *(1, 0) * len(sentence))
         for word, lo, hi in zip(sentence, indptr[:-1], indptr[1:]):
             labels += symbols[model.symbol[leaf[lo + np.argmax(score[lo:hi])]]].chain[-1], word
-        return brackets.Tree(tuple(labels), (1, len(sentence), *(1, 0) * len(sentence)))
+        return brackets.Tree(tuple(labels), arity)
 
     def _each(self, work: Callable[[int], Any], n: int) -> list[Any]:
         with Pool(self.n_jobs) as pool:
@@ -265,9 +268,11 @@ class BaseParser(DocLink, CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta
 
         def work(i: int) -> dict[tuple[str, int, int], float]:
             found = self._parses(self._candidates(sentences[i], None))
-            packed = found.forest
+            packed, total = found.forest, Counter[tuple[str, int, int]]()
             keys = zip(names[packed.symbol].tolist(), packed.start.tolist(), packed.stop.tolist())
-            return dict(zip(keys, found.item.mean(axis=0).tolist()))
+            for key, p in zip(keys, found.item.mean(axis=0).tolist()):
+                total[key] += p  # "A+B" may be a label, too
+            return dict(total)
 
         return object_array(self._each(work, len(sentences)))
 
