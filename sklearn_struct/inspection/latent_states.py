@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, validate_params
 
 from sklearn_struct.batch import Tensors
-from sklearn_struct.estimators.trees import BaseTreeParser
+from sklearn_struct.estimators.trees import BaseParser
 from sklearn_struct.exceptions import InputTypeError, UnknownLabelError
 from sklearn_struct.inspection.optional import pandas
 from sklearn_struct.inspection.reading import parser_of
@@ -120,7 +120,7 @@ def state_items(estimator: Any, symbol: str | int, grammar: int) -> StateItems:
     return StateItems(str(parser.symbols_[code]), items, proba)
 
 
-def _code(parser: BaseTreeParser, symbol: str | int) -> int:
+def _code(parser: BaseParser, symbol: str | int) -> int:
     names = parser.symbols_.tolist()
     if isinstance(symbol, Integral):
         if not 0 <= symbol < len(names):
@@ -137,7 +137,7 @@ def _code(parser: BaseTreeParser, symbol: str | int) -> int:
     return found[0]
 
 
-def _words(parser: BaseTreeParser, states: Tensors, code: int) -> tuple[list[str], np.ndarray]:
+def _words(parser: BaseParser, states: Tensors, code: int) -> tuple[list[str], np.ndarray]:
     """What a tag may be, and a row of probabilities by state each."""
     words = parser._codes.lexicon
     names = [*words.words, *words.signatures, OTHER]
@@ -147,7 +147,7 @@ def _words(parser: BaseTreeParser, states: Tensors, code: int) -> tuple[list[str
     return [names[o] for o in observed], np.array(rows)
 
 
-def _rules(parser: BaseTreeParser, states: Tensors, code: int) -> tuple[list[str], np.ndarray]:
+def _rules(parser: BaseParser, states: Tensors, code: int) -> tuple[list[str], np.ndarray]:
     """What may stand below a phrase, and a row of probabilities by state each."""
     rules, names = parser._codes.grammar, parser.symbols_
     below = rules.down[slice(*rules.down_indptr[code : code + 2])]

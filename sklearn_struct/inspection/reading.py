@@ -12,7 +12,7 @@ from sklearn_struct.encoding.sentences import as_sentences
 from sklearn_struct.encoding.sequences import as_list, is_list
 from sklearn_struct.estimators.base import Sequences
 from sklearn_struct.estimators.chain import BaseChain
-from sklearn_struct.estimators.trees import BaseTreeParser
+from sklearn_struct.estimators.trees import BaseParser
 from sklearn_struct.exceptions import EmptyDataError, InputTypeError, LengthMismatchError, UnknownLabelError
 from sklearn_struct.sequence_array import SequenceArray
 
@@ -39,10 +39,10 @@ def chain_of(estimator: Any) -> BaseChain:
     return model
 
 
-def parser_of(estimator: Any) -> BaseTreeParser:
+def parser_of(estimator: Any) -> BaseParser:
     """The fitted tree parser itself, also out of a pipeline or a search."""
     model = last_step(estimator)
-    if not isinstance(model, BaseTreeParser):
+    if not isinstance(model, BaseParser):
         raise InputTypeError(f"estimator must be a tree parser such as PCFG, got {type(model).__name__}")
     check_is_fitted(model)
     return model
@@ -79,7 +79,7 @@ def read_one(estimator: Any, x: Any) -> tuple[BaseChain, Sequences]:
     return model, sequences
 
 
-def read_sentence(estimator: Any, sentence: Any) -> tuple[BaseTreeParser, list[str]]:
+def read_sentence(estimator: Any, sentence: Any) -> tuple[BaseParser, list[str]]:
     """The parser, and the words of one sentence as its `predict` reads them."""
     parser = parser_of(estimator)
     [read] = as_sentences(as_read(estimator, [sentence]))

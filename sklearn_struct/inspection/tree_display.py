@@ -9,12 +9,11 @@ import numpy as np
 
 from sklearn_struct.encoding import treebank
 from sklearn_struct.encoding.brackets import Tree, as_tree, words
-from sklearn_struct.estimators.trees import BaseTreeParser
+from sklearn_struct.estimators.trees import BaseParser
 from sklearn_struct.exceptions import EmptyDataError, LengthMismatchError
 from sklearn_struct.inspection.optional import subplots
 from sklearn_struct.inspection.reading import read_sentence
 from sklearn_struct.inspection.tree_layout import Layout, layout, spans
-from sklearn_struct.parsing import parses
 
 __all__ = ["TreeDisplay"]
 
@@ -187,11 +186,11 @@ def _lines(places: Layout) -> tuple[np.ndarray, np.ndarray]:
     )
 
 
-def _probabilities(parser: BaseTreeParser, sentence: list[str], allowed: Any, tree: Tree) -> np.ndarray:
+def _probabilities(parser: BaseParser, sentence: list[str], allowed: Any, tree: Tree) -> np.ndarray:
     """Posterior probabilities of the nodes of a tree; nan for its root and words, and all where there is no parse."""
     found: Counter[tuple[str, bool, int, int]] = Counter()
     for relaxed in (False, True):  # as in `predict`
-        forest, item, *_ = parses(parser._model, parser._candidates(sentence, allowed, relaxed), parser.pruning)
+        forest, item, *_ = parser._parses(parser._candidates(sentence, allowed, relaxed))
         columns = (column.tolist() for column in (forest.symbol, forest.start, forest.stop, item.mean(axis=0)))
         for code, start, stop, p in zip(*columns):
             symbol = parser._codes.symbols[code]

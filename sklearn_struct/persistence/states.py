@@ -23,7 +23,7 @@ from sklearn_struct.estimators.pcfg import PCFG
 from sklearn_struct.estimators.piecewise_crf import PiecewiseCRF
 from sklearn_struct.estimators.prepared import Prepared
 from sklearn_struct.estimators.pseudo_likelihood_crf import PseudoLikelihoodCRF
-from sklearn_struct.estimators.trees import BaseTreeParser
+from sklearn_struct.estimators.trees import BaseParser
 from sklearn_struct.exceptions import InputTypeError, ModelFileError
 from sklearn_struct.parameters import Pattern
 from sklearn_struct.persistence import checks
@@ -94,7 +94,7 @@ def _pipeline(params: Any, stored: Any, shared: Shared) -> Any:
     found = [
         step if step == "passthrough" else estimator(step, f"step {i}/", shared) for i, (_, step) in enumerate(stored)
     ]
-    if any(isinstance(step, BaseSequenceEstimator | BaseTreeParser | LogLinearClassifier) for step in found[:-1]):
+    if any(isinstance(step, BaseSequenceEstimator | BaseParser | LogLinearClassifier) for step in found[:-1]):
         raise ModelFileError("a model must be the last step of a pipeline")
     return _pipeline_class()(list(zip(names, found)), verbose=verbose)
 
