@@ -17,6 +17,8 @@ from sklearn_struct.estimators.memm import MEMM
 from sklearn_struct.estimators.pcfg import PCFG
 from sklearn_struct.estimators.piecewise_crf import PiecewiseCRF
 from sklearn_struct.estimators.pseudo_likelihood_crf import PseudoLikelihoodCRF
+from sklearn_struct.estimators.spectral_hmm import SpectralHMM
+from sklearn_struct.estimators.spectral_lpcfg import SpectralLPCFG
 from sklearn_struct.sequence_array import SequenceArray
 
 __all__ = [
@@ -37,6 +39,8 @@ __all__ = [
     "SequenceArray",
     "SequenceUnion",
     "SequenceVectorizer",
+    "SpectralHMM",
+    "SpectralLPCFG",
     "datasets",
     "exceptions",
     "inspection",

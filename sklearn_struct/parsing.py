@@ -5,6 +5,7 @@ A chart of the symbols alone tells which parts are probable at all; states are s
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -22,6 +23,7 @@ __all__ = [
     "TreeModel",
     "best",
     "counted",
+    "forest_parses",
     "log_probability",
     "logarithms",
     "most_expected",
@@ -100,16 +102,20 @@ def parses(model: TreeModel, candidates: Candidates, threshold: float) -> Parses
         n = max(len(model.states), 1)
         items, edges = (np.broadcast_to(row, (n, len(row))) for row in (item, edge))
         return Parses(packed, items, edges, np.full(n, log_Z), np.full(n, float(log_Z > -np.inf)))
-    packed = _with_leaves(packed, candidates)
-    items, edges = np.empty((len(model.states), len(item))), np.zeros((len(model.states), len(edge)))
-    Z, sign = np.empty((2, len(model.states), 1))
-    for g, states in enumerate(model.states):
+    return forest_parses(model.grammar, model.states, _with_leaves(packed, candidates))
+
+
+def forest_parses(grammar: Grammar, grammars: Sequence[Tensors], packed: Forest) -> Parses:
+    """The same for a forest that is given, which has items."""
+    items, edges = np.empty((len(grammars), len(packed.symbol))), np.zeros((len(grammars), len(packed.rule)))
+    log_p, sign = np.empty((2, len(grammars), 1))
+    for g, states in enumerate(grammars):
         inner = vectors(packed, states.n_states)
         outer = inner._replace(row=np.zeros_like(inner.row))
-        inside(model.grammar, states, packed, inner)
-        outside(model.grammar, states, packed, inner, outer, Z[g], sign[g], edges[g])
+        inside(grammar, states, packed, inner)
+        outside(grammar, states, packed, inner, outer, log_p[g], sign[g], edges[g])
         items[g] = np.add.reduceat(inner.row * outer.row, inner.start[:-1])
-    return Parses(packed, items, edges, Z[:, 0], sign[:, 0])
+    return Parses(packed, items, edges, log_p[:, 0], sign[:, 0])
 
 
 def best(

@@ -15,7 +15,7 @@ from sklearn_struct.batch import Forest, Grammar, Treebank, Trees, grammar
 from sklearn_struct.encoding import lexicon
 from sklearn_struct.encoding.lexicon import Emissions, Lexicon
 
-__all__ = ["LabelCodes", "LabelTrees", "forest", "learn", "observe"]
+__all__ = ["LabelCodes", "LabelTrees", "forest", "labelled", "learn", "observe"]
 
 
 class LabelCodes(NamedTuple):
@@ -98,6 +98,14 @@ def observe(codes: LabelCodes, sentence: Sequence[str], relaxed: bool = False) -
     return [lexicon.entries(codes.lexicon, o, None, relaxed) for o in lexicon.observe(codes.lexicon, sentence)]
 
 
+def labelled(codes: LabelCodes, sentence: Sequence[str], labels: np.ndarray) -> Forest | None:
+    """A sequence with one labelling, which has no tree if a word never has its label, or labels follow each other."""
+    entries = observe(codes, sentence)
+    own = [found[codes.lexicon.symbol[found] == label] for found, label in zip(entries, labels)]
+    packed = forest(codes, own)
+    return packed if len(packed.rule) == len(sentence) else None
+
+
 def forest(codes: LabelCodes, entries: Sequence[np.ndarray]) -> Forest:
     """All labellings of a sequence, packed: leaves, the end, and nodes from the last to the first.
 
@@ -122,6 +130,6 @@ def forest(codes: LabelCodes, entries: Sequence[np.ndarray]) -> Forest:
     start = np.concatenate([token, [n], token[::-1]])
     stop = np.concatenate([token + 1, [n + 1], np.full(m, n + 1)])
     leaf = np.concatenate([leaf, [len(codes.lexicon.symbol)], np.full(m, -1)])
-    columns = (column.astype(np.int32) for column in (symbol, start, stop, leaf))
+    symbol, start, stop, leaf = (column.astype(np.int32) for column in (symbol, start, stop, leaf))
     indptr = np.concatenate([[0], np.cumsum(n_edges)])
-    return Forest(np.array([0, 2 * m + 1]), *columns, indptr, left, right, rule)
+    return Forest(np.array([0, 2 * m + 1]), symbol, start, stop, leaf, indptr, left, right, rule)

@@ -1,0 +1,91 @@
+"""From an estimator's parameters to a grammar with states, by singular value decompositions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from numbers import Integral, Real
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_memory
+
+from sklearn_struct.batch import Forest, Tensors, Treebank
+from sklearn_struct.exceptions import InputTypeError
+from sklearn_struct.spectral import Projection, estimate, one_a_tree, project
+from sklearn_struct.tree_features import INSIDE, OUTSIDE, Feature, Features, Nodes, indicators, nodes
+
+__all__ = ["CONSTRAINTS", "Spectrum", "projection", "spectral"]
+
+# parameters that spectral estimators share
+CONSTRAINTS: dict[str, list[Any]] = {
+    "n_states": [Interval(Integral, 1, None, closed="left")],
+    "smoothing": [Interval(Real, 0, None, closed="left")],
+    "nodes": [StrOptions({"all", "one"})],
+    "inside_features": [None, list, tuple],
+    "outside_features": [None, list, tuple],
+    "feature_count": [None, Interval(Real, 0, None, closed="left")],
+    "shrinkage": [Interval(Real, 0, None, closed="left")],
+    "random_state": ["random_state"],
+}
+
+
+class Spectrum(NamedTuple):
+    """What was estimated, the states of each symbol and the singular values of each symbol (n_symbols, n_states)."""
+
+    tensors: Tensors
+    n_states: np.ndarray
+    singular_values: np.ndarray
+
+
+def spectral(estimator: Any, treebank: Treebank, leaf_sums: Callable[[np.ndarray], np.ndarray]) -> Spectrum:
+    """Estimate the tensors of a treebank's grammar."""
+    found = projection(estimator, treebank)
+    tensors = estimate(treebank, found, leaf_sums, estimator.smoothing)
+    return Spectrum(tensors, found.n_states, found.singular_values[:, : estimator.n_states])
+
+
+def projection(estimator: Any, treebank: Treebank) -> Projection:
+    """The nodes of the trees in the spaces of their symbols' states."""
+    forest = treebank.forest
+    chosen = [
+        _functions(estimator.inside_features, INSIDE, "inside_features"),
+        _functions(estimator.outside_features, OUTSIDE, "outside_features"),
+    ]
+    n_symbols = len(treebank.grammar.indptr) - 1
+    phi, psi = check_memory(estimator.memory).cache(_features)(forest, chosen, n_symbols, estimator.feature_count)
+    weight = None
+    if estimator.nodes == "one":
+        weight = one_a_tree(forest.offsets, check_random_state(estimator.random_state))
+    return project(phi, psi, forest.symbol, estimator.n_states, weight, estimator.shrinkage)
+
+
+def _features(forest: Forest, chosen: list[Sequence[Feature]], n_symbols: int, count: float | None) -> list[Features]:
+    """Features inside and outside of all nodes; a function of its own, so that it can be cached."""
+    given = nodes(forest)
+    return [indicators(given, [_checked(function) for function in functions], n_symbols, count) for functions in chosen]
+
+
+def _functions(given: Any, default: Sequence[Feature], name: str) -> Sequence[Feature]:
+    if given is None:
+        return default
+    for i, function in enumerate(given):
+        if not callable(function):
+            raise InputTypeError(f"{name}[{i}] is a {type(function).__name__}, expected a function of nodes")
+    if not given:
+        raise ValueError(f"{name} is empty")
+    return given
+
+
+def _checked(function: Feature) -> Feature:
+    """The function, or an error where it does not give an integer for each node."""
+
+    def codes(given: Nodes) -> np.ndarray:
+        found = np.asarray(function(given))
+        if found.shape != given.symbol.shape or found.dtype.kind not in "iu":
+            what = f"{found.dtype} of shape {found.shape}"
+            raise ValueError(f"feature function {function.__name__!r} gave {what}, not an integer for each node")
+        return found
+
+    return codes
