@@ -198,10 +198,11 @@ def test_leaves_may_be_smoothed(pool):
             assert new["leaf", f, i] == pytest.approx(rows[f, i] / total, rel=1e-12)
 
 
-def test_start(pool):
-    """The states of nodes are independent and have the given distributions."""
-    example = Example(3)
-    states = example.rng.random((len(example.forest.symbol), 3))
+@pytest.mark.parametrize(("most", "given"), [(3, 3), (1, 20), (3, 20), (11, 11)])
+def test_start(most, given, pool):
+    """The states of nodes are independent and have the given distributions, of which only as many as exist count."""
+    example = Example(3, TREES[:4], most)
+    states = example.rng.random((len(example.forest.symbol), given))
     forest, counts = example.forest, Counter()
     given = [row[: example.n_states[s]] / row[: example.n_states[s]].sum() for row, s in zip(states, forest.symbol)]
     for tree in range(len(forest.offsets) - 1):
