@@ -12,6 +12,7 @@ from sklearn_struct.estimators.hmm import HMM
 from sklearn_struct.estimators.linear_chain_crf import LinearChainCRF
 from sklearn_struct.estimators.log_linear_classifier import LogLinearClassifier
 from sklearn_struct.estimators.m_estimated_crf import MEstimatedCRF
+from sklearn_struct.estimators.m_estimated_pcfg import MEstimatedPCFG
 from sklearn_struct.estimators.memm import MEMM
 from sklearn_struct.estimators.pcfg import PCFG
 from sklearn_struct.estimators.piecewise_crf import PiecewiseCRF
@@ -28,6 +29,7 @@ __all__ = [
     "LinearChainCRF",
     "LogLinearClassifier",
     "MEstimatedCRF",
+    "MEstimatedPCFG",
     "PiecewiseCRF",
     "ProductFeatures",
     "PrototypeFeatures",

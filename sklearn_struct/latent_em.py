@@ -85,6 +85,17 @@ class LatentEM:
         ones = self.zeros._replace(rule=np.ones_like(self.zeros.rule))
         return self._counts(ones, self.inner.row)
 
+    def random_start(self, rng: np.random.RandomState) -> Tensors:
+        """Parameters at random: states that are alike, times noise that is as large, and one step of EM from there.
+
+        Random states of items would not do. They average out in frequent rules, and EM takes long to tell states apart.
+        """
+        n_items, most = len(self.treebank.forest.symbol), int(self.zeros.n_states.max())
+        even = self.maximise(self.start(np.ones((n_items, most))))
+        noise = {name: rng.exponential(size=len(getattr(even, name))) for name in ("rule", "leaf")}
+        noisy = even._replace(rule=even.rule * noise["rule"], leaf=even.leaf * noise["leaf"])
+        return self.maximise(self.expect(noisy)[0])
+
     def expect(self, model: Tensors) -> tuple[Expected, float]:
         """Expected counts given the trees, and the log-likelihood of these."""
         self.inner.row[:], self.outer[:] = 0.0, 0.0

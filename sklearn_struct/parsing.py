@@ -24,8 +24,10 @@ __all__ = [
     "counted",
     "log_probability",
     "logarithms",
+    "most_expected",
     "one_state",
     "parses",
+    "probable",
     "tree_log_probabilities",
 ]
 
@@ -124,12 +126,14 @@ def best(
     if decoder == "viterbi" and not model.states:
         return chart_decoding.argmax(model.grammar, _scores(model, candidates))[0]
     if logs is not None:
-        packed = parses(plain, candidates, threshold).forest
-        nodes, score = forest_decoding.argmax_states(model.grammar, logs, _with_leaves(packed, candidates))
+        nodes, score = forest_decoding.argmax_states(model.grammar, logs, probable(plain, candidates, threshold))
         return nodes if score > -np.inf else best(plain, candidates, decoder, threshold)
     found = parses(model, candidates, threshold)
-    if not np.any(found.sign):
-        found = parses(plain, candidates, threshold)
+    return most_expected(found if np.any(found.sign) else parses(plain, candidates, threshold), decoder)
+
+
+def most_expected(found: Parses, decoder: str) -> Nodes:
+    """The best tree by posterior probabilities, for "max-recall" or "max-rule"."""
     item, edge = (np.abs(rows[found.sign != 0]) for rows in (found.item, found.edge))
     if decoder == "max-recall":
         return forest_decoding.argmax(found.forest, item.sum(axis=0), np.zeros(edge.shape[1]))[0]
@@ -189,6 +193,11 @@ def _log_mean(log_Z: np.ndarray, sign: np.ndarray) -> float:
     top = np.max(log_Z)
     mean = np.mean(sign * np.exp(log_Z - top)) if top > -np.inf else 0.0
     return float(top + np.log(mean)) if mean > 0 else -np.inf
+
+
+def probable(model: TreeModel, candidates: Candidates, threshold: float) -> Forest:
+    """The trees of a sentence whose parts have, by the plain grammar, at least this posterior probability."""
+    return _with_leaves(chart.forest(model.grammar, _scores(model, candidates), threshold)[0], candidates)
 
 
 def _with_leaves(packed: Forest, candidates: Candidates) -> Forest:

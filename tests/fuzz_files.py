@@ -29,8 +29,10 @@ import safetensors.numpy
 from sklearn.pipeline import make_pipeline
 
 from sklearn_struct import (
+    EMLPCFG,
     GECRF,
     HMM,
+    PCFG,
     FeatureTemplates,
     LinearChainCRF,
     LogLinearClassifier,
@@ -47,6 +49,11 @@ WORDS = [["the", "cat", "sleeps"], ["a", "dog"], ["the", "dog", "barks", "."]]
 ROWS = [[(word, word[0]) for word in sentence] for sentence in WORDS]
 DICTS = [[{"word": word, "length": len(word)} for word in sentence] for sentence in WORDS]
 TAGS = [["DET", "NOUN", "VERB"], ["DET", "NOUN"], ["DET", "NOUN", "VERB", "."]]
+TREES = [
+    "(S (NP (DET the) (NOUN cat)) (VP (VERB sleeps)))",
+    "(NP (DET a) (NOUN dog))",
+    "(S (NP (DET the) (NOUN dog)) (VP (VERB barks)) (. .))",
+]
 CODES = [[(len(tag), True) for tag in tags] for tags in TAGS]
 NUMBERS = [np.arange(3.0 * len(sentence)).reshape(-1, 3) % 4 for sentence in WORDS]
 
@@ -92,6 +99,8 @@ def models() -> list[tuple[object, object]]:
         (LogLinearClassifier(ProductFeatures(FUNCTIONS["context"], parts)).fit(WORDS[2], TAGS[2]), WORDS[0]),
         (LogLinearClassifier(parts, n_features=16).fit(WORDS[2], TAGS[2]), WORDS[0]),
         (LogLinearClassifier().fit(NUMBERS[0], TAGS[0]), NUMBERS[1]),
+        (PCFG(smoothing=0.5).fit(WORDS, TREES), WORDS),
+        (EMLPCFG(n_states=3, n_grammars=2, max_iter=3, tol=9.0, random_state=0).fit(WORDS, TREES), WORDS),
         (FeatureTemplates("w:%x[0,0]").fit([[(1,), (2.5,), ("x",)]]), [[(1,), ("x",)]]),
     ]
 
@@ -239,8 +248,12 @@ def verdict(data: bytes, X: object, path: Path) -> str:
 
 def use(model: object, X: object) -> None:
     """Run the kernels; weights that are extreme, and parameters that only fit others' data, may be refused now."""
-    with contextlib.suppress(ValueError, TypeError):
-        (model.predict if hasattr(model, "predict") else model.transform)(X)
+    methods = [model.predict if hasattr(model, "predict") else model.transform]
+    if isinstance(model, PCFG | EMLPCFG):
+        methods += model.marginals, model.score_samples, lambda X: model.log_proba(WORDS, TREES)
+    for method in methods:
+        with contextlib.suppress(ValueError, TypeError):
+            method(X)
 
 
 def content(data: bytes) -> object:
@@ -264,7 +277,7 @@ def _without_defaults(value: object) -> object:
 
 @cache
 def _default_params(name: str) -> dict:
-    classes = HMM, LinearChainCRF, LogLinearClassifier, MEstimatedCRF, SequenceVectorizer
+    classes = EMLPCFG, GECRF, HMM, LinearChainCRF, LogLinearClassifier, MEstimatedCRF, PCFG, SequenceVectorizer
     cls = {cls.__name__: cls for cls in classes}.get(name, FeatureTemplates)
     params = cls().get_params()
     return {key: {"type": "float64"} if value is np.float64 else value for key, value in params.items()}

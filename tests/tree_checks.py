@@ -25,6 +25,7 @@ from sklearn.pipeline import make_pipeline
 
 from sklearn_struct.batch import TreeScores
 from sklearn_struct.datasets import make_treebank
+from sklearn_struct.encoding.lexicon import observe
 from sklearn_struct.exceptions import EmptyDataError, InputTypeError, LengthMismatchError, UnknownLabelError
 from sklearn_struct.metrics import bracket_f1_score
 
@@ -51,6 +52,11 @@ def fitted(estimator):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         return clone(estimator).fit(X, Y)
+
+
+def named(estimator, parameter):
+    """The parameter of the estimator, or of its base."""
+    return parameter if parameter in estimator.get_params(deep=False) else f"base__{parameter}"
 
 
 def outputs(estimator, sentences=X_TEST, trees=Y_TEST):
@@ -202,7 +208,7 @@ def check_empty_sentences(estimator):
 def check_model_selection(estimator):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        search = GridSearchCV(clone(estimator), {"unknown_weight": [0.5, 1.0]}, cv=2).fit(X, Y)
+        search = GridSearchCV(clone(estimator), {named(estimator, "unknown_weight"): [0.5, 1.0]}, cv=2).fit(X, Y)
         assert search.score(X_TEST, Y_TEST) == search.best_estimator_.score(X_TEST, Y_TEST)
         scores = cross_val_score(clone(estimator), X, Y, cv=3)
         assert np.all(scores > 0.6)
@@ -214,7 +220,7 @@ def check_model_selection(estimator):
 
 def check_encodings_are_reused(estimator, tmp_path_factory):
     folder = tmp_path_factory.mktemp("cache")
-    cached = clone(estimator).set_params(memory=str(folder))
+    cached = clone(estimator).set_params(**{named(estimator, "memory"): str(folder)})
     assert outputs(fitted(cached)) == outputs(fitted(estimator))
     written = sorted(file.stat().st_mtime_ns for file in folder.rglob("*.pkl"))
     assert written
@@ -250,7 +256,8 @@ def enumerate_trees(model, sentence):
     scores = TreeScores(inner.plain.rule, inner.plain.root, indptr, inner.symbol[leaf], inner.plain.leaf[leaf])
     forest = naive_trees.Forest(inner.grammar, scores)
     if not inner.states:
-        return forest, np.exp(forest.total.astype(float))
+        of_pieces = [weight_of_pieces(model, sentence, forest, tree) for tree in forest.trees]
+        return forest, np.exp(forest.total.astype(float) + of_pieces)
     values = np.zeros(len(forest.trees))
     for states in inner.states:
         rows = np.concatenate([states.leaf[slice(*states.leaf_start[f : f + 2])] for f in leaf])
@@ -258,6 +265,33 @@ def enumerate_trees(model, sentence):
         local = states._replace(leaf=rows, leaf_start=starts)
         values += [forest.tensor_root(local, tree) for tree in forest.trees]
     return forest, values / len(inner.states)
+
+
+def weight_of_pieces(model, sentence, forest, tree):
+    """w . f of a log-linear model, by the names of its features; of others 0."""
+    if not hasattr(model, "feature_names_"):
+        return 0.0
+    weights, names, lexicon = dict(zip(model.feature_names_, model.coef_)), model.symbols_, model._codes.lexicon
+    shown = [*lexicon.words, *lexicon.signatures, "any other word"]
+
+    def production(node):
+        if len(node) == 2:
+            return f"{names[forest.symbol(node)]} -> {shown[observe(lexicon, sentence)[node[0]]]}"
+        return " ".join([names[forest.symbol(node)], "->", *(names[forest.symbol(child)] for child in node[1:])])
+
+    def of_node(node, contexts):
+        lower = {"symbol": names[forest.symbol(node)], ("rule", "word")[len(node) == 2]: production(node)}
+        total = sum(
+            weights.get(f"{a}{b}: {shows}{what}", 0.0) for a, shows in contexts.items() for b, what in lower.items()
+        )
+        for child, beside, side in ((1, 2, "left"), (2, 1, "right")) if len(node) == 3 else ():
+            above = {"parent-": names[forest.symbol(node)], "rule-": production(node)}
+            above["sibling-"] = names[forest.symbol(node[beside])]
+            total += of_node(node[child], {"": ""} | {kind: f"{name} | {side} | " for kind, name in above.items()})
+        return total
+
+    total = of_node(tree, {"": ""} | dict.fromkeys(["parent-", "sibling-", "rule-"], "root | "))
+    return total + model.constant_ * (2 * len(sentence) - 1 if model.pieces == "nodes" else 1)
 
 
 CHECKS = [check for name, check in globals().items() if name.startswith("check_")]

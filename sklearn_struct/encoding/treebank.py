@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -48,6 +49,7 @@ def read(y: Any, name: str = "y") -> list[Tree]:
     return [strip(tree, f"{name}[{i}]") for i, tree in enumerate(as_trees(y, name))]
 
 
+@lru_cache(10_000)
 def bare(label: str) -> str:
     """The label without function tags and indices: NP for ``NP-SBJ-1`` or ``NP=2``; -LRB- as it is, all roots ROOT."""
     return ROOT if label in _ROOTS else label if label[0] == "-" else _FUNCTION.sub("", label)
@@ -110,20 +112,23 @@ def encode(
 
     Tags come first. With `symbols`, a node whose symbol is not among them gets -1.
     """
-    binary = [binarize(tree, h, v) for tree in trees]
+    made: dict[tuple[Any, ...], Symbol] = {}
+    binary = [binarize(tree, h, v, made) for tree in trees]
     if symbols is None:
         seen = {label for tree in binary for label, n in zip(tree.labels, tree.arity) if n}
         symbols = sorted(seen, key=lambda s: (not s.tag, s.siblings is not None, s.chain, s.siblings or (), s.above))
     return _numbered(binary, {symbol: code for code, symbol in enumerate(symbols)}), list(symbols)
 
 
-def binarize(tree: Tree, h: int = 0, v: int = 1) -> Tree:
+def binarize(tree: Tree, h: int = 0, v: int = 1, made: dict[tuple[Any, ...], Symbol] | None = None) -> Tree:
     """The stripped tree with symbols for labels, two children below each node, and each word below a tag.
 
     A chain of only children becomes one node. Of more than two children, the first stays and the others are put below
     one more node, and so on. A ROOT with one child is left out. `h` and `v` are the horizontal and the vertical order:
     how many siblings before it such a node remembers, and how many labels, of itself and its ancestors, each phrase.
+    ``made`` keeps the symbols, so that many trees share them.
     """
+    made = {} if made is None else made
     tree = _collapsed(tree)
     root = (ROOT,) if tree.labels[0] != (ROOT,) else ()
     labels: list[Any] = []
@@ -133,18 +138,27 @@ def binarize(tree: Tree, h: int = 0, v: int = 1) -> Tree:
         if above:
             parent, n_siblings, begun = above[-1]
             if 0 < len(begun) < n_siblings - 1:
-                labels.append(parent._replace(siblings=tuple(begun[max(len(begun) - h, 0) :])))
+                siblings = tuple(begun[max(len(begun) - h, 0) :])
+                labels.append(_symbol(made, parent.chain, False, siblings, parent.above))
                 arity.append(2)
             begun.append(label[0])
         if n:
             ancestors = (*reversed(parent.chain), *parent.above) if above else root
-            label = Symbol(label, tag=n == 1, above=() if n == 1 else ancestors[: v - 1])
+            label = _symbol(made, label, n == 1, None, () if n == 1 else ancestors[: v - 1])
             above.append((label, n, []))
         labels.append(label)
         arity.append(min(n, 2))
         while n == 0 and above and len(above[-1][2]) == above[-1][1]:
             above.pop()
     return Tree(tuple(labels), tuple(arity))
+
+
+def _symbol(made: dict[tuple[Any, ...], Symbol], *parts: Any) -> Symbol:
+    """The symbol of these parts, the same object each time."""
+    found = made.get(parts)
+    if found is None:
+        found = made[parts] = Symbol(*parts)
+    return found
 
 
 def _collapsed(tree: Tree) -> Tree:

@@ -20,9 +20,6 @@ from sklearn_struct.threads import Pool
 
 __all__ = ["EMLPCFG"]
 
-FEWEST_NODES = 3  # a symbol with fewer nodes has one state
-SPREAD = 0.1  # where EM starts, most of the mass of a node has one or two states
-
 
 class EMLPCFG(BaseTreeParser):
     """Latent-variable probabilistic context-free grammar, by expectation maximisation [1]_, and a parser.
@@ -33,7 +30,7 @@ class EMLPCFG(BaseTreeParser):
     Parameters
     ----------
     n_states : int, default=16
-        States of each symbol; a symbol that is seen less than three times has one.
+        The most states of a symbol. One that is seen n times has at most sqrt(n) / 2, so that rare ones stay plain.
     n_grammars : int, default=1
         Learn so many grammars, from different starts, and let them vote: "max-recall" takes the mean of their posterior
         probabilities, "max-rule" the product [2]_. That makes better parsers than more states do.
@@ -53,11 +50,11 @@ class EMLPCFG(BaseTreeParser):
         What `predict` looks for: the tree with the largest expected number of right constituents; the one with the most
         probable rules, each given the sentence; or the one that is most probable together with its states, which takes
         one grammar.
-    pruning : float, default=1e-4
+    pruning : float, default=1e-5
         The least posterior probability, by the grammar without states, of the parts of trees that are looked at; with 0
         all that are possible.
-    max_iter : int, default=30
-    tol : float, default=1e-4
+    max_iter : int, default=100
+    tol : float, default=5e-3
         EM stops when the log-likelihood rises by less than this a token.
     random_state : int, RandomState instance or None, default=None
         Seed of the starts.
@@ -94,7 +91,7 @@ class EMLPCFG(BaseTreeParser):
     >>> from sklearn_struct import EMLPCFG
     >>> from sklearn_struct.datasets import make_treebank
     >>> X, y = make_treebank(n_samples=300, random_state=0)
-    >>> parser = EMLPCFG(n_states=4, max_iter=200, random_state=0).fit(X, y)
+    >>> parser = EMLPCFG(n_states=4, random_state=0).fit(X, y)
     >>> print(parser.predict([["the", "women", "in", "the", "garden", "that", "run", "sleep"]])[0])
     (ROOT
       (S
@@ -126,9 +123,9 @@ class EMLPCFG(BaseTreeParser):
         min_count: int = 2,
         unknown_weight: float = 1.0,
         decoder: str = "max-recall",
-        pruning: float = 1e-4,
-        max_iter: int = 30,
-        tol: float = 1e-4,
+        pruning: float = 1e-5,
+        max_iter: int = 100,
+        tol: float = 5e-3,
         random_state: Any = None,
         memory: Any = None,
         n_jobs: int | None = None,
@@ -156,7 +153,7 @@ class EMLPCFG(BaseTreeParser):
         forest = corpus.treebank.forest
         rng = check_random_state(self.random_state)
         n_nodes = np.bincount(forest.symbol, minlength=len(self.symbols_))
-        self.n_states_ = np.where(n_nodes < FEWEST_NODES, 1, self.n_states)
+        self.n_states_ = np.clip(np.sqrt(n_nodes) / 2, 1, self.n_states).astype(int)
         self._model = plain_model(corpus)
         with Pool(self.n_jobs) as pool:
             steps = LatentEM(corpus.treebank, corpus.emissions.sums, self.n_states_, self.shrinkage, pool)
@@ -168,8 +165,7 @@ class EMLPCFG(BaseTreeParser):
             def maximise(expected: list[Expected]) -> tuple[Tensors, ...]:
                 return tuple(steps.maximise(counts) for counts in expected)
 
-            shape, alpha = len(forest.symbol), np.full(self.n_states, SPREAD)
-            start = maximise([steps.start(rng.dirichlet(alpha, shape)) for _ in range(self.n_grammars)])
+            start = tuple(steps.random_start(rng) for _ in range(self.n_grammars))
             iterations = Iterations(self, progress, scale=-1.0)
             iterations.begin(start)
             tol = self.tol * self.n_grammars * np.sum(forest.leaf >= 0)

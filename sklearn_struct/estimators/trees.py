@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator, _fit_context
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, check_memory
 
-from sklearn_struct.batch import Trees, object_array
+from sklearn_struct.batch import Forest, Trees, object_array
 from sklearn_struct.doc_link import DocLink
 from sklearn_struct.encoding import brackets, tree_corpus, treebank
 from sklearn_struct.encoding.lexicon import entries, observe
@@ -28,6 +28,7 @@ from sklearn_struct.inference.chart_decoding import Nodes
 from sklearn_struct.metrics.bracket_scores import bracket_f1_score
 from sklearn_struct.parsing import (
     Candidates,
+    Parses,
     TreeModel,
     best,
     counted,
@@ -38,11 +39,11 @@ from sklearn_struct.parsing import (
 )
 from sklearn_struct.threads import Pool
 
-__all__ = ["BaseTreeParser", "plain_model"]
+__all__ = ["BaseParser", "BaseTreeParser", "plain_model"]
 
 
-class BaseTreeParser(DocLink, CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):
-    """A grammar over binary trees, learned from ordinary ones; subclasses learn its probabilities.
+class BaseParser(DocLink, CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):
+    """A grammar over binary trees, learned from ordinary ones.
 
     Besides its public attributes, a fitted one has `_codes` (what numbers stand for), `_model` (probabilities) and
     `_tag_counts`.
@@ -51,13 +52,8 @@ class BaseTreeParser(DocLink, CallbackSupportMixin, BaseEstimator, metaclass=ABC
     _codes: TreeCodes
     _model: TreeModel
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "horizontal_order": [Interval(Integral, 0, None, closed="left")],
-        "vertical_order": [Interval(Integral, 1, None, closed="left")],
-        "min_count": [Interval(Integral, 1, None, closed="left")],
-        "unknown_weight": [Interval(Real, 0, None, closed="neither")],
         "decoder": [StrOptions({"viterbi", "max-recall", "max-rule"})],
         "pruning": [Interval(Real, 0, 1, closed="both")],
-        "memory": [None, str, HasMethods(["cache"])],
         "n_jobs": [None, Integral],
     }
 
@@ -84,21 +80,13 @@ class BaseTreeParser(DocLink, CallbackSupportMixin, BaseEstimator, metaclass=ABC
         progress = Progress(self, X, y, None)
         with all_or_nothing(self):
             X, y, _ = progress.data
-            orders = self.horizontal_order, self.vertical_order
-            encoded = check_memory(self.memory).cache(_encoded)
-            corpus = encoded(as_sentences(X), as_list(y), orders, self.min_count, self.unknown_weight)
-            self._codes, leaf = corpus.codes, corpus.treebank.forest.leaf
-            symbols = corpus.codes.symbols
-            self.symbols_ = np.array([str(symbol) for symbol in symbols], dtype=object)
-            self.tags_ = sorted({symbol.chain[-1] for symbol in symbols if symbol.tag})
-            self._tag_counts = np.bincount(corpus.treebank.leaf_symbol[leaf[leaf >= 0]], minlength=len(symbols))
-            self._fit(corpus, progress)
+            self._learn(as_sentences(X), as_list(y), progress)
             progress.end()
         return self
 
     @abstractmethod
-    def _fit(self, corpus: TreeCorpus, progress: Progress) -> None:
-        """Set `_model`, and what else is learned."""
+    def _learn(self, X: list[list[str]], y: list[Any], progress: Progress) -> None:
+        """Set what is learned."""
 
     # ---- parsing
 
@@ -133,15 +121,11 @@ class BaseTreeParser(DocLink, CallbackSupportMixin, BaseEstimator, metaclass=ABC
 
     def _trees(self, sentences: list[list[str]], allowed: list[Any]) -> list[brackets.Tree]:
         """The best tree of each sentence; warns of flat ones."""
-        model, logs = self._model, None
-        if self.decoder == "viterbi" and model.states:
-            logs = logarithms(model.states[0])
-        flat = []
+        best_of, flat = self._best(), []
 
         def parse(i: int) -> brackets.Tree:
             for relaxed in (False, True) if sentences[i] else ():
-                candidates = self._candidates(sentences[i], allowed[i], relaxed)
-                nodes = best(model, candidates, self.decoder, self.pruning, logs)
+                nodes = best_of(self._candidates(sentences[i], allowed[i], relaxed))
                 if len(nodes.symbol):
                     return treebank.restore(_as_trees(nodes), self._codes.symbols, [sentences[i]])[0]
             flat.append(i)
@@ -152,6 +136,13 @@ class BaseTreeParser(DocLink, CallbackSupportMixin, BaseEstimator, metaclass=ABC
         if without:
             warn(f"{len(without)} of {len(sentences)} sentences have no tree and got a flat one; first X[{without[0]}]")
         return found
+
+    def _best(self) -> Callable[[Candidates], Nodes]:
+        """What gives the best tree of a sentence."""
+        model, logs = self._model, None
+        if self.decoder == "viterbi" and model.states:
+            logs = logarithms(model.states[0])
+        return lambda candidates: best(model, candidates, self.decoder, self.pruning, logs)
 
     def _allowed(self, tags: Any, X: list[list[str]]) -> list[Any]:
         """Of each sentence None, or a mask of symbols for each word."""
@@ -224,9 +215,12 @@ class BaseTreeParser(DocLink, CallbackSupportMixin, BaseEstimator, metaclass=ABC
         sentences = as_sentences(X)
 
         def work(i: int) -> float:
-            return log_probability(self._model, self._candidates(sentences[i], None), self.pruning)
+            return self._log_p(self._candidates(sentences[i], None))
 
         return np.array(self._each(work, len(sentences)), dtype=float)
+
+    def _log_p(self, candidates: Candidates) -> float:
+        return log_probability(self._model, candidates, self.pruning)
 
     def log_proba(self, X: Any, y: Any) -> np.ndarray:
         """log p(x, y) of each sentence and its tree, summed over states.
@@ -250,7 +244,10 @@ class BaseTreeParser(DocLink, CallbackSupportMixin, BaseEstimator, metaclass=ABC
         sentences = as_sentences(X)
         trees = treebank.read(y)
         treebank.check_words(sentences, [brackets.words(tree) for tree in trees], ("X", "y"))
-        return tree_log_probabilities(self._model, tree_corpus.forest(self._codes, sentences, trees))[0]
+        return self._log_joint(tree_corpus.forest(self._codes, sentences, trees))
+
+    def _log_joint(self, trees: Forest) -> np.ndarray:
+        return tree_log_probabilities(self._model, trees)[0]
 
     def marginals(self, X: Any) -> np.ndarray:
         """Posterior probability of each symbol over each span of a sentence, mu(a, i, j).
@@ -270,7 +267,7 @@ class BaseTreeParser(DocLink, CallbackSupportMixin, BaseEstimator, metaclass=ABC
         sentences, names = as_sentences(X), self.symbols_
 
         def work(i: int) -> dict[tuple[str, int, int], float]:
-            found = parses(self._model, self._candidates(sentences[i], None), self.pruning)
+            found = self._parses(self._candidates(sentences[i], None))
             packed, total = found.forest, Counter[tuple[str, int, int]]()
             keys = zip(names[packed.symbol].tolist(), packed.start.tolist(), packed.stop.tolist())
             for key, p in zip(keys, found.item.mean(axis=0).tolist()):
@@ -279,12 +276,43 @@ class BaseTreeParser(DocLink, CallbackSupportMixin, BaseEstimator, metaclass=ABC
 
         return object_array(self._each(work, len(sentences)))
 
+    def _parses(self, candidates: Candidates) -> Parses:
+        return parses(self._model, candidates, self.pruning)
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.two_d_array = False
         tags.input_tags.string = True
         tags.target_tags.required = True
         return tags
+
+
+class BaseTreeParser(BaseParser):
+    """One that reads its grammar off the trees; subclasses learn its probabilities."""
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **BaseParser._parameter_constraints,
+        "horizontal_order": [Interval(Integral, 0, None, closed="left")],
+        "vertical_order": [Interval(Integral, 1, None, closed="left")],
+        "min_count": [Interval(Integral, 1, None, closed="left")],
+        "unknown_weight": [Interval(Real, 0, None, closed="neither")],
+        "memory": [None, str, HasMethods(["cache"])],
+    }
+
+    def _learn(self, X: list[list[str]], y: list[Any], progress: Progress) -> None:
+        orders = self.horizontal_order, self.vertical_order
+        encoded = check_memory(self.memory).cache(_encoded)
+        corpus = encoded(X, y, orders, self.min_count, self.unknown_weight)
+        self._codes, leaf = corpus.codes, corpus.treebank.forest.leaf
+        symbols = corpus.codes.symbols
+        self.symbols_ = np.array([str(symbol) for symbol in symbols], dtype=object)
+        self.tags_ = sorted({symbol.chain[-1] for symbol in symbols if symbol.tag})
+        self._tag_counts = np.bincount(corpus.treebank.leaf_symbol[leaf[leaf >= 0]], minlength=len(symbols))
+        self._fit(corpus, progress)
+
+    @abstractmethod
+    def _fit(self, corpus: TreeCorpus, progress: Progress) -> None:
+        """Set `_model`, and what else is learned."""
 
 
 def _encoded(

@@ -171,8 +171,8 @@ def _edges(grammar, rules, n, items, share, threshold):
     """Edges (parent, left, right item; rule) that stay, of the last item first; top-down, `share` is filled in."""
     first, stop, symbols, values, scale = items
     S, found, posterior, n_edges = len(grammar.indptr) - 1, np.empty((64 * n, 4), np.int32), np.empty(64 * n), 0
-    value, place = np.zeros((2, S, n)), np.empty((2, S, n), np.int32)  # of left and right children at each split
-    factor, n_places = np.empty(n), np.zeros((2, S), np.int32)
+    # of left and right children, by split: values, to the left times what joins both cells; and the largest of them
+    value, place, most = np.zeros((2, S, n)), np.empty((2, S, n), np.int32), np.zeros((2, S))
     for length in range(n, 1, -1):
         for i in range(n - length, -1, -1):
             c, kept = cell(n, i, i + length), False
@@ -180,56 +180,54 @@ def _edges(grammar, rules, n, items, share, threshold):
                 kept = kept or share[p] > 0.0
             for k in range(length - 1 if kept else 0):
                 a, b = cell(n, i, i + k + 1), cell(n, i + k + 1, i + length)
-                factor[k] = np.exp(scale[a] + scale[b] + rules[1] - scale[c])
+                factor = np.exp(scale[a] + scale[b] + rules[1] - scale[c])
                 for side, children in enumerate((a, b)):
                     for q in range(first[children], stop[children]):
-                        s = symbols[q]
-                        value[side, s, k], place[side, s, k] = values[q], q
-                        n_places[side, s] += 1
+                        s, x = symbols[q], values[q] * factor
+                        value[side, s, k], place[side, s, k] = x, q
+                        most[side, s] = max(most[side, s], x)
+                    factor = 1.0
             for p in range(stop[c] - 1, first[c] - 1 if kept else stop[c] - 1, -1):
                 if share[p] > 0.0:
-                    tables, edges = (value, place, n_places, factor[: length - 1]), (found, posterior, n_edges)
-                    item = p, symbols[p], share[p]
-                    found, posterior, n_edges = _below(grammar, rules[0], item, tables, edges, threshold)
-                    for e in range(edges[2], n_edges):  # what an edge has, its children have
+                    item, tables = (p, symbols[p], share[p]), (value, place, most)
+                    begun = n_edges
+                    for least in (threshold, 0.0):  # if nothing stays, the most probable edge
+                        if n_edges == begun:
+                            edges = found, posterior, n_edges
+                            found, posterior, n_edges = _below(grammar, rules[0], item, length, tables, edges, least)
+                    for e in range(begun, n_edges):  # what an edge has, its children have
                         share[found[e, 1]] += posterior[e] / values[found[e, 1]]
                         share[found[e, 2]] += posterior[e] / values[found[e, 2]]
             for k in range(length - 1 if kept else 0):
                 a, b = cell(n, i, i + k + 1), cell(n, i + k + 1, i + length)
                 for side, children in enumerate((a, b)):
                     for q in range(first[children], stop[children]):
-                        value[side, symbols[q], k], n_places[side, symbols[q]] = 0.0, 0
+                        value[side, symbols[q], k], most[side, symbols[q]] = 0.0, 0.0
     return found[:n_edges], posterior[:n_edges]
 
 
 @kernel
-def _below(grammar, rule, item, tables, edges, threshold):
-    """Append the edges below an item that stay, with their posterior probabilities."""
-    (value, place, n_places, factor), (p, symbol, share) = tables, item
+def _below(grammar, rule, item, length, tables, edges, threshold):
+    """Append the edges below an item that stay, with their posterior probabilities; with threshold 0 only the best."""
+    (value, place, most), (p, symbol, share) = tables, item
     found, posterior, n_edges = edges
-    begun, best, best_rule, best_k = n_edges, 0.0, -1, 0
+    begun, best = n_edges, threshold
     for d in range(grammar.down_indptr[symbol], grammar.down_indptr[symbol + 1]):
         r = grammar.down[d]
-        left, right = grammar.left[r], grammar.right[r]
-        if n_places[0, left] == 0 or n_places[1, right] == 0:
+        left, right, x = grammar.left[r], grammar.right[r], share * rule[grammar.down[d]]
+        bound = x * most[0, left] * most[1, right]
+        if bound < best or bound == 0.0:
             continue
-        if n_edges + len(factor) >= len(found):
-            found, posterior = _longer(found, posterior, len(factor))
-        for k in range(len(factor)):
-            y = share * rule[r] * factor[k] * value[0, left, k] * value[1, right, k]
-            if y >= threshold:
+        if n_edges + length > len(found):
+            found, posterior = _longer(found, posterior, length)
+        for k in range(length - 1):
+            y = x * value[0, left, k] * value[1, right, k]
+            if y >= best and y > 0.0:
+                if threshold == 0.0:
+                    n_edges, best = begun, y
                 found[n_edges, 0], found[n_edges, 3], posterior[n_edges] = p, r, y
                 found[n_edges, 1], found[n_edges, 2] = place[0, left, k], place[1, right, k]
                 n_edges += 1
-            if y > best:
-                best, best_rule, best_k = y, r, k
-    if n_edges == begun and best_rule >= 0:
-        if n_edges == len(found):
-            found, posterior = _longer(found, posterior, 1)
-        left, right = grammar.left[best_rule], grammar.right[best_rule]
-        found[n_edges, 0], found[n_edges, 3], posterior[n_edges] = p, best_rule, best
-        found[n_edges, 1], found[n_edges, 2] = place[0, left, best_k], place[1, right, best_k]
-        n_edges += 1
     return found, posterior, n_edges
 
 

@@ -1,24 +1,30 @@
-"""What a fitted chain has learned, and why it labels a sequence as it does: tables, explanations, pictures."""
+"""What a fitted model has learned, and why it predicts what it does: tables, explanations, pictures."""
 
 from sklearn_struct.inspection.constraint_display import ConstraintDisplay
 from sklearn_struct.inspection.constraints import constraint_report
 from sklearn_struct.inspection.explain import explain
 from sklearn_struct.inspection.explanation import Explanation
 from sklearn_struct.inspection.feature_weights_display import FeatureWeightsDisplay
+from sklearn_struct.inspection.latent_state_display import LatentStateDisplay
+from sklearn_struct.inspection.latent_states import latent_states
 from sklearn_struct.inspection.loss_curve_display import LossCurveDisplay
 from sklearn_struct.inspection.marginal_display import MarginalDisplay
 from sklearn_struct.inspection.tables import feature_weights, transition_weights
 from sklearn_struct.inspection.transition_display import TransitionDisplay
+from sklearn_struct.inspection.tree_display import TreeDisplay
 
 __all__ = [
     "ConstraintDisplay",
     "Explanation",
     "FeatureWeightsDisplay",
+    "LatentStateDisplay",
     "LossCurveDisplay",
     "MarginalDisplay",
     "TransitionDisplay",
+    "TreeDisplay",
     "constraint_report",
     "explain",
     "feature_weights",
+    "latent_states",
     "transition_weights",
 ]

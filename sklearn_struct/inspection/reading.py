@@ -1,4 +1,4 @@
-"""One fitted chain and one sequence, out of whatever an inspection is given."""
+"""One fitted model and one sequence, out of whatever an inspection is given."""
 
 from __future__ import annotations
 
@@ -8,13 +8,26 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
+from sklearn_struct.encoding.sentences import as_sentences
 from sklearn_struct.encoding.sequences import as_list, is_list
 from sklearn_struct.estimators.base import Sequences
 from sklearn_struct.estimators.chain import BaseChain
+from sklearn_struct.estimators.trees import BaseParser
 from sklearn_struct.exceptions import EmptyDataError, InputTypeError, LengthMismatchError, UnknownLabelError
 from sklearn_struct.sequence_array import SequenceArray
 
-__all__ = ["as_read", "chain_of", "feature_names", "label_codes", "last_step", "read_labels", "read_one", "texts"]
+__all__ = [
+    "as_read",
+    "chain_of",
+    "feature_names",
+    "label_codes",
+    "last_step",
+    "parser_of",
+    "read_labels",
+    "read_one",
+    "read_sentence",
+    "texts",
+]
 
 
 def chain_of(estimator: Any) -> BaseChain:
@@ -22,6 +35,15 @@ def chain_of(estimator: Any) -> BaseChain:
     model = last_step(estimator)
     if not isinstance(model, BaseChain):
         raise InputTypeError(f"estimator must be a chain such as LinearChainCRF, got {type(model).__name__}")
+    check_is_fitted(model)
+    return model
+
+
+def parser_of(estimator: Any) -> BaseParser:
+    """The fitted tree parser itself, also out of a pipeline or a search."""
+    model = last_step(estimator)
+    if not isinstance(model, BaseParser):
+        raise InputTypeError(f"estimator must be a tree parser such as PCFG, got {type(model).__name__}")
     check_is_fitted(model)
     return model
 
@@ -55,6 +77,13 @@ def read_one(estimator: Any, x: Any) -> tuple[BaseChain, Sequences]:
     if len(sequences.X) != 1:
         raise LengthMismatchError(f"x must be one sequence, got {len(sequences.X)}")
     return model, sequences
+
+
+def read_sentence(estimator: Any, sentence: Any) -> tuple[BaseParser, list[str]]:
+    """The parser, and the words of one sentence as its `predict` reads them."""
+    parser = parser_of(estimator)
+    [read] = as_sentences(as_read(estimator, [sentence]))
+    return parser, read
 
 
 def read_labels(model: BaseChain, y: Any, sequences: Sequences) -> np.ndarray:

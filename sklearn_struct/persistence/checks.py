@@ -9,7 +9,7 @@ import numpy as np
 from sklearn_struct.batch import CSR
 from sklearn_struct.exceptions import ModelFileError
 
-__all__ = ["ascending", "pairs", "put_pairs", "weights"]
+__all__ = ["ascending", "log_probabilities", "pairs", "put_pairs", "weights"]
 
 
 def ascending(arrays: Any, name: str, end: int) -> np.ndarray:
@@ -44,4 +44,11 @@ def weights(arrays: Any, name: str, size: int) -> np.ndarray:
     found = arrays.take(name, np.float64)
     if len(found) != size or not np.all(np.isfinite(found)):
         raise ModelFileError(f"{name} must have {size} finite weights")
+    return found
+
+
+def log_probabilities(arrays: Any, name: str, shape: tuple[int, ...]) -> np.ndarray:
+    found = arrays.take(name, np.float64, len(shape))
+    if found.shape != shape or not np.all(found < 1e-6):
+        raise ModelFileError(f"{name} must have log-probabilities of shape {shape}")
     return found

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from sklearn_struct.exceptions import ModelFileError
+from sklearn_struct.persistence import checks
 from sklearn_struct.persistence.encoders import Shared
 from sklearn_struct.persistence.values import fields, labels, natural, plain, put_labels, restore
 
@@ -49,7 +50,7 @@ def hidden(hmm: Any, stored: Any, where: str, shared: Shared) -> None:
     K, arrays = len(hmm.classes_), shared.arrays
     shapes = [(K,), (K**order, K), (K,) * order, (K, K), (K,)]
     for name, shape in list(zip(TABLES, shapes))[: 3 if order == 1 else 5]:
-        setattr(hmm, f"{name}_logprob_", _log_p(arrays, where + name, shape))
+        setattr(hmm, f"{name}_logprob_", checks.log_probabilities(arrays, where + name, shape))
     hmm.transition_logprob_ = hmm.transition_logprob_.reshape((K,) * (order + 1))
     hmm.n_features_in_, hmm.n_iter_ = len(vocabularies), natural(n_iter, "n_iter")
     hmm.vocabulary_ = [None if values is None else _vocabulary(values) for values in vocabularies]
@@ -76,17 +77,10 @@ def _numbers(arrays: Any, name: str, shape: tuple[int, ...]) -> np.ndarray:
     return found
 
 
-def _log_p(arrays: Any, name: str, shape: tuple[int, ...]) -> np.ndarray:
-    found = arrays.take(name, np.float64, len(shape))
-    if found.shape != shape or not np.all(found < 1e-6):
-        raise ModelFileError(f"{name} must have log-probabilities of shape {shape}")
-    return found
-
-
 def _emission(arrays: Any, name: str, K: int, n_values: int) -> np.ndarray:
     """A table with a column for each value, and perhaps one for others."""
     more = name in arrays and arrays[name].shape == (K, n_values + 1)
-    return _log_p(arrays, name, (K, n_values + more))
+    return checks.log_probabilities(arrays, name, (K, n_values + more))
 
 
 def _vocabulary(stored: Any) -> dict[Any, int]:

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from sklearn_struct.encoding.features import SequenceVectorizer
 from sklearn_struct.encoding.templates import FeatureTemplates
 from sklearn_struct.estimators.base import BaseSequenceEstimator
+from sklearn_struct.estimators.em_lpcfg import EMLPCFG
 from sklearn_struct.estimators.ge_crf import GECRF
 from sklearn_struct.estimators.hmm import HMM
 from sklearn_struct.estimators.linear_chain_crf import LinearChainCRF
@@ -18,9 +19,11 @@ from sklearn_struct.estimators.log_linear_classifier import LogLinearClassifier
 from sklearn_struct.estimators.m_estimated_crf import MEstimatedCRF
 from sklearn_struct.estimators.memm import MEMM
 from sklearn_struct.estimators.online import PASSES
+from sklearn_struct.estimators.pcfg import PCFG
 from sklearn_struct.estimators.piecewise_crf import PiecewiseCRF
 from sklearn_struct.estimators.prepared import Prepared
 from sklearn_struct.estimators.pseudo_likelihood_crf import PseudoLikelihoodCRF
+from sklearn_struct.estimators.trees import BaseParser
 from sklearn_struct.exceptions import InputTypeError, ModelFileError
 from sklearn_struct.parameters import Pattern
 from sklearn_struct.persistence import checks
@@ -29,6 +32,7 @@ from sklearn_struct.persistence.encoders import Shared, put_templates, put_vecto
 from sklearn_struct.persistence.functions import check_params, put_params
 from sklearn_struct.persistence.hidden import hidden, put_hidden
 from sklearn_struct.persistence.joint import joint, put_joint
+from sklearn_struct.persistence.trees import em, parser, put_em, put_parser
 from sklearn_struct.persistence.values import fields, labels, natural, plain, put_labels, restore
 from sklearn_struct.solvers.result import Stream
 
@@ -90,7 +94,7 @@ def _pipeline(params: Any, stored: Any, shared: Shared) -> Any:
     found = [
         step if step == "passthrough" else estimator(step, f"step {i}/", shared) for i, (_, step) in enumerate(stored)
     ]
-    if any(isinstance(step, BaseSequenceEstimator | LogLinearClassifier) for step in found[:-1]):
+    if any(isinstance(step, BaseSequenceEstimator | BaseParser | LogLinearClassifier) for step in found[:-1]):
         raise ModelFileError("a model must be the last step of a pipeline")
     return _pipeline_class()(list(zip(names, found)), verbose=verbose)
 
@@ -240,24 +244,28 @@ def _based(model: Any, stored: Any, where: str, shared: Shared) -> None:
 
 
 CLASSES: dict[str, Any] = {
+    "EMLPCFG": EMLPCFG,
     "GECRF": GECRF,
     "HMM": HMM,
     "LinearChainCRF": LinearChainCRF,
     "LogLinearClassifier": LogLinearClassifier,
     "MEstimatedCRF": MEstimatedCRF,
     "MEMM": MEMM,
+    "PCFG": PCFG,
     "PiecewiseCRF": PiecewiseCRF,
     "PseudoLikelihoodCRF": PseudoLikelihoodCRF,
     "SequenceVectorizer": SequenceVectorizer,
     "FeatureTemplates": FeatureTemplates,
 }
 STATES: dict[str, tuple[Any, Any]] = {
+    "EMLPCFG": (put_em, em),
     "GECRF": (_put_ge, _ge),
     "HMM": (put_hidden, hidden),
     "LinearChainCRF": (_put_chain, _chain),
     "LogLinearClassifier": (put_joint, joint),
     "MEstimatedCRF": (_put_based, _based),
     "MEMM": (_put_chain, _chain),
+    "PCFG": (put_parser, parser),
     "PiecewiseCRF": (_put_chain, _chain),
     "PseudoLikelihoodCRF": (_put_chain, _chain),
     "SequenceVectorizer": (put_vectorizer, vectorizer),

@@ -1,0 +1,38 @@
+"""Names of features that count pieces of trees, for people."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sklearn_struct.encoding.tree_corpus import TreeCodes
+from sklearn_struct.parsing import TreeModel
+from sklearn_struct.tree_fragments import ROOT, Fragments, parts
+
+__all__ = ["names"]
+
+SIDES = "left", "right"
+
+
+def names(fragments: Fragments, model: TreeModel, codes: TreeCodes) -> list[str]:
+    """Template, what is above, the side, and what is below, as ``rule-rule: S -> NP VP | left | NP -> D N``."""
+    symbols = [str(symbol) for symbol in codes.symbols]
+    productions, found = _productions(codes, symbols), []
+    for template, above, side, below in parts(fragments, model):
+        upper, _, lower = template.rpartition("-")
+        of_above = productions if upper == "rule" else symbols
+        of_below = symbols if lower == "symbol" else productions
+        for a, s, b in zip(above.tolist(), side.tolist(), below.tolist()):
+            context = f"{of_above[a]} | {SIDES[s]} | " if s != ROOT else "root | "
+            found.append(f"{template}: {context if upper else ''}{of_below[b]}")
+    return found
+
+
+def _productions(codes: TreeCodes, symbols: list[str]) -> list[str]:
+    rules, lexicon = codes.grammar, codes.lexicon
+    children = zip(rules.parent.tolist(), rules.left.tolist(), rules.right.tolist())
+    shown = [*lexicon.words, *lexicon.signatures, "any other word"]  # in the order of their codes
+    observation = np.repeat(np.arange(len(shown)), np.diff(lexicon.indptr))
+    words = zip(lexicon.symbol.tolist(), observation.tolist())
+    return [f"{symbols[a]} -> {symbols[b]} {symbols[c]}" for a, b, c in children] + [
+        f"{symbols[s]} -> {shown[o]}" for s, o in words
+    ]

@@ -1,0 +1,130 @@
+"""Packed trees with scores of pairs of productions, one below the other: the best tree, and posterior probabilities.
+
+A production is an edge, or an item without edges; those are numbered behind the edges: item p is n_edges + p. What
+stands below an item is not the same for whatever stands above, so an item has as many states as productions.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from sklearn_struct.batch import Forest
+from sklearn_struct.inference.chart_decoding import Nodes, nodes
+from sklearn_struct.kernel import kernel
+
+__all__ = ["Pairs", "argmax", "pairs", "posteriors", "roots"]
+
+
+class Pairs(NamedTuple):
+    """Which productions may stand below which edge, on its left (``side`` 0) or on its right (1).
+
+    Those on the left of edge e are ``start[2 * e] : start[2 * e + 1]``, those on its right the next ones. All int64.
+    """
+
+    start: np.ndarray
+    above: np.ndarray
+    side: np.ndarray
+    below: np.ndarray
+
+
+def pairs(forest: Forest) -> Pairs:
+    """All pairs of a forest."""
+    n_edges, n_below = len(forest.rule), np.diff(forest.indptr)
+    child = np.stack([forest.left, forest.right], axis=1).ravel()
+    size = np.maximum(n_below[child], 1)
+    start = np.concatenate([[0], np.cumsum(size, dtype=np.int64)])
+    first = np.where(n_below == 0, n_edges + np.arange(len(n_below)), forest.indptr[:-1])
+    place = np.repeat(np.arange(len(child)), size)
+    below = first[child][place] + np.arange(len(place)) - start[place]
+    return Pairs(start, place // 2, place % 2, below)
+
+
+def roots(forest: Forest) -> np.ndarray:
+    """The productions over all tokens of the only sentence."""
+    whole = (forest.start == 0) & (forest.stop == np.max(forest.stop, initial=0))
+    alone = len(forest.rule) + np.flatnonzero(whole & (np.diff(forest.indptr) == 0))
+    return np.concatenate([np.flatnonzero(np.repeat(whole, np.diff(forest.indptr))), alone])
+
+
+def argmax(forest: Forest, start: np.ndarray, score: np.ndarray, pair: np.ndarray) -> tuple[Nodes, float]:
+    """The tree, of a forest of one sentence, with the largest sum of scores of productions and pairs; -inf forbids.
+
+    `start` is that of `Pairs`. Of equal trees the first; no nodes and -inf if there is none.
+    """
+    best, back = _best(forest, start, score, pair)
+    top = roots(forest)
+    if np.max(best[top], initial=-np.inf) == -np.inf:
+        return Nodes(*(np.empty(0, np.int32) for _ in Nodes._fields)), -np.inf
+    root = int(top[np.argmax(best[top])])
+    symbols = np.concatenate([np.repeat(forest.symbol, np.diff(forest.indptr)), forest.symbol])
+    return Nodes(*nodes(forest.stop[-1], symbols, back, root)), float(best[root])
+
+
+def posteriors(
+    forest: Forest, start: np.ndarray, score: np.ndarray, pair: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, float]:
+    """Posterior probabilities of items and edges by the same scores, and log Z; zeros and -inf if there is no tree."""
+    inner, sums = _inside(forest, start, score, pair)
+    top, share = roots(forest), np.zeros(len(inner))
+    log_Z = float(np.logaddexp.reduce(inner[top], initial=-np.inf))
+    if log_Z > -np.inf:
+        share[top] = np.exp(inner[top] - log_Z)
+        _share(forest, start, inner, sums, pair, share)
+    of_edges, alone = np.split(share, [len(forest.rule)])
+    parent = np.repeat(np.arange(len(alone)), np.diff(forest.indptr))
+    return np.bincount(parent, of_edges, len(alone)) + alone, of_edges, log_Z
+
+
+@kernel
+def _best(forest, start, score, pair):
+    """Best score of the trees below each production, and the productions of its children."""
+    indptr, n_edges = forest.indptr, len(forest.rule)
+    best, back = score.copy(), np.full((len(score), 2), -1, np.int64)
+    for e in range(n_edges):
+        for side in range(2):
+            first, peak = _first(indptr, n_edges, forest.right[e] if side else forest.left[e]), -np.inf
+            for t in range(start[2 * e + side], start[2 * e + side + 1]):
+                q = first + t - start[2 * e + side]
+                if best[q] + pair[t] > peak:
+                    peak, back[e, side] = best[q] + pair[t], q
+            best[e] += peak
+    return best, back
+
+
+@kernel
+def _first(indptr, n_edges, item):
+    """The first production of an item; the others follow."""
+    return n_edges + item if indptr[item] == indptr[item + 1] else indptr[item]
+
+
+@kernel
+def _inside(forest, start, score, pair):
+    """Log-sums over the trees below each production, and below each child of an edge."""
+    indptr, n_edges = forest.indptr, len(forest.rule)
+    inner, sums = score.copy(), np.full(2 * n_edges, -np.inf)
+    for e in range(n_edges):
+        for side in range(2):
+            s, peak, total = 2 * e + side, -np.inf, 0.0
+            first = _first(indptr, n_edges, forest.right[e] if side else forest.left[e])
+            for t in range(start[s], start[s + 1]):
+                peak = max(peak, inner[first + t - start[s]] + pair[t])
+            for t in range(start[s], start[s + 1] if peak > -np.inf else start[s]):
+                total += np.exp(inner[first + t - start[s]] + pair[t] - peak)
+            sums[s] = peak + np.log(total) if total > 0.0 else -np.inf
+            inner[e] += sums[s]
+    return inner, sums
+
+
+@kernel
+def _share(forest, start, inner, sums, pair, share):
+    """Pass the posterior probabilities of the roots' productions on to those below, from the top down."""
+    indptr, n_edges = forest.indptr, len(forest.rule)
+    for e in range(n_edges - 1, -1, -1):
+        for side in range(2 if share[e] > 0.0 else 0):
+            s = 2 * e + side
+            first = _first(indptr, n_edges, forest.right[e] if side else forest.left[e])
+            for t in range(start[s], start[s + 1]):
+                q = first + t - start[s]
+                share[q] += share[e] * np.exp(inner[q] + pair[t] - sums[s])

@@ -1,0 +1,136 @@
+"""A picture of what the states of a grammar's symbol stand for."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn.utils._param_validation import validate_parameter_constraints
+
+from sklearn_struct.exceptions import LengthMismatchError
+from sklearn_struct.inspection.latent_states import CHOICE, state_items
+from sklearn_struct.inspection.optional import subplots
+
+__all__ = ["LatentStateDisplay"]
+
+
+class LatentStateDisplay:
+    """Heat map of what stands below a symbol: a row for each state, a column for each word or rule.
+
+    It is made by `from_estimator`; `plot` draws it again elsewhere.
+
+    Parameters
+    ----------
+    proba : ndarray of shape (n_states, n_items)
+        Probabilities of words or rules, given the symbol and its state.
+    items : list of str
+        The words or rules.
+    symbol : str
+        What the symbol is called.
+
+    Attributes
+    ----------
+    figure_ : matplotlib Figure
+    ax_ : matplotlib Axes
+    im_ : matplotlib AxesImage
+
+    See Also
+    --------
+    latent_states : The same as a data frame.
+
+    Examples
+    --------
+    >>> from sklearn_struct import EMLPCFG
+    >>> from sklearn_struct.datasets import make_treebank
+    >>> from sklearn_struct.inspection import LatentStateDisplay
+    >>> X, y = make_treebank(n_samples=300, random_state=0)
+    >>> parser = EMLPCFG(n_states=4, max_iter=100, tol=1e-3, random_state=0).fit(X, y)
+    >>> display = LatentStateDisplay.from_estimator(parser, "N", n_top=1)
+    >>> [tick.get_text() for tick in display.ax_.get_xticklabels()]
+    ['children', 'friend', 'houses', 'house']
+    """
+
+    def __init__(self, proba: np.ndarray, items: list[str], symbol: str) -> None:
+        self.proba, self.items, self.symbol = proba, items, symbol
+
+    @classmethod
+    def from_estimator(
+        cls,
+        parser: Any,
+        symbol: str | int,
+        *,
+        n_top: int | None = 5,
+        grammar: int = 0,
+        ax: Any = None,
+        **options: Any,
+    ) -> Self:
+        """Draw what is most probable below the states of a symbol.
+
+        The columns are all that are among the most probable ones of a state. First come those that are most probable in
+        state 0, then those of state 1, and so on.
+
+        Parameters
+        ----------
+        parser : fitted EMLPCFG
+            Or another tree parser whose states have probabilities. Also a pipeline or a search that ends in one.
+        symbol : str or int
+            A name among the parser's `symbols_`, or its place there.
+        n_top : int or None, default=5
+            Words or rules a state; None: all of them.
+        grammar : int, default=0
+            Which of several grammars.
+        ax : matplotlib Axes, default=None
+            Where to draw; None: a new figure.
+        **options
+            As for `plot`.
+
+        Returns
+        -------
+        LatentStateDisplay
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
+        UnknownLabelError, InputTypeError, ValueError
+            As in `latent_states`.
+        """
+        validate_parameter_constraints(CHOICE, {"n_top": n_top, "grammar": grammar}, cls.__name__)
+        found = state_items(parser, symbol, grammar)
+        proba = found.proba
+        chosen = np.unique(np.concatenate([found.top(state, n_top) for state in range(len(proba))]))
+        chosen = chosen[np.lexsort((-proba.max(axis=0)[chosen], proba.argmax(axis=0)[chosen]))]
+        return cls(proba[:, chosen], [found.items[item] for item in chosen], found.name).plot(ax, **options)
+
+    def plot(self, ax: Any = None, *, colorbar: bool = True, im_kw: dict[str, Any] | None = None) -> Self:
+        """Draw the heat map.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; None: a new figure.
+        colorbar : bool, default=True
+        im_kw : dict, default=None
+            For matplotlib's `imshow`, such as ``{"cmap": "Greens"}``.
+
+        Returns
+        -------
+        LatentStateDisplay
+            Itself.
+        """
+        n_states, n_items = np.shape(self.proba)
+        if len(self.items) != n_items:
+            raise LengthMismatchError(
+                f"proba has the shape {(n_states, n_items)} but there are {len(self.items)} items"
+            )
+        if ax is None:
+            longest = max(map(len, self.items), default=0)
+            size = min(max(4.0, 2.0 + 0.25 * n_items), 40.0), 1.5 + 0.25 * n_states + 0.09 * min(longest, 60)
+            _, ax = subplots("LatentStateDisplay", figsize=size)
+        self.im_ = ax.imshow(self.proba, **{"cmap": "Blues", "vmin": 0.0, "aspect": "auto", **(im_kw or {})})
+        ax.set(xticks=range(n_items), yticks=range(n_states), ylabel=f"state of {self.symbol}")
+        ax.set_xticklabels(self.items, rotation="vertical", parse_math=False)  # $ is a word
+        if colorbar:
+            ax.figure.colorbar(self.im_, ax=ax, label="probability")
+        self.ax_, self.figure_ = ax, ax.figure
+        return self

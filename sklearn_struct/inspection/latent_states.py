@@ -1,0 +1,157 @@
+"""What the states of a grammar's symbols stand for."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from numbers import Integral
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.utils._param_validation import Interval, validate_params
+
+from sklearn_struct.batch import Tensors
+from sklearn_struct.estimators.trees import BaseParser
+from sklearn_struct.exceptions import InputTypeError, UnknownLabelError
+from sklearn_struct.inspection.optional import pandas
+from sklearn_struct.inspection.reading import parser_of
+
+__all__ = ["CHOICE", "OTHER", "StateItems", "latent_states", "state_items"]
+
+OTHER = "(other)"
+CHOICE = {
+    "n_top": [None, Interval(Integral, 1, None, closed="left")],
+    "grammar": [Interval(Integral, 0, None, closed="left")],
+}
+
+
+@validate_params(CHOICE, prefer_skip_nested_validation=True)
+def latent_states(parser: Any, symbol: str | int, *, n_top: int | None = 5, grammar: int = 0) -> Any:
+    """What is most probable below each state of a symbol, as a data frame.
+
+    For a tag these are words, for a phrase rules. Words that are rare or unknown are their signatures, such as
+    ``UNK-CAPS``, and those of no known signature ``(other)``. Which number a state has is arbitrary.
+
+    Parameters
+    ----------
+    parser : fitted EMLPCFG
+        Or another tree parser whose states have probabilities. Also a pipeline or a search that ends in one.
+    symbol : str or int
+        A name among the parser's `symbols_`, or its place there.
+    n_top : int or None, default=5
+        Words or rules a state; None: all of them. Probabilities of 0 are left out.
+    grammar : int, default=0
+        Which of several grammars.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns ``state``, ``item`` and ``probability``, p(item | symbol, state); those of a state by falling
+        probability. Rules are summed over the states of their children.
+
+    Raises
+    ------
+    ImportError
+        If pandas is not installed.
+    UnknownLabelError
+        If the parser has no such symbol.
+    InputTypeError
+        If the parser has no states, or none with probabilities.
+    ValueError
+        If it has no such grammar, or several symbols have this name.
+
+    See Also
+    --------
+    LatentStateDisplay : The same as a picture.
+
+    Examples
+    --------
+    >>> from sklearn_struct import EMLPCFG
+    >>> from sklearn_struct.datasets import make_treebank
+    >>> from sklearn_struct.inspection import latent_states
+    >>> X, y = make_treebank(n_samples=300, random_state=0)
+    >>> parser = EMLPCFG(n_states=4, max_iter=100, tol=1e-3, random_state=0).fit(X, y)
+    >>> latent_states(parser, "N", n_top=2).round(2)
+       state      item  probability
+    0      0  children         0.16
+    1      0     women         0.16
+    2      1    friend         0.10
+    3      1  pictures         0.09
+    4      2    houses         0.23
+    5      2     books         0.22
+    6      3     house         0.11
+    7      3      book         0.10
+    """
+    pd = pandas("latent_states")
+    found = state_items(parser, symbol, grammar)
+    top = [found.top(state, n_top) for state in range(len(found.proba))]
+    state = np.repeat(np.arange(len(top)), [len(places) for places in top])
+    places = np.concatenate(top)
+    items = np.array(found.items, dtype=object)[places]
+    return pd.DataFrame({"state": state, "item": items, "probability": found.proba[state, places]})
+
+
+class StateItems(NamedTuple):
+    """Words or rules of a symbol, called `name`, and their probabilities, a row of them a state."""
+
+    name: str
+    items: list[str]
+    proba: np.ndarray
+
+    def top(self, state: int, n: int | None) -> np.ndarray:
+        """Places of the `n` most probable items of a state, all but those of probability 0 for None."""
+        row = self.proba[state]
+        return np.argsort(-row, kind="stable")[: np.sum(row > 0)][:n]
+
+
+def state_items(estimator: Any, symbol: str | int, grammar: int) -> StateItems:
+    """All that may stand directly below a symbol, in one of the grammars of a parser."""
+    parser = parser_of(estimator)
+    all_states = parser._model.states
+    if not all_states:
+        raise InputTypeError(f"{type(parser).__name__} has no states; those of an EMLPCFG can be shown")
+    if grammar >= len(all_states):
+        raise ValueError(f"grammar must be from 0 to {len(all_states) - 1}, got {grammar}")
+    code = _code(parser, symbol)
+    items, rows = (_words if parser._codes.symbols[code].tag else _rules)(parser, all_states[grammar], code)
+    proba = rows[:, : all_states[grammar].n_states[code]].T
+    total = proba.sum(axis=1)
+    if np.any(proba < 0) or np.any(np.abs(total[total > 0] - 1) > 1e-6):
+        raise InputTypeError(f"the states of this {type(parser).__name__} have no probabilities")
+    return StateItems(str(parser.symbols_[code]), items, proba)
+
+
+def _code(parser: BaseParser, symbol: str | int) -> int:
+    names = parser.symbols_.tolist()
+    if isinstance(symbol, Integral):
+        if not 0 <= symbol < len(names):
+            raise UnknownLabelError(f"symbol: there are {len(names)} symbols, none has the number {symbol}")
+        return int(symbol)
+    found = [code for code, name in enumerate(names) if name == symbol]
+    if not found:
+        by_letters = {name.upper(): name for name in names}
+        close = get_close_matches(str(symbol).upper(), by_letters, n=5, cutoff=0.4)
+        known = ", ".join(repr(by_letters[name]) for name in close) or "none"
+        raise UnknownLabelError(f"symbol: {symbol!r} is not among symbols_; of a similar name are: {known}")
+    if len(found) > 1:
+        raise ValueError(f"symbol: several are called {symbol!r}; give the number of one: {found}")
+    return found[0]
+
+
+def _words(parser: BaseParser, states: Tensors, code: int) -> tuple[list[str], np.ndarray]:
+    """What a tag may be, and a row of probabilities by state each."""
+    words = parser._codes.lexicon
+    names = [*words.words, *words.signatures, OTHER]
+    entries = np.flatnonzero(words.symbol == code)
+    observed = np.searchsorted(words.indptr, entries, side="right") - 1
+    rows = [states.leaf[slice(*states.leaf_start[entry : entry + 2])] for entry in entries]
+    return [names[o] for o in observed], np.array(rows)
+
+
+def _rules(parser: BaseParser, states: Tensors, code: int) -> tuple[list[str], np.ndarray]:
+    """What may stand below a phrase, and a row of probabilities by state each."""
+    rules, names = parser._codes.grammar, parser.symbols_
+    below = rules.down[slice(*rules.down_indptr[code : code + 2])]
+    width = states.root_start[code + 1] - states.root_start[code]
+    rows = [states.rule[slice(*states.rule_start[r : r + 2])].reshape(-1, width).sum(axis=0) for r in below]
+    items = [f"{names[code]} -> {names[rules.left[r]]} {names[rules.right[r]]}" for r in below]
+    return items, np.array(rows).reshape(-1, width)

@@ -1,0 +1,207 @@
+"""A picture of a tree, with the probabilities of its constituents."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any, Self
+
+import numpy as np
+
+from sklearn_struct.encoding import treebank
+from sklearn_struct.encoding.brackets import Tree, as_tree, words
+from sklearn_struct.estimators.trees import BaseParser
+from sklearn_struct.exceptions import EmptyDataError, LengthMismatchError
+from sklearn_struct.inspection.optional import subplots
+from sklearn_struct.inspection.reading import read_sentence
+from sklearn_struct.inspection.tree_layout import Layout, layout, spans
+
+__all__ = ["TreeDisplay"]
+
+LEVEL = 0.42  # inches from one level to the next
+HALF = 0.3  # of a level: half the height of a text, with room around it
+BEND = 0.65  # of a level below a node its lines become upright, so that they cross no text
+POINTS = 10.0
+LARGEST = 160.0, 40.0  # inches of a new figure; beyond, letters become smaller
+
+
+class TreeDisplay:
+    """A tree: words in a row, tags and constituents above them, their probabilities as shades.
+
+    Parameters
+    ----------
+    tree : str or nltk Tree
+        Any tree; a string in brackets.
+    proba : array-like of shape (n_nodes,), default=None
+        Probabilities of nodes and words, in the order of their names in the bracketed string; nan gets no shade. None:
+        no shades.
+
+    Attributes
+    ----------
+    figure_ : matplotlib Figure
+    ax_ : matplotlib Axes
+    text_ : list of matplotlib Text
+        Nodes and words, in the order of `proba`.
+    line_ : matplotlib Line2D
+        All lines.
+    shades_ : matplotlib PathCollection or None
+        The scale of the shades; its array has the probabilities that are shown.
+
+    See Also
+    --------
+    sklearn_struct.PCFG.marginals : probabilities of all constituents.
+
+    Examples
+    --------
+    >>> from sklearn_struct import PCFG
+    >>> from sklearn_struct.datasets import make_treebank
+    >>> from sklearn_struct.inspection import TreeDisplay
+    >>> parser = PCFG().fit(*make_treebank(n_samples=300, random_state=0))
+    >>> display = TreeDisplay.from_estimator(parser, ["the", "doctor", "sleeps"])
+    >>> [text.get_text() for text in display.text_]
+    ['ROOT', 'S', 'NP', 'D', 'the', 'N', 'doctor', 'VP', 'V', 'sleeps']
+    >>> _ = TreeDisplay("(NP (D the) (N doctor))").plot()
+    """
+
+    def __init__(self, tree: Any, proba: Any = None) -> None:
+        self.tree, self.proba = tree, proba
+
+    @classmethod
+    def from_estimator(
+        cls, parser: Any, sentence: Any, y: Any = None, *, tags: Any = None, ax: Any = None, **options: Any
+    ) -> Self:
+        """Draw the parse of a sentence, and how probable its constituents are.
+
+        The shade of a node is the posterior probability, summed over all trees that the parser's `pruning` leaves, that
+        there is a constituent of this label over these words; of a tag, that the word has it. A sentence without trees
+        has none.
+
+        Parameters
+        ----------
+        parser : fitted tree parser
+            Also a pipeline or a search that ends in one.
+        sentence : list of str
+            The words.
+        y : str or nltk Tree, default=None
+            The tree to draw, over the same words, without its function tags and traces; None: the one that is
+            predicted.
+        tags : list of str, default=None
+            Part-of-speech tags of all words, if they are known.
+        ax : matplotlib Axes, default=None
+            Where to draw; None: a new figure.
+        **options
+            As for `plot`.
+
+        Returns
+        -------
+        TreeDisplay
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
+        LengthMismatchError, UnknownLabelError, InputTypeError, EmptyDataError, ValueError
+            If `sentence` is not one sentence or has no words, or `y` or `tags` does not fit it.
+        """
+        model, x = read_sentence(parser, sentence)
+        if not x:
+            raise EmptyDataError("the sentence has no words to draw")
+        [allowed] = model._allowed(None if tags is None else [tags], [x])
+        if y is None:
+            [tree] = model._trees([x], [allowed])
+        else:
+            [tree] = treebank.read([y])
+            treebank.check_words([x], [words(tree)], ("X", "y"))
+        return cls(tree, _probabilities(model, x, allowed, tree)).plot(ax, **options)
+
+    def plot(
+        self, ax: Any = None, *, colorbar: bool = True, cmap: Any = "Blues", text_kw: dict[str, Any] | None = None
+    ) -> Self:
+        """Draw the picture.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; None: a new figure, large enough for all words.
+        colorbar : bool, default=True
+        cmap : str or matplotlib Colormap, default="Blues"
+            The shades, from probability 0 to 1.
+        text_kw : dict, default=None
+            For matplotlib's `text`, such as ``{"fontsize": 14}``.
+
+        Returns
+        -------
+        TreeDisplay
+            Itself.
+        """
+        tree = as_tree(self.tree, "tree")
+        proba = np.full(len(tree.labels), np.nan) if self.proba is None else np.asarray(self.proba, dtype=float)
+        if proba.shape != (len(tree.labels),):
+            raise LengthMismatchError(
+                f"proba has the shape {proba.shape} but the tree {len(tree.labels)} nodes and words"
+            )
+        places, shaded = layout(tree), np.isfinite(proba)
+        size = np.array([places.width, LEVEL * (places.y[0] + 1)])
+        if ax is None:
+            room = np.minimum(size, LARGEST)
+            bar = 1.2 if colorbar and np.any(shaded) else 0.0
+            _, ax = subplots("TreeDisplay", figsize=(max(room[0] + bar, 2.0), max(room[1], 1.0)))
+        else:
+            room = np.array(ax.get_window_extent().size) / ax.figure.dpi
+        ax.set_axis_off()
+        ax.set(xlim=(0.0, places.width), ylim=(-0.5, places.y[0] + 0.5))
+        colors: list[Any] = [None] * len(proba)
+        self.shades_ = None
+        if np.any(shaded):
+            at = places.x[shaded], places.y[shaded]
+            self.shades_ = ax.scatter(*at, s=0, c=proba[shaded], cmap=cmap, vmin=0.0, vmax=1.0)
+            colors = [color if known else None for color, known in zip(self.shades_.to_rgba(proba), shaded)]
+            if colorbar:
+                share = min(0.15, 1.0 / ax.figure.get_size_inches()[0])
+                ax.figure.colorbar(self.shades_, ax=ax, label="probability", fraction=share, pad=0.01)
+        [self.line_] = ax.plot(*_lines(places), color="gray", linewidth=0.8, zorder=0)
+        font = {"fontsize": max(POINTS * min(1.0, *(room / size)), 1.0), **(text_kw or {})}
+        self.text_ = [
+            ax.text(x, y, label, **{"ha": "center", "va": "center", "parse_math": False, **_box(color), **font})
+            for label, x, y, color in zip(tree.labels, places.x, places.y, colors)
+        ]
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+
+def _box(color: Any) -> dict[str, Any]:
+    """How a text with this shade is drawn."""
+    if color is None:
+        return {}
+    box = {"boxstyle": "round,pad=0.2", "facecolor": color, "edgecolor": "lightgray"}
+    return {"bbox": box, "color": "white" if np.mean(color[:3]) < 0.6 else "black"}
+
+
+def _lines(places: Layout) -> tuple[np.ndarray, np.ndarray]:
+    """From each node to its parent, upright up to the level below it; nan between two of them."""
+    x, y, parent = (column[1:] for column in (places.x, places.y, places.parent))
+    above, none = places.y[parent], np.full(len(x), np.nan)
+    return (
+        np.stack([x, x, places.x[parent], none], axis=1).ravel(),
+        np.stack([y + HALF, above - BEND, above - HALF, none], axis=1).ravel(),
+    )
+
+
+def _probabilities(parser: BaseParser, sentence: list[str], allowed: Any, tree: Tree) -> np.ndarray:
+    """Posterior probabilities of the nodes of a tree; nan for its root and words, and all where there is no parse."""
+    found: Counter[tuple[str, bool, int, int]] = Counter()
+    for relaxed in (False, True):  # as in `predict`
+        forest, item, *_ = parser._parses(parser._candidates(sentence, allowed, relaxed))
+        columns = (column.tolist() for column in (forest.symbol, forest.start, forest.stop, item.mean(axis=0)))
+        for code, start, stop, p in zip(*columns):
+            symbol = parser._codes.symbols[code]
+            if symbol.siblings is None:
+                tags = [False] * (len(symbol.chain) - 1) + [symbol.tag]
+                for label, tag in set(zip(symbol.chain, tags)):
+                    found[label, tag, start, stop] += p
+        if found:
+            break
+    proba = np.full(len(tree.labels), np.nan)
+    for i, (label, n, span) in enumerate(zip(tree.labels, tree.arity, spans(tree))):
+        if found and i and n:
+            proba[i] = found[label, n == 1 and tree.arity[i + 1] == 0, *span]
+    return proba
