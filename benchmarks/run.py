@@ -26,6 +26,7 @@ import bench_language_model
 import bench_logistic
 import bench_np_chunking
 import bench_np_times
+import bench_parsing
 import bench_responsiveness
 import bench_roofline
 import bench_threads
@@ -49,6 +50,7 @@ SUITES = (
     bench_np_chunking,
     bench_np_times,
     bench_few_labels,
+    bench_parsing,
 )
 BENCHMARKS = {name: benchmark for suite in SUITES for name, benchmark in suite.BENCHMARKS.items()}
 

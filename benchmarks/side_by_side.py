@@ -44,10 +44,10 @@ class Stopwatch:
         yield
         self.figures[f"{name}, CPU s"] = time.process_time() - start
 
-    def note_memory(self) -> None:
-        """Peak memory until the first call; without one, until the end of the run."""
+    def note_memory(self, name: str = "peak memory, MB") -> None:
+        """Peak memory until the first call with this name; with the default one, without a call, until the run ends."""
         unit = 2**20 if sys.platform == "darwin" else 2**10
-        self.figures.setdefault("peak memory, MB", resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit)
+        self.figures.setdefault(name, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit)
 
 
 Contestant = Callable[[Stopwatch], dict[str, float]]

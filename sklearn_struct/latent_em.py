@@ -74,13 +74,13 @@ class LatentEM:
 
         The states of different items are taken to be independent.
         """
-        lane = np.arange(states.shape[1])
-        wide = np.diff(self.inner.start)
-        given = np.where(lane < self.zeros.n_states[self.treebank.forest.symbol][:, None], states, 0.0)
+        wide = np.diff(self.inner.start)[:, None]
+        lane = np.arange(wide.max())
+        given = np.zeros((len(states), len(lane)))
+        given[:, : states.shape[1]] = states[:, : len(lane)]
+        given[lane >= self.zeros.n_states[self.treebank.forest.symbol][:, None]] = 0.0
         given /= given.sum(axis=1, keepdims=True)
-        padded = np.zeros((len(given), int(wide.max())))
-        padded[:, : given.shape[1]] = given
-        self.inner.row[:] = self.outer[:] = padded[np.arange(padded.shape[1]) < wide[:, None]]
+        self.inner.row[:] = self.outer[:] = given[lane < wide]
         self.inner.scale[:] = 0.0
         ones = self.zeros._replace(rule=np.ones_like(self.zeros.rule))
         return self._counts(ones, self.inner.row)

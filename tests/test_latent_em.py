@@ -198,10 +198,11 @@ def test_leaves_may_be_smoothed(pool):
             assert new["leaf", f, i] == pytest.approx(rows[f, i] / total, rel=1e-12)
 
 
-def test_start(pool):
-    """The states of nodes are independent and have the given distributions."""
-    example = Example(3)
-    states = example.rng.random((len(example.forest.symbol), 3))
+@pytest.mark.parametrize(("most", "given"), [(3, 3), (1, 20), (3, 20), (11, 11)])
+def test_start(most, given, pool):
+    """The states of nodes are independent and have the given distributions, of which only as many as exist count."""
+    example = Example(3, TREES[:4], most)
+    states = example.rng.random((len(example.forest.symbol), given))
     forest, counts = example.forest, Counter()
     given = [row[: example.n_states[s]] / row[: example.n_states[s]].sum() for row, s in zip(states, forest.symbol)]
     for tree in range(len(forest.offsets) - 1):
@@ -217,11 +218,27 @@ def test_start(pool):
     close(example.numbers(steps.maximise(steps.start(states))), example.maximised(counts, 0.0), abs=1e-12)
 
 
+def test_random_starts(pool):
+    """One step from any parameters: distributions that know the trees, and whose states differ."""
+    example = Example(0)
+    steps, found = example.steps(pool), []
+    for seed in (0, 0, 1):
+        start = example.numbers(steps.random_start(np.random.RandomState(seed)))
+        mass = Counter()
+        for key, value in start.items():
+            mass[example.condition(key)] += value
+        assert all(total == pytest.approx(1) or total == 0 for total in mass.values())
+        found.append(start)
+    assert found[0] == found[1] != found[2]
+    two = next(f for f, s in enumerate(example.leaf_symbol) if example.n_states[s] > 1)
+    assert found[0]["leaf", two, 0] != found[0]["leaf", two, 1]
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_the_likelihood_never_falls(seed, pool):
     example = Example(seed)
     steps, values = example.steps(pool), []
-    start = steps.maximise(steps.start(example.rng.dirichlet(np.ones(3), len(example.forest.symbol))))
+    start = steps.random_start(np.random.RandomState(seed))
     em(steps.expect, steps.maximise, start, max_iter=60, tol=-1.0, callback=lambda *args: values.append(args[2]))
     assert np.all(np.diff(values) >= -1e-9)
     assert values[-1] > values[0] + 0.1
