@@ -42,7 +42,7 @@ class Spectrum(NamedTuple):
 def spectral(estimator: Any, treebank: Treebank, leaf_sums: Callable[[np.ndarray], np.ndarray]) -> Spectrum:
     """Estimate the tensors of a treebank's grammar."""
     found = projection(estimator, treebank)
-    tensors = estimate(treebank, found, leaf_sums, estimator.smoothing)
+    tensors = estimate(treebank, found, leaf_sums, estimator.smoothing, estimator.shrinkage)
     return Spectrum(tensors, found.n_states, found.singular_values[:, : estimator.n_states])
 
 
@@ -58,7 +58,7 @@ def projection(estimator: Any, treebank: Treebank) -> Projection:
     weight = None
     if estimator.nodes == "one":
         weight = one_a_tree(forest.offsets, check_random_state(estimator.random_state))
-    return project(phi, psi, forest.symbol, estimator.n_states, weight, estimator.shrinkage)
+    return project(phi, psi, forest.symbol, estimator.n_states, weight)
 
 
 def _features(forest: Forest, chosen: list[Sequence[Feature]], n_symbols: int, count: float | None) -> list[Features]:
