@@ -237,10 +237,10 @@ def indicators(
         values, rank = _distinct(joined(nodes.symbol, code))
         sizes.append(np.bincount(values // n_codes, minlength=n_symbols))
         ranks.append(rank)
-    size = np.array(sizes).reshape(len(functions), n_symbols)
+    size = np.array(sizes, dtype=np.int64).reshape(len(functions), n_symbols)
     bounds = np.concatenate([[0], np.cumsum(size.sum(axis=0))])
     shift = bounds[:-1] + (np.cumsum(size, axis=0) - size) - (np.cumsum(size, axis=1) - size)
-    rank = np.array(ranks).reshape(len(functions), len(nodes.symbol)).T
+    rank = np.array(ranks, dtype=np.int64).reshape(len(functions), len(nodes.symbol)).T
     seen = rank >= 0
     column = (rank + shift.T[nodes.symbol])[seen]
     value = np.ones(bounds[-1])
