@@ -43,7 +43,7 @@ def spectral(estimator: Any, treebank: Treebank, leaf_sums: Callable[[np.ndarray
     """Estimate the tensors of a treebank's grammar."""
     found = projection(estimator, treebank)
     tensors = estimate(treebank, found, leaf_sums, estimator.smoothing)
-    return Spectrum(tensors, found.n_states, found.singular_values[:, : estimator.n_states])
+    return Spectrum(tensors, found.n_states.astype(int), found.singular_values[:, : estimator.n_states])
 
 
 def projection(estimator: Any, treebank: Treebank) -> Projection:
