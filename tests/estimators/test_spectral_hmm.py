@@ -275,14 +275,22 @@ def test_sentences_without_a_labelling():
     for decoder in ("marginal", "viterbi"):
         model = SpectralHMM(n_states=2, min_count=1, decoder=decoder).fit(X, y)
         for words in (["b", "a"], ["a"] * 4, ["c"], ["a", "b", "c", "c"]):
-            rows, found, log_p = model.predict_proba([words])[0], model.predict([words])[0], model.score_samples([words])
+            rows, found, log_p = (
+                model.predict_proba([words])[0],
+                model.predict([words])[0],
+                model.score_samples([words]),
+            )
             assert rows.shape == (len(words), 3)
             np.testing.assert_allclose(rows.sum(axis=1), 1)
             assert len(found) == len(words)
             assert log_p[0] == -np.inf
         np.testing.assert_allclose(model.predict_proba([["a"] * 4])[0], [[3 / 7, 3 / 7, 1 / 7]] * 4)
         assert model.predict([["a"] * 4])[0] == ["A"] * 4
-        assert model.predict([["a", "zzz"], ["7", "b"], ["?"] * 3]).tolist() == [["A", "B"], ["A", "B"], ["A", "B", "C"]]
+        assert model.predict([["a", "zzz"], ["7", "b"], ["?"] * 3]).tolist() == [
+            ["A", "B"],
+            ["A", "B"],
+            ["A", "B", "C"],
+        ]
 
 
 def test_empty_sequences():
