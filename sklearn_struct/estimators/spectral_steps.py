@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable, Sequence
 from numbers import Integral, Real
 from typing import Any, NamedTuple
@@ -31,6 +32,9 @@ CONSTRAINTS: dict[str, list[Any]] = {
 }
 
 
+FeatureSets = tuple[Sequence[Feature], Sequence[Feature]]
+
+
 class Spectrum(NamedTuple):
     """What was estimated, the states of each symbol and the singular values of each symbol (n_symbols, n_states)."""
 
@@ -39,20 +43,27 @@ class Spectrum(NamedTuple):
     singular_values: np.ndarray
 
 
-def spectral(estimator: Any, treebank: Treebank, leaf_sums: Callable[[np.ndarray], np.ndarray]) -> Spectrum:
-    """Estimate the tensors of a treebank's grammar."""
-    found = projection(estimator, treebank)
+def spectral(
+    estimator: Any,
+    treebank: Treebank,
+    leaf_sums: Callable[[np.ndarray], np.ndarray],
+    default: FeatureSets = (INSIDE, OUTSIDE),
+) -> Spectrum:
+    """Estimate the tensors of a treebank's grammar; `default` are the features where the estimator names none."""
+    found = projection(estimator, treebank, default)
     tensors = estimate(treebank, found, leaf_sums, estimator.smoothing)
     return Spectrum(tensors, found.n_states.astype(int), found.singular_values[:, : estimator.n_states])
 
 
-def projection(estimator: Any, treebank: Treebank) -> Projection:
+def projection(estimator: Any, treebank: Treebank, default: FeatureSets = (INSIDE, OUTSIDE)) -> Projection:
     """The nodes of the trees in the spaces of their symbols' states."""
     forest = treebank.forest
     chosen = [
-        _functions(estimator.inside_features, INSIDE, "inside_features"),
-        _functions(estimator.outside_features, OUTSIDE, "outside_features"),
+        _functions(estimator.inside_features, default[0], "inside_features"),
+        _functions(estimator.outside_features, default[1], "outside_features"),
     ]
+    if estimator.memory is not None:
+        _check_known_again(estimator)
     if estimator.n_states == 1:
         chosen = [(_alike,), (_alike,)]
     n_symbols = len(treebank.grammar.indptr) - 1
@@ -78,6 +89,16 @@ def _functions(given: Any, default: Sequence[Feature], name: str) -> Sequence[Fe
     if not given:
         raise ValueError(f"{name} is empty")
     return given
+
+
+def _check_known_again(estimator: Any) -> None:
+    """Raise if a cache cannot tell functions from each other."""
+    for name in ("inside_features", "outside_features"):
+        for i, function in enumerate(getattr(estimator, name) or ()):
+            try:
+                pickle.dumps(function)
+            except (pickle.PicklingError, AttributeError, TypeError) as error:
+                raise InputTypeError(f"{name}[{i}] cannot be pickled, which `memory` needs: {error}") from error
 
 
 def _alike(nodes: Nodes) -> np.ndarray:

@@ -239,7 +239,7 @@ def test_states_that_matter_are_learned():
     one, two = (SpectralHMM(n_states=m).fit(X_many, y_many).score(X_new, y_new) for m in (1, 2))
     pairs = [(a, b) for words, labels in zip(X_new, y_new) for a, b in zip(optimal(words), labels)]
     best = np.mean([a == b for a, b in pairs])
-    print(one, two, best)
+    assert one < two
     assert one < best - 0.08
     assert two > best - 0.01
 
@@ -274,7 +274,7 @@ def test_sentences_without_a_labelling():
     X, y = [["a", "b"], ["a", "b"], ["a", "b", "c"]], [["A", "B"], ["A", "B"], ["A", "B", "C"]]
     for decoder in ("marginal", "viterbi"):
         model = SpectralHMM(n_states=2, min_count=1, decoder=decoder).fit(X, y)
-        for words in (["b", "a"], ["a"] * 4, ["c"], ["a", "b", "c", "c"]):
+        for words in (["a"] * 4, ["c"] * 4):
             rows, found, log_p = (
                 model.predict_proba([words])[0],
                 model.predict([words])[0],
