@@ -204,7 +204,7 @@ class SpectralHMM(DocLink, CallbackSupportMixin, BaseEstimator):
 
     def _predict_one(self, sentence: list[str]) -> np.ndarray:
         found, entries = self._posteriors(sentence)
-        if self.decoder == "viterbi" and len(sentence):
+        if self.decoder == "viterbi" and found.sign[0] != 0:
             nodes = most_expected(found, "max-rule")
             if len(nodes.symbol):
                 return nodes.symbol[nodes.left < 0][:-1].astype(np.int64)

@@ -53,6 +53,8 @@ def projection(estimator: Any, treebank: Treebank) -> Projection:
         _functions(estimator.inside_features, INSIDE, "inside_features"),
         _functions(estimator.outside_features, OUTSIDE, "outside_features"),
     ]
+    if estimator.n_states == 1:
+        chosen = [(_alike,), (_alike,)]
     n_symbols = len(treebank.grammar.indptr) - 1
     phi, psi = check_memory(estimator.memory).cache(_features)(forest, chosen, n_symbols, estimator.feature_count)
     weight = None
@@ -78,6 +80,11 @@ def _functions(given: Any, default: Sequence[Feature], name: str) -> Sequence[Fe
     return given
 
 
+def _alike(nodes: Nodes) -> np.ndarray:
+    """Nothing that tells nodes apart: with one state, estimates are relative frequencies."""
+    return np.zeros_like(nodes.symbol)
+
+
 def _checked(function: Feature) -> Feature:
     """The function, or an error where it does not give an integer for each node."""
 
@@ -85,7 +92,8 @@ def _checked(function: Feature) -> Feature:
         found = np.asarray(function(given))
         if found.shape != given.symbol.shape or found.dtype.kind not in "iu":
             what = f"{found.dtype} of shape {found.shape}"
-            raise ValueError(f"feature function {function.__name__!r} gave {what}, not an integer for each node")
-        return found
+            name = getattr(function, "__name__", repr(function))
+            raise ValueError(f"feature function {name!r} gave {what}, not an integer for each node")
+        return found.astype(np.int64, copy=False)
 
     return codes
