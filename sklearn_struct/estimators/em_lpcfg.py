@@ -12,6 +12,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn_struct.batch import Tensors, Treebank
 from sklearn_struct.encoding.tree_corpus import TreeCorpus
 from sklearn_struct.estimators.clustered import clustered, coordinates
+from sklearn_struct.estimators.drawing import TreeDrawingMixin
 from sklearn_struct.estimators.iterations import Iterations
 from sklearn_struct.estimators.progress import Progress
 from sklearn_struct.estimators.trees import BaseTreeParser, plain_model
@@ -22,7 +23,7 @@ from sklearn_struct.threads import Pool
 __all__ = ["EMLPCFG"]
 
 
-class EMLPCFG(BaseTreeParser):
+class EMLPCFG(TreeDrawingMixin, BaseTreeParser):
     """Latent-variable probabilistic context-free grammar, by expectation maximisation [1]_, and a parser.
 
     Each symbol of a PCFG gets states, which trees do not show: kinds of noun phrases, say. Rules then have a

@@ -10,7 +10,7 @@ from sklearn_struct.estimators.clustered import DOUBT, clustered, coordinates
 
 
 def example():
-    X, y = make_treebank(100, random_state=0)
+    _, y = make_treebank(100, random_state=0)
     trees = treebank.read(y)
     return tree_corpus.learn([brackets.words(tree) for tree in trees], trees, (0, 1), 2, 1.0).treebank
 
