@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Callable, Sequence
 from numbers import Integral, Real
 from typing import Any, NamedTuple
 
+import joblib
 import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -96,9 +96,9 @@ def _check_known_again(estimator: Any) -> None:
     for name in ("inside_features", "outside_features"):
         for i, function in enumerate(getattr(estimator, name) or ()):
             try:
-                pickle.dumps(function)
-            except (pickle.PicklingError, AttributeError, TypeError) as error:
-                raise InputTypeError(f"{name}[{i}] cannot be pickled, which `memory` needs: {error}") from error
+                joblib.hash(function)
+            except Exception as error:
+                raise InputTypeError(f"{name}[{i}] has no name or state by which `memory` could know it") from error
 
 
 def _alike(nodes: Nodes) -> np.ndarray:
