@@ -51,7 +51,7 @@ def spectral(
 ) -> Spectrum:
     """Estimate the tensors of a treebank's grammar; `default` are the features where the estimator names none."""
     found = projection(estimator, treebank, default)
-    tensors = estimate(treebank, found, leaf_sums, estimator.smoothing)
+    tensors = estimate(treebank, found, leaf_sums, estimator.smoothing, estimator.shrinkage)
     return Spectrum(tensors, found.n_states.astype(int), found.singular_values[:, : estimator.n_states])
 
 
@@ -71,7 +71,7 @@ def projection(estimator: Any, treebank: Treebank, default: FeatureSets = (INSID
     weight = None
     if estimator.nodes == "one":
         weight = one_a_tree(forest.offsets, check_random_state(estimator.random_state))
-    return project(phi, psi, forest.symbol, estimator.n_states, weight, estimator.shrinkage)
+    return project(phi, psi, forest.symbol, estimator.n_states, weight)
 
 
 def _features(forest: Forest, chosen: list[Sequence[Feature]], n_symbols: int, count: float | None) -> list[Features]:
