@@ -23,6 +23,7 @@ import bench_end_to_end
 import bench_few_labels
 import bench_growth
 import bench_language_model
+import bench_latent_hmm
 import bench_logistic
 import bench_np_chunking
 import bench_np_times
@@ -51,6 +52,7 @@ SUITES = (
     bench_np_times,
     bench_few_labels,
     bench_parsing,
+    bench_latent_hmm,
 )
 BENCHMARKS = {name: benchmark for suite in SUITES for name, benchmark in suite.BENCHMARKS.items()}
 

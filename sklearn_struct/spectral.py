@@ -9,7 +9,7 @@ probability shows (theorems 1 to 3). With few trees, smoothing and shrinkage tra
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import pairwise, starmap
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,7 +21,7 @@ from sklearn_struct.simd import LANES, padded
 from sklearn_struct.threads import Pool
 from sklearn_struct.tree_features import Features
 
-__all__ = ["Projection", "clusters", "estimate", "node_vectors", "one_a_tree", "project"]
+__all__ = ["Projection", "estimate", "node_vectors", "one_a_tree", "project"]
 
 MIN_NODES = 3  # of a symbol with more than one state
 N_ITER, N_MORE = 3, 8  # passes of the decomposition, and directions that it follows beyond those asked for
@@ -252,54 +252,9 @@ def _padded(rows: np.ndarray, n_states: np.ndarray) -> np.ndarray:
     return rows[np.arange(rows.shape[1]) < width[:, None]]
 
 
-# ---- hard states
+# ---- and the nodes themselves
 
 
 def node_vectors(found: Projection) -> np.ndarray:
-    """What is seen of the state of each node, inside and outside: the rows [Y, Z]."""
+    """What is seen of the state of each node, inside and outside: the rows [Y, Z]. Nodes alike are near each other."""
     return np.concatenate([found.inside, found.outside], axis=1)
-
-
-def clusters(found: Projection, n_states: np.ndarray, max_iter: int = 20, random_state: int = 0) -> np.ndarray:
-    """A state of each node, by k-means on `node_vectors`: where EM may begin.
-
-    Parameters
-    ----------
-    found : Projection
-    n_states : ndarray of shape (n_symbols,)
-        How many clusters the nodes of each symbol make; some may be empty.
-    max_iter : int, default=20
-    random_state : int, default=0
-        Seed of the first centres.
-
-    Returns
-    -------
-    ndarray of shape (n_nodes,)
-    """
-    rows, rng, state = node_vectors(found), np.random.RandomState(random_state), np.zeros(len(found.symbol), np.int32)
-    order = np.argsort(found.symbol, kind="stable")
-    bounds = np.searchsorted(found.symbol[order], np.arange(len(n_states) + 1))
-    with Pool():
-        for here, k in zip(starmap(slice, pairwise(bounds)), n_states):
-            if k > 1 and here.stop > here.start:
-                state[order[here]] = _k_means(rows[order[here]], k, max_iter, rng)
-    return state
-
-
-def _k_means(rows: np.ndarray, k: int, max_iter: int, rng: np.random.RandomState) -> np.ndarray:
-    """Numbers of clusters, from the start of Arthur & Vassilvitskii (2007)."""
-    centres = rows[[rng.randint(len(rows))]]
-    distance = np.full(len(rows), np.inf)
-    while len(centres) < k:
-        distance = np.minimum(distance, np.sum((rows - centres[-1]) ** 2, axis=1))
-        mass = np.cumsum(distance)
-        chosen = np.searchsorted(mass, rng.random_sample() * mass[-1], side="right")
-        centres = np.concatenate([centres, rows[[min(chosen, len(rows) - 1)]]])
-    cluster = np.full(len(rows), -1)
-    for _ in range(max_iter):
-        last, cluster = cluster, np.argmin(np.sum(centres**2, axis=1) - 2 * rows @ centres.T, axis=1)
-        if np.array_equal(cluster, last):
-            break
-        n = np.bincount(cluster, minlength=k)[:, None]
-        centres = np.where(n > 0, _sums(cluster, np.ones(len(rows)), rows, k) / np.maximum(n, 1), centres)
-    return cluster

@@ -39,6 +39,7 @@ from sklearn_struct import (
     MEstimatedCRF,
     ProductFeatures,
     SequenceVectorizer,
+    SpectralLPCFG,
 )
 from sklearn_struct.exceptions import ModelFileError
 from sklearn_struct.persistence import from_crfsuite, load
@@ -100,6 +101,7 @@ def models() -> list[tuple[object, object]]:
         (LogLinearClassifier(parts, n_features=16).fit(WORDS[2], TAGS[2]), WORDS[0]),
         (LogLinearClassifier().fit(NUMBERS[0], TAGS[0]), NUMBERS[1]),
         (PCFG(smoothing=0.5).fit(WORDS, TREES), WORDS),
+        (SpectralLPCFG(n_states=3).fit(WORDS, TREES), WORDS),
         (EMLPCFG(n_states=3, n_grammars=2, max_iter=3, tol=9.0, random_state=0).fit(WORDS, TREES), WORDS),
         (FeatureTemplates("w:%x[0,0]").fit([[(1,), (2.5,), ("x",)]]), [[(1,), ("x",)]]),
     ]
@@ -249,7 +251,7 @@ def verdict(data: bytes, X: object, path: Path) -> str:
 def use(model: object, X: object) -> None:
     """Run the kernels; weights that are extreme, and parameters that only fit others' data, may be refused now."""
     methods = [model.predict if hasattr(model, "predict") else model.transform]
-    if isinstance(model, PCFG | EMLPCFG):
+    if isinstance(model, PCFG | EMLPCFG | SpectralLPCFG):
         methods += model.marginals, model.score_samples, lambda X: model.log_proba(WORDS, TREES)
     for method in methods:
         with contextlib.suppress(ValueError, TypeError):
@@ -277,7 +279,17 @@ def _without_defaults(value: object) -> object:
 
 @cache
 def _default_params(name: str) -> dict:
-    classes = EMLPCFG, GECRF, HMM, LinearChainCRF, LogLinearClassifier, MEstimatedCRF, PCFG, SequenceVectorizer
+    classes = (
+        EMLPCFG,
+        SpectralLPCFG,
+        GECRF,
+        HMM,
+        LinearChainCRF,
+        LogLinearClassifier,
+        MEstimatedCRF,
+        PCFG,
+        SequenceVectorizer,
+    )
     cls = {cls.__name__: cls for cls in classes}.get(name, FeatureTemplates)
     params = cls().get_params()
     return {key: {"type": "float64"} if value is np.float64 else value for key, value in params.items()}

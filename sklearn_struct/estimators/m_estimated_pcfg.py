@@ -53,15 +53,16 @@ class MEstimatedPCFG(BaseParser):
         ``"parent-symbol"`` a pair of symbols, ``"rule"`` a rule alone. None: all that end in a rule or a word.
     base : None or PCFG, default=None
         The distribution q0, fitted on the same data (unless in scikit-learn's `FrozenEstimator`); None is
-        ``PCFG()``. It decides about symbols and words.
+        ``PCFG()``. It decides about symbols and words. Trees of a smoothed one may go on for ever; those that do not
+        must have a finite expected size.
     pieces : {"nodes", "trees"}, default="nodes"
         What the loss has a term for, beside E[f]. "trees": each tree, as in [1]_, 1/n * sum_i exp(-w . f(x_i, y_i)).
         These numbers differ by orders of magnitude, so only small weights can be learned. "nodes": each node with what
         is above it, 1/n * sum_i sum_v exp(-w . f(v)) over the nodes v of tree i, as piecewise training has it; features
         then explain pieces instead of trees, which makes much better parsers.
-    C : float, default=100.0
-        Inverse strength of the penalty ||w||**2 / (2 C), beside a *mean* over trees. Good values grow with the number
-        of trees, about a tenth to a third of it for nodes; for trees 10 to 30. ``np.inf``: no penalty.
+    C : float, default=300.0
+        Inverse strength of the penalty ||w||**2 / (2 C), beside a *mean* over trees. Good values are 100 to 1000 for
+        nodes, and 10 to 30 for trees, with which the default overfits. ``np.inf``: no penalty.
     l1_ratio : float, default=0.0
         Share of the L1 penalty, in [0, 1]; 1 gives sparse weights.
     min_count : int, default=1
@@ -111,6 +112,11 @@ class MEstimatedPCFG(BaseParser):
     .. [1] N. A. Smith, D. L. Vail and J. D. Lafferty, "Computationally efficient M-estimation of log-linear structure
        models", ACL 2007, section 4.1.2.
 
+    Notes
+    -----
+    `log_proba` and `score_samples` are log q0 + w . f and its sum over trees. They are log-probabilities as far as the
+    constant's weight has come near to -log Z.
+
     Examples
     --------
     >>> from sklearn_struct import MEstimatedPCFG
@@ -146,7 +152,7 @@ class MEstimatedPCFG(BaseParser):
         *,
         base: Any = None,
         pieces: str = "nodes",
-        C: float = 100.0,
+        C: float = 300.0,
         l1_ratio: float = 0.0,
         min_count: int = 1,
         constant: bool = True,

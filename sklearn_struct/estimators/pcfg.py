@@ -8,13 +8,14 @@ from typing import Any, ClassVar
 from sklearn.utils._param_validation import Interval
 
 from sklearn_struct.encoding.tree_corpus import TreeCorpus
+from sklearn_struct.estimators.drawing import TreeDrawingMixin
 from sklearn_struct.estimators.progress import Progress
 from sklearn_struct.estimators.trees import BaseTreeParser, plain_model
 
 __all__ = ["PCFG"]
 
 
-class PCFG(BaseTreeParser):
+class PCFG(TreeDrawingMixin, BaseTreeParser):
     """Probabilistic context-free grammar, read off trees, and a parser.
 
     Trees become binary ones: chains of only children are one node, and of more than two children the first stays while

@@ -32,8 +32,47 @@ from sklearn_struct.parsing import (
     tree_log_probabilities,
 )
 from sklearn_struct.threads import Pool
+from sklearn_struct.tree_features import (
+    Nodes,
+    above,
+    at,
+    leaf_after,
+    right_rule,
+    rule,
+    symbol_after,
+    symbol_before,
+    three_above,
+    two_above,
+)
 
 __all__ = ["SpectralHMM"]
+
+
+def first_word(nodes: Nodes) -> np.ndarray:
+    """The first word of the node."""
+    return nodes.leaf[nodes.first]
+
+
+def second_word(nodes: Nodes) -> np.ndarray:
+    """The second word of the node, or the end."""
+    return at(nodes.leaf, at(nodes.first, nodes.right))
+
+
+def word_before(nodes: Nodes) -> np.ndarray:
+    """The word before the node."""
+    return at(nodes.leaf, nodes.before)
+
+
+def second_word_before(nodes: Nodes) -> np.ndarray:
+    """The word before the word before the node."""
+    return at(nodes.leaf, at(nodes.before, nodes.before))
+
+
+# labels of a sequence say little of states: without words, nodes that stand for all that follows would have none
+FEATURES = (
+    (rule, right_rule, first_word, second_word),
+    (above, two_above, three_above, symbol_before, symbol_after, leaf_after, word_before, second_word_before),
+)
 
 
 class SpectralHMM(DocLink, CallbackSupportMixin, BaseEstimator):
@@ -48,8 +87,10 @@ class SpectralHMM(DocLink, CallbackSupportMixin, BaseEstimator):
     n_states : int, default=8
         The most states of a label, and of a label over its word. There are fewer where singular values are below a
         thousandth of the largest.
-    smoothing, shrinkage, nodes, inside_features, outside_features, feature_count
+    smoothing, shrinkage, nodes, feature_count
         As in `SpectralLPCFG`.
+    inside_features, outside_features : list of callables, default=None
+        Feature functions as in `SpectralLPCFG`. None: the two words and labels before and behind, and a third label.
     min_count : int, default=2
         Words seen less often are taken for their signatures: capitals, digits, dashes and English endings.
     unknown_weight : float, default=1.0
@@ -170,7 +211,7 @@ class SpectralHMM(DocLink, CallbackSupportMixin, BaseEstimator):
 
     def _estimate(self, data: LabelTrees, codes: np.ndarray) -> None:
         treebank, K = data.treebank, len(self.classes_)
-        found = spectral(self, treebank, data.sums)
+        found = spectral(self, treebank, data.sums, FEATURES)
         ones = np.ones((int(np.sum(treebank.forest.leaf >= 0)), 1))
         plain = counted(treebank, data.sums(ones)[:, 0], 0.0)
         self._codes = data.codes
@@ -204,7 +245,7 @@ class SpectralHMM(DocLink, CallbackSupportMixin, BaseEstimator):
 
     def _predict_one(self, sentence: list[str]) -> np.ndarray:
         found, entries = self._posteriors(sentence)
-        if self.decoder == "viterbi" and len(sentence):
+        if self.decoder == "viterbi" and found.sign[0] != 0:
             nodes = most_expected(found, "max-rule")
             if len(nodes.symbol):
                 return nodes.symbol[nodes.left < 0][:-1].astype(np.int64)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from numbers import Integral, Real
 from typing import Any, NamedTuple
 
+import joblib
 import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -31,6 +32,9 @@ CONSTRAINTS: dict[str, list[Any]] = {
 }
 
 
+FeatureSets = tuple[Sequence[Feature], Sequence[Feature]]
+
+
 class Spectrum(NamedTuple):
     """What was estimated, the states of each symbol and the singular values of each symbol (n_symbols, n_states)."""
 
@@ -39,20 +43,29 @@ class Spectrum(NamedTuple):
     singular_values: np.ndarray
 
 
-def spectral(estimator: Any, treebank: Treebank, leaf_sums: Callable[[np.ndarray], np.ndarray]) -> Spectrum:
-    """Estimate the tensors of a treebank's grammar."""
-    found = projection(estimator, treebank)
+def spectral(
+    estimator: Any,
+    treebank: Treebank,
+    leaf_sums: Callable[[np.ndarray], np.ndarray],
+    default: FeatureSets = (INSIDE, OUTSIDE),
+) -> Spectrum:
+    """Estimate the tensors of a treebank's grammar; `default` are the features where the estimator names none."""
+    found = projection(estimator, treebank, default)
     tensors = estimate(treebank, found, leaf_sums, estimator.smoothing, estimator.shrinkage)
-    return Spectrum(tensors, found.n_states, found.singular_values[:, : estimator.n_states])
+    return Spectrum(tensors, found.n_states.astype(int), found.singular_values[:, : estimator.n_states])
 
 
-def projection(estimator: Any, treebank: Treebank) -> Projection:
+def projection(estimator: Any, treebank: Treebank, default: FeatureSets = (INSIDE, OUTSIDE)) -> Projection:
     """The nodes of the trees in the spaces of their symbols' states."""
     forest = treebank.forest
     chosen = [
-        _functions(estimator.inside_features, INSIDE, "inside_features"),
-        _functions(estimator.outside_features, OUTSIDE, "outside_features"),
+        _functions(estimator.inside_features, default[0], "inside_features"),
+        _functions(estimator.outside_features, default[1], "outside_features"),
     ]
+    if estimator.memory is not None:
+        _check_known_again(estimator)
+    if estimator.n_states == 1:
+        chosen = [(_alike,), (_alike,)]
     n_symbols = len(treebank.grammar.indptr) - 1
     phi, psi = check_memory(estimator.memory).cache(_features)(forest, chosen, n_symbols, estimator.feature_count)
     weight = None
@@ -78,6 +91,21 @@ def _functions(given: Any, default: Sequence[Feature], name: str) -> Sequence[Fe
     return given
 
 
+def _check_known_again(estimator: Any) -> None:
+    """Raise if a cache cannot tell functions from each other."""
+    for name in ("inside_features", "outside_features"):
+        for i, function in enumerate(getattr(estimator, name) or ()):
+            try:
+                joblib.hash(function)
+            except Exception as error:
+                raise InputTypeError(f"{name}[{i}] has no name or state by which `memory` could know it") from error
+
+
+def _alike(nodes: Nodes) -> np.ndarray:
+    """Nothing that tells nodes apart: with one state, estimates are relative frequencies."""
+    return np.zeros_like(nodes.symbol)
+
+
 def _checked(function: Feature) -> Feature:
     """The function, or an error where it does not give an integer for each node."""
 
@@ -85,7 +113,8 @@ def _checked(function: Feature) -> Feature:
         found = np.asarray(function(given))
         if found.shape != given.symbol.shape or found.dtype.kind not in "iu":
             what = f"{found.dtype} of shape {found.shape}"
-            raise ValueError(f"feature function {function.__name__!r} gave {what}, not an integer for each node")
-        return found
+            name = getattr(function, "__name__", repr(function))
+            raise ValueError(f"feature function {name!r} gave {what}, not an integer for each node")
+        return found.astype(np.int64, copy=False)
 
     return codes

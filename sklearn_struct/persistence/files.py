@@ -29,8 +29,8 @@ def save(estimator: Any, path: str | os.PathLike[str], *, functions: Functions |
 
     Parameters
     ----------
-    estimator : LinearChainCRF or another chain, HMM, LogLinearClassifier, PCFG, EMLPCFG, SequenceVectorizer, \
-            FeatureTemplates, or Pipeline made of these
+    estimator : LinearChainCRF or another chain, HMM, LogLinearClassifier, PCFG, EMLPCFG, SpectralLPCFG, \
+            SequenceVectorizer, FeatureTemplates, or Pipeline made of these
         Labels and parameters may be strings, numbers, booleans, None, and tuples, lists or sets of these. Of an
         MEstimatedCRF the base must be an HMM, and the features numbers or FeatureTemplates.
     path : str or path

@@ -23,6 +23,7 @@ from sklearn_struct.estimators.pcfg import PCFG
 from sklearn_struct.estimators.piecewise_crf import PiecewiseCRF
 from sklearn_struct.estimators.prepared import Prepared
 from sklearn_struct.estimators.pseudo_likelihood_crf import PseudoLikelihoodCRF
+from sklearn_struct.estimators.spectral_lpcfg import SpectralLPCFG
 from sklearn_struct.estimators.trees import BaseParser
 from sklearn_struct.exceptions import InputTypeError, ModelFileError
 from sklearn_struct.parameters import Pattern
@@ -32,7 +33,7 @@ from sklearn_struct.persistence.encoders import Shared, put_templates, put_vecto
 from sklearn_struct.persistence.functions import check_params, put_params
 from sklearn_struct.persistence.hidden import hidden, put_hidden
 from sklearn_struct.persistence.joint import joint, put_joint
-from sklearn_struct.persistence.trees import em, parser, put_em, put_parser
+from sklearn_struct.persistence.trees import em, parser, put_em, put_parser, put_spectral, spectral
 from sklearn_struct.persistence.values import fields, labels, natural, plain, put_labels, restore
 from sklearn_struct.solvers.result import Stream
 
@@ -245,6 +246,7 @@ def _based(model: Any, stored: Any, where: str, shared: Shared) -> None:
 
 CLASSES: dict[str, Any] = {
     "EMLPCFG": EMLPCFG,
+    "SpectralLPCFG": SpectralLPCFG,
     "GECRF": GECRF,
     "HMM": HMM,
     "LinearChainCRF": LinearChainCRF,
@@ -259,6 +261,7 @@ CLASSES: dict[str, Any] = {
 }
 STATES: dict[str, tuple[Any, Any]] = {
     "EMLPCFG": (put_em, em),
+    "SpectralLPCFG": (put_spectral, spectral),
     "GECRF": (_put_ge, _ge),
     "HMM": (put_hidden, hidden),
     "LinearChainCRF": (_put_chain, _chain),

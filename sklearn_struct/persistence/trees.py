@@ -16,7 +16,7 @@ from sklearn_struct.persistence import checks
 from sklearn_struct.persistence.encoders import Shared
 from sklearn_struct.persistence.values import fields, natural, plain, put_texts, restore, texts
 
-__all__ = ["em", "latent", "parser", "put_em", "put_latent", "put_parser"]
+__all__ = ["em", "latent", "parser", "put_em", "put_latent", "put_parser", "put_spectral", "spectral"]
 
 SIDES = "left", "right", "parent"
 TABLES = "rule", "leaf", "root"  # numbers of Tensors
@@ -165,3 +165,18 @@ def em(found: Any, stored: Any, where: str, shared: Shared) -> None:
     latent(found, of_model, where, shared)
     found.n_iter_ = natural(n_iter, "n_iter")
     found.loss_curve_ = shared.arrays.take(where + "loss_curve", np.float64).tolist()
+
+
+def put_spectral(parser: Any, where: str, shared: Shared) -> dict[str, Any]:
+    shared.arrays[where + "singular_values"] = np.ascontiguousarray(parser.singular_values_)
+    return {"model": put_latent(parser, where, shared), "n_negative": int(parser.n_negative_)}
+
+
+def spectral(found: Any, stored: Any, where: str, shared: Shared) -> None:
+    of_model, n_negative = fields(stored, "spectral", model=dict, n_negative=int)
+    latent(found, of_model, where, shared)
+    found.n_negative_ = natural(n_negative, "n_negative")
+    values = shared.arrays.take(where + "singular_values", np.float64, 2)
+    if len(values) != len(found.symbols_):
+        raise ModelFileError(f"{where}singular_values: not a row for each symbol")
+    found.singular_values_ = values

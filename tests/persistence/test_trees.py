@@ -10,7 +10,7 @@ from nltk.tree import Tree
 from sklearn.pipeline import make_pipeline
 from tree_checks import X, Y, fitted, outputs
 
-from sklearn_struct import EMLPCFG, PCFG
+from sklearn_struct import EMLPCFG, PCFG, SpectralLPCFG
 from sklearn_struct.exceptions import InputTypeError, ModelFileError
 from sklearn_struct.persistence import load, save
 from sklearn_struct.persistence.encoders import Shared
@@ -51,6 +51,7 @@ def same(a, b):
         EMLPCFG(**FEW),
         EMLPCFG(**(FEW | {"n_states": 9}), n_grammars=2, decoder="max-rule", vertical_order=2),
         EMLPCFG(**FEW, decoder="viterbi", n_jobs=2),
+        SpectralLPCFG(n_states=3),
     ],
 )
 def test_an_equal_estimator_comes_back(tmp_path, model):
