@@ -12,7 +12,7 @@ from latent_trees import FINITE, RECURSIVE, Model, nested
 
 from sklearn_struct.inference import chart
 from sklearn_struct.inference.forest import inside, outside, vectors
-from sklearn_struct.spectral import Projection, clusters, estimate, node_vectors, one_a_tree, project
+from sklearn_struct.spectral import Projection, estimate, node_vectors, one_a_tree, project
 from sklearn_struct.tree_features import (
     OUTSIDE,
     Features,
@@ -369,43 +369,10 @@ def test_the_same_bits_twice():
         np.testing.assert_array_equal(numbers, same)
 
 
-# ---- hard states
-
-
-def blobs(rng, symbol, centres, scale=0.1):
-    """A projection whose nodes lie around centres, and the number of each one's centre."""
-    number = rng.integers(len(centres), size=len(symbol))
-    rows = centres[number] + scale * rng.normal(size=(len(symbol), centres.shape[1]))
-    sigma, n_states = np.ones((3, rows.shape[1] // 2)), np.array([4, 4, 4])
-    return Projection(symbol, np.ones(len(symbol)), *np.split(rows, 2, axis=1), sigma, n_states), number
-
-
-def test_clusters_are_found():
+def test_coordinates_of_nodes():
     rng = np.random.default_rng(0)
-    symbol = rng.integers(2, size=600)
-    found, number = blobs(rng, symbol, 5 * np.eye(8)[:4])
-    state = clusters(found, np.array([4, 1, 3]))
-    assert set(state[symbol == 1]) == {0}
-    pairs = set(zip(state[symbol == 0].tolist(), number[symbol == 0].tolist()))
-    assert len(pairs) == 4
-    np.testing.assert_array_equal(state, clusters(found, np.array([4, 1, 3])))
-    assert node_vectors(found).shape == (600, 8)
-
-
-def test_more_clusters_than_different_nodes():
-    rng = np.random.default_rng(0)
-    found, number = blobs(rng, np.zeros(30, int), np.eye(8)[:2], scale=0.0)
-    state = clusters(found, np.array([5, 2, 2]))
-    assert state.max() < 5
-    assert len(set(zip(state.tolist(), number.tolist()))) == 2
-
-
-def test_squares_within_clusters():
-    """More clusters are tighter."""
-    rng = np.random.default_rng(0)
-    found, _ = blobs(rng, np.zeros(500, int), rng.normal(size=(6, 8)), scale=0.5)
-    rows, spread = node_vectors(found), []
-    for k in (1, 2, 4, 8):
-        state = clusters(found, np.array([k, 1, 1]))
-        spread.append(sum(np.sum((rows[state == s] - rows[state == s].mean(axis=0)) ** 2) for s in set(state)))
-    assert np.all(np.diff(spread) < 0)
+    inside, outside = rng.normal(size=(2, 5, 8))
+    sigma, symbol = rng.random((2, 8)), np.array([0, 1, 1, 0, 1])
+    found = node_vectors(Projection(symbol, np.ones(5), inside, outside, sigma, np.array([8, 8])))
+    for row, y, z, s in zip(found, inside, outside, symbol):
+        np.testing.assert_allclose(row, [*y, *(np.diag(sigma[s]) @ z)])
