@@ -256,5 +256,5 @@ def _padded(rows: np.ndarray, n_states: np.ndarray) -> np.ndarray:
 
 
 def node_vectors(found: Projection) -> np.ndarray:
-    """What is seen of the state of each node, inside and outside: the rows [Y, Z]. Nodes alike are near each other."""
-    return np.concatenate([found.inside, found.outside], axis=1)
+    """The rows [Y, Sigma Z]: nodes in the same state are near each other, above all where their features correlate."""
+    return np.concatenate([found.inside, found.outside * found.singular_values[found.symbol]], axis=1)

@@ -12,7 +12,7 @@ from latent_trees import FINITE, RECURSIVE, Model, nested
 
 from sklearn_struct.inference import chart
 from sklearn_struct.inference.forest import inside, outside, vectors
-from sklearn_struct.spectral import estimate, node_vectors, one_a_tree, project
+from sklearn_struct.spectral import Projection, estimate, node_vectors, one_a_tree, project
 from sklearn_struct.tree_features import (
     OUTSIDE,
     Features,
@@ -369,12 +369,10 @@ def test_the_same_bits_twice():
         np.testing.assert_array_equal(numbers, same)
 
 
-def test_node_vectors():
-    """Both projections side by side; they do not depend on the scale of weights."""
-    model = Model(0, RECURSIVE)
-    forest = model.trees(100)
-    found = project(*features(forest), forest.symbol, 2)
-    rows = node_vectors(found)
-    np.testing.assert_array_equal(rows, np.hstack([found.inside, found.outside]))
-    again = node_vectors(project(*features(forest), forest.symbol, 2, 3 * found.weight))
-    np.testing.assert_allclose(again, rows, atol=1e-12)
+def test_coordinates_of_nodes():
+    rng = np.random.default_rng(0)
+    inside, outside = rng.normal(size=(2, 5, 8))
+    sigma, symbol = rng.random((2, 8)), np.array([0, 1, 1, 0, 1])
+    found = node_vectors(Projection(symbol, np.ones(5), inside, outside, sigma, np.array([8, 8])))
+    for row, y, z, s in zip(found, inside, outside, symbol):
+        np.testing.assert_allclose(row, [*y, *(np.diag(sigma[s]) @ z)])

@@ -72,14 +72,14 @@ def latent_states(parser: Any, symbol: str | int, *, n_top: int | None = 5, gram
     >>> parser = EMLPCFG(n_states=4, random_state=0).fit(X, y)
     >>> latent_states(parser, "N", n_top=2).round(2)
        state      item  probability
-    0      0    houses         0.21
-    1      0     books         0.20
-    2      1    friend         0.10
-    3      1  pictures         0.09
-    4      2      book         0.14
-    5      2     house         0.13
-    6      3  children         0.10
-    7      3     women         0.10
+    0      0    houses         0.19
+    1      0     books         0.17
+    2      1      book         0.11
+    3      1     house         0.10
+    4      2    friend         0.10
+    5      2  pictures         0.09
+    6      3     women         0.09
+    7      3    doctor         0.09
     """
     pd = pandas("latent_states")
     found = state_items(parser, symbol, grammar)
