@@ -8,8 +8,8 @@ import numpy as np
 from sklearn.utils._param_validation import validate_parameter_constraints
 
 from sklearn_struct.exceptions import LengthMismatchError
-from sklearn_struct.inspection.latent_states import CHOICE, state_items
 from sklearn_struct.inspection.optional import subplots
+from sklearn_struct.inspection.state_items import CHOICE, state_items
 
 __all__ = ["LatentStateDisplay"]
 
