@@ -30,6 +30,7 @@ import bench_np_times
 import bench_parsing
 import bench_responsiveness
 import bench_roofline
+import bench_spectral
 import bench_threads
 import bench_training
 from curves import plot_curves
@@ -52,6 +53,7 @@ SUITES = (
     bench_np_times,
     bench_few_labels,
     bench_parsing,
+    bench_spectral,
     bench_latent_hmm,
 )
 BENCHMARKS = {name: benchmark for suite in SUITES for name, benchmark in suite.BENCHMARKS.items()}

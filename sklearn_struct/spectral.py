@@ -1,7 +1,7 @@
 """Grammars with states from trees by singular value decompositions: Cohen et al. (2012), figures 4 and 5.
 
 Two steps. `project` finds, for each symbol, the directions in which the features inside and outside of its nodes
-correlate, and places the nodes in them: Y and Z. `estimate` averages products of these over rules, words and roots. With
+correlate, and places the nodes in them: Y and Z. `estimate` averages products of these over rules, words, roots. With
 as many directions as states and enough trees, this is the true model up to a change of basis, which no tree's
 probability shows (theorems 1 to 3). With few trees, smoothing and shrinkage trade that for less noise.
 """
@@ -21,18 +21,19 @@ from sklearn_struct.simd import LANES, padded
 from sklearn_struct.threads import Pool
 from sklearn_struct.tree_features import Features
 
-__all__ = ["Projection", "estimate", "one_a_tree", "project"]
+__all__ = ["Projection", "estimate", "node_vectors", "one_a_tree", "project"]
 
 MIN_NODES = 3  # of a symbol with more than one state
 N_ITER, N_MORE = 3, 8  # passes of the decomposition, and directions that it follows beyond those asked for
+LEAVES = 20  # how many times less leaves are smoothed than rules
 
 
 class Projection(NamedTuple):
-    """The nodes of trees in the spaces of their symbols' states.
+    """The nodes of trees in the spaces of their symbols' states, with m, the most states, rounded up to whole vectors.
 
-    ``inside`` and ``outside`` (n_nodes, m) are Y and Z' = Sigma^-1 Z, zeros beyond the number of the symbol's states.
+    ``inside`` and ``outside`` (n_nodes, m) are Y and Z, zeros beyond the number of the symbol's states.
     ``singular_values`` (n_symbols, m) are the diagonals of Sigma, ``n_states`` (n_symbols,) how many of them count.
-    ``weight`` (n_nodes,) is how often each node counts.
+    ``symbol`` and ``weight`` (n_nodes,) say what a node is and how often it counts.
     """
 
     symbol: np.ndarray
@@ -44,7 +45,11 @@ class Projection(NamedTuple):
 
 
 def one_a_tree(offsets: np.ndarray, rng: np.random.RandomState) -> np.ndarray:
-    """Weights of nodes: one of each tree is drawn, as in section 6.1, and stands for all of them."""
+    """Weights of nodes: one of each tree is drawn, and counts as often as the tree has nodes.
+
+    If it counted once, as in section 6.1, a node of a small tree would count for more than one of a large tree, and so
+    what is inside of a node would tell, given its state, about what is outside: theorem 2 would not hold.
+    """
     n_nodes = np.diff(offsets)
     weight = np.zeros(offsets[-1])
     weight[offsets[:-1] + (rng.random_sample(len(n_nodes)) * n_nodes).astype(np.int64)] = n_nodes
@@ -55,12 +60,7 @@ def one_a_tree(offsets: np.ndarray, rng: np.random.RandomState) -> np.ndarray:
 
 
 def project(
-    phi: Features,
-    psi: Features,
-    symbol: np.ndarray,
-    n_states: int,
-    weight: np.ndarray | None = None,
-    shrinkage: float = 0.0,
+    phi: Features, psi: Features, symbol: np.ndarray, n_states: int, weight: np.ndarray | None = None
 ) -> Projection:
     """Singular vectors of each symbol's Omega = E[phi psi'], and the nodes' features in their directions.
 
@@ -75,10 +75,6 @@ def project(
         a single one where less than three nodes count.
     weight : ndarray of shape (n_nodes,), default=None
         How often each node counts; None: once.
-    shrinkage : float, default=0.0
-        Directions with small singular values are noise in part. In ``Sigma^-1``, 1 / s becomes
-        ``(1 + c) s / (s**2 + c s1**2)`` for the square c of this number and the largest value s1, whose own
-        direction stays as it is. The estimates are consistent with 0 alone.
 
     Returns
     -------
@@ -96,9 +92,8 @@ def project(
         inside, outside = phi.rows @ U, psi.rows @ V
     constant = ~kept[:, 0]
     sigma[constant, 0] = kept[constant, 0] = inside[constant[symbol], 0] = outside[constant[symbol], 0] = 1
-    c, square = shrinkage**2, np.where(kept, sigma**2 + shrinkage**2 * sigma[:, :1] ** 2, 1.0)
-    outside *= ((1 + c) * sigma / square)[symbol]
     inside *= kept[symbol]
+    outside *= kept[symbol]
     return Projection(symbol, weight, inside, outside, sigma, kept.sum(axis=1).astype(np.int32))
 
 
@@ -138,8 +133,9 @@ def estimate(
     found: Projection,
     leaf_sums: Callable[[np.ndarray], np.ndarray],
     smoothing: float = 0.0,
+    shrinkage: float = 0.0,
 ) -> Tensors:
-    """The parameters of a grammar with states: rules C, leaves c_inf and roots c1 as Tensors.
+    """The parameters of a grammar with states: rules C, leaves c_inf and roots c1.
 
     Parameters
     ----------
@@ -147,48 +143,58 @@ def estimate(
     found : Projection
         Of its items, the trees' nodes.
     leaf_sums : callable
-        A linear map, rows of numbers for the items that are leaves, (n_tokens, w) -> (n_leaves, w), which sums them up for
+        A linear map, rows of numbers for items that are leaves, (n_tokens, w) -> (n_leaves, w), which sums them up for
         each leaf that gets a vector, and may share them out, as to words that were not seen.
     smoothing : float, default=0.0
         The constant C of Cohen et al. (2013). Of a rule with n edges, moments of third order get the weight
-        ``l = sqrt(n) / (C + sqrt(n))``; products of second and first moments have l of the rest; products of first
-        moments have l of what is left then; what is left then goes to means of all nodes of the symbols. Leaves are
-        smoothed towards the mean of their symbol, with C / 20.
+        ``l = sqrt(n) / (C + sqrt(n))``; products of second and first moments get l of the rest; products of first
+        moments get l of what is left then, and products of means over all nodes of the symbols the last of it. Leaves
+        are smoothed towards the mean of their symbol, with C / 20.
+    shrinkage : float, default=0.0
+        Directions of small singular values are noise in part. In ``Sigma^-1``, 1 / s becomes
+        ``(1 + c) s / (s**2 + c s1**2)`` for the square c of this number and the symbol's largest value s1, whose
+        direction stays as it is. The estimates are consistent with 0 alone.
 
     Returns
     -------
     tensors : Tensors
     """
     grammar, forest, leaf_symbol = treebank
-    out = tensors(grammar, found.n_states, leaf_symbol)
-    total = _sums(found.symbol, found.weight, len(found.n_states))
+    found = found._replace(outside=found.outside * _inverse(found.singular_values, shrinkage)[found.symbol])
+    out, n_symbols = tensors(grammar, found.n_states, leaf_symbol), len(found.n_states)
+    total = np.bincount(found.symbol, weights=found.weight, minlength=n_symbols)
     share = np.divide(1.0, total, out=np.zeros_like(total), where=total > 0)
-    typical = [share[:, None] * _sums(found.symbol, found.weight * rows.T, len(share)) for rows in found[2:4]]
+    typical = [share[:, None] * _sums(found.symbol, found.weight, rows, n_symbols) for rows in found[2:4]]
     with Pool():
         _set_rules(out, grammar, forest, found, (*typical, smoothing))
     for r, a in enumerate(grammar.parent):
         out.rule[out.rule_start[r] : out.rule_start[r + 1]] *= share[a]
     items = np.flatnonzero(forest.leaf >= 0)
-    weight, symbol = found.weight[items, None], found.symbol[items]
-    sums, number = leaf_sums(weight * found.outside[items]), leaf_sums(weight)
-    trust = _trust(number, smoothing / 20)
-    mass = (
-        share * _sums(symbol, weight.T, len(share)).T / np.maximum(_sums(leaf_symbol, number.T, len(share)).T, 1e-300)
-    )
-    leaf = (trust * sums + (1 - trust) * number * typical[1][leaf_symbol]) * mass.T[leaf_symbol]
-    out.leaf[:] = _padded(leaf, out.n_states[leaf_symbol])
+    weight, symbol = found.weight[items], found.symbol[items]
+    sums, number = leaf_sums(weight[:, None] * found.outside[items]), leaf_sums(weight[:, None])
+    trust = _trust(number, smoothing / LEAVES)
+    mean = trust * sums + (1 - trust) * number * typical[1][leaf_symbol]
+    # smoothed numbers of a symbol's leaves are drawn to the number of its nodes that are leaves
+    smoothed = np.bincount(leaf_symbol, weights=number[:, 0], minlength=n_symbols)
+    mass = share * np.bincount(symbol, weights=weight, minlength=n_symbols) / np.where(smoothed > 0, smoothed, 1.0)
+    out.leaf[:] = _padded(mean * mass[leaf_symbol, None], out.n_states[leaf_symbol])
     roots = forest.offsets[1:] - 1
-    root = (
-        _sums(found.symbol[roots], found.weight[roots] * found.inside[roots].T, len(share)) / found.weight[roots].sum()
-    )
+    weight = found.weight[roots] if found.weight[roots].any() else np.ones(len(roots))
+    root = _sums(found.symbol[roots], weight / weight.sum(), found.inside[roots], n_symbols)
     out.root[:] = _padded(root, out.n_states)
     return out
+
+
+def _inverse(sigma: np.ndarray, shrinkage: float) -> np.ndarray:
+    """1 / sigma, shrunk; 0 for 0."""
+    c = shrinkage**2
+    return (1 + c) * sigma / np.where(sigma > 0, sigma**2 + c * sigma[:, :1] ** 2, 1.0)
 
 
 def _set_rules(
     out: Tensors, grammar: Grammar, forest: Forest, found: Projection, backoff: tuple[np.ndarray, np.ndarray, float]
 ) -> None:
-    """Sums over the edges of each rule."""
+    """Sums over the edges of each rule; smoothed with means of inside and outside rows by symbol, and the constant."""
     order = np.argsort(forest.rule, kind="stable")
     bounds = np.searchsorted(forest.rule[order], np.arange(len(grammar.left) + 1))
     parent = np.repeat(np.arange(len(forest.symbol), dtype=np.int32), np.diff(forest.indptr))[order]
@@ -208,38 +214,47 @@ def _set_rules(
 
 def _smooth(
     third: np.ndarray,
-    rows: tuple[np.ndarray, ...],
+    rows: tuple[np.ndarray, np.ndarray, np.ndarray],
     weight: np.ndarray,
-    typical: tuple[np.ndarray, ...],
+    typical: tuple[np.ndarray, np.ndarray, np.ndarray],
     smoothing: float,
 ) -> None:
     """Draw sums of products of three rows, over the edges of a rule, towards products of sums of lower order."""
     left, right, parent = rows
-    total = weight.sum()
-    if total > 0:
-        trust = _trust(total**2 / (weight @ weight), smoothing)
-        rest, pairs = 1 - trust, trust * (1 - trust) / 3
-        left_, right_ = left * weight[:, None], right * weight[:, None]
-        l, r, p = left_.sum(axis=0) / total, right_.sum(axis=0) / total, weight @ parent / total
-        third *= trust
-        third += (pairs * (left_.T @ right) + total * trust * rest**2 * np.outer(l, r))[:, :, None] * p
-        third += (pairs * (left_.T @ parent))[:, None] * r[:, None] + l[:, None, None] * (pairs * (right_.T @ parent))
-        third += (total * rest**3 * np.outer(*typical[:2]))[:, :, None] * typical[2]
+    n = weight.sum()
+    if n == 0:
+        return
+    trust = _trust(n**2 / (weight @ weight), smoothing)
+    rest, pairs = 1 - trust, trust * (1 - trust) / 3
+    weighted_left, weighted_right = left * weight[:, None], right * weight[:, None]
+    x, y, z = weighted_left.sum(axis=0) / n, weighted_right.sum(axis=0) / n, weight @ parent / n
+    third *= trust
+    third += (pairs * (weighted_left.T @ right) + n * trust * rest**2 * np.outer(x, y))[:, :, None] * z
+    third += (pairs * (weighted_left.T @ parent))[:, None] * y[:, None]
+    third += (pairs * (weighted_right.T @ parent)) * x[:, None, None]
+    third += (n * rest**3 * np.outer(*typical[:2]))[:, :, None] * typical[2]
 
 
 def _trust(number: Any, smoothing: float) -> Any:
-    """Weight of what was averaged over so many, against what it is drawn to."""
+    """The weight of a mean of so many, between 0 and 1, against that of what it is drawn to."""
     return np.sqrt(number) / (np.sqrt(number) + smoothing) if smoothing > 0 else np.ones_like(number)
 
 
-def _sums(group: np.ndarray, values: np.ndarray, n: int) -> np.ndarray:
-    """Sums over groups of values, or of the columns (w, n_values) of rows: (n,) or (n, w)."""
-    if values.ndim == 1:
-        return np.bincount(group, weights=values, minlength=n)
-    return np.stack([np.bincount(group, weights=column, minlength=n) for column in values], axis=1)
+def _sums(group: np.ndarray, weight: np.ndarray, rows: np.ndarray, n: int) -> np.ndarray:
+    """Weighted sums of the rows of each of n groups."""
+    by_group = sp.csr_array((weight, (group, np.arange(len(group)))), shape=(n, len(group)))
+    return by_group @ rows
 
 
 def _padded(rows: np.ndarray, n_states: np.ndarray) -> np.ndarray:
     """Rows of numbers by state one behind the other, as tensors have them."""
     width = (n_states + LANES - 1) // LANES * LANES
     return rows[np.arange(rows.shape[1]) < width[:, None]]
+
+
+# ---- and the nodes themselves
+
+
+def node_vectors(found: Projection) -> np.ndarray:
+    """The rows [Y, Sigma Z]: nodes in the same state are near each other, above all where their features correlate."""
+    return np.concatenate([found.inside, found.outside * found.singular_values[found.symbol]], axis=1)

@@ -22,10 +22,11 @@ __all__ = ["INSIDE", "OUTSIDE", "Feature", "Features", "Nodes", "at", "indicator
 class Nodes(NamedTuple):
     """The nodes of trees in post-order, and what feature functions ask of them; nodes are -1 where there is none.
 
-    ``symbol``, ``left``, ``right``, ``parent``, ``start`` and ``stop`` are as in `Trees`; ``length`` is the number of words
-    in the node's sentence. ``rule`` numbers what joins a node to its children, ``leaf`` what a node over one word has
-    below it; each is -1 where the other is not. ``sibling`` is the parent's other child, ``first`` and ``last`` are the
-    nodes over the first and the last word of the node, ``before`` and ``after`` those over the words next to these.
+    ``symbol``, ``left``, ``right``, ``parent``, ``start`` and ``stop`` are as in `Trees`; ``length`` is the number of
+    words in the node's sentence. ``rule`` numbers what joins a node to its children, ``leaf`` what a node over one
+    word has below it; each is -1 where the other is not. ``sibling`` is the parent's other child, ``first`` and
+    ``last`` are the nodes over the first and the last word of the node, ``before`` and ``after`` those over the words
+    next to these.
     """
 
     symbol: np.ndarray
@@ -140,8 +141,9 @@ def n_words(nodes: Nodes) -> np.ndarray:
 
 
 def above(nodes: Nodes) -> np.ndarray:
-    """The rule of the parent, and which of its children the node is."""
-    return joined(at(nodes.rule, nodes.parent), at(nodes.right, nodes.parent) == np.arange(len(nodes.symbol)))
+    """The rule of the parent, and which of its children the node is; 0 at the root."""
+    is_right = at(nodes.right, nodes.parent) == np.arange(len(nodes.symbol))
+    return joined(at(nodes.rule, nodes.parent), is_right) + 1
 
 
 def two_above(nodes: Nodes) -> np.ndarray:
@@ -235,10 +237,10 @@ def indicators(
         values, rank = _distinct(joined(nodes.symbol, code))
         sizes.append(np.bincount(values // n_codes, minlength=n_symbols))
         ranks.append(rank)
-    size = np.array(sizes).reshape(len(functions), n_symbols)
+    size = np.array(sizes, dtype=np.int64).reshape(len(functions), n_symbols)
     bounds = np.concatenate([[0], np.cumsum(size.sum(axis=0))])
     shift = bounds[:-1] + (np.cumsum(size, axis=0) - size) - (np.cumsum(size, axis=1) - size)
-    rank = np.array(ranks).reshape(len(functions), len(nodes.symbol)).T
+    rank = np.array(ranks, dtype=np.int64).reshape(len(functions), len(nodes.symbol)).T
     seen = rank >= 0
     column = (rank + shift.T[nodes.symbol])[seen]
     value = np.ones(bounds[-1])
@@ -246,10 +248,8 @@ def indicators(
         n_nodes = np.repeat(np.bincount(nodes.symbol, minlength=n_symbols), np.diff(bounds))
         value = np.sqrt(n_nodes / (np.bincount(column, minlength=len(value)) + pseudo_count))
     indptr = np.concatenate([[0], np.cumsum(seen.sum(axis=1))])
-    return Features(
-        sp.csr_array((value[column], column.astype(np.int32), indptr.astype(np.int32)), shape=(len(rank), len(value))),
-        bounds,
-    )
+    rows = value[column], column.astype(np.int32), indptr.astype(np.int32)
+    return Features(sp.csr_array(rows, shape=(len(rank), len(value))), bounds)
 
 
 def _distinct(code: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

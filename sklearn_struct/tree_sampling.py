@@ -31,7 +31,7 @@ class _Choices(NamedTuple):
 
 
 class _Nodes(NamedTuple):
-    """Nodes as they are drawn, parents before children; `left` is -1 at leaves, the right child is the node behind it."""
+    """Nodes as they are drawn, parents before children; `left` is -1 at leaves, the right child is the next node."""
 
     tree: np.ndarray
     symbol: np.ndarray
@@ -69,7 +69,7 @@ def draw(
     Raises
     ------
     ValueError
-        If hundred times in a row all trees were too long.
+        If a hundred times in a row all trees were too long.
     """
     choices = _choices(grammar, tensors, leaf_symbol)
     levels = [_Nodes(*np.zeros((4, 0), dtype=np.int64))]
@@ -120,7 +120,8 @@ def _round(
     n, n_nodes, max_length = sizes
     levels, length, gone = [], np.ones(n, dtype=np.int64), np.zeros(n, dtype=bool)
     mass = np.cumsum(tensors.root)
-    place = np.searchsorted(mass, rng.random_sample(n) * mass[-1], side="right")
+    key = np.minimum(rng.random_sample(n) * mass[-1], np.nextafter(mass[-1], 0.0))
+    place = np.searchsorted(mass, key, side="right")
     symbol = np.searchsorted(tensors.root_start, place, side="right") - 1
     tree, state = np.arange(n), place - tensors.root_start[symbol]
     while len(tree):
@@ -165,15 +166,16 @@ def _packed(levels: list[_Nodes], n_rules: int) -> Forest:
     node = np.empty(offsets[-1], dtype=np.int64)
     node[place[tree >= 0]] = np.flatnonzero(tree >= 0)
     edge = node[left[node] >= 0]
+    n_words, leaf = (n_below[node] + 1) // 2, np.where(left[node] < 0, what[node] - n_rules, -1)
+    indptr = np.concatenate([[0], np.cumsum(left[node] >= 0)])
     columns = (
         symbol[node],
         start[node],
-        start[node] + (n_below[node] + 1) // 2,
-        np.where(left[node] < 0, what[node] - n_rules, -1),
+        start[node] + n_words,
+        leaf,
         place[left[edge]],
         place[left[edge] + 1],
         what[edge],
     )
-    symbol, start, stop, leaf, below, beside, rule = (column.astype(np.int32) for column in columns)
-    indptr = np.concatenate([[0], np.cumsum(left[node] >= 0)])
-    return Forest(offsets, symbol, start, stop, leaf, indptr, below, beside, rule)
+    of = [column.astype(np.int32) for column in columns]
+    return Forest(offsets, of[0], of[1], of[2], of[3], indptr, of[4], of[5], of[6])

@@ -6,7 +6,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from sklearn_struct.batch import Treebank
-from sklearn_struct.spectral import project
+from sklearn_struct.spectral import node_vectors, project
 from sklearn_struct.tree_features import INSIDE, OUTSIDE, indicators, nodes
 
 __all__ = ["clustered", "coordinates"]
@@ -19,8 +19,7 @@ def coordinates(treebank: Treebank, n_states: int) -> np.ndarray:
     n_symbols, forest = len(treebank.grammar.indptr) - 1, treebank.forest
     given = nodes(forest)
     phi, psi = (indicators(given, functions, n_symbols) for functions in (INSIDE, OUTSIDE))
-    found = project(phi, psi, forest.symbol, n_states)
-    return np.concatenate([found.inside, found.outside * found.singular_values[forest.symbol] ** 2], axis=1)
+    return node_vectors(project(phi, psi, forest.symbol, n_states))
 
 
 def clustered(treebank: Treebank, rows: np.ndarray, n_states: np.ndarray, rng: np.random.RandomState) -> np.ndarray:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Callable, Sequence
 from numbers import Integral, Real
 from typing import Any, NamedTuple
 
+import joblib
 import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -51,7 +51,7 @@ def spectral(
 ) -> Spectrum:
     """Estimate the tensors of a treebank's grammar; `default` are the features where the estimator names none."""
     found = projection(estimator, treebank, default)
-    tensors = estimate(treebank, found, leaf_sums, estimator.smoothing)
+    tensors = estimate(treebank, found, leaf_sums, estimator.smoothing, estimator.shrinkage)
     return Spectrum(tensors, found.n_states.astype(int), found.singular_values[:, : estimator.n_states])
 
 
@@ -71,7 +71,7 @@ def projection(estimator: Any, treebank: Treebank, default: FeatureSets = (INSID
     weight = None
     if estimator.nodes == "one":
         weight = one_a_tree(forest.offsets, check_random_state(estimator.random_state))
-    return project(phi, psi, forest.symbol, estimator.n_states, weight, estimator.shrinkage)
+    return project(phi, psi, forest.symbol, estimator.n_states, weight)
 
 
 def _features(forest: Forest, chosen: list[Sequence[Feature]], n_symbols: int, count: float | None) -> list[Features]:
@@ -96,9 +96,9 @@ def _check_known_again(estimator: Any) -> None:
     for name in ("inside_features", "outside_features"):
         for i, function in enumerate(getattr(estimator, name) or ()):
             try:
-                pickle.dumps(function)
-            except (pickle.PicklingError, AttributeError, TypeError) as error:
-                raise InputTypeError(f"{name}[{i}] cannot be pickled, which `memory` needs: {error}") from error
+                joblib.hash(function)
+            except Exception as error:
+                raise InputTypeError(f"{name}[{i}] has no name or state by which `memory` could know it") from error
 
 
 def _alike(nodes: Nodes) -> np.ndarray:

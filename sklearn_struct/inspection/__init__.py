@@ -6,9 +6,9 @@ from sklearn_struct.inspection.explain import explain
 from sklearn_struct.inspection.explanation import Explanation
 from sklearn_struct.inspection.feature_weights_display import FeatureWeightsDisplay
 from sklearn_struct.inspection.latent_state_display import LatentStateDisplay
-from sklearn_struct.inspection.latent_states import latent_states
 from sklearn_struct.inspection.loss_curve_display import LossCurveDisplay
 from sklearn_struct.inspection.marginal_display import MarginalDisplay
+from sklearn_struct.inspection.state_items import latent_states
 from sklearn_struct.inspection.tables import feature_weights, transition_weights
 from sklearn_struct.inspection.transition_display import TransitionDisplay
 from sklearn_struct.inspection.tree_display import TreeDisplay

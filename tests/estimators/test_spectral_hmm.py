@@ -67,7 +67,8 @@ def optimal(words):
 
 X, Y = sample(300, 0)
 X_TEST, Y_TEST = sample(40, 1)
-SHORT = [words for words in X_TEST if len(words) <= 4][:12] + [["u", "zzz"], ["Word", "w", "7"], ["C-3"], ["q", "q"]]
+SHORT = [*filter(lambda words: len(words) <= 4, X_TEST)][:12]
+SHORT += [["u", "zzz"], ["Word", "w", "7"], ["C-3"], ["q", "q"]]
 
 
 def outputs(model, sentences=X_TEST + SHORT):
