@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sklearn_struct.batch import Forest
-from sklearn_struct.kernel import kernel
+from sklearn_struct.kernel import inlined, kernel
 from sklearn_struct.simd import LANES, fma, load, padded, splat, store, total
 
 __all__ = ["Vectors", "add_moments", "inside", "outside", "vectors"]
@@ -37,19 +37,34 @@ def vectors(forest: Forest, n_states: np.ndarray) -> Vectors:
 def inside(grammar, tensors, forest, out):
     """Write the inside vector of each item (figure 2): zeros, and a scale of -inf, where there is no tree."""
     start, row, scale = out.start, out.row, out.scale
-    for p in range(len(forest.symbol)):
-        a, width = start[p], start[p + 1] - start[p]
-        if forest.leaf[p] >= 0:
-            first = tensors.leaf_start[forest.leaf[p]]
+    left, right, rules, leaf, indptr = forest.left, forest.right, forest.rule, forest.leaf, forest.indptr
+    numbers, rule_start, n_states, of_left, of_right = _rules(grammar, tensors)
+    for p in range(len(leaf)):
+        a, width, first, last = start[p], start[p + 1] - start[p], indptr[p], indptr[p + 1]
+        if leaf[p] >= 0:
             for i in range(width):
-                row[a + i] = tensors.leaf[first + i]
+                row[a + i] = tensors.leaf[tensors.leaf_start[leaf[p]] + i]
             scale[p] = 0.0
-        else:
-            for e in range(forest.indptr[p], forest.indptr[p + 1]):
-                scale[p] = max(scale[p], scale[forest.left[e]] + scale[forest.right[e]])
-            if scale[p] > -np.inf:
-                for e in range(forest.indptr[p], forest.indptr[p + 1]):
-                    _join(grammar, tensors, forest, e, p, out)
+        for e in range(first, last):
+            scale[p] = max(scale[p], scale[left[e]] + scale[right[e]])
+        for e in range(first, last if scale[p] > -np.inf else first):
+            factor = np.exp(scale[left[e]] + scale[right[e]] - scale[p])
+            b, c, r = start[left[e]], start[right[e]], rules[e]
+            n = n_states[of_right[r]]
+            for i in range(0, width if factor > 0.0 else 0, LANES):
+                x, t = load(row, a + i), rule_start[r] + i
+                for j in range(n_states[of_left[r]]):
+                    u, v = splat(0.0), splat(0.0)
+                    for k in range(0, n - 1, 2):
+                        u = fma(splat(row[c + k]), load(numbers, t), u)
+                        v = fma(splat(row[c + k + 1]), load(numbers, t + width), v)
+                        t += 2 * width
+                    if n % 2:
+                        u = fma(splat(row[c + n - 1]), load(numbers, t), u)
+                        t += width
+                    y = splat(factor * row[b + j])
+                    x = fma(y, v, fma(y, u, x))
+                store(row, a + i, x)
         peak = 0.0
         for i in range(a, a + width):
             peak = max(peak, abs(row[i]))
@@ -58,29 +73,10 @@ def inside(grammar, tensors, forest, out):
         scale[p] = scale[p] + np.log(peak) if peak > 0.0 else -np.inf
 
 
-@kernel
-def _join(grammar, tensors, forest, e, p, out):
-    """Add to an item's vector what comes from the edge e."""
-    start, row, scale = out.start, out.row, out.scale
-    left, right, r = forest.left[e], forest.right[e], forest.rule[e]
-    factor = np.exp(scale[left] + scale[right] - scale[p])
-    if factor == 0.0:
-        return
-    m, n = tensors.n_states[grammar.left[r]], tensors.n_states[grammar.right[r]]
-    width, first = start[p + 1] - start[p], tensors.rule_start[r]
-    for i in range(0, width, LANES):
-        x = load(row, start[p] + i)
-        for j in range(m):
-            u, v, t = splat(0.0), splat(0.0), first + j * n * width + i
-            for k in range(0, n - 1, 2):
-                u = fma(splat(row[start[right] + k]), load(tensors.rule, t), u)
-                v = fma(splat(row[start[right] + k + 1]), load(tensors.rule, t + width), v)
-                t += 2 * width
-            if n % 2:
-                u = fma(splat(row[start[right] + n - 1]), load(tensors.rule, t), u)
-            y = splat(factor * row[start[left] + j])
-            x = fma(y, v, fma(y, u, x))
-        store(row, start[p] + i, x)
+@inlined
+def _rules(grammar, tensors):
+    """What loops read of rules; the fields of a NamedTuple would be two to three times slower there."""
+    return tensors.rule, tensors.rule_start, tensors.n_states, grammar.left, grammar.right
 
 
 @kernel
@@ -89,14 +85,32 @@ def outside(grammar, tensors, forest, inner, out, log_Z, sign, edge):
 
     Where Z is 0 its logarithm is -inf, its sign 0, and nothing else of the example is written.
     """
-    row = out.row
-    work = np.empty(padded(tensors.n_states.max()) ** 2)
-    for i in range(len(forest.offsets) - 1):
-        first, last = forest.offsets[i], forest.offsets[i + 1]
-        log_Z[i], sign[i] = _roots(tensors, forest, first, last, inner, row)
-        for p in range(last - 1, first - 1 if sign[i] != 0.0 else last - 1, -1):
-            for e in range(forest.indptr[p], forest.indptr[p + 1]):
-                edge[e] = _part(grammar, tensors, forest, e, p, inner, row, work)
+    start, scale, row, above = inner.start, inner.scale, inner.row, out.row
+    left, right, rules, indptr = forest.left, forest.right, forest.rule, forest.indptr
+    numbers, rule_start, n_states, of_left, of_right = _rules(grammar, tensors)
+    work = np.empty(padded(n_states.max()) ** 2)
+    for x in range(len(forest.offsets) - 1):
+        first, last = forest.offsets[x], forest.offsets[x + 1]
+        log_Z[x], sign[x] = _roots(tensors, forest, first, last, inner, above)
+        for p in range(last - 1, first - 1 if sign[x] != 0.0 else last - 1, -1):
+            a, width = start[p], start[p + 1] - start[p]
+            for e in range(indptr[p], indptr[p + 1]):
+                factor, edge[e] = np.exp(scale[left[e]] + scale[right[e]] - scale[p]), 0.0
+                b, c, r = start[left[e]], start[right[e]], rules[e]
+                m, n, t = n_states[of_left[r]], n_states[of_right[r]], rule_start[r]
+                for jk in range(m * n if factor > 0.0 else 0):
+                    z = splat(0.0)
+                    for i in range(0, width, LANES):
+                        z = fma(load(numbers, t + i), load(above, a + i), z)
+                    work[jk] = total(z)
+                    t += width
+                for j in range(m if factor > 0.0 else 0):
+                    below, y = 0.0, factor * row[b + j]
+                    for k in range(n):
+                        below += work[j * n + k] * row[c + k]
+                        above[c + k] += y * work[j * n + k]
+                    above[b + j] += factor * below
+                    edge[e] += y * below
 
 
 @kernel
@@ -117,34 +131,6 @@ def _roots(tensors, forest, first, last, inner, row):
     for i in range(start[p + 1], start[last]):
         row[i] /= mass
     return top + np.log(abs(mass)), np.sign(mass)
-
-
-@kernel
-def _part(grammar, tensors, forest, e, p, inner, row, work):
-    """Add to the outside vectors of an edge's children what comes from their parent p; the edge's posterior."""
-    start, scale = inner.start, inner.scale
-    left, right, r = forest.left[e], forest.right[e], forest.rule[e]
-    factor = np.exp(scale[left] + scale[right] - scale[p])
-    if not factor > 0.0:
-        return 0.0
-    m, n = tensors.n_states[grammar.left[r]], tensors.n_states[grammar.right[r]]
-    a, b, width = start[left], start[right], start[p + 1] - start[p]
-    t = tensors.rule_start[r]
-    for jk in range(m * n):
-        x = splat(0.0)
-        for i in range(0, width, LANES):
-            x = fma(load(tensors.rule, t + i), load(row, start[p] + i), x)
-        work[jk] = total(x)
-        t += width
-    posterior = 0.0
-    for j in range(m):
-        x, y = 0.0, factor * inner.row[a + j]
-        for k in range(n):
-            x += work[j * n + k] * inner.row[b + k]
-            row[b + k] += y * work[j * n + k]
-        row[a + j] += factor * x
-        posterior += y * x
-    return posterior
 
 
 @kernel
