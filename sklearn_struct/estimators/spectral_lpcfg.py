@@ -30,9 +30,9 @@ class SpectralLPCFG(BaseTreeParser):
     n_states : int, default=16
         The most states of a symbol. It has fewer where singular values are below a thousandth of the largest, and one
         if it is seen less than three times.
-    smoothing : float, default=10.0
+    smoothing : float, default=5.0
         How much averages over few edges are drawn to products of averages of lower order [2]_; 0 not at all.
-    shrinkage : float, default=0.1
+    shrinkage : float, default=0.2
         How much less directions of small singular values count, which are noise in part: those below this share of the
         largest one by half or more. With 0 not at all; with that, and no smoothing, estimates are consistent.
     nodes : {"all", "one"}, default="all"
@@ -111,8 +111,8 @@ class SpectralLPCFG(BaseTreeParser):
         self,
         *,
         n_states: int = 16,
-        smoothing: float = 10.0,
-        shrinkage: float = 0.1,
+        smoothing: float = 5.0,
+        shrinkage: float = 0.2,
         nodes: str = "all",
         inside_features: Any = None,
         outside_features: Any = None,
