@@ -93,14 +93,13 @@ def inside(grammar, rule, top, scores):
                     for p in range(first[a], stop[a]):
                         x = factor * values[p]
                         for r in range(indptr[symbols[p]], indptr[symbols[p] + 1]):
-                            y = x * rule[r] * beside[right[r]]
-                            if y > 0.0:
-                                if room[parent[r]] == 0.0:
-                                    seen[n_seen] = parent[r]
-                                    n_seen += 1
-                                room[parent[r]] += y
+                            room[parent[r]] += x * rule[r] * beside[right[r]]
                     for q in range(first[b], stop[b]):
                         beside[symbols[q]] = 0.0
+                for s in range(S):
+                    if room[s] > 0.0:
+                        seen[n_seen] = s
+                        n_seen += 1
                 scale[c] = largest + top
             if n_items + n_seen > len(symbols):
                 symbols, values = longer(symbols, values, n_seen)
