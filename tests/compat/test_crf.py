@@ -106,14 +106,14 @@ def tagged():
     found = []
     for subset in ("train", "test"):
         X, y = real(fetch_conll2000, subset=subset, return_X_y=True)
-        found += [[tokens(sentence) for sentence in X[:800]], [list(labels) for labels in y[:800]]]
+        found += [[tokens(sentence) for sentence in X[:400]], [list(labels) for labels in y[:400]]]
     return found
 
 
 @pytest.mark.corpus
 @pytest.mark.parametrize(("c1", "c2"), [(0.0, 1.0), (0.1, 0.1)])
 def test_tags_of_conll2000_are_the_originals(tagged, c1, c2):
-    X, y, X_test = tagged[0][:400], tagged[1][:400], tagged[2]
+    X, y, X_test = tagged[0][:200], tagged[1][:200], tagged[2]
     models = [c(c1=c1, c2=c2, all_possible_transitions=True).fit(X, y) for c in (CRF, sklearn_crfsuite.CRF)]
     assert metrics.flat_accuracy_score(*(model.predict(X_test) for model in models)) >= 0.995
 

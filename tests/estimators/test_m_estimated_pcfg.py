@@ -211,7 +211,7 @@ def test_curve_and_warning():
 @pytest.mark.corpus
 def test_treebank():
     """Weights raise the F1 of their base by far; terms of nodes by more than those of trees."""
-    X, y = real(fetch_treebank_sample, subset="train", return_X_y=True)
+    X, y = real(fetch_treebank_sample, subset="train", max_length=25, return_X_y=True)
     X_dev, y_dev = real(fetch_treebank_sample, subset="dev", max_length=20, return_X_y=True)
     base = PCFG(vertical_order=1, decoder="max-recall", pruning=1e-4)
     nodes = MEstimatedPCFG(base=base, C=300).fit(X, y)

@@ -327,11 +327,11 @@ def sample(subset, **options):
 
 
 @pytest.mark.corpus
-@pytest.mark.parametrize(("h", "v", "least"), [(1, 1, 0.74), (1, 2, 0.77)])
+@pytest.mark.parametrize(("h", "v", "least"), [(1, 1, 0.78), (1, 2, 0.795)])
 def test_figures_of_the_treebank_sample(h, v, least):
     model = PCFG(horizontal_order=h, vertical_order=v).fit(*sample("train", max_length=40))
-    X_dev, y_dev = sample("dev", max_length=40)
-    assert least < model.score(X_dev, y_dev) < least + 0.03
+    X_dev, y_dev = sample("dev", max_length=25)
+    assert least < model.score(X_dev, y_dev) < least + 0.02
 
 
 @pytest.mark.corpus
@@ -349,8 +349,8 @@ def test_the_longest_sentence_of_the_treebank_sample():
     X, y = sample("train")
     longest = max(range(len(X)), key=lambda i: len(X[i]))
     assert len(X[longest]) == 249
-    model = PCFG(vertical_order=1).fit(X, y)
+    model = PCFG(horizontal_order=0, vertical_order=1).fit(X, y)
     (found,) = model.predict([X[longest]])
     assert found.leaves() == X[longest]
-    assert bracket_f1_score([y[longest]], [found]) > 0.5
+    assert bracket_f1_score([y[longest]], [found]) > 0.25
     assert model.log_proba([X[longest]], [found])[0] >= model.log_proba([X[longest]], [y[longest]])[0] > -np.inf

@@ -109,7 +109,7 @@ ESTIMATORS = [
     GECRF(),
     WithConstraints(),
     GEClassifier(distance="squared", entropy_weight=0.001),
-    GEClassifier(l1_ratio=0.5, fit_intercept=False, n_jobs=2),
+    GEClassifier(l1_ratio=0.5, fit_intercept=False, max_iter=100),
     MEMM(),
     MEMMClassifier(order=2, decoding="beam"),
     PseudoLikelihoodCRF(),
