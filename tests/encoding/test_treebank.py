@@ -253,7 +253,7 @@ def test_no_tree_is_too_deep(kind):
 
 
 @pytest.mark.corpus
-@pytest.mark.parametrize(("h", "v", "n_symbols"), [(0, 1, 227), (1, 1, 572), (2, 2, None)])
+@pytest.mark.parametrize(("h", "v", "n_symbols"), [(1, 1, 572), (2, 2, None)])
 def test_real_treebank(h, v, n_symbols):
     X, y = real(fetch_treebank_sample, subset="all", return_X_y=True)
     plain = read(y)

@@ -28,15 +28,15 @@ every_model = pytest.mark.parametrize("model", MODELS, ids=repr)
 
 @pytest.fixture(scope="module")
 def ads():
-    """Advertisements of more than 20 blocks, encoded."""
-    X, y = make_rental_ads(500, random_state=0)
+    """Advertisements of some blocks, encoded."""
+    X, y = make_rental_ads(250, random_state=0)
     X = [[{"w": w.lower(), "prev": s[t - 1].lower() if t else "^"} for t, w in enumerate(s)] for s in X]
     X, y = SequenceVectorizer().fit_transform(X), SequenceArray.from_sequences(y)
-    assert len(blocks(X.offsets, len(set(y.tokens)))) >= 20
+    assert len(blocks(X.offsets, len(set(y.tokens)))) >= 10
     return X, y
 
 
-def data(ads, order, n=500):
+def data(ads, order, n=250):
     """The first n, with three labels for chains of second order, which are slow with more."""
     X, y = ads[0][:n], ads[1][:n]
     return (X, y) if order == 1 else (X, SequenceArray(np.unique(y.tokens, return_inverse=True)[1] % 3, y.offsets))

@@ -11,15 +11,15 @@ import pytest
 @pytest.mark.parametrize("kind", fuzz_files.KINDS)
 def test_damaged_files_are_refused_or_loaded_as_they_say(tmp_path, kind):
     found = Counter()
-    for number in range(2000):
+    for number in range(1000):
         data, X = fuzz_files.damaged(number, kind)
         verdict = fuzz_files.verdict(data, X, tmp_path / "model")
         assert verdict in ("refused", "loaded"), number
         if verdict == "loaded" and kind == "bytes":
             assert data == fuzz_files.originals()[number % len(fuzz_files.originals())][0], number
         found[verdict] += 1
-    assert found["refused"] > 500
-    assert found["loaded"] > 5
+    assert found["refused"] > 250
+    assert found["loaded"] > 2
 
 
 def test_the_verdicts_tell(tmp_path, monkeypatch):

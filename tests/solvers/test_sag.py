@@ -48,7 +48,7 @@ def test_chains(options, l2):
 
 
 @pytest.mark.parametrize("options", naive.LINEAR_MODELS[::3], ids=names)
-@pytest.mark.parametrize(("l1", "l2"), [(0.01, 0.02), (0.05, 0.01), (0.02, 0.0)])
+@pytest.mark.parametrize(("l1", "l2"), [(0.05, 0.01), (0.02, 0.0)])
 def test_l1_penalties(options, l1, l2):
     objective = chains(**options)
     optimum, found = OWLQN(objective, l1=l1, l2=l2), SAG(objective, l1=l1, l2=l2, max_iter=2000)
@@ -95,7 +95,7 @@ def test_lazy_updates_are_the_dense_ones(options, monkeypatch):
         np.testing.assert_allclose(found.w, dense_twin(objective, 0.05, 50.0, n_passes), atol=1e-13)
 
 
-@pytest.mark.parametrize("factor", [1e-3, 0.05, 0.2])
+@pytest.mark.parametrize("factor", [1e-3, 0.2])
 @pytest.mark.parametrize("l1", [0.0, 0.01])
 def test_steps_that_are_too_long_get_shorter(factor, l1, monkeypatch):
     objective = chains()
