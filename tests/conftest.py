@@ -11,7 +11,7 @@ pytest.register_assert_rewrite("contracts")
 
 # The first example of a test may compile kernels, so no deadline; on a build machine a failure must repeat.
 settings.register_profile("local", deadline=None)
-settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
+settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True, max_examples=50)
 settings.load_profile("ci" if os.environ.get("CI") else "local")
 
 
