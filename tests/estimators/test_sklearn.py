@@ -18,19 +18,24 @@ from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import check_estimator, parametrize_with_checks
 
 from sklearn_struct import (
+    EMLPCFG,
     GECRF,
     HMM,
     MEMM,
+    PCFG,
     FeatureTemplates,
     LinearChainCRF,
     LogLinearClassifier,
     MEstimatedCRF,
+    MEstimatedPCFG,
     PiecewiseCRF,
     PrototypeFeatures,
     PseudoLikelihoodCRF,
     SequenceArray,
     SequenceUnion,
     SequenceVectorizer,
+    SpectralHMM,
+    SpectralLPCFG,
     metrics,
 )
 from sklearn_struct.compat import CRF
@@ -175,6 +180,11 @@ def test_estimator_checks(estimator, check):
         PrototypeFeatures(["word"]),
         SequenceUnion([("attributes", SequenceVectorizer())]),
         CRF(),
+        SpectralHMM(),
+        PCFG(),
+        EMLPCFG(),
+        SpectralLPCFG(),
+        MEstimatedPCFG(),
     ],
     ids=lambda estimator: type(estimator).__name__,
 )
