@@ -9,6 +9,9 @@ with the book* look alike to a grammar of phrases and parts of speech, but peopl
 with something.
 """
 
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
 import matplotlib.pyplot as plt
 import pandas as pd
 from sklearn.model_selection import GridSearchCV, KFold
@@ -24,8 +27,10 @@ from sklearn_struct.metrics import bracket_report
 # `read_treebank` takes a file, or its lines. It returns the words, which are what is to be parsed, and the trees as
 # they stand there.
 
-_, lines = make_treebank(500, random_state=0)
-X, y = read_treebank(lines)
+with TemporaryDirectory() as folder:
+    path = Path(folder) / "made_up.mrg"
+    path.write_text("\n".join(make_treebank(500, random_state=0)[1]))
+    X, y = read_treebank(path)
 X_train, y_train, X_test, y_test = X[:400], y[:400], X[400:], y[400:]
 print(y_train[4])
 

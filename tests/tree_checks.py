@@ -120,6 +120,17 @@ def check_refitting_forgets(estimator):
     assert outputs(rest) == outputs(model)
 
 
+def check_decoders_are_checked_after_fit(estimator):
+    model = fitted(estimator)
+    found = [str(tree) for tree in model.predict(X_TEST[:5])]
+    for decoder in ("max-recall", "max-rule"):
+        assert len(model.set_params(decoder=decoder).predict(X_TEST[:5])) == 5
+    for method in (model.set_params(decoder="mbr").predict, model.fit):
+        with pytest.raises(ValueError, match=f"The 'decoder' parameter of {type(model).__name__} must be"):
+            method(*((X_TEST,) if method != model.fit else (X, Y)))
+    assert [str(tree) for tree in model.set_params(decoder=estimator.decoder).predict(X_TEST[:5])] == found
+
+
 def check_not_fitted(estimator):
     for method in (estimator.predict, estimator.score_samples, estimator.marginals):
         with pytest.raises(NotFittedError):

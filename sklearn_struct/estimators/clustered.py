@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
 from sklearn_struct.batch import Treebank
@@ -35,6 +38,8 @@ def clustered(treebank: Treebank, rows: np.ndarray, n_states: np.ndarray, rng: n
             here = order[bounds[s] : bounds[s + 1]]
             label = np.zeros(len(here), int)
             if m > 1:
-                label = KMeans(m, n_init=1, random_state=rng).fit(rows[here]).labels_
+                with warnings.catch_warnings():  # nodes that are all alike have fewer clusters, and that is right
+                    warnings.simplefilter("ignore", ConvergenceWarning)
+                    label = KMeans(m, n_init=1, random_state=rng).fit(rows[here]).labels_
             states[here, label] += 1 - DOUBT
     return states

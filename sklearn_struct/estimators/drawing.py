@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from numbers import Integral
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_random_state
+from sklearn.utils import check_random_state, check_scalar
 from sklearn.utils.validation import check_is_fitted
 
 from sklearn_struct.batch import Forest, Trees, examples, object_array
@@ -46,12 +47,12 @@ class TreeDrawingMixin:
 
         Raises
         ------
-        ValueError
+        TypeError, ValueError
             If `n_samples` or `max_length` is less than 1, or hardly any tree is that short.
         """
         check_is_fitted(self)
-        if n_samples < 1 or max_length < 1:
-            raise ValueError(f"n_samples and max_length must be at least 1, got {n_samples} and {max_length}")
+        for name, number in (("n_samples", n_samples), ("max_length", max_length)):
+            check_scalar(number, name, Integral, min_val=1)
         rng, model = check_random_state(random_state), self._model
         grammars = model.states or (one_state(model),)
         which = rng.randint(len(grammars), size=n_samples)

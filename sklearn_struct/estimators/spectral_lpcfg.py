@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
+from sklearn.utils._param_validation import StrOptions
 
 from sklearn_struct.encoding.tree_corpus import TreeCorpus
 from sklearn_struct.estimators.progress import Progress
@@ -105,7 +106,11 @@ class SpectralLPCFG(BaseTreeParser):
         (VP (V sleep))))
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {**BaseTreeParser._parameter_constraints, **CONSTRAINTS}
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **BaseTreeParser._parameter_constraints,
+        **CONSTRAINTS,
+        "decoder": [StrOptions({"max-recall", "max-rule"})],  # states in a basis of no meaning have no best tree
+    }
 
     def __init__(
         self,

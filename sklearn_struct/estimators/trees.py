@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, _fit_context
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions, validate_parameter_constraints
 from sklearn.utils.validation import check_is_fitted, check_memory
 
 from sklearn_struct.batch import Forest, Trees, object_array
@@ -119,8 +119,14 @@ class BaseParser(DocLink, CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta
         sentences = as_sentences(X)
         return object_array([brackets.to_nltk(tree) for tree in self._trees(sentences, self._allowed(tags, sentences))])
 
+    def _check_decoder(self) -> None:
+        """Raise if there is no such decoder, as it may be changed after `fit`."""
+        constraints = {"decoder": self._parameter_constraints["decoder"]}
+        validate_parameter_constraints(constraints, {"decoder": self.decoder}, type(self).__name__)
+
     def _trees(self, sentences: list[list[str]], allowed: list[Any]) -> list[brackets.Tree]:
         """The best tree of each sentence; warns of flat ones."""
+        self._check_decoder()
         best_of, flat = self._best(), []
 
         def parse(i: int) -> brackets.Tree:

@@ -17,6 +17,8 @@ from sklearn_struct.simd import LANES, fma, load, padded, splat, store, total
 
 __all__ = ["Vectors", "add_moments", "inside", "outside", "vectors"]
 
+LEAST = 1e-140  # of an inside vector's largest number, what is not yet 0: then no outside number overflows
+
 
 class Vectors(NamedTuple):
     """A row for each item, padded as those of Tensors: item p's is at ``row[start[p]]``; times ``exp(scale[p])``."""
@@ -69,7 +71,7 @@ def inside(grammar, tensors, forest, out):
         for i in range(a, a + width):
             peak = max(peak, abs(row[i]))
         for i in range(a, a + width if peak > 0.0 else a):
-            row[i] /= peak
+            row[i] = row[i] / peak if abs(row[i]) > LEAST * peak else 0.0
         scale[p] = scale[p] + np.log(peak) if peak > 0.0 else -np.inf
 
 
@@ -94,22 +96,26 @@ def outside(grammar, tensors, forest, inner, out, log_Z, sign, edge):
         log_Z[x], sign[x] = _roots(tensors, forest, first, last, inner, above)
         for p in range(last - 1, first - 1 if sign[x] != 0.0 else last - 1, -1):
             a, width = start[p], start[p + 1] - start[p]
+            for i in range(a, a + width):
+                above[i] = above[i] if inner.row[i] != 0.0 else 0.0
             for e in range(indptr[p], indptr[p + 1]):
-                factor, edge[e] = np.exp(scale[left[e]] + scale[right[e]] - scale[p]), 0.0
+                log_factor, edge[e] = scale[left[e]] + scale[right[e]] - scale[p], 0.0
+                # in halves, as it may be too large for a float where all numbers of a rule are next to 0
+                half = np.exp(0.5 * log_factor) if -700.0 < log_factor < np.inf else 0.0
                 b, c, r = start[left[e]], start[right[e]], rules[e]
                 m, n, t = n_states[of_left[r]], n_states[of_right[r]], rule_start[r]
-                for jk in range(m * n if factor > 0.0 else 0):
+                for jk in range(m * n if half > 0.0 else 0):
                     z = splat(0.0)
                     for i in range(0, width, LANES):
                         z = fma(load(numbers, t + i), load(above, a + i), z)
-                    work[jk] = total(z)
+                    work[jk] = half * total(z)
                     t += width
-                for j in range(m if factor > 0.0 else 0):
-                    below, y = 0.0, factor * row[b + j]
+                for j in range(m if half > 0.0 else 0):
+                    below, y = 0.0, half * row[b + j]
                     for k in range(n):
                         below += work[j * n + k] * row[c + k]
                         above[c + k] += y * work[j * n + k]
-                    above[b + j] += factor * below
+                    above[b + j] += half * below
                     edge[e] += y * below
 
 

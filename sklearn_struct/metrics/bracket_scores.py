@@ -109,7 +109,7 @@ def complete_match_score(y_true: Any, y_pred: Any) -> float:
     Returns
     -------
     score : float
-        The share; trees over punctuation alone are left out, and nan is the share of none. See
+        The share; trees over punctuation alone are left out, and the share of none is 0. See
         `bracket_precision_recall_fscore` for which brackets count.
 
     Examples

@@ -57,5 +57,7 @@ def test_errors():
         PCFG().sample()
     model = next(models())
     for bad in ({"n_samples": 0}, {"max_length": 0}):
-        with pytest.raises(ValueError, match="at least 1"):
+        with pytest.raises(ValueError, match="must be >= 1"):
             model.sample(**bad)
+    with pytest.raises(TypeError, match="n_samples must be an instance of int"):
+        model.sample(2.5)

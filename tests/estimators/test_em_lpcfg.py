@@ -122,6 +122,18 @@ def test_a_known_grammar_is_found():
     assert np.mean(plain.log_proba(sentences[test], trees[test])) < truth - 0.05
 
 
+@pytest.mark.parametrize("options", [{}, {"init": "random"}, {"n_grammars": 2, "decoder": "max-rule"}], ids=str)
+def test_posteriors_of_numbers_next_to_zero(options):
+    """Without shrinkage EM ends with numbers down to the smallest floats."""
+    X, y = make_treebank(200, random_state=3)
+    X_test, y_test = make_treebank(60, random_state=4)
+    model = EMLPCFG(n_states=6, shrinkage=0, random_state=0, **options).fit(X, y)
+    assert 0 < min(table[table > 0].min() for table in (states.rule for states in model._model.states)) < 1e-200
+    for sentence, found in zip(X_test, model.marginals(X_test)):
+        assert sum(p for (_, i, j), p in found.items() if j == i + 1) == pytest.approx(len(sentence), abs=1e-6)
+    assert model.score(X_test, y_test) > 0.88  # all have trees, else it would warn
+
+
 def test_states_make_a_better_parser():
     plain = PCFG(horizontal_order=0, vertical_order=1).fit(X, Y)
     model = EMLPCFG(n_states=4, random_state=0, max_iter=1000, tol=1e-3).fit(X, Y)
@@ -160,6 +172,15 @@ def test_one_best_tree_of_several_grammars_there_is_not():
     with pytest.raises(ValueError, match="decoder='viterbi' takes one grammar, got n_grammars=2"):
         model.fit(X, Y)
     assert vars(model) == before
+    with pytest.raises(ValueError, match="got n_grammars=2"):
+        EMLPCFG(**FEW, n_grammars=2).fit(X, Y).set_params(decoder="viterbi").predict(X_TEST)
+
+
+@pytest.mark.filterwarnings("error")
+def test_nodes_that_are_all_alike():
+    """There are fewer clusters than states."""
+    model = EMLPCFG(n_states=4).fit([["a"]] * 200, ["(N a)"] * 200)
+    assert model.log_proba([["a"]], ["(N a)"])[0] == model.score_samples([["a"]])[0]
 
 
 def test_decoders_may_be_changed_after_fit():

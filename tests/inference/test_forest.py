@@ -39,10 +39,45 @@ def example(seed, n_tokens, most=3, signed=False):
 @pytest.mark.parametrize("n_tokens", range(1, 7))
 @pytest.mark.parametrize("seed", range(3))
 def test_by_enumeration(seed, n_tokens, most, signed):
-    rules, naive, tensors, packed = example(seed, n_tokens, most, signed)
+    check_posteriors(*example(seed, n_tokens, most, signed))
+
+
+@pytest.mark.parametrize("signed", [False, True])
+@pytest.mark.parametrize("seed", range(12))
+def test_zeros_among_the_numbers(seed, signed):
+    """Items may have no state that anything below allows, though what is below has trees."""
+    rules, naive, tensors, packed = example(seed, 5, 3, signed)
+    rng = np.random.default_rng(seed)
+    for table in (tensors.rule, tensors.leaf):
+        table[rng.random(len(table)) < 0.5] = 0.0
+    check_posteriors(rules, naive, tensors, packed)
+
+
+@pytest.mark.parametrize("smallest", [-100, -320])
+@pytest.mark.parametrize("seed", range(8))
+def test_numbers_next_to_zero(seed, smallest):
+    """Powers of ten down to the smallest floats: what leaves an item arrives below it, and nothing overflows."""
+    rules, _, tensors, packed = example(seed, 5)
+    rng = np.random.default_rng(seed)
+    for table in (tensors.rule, tensors.leaf):
+        table *= 10.0 ** rng.uniform(smallest, 0, len(table))
+    inner, outer, log_Z, sign, edge = run(rules, tensors, packed)
+    if sign[0] == 0:
+        assert log_Z[0] == -np.inf
+        return
+    item = np.add.reduceat(inner.row * outer.row, inner.start[:-1])
+    n_items, parent = len(item), np.repeat(np.arange(len(packed.symbol)), np.diff(packed.indptr))
+    above = np.bincount(packed.left, edge, n_items) + np.bincount(packed.right, edge, n_items)
+    inner, root = packed.leaf < 0, (packed.start == 0) & (packed.stop == 5)
+    np.testing.assert_allclose(item[inner], np.bincount(parent, edge, n_items)[inner], atol=1e-9)
+    np.testing.assert_allclose(item[~root], above[~root], atol=1e-9)
+    assert item[root].sum() == pytest.approx(1, abs=1e-9)
+
+
+def check_posteriors(rules, naive, tensors, packed):
     value = np.array([naive.tensor_root(tensors, tree) for tree in naive.trees])
     inner, outer, log_Z, sign, edge = run(rules, tensors, packed)
-    if not len(value):
+    if not np.any(value):
         assert (log_Z[0], sign[0]) == (-np.inf, 0)
         return
     total = value.sum()
