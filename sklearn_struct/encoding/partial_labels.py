@@ -23,8 +23,9 @@ def flatten(y: Any, offsets: np.ndarray) -> list[Any]:
         y = [[None] * n if labels is None else labels for labels, n in zip(y, lengths)]
     labels = label_codes.flatten(y, offsets)
     for position, entry in enumerate(labels if is_partial(labels) else ()):
-        if _is_set(type(entry)) and not entry:
-            raise UnknownLabelError(f"{label_codes.place(position, offsets)}: the set of labels is empty")
+        if _is_set(type(entry)) and (not entry or None in entry):
+            what = "has None" if entry else "is empty"
+            raise UnknownLabelError(f"{label_codes.place(position, offsets)}: the set of labels {what}")
     return labels
 
 
