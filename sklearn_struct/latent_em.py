@@ -15,7 +15,7 @@ import scipy.sparse as sp
 
 from sklearn_struct.batch import Tensors, Treebank, split, tensors
 from sklearn_struct.inference.forest import Vectors, add_moments, inside, outside, vectors
-from sklearn_struct.inference.forest_counts import divide, weigh
+from sklearn_struct.inference.forest_counts import NEVER, divide, weigh
 from sklearn_struct.threads import N_PARTS, Pool
 
 __all__ = ["Expected", "LatentEM"]
@@ -147,6 +147,7 @@ class LatentEM:
         counts = self.leaf_sums(expected.leaf)
         mean = counts.sum(axis=1, keepdims=True) / n_states
         counts = np.where(lane < n_states, counts + self.shrinkage * (mean - counts), 0.0)
+        counts[counts < NEVER * mean] = 0.0
         total = (self.by_symbol @ counts)[symbol]
         leaf = np.divide(counts, total, out=np.zeros_like(counts), where=total > 0)
         wide = np.diff(self.zeros.leaf_start)[:, None]

@@ -144,8 +144,13 @@ def most_expected(found: Parses, decoder: str) -> Nodes:
     if decoder == "max-recall":
         return forest_decoding.argmax(found.forest, item.sum(axis=0), np.zeros(edge.shape[1]))[0]
     with np.errstate(divide="ignore"):
-        of_leaves = np.where(found.forest.leaf >= 0, np.log(item).sum(axis=0), 0.0)
-        return forest_decoding.argmax(found.forest, of_leaves, np.log(edge).sum(axis=0))[0]
+        for n in (1, len(item)):  # the product over grammars; where no tree is possible in all, that of their sum
+            items, edges = (np.log(np.add.reduceat(rows, np.arange(0, len(rows), n))) for rows in (item, edge))
+            of_leaves = np.where(found.forest.leaf >= 0, items.sum(axis=0), 0.0)
+            nodes, score = forest_decoding.argmax(found.forest, of_leaves, edges.sum(axis=0))
+            if score > -np.inf or len(item) < 2:
+                break
+        return nodes
 
 
 def logarithms(states: Tensors) -> Tensors:

@@ -120,7 +120,7 @@ def check_refitting_forgets(estimator):
     assert outputs(rest) == outputs(model)
 
 
-def check_decoders_are_checked_after_fit(estimator):
+def check_decoding_may_be_changed_after_fit(estimator):
     model = fitted(estimator)
     found = [str(tree) for tree in model.predict(X_TEST[:5])]
     for decoder in ("max-recall", "max-rule"):
@@ -128,7 +128,13 @@ def check_decoders_are_checked_after_fit(estimator):
     for method in (model.set_params(decoder="mbr").predict, model.fit):
         with pytest.raises(ValueError, match=f"The 'decoder' parameter of {type(model).__name__} must be"):
             method(*((X_TEST,) if method != model.fit else (X, Y)))
-    assert [str(tree) for tree in model.set_params(decoder=estimator.decoder).predict(X_TEST[:5])] == found
+    model.set_params(decoder=estimator.decoder)
+    assert [str(tree) for tree in model.predict(X_TEST[:5])] == found
+    assert len(model.set_params(pruning=1).predict(X_TEST[:5])) == 5
+    model.set_params(pruning=2)
+    for method in (model.predict, model.marginals, model.score_samples):
+        with pytest.raises(ValueError, match="The 'pruning' parameter of"):
+            method(X_TEST)
 
 
 def check_not_fitted(estimator):

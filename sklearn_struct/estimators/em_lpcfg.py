@@ -156,13 +156,13 @@ class EMLPCFG(TreeDrawingMixin, BaseTreeParser):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _check_decoder(self) -> None:
-        super()._check_decoder()
+    def _check_decoding(self) -> None:
+        super()._check_decoding()
         if self.decoder == "viterbi" and self.n_grammars > 1:
             raise ValueError(f"decoder='viterbi' takes one grammar, got n_grammars={self.n_grammars}")
 
     def _fit(self, corpus: TreeCorpus, progress: Progress) -> None:
-        self._check_decoder()
+        self._check_decoding()
         forest = corpus.treebank.forest
         rng = check_random_state(self.random_state)
         n_nodes = np.bincount(forest.symbol, minlength=len(self.symbols_))

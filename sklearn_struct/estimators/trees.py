@@ -119,14 +119,15 @@ class BaseParser(DocLink, CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta
         sentences = as_sentences(X)
         return object_array([brackets.to_nltk(tree) for tree in self._trees(sentences, self._allowed(tags, sentences))])
 
-    def _check_decoder(self) -> None:
-        """Raise if there is no such decoder, as it may be changed after `fit`."""
-        constraints = {"decoder": self._parameter_constraints["decoder"]}
-        validate_parameter_constraints(constraints, {"decoder": self.decoder}, type(self).__name__)
+    def _check_decoding(self) -> None:
+        """Raise if there is no such decoder, or pruning, as they may be changed after `fit`."""
+        given = {"decoder": self.decoder, "pruning": self.pruning}
+        constraints = {name: self._parameter_constraints[name] for name in given}
+        validate_parameter_constraints(constraints, given, type(self).__name__)
 
     def _trees(self, sentences: list[list[str]], allowed: list[Any]) -> list[brackets.Tree]:
         """The best tree of each sentence; warns of flat ones."""
-        self._check_decoder()
+        self._check_decoding()
         best_of, flat = self._best(), []
 
         def parse(i: int) -> brackets.Tree:
@@ -218,6 +219,7 @@ class BaseParser(DocLink, CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta
             -inf for a sentence without trees. A grammar with states sums over what `pruning` leaves of them.
         """
         check_is_fitted(self)
+        self._check_decoding()
         sentences = as_sentences(X)
 
         def work(i: int) -> float:
@@ -267,13 +269,16 @@ class BaseParser(DocLink, CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta
         -------
         ndarray of shape (n_sentences,)
             dtype object, a dict each: from (symbol, start, stop), with the words ``start:stop``, to the sum over all
-            trees with that symbol there. What `pruning` leaves out is missing.
+            trees with that symbol there. What `pruning` leaves out is missing; of a sentence without trees, all is.
         """
         check_is_fitted(self)
+        self._check_decoding()
         sentences, names = as_sentences(X), self.symbols_
 
         def work(i: int) -> dict[tuple[str, int, int], float]:
             found = self._parses(self._candidates(sentences[i], None))
+            if not np.any(found.sign):
+                return {}
             packed, total = found.forest, Counter[tuple[str, int, int]]()
             keys = zip(names[packed.symbol].tolist(), packed.start.tolist(), packed.stop.tolist())
             for key, p in zip(keys, found.item.mean(axis=0).tolist()):

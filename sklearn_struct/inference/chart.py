@@ -17,6 +17,8 @@ from sklearn_struct.kernel import kernel
 
 __all__ = ["cell", "forest", "inside", "log_partition", "longer", "relative"]
 
+LEAST = 1e-300  # of a cell's largest number, what is an item: posteriors are divided by these numbers
+
 
 def log_partition(grammar: Grammar, scores: TreeScores) -> float:
     """log Z of one sentence; -inf where there is no tree (an empty sentence has none)."""
@@ -49,7 +51,7 @@ def forest(grammar: Grammar, scores: TreeScores, threshold: float) -> tuple[Fore
     share, log_Z = _roots(n, scores.root, items)
     if log_Z == -np.inf:
         return none, np.empty(0), np.empty(0), log_Z
-    edges, posterior = _edges(grammar, rules, n, items, share, max(threshold, 5e-324))
+    edges, posterior = _edges(grammar, rules, n, items, share, max(float(threshold), 5e-324))
     kept = share * items[3][: len(share)]
     packed = _packed(n, items, kept, edges, scores.leaf_indptr, scores.leaf_symbol)
     return Forest(*packed), kept[kept > 0.0], posterior[::-1], log_Z
@@ -109,8 +111,8 @@ def inside(grammar, rule, top, scores):
                 peak = max(peak, room[seen[q]])
             for q in range(n_seen):
                 symbols[n_items], values[n_items] = seen[q], room[seen[q]] / peak
+                n_items += values[n_items] > LEAST
                 room[seen[q]] = 0.0
-                n_items += 1
             stop[c] = n_items
             scale[c] = scale[c] + np.log(peak) if n_seen else -np.inf
     return first, stop, symbols, values, scale
@@ -131,7 +133,7 @@ def _leaves(scores, i, room, seen):
         peak = max(peak, leaf[p])
     for p in range(lo, hi):
         x = np.exp(leaf[p] - peak) if leaf[p] > -np.inf else 0.0
-        if x > 0.0:
+        if x > LEAST:
             room[scores.leaf_symbol[p]] = x
             seen[n_seen] = scores.leaf_symbol[p]
             n_seen += 1

@@ -17,7 +17,7 @@ from sklearn_struct.simd import LANES, fma, load, padded, splat, store, total
 
 __all__ = ["Vectors", "add_moments", "inside", "outside", "vectors"]
 
-LEAST = 1e-140  # of an inside vector's largest number, what is not yet 0: then no outside number overflows
+LEAST = 1e-290  # of an inside vector's largest number, what passes something on: so that no outside number overflows
 
 
 class Vectors(NamedTuple):
@@ -71,7 +71,7 @@ def inside(grammar, tensors, forest, out):
         for i in range(a, a + width):
             peak = max(peak, abs(row[i]))
         for i in range(a, a + width if peak > 0.0 else a):
-            row[i] = row[i] / peak if abs(row[i]) > LEAST * peak else 0.0
+            row[i] /= peak
         scale[p] = scale[p] + np.log(peak) if peak > 0.0 else -np.inf
 
 
@@ -96,19 +96,22 @@ def outside(grammar, tensors, forest, inner, out, log_Z, sign, edge):
         log_Z[x], sign[x] = _roots(tensors, forest, first, last, inner, above)
         for p in range(last - 1, first - 1 if sign[x] != 0.0 else last - 1, -1):
             a, width = start[p], start[p + 1] - start[p]
+            peak = 0.0
             for i in range(a, a + width):
-                above[i] = above[i] if inner.row[i] != 0.0 else 0.0
+                above[i] = above[i] if abs(row[i]) > LEAST and abs(above[i]) < np.inf else 0.0
+                peak = max(peak, abs(above[i]))
+            inverse, log_peak = (1.0 / peak, np.log(peak)) if peak > 0.0 else (0.0, -np.inf)
             for e in range(indptr[p], indptr[p + 1]):
-                log_factor, edge[e] = scale[left[e]] + scale[right[e]] - scale[p], 0.0
+                log_factor, edge[e] = scale[left[e]] + scale[right[e]] - scale[p] + log_peak, 0.0
                 # in halves, as it may be too large for a float where all numbers of a rule are next to 0
-                half = np.exp(0.5 * log_factor) if -700.0 < log_factor < np.inf else 0.0
+                half = np.exp(0.5 * min(log_factor, 1400.0)) if -700.0 < log_factor < np.inf else 0.0
                 b, c, r = start[left[e]], start[right[e]], rules[e]
                 m, n, t = n_states[of_left[r]], n_states[of_right[r]], rule_start[r]
                 for jk in range(m * n if half > 0.0 else 0):
                     z = splat(0.0)
                     for i in range(0, width, LANES):
                         z = fma(load(numbers, t + i), load(above, a + i), z)
-                    work[jk] = half * total(z)
+                    work[jk] = half * (inverse * total(z))
                     t += width
                 for j in range(m if half > 0.0 else 0):
                     below, y = 0.0, half * row[b + j]
@@ -117,6 +120,7 @@ def outside(grammar, tensors, forest, inner, out, log_Z, sign, edge):
                         above[c + k] += y * work[j * n + k]
                     above[b + j] += half * below
                     edge[e] += y * below
+                edge[e] = edge[e] if abs(edge[e]) < np.inf else 0.0
 
 
 @kernel

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from sklearn_struct.kernel import kernel
 
-__all__ = ["divide", "weigh"]
+__all__ = ["NEVER", "divide", "weigh"]
+
+NEVER = 1e-30  # what is expected less often has no probability: else EM ends among the smallest floats, far below these
 
 
 @kernel
@@ -28,10 +30,10 @@ def weigh(tensors, grammar, rules, shrinkage, out, total):
 
 @kernel
 def divide(tensors, grammar, rules, total, out):
-    """Divide counts by the totals of their parents' states; of a state that never occurs they are 0."""
+    """Divide counts by the totals of their parents' states; of a state that never occurs they are 0, and `NEVER` is."""
     for r in range(rules[0], rules[1]):
         a = grammar.parent[r]
         m, s = tensors.n_states[a], tensors.root_start[a]
         for t in range(tensors.rule_start[r], tensors.rule_start[r + 1], tensors.root_start[a + 1] - s):
             for i in range(m):
-                out[t + i] = out[t + i] / total[s + i] if total[s + i] > 0.0 else 0.0
+                out[t + i] = out[t + i] / total[s + i] if out[t + i] > NEVER else 0.0

@@ -59,6 +59,18 @@ def test_only_probable_edges_stay(seed, threshold):
         assert {key for key, p in edges.items() if p >= 2 * threshold} <= set(edges_of(packed))
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_leaves_further_apart_than_floats(seed):
+    rng = np.random.default_rng(seed)
+    rules = naive_trees.random_grammar(rng, n_rules=20)
+    scores = naive_trees.random_scores(rng, rules, 6)
+    scores.leaf[:] *= 350
+    _, item, edge, log_Z = chart.forest(rules, scores, 0.0)
+    assert log_Z < np.inf
+    for found in (item, edge):
+        assert np.all((found > 0) & (found < 1 + 1e-9))
+
+
 def catalan(n):
     """log of the number of binary trees of n + 1 leaves."""
     return lgamma(2 * n + 1) - lgamma(n + 2) - lgamma(n + 1)
