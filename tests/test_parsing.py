@@ -14,12 +14,14 @@ from sklearn_struct.inference import chart
 from sklearn_struct.inference.forest import inside, vectors
 from sklearn_struct.parsing import (
     Candidates,
+    Parses,
     Plain,
     TreeModel,
     best,
     counted,
     log_probability,
     logarithms,
+    most_expected,
     one_state,
     parses,
     tree_log_probabilities,
@@ -386,3 +388,19 @@ def test_no_trees():
     model = TreeModel(treebank.grammar, treebank.leaf_symbol, counted(treebank, counts, 0.0))
     found, known = tree_log_probabilities(model, tree_corpus.forest(codes, [], []))
     assert (found.shape, known.shape) == ((0,), (0,))
+
+
+def test_max_rule_where_no_tree_is_possible_in_all_grammars():
+    """Three words, two trees, of which each grammar knows one: that of the larger sum."""
+    one = grammar(np.zeros(1, int), np.zeros(1, int), np.zeros(1, int), 1)
+    packed, *_ = chart.forest(one, naive_trees.scores([0.0], [0.0], np.zeros((3, 1))), 0.0)
+    middle = packed.stop[packed.left]  # of an edge over all words: where it is split
+    parent = np.repeat(np.arange(len(packed.symbol)), np.diff(packed.indptr))
+    whole = packed.stop[parent] - packed.start[parent] == 3
+    for favourite in (1, 2):
+        knows = [np.where(whole, middle == split, packed.stop[parent] == (2, 3)[split == 1]) for split in (1, 2)]
+        shares = [known * (1.0 if split == favourite else 0.6) for known, split in zip(knows, (1, 2))]
+        found = Parses(packed, np.ones((2, len(packed.symbol))), np.array(shares), np.zeros(2), np.ones(2))
+        nodes = most_expected(found, "max-rule")
+        assert len(nodes.symbol) == 5
+        assert ((1, 3) if favourite == 1 else (0, 2)) in set(zip(nodes.start.tolist(), nodes.stop.tolist()))

@@ -36,4 +36,5 @@ def divide(tensors, grammar, rules, total, out):
         m, s = tensors.n_states[a], tensors.root_start[a]
         for t in range(tensors.rule_start[r], tensors.rule_start[r + 1], tensors.root_start[a + 1] - s):
             for i in range(m):
-                out[t + i] = out[t + i] / total[s + i] if out[t + i] > NEVER else 0.0
+                known = total[s + i] > 0.0 and out[t + i] > NEVER
+                out[t + i] = out[t + i] / total[s + i] if known else 0.0
