@@ -168,17 +168,37 @@ class Block(NamedTuple):
 
 
 def csr(matrix: Any, dtype: Any = None, canonical: bool = True) -> CSR:
-    """The CSR of a scipy sparse matrix in the index types of kernels; sorted and without duplicates if `canonical`."""
+    """The CSR of a scipy sparse matrix in the index types of kernels; sorted and without duplicates if `canonical`.
+
+    In the memory of the matrix, as far as its types are these. Nobody writes to it.
+    """
     if not sp.issparse(matrix) or matrix.format != "csr":
         matrix = sp.csr_array(matrix)
     if canonical and not matrix.has_canonical_format:
         matrix = matrix.copy()
         matrix.sum_duplicates()
     return CSR(
-        np.require(matrix.indptr, np.int64, ["C", "W"]),
-        np.require(matrix.indices, np.int32, ["C", "W"]),
-        np.require(matrix.data, dtype or matrix.dtype, ["C", "W"]),
+        _for_kernels(matrix.indptr, np.int64),
+        _for_kernels(matrix.indices, np.int32),
+        _for_kernels(matrix.data, dtype or matrix.dtype),
     )
+
+
+class _Writeable:
+    """The memory of an array as numpy reads it from other objects, without the mark that it is read-only."""
+
+    def __init__(self, array: np.ndarray) -> None:
+        self.array = array  # lives as long as this does
+        self.__array_interface__ = {**array.__array_interface__, "data": (array.ctypes.data, False)}
+
+
+def _for_kernels(array: np.ndarray, dtype: Any) -> np.ndarray:
+    """An array of this type, in the same memory if it is of it: a memory map is not read here.
+
+    Kernels would be compiled once more for read-only arrays; none writes to a CSR, which a test makes sure of.
+    """
+    array = np.require(array, dtype, ["C", "A"])
+    return array if array.flags.writeable else np.asarray(_Writeable(array))
 
 
 def chain(offsets: np.ndarray) -> Structure:

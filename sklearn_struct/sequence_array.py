@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from sklearn_struct.batch import object_array
+from sklearn_struct.sparse import as_csr
 
 __all__ = ["SequenceArray"]
 
@@ -31,7 +32,7 @@ class SequenceArray:
     Raises
     ------
     ValueError
-        If `offsets` or `feature_names` do not fit `tokens`.
+        If `offsets` or `feature_names` do not fit `tokens`, or if a sparse matrix has indices that lead out of it.
 
     Examples
     --------
@@ -51,7 +52,7 @@ class SequenceArray:
     device = "cpu"
 
     def __init__(self, tokens: Any, offsets: Any, feature_names: Any = None) -> None:
-        self.tokens: Any = sp.csr_array(tokens) if sp.issparse(tokens) else np.asarray(tokens)
+        self.tokens: Any = as_csr(tokens, "tokens") if sp.issparse(tokens) else np.asarray(tokens)
         self.offsets = np.asarray(offsets).astype(np.int64)
         if not np.array_equal(self.offsets, offsets):
             raise ValueError("offsets must be whole numbers")
@@ -90,7 +91,10 @@ class SequenceArray:
         SequenceArray(n_sequences=2, n_tokens=3)
         """
         if any(sp.issparse(sequence) for sequence in sequences):
-            parts = [sp.csr_array(sequence) for sequence in sequences]
+            parts = [
+                as_csr(sequence, f"X[{i}]") if sp.issparse(sequence) else sp.csr_array(sequence)
+                for i, sequence in enumerate(sequences)
+            ]
             return cls(sp.vstack(parts, format="csr"), _offsets([part.shape[0] for part in parts]), feature_names)
         parts = [np.asarray(sequence) for sequence in sequences]
         offsets = _offsets([len(part) for part in parts])

@@ -20,6 +20,7 @@ from sklearn_struct.batch import (
     split,
     tensors,
 )
+from sklearn_struct.sequence_array import SequenceArray
 
 # ---- chains
 
@@ -122,6 +123,36 @@ def test_csr_types(kind):
         np.testing.assert_array_equal(
             sp.csr_array((found.data, found.indices, found.indptr), dense.shape).toarray(), dense
         )
+
+
+def memory_map(folder, name, array):
+    array.tofile(folder / name)
+    return np.memmap(folder / name, array.dtype, "r", shape=array.shape)
+
+
+def test_memory_maps_are_not_copied(tmp_path):
+    """They may be larger than the memory; and joblib gives such to its workers."""
+    A = sp.csr_array(np.random.default_rng(0).integers(0, 2, size=(50, 4)).astype(float))
+    mapped = sp.csr_array(tuple(memory_map(tmp_path, name, getattr(A, name)) for name in ("data", "indices", "indptr")))
+    for matrix in (mapped, SequenceArray(mapped, [0, 20, 50]).tokens):
+        found = csr(matrix)
+        assert np.shares_memory(found.data, mapped.data)
+        assert np.shares_memory(found.indices, mapped.indices)
+        assert found.data.flags.writeable  # by name: kernels are not compiled once more
+    del mapped, matrix
+    np.testing.assert_array_equal(found.data, A.data)  # the map lives as long as what was made of it
+    np.testing.assert_array_equal(found.indices, A.indices)
+
+
+def test_no_copy_is_made_of_a_matrix_of_other_types_than_those_of_kernels():
+    A = sp.csr_array(np.eye(3))
+    A.indices.flags.writeable = False
+    unaligned = np.frombuffer(b"." + A.data.tobytes(), np.uint8)[1:].view(np.float64)
+    A.data = unaligned
+    found = csr(A)
+    assert np.shares_memory(found.indices, A.indices)
+    assert found.data.flags.aligned
+    np.testing.assert_array_equal(found.data, A.data)
 
 
 def test_object_array():

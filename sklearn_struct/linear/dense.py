@@ -54,5 +54,10 @@ class _DenseTranspose:
     def product(self, pool: Pool, out: np.ndarray) -> None:
         """Write ``X.T @ R``, compact."""
         rows = parts(len(self.X))
-        products = pool.map(lambda c: self.R[rows[c]].T @ self.X[rows[c]], len(rows))
+
+        def of_part(c: int) -> np.ndarray:
+            with np.errstate(over="ignore", invalid="ignore"):
+                return self.R[rows[c]].T @ self.X[rows[c]]
+
+        products = pool.map(of_part, len(rows))
         out.reshape(-1, self.R.shape[1])[:] = np.sum(products, axis=0).T

@@ -89,7 +89,9 @@ class RowsMap:
     @cached_property
     def masks(self) -> np.ndarray:
         """One bit for each number of the table that is a weight."""
-        return _masks(self.rows)
+        masks = np.zeros(len(self.rows.features) * padded(self.rows.width) // LANES, np.uint8)
+        _mark(self.rows, masks)
+        return masks
 
     def expand(self, w: np.ndarray, W: np.ndarray) -> None:
         """Write the compact `w` into W; entries of pairs that have no weight are left alone."""
@@ -179,14 +181,12 @@ def _in_order(number: np.ndarray, chosen: np.ndarray) -> np.ndarray:
 
 
 @kernel
-def _masks(rows):
+def _mark(rows, masks):
     P = padded(rows.width)
-    masks = np.zeros(len(rows.features) * P // LANES, np.uint8)
     for r in range(len(rows.features)):
         for q in range(rows.indptr[rows.features[r]], rows.indptr[rows.features[r] + 1]):
             place = r * P + rows.labels[q]
             masks[place // LANES] |= 1 << (place % LANES)
-    return masks
 
 
 @kernel
