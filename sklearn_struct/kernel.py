@@ -11,10 +11,24 @@ from typing import Any
 
 import numba
 
-__all__ = ["inlined", "kernel"]
+__all__ = ["STEPS", "inlined", "kernel"]
+
+# Steps of an innermost loop, some 20 ms, after which a kernel that may take long comes back to Python and is called
+# again: only between two calls can Ctrl-C end the work.
+STEPS = 10_000_000
 
 # Rooms that hold kernels, or the containers that kernels receive; a room uses only those before it.
-_KERNEL_ROOMS = ("kernel.py", "simd.py", "products.py", "batch.py", "inference", "losses", "linear", "encoding")
+_KERNEL_ROOMS = (
+    "kernel.py",
+    "bounds.py",
+    "simd.py",
+    "products.py",
+    "batch.py",
+    "inference",
+    "losses",
+    "linear",
+    "encoding",
+)
 
 
 def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -72,6 +86,9 @@ def _digest(n_rooms: int) -> str:
         path = package / room
         for file in sorted(path.rglob("*.py")) if path.is_dir() else [path]:
             digest.update(file.read_bytes())
+    digest.update(
+        str(getattr(numba.config, "BOUNDSCHECK", None)).encode()
+    )  # a kernel with checks, or without them, is another one
     return digest.hexdigest()
 
 

@@ -147,7 +147,7 @@ class LatentEM:
         counts = self.leaf_sums(expected.leaf)
         mean = counts.sum(axis=1, keepdims=True) / n_states
         counts = np.where(lane < n_states, counts + self.shrinkage * (mean - counts), 0.0)
-        counts[counts < NEVER * mean] = 0.0
+        counts[counts < NEVER * mean] = 0.0  # relative, as all of an unknown word may be as little
         total = (self.by_symbol @ counts)[symbol]
         leaf = np.divide(counts, total, out=np.zeros_like(counts), where=total > 0)
         wide = np.diff(self.zeros.leaf_start)[:, None]

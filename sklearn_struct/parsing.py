@@ -144,11 +144,11 @@ def most_expected(found: Parses, decoder: str) -> Nodes:
     if decoder == "max-recall":
         return forest_decoding.argmax(found.forest, item.sum(axis=0), np.zeros(edge.shape[1]))[0]
     with np.errstate(divide="ignore"):
-        for n in (1, len(item)):  # the product over grammars; where no tree is possible in all, that of their sum
-            items, edges = (np.log(np.add.reduceat(rows, np.arange(0, len(rows), n))) for rows in (item, edge))
-            of_leaves = np.where(found.forest.leaf >= 0, items.sum(axis=0), 0.0)
-            nodes, score = forest_decoding.argmax(found.forest, of_leaves, edges.sum(axis=0))
-            if score > -np.inf or len(item) < 2:
+        together = item.sum(axis=0, keepdims=True), edge.sum(axis=0, keepdims=True)
+        for items, edges in ((item, edge), together):  # where no tree is possible in all grammars, by their sum
+            of_leaves = np.where(found.forest.leaf >= 0, np.log(items).sum(axis=0), 0.0)
+            nodes, score = forest_decoding.argmax(found.forest, of_leaves, np.log(edges).sum(axis=0))
+            if score > -np.inf:
                 break
         return nodes
 

@@ -3,7 +3,7 @@
 numba's own vectorizer handles rows of 22 labels badly, so kernels that work on rows pad them to a
 multiple of `LANES` and step through them with these operations. float64 and float32 arrays both work;
 the machine's vector registers may be narrower, LLVM then splits. With ``NUMBA_DISABLE_JIT=1`` the numpy
-twins take over.
+twins take over. With ``NUMBA_BOUNDSCHECK=1`` what leads out of an array is an IndexError.
 
 ===========================  ==============================================================
 ``at(a, i)``                 the number at flat index i, which may not be negative: that spares much, inside loops
@@ -36,6 +36,7 @@ from numba.core import cgutils, types
 from numba.core.errors import TypingError
 from numba.extending import intrinsic, models, register_model
 
+from sklearn_struct.bounds import check
 from sklearn_struct.kernel import kernel
 
 LANES = 8
@@ -80,9 +81,10 @@ def _llvm(dtype: Any) -> ir.VectorType:
     return ir.VectorType(ir.DoubleType() if dtype == types.float64 else ir.FloatType(), LANES)
 
 
-def _pointer(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-    """Pointer to the eight numbers from flat index args[1] of the array args[0]."""
+def _pointer(context: Any, builder: Any, signature: Any, args: Any, n: Any) -> Any:
+    """Pointer to the eight numbers from flat index args[1] of the array args[0], of which the first n are used."""
     array = context.make_array(signature.args[0])(context, builder, args[0])
+    check(context, builder, array, args[1], n, LANES)
     start = builder.gep(array.data, [args[1]], inbounds=True)
     return builder.bitcast(start, _llvm(signature.args[0].dtype).as_pointer())
 
@@ -114,8 +116,9 @@ def _masked(builder: Any, operation: str, vector: ir.VectorType, result: Any, ar
 @intrinsic
 def at(typingctx, array, index):
     def codegen(context, builder, signature, args):
-        data = context.make_array(signature.args[0])(context, builder, args[0]).data
-        return builder.load(builder.gep(data, [args[1]], inbounds=True))
+        found = context.make_array(signature.args[0])(context, builder, args[0])
+        check(context, builder, found, args[1], 1, 1)
+        return builder.load(builder.gep(found.data, [args[1]], inbounds=True))
 
     return array.dtype(_contiguous(array), types.intp), codegen
 
@@ -123,7 +126,7 @@ def at(typingctx, array, index):
 @intrinsic
 def load(typingctx, array, index):
     def codegen(context, builder, signature, args):
-        value = builder.load(_pointer(context, builder, signature, args))
+        value = builder.load(_pointer(context, builder, signature, args, LANES))
         value.align = _bytes(_llvm(signature.args[0].dtype))
         return value
 
@@ -133,7 +136,7 @@ def load(typingctx, array, index):
 @intrinsic
 def store(typingctx, array, index, value):
     def codegen(context, builder, signature, args):
-        instruction = builder.store(args[2], _pointer(context, builder, signature, args))
+        instruction = builder.store(args[2], _pointer(context, builder, signature, args, LANES))
         instruction.align = _bytes(_llvm(signature.args[0].dtype))
         return context.get_dummy_value()
 
@@ -144,7 +147,8 @@ def store(typingctx, array, index, value):
 def load_part(typingctx, array, index, n, fill):
     def codegen(context, builder, signature, args):
         vector = _llvm(signature.args[0].dtype)
-        pointer, align = _pointer(context, builder, signature, args), ir.Constant(ir.IntType(32), _bytes(vector))
+        pointer = _pointer(context, builder, signature, args, args[2])
+        align = ir.Constant(ir.IntType(32), _bytes(vector))
         rest = _constant(builder, vector, args[3])
         return _masked(builder, "load", vector, vector, [pointer, align, _lanes_below(builder, args[2]), rest])
 
@@ -155,7 +159,8 @@ def load_part(typingctx, array, index, n, fill):
 def store_part(typingctx, array, index, value, n):
     def codegen(context, builder, signature, args):
         vector = _llvm(signature.args[0].dtype)
-        pointer, align = _pointer(context, builder, signature, args), ir.Constant(ir.IntType(32), _bytes(vector))
+        pointer = _pointer(context, builder, signature, args, args[3])
+        align = ir.Constant(ir.IntType(32), _bytes(vector))
         operands = [args[2], pointer, align, _lanes_below(builder, args[3])]
         _masked(builder, "store", vector, ir.VoidType(), operands)
         return context.get_dummy_value()
@@ -167,7 +172,7 @@ def store_part(typingctx, array, index, value, n):
 def prefetch(typingctx, array, index):
     def codegen(context, builder, signature, args):
         flag, address = ir.IntType(32), ir.IntType(8).as_pointer()
-        pointer = builder.bitcast(_pointer(context, builder, signature, args), address)
+        pointer = builder.bitcast(_pointer(context, builder, signature, args, 0), address)
         function_type = ir.FunctionType(ir.VoidType(), [address, flag, flag, flag])
         function = cgutils.get_or_insert_function(builder.module, function_type, "llvm.prefetch.p0i8")
         builder.call(function, [pointer, flag(0), flag(3), flag(1)])  # to read, into all caches, data
@@ -276,10 +281,7 @@ def _fold(builder: Any, value: Any, combine: Any) -> Any:
 
 @intrinsic
 def total(typingctx, x):
-    def codegen(context, builder, signature, args):
-        return _fold(builder, args[0], lambda builder, low, high: builder.fadd(low, high))
-
-    return x.dtype(x), codegen
+    return x.dtype(x), lambda context, builder, signature, args: _fold(builder, args[0], ir.IRBuilder.fadd)
 
 
 @intrinsic
@@ -337,11 +339,8 @@ def exp(typingctx, x):
             series = fused(series, r, constant(factor))
         integers = ir.VectorType(ir.IntType(8 * _bytes(vector)), LANES)
 
-        def integer(number):
-            return ir.Constant(integers, [ir.Constant(integers.element, number)] * LANES)
-
-        exponent = builder.add(builder.bitcast(shifted, integers), integer(bias))
-        scale = builder.bitcast(builder.shl(exponent, integer(mantissa)), vector)
+        exponent = builder.add(builder.bitcast(shifted, integers), _constant(builder, integers, bias))
+        scale = builder.bitcast(builder.shl(exponent, _constant(builder, integers, mantissa)), vector)
         alive = builder.fcmp_ordered(">=", args[0], constant(smallest))
         return builder.select(alive, builder.fmul(series, scale), constant(0.0))
 

@@ -56,7 +56,7 @@ def mini(tmp_path):
     for room in ("inference", "losses", "linear", "encoding"):
         (package / room).mkdir(parents=True)
         (package / room / "__init__.py").touch()
-    for file in ("__init__.py", "products.py"):
+    for file in ("__init__.py", "bounds.py", "products.py"):
         (package / file).touch()
     shutil.copy(sklearn_struct.kernel.__file__, package / "kernel.py")
     (package / "inference" / "caller.py").write_text(CALLER)

@@ -48,8 +48,9 @@ def _beam(potentials, structure, width, work, labels):
         _mark(potentials, place, T, alive)
         for t in range(T):
             arrived[:] = -np.inf
+            back[t] = 0  # a state, whatever the scores are
             for k in range(K if t == 0 else 0):
-                arrived[k], back[0, k] = 0.0, 0
+                arrived[k] = 0.0
             for r in range(n):
                 e, pair, triple, first = _ways(potentials, place, t, kept[r])
                 for k in range(K):

@@ -133,6 +133,7 @@ def _trace_back(edge, delta, structure, places, labels):
                 k = P - v * LANES
                 found = where(add(load(delta, row + k), load(columns, c + k)), top)
                 label = k + found if found < LANES else label
+            label = min(label, K - 1)  # whatever the scores are: behind the last label stands -inf
             following[r] = labels[at(offsets, i) + t] = label
 
 

@@ -131,7 +131,7 @@ def _scaled_tangent(potentials, reward, used, out, mean, work):
     if shared:
         edge_spread, edge_size = _fill(potentials, reward, 0, True, work)
         transpose_duals(work.E, work.E_T)
-    elif potentials.edge.shape[0] == 1:
+    elif potentials.edge.shape[0] == 1 and len(reward.edge) > 0:
         _fill(potentials, reward, 0, True, work)  # edges differ in their rewards alone
     n_untrusted = 0
     for first in range(0, len(used.order), GROUP):

@@ -7,10 +7,12 @@ from typing import NamedTuple
 import numpy as np
 
 from sklearn_struct.batch import Grammar, TreeScores
-from sklearn_struct.inference.chart import cell, longer
-from sklearn_struct.kernel import kernel
+from sklearn_struct.inference.chart_cells import SPLIT, affordable, cell, leave, room
+from sklearn_struct.kernel import STEPS, kernel
+from sklearn_struct.memory import longer, reserve, zeros
+from sklearn_struct.threads import go_on
 
-__all__ = ["Nodes", "argmax", "nodes"]
+__all__ = ["Nodes", "argmax", "no_nodes", "nodes"]
 
 
 class Nodes(NamedTuple):
@@ -26,38 +28,70 @@ class Nodes(NamedTuple):
 def argmax(grammar: Grammar, scores: TreeScores) -> tuple[Nodes, float]:
     """The tree of the largest score over one sentence, and its score (Viterbi); no nodes and -inf if there is none."""
     n = len(scores.leaf_indptr) - 1
-    none = Nodes(*(np.empty(0, np.int32) for _ in Nodes._fields))
     if n == 0:
-        return none, -np.inf
-    first, stop, symbols, best, back = _fill(grammar, scores)
+        return no_nodes(), -np.inf
+    first, stop, symbols, best, back = _best(grammar, scores, n)
     top = slice(first[cell(n, 0, n)], stop[cell(n, 0, n)])
     total = best[top] + scores.root[symbols[top]]
     if len(total) == 0 or total.max() == -np.inf:
-        return none, -np.inf
-    return Nodes(*nodes(n, symbols, back, top.start + int(np.argmax(total)))), float(total.max())
+        return no_nodes(), -np.inf
+    return nodes(n, symbols, back, top.start + int(np.argmax(total))), float(total.max())
+
+
+def no_nodes() -> Nodes:
+    """No tree."""
+    return Nodes(*(np.empty(0, np.int32) for _ in Nodes._fields))
+
+
+def nodes(n: int, symbols: np.ndarray, back: np.ndarray, root: int) -> Nodes:
+    """The tree below an item, `back` its children's."""
+    out = Nodes(*np.empty((len(Nodes._fields), 2 * n - 1), np.int32))
+    _write_nodes(symbols, back, root, out)
+    return out
+
+
+def _best(grammar: Grammar, scores: TreeScores, n: int) -> tuple[np.ndarray, ...]:
+    """Items of all cells: (first and last of each cell, symbols, best scores, their children's items)."""
+    n_symbols, n_cells, what = len(grammar.indptr) - 1, n * (n + 1) // 2, f"the chart of {n} words"
+    size = room(n_cells, n_symbols)
+    reserve(16 * n_cells + 28 * size, what)
+    first, stop = zeros(n_cells, np.int64), zeros(n_cells, np.int64)
+    items: list[np.ndarray] = [np.empty(size, np.int32), np.empty(size), np.empty((size, 2), np.int64)]
+    numbers = np.empty(n_symbols), np.empty(n_symbols)
+    numbers[0].fill(-np.inf)
+    numbers[1].fill(-np.inf)
+    codes = tuple(np.empty(n_symbols, np.int64) for _ in range(4))
+    n_rules, state = np.zeros(n, np.int64), np.array([1, 0, 0, 0, 0])
+    while not _fill(grammar, scores, (first, stop, *items), (numbers, codes, n_rules), state, STEPS):
+        go_on()
+        if state[3] + n_symbols > len(items[0]):
+            items = longer(items, int(state[3]), n_symbols, what)
+    return first, stop, *items
 
 
 @kernel
-def _fill(grammar, scores):
-    """Items of all cells: (first and last of each cell, symbols, best scores, their children's items)."""
+def _fill(grammar, scores, chart, work, state, steps):
+    """Go on from where `state` is: (length, first token, split, items, symbols of the cell); whether all is done."""
     indptr, right, parent = grammar.indptr, grammar.right, grammar.parent
     rule, leaf, n, S = scores.rule, scores.leaf, len(scores.leaf_indptr) - 1, len(indptr) - 1
-    n_cells, n_items = n * (n + 1) // 2, 0
-    first, stop = np.zeros(n_cells, np.int64), np.zeros(n_cells, np.int64)
-    symbols, best = np.empty(16 * n_cells + S, np.int32), np.empty(16 * n_cells + S)
-    back = np.empty((len(best), 2), np.int64)
-    room, children, seen = np.full(S, -np.inf), np.full((S, 2), -1), np.empty(S, np.int32)
-    beside, place = np.full(S, -np.inf), np.zeros(S, np.int64)
-    for length in range(1, n + 1):
-        for i in range(n - length + 1):
-            c, n_seen = cell(n, i, i + length), 0
+    (first, stop, symbols, best, back), (numbers, codes, n_rules) = chart, work
+    (room, beside), (left_item, right_item, seen, place) = numbers, codes
+    n_items, n_seen = state[3], state[4]
+    for length in range(state[0], n + 1):
+        for i in range(state[1], n - length + 1):
+            if n_items + S > len(symbols):
+                state[4] = n_seen
+                return leave(state, length, i, state[2], n_items)
             for p in range(scores.leaf_indptr[i], scores.leaf_indptr[i + 1] if length == 1 else scores.leaf_indptr[i]):
                 if leaf[p] > -np.inf:
                     s = scores.leaf_symbol[p]
                     room[s], seen[n_seen] = leaf[p], s
-                    children[s, 0], children[s, 1] = -1, -1
+                    left_item[s], right_item[s] = -1, -1
                     n_seen += 1
-            for k in range(i + 1, i + length):
+            begin = max(i + 1, state[2])
+            end = affordable(begin, i + length, steps, SPLIT * length + n_rules[i])
+            steps -= (SPLIT * length + n_rules[i]) * (end - begin) // length + SPLIT
+            for k in range(begin, end):
                 a, b = cell(n, i, k), cell(n, k, i + length)
                 for q in range(first[b], stop[b]):
                     beside[symbols[q]], place[symbols[q]] = best[q], q
@@ -68,31 +102,33 @@ def _fill(grammar, scores):
                             if room[s] == -np.inf:
                                 seen[n_seen] = s
                                 n_seen += 1
-                            room[s], children[s, 0], children[s, 1] = y, p, place[right[r]]
+                            room[s], left_item[s], right_item[s] = y, p, place[right[r]]
                 for q in range(first[b], stop[b]):
                     beside[symbols[q]] = -np.inf
-            if n_items + n_seen > len(symbols):
-                symbols, best = longer(symbols, best, n_seen)
-                grown = np.empty((len(best), 2), np.int64)
-                grown[: len(back)] = back
-                back = grown
+            if end < i + length:
+                state[4] = n_seen
+                return leave(state, length, i, end, n_items)
+            c = cell(n, i, i + length)
             first[c] = n_items
             for q in range(n_seen):
                 s = seen[q]
                 symbols[n_items], best[n_items] = s, room[s]
-                back[n_items, 0], back[n_items, 1] = children[s, 0], children[s, 1]
+                back[n_items, 0], back[n_items, 1] = left_item[s], right_item[s]
                 room[s] = -np.inf
                 n_items += 1
+            for q in range(first[c], n_items):
+                n_rules[i] += indptr[symbols[q] + 1] - indptr[symbols[q]]
             stop[c] = n_items
-    return first, stop, symbols, best, back
+            state[2], n_seen = 0, 0
+        state[1] = 0
+    return True
 
 
 @kernel
-def nodes(n, symbols, back, root):
-    """The tree below an item, `back` its children's, by a stack of its own: deep trees are no recursion."""
-    m = 2 * n - 1
-    symbol, left, right = np.empty(m, np.int32), np.full(m, -1, np.int32), np.full(m, -1, np.int32)
-    start, stop = np.empty(m, np.int32), np.empty(m, np.int32)
+def _write_nodes(symbols, back, root, out):
+    """The same by a stack of its own: deep trees are no recursion."""
+    symbol, left, right, start, stop = out
+    m = len(symbol)
     stack, done = np.empty(2 * m + 1, np.int64), np.empty(m + 1, np.int64)  # items, and nodes that are finished
     stack[0], depth, n_done, node, token = root, 1, 0, 0, 0
     while depth > 0:
@@ -105,6 +141,7 @@ def nodes(n, symbols, back, root):
             continue
         if item >= 0:
             symbol[node], start[node], stop[node] = symbols[item], token, token + 1
+            left[node] = right[node] = -1
             token += 1
         else:
             a, b = done[n_done - 2], done[n_done - 1]
@@ -114,4 +151,3 @@ def nodes(n, symbols, back, root):
         done[n_done] = node
         n_done += 1
         node += 1
-    return symbol, left, right, start, stop

@@ -11,9 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sklearn_struct.batch import Forest
-from sklearn_struct.kernel import inlined, kernel
+from sklearn_struct.batch import Forest, Grammar, Tensors
+from sklearn_struct.kernel import STEPS, inlined, kernel
 from sklearn_struct.simd import LANES, fma, load, padded, splat, store, total
+from sklearn_struct.threads import go_on
 
 __all__ = ["Vectors", "add_moments", "inside", "outside", "vectors"]
 
@@ -35,13 +36,23 @@ def vectors(forest: Forest, n_states: np.ndarray) -> Vectors:
     return Vectors(start, np.zeros(start[-1]), np.full(len(width), -np.inf))
 
 
-@kernel
-def inside(grammar, tensors, forest, out):
+def inside(grammar: Grammar, tensors: Tensors, forest: Forest, out: Vectors) -> None:
     """Write the inside vector of each item (figure 2): zeros, and a scale of -inf, where there is no tree."""
+    done = 0
+    while done < len(forest.symbol):
+        go_on()
+        done = _inside(grammar, tensors, forest, out, done, STEPS)
+
+
+@kernel
+def _inside(grammar, tensors, forest, out, begin, steps):
+    """The same from one item on; the item before which it stopped."""
     start, row, scale = out.start, out.row, out.scale
     left, right, rules, leaf, indptr = forest.left, forest.right, forest.rule, forest.leaf, forest.indptr
     numbers, rule_start, n_states, of_left, of_right = _rules(grammar, tensors)
-    for p in range(len(leaf)):
+    for p in range(begin, len(leaf)):
+        if steps <= 0:
+            return p
         a, width, first, last = start[p], start[p + 1] - start[p], indptr[p], indptr[p + 1]
         if leaf[p] >= 0:
             for i in range(width):
@@ -53,6 +64,7 @@ def inside(grammar, tensors, forest, out):
             factor = np.exp(scale[left[e]] + scale[right[e]] - scale[p])
             b, c, r = start[left[e]], start[right[e]], rules[e]
             n = n_states[of_right[r]]
+            steps -= 4 + (rule_start[r + 1] - rule_start[r]) // LANES
             for i in range(0, width if factor > 0.0 else 0, LANES):
                 x, t = load(row, a + i), rule_start[r] + i
                 for j in range(n_states[of_left[r]]):
@@ -73,6 +85,8 @@ def inside(grammar, tensors, forest, out):
         for i in range(a, a + width if peak > 0.0 else a):
             row[i] /= peak
         scale[p] = scale[p] + np.log(peak) if peak > 0.0 else -np.inf
+        steps -= 4
+    return len(leaf)
 
 
 @inlined
@@ -81,32 +95,55 @@ def _rules(grammar, tensors):
     return tensors.rule, tensors.rule_start, tensors.n_states, grammar.left, grammar.right
 
 
-@kernel
-def outside(grammar, tensors, forest, inner, out, log_Z, sign, edge):
+def outside(
+    grammar: Grammar,
+    tensors: Tensors,
+    forest: Forest,
+    inner: Vectors,
+    out: Vectors,
+    log_Z: np.ndarray,
+    sign: np.ndarray,
+    edge: np.ndarray,
+) -> None:
     """Write outside vectors (figure 3), the posterior probability of each edge, and log |Z| and the sign of Z.
 
     Where Z is 0 its logarithm is -inf, its sign 0, and nothing else of the example is written.
     """
-    start, scale, row, above = inner.start, inner.scale, inner.row, out.row
+    place = np.array([0, -1])
+    while not _outside((grammar, tensors, forest), inner, out.row, (log_Z, sign, edge), place, STEPS):
+        go_on()
+
+
+@kernel
+def _outside(model, inner, above, out, place, steps):
+    """Go on from a place (example, item; -1 where its roots are still to do); whether all is done."""
+    (grammar, tensors, forest), (start, row, scale), (log_Z, sign, edge) = model, inner, out
     left, right, rules, indptr = forest.left, forest.right, forest.rule, forest.indptr
     numbers, rule_start, n_states, of_left, of_right = _rules(grammar, tensors)
     work = np.empty(padded(n_states.max()) ** 2)
-    for x in range(len(forest.offsets) - 1):
+    for x in range(place[0], len(forest.offsets) - 1):
         first, last = forest.offsets[x], forest.offsets[x + 1]
-        log_Z[x], sign[x] = _roots(tensors, forest, first, last, inner, above)
-        for p in range(last - 1, first - 1 if sign[x] != 0.0 else last - 1, -1):
+        if place[1] < 0:
+            log_Z[x], sign[x] = _roots(tensors, forest, first, last, inner, above)
+            place[0], place[1] = x, last - 1 if sign[x] != 0.0 else first - 1
+        for p in range(place[1], first - 1, -1):
+            if steps <= 0:
+                place[0], place[1] = x, p
+                return False
             a, width = start[p], start[p + 1] - start[p]
             peak = 0.0
             for i in range(a, a + width):
                 above[i] = above[i] if abs(row[i]) > LEAST and abs(above[i]) < np.inf else 0.0
                 peak = max(peak, abs(above[i]))
             inverse, log_peak = (1.0 / peak, np.log(peak)) if peak > 0.0 else (0.0, -np.inf)
+            steps -= 4
             for e in range(indptr[p], indptr[p + 1]):
                 log_factor, edge[e] = scale[left[e]] + scale[right[e]] - scale[p] + log_peak, 0.0
                 # in halves, as it may be too large for a float where all numbers of a rule are next to 0
                 half = np.exp(0.5 * min(log_factor, 1400.0)) if -700.0 < log_factor < np.inf else 0.0
                 b, c, r = start[left[e]], start[right[e]], rules[e]
                 m, n, t = n_states[of_left[r]], n_states[of_right[r]], rule_start[r]
+                steps -= 4 + 4 * m * n
                 for jk in range(m * n if half > 0.0 else 0):
                     z = splat(0.0)
                     for i in range(0, width, LANES):
@@ -121,6 +158,8 @@ def outside(grammar, tensors, forest, inner, out, log_Z, sign, edge):
                     above[b + j] += half * below
                     edge[e] += y * below
                 edge[e] = edge[e] if abs(edge[e]) < np.inf else 0.0
+        place[1] = -1
+    return True
 
 
 @kernel
@@ -143,19 +182,38 @@ def _roots(tensors, forest, first, last, inner, row):
     return top + np.log(abs(mass)), np.sign(mass)
 
 
-@kernel
-def add_moments(tensors, grammar, edges, inner, outer, rules, out):
+def add_moments(
+    tensors: Tensors,
+    grammar: Grammar,
+    edges: tuple[np.ndarray, ...],
+    inner: Vectors,
+    outer: np.ndarray,
+    rules: tuple[int, int],
+    out: np.ndarray,
+) -> None:
     """Add the sums over the edges of each rule of ``weight * left inner x right inner x parent's outer row``.
 
     ``edges`` are those in the order of their rules, as (bounds of each rule; left, right and parent item; weight), and
     `rules` is the range for which it is done. Sums stand in `out` where the rules stand in `tensors.rule`.
     """
+    done = edges[0][rules[0]]
+    while done < edges[0][rules[1]]:
+        go_on()
+        done = _add_moments((tensors, grammar), edges, (inner.start, inner.row, outer), rules, out, (done, STEPS))
+
+
+@kernel
+def _add_moments(model, edges, rows, rules, out, limits):
+    """The same from one edge on; the edge before which it stopped."""
+    (tensors, grammar), (start, row, outer) = model, rows
     bounds, left, right, parent, weight = edges
-    start, row = inner.start, inner.row
+    begin, steps = limits
     for r in range(rules[0], rules[1]):
         m, n = tensors.n_states[grammar.left[r]], tensors.n_states[grammar.right[r]]
         width = padded(tensors.n_states[grammar.parent[r]])
-        for e in range(bounds[r], bounds[r + 1]):
+        for e in range(max(begin, bounds[r]), bounds[r + 1]):
+            if steps <= 0:
+                return e
             a, b, c, t = start[left[e]], start[right[e]], start[parent[e]], tensors.rule_start[r]
             for j in range(m):
                 x = weight[e] * row[a + j]
@@ -164,3 +222,5 @@ def add_moments(tensors, grammar, edges, inner, outer, rules, out):
                     for i in range(0, width, LANES):
                         store(out, t + i, fma(y, load(outer, c + i), load(out, t + i)))
                     t += width
+            steps -= 4 + m * n * width // LANES
+    return bounds[rules[1]]

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from sklearn_struct.batch import Forest, Grammar, Tensors
-from sklearn_struct.inference.chart_decoding import Nodes, nodes
+from sklearn_struct.inference.chart_decoding import Nodes, no_nodes, nodes
 from sklearn_struct.inference.forest import vectors
-from sklearn_struct.kernel import kernel
+from sklearn_struct.kernel import STEPS, kernel
+from sklearn_struct.threads import go_on
 
 __all__ = ["argmax", "argmax_states"]
 
@@ -18,20 +19,28 @@ def argmax(forest: Forest, item: np.ndarray, edge: np.ndarray) -> tuple[Nodes, f
     Of equal ones the first; no nodes and -inf if there is none.
     """
     if len(forest.symbol) == 0:
-        return _none(), -np.inf
-    best, back = _fill(forest, item, edge)
+        return no_nodes(), -np.inf
+    best, back = item.copy(), np.full((len(item), 2), -1, np.int64)
+    done = 0
+    while done < len(item):
+        go_on()
+        done = _fill(forest, edge, best, back, done, STEPS)
     root = _first_root(forest) + int(np.argmax(best[_first_root(forest) :]))
     if best[root] == -np.inf:
-        return _none(), -np.inf
-    return Nodes(*nodes(forest.stop[-1], forest.symbol, back, root)), float(best[root])
+        return no_nodes(), -np.inf
+    return nodes(int(forest.stop[-1]), forest.symbol, back, root), float(best[root])
 
 
 def argmax_states(grammar: Grammar, logs: Tensors, forest: Forest) -> tuple[Nodes, float]:
     """The same by the best states of each tree; `logs` are logarithms of tensors, -inf where these are not positive."""
     if len(forest.symbol) == 0:
-        return _none(), -np.inf
+        return no_nodes(), -np.inf
     places = vectors(forest, logs.n_states)
-    best, back = _fill_states(grammar, logs, forest, places.start)
+    best, back = np.full(places.start[-1], -np.inf), np.full((places.start[-1], 2), -1, np.int64)
+    done = 0
+    while done < len(forest.symbol):
+        go_on()
+        done = _fill_states(grammar, logs, forest, (places.start, best, back), done, STEPS)
     symbols = np.repeat(forest.symbol, np.diff(places.start))
     first = places.start[_first_root(forest)]
     roots = np.concatenate(
@@ -39,12 +48,8 @@ def argmax_states(grammar: Grammar, logs: Tensors, forest: Forest) -> tuple[Node
     )
     total = best[first:] + roots
     if total.max() == -np.inf:
-        return _none(), -np.inf
-    return Nodes(*nodes(forest.stop[-1], symbols, back, first + int(np.argmax(total)))), float(total.max())
-
-
-def _none() -> Nodes:
-    return Nodes(*(np.empty(0, np.int32) for _ in Nodes._fields))
+        return no_nodes(), -np.inf
+    return nodes(int(forest.stop[-1]), symbols, back, first + int(np.argmax(total))), float(total.max())
 
 
 def _first_root(forest: Forest) -> int:
@@ -54,31 +59,39 @@ def _first_root(forest: Forest) -> int:
 
 
 @kernel
-def _fill(forest, item, edge):
-    """Best score of each item, and its children."""
-    best, back = np.full(len(item), -np.inf), np.full((len(item), 2), -1, np.int64)
-    for p in range(len(item)):
-        if forest.leaf[p] >= 0:
-            best[p] = item[p]
+def _fill(forest, edge, best, back, first, steps):
+    """Best score of each item from the first on, and its children; the item before which it stopped.
+
+    What an item adds is in `best`.
+    """
+    for p in range(first, len(best)):
+        if steps <= 0:
+            return p
+        own = best[p]
+        if forest.leaf[p] < 0:
+            best[p] = -np.inf
         for e in range(forest.indptr[p], forest.indptr[p + 1]):
-            score = item[p] + edge[e] + best[forest.left[e]] + best[forest.right[e]]
+            score = own + edge[e] + best[forest.left[e]] + best[forest.right[e]]
             if score > best[p]:
                 best[p], back[p, 0], back[p, 1] = score, forest.left[e], forest.right[e]
-    return best, back
+        steps -= 1 + forest.indptr[p + 1] - forest.indptr[p]
+    return len(best)
 
 
 @kernel
-def _fill_states(grammar, logs, forest, start):
+def _fill_states(grammar, logs, forest, vectors, first, steps):
     """The same for each state of each item, in the places of their vectors."""
-    rule = logs.rule
-    best, back = np.full(start[-1], -np.inf), np.full((start[-1], 2), -1, np.int64)
-    for p in range(len(forest.symbol)):
+    rule, (start, best, back) = logs.rule, vectors
+    for p in range(first, len(forest.symbol)):
+        if steps <= 0:
+            return p
         a, m = start[p], logs.n_states[forest.symbol[p]]
         for i in range(m if forest.leaf[p] >= 0 else 0):
             best[a + i] = logs.leaf[logs.leaf_start[forest.leaf[p]] + i]
         for e in range(forest.indptr[p], forest.indptr[p + 1]):
             b, c, r = start[forest.left[e]], start[forest.right[e]], forest.rule[e]
             n, t = logs.n_states[grammar.right[r]], logs.rule_start[r]
+            steps -= n * m * logs.n_states[grammar.left[r]]
             for j in range(logs.n_states[grammar.left[r]]):
                 for k in range(n):
                     below = best[b + j] + best[c + k]
@@ -87,4 +100,5 @@ def _fill_states(grammar, logs, forest, start):
                         if score > best[a + i]:
                             best[a + i], back[a + i, 0], back[a + i, 1] = score, b + j, c + k
                     t += start[p + 1] - a
-    return best, back
+        steps -= 1
+    return len(forest.symbol)

@@ -11,8 +11,9 @@ from typing import NamedTuple
 import numpy as np
 
 from sklearn_struct.batch import Forest
-from sklearn_struct.inference.chart_decoding import Nodes, nodes
-from sklearn_struct.kernel import kernel
+from sklearn_struct.inference.chart_decoding import Nodes, no_nodes, nodes
+from sklearn_struct.kernel import STEPS, kernel
+from sklearn_struct.threads import go_on
 
 __all__ = ["Pairs", "argmax", "pairs", "posteriors", "roots"]
 
@@ -53,36 +54,47 @@ def argmax(forest: Forest, start: np.ndarray, score: np.ndarray, pair: np.ndarra
 
     `start` is that of `Pairs`. Of equal trees the first; no nodes and -inf if there is none.
     """
-    best, back = _best(forest, start, score, pair)
+    best, back = score.copy(), np.full((len(score), 2), -1, np.int64)
+    done = 0
+    while done < len(forest.rule):
+        go_on()
+        done = _best(forest, start, pair, (best, back), done, STEPS)
     top = roots(forest)
     if np.max(best[top], initial=-np.inf) == -np.inf:
-        return Nodes(*(np.empty(0, np.int32) for _ in Nodes._fields)), -np.inf
+        return no_nodes(), -np.inf
     root = int(top[np.argmax(best[top])])
     symbols = np.concatenate([np.repeat(forest.symbol, np.diff(forest.indptr)), forest.symbol])
-    return Nodes(*nodes(forest.stop[-1], symbols, back, root)), float(best[root])
+    return nodes(int(forest.stop[-1]), symbols, back, root), float(best[root])
 
 
 def posteriors(
     forest: Forest, start: np.ndarray, score: np.ndarray, pair: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, float]:
     """Posterior probabilities of items and edges by the same scores, and log Z; zeros and -inf if there is no tree."""
-    inner, sums = _inside(forest, start, score, pair)
+    inner, sums = score.copy(), np.full(2 * len(forest.rule), -np.inf)
+    done = 0
+    while done < len(forest.rule):
+        go_on()
+        done = _inside(forest, start, pair, (inner, sums), done, STEPS)
     top, share = roots(forest), np.zeros(len(inner))
     log_Z = float(np.logaddexp.reduce(inner[top], initial=-np.inf))
     if log_Z > -np.inf:
         share[top] = np.exp(inner[top] - log_Z)
-        _share(forest, start, inner, sums, pair, share)
+        while done > 0:
+            go_on()
+            done = _share(forest, start, pair, (inner, sums, share), done, STEPS)
     of_edges, alone = np.split(share, [len(forest.rule)])
     parent = np.repeat(np.arange(len(alone)), np.diff(forest.indptr))
     return np.bincount(parent, of_edges, len(alone)) + alone, of_edges, log_Z
 
 
 @kernel
-def _best(forest, start, score, pair):
-    """Best score of the trees below each production, and the productions of its children."""
-    indptr, n_edges = forest.indptr, len(forest.rule)
-    best, back = score.copy(), np.full((len(score), 2), -1, np.int64)
-    for e in range(n_edges):
+def _best(forest, start, pair, out, begin, steps):
+    """Best score of the trees below each edge from the first on, and its children; the edge before which it stopped."""
+    indptr, n_edges, (best, back) = forest.indptr, len(forest.rule), out
+    for e in range(begin, n_edges):
+        if steps <= 0:
+            return e
         for side in range(2):
             first, peak = _first(indptr, n_edges, forest.right[e] if side else forest.left[e]), -np.inf
             for t in range(start[2 * e + side], start[2 * e + side + 1]):
@@ -90,7 +102,8 @@ def _best(forest, start, score, pair):
                 if best[q] + pair[t] > peak:
                     peak, back[e, side] = best[q] + pair[t], q
             best[e] += peak
-    return best, back
+        steps -= 4 + start[2 * e + 2] - start[2 * e]
+    return n_edges
 
 
 @kernel
@@ -100,11 +113,12 @@ def _first(indptr, n_edges, item):
 
 
 @kernel
-def _inside(forest, start, score, pair):
-    """Log-sums over the trees below each production, and below each child of an edge."""
-    indptr, n_edges = forest.indptr, len(forest.rule)
-    inner, sums = score.copy(), np.full(2 * n_edges, -np.inf)
-    for e in range(n_edges):
+def _inside(forest, start, pair, out, begin, steps):
+    """Log-sums over the trees below each edge from the first on, and each child; the edge before which it stopped."""
+    indptr, n_edges, (inner, sums) = forest.indptr, len(forest.rule), out
+    for e in range(begin, n_edges):
+        if steps <= 0:
+            return e
         for side in range(2):
             s, peak, total = 2 * e + side, -np.inf, 0.0
             first = _first(indptr, n_edges, forest.right[e] if side else forest.left[e])
@@ -114,17 +128,22 @@ def _inside(forest, start, score, pair):
                 total += np.exp(inner[first + t - start[s]] + pair[t] - peak)
             sums[s] = peak + np.log(total) if total > 0.0 else -np.inf
             inner[e] += sums[s]
-    return inner, sums
+        steps -= 10 + 5 * (start[2 * e + 2] - start[2 * e])
+    return n_edges
 
 
 @kernel
-def _share(forest, start, inner, sums, pair, share):
-    """Pass the posterior probabilities of the roots' productions on to those below, from the top down."""
-    indptr, n_edges = forest.indptr, len(forest.rule)
-    for e in range(n_edges - 1, -1, -1):
+def _share(forest, start, pair, given, end, steps):
+    """Pass posterior probabilities of productions on to those below, top-down; the last edge for which that is done."""
+    indptr, n_edges, (inner, sums, share) = forest.indptr, len(forest.rule), given
+    for e in range(end - 1, -1, -1):
+        if steps <= 0:
+            return e + 1
         for side in range(2 if share[e] > 0.0 else 0):
             s = 2 * e + side
             first = _first(indptr, n_edges, forest.right[e] if side else forest.left[e])
             for t in range(start[s], start[s + 1]):
                 q = first + t - start[s]
                 share[q] += share[e] * np.exp(inner[q] + pair[t] - sums[s])
+        steps -= 4 + 5 * (start[2 * e + 2] - start[2 * e])
+    return 0
