@@ -9,7 +9,7 @@ import numpy as np
 from sklearn_struct.batch import CSR
 from sklearn_struct.exceptions import ModelFileError
 
-__all__ = ["ascending", "log_probabilities", "pairs", "put_pairs", "weights"]
+__all__ = ["ascending", "fit_into", "log_probabilities", "pairs", "put_pairs", "weights"]
 
 
 def ascending(arrays: Any, name: str, end: int) -> np.ndarray:
@@ -45,6 +45,13 @@ def weights(arrays: Any, name: str, size: int) -> np.ndarray:
     if len(found) != size or not np.all(np.isfinite(found)):
         raise ModelFileError(f"{name} must have {size} finite weights")
     return found
+
+
+def fit_into(found: np.ndarray, dtype: str, name: str) -> None:
+    """Raise unless weights are also finite in the float type in which predictions read them."""
+    most = np.max(np.abs(found), initial=0.0)
+    if not most <= float(np.finfo(dtype).max):
+        raise ModelFileError(f"{name} must have weights that are finite in {dtype}, and one is {most:.4g}")
 
 
 def log_probabilities(arrays: Any, name: str, shape: tuple[int, ...]) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""One JSON text and named arrays as a safetensors file, under a checksum; files written whole or not at all.
+"""One JSON text and named arrays as a safetensors file, under a checksum.
 
 The checksum is the SHA-256 of all bytes, taken with zeros in place of its own 64 digits.
 """
@@ -7,17 +7,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import secrets
-import stat
-from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
 from sklearn_struct.exceptions import ModelFileError
 
-__all__ = ["pack", "unpack", "write_whole"]
+__all__ = ["pack", "unpack"]
 
 KEY = "sklearn_struct"
 DIGEST = b'"sklearn_struct":"{\\"sha256\\":\\"'  # what stands before the checksum, and can stand nowhere else
@@ -115,21 +111,3 @@ def _array(name: str, stored: dict[str, Any]) -> np.ndarray:
     if dtype is np.bool_ and np.any(np.frombuffer(data, np.uint8) > 1):
         raise ModelFileError(f"array {name!r} holds other values than true and false")
     return np.frombuffer(data, little).reshape(shape).astype(dtype)
-
-
-def write_whole(path: str | os.PathLike[str], data: bytes) -> None:
-    """Replace the file, or leave everything as it was: on any exception, on Ctrl-C, and if the power fails."""
-    path = os.path.realpath(path)
-    temporary = os.path.join(os.path.dirname(path), f".{secrets.token_hex(8)}.part")
-    try:
-        with open(temporary, "xb") as file:
-            with suppress(FileNotFoundError):
-                os.chmod(temporary, stat.S_IMODE(os.stat(path).st_mode))  # who could not read it still cannot
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except BaseException:
-        with suppress(FileNotFoundError):
-            os.unlink(temporary)
-        raise

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import os
 import struct
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,6 +26,7 @@ from sklearn_struct.estimators.linear_chain_crf import LinearChainCRF
 from sklearn_struct.estimators.prepared import Prepared
 from sklearn_struct.exceptions import ModelFileError
 from sklearn_struct.parameters import Pattern
+from sklearn_struct.persistence.disk import read_whole
 from sklearn_struct.persistence.encoders import vocabulary
 
 __all__ = ["from_crfsuite"]
@@ -72,7 +72,7 @@ def from_crfsuite(path: str | os.PathLike[str]) -> LinearChainCRF:
     OSError
         If the file cannot be read.
     """
-    data = Path(path).read_bytes()
+    data = read_whole(path)
     try:
         return _estimator(_read(data))
     except ModelFileError as error:
@@ -94,7 +94,7 @@ def _estimator(model: _Model) -> LinearChainCRF:
     node = CSR(indptr, (pairs % K).astype(np.int32), np.empty(0, np.int32))
     names = vocabulary(model.attributes)
     vectorizer = SequenceVectorizer()
-    vectorizer._names, vectorizer.n_features_out_ = names, n
+    vectorizer._learn(names, n)
     crf: Any = LinearChainCRF(fit_intercept=False, transition_features="all" if len(moves) == K * K else "observed")
     crf.classes_, crf.vectorizer_, crf._names_in, crf.n_features_in_ = np.array(labels), vectorizer, names, n
     crf._pattern = Pattern(n, K, node, None, np.arange(0), moves, False)

@@ -12,12 +12,24 @@ from sklearn_struct.batch import object_array
 from sklearn_struct.encoding._columns import _KEY_LIMIT, KeyIndex, Values
 from sklearn_struct.encoding._names import Names
 from sklearn_struct.encoding.features import SequenceVectorizer
+from sklearn_struct.encoding.settings import check_as_fitted
 from sklearn_struct.encoding.templates import FeatureTemplates, Template, _Learnt
 from sklearn_struct.exceptions import InputTypeError, ModelFileError
-from sklearn_struct.persistence.values import Arrays, fields, natural, plain, put_texts, restore, texts
+from sklearn_struct.persistence.values import (
+    Arrays,
+    fields,
+    optional,
+    plain,
+    put_optional,
+    put_texts,
+    restore,
+    take_optional,
+    texts,
+)
 
 __all__ = ["Shared", "put_templates", "put_vectorizer", "templates", "vectorizer"]
 
+OPTIONAL = (int, type(None))
 FARTHEST = 10_000  # tokens to which a template may reach: with padding, each of them is a value of its own
 
 
@@ -82,24 +94,28 @@ def vocabulary(found: list[str]) -> Names:
 
 def put_vectorizer(estimator: SequenceVectorizer, where: str, shared: Shared) -> dict[str, Any]:
     state = vars(estimator)
+    check_as_fitted(estimator, state.get("_as_fitted", {}))
     n_features = state.get("n_features_out_")
-    return {"names": shared.put(state.get("_names")), "n_features_out": None if n_features is None else int(n_features)}
+    return {
+        "names": shared.put(state.get("_names")),
+        "n_features_out": None if n_features is None else int(n_features),
+        **put_optional(estimator, "tokens_in"),
+    }
 
 
 def vectorizer(estimator: SequenceVectorizer, stored: Any, where: str, shared: Shared) -> None:
     """Give a new vectorizer what another one has learnt."""
-    optional = (int, type(None))
-    number, n_features = fields(stored, "the vectorizer", names=optional, n_features_out=optional)
-    names = shared.get(number, Names)
-    if names is not None:
-        estimator._names = names
-    if n_features is not None:
-        estimator.n_features_out_ = natural(n_features, "n_features_out")
-    hashed = estimator.n_features is not None
-    if n_features != (len(names) if names is not None else estimator.n_features if n_features else None):
+    kinds = optional(stored, tokens_in=str)
+    number, n_features, *_ = fields(stored, "the vectorizer", names=OPTIONAL, n_features_out=OPTIONAL, **kinds)
+    take_optional(estimator, stored, "tokens_in")
+    names, hashed = shared.get(number, Names), estimator.n_features is not None
+    if (names is not None) == hashed:
+        raise ModelFileError("a vectorizer has names or a number of columns into which they are hashed, not both")
+    if n_features is None and hashed:
+        return  # one that was never fitted, and need not be
+    if n_features != (estimator.n_features if names is None else len(names)):
         raise ModelFileError(f"a vectorizer of {n_features} columns has other names")
-    if names is None and not hashed:
-        raise ModelFileError("a vectorizer has neither names nor a number of columns")
+    estimator._learn(names, n_features, stored.get("tokens_in"))
 
 
 def put_templates(estimator: FeatureTemplates, where: str, shared: Shared) -> dict[str, Any]:

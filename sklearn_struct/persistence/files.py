@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import Any
 
 import sklearn_struct
 from sklearn_struct.exceptions import ModelFileError
-from sklearn_struct.persistence.container import pack, unpack, write_whole
+from sklearn_struct.persistence.container import pack, unpack
+from sklearn_struct.persistence.disk import read_whole, write_whole
 from sklearn_struct.persistence.encoders import Shared
 from sklearn_struct.persistence.functions import Functions
 from sklearn_struct.persistence.states import estimator as read_estimator
@@ -34,7 +34,7 @@ def save(estimator: Any, path: str | os.PathLike[str], *, functions: Functions |
         Labels and parameters may be strings, numbers, booleans, None, and tuples, lists or sets of these. Of an
         MEstimatedCRF the base must be an HMM, and the features numbers or FeatureTemplates.
     path : str or path
-        Replaced as a whole, or not touched at all if something goes wrong.
+        Replaced as a whole, or not touched at all if something goes wrong. A link is followed, and stays.
     functions : dict of {str: callable}, default=None
         Names for the functions among the parameters, of which the file holds the names alone. `load` takes the same.
 
@@ -47,6 +47,8 @@ def save(estimator: Any, path: str | os.PathLike[str], *, functions: Functions |
         If the estimator is not fitted.
     ModelFileError
         If what was learned could not be loaded again, as it was changed since.
+    OSError
+        If the file cannot be written there, or what has this name is a folder, a device, a pipe or a socket.
     ImportError
         If safetensors is not installed.
 
@@ -63,7 +65,7 @@ def save(estimator: Any, path: str | os.PathLike[str], *, functions: Functions |
     >>> loaded.predict([["a", "cat"]])[0]
     ['DET', 'NOUN']
     """
-    write_whole(os.fsdecode(path), _bytes(estimator, functions))
+    write_whole(path, _bytes(estimator, functions))
 
 
 def _bytes(estimator: Any, functions: Functions | None = None) -> bytes:
@@ -105,7 +107,7 @@ def load(path: str | os.PathLike[str], *, functions: Functions | None = None) ->
     ImportError
         If safetensors is not installed.
     """
-    data = Path(os.fsdecode(path)).read_bytes()
+    data = read_whole(path)
     try:
         return _read(data, functions)
     except ModelFileError as error:

@@ -9,7 +9,17 @@ import numpy as np
 from sklearn_struct.exceptions import ModelFileError
 from sklearn_struct.persistence import checks
 from sklearn_struct.persistence.encoders import Shared
-from sklearn_struct.persistence.values import fields, labels, natural, plain, put_labels, restore
+from sklearn_struct.persistence.values import (
+    fields,
+    labels,
+    natural,
+    optional,
+    plain,
+    put_labels,
+    put_optional,
+    restore,
+    take_optional,
+)
 
 __all__ = ["hidden", "put_hidden"]
 
@@ -36,12 +46,16 @@ def put_hidden(hmm: Any, where: str, shared: Shared) -> dict[str, Any]:
         "kind": hmm._kind,
         "names": shared.put(vars(hmm).get("_names_in")),
         "n_iter": int(hmm.n_iter_),
+        **put_optional(hmm, "rows_in"),
     }
 
 
 def hidden(hmm: Any, stored: Any, where: str, shared: Shared) -> None:
     kinds = {"labels": (str, list), "order": int, "vocabularies": list, "kind": str, "names": OPTIONAL, "n_iter": int}
-    _, order, vocabularies, hmm._kind, names, n_iter = fields(stored, "the model", **kinds)
+    _, order, vocabularies, hmm._kind, names, n_iter, *_ = fields(
+        stored, "the model", **kinds, **optional(stored, rows_in=bool)
+    )
+    take_optional(hmm, stored, "rows_in")
     if order not in (1, 2) or hmm._kind not in ("numbers", "values", "rows"):
         raise ModelFileError("no hidden Markov model of order 1 or 2")
     if hmm._kind == "values" and len(vocabularies) != 1:

@@ -24,8 +24,10 @@ FORMS = {PairForm: "table", ProductForm: "products", FunctionForm: "function"}
 def put_joint(model: Any, where: str, shared: Shared) -> dict[str, Any]:
     form, arrays, kind = model._form, shared.arrays, FORMS[type(model._form)]
     used = {name: getattr(form, name, None) for name in ("features", "candidates")}
-    if any(getattr(model, name) is not function for name, function in used.items()):
-        raise InputTypeError("features or candidates are others than in fit; fit again before you save")
+    used["n_features"] = form.vectorizer.n_features if kind != "table" else None
+    for name, value in used.items():
+        if not _same(getattr(model, name), value):
+            raise InputTypeError(f"{name} are others than in fit; fit again before you save")
     arrays[where + "w"] = np.asarray(model._w, np.float64)
     arrays[where + "loss_curve"] = np.array(model.loss_curve_, np.float64)
     return {
@@ -35,6 +37,13 @@ def put_joint(model: Any, where: str, shared: Shared) -> dict[str, Any]:
         "learned": PUT[kind](model, where, shared),
         "n_iter": int(model.n_iter_),
     }
+
+
+def _same(parameter: Any, used: Any) -> bool:
+    """Whether a parameter is still what the model was fitted with, which has a copy of ProductFeatures."""
+    if isinstance(used, ProductFeatures):
+        return type(parameter) is type(used) and vars(parameter) == vars(used)
+    return parameter is used or (isinstance(used, int) and parameter == used)
 
 
 def joint(model: Any, stored: Any, where: str, shared: Shared) -> None:
@@ -120,8 +129,8 @@ def _put_function(model: Any, where: str, shared: Shared) -> dict[str, Any]:
 def _function(model: Any, fit_intercept: bool, stored: Any, where: str, shared: Shared) -> tuple[FunctionForm, int]:
     hashed, encoder = fields(stored, "a function", hashed=bool, encoder=dict)
     n_features = encoder.get("n_features_out") if hashed else None
-    if hashed and not (type(n_features) is int and 0 < n_features < 2**31):
-        raise ModelFileError(f"features cannot be hashed into {n_features!r} columns")
+    if n_features != model.n_features or hashed != (model.n_features is not None):
+        raise ModelFileError(f"features of n_features={model.n_features} cannot be hashed into {n_features!r} columns")
     selection = model.min_frequency, n_features
     form = FunctionForm(model.features, model.candidates, model.classes_, fit_intercept, selection)
     vectorizer(form.vectorizer, encoder, where, shared)

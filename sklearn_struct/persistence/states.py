@@ -34,7 +34,17 @@ from sklearn_struct.persistence.functions import check_params, put_params
 from sklearn_struct.persistence.hidden import hidden, put_hidden
 from sklearn_struct.persistence.joint import joint, put_joint
 from sklearn_struct.persistence.trees import em, parser, put_em, put_parser, put_spectral, spectral
-from sklearn_struct.persistence.values import fields, labels, natural, plain, put_labels, restore
+from sklearn_struct.persistence.values import (
+    fields,
+    labels,
+    natural,
+    optional,
+    plain,
+    put_labels,
+    put_optional,
+    restore,
+    take_optional,
+)
 from sklearn_struct.solvers.result import Stream
 
 __all__ = ["estimator", "put_estimator"]
@@ -130,6 +140,7 @@ def _put_chain(chain: Any, where: str, shared: Shared) -> dict[str, Any]:
         "t": int(chain.t_),
         "loss_curve": "loss_curve_" in has,
         "stream": stream,
+        **put_optional(chain, "rows_in"),
     }
 
 
@@ -137,13 +148,15 @@ def _chain(chain: Any, stored: Any, where: str, shared: Shared) -> None:
     kinds = {"labels": (str, list), "n_features": int, "node": bool, "edge": bool, "fit_intercept": bool}
     kinds |= {"names": OPTIONAL, "vectorizer": (dict, type(None)), "n_iter": int, "t": int}
     kinds |= {"loss_curve": bool, "stream": (dict, type(None))}
-    fields(stored, "the model", **kinds)
+    fields(stored, "the model", **kinds, **optional(stored, rows_in=bool))
+    take_optional(chain, stored, "rows_in")
     arrays = shared.arrays
     chain.classes_ = labels(arrays, where + "labels", stored["labels"])
     chain._pattern = _pattern(stored, where, len(chain.classes_), shared)
     chain.n_features_in_ = chain._pattern.n_features
     size = chain._pattern.size
     chain._w = checks.weights(arrays, where + "w", size)
+    checks.fit_into(chain._w, getattr(chain, "dtype", "float64"), where + "w")
     chain.n_iter_, chain.t_ = natural(stored["n_iter"], "n_iter"), natural(stored["t"], "t")
     if stored["loss_curve"]:
         chain.loss_curve_ = arrays.take(where + "loss_curve", np.float64).tolist()

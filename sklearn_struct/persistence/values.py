@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from itertools import pairwise
 from typing import Any
@@ -16,14 +17,18 @@ __all__ = [
     "fields",
     "labels",
     "natural",
+    "optional",
     "plain",
     "put_labels",
+    "put_optional",
     "put_texts",
     "restore",
+    "take_optional",
     "texts",
 ]
 
 TYPES: dict[str, Any] = {"float64": np.float64, "float32": np.float32, "float": float}
+LONGEST = 1000  # characters of a pattern; ten may take 30 ms to compile
 FLOATS = {"inf": np.inf, "-inf": -np.inf, "nan": np.nan}
 
 
@@ -34,6 +39,16 @@ def _matrix(rows: list[Any]) -> np.ndarray:
     return matrix
 
 
+def _pattern(parts: list[Any]) -> re.Pattern[str]:
+    text, flags = parts
+    if not isinstance(text, str) or type(flags) is not int or len(text) > LONGEST:
+        raise TypeError("not a pattern of texts, and its flags")
+    pattern = re.compile(text, flags & ~re.DEBUG)  # which prints
+    if pattern.flags != flags:
+        raise ValueError("not the flags of the pattern")
+    return pattern
+
+
 COLLECTIONS: dict[str, Any] = {
     "tuple": tuple,
     "set": set,
@@ -41,6 +56,7 @@ COLLECTIONS: dict[str, Any] = {
     "array": object_array,
     "matrix": _matrix,
     "dict": dict,
+    "pattern": _pattern,
 }
 
 
@@ -74,6 +90,8 @@ def plain(value: Any, what: str) -> Any:
         return {"matrix": plain(value.tolist(), what)}
     if kind in (dict, Counter):
         return {"dict": [[plain(key, what), plain(item, what)] for key, item in value.items()]}
+    if kind is re.Pattern and isinstance(value.pattern, str):
+        return {"pattern": [plain(value.pattern, what), value.flags]}
     if isinstance(value, np.dtype):
         value = value.type
     for name, known in TYPES.items():
@@ -105,7 +123,7 @@ def restore(value: Any) -> Any:
         if isinstance(content, list) and (kind == "characters" or kind in COLLECTIONS):
             try:
                 return "".join(map(chr, content)) if kind == "characters" else COLLECTIONS[kind](restore(content))
-            except (TypeError, ValueError, OverflowError) as error:
+            except (TypeError, ValueError, OverflowError, RecursionError, re.error) as error:
                 raise ModelFileError(f"{kind} of values that it cannot have") from error
     raise ModelFileError(f"unknown kind of value: {', '.join(value)[:50]}")
 
@@ -118,6 +136,22 @@ def fields(value: Any, where: str, **kinds: Any) -> list[Any]:
         if type(value[name]) not in (kind if isinstance(kind, tuple) else (kind,)):
             raise ModelFileError(f"{where}: {name} cannot be of type {type(value[name]).__name__}")
     return [value[name] for name in kinds]
+
+
+def optional(stored: dict[str, Any], **kinds: Any) -> dict[str, Any]:
+    """Those of the kinds whose fields are there; files of earlier versions lack them."""
+    return {name: kind for name, kind in kinds.items() if name in stored}
+
+
+def put_optional(estimator: Any, name: str) -> dict[str, Any]:
+    """A private attribute, if the estimator has it, as a field that may lack."""
+    return {name: getattr(estimator, f"_{name}")} if hasattr(estimator, f"_{name}") else {}
+
+
+def take_optional(estimator: Any, stored: dict[str, Any], name: str) -> None:
+    """Give the estimator what `put_optional` put, if it is there."""
+    if name in stored:
+        setattr(estimator, f"_{name}", stored[name])
 
 
 def natural(value: int, where: str) -> int:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import struct
 
-import fuzz_files
 import numpy as np
 import pycrfsuite
 import pytest
+from fuzz import files
 
 from sklearn_struct.datasets import make_rental_ads
 from sklearn_struct.exceptions import ModelFileError
@@ -109,7 +109,7 @@ def feature(data, i, field, new):
     ],
 )
 def test_damage_is_told(tmp_path, damage, message):
-    (tmp_path / "model").write_bytes(damage(fuzz_files.crfsuite_original()))
+    (tmp_path / "model").write_bytes(damage(files.crfsuite_original()))
     with pytest.raises(ModelFileError, match=message):
         from_crfsuite(tmp_path / "model")
 

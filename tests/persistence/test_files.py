@@ -7,11 +7,12 @@ import os
 import sys
 from collections import Counter
 from decimal import Decimal
+from pathlib import Path
 
-import fuzz_files
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from fuzz import files
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import Pipeline, make_pipeline
@@ -29,7 +30,7 @@ from sklearn_struct import (
 )
 from sklearn_struct.batch import CSR
 from sklearn_struct.exceptions import InputTypeError, ModelFileError
-from sklearn_struct.persistence import load, save
+from sklearn_struct.persistence import from_crfsuite, load, save
 
 WORDS = [["the", "cat", "sleeps"], ["a", "dog"], ["the", "dog", "barks", "."], ["a", "cat", "."]]
 TAGS = [["DET", "NOUN", "VERB"], ["DET", "NOUN"], ["DET", "NOUN", "VERB", "."], ["DET", "NOUN", "."]]
@@ -392,12 +393,12 @@ def test_no_file(tmp_path):
 )
 def test_hostile_json_under_the_right_checksum(tmp_path, place, value, message):
     save(fitted(), tmp_path / "model")
-    header, model, arrays = fuzz_files.taken_apart((tmp_path / "model").read_bytes())
+    header, model, arrays = files.taken_apart((tmp_path / "model").read_bytes())
     inside = model
     for key in place[:-1]:
         inside = inside[key]
     inside[place[-1]] = value
-    (tmp_path / "model").write_bytes(fuzz_files.sealed(fuzz_files.put_together(header, model, arrays)))
+    (tmp_path / "model").write_bytes(files.sealed(files.put_together(header, model, arrays)))
     with pytest.raises(ModelFileError, match=message):
         load(tmp_path / "model")
 
@@ -408,12 +409,15 @@ def test_paths_that_are_no_files(tmp_path, what):
         load(os.path.join(tmp_path, what))
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="there are no such permissions")
-def test_permissions_stay(tmp_path):
-    path = tmp_path / "model"
-    path.write_bytes(b"")
-    path.chmod(0o640)
-    crf = LinearChainCRF().fit([["a"]], [["x"]])
-    save(crf, os.fsencode(path))
-    assert path.stat().st_mode & 0o777 == 0o640
-    assert load(os.fsencode(path)).predict([["a"]])[0] == ["x"]
+def test_names_of_bytes(tmp_path):
+    path = os.fsencode(tmp_path / "model")
+    save(LinearChainCRF().fit([["a"]], [["x"]]), path)
+    assert load(path).predict([["a"]])[0] == ["x"]
+
+
+def test_a_device_has_no_end():
+    if not Path("/dev/zero").is_char_device():
+        pytest.skip("there are no such devices")
+    for read in (load, from_crfsuite):
+        with pytest.raises(OSError, match="this is a device, where the name of a file is expected: '/dev/zero'"):
+            read("/dev/zero")

@@ -146,13 +146,13 @@ def put(arrays, name, i, value):
         ("parts", lambda s, learned, a: put(a, "spread/indices", 0, -1), "ascending numbers below"),
         ("parts", lambda s, learned, a: put(a, "spread/data", 0, np.inf), "finite weights"),
         ("parts", lambda s, learned, a: learned.pop("label"), "must have the fields"),
-        ("labels", lambda s, learned, a: learned["label"].update(names=None), "other names"),
+        ("labels", lambda s, learned, a: learned["label"].update(names=None), "not both"),
         ("function", lambda s, learned, a: put(a, "columns", 0, 1000), "columns must be ascending"),
         ("candidates", lambda s, learned, a: put(a, "with_intercept", 1, 2), "ascending numbers below 2"),
         ("candidates", lambda s, learned, a: s.update(fit_intercept=False), "there are intercepts"),
         ("hashed", lambda s, learned, a: learned["encoder"].update(n_features_out=2**31), "cannot be hashed"),
         ("hashed", lambda s, learned, a: learned.update(encoder={}), "cannot be hashed"),
-        ("hashed", lambda s, learned, a: learned.update(hashed=False), "other names"),
+        ("hashed", lambda s, learned, a: learned.update(hashed=False), "cannot be hashed"),
     ],
 )
 def test_damaged_models_are_refused(name, change, said):
