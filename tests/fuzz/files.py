@@ -1,0 +1,332 @@
+"""Damaged and hostile model files, and what becomes of them: refused, or loaded exactly as they say."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import json
+import struct
+import tempfile
+import warnings
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pycrfsuite
+import safetensors.numpy
+from sklearn.pipeline import make_pipeline
+
+from sklearn_struct import (
+    EMLPCFG,
+    GECRF,
+    HMM,
+    PCFG,
+    FeatureTemplates,
+    LinearChainCRF,
+    LogLinearClassifier,
+    MEstimatedCRF,
+    ProductFeatures,
+    SequenceVectorizer,
+    SpectralLPCFG,
+)
+from sklearn_struct.exceptions import ModelFileError
+from sklearn_struct.persistence import from_crfsuite, load
+from sklearn_struct.persistence.container import KEY, N_DIGITS, _digest, _place
+from sklearn_struct.persistence.files import _bytes
+
+WORDS = [["the", "cat", "sleeps"], ["a", "dog"], ["the", "dog", "barks", "."]]
+ROWS = [[(word, word[0]) for word in sentence] for sentence in WORDS]
+DICTS = [[{"word": word, "length": len(word)} for word in sentence] for sentence in WORDS]
+TAGS = [["DET", "NOUN", "VERB"], ["DET", "NOUN"], ["DET", "NOUN", "VERB", "."]]
+TREES = [
+    "(S (NP (DET the) (NOUN cat)) (VP (VERB sleeps)))",
+    "(NP (DET a) (NOUN dog))",
+    "(S (NP (DET the) (NOUN dog)) (VP (VERB barks)) (. .))",
+]
+CODES = [[(len(tag), True) for tag in tags] for tags in TAGS]
+NUMBERS = [np.arange(3.0 * len(sentence)).reshape(-1, 3) % 4 for sentence in WORDS]
+
+KINDS = ["bytes", "sealed bytes", "sealed json", "sealed arrays", "crfsuite"]
+STRANGE = [0, 1, -1, 7, 2**31, 2**53, 2**63, -(2**63), 10**30, 0.5, 1e308, True, None, "", "x", "lbfgs", [], {}, [[]]]
+STRANGE += [
+    {"function": "parts"},
+    {"float": "nan"},
+    {"float": "inf"},
+    {"tuple": [1, 2]},
+    {"characters": [-1]},
+    {"array": [[], [1]]},
+    ["a"] * 3,
+]
+EXTREMES = [0, 1, 2, 255, 2**16, 2**31 - 1, 2**31, 2**32 - 1]
+
+
+def parts(*x: object) -> list[str]:
+    """Of whatever it is called with."""
+    return ["any", str(x)]
+
+
+FUNCTIONS = {"context": lambda x: ["any", str(x)[-1]], "parts": parts}
+
+
+def models() -> list[tuple[object, object]]:
+    """Fitted estimators of all forms, each with data for it."""
+    crf = LinearChainCRF(max_iter=5, tol=1.0)
+    online = LinearChainCRF(solver="pa", random_state=0, feature_pairs="all")
+    vectorizer = SequenceVectorizer(n_features=16).fit(WORDS)
+    templates = FeatureTemplates(["w:%x[0,0]", "b:%x[-1,0]/%x[0,1]|%x[1,0]"], boundary="pad", add_bos_eos=True)
+    over_base = MEstimatedCRF(FeatureTemplates(["%x[0,0]", "%x[-1,1]"]), base=HMM(order=2), input_features=True)
+    edges = LinearChainCRF(edge_features=["word:the"], dtype="float32", transition_features="observed")
+    return [
+        (edges.fit(DICTS, TAGS), DICTS),
+        (crf.fit(NUMBERS, CODES), NUMBERS),
+        (online.partial_fit(vectorizer.transform(WORDS), TAGS, TAGS[2]), vectorizer.transform(WORDS)),
+        (make_pipeline(templates, LinearChainCRF()).fit(ROWS, TAGS), ROWS),
+        (HMM(order=2).fit(ROWS, TAGS), ROWS),
+        (over_base.fit(ROWS, TAGS), ROWS),
+        (MEstimatedCRF(edge_features="all", base="locally-uniform").fit(NUMBERS, TAGS), NUMBERS),
+        (GECRF({"word:the": "DET", 1: ("DET", "NOUN")}, max_iter=2, tol=9.0).fit(DICTS, [None, *TAGS[1:]]), DICTS),
+        (LogLinearClassifier(ProductFeatures(FUNCTIONS["context"], parts)).fit(WORDS[2], TAGS[2]), WORDS[0]),
+        (LogLinearClassifier(parts, n_features=16).fit(WORDS[2], TAGS[2]), WORDS[0]),
+        (LogLinearClassifier().fit(NUMBERS[0], TAGS[0]), NUMBERS[1]),
+        (PCFG(smoothing=0.5).fit(WORDS, TREES), WORDS),
+        (SpectralLPCFG(n_states=3).fit(WORDS, TREES), WORDS),
+        (EMLPCFG(n_states=3, n_grammars=2, max_iter=3, tol=9.0, random_state=0).fit(WORDS, TREES), WORDS),
+        (FeatureTemplates("w:%x[0,0]").fit([[(1,), (2.5,), ("x",)]]), [[(1,), ("x",)]]),
+    ]
+
+
+@cache
+def originals() -> list[tuple[bytes, object]]:
+    """The files of `models`, and the data."""
+    return [(_bytes(model, FUNCTIONS), X) for model, X in models()]
+
+
+@cache
+def crfsuite_original() -> bytes:
+    trainer = pycrfsuite.Trainer(verbose=False)
+    for sentence, tags in zip(WORDS, TAGS, strict=True):
+        trainer.append([[word, "bias"] for word in sentence], tags)
+    with tempfile.TemporaryDirectory() as folder:
+        trainer.train(str(Path(folder) / "model"))
+        return (Path(folder) / "model").read_bytes()
+
+
+# ---------------------------------------------------------------- doing harm
+
+
+def damaged(number: int, kind: str) -> tuple[bytes, object]:
+    """File `number` of a kind, and data for the model that it once was."""
+    rng = np.random.RandomState(number)
+    if kind == "crfsuite":
+        return damaged_bytes(crfsuite_original(), rng), None
+    data, X = originals()[number % len(originals())]
+    if kind.endswith("bytes"):
+        changed = damaged_bytes(data, rng)
+        return (sealed(changed) if kind.startswith("sealed") else changed), X
+    return sealed((damaged_json if kind.endswith("json") else damaged_arrays)(data, rng)), X
+
+
+def sealed(data: bytes) -> bytes:
+    """With the right checksum, if there is still a place for one."""
+    changed = bytearray(data)
+    try:
+        place = _place(changed)
+    except ModelFileError:
+        return data
+    changed[place : place + N_DIGITS] = _digest(changed, place)
+    return bytes(changed)
+
+
+def damaged_bytes(data: bytes, rng: np.random.RandomState) -> bytes:
+    """Flipped bits, cut, with zeros, with something twice or left out, with other numbers."""
+    changed, place, n = bytearray(data), rng.randint(len(data)), rng.randint(1, 40)
+    way = rng.randint(6)
+    if way == 0:
+        for at in rng.randint(len(data), size=rng.randint(1, 9)):
+            changed[at] ^= 1 << rng.randint(8)
+    elif way == 1:
+        del changed[place:]
+    elif way == 2:
+        changed[place : place + n] = bytes(len(changed[place : place + n]))
+    elif way == 3:
+        changed[place:place] = data[place : place + n]
+    elif way == 4:
+        del changed[place : place + n]
+    else:
+        place = 4 * rng.randint(len(data) // 4)
+        changed[place : place + 4] = struct.pack("<I", EXTREMES[rng.randint(len(EXTREMES))])
+    return bytes(changed)
+
+
+def taken_apart(data: bytes) -> tuple[dict, dict, bytes]:
+    """The header, the JSON in it, and the arrays."""
+    end = 8 + int.from_bytes(data[:8], "little")
+    header = json.loads(data[8:end])
+    return header, json.loads(header["__metadata__"][KEY]), data[end:]
+
+
+def put_together(header: dict, model: object, arrays: bytes) -> bytes:
+    header["__metadata__"][KEY] = json.dumps(model, separators=(",", ":"))
+    text = json.dumps(header, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)
+    return len(text).to_bytes(8, "little") + text + arrays
+
+
+def damaged_json(data: bytes, rng: np.random.RandomState) -> bytes:
+    """One or two strange values, or fields that lack, anywhere in the JSON."""
+    header, model, arrays = taken_apart(data)
+    for _ in range(1 + (rng.rand() < 0.2)):
+        inside = model
+        while True:
+            keys = [key for key in (inside if isinstance(inside, dict) else range(len(inside))) if key != "sha256"]
+            if not keys:
+                break
+            key = keys[rng.randint(len(keys))]
+            if isinstance(inside[key], dict | list) and inside[key] and rng.rand() < 0.9:
+                inside = inside[key]
+                continue
+            if rng.rand() < 0.2:
+                del inside[key]
+            else:
+                inside[key] = copy.deepcopy(STRANGE[rng.randint(len(STRANGE))])
+            break
+    return put_together(header, model, arrays)
+
+
+def damaged_arrays(data: bytes, rng: np.random.RandomState) -> bytes:
+    """An array with other numbers, of another type or shape, or missing, in a file that is otherwise right."""
+    arrays = {name: array.copy() for name, array in safetensors.numpy.load(data).items()}
+    name = sorted(arrays)[rng.randint(len(arrays))]
+    array, way = arrays[name], rng.randint(6)
+    if way < 3 and array.size:
+        strange = [0, 1, -1, 2, 100, np.iinfo(np.int32).max] + [np.nan, np.inf, 1e308] * (array.dtype.kind == "f")
+        array.ravel()[rng.randint(array.size)] = np.array(strange[rng.randint(len(strange))]).astype(array.dtype)
+    elif way == 3:
+        arrays[name] = np.resize(array, max(array.size + rng.randint(-3, 4), 0))
+    elif way == 4:
+        with np.errstate(invalid="ignore"):  # -inf becomes some integer
+            arrays[name] = array.astype([np.float32, np.int64, np.int32, np.uint8, np.bool_][rng.randint(5)])
+    elif array.ndim == 2:
+        arrays[name] = array.T.copy()
+    else:
+        arrays[name] = array[::-1].copy()
+    return safetensors.numpy.save(arrays, {KEY: taken_apart(data)[0]["__metadata__"][KEY]})
+
+
+# ---------------------------------------------------------------- what becomes of it
+
+
+def verdict(data: bytes, X: object, path: Path) -> str:
+    """ "refused", "loaded", or what must not happen."""
+    path.write_bytes(data)
+    try:
+        model = load(path, functions=FUNCTIONS) if X is not None else from_crfsuite(path)
+    except ModelFileError:
+        return "refused"
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+    if X is None and weights(model) != naive_crfsuite(data):
+        return "loaded otherwise"
+    again = _bytes(model, FUNCTIONS)
+    if X is not None and content(again) != content(data):
+        return "loaded otherwise"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        use(model, WORDS if X is None else X)
+    return "loaded"
+
+
+def use(model: object, X: object) -> None:
+    """Run the kernels; weights that are extreme, and parameters that only fit others' data, may be refused now."""
+    methods = [model.predict if hasattr(model, "predict") else model.transform]
+    if isinstance(model, PCFG | EMLPCFG | SpectralLPCFG):
+        methods += model.marginals, model.score_samples, lambda X: model.log_proba(WORDS, TREES)
+    for method in methods:
+        with contextlib.suppress(ValueError, TypeError):
+            method(X)
+
+
+def content(data: bytes) -> object:
+    """What a file says, without what is free: names of versions, and parameters that stand for defaults."""
+    _, model, _ = taken_apart(data)
+    del model["sha256"], model["version"]
+    arrays = {name: (a.dtype, a.shape, a.tobytes()) for name, a in safetensors.numpy.load(data).items()}
+    return _without_defaults(model), arrays
+
+
+def _without_defaults(value: object) -> object:
+    if isinstance(value, dict):
+        params = value.get("params")
+        if isinstance(params, dict) and value.get("class") != "Pipeline":
+            value["params"] = {**_default_params(value["class"]), **params}
+        return {key: _without_defaults(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_without_defaults(item) for item in value]
+    return value
+
+
+@cache
+def _default_params(name: str) -> dict:
+    classes = (
+        EMLPCFG,
+        SpectralLPCFG,
+        GECRF,
+        HMM,
+        LinearChainCRF,
+        LogLinearClassifier,
+        MEstimatedCRF,
+        PCFG,
+        SequenceVectorizer,
+    )
+    cls = {cls.__name__: cls for cls in classes}.get(name, FeatureTemplates)
+    params = cls().get_params()
+    return {key: {"type": "float64"} if value is np.float64 else value for key, value in params.items()}
+
+
+def weights(model: LinearChainCRF) -> dict:
+    """Weights other than 0 by attribute, or label, and label."""
+    labels, coef = model.classes_.tolist(), model.coef_.tocoo()
+    names = model.feature_names_in_.tolist()
+    found = {("attribute", names[f], labels[k]): w for k, f, w in zip(coef.row, coef.col, coef.data, strict=True)}
+    for j, k in zip(*np.nonzero(model.transition_), strict=True):
+        found["label", labels[j], labels[k]] = model.transition_[j, k]
+    return {key: float(w) for key, w in found.items() if w}
+
+
+def naive_crfsuite(data: bytes) -> dict:
+    """The same from the bytes of the file, one after the other."""
+    n_labels, n_attributes, features, *dictionaries = struct.unpack_from("<5I", data, 20)
+    strings = []
+    for at, n in zip(dictionaries, (n_labels, n_attributes), strict=True):
+        [where] = struct.unpack_from("<I", data, at + 20)
+        places = struct.unpack_from(f"<{n}I", data, at + where)
+        strings.append([data[at + p + 8 :].split(b"\0")[0].decode() for p in places])
+    found = {}
+    for i in range(struct.unpack_from("<I", data, features + 8)[0]):
+        kind, source, target, w = struct.unpack_from("<IIId", data, features + 12 + 20 * i)
+        if w:
+            found["label" if kind else "attribute", strings[1 - kind][source], strings[0][target]] = w
+    return found
+
+
+# ---------------------------------------------------------------- as cases (see `workers.Kind`)
+
+GOOD = {"refused", "loaded"}
+PATIENCE = 10.0
+
+
+def prepare() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model"
+        for data, X in [*originals(), (crfsuite_original(), None)]:
+            assert verdict(data, X, path) == "loaded"
+
+
+def family(number: int) -> str:
+    return KINDS[number % len(KINDS)]
+
+
+def case(number: int) -> str:
+    data, X = damaged(number // len(KINDS), family(number))
+    with tempfile.TemporaryDirectory() as folder:
+        return verdict(data, X, Path(folder) / "model")
