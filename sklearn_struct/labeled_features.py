@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections import Counter
 from collections.abc import Iterable
@@ -15,15 +16,16 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 
 from sklearn_struct.encoding import partial_labels
+from sklearn_struct.encoding.choosing import Features, columns_named
 from sklearn_struct.encoding.features import SequenceVectorizer
-from sklearn_struct.encoding.sequences import as_list, check_finite, columns_named, form, pack_arrays
+from sklearn_struct.encoding.sequences import as_list, check_numbers, form, pack_arrays
 from sklearn_struct.exceptions import EmptyDataError, InputTypeError
 from sklearn_struct.sequence_array import SequenceArray
 
 __all__ = ["sample_targets", "suggest_features", "suggest_labeled_features"]
 
 _POSITIVE = Interval(Integral, 1, None, closed="left")
-_FEATURES = [None, str, "array-like"]
+_FEATURES = [None, str, re.Pattern, "array-like"]
 
 
 @validate_params(
@@ -44,7 +46,7 @@ def suggest_labeled_features(
     min_label_tokens: int = 1,
     min_frequency: int = 1,
     min_precision: float = 0.0,
-    features: Any = None,
+    features: Features | None = None,
 ) -> dict[Any, Any]:
     """The features that a person would label first: the most frequent ones that tell of a label.
 
@@ -67,8 +69,8 @@ def suggest_labeled_features(
         Least number of tokens with a feature and its label.
     min_precision : float, default=0.0
         Least share of a feature's tokens that have the label.
-    features : str or list of str, default=None
-        Only these: names, or patterns such as ``"word:*"`` (those of `fnmatch`); None is all.
+    features : str, re.Pattern or list of them, default=None
+        Only these: names, or compiled patterns that match whole names, such as ``re.compile("word:.*")``; None is all.
 
     Returns
     -------
@@ -131,7 +133,7 @@ def suggest_labeled_features(
     prefer_skip_nested_validation=True,
 )
 def suggest_features(
-    X: Any, y: Any = None, *, n: int | None = 50, criterion: str = "frequency", features: Any = None
+    X: Any, y: Any = None, *, n: int | None = 50, criterion: str = "frequency", features: Features | None = None
 ) -> list[Any]:
     """Candidates for a person to label: the features that occur most often, or that tell most about labels.
 
@@ -146,7 +148,7 @@ def suggest_features(
     criterion : {"frequency", "information_gain"}, default="frequency"
         What to sort by: the number of tokens with the feature, or how much whether a token has it tells about the
         token's label. The latter counts only tokens that have a label.
-    features : str or list of str, default=None
+    features : str, re.Pattern or list of them, default=None
         Only these, as for `suggest_labeled_features`.
 
     Returns
@@ -265,7 +267,7 @@ def _read(X: Any) -> tuple[SequenceArray, sp.csr_array]:
         raise InputTypeError(f"the tokens of X must be rows of real numbers, got dtype {X.tokens.dtype}")
     if X.feature_names is None:
         raise InputTypeError("X has no feature names")
-    check_finite(X)
+    check_numbers(X)
     fires = sp.csr_array(X.tokens, copy=True)
     fires.sum_duplicates()
     fires.data = (fires.data != 0).astype(np.int64)
@@ -284,8 +286,9 @@ def _labels(y: Any, offsets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def _candidates(features: Any, X: SequenceArray) -> tuple[np.ndarray, np.ndarray]:
     """The columns that the parameter `features` names, and their names."""
-    columns = columns_named("all" if features is None else features, X, "features")
-    return columns, X.feature_names[columns]  # type: ignore[index]
+    names: np.ndarray = X.feature_names  # type: ignore[assignment]
+    columns = np.arange(len(names)) if features is None else columns_named(features, X, "features")
+    return columns, names[columns]
 
 
 def _counts(fires: sp.csr_array, codes: np.ndarray, n_labels: int) -> sp.csr_array:

@@ -14,6 +14,7 @@ from itertools import chain, islice
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
 from sklearn_struct.encoding._names import as_words, join_pairs
 from sklearn_struct.exceptions import InputTypeError, NonFiniteError
@@ -28,12 +29,16 @@ _NESTING = "X is a list of sequences and a sequence a list of tokens: [['a', 'b'
 
 
 class Attributes(NamedTuple):
-    """Attribute occurrences in reading order: a column (-1 = none) and a value each; `counts` per token."""
+    """Attribute occurrences in reading order: a column (-1 = none) and a value each; `counts` per token.
+
+    `kind` says how tokens are written: "strings", "lists" (of strings), "others", "mixed", or "none" if there are none.
+    """
 
     columns: np.ndarray
     values: np.ndarray
     counts: np.ndarray
     offsets: np.ndarray
+    kind: str = "none"
 
 
 class _Manner(NamedTuple):
@@ -51,8 +56,10 @@ class _Unexpected(Exception):  # noqa: N818 - a signal between the two readers, 
 
 def chunks(X: Any) -> Iterator[tuple[int, list[Any]]]:
     """The sequences of X in small lists, each with the number of its first sequence."""
-    if isinstance(X, str | bytes | dict | set | frozenset) or not isinstance(X, Iterable):
+    if isinstance(X, str | bytes | dict | set | frozenset) or not isinstance(X, Iterable) or sp.issparse(X):
         raise InputTypeError(f"X must be a list of sequences, got {type(X).__name__}")
+    if isinstance(X, SequenceArray) and sp.issparse(X.tokens):
+        raise InputTypeError("X is a SequenceArray of sparse numbers, which are encoded already")
     sequences, first = iter(X), 0
     while chunk := list(islice(sequences, _CHUNK)):
         yield first, chunk
@@ -73,13 +80,23 @@ def read(
     """
     manner = _Manner(number, separator, dtype, bool(keep_zeros))
     parts = [Attributes(np.empty(0, np.int32), np.empty(0, dtype), np.empty(0, np.int64), np.zeros(1, np.int64))]
-    for first, chunk in chunks(_as_dicts(X) if isinstance(X, SequenceArray) else X):
+    for first, chunk in chunks(_as_dicts(X) if _is_table(X) else X):
         try:
             parts.append(_quick(chunk, manner))
         except (_Unexpected, TypeError, OverflowError):
             parts.append(_careful(first, chunk, manner))
-    found = Attributes(*map(np.concatenate, zip(*parts)))
-    return found._replace(offsets=np.cumsum(found.offsets))
+    columns, values, counts, offsets = map(np.concatenate, zip(*(part[:4] for part in parts)))
+    return Attributes(columns, values, counts, np.cumsum(offsets), _together({part.kind for part in parts}))
+
+
+def _together(kinds: set[str]) -> str:
+    """How tokens are written of which some are written in each of these ways."""
+    kinds = kinds - {"none"}
+    return "mixed" if len(kinds) > 1 else next(iter(kinds), "none")
+
+
+def _is_table(X: Any) -> bool:
+    return isinstance(X, SequenceArray) and not sp.issparse(X.tokens)
 
 
 def _as_dicts(X: SequenceArray) -> Iterator[list[dict[str, Any]]]:
@@ -100,17 +117,17 @@ def _quick(chunk: list[Any], manner: _Manner) -> Attributes:
     kinds = set(map(type, tokens))
     if kinds == {dict}:
         columns, values = _from_dicts(tokens, manner)
-        return Attributes(columns, values, _lengths(tokens), _lengths(chunk))
+        return Attributes(columns, values, _lengths(tokens), _lengths(chunk), "others")
     if kinds == {str}:
-        counts, texts = np.ones(len(tokens), np.int64), tokens
+        kind, counts, texts = "strings", np.ones(len(tokens), np.int64), tokens
     elif kinds <= {list, tuple}:
-        counts, texts = _lengths(tokens), list(chain.from_iterable(tokens))
+        kind, counts, texts = "lists", _lengths(tokens), list(chain.from_iterable(tokens))
     elif kinds <= {set, frozenset}:
-        counts, texts = _lengths(tokens), list(chain.from_iterable(map(sorted, tokens)))
+        kind, counts, texts = "others", _lengths(tokens), list(chain.from_iterable(map(sorted, tokens)))
     else:
         raise _Unexpected
     columns = manner.number(as_words(texts), len(texts))
-    return Attributes(columns, _ones(len(texts), manner), counts, _lengths(chunk))
+    return Attributes(columns, _ones(len(texts), manner), counts, _lengths(chunk), kind if tokens else "none")
 
 
 def _lengths(items: list[Any]) -> np.ndarray:
@@ -175,7 +192,12 @@ def _careful(first: int, chunk: list[Any], manner: _Manner) -> Attributes:
     array = np.array(values, manner.dtype)
     columns = np.full(len(values), -1, np.int32)
     columns[(array != 0) | manner.keep_zeros] = manner.number(as_words(names), len(names))
-    return Attributes(columns, array, np.array(counts, np.int64), _lengths(chunk))
+    kind = _together({_kind(token) for sequence in chunk for token in sequence})
+    return Attributes(columns, array, np.array(counts, np.int64), _lengths(chunk), kind)
+
+
+def _kind(token: Any) -> str:
+    return "strings" if isinstance(token, str) else "lists" if isinstance(token, list | tuple) else "others"
 
 
 def _holds_objects(sequence: Any) -> bool:

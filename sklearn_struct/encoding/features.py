@@ -17,8 +17,10 @@ from sklearn.utils.validation import check_is_fitted
 from sklearn_struct.doc_link import DocLink
 from sklearn_struct.encoding._attributes import Attributes, read
 from sklearn_struct.encoding._names import Names
+from sklearn_struct.encoding.settings import check_as_fitted, check_params
 from sklearn_struct.exceptions import EmptyDataError
 from sklearn_struct.sequence_array import SequenceArray
+from sklearn_struct.warning import warn
 
 __all__ = ["SequenceVectorizer", "csr", "float_dtype"]
 
@@ -154,8 +156,7 @@ class SequenceVectorizer(DocLink, TransformerMixin, BaseEstimator, auto_wrap_out
             if self.min_frequency > 1:
                 raise ValueError("min_frequency counts attributes, which hashing (n_features) does not do")
             encoded = self._hash(X, self.n_features)
-            self._forget()
-            self.n_features_out_ = int(self.n_features)
+            self._learn(None, int(self.n_features))
             return encoded
         names = Names()
         found = read(X, names.learn, self.separator, dtype, self.keep_zeros)
@@ -165,9 +166,7 @@ class SequenceVectorizer(DocLink, TransformerMixin, BaseEstimator, auto_wrap_out
         if self.min_frequency > 1 or tokens.nnz < np.count_nonzero(found.columns >= 0):  # some values summed to zero
             tokens, kept = _drop_rare(tokens, self.min_frequency)
             names = Names(list(compress(names, kept)))
-        self._forget()
-        self._names = names
-        self.n_features_out_ = len(self._names)
+        self._learn(names, len(names), found.kind)
         return SequenceArray(tokens, found.offsets, self._names)
 
     def transform(self, X: Any) -> SequenceArray:
@@ -189,12 +188,20 @@ class SequenceVectorizer(DocLink, TransformerMixin, BaseEstimator, auto_wrap_out
             If there is no vocabulary yet.
         InputTypeError, NonFiniteError
             As for `fit`.
+        ValueError
+            If `n_features` or `separator` has been changed since `fit`, so that names would mean other columns.
         """
+        check_params(self, "n_features", "separator", "keep_zeros")
+        check_as_fitted(self, self.__dict__.get("_as_fitted", {}))
         if self.n_features is not None:
-            self._validate_params()
             return self._hash(X, self.n_features)
         check_is_fitted(self, "_names")
         found = read(X, self._names.find, self.separator, float_dtype(self.dtype), self.keep_zeros)
+        if found.kind == "strings" and getattr(self, "_tokens_in", None) == "lists":
+            warn(
+                "the tokens of X are strings, those that fit saw are lists of strings; if the lists in X are meant as "
+                "tokens, one sequence of them is [X]"
+            )
         return SequenceArray(_rows(found, self.n_features_out_, self.keep_zeros), found.offsets, self._names)
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
@@ -227,9 +234,16 @@ class SequenceVectorizer(DocLink, TransformerMixin, BaseEstimator, auto_wrap_out
             raise AttributeError(f"this {type(self).__name__} has no vocabulary")
         return dict(zip(self._names().tolist(), range(self.n_features_out_)))
 
-    def _forget(self) -> None:
-        for name in ("vocabulary_", "_names"):
+    def _learn(self, names: Names | None, n_columns: int, tokens_in: str | None = None) -> None:
+        """Take these names, or none with hashing, in the place of what was learned before; how tokens were written."""
+        for name in ("vocabulary_", "_names", "_tokens_in"):
             self.__dict__.pop(name, None)
+        if names is not None:
+            self._names = names
+        if tokens_in is not None:
+            self._tokens_in = tokens_in
+        self.n_features_out_ = n_columns
+        self._as_fitted = {"n_features": self.n_features, "separator": self.separator}
 
     def _hash(self, X: Any, n_features: int) -> SequenceArray:
         names = Names()
@@ -249,7 +263,10 @@ class SequenceVectorizer(DocLink, TransformerMixin, BaseEstimator, auto_wrap_out
 
 def float_dtype(dtype: Any) -> Any:
     """The scalar type float32 or float64."""
-    kind = np.dtype(dtype).type
+    try:
+        kind = np.dtype(dtype).type
+    except (TypeError, ValueError):
+        kind = None
     if kind not in (np.float32, np.float64):
         raise ValueError(f"dtype must be float32 or float64, got {dtype!r}")
     return kind
@@ -257,7 +274,7 @@ def float_dtype(dtype: Any) -> Any:
 
 def _rows(found: Attributes, n_columns: int, keep_zeros: bool) -> sp.csr_array:
     """The tokens as canonical CSR rows."""
-    columns, values, counts, _ = found
+    columns, values, counts = found[:3]
     indptr = np.concatenate([[0], np.cumsum(counts)])
     stored = columns >= 0
     if not stored.all():

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
-
+from sklearn_struct.encoding.lexicon import observations
 from sklearn_struct.encoding.tree_corpus import TreeCodes
 from sklearn_struct.parsing import TreeModel
 from sklearn_struct.tree_fragments import ROOT, Fragments, parts
@@ -30,9 +29,7 @@ def names(fragments: Fragments, model: TreeModel, codes: TreeCodes) -> list[str]
 def _productions(codes: TreeCodes, symbols: list[str]) -> list[str]:
     rules, lexicon = codes.grammar, codes.lexicon
     children = zip(rules.parent.tolist(), rules.left.tolist(), rules.right.tolist())
-    shown = [*lexicon.words, *lexicon.signatures, "any other word"]  # in the order of their codes
-    observation = np.repeat(np.arange(len(shown)), np.diff(lexicon.indptr))
-    words = zip(lexicon.symbol.tolist(), observation.tolist())
+    words = zip(lexicon.symbol.tolist(), observations(lexicon, "any other word"))
     return [f"{symbols[a]} -> {symbols[b]} {symbols[c]}" for a, b, c in children] + [
-        f"{symbols[s]} -> {shown[o]}" for s, o in words
+        f"{symbols[s]} -> {shown}" for s, shown in words
     ]

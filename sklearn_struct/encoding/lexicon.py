@@ -12,7 +12,7 @@ import scipy.sparse as sp
 
 from sklearn_struct.encoding.signatures import signature
 
-__all__ = ["Emissions", "Lexicon", "entries", "learn", "observe"]
+__all__ = ["Emissions", "Lexicon", "entries", "learn", "observations", "observe"]
 
 RARE = 5  # words seen less often show what tags words of their signature have
 RESERVE = 0.01  # how often, relative to rare words, words of no known signature are as any
@@ -56,6 +56,12 @@ def observe(lexicon: Lexicon, sentence: Sequence[str]) -> list[int]:
         if code < 0:
             found[i] = signatures.get(signature(sentence[i], i, words), len(lexicon.indptr) - 2)
     return found
+
+
+def observations(lexicon: Lexicon, other: str) -> list[str]:
+    """What words may be taken for, of each entry; `other` is what any other word is called."""
+    shown = [*lexicon.words, *lexicon.signatures, other]  # in the order of their codes
+    return [shown[o] for o in np.repeat(np.arange(len(shown)), np.diff(lexicon.indptr)).tolist()]
 
 
 def learn(

@@ -18,6 +18,7 @@ from sklearn_struct.doc_link import DocLink
 from sklearn_struct.encoding._attributes import chunks
 from sklearn_struct.encoding._contexts import context_counts, context_vectors
 from sklearn_struct.encoding._names import Names, as_words
+from sklearn_struct.encoding.settings import check_params
 from sklearn_struct.exceptions import EmptyDataError, InputTypeError
 from sklearn_struct.sequence_array import SequenceArray
 
@@ -212,6 +213,7 @@ class PrototypeFeatures(DocLink, TransformerMixin, BaseEstimator, auto_wrap_outp
             As for `fit`.
         """
         check_is_fitted(self)
+        check_params(self, "column")
         words, offsets = _read(X, self.column)
         return self._assemble(self._vocabulary.find(as_words(words), len(words)), offsets)
 

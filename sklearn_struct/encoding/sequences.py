@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from fnmatch import fnmatchcase
-from numbers import Integral, Number
+from collections.abc import Iterator
+from numbers import Number
 from typing import Any
 
 import numpy as np
@@ -12,8 +11,11 @@ import scipy.sparse as sp
 
 from sklearn_struct.exceptions import EmptyDataError, InputTypeError, LengthMismatchError, NonFiniteError
 from sklearn_struct.sequence_array import SequenceArray
+from sklearn_struct.sparse import check_csr
 
-__all__ = ["as_dtype", "as_list", "check_finite", "columns_named", "form", "is_list", "pack_arrays"]
+__all__ = ["as_dtype", "as_list", "check_numbers", "form", "is_list", "largest_sum", "pack_arrays"]
+
+LEARNABLE = 1e75  # gradients hold products of values, and solvers the squares of these
 
 
 _WANTED = "X must be a list of sequences, each a list of tokens or a two-dimensional array, or one such array"
@@ -166,47 +168,45 @@ def as_dtype(X: SequenceArray, dtype: Any) -> SequenceArray:
         return SequenceArray(X.tokens.astype(dtype), X.offsets, X.names)
 
 
-def check_finite(X: SequenceArray) -> None:
-    """Raise NonFiniteError for the first NaN or infinite feature value."""
-    values = X.tokens.data if sp.issparse(X.tokens) else X.tokens
+def check_numbers(X: SequenceArray) -> None:
+    """Raise NonFiniteError for the first NaN or infinite feature value, ValueError for a sparse matrix that is damaged.
+
+    The latter was looked at when X was made, but its arrays can be written to since then.
+    """
+    if sp.issparse(X.tokens):
+        check_csr(X.tokens, "X.tokens")
+    values = _values(X)
     if np.isfinite(values).all():
         return
     first = int(np.flatnonzero(~np.isfinite(values).ravel())[0])
+    raise NonFiniteError(f"{_place(X, first)}: not finite ({values.flat[first]})")
+
+
+def largest_sum(X: SequenceArray) -> float:
+    """A bound for the sum of the absolute values of a token; NonFiniteError if one is too large to learn from."""
+    values = _values(X)
+    largest = max(float(values.max(initial=0)), -float(values.min(initial=0)))
+    if largest > LEARNABLE:
+        first = int(np.argmax(np.abs(values) > LEARNABLE))
+        raise NonFiniteError(
+            f"{_place(X, first)}: {values.flat[first]:.4g} is too large to learn from, as products of features and "
+            "their squares are not finite: scale numeric features"
+        )
+    n_values = np.diff(X.tokens.indptr).max(initial=0) if sp.issparse(X.tokens) else X.tokens.shape[1]
+    return largest * int(n_values)
+
+
+def _values(X: SequenceArray) -> np.ndarray:
+    return X.tokens.data if sp.issparse(X.tokens) else X.tokens
+
+
+def _place(X: SequenceArray, number: int) -> str:
+    """Sequence, token and feature of a value that is stored."""
     if sp.issparse(X.tokens):
-        token = int(np.searchsorted(X.tokens.indptr, first, side="right")) - 1
-        column, value = int(X.tokens.indices[first]), values[first]
+        token = int(np.searchsorted(X.tokens.indptr, number, side="right")) - 1
+        column = int(X.tokens.indices[number])
     else:
-        token, column = divmod(first, values.shape[1])
-        value = values[token, column]
+        token, column = divmod(number, X.tokens.shape[1])
     i = int(np.searchsorted(X.offsets, token, side="right")) - 1
     name = column if X.feature_names is None else repr(str(X.feature_names[column]))
-    raise NonFiniteError(f"X[{i}], token {token - X.offsets[i]}, feature {name}: not finite ({value})")
-
-
-def columns_named(
-    wanted: str | Iterable[str | int] | None, X: SequenceArray, parameter: str = "edge_features"
-) -> np.ndarray:
-    """The columns of X that a parameter names: numbers, names, patterns of names, or "all"."""
-    n_features = X.tokens.shape[1]
-    if wanted is None:
-        return np.arange(0)
-    if isinstance(wanted, str) and wanted == "all":
-        return np.arange(n_features)
-    if isinstance(wanted, Iterator):  # a second fit, or a copy, would find it empty
-        raise InputTypeError(f"{parameter} must be a list, not an iterator ({type(wanted).__name__})")
-    found: set[int] = set()
-    for key in [wanted] if isinstance(wanted, str) else wanted:
-        columns: list[int] = []
-        if isinstance(key, str):
-            if X.feature_names is None:
-                raise ValueError(f"{parameter}={key!r} is a name, but X has no feature names; give numbers")
-            columns = np.flatnonzero(X.feature_names == key).tolist()
-            columns = columns or [c for c, name in enumerate(X.feature_names) if fnmatchcase(name, key)]
-        elif not isinstance(key, Integral):
-            raise InputTypeError(f"{parameter}: {key!r} is neither a name nor a column number")
-        elif 0 <= int(key) < n_features:
-            columns = [int(key)]
-        if not columns:
-            raise ValueError(f"{parameter}: X has no feature {key!r}")
-        found.update(columns)
-    return np.array(sorted(found), dtype=np.int64)
+    return f"X[{i}], token {token - X.offsets[i]}, feature {name}"

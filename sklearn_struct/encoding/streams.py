@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
+from sklearn_struct.batch import object_array
 from sklearn_struct.encoding._columns import read_table
-from sklearn_struct.encoding.sequences import check_finite, form, pack_arrays
+from sklearn_struct.encoding.sequences import check_numbers, form, pack_arrays
 from sklearn_struct.exceptions import InputTypeError, NonFiniteError, UnknownValueError
 from sklearn_struct.sequence_array import SequenceArray
 
@@ -25,6 +26,7 @@ __all__ = [
     "numbers",
     "of_numbers",
     "read",
+    "symbols",
 ]
 
 OOV = "<OOV>"  # what stands for values out of vocabulary; in X it is one of them
@@ -49,6 +51,27 @@ class Columns(NamedTuple):
     kind: str
 
 
+def symbols(X: Any) -> Any:
+    """Lists of whole numbers, packed as sequences of single values; anything else passes through."""
+    if not (isinstance(X, list | tuple | np.ndarray) and getattr(X, "ndim", 1) == 1):
+        return X
+    if not len(X) or not all(map(_holds_symbols, X)):
+        return X
+    offsets = np.cumsum([0, *map(len, X)])
+    values = [value for sequence in X for value in sequence]
+    return SequenceArray(object_array(values), offsets) if values else X
+
+
+def _holds_symbols(sequence: Any) -> bool:
+    if isinstance(sequence, np.ndarray):
+        return sequence.ndim == 1 and (sequence.dtype.kind in "iu" or len(sequence) == 0)
+    return isinstance(sequence, list | tuple) and all(map(_is_symbol, sequence))
+
+
+def _is_symbol(value: Any) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
 def read(X: Any) -> Columns:
     """Read sequences of strings, of rows of values, of arrays of numbers, or a SequenceArray of any of these."""
     names = X.names if isinstance(X, SequenceArray) else None
@@ -71,7 +94,7 @@ def of_numbers(X: SequenceArray) -> Columns:
     if sp.issparse(X.tokens):
         raise InputTypeError("sparse X has no meaning here: the columns are streams of numbers; give a dense array")
     tokens = X.tokens.astype(np.float64)
-    check_finite(SequenceArray(tokens, X.offsets, X.names))
+    check_numbers(SequenceArray(tokens, X.offsets, X.names))
     return Columns([Column(column, None) for column in tokens.T], X.offsets, X.names, "numbers")
 
 
@@ -116,9 +139,13 @@ def place(position: int, offsets: np.ndarray) -> str:
     return f"X[{i}], token {position - offsets[i]}"
 
 
-def is_numeric(column: Column) -> bool:
-    """Whether all values are numbers that are no booleans."""
-    return column.codes is None or all(isinstance(v, Real) and not isinstance(v, bool) for v in column.values)
+def is_numeric(column: Column, alone: bool = False) -> bool:
+    """Whether all values are numbers that are no booleans; those that stand `alone` may also be symbols, if whole."""
+    if column.codes is None:
+        return True
+    if alone and all(map(_is_symbol, column.values)):
+        return False
+    return all(isinstance(v, Real) and not isinstance(v, bool) for v in column.values)
 
 
 def numbers(column: Column, offsets: np.ndarray, c: int) -> np.ndarray:

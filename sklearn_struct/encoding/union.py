@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -13,6 +13,7 @@ from sklearn.pipeline import FeatureUnion
 
 from sklearn_struct.doc_link import DocLink
 from sklearn_struct.encoding.sequences import as_list, is_list, pack_arrays
+from sklearn_struct.encoding.settings import N_JOBS, check_params
 from sklearn_struct.exceptions import InputTypeError, LengthMismatchError
 from sklearn_struct.sequence_array import SequenceArray
 
@@ -50,6 +51,8 @@ class SequenceUnion(DocLink, FeatureUnion, auto_wrap_output_keys=None):  # type:
     array([[1. , 0. , 0.1, 0.9],
            [0. , 1. , 0.5, 0.2]])
     """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"n_jobs": N_JOBS}
 
     transformer_weights = None  # a parameter of FeatureUnion that is none here
     verbose_feature_names_out = True
@@ -112,14 +115,21 @@ class SequenceUnion(DocLink, FeatureUnion, auto_wrap_output_keys=None):  # type:
         encoded : SequenceArray
             As by `fit_transform`.
         """
+        self._check_list()  # it may have been changed since `fit`
+        self._validate_transformers()
         return super().transform(as_list(X))
+
+    def _check_list(self) -> None:
+        check_params(self, "n_jobs")
+        pairs = self.transformer_list
+        if not is_list(pairs) or not all(isinstance(pair, tuple | list) and len(pair) == 2 for pair in pairs):
+            raise InputTypeError("transformer_list must be a list of pairs (name, transformer)")
 
     @contextmanager
     def _copies(self) -> Iterator[None]:
         """Fit copies of the transformers, so that after any exception those of before are there as they were."""
+        self._check_list()
         before = self.transformer_list
-        if not all(isinstance(pair, tuple | list) and len(pair) == 2 for pair in before):
-            raise InputTypeError("transformer_list must be a list of pairs (name, transformer)")
         if all(isinstance(step, str) and step == "drop" for _, step in before):
             raise ValueError("transformer_list has no transformer")
         self.transformer_list = [(name, clone(step, safe=False)) for name, step in before]

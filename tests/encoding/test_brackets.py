@@ -34,6 +34,11 @@ def test_a_tree():
     assert tagged_words(TREE) == [("I", "NP"), ("see", "V"), ("the", "D"), ("stars", "N")]
 
 
+def test_notebooks_draw_trees():
+    """A tree may be the last line of a cell."""
+    assert "<svg" in to_nltk(TREE)._repr_svg_()
+
+
 def test_words_beside_nodes_have_no_tags():
     assert tagged_words(flat(("S", "a", ("N", "b"), ("X", "c", "d")))) == [("a", ""), ("b", "N"), ("c", ""), ("d", "")]
 

@@ -112,10 +112,11 @@ def slow(monkeypatch_context):
 
 
 @pytest.mark.twins
+@pytest.mark.filterwarnings("ignore:the tokens of X are strings")
 @settings(max_examples=200, deadline=None)
 @given(filled, corpora, st.integers(1, 5))
 def test_quick_and_careful_reader_agree(X, X_new, chunk):
-    results = []
+    results, manners = [], []
     for careful in (False, True):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(_attributes, "_CHUNK", chunk)
@@ -125,8 +126,10 @@ def test_quick_and_careful_reader_agree(X, X_new, chunk):
             hashing = SequenceVectorizer(n_features=7, dtype=np.float32)
             encoded = vectorizer.fit_transform(X), vectorizer.transform(X_new), hashing.transform(X)
             results.append((vectorizer.vocabulary_, encoded))
+            manners.append(vectorizer._tokens_in)
     (quick_vocabulary, quick), (careful_vocabulary, careful_encoded) = results
     assert list(quick_vocabulary.items()) == list(careful_vocabulary.items())
+    assert manners[0] == manners[1]
     for one, other in zip(quick, careful_encoded):
         assert one == other
         assert_array_equal(one.tokens.indices, other.tokens.indices)

@@ -12,7 +12,7 @@ from sklearn.base import clone
 
 from sklearn_struct import FeatureTemplates, LinearChainCRF, SequenceArray, SequenceVectorizer
 from sklearn_struct.batch import object_array
-from sklearn_struct.encoding.sequences import as_dtype, as_list, check_finite, form, pack_arrays
+from sklearn_struct.encoding.sequences import as_dtype, as_list, check_numbers, form, pack_arrays
 from sklearn_struct.exceptions import EmptyDataError, InputTypeError, NonFiniteError
 
 # ---------------------------------------------------------------- the functions
@@ -137,10 +137,10 @@ def test_as_dtype(container):
 @pytest.mark.parametrize("container", [np.asarray, sp.csr_array])
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("names", [None, ["p", "q", "r"]])
-def test_check_finite_finds_the_first(container, value, names):
+def test_check_numbers_finds_the_first(container, value, names):
     tokens = np.arange(15.0).reshape(5, 3)
     offsets = [0, 2, 2, 4, 5]
-    check_finite(SequenceArray(container(tokens), offsets, names))
+    check_numbers(SequenceArray(container(tokens), offsets, names))
     tokens[4, 0] = np.inf
     for token, column, place in (
         (4, 0, "X[3], token 0"),
@@ -150,17 +150,17 @@ def test_check_finite_finds_the_first(container, value, names):
     ):
         tokens[token, column] = value
         with pytest.raises(NonFiniteError) as error:
-            check_finite(SequenceArray(container(tokens), offsets, names))
+            check_numbers(SequenceArray(container(tokens), offsets, names))
         feature = repr(names[column]) if names else column
         assert str(error.value).startswith(f"{place}, feature {feature}: not finite")
 
 
-def test_check_finite_of_infinities_that_cancel_and_of_large_numbers():
-    check_finite(SequenceArray(np.full((2, 2), 1e308), [0, 2]))
-    check_finite(SequenceArray(np.ones((2, 2), dtype=bool), [0, 2]))
-    check_finite(SequenceArray(np.empty((0, 2)), [0]))
+def test_check_numbers_of_infinities_that_cancel_and_of_large_numbers():
+    check_numbers(SequenceArray(np.full((2, 2), 1e308), [0, 2]))
+    check_numbers(SequenceArray(np.ones((2, 2), dtype=bool), [0, 2]))
+    check_numbers(SequenceArray(np.empty((0, 2)), [0]))
     with pytest.raises(NonFiniteError, match="feature 1"):
-        check_finite(SequenceArray(np.array([[1, np.inf], [-np.inf, 1]]), [0, 2]))
+        check_numbers(SequenceArray(np.array([[1, np.inf], [-np.inf, 1]]), [0, 2]))
 
 
 # ---------------------------------------------------------------- an estimator reads them all
@@ -405,5 +405,5 @@ def test_masked_values_are_refused():
 
 
 def test_edge_features_are_no_iterator():
-    with pytest.raises(InputTypeError, match="edge_features must be a list, not an iterator"):
+    with pytest.raises(InputTypeError, match="edge_features must be a list of names, got generator"):
         LinearChainCRF(edge_features=(name for name in ["a"])).fit([["a"]], [["x"]])

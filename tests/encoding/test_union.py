@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import re
 
 import numpy as np
 import pytest
@@ -65,7 +66,8 @@ def twice(X):
 
 
 def test_in_a_model():
-    model = Pipeline([("features", union()), ("crf", LinearChainCRF(C=10, edge_features=["vector__*"]))]).fit(X, Y)
+    crf = LinearChainCRF(C=10, edge_features=[re.compile("vector__.*")])
+    model = Pipeline([("features", union()), ("crf", crf)]).fit(X, Y)
     assert model.predict(X).tolist() == Y
     assert model["crf"].feature_names_in_.tolist() == union().fit_transform(X).feature_names.tolist()
     assert model["crf"].edge_features_.tolist() == [3, 4]

@@ -1,0 +1,40 @@
+"""Parameters that are read after `fit`: `set_params` may have changed them since, so they are looked at again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from numbers import Integral
+from typing import Any
+
+from sklearn.utils._param_validation import Interval, make_constraint, validate_parameter_constraints
+
+__all__ = ["N_JOBS", "check_as_fitted", "check_params"]
+
+N_JOBS = [None, Interval(Integral, 1, None, closed="left"), Interval(Integral, None, -1, closed="right")]
+
+
+def check_params(estimator: Any, *names: str) -> None:
+    """Raise scikit-learn's InvalidParameterError unless these parameters have values that `fit` would take.
+
+    The same as its own check of all parameters, but in a microsecond each, since single sentences are predicted, too.
+    """
+    cls: Any = type(estimator)
+    for name in names:
+        value = getattr(estimator, name)
+        if not any(constraint.is_satisfied_by(value) for constraint in _constraints(cls, name)):
+            validate_parameter_constraints({name: cls._parameter_constraints[name]}, {name: value}, cls.__name__)
+
+
+@cache
+def _constraints(cls: Any, name: str) -> list[Any]:
+    return [make_constraint(constraint) for constraint in cls._parameter_constraints[name]]
+
+
+def check_as_fitted(estimator: Any, learned: Mapping[str, Any]) -> None:
+    """Raise ValueError if a parameter without which what was learned has no meaning is not as in `fit`."""
+    for name, value in learned.items():
+        now = getattr(estimator, name)
+        if now != value:
+            kind = type(estimator).__name__
+            raise ValueError(f"{name} of this {kind} was {value!r} in fit and is {now!r}: set it back, or fit again")
