@@ -12,7 +12,8 @@ from sklearn_struct.batch import chain as chain_structure
 from sklearn_struct.estimators.based import BaseBasedChain
 from sklearn_struct.estimators.chain import BaseChain
 from sklearn_struct.inspection.explanation import KINDS, Explanation, Terms
-from sklearn_struct.inspection.reading import feature_names, read_labels, read_one, texts
+from sklearn_struct.inspection.reading import feature_names, texts
+from sklearn_struct.inspection.single import read_labels, read_one
 from sklearn_struct.parameters import edge_features
 
 __all__ = ["explain"]
@@ -26,7 +27,8 @@ def explain(estimator: Any, x: Any, y: Any = None, *, rival: Any = None) -> Expl
     estimator : fitted chain estimator
         Also a pipeline or a search that ends in one.
     x : sequence
-        One sequence, in any form that the items of X in `predict` may have, or a SequenceArray of length 1.
+        One sequence, in any form that the items of X in `predict` may have, or a batch of one sequence, as `predict`
+        takes it. What a list of lists of strings is, tokens or sequences, follows from the tokens that `fit` saw.
     y : list of labels, default=None
         The labelling to explain; None: the one that is predicted.
     rival : list of labels, default=None
@@ -58,7 +60,7 @@ def explain(estimator: Any, x: Any, y: Any = None, *, rival: Any = None) -> Expl
     >>> explain(crf, ["a", "cat", "barks"], rival=["DET", "NOUN", "NOUN"]).token_scores.round(2)
     array([0.  , 0.  , 4.35])
     """
-    model, sequences = read_one(estimator, x)
+    model, sequences, x = read_one(estimator, x)
     codes = model._predict_codes(sequences) if y is None else read_labels(model, y, sequences)
     rows = _Rows(model, sequences)
     weight, rival_labels = rows.weights(codes), None

@@ -8,7 +8,8 @@ import numpy as np
 
 from sklearn_struct.exceptions import EmptyDataError, LengthMismatchError
 from sklearn_struct.inspection.optional import subplots
-from sklearn_struct.inspection.reading import read_labels, read_one, texts
+from sklearn_struct.inspection.reading import texts
+from sklearn_struct.inspection.single import only, read_labels, read_one
 
 __all__ = ["MarginalDisplay"]
 
@@ -64,7 +65,8 @@ class MarginalDisplay:
         estimator : fitted chain estimator
             Also a pipeline or a search that ends in one.
         x : sequence
-            One sequence, in any form that the items of X in `predict` may have, or a SequenceArray of length 1.
+            One sequence, in any form that the items of X in `predict` may have, or a batch of one sequence, as
+            `explain` takes it.
         y : list of labels, default=None
             The labelling to mark; None: the one that is predicted.
         tokens : list of str, default=None
@@ -85,10 +87,10 @@ class MarginalDisplay:
         LengthMismatchError, UnknownLabelError, InputTypeError, EmptyDataError
             If `x` is not one sequence or has no tokens, or `y` or `tokens` does not fit it.
         """
-        model, sequences = read_one(estimator, x)
+        model, sequences, x = read_one(estimator, x)
         proba = model._label_marginals(sequences)
         path = model._predict_codes(sequences) if y is None else read_labels(model, y, sequences)
-        names = texts(x, len(path)) if tokens is None else [str(token) for token in tokens]
+        names = texts(x, len(path)) if tokens is None else [str(token) for token in only(tokens)]
         return cls(proba, model.classes_.tolist(), names, path).plot(ax, **options)
 
     def plot(

@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, validate_params
 
 from sklearn_struct.batch import Tensors
+from sklearn_struct.encoding.lexicon import observations
 from sklearn_struct.estimators.trees import BaseParser
 from sklearn_struct.exceptions import InputTypeError, UnknownLabelError
 from sklearn_struct.inspection.optional import pandas
@@ -134,12 +135,10 @@ def _code(parser: BaseParser, symbol: str | int) -> int:
 
 def _words(parser: BaseParser, states: Tensors, code: int) -> tuple[list[str], np.ndarray]:
     """What a tag may be, and a row of probabilities by state each."""
-    words = parser._codes.lexicon
-    names = [*words.words, *words.signatures, OTHER]
-    entries = np.flatnonzero(words.symbol == code)
-    observed = np.searchsorted(words.indptr, entries, side="right") - 1
+    lexicon = parser._codes.lexicon
+    names, entries = observations(lexicon, OTHER), np.flatnonzero(lexicon.symbol == code)
     rows = [states.leaf[slice(*states.leaf_start[entry : entry + 2])] for entry in entries]
-    return [names[o] for o in observed], np.array(rows)
+    return [names[entry] for entry in entries], np.array(rows)
 
 
 def _rules(parser: BaseParser, states: Tensors, code: int) -> tuple[list[str], np.ndarray]:

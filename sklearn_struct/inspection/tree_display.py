@@ -12,7 +12,7 @@ from sklearn_struct.encoding.brackets import Tree, as_tree, words
 from sklearn_struct.estimators.trees import BaseParser
 from sklearn_struct.exceptions import EmptyDataError, LengthMismatchError
 from sklearn_struct.inspection.optional import subplots
-from sklearn_struct.inspection.reading import read_sentence
+from sklearn_struct.inspection.single import only, only_tree, read_sentence
 from sklearn_struct.inspection.tree_layout import Layout, layout, spans
 
 __all__ = ["TreeDisplay"]
@@ -80,7 +80,7 @@ class TreeDisplay:
         parser : fitted tree parser
             Also a pipeline or a search that ends in one.
         sentence : list of str
-            The words.
+            The words; or a list of one such list, as `predict` takes it, and so with what follows.
         y : str or nltk Tree, default=None
             The tree to draw, over the same words, without its function tags and traces; None: the one that is
             predicted.
@@ -105,11 +105,11 @@ class TreeDisplay:
         model, x = read_sentence(parser, sentence)
         if not x:
             raise EmptyDataError("the sentence has no words to draw")
-        [allowed] = model._allowed(None if tags is None else [tags], [x])
+        [allowed] = model._allowed(None if tags is None else [only(tags)], [x])
         if y is None:
             [tree] = model._trees([x], [allowed])
         else:
-            [tree] = treebank.read([y])
+            [tree] = treebank.read([only_tree(y)])
             treebank.check_words([x], [words(tree)], ("X", "y"))
         return cls(tree, _probabilities(model, x, allowed, tree)).plot(ax, **options)
 

@@ -21,7 +21,7 @@ def span_classification_report(
     ----------
     y_true, y_pred : list, object array or SequenceArray of label sequences
         True and predicted labels, strings such as ``B-NP``.
-    scheme : {"IOB1", "IOB2", "IOBES"}, default=None
+    scheme : {"IO", "IOB1", "IOB2", "IOBES"}, default=None
         How spans are read, see `extract_spans`.
     digits : int, default=2
         Digits after the point, in the text.

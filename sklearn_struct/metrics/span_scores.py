@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sklearn_struct.exceptions import InputTypeError
-from sklearn_struct.metrics.spans import check_scheme, paired, spans_at
+from sklearn_struct.metrics.spans import check_scheme, paired, spans_at, warn_of_plain
 
 __all__ = [
     "SpanCounts",
@@ -43,8 +43,9 @@ def span_precision_recall_fscore_support(
     ----------
     y_true, y_pred : list, object array or SequenceArray of label sequences
         True and predicted labels, strings such as ``B-NP``.
-    scheme : {"IOB1", "IOB2", "IOBES"}, default=None
-        How spans are read, see `extract_spans`. None is conlleval's lenient reading.
+    scheme : {"IO", "IOB1", "IOB2", "IOBES"}, default=None
+        How spans are read, see `extract_spans`. None is conlleval's lenient reading, in which labels without letters
+        (``RENT``) mark no spans; a warning says so, and "IO" reads them.
     average : {"micro", "macro", "weighted"} or None, default="micro"
         "micro" counts all spans alike, "macro" is the mean over types, "weighted" the mean weighted by support,
         None gives the scores of each type.
@@ -68,6 +69,11 @@ def span_precision_recall_fscore_support(
         If the lengths of `y_true` and `y_pred` differ, or those of two sequences.
     InputTypeError
         If a sequence is none or a label no string.
+
+    Warns
+    -----
+    UserWarning
+        If there is no `scheme` and labels do not begin with a letter and a hyphen.
 
     Examples
     --------
@@ -204,11 +210,13 @@ def count_spans(y_true: Any, y_pred: Any, scheme: str | None, labels: Sequence[s
     """Count the spans of both sides; `labels` chooses the types."""
     check_scheme(scheme)
     counters: tuple[Counter[str], ...] = (Counter(), Counter(), Counter())
-    for i, (true, pred) in enumerate(paired(y_true, y_pred)):
+    pairs = paired(y_true, y_pred)
+    for i, (true, pred) in enumerate(pairs):
         true_spans = set(spans_at(f"y_true[{i}]", true, scheme))
         pred_spans = set(spans_at(f"y_pred[{i}]", pred, scheme))
         for counter, spans in zip(counters, (true_spans & pred_spans, pred_spans, true_spans)):
             counter.update(kind for kind, _, _ in spans)
+    warn_of_plain({label for pair in pairs for side in pair for label in side}, scheme)
     return counts_of(counters, labels)
 
 

@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 
 from sklearn_struct.exceptions import InputTypeError, LengthMismatchError, UnknownLabelError
+from sklearn_struct.warning import warn
 
-__all__ = ["check_scheme", "extract_spans", "paired", "spans_at"]
+__all__ = ["check_scheme", "extract_spans", "paired", "spans_at", "warn_of_plain"]
 
 Span = tuple[str, int, int]
 Tag = tuple[str, str]  # (letter, type)
 
-_SCHEMES = {"IOB1": "BIO", "IOB2": "BIO", "IOBES": "BIOES"}
+_SCHEMES = {"IO": "IO", "IOB1": "BIO", "IOB2": "BIO", "IOBES": "BIOES"}
 _LETTERS = {"B": "B", "I": "I", "O": "O", "E": "E", "L": "E", "S": "S", "U": "S"}  # BILOU has L for E and U for S
 
 
@@ -29,13 +30,15 @@ def extract_spans(labels: Sequence[str], scheme: str | None = None) -> list[Span
     ----------
     labels : sequence of str
         The labels of one sequence.
-    scheme : {"IOB1", "IOB2", "IOBES"}, default=None
+    scheme : {"IO", "IOB1", "IOB2", "IOBES"}, default=None
         None reads any labels in the lenient way of conlleval: each token outside of O is in a span; a new span
         starts after O, where the type changes, at ``B`` or ``S`` and after ``E`` or ``S``. The BILOU letters L and U
         are read as E and S. Other letters with a type (the M of BMES) continue a span; labels without
-        letter and type (``NOUN``) are outside.
-        A named scheme is strict: spans that are not well formed are left out (in IOB1 also one that opens with a ``B``
-        without a span of its type before it, which seqeval reads otherwise), and other letters are errors.
+        letter and type (``NOUN``) are outside, with a warning.
+        "IO" is for labels that are types by themselves, with or without ``I-`` before them: each run of the same label
+        is a span, so neighbours of one type are one.
+        Any other named scheme is strict: spans that are not well formed are left out (in IOB1 also one that opens with
+        a ``B`` without a span of its type before it, which seqeval reads otherwise), and other letters are errors.
 
     Returns
     -------
@@ -49,6 +52,11 @@ def extract_spans(labels: Sequence[str], scheme: str | None = None) -> list[Span
     InputTypeError
         If `labels` is no sequence or a label no string.
 
+    Warns
+    -----
+    UserWarning
+        If there is no `scheme` and labels do not begin with a letter and a hyphen.
+
     Examples
     --------
     >>> from sklearn_struct.metrics import extract_spans
@@ -56,15 +64,36 @@ def extract_spans(labels: Sequence[str], scheme: str | None = None) -> list[Span
     [('NP', 0, 2), ('VP', 3, 4)]
     >>> extract_spans(["B-NP", "I-NP", "O", "I-VP"], scheme="IOB2")
     [('NP', 0, 2)]
+    >>> extract_spans(["RENT", "RENT", "O", "SIZE"], scheme="IO")
+    [('RENT', 0, 2), ('SIZE', 3, 4)]
     """
     check_scheme(scheme)
-    return spans_at("labels", _label_list(labels, "labels"), scheme)
+    checked = _label_list(labels, "labels")
+    spans = spans_at("labels", checked, scheme)
+    warn_of_plain(checked, scheme)
+    return spans
 
 
 def check_scheme(scheme: str | None) -> None:
     """Raise ValueError unless `scheme` is None or one that we know."""
-    if scheme is not None and scheme not in _SCHEMES:
+    if scheme is not None and (not isinstance(scheme, str) or scheme not in _SCHEMES):
         raise ValueError(f"scheme must be None or one of {', '.join(map(repr, _SCHEMES))}, got {scheme!r}")
+
+
+def warn_of_plain(labels: Iterable[str], scheme: str | None) -> None:
+    """Warn if the lenient reading is given labels that are not written as those of spans."""
+    plain = sorted({label for label in set(labels) if not _has_letter(label)}) if scheme is None else []
+    if plain:
+        shown = ", ".join(map(repr, plain[:5])) + (", ..." if len(plain) > 5 else "")
+        warn(
+            f"labels of spans begin with a letter and a hyphen, as B-NP; {shown} do not, and are read as outside of "
+            "spans, or by what follows a hyphen. scheme='IO' reads each run of the same label as a span"
+        )
+
+
+def _has_letter(label: str) -> bool:
+    letter, hyphen, _ = label.partition("-")
+    return len(letter) == 1 and (bool(hyphen) or letter in _LETTERS)
 
 
 def _label_list(sequence: Any, place: str) -> list[Any]:
@@ -101,16 +130,21 @@ def spans_at(place: str, labels: list[Any], scheme: str | None) -> list[Span]:
             raise InputTypeError(f"{place}, token {t}: label {label!r} is a {kind}, but labels of spans are strings")
         tag = _tag(label, scheme)
         if tag is None:
-            raise UnknownLabelError(f"{place}, token {t}: label {label!r} has none of the letters of {scheme}")
+            hint = "" if _has_letter(label) else "; labels without letters are of the scheme 'IO'"
+            raise UnknownLabelError(f"{place}, token {t}: label {label!r} has none of the letters of {scheme}{hint}")
         tags.append(tag)
     spans = _lenient_spans(tags)
-    return spans if scheme is None else [span for span in spans if _is_well_formed(span, tags, scheme)]
+    return spans if scheme in (None, "IO") else [span for span in spans if _is_well_formed(span, tags, scheme)]
 
 
 @lru_cache(maxsize=10_000)
 def _tag(label: str, scheme: str | None) -> Tag | None:
     """Letter and type of a label, or None if the scheme does not have the letter."""
-    letter, _, kind = label.partition("-")
+    letter, hyphen, kind = label.partition("-")
+    if scheme == "IO":
+        if label == "O" or not hyphen or letter not in _LETTERS:
+            return ("O" if label == "O" else "I"), label
+        return ("I", kind) if letter == "I" else None
     if scheme is not None:
         return (letter, kind) if letter in tuple(_SCHEMES[scheme]) else None
     return _LETTERS.get(letter, "I" if kind else "O"), kind

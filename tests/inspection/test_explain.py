@@ -18,7 +18,7 @@ from sklearn_struct.estimators.chain import BaseChain
 from sklearn_struct.exceptions import InputTypeError, LengthMismatchError, UnknownLabelError
 from sklearn_struct.inference import chains
 from sklearn_struct.inspection import explain
-from sklearn_struct.inspection.reading import read_labels, read_one
+from sklearn_struct.inspection.single import read_labels, read_one
 from sklearn_struct.parameters import bind
 
 CHAINS = [
@@ -31,7 +31,7 @@ CHAINS = [
 
 def path_score(estimator, x, labels):
     """The score of a labelling by potentials and inference, in float64."""
-    model, sequences = read_one(estimator, x)
+    model, sequences, _ = read_one(estimator, x)
     if isinstance(model, BaseBasedChain):
         return model.log_joint([x], [labels])[0] - model._of_inputs(sequences.X)[0]
     codes = read_labels(model, labels, sequences)

@@ -12,15 +12,18 @@ import seqeval.scheme
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from real_data import real
-from sklearn.metrics import precision_recall_fscore_support
+from sklearn.metrics import make_scorer, precision_recall_fscore_support
+from sklearn.model_selection import GridSearchCV
 
-from sklearn_struct import SequenceArray, metrics
+from sklearn_struct import LinearChainCRF, SequenceArray, metrics
 from sklearn_struct.batch import object_array
 from sklearn_struct.datasets import fetch_conll2000
 from sklearn_struct.exceptions import InputTypeError, LengthMismatchError, UnknownLabelError
 from sklearn_struct.metrics import (
     extract_spans,
+    span_classification_report,
     span_f1_score,
+    span_f1_scorer,
     span_precision_recall_fscore_support,
     span_precision_score,
     span_recall_score,
@@ -203,7 +206,7 @@ def test_without_spans_there_are_no_types():
         ([["O"]], [[]], {}, LengthMismatchError, r"y_true\[0\] has 1 labels but y_pred\[0\] has 0"),
         ([["O"]], [[0]], {}, InputTypeError, r"y_pred\[0\], token 0: label 0 is a int, but labels of spans are str"),
         ([["O", "E-X"]], [["O", "O"]], {"scheme": "IOB2"}, UnknownLabelError, r"y_true\[0\], token 1: label 'E-X' has"),
-        ([], [], {"scheme": "BILOU"}, ValueError, "scheme must be None or one of 'IOB1', 'IOB2', 'IOBES', got 'BILOU'"),
+        ([], [], {"scheme": "BILOU"}, ValueError, r"scheme must be None or one of 'IO', .*, 'IOBES', got 'BILOU'"),
         (
             [],
             [],
@@ -218,3 +221,26 @@ def test_without_spans_there_are_no_types():
 def test_errors_name_the_place(y_true, y_pred, options, error, message):
     with pytest.raises(error, match=message):
         span_precision_recall_fscore_support(y_true, y_pred, **options)
+
+
+PLAIN = [["RENT", "RENT", "O", "SIZE"], ["SIZE", "O"]]
+
+
+def test_labels_without_letters_warn_and_have_a_scheme():
+    """They mark no spans, so that even a perfect prediction has the score 0."""
+    for score in (span_f1_score, span_precision_recall_fscore_support, span_classification_report):
+        with pytest.warns(UserWarning, match="'RENT', 'SIZE' do not") as caught:
+            score(PLAIN, PLAIN)
+        assert [warning.filename for warning in caught] == [__file__]
+        assert str(score(PLAIN, PLAIN, scheme="IO")).count("1.0") >= 1
+    assert span_f1_score(PLAIN, [["RENT", "RENT", "SIZE", "SIZE"], ["SIZE", "O"]], scheme="IO") == pytest.approx(2 / 3)
+
+
+def test_a_search_can_choose_by_spans_of_such_labels():
+    words = [["$", "9", "a", "large"], ["small", "a"], ["$", "5", "a", "small"], ["large", "a"]]
+    grid = {"min_frequency": [100, 1]}  # 100 leaves no weights
+    search = GridSearchCV(LinearChainCRF(), grid, scoring=make_scorer(span_f1_score, scheme="IO"), cv=2)
+    assert search.fit(words, PLAIN * 2).best_params_ == {"min_frequency": 1}
+    search.set_params(scoring=span_f1_scorer)
+    with pytest.warns(UserWarning, match="'RENT', 'SIZE' do not"):
+        assert search.fit(words, PLAIN * 2).best_score_ == 0.0

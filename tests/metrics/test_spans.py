@@ -37,11 +37,14 @@ def is_legal_iob1(labels):
         (None, "B-X L-X U-X I-X", [("X", 0, 2), ("X", 2, 3), ("X", 3, 4)]),  # BILOU
         (None, "B-X M-X E-X", [("X", 0, 3)]),  # BMES
         (None, "B I O I", [("", 0, 2), ("", 3, 4)]),
-        (None, "NOUN VERB - O", []),
         (None, "B-a-b I-a-b I-a", [("a-b", 0, 2), ("a", 2, 3)]),
         ("IOB2", "I-X O B-X I-X I-Y B-Y B-Y", [("X", 2, 4), ("Y", 5, 6), ("Y", 6, 7)]),
         ("IOB1", "I-X B-X O B-X I-X I-Y B-X", [("X", 0, 1), ("X", 1, 2), ("Y", 5, 6)]),
         ("IOBES", "S-X B-X I-X E-X B-Y O E-Y B-X E-Y I-X", [("X", 0, 1), ("X", 1, 4)]),
+        ("IO", "RENT RENT O SIZE RENT", [("RENT", 0, 2), ("SIZE", 3, 4), ("RENT", 4, 5)]),
+        ("IO", "I-X I-X I-Y O X I-X", [("X", 0, 2), ("Y", 2, 3), ("X", 4, 6)]),
+        ("IO", "first-name first-name B I A-1 A-1", [("first-name", 0, 2), ("B", 2, 3), ("I", 3, 4), ("A-1", 4, 6)]),
+        ("IO", "O O", []),
     ],
 )
 def test_examples(scheme, labels, expected):
@@ -84,6 +87,29 @@ def test_strict_iob1_is_seqevals_on_legal_labels(labels):
 
 
 @settings(deadline=None)
+@given(label_lists("I"))
+def test_io_is_every_scheme_without_what_parts_neighbours(labels):
+    assert extract_spans(labels, "IO") == extract_spans(labels) == extract_spans(labels, "IOB1")
+    plain = [label.removeprefix("I-") for label in labels if label != "I-X-Y"]
+    with_letters = [f"I-{label}" if label != "O" else "O" for label in plain]
+    assert extract_spans(plain, "IO") == extract_spans(with_letters)
+
+
+def test_labels_without_letters_warn():
+    """A perfect prediction of such labels has a score of 0."""
+    with pytest.warns(
+        UserWarning, match=r"'NOUN', 'VERB' do not, and are read as outside.*scheme='IO' reads"
+    ) as caught:
+        assert extract_spans(["NOUN", "VERB", "O", "B-X"]) == [("X", 3, 4)]
+    assert caught[0].filename == __file__
+    for label in ("", "-", "X", "first-name", "noun"):
+        with pytest.warns(UserWarning, match=f"as B-NP; '{label}' do not"):
+            extract_spans([label, "B", "I", "O", "M-X", "B-X", "U-", "L"])
+    with pytest.warns(UserWarning, match="'a', 'b', 'c', 'd', 'e', ... do not"):
+        extract_spans(list("fedcba"))
+
+
+@settings(deadline=None)
 @given(label_lists("BI"))
 def test_strict_spans_are_lenient_spans(labels):
     lenient = extract_spans(labels)
@@ -99,11 +125,13 @@ def test_labels_may_come_in_any_sequence():
 
 
 def test_unknown_scheme_lists_the_choices():
-    with pytest.raises(ValueError, match="scheme must be None or one of 'IOB1', 'IOB2', 'IOBES', got 'BIO'"):
+    with pytest.raises(ValueError, match="scheme must be None or one of 'IO', 'IOB1', 'IOB2', 'IOBES', got 'BIO'"):
         extract_spans(["O"], "BIO")
 
 
-@pytest.mark.parametrize(("scheme", "label"), [("IOB2", "E-X"), ("IOB1", "NOUN"), ("IOBES", "L-X"), ("IOBES", "")])
+@pytest.mark.parametrize(
+    ("scheme", "label"), [("IOB2", "E-X"), ("IOB1", "NOUN"), ("IOBES", "L-X"), ("IOBES", ""), ("IO", "B-X")]
+)
 def test_foreign_letter_in_a_strict_scheme(scheme, label):
     with pytest.raises(
         UnknownLabelError, match=f"labels, token 1: label '{label}' has none of the letters of {scheme}"

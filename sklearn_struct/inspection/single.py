@@ -1,0 +1,113 @@
+"""One sequence, and what belongs to it: by itself, or as the only one of a batch, which is what `predict` takes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from sklearn_struct.encoding.labels import is_hashable
+from sklearn_struct.encoding.sentences import as_sentences
+from sklearn_struct.encoding.sequences import as_list, is_list
+from sklearn_struct.encoding.templates import FeatureTemplates
+from sklearn_struct.estimators.base import Sequences
+from sklearn_struct.estimators.based import BaseBasedChain
+from sklearn_struct.estimators.chain import BaseChain
+from sklearn_struct.estimators.trees import BaseParser
+from sklearn_struct.exceptions import InputTypeError, LengthMismatchError
+from sklearn_struct.inspection.reading import as_read, best, chain_of, last_step, parser_of
+from sklearn_struct.sequence_array import SequenceArray
+
+__all__ = ["only", "only_tree", "read_labels", "read_one", "read_sentence"]
+
+
+def read_one(estimator: Any, x: Any) -> tuple[BaseChain, Sequences, Any]:
+    """The chain, and the single sequence x, as its `predict` reads it and as it was given."""
+    model = chain_of(estimator)
+    batch: Any = x
+    if not isinstance(x, SequenceArray):
+        x = as_list(x)
+        if not (is_list(x) or sp.issparse(x)):
+            raise InputTypeError(f"x must be one sequence, got {type(x).__name__}")
+        x = _single(x, "x", _has_lists(_reader(estimator)))
+        batch = [x]
+    sequences = model._read_X(as_read(estimator, batch), reset=False)
+    if len(sequences.X) != 1:
+        raise LengthMismatchError(f"x must be one sequence, got {len(sequences.X)}")
+    return model, sequences, x
+
+
+def read_sentence(estimator: Any, sentence: Any) -> tuple[BaseParser, list[str]]:
+    """The parser, and the words of one sentence as its `predict` reads them."""
+    parser, sentence = parser_of(estimator), as_list(sentence)
+    if is_list(sentence):
+        words_are_strings = last_step(estimator) is best(estimator)  # and not what a pipeline makes words of
+        sentence = _single(sentence, "sentence", False if words_are_strings else None)
+    [read] = as_sentences(as_read(estimator, [sentence]))
+    return parser, read
+
+
+def read_labels(model: BaseChain, y: Any, sequences: Sequences) -> np.ndarray:
+    """Codes of the labels of one sequence; of a row of a two-dimensional X, y may be its label alone."""
+    y = only(as_list(y), set(model.classes_.tolist()))
+    if sequences.flat:
+        return model._read_y([y] if np.ndim(y) == 0 else y, sequences, reset=False)
+    return model._read_y([y], sequences, reset=False)
+
+
+def only(y: Any, known: set[Any] | None = None) -> Any:
+    """The only list in a list; a tuple that is `known` is no list. Anything else passes through."""
+    if not is_list(y) or len(y) != 1 or not is_list(y[0]) or (known and is_hashable(y[0]) and y[0] in known):
+        return y
+    return y[0]
+
+
+def only_tree(y: Any) -> Any:
+    """A tree, or the only one in a list; trees of nltk are lists, too, but of their own type."""
+    if type(y) not in (list, tuple, np.ndarray) or not is_list(y):
+        return y
+    if len(y) != 1:
+        raise LengthMismatchError(f"y must be one tree, got {len(y)}")
+    return y[0]
+
+
+def _single(x: Any, name: str, has_lists: bool | None) -> Any:
+    """The sequence x, or the only one in it."""
+    if not _is_batch(x, has_lists):
+        return x
+    if len(x) != 1:
+        raise LengthMismatchError(f"{name} must be one sequence, got {len(x)}")
+    return x[0]
+
+
+def _is_batch(x: Any, has_lists: bool | None) -> bool:
+    """Whether the items of x are sequences, not tokens; `has_lists` says whether tokens are lists, if that is known."""
+    if sp.issparse(x) or getattr(x, "ndim", 1) != 1:
+        return x.ndim == 3
+    item = next((item for item in x if sp.issparse(item) or not is_list(item) or len(item)), None)
+    if item is None:
+        return has_lists is False and len(x) > 0
+    if not sp.issparse(item) and not is_list(item):
+        return False
+    if getattr(item, "ndim", 1) != 1:
+        return True
+    return has_lists is False or is_list(item[0]) or isinstance(item[0], dict | set | frozenset)
+
+
+def _reader(estimator: Any) -> Any:
+    """What reads X first: the first step of a pipeline, a part of a union, or the model."""
+    steps = [step for _, step in getattr(best(estimator), "steps", []) if step not in (None, "passthrough")]
+    reader = steps[0] if steps else best(estimator)
+    parts = [part for _, part in getattr(reader, "transformer_list", []) if part not in ("drop", "passthrough")]
+    return next((part for part in parts if _has_lists(part) is not None), reader)
+
+
+def _has_lists(reader: Any) -> bool | None:
+    """Whether the tokens that `fit` saw were lists: several strings, or rows. None if nobody knows."""
+    if isinstance(reader, BaseBasedChain):
+        return getattr(reader.base_, "_kind", "rows") != "values"
+    if isinstance(reader, FeatureTemplates) or (isinstance(reader, BaseChain) and not hasattr(reader, "vectorizer_")):
+        return True
+    kind = getattr(getattr(reader, "vectorizer_", reader), "_tokens_in", None)
+    return {"lists": True, "strings": False}.get(str(kind))
