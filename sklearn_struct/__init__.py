@@ -5,6 +5,7 @@ from sklearn_struct.encoding.features import SequenceVectorizer
 from sklearn_struct.encoding.joint_features import ProductFeatures
 from sklearn_struct.encoding.prototypes import PrototypeFeatures
 from sklearn_struct.encoding.templates import FeatureTemplates
+from sklearn_struct.encoding.token_transformer import TokenTransformer
 from sklearn_struct.encoding.union import SequenceUnion
 from sklearn_struct.estimators.em_lpcfg import EMLPCFG
 from sklearn_struct.estimators.ge_crf import GECRF
@@ -41,6 +42,7 @@ __all__ = [
     "SequenceVectorizer",
     "SpectralHMM",
     "SpectralLPCFG",
+    "TokenTransformer",
     "datasets",
     "exceptions",
     "inspection",

@@ -23,7 +23,7 @@ class ModelFileError(ValueError):
 
 
 class NonFiniteError(ValueError):
-    """A feature value or weight is NaN or infinite."""
+    """A feature value or weight is NaN or infinite, or what comes of them: a score, or a sum of scores."""
 
 
 class UnknownLabelError(ValueError):

@@ -9,7 +9,7 @@ import numpy as np
 
 from sklearn_struct.linear.joint import JointMap
 from sklearn_struct.losses.background import Active, Background, BackgroundSoftmax, Derivative, background, zeros
-from sklearn_struct.threads import N_PARTS, Pool
+from sklearn_struct.threads import N_PARTS, Pool, go_on
 
 __all__ = ["JointObjective"]
 
@@ -96,6 +96,7 @@ class JointObjective:
             first, last = (joint.groups[b] for b in self._parts[c][[0, -1]])
             grad, labels, group = np.zeros(joint.size), np.zeros((last - first + 1, joint.n_labels)), -1
             for b in self._parts[c]:
+                go_on()
                 if joint.groups[b] != group:
                     group = joint.groups[b]
                     shared = background(scores[group], directions[group])

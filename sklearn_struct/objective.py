@@ -12,7 +12,7 @@ from sklearn_struct.batch import Block, Potentials, blocks
 from sklearn_struct.linear.side_by_side import ONE, parts, put, take
 from sklearn_struct.parameters import LinearPotentials, split
 from sklearn_struct.simd import aligned
-from sklearn_struct.threads import N_PARTS, Pool
+from sklearn_struct.threads import N_PARTS, Pool, go_on
 
 __all__ = ["LinearObjective", "TrainingData"]
 
@@ -117,9 +117,11 @@ class LinearObjective:
         """What a loss that couples examples wants to know of all of them: the sum of its statistics of blocks."""
 
         def of_block(b: int) -> np.ndarray:
+            go_on()
             block = self._blocks[b]
             y, weight = self.data.y[block.tokens], self.data.weight[block.examples]
-            return self.loss.statistics(self.potentials.forward(W, block), y, block.structure, weight)
+            with np.errstate(over="ignore", invalid="ignore"):
+                return self.loss.statistics(self.potentials.forward(W, block), y, block.structure, weight)
 
         parts = self.pool.map(lambda c: np.sum([of_block(b) for b in self._parts[c]], axis=0), len(self._parts))
         return np.sum(parts, axis=0)
@@ -139,7 +141,12 @@ class LinearObjective:
     def _sum(self, work: Work) -> np.ndarray:
         """The weighted mean of the derivatives that ``work(block, room, gradient)`` writes, in the parameters."""
         transpose = self._transpose
-        parts = self.pool.map(lambda c: self._part(work, self._parts[c]), len(self._parts))
+
+        def of_part(c: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+            with np.errstate(over="ignore", invalid="ignore"):  # of steps that are too long
+                return self._part(work, self._parts[c])
+
+        parts = self.pool.map(of_part, len(self._parts))
         grad = np.empty(self.size)
         segments = split(grad, self.potentials.pattern)
         transpose.product(self.pool, segments.node)
@@ -157,6 +164,7 @@ class LinearObjective:
         n_tokens = max(self._blocks[b].tokens.stop - self._blocks[b].tokens.start for b in part)
         room, node = np.empty((n_tokens, K), dtype=self.potentials.dtype), np.empty((n_tokens, K))
         for b in part:
+            go_on()
             block = self._blocks[b]
             n, n_edges = block.tokens.stop - block.tokens.start, block.edges.stop - block.edges.start
             gradient = Potentials(node[:n], np.zeros((n_edges, width)) if edge_map else table)

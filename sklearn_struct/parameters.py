@@ -23,6 +23,7 @@ from sklearn_struct.linear.observed import BITS, observed
 from sklearn_struct.linear.pairs import PairsMap
 from sklearn_struct.linear.rows import RowsMap
 from sklearn_struct.linear.side_by_side import ONE, Grains
+from sklearn_struct.linear.squares import add_to_rows
 from sklearn_struct.sequence_array import SequenceArray
 from sklearn_struct.simd import aligned
 
@@ -87,8 +88,7 @@ def observed_pairs(X: sp.csr_array, codes: np.ndarray, weight: np.ndarray, width
     """The pairs (feature, code) stored together in rows of a total weight of at least `min_frequency`."""
     few = X.shape[1] * width <= BITS * X.nnz  # else the bits would take more memory than X
     if few and min_frequency <= 1 and np.all(weight > 0):
-        stored_X = CSR(np.require(X.indptr, np.int64), np.require(X.indices, np.int32), X.data)
-        return observed(stored_X, codes, X.shape[1], width)
+        return observed(csr(X, canonical=False), codes, X.shape[1], width)
     stored = sp.csr_array((np.ones(X.nnz, dtype=np.int32), X.indices, X.indptr), shape=X.shape)
     seen = np.flatnonzero(weight > 0)
     labels = sp.csr_array((weight[seen], (seen, codes[seen])), shape=(len(codes), width))
@@ -264,18 +264,36 @@ class LinearPotentials:
         Unpenalised parameters are those of the first vector, unscaled: scales are for lazily shrunk ones. The node
         potentials are written into the first rows of `out` if it is given.
         """
+        node, edge, table = self._products(W, block, scales, out)
+        if edge is not None:
+            edge += table
+        if self.n_free:
+            node += self._intercept(W, len(scales))
+        return Potentials(node, table if edge is None else edge)
+
+    def forward_and_squares(self, W: np.ndarray, block: Block) -> tuple[Potentials, float]:
+        """Potentials of a block, and the sum of their squares, which tells whether they are finite."""
+        node, edge, table = self._products(W, block, ONE, None)
+        squares = add_to_rows(self._intercept(W, 1) if self.n_free else np.zeros(self.n_labels, W.dtype), node)
+        if edge is None:
+            edge, table = table, np.zeros_like(table)
+        return Potentials(node, edge), squares + add_to_rows(table[0], edge)
+
+    def _intercept(self, W: np.ndarray, n: int) -> np.ndarray:
+        return self.split_expanded(W, n).intercept[: self.n_free]
+
+    def _products(
+        self, W: np.ndarray, block: Block, scales: np.ndarray, out: np.ndarray | None
+    ) -> tuple[np.ndarray, np.ndarray | None, np.ndarray]:
+        """What features give to nodes and, if there are edge features, to edges; and the table that all edges share."""
         parts, n = self.split_expanded(W, len(scales)), block.tokens.stop - block.tokens.start
         node = np.empty((n, self.n_labels), dtype=W.dtype) if out is None else out[:n]
         self.node_map.forward(parts.node, block.tokens, node, scales)
-        edge = scales.astype(W.dtype)[None, :] @ parts.transition.reshape(len(scales), -1)
+        edge = None
         if self.edge_map:
-            table = edge
             edge = np.empty((block.edges.stop - block.edges.start, self.edge_width), dtype=W.dtype)
             self.edge_map.forward(parts.edge, block.edges, edge, scales)
-            edge += table
-        if self.n_free:
-            node += parts.intercept[: self.n_free]
-        return Potentials(node, edge)
+        return node, edge, scales.astype(W.dtype)[None, :] @ parts.transition.reshape(len(scales), -1)
 
     def scatter(self, gradient: Potentials, block: Block, scales: np.ndarray, W: np.ndarray) -> None:
         """Add ``scales[c]`` times the pullback of a block's `gradient` to the vectors in W; sparse where X is."""

@@ -3,20 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import CancelledError, ThreadPoolExecutor
 from contextlib import ExitStack
 from functools import cache
 from itertools import pairwise
-from threading import Lock
+from threading import Event, Lock, local
 from typing import Any
 
 import numpy as np
 from joblib import effective_n_jobs
 from threadpoolctl import ThreadpoolController
 
-__all__ = ["N_PARTS", "Pool", "even_parts", "parts"]
+__all__ = ["N_PARTS", "Pool", "even_parts", "go_on", "parts"]
 
 N_PARTS = 16  # pieces of work; fixed, so that sums do not depend on the number of threads
+_HERE = local()  # of a thread that works for a pool: the event that ends its work
+
+
+def go_on() -> None:
+    """To be called now and then in long loops: ends them, in threads of a pool, when Ctrl-C or an error has ended it.
+
+    Ctrl-C reaches the main thread alone, which waits for the others before it goes on.
+    """
+    stop = getattr(_HERE, "stop", None)
+    if stop is not None and stop.is_set():
+        raise CancelledError
 
 
 class Pool:
@@ -46,7 +57,18 @@ class Pool:
         """``[function(0), ..., function(n - 1)]``; which thread does what cannot show in the result."""
         if self._executor is None:
             return [function(i) for i in range(n)]
-        return list(self._executor.map(function, range(n)))
+        stop = Event()
+
+        def run(i: int) -> Any:
+            _HERE.stop = stop
+            go_on()
+            return function(i)
+
+        try:
+            return list(self._executor.map(run, range(n)))
+        except BaseException:
+            stop.set()
+            raise
 
 
 class _OneBlasThread:

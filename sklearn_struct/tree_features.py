@@ -135,9 +135,24 @@ def last_symbol(nodes: Nodes) -> np.ndarray:
     return nodes.symbol[nodes.last]
 
 
+def first_leaf(nodes: Nodes) -> np.ndarray:
+    """The first word of the node."""
+    return nodes.leaf[nodes.first]
+
+
+def right_leaf(nodes: Nodes) -> np.ndarray:
+    """The first word of the right child."""
+    return at(nodes.leaf, at(nodes.first, nodes.right))
+
+
+def last_leaf(nodes: Nodes) -> np.ndarray:
+    """The last word of the node."""
+    return nodes.leaf[nodes.last]
+
+
 def n_words(nodes: Nodes) -> np.ndarray:
     """The number of words, many in classes."""
-    return _binned(nodes.stop - nodes.start)
+    return binned(nodes.stop - nodes.start)
 
 
 def above(nodes: Nodes) -> np.ndarray:
@@ -168,12 +183,12 @@ def two_symbols_above(nodes: Nodes) -> np.ndarray:
 
 def n_words_before(nodes: Nodes) -> np.ndarray:
     """The number of words before the node, many in classes."""
-    return _binned(nodes.start)
+    return binned(nodes.start)
 
 
 def n_words_after(nodes: Nodes) -> np.ndarray:
     """The number of words behind the node, many in classes."""
-    return _binned(nodes.length - nodes.stop)
+    return binned(nodes.length - nodes.stop)
 
 
 def symbol_before(nodes: Nodes) -> np.ndarray:
@@ -186,13 +201,19 @@ def symbol_after(nodes: Nodes) -> np.ndarray:
     return at(nodes.symbol, nodes.after)
 
 
+def leaf_before(nodes: Nodes) -> np.ndarray:
+    """The word before the node."""
+    return at(nodes.leaf, nodes.before)
+
+
+def second_leaf_before(nodes: Nodes) -> np.ndarray:
+    """The word before the word before the node."""
+    return at(nodes.leaf, at(nodes.before, nodes.before))
+
+
 def leaf_after(nodes: Nodes) -> np.ndarray:
     """The word behind the node."""
     return at(nodes.leaf, nodes.after)
-
-
-def _binned(n: np.ndarray) -> np.ndarray:
-    return np.digitize(n, (1, 2, 3, 4, 5, 6, 8, 11, 16, 21, 41))
 
 
 INSIDE: tuple[Feature, ...] = (

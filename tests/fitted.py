@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -38,7 +39,7 @@ def case(kind: str) -> Case:
     y = [[LABELS[k] for k in rng.randint(3, size=n)] for n in LENGTHS]
     X: Any = numbers(rng) if "numbers" in kind or "sparse" in kind else attributes(rng)
     if "edges" in kind:
-        options["edge_features"] = [0, 2] if "numbers" in kind else ["size", "w:*"]
+        options["edge_features"] = [0, 2] if "numbers" in kind else ["size", re.compile("w:.*")]
     if kind == "no intercept":
         options |= {"fit_intercept": False, "transition_features": "observed"}
     if kind == "float32":

@@ -123,6 +123,28 @@ def test_a_weight_of_two_is_a_sequence_twice():
     np.testing.assert_allclose(grad, expected_grad, atol=1e-12)
 
 
+class Counted(LogLikelihood):
+    """The likelihood, and beside it the sum of the weights, as a loss that couples examples."""
+
+    couples = True
+
+    def statistics(self, potentials, y, structure, weight):
+        return np.array([weight.sum()])
+
+    def outer(self, statistics):
+        return float(statistics[0]), LogLikelihood(inference)
+
+
+def test_what_couples_examples_is_divided_by_their_weight_too():
+    model, weight, w = many_blocks()
+    data = TrainingData(model.X.offsets, model.y, weight)
+    coupled = LinearObjective(model.potentials, Counted(inference), data, Pool(1))
+    value, grad = make(model, weight).value_and_grad(w)
+    other, other_grad = coupled.value_and_grad(w)
+    assert other == pytest.approx(value + 1.0, rel=1e-12)
+    np.testing.assert_array_equal(other_grad, grad)
+
+
 # ---- many blocks
 
 

@@ -9,7 +9,7 @@ import pytest
 from joblib import Parallel, cpu_count, delayed, parallel_config
 from threadpoolctl import threadpool_info
 
-from sklearn_struct.threads import Pool
+from sklearn_struct.threads import Pool, go_on
 
 
 @pytest.mark.parametrize(("n_jobs", "expected"), [(None, 1), (1, 1), (2, 2), (5, 5), (-1, cpu_count())])
@@ -111,3 +111,28 @@ def test_pools_that_overlap_leave_blas_as_it_was():
     assert set(blas()) == {1}
     second.__exit__()
     assert blas() == before
+
+
+def test_an_error_ends_the_work_of_all_threads():
+    """Also what has begun, where it asks; what has not begun does not begin."""
+    begun, ended, both = [], [], threading.Barrier(2, timeout=60)
+
+    def work(i):
+        begun.append(i)
+        if i < 2:
+            both.wait()
+        if i == 0:
+            raise KeyboardInterrupt
+        try:
+            while True:
+                go_on()
+        finally:
+            ended.append(i)
+
+    with pytest.raises(KeyboardInterrupt), Pool(2) as pool:
+        pool.map(work, 50)
+    assert 1 in ended
+    assert len(begun) <= 3  # the thread that raised may have taken one more before the caller heard of it
+    go_on()  # nothing is stopped here
+    with Pool(2) as pool:
+        assert pool.map(lambda i: go_on(), 4) == [None] * 4

@@ -7,9 +7,21 @@ import pytest
 from latent_trees import FINITE, RECURSIVE, Model
 
 from sklearn_struct import tree_features
-from sklearn_struct.tree_features import INSIDE, OUTSIDE, indicators, joined, nodes
+from sklearn_struct.tree_features import (
+    INSIDE,
+    OUTSIDE,
+    first_leaf,
+    indicators,
+    joined,
+    last_leaf,
+    leaf_before,
+    nodes,
+    right_leaf,
+    second_leaf_before,
+)
 
 pytestmark = pytest.mark.twins
+FUNCTIONS = *INSIDE, *OUTSIDE, first_leaf, last_leaf, right_leaf, leaf_before, second_leaf_before
 BINS = [0, 1, 2, 3, 4, 5, 7, 10, 15, 20, 40]  # the largest number of each class
 
 
@@ -72,6 +84,11 @@ TWINS = {
     "n_words_after": lambda n: binned(len(n.sentence) - 1 - n.sentence.index(n.words[-1])),
     "symbol_before": lambda n: getattr(word(n, n.start - 1), "symbol", None),
     "symbol_after": lambda n: getattr(word(n, n.stop), "symbol", None),
+    "first_leaf": lambda n: n.words[0].leaf,
+    "last_leaf": lambda n: n.words[-1].leaf,
+    "right_leaf": lambda n: n.children[1].words[0].leaf if n.children else None,
+    "leaf_before": lambda n: getattr(word(n, n.start - 1), "leaf", None),
+    "second_leaf_before": lambda n: getattr(word(n, n.start - 2), "leaf", None),
     "leaf_after": lambda n: getattr(word(n, n.stop), "leaf", None),
 }
 
@@ -101,7 +118,7 @@ def test_nodes(forest):
         assert found.length[p] == len(node.sentence)
 
 
-@pytest.mark.parametrize("function", [*INSIDE, *OUTSIDE], ids=lambda function: function.__name__)
+@pytest.mark.parametrize("function", FUNCTIONS, ids=lambda function: function.__name__)
 def test_by_recursion(forest, function):
     """Codes tell apart what the twin tells apart, and are -1 where it sees nothing."""
     code = function(nodes(forest)).tolist()
@@ -187,5 +204,5 @@ def test_joined():
 
 
 def test_all_functions_have_twins():
-    assert {function.__name__ for function in (*INSIDE, *OUTSIDE)} == set(TWINS)
+    assert {function.__name__ for function in FUNCTIONS} == set(TWINS)
     assert all(getattr(tree_features, name).__doc__ for name in TWINS)

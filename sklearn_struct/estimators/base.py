@@ -5,9 +5,10 @@ from __future__ import annotations
 from abc import ABCMeta, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.base import BaseEstimator, _fit_context
 from sklearn.utils import ClassifierTags
 from sklearn.utils.multiclass import check_classification_targets
@@ -15,20 +16,21 @@ from sklearn.utils.validation import (
     _check_n_features,
     _check_sample_weight,
     check_is_fitted,
-    column_or_1d,
     validate_data,
 )
 
 from sklearn_struct.batch import object_array
 from sklearn_struct.doc_link import DocLink
 from sklearn_struct.encoding import labels as label_codes
-from sklearn_struct.encoding import partial_labels
+from sklearn_struct.encoding import partial_labels, rows
 from sklearn_struct.encoding.features import SequenceVectorizer
-from sklearn_struct.encoding.sequences import as_dtype, as_list, check_finite, form, pack_arrays
+from sklearn_struct.encoding.sequences import as_dtype, as_list, check_numbers, form, pack_arrays
+from sklearn_struct.encoding.settings import check_params
 from sklearn_struct.estimators import weights
 from sklearn_struct.estimators.progress import Progress
-from sklearn_struct.exceptions import EmptyDataError, InputTypeError, LengthMismatchError, NonFiniteError
+from sklearn_struct.exceptions import EmptyDataError, InputTypeError, NonFiniteError
 from sklearn_struct.sequence_array import SequenceArray
+from sklearn_struct.sparse import as_csr
 
 try:
     from sklearn.callback import CallbackSupportMixin
@@ -67,7 +69,13 @@ def logarithms(proba: np.ndarray) -> np.ndarray:
 
 
 class BaseSequenceEstimator(DocLink, CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):
-    """Reads every documented form of X and y; see the table in the user guide."""
+    """Reads every documented form of X and y; see the table in the user guide.
+
+    ``_settings`` names the parameters that predictions read, which may be changed after `fit`; all others have effect
+    in the next one.
+    """
+
+    _settings: ClassVar[tuple[str, ...]] = ("n_jobs",)
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, init: Any = None) -> Self:
@@ -111,18 +119,23 @@ class BaseSequenceEstimator(DocLink, CallbackSupportMixin, BaseEstimator, metacl
         """Pack X and check it; with `reset`, learn its features."""
         if not reset:
             check_is_fitted(self)
+            check_params(self, *self._settings)
         X = as_list(X)
         kind = form(X)
         if reset and kind != "attributes":
             self.__dict__.pop("vectorizer_", None)
         if kind == "flat":
+            self._accept_rows(X, reset)
+            X = as_csr(X) if sp.issparse(X) else X
             tokens = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=reset)
             names = getattr(self, "feature_names_in_", None)
             packed = as_dtype(SequenceArray(tokens, np.arange(tokens.shape[0] + 1), names), self.dtype)
-            check_finite(packed)
+            check_numbers(packed)
             return Sequences(packed, True)
         if kind == "attributes":
-            return Sequences(self._vectorize(X, reset), False)
+            packed = self._vectorize(X, reset)
+            self._learn_lengths(packed.lengths, reset)
+            return Sequences(packed, False)
         packed = X if kind == "packed" else pack_arrays(X, self.dtype)
         if packed.tokens.shape[0] == 0:
             if reset:
@@ -131,9 +144,22 @@ class BaseSequenceEstimator(DocLink, CallbackSupportMixin, BaseEstimator, metacl
         if packed.tokens.ndim != 2 or packed.tokens.dtype.kind not in "fiub":
             raise InputTypeError(f"the tokens of X must be rows of real numbers, got dtype {packed.tokens.dtype}")
         packed = as_dtype(packed, self.dtype)
-        check_finite(packed)
+        check_numbers(packed)
         self._learn_features(packed, reset)
+        self._learn_lengths(packed.lengths, reset)
         return Sequences(packed, False)
+
+    def _learn_lengths(self, lengths: np.ndarray, reset: bool) -> None:
+        """With `reset`, learn whether sequences are single tokens, as the rows of a two-dimensional X are."""
+        if reset:
+            self._rows_in = bool(lengths.max(initial=0) <= 1)
+
+    def _accept_rows(self, X: Any, reset: bool) -> None:
+        """Learn that X has rows, or refuse them: who fits longer sequences seldom means single tokens by a matrix."""
+        if reset:
+            self._rows_in = True
+        elif not getattr(self, "_rows_in", True):
+            rows.refuse_after_sequences(X, type(self).__name__)
 
     def _vectorize(self, X: Any, reset: bool) -> SequenceArray:
         if reset:
@@ -145,12 +171,17 @@ class BaseSequenceEstimator(DocLink, CallbackSupportMixin, BaseEstimator, metacl
             raise InputTypeError(
                 "X holds attributes (dicts or strings), but the estimator was fitted on numbers; encode X as in fit"
             )
-        return self.vectorizer_.transform(X)
+        packed = self.vectorizer_.transform(X)
+        self._check_names(packed)
+        return packed
 
     def _learn_features(self, X: SequenceArray, reset: bool) -> None:
         _check_n_features(self, X.tokens, reset=reset)
         if reset:
             self._names_in = X.names
+        self._check_names(X)
+
+    def _check_names(self, X: SequenceArray) -> None:
         if _differ(self.__dict__.get("_names_in"), X.names):
             raise ValueError("the feature names of X are not those that the estimator was fitted on")
 
@@ -177,7 +208,7 @@ class BaseSequenceEstimator(DocLink, CallbackSupportMixin, BaseEstimator, metacl
         if y is None:
             raise ValueError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None.")
         offsets = sequences.X.offsets
-        flat = _column(y, offsets) if sequences.flat else label_codes.flatten(as_list(y), offsets)
+        flat = rows.column(y, offsets) if sequences.flat else label_codes.flatten(as_list(y), offsets)
         if reset:
             self.classes_ = label_codes.unique_labels(flat, offsets)
             if sequences.flat:
@@ -190,9 +221,11 @@ class BaseSequenceEstimator(DocLink, CallbackSupportMixin, BaseEstimator, metacl
 
     def _flat_labels(self, y: Any, offsets: np.ndarray, flat: bool) -> list[Any]:
         """All labels of y, None where they are missing, sets where several may stand."""
-        if not flat or y is None:
+        if not flat:
             return partial_labels.flatten(as_list(y), offsets)
-        labels = partial_labels.flatten([[label] for label in _column(y, offsets)], offsets)
+        if y is None:
+            return [None] * (len(offsets) - 1)
+        labels = partial_labels.flatten([[label] for label in rows.column(y, offsets)], offsets)
         known = [label for label in labels if not partial_labels.is_partial([label])]
         if known:
             check_classification_targets(known)
@@ -266,14 +299,6 @@ class BaseSequenceEstimator(DocLink, CallbackSupportMixin, BaseEstimator, metacl
         tags.target_tags.required = True
         tags.classifier_tags = ClassifierTags()  # it predicts labels, but check_cv must not look into ragged y
         return tags
-
-
-def _column(y: Any, offsets: np.ndarray) -> list[Any]:
-    """The labels of a two-dimensional X."""
-    y = column_or_1d(y, warn=True)
-    if len(y) != len(offsets) - 1:
-        raise LengthMismatchError(f"X has {len(offsets) - 1} rows but y has {len(y)}")
-    return label_codes.as_labels(y)
 
 
 def _differ(a: Any, b: Any) -> bool:

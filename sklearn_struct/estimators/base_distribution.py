@@ -24,6 +24,8 @@ from sklearn_struct.inference import chains
 from sklearn_struct.markov import as_states, raised
 from sklearn_struct.path_sums import StateChain, beside
 
+LARGEST = 1e300  # of scores that others give
+
 __all__ = ["GivenBase", "HiddenBase", "fit_base", "read_base"]
 
 
@@ -156,8 +158,8 @@ class GivenBase:
                 raise LengthMismatchError(
                     f"X[{i}]: the base gives scores of shapes {node.shape} and {edge.shape} for {K} labels"
                 )
-            if np.any(np.isnan(node)) or np.any(np.isnan(edge)) or np.any(node == np.inf) or np.any(edge == np.inf):
-                raise NonFiniteError(f"X[{i}]: the base gives scores that are NaN or inf")
+            if not (np.all(node < LARGEST) and np.all(edge < LARGEST)):
+                raise NonFiniteError(f"X[{i}]: the base gives scores that are NaN, inf or beyond {LARGEST}")
             nodes.append(node)
             edges.append(edge.reshape(len(edge), K * K))
         return Scores(np.concatenate(nodes), np.concatenate(edges), np.cumsum([0, *lengths])), False

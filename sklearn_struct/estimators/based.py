@@ -10,9 +10,12 @@ from sklearn.utils.validation import _check_n_features, check_array, check_is_fi
 
 from sklearn_struct.batch import Block, Potentials
 from sklearn_struct.encoding.sequences import as_list, form, pack_arrays, refuse_texts
+from sklearn_struct.encoding.settings import check_params
+from sklearn_struct.encoding.streams import symbols
 from sklearn_struct.estimators.base_distribution import read_base
 from sklearn_struct.estimators.based_features import features_of
 from sklearn_struct.estimators.chain import BaseChain
+from sklearn_struct.estimators.scores import check_sums
 from sklearn_struct.inference import chains
 from sklearn_struct.sequence_array import SequenceArray
 
@@ -34,6 +37,8 @@ class BasedSequences(NamedTuple):
 class BaseBasedChain(BaseChain):
     """What is learned, besides that of a chain: ``base_``, ``features_``, ``input_coef_`` and ``constant_``."""
 
+    _settings = ("allowed_transitions", "n_jobs")
+
     dtype = "float64"
     base_: Any
     features_: Any
@@ -45,11 +50,13 @@ class BaseBasedChain(BaseChain):
         X = as_list(X)
         kind = form(X)
         if kind == "flat":
+            self._accept_rows(X, reset)
             refuse_texts(X)
-        if kind == "flat" and not reset and self.features_ is not None:
-            return check_array(X, dtype=np.float64)  # its columns are counted by the base
-        if kind == "flat":
-            return validate_data(self, X, dtype=np.float64, reset=reset)
+            if not reset and self.features_ is not None:
+                X = check_array(X, dtype=np.float64)  # its columns are counted by the base
+            else:
+                X = validate_data(self, X, dtype=np.float64, reset=reset)
+            return X
         if not reset and self.features_ is None and kind in ("arrays", "packed"):
             X = X if kind == "packed" else pack_arrays(X, np.dtype(np.float64))
             if X.offsets[-1]:
@@ -58,15 +65,22 @@ class BaseBasedChain(BaseChain):
 
     def _read_X(self, X: Any, reset: bool) -> Any:
         check_is_fitted(self)
-        X = self._checked(X, reset=False)
-        return self._with_features(X, *read_base(self.base_, self.order).observe(X))
+        check_params(self, *self._settings)
+        kind = getattr(self.base_, "_kind", "rows" if getattr(self, "_rows_in", True) else "values")
+        X = self._checked(symbols(as_list(X)) if kind == "values" else X, reset=False)
+        base = read_base(self.base_, self._pattern.order)
+        return self._with_features(X, base, *base.observe(X))
 
-    def _with_features(self, X: Any, observed: Any, flat: bool, used: np.ndarray | None = None) -> BasedSequences:
+    def _with_features(
+        self, X: Any, base: Any, observed: Any, flat: bool, used: np.ndarray | None = None
+    ) -> BasedSequences:
         """X as read; with `used`, where tokens have weight, the features are learned."""
-        found = features_of(self.features_, read_base(self.base_, self.order), X, observed, used)
+        found = features_of(self.features_, base, X, observed, used)
         if flat and self.features_ is None:
             found = SequenceArray(found.tokens, found.offsets, getattr(self, "feature_names_in_", None))
         self._learn_features(found, reset=used is not None)
+        if used is not None:
+            self._learn_lengths(found.lengths, reset=True)
         return BasedSequences(found, flat, observed)
 
     def _potentials(self, sequences: Any) -> Callable[[Block], Potentials]:
@@ -79,7 +93,8 @@ class BaseBasedChain(BaseChain):
 
     def _of_inputs(self, X: SequenceArray) -> np.ndarray:
         """The part of each sequence's score that no label changes."""
-        of_tokens = X.tokens @ self.input_coef_ if len(self.input_coef_) else np.zeros(X.offsets[-1])
+        with np.errstate(over="ignore", invalid="ignore"):
+            of_tokens = X.tokens @ self.input_coef_ if len(self.input_coef_) else np.zeros(X.offsets[-1])
         owner = np.repeat(np.arange(len(X)), X.lengths)
         return np.bincount(owner, of_tokens, len(X)) + self.constant_
 
@@ -98,7 +113,7 @@ class BaseBasedChain(BaseChain):
         """
         sequences = self._read_X(X, reset=False)._replace(exact=True)
         found = self._each_sequence(sequences, lambda theta, block: chains.log_partition(theta, block.structure))
-        return found + self._of_inputs(sequences.X)
+        return check_sums(found + self._of_inputs(sequences.X))
 
     def log_joint(self, X: Any, y: Any) -> np.ndarray:
         """log of q0(x, y) exp(w . f(x, y)): log p(x, y) up to a constant, log Z.
@@ -123,7 +138,7 @@ class BaseBasedChain(BaseChain):
         def work(theta: Potentials, block: Block) -> np.ndarray:
             return chains.scores(theta, block.structure, codes[block.tokens])
 
-        return self._each_sequence(sequences, work) + self._of_inputs(sequences.X)
+        return check_sums(self._each_sequence(sequences, work) + self._of_inputs(sequences.X))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from sklearn_struct.encoding.sequences import as_list, check_finite, pack_arrays
+from sklearn_struct.encoding.sequences import as_list, check_numbers, pack_arrays
 from sklearn_struct.encoding.templates import FeatureTemplates
 from sklearn_struct.exceptions import InputTypeError, LengthMismatchError
 from sklearn_struct.sequence_array import SequenceArray
@@ -42,7 +42,7 @@ def features_of(encoder: Any, base: Any, X: Any, observed: Any, used: np.ndarray
         raise InputTypeError(f"features must be numbers, got dtype {found.tokens.dtype}")
     if not np.array_equal(found.offsets, observed.offsets):
         raise LengthMismatchError("features must have a row for each token of X")
-    check_finite(found)
+    check_numbers(found)
     return found
 
 

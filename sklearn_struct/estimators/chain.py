@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from abc import abstractmethod
 from collections.abc import Callable, Iterable
 from numbers import Integral, Real
@@ -14,6 +15,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn_struct.batch import Block, Potentials, Structure, blocks, cut, object_array
 from sklearn_struct.encoding.allowed import label_masks
 from sklearn_struct.encoding.labels import decode
+from sklearn_struct.encoding.sequences import largest_sum
+from sklearn_struct.encoding.settings import N_JOBS
 from sklearn_struct.encoding.transitions import SCHEMES, read_transitions
 from sklearn_struct.estimators import weights
 from sklearn_struct.estimators.base import BaseSequenceEstimator, Sequences, logarithms
@@ -22,6 +25,7 @@ from sklearn_struct.estimators.learned import BaseLearned
 from sklearn_struct.estimators.observing import observe
 from sklearn_struct.estimators.prepared import Prepared
 from sklearn_struct.estimators.progress import Progress
+from sklearn_struct.estimators.scores import check_learned, check_scores, check_sums
 from sklearn_struct.estimators.solving import choice, solve, term_tokens
 from sklearn_struct.estimators.transfer import transfer
 from sklearn_struct.inference import chains
@@ -48,7 +52,7 @@ class BaseChain(BaseLearned, BaseSequenceEstimator):
         "l1_ratio": [Interval(Real, 0, 1, closed="both")],
         "feature_pairs": [StrOptions({"observed", "all"})],
         "transition_features": [StrOptions({"observed", "all"})],
-        "edge_features": [None, str, Iterable],
+        "edge_features": [None, str, re.Pattern, Iterable],
         "allowed_transitions": [None, StrOptions(set(SCHEMES)), dict, "array-like"],
         "constrain_training": ["boolean"],
         "min_frequency": [Interval(Integral, 1, None, closed="left")],
@@ -57,10 +61,12 @@ class BaseChain(BaseLearned, BaseSequenceEstimator):
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
         "warm_start": ["boolean"],
-        "n_jobs": [None, Integral],
+        "n_jobs": N_JOBS,
         "random_state": ["random_state"],
         "verbose": ["verbose"],
     }
+
+    _settings: ClassVar[tuple[str, ...]] = ("dtype", "allowed_transitions", "n_jobs")
 
     _w: np.ndarray
     _stream: Any
@@ -90,6 +96,7 @@ class BaseChain(BaseLearned, BaseSequenceEstimator):
         codes = self._read_labels(y, sequences, reset=True)
         weight = self._read_weights(sample_weight, sequences, codes)
         self._pattern = self._observe(sequences.X, codes, weight.token)
+        size = largest_sum(sequences.X)
         potentials = bind(self._pattern, without_zeros(sequences.X), np.dtype(self.dtype))
         w0 = np.zeros(potentials.size) if start is None else transfer(start, self)
         data = TrainingData(sequences.X.offsets, weight.y, weight.sequence)
@@ -99,6 +106,7 @@ class BaseChain(BaseLearned, BaseSequenceEstimator):
             solver = choice(self, self._loss(data.y), potentials, len(codes))
             w0 = self._begin(solver, potentials, data, w0, pool)
             solve(self, solver, self._objective(solver, potentials, data, pool), w0, progress)
+        check_learned(potentials, data.offsets, self._w, size, self.classes_)
 
     def _begin(
         self, solver: str, potentials: LinearPotentials, data: TrainingData, w0: np.ndarray, pool: Pool
@@ -136,7 +144,13 @@ class BaseChain(BaseLearned, BaseSequenceEstimator):
     def _potentials(self, sequences: Sequences) -> Callable[[Block], Potentials]:
         """What gives the model's potentials in a block of X."""
         potentials, W = self._prepared.bind(self._pattern, self._w, sequences.X, np.dtype(self.dtype))
-        return lambda block: potentials.forward(W, block)
+
+        def of_block(block: Block) -> Potentials:
+            theta, squares = potentials.forward_and_squares(W, block)
+            check_scores(theta, squares, block, self.classes_)
+            return theta
+
+        return of_block
 
     def _each_block(
         self, sequences: Sequences, work: Callable[[Potentials, Block], Any], allowed: Any = None
@@ -150,21 +164,22 @@ class BaseChain(BaseLearned, BaseSequenceEstimator):
         found = blocks(sequences.X.offsets, len(self.classes_), n_blocks=16, order=self._pattern.order)
 
         def run(b: int) -> Any:
-            theta = self._decode_potentials(of_block(found[b]), found[b].structure)
-            if transitions is not None:
-                theta = forbid(theta, found[b].structure, transitions)
-            if masks is not None:
-                theta = forbid_labels(theta, masks[found[b].tokens])
-            if transitions is not None or masks is not None:
-                check_paths(theta, found[b])
-            return work(theta, found[b])
+            with np.errstate(over="ignore", invalid="ignore"):  # what comes of it is looked at
+                theta = self._decode_potentials(of_block(found[b]), found[b].structure)
+                if transitions is not None:
+                    theta = forbid(theta, found[b].structure, transitions)
+                if masks is not None:
+                    theta = forbid_labels(theta, masks[found[b].tokens])
+                if transitions is not None or masks is not None:
+                    check_paths(theta, found[b])
+                return work(theta, found[b])
 
         with Pool(self.n_jobs) as pool:
             return pool.map(run, len(found))
 
     def _each_sequence(self, sequences: Sequences, work: Callable[[Potentials, Block], np.ndarray]) -> np.ndarray:
-        """A number for each sequence, of which `work` gives those of a block."""
-        return np.concatenate([np.empty(0), *self._each_block(sequences, work)])
+        """A logarithm for each sequence, of which `work` gives those of a block."""
+        return check_sums(np.concatenate([np.empty(0), *self._each_block(sequences, work)]))
 
     def _predict_codes(self, sequences: Sequences, allowed: Any = None) -> np.ndarray:
         codes = np.empty(sequences.X.tokens.shape[0], dtype=np.int32)
@@ -303,7 +318,7 @@ class BaseChain(BaseLearned, BaseSequenceEstimator):
             codes = np.empty((n, len(potentials.node)), dtype=np.int32)
             score = np.empty((n, n_examples))
             chains.nbest(potentials, block.structure, codes, score)
-            log_p = score - chains.log_partition(potentials, block.structure)
+            log_p = check_sums(score - chains.log_partition(potentials, block.structure), block.examples.start)
             found = []
             for i in range(n_examples):
                 tokens = slice(*block.structure.offsets[i : i + 2])

@@ -12,12 +12,12 @@ import scipy.sparse as sp
 from sklearn_struct.batch import Potentials, blocks, chain, csr, ends
 from sklearn_struct.encoding import labels as label_codes
 from sklearn_struct.encoding import partial_labels, targets
-from sklearn_struct.estimators.warning import warn
 from sklearn_struct.exceptions import EmptyDataError, ForbiddenLabelError
 from sklearn_struct.inference import chains
 from sklearn_struct.inference.constraints import Transitions, forbid
 from sklearn_struct.losses.expectation import Criteria, Expectation, Fired
 from sklearn_struct.sequence_array import SequenceArray
+from sklearn_struct.warning import warn
 
 __all__ = ["Constraints", "among_allowed", "label_set", "read_constraints", "read_shares"]
 

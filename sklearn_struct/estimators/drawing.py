@@ -11,7 +11,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from sklearn_struct.batch import Forest, Trees, examples, object_array
 from sklearn_struct.encoding import brackets, treebank
-from sklearn_struct.encoding.lexicon import Lexicon
+from sklearn_struct.encoding.lexicon import observations
+from sklearn_struct.encoding.streams import OOV
 from sklearn_struct.encoding.tree_corpus import TreeCodes
 from sklearn_struct.parsing import TreeModel, one_state
 from sklearn_struct.tree_sampling import draw
@@ -56,7 +57,7 @@ class TreeDrawingMixin:
         rng, model = check_random_state(random_state), self._model
         grammars = model.states or (one_state(model),)
         which = rng.randint(len(grammars), size=n_samples)
-        names, found = _words(self._codes.lexicon), {}
+        names, found = observations(self._codes.lexicon, OOV), {}
         for g, tensors in enumerate(grammars):
             places = np.flatnonzero(which == g)
             drawn = draw(model.grammar, tensors, model.symbol, len(places), rng, max_length)
@@ -74,10 +75,3 @@ class TreeDrawingMixin:
             drawn.offsets, drawn.symbol, left, right, np.full(len(left), -1, np.int32), drawn.start, drawn.stop
         )
         return words, brackets.to_nltk(treebank.restore(trees, self._codes.symbols, [words])[0])
-
-
-def _words(lexicon: Lexicon) -> list[str]:
-    """What the entries of a lexicon are called."""
-    names = [*sorted(lexicon.words, key=lexicon.words.__getitem__)]
-    names += [*sorted(lexicon.signatures, key=lexicon.signatures.__getitem__), "<OOV>"]
-    return np.repeat(object_array(names), np.diff(lexicon.indptr)).tolist()

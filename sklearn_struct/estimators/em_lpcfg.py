@@ -158,11 +158,14 @@ class EMLPCFG(TreeDrawingMixin, BaseTreeParser):
 
     def _check_decoding(self) -> None:
         super()._check_decoding()
-        if self.decoder == "viterbi" and self.n_grammars > 1:
-            raise ValueError(f"decoder='viterbi' takes one grammar, got n_grammars={self.n_grammars}")
+        self._check_one_grammar(len(self._model.states))
+
+    def _check_one_grammar(self, n_grammars: int) -> None:
+        if self.decoder == "viterbi" and n_grammars > 1:
+            raise ValueError(f"decoder='viterbi' takes one grammar, got n_grammars={n_grammars}")
 
     def _fit(self, corpus: TreeCorpus, progress: Progress) -> None:
-        self._check_decoding()
+        self._check_one_grammar(self.n_grammars)
         forest = corpus.treebank.forest
         rng = check_random_state(self.random_state)
         n_nodes = np.bincount(forest.symbol, minlength=len(self.symbols_))

@@ -11,6 +11,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, Options, StrOptions
 
 from sklearn_struct.encoding import partial_labels
+from sklearn_struct.encoding.choosing import Features
+from sklearn_struct.encoding.rows import refuse_without_labels
 from sklearn_struct.estimators import weights
 from sklearn_struct.estimators.base import Sequences
 from sklearn_struct.estimators.chain import BaseChain
@@ -92,7 +94,7 @@ class GECRF(BasePartlyLabelled):
         any label may), or all.
     transition_features : {"all", "observed"}, default="all"
         Which transitions get a weight.
-    edge_features : None, "all", str or iterable of str and int, default=None
+    edge_features : None, "all", str, re.Pattern, or iterable of str, re.Pattern and int, default=None
         Features of X that also condition the transition into their token, as in `LinearChainCRF`.
     allowed_transitions : None, {"BIO", "IOB1", "BIOES"}, array-like of shape (n_labels, n_labels) or dict, default=None
         Which labels may follow each other, read by each prediction, as in `LinearChainCRF`.
@@ -203,7 +205,7 @@ class GECRF(BasePartlyLabelled):
         order: int = 1,
         feature_pairs: str = "observed",
         transition_features: str = "all",
-        edge_features: str | Iterable[str | int] | None = None,
+        edge_features: Features | None = None,
         allowed_transitions: Any = None,
         constrain_training: bool = False,
         min_frequency: int = 1,
@@ -283,6 +285,8 @@ class GECRF(BasePartlyLabelled):
         """Masks (n_tokens, n_labels) of what may stand at each token."""
         if y is None and self.labeled_features is None and reset:
             return self._read_y(y, sequences, reset)
+        if y is None and sequences.flat and reset:
+            refuse_without_labels(len(sequences.X), "GECRF")
         offsets = sequences.X.offsets
         flat = self._flat_labels(y, offsets, sequences.flat)
         if reset:

@@ -13,6 +13,7 @@ from sklearn_struct.batch import Block, Potentials, blocks, cut, object_array
 from sklearn_struct.encoding import labels as label_codes
 from sklearn_struct.encoding import streams
 from sklearn_struct.encoding.sequences import as_list, form, refuse_texts
+from sklearn_struct.encoding.settings import check_params
 from sklearn_struct.estimators.base import BaseSequenceEstimator, Sequences, logarithms
 from sklearn_struct.exceptions import EmptyDataError, InputTypeError
 from sklearn_struct.generative import Gaussians
@@ -63,7 +64,10 @@ class BaseHiddenChain(BaseSequenceEstimator):
         """The columns of X, checked against those of `fit`, and whether X is a batch of sequences of length 1."""
         if not reset:
             check_is_fitted(self)
+            check_params(self, *self._settings)
+            X = streams.symbols(X) if self._kind == "values" else X
         if form(X) == "flat":
+            self._accept_rows(X, reset)
             refuse_texts(X)
             tokens = validate_data(self, X, dtype=np.float64, reset=reset)
             names = getattr(self, "feature_names_in_", None)
@@ -75,6 +79,7 @@ class BaseHiddenChain(BaseSequenceEstimator):
             empty = streams.Column(np.empty(0), None)
             return found._replace(columns=[empty] * self.n_features_in_), False
         self._learn_features(SequenceArray(np.empty((0, len(found.columns))), [0], found.names), reset)
+        self._learn_lengths(np.diff(found.offsets), reset)
         return found, False
 
     def _read_X(self, X: Any, reset: bool) -> Sequences:

@@ -11,7 +11,9 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from sklearn_struct.encoding import labels as label_codes
 from sklearn_struct.encoding import partial_labels, streams
+from sklearn_struct.encoding.rows import has_label_a_row, refuse_without_labels
 from sklearn_struct.encoding.sequences import as_list
+from sklearn_struct.encoding.settings import N_JOBS
 from sklearn_struct.estimators.expectation import learn, start
 from sklearn_struct.estimators.hidden import BaseHiddenChain
 from sklearn_struct.estimators.progress import Progress
@@ -47,7 +49,8 @@ class HMM(BaseHiddenChain):
         Whether the end of a sequence is an event with a probability of its own, so that p(x, y) sums to 1 over
         sequences of all lengths (but 0). Without, it does so for each length.
     emissions : {"auto", "categorical", "gaussian"} or list of these, default="auto"
-        How each stream is distributed. "auto": "gaussian" for a stream of numbers, else "categorical".
+        How each stream is distributed. "auto": "gaussian" for a stream of numbers, else "categorical". Where sequences
+        are lists of whole numbers, these are symbols, "categorical".
     smoothing : float, default=1.0
         Added to the count of each value in each label. 0 is maximum likelihood.
     transition_smoothing : float, default=0.0
@@ -153,7 +156,7 @@ class HMM(BaseHiddenChain):
         "start": [StrOptions({"auto", "kmeans", "random"})],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
-        "n_jobs": [None, Integral],
+        "n_jobs": N_JOBS,
         "random_state": ["random_state"],
         "verbose": ["verbose"],
     }
@@ -197,8 +200,9 @@ class HMM(BaseHiddenChain):
         Parameters
         ----------
         X : list of sequences, SequenceArray, or array-like of shape (n, n_columns)
-            A sequence is a list of strings (one stream), a list of rows with a value for each stream, or a 2-D array of
-            numbers (tokens, streams). A two-dimensional X is a batch of sequences of length 1.
+            A sequence is a list of strings or of whole numbers (one stream of symbols), a list of rows with a value for
+            each stream, or a 2-D array of numbers (tokens, streams). A two-dimensional X is a batch of sequences of
+            length 1, and needs y; so is a list of lists of whole numbers if y has a label for each of these.
         y : list of label sequences, SequenceArray, array-like of shape (n,) or None, default=None
             One label a token, None where it is missing; None in the place of a sequence's labels, or of y, if all are.
         sample_weight : array-like of shape (n_sequences,), default=None
@@ -219,11 +223,18 @@ class HMM(BaseHiddenChain):
         return super().fit(X, y, sample_weight, init=init)
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, init: Any, progress: Progress) -> None:
-        found, flat = self._read_columns(as_list(X), reset=True)
+        X, y = as_list(X), as_list(y)
+        found, flat = self._read_columns(X if has_label_a_row(y) else streams.symbols(X), reset=True)
+        if y is None and self.states is None and init is None:
+            raise ValueError(
+                "This HMM estimator requires y to be passed, but the target y is None; without labels, set `states`"
+            )
+        if flat and y is None:
+            refuse_without_labels(len(found.offsets) - 1, "HMM")
         labels = self._flat_labels(y, found.offsets, flat)
         if init is not None:
             self._refuse_other_streams(init)
-        self.classes_ = self._label_set(labels, found.offsets, y) if init is None else init.classes_
+        self.classes_ = self._label_set(labels, found.offsets) if init is None else init.classes_
         codes = partial_labels.encode(labels, self.classes_, found.offsets)
         if is_per_token(sample_weight):
             raise ValueError(
@@ -243,14 +254,10 @@ class HMM(BaseHiddenChain):
             rng = check_random_state(self.random_state)
             learn(self, training, lambda: start(self, training, rng) if init is None else init._model(), progress)
 
-    def _label_set(self, labels: list[Any], offsets: np.ndarray, y: Any) -> np.ndarray:
+    def _label_set(self, labels: list[Any], offsets: np.ndarray) -> np.ndarray:
         """The labels: those of `states`, or those of y."""
         known = any(label is not None for label in labels)
         if self.states is None:
-            if y is None:
-                raise ValueError(
-                    "This HMM estimator requires y to be passed, but the target y is None; without labels, set `states`"
-                )
             if not known:
                 raise UnknownLabelError("y has no labels; set `states`")
             return partial_labels.known_labels(labels, offsets)
@@ -290,7 +297,8 @@ class HMM(BaseHiddenChain):
         given = [self.emissions] * len(columns) if isinstance(self.emissions, str) else list(self.emissions)
         if len(given) != len(columns) or not set(given) <= {"auto", "categorical", "gaussian"}:
             raise ValueError(f"emissions={self.emissions!r} does not say how each of {len(columns)} streams is emitted")
-        numeric = ("gaussian" if streams.is_numeric(column) else "categorical" for column in columns)
+        alone = self._kind == "values"
+        numeric = ("gaussian" if streams.is_numeric(column, alone) else "categorical" for column in columns)
         return [found if kind == "auto" else kind for kind, found in zip(given, numeric)]
 
     def __sklearn_tags__(self) -> Any:

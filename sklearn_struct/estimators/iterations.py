@@ -8,8 +8,8 @@ from typing import Any
 from sklearn.exceptions import ConvergenceWarning
 
 from sklearn_struct.estimators.progress import Progress
-from sklearn_struct.estimators.warning import warn
 from sklearn_struct.solvers.result import Result
+from sklearn_struct.warning import warn
 
 __all__ = ["Iterations"]
 

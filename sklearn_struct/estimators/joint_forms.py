@@ -17,6 +17,7 @@ import scipy.sparse as sp
 from sklearn_struct.batch import CSR, csr, object_array
 from sklearn_struct.encoding.features import SequenceVectorizer
 from sklearn_struct.encoding.joint_features import Call, ProductFeatures, candidate_codes, encode, joint_name
+from sklearn_struct.encoding.sequences import largest_sum
 from sklearn_struct.exceptions import EmptyDataError, ForbiddenLabelError
 from sklearn_struct.inference import chain
 from sklearn_struct.joint_objective import JointObjective
@@ -50,6 +51,7 @@ class PairForm:
     def fit(self, X: Any, y: np.ndarray, weight: np.ndarray, pool: Pool) -> Any:
         offsets, none = np.arange(X.shape[0] + 1), np.array([], dtype=int)
         pattern = Pattern(X.shape[1], self.n_labels, None, None, none, none, self.fit_intercept)
+        largest_sum(SequenceArray(X, offsets))
         potentials = bind(pattern, without_zeros(SequenceArray(X, offsets)), np.dtype(float))
         return LinearObjective(potentials, LogLikelihood(chain), TrainingData(offsets, y, weight), pool)
 

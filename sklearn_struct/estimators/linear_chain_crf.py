@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any, ClassVar
 
 from sklearn.utils._param_validation import StrOptions
 
+from sklearn_struct.encoding.choosing import Features
 from sklearn_struct.estimators.online import BaseOnlineChain
 from sklearn_struct.estimators.partly_labelled import BasePartlyLabelled
 from sklearn_struct.inference import chains
@@ -83,10 +83,11 @@ class LinearChainCRF(BasePartlyLabelled, BaseOnlineChain):
     transition_features : {"all", "observed"}, default="all"
         Which transitions, at order 2 also which three labels in a row, get a weight. The others keep weight 0; they are
         not forbidden.
-    edge_features : None, "all", str or iterable of str and int, default=None
+    edge_features : None, "all", str, re.Pattern, or iterable of str, re.Pattern and int, default=None
         Features of X that also condition the transition into their token (a weight for each feature and label
-        pair, at order 2 also for each three labels that end there). Columns by number or by name; names may be
-        patterns such as ``"B*"``.
+        pair, at order 2 also for each three labels that end there). Columns by number, by name, or by
+        compiled patterns that match whole names, such as ``re.compile("B.*")``. A string is a name, but "all" by
+        itself is every feature.
     allowed_transitions : None, {"BIO", "IOB1", "BIOES"}, array-like of shape (n_labels, n_labels) or dict, default=None
         Which labels may follow each other, read by each prediction: a labelling that is forbidden has probability 0.
         The name of a scheme of spans also says what may come first and last ("IOB2" is "BIO", "IOBES" is "BIOES"). A
@@ -197,7 +198,7 @@ class LinearChainCRF(BasePartlyLabelled, BaseOnlineChain):
         order: int = 1,
         feature_pairs: str = "observed",
         transition_features: str = "all",
-        edge_features: str | Iterable[str | int] | None = None,
+        edge_features: Features | None = None,
         allowed_transitions: Any = None,
         constrain_training: bool = False,
         min_frequency: int = 1,

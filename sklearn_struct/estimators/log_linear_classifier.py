@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from copy import copy
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
+import scipy.sparse as sp
 from scipy.special import log_softmax, logsumexp, softmax
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -18,12 +20,15 @@ from sklearn_struct.doc_link import DocLink
 from sklearn_struct.encoding import labels as label_codes
 from sklearn_struct.encoding.joint_features import ProductFeatures, candidate_codes
 from sklearn_struct.encoding.sequences import as_list
+from sklearn_struct.encoding.settings import N_JOBS, check_params
 from sklearn_struct.estimators.base import CallbackSupportMixin, all_or_nothing
 from sklearn_struct.estimators.joint_forms import FunctionForm, PairForm, ProductForm
 from sklearn_struct.estimators.progress import Progress
+from sklearn_struct.estimators.scores import check_rows
 from sklearn_struct.estimators.solving import solve
 from sklearn_struct.exceptions import EmptyDataError, InputTypeError, LengthMismatchError, UnknownLabelError
 from sklearn_struct.joint_objective import JointObjective
+from sklearn_struct.sparse import as_csr
 from sklearn_struct.threads import Pool
 
 __all__ = ["LogLinearClassifier"]
@@ -126,7 +131,7 @@ class LogLinearClassifier(DocLink, CallbackSupportMixin, ClassifierMixin, BaseEs
         "n_features": [None, Interval(Integral, 1, 2**31 - 1, closed="both")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
-        "n_jobs": [None, Integral],
+        "n_jobs": N_JOBS,
         "verbose": ["verbose"],
     }
 
@@ -201,15 +206,22 @@ class LogLinearClassifier(DocLink, CallbackSupportMixin, ClassifierMixin, BaseEs
         intercept = self.candidates is None if self.fit_intercept == "auto" else bool(self.fit_intercept)
         if self.features is None:
             return PairForm(len(self.classes_), intercept)
-        if isinstance(self.features, ProductFeatures) and self.candidates is None and self.n_features is None:
-            return ProductForm(self.features, self.classes_, intercept, self.min_frequency)
+        features = self.features
+        if isinstance(features, ProductFeatures):
+            features = copy(features)  # later changes of its parameters are for the next fit
+            if self.candidates is None and self.n_features is None:
+                return ProductForm(features, self.classes_, intercept, self.min_frequency)
         selection = self.min_frequency, self.n_features
-        return FunctionForm(self.features, self.candidates, self.classes_, intercept, selection)
+        return FunctionForm(features, self.candidates, self.classes_, intercept, selection)
 
     def _read_X(self, X: Any, reset: bool) -> Any:
-        if self.features is None:
-            if self.candidates is not None or self.n_features is not None:
-                raise ValueError("candidates and n_features need a function for `features`")
+        if not reset:
+            check_is_fitted(self)
+            check_params(self, "n_jobs")
+        elif self.features is None and (self.candidates is not None or self.n_features is not None):
+            raise ValueError("candidates and n_features need a function for `features`")
+        if self.features is None if reset else isinstance(self._form, PairForm):
+            X = as_csr(X) if sp.issparse(X) else X
             return validate_data(self, X, accept_sparse="csr", dtype=float, reset=reset)
         X = as_list(X)
         if isinstance(X, str | bytes | dict | set | frozenset) or not hasattr(X, "__len__"):
@@ -225,7 +237,7 @@ class LogLinearClassifier(DocLink, CallbackSupportMixin, ClassifierMixin, BaseEs
         for i, label in enumerate(y if isinstance(y, list | tuple) else ()):
             if isinstance(label, float) and label != label:  # among strings, numpy would make a string of it
                 raise UnknownLabelError(f"y[{i}]: the label is not a number (NaN)")
-        y, n = column_or_1d(y, warn=True), X.shape[0] if self.features is None else len(X)
+        y, n = column_or_1d(y, warn=True), X.shape[0] if sp.issparse(X) else len(X)
         if len(y) != n:
             raise LengthMismatchError(f"X has {n} inputs but y has {len(y)} labels")
         offsets, labels = np.arange(n + 1), y.tolist()
@@ -271,8 +283,18 @@ class LogLinearClassifier(DocLink, CallbackSupportMixin, ClassifierMixin, BaseEs
 
     def _scores(self, X: Any) -> Iterator[tuple[slice, np.ndarray]]:
         """Scores of all labels, a block of rows at a time; -inf for what is no candidate."""
-        check_is_fitted(self)
-        return self._form.scores(self._read_X(X, reset=False), self._w)
+        return self._scores_of(self._read_X(X, reset=False))
+
+    def _scores_of(self, X: Any) -> Iterator[tuple[slice, np.ndarray]]:
+        """The same for X as it was read."""
+        blocks, forbids = self._form.scores(X, self._w), getattr(self._form, "candidates", None) is not None
+        while True:
+            with np.errstate(over="ignore", invalid="ignore"):  # what comes of it is looked at
+                block = next(blocks, None)
+            if block is None:
+                return
+            check_rows(block[1], block[0].start, forbids)
+            yield block
 
     def predict(self, X: Any) -> np.ndarray:
         """Most probable label of each input.
@@ -336,10 +358,9 @@ class LogLinearClassifier(DocLink, CallbackSupportMixin, ClassifierMixin, BaseEs
         UnknownLabelError
             If y holds a label that was not seen in `fit`.
         """
-        check_is_fitted(self)
         X = self._read_X(X, reset=False)
         codes, found = self._read_y(y, X, reset=False), np.empty(len(y))
-        for rows, scores in self._form.scores(X, self._w):
+        for rows, scores in self._scores_of(X):
             found[rows] = scores[np.arange(len(scores)), codes[rows]] - logsumexp(scores, axis=1)
         return found
 

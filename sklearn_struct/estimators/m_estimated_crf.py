@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -11,7 +10,10 @@ from sklearn.utils._param_validation import HasMethods, Interval, Options, StrOp
 
 from sklearn_struct.boundedness import has_minimum
 from sklearn_struct.counted_features import Layout, counted_features
-from sklearn_struct.encoding.sequences import as_list, is_list
+from sklearn_struct.encoding.choosing import Features
+from sklearn_struct.encoding.rows import has_label_a_row
+from sklearn_struct.encoding.sequences import as_list, is_list, largest_sum
+from sklearn_struct.encoding.streams import symbols
 from sklearn_struct.estimators.base_distribution import fit_base, read_base
 from sklearn_struct.estimators.based import BaseBasedChain, BasedSequences
 from sklearn_struct.estimators.based_features import choose_features
@@ -85,7 +87,7 @@ class MEstimatedCRF(BaseBasedChain):
         predicted for given weights of the others, but what these have to explain.
     feature_pairs, transition_features : {"observed", "all"}, default="observed"
         Which pairs of features and labels, and of labels, have weights: those seen in training, or all.
-    edge_features : None, "all", str or iterable of str and int, default=None
+    edge_features : None, "all", str, re.Pattern, or iterable of str, re.Pattern and int, default=None
         Features that also condition the transition into their token; as in `LinearChainCRF`.
     allowed_transitions : None, str, array-like of shape (n_labels, n_labels) or dict, default=None
         Which labels may follow each other in predictions; as in `LinearChainCRF`.
@@ -189,7 +191,7 @@ class MEstimatedCRF(BaseBasedChain):
         input_features: bool = False,
         feature_pairs: str = "observed",
         transition_features: str = "observed",
-        edge_features: str | Iterable[str | int] | None = None,
+        edge_features: Features | None = None,
         allowed_transitions: Any = None,
         min_frequency: int = 1,
         fit_intercept: bool = True,
@@ -234,9 +236,9 @@ class MEstimatedCRF(BaseBasedChain):
         Parameters
         ----------
         X : list of sequences, SequenceArray, or array-like of shape (n, n_columns)
-            What the base reads: for a hidden Markov model a list of strings, a list of rows with a value for each
-            stream, or a 2-D array of numbers (tokens, streams). A two-dimensional X is a batch of sequences of
-            length 1.
+            What the base reads: for a hidden Markov model a list of strings or of whole numbers, a list of rows with
+            a value for each stream, or a 2-D array of numbers (tokens, streams). A two-dimensional X is a batch of
+            sequences of length 1, as is a list of lists of whole numbers if y has a label for each of these.
         y : list of label sequences, SequenceArray, or array-like of shape (n,)
             One label a token; one-dimensional if X is two-dimensional.
         sample_weight : array-like of shape (n_sequences,), default=None
@@ -268,7 +270,8 @@ class MEstimatedCRF(BaseBasedChain):
             start = self._previous() or init
         if is_per_token(sample_weight):
             raise ValueError("M-estimation has weights of sequences; a sample_weight for each token is refused")
-        self._prepared, X, y = Prepared(), self._checked(X, reset=True), as_list(y)
+        self._prepared, X, y = Prepared(), as_list(X), as_list(y)
+        X = self._checked(X if has_label_a_row(y) else symbols(X), reset=True)
         self._refuse_missing(y)
         self.base_ = fit_base(HMM(order=self.order) if self.base is None else self.base, X, y, sample_weight)
         base = read_base(self.base_, self.order)
@@ -277,7 +280,8 @@ class MEstimatedCRF(BaseBasedChain):
         lengths = np.diff(observed.offsets)
         weight = self._read_weight(sample_weight, len(lengths)) * (lengths > 0)
         token_weight = np.repeat(weight, lengths)
-        sequences: Any = self._with_features(X, observed, flat, token_weight > 0)
+        sequences: Any = self._with_features(X, base, observed, flat, token_weight > 0)
+        largest_sum(sequences.X)
         codes = self._read_y(y, sequences, reset=False)
         pattern = observe(self, sequences.X, codes, token_weight)
         self._pattern, self._stream, self.t_ = of_order(pattern, base.order), None, len(sequences.X)

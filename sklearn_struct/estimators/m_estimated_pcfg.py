@@ -19,7 +19,7 @@ from sklearn_struct.estimators.pcfg import PCFG
 from sklearn_struct.estimators.progress import Progress
 from sklearn_struct.estimators.solving import choice_for_rows, solve
 from sklearn_struct.estimators.trees import BaseParser
-from sklearn_struct.exceptions import ForbiddenLabelError, InputTypeError
+from sklearn_struct.exceptions import ForbiddenLabelError, InputTypeError, NonFiniteError
 from sklearn_struct.fragment_parsing import WeightedTrees, best, log_probability, log_scores, parses
 from sklearn_struct.inference.chart_decoding import Nodes
 from sklearn_struct.linear.sparse_rows import SparseRows
@@ -32,6 +32,7 @@ from sklearn_struct.tree_sums import tree_sums
 
 __all__ = ["MEstimatedPCFG"]
 
+LARGEST = 1e300  # of a weight: any number of them can be added up
 DEFAULT = tuple(template for template in TEMPLATES if not template.endswith("symbol"))
 
 
@@ -251,6 +252,8 @@ class MEstimatedPCFG(BaseParser):
 
     @property
     def _weighted(self) -> WeightedTrees:
+        if not (np.all(np.abs(self.coef_) < LARGEST) and abs(self.constant_) < LARGEST):
+            raise NonFiniteError(f"coef_ or constant_ has a weight that is NaN or beyond {LARGEST}, too large for sums")
         constants = (0.0, self.constant_) if self._per_node else (self.constant_, 0.0)
         return WeightedTrees(self._model, self._fragments, self.coef_, *constants)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from numbers import Integral
 from typing import Any, ClassVar
 
@@ -10,6 +9,7 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from sklearn_struct.batch import Potentials, Structure
+from sklearn_struct.encoding.choosing import Features
 from sklearn_struct.estimators.online import BaseOnlineChain
 from sklearn_struct.inference.beam import beam
 from sklearn_struct.inference.constraints import forbid
@@ -59,7 +59,7 @@ class MEMM(BaseOnlineChain):
     transition_features : {"all", "observed"}, default="all"
         Which transitions, at order 2 also which three labels in a row, get a weight. The others keep weight 0; they are
         not forbidden.
-    edge_features : None, "all", str or iterable of str and int, default=None
+    edge_features : None, "all", str, re.Pattern, or iterable of str, re.Pattern and int, default=None
         Features of X that also condition the transition into their token, as in `LinearChainCRF`.
     allowed_transitions : None, {"BIO", "IOB1", "BIOES"}, array-like of shape (n_labels, n_labels) or dict, default=None
         Which labels may follow each other, read by each prediction, as in `LinearChainCRF`.
@@ -143,6 +143,8 @@ class MEMM(BaseOnlineChain):
         "beam_width": [Interval(Integral, 1, None, closed="left")],
     }
 
+    _settings = (*BaseOnlineChain._settings, "constrain_training", "decoding", "beam_width")
+
     def __init__(
         self,
         *,
@@ -154,7 +156,7 @@ class MEMM(BaseOnlineChain):
         order: int = 1,
         feature_pairs: str = "observed",
         transition_features: str = "all",
-        edge_features: str | Iterable[str | int] | None = None,
+        edge_features: Features | None = None,
         allowed_transitions: Any = None,
         constrain_training: bool = False,
         min_frequency: int = 1,

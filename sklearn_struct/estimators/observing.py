@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from sklearn_struct.batch import CSR, chain, csr
-from sklearn_struct.encoding.sequences import columns_named
+from sklearn_struct.encoding.choosing import columns_named
 from sklearn_struct.parameters import Pattern, all_pairs, edge_features, masked_pairs, observed_pairs
 from sklearn_struct.sequence_array import SequenceArray
 
@@ -29,7 +29,7 @@ def observe(estimator: Any, X: SequenceArray, codes: np.ndarray, weight: np.ndar
     if codes.ndim == 2:
         return _observe_masks(estimator, X, codes, weight)
     K, order, least = len(estimator.classes_), getattr(estimator, "order", 1), estimator.min_frequency
-    columns, cliques = columns_named(estimator.edge_features, X), _cliques(X.offsets, codes, weight, K)[:order]
+    columns, cliques = _edge_columns(estimator, X), _cliques(X.offsets, codes, weight, K)[:order]
     node = edge = None
     if sp.issparse(X.tokens):
         pairs = all_pairs if estimator.feature_pairs == "all" else observed_pairs
@@ -50,10 +50,20 @@ def observe(estimator: Any, X: SequenceArray, codes: np.ndarray, weight: np.ndar
     return Pattern(X.tokens.shape[1], K, node, edge, columns, every, estimator.fit_intercept, order)
 
 
+def _edge_columns(estimator: Any, X: SequenceArray) -> np.ndarray:
+    """The columns that the parameter `edge_features` means."""
+    wanted = estimator.edge_features
+    if wanted is None:
+        return np.arange(0)
+    if isinstance(wanted, str) and wanted == "all":
+        return np.arange(X.tokens.shape[1])
+    return columns_named(wanted, X, "edge_features")
+
+
 def _observe_masks(estimator: Any, X: SequenceArray, masks: np.ndarray, weight: np.ndarray) -> Pattern:
     """The same where a token may have several labels (masks): it shows each of them; edge features get all pairs."""
     K, order, least = len(estimator.classes_), getattr(estimator, "order", 1), estimator.min_frequency
-    columns = columns_named(estimator.edge_features, X)
+    columns = _edge_columns(estimator, X)
     node = edge = None
     if sp.issparse(X.tokens):
         pick = all_pairs if estimator.feature_pairs == "all" else masked_pairs

@@ -14,11 +14,12 @@ from sklearn.utils._param_validation import Options, StrOptions
 from sklearn.utils.metaestimators import available_if
 
 from sklearn_struct.encoding import labels as label_codes
-from sklearn_struct.encoding.sequences import as_list, form, is_list
+from sklearn_struct.encoding.sequences import as_list, form, is_list, largest_sum
 from sklearn_struct.estimators import weights
 from sklearn_struct.estimators.base import all_or_nothing
 from sklearn_struct.estimators.chain import BaseChain
-from sklearn_struct.estimators.prepared import Prepared
+from sklearn_struct.estimators.prepared import Prepared, check_width
+from sklearn_struct.estimators.scores import check_learned
 from sklearn_struct.exceptions import EmptyDataError, InputTypeError
 from sklearn_struct.objective import TrainingData
 from sklearn_struct.parameters import LinearPotentials, bind
@@ -119,7 +120,9 @@ class BaseOnlineChain(BaseChain):
             raise ValueError(f"solver={self.solver!r} has no L1 penalty; use l1_ratio=0")
         if getattr(self, "class_weight", None) == "balanced":
             raise ValueError("class_weight='balanced' needs all labels at once; give partial_fit a dict of weights")
+        single_tokens, self._rows_in = getattr(self, "_rows_in", True), True  # labels say what rows are, as in fit
         sequences = self._read_X(X, reset=first)
+        self._rows_in = single_tokens and bool(np.all(sequences.X.lengths <= 1))
         self._read_classes(classes, first)
         codes = self._read_y(y, sequences, reset=False)
         weight = weights.read(self, sample_weight, sequences, codes)
@@ -129,9 +132,12 @@ class BaseOnlineChain(BaseChain):
         if first:
             self._pattern = self._observe(sequences.X, codes, weight.token)
             self.n_iter_, self.t_, self._stream = 0, 0, None
+        check_width(self._pattern, sequences.X)
         potentials = bind(self._pattern, sequences.X, np.dtype(self.dtype))
         self._check_every_pair(sequences.X, potentials, first)
+        size = largest_sum(sequences.X)
         self._go_on(potentials, data)
+        check_learned(potentials, data.offsets, self._w, size, self.classes_)
 
     def _go_on(self, potentials: LinearPotentials, data: TrainingData) -> None:
         """One pass of the solver. Weights count as they are, not relatively to the others of the batch."""
@@ -145,7 +151,8 @@ class BaseOnlineChain(BaseChain):
         l2 = 1 / (self.C * (self.t_ if self.solver in ONE_PENALTY else data.n_examples))
         with Pool(self.n_jobs) as pool:
             objective = self._objective(self.solver, potentials, data, pool)
-            stream = PASSES[self.solver](objective, stream, l2=l2, rng=check_random_state(self.random_state))
+            with np.errstate(over="ignore", invalid="ignore"):  # what is learned is looked at
+                stream = PASSES[self.solver](objective, stream, l2=l2, rng=check_random_state(self.random_state))
         self._w, self._stream, self._prepared = stream.mean, (self.solver, stream), Prepared()
 
     def _read_classes(self, classes: Any, first: bool) -> None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from numbers import Integral
 from typing import Any, ClassVar
 
 from sklearn.utils._param_validation import Interval
 
+from sklearn_struct.encoding.choosing import Features
 from sklearn_struct.estimators.online import BaseOnlineChain
 from sklearn_struct.inference import chains
 from sklearn_struct.losses.factors import Factors
@@ -55,7 +55,7 @@ class PiecewiseCRF(BaseOnlineChain):
     transition_features : {"all", "observed"}, default="all"
         Which transitions, at order 2 also which three labels in a row, get a weight. The others keep weight 0; they are
         not forbidden.
-    edge_features : None, "all", str or iterable of str and int, default=None
+    edge_features : None, "all", str, re.Pattern, or iterable of str, re.Pattern and int, default=None
         Features of X that also condition the transition into their token, as in `LinearChainCRF`.
     allowed_transitions : None, {"BIO", "IOB1", "BIOES"}, array-like of shape (n_labels, n_labels) or dict, default=None
         Which labels may follow each other, read by each prediction, as in `LinearChainCRF`.
@@ -144,7 +144,7 @@ class PiecewiseCRF(BaseOnlineChain):
         order: int = 1,
         feature_pairs: str = "observed",
         transition_features: str = "all",
-        edge_features: str | Iterable[str | int] | None = None,
+        edge_features: Features | None = None,
         allowed_transitions: Any = None,
         constrain_training: bool = False,
         min_frequency: int = 1,

@@ -6,11 +6,24 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from sklearn_struct.exceptions import NonFiniteError
 from sklearn_struct.linear.lookup import Lookup
 from sklearn_struct.parameters import LinearPotentials, Pattern, bind, by_matrix, lookup
 from sklearn_struct.sequence_array import SequenceArray
 
-__all__ = ["Prepared"]
+__all__ = ["Prepared", "check_width"]
+
+
+def check_width(pattern: Pattern, X: SequenceArray) -> None:
+    """Raise ValueError unless X has the features that have weights: kernels look for them without a doubt.
+
+    Whatever encodes X may have been changed since `fit`. All predictions pass here.
+    """
+    if X.tokens.shape[1] != pattern.n_features:
+        raise ValueError(
+            f"X has {X.tokens.shape[1]} features, but the model has weights of {pattern.n_features}: what encodes X "
+            "is not as in fit"
+        )
 
 
 class _Kept(NamedTuple):
@@ -43,11 +56,18 @@ class Prepared:
         self, pattern: Pattern, w: np.ndarray, X: SequenceArray, dtype: np.dtype
     ) -> tuple[LinearPotentials, np.ndarray]:
         """Potentials of X and the expanded w that they take."""
+        check_width(pattern, X)
         kept, kind = self._kept, (dtype, by_matrix(pattern, X))
         if kept is not None and kept.pattern is pattern and kept.w is w and kept.kind == kind:
             return bind(pattern, X, dtype, kept.lookup), kept.W
         found = None if kind[1] else lookup(pattern)
         potentials = bind(pattern, X, dtype, found)
-        W = potentials.expand(w)
+        with np.errstate(over="ignore"):
+            W = potentials.expand(w)
+        if not np.all(np.isfinite(W)):
+            most = np.max(np.abs(w))
+            raise NonFiniteError(
+                f"the weights are not finite in {dtype} (the largest is {most:.4g}); use another dtype"
+            )
         self._kept = _Kept(pattern, w, kind, found, W)
         return potentials, W

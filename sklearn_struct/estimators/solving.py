@@ -10,6 +10,7 @@ from sklearn.utils import check_random_state
 
 from sklearn_struct.estimators.iterations import Iterations
 from sklearn_struct.estimators.progress import Progress
+from sklearn_struct.exceptions import NonFiniteError
 from sklearn_struct.linear.dense import DenseMap
 from sklearn_struct.linear.sparse_rows import SparseRows
 from sklearn_struct.parameters import LinearPotentials
@@ -99,16 +100,17 @@ def minimise(estimator: Any, solver: str, objective: Any, w0: np.ndarray, scale:
     if estimator.solver == "auto" and seed is None:
         seed = 0  # whatever it chooses, it gives the same result each time
     options = {"rng": check_random_state(seed)} if solver in STOCHASTIC else {}
-    return SOLVERS[solver](
-        objective,
-        w0,
-        l1=l1_ratio / (estimator.C * scale),
-        l2=(1 - l1_ratio) / (estimator.C * scale),
-        max_iter=estimator.max_iter,
-        tol=estimator.tol,
-        callback=callback,
-        **options,
-    )
+    with np.errstate(over="ignore", invalid="ignore"):  # of steps that are too long; what is learned is looked at
+        return SOLVERS[solver](
+            objective,
+            w0,
+            l1=l1_ratio / (estimator.C * scale),
+            l2=(1 - l1_ratio) / (estimator.C * scale),
+            max_iter=estimator.max_iter,
+            tol=estimator.tol,
+            callback=callback,
+            **options,
+        )
 
 
 def solve(
@@ -123,6 +125,10 @@ def solve(
     iterations = Iterations(estimator, progress, scale)
     iterations.begin(w0)
     result = minimise(estimator, solver, objective, w0, scale, iterations)
+    if not (np.isfinite(result.value) and np.all(np.isfinite(result.w))):
+        raise NonFiniteError(
+            f"solver {solver!r} came to weights, or a loss, that are not finite: scale numeric features"
+        )
     advice = "allow more iterations, scale numeric features, or accept a larger tol"
     if result.n_iter < estimator.max_iter:
         advice = "its line search finds nothing better, so scale numeric features or accept a larger tol"

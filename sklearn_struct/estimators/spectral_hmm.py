@@ -18,6 +18,7 @@ from sklearn_struct.encoding import labels as label_codes
 from sklearn_struct.encoding.label_trees import LabelTrees
 from sklearn_struct.encoding.sentences import as_sentences
 from sklearn_struct.encoding.sequences import as_list
+from sklearn_struct.encoding.settings import N_JOBS, check_params
 from sklearn_struct.estimators.base import CallbackSupportMixin, all_or_nothing, logarithms
 from sklearn_struct.estimators.progress import Progress
 from sklearn_struct.estimators.spectral_steps import CONSTRAINTS, spectral
@@ -33,12 +34,14 @@ from sklearn_struct.parsing import (
 )
 from sklearn_struct.threads import Pool
 from sklearn_struct.tree_features import (
-    Nodes,
     above,
-    at,
+    first_leaf,
     leaf_after,
+    leaf_before,
+    right_leaf,
     right_rule,
     rule,
+    second_leaf_before,
     symbol_after,
     symbol_before,
     three_above,
@@ -48,30 +51,10 @@ from sklearn_struct.tree_features import (
 __all__ = ["SpectralHMM"]
 
 
-def first_word(nodes: Nodes) -> np.ndarray:
-    """The first word of the node."""
-    return nodes.leaf[nodes.first]
-
-
-def second_word(nodes: Nodes) -> np.ndarray:
-    """The second word of the node, or the end."""
-    return at(nodes.leaf, at(nodes.first, nodes.right))
-
-
-def word_before(nodes: Nodes) -> np.ndarray:
-    """The word before the node."""
-    return at(nodes.leaf, nodes.before)
-
-
-def second_word_before(nodes: Nodes) -> np.ndarray:
-    """The word before the word before the node."""
-    return at(nodes.leaf, at(nodes.before, nodes.before))
-
-
 # labels of a sequence say little of states: without words, nodes that stand for all that follows would have none
 FEATURES = (
-    (rule, right_rule, first_word, second_word),
-    (above, two_above, three_above, symbol_before, symbol_after, leaf_after, word_before, second_word_before),
+    (rule, right_rule, first_leaf, right_leaf),
+    (above, two_above, three_above, symbol_before, symbol_after, leaf_after, leaf_before, second_leaf_before),
 )
 
 
@@ -140,7 +123,7 @@ class SpectralHMM(DocLink, CallbackSupportMixin, BaseEstimator):
         "unknown_weight": [Interval(Real, 0, None, closed="neither")],
         "decoder": [StrOptions({"marginal", "viterbi"})],
         "memory": [None, str, HasMethods(["cache"])],
-        "n_jobs": [None, Integral],
+        "n_jobs": N_JOBS,
     }
 
     def __init__(
@@ -303,6 +286,7 @@ class SpectralHMM(DocLink, CallbackSupportMixin, BaseEstimator):
         return np.where(total > 0, out / np.where(total > 0, total, 1.0), self._frequency)
 
     def _each(self, work: Callable[[list[str]], Any], sentences: list[list[str]]) -> list[Any]:
+        check_params(self, "decoder", "n_jobs")  # they may be changed after `fit`
         with Pool(self.n_jobs) as pool:
             return pool.map(lambda i: work(sentences[i]), len(sentences))
 

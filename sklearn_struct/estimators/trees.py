@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, _fit_context
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions, validate_parameter_constraints
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, check_memory
 
 from sklearn_struct.batch import Forest, Trees, object_array
@@ -19,10 +19,10 @@ from sklearn_struct.encoding import brackets, tree_corpus, treebank
 from sklearn_struct.encoding.lexicon import entries, observe
 from sklearn_struct.encoding.sentences import as_sentences, as_tags
 from sklearn_struct.encoding.sequences import as_list
+from sklearn_struct.encoding.settings import N_JOBS, check_params
 from sklearn_struct.encoding.tree_corpus import TreeCodes, TreeCorpus
 from sklearn_struct.estimators.base import CallbackSupportMixin, all_or_nothing
 from sklearn_struct.estimators.progress import Progress
-from sklearn_struct.estimators.warning import warn
 from sklearn_struct.exceptions import EmptyDataError
 from sklearn_struct.inference.chart_decoding import Nodes
 from sklearn_struct.metrics.bracket_scores import bracket_f1_score
@@ -38,6 +38,7 @@ from sklearn_struct.parsing import (
     tree_log_probabilities,
 )
 from sklearn_struct.threads import Pool
+from sklearn_struct.warning import warn
 
 __all__ = ["BaseParser", "BaseTreeParser", "plain_model"]
 
@@ -54,7 +55,7 @@ class BaseParser(DocLink, CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "decoder": [StrOptions({"viterbi", "max-recall", "max-rule"})],
         "pruning": [Interval(Real, 0, 1, closed="both")],
-        "n_jobs": [None, Integral],
+        "n_jobs": N_JOBS,
     }
 
     @_fit_context(prefer_skip_nested_validation=True)
@@ -120,10 +121,8 @@ class BaseParser(DocLink, CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta
         return object_array([brackets.to_nltk(tree) for tree in self._trees(sentences, self._allowed(tags, sentences))])
 
     def _check_decoding(self) -> None:
-        """Raise if there is no such decoder, or pruning, as they may be changed after `fit`."""
-        given = {"decoder": self.decoder, "pruning": self.pruning}
-        constraints = {name: self._parameter_constraints[name] for name in given}
-        validate_parameter_constraints(constraints, given, type(self).__name__)
+        """Raise unless the parameters that predictions read fit: they may be changed after `fit`."""
+        check_params(self, "decoder", "pruning", "n_jobs")
 
     def _trees(self, sentences: list[list[str]], allowed: list[Any]) -> list[brackets.Tree]:
         """The best tree of each sentence; warns of flat ones."""
@@ -180,8 +179,14 @@ class BaseParser(DocLink, CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta
         return brackets.Tree(tuple(labels), arity)
 
     def _each(self, work: Callable[[int], Any], n: int) -> list[Any]:
+        def of_sentence(i: int) -> Any:
+            try:
+                return work(i)
+            except MemoryError as error:
+                raise MemoryError(f"X[{i}] is too long: {error}; split it, or leave it out") from error
+
         with Pool(self.n_jobs) as pool:
-            return pool.map(work, n)
+            return pool.map(of_sentence, n)
 
     def score(self, X: Any, y: Any, *, tags: Any = None) -> float:
         """F1 of labelled brackets, as EVALB has it; see `sklearn_struct.metrics.bracket_f1_score`.

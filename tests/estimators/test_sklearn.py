@@ -14,6 +14,7 @@ from sklearn.datasets import load_iris
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, RandomizedSearchCV, cross_val_predict, cross_val_score
 from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import check_estimator, parametrize_with_checks
 
@@ -36,6 +37,7 @@ from sklearn_struct import (
     SequenceVectorizer,
     SpectralHMM,
     SpectralLPCFG,
+    TokenTransformer,
     metrics,
 )
 from sklearn_struct.compat import CRF
@@ -127,6 +129,8 @@ ESTIMATORS = [
     LogLinearClassifier(),
     LogLinearClassifier(solver="newton-cg", n_jobs=2),
     LogLinearClassifier(fit_intercept=False),
+    TokenTransformer(StandardScaler()),
+    TokenTransformer(MaxAbsScaler()),
 ]
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
 from tree_checks import tree_checks
 
-from sklearn_struct import EMLPCFG, PCFG, MEstimatedPCFG, SpectralLPCFG
+from sklearn_struct import EMLPCFG, PCFG, MEstimatedPCFG, SpectralLPCFG, memory
+from sklearn_struct.datasets import make_treebank
 
 FEW = {"n_states": 2, "max_iter": 3, "random_state": 0}
 
@@ -26,3 +28,15 @@ FEW = {"n_states": 2, "max_iter": 3, "random_state": 0}
 )
 def test_contract(estimator, check):
     check(estimator)
+
+
+@pytest.mark.parametrize("method", ["predict", "score_samples", "marginals"])
+@pytest.mark.parametrize("decoder", ["viterbi", "max-recall"])
+def test_a_sentence_for_which_there_is_no_memory(decoder, method, monkeypatch):
+    """The error says which one, and what to do."""
+    X, y = make_treebank(20, random_state=0)
+    parser = PCFG(decoder=decoder).fit(X, y)
+    monkeypatch.setattr(memory, "LARGE", 1 << 23)
+    monkeypatch.setattr(memory, "_of_machine", lambda: 0.0)
+    with pytest.raises(MemoryError, match=r"X\[1\] is too long: the chart of 1500 words needs .* free; split it"):
+        getattr(parser, method)([X[0], (X[1] * 1500)[:1500]])

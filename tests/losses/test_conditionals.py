@@ -74,6 +74,17 @@ def test_windows_of_one_token_are_the_same(left, right, shared, order, K):
     np.testing.assert_allclose(contracts.flat(out), contracts.flat(same), atol=1e-12)
 
 
+def test_long_sequences():
+    """Where the product of the normalisers would leave the range of floats: 3**2000."""
+    potentials, structure = contracts.random_chains(np.random.default_rng(0), lengths=(2000, 5))
+    potentials = Potentials(*(0.01 * table for table in potentials))
+    y = np.zeros(2005, dtype=np.int32)
+    value, _ = contracts.evaluate(Conditionals(), potentials, y, structure, np.ones(2))
+    windows = Windows(LogLikelihood(inference), 1, True, True)
+    same_value, _ = contracts.evaluate(windows, potentials, y, structure, np.ones(2))
+    np.testing.assert_allclose(value, same_value, rtol=1e-12)
+
+
 @pytest.mark.parametrize("loss", [Conditionals(), Conditionals(right=False)], ids=["both", "left"])
 def test_one_token_is_the_likelihood(loss):
     rng = np.random.default_rng(0)

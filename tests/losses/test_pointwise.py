@@ -54,8 +54,11 @@ def test_by_enumeration(shared, scale, seed):
     potentials, y, structure = contracts.labelled_chains(rng, shared)
     potentials = Potentials(*(scale * np.sign(a) * np.minimum(abs(a), 1) for a in potentials))
     omega = rng.choice([0.0, 0.3, 1.0, 20.0], size=len(y))
-    value, out = contracts.evaluate(LOSS, potentials, weighted(y, omega), structure, np.ones(4))
+    weight = rng.choice([0.5, 1.0, 3.0], size=4)
+    value, out = contracts.evaluate(LOSS, potentials, weighted(y, omega), structure, weight)
     values, node, edge = expected(list(naive.twins(potentials, structure)), y, omega, structure)
+    node *= np.repeat(weight, np.diff(structure.offsets))[:, None]
+    edge *= np.repeat(weight, np.diff(structure.edge_offsets))[:, None]
     np.testing.assert_allclose(value, values.astype(float), rtol=1e-12, atol=1e-10)
     np.testing.assert_allclose(out.node, node.astype(float), atol=1e-10)
     edge = edge.sum(axis=0, keepdims=True) if shared else edge

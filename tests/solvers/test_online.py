@@ -284,3 +284,12 @@ def test_step_of_a_stream_is_calibrated_until_enough_was_seen(monkeypatch):
         found.append(stream.step)
     expected = np.exp(np.cumsum(np.log([0.1, 0.4, 0.2]) * [1, 3, 4]) / [1, 4, 8])
     np.testing.assert_allclose(found, [*expected, expected[-1]])
+
+
+def test_steps_are_calibrated_with_the_penalty():
+    """Where terms ask for nothing, a pass shrinks the weights as much as it may: a step of nearly 1 / l2."""
+    problem, l2 = contracts.LeastSquares(np.random.default_rng(0)), 0.1
+    problem.A[:], problem.b[:] = 0.0, 0.0
+    start = np.ones(problem.size)
+    stream = sgd_pass(problem, Stream(start, start), l2=l2, rng=np.random.RandomState(0))
+    assert 0.5 / l2 < stream.step < 1 / l2
