@@ -1,6 +1,10 @@
 """Sphinx configuration. The build needs no network."""
 
+import sys
 from importlib.metadata import version as installed_version
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent / "_extensions"))
 
 project = "sklearn_struct"
 author = "The sklearn_struct developers"
@@ -14,14 +18,16 @@ extensions = [
     "numpydoc",
     "myst_parser",
     "sphinx_gallery.gen_gallery",
+    "torn_tables",
 ]
 exclude_patterns = ["_build", "_templates"]
 templates_path = ["_templates"]
 default_role = "obj"
 
 html_theme = "pydata_sphinx_theme"
-html_theme_options = {"show_toc_level": 2, "show_prev_next": False}
-html_sidebars = {"install": [], "api": []}
+html_title = project
+html_theme_options = {"show_toc_level": 2, "show_prev_next": False, "header_links_before_dropdown": 3}
+html_sidebars = {"**": ["sidebar-pages"]}
 html_copy_source = False
 
 autosummary_generate = True

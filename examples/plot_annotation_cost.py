@@ -65,7 +65,7 @@ whole = pd.DataFrame([label_ads(n) for n in (2, 5, 10, 15, 20, 40, 80)], columns
 # counts as one label, or labels it in 1, 2, 5, 10 or 100 of its places, in the mean of two draws.
 
 UNLABELLED = [None] * len(X_train)
-RULE = {"min_label_tokens": 240, "min_precision": 0.5, "features": "word:*"}
+RULE = {"min_label_tokens": 240, "min_precision": 0.5, "features": re.compile("word:.*")}
 
 
 def label_words(words, n_tokens):

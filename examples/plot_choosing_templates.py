@@ -85,6 +85,7 @@ _, ax = plt.subplots()
 ax.scatter(found["M-estimation"], found["CRF"])
 for name, row in found.iterrows():
     ax.annotate(name, (row["M-estimation"], row["CRF"]), xytext=(4, -4), textcoords="offset points")
+ax.margins(x=0.2, y=0.1)  # room for the names
 ax.set(xlabel="accuracy by M-estimation", ylabel="accuracy of the CRF", title="Templates, by two estimators")
 
 # %%

@@ -78,8 +78,9 @@ for name, value in accuracy.items():
 same = np.mean([a == b for x, z in zip(found["history, greedy"], found["MEMM, greedy"]) for a, b in zip(x, z)])
 print(f"the two greedy ones agree on {100 * same:.2f} % of the tokens")
 
-plt.barh(list(accuracy), list(accuracy.values()))
-plt.xlim(0.8, 1)
-plt.xlabel("accuracy")
+bars = plt.barh(list(accuracy), list(accuracy.values()))
+plt.bar_label(bars, fmt="%.3f", padding=3)
+plt.xlim(0, 1)
+plt.xlabel("accuracy of tokens")
 plt.tight_layout()
 plt.show()

@@ -45,7 +45,8 @@ few, unlabelled, test = slice(0, 10), slice(10, 210), slice(210, 310)
 # For each field at most four words, the most frequent ones that are at least seven times in ten that field. A person
 # who reads ten advertisements might choose them, too.
 
-words = suggest_labeled_features(X[few], y[few], n_per_label=4, min_frequency=2, min_precision=0.7, features="word:*")
+rule = {"min_frequency": 2, "min_precision": 0.7, "features": re.compile("word:.*")}
+words = suggest_labeled_features(X[few], y[few], n_per_label=4, **rule)
 by_field = pd.Series(words).rename("field").rename_axis("feature").reset_index()
 by_field["feature"] = by_field["feature"].str.removeprefix("word:")
 by_field.groupby("field")["feature"].agg(" ".join).to_frame("words")
