@@ -29,9 +29,9 @@ def spectral_estimate(grammar: Any, forest: Any) -> Any:
     from sklearn_struct.spectral import estimate, project
 
     inside = words.anything, rules.rule, rules.leaf, rules.left_rule, rules.right_rule
-    inside += words.first_word, words.last_word, words.left_word, words.right_word
+    inside += rules.first_leaf, rules.last_leaf, words.left_word, words.right_word
     outside = words.anything, rules.above, rules.two_above
-    outside += words.word_before, rules.leaf_after, words.sibling_word, words.sibling_rule
+    outside += rules.leaf_before, rules.leaf_after, words.sibling_word, words.sibling_rule
     given, n_symbols = rules.nodes(forest), len(grammar.n_states)
     phi, psi = (rules.indicators(given, functions, n_symbols) for functions in (inside, outside))
     sums = words.leaf_counts(forest, len(grammar.leaf_symbol))

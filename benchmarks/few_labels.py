@@ -84,7 +84,7 @@ class Experiment:
             min_label_tokens=int(np.ceil(least * self.X.tokens.shape[0])) if least < 1 else int(least),
             min_precision=self.rule.min_precision,
             min_frequency=self.rule.min_frequency,
-            features="w[:]*",  # "w:*" would be the asterisk, where the text has one
+            features=re.compile("w:.*"),
         )
 
     @property

@@ -6,6 +6,7 @@ function of the same weights.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from typing import Any, NamedTuple
 
@@ -61,7 +62,7 @@ def memm_features(words: list[str], common: set[str]) -> list[list[str]]:
     return [first_order(Context(first, START, START)), *others]
 
 
-WORD_AND_TAG = ["w=*"]  # `edge_features`
+WORD_AND_TAG = [re.compile("w=.*")]  # `edge_features`
 
 
 def common_words(X: list[list[str]]) -> set[str]:

@@ -74,18 +74,6 @@ def anything(nodes: Nodes) -> np.ndarray:
     return np.zeros_like(nodes.symbol)
 
 
-def first_word(nodes: Nodes) -> np.ndarray:
-    return nodes.leaf[nodes.first]
-
-
-def last_word(nodes: Nodes) -> np.ndarray:
-    return nodes.leaf[nodes.last]
-
-
-def word_before(nodes: Nodes) -> np.ndarray:
-    return at(nodes.leaf, nodes.before)
-
-
 def left_word(nodes: Nodes) -> np.ndarray:
     """The rule, and the word that is the left child."""
     return joined(nodes.rule, at(nodes.leaf, nodes.left))
