@@ -11,12 +11,14 @@ from threading import Event, Lock, local
 from typing import Any
 
 import numpy as np
-from joblib import effective_n_jobs
+from joblib import cpu_count, effective_n_jobs
+from joblib.parallel import get_active_backend
 from threadpoolctl import ThreadpoolController
 
 __all__ = ["N_PARTS", "Pool", "even_parts", "go_on", "parts"]
 
 N_PARTS = 16  # pieces of work; fixed, so that sums do not depend on the number of threads
+_LOCAL_BACKENDS = "joblib._parallel_backends"  # joblib's own classes, whose jobs are of this machine
 _HERE = local()  # of a thread that works for a pool: the event that ends its work
 
 
@@ -39,7 +41,7 @@ class Pool:
     """
 
     def __init__(self, n_jobs: int | None = None) -> None:
-        self.n_threads = effective_n_jobs(n_jobs)
+        self.n_threads = _n_threads(n_jobs)
         self._executor: ThreadPoolExecutor | None = None
         self._stack = ExitStack()
 
@@ -69,6 +71,22 @@ class Pool:
         except BaseException:
             stop.set()
             raise
+
+
+def _n_threads(n_jobs: int | None) -> int:
+    """As many as joblib would start jobs here.
+
+    Backends of other packages count the workers of a whole cluster, whatever `n_jobs` is, also inside each of the tasks
+    that already keep all of these busy. None is 1 there, and a number means threads, as in ``backend="threading"``.
+    """
+    backend, _ = get_active_backend()
+    if type(backend).__module__ == _LOCAL_BACKENDS:
+        return effective_n_jobs(n_jobs)
+    if n_jobs is None:
+        return 1
+    if n_jobs == 0:
+        raise ValueError("n_jobs == 0 has no meaning; use None, or a number of threads")
+    return n_jobs if n_jobs > 0 else max(cpu_count() + 1 + n_jobs, 1)
 
 
 class _OneBlasThread:

@@ -6,10 +6,11 @@ import threading
 
 import numpy as np
 import pytest
-from joblib import Parallel, cpu_count, delayed, parallel_config
+from joblib import Parallel, cpu_count, delayed, parallel_config, register_parallel_backend
+from joblib.parallel import BACKENDS, ParallelBackendBase
 from threadpoolctl import threadpool_info
 
-from sklearn_struct.threads import Pool, go_on
+from sklearn_struct.threads import _LOCAL_BACKENDS, Pool, go_on
 
 
 @pytest.mark.parametrize(("n_jobs", "expected"), [(None, 1), (1, 1), (2, 2), (5, 5), (-1, cpu_count())])
@@ -35,6 +36,39 @@ def test_inside_a_worker_process_none_is_serial():
     """As in GridSearchCV(n_jobs=2): searches and fits do not multiply their threads."""
     inner = Parallel(n_jobs=2, backend="loky")(delayed(lambda: Pool(None).n_threads)() for _ in range(2))
     assert inner == [1, 1]
+
+
+class Cluster(ParallelBackendBase):
+    """A backend that counts workers as that of dask does: all of the cluster, whatever it is asked."""
+
+    def effective_n_jobs(self, n_jobs):
+        return 1000
+
+
+@pytest.fixture
+def cluster():
+    register_parallel_backend("cluster", Cluster)
+    yield "cluster"
+    del BACKENDS["cluster"]
+
+
+@pytest.mark.parametrize("inside", [{}, {"n_jobs": -1}, {"n_jobs": 500}])
+def test_the_workers_of_a_cluster_are_no_threads(cluster, inside):
+    """Each of its tasks would open as many threads as the whole cluster has."""
+    with parallel_config(backend=cluster, **inside):
+        assert Pool(None).n_threads == 1
+        assert Pool(3).n_threads == 3
+        assert Pool(-1).n_threads == cpu_count()
+        assert Pool(-1000).n_threads == 1
+        with pytest.raises(ValueError, match="n_jobs"):
+            Pool(0)
+
+
+def test_all_backends_of_joblib_are_local():
+    """Their counts are used; "dask" is registered when it is asked for."""
+    assert {"threading", "loky", "multiprocessing", "sequential"} <= set(BACKENDS)
+    for name in ("threading", "loky", "multiprocessing", "sequential"):
+        assert BACKENDS[name].__module__ == _LOCAL_BACKENDS
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2, 3])
