@@ -32,7 +32,7 @@ FLOORS = [
     ["fragment_parsing"],
     ["objective", "rows_objective", "joint_objective"],
     ["solvers"],
-    ["doc_link", "warning"],
+    ["doc_link", "warning", "published"],
     ["encoding"],
     ["callbacks", "metrics", "datasets", "model_selection", "labeled_features"],
     ["estimators"],

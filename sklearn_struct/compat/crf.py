@@ -17,11 +17,12 @@ from sklearn_struct.doc_link import DocLink
 from sklearn_struct.encoding.features import SequenceVectorizer
 from sklearn_struct.encoding.sequences import as_list
 from sklearn_struct.estimators.linear_chain_crf import LinearChainCRF
+from sklearn_struct.published import Published
 
 __all__ = ["CRF"]
 
 
-class CRF(DocLink, BaseEstimator):
+class CRF(DocLink, Published, BaseEstimator):
     """Drop-in for ``sklearn_crfsuite.CRF``: its parameters, methods and attributes on a `LinearChainCRF`.
 
     For code that is to run as it is, with another import. The model, its objective and its features are CRFsuite's, so

@@ -19,13 +19,14 @@ from sklearn_struct.encoding._attributes import Attributes, read
 from sklearn_struct.encoding._names import Names
 from sklearn_struct.encoding.settings import check_as_fitted, check_params
 from sklearn_struct.exceptions import EmptyDataError
+from sklearn_struct.published import Published
 from sklearn_struct.sequence_array import SequenceArray
 from sklearn_struct.warning import warn
 
 __all__ = ["SequenceVectorizer", "csr", "float_dtype"]
 
 
-class SequenceVectorizer(DocLink, TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]
+class SequenceVectorizer(DocLink, Published, TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]
     """Turn sequences of dicts or strings into a SequenceArray with sparse tokens.
 
     A token is a dict of features, a string, or a list, tuple or set of strings. Its attributes are named as

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Iterator
 from numbers import Integral, Real
 from typing import Any
@@ -20,14 +19,16 @@ from sklearn_struct.encoding._contexts import context_counts, context_vectors
 from sklearn_struct.encoding._names import Names, as_words
 from sklearn_struct.encoding.settings import check_params
 from sklearn_struct.exceptions import EmptyDataError, InputTypeError
+from sklearn_struct.published import Published
 from sklearn_struct.sequence_array import SequenceArray
+from sklearn_struct.warning import warn
 
 __all__ = ["PrototypeFeatures"]
 
 _AT_LEAST_1 = Interval(Integral, 1, None, closed="left")
 
 
-class PrototypeFeatures(DocLink, TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]
+class PrototypeFeatures(DocLink, Published, TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]
     """Turn sequences of words into a SequenceArray that says which prototypes each word is like.
 
     Prototypes are words that somebody has chosen, such as three for each label. A word is like a prototype if both
@@ -184,7 +185,7 @@ class PrototypeFeatures(DocLink, TransformerMixin, BaseEstimator, auto_wrap_outp
         rows = vocabulary.find(as_words(prototypes), len(prototypes))
         missing = [word for word, row in zip(prototypes, rows) if row < 0]
         if missing:
-            warnings.warn(f"prototypes that X does not have get no feature: {missing}", UserWarning, stacklevel=3)
+            warn(f"prototypes that X does not have get no feature: {missing}")
         self._vocabulary, self._similarity = vocabulary, _similarity(vectors, rows[rows >= 0], self.threshold)
         self.prototypes_ = np.array([word for word, row in zip(prototypes, rows) if row >= 0], dtype=object)
         self._names = np.array([f"prototype={word}" for word in self.prototypes_], dtype=object)

@@ -29,6 +29,7 @@ from sklearn_struct.encoding._columns import (
 )
 from sklearn_struct.encoding.features import csr, float_dtype
 from sklearn_struct.exceptions import EmptyDataError, InputTypeError
+from sklearn_struct.published import Published
 from sklearn_struct.sequence_array import SequenceArray
 
 __all__ = ["TEMPLATE_SETS", "FeatureTemplates"]
@@ -97,7 +98,7 @@ class _Learnt:
         return self._names
 
 
-class FeatureTemplates(DocLink, TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]
+class FeatureTemplates(DocLink, Published, TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]
     r"""Turn sequences of rows (word, tag, …) into a SequenceArray of sparse 0/1 tokens, by templates.
 
     A template such as ``U05:%x[-1,0]/%x[0,0]`` names cells by their offset from the present token and their column,

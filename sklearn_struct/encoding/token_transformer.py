@@ -14,6 +14,7 @@ from sklearn_struct.doc_link import DocLink
 from sklearn_struct.encoding import partial_labels
 from sklearn_struct.encoding.sequences import as_list, form, is_list, pack_arrays
 from sklearn_struct.exceptions import EmptyDataError, InputTypeError, LengthMismatchError
+from sklearn_struct.published import Published
 from sklearn_struct.sequence_array import SequenceArray
 from sklearn_struct.sparse import as_csr, check_csr
 
@@ -21,7 +22,7 @@ __all__ = ["TokenTransformer"]
 
 
 class TokenTransformer(  # type: ignore[call-arg]
-    DocLink, MetaEstimatorMixin, TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
+    DocLink, Published, MetaEstimatorMixin, TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
 ):
     """Apply a scikit-learn transformer to the tokens of sequences.
 

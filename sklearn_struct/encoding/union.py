@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,12 +14,13 @@ from sklearn_struct.doc_link import DocLink
 from sklearn_struct.encoding.sequences import as_list, is_list, pack_arrays
 from sklearn_struct.encoding.settings import N_JOBS, check_params
 from sklearn_struct.exceptions import InputTypeError, LengthMismatchError
+from sklearn_struct.published import Published
 from sklearn_struct.sequence_array import SequenceArray
 
 __all__ = ["SequenceUnion"]
 
 
-class SequenceUnion(DocLink, FeatureUnion, auto_wrap_output_keys=None):  # type: ignore[call-arg]
+class SequenceUnion(DocLink, Published, FeatureUnion, auto_wrap_output_keys=None):  # type: ignore[call-arg]
     """Put the features of several transformers side by side: words beside embeddings, attributes beside numbers.
 
     scikit-learn's `FeatureUnion` for sequences. Each transformer gets all of X, and gives a SequenceArray or a list of
@@ -78,8 +78,8 @@ class SequenceUnion(DocLink, FeatureUnion, auto_wrap_output_keys=None):  # type:
         -------
         self : SequenceUnion
         """
-        with self._copies():
-            return super().fit(as_list(X), y)
+        self._take_copies()
+        return super().fit(as_list(X), y)
 
     def fit_transform(self, X: Any, y: Any = None) -> SequenceArray:
         """Fit all transformers, and encode X by each.
@@ -99,8 +99,8 @@ class SequenceUnion(DocLink, FeatureUnion, auto_wrap_output_keys=None):  # type:
         LengthMismatchError
             If two transformers give different numbers of sequences or tokens.
         """
-        with self._copies():
-            return super().fit_transform(as_list(X), y)
+        self._take_copies()
+        return super().fit_transform(as_list(X), y)
 
     def transform(self, X: Any) -> SequenceArray:
         """Encode X by each transformer.
@@ -125,19 +125,12 @@ class SequenceUnion(DocLink, FeatureUnion, auto_wrap_output_keys=None):  # type:
         if not is_list(pairs) or not all(isinstance(pair, tuple | list) and len(pair) == 2 for pair in pairs):
             raise InputTypeError("transformer_list must be a list of pairs (name, transformer)")
 
-    @contextmanager
-    def _copies(self) -> Iterator[None]:
-        """Fit copies of the transformers, so that after any exception those of before are there as they were."""
+    def _take_copies(self) -> None:
+        """Fit copies of the transformers, as those of before are still in use, and stay if the fit fails."""
         self._check_list()
-        before = self.transformer_list
-        if all(isinstance(step, str) and step == "drop" for _, step in before):
+        if all(isinstance(step, str) and step == "drop" for _, step in self.transformer_list):
             raise ValueError("transformer_list has no transformer")
-        self.transformer_list = [(name, clone(step, safe=False)) for name, step in before]
-        try:
-            yield
-        except BaseException:
-            self.transformer_list = before
-            raise
+        self.transformer_list = [(name, clone(step, safe=False)) for name, step in self.transformer_list]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from abc import ABCMeta, abstractmethod
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -29,6 +27,7 @@ from sklearn_struct.encoding.settings import check_params
 from sklearn_struct.estimators import weights
 from sklearn_struct.estimators.progress import Progress
 from sklearn_struct.exceptions import EmptyDataError, InputTypeError, NonFiniteError
+from sklearn_struct.published import Published
 from sklearn_struct.sequence_array import SequenceArray
 from sklearn_struct.sparse import as_csr
 
@@ -40,7 +39,7 @@ except ImportError:
         """Nothing: before scikit-learn 1.9 estimators have no callbacks."""
 
 
-__all__ = ["BaseSequenceEstimator", "Sequences", "all_or_nothing", "logarithms"]
+__all__ = ["BaseSequenceEstimator", "Sequences", "logarithms"]
 
 
 class Sequences(NamedTuple):
@@ -50,25 +49,13 @@ class Sequences(NamedTuple):
     flat: bool
 
 
-@contextmanager
-def all_or_nothing(estimator: Any) -> Iterator[None]:
-    """On any exception, also Ctrl-C, give the estimator back the attributes that it had."""
-    before = dict(vars(estimator))
-    try:
-        yield
-    except BaseException:
-        vars(estimator).clear()
-        vars(estimator).update(before)
-        raise
-
-
 def logarithms(proba: np.ndarray) -> np.ndarray:
     """Of probabilities in either form of `predict_proba`: one array, or an object array of them."""
     with np.errstate(divide="ignore"):
         return object_array([np.log(p) for p in proba]) if proba.dtype == object else np.log(proba)
 
 
-class BaseSequenceEstimator(DocLink, CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):
+class BaseSequenceEstimator(DocLink, Published, CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):
     """Reads every documented form of X and y; see the table in the user guide.
 
     ``_settings`` names the parameters that predictions read, which may be changed after `fit`; all others have effect
@@ -107,9 +94,8 @@ class BaseSequenceEstimator(DocLink, CallbackSupportMixin, BaseEstimator, metacl
             estimator is then as it was before.
         """
         progress = Progress(self, X, y, sample_weight)
-        with all_or_nothing(self):
-            self._fit(*progress.data, init, progress)
-            progress.end()
+        self._fit(*progress.data, init, progress)
+        progress.end()
         return self
 
     @abstractmethod

@@ -15,12 +15,13 @@ from sklearn_struct.encoding.lexicon import observations
 from sklearn_struct.encoding.streams import OOV
 from sklearn_struct.encoding.tree_corpus import TreeCodes
 from sklearn_struct.parsing import TreeModel, one_state
+from sklearn_struct.published import Published
 from sklearn_struct.tree_sampling import draw
 
 __all__ = ["TreeDrawingMixin"]
 
 
-class TreeDrawingMixin:
+class TreeDrawingMixin(Published):
     """`sample`, for grammars whose numbers are probabilities."""
 
     _codes: TreeCodes

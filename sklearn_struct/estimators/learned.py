@@ -8,11 +8,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from sklearn_struct.parameters import Pattern, split
+from sklearn_struct.published import Published
 
 __all__ = ["BaseLearned"]
 
 
-class BaseLearned:
+class BaseLearned(Published):
     """Properties that read ``_pattern`` (which weights exist) and ``_w`` (their values)."""
 
     _pattern: Pattern

@@ -21,13 +21,14 @@ from sklearn_struct.encoding import labels as label_codes
 from sklearn_struct.encoding.joint_features import ProductFeatures, candidate_codes
 from sklearn_struct.encoding.sequences import as_list
 from sklearn_struct.encoding.settings import N_JOBS, check_params
-from sklearn_struct.estimators.base import CallbackSupportMixin, all_or_nothing
+from sklearn_struct.estimators.base import CallbackSupportMixin
 from sklearn_struct.estimators.joint_forms import FunctionForm, PairForm, ProductForm
 from sklearn_struct.estimators.progress import Progress
 from sklearn_struct.estimators.scores import check_rows
 from sklearn_struct.estimators.solving import solve
 from sklearn_struct.exceptions import EmptyDataError, InputTypeError, LengthMismatchError, UnknownLabelError
 from sklearn_struct.joint_objective import JointObjective
+from sklearn_struct.published import Published
 from sklearn_struct.sparse import as_csr
 from sklearn_struct.threads import Pool
 
@@ -43,7 +44,7 @@ def _without_tokens() -> Iterator[None]:
         raise type(error)(str(error).replace(", token 0: ", ": ", 1)) from None
 
 
-class LogLinearClassifier(DocLink, CallbackSupportMixin, ClassifierMixin, BaseEstimator):
+class LogLinearClassifier(DocLink, Published, CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     """Log-linear model with joint features of an input and a label [1]_.
 
     p(y | x) = exp(coef . f(x, y)) / sum_y' exp(coef . f(x, y')), where f(x, y) is given by a function of both. The
@@ -185,9 +186,8 @@ class LogLinearClassifier(DocLink, CallbackSupportMixin, ClassifierMixin, BaseEs
             is then as it was before.
         """
         progress = Progress(self, X, y, sample_weight)
-        with all_or_nothing(self):
-            self._fit(*progress.data, progress)
-            progress.end()
+        self._fit(*progress.data, progress)
+        progress.end()
         return self
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, progress: Progress) -> None:

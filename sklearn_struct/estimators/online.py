@@ -16,13 +16,13 @@ from sklearn.utils.metaestimators import available_if
 from sklearn_struct.encoding import labels as label_codes
 from sklearn_struct.encoding.sequences import as_list, form, is_list, largest_sum
 from sklearn_struct.estimators import weights
-from sklearn_struct.estimators.base import all_or_nothing
 from sklearn_struct.estimators.chain import BaseChain
 from sklearn_struct.estimators.prepared import Prepared, check_width
 from sklearn_struct.estimators.scores import check_learned
 from sklearn_struct.exceptions import EmptyDataError, InputTypeError
 from sklearn_struct.objective import TrainingData
 from sklearn_struct.parameters import LinearPotentials, bind
+from sklearn_struct.published import publishes
 from sklearn_struct.sequence_array import SequenceArray
 from sklearn_struct.solvers.online import passive_aggressive_pass, perceptron_pass
 from sklearn_struct.solvers.result import Stream
@@ -56,6 +56,7 @@ class BaseOnlineChain(BaseChain):
     }
 
     @available_if(_learns_online)
+    @publishes
     @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Go on learning: one pass, in random order, over a batch of sequences.
@@ -105,8 +106,7 @@ class BaseOnlineChain(BaseChain):
         >>> crf.predict(vectorizer.transform([["a", "cat", "barks"]]))[0]
         ['DET', 'NOUN', 'VERB']
         """
-        with all_or_nothing(self):
-            self._partial_fit(as_list(X), y, classes, sample_weight)
+        self._partial_fit(as_list(X), y, classes, sample_weight)
         return self
 
     def _partial_fit(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> None:

@@ -19,7 +19,7 @@ from sklearn_struct.encoding.label_trees import LabelTrees
 from sklearn_struct.encoding.sentences import as_sentences
 from sklearn_struct.encoding.sequences import as_list
 from sklearn_struct.encoding.settings import N_JOBS, check_params
-from sklearn_struct.estimators.base import CallbackSupportMixin, all_or_nothing, logarithms
+from sklearn_struct.estimators.base import CallbackSupportMixin, logarithms
 from sklearn_struct.estimators.progress import Progress
 from sklearn_struct.estimators.spectral_steps import CONSTRAINTS, spectral
 from sklearn_struct.exceptions import EmptyDataError
@@ -32,6 +32,7 @@ from sklearn_struct.parsing import (
     one_state,
     tree_log_probabilities,
 )
+from sklearn_struct.published import Published
 from sklearn_struct.threads import Pool
 from sklearn_struct.tree_features import (
     above,
@@ -58,7 +59,7 @@ FEATURES = (
 )
 
 
-class SpectralHMM(DocLink, CallbackSupportMixin, BaseEstimator):
+class SpectralHMM(DocLink, Published, CallbackSupportMixin, BaseEstimator):
     """Latent-variable hidden Markov model of labels and words, by spectral estimation [1]_.
 
     Each label has hidden states: kinds of nouns, say. A label and its state depend on those of the word before, and the
@@ -178,18 +179,17 @@ class SpectralHMM(DocLink, CallbackSupportMixin, BaseEstimator):
             With the place. The estimator is then as it was before.
         """
         progress = Progress(self, X, y, None)
-        with all_or_nothing(self):
-            sentences, labels = as_sentences(progress.data[0]), as_list(progress.data[1])
-            offsets = np.cumsum([0, *map(len, sentences)])
-            flat = label_codes.flatten(labels, offsets)
-            if not flat:
-                raise EmptyDataError("X has no words")
-            self.classes_ = label_codes.unique_labels(flat, offsets)
-            codes = label_codes.encode(flat, self.classes_, offsets)
-            given = [sentence for sentence in sentences if sentence]
-            data = label_trees.learn(given, codes, len(self.classes_), self.min_count, self.unknown_weight)
-            self._estimate(data, codes)
-            progress.end()
+        sentences, labels = as_sentences(progress.data[0]), as_list(progress.data[1])
+        offsets = np.cumsum([0, *map(len, sentences)])
+        flat = label_codes.flatten(labels, offsets)
+        if not flat:
+            raise EmptyDataError("X has no words")
+        self.classes_ = label_codes.unique_labels(flat, offsets)
+        codes = label_codes.encode(flat, self.classes_, offsets)
+        given = [sentence for sentence in sentences if sentence]
+        data = label_trees.learn(given, codes, len(self.classes_), self.min_count, self.unknown_weight)
+        self._estimate(data, codes)
+        progress.end()
         return self
 
     def _estimate(self, data: LabelTrees, codes: np.ndarray) -> None:

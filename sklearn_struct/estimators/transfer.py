@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from sklearn_struct.batch import CSR
 from sklearn_struct.exceptions import InputTypeError, LengthMismatchError
 from sklearn_struct.parameters import every_edge_pair, every_node_pair
+from sklearn_struct.published import as_published
 
 __all__ = ["transfer"]
 
@@ -27,6 +28,7 @@ def transfer(source: Any, target: Any) -> np.ndarray:
     missing = [name for name in ("coef_", "transition_", "intercept_", "classes_") if not hasattr(source, name)]
     if missing:
         raise InputTypeError(f"init must be a fitted chain estimator; this {type(source).__name__} has no {missing[0]}")
+    source = as_published(source)
     label = _positions(source.classes_.tolist(), target.classes_.tolist())
     feature = _features(source, target)
     pattern, K = target._pattern, len(label)

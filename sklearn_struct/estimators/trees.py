@@ -21,7 +21,7 @@ from sklearn_struct.encoding.sentences import as_sentences, as_tags
 from sklearn_struct.encoding.sequences import as_list
 from sklearn_struct.encoding.settings import N_JOBS, check_params
 from sklearn_struct.encoding.tree_corpus import TreeCodes, TreeCorpus
-from sklearn_struct.estimators.base import CallbackSupportMixin, all_or_nothing
+from sklearn_struct.estimators.base import CallbackSupportMixin
 from sklearn_struct.estimators.progress import Progress
 from sklearn_struct.exceptions import EmptyDataError
 from sklearn_struct.inference.chart_decoding import Nodes
@@ -37,13 +37,14 @@ from sklearn_struct.parsing import (
     parses,
     tree_log_probabilities,
 )
+from sklearn_struct.published import Published
 from sklearn_struct.threads import Pool
 from sklearn_struct.warning import warn
 
 __all__ = ["BaseParser", "BaseTreeParser", "plain_model"]
 
 
-class BaseParser(DocLink, CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):
+class BaseParser(DocLink, Published, CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):
     """A grammar over binary trees, learned from ordinary ones.
 
     Besides its public attributes, a fitted one has `_codes` (what numbers stand for), `_model` (probabilities) and
@@ -79,10 +80,9 @@ class BaseParser(DocLink, CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta
             If sentences or trees cannot be read, or have not the same words. The estimator is then as it was before.
         """
         progress = Progress(self, X, y, None)
-        with all_or_nothing(self):
-            X, y, _ = progress.data
-            self._learn(as_sentences(X), as_list(y), progress)
-            progress.end()
+        X, y, _ = progress.data
+        self._learn(as_sentences(X), as_list(y), progress)
+        progress.end()
         return self
 
     @abstractmethod

@@ -11,6 +11,7 @@ from sklearn_struct.encoding.sequences import as_list
 from sklearn_struct.estimators.chain import BaseChain
 from sklearn_struct.estimators.trees import BaseParser
 from sklearn_struct.exceptions import EmptyDataError, InputTypeError, UnknownLabelError
+from sklearn_struct.published import as_published
 from sklearn_struct.sequence_array import SequenceArray
 
 __all__ = [
@@ -26,21 +27,21 @@ __all__ = [
 
 
 def chain_of(estimator: Any) -> BaseChain:
-    """The fitted chain itself, also out of a pipeline or a search."""
+    """The fitted chain as it is now, also out of a pipeline or a search."""
     model = last_step(estimator)
     if not isinstance(model, BaseChain):
         raise InputTypeError(f"estimator must be a chain such as LinearChainCRF, got {type(model).__name__}")
     check_is_fitted(model)
-    return model
+    return as_published(model)
 
 
 def parser_of(estimator: Any) -> BaseParser:
-    """The fitted tree parser itself, also out of a pipeline or a search."""
+    """The fitted tree parser as it is now, also out of a pipeline or a search."""
     model = last_step(estimator)
     if not isinstance(model, BaseParser):
         raise InputTypeError(f"estimator must be a tree parser such as PCFG, got {type(model).__name__}")
     check_is_fitted(model)
-    return model
+    return as_published(model)
 
 
 def best(estimator: Any) -> Any:

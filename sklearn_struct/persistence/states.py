@@ -45,6 +45,7 @@ from sklearn_struct.persistence.values import (
     restore,
     take_optional,
 )
+from sklearn_struct.published import as_published
 from sklearn_struct.solvers.result import Stream
 
 __all__ = ["estimator", "put_estimator"]
@@ -60,6 +61,7 @@ def put_estimator(estimator: Any, where: str, shared: Shared) -> dict[str, Any]:
     if type(estimator) is not CLASSES.get(name):
         known = ", ".join(CLASSES)
         raise InputTypeError(f"{name} cannot be saved; what can are fitted {known}, and pipelines of these")
+    estimator = as_published(estimator)
     check_is_fitted(estimator)
     params = put_params(estimator, shared.functions)
     return {"class": name, "params": params, "state": STATES[name][0](estimator, where, shared)}

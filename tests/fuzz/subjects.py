@@ -1,0 +1,153 @@
+"""All public estimators and transformers, each with data that it reads. A new class enrols by itself."""
+
+from __future__ import annotations
+
+import inspect
+import pkgutil
+import warnings
+from collections.abc import Iterator
+from functools import cache
+from importlib import import_module
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator
+from sklearn.preprocessing import StandardScaler
+
+import sklearn_struct
+from sklearn_struct import (
+    EMLPCFG,
+    GECRF,
+    HMM,
+    FeatureTemplates,
+    LinearChainCRF,
+    LogLinearClassifier,
+    MEstimatedCRF,
+    ProductFeatures,
+    PrototypeFeatures,
+    SequenceArray,
+    SequenceUnion,
+    SequenceVectorizer,
+    TokenTransformer,
+)
+
+WORDS = [["the", "cat", "sleeps"], ["a", "dog"], ["the", "dog", "barks", "."]]
+TAGS = [["DET", "NOUN", "VERB"], ["DET", "NOUN"], ["DET", "NOUN", "VERB", "."]]
+TREES = [
+    "(S (NP (DET the) (NOUN cat)) (VP (VERB sleeps)))",
+    "(NP (DET a) (NOUN dog))",
+    "(S (NP (DET the) (NOUN dog)) (VP (VERB barks)) (. .))",
+]
+NUMBERS = [np.arange(3.0 * len(sentence)).reshape(-1, 3) % 4 for sentence in WORDS]
+ROWS = np.array([[0.0, 1.0], [1.0, 2.0], [2.0, 0.5], [3.0, 1.5]])
+
+FORMS = {
+    "strings": (WORDS, TAGS),
+    "columns": ([[(word, word[0]) for word in sentence] for sentence in WORDS], TAGS),
+    "dicts": ([[{"word": word, "size": len(word)} for word in sentence] for sentence in WORDS], TAGS),
+    "lists": ([[[word, word[0]] for word in sentence] for sentence in WORDS], TAGS),
+    "numbers": (NUMBERS, [[len(tag) for tag in tags] for tags in TAGS]),
+    "sparse": ([sp.csr_array(rows) for rows in NUMBERS], TAGS),
+    "packed": (SequenceArray.from_sequences(NUMBERS), TAGS),
+    "rows": (ROWS, np.array(["A", "B", "B", "A"])),
+    "trees": (WORDS, TREES),
+    "inputs": (["the", "cat", "dog"], ["DET", "NOUN", "NOUN"]),
+}
+
+
+def letters(x: Any) -> list[str]:
+    return ["any", *map(str, x)]
+
+
+def pairs(x: Any, label: Any) -> list[str]:
+    return [f"{letter}/{label}" for letter in letters(x)]
+
+
+# Settings beside those with which all are as quick as they can be; what cannot be made without arguments needs some.
+SETTINGS: dict[type, list[dict[str, Any]]] = {
+    EMLPCFG: [{"n_states": 2, "random_state": 0}, {"n_states": 2, "n_grammars": 2, "random_state": 0}],
+    FeatureTemplates: [{"templates": ["%x[0,0]", "b:%x[-1,0]/%x[0,0]"]}],
+    GECRF: [{}, {"labeled_features": {"the": "DET"}}, {"labeled_features": {0: 4}}],
+    HMM: [{}, {"order": 2}],
+    LogLinearClassifier: [{}, {"features": ProductFeatures(letters)}, {"features": pairs, "n_features": 16}],
+    LinearChainCRF: [
+        {},
+        {"solver": "pa", "feature_pairs": "all", "random_state": 0},
+        {"loss": "pointwise", "edge_features": "all", "dtype": "float32"},
+        {"order": 2},
+    ],
+    MEstimatedCRF: [{}, {"base": "locally-uniform"}],
+    PrototypeFeatures: [{"prototypes": ["dog", "the"]}],
+    SequenceUnion: [{"transformer_list": [("a", SequenceVectorizer()), ("b", SequenceVectorizer(separator="|"))]}],
+    SequenceVectorizer: [{}, {"n_features": 16}],
+    TokenTransformer: [{"transformer": StandardScaler()}],
+}
+QUICK = {"max_iter": 3, "tol": 1e-6}
+
+
+class Subject(NamedTuple):
+    """An estimator that is not fitted, the name of a form of data that it reads, and the data."""
+
+    estimator: Any
+    form: str
+    X: Any
+    y: Any
+
+    @property
+    def name(self) -> str:
+        return f"{type(self.estimator).__name__} on {self.form}"
+
+    def fitted(self) -> Any:
+        """A new one, fitted to the data."""
+        return quietly(lambda: made(type(self.estimator), self.estimator.get_params(deep=False)).fit(self.X, self.y))
+
+
+def public_classes() -> list[type]:
+    """With `fit`, and not abstract, in any module of the package."""
+    found = set()
+    for module in pkgutil.walk_packages(sklearn_struct.__path__, "sklearn_struct."):
+        members = vars(import_module(module.name))
+        found |= {members[name] for name in members.get("__all__", ()) if inspect.isclass(members.get(name))}
+    estimators = [cls for cls in found if issubclass(cls, BaseEstimator) and hasattr(cls, "fit")]
+    return sorted((cls for cls in estimators if not inspect.isabstract(cls)), key=lambda cls: cls.__name__)
+
+
+def made(cls: type, settings: dict[str, Any]) -> Any:
+    names = inspect.signature(cls).parameters
+    return cls(**{name: value for name, value in QUICK.items() if name in names} | settings)
+
+
+def quietly(function: Any) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return function()
+
+
+@cache
+def subjects(cls: type) -> tuple[Subject, ...]:
+    """The class with all its settings, and all forms that it reads."""
+    return tuple(_reading(cls))
+
+
+def first(cls: type) -> Subject:
+    return next(_reading(cls))
+
+
+def _reading(cls: type) -> Iterator[Subject]:
+    for settings in SETTINGS.get(cls, [{}]):
+        of_class = [Subject(made(cls, settings), form, *data) for form, data in FORMS.items()]
+        read = filter(reads, of_class)
+        one = next(read, None)
+        assert one, f"{cls.__name__} with {settings} reads no form of data: add one to FORMS"
+        yield one
+        yield from read
+
+
+def reads(subject: Subject) -> bool:
+    try:
+        model = subject.fitted()
+        quietly(lambda: (model.predict if hasattr(model, "predict") else model.transform)(subject.X))
+    except (ValueError, TypeError):
+        return False
+    return True
