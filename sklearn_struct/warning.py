@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import sys
 import warnings
-from typing import Any
 
 __all__ = ["warn"]
 
 
+INSIDE = {"sklearn_struct", "sklearn", "numba", "importlib"}
+
+
 def warn(message: str, category: type[Warning] = UserWarning) -> None:
-    """Warn, with the line that is neither ours nor scikit-learn's as the place."""
+    """Warn, with a line as the place that is not ours nor of those through which we are called or imported."""
     frame, level = sys._getframe(1), 2
-    while frame.f_back is not None and _package(frame.f_globals) in ("sklearn_struct", "sklearn"):
-        frame, level = frame.f_back, level + 1
+    while frame.f_back is not None and str(frame.f_globals.get("__name__")).split(".")[0] in INSIDE:
+        frame = frame.f_back
+        level += not _is_uncounted(frame.f_code.co_filename)
     warnings.warn(message, category, stacklevel=level)
 
 
-def _package(module: dict[str, Any]) -> str:
-    return str(module.get("__name__")).split(".")[0]
+def _is_uncounted(file: str) -> bool:
+    """Whether `warnings` leaves it out of the count of levels: Python's own machinery of imports."""
+    return "importlib" in file and "_bootstrap" in file

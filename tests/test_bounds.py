@@ -80,7 +80,7 @@ def test_what_leads_out_of_an_array_is_an_error(told, operation):
 
 def test_kernels_are_not_the_same_with_checks(tmp_path):
     """One cache serves both: neither finds the other's machine code."""
-    script = "from sklearn_struct.kernel import _digest; print(_digest(3))"
+    script = "from sklearn_struct.kernel_cache import _digest; print(_digest(3))"
     digests = set()
     for checks in ("", "1"):
         environment = {**os.environ, "NUMBA_BOUNDSCHECK": checks}
