@@ -29,6 +29,7 @@ __all__ = [
     "Places",
     "counted",
     "distinct",
+    "exist",
     "expected",
     "observed",
     "parts",
@@ -140,6 +141,25 @@ def parts(fragments: Fragments, model: TreeModel) -> Iterator[tuple[str, np.ndar
         context, what = np.divmod(codes, _width(model))
         above, side = np.divmod(context, ROOT + 1)
         yield template, above - template.startswith("rule-"), side, what
+
+
+def exist(fragments: Fragments, model: TreeModel) -> bool:
+    """Whether all features are of symbols, rules and leaves that the grammar has."""
+    n_rules, n_leaves, S = (len(table) for table in (model.plain.rule, model.plain.leaf, model.plain.root))
+    first, last = {"rule": 0, "word": n_rules, "symbol": 0}, {"rule": n_rules, "word": n_rules + n_leaves, "symbol": S}
+    for template, codes in zip(*fragments):
+        context, what = np.divmod(codes, _width(model))
+        above, side = np.divmod(context, ROOT + 1)
+        upper, _, kind = template.rpartition("-")
+        right = (codes >= 0) & (first[kind] <= what) & (what < last[kind])
+        if upper:
+            n_above, of_root = (n_rules + 1, 0) if upper == "rule" else (S + 1, S)
+            right &= (above < n_above) & ((side == ROOT) == (above == of_root))
+        else:
+            right &= context == 0
+        if not np.all(right):
+            return False
+    return True
 
 
 def _kind(template: str) -> str:

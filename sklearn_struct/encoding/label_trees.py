@@ -15,7 +15,7 @@ from sklearn_struct.batch import Forest, Grammar, Treebank, Trees, grammar
 from sklearn_struct.encoding import lexicon
 from sklearn_struct.encoding.lexicon import Emissions, Lexicon
 
-__all__ = ["LabelCodes", "LabelTrees", "forest", "labelled", "learn", "observe"]
+__all__ = ["LabelCodes", "LabelTrees", "forest", "labelled", "learn", "observe", "rules_of"]
 
 
 class LabelCodes(NamedTuple):
@@ -53,11 +53,7 @@ def learn(X: Sequence[Sequence[str]], labels: np.ndarray, n_labels: int, min_cou
     inner = np.flatnonzero(trees.left >= 0)
     keys = _keys(trees.symbol[trees.left[inner]], trees.symbol[trees.right[inner]], K)
     known, number = np.unique(keys, return_inverse=True)
-    first, second = known // (K + 1), known % (K + 1)
-    # what follows label k, as a number 0 ... K, is node k or, as K, the end
-    rules = grammar(first, np.where(second < K, K + 1 + second, K), K + 1 + first, 2 * K + 1)
-    table = np.full((K, K + 1), -1)
-    table[first, second] = np.arange(len(known))
+    rules, table = rules_of(known // (K + 1), known % (K + 1), K)
     leaf = np.full(len(trees.symbol), -1, np.int32)
     leaf[trees.left < 0] = len(words.symbol)
     leaf[(trees.left < 0) & (trees.symbol < K)] = entry
@@ -66,6 +62,14 @@ def learn(X: Sequence[Sequence[str]], labels: np.ndarray, n_labels: int, min_cou
     packed = Forest(trees.offsets, trees.symbol, trees.start, trees.stop, leaf, indptr, *children)
     treebank = Treebank(rules, packed, np.append(words.symbol, K).astype(np.int32))
     return LabelTrees(treebank, trees, LabelCodes(rules, words, table), emissions)
+
+
+def rules_of(first: np.ndarray, second: np.ndarray, K: int) -> tuple[Grammar, np.ndarray]:
+    """The grammar in which labels, in order, are followed by labels or, as number K, the end; and the table `rule`."""
+    rules = grammar(first, np.where(second < K, K + 1 + second, K), K + 1 + first, 2 * K + 1)
+    table = np.full((K, K + 1), -1)
+    table[first, second] = np.arange(len(first))
+    return rules, table
 
 
 def _keys(left: np.ndarray, right: np.ndarray, K: int) -> np.ndarray:

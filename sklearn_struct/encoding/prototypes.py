@@ -186,12 +186,17 @@ class PrototypeFeatures(DocLink, Published, TransformerMixin, BaseEstimator, aut
         missing = [word for word, row in zip(prototypes, rows) if row < 0]
         if missing:
             warn(f"prototypes that X does not have get no feature: {missing}")
-        self._vocabulary, self._similarity = vocabulary, _similarity(vectors, rows[rows >= 0], self.threshold)
-        self.prototypes_ = np.array([word for word, row in zip(prototypes, rows) if row >= 0], dtype=object)
-        self._names = np.array([f"prototype={word}" for word in self.prototypes_], dtype=object)
-        self._names.flags.writeable = False  # all who ask share it
-        self.n_features_out_ = len(self.prototypes_)
+        found = [word for word, row in zip(prototypes, rows) if row >= 0]
+        self._learn(vocabulary, _similarity(vectors, rows[rows >= 0], self.threshold), found)
         return self._assemble(codes, offsets)
+
+    def _learn(self, vocabulary: Names, similarity: sp.csr_array, prototypes: list[str]) -> None:
+        """Take over the words, how much each is like each prototype, and a last row of zeros for other words."""
+        self._vocabulary, self._similarity = vocabulary, similarity
+        self.prototypes_ = np.array(prototypes, dtype=object)
+        self._names = np.array([f"prototype={word}" for word in prototypes], dtype=object)
+        self._names.flags.writeable = False  # all who ask share it
+        self.n_features_out_ = len(prototypes)
 
     def transform(self, X: Any) -> SequenceArray:
         """Encode X. Words that are not in the training data have no features.

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.pipeline import FeatureUnion
+from sklearn.utils._param_validation import Interval
 
 from sklearn_struct.doc_link import DocLink
 from sklearn_struct.encoding.sequences import as_list, is_list, pack_arrays
-from sklearn_struct.encoding.settings import N_JOBS, check_params
+from sklearn_struct.encoding.settings import check_params
 from sklearn_struct.exceptions import InputTypeError, LengthMismatchError
 from sklearn_struct.published import Published
 from sklearn_struct.sequence_array import SequenceArray
 
 __all__ = ["SequenceUnion"]
+
+MOST_JOBS = 1024  # joblib starts a process for each, also if there is no work for it
 
 
 class SequenceUnion(DocLink, Published, FeatureUnion, auto_wrap_output_keys=None):  # type: ignore[call-arg]
@@ -31,7 +35,7 @@ class SequenceUnion(DocLink, Published, FeatureUnion, auto_wrap_output_keys=None
     transformer_list : list of (str, transformer)
         "drop" and "passthrough" may stand for a transformer.
     n_jobs : int, default=None
-        Transformers that work at once, in joblib's meaning.
+        Transformers that work at once, in joblib's meaning; at most 1024.
     verbose : bool, default=False
         Print how long each transformer takes to fit.
 
@@ -52,7 +56,13 @@ class SequenceUnion(DocLink, Published, FeatureUnion, auto_wrap_output_keys=None
            [0. , 1. , 0.5, 0.2]])
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"n_jobs": N_JOBS}
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "n_jobs": [
+            None,
+            Interval(Integral, 1, MOST_JOBS, closed="both"),
+            Interval(Integral, -MOST_JOBS, -1, closed="both"),
+        ]
+    }
 
     transformer_weights = None  # a parameter of FeatureUnion that is none here
     verbose_feature_names_out = True

@@ -1,4 +1,4 @@
-"""Whether the parts of a model over a base distribution can be saved, and fit together when they are read."""
+"""Chains over a base distribution to JSON and arrays, and back; their parts must fit together."""
 
 from __future__ import annotations
 
@@ -10,11 +10,42 @@ from sklearn.frozen import FrozenEstimator
 from sklearn_struct.encoding.templates import FeatureTemplates
 from sklearn_struct.estimators.hmm import HMM
 from sklearn_struct.exceptions import InputTypeError, ModelFileError
+from sklearn_struct.persistence import checks
+from sklearn_struct.persistence.chains import put_chain, read_chain
+from sklearn_struct.persistence.encoders import Shared
+from sklearn_struct.persistence.nested import estimator, put_estimator
+from sklearn_struct.persistence.values import fields
 
-__all__ = ["check_based", "check_parts"]
+__all__ = ["based", "put_based"]
 
 
-def check_parts(model: Any) -> None:
+def put_based(model: Any, where: str, shared: Shared) -> dict[str, Any]:
+    _check_parts(model)
+    encoder, arrays = model.features_, shared.arrays
+    arrays[where + "inputs"] = np.asarray(model.input_coef_, np.float64)
+    arrays[where + "constant"] = np.array([model.constant_], np.float64)
+    return {  # the encoder first: what spells out its names is known by them
+        "features": None if encoder is None else put_estimator(encoder, where + "features/", shared),
+        "base": put_estimator(model.base_, where + "base/", shared),
+        "chain": put_chain(model, where, shared),
+    }
+
+
+def based(model: Any, stored: Any, where: str, shared: Shared) -> None:
+    encoder, base, chain = fields(stored, "the model", features=(dict, type(None)), base=dict, chain=dict)
+    model.features_ = None if encoder is None else estimator(encoder, where + "features/", shared)
+    model.base_ = estimator(base, where + "base/", shared)
+    read_chain(model, chain, where, shared)
+    arrays = shared.arrays
+    n_inputs = model.n_features_in_ if np.size(arrays.get(where + "inputs", ())) else 0
+    model.input_coef_ = checks.weights(arrays, where + "inputs", n_inputs)
+    model.constant_ = float(checks.weights(arrays, where + "constant", 1)[0])
+    _check_based(model)
+    if isinstance(model.base, FrozenEstimator):
+        model.base = FrozenEstimator(model.base_)
+
+
+def _check_parts(model: Any) -> None:
     """Refuse to save other bases than hidden Markov models, and other features than templates and numbers.
 
     Raises
@@ -29,7 +60,7 @@ def check_parts(model: Any) -> None:
         raise InputTypeError("the frozen base is another one than in fit; fit again before you save")
 
 
-def check_based(model: Any) -> None:
+def _check_based(model: Any) -> None:
     """Refuse a model whose base and features are not those of its weights.
 
     Raises

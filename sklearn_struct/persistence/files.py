@@ -29,10 +29,11 @@ def save(estimator: Any, path: str | os.PathLike[str], *, functions: Functions |
 
     Parameters
     ----------
-    estimator : LinearChainCRF or another chain, HMM, LogLinearClassifier, PCFG, EMLPCFG, SpectralLPCFG, \
-            SequenceVectorizer, FeatureTemplates, or Pipeline made of these
-        Labels and parameters may be strings, numbers, booleans, None, and tuples, lists or sets of these. Of an
-        MEstimatedCRF the base must be an HMM, and the features numbers or FeatureTemplates.
+    estimator : estimator
+        Any estimator or encoder of this package, some of scikit-learn's transformers, a Pipeline or SequenceUnion of
+        these, at most eight inside each other, or a GridSearchCV or RandomizedSearchCV over them; the user guide has
+        the list. Labels and parameters may be strings, numbers, booleans, None, and tuples, lists or sets of these.
+        Of an MEstimatedCRF the base must be an HMM, and the features numbers or FeatureTemplates.
     path : str or path
         Replaced as a whole, or not touched at all if something goes wrong. A link is followed, and stays.
     functions : dict of {str: callable}, default=None

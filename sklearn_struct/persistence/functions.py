@@ -6,84 +6,124 @@ Estimators among the parameters are kept by their own parameters; nothing uses w
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
-import numpy as np
 from sklearn.frozen import FrozenEstimator
 
 from sklearn_struct.encoding.joint_features import ProductFeatures
-from sklearn_struct.encoding.templates import FeatureTemplates
 from sklearn_struct.estimators.hmm import HMM
 from sklearn_struct.exceptions import InputTypeError, ModelFileError
+from sklearn_struct.persistence import choices
+from sklearn_struct.persistence.kinds import KINDS, class_named, is_known
 from sklearn_struct.persistence.values import fields, plain, restore
 
-__all__ = ["Functions", "check_params", "put_params"]
+__all__ = ["Functions", "check_params", "put_params", "put_value", "value"]
 
 Functions = Mapping[str, Callable[..., Any]]
 PARTS = ("context", "label", "keep")  # functions of ProductFeatures
-ESTIMATORS: dict[str, Any] = {"features": FeatureTemplates, "base": HMM}  # parameters that may be estimators
 FROZEN = {"frozen": "base_"}  # a base that is the fitted one
+DEEPEST = 8  # estimators inside each other, as in `nested`
 
 
 def put_params(estimator: Any, functions: Functions) -> dict[str, Any]:
-    """The parameters of an estimator as JSON."""
-    return {key: _put(value, key, functions) for key, value in estimator.get_params(deep=False).items()}
+    """The parameters of a fitted estimator as JSON, but for the one that has its parts."""
+    params = estimator.get_params(deep=False)
+    params.pop(KINDS[type(estimator).__name__].parts, None)
+    is_frozen = type(params.get("base")) is FrozenEstimator
+    return {
+        key: FROZEN if is_frozen and key == "base" else put_value(value, key, functions)
+        for key, value in params.items()
+    }
 
 
-def _put(value: Any, what: str, functions: Functions) -> Any:
-    if what == "base" and type(value) is FrozenEstimator:
-        return FROZEN
-    if type(value) is ESTIMATORS.get(what):
-        return {"estimator": {"class": type(value).__name__, "params": put_params(value, functions)}}
-    if not callable(value) or isinstance(value, type | np.dtype):
-        return plain(value, what)
-    for name, function in functions.items():
-        if value == function:
+def put_value(value: Any, what: str, functions: Functions) -> Any:
+    """A parameter of any kind as JSON; `what` names it, and where it is inside of others."""
+    return plain(value, what, partial(_put_other, functions=functions))
+
+
+def _put_other(value: Any, what: str, functions: Functions) -> Any:
+    """What is no plain value, as JSON that `_get_other` reads."""
+    for name, known in functions.items():
+        if choices.same(value, known):
             return {"function": name}
     if type(value) is ProductFeatures:
-        return {"products": [_put(getattr(value, part), f"{what}.{part}", functions) for part in PARTS]}
+        return {"products": [put_value(getattr(value, part), f"{what}.{part}", functions) for part in PARTS]}
+    if is_known(value):
+        if what.count(".") > DEEPEST:
+            raise InputTypeError(f"{what}: more than {DEEPEST} estimators inside each other cannot be saved")
+        params = value.get_params(deep=False).items()
+        stored = {key: put_value(param, f"{what}.{key}", functions) for key, param in params}
+        return {"estimator": {"class": type(value).__name__, "params": stored}}
+    found = choices.put(value, what)
+    if found is not None:
+        return found
+    if not callable(value) or isinstance(value, type):
+        raise InputTypeError(f"{what}: {value!r} ({type(value).__name__}) cannot be saved")
     raise InputTypeError(
         f"{what}: {value!r} is a Python function, which no file holds; give it a name that save and load know, as in "
         f"functions={{{what.split('.')[-1]!r}: {getattr(value, '__name__', 'function')}}}"
     )
 
 
-def check_params(cls: type, params: Any, functions: Functions) -> Any:
-    """A new estimator with these parameters; those that the file lacks, as it is older, have their defaults."""
-    restored = {name: _get(value, name, functions) for name, value in params.items()}
-    unknown = sorted(restored.keys() - cls().get_params(deep=False).keys())  # type: ignore[attr-defined]
+def check_params(name: str, params: Any, functions: Functions) -> Any:
+    """A new estimator with these parameters; those that the file lacks, as it is older, have their defaults.
+
+    It has no parts yet, and a frozen base is not the right one yet: both are learned.
+    """
+    kind, restored = KINDS.get(name), {}
+    for key, stored in params.items():
+        frozen = key == "base" and stored == FROZEN
+        restored[key] = FrozenEstimator(HMM()) if frozen else value(stored, key, functions)
+    if kind is not None and kind.parts is not None:
+        if kind.parts in restored:
+            raise ModelFileError(f"{name} has {kind.parts} that are not fitted")
+        return _new(name, {**restored, kind.parts: []})
+    return _checked(name, _new(name, restored))
+
+
+def _new(name: str, restored: dict[str, Any]) -> Any:
+    """An estimator with parameters that its class allows."""
+    cls = class_named(name)
+    unknown = sorted(restored.keys() - set(cls._get_param_names()))
     if unknown:
-        raise ModelFileError(f"{cls.__name__} has no parameter {unknown[0]!r}")
-    estimator = cls(**restored)
+        raise ModelFileError(f"{name} has no parameter {unknown[0]!r}")
     try:
-        estimator._validate_params()  # type: ignore[attr-defined]
-    except (TypeError, ValueError) as error:
+        estimator = cls(**restored)
+        if hasattr(estimator, "_parameter_constraints"):
+            estimator._validate_params()
+    except (TypeError, ValueError) as error:  # the first one where a parameter without default lacks
         raise ModelFileError(str(error)) from error
     return estimator
 
 
-def _get(value: Any, what: str, functions: Functions) -> Any:
-    """A parameter, or ModelFileError; of a frozen base the form alone."""
-    if what == "base" and value == FROZEN:
-        return FrozenEstimator(HMM())
-    [(kind, content)] = value.items() if type(value) is dict and len(value) == 1 else [("", None)]
-    if kind == "estimator" and what in ESTIMATORS:
-        return _estimator(content, ESTIMATORS[what], functions)
-    if kind == "products":
-        parts = [_get(part, "", functions) for part in content] if type(content) is list else []
-        if len(parts) != len(PARTS) or not callable(parts[0]) or not all(p is None or callable(p) for p in parts):
-            raise ModelFileError("ProductFeatures have a function of the context, and two others or None")
-        return ProductFeatures(*parts)
+def _checked(name: str, estimator: Any) -> Any:
+    check = KINDS[name].check
+    if check is not None:
+        check(estimator)
+    return estimator
+
+
+def value(stored: Any, what: str, functions: Functions) -> Any:
+    """What `put_value` was given, or ModelFileError."""
+    return restore(stored, partial(_get_other, what=what, functions=functions))
+
+
+def _get_other(kind: str, content: Any, what: str, functions: Functions) -> Any:
+    """What `_put_other` was given, or ModelFileError."""
     if kind == "function":
         if type(content) is not str or content not in functions:
             raise ModelFileError(f"it needs the function {str(content)[:50]!r} that save knew: give it in `functions`")
         return functions[content]
-    return restore(value)
-
-
-def _estimator(stored: Any, cls: Any, functions: Functions) -> Any:
-    """An estimator of this class, not fitted."""
-    name, params = fields(stored, "an estimator", **{"class": str, "params": dict})
-    if name != cls.__name__:
-        raise ModelFileError(f"{name[:50]!r} instead of {cls.__name__}")
-    return check_params(cls, params, functions)
+    if kind == "products":
+        parts = [value(part, what, functions) for part in content] if type(content) is list else []
+        if len(parts) != len(PARTS) or not callable(parts[0]) or not all(p is None or callable(p) for p in parts):
+            raise ModelFileError("ProductFeatures have a function of the context, and two others or None")
+        return ProductFeatures(*parts)
+    if kind == "estimator":
+        if what.count(".") > DEEPEST:
+            raise ModelFileError(f"it has more than {DEEPEST} estimators inside each other")
+        name, params = fields(content, "an estimator", **{"class": str, "params": dict})
+        restored = {key: value(stored, f"{what}.{key}", functions) for key, stored in params.items()}
+        return _checked(name, _new(name, restored))
+    return choices.get(kind, content)

@@ -16,7 +16,20 @@ from sklearn_struct.persistence import checks
 from sklearn_struct.persistence.encoders import Shared
 from sklearn_struct.persistence.values import fields, natural, plain, put_texts, restore, texts
 
-__all__ = ["em", "latent", "parser", "put_em", "put_latent", "put_parser", "put_spectral", "spectral"]
+__all__ = [
+    "em",
+    "latent",
+    "lexicon",
+    "parser",
+    "put_em",
+    "put_latent",
+    "put_lexicon",
+    "put_parser",
+    "put_spectral",
+    "put_states",
+    "spectral",
+    "states",
+]
 
 SIDES = "left", "right", "parent"
 TABLES = "rule", "leaf", "root"  # numbers of Tensors
@@ -27,9 +40,7 @@ TABLES = "rule", "leaf", "root"  # numbers of Tensors
 
 def put_parser(parser: Any, where: str, shared: Shared) -> dict[str, Any]:
     (rules, symbols, words, orders), arrays = parser._codes, shared.arrays
-    put_texts(arrays, where + "words", sorted(words.words, key=words.words.__getitem__))
-    put_texts(arrays, where + "signatures", sorted(words.signatures, key=words.signatures.__getitem__))
-    checks.put_pairs(arrays, where + "entries", CSR(words.indptr, words.symbol, np.empty(0)))
+    put_lexicon(words, where, arrays)
     for side in SIDES:
         arrays[f"{where}rules/{side}"] = np.asarray(getattr(rules, side), np.int32)
     for name, table in parser._model.plain._asdict().items():
@@ -51,7 +62,7 @@ def parser(found: Any, stored: Any, where: str, shared: Shared) -> None:
     h, v = (natural(order, "an order") for order in orders)
     symbols, arrays = _symbols(rows, (h, v)), shared.arrays
     n_tags = sum(symbol.tag for symbol in symbols)
-    rules, words = _rules(arrays, where, n_tags, len(symbols)), _lexicon(arrays, where, n_tags)
+    rules, words = _rules(arrays, where, n_tags, len(symbols)), lexicon(arrays, where, n_tags)
     sizes = {"rule": len(rules.parent), "root": len(symbols), "leaf": len(words.symbol)}
     tables = (checks.log_probabilities(arrays, f"{where}log_p/{name}", (sizes[name],)) for name in Plain._fields)
     found._codes = TreeCodes(rules, symbols, words, (h, v))
@@ -98,7 +109,13 @@ def _rules(arrays: Any, where: str, n_tags: int, n_symbols: int) -> Grammar:
     return grammar(left, right, parent, n_symbols)
 
 
-def _lexicon(arrays: Any, where: str, n_tags: int) -> Lexicon:
+def put_lexicon(words: Lexicon, where: str, arrays: Any) -> None:
+    put_texts(arrays, where + "words", sorted(words.words, key=words.words.__getitem__))
+    put_texts(arrays, where + "signatures", sorted(words.signatures, key=words.signatures.__getitem__))
+    checks.put_pairs(arrays, where + "entries", CSR(words.indptr, words.symbol, np.empty(0)))
+
+
+def lexicon(arrays: Any, where: str, n_tags: int) -> Lexicon:
     """Words and signatures, each with tags, and other words, which may have all of them."""
     words, signatures = texts(arrays, where + "words"), texts(arrays, where + "signatures")
     n = len(words) + len(signatures)
@@ -115,19 +132,28 @@ def _lexicon(arrays: Any, where: str, n_tags: int) -> Lexicon:
 
 
 def put_latent(parser: Any, where: str, shared: Shared) -> dict[str, Any]:
-    model, arrays = parser._model, shared.arrays
+    put_states(parser._model, where, shared.arrays)
+    return {"parser": put_parser(parser, where, shared), "n_grammars": len(parser._model.states)}
+
+
+def put_states(model: TreeModel, where: str, arrays: Any) -> None:
     arrays[where + "n_states"] = n_states = model.states[0].n_states
     real = _real(model, n_states)
-    for g, states in enumerate(model.states):
+    for g, of_grammar in enumerate(model.states):
         for name, mask in zip(TABLES, real):
-            arrays[f"{where}states/{g}/{name}"] = getattr(states, name)[mask]
-    return {"parser": put_parser(parser, where, shared), "n_grammars": len(model.states)}
+            arrays[f"{where}states/{g}/{name}"] = getattr(of_grammar, name)[mask]
 
 
 def latent(found: Any, stored: Any, where: str, shared: Shared) -> None:
     of_parser, n_grammars = fields(stored, "the model", parser=dict, n_grammars=int)
     parser(found, of_parser, where, shared)
-    arrays, model, S = shared.arrays, found._model, len(found.symbols_)
+    found._model = states(found._model, n_grammars, where, shared.arrays)
+    found.n_states_ = found._model.states[0].n_states.astype(np.int64)
+
+
+def states(model: TreeModel, n_grammars: int, where: str, arrays: Any) -> TreeModel:
+    """The model with the states that `put_states` has put."""
+    S = len(model.plain.root)
     n_states = arrays.take(where + "n_states", np.int32)
     if len(n_states) != S or np.any(n_states < 1) or n_grammars < 1:
         raise ModelFileError(f"{where}n_states must be {S} numbers of states, of at least one grammar")
@@ -137,11 +163,11 @@ def latent(found: Any, stored: Any, where: str, shared: Shared) -> None:
         for name, size in zip(TABLES, sizes):
             if np.size(arrays.get(f"{where}states/{g}/{name}", ())) != size:
                 raise ModelFileError(f"{where}states/{g}/{name} must have {size:.0f} numbers")
-    real, states = _real(model, n_states), [tensors(model.grammar, n_states, model.symbol) for _ in range(n_grammars)]
-    for g, found_states in enumerate(states):
+    real, found = _real(model, n_states), [tensors(model.grammar, n_states, model.symbol) for _ in range(n_grammars)]
+    for g, of_grammar in enumerate(found):
         for name, mask, size in zip(TABLES, real, sizes):
-            getattr(found_states, name)[mask] = checks.weights(arrays, f"{where}states/{g}/{name}", int(size))
-    found._model, found.n_states_ = model._replace(states=tuple(states)), n_states.astype(np.int64)
+            getattr(of_grammar, name)[mask] = checks.weights(arrays, f"{where}states/{g}/{name}", int(size))
+    return model._replace(states=tuple(found))
 
 
 def _real(model: TreeModel, n_states: np.ndarray) -> list[np.ndarray]:

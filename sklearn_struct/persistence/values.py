@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
@@ -69,8 +70,11 @@ class Arrays(dict[str, np.ndarray]):
         return self.pop(name)
 
 
-def plain(value: Any, what: str) -> Any:
-    """A value as JSON from which `restore` makes an equal one; InputTypeError if that cannot be."""
+def plain(value: Any, what: str, other: Callable[[Any, str], Any] | None = None) -> Any:
+    """A value as JSON from which `restore` makes an equal one; InputTypeError if that cannot be.
+
+    `other` gives objects, with one field, for values of any other kind.
+    """
     if isinstance(value, np.generic):
         value = value.item()
     kind = type(value)
@@ -81,15 +85,15 @@ def plain(value: Any, what: str) -> Any:
     if kind is str:
         return value if _has_utf8(value) else {"characters": [ord(character) for character in value]}
     if kind is list:
-        return [plain(item, what) for item in value]
+        return [plain(item, what, other) for item in value]
     if kind in (tuple, set, frozenset):
-        return {kind.__name__: [plain(item, what) for item in value]}
+        return {kind.__name__: [plain(item, what, other) for item in value]}
     if kind is np.ndarray and value.ndim == 1:
-        return {"array": plain(value.tolist(), what)}
+        return {"array": plain(value.tolist(), what, other)}
     if kind is np.ndarray and value.ndim == 2 and value.dtype.kind in "biuf":
-        return {"matrix": plain(value.tolist(), what)}
+        return {"matrix": plain(value.tolist(), what, other)}
     if kind in (dict, Counter):
-        return {"dict": [[plain(key, what), plain(item, what)] for key, item in value.items()]}
+        return {"dict": [[plain(key, what, other), plain(item, what, other)] for key, item in value.items()]}
     if kind is re.Pattern and isinstance(value.pattern, str):
         return {"pattern": [plain(value.pattern, what), value.flags]}
     if isinstance(value, np.dtype):
@@ -97,6 +101,8 @@ def plain(value: Any, what: str) -> Any:
     for name, known in TYPES.items():
         if value is known:
             return {"type": name}
+    if other is not None:
+        return other(value, what)
     raise InputTypeError(f"{what}: {value!r} ({kind.__name__}) cannot be saved")
 
 
@@ -109,23 +115,27 @@ def _has_utf8(text: str) -> bool:
     return True
 
 
-def restore(value: Any) -> Any:
-    """The value that `plain` was given, or ModelFileError."""
+def restore(value: Any, other: Callable[[str, Any], Any] | None = None) -> Any:
+    """The value that `plain` was given, or ModelFileError; `other` reads kinds that are not known here."""
     if isinstance(value, list):
-        return [restore(item) for item in value]
+        return [restore(item, other) for item in value]
     if not isinstance(value, dict):
         return value
-    if len(value) == 1:
-        [(kind, content)] = value.items()
-        table = FLOATS if kind == "float" else TYPES if kind == "type" else {}
-        if isinstance(content, str) and content in table:
-            return table[content]
-        if isinstance(content, list) and (kind == "characters" or kind in COLLECTIONS):
-            try:
-                return "".join(map(chr, content)) if kind == "characters" else COLLECTIONS[kind](restore(content))
-            except (TypeError, ValueError, OverflowError, RecursionError, re.error) as error:
-                raise ModelFileError(f"{kind} of values that it cannot have") from error
-    raise ModelFileError(f"unknown kind of value: {', '.join(value)[:50]}")
+    if len(value) != 1:
+        raise ModelFileError(f"unknown kind of value: {', '.join(value)[:50]}")
+    [(kind, content)] = value.items()
+    table = FLOATS if kind == "float" else TYPES if kind == "type" else {}
+    if isinstance(content, str) and content in table:
+        return table[content]
+    if isinstance(content, list) and (kind == "characters" or kind in COLLECTIONS):
+        items = content if kind == "characters" else restore(content, other)
+        try:
+            return "".join(map(chr, items)) if kind == "characters" else COLLECTIONS[kind](items)
+        except (TypeError, ValueError, OverflowError, RecursionError, re.error) as error:
+            raise ModelFileError(f"{kind} of values that it cannot have") from error
+    if other is not None:
+        return other(kind, content)
+    raise ModelFileError(f"unknown kind of value: {kind[:50]}")
 
 
 def fields(value: Any, where: str, **kinds: Any) -> list[Any]:

@@ -165,3 +165,10 @@ def test_a_failed_fit_changes_nothing(broken):
 def test_unions_of_nothing(steps, match):
     with pytest.raises((TypeError, ValueError), match=match):
         SequenceUnion(steps).fit_transform([["a"]])
+
+
+@pytest.mark.parametrize("n_jobs", [0, 2**54, -(2**54), 1025, 1.5])
+def test_numbers_of_jobs_for_which_there_are_no_processes(n_jobs):
+    union = SequenceUnion([("a", SequenceVectorizer())]).fit([["x"]])
+    with pytest.raises(ValueError, match="The 'n_jobs' parameter of SequenceUnion"):
+        union.set_params(n_jobs=n_jobs).transform([["x"]])

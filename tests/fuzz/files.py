@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import copy
+import inspect
 import json
 import struct
 import tempfile
@@ -14,25 +14,41 @@ from pathlib import Path
 import numpy as np
 import pycrfsuite
 import safetensors.numpy
+import scipy.stats
+from sklearn.decomposition import PCA
+from sklearn.model_selection import GridSearchCV, KFold, RandomizedSearchCV
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, RobustScaler, StandardScaler
 
+from fuzz.errors import is_clear
 from sklearn_struct import (
     EMLPCFG,
     GECRF,
     HMM,
+    MEMM,
     PCFG,
     FeatureTemplates,
     LinearChainCRF,
     LogLinearClassifier,
     MEstimatedCRF,
+    MEstimatedPCFG,
     ProductFeatures,
+    PrototypeFeatures,
+    SequenceUnion,
     SequenceVectorizer,
+    SpectralHMM,
     SpectralLPCFG,
+    TokenTransformer,
 )
+from sklearn_struct.compat import CRF
 from sklearn_struct.exceptions import ModelFileError
+from sklearn_struct.metrics import sequence_accuracy_scorer, token_accuracy_scorer
 from sklearn_struct.persistence import from_crfsuite, load
 from sklearn_struct.persistence.container import KEY, N_DIGITS, _digest, _place
 from sklearn_struct.persistence.files import _bytes
+from sklearn_struct.persistence.kinds import KINDS as CLASSES
+from sklearn_struct.persistence.kinds import class_named
+from sklearn_struct.persistence.values import plain
 
 WORDS = [["the", "cat", "sleeps"], ["a", "dog"], ["the", "dog", "barks", "."]]
 ROWS = [[(word, word[0]) for word in sentence] for sentence in WORDS]
@@ -65,11 +81,22 @@ def parts(*x: object) -> list[str]:
     return ["any", str(x)]
 
 
-FUNCTIONS = {"context": lambda x: ["any", str(x)[-1]], "parts": parts}
+def lengths(X: list[list[str]]) -> list[np.ndarray]:
+    """A number for each word."""
+    return [np.array([[len(str(word))] for word in sentence], float).reshape(-1, 1) for sentence in X]
+
+
+FUNCTIONS = {"context": lambda x: ["any", str(x)[-1]], "parts": parts, "lengths": lengths}
+QUICK = {"max_iter": 5, "tol": 9.0}
 
 
 def models() -> list[tuple[object, object]]:
     """Fitted estimators of all forms, each with data for it."""
+    return [*simple(), *composed()]
+
+
+def simple() -> list[tuple[object, object]]:
+    """Those that do not consist of others."""
     crf = LinearChainCRF(max_iter=5, tol=1.0)
     online = LinearChainCRF(solver="pa", random_state=0, feature_pairs="all")
     vectorizer = SequenceVectorizer(n_features=16).fit(WORDS)
@@ -92,7 +119,35 @@ def models() -> list[tuple[object, object]]:
         (SpectralLPCFG(n_states=3).fit(WORDS, TREES), WORDS),
         (EMLPCFG(n_states=3, n_grammars=2, max_iter=3, tol=9.0, random_state=0).fit(WORDS, TREES), WORDS),
         (FeatureTemplates("w:%x[0,0]").fit([[(1,), (2.5,), ("x",)]]), [[(1,), ("x",)]]),
+        (SpectralHMM(n_states=2, min_count=1).fit(WORDS, TAGS), WORDS),
+        (PrototypeFeatures(["the", "cat"]).fit(WORDS), WORDS),
     ]
+
+
+def composed() -> list[tuple[object, object]]:
+    """Those that do."""
+    words, chain = SequenceVectorizer(), LinearChainCRF(**QUICK)
+    number = make_pipeline(FunctionTransformer(lengths), TokenTransformer(RobustScaler()))
+    pieces = ["symbol", "parent-symbol", "rule-word"]
+    union = SequenceUnion([("words", words), ("like", PrototypeFeatures({"dog": "NOUN"})), ("number", number)])
+    scaled = make_pipeline(TokenTransformer(StandardScaler()), TokenTransformer(PCA(2)), "passthrough", chain)
+    grid = {"sequencevectorizer__min_frequency": [1, 2], "linearchaincrf": [chain, MEMM(**QUICK)]}
+    search = GridSearchCV(make_pipeline(words, chain), grid, cv=2, scoring=token_accuracy_scorer, error_score=0.5)
+    scoring = {"tokens": token_accuracy_scorer, "all": sequence_accuracy_scorer}
+    drawn = {"c1": scipy.stats.expon(scale=0.1)}
+    options = {"scoring": scoring, "refit": "tokens", "cv": KFold(2), "n_iter": 2, "random_state": 0}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return [
+            (MEstimatedPCFG(base=PCFG(smoothing=0.1), **QUICK).fit(WORDS, TREES), WORDS),
+            (MEstimatedPCFG(pieces, pieces="trees", **QUICK).fit(WORDS, TREES), WORDS),
+            (make_pipeline(union, chain).fit(WORDS, TAGS), WORDS),
+            (union.fit(WORDS), WORDS),
+            (make_pipeline(scaled).fit(NUMBERS, TAGS), NUMBERS),
+            (CRF(c1=0.1, max_iterations=3).fit(DICTS, TAGS), DICTS),
+            (search.fit(DICTS, TAGS), DICTS),
+            (RandomizedSearchCV(CRF(max_iterations=3), drawn, **options).fit(DICTS, TAGS), DICTS),
+        ]
 
 
 @cache
@@ -238,12 +293,17 @@ def verdict(data: bytes, X: object, path: Path) -> str:
 
 def use(model: object, X: object) -> None:
     """Run the kernels; weights that are extreme, and parameters that only fit others' data, may be refused now."""
-    methods = [model.predict if hasattr(model, "predict") else model.transform]
-    if isinstance(model, PCFG | EMLPCFG | SpectralLPCFG):
+    methods = [model.predict if hasattr(model, "predict") else model.transform, lambda X: repr(model)]
+    if hasattr(model, "best_estimator_"):
+        methods.append(lambda X: model.score(X, TAGS))
+    if isinstance(model, PCFG | EMLPCFG | SpectralLPCFG | MEstimatedPCFG):
         methods += model.marginals, model.score_samples, lambda X: model.log_proba(WORDS, TREES)
     for method in methods:
-        with contextlib.suppress(ValueError, TypeError):
+        try:
             method(X)
+        except Exception as error:
+            if not is_clear(error):
+                raise
 
 
 def content(data: bytes) -> object:
@@ -257,7 +317,7 @@ def content(data: bytes) -> object:
 def _without_defaults(value: object) -> object:
     if isinstance(value, dict):
         params = value.get("params")
-        if isinstance(params, dict) and value.get("class") != "Pipeline":
+        if isinstance(params, dict) and value.get("class") in CLASSES:
             value["params"] = {**_default_params(value["class"]), **params}
         return {key: _without_defaults(item) for key, item in value.items()}
     if isinstance(value, list):
@@ -267,20 +327,8 @@ def _without_defaults(value: object) -> object:
 
 @cache
 def _default_params(name: str) -> dict:
-    classes = (
-        EMLPCFG,
-        SpectralLPCFG,
-        GECRF,
-        HMM,
-        LinearChainCRF,
-        LogLinearClassifier,
-        MEstimatedCRF,
-        PCFG,
-        SequenceVectorizer,
-    )
-    cls = {cls.__name__: cls for cls in classes}.get(name, FeatureTemplates)
-    params = cls().get_params()
-    return {key: {"type": "float64"} if value is np.float64 else value for key, value in params.items()}
+    given = inspect.signature(class_named(name)).parameters.values()
+    return {one.name: plain(one.default, one.name) for one in given if one.default is not inspect.Parameter.empty}
 
 
 def weights(model: LinearChainCRF) -> dict:

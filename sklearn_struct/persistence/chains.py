@@ -1,0 +1,153 @@
+"""Chains to JSON and arrays, and back with every check: what is read predicts as what was saved, or is refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sklearn_struct.encoding.features import SequenceVectorizer
+from sklearn_struct.estimators.online import PASSES
+from sklearn_struct.estimators.prepared import Prepared
+from sklearn_struct.exceptions import ModelFileError
+from sklearn_struct.parameters import Pattern
+from sklearn_struct.persistence import checks
+from sklearn_struct.persistence.encoders import Shared
+from sklearn_struct.persistence.nested import estimator, put_estimator
+from sklearn_struct.persistence.values import (
+    fields,
+    labels,
+    natural,
+    optional,
+    plain,
+    put_labels,
+    put_optional,
+    restore,
+    take_optional,
+)
+from sklearn_struct.solvers.result import Stream
+
+__all__ = ["put_chain", "put_ge", "read_chain", "read_ge"]
+
+OPTIONAL = (int, type(None))
+
+
+def put_chain(chain: Any, where: str, shared: Shared) -> dict[str, Any]:
+    pattern, arrays, has = chain._pattern, shared.arrays, vars(chain)
+    for name, pairs in (("node", pattern.node), ("edge", pattern.edge)):
+        if pairs is not None:
+            checks.put_pairs(arrays, where + name, pairs)
+    arrays[where + "edge_columns"] = np.asarray(pattern.edge_columns, np.int64)
+    arrays[where + "transitions"] = np.asarray(pattern.transitions, np.int64)
+    if pattern.order == 2:
+        arrays[where + "order"] = np.array([2])
+    arrays[where + "w"] = np.asarray(chain._w, np.float64)
+    if "loss_curve_" in has:
+        arrays[where + "loss_curve"] = np.array(chain.loss_curve_, np.float64)
+    stream = None
+    if chain._stream is not None:
+        solver, (arrays[where + "last_w"], _, n, step) = chain._stream  # the mean is `_w`
+        stream = {"solver": solver, "n": int(n), "step": float(step)}
+    encoder = has.get("vectorizer_")
+    names = has.get("_names_in") if encoder is None else encoder._names
+    return {
+        "labels": put_labels(arrays, where + "labels", chain.classes_),
+        "n_features": int(pattern.n_features),
+        "node": pattern.node is not None,
+        "edge": pattern.edge is not None,
+        "fit_intercept": bool(pattern.fit_intercept),
+        "names": shared.put(names),
+        "vectorizer": None if encoder is None else put_estimator(encoder, where + "vectorizer/", shared),
+        "n_iter": int(chain.n_iter_),
+        "t": int(chain.t_),
+        "loss_curve": "loss_curve_" in has,
+        "stream": stream,
+        **put_optional(chain, "rows_in"),
+    }
+
+
+def read_chain(chain: Any, stored: Any, where: str, shared: Shared) -> None:
+    kinds = {"labels": (str, list), "n_features": int, "node": bool, "edge": bool, "fit_intercept": bool}
+    kinds |= {"names": OPTIONAL, "vectorizer": (dict, type(None)), "n_iter": int, "t": int}
+    kinds |= {"loss_curve": bool, "stream": (dict, type(None))}
+    fields(stored, "the model", **kinds, **optional(stored, rows_in=bool))
+    take_optional(chain, stored, "rows_in")
+    arrays = shared.arrays
+    chain.classes_ = labels(arrays, where + "labels", stored["labels"])
+    chain._pattern = _pattern(stored, where, len(chain.classes_), shared)
+    chain.n_features_in_ = chain._pattern.n_features
+    size = chain._pattern.size
+    chain._w = checks.weights(arrays, where + "w", size)
+    checks.fit_into(chain._w, getattr(chain, "dtype", "float64"), where + "w")
+    chain.n_iter_, chain.t_ = natural(stored["n_iter"], "n_iter"), natural(stored["t"], "t")
+    if stored["loss_curve"]:
+        chain.loss_curve_ = arrays.take(where + "loss_curve", np.float64).tolist()
+    if stored["stream"] is None:
+        chain._stream = None
+    else:
+        chain._stream = _stream(stored["stream"], checks.weights(arrays, where + "last_w", size), chain._w)
+    _name_features(chain, stored, where, shared)
+    chain._prepared = Prepared()
+
+
+def put_ge(chain: Any, where: str, shared: Shared) -> dict[str, Any]:
+    features, tables = list(chain.targets_), [list(target.values()) for target in chain.targets_.values()]
+    for m, table in enumerate(tables):
+        shared.arrays[f"{where}target {m}"] = np.array(table, np.float64)
+    return {"chain": put_chain(chain, where, shared), "features": [plain(feature, "targets_") for feature in features]}
+
+
+def read_ge(chain: Any, stored: Any, where: str, shared: Shared) -> None:
+    of_chain, features = fields(stored, "the model", chain=dict, features=list)
+    read_chain(chain, of_chain, where, shared)
+    K, chain.targets_ = len(chain.classes_), {}
+    for m, feature in enumerate(features):
+        probability = shared.arrays.take(f"{where}target {m}", np.float64)
+        if len(probability) not in (K, K * K) or not np.all(probability >= 0) or abs(probability.sum() - 1) > 1e-6:
+            raise ModelFileError(f"target {m} is no distribution of labels or of label pairs")
+        try:
+            chain.targets_[restore(feature)] = chain._named(probability)
+        except TypeError as error:
+            raise ModelFileError(f"target {m} is of no feature: {error}") from None
+    if len(chain.targets_) < len(features):
+        raise ModelFileError("two targets of the same feature")
+
+
+def _name_features(chain: Any, stored: Any, where: str, shared: Shared) -> None:
+    """The names of the features and the vectorizer that gives them, of the right number."""
+    names = shared.get(stored["names"])
+    n_names = chain.n_features_in_ if names is None else _n_names(names)
+    if stored["vectorizer"] is not None:
+        chain.vectorizer_ = estimator(stored["vectorizer"], where + "vectorizer/", shared)
+        if type(chain.vectorizer_) is not SequenceVectorizer or names is not getattr(chain.vectorizer_, "_names", 0):
+            raise ModelFileError("the vectorizer does not give the model's features")
+    if n_names != chain.n_features_in_:
+        raise ModelFileError(f"{n_names} names for {chain.n_features_in_} features")
+    chain._names_in = names
+
+
+def _n_names(names: Any) -> int:
+    return sum(map(len, names.indexes)) if hasattr(names, "indexes") else len(names)
+
+
+def _pattern(stored: Any, where: str, K: int, shared: Shared) -> Pattern:
+    n_features = natural(stored["n_features"], "n_features")
+    arrays = shared.arrays
+    columns = checks.ascending(arrays, where + "edge_columns", n_features)
+    order = 1  # where the file says nothing else
+    if where + "order" in arrays:
+        order = 2
+        if arrays.take(where + "order", np.int64).tolist() != [2]:
+            raise ModelFileError(f"{where}order must be 2")
+    width = K * K if order == 1 else K * K + K**3
+    transitions = checks.ascending(arrays, where + "transitions", width)
+    node = checks.pairs(arrays, where + "node", n_features, K) if stored["node"] else None
+    edge = checks.pairs(arrays, where + "edge", len(columns), width) if stored["edge"] else None
+    return Pattern(n_features, K, node, edge, columns, transitions, stored["fit_intercept"], order)
+
+
+def _stream(stored: Any, w: np.ndarray, mean: np.ndarray) -> tuple[str, Stream]:
+    solver, n, step = fields(stored, "the stream", solver=str, n=int, step=float)
+    if solver not in PASSES or not 0 < step < np.inf:
+        raise ModelFileError(f"no stream: {solver[:50]!r}, step {step}")
+    return solver, Stream(w, mean, natural(n, "n"), step)

@@ -1,0 +1,92 @@
+"""What searches choose by, as JSON and back: splitters and distributions of scikit-learn and scipy, our own scorers."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from typing import Any
+
+from sklearn_struct.exceptions import InputTypeError, ModelFileError
+from sklearn_struct.persistence.values import plain, restore
+
+__all__ = ["get", "is_scorer", "put", "same"]
+
+SPLITTERS: dict[str, tuple[str, tuple[str, ...]]] = {  # the module and the parameters of each, which are attributes
+    "KFold": ("sklearn.model_selection", ("n_splits", "shuffle", "random_state")),
+    "ShuffleSplit": ("sklearn.model_selection", ("n_splits", "test_size", "train_size", "random_state")),
+    "GroupKFold": ("sklearn.model_selection", ("n_splits",)),
+    "GroupShuffleSplit": ("sklearn.model_selection", ("n_splits", "test_size", "train_size", "random_state")),
+    "LeaveOneGroupOut": ("sklearn.model_selection", ()),
+    "LeaveOneOut": ("sklearn.model_selection", ()),
+    "TimeSeriesSplit": ("sklearn.model_selection", ("n_splits", "max_train_size", "test_size", "gap")),
+    "KeepUnlabeled": ("sklearn_struct.model_selection", ("cv",)),
+}
+DISTRIBUTIONS = ("beta", "expon", "gamma", "halfnorm", "loguniform", "lognorm", "norm", "randint", "uniform")
+SCORERS = ("bracket_f1", "sequence_accuracy", "span_f1", "span_precision", "span_recall", "token_accuracy")
+
+
+def put(value: Any, what: str) -> dict[str, Any] | None:
+    """JSON for `get`; None for anything else than these."""
+    cls = type(value)
+    module, names = SPLITTERS.get(cls.__name__, ("", ()))
+    if module and getattr(sys.modules.get(module), cls.__name__, None) is cls:
+        params = [plain(getattr(value, name), f"{what}.{name}", _put_inner) for name in names]
+        return {"splitter": [cls.__name__, params]}
+    if cls.__module__.startswith("scipy.stats.") and getattr(value, "dist", None) is not None:
+        name, args, kwargs = value.dist.name, list(value.args), value.kwds
+        if name in DISTRIBUTIONS:
+            return {"distribution": [name, plain(args, what), plain(kwargs, what)]}
+    if is_scorer(value):
+        for name in SCORERS:
+            if same(value, _scorer(name)):
+                return {"scorer": name}
+    return None
+
+
+def is_scorer(value: Any) -> bool:
+    """Whether this is a scorer that scikit-learn made, which gives one number."""
+    return type(value).__module__.startswith("sklearn.metrics.")
+
+
+def same(value: Any, known: Any) -> bool:
+    """Whether one function stands for the other; `clone` makes copies of scorers, which are not equal to them."""
+    if value is known or (callable(value) and value == known):
+        return True
+    return is_scorer(value) and type(value) is type(known) and vars(value) == vars(known)
+
+
+def _put_inner(value: Any, what: str) -> dict[str, Any]:
+    """A splitter that another one asks."""
+    found = put(value, what)
+    if found is None:
+        raise InputTypeError(f"{what}: {value!r} ({type(value).__name__}) cannot be saved")
+    return found
+
+
+def get(kind: str, content: Any) -> Any:
+    """What `put` was given, or ModelFileError."""
+    if kind == "scorer" and content in SCORERS:
+        return _scorer(content)
+    if type(content) is list and content and type(content[0]) is str:
+        name, *rest = content
+        try:
+            if kind == "splitter" and name in SPLITTERS and len(rest) == 1:
+                module, names = SPLITTERS[name]
+                return getattr(import_module(module), name)(**dict(zip(names, restore(rest[0], get), strict=True)))
+            if kind == "distribution" and name in DISTRIBUTIONS and len(rest) == 2:
+                return _distribution(name, restore(rest[0]), restore(rest[1]))
+        except ModelFileError:
+            raise
+        except (TypeError, ValueError) as error:
+            raise ModelFileError(f"{name} cannot have such parameters: {error}") from error
+    raise ModelFileError(f"unknown kind of value: {kind[:50]}")
+
+
+def _scorer(name: str) -> Any:
+    return getattr(import_module("sklearn_struct.metrics.scorers"), f"{name}_scorer")
+
+
+def _distribution(name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    if any(type(number) not in (int, float) for number in (*args, *kwargs.values())):
+        raise TypeError("they are no numbers")
+    return getattr(import_module("scipy.stats"), name)(*args, **kwargs)

@@ -1,0 +1,152 @@
+"""Fitted searches of scikit-learn to JSON and arrays, and back: they predict, score, and tell what they have tried."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from sklearn_struct.exceptions import InputTypeError, ModelFileError
+from sklearn_struct.persistence.choices import is_scorer
+from sklearn_struct.persistence.encoders import Shared
+from sklearn_struct.persistence.functions import put_value, value
+from sklearn_struct.persistence.nested import estimator, put_estimator
+from sklearn_struct.persistence.values import fields, natural, plain, restore
+
+__all__ = ["check_search", "put_search", "search"]
+
+OPTIONAL = (int, type(None))
+NUMBERS = "fiu"  # kinds of the columns that hold scores, times and ranks
+SEVERAL = list | tuple | set | frozenset | dict  # forms in which `scoring` has several scores
+
+
+def put_search(search: Any, where: str, shared: Shared) -> dict[str, Any]:
+    results, has = search.cv_results_, vars(search)
+    params = [put_value(candidate, "params", shared.functions) for candidate in results["params"]]
+    best = has.get("best_estimator_")
+    index, score = has.get("best_index_"), has.get("best_score_")
+    return {
+        "best": None if best is None else put_estimator(best, where + "best/", shared),
+        "best_index": None if index is None else int(index),
+        "best_score": None if score is None else plain(float(score), "best_score_"),
+        "multimetric": bool(search.multimetric_),
+        "n_splits": int(search.n_splits_),
+        "refit_time": plain(float(has["refit_time_"]), "refit_time_") if "refit_time_" in has else None,
+        "params": params,
+        "columns": [_put_column(name, column, where, shared) for name, column in results.items()],
+    }
+
+
+def _put_column(name: str, column: Any, where: str, shared: Shared) -> list[str]:
+    """The name of a column of results, and what it is; that of all parameters stands for itself."""
+    if name == "params":
+        return [name, "params"]
+    if isinstance(column, np.ma.MaskedArray):
+        return [name, "masked"]
+    if column.dtype.kind not in NUMBERS:
+        raise InputTypeError(f"cv_results_[{name!r}] holds {column.dtype}, which cannot be saved")
+    shared.arrays[f"{where}results/{name}"] = column
+    return [name, "numbers"]
+
+
+def search(found: Any, stored: Any, where: str, shared: Shared) -> None:
+    kinds: dict[str, Any] = {"best": (dict, type(None)), "best_index": OPTIONAL, "multimetric": bool, "n_splits": int}
+    kinds |= {"best_score": (float, dict, type(None)), "refit_time": (float, dict, type(None))}
+    fields(stored, "the search", **kinds, params=list, columns=list)
+    found.multimetric_, found.n_splits_ = stored["multimetric"], natural(stored["n_splits"], "n_splits")
+    params = [value(candidate, "params", shared.functions) for candidate in stored["params"]]
+    if not params or not all(type(candidate) is dict for candidate in params):
+        raise ModelFileError("a search has tried no candidates")
+    found.cv_results_ = _results(stored["columns"], params, where, shared)
+    for name in ("best_score", "refit_time"):
+        if stored[name] is not None:
+            setattr(found, f"{name}_", _number(stored[name], name))
+    if stored["best_index"] is not None:
+        found.best_index_ = natural(stored["best_index"], "best_index")
+        if found.best_index_ >= len(params):
+            raise ModelFileError("the best candidate is none of those that were tried")
+        found.best_params_ = params[found.best_index_]
+    if stored["best"] is not None:
+        found.best_estimator_ = estimator(stored["best"], where + "best/", shared)
+        if hasattr(found.best_estimator_, "feature_names_in_"):
+            found.feature_names_in_ = found.best_estimator_.feature_names_in_
+    found.scorer_ = _scorer(found)
+
+
+def check_search(found: Any) -> None:
+    """Refuse a search of what cannot be fitted."""
+    if not isinstance(found.estimator, BaseEstimator):
+        raise ModelFileError("a search is one of an estimator's parameters")
+
+
+def _number(stored: Any, what: str) -> float:
+    number = restore(stored)
+    if type(number) is not float:
+        raise ModelFileError(f"{what} is no number")
+    return number
+
+
+def _results(columns: list[Any], params: list[Any], where: str, shared: Shared) -> dict[str, Any]:
+    """`cv_results_`, in which each column has an entry for each candidate."""
+    results: dict[str, Any] = {}
+    for column in columns:
+        if type(column) is not list or list(map(type, column)) != [str, str] or column[0] in results:
+            raise ModelFileError("columns of results are pairs of different names and what they are")
+        name, kind = column
+        if kind == "params" and name == "params":
+            results[name] = params
+        elif kind == "masked" and name.startswith("param_"):
+            results[name] = _tried(params, name.removeprefix("param_"))
+        elif kind == "numbers":
+            results[name] = _numbers(f"{where}results/{name}", len(params), shared)
+        else:
+            raise ModelFileError(f"unknown column of results: {name[:50]!r}")
+    if "params" not in results:
+        raise ModelFileError("the results lack the parameters of candidates")
+    return results
+
+
+def _numbers(name: str, n: int, shared: Shared) -> np.ndarray:
+    dtype = shared.arrays[name].dtype if name in shared.arrays else np.dtype(np.float64)
+    found = shared.arrays.take(name, dtype)
+    if found.dtype.kind not in NUMBERS or len(found) != n:
+        raise ModelFileError(f"{name} must have {n} numbers")
+    return found
+
+
+def _tried(params: list[dict[str, Any]], name: str) -> np.ma.MaskedArray:
+    """A parameter of all candidates, masked for those that do not have it, as scikit-learn has it."""
+    given = {i: candidate[name] for i, candidate in enumerate(params) if name in candidate}
+    try:
+        found = np.array(list(given.values()))
+    except ValueError:  # of lists of different lengths
+        found = np.empty((0, 0))
+    dtype = found.dtype if found.ndim == 1 and found.dtype.kind != "U" else np.dtype(object)
+    column = np.ma.MaskedArray(np.empty(len(params), dtype), mask=True)
+    for i, item in given.items():
+        column[i] = item
+    return column
+
+
+def _scorer(found: Any) -> Any:
+    """What scikit-learn's own fit makes of the parameter `scoring`."""
+    from sklearn.metrics import check_scoring  # takes a while to import
+
+    several = isinstance(found.scoring, SEVERAL)
+    if several != found.multimetric_ and (is_scorer(found.scoring) or not callable(found.scoring)):
+        raise ModelFileError("the search has other scores than its results")
+    if callable(found.scoring):
+        return found.scoring
+    check = partial(check_scoring, getattr(found, "best_estimator_", found.estimator))
+    try:
+        if not several:
+            return check(found.scoring)
+        by_name = found.scoring if isinstance(found.scoring, dict) else {name: name for name in found.scoring}
+        scorers = {name: check(scoring) for name, scoring in by_name.items()}
+    except (TypeError, ValueError) as error:
+        raise ModelFileError(f"the search cannot score: {error}") from error
+    if hasattr(found, "best_estimator_") and not callable(found.refit) and found.refit not in scorers:
+        raise ModelFileError("the search has no such score as it was refitted for")
+    return scorers
