@@ -1,0 +1,138 @@
+"""Faults: places of the code drawn at random, with one of cosmic-ray's replacements for each."""
+
+from __future__ import annotations
+
+import ast
+import random
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from cosmic_ray.ast import ast_nodes, get_ast
+from cosmic_ray.mutating import mutate_code
+from cosmic_ray.plugins import get_operator, operator_names
+
+PACKAGE = Path(__file__).parents[2] / "sklearn_struct"
+PARTS = [
+    "inference",
+    "losses",
+    "linear",
+    "solvers",
+    "objective.py",
+    "hidden_markov.py",
+    "path_sums.py",
+    "spectral.py",
+    "parsing.py",
+]
+DECORATORS = {"kernel", "inlined", "intrinsic"}
+# no operators: those that would need names, those of bits, which numbers do not have, and `==` in the place of `is`
+LEFT_OUT = "Variable", "RemoveDecorator", "Bit", "Shift", "Is_Eq", "IsNot_NotEq", "_Invert", "Eq_Is", "NotEq_IsNot"
+
+
+class Mutant(NamedTuple):
+    """One fault."""
+
+    file: str  # below the package
+    line: int
+    operator: str
+    occurrence: int  # of the places where the operator can do something, in the order of the file
+    before: str
+    after: str
+    in_kernel: bool
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line} {self.operator} {self.occurrence}\n    - {self.before}\n    + {self.after}"
+
+
+def source(file: str) -> str:
+    return (PACKAGE / file).read_text("utf-8")
+
+
+def mutated(mutant: Mutant) -> str:
+    """The source of its file, with the fault."""
+    return changed(source(mutant.file), f"core/{mutant.operator}", mutant.occurrence)
+
+
+def changed(text: str, operator: str, occurrence: int) -> str:
+    code = mutate_code(text, get_operator(operator)(), occurrence)
+    assert code is not None
+    return code
+
+
+def draw(n: int, seed: int) -> list[Mutant]:
+    """`n` mutants at different places, in the order of the files."""
+    places = sorted((file, *place) for file in files() for place in _places(file))
+    drawn = random.Random(seed)
+    drawn.shuffle(places)
+    mutants: list[Mutant] = []
+    for file, _, replacements in places:
+        mutant = _mutant(file, *drawn.choice(replacements))
+        if mutant is not None:
+            mutants.append(mutant)
+        if len(mutants) == n:
+            break
+    return sorted(mutants)
+
+
+def files() -> list[str]:
+    """The files whose faults are looked for."""
+    paths = [PACKAGE / part for part in PARTS]
+    found = [file for path in paths for file in (sorted(path.glob("*.py")) if path.is_dir() else [path])]
+    return [file.relative_to(PACKAGE).as_posix() for file in found]
+
+
+def _places(file: str) -> Iterator[tuple[tuple[int, int], list[tuple[str, int, int]]]]:
+    """Each place of a file, with what can be done there: operator, occurrence and line."""
+    found = defaultdict(list)
+    nodes = list(ast_nodes(get_ast(source(file))))
+    for name in operator_names():
+        if any(part in name for part in LEFT_OUT):
+            continue
+        operator = get_operator(name)()
+        positions = [position for node in nodes for position in operator.mutation_positions(node)]
+        for occurrence, (start, _) in enumerate(positions):
+            found[start].append((name, occurrence, start[0]))
+    yield from found.items()
+
+
+def _mutant(file: str, operator: str, occurrence: int, line: int) -> Mutant | None:
+    """None if the program stays the same, but for its annotations."""
+    text = source(file)
+    code = changed(text, operator, occurrence)
+    if _program(text) == _program(code):
+        return None
+    before, after = ("\n" + text).splitlines()[line], ("\n" + code).splitlines()[line]
+    in_kernel = any(line in lines for lines in _kernels(text))
+    return Mutant(file, line, operator.removeprefix("core/"), occurrence, before.strip(), after.strip(), in_kernel)
+
+
+def _program(text: str) -> str:
+    tree = ast.parse(text)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef):
+            node.returns = None
+        if isinstance(node, ast.arg):
+            node.annotation = None
+        if isinstance(node, ast.AnnAssign):
+            node.annotation = ast.Constant(None)
+    return ast.dump(tree)
+
+
+def _kernels(text: str) -> Iterator[range]:
+    """The lines of each function that is compiled."""
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.FunctionDef) and DECORATORS & set(map(ast.unparse, node.decorator_list)):
+            yield range(node.lineno, (node.end_lineno or 0) + 1)
+
+
+def statement(file: str, line: int) -> int | None:
+    """The first line of the smallest statement that has this line, where coverage counts it; None outside functions."""
+    tree = ast.parse(source(file))
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    bodies = [range(node.body[0].lineno, (node.end_lineno or 0) + 1) for node in functions]
+    if not any(line in body for body in bodies):
+        return None
+    around = [node for node in ast.walk(tree) if isinstance(node, ast.stmt)]
+    around = [node for node in around if node.lineno <= line <= (node.end_lineno or 0)]
+    return max(node.lineno for node in around)
