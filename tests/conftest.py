@@ -7,11 +7,14 @@ import os
 import pytest
 from hypothesis import settings
 
-pytest.register_assert_rewrite("contracts")
+# assertions of these modules, which hold no tests, are rewritten, too
+pytest.register_assert_rewrite("contracts", "fitted", "naive", "ragged_checks", "real_data", "tree_checks")
+pytest_plugins = ["asserting"]
+collect_ignore = ["asserting.py"]  # as a module with doctests it would be imported, and count, once more
 
 # The first example of a test may compile kernels, so no deadline; on a build machine a failure must repeat.
-settings.register_profile("local", deadline=None)
-settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True, max_examples=50)
+settings.register_profile("local", deadline=None, max_examples=50)
+settings.register_profile("ci", settings.get_profile("local"), derandomize=True, print_blob=True)
 settings.load_profile("ci" if os.environ.get("CI") else "local")
 
 

@@ -114,6 +114,20 @@ def learned(model):
 # ------------------------------------------------------------------------------------------------------- checks
 
 
+def always(estimator: Any, form: str) -> bool:
+    return True
+
+
+def only_if(applies: Callable[[Any, str], bool]) -> Callable[[Callable], Callable]:
+    """A check of some estimators and forms of X."""
+
+    def decorate(check: Callable) -> Callable:
+        check.applies = applies
+        return check
+
+    return decorate
+
+
 def check_fit_returns_self_and_learns_labels(estimator, form):
     X, y = data()
     model = clone(estimator)
@@ -133,20 +147,18 @@ def check_it_learns(estimator, form):
     assert model.score(FORMS[form](X), y) > max(map(labels.count, set(labels))) / len(labels)
 
 
+@only_if(lambda estimator, form: not getattr(estimator, "warm_start", False))
 def check_fit_is_idempotent(estimator, form):
     X, _ = data()
     model = fitted(estimator, form)
     before = outputs(model, X, form)
-    if getattr(model, "warm_start", False):
-        return
     model.fit(FORMS[form](X), data().y)
     for name, found in outputs(model, X, form).items():
         assert_same(found, before[name])
 
 
+@only_if(lambda estimator, form: not getattr(estimator, "warm_start", False))
 def check_fits_forget_earlier_data(estimator, form):
-    if getattr(estimator, "warm_start", False):
-        return
     X, y = data(1)
     model = fitted(estimator, form, seed=0).fit(FORMS[form](X), y)
     for name, found in outputs(model, X, form).items():
@@ -170,11 +182,10 @@ def check_subsets_of_predictions(estimator, form):
             assert_same(found, expected[name], [i], digits(estimator))
 
 
+@only_if(lambda estimator, form: hasattr(estimator, "predict_proba"))
 def check_probabilities(estimator, form):
     X, _ = data()
     model = fitted(estimator, form)
-    if not hasattr(model, "predict_proba"):
-        return
     for table, n in zip(model.predict_proba(FORMS[form](X)), LENGTHS, strict=True):
         assert table.shape == (n, 3)
         np.testing.assert_allclose(table.sum(axis=1), 1.0, atol=1e-6)
@@ -216,10 +227,9 @@ def check_read_only_data(estimator, form):
     assert_same(model.predict(given), fitted(estimator, form).predict(FORMS[form](data().X)))
 
 
+@only_if(lambda estimator, form: form in ("arrays", "packed", "object array"))
 def check_orders_and_types_of_numbers(estimator, form):
     """Fortran order, strides, integers and float32 are the same data."""
-    if form not in ("arrays", "packed", "object array"):
-        return
     _, y = data()
     X = [np.round(rows) for rows in data().X]
     expected = clone(estimator).fit(FORMS[form](X), y).predict(FORMS[form](X))
@@ -274,9 +284,8 @@ def check_unfitted(estimator, form):
         model.score(FORMS[form](X), y)
 
 
+@only_if(lambda estimator, form: form != "dicts")  # whose unknown names are ignored
 def check_number_of_features(estimator, form):
-    if form == "dicts":  # unknown names are ignored
-        return
     X, _ = data()
     model = fitted(estimator, form)
     assert model.n_features_in_ == N_FEATURES
@@ -357,9 +366,8 @@ def check_pipelines(estimator, form):
     assert pipeline.score(FORMS[form](X), y) == fitted(estimator, form).score(FORMS[form](X), y)
 
 
+@only_if(lambda estimator, form: "n_jobs" in estimator.get_params())
 def check_threads(estimator, form):
-    if "n_jobs" not in estimator.get_params():
-        return
     X, _ = data()
     one, two = (fitted(clone(estimator).set_params(n_jobs=n), form) for n in (1, 2))
     for name, found in outputs(two, X, form).items():
@@ -378,5 +386,6 @@ def ragged_checks(estimators: list[Any], forms: Any = tuple(FORMS)) -> Callable[
             for estimator in estimators
             for check in CHECKS
             for form in forms
+            if getattr(check, "applies", always)(estimator, form)
         ],
     )

@@ -69,16 +69,15 @@ def test_probabilities(seed, n_tokens):
     assert not expected
 
 
-@every
+@pytest.mark.parametrize(("seed", "n_tokens"), [(seed, n) for seed in range(3) for n in range(1, 6)])
 def test_scores_of_trees(seed, n_tokens):
     example = Example(seed, n_tokens)
-    if example.trees:
-        forest = packed(example.model, example.trees)
-        np.testing.assert_allclose(log_scores(example.weighted, forest), example.total, atol=1e-10)
-        forest.leaf[np.flatnonzero(forest.leaf >= 0)[0]] = -1
-        found = log_scores(example.weighted, forest)
-        assert found[0] == -np.inf
-        np.testing.assert_allclose(found[1:], example.total[1:], atol=1e-10)
+    forest = packed(example.model, example.trees)
+    np.testing.assert_allclose(log_scores(example.weighted, forest), example.total, atol=1e-10)
+    forest.leaf[np.flatnonzero(forest.leaf >= 0)[0]] = -1
+    found = log_scores(example.weighted, forest)
+    assert found[0] == -np.inf
+    np.testing.assert_allclose(found[1:], example.total[1:], atol=1e-10)
 
 
 @every

@@ -128,7 +128,7 @@ def tutorial(CRF, metrics, X, y, X_test, y_test):
     search = RandomizedSearchCV(
         CRF(algorithm="lbfgs", max_iterations=100, all_possible_transitions=True),
         {"c1": scipy.stats.expon(scale=0.5), "c2": scipy.stats.expon(scale=0.05)},
-        n_iter=3,
+        n_iter=2,
         cv=2,
         scoring=scorer,
         random_state=0,

@@ -116,6 +116,8 @@ def test_words_that_differ(X, y, message):
 
 def test_brackets_are_the_same_word_either_way():
     check_words([["(", "a", "-RRB-"]], [["-LRB-", "a", ")"]], ("X", "y"))
+    with pytest.raises(LengthMismatchError, match=r"X\[0\], word 0"):
+        check_words([["(", "a", "-RRB-"]], [["-RRB-", "a", ")"]], ("X", "y"))
 
 
 # ---- binary trees

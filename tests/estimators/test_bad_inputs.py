@@ -19,7 +19,7 @@ from sklearn_struct.exceptions import (
     UnknownLabelError,
 )
 
-N, CHUNKS = 10_000, 20
+N, CHUNKS = 3_000, 10
 METHODS = ["fit", "predict", "predict_proba", "predict_log_proba", "predict_edge_proba", "predict_nbest", "score"]
 BAD_NUMBERS = [np.nan, np.inf, -np.inf]
 NO_SEQUENCES = [None, 5, 0.5, True, object(), {"a": 1}, {"a"}, "word", b"word", 1j]

@@ -304,13 +304,13 @@ def test_loss_curve_ends_at_the_objective(options):
 @pytest.mark.parametrize("solver", ["newton-cg", "trust-ncg", "cg"])
 @pytest.mark.parametrize("options", [{}, {"edge_features": "all", "fit_intercept": False}, {"C": 10, "n_jobs": 2}])
 def test_solvers_find_the_same_optimum(solver, options):
-    X, y = make_rental_ads(20, random_state=0)
-    weight, tol = np.linspace(0, 2, len(X)), 1e-6
+    X, y = make_rental_ads(10, random_state=0)
+    weight, tol = np.linspace(0, 2, len(X)), 1e-5
     expected = LinearChainCRF(tol=tol, **options).fit(X, y, weight)
     crf = LinearChainCRF(solver=solver, tol=tol, **options).fit(X, y, weight)
-    assert crf.loss_curve_[-1] == pytest.approx(expected.loss_curve_[-1], rel=1e-8)
-    np.testing.assert_allclose(crf.transition_, expected.transition_, atol=1e-3)
-    assert np.abs((crf.coef_ - expected.coef_).toarray()).max() < 1e-3
+    assert crf.loss_curve_[-1] == pytest.approx(expected.loss_curve_[-1], rel=1e-7)
+    np.testing.assert_allclose(crf.transition_, expected.transition_, atol=5e-3)
+    assert np.abs((crf.coef_ - expected.coef_).toarray()).max() < 5e-3
 
 
 def test_newton_copes_with_columns_of_any_scale():

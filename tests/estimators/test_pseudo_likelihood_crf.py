@@ -33,16 +33,16 @@ def error(model):
 @pytest.mark.parametrize("model", CONSISTENT, ids=repr)
 def test_pseudolikelihood_finds_the_true_weights_as_data_grow(model):
     rng, errors = np.random.default_rng(0), []
-    for n in (100, 1_600, 25_600):
+    for n in (100, 1_000, 10_000):
         fit = clone(model).set_params(C=np.inf, solver="lbfgs", tol=1e-6).fit(*drawn(n, rng))
         errors.append(error(fit))
     assert errors[0] > errors[1] > errors[2]
-    assert errors[2] < min(errors[0] / 4, 0.1)  # 16 times smaller but for chance
+    assert errors[2] < min(errors[0] / 4, 0.1)  # ten times smaller but for chance
 
 
 @pytest.mark.parametrize("model", [PiecewiseCRF(), PiecewiseCRF(piece_size=2)], ids=repr)
 def test_pieces_do_not_find_them(model):
     """Evidence beside a piece is taken for its own."""
-    data = drawn(25_000, np.random.default_rng(0))
+    data = drawn(20_000, np.random.default_rng(0))
     found = [clone(m).set_params(C=np.inf, solver="lbfgs", tol=1e-6).fit(*data) for m in (model, CONSISTENT[0])]
-    assert error(found[0]) > 3 * error(found[1])
+    assert error(found[0]) > 2 * error(found[1])

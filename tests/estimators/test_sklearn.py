@@ -91,7 +91,6 @@ class GenerativeClassifier(ClassifierMixin, HMM):
 
 
 ESTIMATORS = [
-    HMM(),
     GenerativeClassifier(),
     GenerativeClassifier(order=2, stop=False, n_jobs=2),
     LinearChainCRF(),
@@ -99,7 +98,6 @@ ESTIMATORS = [
     LinearChainCRF(order=2, edge_features="all"),
     Classifier(),
     Classifier(order=2),
-    Classifier(l1_ratio=1.0, max_iter=200),
     Classifier(solver="owlqn"),
     Classifier(loss="pointwise"),
     Classifier(solver="newton-cg"),
@@ -116,7 +114,7 @@ ESTIMATORS = [
     GECRF(),
     WithConstraints(),
     GEClassifier(distance="squared", entropy_weight=0.001),
-    GEClassifier(l1_ratio=0.5, fit_intercept=False, max_iter=100),
+    GEClassifier(l1_ratio=0.5, fit_intercept=False, max_iter=20),
     MEMM(),
     MEMMClassifier(order=2, decoding="beam"),
     PseudoLikelihoodCRF(),
@@ -170,6 +168,7 @@ CHECKS = pytest.mark.parametrize(names, list(filter(applies, checks)), **CHECKS.
 
 
 @CHECKS
+@pytest.mark.foreign
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # checks set max_iter
 @pytest.mark.filterwarnings("ignore:invalid value encountered in cast:RuntimeWarning")  # by type_of_target
 def test_estimator_checks(estimator, check):
@@ -192,6 +191,7 @@ def test_estimator_checks(estimator, check):
     ],
     ids=lambda estimator: type(estimator).__name__,
 )
+@pytest.mark.foreign
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")  # few checks are about other X than tables
 def test_estimator_checks_of_those_that_take_no_tables(estimator):
     check_estimator(estimator)
@@ -233,8 +233,8 @@ def centred(a):
 
 @pytest.mark.parametrize("solver", ["lbfgs", "owlqn", "newton-cg", "trust-ncg"])
 @pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("C", [0.05, 1.0, 50.0, np.inf])
-@pytest.mark.parametrize("n_labels", [3, 5])
+@pytest.mark.parametrize("C", [0.05, 50.0, np.inf])
+@pytest.mark.parametrize("n_labels", [4])
 def test_l2_is_logistic_regression(n_labels, C, weighted, solver):
     X, y, weight = rows(n_labels)
     weight = weight if weighted else None

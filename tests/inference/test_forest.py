@@ -37,7 +37,7 @@ def example(seed, n_tokens, most=3, signed=False):
 @pytest.mark.parametrize("signed", [False, True])
 @pytest.mark.parametrize("most", [1, 3, 17])
 @pytest.mark.parametrize("n_tokens", range(1, 7))
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(1))
 def test_by_enumeration(seed, n_tokens, most, signed):
     check_posteriors(*example(seed, n_tokens, most, signed))
 

@@ -47,7 +47,7 @@ def test_chains(options, l2):
     assert found.value == pytest.approx(optimum.value, rel=1e-10)
 
 
-@pytest.mark.parametrize("options", naive.LINEAR_MODELS[::3], ids=names)
+@pytest.mark.parametrize("options", naive.LINEAR_MODELS[::5], ids=names)
 @pytest.mark.parametrize(("l1", "l2"), [(0.05, 0.01), (0.02, 0.0)])
 def test_l1_penalties(options, l1, l2):
     objective = chains(**options)
