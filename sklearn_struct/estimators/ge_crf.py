@@ -111,7 +111,8 @@ class GECRF(BasePartlyLabelled):
         Largest number of iterations.
     tol : float, default=1e-5
         Training stops when no entry of the objective's gradient, divided by C and the total weight (in which all
-        unlabelled sequences count), exceeds `tol`.
+        unlabelled sequences count), exceeds `tol`. With float32 a gradient has rounding errors, of about 1e-7 times the
+        scores and values of features; a `tol` below these is not reached, and the warning says how large they are.
     warm_start : bool, default=False
         Start from the weights of the previous fit, matched by label and feature.
     n_jobs : int, default=None

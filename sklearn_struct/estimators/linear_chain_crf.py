@@ -109,7 +109,9 @@ class LinearChainCRF(BasePartlyLabelled, BaseOnlineChain):
     tol : float, default=1e-4
         Batch solvers and "sag" stop when no entry of the objective's gradient, divided by C and the total weight,
         exceeds `tol`; "sgd" when passes improve the objective by less than this share each, "ap" and "pa" when passes
-        improve `loss_curve_` by less than this share of its first entry each, or when nothing is left to learn.
+        improve `loss_curve_` by less than this share of its first entry each, or when nothing is left to learn. With
+        float32 a gradient has rounding errors, of about 1e-7 times the scores and values of features; a `tol` below
+        these is not reached, and the warning says how large they are.
     warm_start : bool, default=False
         Start from the weights of the previous fit, matched by label and feature.
     n_jobs : int, default=None

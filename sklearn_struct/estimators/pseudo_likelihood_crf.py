@@ -65,7 +65,9 @@ class PseudoLikelihoodCRF(BaseOnlineChain):
         Largest number of iterations; for "sag" and "sgd" passes over the data.
     tol : float, default=1e-4
         Solvers stop when no entry of the objective's gradient, divided by C and the total weight, exceeds `tol`; "sgd"
-        when passes improve the objective by less than this share each.
+        when passes improve the objective by less than this share each. With float32 a gradient has rounding errors, of
+        about 1e-7 times the scores and values of features; a `tol` below these is not reached, and the warning says how
+        large they are.
     warm_start : bool, default=False
         Start from the weights of the previous fit, matched by label and feature.
     n_jobs : int, default=None

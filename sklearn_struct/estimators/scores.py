@@ -32,7 +32,7 @@ def check_learned(potentials: LinearPotentials, offsets: np.ndarray, w: np.ndarr
     """
     largest = float(np.max(np.abs(w), initial=0.0))
     if not np.isfinite(largest):
-        raise NonFiniteError("training came to weights that are not finite: scale numeric features")
+        raise NonFiniteError("training came to weights that are not finite: scale numeric features (TokenTransformer)")
     if (size + 1) * largest < float(np.finfo(potentials.dtype).max) / TERMS:
         return
     with np.errstate(over="ignore", invalid="ignore"):

@@ -14,12 +14,14 @@ from sklearn_struct.exceptions import NonFiniteError
 from sklearn_struct.linear.dense import DenseMap
 from sklearn_struct.linear.sparse_rows import SparseRows
 from sklearn_struct.parameters import LinearPotentials
-from sklearn_struct.solvers.gradient import gradient_descent
+from sklearn_struct.solvers.gradient import cg, gradient_descent
 from sklearn_struct.solvers.lbfgs import lbfgs
-from sklearn_struct.solvers.newton_cg import cg, newton_cg, trust_ncg
+from sklearn_struct.solvers.newton_cg import newton_cg, trust_ncg
 from sklearn_struct.solvers.online import passive_aggressive, perceptron
 from sklearn_struct.solvers.owlqn import owlqn
+from sklearn_struct.solvers.penalised import Penalised
 from sklearn_struct.solvers.result import Result
+from sklearn_struct.solvers.rounding import measure
 from sklearn_struct.solvers.sag import LARGEST_MEMORY, sag
 from sklearn_struct.solvers.sdca import sdca
 from sklearn_struct.solvers.sgd import sgd
@@ -42,6 +44,7 @@ SOLVERS: dict[str, Callable[..., Result]] = {
 STOCHASTIC = {"sag", "sdca", "sgd", "ap", "pa"}  # take `rng`
 NEWTON = {"newton-cg", "trust-ncg"}  # take second derivatives
 L1 = {"owlqn", "sag"}  # serve an L1 penalty
+BY_VALUE = {"sgd", "ap", "pa"}  # whose `tol` is of values, not of gradients
 LARGE = 30_000  # tokens from which on "auto" may take sag
 N_TERMS = 450  # of sag's, where they may have FEWEST to MOST tokens: it learns as much from few as from many
 FEWEST, MOST = 100, 500
@@ -127,10 +130,24 @@ def solve(
     result = minimise(estimator, solver, objective, w0, scale, iterations)
     if not (np.isfinite(result.value) and np.all(np.isfinite(result.w))):
         raise NonFiniteError(
-            f"solver {solver!r} came to weights, or a loss, that are not finite: scale numeric features"
+            f"solver {solver!r} came to weights, or a loss, that are not finite: "
+            "scale numeric features (TokenTransformer)"
         )
-    advice = "allow more iterations, scale numeric features, or accept a larger tol"
-    if result.n_iter < estimator.max_iter:
-        advice = "its line search finds nothing better, so scale numeric features or accept a larger tol"
     stopped = f"solver {solver!r} stopped after {result.n_iter} iterations (max_iter={estimator.max_iter})"
-    iterations.end(result, stopped, advice)
+    iterations.end(result, stopped, _advice(estimator, solver, objective, result))
+
+
+def _advice(estimator: Any, solver: str, objective: Any, result: Result) -> str:
+    """What to do where `tol` is not reached: other numbers where rounding is the cause, which no iteration cures."""
+    if result.converged:
+        return ""
+    scale = "scale numeric features (TokenTransformer)"
+    if getattr(estimator, "dtype", "float64") == "float32" and solver not in BY_VALUE:
+        error = measure(Penalised(objective, 0.0), result.w).grad
+        if error > estimator.tol:
+            return f'float32 rounds the gradient by up to {error:.1g} here, so take dtype="float64" or a larger tol'
+        if result.n_iter < estimator.max_iter:
+            return f'it finds nothing better in float32, so take dtype="float64", {scale}, or accept a larger tol'
+    if result.n_iter < estimator.max_iter:
+        return f"its line search finds nothing better, so {scale}, or accept a larger tol"
+    return f"allow more iterations, {scale}, or accept a larger tol"

@@ -1,17 +1,25 @@
-"""Steepest descent with a line search: gradient ascent on minus the objective, the simple method (P5, figure 2)."""
+"""Steepest descent and nonlinear conjugate gradients with a line search (Nocedal & Wright, section 5.2).
+
+Steepest descent is gradient ascent on minus the objective, the simple method (P5, figure 2).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from sklearn_struct.solvers.line_search import Point, search
+from sklearn_struct.solvers.line_search import CURVATURE, Point
 from sklearn_struct.solvers.penalised import Penalised
 from sklearn_struct.solvers.result import Result
+from sklearn_struct.solvers.rounding import Search
 
-__all__ = ["gradient_descent"]
+__all__ = ["cg", "gradient_descent"]
+
+NEARLY_EXACT = 0.4  # of the slope, which is what conjugate directions ask of a line search
+PATIENCE = 100  # iterations without a lower value or gradient, which rounding errors then hide
 
 
 def gradient_descent(
@@ -23,42 +31,57 @@ def gradient_descent(
     max_iter: int,
     tol: float,
     callback: Callable[[int, np.ndarray, float], bool] | None = None,
+    conjugate: bool = False,
 ) -> Result:
     """Minimise ``objective + l2 / 2 * ||w||**2`` over the penalised and the ``n_free`` last, unpenalised entries.
 
-    Stops when no entry of the gradient exceeds `tol`, or when nothing lower is found.
+    Stops when no entry of the gradient exceeds `tol`, or when nothing lower is found. `conjugate` directions are those
+    of Polak and Ribiere, which start anew where they would turn back.
     """
     if l1:
         raise ValueError("gradient descent is for smooth objectives; use owlqn with an L1 penalty")
     smooth = Penalised(objective, l2)
-    w, n_iter = w0.copy(), 0
+    search = Search(smooth, NEARLY_EXACT if conjugate else CURVATURE)
+    w, n_iter, idle = w0.copy(), 0, 0
     value, grad = smooth.value_and_grad(w)
-    step = 0.0
-    while tol < _steepest(grad) < np.inf and n_iter < max_iter:
+    direction, step = -grad, 0.0
+    lowest, flattest = value, _steepest(grad)
+    while tol < _steepest(grad) < np.inf and n_iter < max_iter and idle < PATIENCE:
         square = float(np.dot(grad, grad))
         if not 0 < square < np.inf:
             break  # it is no float
-        found = _search(smooth, Point(0.0, value, -square, w, grad), step or 1.0 / float(np.sqrt(square)))
-        if found is None:
+        slope = float(np.dot(direction, grad))
+        found = None
+        if slope < 0:
+            at = partial(_point, smooth, w, direction)
+            found = search(at, Point(0.0, value, slope, w, grad), step or 1.0 / float(np.sqrt(square)))
+        if found is None and np.array_equal(direction, -grad):
             break
-        w, value, grad, n_iter = found.w, found.value, found.grad, n_iter + 1
+        if found is None:
+            direction, step = -grad, 0.0
+            continue
+        share = max(float(np.dot(found.grad, found.grad - grad)) / square, 0.0) if conjugate else 0.0
+        direction = share * direction - found.grad
         # the next line promises as much as this one did (Nocedal & Wright, section 3.5)
-        step = found.step * square / max(float(np.dot(grad, grad)), np.finfo(float).tiny)
+        ahead = float(np.dot(direction, found.grad))
+        step = float(found.step) * slope / ahead if ahead < 0 else 0.0
+        w, value, grad, n_iter = found.w, found.value, found.grad, n_iter + 1
+        steepest = _steepest(grad)
+        idle = 0 if value < lowest or steepest < flattest else idle + 1
+        lowest, flattest = min(lowest, value), min(flattest, steepest)
         if callback is not None and callback(n_iter, w, value):
             return Result(w, value, n_iter, False)
     return Result(w, value, n_iter, _steepest(grad) <= tol)
 
 
-def _search(smooth: Penalised, start: Point, step: float) -> Point | None:
-    """A lower point along minus the gradient."""
-
-    def at(step: float) -> Point:
-        w = start.w - step * start.grad
-        value, grad = smooth.value_and_grad(w)
-        return Point(step, value, -float(np.dot(grad, start.grad)), w, grad)
-
-    return search(at, start, step)
+def _point(smooth: Penalised, start: np.ndarray, direction: np.ndarray, step: float) -> Point:
+    w = start + step * direction
+    value, grad = smooth.value_and_grad(w)
+    return Point(step, value, float(np.dot(grad, direction)), w, grad)
 
 
 def _steepest(grad: np.ndarray) -> float:
     return float(np.max(np.abs(grad), initial=0.0))
+
+
+cg = partial(gradient_descent, conjugate=True)

@@ -12,10 +12,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sklearn_struct.solvers.line_search import Point, search
+from sklearn_struct.solvers.line_search import Point
 from sklearn_struct.solvers.penalised import Penalised
 from sklearn_struct.solvers.quasi_newton import Memory
 from sklearn_struct.solvers.result import Result
+from sklearn_struct.solvers.rounding import Search
 
 __all__ = ["lbfgs"]
 
@@ -39,6 +40,7 @@ def lbfgs(
     if l1:
         raise ValueError("lbfgs is for smooth objectives; use owlqn with an L1 penalty")
     smooth, memory = Penalised(objective, l2), Memory(objective.size)
+    search = Search(smooth)
     w, n_iter, idle = w0.copy(), 0, 0
     value, grad = smooth.value_and_grad(w)
     lowest, flattest = value, _steepest(grad)

@@ -30,18 +30,21 @@ class Point(NamedTuple):
         return math.isfinite(self.value) and math.isfinite(self.slope)
 
 
-def search(at: Callable[[float], Point], start: Point, step: float) -> Point | None:
+def search(
+    at: Callable[[float], Point], start: Point, step: float, rounding: float = 0.0, curvature: float = CURVATURE
+) -> Point | None:
     """A point that is lower than `start` and less steep, looked for from `step` on; None if none is found.
 
     Where values differ by no more than their rounding errors, the slope decides: the approximate conditions of Hager &
-    Zhang (SIAM Journal on Optimization 16, 2005).
+    Zhang (SIAM Journal on Optimization 16, 2005). They are NOISE times the value, or `rounding` if that is more.
     """
     low, high, best = start, None, None
+    noise = max(NOISE * abs(start.value), rounding)
     for _ in range(MAX_TRIALS):
         new, before = at(step), low
-        lower = new.finite and new.value <= start.value + DECREASE * new.step * start.slope
-        as_low = new.finite and new.value <= start.value + NOISE * abs(start.value)
-        if new.slope >= CURVATURE * start.slope and (lower or (as_low and new.slope <= -OVERSHOOT * start.slope)):
+        lower = new.finite and new.value <= start.value + min(DECREASE * new.step * start.slope, -rounding)
+        as_low = new.finite and new.value <= start.value + noise
+        if new.slope >= curvature * start.slope and (lower or (as_low and new.slope <= -OVERSHOOT * start.slope)):
             return new
         if lower and (best is None or new.value < best.value):
             best = new
@@ -49,29 +52,34 @@ def search(at: Callable[[float], Point], start: Point, step: float) -> Point | N
             low = new
         else:
             high = new
-        step = _beyond(before, low) if high is None else _between(low, high)
+        step = _beyond(before, low, rounding) if high is None else _between(low, high, rounding)
         if not low.step < step < math.inf:
             break
     return best
 
 
-def _beyond(before: Point, low: Point) -> float:
+def _beyond(before: Point, low: Point, rounding: float) -> float:
     """Where to look while the line still falls."""
     width = low.step - before.step
-    return low.step + float(np.clip(_minimum(before, low, math.inf) - low.step, 1.1 * width, 4 * width))
+    return low.step + float(np.clip(_minimum(before, low, math.inf, rounding) - low.step, 1.1 * width, 4 * width))
 
 
-def _between(low: Point, high: Point) -> float:
+def _between(low: Point, high: Point, rounding: float) -> float:
     """Where to look when the line has been seen to rise, or to end."""
     width = high.step - low.step
-    guess = _minimum(low, high, low.step) if high.finite else low.step
+    guess = _minimum(low, high, low.step, rounding) if high.finite else low.step
     return low.step + float(np.clip(guess - low.step, 0.1 * width, 0.9 * width))
 
 
-def _minimum(a: Point, b: Point, default: float) -> float:
-    """Where the cubic through two points is lowest (Nocedal & Wright, equation 3.59)."""
-    width = b.step - a.step
-    mean = a.slope + b.slope - 3 * (b.value - a.value) / width
+def _minimum(a: Point, b: Point, default: float, rounding: float) -> float:
+    """Where the cubic through two points is lowest (Nocedal & Wright, equation 3.59).
+
+    Where their values differ by rounding errors, it is the parabola that has their slopes.
+    """
+    width, rise = b.step - a.step, b.value - a.value
+    if abs(rise) <= rounding:
+        rise = (a.slope + b.slope) / 2 * width
+    mean = a.slope + b.slope - 3 * rise / width
     square = mean * mean - a.slope * b.slope
     root = math.sqrt(square) if square >= 0 else math.nan
     steepness = b.slope - a.slope + 2 * root

@@ -1,7 +1,7 @@
-"""Solvers of smooth objectives by conjugate gradients, by scipy (Nocedal & Wright, chapters 5 and 7).
+"""Newton's method by scipy (Nocedal & Wright, chapter 7).
 
 `newton_cg` and `trust_ncg` solve for Newton's step, with a line search or within a trust region, by conjugate
-gradients that see the Hessian in products with vectors alone; `cg` needs none: nonlinear conjugate gradients.
+gradients that see the Hessian in products with vectors alone.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from scipy.optimize import OptimizeResult, minimize
 from sklearn_struct.solvers.penalised import Penalised
 from sklearn_struct.solvers.result import Result
 
-__all__ = ["cg", "newton_cg", "trust_ncg"]
+__all__ = ["newton_cg", "trust_ncg"]
 
 EPSILON = float(np.finfo(float).eps)
 
@@ -67,8 +67,7 @@ def newton_cg(
     if reached.steepest > tol:
         rule = "xtol" if method == "Newton-CG" else "gtol"
         options = {"maxiter": max_iter, rule: np.finfo(float).tiny}  # with 0 scipy 1.12 would not start
-        hessp = {} if method == "CG" else {"hessp": hess_vec}
-        minimize(value_and_grad, w0, jac=True, method=method, callback=after, options=options, **hessp)
+        minimize(value_and_grad, w0, jac=True, hessp=hess_vec, method=method, callback=after, options=options)
     return Result(reached.w, reached.value, n_iter, reached.steepest <= tol)
 
 
@@ -83,4 +82,3 @@ class _Point(NamedTuple):
 
 
 trust_ncg = partial(newton_cg, method="trust-ncg")
-cg = partial(newton_cg, method="CG")

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from sklearn_struct.solvers.lbfgs import lbfgs
+from sklearn_struct.solvers.line_search import OVERSHOOT
 from sklearn_struct.solvers.penalised import Penalised
 from sklearn_struct.solvers.quasi_newton import Memory
 from sklearn_struct.solvers.result import Result
+from sklearn_struct.solvers.rounding import Search
 
 __all__ = ["owlqn", "pseudo_gradient"]
 
 ARMIJO = 1e-4
 MAX_BACKTRACKS = 40
+FEW_BACKTRACKS = 10  # of steps that know the curvature: where these do not suffice, rounding hides what is lower
+PATIENCE = 100  # iterations without a lower value or slope, which rounding errors then hide
 
 
 def owlqn(
@@ -35,42 +39,78 @@ def owlqn(
     """
     if not l1:
         return lbfgs(objective, w0, l1=l1, l2=l2, max_iter=max_iter, tol=tol, callback=callback)
-    smooth = Penalised(objective, l2)
-    l1_weights = np.zeros(objective.size)
-    l1_weights[smooth.entries] = l1
-    w = w0.copy()
-    value, grad = smooth.value_and_grad(w)
-    value += float(np.dot(l1_weights, np.abs(w)))
-    memory = Memory(objective.size)
-    for n_iter in range(1, max_iter + 1):
-        steepest = pseudo_gradient(w, grad, l1_weights)
-        if np.max(np.abs(steepest), initial=0.0) <= tol:
-            return Result(w, value, n_iter - 1, True)
-        if not 0 < float(np.dot(steepest, steepest)) < np.inf:
-            return Result(w, value, n_iter - 1, False)  # its square is no float
-        direction = memory.direction(steepest)
-        direction[direction * steepest >= 0] = 0.0  # stay in the orthant into which steepest descent leads
-        if not float(np.dot(direction, steepest)) < 0:
+    problem = _Problem(Penalised(objective, l2), l1)
+    memory, search = Memory(objective.size), Search(problem.smooth)
+    here, n_iter, idle = problem.point(w0.copy()), 0, 0
+    lowest, flattest = here.value, here.steepest
+    while tol < here.steepest < np.inf and n_iter < max_iter and idle < PATIENCE:
+        if not 0 < float(np.dot(here.slopes, here.slopes)) < np.inf:
+            break  # its square is no float
+        direction = memory.direction(here.slopes)
+        direction[direction * here.slopes >= 0] = 0.0  # stay in the orthant into which steepest descent leads
+        if not float(np.dot(direction, here.slopes)) < 0:
             memory.clear()
-            direction = -steepest
-        step = 1.0 if memory else 1.0 / float(np.linalg.norm(steepest))
-        orthant = np.where(w != 0, np.sign(w), -np.sign(steepest))
-        for _ in range(MAX_BACKTRACKS):
-            new_w = w + step * direction
-            new_w[(new_w * orthant < 0) & (l1_weights > 0)] = 0.0
-            new_value, new_grad = smooth.value_and_grad(new_w)
-            new_value += float(np.dot(l1_weights, np.abs(new_w)))
-            if new_value <= value + ARMIJO * float(np.dot(steepest, new_w - w)):
-                break
+            direction = -here.slopes
+        step = 1.0 if memory else 1.0 / float(np.linalg.norm(here.slopes))
+        n_trials = FEW_BACKTRACKS if memory else MAX_BACKTRACKS
+        found = problem.backtrack(here, direction, step, search.rounding, n_trials)
+        if found is None and search.look(here.w):
+            continue
+        if found is None and not memory:
+            break
+        if found is None:
+            memory.clear()
+            continue
+        memory.add(found.w - here.w, found.grad - here.grad)
+        here, n_iter = found, n_iter + 1
+        idle = 0 if here.value < lowest or here.steepest < flattest else idle + 1
+        lowest, flattest = min(lowest, here.value), min(flattest, here.steepest)
+        if callback is not None and callback(n_iter, here.w, here.value):
+            return Result(here.w, here.value, n_iter, False)
+    return Result(here.w, here.value, n_iter, here.steepest <= tol)
+
+
+class _Point(NamedTuple):
+    w: np.ndarray
+    value: float
+    grad: np.ndarray  # of the smooth part
+    slopes: np.ndarray  # the pseudo-gradient
+    steepest: float
+
+
+class _Problem:
+    """A smooth objective with an L1 penalty on the entries that are not free."""
+
+    def __init__(self, smooth: Penalised, l1: float) -> None:
+        self.smooth = smooth
+        self.l1_weights = np.zeros(smooth.objective.size)
+        self.l1_weights[smooth.entries] = l1
+
+    def point(self, w: np.ndarray) -> _Point:
+        value, grad = self.smooth.value_and_grad(w)
+        slopes = pseudo_gradient(w, grad, self.l1_weights)
+        value += float(np.dot(self.l1_weights, np.abs(w)))
+        return _Point(w, value, grad, slopes, float(np.max(np.abs(slopes), initial=0.0)))
+
+    def backtrack(
+        self, start: _Point, direction: np.ndarray, step: float, rounding: float, n_trials: int
+    ) -> _Point | None:
+        """The first point of ever shorter steps that is lower, or in whose value only `rounding` may be more.
+
+        There slopes decide, as in `line_search`.
+        """
+        orthant = np.where(start.w != 0, np.sign(start.w), -np.sign(start.slopes))
+        for _ in range(n_trials):
+            w = start.w + step * direction
+            w[(w * orthant < 0) & (self.l1_weights > 0)] = 0.0
+            new, way = self.point(w), w - start.w
+            slope = float(np.dot(start.slopes, way))
+            if new.value <= start.value + min(ARMIJO * slope, -rounding):
+                return new
+            if new.value <= start.value + rounding and float(np.dot(new.slopes, way)) <= -OVERSHOOT * slope:
+                return new
             step *= 0.5
-        else:
-            return Result(w, value, n_iter - 1, False)
-        memory.add(new_w - w, new_grad - grad)
-        w, value, grad = new_w, new_value, new_grad
-        if callback is not None and callback(n_iter, w, value):
-            return Result(w, value, n_iter, False)
-    converged = np.max(np.abs(pseudo_gradient(w, grad, l1_weights)), initial=0.0) <= tol
-    return Result(w, value, max_iter, bool(converged))
+        return None
 
 
 def pseudo_gradient(w: np.ndarray, grad: np.ndarray, l1_weights: np.ndarray) -> np.ndarray:

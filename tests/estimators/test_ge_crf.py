@@ -227,9 +227,12 @@ def test_equal_bits_for_any_number_of_threads(options):
         np.testing.assert_array_equal(model._w, models[0]._w)
 
 
-def test_single_precision_is_close():
-    models = [GECRF(FEATURES, dtype=dtype).fit(X, NOTHING) for dtype in ("float64", "float32")]
-    np.testing.assert_allclose(models[0].predict_proba(X)[0], models[1].predict_proba(X)[0], atol=1e-2)
+@pytest.mark.parametrize("solver", ["lbfgs", "owlqn", "cg", "gradient"])
+def test_single_precision_is_close(solver):
+    """Gradients have errors of 1e-7 here, values of more than is gained by the last iterations."""
+    options = {"solver": solver, "tol": 2e-6}
+    models = [GECRF(FEATURES, dtype=dtype, **options).fit(X, NOTHING) for dtype in ("float64", "float32")]
+    np.testing.assert_allclose(models[0].predict_proba(X)[0], models[1].predict_proba(X)[0], atol=1e-4)
 
 
 @pytest.mark.parametrize("solver", ["lbfgs", "owlqn", "cg", "gradient"])

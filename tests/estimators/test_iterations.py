@@ -10,9 +10,20 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import make_pipeline
 
-from sklearn_struct import HMM, LinearChainCRF, LogLinearClassifier, SequenceVectorizer, compat
+from sklearn_struct import (
+    GECRF,
+    HMM,
+    MEMM,
+    LinearChainCRF,
+    LogLinearClassifier,
+    PiecewiseCRF,
+    PseudoLikelihoodCRF,
+    SequenceVectorizer,
+    compat,
+)
 from sklearn_struct.estimators.progress import Progress
-from sklearn_struct.estimators.solving import solve
+from sklearn_struct.estimators.solving import SOLVERS, solve
+from sklearn_struct.solvers.result import Result
 
 X, Y = [["a", "b", "a"], ["b", "a"]], [["A", "B", "B"], ["B", "A"]]
 OPTIONS = {"max_iter": 1, "tol": 0}
@@ -33,6 +44,36 @@ def test_warnings_point_at_the_line_that_calls_fit(model, X, y):
         model.fit(X, y)
     line = inspect.currentframe().f_lineno - 1
     assert [(w.filename, w.lineno) for w in found] == [(__file__, line)]
+
+
+@pytest.mark.parametrize("model", [LinearChainCRF, MEMM, PseudoLikelihoodCRF, PiecewiseCRF, GECRF])
+def test_what_tol_means_in_float32(model):
+    """The default is reached, without a warning. What float32 cannot tell is said, and what to do about it."""
+    model(dtype="float32").fit(X, Y)
+    with pytest.warns(ConvergenceWarning, match=r'tol=1e-14; float32 rounds the gradient by up to .* dtype="float64"'):
+        model(dtype="float32", tol=1e-14).fit(X, Y)
+
+
+def test_advice():
+    with pytest.warns(ConvergenceWarning, match=r"allow more iterations, scale numeric features \(TokenTransformer\)"):
+        LinearChainCRF(max_iter=1).fit(X, Y)
+    with pytest.warns(ConvergenceWarning, match=r"allow more iterations, scale numeric features \(TokenTransformer\)"):
+        LinearChainCRF(max_iter=1, dtype="float32").fit(X, Y)
+    with pytest.warns(ConvergenceWarning, match=r"max_iter=20\) without .*; float32 rounds the gradient"):
+        LinearChainCRF(solver="sag", max_iter=20, tol=1e-14, dtype="float32").fit(X, Y)
+
+
+def test_advice_where_no_line_leads_down(monkeypatch):
+    """Whatever the reason, the solver stops where it began."""
+
+    def stuck(objective, w0, **options):
+        return Result(w0, 1.0, 0, False)
+
+    monkeypatch.setitem(SOLVERS, "lbfgs", stuck)
+    with pytest.warns(ConvergenceWarning, match="its line search finds nothing better, so scale numeric features"):
+        LinearChainCRF(solver="lbfgs").fit(X, Y)
+    with pytest.warns(ConvergenceWarning, match='it finds nothing better in float32, so take dtype="float64", scale'):
+        LinearChainCRF(solver="lbfgs", dtype="float32").fit(X, Y)
 
 
 class Parabola:

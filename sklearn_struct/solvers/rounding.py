@@ -1,0 +1,63 @@
+"""How much of a value and of a gradient is rounding, measured where a solver finds nothing better."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sklearn_struct.solvers.line_search import CURVATURE, Point, search
+
+__all__ = ["Rounding", "Search", "measure"]
+
+NUDGE = 2.0**-23  # of each parameter: float32 knows no less, and float64 is smooth enough at this distance
+N_NUDGES = 4
+SAFETY = 4.0  # errors met elsewhere, over the largest of those measured
+
+
+class Rounding(NamedTuple):
+    """Errors of the value, and of the gradient's worst entry."""
+
+    value: float
+    grad: float
+
+
+def measure(smooth: Any, w: np.ndarray) -> Rounding:
+    """Differences between w and points next to it, as far as steps in float32 make them.
+
+    Errors of log Z do not shrink with the loss, which is a difference, so they cannot be told from the value alone.
+    """
+    value, grad = smooth.value_and_grad(w)
+    of_value = of_grad = 0.0
+    rng = np.random.RandomState(0)
+    for _ in range(N_NUDGES):
+        signs = rng.randint(0, 2, len(w)) * 2.0 - 1.0
+        other, there = smooth.value_and_grad(w + NUDGE * signs * w)
+        of_value = max(of_value, abs(other - value))
+        of_grad = max(of_grad, float(np.max(np.abs(there - grad), initial=0.0)))
+    return Rounding(SAFETY * of_value, SAFETY * of_grad)
+
+
+class Search:
+    """A line search that looks how large the rounding errors of values are, once at a point where it finds nothing."""
+
+    def __init__(self, smooth: Any, curvature: float = CURVATURE) -> None:
+        self.smooth, self.curvature = smooth, curvature
+        self.rounding = 0.0
+        self._measured_at: np.ndarray | None = None
+
+    def __call__(self, at: Callable[[float], Point], start: Point, step: float) -> Point | None:
+        """A point on the line that is better than `start`; None if even slopes tell of none."""
+        found = search(at, start, step, self.rounding, self.curvature)
+        if found is not None or not self.look(start.w):
+            return found
+        return search(at, start, step, self.rounding, self.curvature)
+
+    def look(self, w: np.ndarray) -> bool:
+        """Measure at w, unless that has been done; return whether errors are larger than was known."""
+        if w is self._measured_at:
+            return False
+        before, self._measured_at = self.rounding, w
+        self.rounding = max(before, measure(self.smooth, w).value)
+        return self.rounding > before
