@@ -9,9 +9,11 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from fuzz import errors, workers
+from fuzz import errors, inputs, settings, workers
+from fuzz.subjects import public_classes, subject
 
-from sklearn_struct import LinearChainCRF
+import sklearn_struct
+from sklearn_struct import HMM, LinearChainCRF
 from sklearn_struct.exceptions import InputTypeError
 
 DEEDS = {
@@ -72,3 +74,44 @@ def test_an_error_is_clear_if_somebody_wrote_it(call, clear):
     assert errors.is_clear(caught.value) == clear
     assert not errors.is_clear(caught.value, kinds=(InputTypeError,)) or clear
     assert errors.told(caught.value).startswith(f"{type(caught.value).__name__}: ")
+
+
+@pytest.mark.parametrize("kind", [inputs, settings], ids=["inputs", "settings"])
+@pytest.mark.parametrize("number", range(2 * len(public_classes())))
+def test_random_inputs_and_settings(kind, number):
+    """A few of many: ``python tests/fuzz/run.py inputs --n 10000``, and "settings", of all public classes."""
+    assert kind.case(number) in kind.GOOD
+
+
+def test_all_public_classes_are_tried():
+    assert {kind.family(number) for kind in (inputs, settings) for number in range(len(public_classes()))} == {
+        cls.__name__ for cls in public_classes()
+    }
+    assert set(sklearn_struct.__all__) & {"HMM", "PCFG", "SequenceUnion"} <= {cls.__name__ for cls in public_classes()}
+
+
+def test_a_fit_that_changes_something_before_it_fails_is_seen():
+    class Careless(HMM):
+        def fit(self, X, y=None):
+            self.n_iter_ = 0
+            return HMM().fit([[None]])
+
+    good = subject(HMM, 0, "strings")
+    model = good.fitted()
+    model.__class__ = Careless
+    Careless.fit = Careless.fit.__wrapped__  # without a draft
+    assert inputs.verdict(model, "fit", {"X": good.X}, good) == "a failed fit has changed something: fit"
+
+
+def test_settings_that_change_what_was_learned_are_seen():
+    class Moody(HMM):
+        def predict(self, X):
+            return super().predict(X) if self.smoothing == 1 else [["NOUN"] * len(words) for words in X]
+
+    good = subject(HMM, 0, "strings")
+    model = good.fitted()
+    model.__class__ = Moody
+    before = settings.outcomes(model, good)
+    assert before == settings.outcomes(model, good)
+    assert settings.outcomes(model.set_params(smoothing=2.0), good) != before
+    assert list(settings.nested(good.fitted())) != []

@@ -84,12 +84,17 @@ def read_conll(
             _check_columns(chosen, len(fields), f"{name}, line {number}")
         if len(fields) != first[1]:
             n_first = f"{first[1]} in line {first[0]}"
-            raise ValueError(f"{name}, line {number}: {len(fields)} columns, but there are {n_first}")
+            hint = "" if conllu or not _is_conllu(name) else "; files in CoNLL-U are read with conllu=True"
+            raise ValueError(f"{name}, line {number}: {len(fields)} columns, but there are {n_first}{hint}")
         if not (conllu and re.search(r"[-.]", fields[0])):
             sentence.append(tuple(fields) if chosen is None else tuple([fields[c] for c in chosen]))
     if sentence:
         sentences.append(sentence)
     return sentences
+
+
+def _is_conllu(name: str) -> bool:
+    return name.removesuffix(".gz").endswith((".conllu", ".conllup"))
 
 
 def source_name(source: object) -> str:

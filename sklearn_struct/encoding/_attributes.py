@@ -17,6 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from sklearn_struct.encoding._names import as_words, join_pairs
+from sklearn_struct.encoding.sequences import has_items, refuse_frame
 from sklearn_struct.exceptions import InputTypeError, NonFiniteError
 from sklearn_struct.sequence_array import SequenceArray
 
@@ -56,7 +57,8 @@ class _Unexpected(Exception):  # noqa: N818 - a signal between the two readers, 
 
 def chunks(X: Any) -> Iterator[tuple[int, list[Any]]]:
     """The sequences of X in small lists, each with the number of its first sequence."""
-    if isinstance(X, str | bytes | dict | set | frozenset) or not isinstance(X, Iterable) or sp.issparse(X):
+    refuse_frame(X)
+    if not has_items(X):
         raise InputTypeError(f"X must be a list of sequences, got {type(X).__name__}")
     if isinstance(X, SequenceArray) and sp.issparse(X.tokens):
         raise InputTypeError("X is a SequenceArray of sparse numbers, which are encoded already")

@@ -11,6 +11,7 @@ import numpy as np
 
 from sklearn_struct.encoding._attributes import chunks
 from sklearn_struct.encoding._names import Names, as_words
+from sklearn_struct.encoding.labels import is_itself
 from sklearn_struct.exceptions import InputTypeError, LengthMismatchError, NonFiniteError
 from sklearn_struct.kernel import kernel
 
@@ -37,7 +38,7 @@ def read_table(X: Any, known: list[Values] | None = None) -> Table:
     Raises
     ------
     InputTypeError
-        If something is not a sequence, not a row, or not hashable.
+        If something is not a sequence, not a row, or not hashable, or if a value to be learnt is missing.
     LengthMismatchError
         If rows do not have the same number of columns, or not that of `known`.
     NonFiniteError
@@ -62,7 +63,7 @@ def read_table(X: Any, known: list[Values] | None = None) -> Table:
     values = [column if isinstance(column, Names) else dict(column) for column in values]
     found = Table([np.concatenate(part) for part in parts], offsets, values)
     if known is None:
-        _refuse_nan(found)
+        _refuse_missing(found)
     return found
 
 
@@ -125,13 +126,16 @@ def _unhashable(first: int, chunk: list[Any], c: int) -> InputTypeError:
     return InputTypeError(f"X[{first}:{first + len(chunk)}], column {c}: values cannot be compared")
 
 
-def _refuse_nan(table: Table) -> None:
+def _refuse_missing(table: Table) -> None:
     for c, values in enumerate(table.values):
         for code, value in enumerate(values if isinstance(values, dict) else ()):
-            if isinstance(value, float | np.floating) and value != value:
+            if not is_itself(value):
                 token = int(np.argmax(table.codes[c] == code))
                 i = int(np.searchsorted(table.offsets, token, side="right")) - 1
-                raise NonFiniteError(f"X[{i}], token {token - table.offsets[i]}, column {c}: not finite ({value})")
+                where = f"X[{i}], token {token - table.offsets[i]}, column {c}"
+                if isinstance(value, float | np.floating):
+                    raise NonFiniteError(f"{where}: not finite ({value})")
+                raise InputTypeError(f"{where}: the value is missing ({value!r})")
 
 
 class Windows:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
+from sklearn_struct.encoding.sequences import has_items
 from sklearn_struct.exceptions import EmptyDataError, InputTypeError
 
 __all__ = [
@@ -128,7 +129,7 @@ def format_tree(tree: Tree, place: str = "the tree") -> str:
 
 def as_trees(y: Any, name: str) -> list[Tree]:
     """Trees given as bracketed strings, nltk's trees or ours; `name` is what errors call y."""
-    if isinstance(y, str | bytes | dict | set | frozenset | Tree) or _is_nltk(y) or not hasattr(y, "__iter__"):
+    if not has_items(y) or isinstance(y, Tree) or _is_nltk(y):
         raise InputTypeError(f"{name} is a {type(y).__name__}, expected a list of trees")
     return [as_tree(tree, f"{name}[{i}]") for i, tree in enumerate(y)]
 

@@ -223,6 +223,8 @@ class SequenceVectorizer(DocLink, Published, TransformerMixin, BaseEstimator, au
         NotFittedError
             If there is no vocabulary yet.
         """
+        check_params(self, "n_features")
+        check_as_fitted(self, self.__dict__.get("_as_fitted", {}))
         if self.n_features is not None:
             return np.array([f"sequencevectorizer{j}" for j in range(self.n_features)], dtype=object)
         check_is_fitted(self, "_names")

@@ -42,7 +42,8 @@ def unique_labels(labels: list[Any], offsets: np.ndarray) -> np.ndarray:
         distinct = set(labels)
     except TypeError:
         position = next(p for p, label in enumerate(labels) if not is_hashable(label))
-        raise InputTypeError(f"{place(position, offsets)}: {labels[position]!r} cannot be a label") from None
+        hint = "; of a row of 0 and 1 take numpy.argmax" if is_list(labels[position]) else ""
+        raise InputTypeError(f"{place(position, offsets)}: {labels[position]!r} cannot be a label{hint}") from None
     if None in distinct:
         raise UnknownLabelError(f"{place(labels.index(None), offsets)}: the label is missing (None)")
     if not all(map(is_itself, distinct)):
@@ -51,7 +52,7 @@ def unique_labels(labels: list[Any], offsets: np.ndarray) -> np.ndarray:
         raise UnknownLabelError(f"{place(position, offsets)}: the label is {what}")
     try:
         ordered = sorted(distinct)
-    except TypeError as error:
+    except (TypeError, ValueError) as error:
         kinds = sorted({type(label).__name__ for label in distinct})
         raise InputTypeError(f"labels of the types {', '.join(kinds)} cannot be sorted together") from error
     return _as_array(ordered)
@@ -87,7 +88,7 @@ def is_itself(label: Any) -> bool:
     """Whether it is equal to itself, as NaN and what stands for missing values are not."""
     try:
         return bool(label == label)
-    except TypeError:
+    except (TypeError, ValueError):
         return False
 
 

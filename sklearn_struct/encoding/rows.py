@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from numbers import Number
 from typing import Any, NoReturn
 
 import numpy as np
+import scipy.sparse as sp
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
 from sklearn_struct.encoding.labels import as_labels
@@ -12,8 +15,17 @@ from sklearn_struct.encoding.sequences import is_list
 from sklearn_struct.exceptions import EmptyDataError, InputTypeError, LengthMismatchError
 from sklearn_struct.sequence_array import SequenceArray
 
-__all__ = ["column", "has_label_a_row", "refuse_after_sequences", "refuse_without_labels"]
+__all__ = [
+    "check_table",
+    "check_targets",
+    "column",
+    "has_label_a_row",
+    "one_column",
+    "refuse_after_sequences",
+    "refuse_without_labels",
+]
 
+_A_LABEL = "y has one label an input; of a table of 0 and 1 take numpy.argmax(y, axis=1)"
 SEVERAL = "SequenceArray.from_flat(X, lengths)"
 
 
@@ -28,7 +40,7 @@ def refuse_without_labels(n: int, name: str) -> NoReturn:
 
 def refuse_after_sequences(X: Any, name: str) -> NoReturn:
     """Raise for numbers or rows of them that are given to a model of longer sequences."""
-    rows = getattr(X, "ndim", 1) == 2 or is_list(X[0])
+    rows = len(getattr(X, "shape", (1,))) == 2 or is_list(X[0])
     what = "two-dimensional, a sequence of one token in each row" if rows else "one-dimensional"
     raise InputTypeError(
         f"X is {what}, but {name} was fitted on longer sequences; one sequence is [X], several are {SEVERAL}, and "
@@ -51,13 +63,56 @@ def column(y: Any, offsets: np.ndarray) -> list[Any]:
             "X is two-dimensional, a sequence of one token in each row, and y a list of label sequences; one sequence "
             f"is [X] with [y], several are {SEVERAL} with a list of labels for each"
         )
-    labels = column_or_1d(y, warn=True)
+    labels = one_column(y)
     if len(labels) != n:
         hint = ""
         if labels.dtype.kind in "iu" and sum(labels.tolist()) == n:
             hint = f"; if these are the lengths of sequences, write fit({SEVERAL})"
         raise LengthMismatchError(f"X has {n} rows but y has {len(labels)}{hint}")
     return as_labels(labels)
+
+
+def one_column(y: Any) -> np.ndarray:
+    """The labels of single inputs, one-dimensional; scikit-learn's errors, and for what no array holds one of ours."""
+    try:
+        table = np.asarray(y)
+    except (TypeError, ValueError):
+        i = next((i for i, label in enumerate(y) if is_list(label)), 0)
+        raise InputTypeError(f"y[{i}] is a {type(y[i]).__name__}, which cannot be a label: {_A_LABEL}") from None
+    if table.ndim == 2 and table.shape[1] > 1 and set(np.unique(table).tolist()) <= {0, 1}:
+        raise ValueError(f"y should be a 1d array, got an array of shape {table.shape}: {_A_LABEL}")
+    return column_or_1d(y, warn=True)
+
+
+def check_targets(labels: Any) -> None:
+    """scikit-learn's check that these are classes, for labels that it can compare; others have errors of ours."""
+    kinds = {type(label) for label in (labels.tolist() if isinstance(labels, np.ndarray) else labels)}
+    if all(issubclass(kind, str) for kind in kinds) or all(issubclass(kind, Number) for kind in kinds):
+        check_classification_targets(labels)
+
+
+def check_table(X: Any) -> None:
+    """Raise InputTypeError, with the place, unless a two-dimensional X holds numbers; scikit-learn checks all else."""
+    if sp.issparse(X):
+        return
+    try:
+        table = np.asarray(X)
+        numbers = table if table.dtype.kind in "biufc" else table.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputTypeError(f"{_no_number(X)}X cannot be read as a table of numbers: {error}") from None
+    if hasattr(X, "columns") and numbers.shape[1:] == (0,):
+        raise EmptyDataError(f"X has no columns, its shape is {numbers.shape}")
+
+
+def _no_number(X: Any) -> str:
+    """Where the first item stands that is no number, in words."""
+    for i, row in enumerate(X.to_numpy() if hasattr(X, "to_numpy") else X):
+        for j, value in enumerate(row if is_list(row) else ()):
+            try:
+                float(value)
+            except (TypeError, ValueError):
+                return f"X[{i}], feature {j}: {value!r} is not a number; "
+    return ""
 
 
 def _is_column(y: Any, n: int) -> bool:

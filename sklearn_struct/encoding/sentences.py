@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-import scipy.sparse as sp
-
+from sklearn_struct.encoding.sequences import has_items, refuse_frame
 from sklearn_struct.exceptions import InputTypeError, LengthMismatchError, UnknownLabelError
 
 __all__ = ["as_sentences", "as_tags"]
@@ -14,16 +13,16 @@ __all__ = ["as_sentences", "as_tags"]
 
 def as_sentences(X: Any, name: str = "X", what: str = "word") -> list[list[str]]:
     """Lists of words, each a string that is not empty; `name` and `what` say in errors what is read."""
-    if isinstance(X, str | bytes | dict | set | frozenset) or sp.issparse(X) or not isinstance(X, Iterable):
+    refuse_frame(X)
+    if not has_items(X):
         raise InputTypeError(f"{name} is a {type(X).__name__}, expected a list of sentences, lists of {what}s")
     return [_sentence(sentence, f"{name}[{i}]", what) for i, sentence in enumerate(X)]
 
 
 def _sentence(sentence: Any, place: str, what: str) -> list[str]:
-    no_list = isinstance(sentence, str | bytes | dict | set | frozenset) or sp.issparse(sentence)
-    if no_list or not isinstance(sentence, Iterable):
+    if not has_items(sentence):
         kind = type(sentence).__name__
-        hint = ": split it into words" if isinstance(sentence, str) else ""
+        hint = ": split it into words; one sentence is [sentence]" if isinstance(sentence, str) else ""
         raise InputTypeError(f"{place} is a {kind}, expected a list of {what}s{hint}")
     words = list(sentence)
     for t, word in enumerate(words):

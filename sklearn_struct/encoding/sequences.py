@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from numbers import Number
 from typing import Any
 
@@ -13,12 +13,24 @@ from sklearn_struct.exceptions import EmptyDataError, InputTypeError, LengthMism
 from sklearn_struct.sequence_array import SequenceArray
 from sklearn_struct.sparse import check_csr
 
-__all__ = ["as_dtype", "as_list", "check_numbers", "form", "is_list", "largest_sum", "pack_arrays"]
+__all__ = [
+    "as_dtype",
+    "as_list",
+    "check_numbers",
+    "check_sequences",
+    "form",
+    "has_items",
+    "is_list",
+    "largest_sum",
+    "pack_arrays",
+    "refuse_frame",
+]
 
 LEARNABLE = 1e75  # gradients hold products of values, and solvers the squares of these
 
 
 _WANTED = "X must be a list of sequences, each a list of tokens or a two-dimensional array, or one such array"
+_ONE = "one sequence is [sentence], a list of one"
 
 
 def as_list(X: Any) -> Any:
@@ -28,9 +40,30 @@ def as_list(X: Any) -> Any:
 
 def is_list(value: Any) -> bool:
     """Whether it has items in an order, and may be a list of sequences, or a sequence."""
-    if isinstance(value, str | bytes | dict | set | frozenset) or not hasattr(value, "__len__"):
+    return has_items(value) and hasattr(value, "__len__")
+
+
+def has_items(value: Any) -> bool:
+    """Whether one can go through it, and gets its items in an order; iterators are no lists, but have items."""
+    if isinstance(value, str | bytes | dict | set | frozenset) or sp.issparse(value):
         return False
-    return getattr(value, "shape", None) != ()
+    return isinstance(value, Iterable) and getattr(value, "shape", None) != ()
+
+
+def refuse_frame(X: Any) -> None:
+    """Raise InputTypeError if X is a data frame, which would be read as the names of its columns."""
+    if hasattr(X, "columns") and len(getattr(X, "shape", ())) == 2:
+        raise InputTypeError(
+            f"X is a {type(X).__name__}: SequenceArray.from_frame(X, group) makes sequences of a table that has a row "
+            "for each token"
+        )
+
+
+def check_sequences(X: Any) -> None:
+    """Raise InputTypeError unless all items of X are lists, or the like."""
+    for i, sequence in enumerate(X):
+        if not is_list(sequence):
+            raise InputTypeError(f"X[{i}] is a {type(sequence).__name__}, not a sequence of tokens: {_WANTED}")
 
 
 def form(X: Any) -> str:
@@ -51,10 +84,12 @@ def form(X: Any) -> str:
         return "attributes" if X.tokens.dtype == object and X.names is not None else "packed"
     if isinstance(X, np.ndarray) and X.ndim == 3:
         return "arrays"
+    if isinstance(X, np.generic) or getattr(X, "shape", None) == ():
+        raise InputTypeError(f"X is a single {type(X).__name__}: {_WANTED}")
     array_like = hasattr(X, "iloc") or (hasattr(X, "__array__") and not hasattr(X, "__len__"))
-    if array_like or sp.issparse(X) or getattr(X, "ndim", 1) != 1:
+    if array_like or sp.issparse(X) or len(getattr(X, "shape", (1,))) != 1:
         return "flat"
-    if isinstance(X, str | bytes | dict) or not hasattr(X, "__len__"):
+    if not is_list(X):
         raise InputTypeError(f"X must be a batch of sequences or a two-dimensional array, got {type(X).__name__}")
     if len(X) == 0:
         raise EmptyDataError("X has no sequences")
@@ -84,7 +119,7 @@ def _check_rows(X: Any, first: int) -> None:
                 raise InputTypeError(f"X[{first}] is a number and X[{i}] a {type(number).__name__}: {_WANTED}")
         return
     for i, row in enumerate(X):
-        if isinstance(row, str | bytes | dict) or not hasattr(row, "__len__"):
+        if not is_list(row):
             raise InputTypeError(f"X[{first}] is a row of numbers and X[{i}] a {type(row).__name__}: {_WANTED}")
         for t, number in enumerate(row):
             if not isinstance(number, Number | np.generic):
@@ -101,16 +136,17 @@ def _form_of_sequence(sequence: Any, i: int) -> str | None:
     """The form that one sequence shows; None for an empty one, which shows nothing."""
     if isinstance(sequence, Number | np.generic):
         return "flat"  # a one-dimensional X: scikit-learn's own message explains
-    if sp.issparse(sequence) or getattr(sequence, "ndim", 1) != 1:
+    if sp.issparse(sequence) or len(getattr(sequence, "shape", (1,))) != 1:
         return "arrays"
-    if isinstance(sequence, str | bytes | dict) or not hasattr(sequence, "__len__"):
-        raise InputTypeError(f"X[{i}] is a {type(sequence).__name__}, not a sequence of tokens: {_WANTED}")
+    if not is_list(sequence):
+        hint = f"; {_ONE}" if isinstance(sequence, str) else ""
+        raise InputTypeError(f"X[{i}] is a {type(sequence).__name__}, not a sequence of tokens: {_WANTED}{hint}")
     for token in sequence:
         if isinstance(token, Number | np.number):
             return "flat"  # a row of numbers: X is a two-dimensional list
         if isinstance(token, dict | str | bytes | set | frozenset) or token is None:
             return "attributes"
-        if hasattr(token, "__len__"):
+        if is_list(token):
             return "arrays" if len(token) and isinstance(next(iter(token)), Number | np.number) else "attributes"
     return None
 
@@ -120,6 +156,10 @@ def pack_arrays(X: Any, dtype: Any) -> SequenceArray:
     names = _shared_names(X)
     sequences = [sequence if sp.issparse(sequence) else _as_2d(sequence, i) for i, sequence in enumerate(X)]
     for i, sequence in enumerate(sequences):
+        if sequence.ndim != 2:
+            raise InputTypeError(f"X[{i}] must have two dimensions (tokens, features), got {sequence.ndim}")
+        if sequence.shape[0] and not sequence.shape[1]:
+            raise EmptyDataError(f"X[{i}] has {sequence.shape[0]} tokens without features, its shape {sequence.shape}")
         if np.iscomplexobj(sequence):
             raise InputTypeError(f"X[{i}]: complex data not supported")
     filled = [(i, sequence.shape[1]) for i, sequence in enumerate(sequences) if sequence.shape[0]]
@@ -149,15 +189,11 @@ def _as_2d(sequence: Any, i: int) -> np.ndarray:
             raise TypeError("some of its values are masked")
         if array.dtype.kind in "USmM":
             raise TypeError(f"it is one of {array.dtype}")
-        if array.dtype.kind not in "fiubc":
+        if array.dtype.kind not in "fiubc" or array.dtype == np.float16:  # scipy has no sparse float16
             array = array.astype(np.float64)
     except (TypeError, ValueError) as error:
         raise InputTypeError(f"X[{i}] cannot be read as a two-dimensional array of numbers: {error}") from error
-    if array.size == 0:
-        return array.reshape(0, array.shape[1] if array.ndim == 2 else 0)
-    if array.ndim != 2:
-        raise InputTypeError(f"X[{i}] must have two dimensions (tokens, features), got {array.ndim}")
-    return array
+    return array.reshape(0, 0) if array.shape == (0,) else array
 
 
 def as_dtype(X: SequenceArray, dtype: Any) -> SequenceArray:

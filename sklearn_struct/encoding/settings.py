@@ -9,7 +9,9 @@ from typing import Any
 
 from sklearn.utils._param_validation import Interval, make_constraint, validate_parameter_constraints
 
-__all__ = ["N_JOBS", "check_as_fitted", "check_params"]
+from sklearn_struct.exceptions import InputTypeError
+
+__all__ = ["N_JOBS", "check_as_fitted", "check_count", "check_params"]
 
 N_JOBS = [None, Interval(Integral, 1, None, closed="left"), Interval(Integral, None, -1, closed="right")]
 
@@ -31,10 +33,18 @@ def _constraints(cls: Any, name: str) -> list[Any]:
     return [make_constraint(constraint) for constraint in cls._parameter_constraints[name]]
 
 
+def check_count(value: Any, name: str) -> None:
+    """Raise unless an argument of this name is a whole number of at least 1."""
+    if not isinstance(value, Integral) or isinstance(value, bool):
+        raise InputTypeError(f"{name} must be a whole number, got {type(value).__name__}")
+    if value < 1:
+        raise ValueError(f"{name} must be at least 1, got {value}")
+
+
 def check_as_fitted(estimator: Any, learned: Mapping[str, Any]) -> None:
     """Raise ValueError if a parameter without which what was learned has no meaning is not as in `fit`."""
     for name, value in learned.items():
         now = getattr(estimator, name)
-        if now != value:
+        if not (now is value or (isinstance(now, str | Integral) and now == value)):
             kind = type(estimator).__name__
             raise ValueError(f"{name} of this {kind} was {value!r} in fit and is {now!r}: set it back, or fit again")

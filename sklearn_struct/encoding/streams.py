@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from sklearn_struct.batch import object_array
 from sklearn_struct.encoding._columns import read_table
-from sklearn_struct.encoding.sequences import check_numbers, form, pack_arrays
+from sklearn_struct.encoding.sequences import check_numbers, check_sequences, form, is_list, pack_arrays
 from sklearn_struct.exceptions import InputTypeError, NonFiniteError, UnknownValueError
 from sklearn_struct.sequence_array import SequenceArray
 
@@ -83,6 +83,8 @@ def read(X: Any) -> Columns:
     if kind == "arrays" and not _has_rows(X):
         return of_numbers(pack_arrays(X, np.dtype(np.float64)))
     single = kind != "arrays" and _has_single_values(X)
+    if single:
+        check_sequences(X)
     table = read_table([[(value,) for value in sequence] for sequence in X] if single else X)
     columns = [Column(list(values), codes) for codes, values in zip(table.codes, table.values, strict=True)]
     _refuse_missing(columns, table.offsets, single)
@@ -113,14 +115,15 @@ def _has_rows(X: Any) -> bool:
 
 def _is_filled(sequence: Any) -> bool:
     shape = getattr(sequence, "shape", None)
-    return len(sequence) > 0 if shape is None else len(shape) > 0 and shape[0] > 0
+    return (is_list(sequence) and len(sequence) > 0) if shape is None else len(shape) > 0 and shape[0] > 0
 
 
 def _has_single_values(X: Any) -> bool:
     token = _first_token(X)
     if isinstance(token, dict | set | frozenset):
         raise InputTypeError(
-            f"a token is a {type(token).__name__}; give a string, a row with a value for each stream, or numbers"
+            f"X has tokens that are a {type(token).__name__}; give a string, a row with a value for each stream, or "
+            "numbers (SequenceVectorizer makes numbers of dicts, for models that read features)"
         )
     return not isinstance(token, list | tuple | np.ndarray)
 

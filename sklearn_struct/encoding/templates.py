@@ -312,7 +312,10 @@ def parse_templates(templates: str | Iterable[str], columns: Sequence[str] | Non
         match = _TEMPLATE.fullmatch(line)
         if match is None:
             known = ", ".join(TEMPLATE_SETS)
-            raise ValueError(f"malformed template {line!r}: expected cells like 'U05:%x[-1,0]/%x[0,0]' (sets: {known})")
+            hint = "; of a template file give the text, Path(name).read_text()" if "%" not in text else ""
+            raise ValueError(
+                f"malformed template {line!r}: expected cells like 'U05:%x[-1,0]/%x[0,0]' (sets: {known}){hint}"
+            )
         name = match[1] or match[2]
         if name in parsed:
             raise ValueError(f"template id {name!r} occurs twice: in {parsed[name].text!r} and {line!r}")

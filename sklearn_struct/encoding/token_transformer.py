@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -10,9 +12,11 @@ from sklearn.base import BaseEstimator, MetaEstimatorMixin, TransformerMixin, cl
 from sklearn.utils import get_tags
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
+from sklearn_struct.batch import object_array
 from sklearn_struct.doc_link import DocLink
+from sklearn_struct.encoding import labels as label_codes
 from sklearn_struct.encoding import partial_labels
-from sklearn_struct.encoding.sequences import as_list, form, is_list, pack_arrays
+from sklearn_struct.encoding.sequences import as_list, check_sequences, form, pack_arrays
 from sklearn_struct.exceptions import EmptyDataError, InputTypeError, LengthMismatchError
 from sklearn_struct.published import Published
 from sklearn_struct.sequence_array import SequenceArray
@@ -132,12 +136,13 @@ class TokenTransformer(  # type: ignore[call-arg]
         if offsets is not None and offsets[-1] == 0:
             raise EmptyDataError("X has no tokens to learn from")
         if y is not None and offsets is not None:
-            y = np.asarray(partial_labels.flatten(as_list(y), offsets))
+            y = _labels(y, offsets)
         transformer = clone(self.transformer)
-        if hasattr(transformer, "fit_transform"):
-            rows = transformer.fit_transform(tokens, y)
-        else:
-            rows = transformer.fit(tokens, y).transform(tokens)
+        with _named(transformer):
+            if hasattr(transformer, "fit_transform"):
+                rows = transformer.fit_transform(tokens, y)
+            else:
+                rows = transformer.fit(tokens, y).transform(tokens)
         rows = _table(rows, tokens)
         self.transformer_ = transformer
         self.n_features_out_ = rows.shape[1]
@@ -166,7 +171,9 @@ class TokenTransformer(  # type: ignore[call-arg]
         tokens, offsets, _ = _tokens(X)
         if offsets is not None and offsets[-1] == 0:
             return SequenceArray(np.empty((0, self.n_features_out_)), offsets, self._names_out())
-        rows = _table(self.transformer_.transform(tokens), tokens)
+        with _named(self.transformer_):
+            rows = self.transformer_.transform(tokens)
+        rows = _table(rows, tokens)
         return rows if offsets is None else SequenceArray(_numbers(rows), offsets, self._names_out())
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
@@ -184,7 +191,8 @@ class TokenTransformer(  # type: ignore[call-arg]
         check_is_fitted(self)
         if input_features is None and not hasattr(self.transformer_, "feature_names_in_"):
             input_features = self._names_in
-        return self.transformer_.get_feature_names_out(input_features)
+        with _named(self.transformer_):
+            return self.transformer_.get_feature_names_out(input_features)
 
     def _names_out(self) -> np.ndarray | None:
         """Names of the new features, or None where the transformer has none."""
@@ -223,13 +231,34 @@ def _tokens(X: Any) -> tuple[Any, np.ndarray | None, np.ndarray | None]:
         if sp.issparse(X.tokens):
             check_csr(X.tokens)
         return X.tokens, X.offsets, X.feature_names
-    for i, sequence in enumerate(X):
-        if not is_list(sequence):
-            kind = type(sequence).__name__
-            raise InputTypeError(f"X[{i}] must be a sequence of tokens, got {kind}")
+    check_sequences(X)
     tokens = [token for sequence in X for token in sequence]
     offsets = np.cumsum([0, *(len(sequence) for sequence in X)])
     return tokens, offsets, None
+
+
+@contextmanager
+def _named(transformer: Any) -> Iterator[None]:
+    """Whose error it is: those of numpy inside a transformer say little about X."""
+    try:
+        yield
+    except (TypeError, ValueError, AttributeError, LookupError, ArithmeticError) as error:
+        if type(error).__module__ not in ("builtins", "numpy", "numpy.exceptions", "numpy._core._exceptions"):
+            raise
+        kind = InputTypeError if isinstance(error, TypeError) else ValueError
+        raise kind(f"{type(transformer).__name__} cannot read the tokens of X: {error}") from error
+
+
+def _labels(y: Any, offsets: np.ndarray) -> np.ndarray:
+    """The labels of all tokens."""
+    labels = partial_labels.flatten(as_list(y), offsets)
+    for position, label in enumerate(labels):
+        if not label_codes.is_hashable(label):
+            where = label_codes.place(position, offsets)
+            raise InputTypeError(f"{where}: a {type(label).__name__} cannot be a label")
+    if any(isinstance(label, tuple | set | frozenset) for label in labels):
+        return object_array(labels)
+    return np.asarray(labels)
 
 
 def _table(rows: Any, tokens: Any) -> Any:

@@ -129,6 +129,22 @@ class SequenceUnion(DocLink, Published, FeatureUnion, auto_wrap_output_keys=None
         self._validate_transformers()
         return super().transform(as_list(X))
 
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """Names of the features, with those of the transformers.
+
+        Parameters
+        ----------
+        input_features : array-like of str, default=None
+            Given to the transformers.
+
+        Returns
+        -------
+        names : ndarray of str objects
+        """
+        self._check_list()
+        self._validate_transformers()
+        return super().get_feature_names_out(input_features)
+
     def _check_list(self) -> None:
         check_params(self, "n_jobs")
         pairs = self.transformer_list

@@ -9,10 +9,8 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, _fit_context
 from sklearn.utils import ClassifierTags
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
     _check_n_features,
-    _check_sample_weight,
     check_is_fitted,
     validate_data,
 )
@@ -26,7 +24,7 @@ from sklearn_struct.encoding.sequences import as_dtype, as_list, check_numbers, 
 from sklearn_struct.encoding.settings import check_params
 from sklearn_struct.estimators import weights
 from sklearn_struct.estimators.progress import Progress
-from sklearn_struct.exceptions import EmptyDataError, InputTypeError, NonFiniteError
+from sklearn_struct.exceptions import EmptyDataError, InputTypeError
 from sklearn_struct.published import Published
 from sklearn_struct.sequence_array import SequenceArray
 from sklearn_struct.sparse import as_csr
@@ -89,7 +87,7 @@ class BaseSequenceEstimator(DocLink, Published, CallbackSupportMixin, BaseEstima
 
         Raises
         ------
-        LengthMismatchError, NonFiniteError, UnknownLabelError, EmptyDataError, InputTypeError
+        LengthMismatchError, UnknownLabelError, EmptyDataError, InputTypeError
             With the place; a two-dimensional X or a wrong `sample_weight` may get scikit-learn's own ValueError. The
             estimator is then as it was before.
         """
@@ -113,6 +111,7 @@ class BaseSequenceEstimator(DocLink, Published, CallbackSupportMixin, BaseEstima
         if kind == "flat":
             self._accept_rows(X, reset)
             X = as_csr(X) if sp.issparse(X) else X
+            rows.check_table(X)
             tokens = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=reset)
             names = getattr(self, "feature_names_in_", None)
             packed = as_dtype(SequenceArray(tokens, np.arange(tokens.shape[0] + 1), names), self.dtype)
@@ -198,7 +197,7 @@ class BaseSequenceEstimator(DocLink, Published, CallbackSupportMixin, BaseEstima
         if reset:
             self.classes_ = label_codes.unique_labels(flat, offsets)
             if sequences.flat:
-                check_classification_targets(y)
+                rows.check_targets(flat)
         return label_codes.encode(flat, self.classes_, offsets, unseen)
 
     def _read_labels(self, y: Any, sequences: Sequences, reset: bool, unseen: int | None = None) -> np.ndarray:
@@ -214,20 +213,11 @@ class BaseSequenceEstimator(DocLink, Published, CallbackSupportMixin, BaseEstima
         labels = partial_labels.flatten([[label] for label in rows.column(y, offsets)], offsets)
         known = [label for label in labels if not partial_labels.is_partial([label])]
         if known:
-            check_classification_targets(known)
+            rows.check_targets(known)
         return labels
 
     def _read_weight(self, sample_weight: Any, n: int) -> np.ndarray:
-        try:
-            weight = _check_sample_weight(sample_weight, np.empty((n, 1)), dtype=np.float64, ensure_non_negative=True)
-        except TypeError as error:
-            raise InputTypeError(f"sample_weight must hold real numbers: {error}") from None
-        if not np.any(weight > 0):
-            raise EmptyDataError("no sequence has a positive weight")
-        with np.errstate(over="ignore"):
-            if not np.isfinite(weight.sum()):
-                raise NonFiniteError("the sum of sample_weight is not finite")
-        return weight
+        return weights.of_examples(sample_weight, n, "sequence")
 
     def _read_token_weight(self, sample_weight: Any, sequences: Sequences) -> np.ndarray:
         """Weights of all tokens: their own, or those of their sequences."""

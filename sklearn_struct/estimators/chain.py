@@ -16,7 +16,7 @@ from sklearn_struct.batch import Block, Potentials, Structure, blocks, cut, obje
 from sklearn_struct.encoding.allowed import label_masks
 from sklearn_struct.encoding.labels import decode
 from sklearn_struct.encoding.sequences import largest_sum
-from sklearn_struct.encoding.settings import N_JOBS
+from sklearn_struct.encoding.settings import N_JOBS, check_count
 from sklearn_struct.encoding.transitions import SCHEMES, read_transitions
 from sklearn_struct.estimators import weights
 from sklearn_struct.estimators.base import BaseSequenceEstimator, Sequences, logarithms
@@ -310,8 +310,7 @@ class BaseChain(BaseLearned, BaseSequenceEstimator):
             dtype object, each a list of at most n pairs (list of labels, log p(y | x)), best first.
         """
         sequences = self._read_X(X, reset=False)
-        if n < 1:
-            raise ValueError(f"n must be at least 1, got {n}")
+        check_count(n, "n")
 
         def work(potentials: Potentials, block: Block) -> list[Any]:
             n_examples = len(block.structure.offsets) - 1
@@ -346,8 +345,7 @@ class BaseChain(BaseLearned, BaseSequenceEstimator):
             dtype object, each a list of `n_samples` lists of labels.
         """
         sequences = self._read_X(X, reset=False)
-        if n_samples < 1:
-            raise ValueError(f"n_samples must be at least 1, got {n_samples}")
+        check_count(n_samples, "n_samples")
         uniform = check_random_state(random_state).random_sample((n_samples, sequences.X.tokens.shape[0]))
         codes = np.empty(uniform.shape, dtype=np.int32)
         score = np.empty(len(sequences.X))

@@ -40,7 +40,11 @@ def label_set(estimator: Any, labels: list[Any], offsets: np.ndarray) -> np.ndar
             raise EmptyDataError("classes has no labels")
         classes = targets.checked_labels(list(estimator.classes), "classes")
         return label_codes.unique_labels(classes, np.array([0, len(classes)]))
-    known = {label for entry in labels if entry is not None for label in partial_labels.options(entry)}
+    known = (
+        set(partial_labels.known_labels(labels, offsets).tolist())
+        if any(entry is not None for entry in labels)
+        else set()
+    )
     named = targets.named_labels(estimator.labeled_features or {}, known)
     if not known and not named:
         raise EmptyDataError("there are no labels: neither y has any, nor `labeled_features`, nor `classes`")

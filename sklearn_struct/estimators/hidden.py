@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from sklearn_struct.batch import Block, Potentials, blocks, cut, object_array
 from sklearn_struct.encoding import labels as label_codes
 from sklearn_struct.encoding import streams
+from sklearn_struct.encoding.rows import check_table
 from sklearn_struct.encoding.sequences import as_list, form, refuse_texts
 from sklearn_struct.encoding.settings import check_params
 from sklearn_struct.estimators.base import BaseSequenceEstimator, Sequences, logarithms
@@ -69,6 +70,7 @@ class BaseHiddenChain(BaseSequenceEstimator):
         if form(X) == "flat":
             self._accept_rows(X, reset)
             refuse_texts(X)
+            check_table(X)
             tokens = validate_data(self, X, dtype=np.float64, reset=reset)
             names = getattr(self, "feature_names_in_", None)
             return streams.of_numbers(SequenceArray(tokens, np.arange(len(tokens) + 1), names)), True

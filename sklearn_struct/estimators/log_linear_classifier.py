@@ -13,19 +13,20 @@ import scipy.sparse as sp
 from scipy.special import log_softmax, logsumexp, softmax
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sklearn_struct.doc_link import DocLink
 from sklearn_struct.encoding import labels as label_codes
 from sklearn_struct.encoding.joint_features import ProductFeatures, candidate_codes
-from sklearn_struct.encoding.sequences import as_list
+from sklearn_struct.encoding.rows import check_table, check_targets, one_column
+from sklearn_struct.encoding.sequences import as_list, is_list
 from sklearn_struct.encoding.settings import N_JOBS, check_params
 from sklearn_struct.estimators.base import CallbackSupportMixin
 from sklearn_struct.estimators.joint_forms import FunctionForm, PairForm, ProductForm
 from sklearn_struct.estimators.progress import Progress
 from sklearn_struct.estimators.scores import check_rows
 from sklearn_struct.estimators.solving import solve
+from sklearn_struct.estimators.weights import of_examples
 from sklearn_struct.exceptions import EmptyDataError, InputTypeError, LengthMismatchError, UnknownLabelError
 from sklearn_struct.joint_objective import JointObjective
 from sklearn_struct.published import Published
@@ -193,9 +194,7 @@ class LogLinearClassifier(DocLink, Published, CallbackSupportMixin, ClassifierMi
     def _fit(self, X: Any, y: Any, sample_weight: Any, progress: Progress) -> None:
         X = self._read_X(X, reset=True)
         codes = self._read_y(y, X, reset=True)
-        weight = _check_sample_weight(sample_weight, np.empty((len(codes), 1)), dtype=float, ensure_non_negative=True)
-        if not np.any(weight > 0):
-            raise EmptyDataError("no example has a positive weight")
+        weight = of_examples(sample_weight, len(codes), "example")
         self._form = self._choose_form()
         with Pool(self.n_jobs) as pool:
             objective = self._form.fit(X, codes, weight, pool)
@@ -222,9 +221,10 @@ class LogLinearClassifier(DocLink, Published, CallbackSupportMixin, ClassifierMi
             raise ValueError("candidates and n_features need a function for `features`")
         if self.features is None if reset else isinstance(self._form, PairForm):
             X = as_csr(X) if sp.issparse(X) else X
+            check_table(X)
             return validate_data(self, X, accept_sparse="csr", dtype=float, reset=reset)
         X = as_list(X)
-        if isinstance(X, str | bytes | dict | set | frozenset) or not hasattr(X, "__len__"):
+        if not is_list(X):
             raise InputTypeError(f"X must be a list of inputs, got {type(X).__name__}")
         if not len(X):
             raise EmptyDataError("X has no inputs")
@@ -237,14 +237,14 @@ class LogLinearClassifier(DocLink, Published, CallbackSupportMixin, ClassifierMi
         for i, label in enumerate(y if isinstance(y, list | tuple) else ()):
             if isinstance(label, float) and label != label:  # among strings, numpy would make a string of it
                 raise UnknownLabelError(f"y[{i}]: the label is not a number (NaN)")
-        y, n = column_or_1d(y, warn=True), X.shape[0] if sp.issparse(X) else len(X)
+        y, n = one_column(y), X.shape[0] if sp.issparse(X) else len(X)
         if len(y) != n:
             raise LengthMismatchError(f"X has {n} inputs but y has {len(y)} labels")
         offsets, labels = np.arange(n + 1), y.tolist()
         with _without_tokens():
             if reset:
                 self.classes_ = label_codes.unique_labels(labels, offsets)
-                check_classification_targets(y)
+                check_targets(labels)
                 if self.candidates is not None:
                     self._add_candidates(self.candidates, X, labels)
             return label_codes.encode(labels, self.classes_, offsets, unseen)
@@ -376,7 +376,11 @@ class LogLinearClassifier(DocLink, Published, CallbackSupportMixin, ClassifierMi
         -------
         float
         """
-        return super().score(X, y, sample_weight)
+        X = self._read_X(X, reset=False)
+        codes = self._read_y(y, X, reset=False, unseen=-1)
+        weight = of_examples(sample_weight, len(codes), "example")
+        found = label_codes.encode(self.predict(X).tolist(), self.classes_, np.arange(len(codes) + 1))
+        return float(np.average(found == codes, weights=weight))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

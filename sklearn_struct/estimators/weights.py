@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.utils.validation import _check_sample_weight
 
-from sklearn_struct.encoding.sequences import as_list
+from sklearn_struct.encoding.sequences import as_list, is_list
 from sklearn_struct.exceptions import EmptyDataError, InputTypeError, LengthMismatchError, NonFiniteError
 from sklearn_struct.losses.pointwise import weighted
 from sklearn_struct.sequence_array import SequenceArray
 
-__all__ = ["Weights", "by_sequence", "class_weights", "flatten", "is_per_token", "read"]
+__all__ = ["Weights", "by_sequence", "class_weights", "flatten", "is_per_token", "of_examples", "read"]
 
 
 class Weights(NamedTuple):
@@ -28,8 +30,23 @@ def is_per_token(sample_weight: Any) -> bool:
         return True
     if isinstance(sample_weight, np.ndarray) and sample_weight.dtype.kind != "O":
         return sample_weight.ndim > 1
-    items = sample_weight if hasattr(sample_weight, "__len__") else ()
-    return any(hasattr(item, "__len__") and not isinstance(item, str | bytes) for item in items)
+    return is_list(sample_weight) and any(map(is_list, sample_weight))
+
+
+def of_examples(sample_weight: Any, n: int, what: str) -> np.ndarray:
+    """One weight for each of n examples, whatever these are called, all 1 for None."""
+    if not (sample_weight is None or isinstance(sample_weight, Real)):
+        try:
+            sample_weight = np.asarray(sample_weight, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise InputTypeError(f"sample_weight must hold real numbers: {error}") from None
+    weight = _check_sample_weight(sample_weight, np.empty((n, 1)), dtype=np.float64, ensure_non_negative=True)
+    if not np.any(weight > 0):
+        raise EmptyDataError(f"no {what} has a positive weight")
+    with np.errstate(over="ignore"):
+        if not np.isfinite(weight.sum()):
+            raise NonFiniteError("the sum of sample_weight is not finite")
+    return weight
 
 
 def flatten(sample_weight: Any, offsets: np.ndarray) -> np.ndarray:

@@ -75,7 +75,7 @@ def plain(value: Any, what: str, other: Callable[[Any, str], Any] | None = None)
 
     `other` gives objects, with one field, for values of any other kind.
     """
-    if isinstance(value, np.generic):
+    if isinstance(value, np.generic) and value.dtype.kind in "biufU":  # of dates it would be None, or a number
         value = value.item()
     kind = type(value)
     if value is None or kind in (bool, int):
@@ -88,7 +88,7 @@ def plain(value: Any, what: str, other: Callable[[Any, str], Any] | None = None)
         return [plain(item, what, other) for item in value]
     if kind in (tuple, set, frozenset):
         return {kind.__name__: [plain(item, what, other) for item in value]}
-    if kind is np.ndarray and value.ndim == 1:
+    if kind is np.ndarray and value.ndim == 1 and value.dtype.kind in "biufUO":
         return {"array": plain(value.tolist(), what, other)}
     if kind is np.ndarray and value.ndim == 2 and value.dtype.kind in "biuf":
         return {"matrix": plain(value.tolist(), what, other)}

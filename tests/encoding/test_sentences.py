@@ -44,7 +44,11 @@ def test_what_is_no_list(X):
 @pytest.mark.parametrize(
     ("sentence", "error", "message"),
     [
-        ("a b", InputTypeError, r"^X\[1\] is a str, expected a list of words: split it into words$"),
+        (
+            "a b",
+            InputTypeError,
+            r"^X\[1\] is a str, expected a list of words: split it into words; one .* is \[sentence\]$",
+        ),
         (b"a b", InputTypeError, r"^X\[1\] is a bytes, expected a list of words$"),
         ({"a": 1}, InputTypeError, r"^X\[1\] is a dict, expected a list of words$"),
         (None, InputTypeError, r"^X\[1\] is a NoneType, expected a list of words$"),

@@ -91,7 +91,7 @@ def test_nothing():
         ([[("a", "b")], [("c", None)]], InputTypeError, "X[1], token 0, column 1: None is not a value"),
         ([[("a", "b")], [("c",)]], LengthMismatchError, "X[1], token 0: 1 columns, expected 2"),
         ([[("a", "b")], ["cd"]], InputTypeError, "X[1], token 0"),
-        ([[{"w": "a"}]], InputTypeError, "a token is a dict"),
+        ([[{"w": "a"}]], InputTypeError, "tokens that are a dict"),
         ([[("a", [1])]], InputTypeError, "X[0], token 0, column 1: values must be hashable"),
         ([[("a", np.nan)]], NonFiniteError, "X[0], token 0, column 1: not finite"),
         ([np.ones((1, 2)), np.array([[1, np.inf]])], NonFiniteError, "X[1], token 0, feature 1"),

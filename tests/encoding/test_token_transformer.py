@@ -167,7 +167,7 @@ class Flattening(Halving):
         (TSNE(), X, None, InputTypeError, "fit and transform"),
         (StandardScaler(), X, Y[:-1], LengthMismatchError, "X has 4 sequences but y has 3"),
         (StandardScaler(), X, [Y[3], *Y[1:]], LengthMismatchError, r"X\[0\] has 3 tokens"),
-        (StandardScaler(), [["a"], "b"], None, InputTypeError, r"X\[1\] must be a sequence"),
+        (StandardScaler(), [["a"], "b"], None, InputTypeError, r"X\[1\] is a .*, not a sequence of tokens"),
         (Halving(), X, None, LengthMismatchError, "4 rows for 8 tokens"),
         (Flattening(), X, None, InputTypeError, "two-dimensional array"),
     ],

@@ -5,14 +5,13 @@ from __future__ import annotations
 import inspect
 import pkgutil
 import warnings
-from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.preprocessing import StandardScaler
 
 import sklearn_struct
@@ -57,7 +56,7 @@ FORMS = {
 
 
 def letters(x: Any) -> list[str]:
-    return ["any", *map(str, x)]
+    return ["any", *str(x)]
 
 
 def pairs(x: Any, label: Any) -> list[str]:
@@ -100,7 +99,7 @@ class Subject(NamedTuple):
 
     def fitted(self) -> Any:
         """A new one, fitted to the data."""
-        return quietly(lambda: made(type(self.estimator), self.estimator.get_params(deep=False)).fit(self.X, self.y))
+        return quietly(lambda: clone(self.estimator).fit(self.X, self.y))
 
 
 def public_classes() -> list[type]:
@@ -125,29 +124,34 @@ def quietly(function: Any) -> Any:
 
 
 @cache
-def subjects(cls: type) -> tuple[Subject, ...]:
+def subject(cls: type, which: int, form: str) -> Subject | None:
+    """The class with the settings of this number, if it then reads this form."""
+    found = Subject(made(cls, SETTINGS.get(cls, [{}])[which]), form, *FORMS[form])
+    try:
+        model = found.fitted()
+        quietly(lambda: (model.predict if hasattr(model, "predict") else model.transform)(found.X))
+    except (ValueError, TypeError):
+        return None
+    return found
+
+
+def subjects(cls: type) -> list[Subject]:
     """The class with all its settings, and all forms that it reads."""
-    return tuple(_reading(cls))
+    found = []
+    for which, settings in enumerate(SETTINGS.get(cls, [{}])):
+        read = [one for form in FORMS if (one := subject(cls, which, form))]
+        assert read, f"{cls.__name__} with {settings} reads no form of data: add one to FORMS"
+        found += read
+    return found
 
 
 def first(cls: type) -> Subject:
-    return next(_reading(cls))
+    """The class with its first settings, and the first form that it then reads."""
+    return next(one for form in FORMS if (one := subject(cls, 0, form)))
 
 
-def _reading(cls: type) -> Iterator[Subject]:
-    for settings in SETTINGS.get(cls, [{}]):
-        of_class = [Subject(made(cls, settings), form, *data) for form, data in FORMS.items()]
-        read = filter(reads, of_class)
-        one = next(read, None)
-        assert one, f"{cls.__name__} with {settings} reads no form of data: add one to FORMS"
-        yield one
-        yield from read
-
-
-def reads(subject: Subject) -> bool:
-    try:
-        model = subject.fitted()
-        quietly(lambda: (model.predict if hasattr(model, "predict") else model.transform)(subject.X))
-    except (ValueError, TypeError):
-        return False
-    return True
+def drawn(cls: type, rng: np.random.RandomState) -> Subject:
+    """Any of `subjects`, of which no others are made."""
+    which = rng.randint(len(SETTINGS.get(cls, [{}])))
+    forms = rng.permutation(list(FORMS)).tolist()
+    return next(one for form in forms if (one := subject(cls, which, form)))

@@ -328,6 +328,7 @@ def without_memory(**options):
             InputTypeError,
             "feature name 0: 7",
         ),
+        (fitted().set_params(allowed_transitions=np.datetime64("NaT")), InputTypeError, "NaT.* cannot be saved"),
         (fitted().set_params(C=-1), ModelFileError, "cannot be saved: The 'C' parameter"),
         (FeatureTemplates(["%x[0,0]"]).fit([[(Decimal(1),)]]), InputTypeError, "column 0: Decimal"),
         (FeatureTemplates(["%x[99999,0]"], boundary="pad").fit([[("a",)]]), InputTypeError, "10000 tokens away"),
