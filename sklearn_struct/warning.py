@@ -8,7 +8,7 @@ import warnings
 __all__ = ["warn"]
 
 
-INSIDE = {"sklearn_struct", "sklearn", "numba", "importlib"}
+INSIDE = {"sklearn_struct", "sklearn", "numba", "importlib", "functools"}
 
 
 def warn(message: str, category: type[Warning] = UserWarning) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import time
@@ -9,11 +10,11 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from fuzz import errors, inputs, settings, workers
+from fuzz import errors, inputs, interrupts, settings, subjects, workers
 from fuzz.subjects import public_classes, subject
 
 import sklearn_struct
-from sklearn_struct import HMM, LinearChainCRF
+from sklearn_struct import HMM, PCFG, LinearChainCRF, SequenceVectorizer
 from sklearn_struct.exceptions import InputTypeError
 
 DEEDS = {
@@ -115,3 +116,138 @@ def test_settings_that_change_what_was_learned_are_seen():
     assert before == settings.outcomes(model, good)
     assert settings.outcomes(model.set_params(smoothing=2.0), good) != before
     assert list(settings.nested(good.fitted())) != []
+
+
+# ---- Ctrl-C
+
+
+def waits():
+    while True:
+        time.sleep(0.001)
+
+
+def converts():
+    try:
+        waits()
+    except KeyboardInterrupt:
+        raise SystemError("returned a result with an exception set") from None
+
+
+def swallows():
+    with contextlib.suppress(KeyboardInterrupt):
+        waits()
+
+
+@pytest.mark.parametrize(
+    ("call", "expected"),
+    [
+        (waits, "answered"),
+        (converts, "SystemError: returned a result with an exception set (test_fuzz.py:"),
+        (swallows, "swallowed: at test_fuzz.py:"),
+        (lambda: None, "done before"),
+    ],
+)
+def test_what_becomes_of_ctrl_c_is_told(call, expected):
+    handler = signal.getsignal(signal.SIGINT)
+    assert interrupts.verdict(interrupts.interrupted(call, 0.01)).startswith(expected)
+    assert signal.getsignal(signal.SIGINT) is handler
+
+
+def at(work, clock=None):
+    return interrupts.Moment(work, work if clock is None else clock)
+
+
+@pytest.mark.parametrize(
+    ("heard", "where", "ended", "expected"),
+    [
+        (at(0.1), "crf.py:7", at(0.15), "answered"),
+        (at(0.1, 3.0), "crf.py:7", at(0.15, 4.0), "answered"),  # on a busy machine
+        (
+            at(0.3),
+            "crf.py:7",
+            at(0.3),
+            "late: 0.30 s of work, 0.30 s until crf.py:7, 0.00 s of work, 0.00 s until the end",
+        ),
+        (at(0.0, 6.0), "crf.py:7", at(0.0, 6.0), "late"),  # it waits for something
+        (at(0.3), "svd", at(0.4), "answered after one call of svd"),
+        (at(0.3), "svd", at(0.6), "late"),
+        (at(0.3), "spectral.py:7", at(0.3), "late"),
+    ],
+)
+def test_an_answer_is_prompt_or_comes_after_one_call(heard, where, ended, expected):
+    interrupt = interrupts.Interrupt(at(0.0), heard, where, ended, KeyboardInterrupt())
+    assert interrupts.verdict(interrupt).startswith(expected)
+    assert (interrupts.verdict(interrupt) in interrupts.GOOD) == expected.startswith("answered")
+
+
+def test_ctrl_c_that_nobody_hears_is_told():
+    unheard = interrupts.Interrupt(at(0.0), None, "", at(0.3), None)
+    assert interrupts.verdict(unheard).startswith("not heard: 0.30 s of work")
+    assert interrupts.verdict(unheard._replace(ended=at(0.1))) == "done before"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "where", "good"), [(0.1, "crf.py:7", True), (0.3, "crf.py:7", False), (0.3, "eigh", True)]
+)
+def test_a_long_silence_is_bad_but_for_one_call(seconds, where, good):
+    silence = interrupts.Silence(at(1.0), at(1.0 + seconds), where)
+    assert (interrupts.verdict_of_silence(silence) in interrupts.GOOD) == good
+
+
+def busy():
+    total = sum(range(4_000_000))
+    for _ in range(5):
+        total += sum(range(1000))
+    return total
+
+
+def test_silence_is_measured_where_it_is():
+    silence = interrupts.longest_silence(busy)
+    assert silence.end.work > silence.begin.work
+    assert silence.where.startswith("test_fuzz.py:")
+
+
+class Careless(LinearChainCRF):
+    """An estimator that Ctrl-C leaves half changed."""
+
+    careful = True
+
+    def fit(self, X, y):
+        super().fit(X, y)
+        if not self.careful:
+            waits()
+        return self
+
+    def predict(self, X):
+        return super().predict(X)
+
+
+def test_a_fit_that_changes_the_estimator_is_told(monkeypatch):
+    subject = subjects.Subject(Careless(max_iter=1), "rows", None, None)
+    estimator = Careless(max_iter=1)
+    call = interrupts.Call(subject, "many", "fit")
+    subjects.quietly(lambda: estimator.fit(*interrupts.data("rows", "many")))
+    monkeypatch.setattr(Careless, "careful", False)
+    assert interrupts.tried_once(estimator, call, 0.01) == "answered"
+    fit = Careless.fit
+    monkeypatch.setattr(Careless, "fit", lambda self, X, y: fit(vars(self).update(more_=1) or self, X, y))
+    assert interrupts.tried_once(estimator, call, 0.01) == "another estimator: answered"
+    monkeypatch.setattr(Careless, "fit", fit)
+    monkeypatch.setattr(Careless, "predict", lambda self, X: [time.perf_counter()])
+    assert interrupts.tried_once(estimator, call, 0.01) == "another result: answered"
+
+
+@pytest.mark.parametrize(("cls", "method", "shape"), [(LinearChainCRF, "fit", "many"), (PCFG, "predict", "long")])
+def test_ctrl_c_is_answered(cls, method, shape, monkeypatch):
+    monkeypatch.setattr(interrupts, "N_TREES", {"many": 20, "long": 5})
+    monkeypatch.setattr(interrupts, "SHAPES", {"many": (30, 20), "long": (1, 600)})
+    call = interrupts.Call(subjects.first(cls), shape, method)
+    assert interrupts.tried(call, np.random.default_rng(0)) in interrupts.GOOD
+
+
+def test_calls_are_found():
+    found = {(call.method, call.shape) for call in interrupts.of_class(SequenceVectorizer)}
+    assert found == {(name, shape) for name in ("fit", "fit_transform", "transform") for shape in ("many", "long")}
+    names = interrupts.methods(subjects.first(PCFG))
+    assert {"fit", "predict", "score", "log_proba", "score_samples", "marginals"} <= set(names)
+    assert not {"sample", "get_params"} & set(names)
