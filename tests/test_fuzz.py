@@ -195,7 +195,7 @@ def test_a_long_silence_is_bad_but_for_one_call(seconds, where, good):
 
 
 def busy():
-    total = sum(range(4_000_000))
+    total = sum(range(20_000_000))  # longer than a collection of garbage
     for _ in range(5):
         total += sum(range(1000))
     return total
