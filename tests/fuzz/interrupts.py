@@ -254,6 +254,8 @@ def longest_silence(call: Callable[[], Any]) -> Silence:
     def hear(number: int, frame: FrameType | None) -> None:
         nonlocal last, longest
         moment = now(os.getpid())
+        while frame is not None and frame.f_code in (hear.__code__, now.__code__):
+            frame = frame.f_back  # a signal within the answer to one
         if moment.work - last.work > longest.end.work - longest.begin.work:
             longest = Silence(last, moment, place(frame))
         last = moment
