@@ -518,6 +518,43 @@ class LeastSquares:
         return np.linalg.solve(self.A.T @ self.A / self.n_terms + penalty, self.A.T @ self.b / self.n_terms)
 
 
+class Hinges:
+    """mean_i max(0, margin - a_i w) as a finite sum; on its kink a term counts as wrong. The last entry is free."""
+
+    def __init__(self, rng, margin, n_terms=40, size=6, gap=0.5):
+        truth = rng.normal(size=size)
+        truth /= np.linalg.norm(truth)
+        self.A = rng.normal(size=(n_terms, size))
+        self.A *= np.sign(self.A @ truth)[:, None]
+        self.A += gap * truth  # all are right by at least the gap
+        self.margin, self.n_terms, self.size, self.n_free, self.gap = margin, n_terms, size, 1, gap
+
+    def expand(self, w):
+        return w
+
+    compress = expand
+
+    def forward(self, W, i, scale):
+        assert scale == 1.0
+        return float(self.A[i] @ W)
+
+    def term(self, theta, i):
+        return max(0.0, self.margin - theta), -float(theta <= self.margin)
+
+    def add(self, gradient, i, W, scale):
+        W += scale * gradient * self.A[i]
+
+    def squared_norm(self, gradient, i):
+        return gradient**2 * float(self.A[i] @ self.A[i])
+
+
+def noisy(rng, margin):
+    """Terms of which some contradict the others."""
+    problem = Hinges(rng, margin)
+    problem.A[::5] *= -1.0
+    return problem
+
+
 class Solver(NamedTuple):
     """A solver with the options it needs, and what may be expected of it."""
 

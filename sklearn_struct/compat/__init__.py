@@ -1,6 +1,19 @@
-"""Other libraries' interfaces on this package's models: `CRF` and `metrics` stand in for those of sklearn-crfsuite."""
+"""Other libraries' interfaces on our models: `CRF`, `metrics` and `scorers` stand in for those of sklearn-crfsuite."""
+
+from __future__ import annotations
+
+from typing import Any
 
 from sklearn_struct.compat import metrics
 from sklearn_struct.compat.crf import CRF
 
-__all__ = ["CRF", "metrics"]
+__all__ = ["CRF", "metrics", "scorers"]
+
+
+def __getattr__(name: str) -> Any:
+    """Scorers need all of `sklearn.metrics`, which takes a while to import."""
+    if name == "scorers":
+        from importlib import import_module
+
+        return import_module("sklearn_struct.compat.scorers")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

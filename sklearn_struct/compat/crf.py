@@ -12,11 +12,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from sklearn_struct.batch import object_array
 from sklearn_struct.compat.mapping import mapped
-from sklearn_struct.compat.metrics import flat_accuracy_score
+from sklearn_struct.compat.metrics import flat_accuracy_score, sequence_accuracy_score
+from sklearn_struct.compat.tagger import ModelInfo, Tagger
+from sklearn_struct.compat.training_log import TrainingLog, training_log
 from sklearn_struct.doc_link import DocLink
 from sklearn_struct.encoding.features import SequenceVectorizer
 from sklearn_struct.encoding.sequences import as_list
 from sklearn_struct.estimators.linear_chain_crf import LinearChainCRF
+from sklearn_struct.persistence.crfsuite_writer import crfsuite_bytes
+from sklearn_struct.persistence.disk import write_whole
 from sklearn_struct.published import Published
 
 __all__ = ["CRF"]
@@ -31,8 +35,8 @@ class CRF(DocLink, Published, BaseEstimator):
 
     Parameters
     ----------
-    algorithm : {"lbfgs", "l2sgd", "ap", "pa"}, default=None
-        None is "lbfgs". There is no "arow".
+    algorithm : {"lbfgs", "l2sgd", "ap", "pa", "arow"}, default=None
+        None is "lbfgs".
     min_freq : float, default=None
         Pairs of attribute and label, and transitions, that occur fewer times get no weight. CRFsuite adds up the
         attribute's values, here occurrences count.
@@ -42,30 +46,32 @@ class CRF(DocLink, Published, BaseEstimator):
     c1, c2 : float, default=None
         Coefficients of the L1 (0 if None) and of the L2 penalty (1 if None).
     max_iterations : int, default=None
-        None: unlimited for "lbfgs", 1000 for "l2sgd", else 100. A fit that ends there before it has converged gives
-        scikit-learn's `ConvergenceWarning`.
+        None: unlimited for "lbfgs", 1000 for "l2sgd", else 100. As with CRFsuite, a fit that ends there is as good as
+        any other: there is no `ConvergenceWarning`.
     num_memories : int, default=None
         Ignored.
     epsilon, delta : float, default=None
         Tolerances. Ten times the larger one is `tol` of "lbfgs" (1e-5 if None); `tol` is `delta` for "l2sgd" (1e-6 if
-        None), `epsilon` for "ap" and "pa" (0 if None).
+        None), `epsilon` for "ap", "pa" and "arow" (0 if
+        None).
     period, linesearch, max_linesearch : default=None
         Ignored.
     calibration_eta, calibration_rate, calibration_samples : default=None
         Ignored.
     calibration_candidates, calibration_max_trials : default=None
         Ignored.
-    pa_type : {0, 1}, default=None
-        None is 1. There is no type 2.
+    pa_type : {0, 1, 2}, default=None
+        How far "pa" goes: as far as it must (0), at most `c` times (1, as None), or less far the smaller `c` is (2).
     c : float, default=None
         Aggressiveness of "pa", 1 if None.
     error_sensitive, averaging : bool, default=None
         "pa" is always both.
     variance, gamma : float, default=None
-        Of "arow", so an error.
+        Of "arow", each 1 if None: how far weights move at first, and how far they stay where they are.
     verbose : bool, default=False
     model_filename : str, default=None
-        An error: models are pickled, not kept in files of CRFsuite's.
+        Where `fit` keeps the model as a file of CRFsuite's, which CRFsuite itself and
+        `sklearn_struct.persistence.from_crfsuite` read. `predict` never needs it. Labels must be strings.
     keep_tempfiles, trainer_cls : default=False, None
         Ignored.
 
@@ -83,6 +89,14 @@ class CRF(DocLink, Published, BaseEstimator):
         Weights other than 0.
     transition_features_ : dict of (label, next label) to float
         Weights other than 0.
+    size_ : int
+        Size of the model as a file of CRFsuite's, in bytes.
+    tagger_ : Tagger
+        The model with the methods of python-crfsuite's: ``tag``, ``set``, ``probability``, ``marginal``, ``labels``,
+        ``info``.
+    training_log_ : TrainingLog
+        ``iterations`` and ``last_iteration``, dicts with ``num`` and ``loss``, the last also with ``feature_norm``,
+        ``active_features``, and with X_dev ``item_accuracy_float`` and ``instance_accuracy_float``.
 
     See Also
     --------
@@ -170,8 +184,8 @@ class CRF(DocLink, Published, BaseEstimator):
             A sequence is a list of tokens, each a dict of features, a string, or several strings.
         y : list of label sequences
         X_dev, y_dev : default=None
-            Sequences that CRFsuite scores in its log. Training never depended on them; with ``verbose=True`` their
-            accuracy is printed at the end.
+            Sequences that CRFsuite scores in its log. Training never depends on them. Their accuracies at the end are
+            in ``training_log_``, and printed with ``verbose=True``.
 
         Returns
         -------
@@ -181,14 +195,32 @@ class CRF(DocLink, Published, BaseEstimator):
         ------
         ValueError
             For parameters that the algorithm does not have, or that have no counterpart.
+        InputTypeError
+            With `model_filename`, for labels that are no strings. The estimator is then as it was before.
+        OSError
+            If the model cannot be written there.
         """
         if (X_dev is None) != (y_dev is None):
             raise ValueError("X_dev and y_dev go together: pass both or neither")
-        crf = LinearChainCRF(**mapped(self.get_params(deep=False)))
+        crf: Any = LinearChainCRF(**mapped(self.get_params(deep=False)))
+        crf._ends_at_max_iter = True
         self.crf_ = make_pipeline(SequenceVectorizer(keep_zeros=True), crf).fit(X, y)
-        if X_dev is not None and self.verbose:
-            print(f"[CRF] accuracy on X_dev: {self.score(X_dev, y_dev):.4f}", flush=True)
+        self._accuracies: dict[str, float] = {}
+        if X_dev is not None:
+            self._score_in_log(X_dev, y_dev)
+        if self.model_filename is not None:
+            write_whole(self.model_filename, crfsuite_bytes(self.crf_[-1]))
         return self
+
+    def _score_in_log(self, X: Any, y: Any) -> None:
+        y, predicted = as_list(y), self.crf_.predict(X)
+        accuracy = flat_accuracy_score(y, predicted)
+        self._accuracies = {
+            "item_accuracy_float": accuracy,
+            "instance_accuracy_float": sequence_accuracy_score(y, predicted),
+        }
+        if self.verbose:
+            print(f"[CRF] accuracy on X_dev: {accuracy:.4f}", flush=True)
 
     def predict(self, X: Any) -> np.ndarray:
         """Most probable labelling of each sequence.
@@ -268,6 +300,23 @@ class CRF(DocLink, Published, BaseEstimator):
         float
         """
         return flat_accuracy_score(y, self.predict(X))
+
+    @property
+    def tagger_(self) -> Tagger:
+        """The model as python-crfsuite's Tagger, with `tag`, `probability`, `marginal` and so on."""
+        labels = {label: str(number) for number, label in enumerate(self.classes_)}
+        attributes = {name: str(number) for number, name in enumerate(self.attributes_)}
+        return Tagger(self.crf_, ModelInfo(labels, attributes, self.transition_features_, self.state_features_))
+
+    @property
+    def training_log_(self) -> TrainingLog:
+        """The iterations of `fit`; a model that was loaded does not know how well it did on X_dev."""
+        return training_log(self._model("training_log_"), getattr(self, "_accuracies", {}))
+
+    @property
+    def size_(self) -> int:
+        """Size of the model as a file of CRFsuite's, in bytes."""
+        return len(crfsuite_bytes(self._model("size_")))
 
     @property
     def classes_(self) -> list[Any]:

@@ -15,11 +15,12 @@ ALGORITHMS = {  # the parameters that each takes besides the common ones
     "l2sgd": {"c2", "period", "delta", *CALIBRATION},
     "ap": {"epsilon"},
     "pa": {"pa_type", "c", "error_sensitive", "averaging", "epsilon"},
+    "arow": {"variance", "gamma", "epsilon"},
 }
 FOR_ALL = {"algorithm", "verbose", "model_filename", "keep_tempfiles", "trainer_cls"}
-NUMBERS = {"c", "c1", "c2", "delta", "epsilon", "max_iterations", "min_freq", "pa_type"}
+NUMBERS = {"c", "c1", "c2", "delta", "epsilon", "gamma", "max_iterations", "min_freq", "pa_type", "variance"}
 WITHOUT_MEANING = {"num_memories", "period", "linesearch", "max_linesearch", *CALIBRATION}
-PASSES = {"lbfgs": 2**31 - 1, "l2sgd": 1000, "ap": 100, "pa": 100}  # the default of max_iterations
+PASSES = {"lbfgs": 2**31 - 1, "l2sgd": 1000, "ap": 100, "pa": 100, "arow": 100}  # the default of max_iterations
 
 
 def mapped(parameters: dict[str, Any]) -> dict[str, Any]:
@@ -38,7 +39,7 @@ def mapped(parameters: dict[str, Any]) -> dict[str, Any]:
     pairs = "all" if given.get("all_possible_states") and least <= 0 else "observed"
     transitions = "all" if given.get("all_possible_transitions") and least <= 0 else "observed"
     return {
-        **{"lbfgs": _lbfgs, "l2sgd": _l2sgd, "ap": _ap, "pa": _pa}[algorithm](given),
+        **{"lbfgs": _lbfgs, "l2sgd": _l2sgd, "ap": _ap, "pa": _pa, "arow": _arow}[algorithm](given),
         "feature_pairs": pairs,
         "transition_features": transitions,
         "min_frequency": max(1, ceil(least)),
@@ -59,17 +60,16 @@ def _number(name: str, value: Any) -> Any:
 
 
 def _check(algorithm: Any, given: dict[str, Any]) -> None:
-    if algorithm == "arow":
-        raise ValueError("algorithm='arow' has no counterpart here; 'ap' and 'pa' are the nearest")
     if algorithm not in ALGORITHMS:
         raise ValueError(f"algorithm must be one of {', '.join(map(repr, ALGORITHMS))}, got {algorithm!r}")
     wrong = sorted(given.keys() - ALGORITHMS[algorithm] - COMMON - FOR_ALL)
     if wrong:
         raise ValueError(f"algorithm={algorithm!r} has no parameter {', '.join(wrong)}")
-    if "model_filename" in given:
-        raise ValueError("model_filename: models are not kept in files of CRFsuite's; pickle the estimator instead")
-    if given.get("pa_type", 1) not in (0, 1):
-        raise ValueError(f"pa_type={given['pa_type']!r} has no counterpart here; 0 and 1 have one")
+    if given.get("pa_type", 1) not in (0, 1, 2):
+        raise ValueError(f"pa_type must be 0, 1 or 2, got {given['pa_type']!r}")
+    for name in ("c", "gamma", "variance"):
+        if not given.get(name, 1) > 0:
+            raise ValueError(f"{name} must be positive, got {given[name]}")
     for name in ("c1", "c2", "max_iterations"):
         if given.get(name, 0) < 0:
             raise ValueError(f"{name} must not be negative, got {given[name]}")
@@ -111,5 +111,17 @@ def _ap(given: dict[str, Any]) -> dict[str, Any]:
 
 
 def _pa(given: dict[str, Any]) -> dict[str, Any]:
-    C = given.get("c", 1.0) if given.get("pa_type", 1) else inf
-    return {"solver": "pa", "C": C, "tol": given.get("epsilon", 0.0), "random_state": 0}
+    pa_type = given.get("pa_type", 1)
+    C = given.get("c", 1.0) if pa_type else inf
+    return {
+        "solver": "pa-ii" if pa_type == 2 else "pa",
+        "C": C,
+        "tol": given.get("epsilon", 0.0),
+        "random_state": 0,
+    }
+
+
+def _arow(given: dict[str, Any]) -> dict[str, Any]:
+    """A variance and `gamma` come to the same as variance 1 and a `gamma` that is smaller by it."""
+    C = given.get("variance", 1.0) / given.get("gamma", 1.0)
+    return {"solver": "arow", "C": C, "tol": given.get("epsilon", 0.0), "random_state": 0}

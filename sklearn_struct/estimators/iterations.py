@@ -47,7 +47,8 @@ class Iterations:
     def end(self, result: Result, stopped: str, advice: str) -> None:
         """Set what was learned; warn where `tol` is not reached and nobody asked to stop before."""
         self.progress.end_iterations()
-        if not result.converged and not self.progress.stopped:
+        enough = getattr(self.estimator, "_ends_at_max_iter", False)  # where `max_iter` says when, as in other tools
+        if not result.converged and not self.progress.stopped and not enough:
             message = f"{stopped} without reaching tol={self.estimator.tol}; {advice}"
             warn(message, ConvergenceWarning)
         if not self.curve:

@@ -19,8 +19,9 @@ __all__ = ["LinearChainCRF"]
 
 LOSSES: dict[str, LogLikelihood | Pointwise] = {"log_likelihood": LogLikelihood(chains), "pointwise": Pointwise(chains)}
 PARTIAL = MarginalLikelihood(chains)
-CONVEX_ONLY = {"sag", "ap", "pa"}
-OF_SOLVERS = {"ap": MaxMargin(chains), "pa": MaxMargin(chains, margin=1.0)}  # those with their own
+HINGE = MaxMargin(chains, margin=1.0)
+OF_SOLVERS = {"ap": MaxMargin(chains), "pa": HINGE, "pa-ii": HINGE, "arow": HINGE}  # those with their own
+CONVEX_ONLY = {"sag", *OF_SOLVERS}
 
 
 class LinearChainCRF(BasePartlyLabelled, BaseOnlineChain):
@@ -50,10 +51,11 @@ class LinearChainCRF(BasePartlyLabelled, BaseOnlineChain):
     ----------
     C : float, default=1.0
         Inverse strength of the penalty (sigma**2 of [1]_, eq. 5.4; CRFsuite's c2 is 1 / (2 C)). ``np.inf``: no penalty.
-        For "pa" its aggressiveness, the C of [3]_; without effect for "ap".
+        For "pa" and "pa-ii" their aggressiveness, the C of [3]_, for "arow" 1 / r of [7]_; without effect for "ap".
     l1_ratio : float, default=0.0
         Share of the L1 penalty, in [0, 1]; 1 gives sparse weights.
-    solver : {"auto", "lbfgs", "owlqn", "newton-cg", "trust-ncg", "cg", "sag", "sgd", "ap", "pa"}, default="auto"
+    solver : {"auto", "lbfgs", "owlqn", "newton-cg", "trust-ncg", "cg", "sag", "sgd", "ap", "pa", "pa-ii", "arow"}, \
+            default="auto"
         "lbfgs" for L2, "owlqn" (orthant-wise L-BFGS) for L1 and elastic net, "sag" stochastic
         average gradient [4]_ for both, near the optimum soonest on large data, "sgd" averaged stochastic gradient
         descent with a calibrated step, for L2. "newton-cg" and "trust-ncg", Newton's method with a line search or in a
@@ -63,8 +65,9 @@ class LinearChainCRF(BasePartlyLabelled, BaseOnlineChain):
 
         "ap", the averaged perceptron [2]_, adds a sequence's features with y and subtracts those with the labelling
         that is predicted instead. "pa", passive-aggressive learning (PA-I of [3]_), does so with the strongest rival,
-        just so far that y is ahead of it by 1 for each label in which they differ, at most C times. Both average the
-        weights over all steps; neither has a penalty.
+        just so far that y is ahead of it by 1 for each label in which they differ, at most C times; "pa-ii" (PA-II)
+        has no such bound, and goes less far the smaller C is. These average the weights over all steps. "arow",
+        adaptive regularisation [7]_, moves weights that have been seen often less than new ones. None has a penalty.
     loss : {"log_likelihood", "pointwise"}, default="log_likelihood"
         Minus the log-probability of the labelling, or minus the sum of those of its labels [5]_. The latter takes
         weights of tokens and labels. It is not convex, costs three to four times as much, and is not for "newton-cg",
@@ -105,19 +108,21 @@ class LinearChainCRF(BasePartlyLabelled, BaseOnlineChain):
     dtype : {"float64", "float32"}, default="float64"
         Float type of features, weight tables and potentials. Sums, weights and gradients are always float64.
     max_iter : int, default=1000
-        Largest number of iterations; for "sag", "sgd", "ap" and "pa" passes over the data, of which 10 often do.
+        Largest number of iterations; for "sag", "sgd", "ap", "pa", "pa-ii" and "arow" passes over the data, of which 10
+        often do.
     tol : float, default=1e-4
         Batch solvers and "sag" stop when no entry of the objective's gradient, divided by C and the total weight,
-        exceeds `tol`; "sgd" when passes improve the objective by less than this share each, "ap" and "pa" when passes
-        improve `loss_curve_` by less than this share of its first entry each, or when nothing is left to learn. With
-        float32 a gradient has rounding errors, of about 1e-7 times the scores and values of features; a `tol` below
-        these is not reached, and the warning says how large they are.
+        exceeds `tol`; "sgd" when passes improve the objective by less than this share each, "ap", "pa" and "pa-ii" when
+        passes improve `loss_curve_` by less than this share of its first entry each, or when nothing is left to learn;
+        "arow" when the mean loss of a pass is at most `tol`. With float32 a gradient has rounding errors, of about 1e-7
+        times the scores and values of features; a `tol` below these is not reached, and the warning says how large
+        they are.
     warm_start : bool, default=False
         Start from the weights of the previous fit, matched by label and feature.
     n_jobs : int, default=None
         Threads over blocks of sequences, in joblib's meaning. Results have the same bits for any number.
     random_state : int, RandomState or None, default=None
-        For "sag", "sgd", "ap" and "pa": the order of the sequences. "auto" takes None for 0.
+        For "sag", "sgd", "ap", "pa", "pa-ii" and "arow": the order of the sequences. "auto" takes None for 0.
     verbose : int, default=0
         Print a line an iteration.
 
@@ -143,7 +148,7 @@ class LinearChainCRF(BasePartlyLabelled, BaseOnlineChain):
         Sequences that `fit` has learnt from, plus those of each `partial_fit` since.
     loss_curve_ : list of float
         Objective / C after each iteration of `fit`: sum of losses + penalty / C, in CRFsuite's units. For "ap" the
-        sequences labelled wrong in each pass, for "pa" their sum of losses, each before its step.
+        sequences labelled wrong in each pass, for "pa", "pa-ii" and "arow" their sum of losses, each before its step.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         Where X has feature names.
@@ -168,6 +173,7 @@ class LinearChainCRF(BasePartlyLabelled, BaseOnlineChain):
     .. [5] S. Kakade, Y. W. Teh and S. Roweis, "An alternate objective function for Markovian fields", ICML 2002.
     .. [6] R. Salakhutdinov, S. Roweis and Z. Ghahramani, "Optimization with EM and expectation-conjugate-gradient",
        ICML 2003.
+    .. [7] K. Crammer, A. Kulesza and M. Dredze, "Adaptive regularization of weight vectors", NIPS 2009.
 
     Examples
     --------
@@ -184,7 +190,7 @@ class LinearChainCRF(BasePartlyLabelled, BaseOnlineChain):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BaseOnlineChain._parameter_constraints,
-        "solver": [StrOptions({"auto", "lbfgs", "owlqn", "newton-cg", "trust-ncg", "cg", "sag", "sgd", "ap", "pa"})],
+        "solver": [StrOptions({"auto", "lbfgs", "owlqn", "newton-cg", "trust-ncg", "cg", "sag", "sgd", *OF_SOLVERS})],
         "loss": [StrOptions({"log_likelihood", "pointwise"})],
         "class_weight": [dict, StrOptions({"balanced"}), None],
     }
@@ -238,8 +244,8 @@ class LinearChainCRF(BasePartlyLabelled, BaseOnlineChain):
         if y is not None and y.ndim == 2:
             if self.loss != "log_likelihood" or self.solver in CONVEX_ONLY:
                 raise ValueError(
-                    "missing labels and sets of labels need loss='log_likelihood' and another solver than 'sag', 'ap' "
-                    f"and 'pa', got loss={self.loss!r} and solver={self.solver!r}"
+                    "missing labels and sets of labels need loss='log_likelihood' and another solver than "
+                    f"{', '.join(map(repr, sorted(CONVEX_ONLY)))}, got loss={self.loss!r} and solver={self.solver!r}"
                 )
             return PARTIAL
         if self.solver in OF_SOLVERS and self.loss != "log_likelihood":

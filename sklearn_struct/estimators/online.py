@@ -24,14 +24,19 @@ from sklearn_struct.objective import TrainingData
 from sklearn_struct.parameters import LinearPotentials, bind
 from sklearn_struct.published import publishes
 from sklearn_struct.sequence_array import SequenceArray
-from sklearn_struct.solvers.online import passive_aggressive_pass, perceptron_pass
+from sklearn_struct.solvers.online import passive_aggressive_pass, passive_aggressive_squared_pass, perceptron_pass
 from sklearn_struct.solvers.result import Stream
 from sklearn_struct.solvers.sgd import sgd_pass
 from sklearn_struct.threads import Pool
 
 __all__ = ["BaseOnlineChain"]
 
-PASSES: dict[str, Callable[..., Stream]] = {"ap": perceptron_pass, "pa": passive_aggressive_pass, "sgd": sgd_pass}
+PASSES: dict[str, Callable[..., Stream]] = {
+    "ap": perceptron_pass,
+    "pa": passive_aggressive_pass,
+    "pa-ii": passive_aggressive_squared_pass,
+    "sgd": sgd_pass,
+}
 ONE_PENALTY = {"sgd"}  # for all data so far; the others weigh each sequence against the weights that it finds
 
 
@@ -63,11 +68,11 @@ class BaseOnlineChain(BaseChain):
 
         Starts from the weights of the previous `partial_fit` or `fit`, or from zero. The average of the weights, with
         which `predict` works, goes on from call to call; it starts anew after `fit` or a change of `solver`.
-        With "ap" and "pa" the batches of a stream may be cut anywhere, except that each is shuffled.
+        With "ap", "pa" and "pa-ii" the batches of a stream may be cut anywhere, except that each is shuffled.
 
-        Only for ``solver`` "sgd", and "ap" and "pa" where the estimator has them. Which weights exist must not depend
-        on what a batch shows: this needs ``transition_features="all"`` and, for sparse X, ``feature_pairs="all"`` and
-        ``min_frequency=1``.
+        Only for ``solver`` "sgd", and "ap", "pa" and "pa-ii" where the estimator has them. Which weights exist must not
+        depend on what a batch shows: this needs ``transition_features="all"`` and, for sparse X,
+        ``feature_pairs="all"`` and ``min_frequency=1``.
 
         Parameters
         ----------

@@ -14,10 +14,11 @@ from sklearn_struct.exceptions import NonFiniteError
 from sklearn_struct.linear.dense import DenseMap
 from sklearn_struct.linear.sparse_rows import SparseRows
 from sklearn_struct.parameters import LinearPotentials
+from sklearn_struct.solvers.arow import adaptive
 from sklearn_struct.solvers.gradient import cg, gradient_descent
 from sklearn_struct.solvers.lbfgs import lbfgs
 from sklearn_struct.solvers.newton_cg import newton_cg, trust_ncg
-from sklearn_struct.solvers.online import passive_aggressive, perceptron
+from sklearn_struct.solvers.online import passive_aggressive, passive_aggressive_squared, perceptron
 from sklearn_struct.solvers.owlqn import owlqn
 from sklearn_struct.solvers.penalised import Penalised
 from sklearn_struct.solvers.result import Result
@@ -40,11 +41,13 @@ SOLVERS: dict[str, Callable[..., Result]] = {
     "sgd": sgd,
     "ap": perceptron,
     "pa": passive_aggressive,
+    "pa-ii": passive_aggressive_squared,
+    "arow": adaptive,
 }
-STOCHASTIC = {"sag", "sdca", "sgd", "ap", "pa"}  # take `rng`
+STOCHASTIC = {"sag", "sdca", "sgd", "ap", "pa", "pa-ii", "arow"}  # take `rng`
 NEWTON = {"newton-cg", "trust-ncg"}  # take second derivatives
 L1 = {"owlqn", "sag"}  # serve an L1 penalty
-BY_VALUE = {"sgd", "ap", "pa"}  # whose `tol` is of values, not of gradients
+BY_VALUE = {"sgd", "ap", "pa", "pa-ii", "arow"}  # whose `tol` is of values, not of gradients
 LARGE = 30_000  # tokens from which on "auto" may take sag
 N_TERMS = 450  # of sag's, where they may have FEWEST to MOST tokens: it learns as much from few as from many
 FEWEST, MOST = 100, 500

@@ -45,8 +45,9 @@ def parser_of(estimator: Any) -> BaseParser:
 
 
 def best(estimator: Any) -> Any:
-    """The estimator itself, or what a search has chosen."""
-    return getattr(estimator, "best_estimator_", estimator)
+    """The estimator itself, or what a search has chosen, or what stands behind another library's interface."""
+    estimator = getattr(estimator, "best_estimator_", estimator)
+    return getattr(estimator, "crf_", estimator)
 
 
 def last_step(estimator: Any) -> Any:

@@ -14,7 +14,14 @@ import numpy as np
 
 from sklearn_struct.solvers.result import Result, Stream
 
-__all__ = ["passive_aggressive", "passive_aggressive_pass", "perceptron", "perceptron_pass"]
+__all__ = [
+    "passive_aggressive",
+    "passive_aggressive_pass",
+    "passive_aggressive_squared",
+    "passive_aggressive_squared_pass",
+    "perceptron",
+    "perceptron_pass",
+]
 
 # (value, gradient, i) -> length of the step down the gradient of term i, and what the step is said to have cost
 Rule = Callable[[float, Any, int], tuple[float, float]]
@@ -65,6 +72,31 @@ def passive_aggressive(
     return _learn(objective, w0, _just_enough(objective, l2), (max_iter, tol), callback, rng)
 
 
+def passive_aggressive_squared(
+    objective: Any,
+    w0: np.ndarray,
+    *,
+    l1: float,
+    l2: float,
+    max_iter: int,
+    tol: float,
+    callback: Callable[[int, np.ndarray, float], bool] | None = None,
+    rng: np.random.RandomState,
+) -> Result:
+    """The same with squared losses: step by f_i / (squared norm + l2 * n_terms / 2), without a bound (PA-II).
+
+    What a term costs is squared with its weight.
+    """
+    if l1:
+        raise ValueError("passive-aggressive steps have no L1 penalty; use owlqn")
+    return _learn(objective, w0, _soft(objective, l2), (max_iter, tol), callback, rng)
+
+
+def passive_aggressive_squared_pass(objective: Any, stream: Stream, *, l2: float, rng: np.random.RandomState) -> Stream:
+    """One pass of `passive_aggressive_squared` over further terms; the mean goes on."""
+    return _pass(objective, stream, _soft(objective, l2), rng)[0]
+
+
 def perceptron_pass(objective: Any, stream: Stream, *, l2: float, rng: np.random.RandomState) -> Stream:
     """One pass of `perceptron` over further terms; the mean goes on."""
     return _pass(objective, stream, _whole_gradient, rng)[0]
@@ -85,6 +117,16 @@ def _just_enough(objective: Any, l2: float) -> Rule:
     def rule(value: float, gradient: Any, i: int) -> tuple[float, float]:
         square = objective.squared_norm(gradient, i)
         return (min(longest, value / square) if square else 0.0), value
+
+    return rule
+
+
+def _soft(objective: Any, l2: float) -> Rule:
+    more = l2 * objective.n_terms / 2
+
+    def rule(value: float, gradient: Any, i: int) -> tuple[float, float]:
+        square = objective.squared_norm(gradient, i) + more
+        return (value / square if square else 0.0), value
 
     return rule
 

@@ -5,19 +5,36 @@ from __future__ import annotations
 import pickle
 from collections import Counter
 
+import matplotlib as mpl
+import matplotlib.pyplot as plt
 import numpy as np
+import pycrfsuite
 import pytest
 import scipy.stats
 import sklearn_crfsuite
+import sklearn_crfsuite.scorers
 from real_data import real
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.metrics import make_scorer
 from sklearn.model_selection import GridSearchCV, RandomizedSearchCV
 
-from sklearn_struct.compat import CRF, metrics
+import sklearn_struct.compat
+from sklearn_struct.compat import CRF, metrics, scorers
+from sklearn_struct.compat.mapping import ALGORITHMS
 from sklearn_struct.datasets import fetch_conll2000, make_rental_ads
-from sklearn_struct.inspection import explain
+from sklearn_struct.exceptions import InputTypeError
+from sklearn_struct.inspection import (
+    FeatureWeightsDisplay,
+    LossCurveDisplay,
+    MarginalDisplay,
+    TransitionDisplay,
+    explain,
+    feature_weights,
+)
+from sklearn_struct.persistence import from_crfsuite, load, save
+
+mpl.use("Agg")
 
 
 def describe(sentence):
@@ -140,7 +157,6 @@ def tutorial(CRF, metrics, X, y, X_test, y_test):
 
 @pytest.mark.corpus
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_the_tutorial_runs_with_another_import(tagged):
     ours, theirs = tutorial(CRF, metrics, *tagged), tutorial(sklearn_crfsuite.CRF, sklearn_crfsuite.metrics, *tagged)
     for found, expected in ((ours[0], theirs[0]), (ours[-1], theirs[-1])):
@@ -155,14 +171,100 @@ def test_the_tutorial_runs_with_another_import(tagged):
         assert found[0][1] == pytest.approx(expected[0][1], rel=0.1)
 
 
-@pytest.mark.parametrize("algorithm", ["l2sgd", "ap", "pa"])
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_other_algorithms_learn_as_much(ads, algorithm):
-    ours, theirs = (c(algorithm=algorithm, max_iterations=15).fit(*ads[:2]) for c in (CRF, sklearn_crfsuite.CRF))
-    assert ours.score(*ads[2:]) >= theirs.score(*ads[2:]) - 0.05
-    if algorithm != "l2sgd":  # by order of the examples alone
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"algorithm": "l2sgd"},
+        {"algorithm": "ap"},
+        {"algorithm": "pa"},
+        {"algorithm": "pa", "pa_type": 2, "c": 0.5},
+        {"algorithm": "arow", "gamma": 2.0},
+    ],
+)
+def test_other_algorithms_learn_as_much(ads, options):
+    """CRFsuite's own visit sequences in another order each time, which for "l2sgd" means up to 0.08 here."""
+    ours, theirs = (c(**options, max_iterations=15).fit(*ads[:2]) for c in (CRF, sklearn_crfsuite.CRF))
+    assert ours.score(*ads[2:]) >= theirs.score(*ads[2:]) - (0.15 if ours.algorithm == "l2sgd" else 0.07)
+    if ours.algorithm != "l2sgd":  # by order of the examples alone
         again = clone(ours).fit(*ads[:2])
         assert again.state_features_ == ours.state_features_
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_a_fit_ends_without_a_warning_where_it_was_told_to(ads, algorithm):
+    """Warnings are errors in all tests."""
+    crf = CRF(algorithm, max_iterations=2).fit(ads[0][:5], ads[1][:5])
+    assert crf.crf_[-1].n_iter_ == 2
+    with pytest.warns(ConvergenceWarning):
+        clone(crf.crf_[-1]).fit(crf.crf_[0].transform(ads[0][:5]), ads[1][:5])
+
+
+def test_scorers(ads):
+    X, y = ads[2:]
+    crf = CRF(max_iterations=5).fit(*ads[:2])
+    assert sklearn_struct.compat.scorers is scorers
+    assert scorers.flat_accuracy(crf, X, y) == sklearn_crfsuite.scorers.flat_accuracy(crf, X, y)
+    assert scorers.sequence_accuracy(crf, X[:3], crf.predict(X[:3])) == 1.0
+    search = GridSearchCV(CRF(max_iterations=5), {"c2": [0.1, 1000.0]}, scoring=scorers.flat_accuracy, cv=2)
+    assert search.fit(*ads[:2]).best_params_ == {"c2": 0.1}
+
+
+def test_the_file_of_a_model_is_crfsuites(ads, tmp_path):
+    path = tmp_path / "model.crfsuite"
+    crf = CRF(c1=0.1, model_filename=str(path)).fit(*ads[:2])
+    tagger = pycrfsuite.Tagger()
+    tagger.open(str(path))
+    X = ads[2]
+    assert [tagger.tag(sequence) for sequence in X] == crf.predict(X).tolist()
+    for sequence, marginals in zip(X, crf.predict_marginals(X), strict=True):
+        tagger.set(sequence)
+        for t, token in enumerate(marginals):
+            assert [tagger.marginal(label, t) for label in token] == pytest.approx(list(token.values()), abs=1e-9)
+    assert tagger.info().state_features == pytest.approx(crf.state_features_, abs=1e-6)  # which are printed
+    assert crf.size_ == path.stat().st_size == int(tagger.info().header["size"])
+    again = from_crfsuite(path)
+    assert again.predict(X).tolist() == crf.predict(X).tolist()
+
+
+def test_sizes_are_the_originals(both):
+    """Each attribute and each weight takes as much there as here."""
+    ours, theirs = both
+    assert len(ours.attributes_) == len(theirs.attributes_)
+    assert ours.size_ == theirs.size_
+
+
+def test_labels_that_no_file_holds(ads, tmp_path):
+    crf = CRF(model_filename=str(tmp_path / "model")).fit(*ads[:2])
+    model, written = crf.crf_, (tmp_path / "model").read_bytes()
+    with pytest.raises(InputTypeError, match="strings without zeros, not 1"):
+        crf.fit([[{"a": 1}, {"b": 1}]], [[1, 2]])
+    assert crf.crf_ is model
+    assert (tmp_path / "model").read_bytes() == written
+
+
+def test_the_tagger_is_the_originals(both, ads):
+    ours, theirs = (crf.tagger_ for crf in both)
+    assert sorted(ours.labels()) == sorted(theirs.labels())
+    labels = ours.tag(ads[2][0])
+    assert labels == theirs.tag(ads[2][0])
+    assert ours.probability(labels) == pytest.approx(theirs.probability(labels), abs=2e-3)
+    ours.set(ads[2][1])
+    theirs.set(ads[2][1])
+    for label in ours.labels():
+        assert ours.marginal(label, 1) == pytest.approx(theirs.marginal(label, 1), abs=2e-3)
+    assert ours.tag() == theirs.tag()
+    assert ours.info().transitions.keys() == theirs.info().transitions.keys()
+    assert ours.info().attributes.keys() == theirs.info().attributes.keys()
+    with pytest.raises(ValueError, match=r"call set\(xseq\), or tag\(xseq\), first"):
+        CRF(max_iterations=1).fit(*ads[:2]).tagger_.tag()
+
+
+def test_the_training_log_is_in_crfsuites_units(both):
+    ours, theirs = (crf.training_log_ for crf in both)
+    assert ours.last_iteration["loss"] == pytest.approx(theirs.last_iteration["loss"], rel=1e-4)
+    assert ours.last_iteration["feature_norm"] == pytest.approx(theirs.last_iteration["feature_norm"], rel=1e-2)
+    assert ours.featgen_num_features == theirs.featgen_num_features
+    assert [line["num"] for line in ours.iterations] == list(range(1, len(ours.iterations) + 1))
 
 
 def test_grid_search_with_a_flat_score(ads):
@@ -177,6 +279,8 @@ def test_held_out_data(ads, capsys):
     X, y, X_dev, y_dev = ads
     crf = CRF(verbose=True, c2=10.0).fit(X[:5], y[:5], X_dev, y_dev)
     assert f"accuracy on X_dev: {crf.score(X_dev, y_dev):.4f}" in capsys.readouterr().out
+    assert crf.training_log_.last_iteration["item_accuracy_float"] == crf.score(X_dev, y_dev)
+    assert crf.fit(X[:5], y[:5]).training_log_.last_iteration.keys().isdisjoint({"item_accuracy_float"})
     with pytest.raises(ValueError, match="pass both or neither"):
         crf.fit(X, y, X_dev)
 
@@ -204,6 +308,21 @@ def test_a_failed_fit_leaves_the_model(both, ads):
     assert crf.crf_ is model
 
 
-def test_inspection_takes_the_pipeline(both, ads):
-    labels = both[0].predict_single(ads[2][0])
-    assert explain(both[0].crf_, ads[2][0]).labels == labels
+@pytest.mark.parametrize("wrap", [lambda crf: crf, lambda crf: crf.crf_])
+def test_inspection_takes_it(both, ads, wrap):
+    crf, [sentence, *_] = both[0], ads[2]
+    found = explain(wrap(crf), sentence)
+    assert found.labels == crf.predict_single(sentence)
+    assert len(feature_weights(wrap(crf))) > 0
+    for display in (FeatureWeightsDisplay, TransitionDisplay, LossCurveDisplay):
+        assert display.from_estimator(wrap(crf)).figure_ is not None
+    assert MarginalDisplay.from_estimator(wrap(crf), sentence).figure_ is not None
+    plt.close("all")
+
+
+def test_it_can_be_saved(both, ads, tmp_path):
+    save(both[0], tmp_path / "model")
+    loaded = load(tmp_path / "model")
+    assert loaded.predict(ads[2]).tolist() == both[0].predict(ads[2]).tolist()
+    assert loaded.training_log_ == both[0].training_log_
+    assert loaded.size_ == both[0].size_

@@ -54,6 +54,8 @@ def test_algorithms_have_the_parameters_and_limits_of_crfsuite(algorithm):
         ({"algorithm": "l2sgd", "c2": 0}, {"C": np.inf}),
         ({"algorithm": "ap", "epsilon": 0.1}, {"solver": "ap", "tol": 0.1}),
         ({"algorithm": "pa", "c": 3.0}, {"solver": "pa", "C": 3.0, "tol": 0.0}),
+        ({"algorithm": "pa", "pa_type": 2, "c": 0.5}, {"solver": "pa-ii", "C": 0.5}),
+        ({"algorithm": "arow", "variance": 0.5, "gamma": "2"}, {"solver": "arow", "C": 0.25, "tol": 0.0}),
         ({"algorithm": "pa", "pa_type": 0, "error_sensitive": True, "averaging": True}, {"solver": "pa", "C": np.inf}),
     ],
 )
@@ -66,14 +68,13 @@ def test_values(given, expected):
 @pytest.mark.parametrize(
     ("given", "match"),
     [
-        ({"algorithm": "arow"}, "algorithm='arow' has no counterpart here"),
-        ({"algorithm": "newton"}, "algorithm must be one of 'lbfgs', 'l2sgd', 'ap', 'pa', got 'newton'"),
+        ({"algorithm": "newton"}, "algorithm must be one of 'lbfgs', 'l2sgd', 'ap', 'pa', 'arow', got 'newton'"),
         ({"algorithm": "ap", "c2": 1.0, "c": 1.0}, "algorithm='ap' has no parameter c, c2"),
         ({"c": 1.0}, "algorithm='lbfgs' has no parameter c"),
         ({"algorithm": "l2sgd", "epsilon": 1.0}, "algorithm='l2sgd' has no parameter epsilon"),
         ({"variance": 1.0}, "algorithm='lbfgs' has no parameter variance"),
-        ({"algorithm": "pa", "pa_type": 2}, "pa_type=2 has no counterpart"),
-        ({"model_filename": "m"}, "pickle the estimator"),
+        ({"algorithm": "pa", "pa_type": 3}, "pa_type must be 0, 1 or 2, got 3"),
+        ({"algorithm": "arow", "gamma": 0}, "gamma must be positive, got 0"),
         ({"c1": -1}, "c1 must not be negative"),
     ],
 )

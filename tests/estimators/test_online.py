@@ -24,7 +24,7 @@ from sklearn_struct.exceptions import (
 from sklearn_struct.objective import LinearObjective
 
 LABELS = ["x", "y", "z"]
-ONLINE = ["ap", "pa", "sgd"]
+ONLINE = ["ap", "pa", "pa-ii", "sgd"]
 PASSES_END_EARLY = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
 
@@ -71,7 +71,8 @@ class Textbook:
     """Collins' and Crammer's algorithms with all labellings spelt out; weights are averaged over all steps."""
 
     def __init__(self, solver, C=1.0, columns=()):
-        self.hinge, self.C, self.columns = solver == "pa", C, list(columns)
+        self.hinge, self.C, self.columns = solver != "ap", C, list(columns)
+        self.soft = solver == "pa-ii"
         self.w, self.iterates = 0.0, []
 
     def learn(self, tokens, y, weight=1.0):
@@ -85,6 +86,8 @@ class Textbook:
         if gap.any():
             loss = scores[rival] - scores[labellings.index(y)]
             length = min(self.C * weight, loss / (gap @ gap)) if self.hinge else weight
+            if self.soft:
+                length = loss / (gap @ gap + 1 / (2 * self.C))
             self.w = self.w + length * gap
         self.iterates.append(np.broadcast_to(self.w, features.shape[1]))
         return self
@@ -96,7 +99,7 @@ class Textbook:
 
 @PASSES_END_EARLY
 @pytest.mark.parametrize("options", [{}, {"edge_features": [0, 2]}])
-@pytest.mark.parametrize(("solver", "C"), [("ap", 1.0), ("ap", 0.01), ("pa", 0.05), ("pa", np.inf)])
+@pytest.mark.parametrize(("solver", "C"), [("ap", 1.0), ("ap", 0.01), ("pa", 0.05), ("pa", np.inf), ("pa-ii", 0.05)])
 def test_fit_is_the_textbooks(solver, C, options):
     X, y = numbers()
     model = crf(solver, C=C, max_iter=3, **options).fit(X, y)
@@ -111,6 +114,27 @@ def test_fit_is_the_textbooks(solver, C, options):
     assert model.t_ == 25
     if solver == "ap":
         assert model.loss_curve_ == pytest.approx(wrong)
+
+
+@PASSES_END_EARLY
+def test_adaptive_regularisation_is_the_textbooks():
+    """Crammer et al. 2009, figure 1, with the strongest rival in the place of the other class."""
+    X, y = numbers(12)
+    w, variance, r = np.zeros(24), np.ones(24), 0.5
+    for i in np.random.RandomState(0).permutation(12):
+        right = tuple(LABELS.index(label) for label in y[i])
+        labellings = naive.labellings(len(right), 3)
+        features = np.array([counts(X[i], labels, []) for labels in labellings])
+        scores = features @ w + [sum(a != b for a, b in zip(labels, right)) for labels in labellings]
+        rival, truth = int(np.argmax(scores)), labellings.index(right)
+        gap = features[truth] - features[rival]
+        if gap.any():
+            w = w + (scores[rival] - scores[truth]) / (gap @ (variance * gap) + r) * variance * gap
+            variance = 1 / (1 / variance + gap**2 / r)
+    model = crf("arow", C=1 / r, max_iter=1).fit(X, y)
+    np.testing.assert_allclose(learned(model), w, atol=1e-10)
+    with pytest.raises(AttributeError, match="no attribute 'partial_fit'"):
+        _ = model.partial_fit
 
 
 @PASSES_END_EARLY

@@ -17,6 +17,8 @@ from sklearn_struct.solvers import sgd as sgd_module
 from sklearn_struct.solvers.online import (
     passive_aggressive,
     passive_aggressive_pass,
+    passive_aggressive_squared,
+    passive_aggressive_squared_pass,
     perceptron,
     perceptron_pass,
 )
@@ -24,47 +26,12 @@ from sklearn_struct.solvers.result import Stream
 from sklearn_struct.solvers.sgd import sgd_pass
 from sklearn_struct.threads import Pool
 
-
-class Hinges:
-    """mean_i max(0, margin - a_i w) as a finite sum; on its kink a term counts as wrong. The last entry is free."""
-
-    def __init__(self, rng, margin, n_terms=40, size=6, gap=0.5):
-        truth = rng.normal(size=size)
-        truth /= np.linalg.norm(truth)
-        self.A = rng.normal(size=(n_terms, size))
-        self.A *= np.sign(self.A @ truth)[:, None]
-        self.A += gap * truth  # all are right by at least the gap
-        self.margin, self.n_terms, self.size, self.n_free, self.gap = margin, n_terms, size, 1, gap
-
-    def expand(self, w):
-        return w
-
-    compress = expand
-
-    def forward(self, W, i, scale):
-        assert scale == 1.0
-        return float(self.A[i] @ W)
-
-    def term(self, theta, i):
-        return max(0.0, self.margin - theta), -float(theta <= self.margin)
-
-    def add(self, gradient, i, W, scale):
-        W += scale * gradient * self.A[i]
-
-    def squared_norm(self, gradient, i):
-        return gradient**2 * float(self.A[i] @ self.A[i])
-
-
 AP = contracts.Solver(perceptron, lambda: {"rng": np.random.RandomState(0)}, l1=False, precision=0.0, tol=0.0)
 PA = contracts.Solver(passive_aggressive, lambda: {"rng": np.random.RandomState(0)}, l1=False, precision=0.0, tol=0.0)
+PA_II = contracts.Solver(
+    passive_aggressive_squared, lambda: {"rng": np.random.RandomState(0)}, l1=False, precision=0.0, tol=0.0
+)
 BOTH = pytest.mark.parametrize(("solver", "margin"), [(AP, 0.0), (PA, 1.0)], ids=["ap", "pa"])
-
-
-def noisy(rng, margin):
-    """Terms of which some contradict the others."""
-    problem = Hinges(rng, margin)
-    problem.A[::5] *= -1.0
-    return problem
 
 
 def averaged(problem, length, n_passes, w0=None):
@@ -88,8 +55,17 @@ def pa_length(bound):
 
 
 @pytest.mark.parametrize("w0", [None, np.arange(6.0)])
+@pytest.mark.parametrize("C", [0.01, 1.0, np.inf])
+def test_squared_losses_go_less_far_instead_of_having_a_bound(C, w0):
+    problem = contracts.noisy(np.random.default_rng(0), 1.0)
+    means, _ = averaged(problem, lambda loss, a: loss / (a @ a + 1 / (2 * C)), 4, w0)
+    found = PA_II(problem, w0, l2=1 / (40 * C), max_iter=4)
+    np.testing.assert_allclose(found.w, means[-1], atol=1e-12)
+
+
+@pytest.mark.parametrize("w0", [None, np.arange(6.0)])
 def test_perceptron_is_the_textbooks(w0):
-    problem = noisy(np.random.default_rng(0), 0.0)
+    problem = contracts.noisy(np.random.default_rng(0), 0.0)
     means, steps = averaged(problem, lambda loss, a: 1.0, 5, w0)
     seen = []
     found = AP(problem, w0, max_iter=5, callback=lambda n_iter, w, value: seen.append((w, value)))
@@ -103,7 +79,7 @@ def test_perceptron_is_the_textbooks(w0):
 @pytest.mark.parametrize("w0", [None, np.arange(6.0)])
 @pytest.mark.parametrize("bound", [0.01, 0.1, np.inf])
 def test_passive_aggressive_is_the_textbooks(bound, w0):
-    problem = noisy(np.random.default_rng(0), 1.0)
+    problem = contracts.noisy(np.random.default_rng(0), 1.0)
     means, _ = averaged(problem, pa_length(bound), 4, w0)
     found = PA(problem, w0, l2=1 / (40 * bound), max_iter=4)
     np.testing.assert_allclose(found.w, means[-1], atol=1e-12)
@@ -113,7 +89,7 @@ def test_passive_aggressive_step_solves_its_problem():
     """||w' - w||**2 / 2 + f_i(w') / (l2 * n_terms) is nowhere lower around the iterate."""
     rng = np.random.default_rng(0)
     for l2 in (0.05, 1.0, 20.0):
-        problem = Hinges(rng, 1.0, n_terms=1)
+        problem = contracts.Hinges(rng, 1.0, n_terms=1)
         w0 = rng.normal(size=6) - 2 * problem.A[0] / (problem.A[0] @ problem.A[0])
         found = PA(problem, w0, l2=l2, max_iter=1)
 
@@ -126,7 +102,7 @@ def test_passive_aggressive_step_solves_its_problem():
 
 
 def test_a_term_without_features_is_passed_over():
-    problem = Hinges(np.random.default_rng(0), 1.0)
+    problem = contracts.Hinges(np.random.default_rng(0), 1.0)
     problem.A[:] = 0.0
     for l2 in (0.0, 0.1):
         assert not PA(problem, l2=l2, max_iter=2).w.any()
@@ -134,7 +110,7 @@ def test_a_term_without_features_is_passed_over():
 
 @BOTH
 def test_separable_terms_are_learnt(solver, margin):
-    problem = Hinges(np.random.default_rng(0), margin)
+    problem = contracts.Hinges(np.random.default_rng(0), margin)
     found = solver(problem, l2=0.0, max_iter=300)
     assert found.converged
     assert np.all(problem.A @ found.w > 0)
@@ -143,7 +119,7 @@ def test_separable_terms_are_learnt(solver, margin):
 def test_mistakes_of_the_perceptron_are_bounded():
     """Novikoff: at most (largest norm / gap)**2 on the way to the separation, in whatever order."""
     for gap in (0.1, 0.5, 2.0):
-        problem, shares = Hinges(np.random.default_rng(1), 0.0, gap=gap), []
+        problem, shares = contracts.Hinges(np.random.default_rng(1), 0.0, gap=gap), []
         found = AP(problem, max_iter=1000, callback=lambda n_iter, w, value, shares=shares: shares.append(value))
         assert found.converged
         assert found.value == shares[-1] == 0.0
@@ -153,7 +129,7 @@ def test_mistakes_of_the_perceptron_are_bounded():
 @BOTH
 def test_tol(solver, margin):
     """Contradictory terms end a fit once passes improve little; the value is never quite the lowest again."""
-    problem = noisy(np.random.default_rng(0), margin)
+    problem = contracts.noisy(np.random.default_rng(0), margin)
     n_iter = []
     for tol in (1.0, 1e-2, 1e-4):
         found = solver._replace(tol=tol)(problem, max_iter=2000)
@@ -170,12 +146,12 @@ def test_tol(solver, margin):
     "check", [contracts.check_callback_stops, contracts.check_start_stays_and_runs_repeat, contracts.check_l1]
 )
 def test_contract(solver, margin, check):
-    check(solver, noisy(np.random.default_rng(0), margin))
+    check(solver, contracts.noisy(np.random.default_rng(0), margin))
 
 
 @BOTH
 def test_depends_on_its_generator_alone(solver, margin):
-    problem = noisy(np.random.default_rng(0), margin)
+    problem = contracts.noisy(np.random.default_rng(0), margin)
     by_seed = [
         solver._replace(options=lambda seed=seed: {"rng": np.random.RandomState(seed)})(problem, max_iter=3).w
         for seed in (0, 0, 1)
@@ -192,6 +168,7 @@ MODELS = pytest.mark.parametrize(
 )
 PASSES = {
     "ap": (perceptron_pass, MaxMargin(chain_decoding)),
+    "pa-ii": (passive_aggressive_squared_pass, MaxMargin(chain_decoding, margin=1.0)),
     "pa": (passive_aggressive_pass, MaxMargin(chain_decoding, 1.0)),
     "sgd": (sgd_pass, LogLikelihood(chain)),
 }
@@ -229,6 +206,8 @@ def dense_steps(name, chains, batches, l2):
             elif grad.any():
                 longest = chains.weight[lo + i] / (l2 * (hi - lo))  # of a step along the gradient of weight 1
                 length = min(longest / chains.weight[lo + i], value / (grad @ grad)) if name == "pa" else 1.0
+                if name == "pa-ii":
+                    length = value / (grad @ grad + l2 * (hi - lo) / 2)
                 w = w - length * grad
             iterates.append(w)
     return np.array(iterates)
@@ -260,7 +239,9 @@ def test_passes_over_batches(name, options, monkeypatch):
     assert np.linalg.norm(stream.mean) > 0.1
 
 
-@pytest.mark.parametrize(("solver", "name"), [(perceptron, "ap"), (passive_aggressive, "pa")])
+@pytest.mark.parametrize(
+    ("solver", "name"), [(perceptron, "ap"), (passive_aggressive, "pa"), (passive_aggressive_squared, "pa-ii")]
+)
 def test_a_solver_is_a_stream_of_passes(solver, name):
     one_pass, loss = PASSES[name]
     objective = Chains(loss, {})(0, 30)

@@ -1,0 +1,61 @@
+"""Adaptive regularisation of weight vectors (AROW): each weight has a variance, and moves as far as that allows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from sklearn_struct.solvers.result import Result
+
+__all__ = ["adaptive"]
+
+
+def adaptive(
+    objective: Any,
+    w0: np.ndarray,
+    *,
+    l1: float,
+    l2: float,
+    max_iter: int,
+    tol: float,
+    callback: Callable[[int, np.ndarray, float], bool] | None = None,
+    rng: np.random.RandomState,
+) -> Result:
+    """Step against a term's gradient g, times variances v, by f_i / (g' v g + l2 * n_terms) (Crammer et al. 2009).
+
+    Variances are 1 at first; that of a weight then becomes 1 / (1 / v + g**2 / (l2 * n_terms)), so that what is seen
+    often moves less and less. Other variances at first are another scale: v and r come to the same as 1 and r / v.
+
+    An iteration is a pass over the terms in random order, its value the mean of the losses that its steps met.
+    Converged when this mean is at most `tol`. There is no mean of iterates.
+    """
+    if l1:
+        raise ValueError("adaptive regularisation has no L1 penalty; use owlqn")
+    stay = l2 * objective.n_terms
+    before = np.array(objective.expand(w0), dtype=np.float64)
+    W, variance, g = before.copy(), np.ones_like(before), np.zeros_like(before)
+    w, value, converged, n_iter = w0, 0.0, False, 0
+    while n_iter < max_iter and not converged:
+        n_iter += 1
+        total = 0.0
+        for i in rng.permutation(objective.n_terms):
+            loss, gradient = objective.term(objective.forward(W, i, 1.0), i)
+            if not np.any(gradient):
+                continue
+            objective.add(gradient, i, g, 1.0)
+            touched = np.flatnonzero(g)
+            slope = g[touched]
+            g[touched] = 0.0
+            spread = variance[touched] * slope
+            length = float(np.dot(spread, slope)) + stay
+            if length > 0:
+                W[touched] -= loss / length * spread
+                variance[touched] /= 1.0 + spread * slope / stay if stay else np.inf
+            total += loss
+        w, value = w0 + objective.compress(W - before), total / objective.n_terms
+        converged = value <= tol
+        if callback is not None and callback(n_iter, w, value):
+            break
+    return Result(w, value, n_iter, converged)
