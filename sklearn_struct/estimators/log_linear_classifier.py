@@ -26,7 +26,7 @@ from sklearn_struct.estimators.joint_forms import FunctionForm, PairForm, Produc
 from sklearn_struct.estimators.progress import Progress
 from sklearn_struct.estimators.scores import check_rows
 from sklearn_struct.estimators.solving import solve
-from sklearn_struct.estimators.weights import of_examples
+from sklearn_struct.estimators.weights import check_sum, of_examples
 from sklearn_struct.exceptions import EmptyDataError, InputTypeError, LengthMismatchError, UnknownLabelError
 from sklearn_struct.joint_objective import JointObjective
 from sklearn_struct.published import Published
@@ -194,7 +194,7 @@ class LogLinearClassifier(DocLink, Published, CallbackSupportMixin, ClassifierMi
     def _fit(self, X: Any, y: Any, sample_weight: Any, progress: Progress) -> None:
         X = self._read_X(X, reset=True)
         codes = self._read_y(y, X, reset=True)
-        weight = of_examples(sample_weight, len(codes), "example")
+        weight = check_sum(of_examples(sample_weight, len(codes), "example"))
         self._form = self._choose_form()
         with Pool(self.n_jobs) as pool:
             objective = self._form.fit(X, codes, weight, pool)

@@ -24,7 +24,7 @@ from sklearn_struct.estimators.prepared import Prepared
 from sklearn_struct.estimators.progress import Progress
 from sklearn_struct.estimators.solving import choice_for_rows, solve
 from sklearn_struct.estimators.transfer import transfer
-from sklearn_struct.estimators.weights import is_per_token
+from sklearn_struct.estimators.weights import check_sum, is_per_token
 from sklearn_struct.exceptions import ForbiddenLabelError, UnknownLabelError
 from sklearn_struct.linear.sparse_rows import SparseRows
 from sklearn_struct.losses.rows import Exponential
@@ -278,7 +278,7 @@ class MEstimatedCRF(BaseBasedChain):
         self.classes_, self.features_ = self.base_.classes_, choose_features(self.features, base)
         observed, flat = base.observe(X)
         lengths = np.diff(observed.offsets)
-        weight = self._read_weight(sample_weight, len(lengths)) * (lengths > 0)
+        weight = check_sum(self._read_weight(sample_weight, len(lengths))) * (lengths > 0)
         token_weight = np.repeat(weight, lengths)
         sequences: Any = self._with_features(X, base, observed, flat, token_weight > 0)
         largest_sum(sequences.X)

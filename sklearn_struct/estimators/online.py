@@ -19,6 +19,7 @@ from sklearn_struct.estimators import weights
 from sklearn_struct.estimators.chain import BaseChain
 from sklearn_struct.estimators.prepared import Prepared, check_width
 from sklearn_struct.estimators.scores import check_learned
+from sklearn_struct.estimators.solving import strength
 from sklearn_struct.exceptions import EmptyDataError, InputTypeError
 from sklearn_struct.objective import TrainingData
 from sklearn_struct.parameters import LinearPotentials, bind
@@ -82,8 +83,8 @@ class BaseOnlineChain(BaseChain):
         y : list of label sequences, SequenceArray, or array-like of shape (n,)
             As in `fit`.
         classes : array-like of shape (n_labels,), default=None
-            All labels that may ever occur. Needed in the first call unless `fit` came before; may be left out
-            later.
+            All labels that may ever occur. By default they are those of `y` in the first call, or of an earlier `fit`:
+            a later batch with another label is refused.
         sample_weight : array-like of shape (n_sequences,), list of array-likes or SequenceArray, default=None
             As in `fit`; 0 leaves a sequence out.
 
@@ -94,8 +95,8 @@ class BaseOnlineChain(BaseChain):
         Raises
         ------
         ValueError
-            If `classes` are missing in the first call or are others than before, if X has other features than
-            before, or if the parameters do not fit, as said above.
+            If `classes` are others than before, if X has other features than before, or if the parameters do not
+            fit, as said above.
         LengthMismatchError, NonFiniteError, UnknownLabelError, EmptyDataError, InputTypeError
             With the place. The estimator is then as it was before.
 
@@ -129,7 +130,7 @@ class BaseOnlineChain(BaseChain):
         sequences = self._read_X(X, reset=first)
         self._rows_in = single_tokens and bool(np.all(sequences.X.lengths <= 1))
         self._read_classes(classes, first)
-        codes = self._read_y(y, sequences, reset=False)
+        codes = self._read_y(y, sequences, reset=first and classes is None)
         weight = weights.read(self, sample_weight, sequences, codes)
         data = TrainingData(sequences.X.offsets, weight.y, weight.sequence)
         if data.n_examples == 0:
@@ -153,7 +154,7 @@ class BaseOnlineChain(BaseChain):
         if stream is None or solver != self.solver:
             w = self._w if hasattr(self, "_w") else np.zeros(potentials.size)
             stream = Stream(w, w)
-        l2 = 1 / (self.C * (self.t_ if self.solver in ONE_PENALTY else data.n_examples))
+        l2 = 1 / strength(self, self.solver, self.t_ if self.solver in ONE_PENALTY else data.n_examples)
         with Pool(self.n_jobs) as pool:
             objective = self._objective(self.solver, potentials, data, pool)
             with np.errstate(over="ignore", invalid="ignore"):  # what is learned is looked at
@@ -163,9 +164,7 @@ class BaseOnlineChain(BaseChain):
     def _read_classes(self, classes: Any, first: bool) -> None:
         """Learn ``classes_`` in the first call; later only compare."""
         if classes is None:
-            if first:
-                raise ValueError("classes must be passed on the first call to partial_fit.")
-            return
+            return  # those of y in the first call
         if not (is_list(classes) or isinstance(classes, set | frozenset)):
             raise InputTypeError(f"classes must be a sequence of labels, got {type(classes).__name__}")
         labels = label_codes.as_labels(np.asarray(classes)) if hasattr(classes, "dtype") else list(classes)

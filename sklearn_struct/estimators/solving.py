@@ -27,7 +27,7 @@ from sklearn_struct.solvers.sag import LARGEST_MEMORY, sag
 from sklearn_struct.solvers.sdca import sdca
 from sklearn_struct.solvers.sgd import sgd
 
-__all__ = ["SOLVERS", "choice", "choice_for_rows", "minimise", "solve", "term_tokens"]
+__all__ = ["SOLVERS", "choice", "choice_for_rows", "minimise", "solve", "strength", "term_tokens"]
 
 SOLVERS: dict[str, Callable[..., Result]] = {
     "lbfgs": lbfgs,
@@ -48,6 +48,7 @@ STOCHASTIC = {"sag", "sdca", "sgd", "ap", "pa", "pa-ii", "arow"}  # take `rng`
 NEWTON = {"newton-cg", "trust-ncg"}  # take second derivatives
 L1 = {"owlqn", "sag"}  # serve an L1 penalty
 BY_VALUE = {"sgd", "ap", "pa", "pa-ii", "arow"}  # whose `tol` is of values, not of gradients
+WEAKEST_LOSS = 1e-100  # beside the penalty, below which solvers' numbers underflow
 LARGE = 30_000  # tokens from which on "auto" may take sag
 N_TERMS = 450  # of sag's, where they may have FEWEST to MOST tokens: it learns as much from few as from many
 FEWEST, MOST = 100, 500
@@ -100,8 +101,20 @@ def term_tokens(solver: str, n_tokens: int, n_states: int) -> int:
     return 50 if solver == "sgd" else 1
 
 
+def strength(estimator: Any, solver: str, scale: float) -> float:
+    """What the loss counts for beside the penalty, C * scale; ValueError where next to the penalty it is nothing."""
+    found = float(estimator.C * scale)
+    if found < WEAKEST_LOSS and solver != "ap":
+        raise ValueError(
+            f"C={estimator.C} times the weights of the data ({scale:.3g} in all) is below {WEAKEST_LOSS}: under such a "
+            "penalty nothing is learned; use a larger C, or multiply the weights"
+        )
+    return max(found, float(np.finfo(float).tiny))
+
+
 def minimise(estimator: Any, solver: str, objective: Any, w0: np.ndarray, scale: float, callback: Any = None) -> Result:
     """C * scale * objective + penalty at its minimum, as the solver finds it with the estimator's parameters."""
+    of_loss = strength(estimator, solver, scale)
     l1_ratio, seed = getattr(estimator, "l1_ratio", 0.0), getattr(estimator, "random_state", None)
     if estimator.solver == "auto" and seed is None:
         seed = 0  # whatever it chooses, it gives the same result each time
@@ -110,8 +123,8 @@ def minimise(estimator: Any, solver: str, objective: Any, w0: np.ndarray, scale:
         return SOLVERS[solver](
             objective,
             w0,
-            l1=l1_ratio / (estimator.C * scale),
-            l2=(1 - l1_ratio) / (estimator.C * scale),
+            l1=l1_ratio / of_loss,
+            l2=(1 - l1_ratio) / of_loss,
             max_iter=estimator.max_iter,
             tol=estimator.tol,
             callback=callback,
@@ -152,5 +165,5 @@ def _advice(estimator: Any, solver: str, objective: Any, result: Result) -> str:
         if result.n_iter < estimator.max_iter:
             return f'it finds nothing better in float32, so take dtype="float64", {scale}, or accept a larger tol'
     if result.n_iter < estimator.max_iter:
-        return f"its line search finds nothing better, so {scale}, or accept a larger tol"
+        return f"it finds nothing better, so {scale}, or accept a larger tol"
     return f"allow more iterations, {scale}, or accept a larger tol"

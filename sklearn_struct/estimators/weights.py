@@ -13,7 +13,9 @@ from sklearn_struct.exceptions import EmptyDataError, InputTypeError, LengthMism
 from sklearn_struct.losses.pointwise import weighted
 from sklearn_struct.sequence_array import SequenceArray
 
-__all__ = ["Weights", "by_sequence", "class_weights", "flatten", "is_per_token", "of_examples", "read"]
+__all__ = ["Weights", "by_sequence", "check_sum", "class_weights", "flatten", "is_per_token", "of_examples", "read"]
+
+SMALLEST_SUM = 1e-290  # its inverse must be a float
 
 
 class Weights(NamedTuple):
@@ -70,6 +72,16 @@ def flatten(sample_weight: Any, offsets: np.ndarray) -> np.ndarray:
     return np.concatenate(parts)
 
 
+def check_sum(weight: np.ndarray) -> np.ndarray:
+    """The weights of a fit, after a check that they can be divided by their sum."""
+    if weight.sum() < SMALLEST_SUM:
+        raise ValueError(
+            f"the sum of sample_weight, {weight.sum():.3g}, is below {SMALLEST_SUM}: multiply the weights, as their "
+            "ratios to it are no numbers"
+        )
+    return weight
+
+
 def class_weights(class_weight: Any, classes: np.ndarray, codes: np.ndarray, weight: np.ndarray) -> np.ndarray:
     """The weight of each label; "balanced" gives all labels the same sum of weights, without changing that of all."""
     labels = classes.tolist()
@@ -119,11 +131,11 @@ def read(estimator: Any, sample_weight: Any, sequences: Any, codes: np.ndarray) 
         raise ValueError("weights of tokens and of labels need labels that are all known")
     token = estimator._read_token_weight(sample_weight, sequences)
     if not per_token and class_weight is None:
-        return Weights(estimator._read_weight(sample_weight, len(X)), codes, token)
+        return Weights(check_sum(estimator._read_weight(sample_weight, len(X))), codes, token)
     omega = (
         token if class_weight is None else token * class_weights(class_weight, estimator.classes_, codes, token)[codes]
     )
     if not np.any(omega > 0):
         raise EmptyDataError("no token has a positive weight")
     sequence, share = by_sequence(omega, X.offsets)
-    return Weights(sequence, codes if sequences.flat else weighted(codes, share), token)
+    return Weights(check_sum(sequence), codes if sequences.flat else weighted(codes, share), token)

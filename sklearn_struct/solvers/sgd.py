@@ -7,17 +7,20 @@ the best of a few tried on a small subset.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from sklearn_struct.solvers.penalised import Penalised
 from sklearn_struct.solvers.result import Result, Stream
 
 __all__ = ["sgd", "sgd_pass"]
 
 CALIBRATION_TERMS = 200
 RESCALE = 1e5  # largest divisor before the lazily scaled vectors are written out
+FARTHEST = 2.0**30  # curvature from which on the search for a step begins below 1, as it would not get there
 FORGETTING = 3.0  # the weight of an iterate in the mean of a stream grows with this power of its number
 
 
@@ -96,7 +99,7 @@ def sgd(
 
     An iteration is one pass; the averaged parameters are evaluated after each. The average starts anew with
     passes 1, 2, 4, 8, ..., so that early iterates are forgotten; converged when the passes of such a window
-    improved the value by less than `tol` each, relatively.
+    improved the value by less than `tol` each, relatively, unless none of all did where the start is steep.
     """
     if l1:
         raise ValueError("sgd is for smooth objectives; use owlqn with an L1 penalty")
@@ -104,7 +107,7 @@ def sgd(
     iterate = _Averaged(objective, w0, l2)
     m = start = 0
     best = Result(w0, _penalised(objective, w0, l2), 0, False)
-    at_start = np.inf
+    at_start, settled = np.inf, False
     for n_iter in range(1, max_iter + 1):
         if n_iter & (n_iter - 1) == 0:
             start, at_start = m, best.value
@@ -117,8 +120,9 @@ def sgd(
         best = Result(w, value, n_iter, False) if value < best.value else best._replace(n_iter=n_iter)
         window = (n_iter + 1) // 2
         if n_iter & (n_iter + 1) == 0 and n_iter > 1 and at_start - best.value <= tol * abs(best.value) * window:
-            best = best._replace(converged=True)
-        if (callback is not None and callback(n_iter, best.w, best.value)) or best.converged:
+            best = best._replace(converged=best.w is not w0 or _is_flat(objective, w0, l2, tol))
+            settled = True
+        if (callback is not None and callback(n_iter, best.w, best.value)) or settled:
             break
     return best
 
@@ -153,6 +157,12 @@ def _penalised(objective: Any, w: np.ndarray, l2: float) -> float:
     return objective.value_and_grad(w)[0] + l2 / 2 * float(np.dot(penalised, penalised))
 
 
+def _is_flat(objective: Any, w: np.ndarray, l2: float, tol: float) -> bool:
+    """Whether w is an optimum, so that no step can be better."""
+    grad = Penalised(objective, l2).value_and_grad(w)[1]
+    return float(np.max(np.abs(grad), initial=0.0)) <= tol
+
+
 def _calibrate(objective: Any, w0: np.ndarray, l2: float, rng: np.random.RandomState) -> float:
     """The step, of a geometric series, whose single pass over a sample of the terms ends lowest, below its start."""
     sample = rng.permutation(objective.n_terms)[:CALIBRATION_TERMS]
@@ -170,11 +180,26 @@ def _calibrate(objective: Any, w0: np.ndarray, l2: float, rng: np.random.RandomS
         mean = float(np.mean(values)) + l2 / 2 * float(np.dot(w, w))
         return mean if np.isfinite(mean) else np.inf
 
-    start, step, lowest = cost(0.0), 1.0, cost(1.0)
-    factor = 2.0 if lowest < start and cost(2.0) < lowest else 0.5
+    start, step = cost(0.0), _first_step(objective, w0, l2, sample)
+    lowest = cost(step)
+    factor = 2.0 if lowest < start and cost(2.0 * step) < lowest else 0.5
     for _ in range(40):
         value = cost(step * factor)
         if lowest < start and (value > lowest or (value == np.inf and factor > 1)):
             break
         step, lowest = step * factor, value
     return step
+
+
+def _first_step(objective: Any, w0: np.ndarray, l2: float, sample: np.ndarray) -> float:
+    """A power of 2: 1, unless features or penalty are so large that a step must be far shorter."""
+    W, largest = np.array(objective.expand(w0), dtype=np.float64), l2
+    scratch = np.zeros_like(W)
+    for i in sample:
+        gradient = objective.term(objective.forward(W, i, 1.0), i)[1]
+        objective.add(gradient, i, scratch, 1.0)
+        change, square = objective.forward(scratch, i, 1.0), float(np.dot(gradient, gradient))
+        objective.add(gradient, i, scratch, -1.0)
+        if square > 0:
+            largest = max(largest, float(np.dot(gradient, change)) / square)
+    return 1.0 if not FARTHEST < largest < np.inf else 0.5 ** math.frexp(largest)[1]

@@ -70,7 +70,7 @@ def test_advice_where_no_line_leads_down(monkeypatch):
         return Result(w0, 1.0, 0, False)
 
     monkeypatch.setitem(SOLVERS, "lbfgs", stuck)
-    with pytest.warns(ConvergenceWarning, match="its line search finds nothing better, so scale numeric features"):
+    with pytest.warns(ConvergenceWarning, match="it finds nothing better, so scale numeric features"):
         LinearChainCRF(solver="lbfgs").fit(X, Y)
     with pytest.warns(ConvergenceWarning, match='it finds nothing better in float32, so take dtype="float64", scale'):
         LinearChainCRF(solver="lbfgs", dtype="float32").fit(X, Y)

@@ -491,9 +491,14 @@ def test_an_interrupted_call_leaves_no_trace(solver, n_calls, monkeypatch):
     unchanged(model, before)
 
 
-def test_the_first_call_needs_classes():
-    with pytest.raises(ValueError, match="classes must be passed on the first call to partial_fit"):
-        crf("ap").partial_fit(X, Y)
+def test_classes_of_the_first_call():
+    """Those of y, unless they are given; a label that comes later is refused, and nothing is changed."""
+    model = crf("ap").partial_fit(X, Y)
+    assert model.classes_.tolist() == ["x", "y"]
+    before = model._w.copy()
+    with pytest.raises(UnknownLabelError, match=r"y\[0\], token 0: label 'new' was not seen"):
+        model.partial_fit(X[:1], [["new"] * len(Y[0])])
+    np.testing.assert_array_equal(model._w, before)
     for classes in (LABELS, tuple(LABELS), set(LABELS), np.array(["z", "x", "y", "x"]), np.array(LABELS, dtype=object)):
         model = crf("ap").partial_fit(X, Y, classes)
         assert model.classes_.tolist() == LABELS

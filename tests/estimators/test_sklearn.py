@@ -16,7 +16,12 @@ from sklearn.model_selection import GridSearchCV, RandomizedSearchCV, cross_val_
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 from sklearn.utils import get_tags
-from sklearn.utils.estimator_checks import check_estimator, parametrize_with_checks
+from sklearn.utils.estimator_checks import (
+    check_dataframe_column_names_consistency,
+    check_estimator,
+    check_n_features_in_after_fitting,
+    parametrize_with_checks,
+)
 
 from sklearn_struct import (
     EMLPCFG,
@@ -173,6 +178,19 @@ CHECKS = pytest.mark.parametrize(names, list(filter(applies, checks)), **CHECKS.
 @pytest.mark.filterwarnings("ignore:invalid value encountered in cast:RuntimeWarning")  # by type_of_target
 def test_estimator_checks(estimator, check):
     check(estimator)
+
+
+@pytest.mark.parametrize("check", [check_n_features_in_after_fitting, check_dataframe_column_names_consistency])
+@pytest.mark.parametrize(
+    "estimator",
+    [*(LinearChainCRF(solver=solver) for solver in ("sgd", "pa", "ap")), Classifier(solver="pa"), MEMM(solver="sgd")],
+    ids=str,
+)
+@pytest.mark.foreign
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_batches_have_the_columns_of_the_first(estimator, check):
+    """These checks call `partial_fit`, which only some solvers have, and without classes unless for a classifier."""
+    check(type(estimator).__name__, estimator.set_params(max_iter=2))
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
-from sklearn_struct import LinearChainCRF, SequenceVectorizer
+from sklearn_struct import GECRF, LinearChainCRF, LogLinearClassifier, MEstimatedCRF, SequenceVectorizer
 from sklearn_struct.estimators import solving
 from sklearn_struct.estimators.solving import term_tokens
 
@@ -91,3 +92,76 @@ def test_terms():
     assert term_tokens("ap", 10**6, 9) == term_tokens("pa", 10**6, 9) == 1
     assert [term_tokens("sag", n, 9) for n in (10, 90_000, 10**6)] == [100, 200, 500]
     assert term_tokens("sag", 10, 300) == 300
+
+
+# ------------------------------------------------------------------------------------- numbers of any size
+
+NAMES = ["lbfgs", "owlqn", "cg", "newton-cg", "trust-ncg", "sag", "sgd", "pa"]
+
+
+def numbers(scale=1.0):
+    """Rows of which the first number is the label, nearly."""
+    rng = np.random.RandomState(0)
+    X = rng.normal(size=(60, 4))
+    return scale * X, np.where(X[:, 0] + 0.1 * rng.normal(size=60) > 0, "A", "B")
+
+
+@pytest.mark.parametrize("solver", NAMES)
+@pytest.mark.parametrize("C", [5e-324, 1e-300, 1e-103])
+def test_a_penalty_that_leaves_nothing(solver, C):
+    crf = LinearChainCRF(C=C, solver=solver, random_state=0)
+    with pytest.raises(ValueError, match=r"C=.* times the weights of the data \(60 in all\) is below 1e-100"):
+        crf.fit(*numbers())
+    assert not hasattr(crf, "_w")
+    if hasattr(crf, "partial_fit"):
+        with pytest.raises(ValueError, match="is below 1e-100: under such a penalty nothing is learned"):
+            crf.partial_fit(*numbers())
+
+
+@pytest.mark.parametrize("solver", [*NAMES, "ap"])
+@pytest.mark.parametrize("weight", [5e-324, 1e-310, 1e-300])
+def test_weights_that_are_next_to_zero(solver, weight):
+    X, y = numbers()
+    with pytest.raises(ValueError, match=r"the sum of sample_weight, .*, is below 1e-290: multiply the weights"):
+        LinearChainCRF(solver=solver, C=1e100, random_state=0).fit(X, y, np.full(60, weight))
+    with pytest.raises(ValueError, match=r"the sum of sample_weight, .*, is below 1e-290: multiply the weights"):
+        GECRF(C=1e100).fit(X, y, np.full(60, weight))
+
+
+@pytest.mark.parametrize("model", [LogLinearClassifier, MEstimatedCRF])
+def test_what_has_losses_of_its_own(model):
+    X, y = (numbers()[0][:, [0]] > 0).astype(float), numbers()[1]
+    X, y = (X, y) if model is LogLinearClassifier else ([[str(x)] for x in X[:, 0]], [[label] for label in y])
+    with pytest.raises(ValueError, match=r"sum of sample_weight, .*, is below 1e-290"):
+        model().fit(X, y, np.full(60, 1e-300))
+    with pytest.raises(ValueError, match="C=1e-300 times the weights"):
+        model(C=1e-300).fit(X, y)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # few iterations
+@pytest.mark.parametrize("solver", [*NAMES, "ap"])
+@pytest.mark.parametrize(
+    ("weight", "C"), [(1e-200, 1e200), (1e200, 1e-200), (1.0, 1e-95), (1.0, 1e308), (1e-280, 1e290)]
+)
+def test_what_is_learned_from_weights_of_any_size(solver, weight, C):
+    X, y = numbers()
+    crf = LinearChainCRF(solver=solver, C=C, max_iter=15, random_state=0).fit(X, y, np.full(60, weight))
+    assert np.all(np.isfinite(crf._w))
+    if weight * C > 0.5:
+        assert crf.score(X, y) > 0.9
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("solver", ["sag", "sgd", "pa", "ap"])
+@pytest.mark.parametrize("scale", [1.0, 1e10, 1e50, 1e70])
+def test_large_features(solver, scale):
+    """Steps are as much shorter as features are longer."""
+    X, y = numbers(scale)
+    crf = LinearChainCRF(solver=solver, max_iter=15, random_state=0).fit(X, y)
+    assert crf.score(X, y) > 0.9
+
+
+def test_sgd_that_finds_nothing_says_so():
+    X, y = numbers()
+    with pytest.warns(ConvergenceWarning, match="'sgd' stopped after 3 iterations .* it finds nothing better"):
+        LinearChainCRF(solver="sgd", C=1e-40, random_state=0).fit(X, y)
