@@ -38,9 +38,9 @@ FITS = "fit", "fit_transform", "partial_fit"
 TRIES = 4
 TICK = 0.005  # seconds
 
-TOKENS = 10_000
+TOKENS = 5000
 SHAPES = {"many": (TOKENS // 20, 20), "long": (1, TOKENS)}  # number of sequences, tokens of each
-N_TREES = {"many": 400, "long": 25}
+N_TREES = {"many": 200, "long": 15}
 COMMON = "the", "dog", "cat", "a", "."
 TAGS = "DET", "NOUN", "VERB", ".", "ADJ", "ADV", "PRON"
 
@@ -291,8 +291,10 @@ def interrupted(call: Callable[[], Any], delay: float) -> Interrupt:
     reading, writing = os.pipe()
     handler = signal.signal(signal.SIGINT, hear)
     try:
+        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])  # functions that Python calls after forks are no part
         sender = send(writing, delay)
         try:
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
             call()
             done = True
         except BaseException as error:
