@@ -145,11 +145,30 @@ class SequenceUnion(DocLink, Published, FeatureUnion, auto_wrap_output_keys=None
         self._validate_transformers()
         return super().get_feature_names_out(input_features)
 
+    def set_params(self, **params: Any) -> SequenceUnion:
+        """Set parameters, those of transformers by ``name__parameter``, and transformers by their names.
+
+        Parameters
+        ----------
+        **params
+            As `get_params` gives them.
+
+        Returns
+        -------
+        self : SequenceUnion
+
+        Raises
+        ------
+        InputTypeError
+            If ``transformer_list`` is no list of pairs.
+        """
+        if "transformer_list" in params:  # FeatureUnion goes through it before anybody has looked
+            _check_pairs(params["transformer_list"])
+        return super().set_params(**params)
+
     def _check_list(self) -> None:
         check_params(self, "n_jobs")
-        pairs = self.transformer_list
-        if not is_list(pairs) or not all(isinstance(pair, tuple | list) and len(pair) == 2 for pair in pairs):
-            raise InputTypeError("transformer_list must be a list of pairs (name, transformer)")
+        _check_pairs(self.transformer_list)
 
     def _take_copies(self) -> None:
         """Fit copies of the transformers, as those of before are still in use, and stay if the fit fails."""
@@ -173,6 +192,11 @@ class SequenceUnion(DocLink, Published, FeatureUnion, auto_wrap_output_keys=None
         stacked = sp.hstack(tokens, format="csr") if any(map(sp.issparse, tokens)) else np.hstack(tokens)
         names = _Names(labels, [part.names for part in parts], [part.shape[1] for part in tokens])
         return SequenceArray(stacked, parts[0].offsets, names)
+
+
+def _check_pairs(pairs: Any) -> None:
+    if not is_list(pairs) or not all(isinstance(pair, tuple | list) and len(pair) == 2 for pair in pairs):
+        raise InputTypeError("transformer_list must be a list of pairs (name, transformer)")
 
 
 def _packed(name: str, X: Any) -> SequenceArray:

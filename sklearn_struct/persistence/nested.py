@@ -24,9 +24,20 @@ def put_estimator(estimator: Any, where: str, shared: Shared) -> dict[str, Any]:
     if where.count("/") > DEEPEST:
         raise InputTypeError(f"estimators inside each other cannot be saved if they are more than {DEEPEST}")
     estimator = as_published(estimator)
+    _check_parts(estimator, KINDS[name].parts)
     check_is_fitted(estimator)
     params = put_params(estimator, shared.functions)
     return {"class": name, "params": params, "state": KINDS[name].put(estimator, where, shared)}
+
+
+def _check_parts(estimator: Any, parts: str | None) -> None:
+    """Refuse steps, or the like, of a form that scikit-learn could not go through."""
+    pairs = getattr(estimator, parts) if parts is not None else []
+    if not isinstance(pairs, list | tuple) or not all(
+        isinstance(pair, list | tuple) and len(pair) == 2 for pair in pairs
+    ):
+        kind = type(estimator).__name__
+        raise InputTypeError(f"{parts} of this {kind} must be a list of pairs (name, estimator)")
 
 
 def estimator(stored: Any, where: str, shared: Shared) -> Any:

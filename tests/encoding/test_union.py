@@ -17,7 +17,7 @@ from sklearn.preprocessing import FunctionTransformer
 
 from sklearn_struct import FeatureTemplates, LinearChainCRF, SequenceArray, SequenceUnion, SequenceVectorizer
 from sklearn_struct.batch import object_array
-from sklearn_struct.exceptions import LengthMismatchError
+from sklearn_struct.exceptions import InputTypeError, LengthMismatchError
 
 X = [["a", "b", "a"], [], ["c"], ["b", "c"]]
 Y = [["A", "B", "A"], [], ["B"], ["B", "A"]]
@@ -172,3 +172,12 @@ def test_numbers_of_jobs_for_which_there_are_no_processes(n_jobs):
     union = SequenceUnion([("a", SequenceVectorizer())]).fit([["x"]])
     with pytest.raises(ValueError, match="The 'n_jobs' parameter of SequenceUnion"):
         union.set_params(n_jobs=n_jobs).transform([["x"]])
+
+
+@pytest.mark.parametrize("wrong", [[[["a"]]], [("a",)], 1.0, [1.0], SequenceVectorizer()])
+def test_lists_that_are_none_of_pairs_are_refused_before_anything_is_changed(wrong):
+    model = union()
+    before = model.transformer_list
+    with pytest.raises(InputTypeError, match="list of pairs"):
+        model.set_params(transformer_list=wrong)
+    assert model.transformer_list is before

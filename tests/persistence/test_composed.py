@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from fuzz import files
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
@@ -170,3 +171,13 @@ def test_a_union_of_models_is_none(tmp_path):
     change(path, lambda union: union["state"][0].__setitem__(1, "drop"))
     with pytest.raises(ModelFileError, match="no transformer"):
         load(path)
+
+
+@pytest.mark.parametrize("wrong", [StandardScaler(), ["a", 1], [("a",)], {None: "a"}, 1.0, [(1, SequenceVectorizer())]])
+def test_parts_that_were_changed_to_what_are_none(tmp_path, wrong):
+    fitted = SequenceVectorizer().fit(WORDS)
+    union, pipeline = SequenceUnion([("words", fitted)]), Pipeline([("words", fitted)])
+    union.transformer_list = pipeline.steps = wrong
+    for model in (union, pipeline):
+        with pytest.raises((InputTypeError, ModelFileError, NotFittedError), match=r"pairs|not fitted"):
+            save(model, tmp_path / "model")
