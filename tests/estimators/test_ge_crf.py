@@ -227,6 +227,7 @@ def test_equal_bits_for_any_number_of_threads(options):
         np.testing.assert_array_equal(model._w, models[0]._w)
 
 
+@pytest.mark.blas
 @pytest.mark.parametrize("solver", ["lbfgs", "owlqn", "cg", "gradient"])
 def test_single_precision_is_close(solver):
     """Gradients have errors of 1e-7 here, values of more than is gained by the last iterations."""
@@ -235,6 +236,7 @@ def test_single_precision_is_close(solver):
     np.testing.assert_allclose(models[0].predict_proba(X)[0], models[1].predict_proba(X)[0], atol=1e-4)
 
 
+@pytest.mark.blas
 @pytest.mark.parametrize("solver", ["lbfgs", "owlqn", "cg", "gradient"])
 def test_solvers_find_the_same(solver):
     expected = GECRF(FEATURES, C=1.0, tol=1e-7).fit(X, NOTHING)

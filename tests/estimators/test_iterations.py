@@ -46,6 +46,7 @@ def test_warnings_point_at_the_line_that_calls_fit(model, X, y):
     assert [(w.filename, w.lineno) for w in found] == [(__file__, line)]
 
 
+@pytest.mark.blas
 @pytest.mark.parametrize("model", [LinearChainCRF, MEMM, PseudoLikelihoodCRF, PiecewiseCRF, GECRF])
 def test_what_tol_means_in_float32(model):
     """The default is reached, without a warning. What float32 cannot tell is said, and what to do about it."""

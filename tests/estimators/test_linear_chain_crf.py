@@ -291,6 +291,7 @@ def objective(crf, X, y, weight=None):
     ],
 )
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.blas
 def test_loss_curve_ends_at_the_objective(options):
     X, y = ragged(np.random.RandomState(1))
     weight = np.linspace(0, 2, len(X))
@@ -303,6 +304,7 @@ def test_loss_curve_ends_at_the_objective(options):
 
 @pytest.mark.parametrize("solver", ["newton-cg", "trust-ncg", "cg"])
 @pytest.mark.parametrize("options", [{}, {"edge_features": "all", "fit_intercept": False}, {"C": 10, "n_jobs": 2}])
+@pytest.mark.blas
 def test_solvers_find_the_same_optimum(solver, options):
     X, y = make_rental_ads(10, random_state=0)
     weight, tol = np.linspace(0, 2, len(X)), 1e-5
@@ -313,6 +315,7 @@ def test_solvers_find_the_same_optimum(solver, options):
     assert np.abs((crf.coef_ - expected.coef_).toarray()).max() < 5e-3
 
 
+@pytest.mark.blas
 def test_newton_copes_with_columns_of_any_scale():
     """Alcohol and proline of wines, thousands apart: lbfgs has not come near the optimum after 1000 iterations."""
     X, y = load_wine(return_X_y=True)
@@ -353,6 +356,7 @@ def test_verbose_prints_a_line_an_iteration(capsys):
     [{}, {"edge_features": "all"}, {"solver": "sgd", "random_state": 0}, {"solver": "sag", "random_state": 0}],
 )
 @pytest.mark.parametrize("form", [lambda X: X, numeric])
+@pytest.mark.blas
 def test_float32_is_close_to_float64(form, options):
     X, y = ragged(np.random.RandomState(1))
     X = form(X)

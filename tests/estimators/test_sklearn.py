@@ -267,6 +267,7 @@ def test_l2_is_logistic_regression(n_labels, C, weighted, solver):
 
 
 @pytest.mark.parametrize("C", [0.05, 1.0, 50.0])
+@pytest.mark.blas
 def test_newton_on_iris_is_logistic_regression(C):
     X, y = load_iris(return_X_y=True)
     expected = LogisticRegression(C=C, solver="newton-cg", tol=1e-10, max_iter=1000).fit(X, y)
@@ -278,6 +279,7 @@ def test_newton_on_iris_is_logistic_regression(C):
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("l1_ratio", [0.4, 1.0])
 @pytest.mark.parametrize("C", [0.1, 1.0])
+@pytest.mark.blas
 def test_l1_and_elastic_net_are_logistic_regression(C, l1_ratio, weighted):
     X, y, weight = rows(3)
     weight = weight if weighted else None
@@ -289,6 +291,7 @@ def test_l1_and_elastic_net_are_logistic_regression(C, l1_ratio, weighted):
 
 
 @pytest.mark.parametrize("l1_ratio", [0.0, 0.4, 1.0])
+@pytest.mark.blas
 def test_two_labels_are_logistic_regression_at_another_C(l1_ratio):
     """Of two weights +v/2 and -v/2, L2 costs half of v's and L1 all of it."""
     X, y, weight = rows(2)

@@ -138,6 +138,7 @@ def test_what_has_losses_of_its_own(model):
         model(C=1e-300).fit(X, y)
 
 
+@pytest.mark.blas
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # few iterations
 @pytest.mark.parametrize("solver", [*NAMES, "ap"])
 @pytest.mark.parametrize(
