@@ -74,6 +74,8 @@ def _reads(method: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(method)
     def on_published(self: Any, *args: Any, **options: Any) -> Any:
-        return method(as_published(self), *args, **options)
+        view = as_published(self)
+        result = method(view, *args, **options)
+        return self if result is view else result
 
     return on_published

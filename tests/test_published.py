@@ -139,3 +139,9 @@ def test_a_view_is_of_one_fit():
     quietly(lambda: crf.fit(WORDS[1:], TAGS[1:]))
     assert view.classes_.tolist() == ["DET", "NOUN", "VERB"]
     assert crf.classes_.tolist() == ["DET", "NOUN"]
+
+
+def test_methods_that_return_the_estimator_do_not_return_a_view():
+    union = SequenceUnion([("a", SequenceVectorizer())])
+    assert union.set_params(n_jobs=2) is union
+    assert union.n_jobs == 2

@@ -19,6 +19,7 @@ from sklearn_struct.doc_link import DocLink
 from sklearn_struct.encoding.features import SequenceVectorizer
 from sklearn_struct.encoding.sequences import as_list
 from sklearn_struct.estimators.linear_chain_crf import LinearChainCRF
+from sklearn_struct.metrics.accuracy import token_accuracy_score
 from sklearn_struct.persistence.crfsuite_writer import crfsuite_bytes
 from sklearn_struct.persistence.disk import write_whole
 from sklearn_struct.published import Published
@@ -299,7 +300,7 @@ class CRF(DocLink, Published, BaseEstimator):
         -------
         float
         """
-        return flat_accuracy_score(y, self.predict(X))
+        return token_accuracy_score(y, self.predict(X))
 
     @property
     def tagger_(self) -> Tagger:

@@ -267,7 +267,7 @@ class SequenceVectorizer(DocLink, Published, TransformerMixin, BaseEstimator, au
 def float_dtype(dtype: Any) -> Any:
     """The scalar type float32 or float64."""
     try:
-        kind = np.dtype(dtype).type
+        kind = None if isinstance(dtype, np.generic) else np.dtype(dtype).type  # of a number it would be its own
     except (TypeError, ValueError):
         kind = None
     if kind not in (np.float32, np.float64):

@@ -79,8 +79,8 @@ def one_column(y: Any) -> np.ndarray:
     except (TypeError, ValueError):
         i = next((i for i, label in enumerate(y) if is_list(label)), 0)
         raise InputTypeError(f"y[{i}] is a {type(y[i]).__name__}, which cannot be a label: {_A_LABEL}") from None
-    if table.ndim == 2 and table.shape[1] > 1 and set(np.unique(table).tolist()) <= {0, 1}:
-        raise ValueError(f"y should be a 1d array, got an array of shape {table.shape}: {_A_LABEL}")
+    if table.ndim == 2 and table.shape[1] != 1:
+        raise ValueError(f"y should be a 1d array, got an array of shape {table.shape} instead: {_A_LABEL}")
     return column_or_1d(y, warn=True)
 
 
@@ -98,7 +98,7 @@ def check_table(X: Any) -> None:
     try:
         table = np.asarray(X)
         numbers = table if table.dtype.kind in "biufc" else table.astype(np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InputTypeError(f"{_no_number(X)}X cannot be read as a table of numbers: {error}") from None
     if hasattr(X, "columns") and numbers.shape[1:] == (0,):
         raise EmptyDataError(f"X has no columns, its shape is {numbers.shape}")
@@ -106,11 +106,12 @@ def check_table(X: Any) -> None:
 
 def _no_number(X: Any) -> str:
     """Where the first item stands that is no number, in words."""
-    for i, row in enumerate(X.to_numpy() if hasattr(X, "to_numpy") else X):
+    table = X.to_numpy() if hasattr(X, "to_numpy") else X
+    for i, row in enumerate(table if is_list(table) else ()):
         for j, value in enumerate(row if is_list(row) else ()):
             try:
                 float(value)
-            except (TypeError, ValueError):
+            except (TypeError, ValueError, OverflowError):
                 return f"X[{i}], feature {j}: {value!r} is not a number; "
     return ""
 

@@ -191,7 +191,7 @@ def _as_2d(sequence: Any, i: int) -> np.ndarray:
             raise TypeError(f"it is one of {array.dtype}")
         if array.dtype.kind not in "fiubc" or array.dtype == np.float16:  # scipy has no sparse float16
             array = array.astype(np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InputTypeError(f"X[{i}] cannot be read as a two-dimensional array of numbers: {error}") from error
     return array.reshape(0, 0) if array.shape == (0,) else array
 

@@ -7,11 +7,13 @@ from functools import cache
 from numbers import Integral
 from typing import Any
 
+import numpy as np
+from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, make_constraint, validate_parameter_constraints
 
 from sklearn_struct.exceptions import InputTypeError
 
-__all__ = ["N_JOBS", "check_as_fitted", "check_count", "check_params"]
+__all__ = ["N_JOBS", "check_as_fitted", "check_count", "check_params", "generator"]
 
 N_JOBS = [None, Interval(Integral, 1, None, closed="left"), Interval(Integral, None, -1, closed="right")]
 
@@ -24,6 +26,8 @@ def check_params(estimator: Any, *names: str) -> None:
     cls: Any = type(estimator)
     for name in names:
         value = getattr(estimator, name)
+        if isinstance(value, np.timedelta64):  # which numpy counts among the whole numbers
+            raise InputTypeError(f"the {name!r} parameter of {cls.__name__} cannot be a span of time, got {value!r}")
         if not any(constraint.is_satisfied_by(value) for constraint in _constraints(cls, name)):
             validate_parameter_constraints({name: cls._parameter_constraints[name]}, {name: value}, cls.__name__)
 
@@ -39,6 +43,12 @@ def check_count(value: Any, name: str) -> None:
         raise InputTypeError(f"{name} must be a whole number, got {type(value).__name__}")
     if value < 1:
         raise ValueError(f"{name} must be at least 1, got {value}")
+
+
+def generator(random_state: Any) -> np.random.RandomState:
+    """The random numbers that an argument asks for; scikit-learn's own error for what is no seed."""
+    validate_parameter_constraints({"random_state": ["random_state"]}, {"random_state": random_state}, "sample")
+    return check_random_state(random_state)
 
 
 def check_as_fitted(estimator: Any, learned: Mapping[str, Any]) -> None:

@@ -166,6 +166,10 @@ class SequenceUnion(DocLink, Published, FeatureUnion, auto_wrap_output_keys=None
             _check_pairs(params["transformer_list"])
         return super().set_params(**params)
 
+    def __sklearn_is_fitted__(self) -> bool:
+        self._check_list()
+        return super().__sklearn_is_fitted__()
+
     def _check_list(self) -> None:
         check_params(self, "n_jobs")
         _check_pairs(self.transformer_list)
@@ -195,8 +199,12 @@ class SequenceUnion(DocLink, Published, FeatureUnion, auto_wrap_output_keys=None
 
 
 def _check_pairs(pairs: Any) -> None:
-    if not is_list(pairs) or not all(isinstance(pair, tuple | list) and len(pair) == 2 for pair in pairs):
+    if not isinstance(pairs, list | tuple) or not all(_is_pair(pair) for pair in pairs):
         raise InputTypeError("transformer_list must be a list of pairs (name, transformer)")
+
+
+def _is_pair(pair: Any) -> bool:
+    return isinstance(pair, tuple | list) and len(pair) == 2 and isinstance(pair[0], str)
 
 
 def _packed(name: str, X: Any) -> SequenceArray:

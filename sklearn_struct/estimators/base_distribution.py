@@ -65,7 +65,8 @@ class HiddenBase:
 
     def shown(self, X: Any, observed: Observed, used: np.ndarray | None) -> np.ndarray:
         """What features see of X: in training, from the tokens `used`, first occurrences as out of vocabulary, too."""
-        return self.model._seen(observed, used if getattr(self.model, "oov", None) == "first" else None)
+        oov = getattr(self.model, "oov", None)
+        return self.model._seen(observed, used if isinstance(oov, str) and oov == "first" else None)
 
     def default_features(self) -> FeatureTemplates | None:
         """The values themselves; None stands for numbers.

@@ -9,14 +9,13 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from sklearn_struct.batch import Block, Potentials, Structure, blocks, cut, object_array
 from sklearn_struct.encoding.allowed import label_masks
 from sklearn_struct.encoding.labels import decode
 from sklearn_struct.encoding.sequences import largest_sum
-from sklearn_struct.encoding.settings import N_JOBS, check_count
+from sklearn_struct.encoding.settings import N_JOBS, check_count, generator
 from sklearn_struct.encoding.transitions import SCHEMES, read_transitions
 from sklearn_struct.estimators import weights
 from sklearn_struct.estimators.base import BaseSequenceEstimator, Sequences, logarithms
@@ -346,7 +345,7 @@ class BaseChain(BaseLearned, BaseSequenceEstimator):
         """
         sequences = self._read_X(X, reset=False)
         check_count(n_samples, "n_samples")
-        uniform = check_random_state(random_state).random_sample((n_samples, sequences.X.tokens.shape[0]))
+        uniform = generator(random_state).random_sample((n_samples, sequences.X.tokens.shape[0]))
         codes = np.empty(uniform.shape, dtype=np.int32)
         score = np.empty(len(sequences.X))
 

@@ -6,12 +6,13 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_random_state, check_scalar
+from sklearn.utils import check_scalar
 from sklearn.utils.validation import check_is_fitted
 
 from sklearn_struct.batch import Forest, Trees, examples, object_array
 from sklearn_struct.encoding import brackets, treebank
 from sklearn_struct.encoding.lexicon import observations
+from sklearn_struct.encoding.settings import generator
 from sklearn_struct.encoding.streams import OOV
 from sklearn_struct.encoding.tree_corpus import TreeCodes
 from sklearn_struct.parsing import TreeModel, one_state
@@ -55,7 +56,7 @@ class TreeDrawingMixin(Published):
         check_is_fitted(self)
         for name, number in (("n_samples", n_samples), ("max_length", max_length)):
             check_scalar(number, name, Integral, min_val=1)
-        rng, model = check_random_state(random_state), self._model
+        rng, model = generator(random_state), self._model
         grammars = model.states or (one_state(model),)
         which = rng.randint(len(grammars), size=n_samples)
         names, found = observations(self._codes.lexicon, OOV), {}

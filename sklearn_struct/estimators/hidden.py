@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sklearn_struct.batch import Block, Potentials, blocks, cut, object_array
@@ -14,7 +13,7 @@ from sklearn_struct.encoding import labels as label_codes
 from sklearn_struct.encoding import streams
 from sklearn_struct.encoding.rows import check_table
 from sklearn_struct.encoding.sequences import as_list, form, refuse_texts
-from sklearn_struct.encoding.settings import check_params
+from sklearn_struct.encoding.settings import check_params, generator
 from sklearn_struct.estimators.base import BaseSequenceEstimator, Sequences, logarithms
 from sklearn_struct.exceptions import EmptyDataError, InputTypeError
 from sklearn_struct.generative import Gaussians
@@ -245,7 +244,7 @@ class BaseHiddenChain(BaseSequenceEstimator):
             dtype object, a list of labels each.
         """
         check_is_fitted(self)
-        model, rng = self._model(), check_random_state(random_state)
+        model, rng = self._model(), generator(random_state)
         ends = bool(np.any(model.markov.stop < 0)) or bool(np.all(model.markov.transition == -np.inf))
         if n_samples < 1 or (length is not None and length < 1):
             raise ValueError(f"n_samples and length must be at least 1, got {n_samples} and {length}")

@@ -241,6 +241,9 @@ class HMM(BaseHiddenChain):
                 "a hidden Markov model has weights of sequences; a sample_weight for each token is refused"
             )
         weight = self._read_weight(sample_weight, len(found.offsets) - 1)
+        with np.errstate(over="ignore"):
+            if not np.isfinite(weight @ np.diff(found.offsets)):
+                raise NonFiniteError("the sum of sample_weight over all tokens is not finite")
         self._kind = found.kind
         if init is None:
             observed = self._learn_streams(found, np.repeat(weight, np.diff(found.offsets)) > 0)

@@ -30,6 +30,7 @@ from sklearn_struct.estimators.weights import check_sum, of_examples
 from sklearn_struct.exceptions import EmptyDataError, InputTypeError, LengthMismatchError, UnknownLabelError
 from sklearn_struct.joint_objective import JointObjective
 from sklearn_struct.published import Published
+from sklearn_struct.sequence_array import SequenceArray
 from sklearn_struct.sparse import as_csr
 from sklearn_struct.threads import Pool
 
@@ -228,7 +229,7 @@ class LogLinearClassifier(DocLink, Published, CallbackSupportMixin, ClassifierMi
             raise InputTypeError(f"X must be a list of inputs, got {type(X).__name__}")
         if not len(X):
             raise EmptyDataError("X has no inputs")
-        return X
+        return X if isinstance(X, list | tuple | np.ndarray | SequenceArray) else list(X)  # blocks are slices
 
     def _read_y(self, y: Any, X: Any, reset: bool, unseen: int | None = None) -> np.ndarray:
         """Codes of the labels, `unseen` for other labels if it is given; with `reset`, learn ``classes_``."""

@@ -37,10 +37,11 @@ def is_per_token(sample_weight: Any) -> bool:
 
 def of_examples(sample_weight: Any, n: int, what: str) -> np.ndarray:
     """One weight for each of n examples, whatever these are called, all 1 for None."""
-    if not (sample_weight is None or isinstance(sample_weight, Real)):
+    if sample_weight is not None:
         try:
-            sample_weight = np.asarray(sample_weight, dtype=np.float64)
-        except (TypeError, ValueError) as error:
+            one = isinstance(sample_weight, Real)
+            sample_weight = float(sample_weight) if one else np.asarray(sample_weight, dtype=np.float64)
+        except (TypeError, ValueError, OverflowError) as error:
             raise InputTypeError(f"sample_weight must hold real numbers: {error}") from None
     weight = _check_sample_weight(sample_weight, np.empty((n, 1)), dtype=np.float64, ensure_non_negative=True)
     if not np.any(weight > 0):
@@ -59,7 +60,7 @@ def flatten(sample_weight: Any, offsets: np.ndarray) -> np.ndarray:
     for i, (weights, n) in enumerate(zip(sample_weight, np.diff(offsets).tolist(), strict=True)):
         try:
             part = np.asarray(weights, dtype=np.float64)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise InputTypeError(f"sample_weight[{i}]: weights must be real numbers") from None
         if part.shape != (n,):
             found = f"{len(part)} weights" if part.ndim == 1 else f"the shape {part.shape}"
@@ -103,7 +104,7 @@ def _number(label: Any, value: Any) -> float:
         if isinstance(value, str | bytes):
             raise TypeError
         return float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InputTypeError(f"class_weight[{label!r}]: a weight must be a real number, got {value!r}") from None
 
 

@@ -81,7 +81,11 @@ def sequence_accuracy_score(y_true: Any, y_pred: Any, *, sample_weight: Any = No
 def _n_hits(true: list[Any], pred: list[Any], place: str) -> int:
     hits = 0
     for t, (label, predicted) in enumerate(zip(true, pred)):
-        if label == predicted:
+        try:
+            right = bool(label == predicted)
+        except (TypeError, ValueError):  # arrays and what stands for missing values are not equal, and not different
+            raise InputTypeError(f"{place}, token {t}: {label!r} is no label") from None
+        if right:
             hits += 1
         elif label is None or isinstance(label, set | frozenset):
             raise InputTypeError(f"{place}, token {t}: {label!r} is no single label, so it cannot be right or wrong")

@@ -42,8 +42,10 @@ def put_joint(model: Any, where: str, shared: Shared) -> dict[str, Any]:
 def _same(parameter: Any, used: Any) -> bool:
     """Whether a parameter is still what the model was fitted with, which has a copy of ProductFeatures."""
     if isinstance(used, ProductFeatures):
-        return type(parameter) is type(used) and vars(parameter) == vars(used)
-    return parameter is used or (isinstance(used, int) and parameter == used)
+        return type(parameter) is type(used) and all(
+            _same(value, vars(used).get(name)) for name, value in vars(parameter).items()
+        )
+    return parameter is used or (isinstance(used, int | str) and isinstance(parameter, int | str) and parameter == used)
 
 
 def joint(model: Any, stored: Any, where: str, shared: Shared) -> None:

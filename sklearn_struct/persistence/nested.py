@@ -6,6 +6,7 @@ from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
+from sklearn_struct.encoding import settings
 from sklearn_struct.exceptions import InputTypeError, ModelFileError
 from sklearn_struct.persistence.encoders import Shared
 from sklearn_struct.persistence.functions import check_params, put_params
@@ -26,6 +27,9 @@ def put_estimator(estimator: Any, where: str, shared: Shared) -> dict[str, Any]:
     estimator = as_published(estimator)
     _check_parts(estimator, KINDS[name].parts)
     check_is_fitted(estimator)
+    settings.check_params(
+        estimator, *getattr(type(estimator), "_settings", ())
+    )  # a value that is saved as a better one
     params = put_params(estimator, shared.functions)
     return {"class": name, "params": params, "state": KINDS[name].put(estimator, where, shared)}
 

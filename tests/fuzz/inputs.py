@@ -297,7 +297,7 @@ def _changed_array(value: np.ndarray, rng: np.random.RandomState) -> np.ndarray:
         warnings.simplefilter("ignore")
         try:
             return array.astype(kinds[rng.randint(len(kinds))])
-        except ValueError:
+        except (ValueError, TypeError):
             return array
 
 

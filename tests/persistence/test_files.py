@@ -328,7 +328,11 @@ def without_memory(**options):
             InputTypeError,
             "feature name 0: 7",
         ),
-        (fitted().set_params(allowed_transitions=np.datetime64("NaT")), InputTypeError, "NaT.* cannot be saved"),
+        (
+            fitted().set_params(allowed_transitions=np.datetime64("NaT")),
+            ValueError,
+            "allowed_transitions. parameter of",
+        ),
         (fitted().set_params(C=-1), ModelFileError, "cannot be saved: The 'C' parameter"),
         (FeatureTemplates(["%x[0,0]"]).fit([[(Decimal(1),)]]), InputTypeError, "column 0: Decimal"),
         (FeatureTemplates(["%x[99999,0]"], boundary="pad").fit([[("a",)]]), InputTypeError, "10000 tokens away"),
@@ -431,3 +435,15 @@ def test_a_device_has_no_end():
     for read in (load, from_crfsuite):
         with pytest.raises(OSError, match="this is a device, where the name of a file is expected: '/dev/zero'"):
             read("/dev/zero")
+
+
+@pytest.mark.parametrize("value", [np.datetime64("NaT"), np.timedelta64(1, "s"), np.array(["2020-01-01"], "M8[ns]")])
+def test_parameters_that_would_be_others_in_a_file(tmp_path, value):
+    """numpy's dates are None or numbers to Python."""
+    with pytest.raises(InputTypeError, match="cannot be saved"):
+        save(fitted().set_params(class_weight=value), tmp_path / "model")
+
+
+def test_settings_that_would_be_valid_in_a_file(tmp_path):
+    with pytest.raises(ValueError, match="'n_jobs' parameter of LinearChainCRF must be"):
+        save(fitted().set_params(n_jobs=np.True_), tmp_path / "model")
