@@ -30,6 +30,8 @@ def told(result):
         return told(result.toarray())
     if isinstance(result, list | tuple) or (isinstance(result, np.ndarray) and result.dtype == object):
         return [told(item) for item in result]
+    if type(result).__repr__ is object.__repr__:  # it would show the address
+        return type(result).__name__, told(list(vars(result).values()))
     return result.tolist() if isinstance(result, np.ndarray) else str(result)
 
 

@@ -27,9 +27,8 @@ def put_estimator(estimator: Any, where: str, shared: Shared) -> dict[str, Any]:
     estimator = as_published(estimator)
     _check_parts(estimator, KINDS[name].parts)
     check_is_fitted(estimator)
-    settings.check_params(
-        estimator, *getattr(type(estimator), "_settings", ())
-    )  # a value that is saved as a better one
+    read = getattr(type(estimator), "_settings", ())
+    settings.check_params(estimator, *read)  # what is wrong here may be right in the file, as a Python number
     params = put_params(estimator, shared.functions)
     return {"class": name, "params": params, "state": KINDS[name].put(estimator, where, shared)}
 
