@@ -27,8 +27,9 @@ def put_estimator(estimator: Any, where: str, shared: Shared) -> dict[str, Any]:
     estimator = as_published(estimator)
     _check_parts(estimator, KINDS[name].parts)
     check_is_fitted(estimator)
-    read = getattr(type(estimator), "_settings", ())
-    settings.check_params(estimator, *read)  # what is wrong here may be right in the file, as a Python number
+    constrained = getattr(type(estimator), "_parameter_constraints", {})
+    read = {"n_jobs", *getattr(type(estimator), "_settings", ())} & set(constrained)
+    settings.check_params(estimator, *sorted(read))  # what is wrong here may be right in the file, as a Python number
     params = put_params(estimator, shared.functions)
     return {"class": name, "params": params, "state": KINDS[name].put(estimator, where, shared)}
 
