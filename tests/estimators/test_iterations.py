@@ -19,7 +19,6 @@ from sklearn_struct import (
     PiecewiseCRF,
     PseudoLikelihoodCRF,
     SequenceVectorizer,
-    compat,
 )
 from sklearn_struct.estimators.progress import Progress
 from sklearn_struct.estimators.solving import SOLVERS, solve
@@ -36,7 +35,6 @@ OPTIONS = {"max_iter": 1, "tol": 0}
         (HMM(states=2, **OPTIONS), X, None),
         (LogLinearClassifier(**OPTIONS), [[1.0], [2.0]], [0, 1]),
         (make_pipeline(SequenceVectorizer(), LinearChainCRF(**OPTIONS)), X, Y),
-        (compat.CRF(max_iterations=1, epsilon=0, delta=0), X, Y),
     ],
 )
 def test_warnings_point_at_the_line_that_calls_fit(model, X, y):
