@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from mutants import reach
-from mutants.sample import PACKAGE, Mutant, mutated, statement
+from mutants.sample import PACKAGE, Mutant, mutated, source, statement
 
 PATIENCE = 30.0  # seconds beyond ten times those that the tests take without the fault
 LOADED = [  # once, for all mutants: nothing of ours
@@ -33,17 +33,18 @@ LOADED = [  # once, for all mutants: nothing of ours
     "sklearn.model_selection",
     "sklearn.utils.estimator_checks",
 ]
+ARGUMENTS = ["-x", "-W", "ignore::pytest.PytestAssertRewriteWarning"]  # of what is loaded before
 KILLED, SURVIVED, HUNG, UNREACHED = "killed", "survived", "hung", "unreached"
 
 
 class Fault(importlib.abc.MetaPathFinder, importlib.abc.InspectLoader):
     """Loads one module from changed source; files, and so the cache of kernels, stay as they are."""
 
-    def __init__(self, mutant: Mutant) -> None:
-        parts = [PACKAGE.name, *Path(mutant.file).with_suffix("").parts]
+    def __init__(self, file: str, source: str) -> None:
+        parts = [PACKAGE.name, *Path(file).with_suffix("").parts]
         self.name = ".".join(part for part in parts if part != "__init__")
-        self.file = str(PACKAGE / mutant.file)
-        self.source = mutated(mutant)
+        self.file = str(PACKAGE / file)
+        self.source = source
 
     def find_spec(self, name: str, path: Any, target: ModuleType | None = None) -> Any:
         if name != self.name:
@@ -91,8 +92,8 @@ def tests_of(mutant: Mutant, reached: dict[str, Any], budget: float) -> list[str
     return within
 
 
-def judge(mutant: Mutant, reached: dict[str, Any], jit: bool, budget: float) -> tuple[str, float]:
-    """What became of a mutant, and the seconds it took."""
+def judge(mutant: Mutant, text: str, reached: dict[str, Any], jit: bool, budget: float) -> tuple[str, float]:
+    """What became of a mutant, whose file has this text, and the seconds it took."""
     tests = tests_of(mutant, reached, budget)
     if not tests:
         return UNREACHED, 0.0
@@ -100,7 +101,7 @@ def judge(mutant: Mutant, reached: dict[str, Any], jit: bool, budget: float) -> 
     begin = time.monotonic()
     child = os.fork()
     if child == 0:
-        _run(mutant, tests, jit)
+        _run(Fault(mutant.file, text), tests, jit)
     while time.monotonic() < begin + patience:
         ended, status = os.waitpid(child, os.WNOHANG)
         if ended:
@@ -113,7 +114,7 @@ def judge(mutant: Mutant, reached: dict[str, Any], jit: bool, budget: float) -> 
     return HUNG, time.monotonic() - begin
 
 
-def _run(mutant: Mutant, tests: list[str], jit: bool) -> None:
+def _run(fault: Fault, tests: list[str], jit: bool) -> None:
     """In a process of its own, which ends here."""
     code = 1
     try:
@@ -121,9 +122,9 @@ def _run(mutant: Mutant, tests: list[str], jit: bool) -> None:
         nothing = os.open(os.devnull, os.O_RDWR)
         for stream in (0, 1, 2):
             os.dup2(nothing, stream)
-        sys.meta_path.insert(0, Fault(mutant))
+        sys.meta_path.insert(0, fault)
         files = sorted({test.split("::")[0] for test in tests})
-        code = int(pytest.main(["-x", *reach.settings(jit), *files], plugins=[Chosen(tests)]))
+        code = int(pytest.main([*ARGUMENTS, *reach.settings(jit), *files], plugins=[Chosen(tests)]))
     finally:
         os._exit(code)
 
@@ -135,9 +136,15 @@ def main() -> None:
     for name in LOADED:
         import_module(name)
     reached = reach.ask(folder, jit)
+    controlled = False
     for line in sys.stdin:
         mutant = Mutant(*json.loads(line))
-        verdict, seconds = judge(mutant, reached, jit, budget)
+        if not controlled:
+            verdict, _ = judge(mutant, source(mutant.file), reached, jit, budget)
+            if verdict not in (SURVIVED, UNREACHED):
+                raise RuntimeError(f"the tests of {mutant} fail without it, too")
+            controlled = verdict == SURVIVED
+        verdict, seconds = judge(mutant, mutated(mutant), reached, jit, budget)
         print(json.dumps([verdict, seconds, *mutant]), flush=True)
 
 

@@ -14,10 +14,9 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).parents[2]
+KERNELS = ["tests/inference", "tests/losses", "tests/linear"]
 UNITS = [
-    "tests/inference",
-    "tests/losses",
-    "tests/linear",
+    *KERNELS,
     "tests/solvers",
     "tests/test_objective.py",
     "tests/test_hidden_markov.py",
@@ -44,7 +43,7 @@ def ask(folder: Path, jit: bool) -> dict[str, Any]:
     """`seconds` of each test, and the tests (`lines`) by file and line; kept in the folder for the next time."""
     kept = folder / f"reach-{'compiled' if jit else 'python'}.json"
     if not kept.exists():
-        tests = [*UNITS, *(WHOLE if jit else [])]
+        tests = [*UNITS, *WHOLE] if jit else KERNELS
         command = [sys.executable, "-m", "pytest", "-p", "mutants.reach", *settings(jit), *tests]
         variables = {**environment(jit), "REACH": str(kept), "PYTHONPATH": str(ROOT / "tests")}
         subprocess.run(command, cwd=ROOT, env=variables, check=True)

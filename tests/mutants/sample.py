@@ -97,10 +97,14 @@ def _places(file: str) -> Iterator[tuple[tuple[int, int], list[tuple[str, int, i
 
 
 def _mutant(file: str, operator: str, occurrence: int, line: int) -> Mutant | None:
-    """None if the program stays the same, but for its annotations."""
+    """None if the program stays the same, but for its annotations, or is none any more."""
     text = source(file)
     code = changed(text, operator, occurrence)
-    if _program(text) == _program(code):
+    try:
+        same = _program(text) == _program(code)
+    except SyntaxError:
+        return None
+    if same:
         return None
     before, after = ("\n" + text).splitlines()[line], ("\n" + code).splitlines()[line]
     in_kernel = any(line in lines for lines in _kernels(text))
