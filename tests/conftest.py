@@ -10,7 +10,8 @@ from hypothesis import settings
 # assertions of these modules, which hold no tests, are rewritten, too
 pytest.register_assert_rewrite("contracts", "fitted", "naive", "ragged_checks", "real_data", "tree_checks")
 pytest_plugins = ["asserting"]
-collect_ignore = ["asserting.py"]  # as a module with doctests it would be imported, and count, once more
+# `asserting` would be imported, and count, once more for its doctests; `mutants` needs an extra, and has no tests
+collect_ignore = ["asserting.py", "mutants"]
 
 # The first example of a test may compile kernels, so no deadline; on a build machine a failure must repeat.
 settings.register_profile("local", deadline=None, max_examples=50)

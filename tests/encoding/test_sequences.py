@@ -41,7 +41,6 @@ def test_as_list_keeps_all_but_iterators():
         ([np.ones(2), np.ones(2)], "flat"),
         ([1.0, 2.0], "flat"),
         (np.ones(3), "flat"),
-        (np.array(1.0), "flat"),
         (np.ones((2, 2, 2)), "arrays"),
         ([np.eye(2)], "arrays"),
         ([sp.eye_array(2)], "arrays"),
@@ -71,6 +70,7 @@ def test_form(X, expected):
     [
         ([], EmptyDataError, "no sequences"),
         (np.array([]), EmptyDataError, "no sequences"),
+        (np.array(1.0), InputTypeError, "X is a single ndarray"),
         ("text", InputTypeError, "batch of sequences or a two-dimensional array, got str"),
         (b"text", InputTypeError, "got bytes"),
         ({"a": 1}, InputTypeError, "got dict"),

@@ -6,6 +6,7 @@ import gzip
 
 import numpy as np
 import pandas as pd
+import polars
 import pytest
 import scipy.sparse as sp
 from sklearn.preprocessing import StandardScaler
@@ -89,7 +90,6 @@ def test_labels_that_no_array_holds(cls):
 @pytest.mark.parametrize("cls", CHAINS)
 def test_frames_of_polars(cls):
     """Rows of single tokens or sequences, as pandas' are."""
-    polars = pytest.importorskip("polars")
     frames = [polars.DataFrame(rows, schema=["a", "b"]) for rows in NUMBERS]
     options = {"max_iter": 3} if "max_iter" in cls().get_params() else {}
     for X, y, same in ((frames[0], TAGS[0], NUMBERS[0]), (frames, TAGS, NUMBERS)):
