@@ -12,9 +12,11 @@ import numpy as np
 import pytest
 from fuzz import errors, inputs, interrupts, settings, subjects, workers
 from fuzz.subjects import public_classes, subject
+from joblib import Parallel, delayed
 
 import sklearn_struct
 from sklearn_struct import HMM, PCFG, LinearChainCRF, SequenceVectorizer
+from sklearn_struct.encoding.settings import check_count
 from sklearn_struct.exceptions import InputTypeError
 
 DEEDS = {
@@ -58,6 +60,11 @@ def test_what_is_bad_is_printed_and_counted(capfd):
     assert lines[-1].startswith("5 cases, 2 bad, ")
 
 
+def in_a_worker(function, *arguments):
+    """What it gives in another process of joblib's."""
+    return Parallel(n_jobs=2, backend="loky")([delayed(function)(*arguments)])
+
+
 @pytest.mark.parametrize(
     ("call", "clear"),
     [
@@ -67,6 +74,8 @@ def test_what_is_bad_is_printed_and_counted(capfd):
         (lambda: np.zeros(3).reshape(2, 2), False),
         (lambda: LinearChainCRF().fit(), False),
         (lambda: {}["a"], False),
+        (lambda: in_a_worker(check_count, 0, "n"), True),
+        (lambda: in_a_worker(int, "a"), False),
     ],
 )
 def test_an_error_is_clear_if_somebody_wrote_it(call, clear):

@@ -53,9 +53,10 @@ def has_items(value: Any) -> bool:
 def refuse_frame(X: Any) -> None:
     """Raise InputTypeError if X is a data frame, which would be read as the names of its columns."""
     if hasattr(X, "columns") and len(getattr(X, "shape", ())) == 2:
+        frame = "X" if hasattr(X, "iloc") else "X.to_pandas()"
         raise InputTypeError(
-            f"X is a {type(X).__name__}: SequenceArray.from_frame(X, group) makes sequences of a table that has a row "
-            "for each token"
+            f"X is a {type(X).__name__}: SequenceArray.from_frame({frame}, group) makes sequences of a table that has "
+            "a row for each token"
         )
 
 

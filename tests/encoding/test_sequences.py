@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from copy import deepcopy
 
 import numpy as np
 import pandas as pd
+import polars
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
 
 from sklearn_struct import FeatureTemplates, LinearChainCRF, SequenceArray, SequenceVectorizer
 from sklearn_struct.batch import object_array
-from sklearn_struct.encoding.sequences import as_dtype, as_list, check_numbers, form, pack_arrays
+from sklearn_struct.encoding.sequences import as_dtype, as_list, check_numbers, form, pack_arrays, refuse_frame
 from sklearn_struct.exceptions import EmptyDataError, InputTypeError, NonFiniteError
 
 # ---------------------------------------------------------------- the functions
@@ -402,6 +404,12 @@ def test_masked_values_are_refused():
     with pytest.raises(InputTypeError, match=r"X\[0\] .*masked"):
         LinearChainCRF().fit([masked], [["a", "b"]])
     assert LinearChainCRF().fit([np.ma.array([[1.0], [2.0]])], [["a", "b"]]).n_features_in_ == 1
+
+
+@pytest.mark.parametrize(("library", "frame"), [(pd, "X"), (polars, "X.to_pandas()")])
+def test_frames_where_sequences_are_meant(library, frame):
+    with pytest.raises(InputTypeError, match=re.escape(f"SequenceArray.from_frame({frame}, group)")):
+        refuse_frame(library.DataFrame({"a": [1], "b": [2]}))
 
 
 def test_edge_features_are_no_iterator():
