@@ -13,7 +13,7 @@ from unprivileged import run_unprivileged
 from sklearn_struct.persistence import disk
 from sklearn_struct.persistence.disk import read_whole, write_whole
 
-POSIX = pytest.mark.skipif(os.name != "posix", reason="there are no such files")
+POSIX = pytest.mark.skipif(os.name != "posix", reason="pipes, sockets and permissions are those of POSIX")
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError, OSError])
@@ -49,7 +49,7 @@ def test_odd_names(tmp_path, name):
     try:
         (tmp_path / name).write_bytes(b"old")
     except OSError:
-        pytest.skip("this system has no such names")
+        pytest.skip("the file system of this machine refuses the name itself")
     for data in (b"new", b""):
         write_whole(os.fsencode(tmp_path / name), data)
         assert read_whole(tmp_path / name) == data
@@ -90,7 +90,7 @@ def test_what_is_no_file_stays(tmp_path, kind):
     assert [path.name for path in tmp_path.iterdir()] == ["thing"]
 
 
-@pytest.mark.skipif(not os.path.exists("/dev/null"), reason="there is no such device")
+@pytest.mark.skipif(not os.path.exists("/dev/null"), reason="this system has no /dev/null")
 @pytest.mark.parametrize("linked", [False, True])
 def test_devices_are_left_alone(tmp_path, linked, monkeypatch):
     """Nothing is replaced here in earnest, as root could."""

@@ -431,7 +431,7 @@ def test_names_of_bytes(tmp_path):
 
 def test_a_device_has_no_end():
     if not Path("/dev/zero").is_char_device():
-        pytest.skip("there are no such devices")
+        pytest.skip("this system has no /dev/zero")
     for read in (load, from_crfsuite):
         with pytest.raises(OSError, match="this is a device, where the name of a file is expected: '/dev/zero'"):
             read("/dev/zero")

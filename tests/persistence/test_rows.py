@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas
 import pytest
 from fuzz import files
 from sklearn.decomposition import PCA, TruncatedSVD
@@ -57,7 +58,6 @@ def test_an_equal_one_comes_back(tmp_path, transformer, data):
 
 
 def test_names_of_a_frame(tmp_path):
-    pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame(X, columns=["a", "b\0", "ü"])
     scaler = StandardScaler().fit(frame)
     save(scaler, tmp_path / "model")
