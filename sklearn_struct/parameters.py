@@ -276,7 +276,8 @@ class LinearPotentials:
         node, edge, table = self._products(W, block, ONE, None)
         squares = add_to_rows(self._intercept(W, 1) if self.n_free else np.zeros(self.n_labels, W.dtype), node)
         if edge is None:
-            edge, table = table, np.zeros_like(table)
+            edge = table
+            table = np.zeros_like(table)
         return Potentials(node, edge), squares + add_to_rows(table[0], edge)
 
     def _intercept(self, W: np.ndarray, n: int) -> np.ndarray:

@@ -63,7 +63,9 @@ def _named(error: _DamagedError, matrix: Any, name: str) -> ValueError:
 
 def _check_compressed(matrix: Any) -> None:
     """Raise unless bounds and indices stay in their arrays and in the shape."""
-    indptr, indices, data = matrix.indptr, matrix.indices, matrix.data
+    indptr = matrix.indptr
+    indices = matrix.indices
+    data = matrix.data
     n_dimensions = indptr.ndim, indices.ndim, data.ndim
     if n_dimensions != (1, 1, 3 if matrix.format == "bsr" else 1):
         raise _DamagedError("indptr, indices and data have {}, {} and {} dimensions".format(*n_dimensions))
@@ -78,7 +80,9 @@ def _check_compressed(matrix: Any) -> None:
         height, width = data.shape[1:]
         if not height or not width or n_rows % height or n_columns % width:
             raise _DamagedError(f"blocks of shape {(height, width)} do not fill the shape {matrix.shape}")
-        n_rows, n_columns, line = n_rows // height, n_columns // width, "row of blocks"
+        n_rows = n_rows // height
+        n_columns = n_columns // width
+        line = "row of blocks"
     _check_bounds(indptr, len(indices), n_rows, line)
     used = indices[: indptr[-1]]
     if len(used) and _largest(used) >= n_columns:
@@ -111,11 +115,15 @@ def _as_coo(matrix: Any) -> Any:
 
 def _of_diagonals(matrix: Any) -> sp.coo_array:
     """Value j of a diagonal stands in column j, and in row j less the diagonal's offset."""
-    (n_rows, n_columns), offsets, data = matrix.shape, matrix.offsets, matrix.data
+    (n_rows, n_columns) = matrix.shape
+    offsets = matrix.offsets
+    data = matrix.data
     _check_whole(offsets)
     if data.ndim != 2 or offsets.shape != (len(data),):
         raise _DamagedError(f"it has {offsets.size} offsets for {len(data)} diagonals")
-    rows, columns, values = [np.arange(0)], [np.arange(0)], [np.empty(0, data.dtype)]
+    rows = [np.arange(0)]
+    columns = [np.arange(0)]
+    values = [np.empty(0, data.dtype)]
     for offset, diagonal in zip(offsets.tolist(), data):
         stored = slice(max(offset, 0), max(min(n_columns, n_rows + offset, data.shape[1]), 0))
         column = np.arange(stored.start, stored.stop)

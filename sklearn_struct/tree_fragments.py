@@ -146,7 +146,8 @@ def parts(fragments: Fragments, model: TreeModel) -> Iterator[tuple[str, np.ndar
 def exist(fragments: Fragments, model: TreeModel) -> bool:
     """Whether all features are of symbols, rules and leaves that the grammar has."""
     n_rules, n_leaves, S = (len(table) for table in (model.plain.rule, model.plain.leaf, model.plain.root))
-    first, last = {"rule": 0, "word": n_rules, "symbol": 0}, {"rule": n_rules, "word": n_rules + n_leaves, "symbol": S}
+    first = {"rule": 0, "word": n_rules, "symbol": 0}
+    last = {"rule": n_rules, "word": n_rules + n_leaves, "symbol": S}
     for template, codes in zip(*fragments):
         context, what = np.divmod(codes, _width(model))
         above, side = np.divmod(context, ROOT + 1)

@@ -13,7 +13,8 @@ INSIDE = {"sklearn_struct", "sklearn", "numba", "importlib", "functools"}
 
 def warn(message: str, category: type[Warning] = UserWarning) -> None:
     """Warn, with a line as the place that is not ours nor of those through which we are called or imported."""
-    frame, level = sys._getframe(1), 2
+    frame = sys._getframe(1)
+    level = 2
     while frame.f_back is not None and str(frame.f_globals.get("__name__")).split(".")[0] in INSIDE:
         frame = frame.f_back
         level += not _is_uncounted(frame.f_code.co_filename)

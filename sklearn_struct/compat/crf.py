@@ -214,7 +214,8 @@ class CRF(DocLink, Published, BaseEstimator):
         return self
 
     def _score_in_log(self, X: Any, y: Any) -> None:
-        y, predicted = as_list(y), self.crf_.predict(X)
+        y = as_list(y)
+        predicted = self.crf_.predict(X)
         accuracy = flat_accuracy_score(y, predicted)
         self._accuracies = {
             "item_accuracy_float": accuracy,

@@ -32,7 +32,8 @@ class Tagger:
     """
 
     def __init__(self, model: Any, info: ModelInfo) -> None:
-        self._model, self._info = model, info
+        self._model = model
+        self._info = info
         self._sequence: list[Any] | None = None
         self._marginals: np.ndarray | None = None
 
@@ -46,7 +47,8 @@ class Tagger:
 
     def set(self, xseq: Any) -> None:
         """Take the sequence of which `tag`, `probability` and `marginal` tell."""
-        self._sequence, self._marginals = as_list(xseq), None
+        self._sequence = as_list(xseq)
+        self._marginals = None
 
     def tag(self, xseq: Any = None) -> list[Any]:
         """The most probable labelling of `xseq`, or of the sequence that was set."""

@@ -121,11 +121,17 @@ def _quick(chunk: list[Any], manner: _Manner) -> Attributes:
         columns, values = _from_dicts(tokens, manner)
         return Attributes(columns, values, _lengths(tokens), _lengths(chunk), "others")
     if kinds == {str}:
-        kind, counts, texts = "strings", np.ones(len(tokens), np.int64), tokens
+        kind = "strings"
+        counts = np.ones(len(tokens), np.int64)
+        texts = tokens
     elif kinds <= {list, tuple}:
-        kind, counts, texts = "lists", _lengths(tokens), list(chain.from_iterable(tokens))
+        kind = "lists"
+        counts = _lengths(tokens)
+        texts = list(chain.from_iterable(tokens))
     elif kinds <= {set, frozenset}:
-        kind, counts, texts = "others", _lengths(tokens), list(chain.from_iterable(map(sorted, tokens)))
+        kind = "others"
+        counts = _lengths(tokens)
+        texts = list(chain.from_iterable(map(sorted, tokens)))
     else:
         raise _Unexpected
     columns = manner.number(as_words(texts), len(texts))

@@ -87,7 +87,8 @@ def _matching(pattern: re.Pattern[str], names: np.ndarray) -> list[int]:
 
 def _from_wildcards(text: str) -> re.Pattern[str] | None:
     """The regular expression that says the same; None if there is none."""
-    parts, end = [], 0
+    parts = []
+    end = 0
     for place in WILDCARDS.finditer(text):
         inside = re.escape(place[0][1:-1]).replace(r"\-", "-")
         inside = "^" + inside[1:] if inside.startswith("!") else inside

@@ -192,7 +192,8 @@ class PrototypeFeatures(DocLink, Published, TransformerMixin, BaseEstimator, aut
 
     def _learn(self, vocabulary: Names, similarity: sp.csr_array, prototypes: list[str]) -> None:
         """Take over the words, how much each is like each prototype, and a last row of zeros for other words."""
-        self._vocabulary, self._similarity = vocabulary, similarity
+        self._vocabulary = vocabulary
+        self._similarity = similarity
         self.prototypes_ = np.array(prototypes, dtype=object)
         self._names = np.array([f"prototype={word}" for word in prototypes], dtype=object)
         self._names.flags.writeable = False  # all who ask share it

@@ -56,10 +56,12 @@ class TreeDrawingMixin(Published):
         check_is_fitted(self)
         for name, number in (("n_samples", n_samples), ("max_length", max_length)):
             check_scalar(number, name, Integral, min_val=1)
-        rng, model = generator(random_state), self._model
+        rng = generator(random_state)
+        model = self._model
         grammars = model.states or (one_state(model),)
         which = rng.randint(len(grammars), size=n_samples)
-        names, found = observations(self._codes.lexicon, OOV), {}
+        names = observations(self._codes.lexicon, OOV)
+        found = {}
         for g, tensors in enumerate(grammars):
             places = np.flatnonzero(which == g)
             drawn = draw(model.grammar, tensors, model.symbol, len(places), rng, max_length)

@@ -244,7 +244,8 @@ class BaseHiddenChain(BaseSequenceEstimator):
             dtype object, a list of labels each.
         """
         check_is_fitted(self)
-        model, rng = self._model(), generator(random_state)
+        model = self._model()
+        rng = generator(random_state)
         ends = bool(np.any(model.markov.stop < 0)) or bool(np.all(model.markov.transition == -np.inf))
         if n_samples < 1 or (length is not None and length < 1):
             raise ValueError(f"n_samples and length must be at least 1, got {n_samples} and {length}")

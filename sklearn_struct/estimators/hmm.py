@@ -223,7 +223,8 @@ class HMM(BaseHiddenChain):
         return super().fit(X, y, sample_weight, init=init)
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, init: Any, progress: Progress) -> None:
-        X, y = as_list(X), as_list(y)
+        X = as_list(X)
+        y = as_list(y)
         found, flat = self._read_columns(X if has_label_a_row(y) else streams.symbols(X), reset=True)
         if y is None and self.states is None and init is None:
             raise ValueError(

@@ -238,7 +238,8 @@ class LogLinearClassifier(DocLink, Published, CallbackSupportMixin, ClassifierMi
         for i, label in enumerate(y if isinstance(y, list | tuple) else ()):
             if isinstance(label, float) and label != label:  # among strings, numpy would make a string of it
                 raise UnknownLabelError(f"y[{i}]: the label is not a number (NaN)")
-        y, n = one_column(y), X.shape[0] if sp.issparse(X) else len(X)
+        y = one_column(y)
+        n = X.shape[0] if sp.issparse(X) else len(X)
         if len(y) != n:
             raise LengthMismatchError(f"X has {n} inputs but y has {len(y)} labels")
         offsets, labels = np.arange(n + 1), y.tolist()
@@ -288,7 +289,8 @@ class LogLinearClassifier(DocLink, Published, CallbackSupportMixin, ClassifierMi
 
     def _scores_of(self, X: Any) -> Iterator[tuple[slice, np.ndarray]]:
         """The same for X as it was read."""
-        blocks, forbids = self._form.scores(X, self._w), getattr(self._form, "candidates", None) is not None
+        blocks = self._form.scores(X, self._w)
+        forbids = getattr(self._form, "candidates", None) is not None
         while True:
             with np.errstate(over="ignore", invalid="ignore"):  # what comes of it is looked at
                 block = next(blocks, None)

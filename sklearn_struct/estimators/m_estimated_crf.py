@@ -270,7 +270,9 @@ class MEstimatedCRF(BaseBasedChain):
             start = self._previous() or init
         if is_per_token(sample_weight):
             raise ValueError("M-estimation has weights of sequences; a sample_weight for each token is refused")
-        self._prepared, X, y = Prepared(), as_list(X), as_list(y)
+        self._prepared = Prepared()
+        X = as_list(X)
+        y = as_list(y)
         X = self._checked(X if has_label_a_row(y) else symbols(X), reset=True)
         self._refuse_missing(y)
         self.base_ = fit_base(HMM(order=self.order) if self.base is None else self.base, X, y, sample_weight)

@@ -29,7 +29,8 @@ def observe(estimator: Any, X: SequenceArray, codes: np.ndarray, weight: np.ndar
     if codes.ndim == 2:
         return _observe_masks(estimator, X, codes, weight)
     K, order, least = len(estimator.classes_), getattr(estimator, "order", 1), estimator.min_frequency
-    columns, cliques = _edge_columns(estimator, X), _cliques(X.offsets, codes, weight, K)[:order]
+    columns = _edge_columns(estimator, X)
+    cliques = _cliques(X.offsets, codes, weight, K)[:order]
     node = edge = None
     if sp.issparse(X.tokens):
         pairs = all_pairs if estimator.feature_pairs == "all" else observed_pairs

@@ -49,7 +49,8 @@ def _look_up(potentials: Potentials, block: Block, classes: np.ndarray) -> None:
     wrong = np.flatnonzero(~(np.abs(node).ravel() <= limit))
     if len(wrong):
         token, k = divmod(int(wrong[0]), len(classes))
-        label, value = classes.tolist()[k], node[token, k]
+        label = classes.tolist()[k]
+        value = node[token, k]
         raise NonFiniteError(f"{_place(block, token)}: the score of the label {label!r} is {_too_large(value)}")
     wrong = np.flatnonzero(~(np.abs(edge).ravel() <= limit))
     if len(wrong):

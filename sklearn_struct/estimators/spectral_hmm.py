@@ -179,7 +179,8 @@ class SpectralHMM(DocLink, Published, CallbackSupportMixin, BaseEstimator):
             With the place. The estimator is then as it was before.
         """
         progress = Progress(self, X, y, None)
-        sentences, labels = as_sentences(progress.data[0]), as_list(progress.data[1])
+        sentences = as_sentences(progress.data[0])
+        labels = as_list(progress.data[1])
         offsets = np.cumsum([0, *map(len, sentences)])
         flat = label_codes.flatten(labels, offsets)
         if not flat:

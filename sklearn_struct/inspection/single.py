@@ -40,7 +40,8 @@ def read_one(estimator: Any, x: Any) -> tuple[BaseChain, Sequences, Any]:
 
 def read_sentence(estimator: Any, sentence: Any) -> tuple[BaseParser, list[str]]:
     """The parser, and the words of one sentence as its `predict` reads them."""
-    parser, sentence = parser_of(estimator), as_list(sentence)
+    parser = parser_of(estimator)
+    sentence = as_list(sentence)
     if is_list(sentence):
         words_are_strings = last_step(estimator) is best(estimator)  # and not what a pipeline makes words of
         sentence = _single(sentence, "sentence", False if words_are_strings else None)

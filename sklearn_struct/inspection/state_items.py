@@ -136,7 +136,8 @@ def _code(parser: BaseParser, symbol: str | int) -> int:
 def _words(parser: BaseParser, states: Tensors, code: int) -> tuple[list[str], np.ndarray]:
     """What a tag may be, and a row of probabilities by state each."""
     lexicon = parser._codes.lexicon
-    names, entries = observations(lexicon, OTHER), np.flatnonzero(lexicon.symbol == code)
+    names = observations(lexicon, OTHER)
+    entries = np.flatnonzero(lexicon.symbol == code)
     rows = [states.leaf[slice(*states.leaf_start[entry : entry + 2])] for entry in entries]
     return [names[entry] for entry in entries], np.array(rows)
 

@@ -21,7 +21,8 @@ __all__ = ["based", "put_based"]
 
 def put_based(model: Any, where: str, shared: Shared) -> dict[str, Any]:
     _check_parts(model)
-    encoder, arrays = model.features_, shared.arrays
+    encoder = model.features_
+    arrays = shared.arrays
     arrays[where + "inputs"] = np.asarray(model.input_coef_, np.float64)
     arrays[where + "constant"] = np.array([model.constant_], np.float64)
     return {  # the encoder first: what spells out its names is known by them

@@ -33,7 +33,9 @@ OPTIONAL = (int, type(None))
 
 
 def put_chain(chain: Any, where: str, shared: Shared) -> dict[str, Any]:
-    pattern, arrays, has = chain._pattern, shared.arrays, vars(chain)
+    pattern = chain._pattern
+    arrays = shared.arrays
+    has = vars(chain)
     for name, pairs in (("node", pattern.node), ("edge", pattern.edge)):
         if pairs is not None:
             checks.put_pairs(arrays, where + name, pairs)
@@ -79,7 +81,8 @@ def read_chain(chain: Any, stored: Any, where: str, shared: Shared) -> None:
     size = chain._pattern.size
     chain._w = checks.weights(arrays, where + "w", size)
     checks.fit_into(chain._w, getattr(chain, "dtype", "float64"), where + "w")
-    chain.n_iter_, chain.t_ = natural(stored["n_iter"], "n_iter"), natural(stored["t"], "t")
+    chain.n_iter_ = natural(stored["n_iter"], "n_iter")
+    chain.t_ = natural(stored["t"], "t")
     if stored["loss_curve"]:
         chain.loss_curve_ = arrays.take(where + "loss_curve", np.float64).tolist()
     if stored["stream"] is None:
@@ -91,7 +94,8 @@ def read_chain(chain: Any, stored: Any, where: str, shared: Shared) -> None:
 
 
 def put_ge(chain: Any, where: str, shared: Shared) -> dict[str, Any]:
-    features, tables = list(chain.targets_), [list(target.values()) for target in chain.targets_.values()]
+    features = list(chain.targets_)
+    tables = [list(target.values()) for target in chain.targets_.values()]
     for m, table in enumerate(tables):
         shared.arrays[f"{where}target {m}"] = np.array(table, np.float64)
     return {"chain": put_chain(chain, where, shared), "features": [plain(feature, "targets_") for feature in features]}
@@ -100,7 +104,8 @@ def put_ge(chain: Any, where: str, shared: Shared) -> dict[str, Any]:
 def read_ge(chain: Any, stored: Any, where: str, shared: Shared) -> None:
     of_chain, features = fields(stored, "the model", chain=dict, features=list)
     read_chain(chain, of_chain, where, shared)
-    K, chain.targets_ = len(chain.classes_), {}
+    K = len(chain.classes_)
+    chain.targets_ = {}
     for m, feature in enumerate(features):
         probability = shared.arrays.take(f"{where}target {m}", np.float64)
         if len(probability) not in (K, K * K) or not np.all(probability >= 0) or abs(probability.sum() - 1) > 1e-6:

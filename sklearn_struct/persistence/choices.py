@@ -33,7 +33,9 @@ def put(value: Any, what: str) -> dict[str, Any] | None:
         params = [plain(getattr(value, name), f"{what}.{name}", _put_inner) for name in names]
         return {"splitter": [cls.__name__, params]}
     if cls.__module__.startswith("scipy.stats.") and getattr(value, "dist", None) is not None:
-        name, args, kwargs = value.dist.name, list(value.args), value.kwds
+        name = value.dist.name
+        args = list(value.args)
+        kwargs = value.kwds
         if name in DISTRIBUTIONS:
             return {"distribution": [name, plain(args, what), plain(kwargs, what)]}
     if is_scorer(value):

@@ -30,10 +30,15 @@ def crfsuite_bytes(crf: LinearChainCRF) -> bytes:
     pairs = np.flatnonzero(coef.data)
     coef = sp.csr_array((coef.data[pairs], (coef.row[pairs], coef.col[pairs])), shape=coef.shape)
     used = np.flatnonzero(np.diff(coef.indptr))
-    state, moves = coef[used].tocoo(), sp.coo_array(crf.transition_)
+    state = coef[used].tocoo()
+    moves = sp.coo_array(crf.transition_)
     features = np.zeros(state.nnz + moves.nnz, FEATURE)
-    own, between = features[: state.nnz], features[state.nnz :]
-    own["kind"], own["source"], own["target"], own["weight"] = STATE, state.row, state.col, state.data
+    own = features[: state.nnz]
+    between = features[state.nnz :]
+    own["kind"] = STATE
+    own["source"] = state.row
+    own["target"] = state.col
+    own["weight"] = state.data
     between["kind"], between["source"], between["target"], between["weight"] = (
         TRANSITION,
         moves.row,
@@ -49,7 +54,8 @@ def crfsuite_bytes(crf: LinearChainCRF) -> bytes:
         _dictionary(labels),
         _dictionary([names[f] for f in used.tolist()]),
     ]
-    offsets, place = [], HEADER.size
+    offsets = []
+    place = HEADER.size
     for part in parts:
         offsets.append(place)
         place += len(part) + -len(part) % 4
@@ -65,7 +71,8 @@ def _parts(crf: LinearChainCRF) -> tuple[list[str], list[str], sp.coo_array]:
     """Labels, names of features, and weights (features, labels)."""
     if crf._pattern.order != 1 or len(crf.edge_features_) or crf.fit_intercept:
         raise InputTypeError("CRFsuite's files hold chains of first order, without intercepts and edge features")
-    labels, names = crf.classes_.tolist(), crf.feature_names_in_.tolist()
+    labels = crf.classes_.tolist()
+    names = crf.feature_names_in_.tolist()
     for text in (*labels, *names):
         if not isinstance(text, str) or "\0" in text:
             raise InputTypeError(f"CRFsuite's files hold strings without zeros, not {text!r}")
@@ -90,7 +97,9 @@ def _dictionary(strings: list[str]) -> bytes:
     begin = 24 + 8 * N_TABLES
     records = [struct.pack("<2I", number, len(key)) + key for number, key in enumerate(keys)]
     places = begin + np.concatenate([[0], np.cumsum([len(record) for record in records])]).astype(np.int64)
-    tables, refs, where = [], [], int(places[-1])
+    tables = []
+    refs = []
+    where = int(places[-1])
     for t in range(N_TABLES):
         own = np.flatnonzero(hashes % N_TABLES == t)
         refs.append((where if len(own) else 0, 2 * len(own)))
@@ -137,12 +146,15 @@ def _rotated(x: np.ndarray, k: int) -> np.ndarray:
 def _mix(state: list[np.ndarray]) -> None:
     """Between blocks: each round takes the last part from the first, and adds the second to the last."""
     for round_, k in enumerate((4, 6, 8, 16, 19, 4)):
-        a, b, c = round_ % 3, (round_ + 1) % 3, (round_ + 2) % 3
+        a = round_ % 3
+        b = (round_ + 1) % 3
+        c = (round_ + 2) % 3
         state[a] = (state[a] - state[c]) ^ _rotated(state[c], k)
         state[c] = state[c] + state[b]
 
 
 def _finish(state: list[np.ndarray]) -> None:
     for round_, k in enumerate((14, 11, 25, 16, 4, 14, 24)):
-        a, b = (round_ + 2) % 3, (round_ + 1) % 3
+        a = (round_ + 2) % 3
+        b = (round_ + 1) % 3
         state[a] = (state[a] ^ state[b]) - _rotated(state[b], k)

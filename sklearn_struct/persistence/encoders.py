@@ -108,7 +108,8 @@ def vectorizer(estimator: SequenceVectorizer, stored: Any, where: str, shared: S
     kinds = optional(stored, tokens_in=str)
     number, n_features, *_ = fields(stored, "the vectorizer", names=OPTIONAL, n_features_out=OPTIONAL, **kinds)
     take_optional(estimator, stored, "tokens_in")
-    names, hashed = shared.get(number, Names), estimator.n_features is not None
+    names = shared.get(number, Names)
+    hashed = estimator.n_features is not None
     if (names is not None) == hashed:
         raise ModelFileError("a vectorizer has names or a number of columns into which they are hashed, not both")
     if n_features is None and hashed:

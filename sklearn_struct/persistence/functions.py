@@ -71,7 +71,8 @@ def check_params(name: str, params: Any, functions: Functions) -> Any:
 
     It has no parts yet, and a frozen base is not the right one yet: both are learned.
     """
-    kind, restored = KINDS.get(name), {}
+    kind = KINDS.get(name)
+    restored = {}
     for key, stored in params.items():
         frozen = key == "base" and stored == FROZEN
         restored[key] = FrozenEstimator(HMM()) if frozen else value(stored, key, functions)

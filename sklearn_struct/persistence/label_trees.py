@@ -19,7 +19,8 @@ __all__ = ["put_spectral_hmm", "spectral_hmm"]
 
 
 def put_spectral_hmm(hmm: Any, where: str, shared: Shared) -> dict[str, Any]:
-    arrays, (_, words, rule) = shared.arrays, hmm._codes
+    arrays = shared.arrays
+    (_, words, rule) = hmm._codes
     put_lexicon(words, where, arrays)
     first, second = np.nonzero(rule >= 0)
     indptr = np.concatenate([[0], np.cumsum(np.bincount(first, minlength=len(rule)))])
@@ -36,7 +37,8 @@ def spectral_hmm(hmm: Any, stored: Any, where: str, shared: Shared) -> None:
     _, n_negative = fields(stored, "the model", labels=(str, list), n_negative=int)
     arrays = shared.arrays
     hmm.classes_ = labels(arrays, where + "labels", stored["labels"])
-    hmm.n_negative_, K = natural(n_negative, "n_negative"), len(hmm.classes_)
+    hmm.n_negative_ = natural(n_negative, "n_negative")
+    K = len(hmm.classes_)
     words = lexicon(arrays, where, K)
     indptr, second, _ = checks.pairs(arrays, where + "moves", K, K + 1)
     rules, table = rules_of(np.repeat(np.arange(K), np.diff(indptr)), second.astype(np.int64), K)

@@ -17,7 +17,8 @@ __all__ = ["prototypes", "put_prototypes"]
 
 
 def put_prototypes(estimator: Any, where: str, shared: Shared) -> dict[str, Any]:
-    arrays, similarity = shared.arrays, estimator._similarity
+    arrays = shared.arrays
+    similarity = estimator._similarity
     put_texts(arrays, where + "words", list(estimator._vocabulary))
     put_texts(arrays, where + "prototypes", estimator.prototypes_.tolist())
     checks.put_pairs(arrays, where + "similar", CSR(similarity.indptr, similarity.indices, similarity.data))
@@ -28,7 +29,8 @@ def put_prototypes(estimator: Any, where: str, shared: Shared) -> dict[str, Any]
 def prototypes(estimator: Any, stored: Any, where: str, shared: Shared) -> None:
     fields(stored, "the features")
     arrays = shared.arrays
-    words, chosen = texts(arrays, where + "words"), texts(arrays, where + "prototypes")
+    words = texts(arrays, where + "words")
+    chosen = texts(arrays, where + "prototypes")
     if not set(chosen) <= set(words) or len(set(chosen)) < len(chosen):
         raise ModelFileError(f"{where}prototypes must be different words, which are known")
     indptr, indices, _ = checks.pairs(arrays, where + "similar", len(words) + 1, len(chosen))

@@ -81,7 +81,8 @@ def rows(transformer: Any, stored: Any, where: str, shared: Shared) -> None:
 
 def _value(transformer: Any, name: str, stored: Any, where: str, shared: Shared) -> Any:
     """Something that was learned, of the right shape. The first in each table has that of the others."""
-    kind, shape = type(transformer).__name__, LEARNED[type(transformer).__name__][name]
+    kind = type(transformer).__name__
+    shape = LEARNED[type(transformer).__name__][name]
     if stored == "array":
         return _array(where + name, _shape(transformer, where + name, shape, shared), shared)
     value = restore(stored)

@@ -23,10 +23,12 @@ SEVERAL = list | tuple | set | frozenset | dict  # forms in which `scoring` has 
 
 
 def put_search(search: Any, where: str, shared: Shared) -> dict[str, Any]:
-    results, has = search.cv_results_, vars(search)
+    results = search.cv_results_
+    has = vars(search)
     params = [put_value(candidate, "params", shared.functions) for candidate in results["params"]]
     best = has.get("best_estimator_")
-    index, score = has.get("best_index_"), has.get("best_score_")
+    index = has.get("best_index_")
+    score = has.get("best_score_")
     return {
         "best": None if best is None else put_estimator(best, where + "best/", shared),
         "best_index": None if index is None else int(index),
@@ -55,7 +57,8 @@ def search(found: Any, stored: Any, where: str, shared: Shared) -> None:
     kinds: dict[str, Any] = {"best": (dict, type(None)), "best_index": OPTIONAL, "multimetric": bool, "n_splits": int}
     kinds |= {"best_score": (float, dict, type(None)), "refit_time": (float, dict, type(None))}
     fields(stored, "the search", **kinds, params=list, columns=list)
-    found.multimetric_, found.n_splits_ = stored["multimetric"], natural(stored["n_splits"], "n_splits")
+    found.multimetric_ = stored["multimetric"]
+    found.n_splits_ = natural(stored["n_splits"], "n_splits")
     params = [value(candidate, "params", shared.functions) for candidate in stored["params"]]
     if not params or not all(type(candidate) is dict for candidate in params):
         raise ModelFileError("a search has tried no candidates")

@@ -62,7 +62,8 @@ def parser(found: Any, stored: Any, where: str, shared: Shared) -> None:
     h, v = (natural(order, "an order") for order in orders)
     symbols, arrays = _symbols(rows, (h, v)), shared.arrays
     n_tags = sum(symbol.tag for symbol in symbols)
-    rules, words = _rules(arrays, where, n_tags, len(symbols)), lexicon(arrays, where, n_tags)
+    rules = _rules(arrays, where, n_tags, len(symbols))
+    words = lexicon(arrays, where, n_tags)
     sizes = {"rule": len(rules.parent), "root": len(symbols), "leaf": len(words.symbol)}
     tables = (checks.log_probabilities(arrays, f"{where}log_p/{name}", (sizes[name],)) for name in Plain._fields)
     found._codes = TreeCodes(rules, symbols, words, (h, v))
@@ -163,7 +164,8 @@ def states(model: TreeModel, n_grammars: int, where: str, arrays: Any) -> TreeMo
         for name, size in zip(TABLES, sizes):
             if np.size(arrays.get(f"{where}states/{g}/{name}", ())) != size:
                 raise ModelFileError(f"{where}states/{g}/{name} must have {size:.0f} numbers")
-    real, found = _real(model, n_states), [tensors(model.grammar, n_states, model.symbol) for _ in range(n_grammars)]
+    real = _real(model, n_states)
+    found = [tensors(model.grammar, n_states, model.symbol) for _ in range(n_grammars)]
     for g, of_grammar in enumerate(found):
         for name, mask, size in zip(TABLES, real, sizes):
             getattr(of_grammar, name)[mask] = checks.weights(arrays, f"{where}states/{g}/{name}", int(size))

@@ -46,9 +46,13 @@ def weighted(parser: Any, stored: Any, where: str, shared: Shared) -> None:
         raise ModelFileError("the base of weighted trees must be a PCFG")
     if not all(template in TEMPLATES for template in templates):
         raise ModelFileError("there are templates that do not exist")
-    parser._codes, parser._model, parser._tag_counts = base._codes, base._model, base._tag_counts
-    parser.symbols_, parser.tags_ = base.symbols_, base.tags_
-    arrays, largest = shared.arrays, np.iinfo(np.int64).max
+    parser._codes = base._codes
+    parser._model = base._model
+    parser._tag_counts = base._tag_counts
+    parser.symbols_ = base.symbols_
+    parser.tags_ = base.tags_
+    arrays = shared.arrays
+    largest = np.iinfo(np.int64).max
     codes = [checks.ascending(arrays, f"{where}fragments/{j}", largest) for j in range(len(templates))]
     parser._fragments = Fragments(tuple(templates), tuple(codes))
     if not exist(parser._fragments, parser._model):

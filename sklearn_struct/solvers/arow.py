@@ -35,8 +35,13 @@ def adaptive(
         raise ValueError("adaptive regularisation has no L1 penalty; use owlqn")
     stay = l2 * objective.n_terms
     before = np.array(objective.expand(w0), dtype=np.float64)
-    W, variance, g = before.copy(), np.ones_like(before), np.zeros_like(before)
-    w, value, converged, n_iter = w0, 0.0, False, 0
+    W = before.copy()
+    variance = np.ones_like(before)
+    g = np.zeros_like(before)
+    w = w0
+    value = 0.0
+    converged = False
+    n_iter = 0
     while n_iter < max_iter and not converged:
         n_iter += 1
         total = 0.0
@@ -54,7 +59,8 @@ def adaptive(
                 W[touched] -= loss / length * spread
                 variance[touched] /= 1.0 + spread * slope / stay if stay else np.inf
             total += loss
-        w, value = w0 + objective.compress(W - before), total / objective.n_terms
+        w = w0 + objective.compress(W - before)
+        value = total / objective.n_terms
         converged = value <= tol
         if callback is not None and callback(n_iter, w, value):
             break

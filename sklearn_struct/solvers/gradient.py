@@ -42,10 +42,14 @@ def gradient_descent(
         raise ValueError("gradient descent is for smooth objectives; use owlqn with an L1 penalty")
     smooth = Penalised(objective, l2)
     search = Search(smooth, NEARLY_EXACT if conjugate else CURVATURE)
-    w, n_iter, idle = w0.copy(), 0, 0
+    w = w0.copy()
+    n_iter = 0
+    idle = 0
     value, grad = smooth.value_and_grad(w)
-    direction, step = -grad, 0.0
-    lowest, flattest = value, _steepest(grad)
+    direction = -grad
+    step = 0.0
+    lowest = value
+    flattest = _steepest(grad)
     while tol < _steepest(grad) < np.inf and n_iter < max_iter and idle < PATIENCE:
         square = float(np.dot(grad, grad))
         if not 0 < square < np.inf:
@@ -58,17 +62,22 @@ def gradient_descent(
         if found is None and np.array_equal(direction, -grad):
             break
         if found is None:
-            direction, step = -grad, 0.0
+            direction = -grad
+            step = 0.0
             continue
         share = max(float(np.dot(found.grad, found.grad - grad)) / square, 0.0) if conjugate else 0.0
         direction = share * direction - found.grad
         # the next line promises as much as this one did (Nocedal & Wright, section 3.5)
         ahead = float(np.dot(direction, found.grad))
         step = float(found.step) * slope / ahead if ahead < 0 else 0.0
-        w, value, grad, n_iter = found.w, found.value, found.grad, n_iter + 1
+        w = found.w
+        value = found.value
+        grad = found.grad
+        n_iter = n_iter + 1
         steepest = _steepest(grad)
         idle = 0 if value < lowest or steepest < flattest else idle + 1
-        lowest, flattest = min(lowest, value), min(flattest, steepest)
+        lowest = min(lowest, value)
+        flattest = min(flattest, steepest)
         if callback is not None and callback(n_iter, w, value):
             return Result(w, value, n_iter, False)
     return Result(w, value, n_iter, _steepest(grad) <= tol)

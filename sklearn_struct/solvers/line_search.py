@@ -76,7 +76,8 @@ def _minimum(a: Point, b: Point, default: float, rounding: float) -> float:
 
     Where their values differ by rounding errors, it is the parabola that has their slopes.
     """
-    width, rise = b.step - a.step, b.value - a.value
+    width = b.step - a.step
+    rise = b.value - a.value
     if abs(rise) <= rounding:
         rise = (a.slope + b.slope) / 2 * width
     mean = a.slope + b.slope - 3 * rise / width

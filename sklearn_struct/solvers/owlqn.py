@@ -40,9 +40,13 @@ def owlqn(
     if not l1:
         return lbfgs(objective, w0, l1=l1, l2=l2, max_iter=max_iter, tol=tol, callback=callback)
     problem = _Problem(Penalised(objective, l2), l1)
-    memory, search = Memory(objective.size), Search(problem.smooth)
-    here, n_iter, idle = problem.point(w0.copy()), 0, 0
-    lowest, flattest = here.value, here.steepest
+    memory = Memory(objective.size)
+    search = Search(problem.smooth)
+    here = problem.point(w0.copy())
+    n_iter = 0
+    idle = 0
+    lowest = here.value
+    flattest = here.steepest
     while tol < here.steepest < np.inf and n_iter < max_iter and idle < PATIENCE:
         if not 0 < float(np.dot(here.slopes, here.slopes)) < np.inf:
             break  # its square is no float
@@ -62,9 +66,11 @@ def owlqn(
             memory.clear()
             continue
         memory.add(found.w - here.w, found.grad - here.grad)
-        here, n_iter = found, n_iter + 1
+        here = found
+        n_iter = n_iter + 1
         idle = 0 if here.value < lowest or here.steepest < flattest else idle + 1
-        lowest, flattest = min(lowest, here.value), min(flattest, here.steepest)
+        lowest = min(lowest, here.value)
+        flattest = min(flattest, here.steepest)
         if callback is not None and callback(n_iter, here.w, here.value):
             return Result(here.w, here.value, n_iter, False)
     return Result(here.w, here.value, n_iter, here.steepest <= tol)
@@ -103,7 +109,8 @@ class _Problem:
         for _ in range(n_trials):
             w = start.w + step * direction
             w[(w * orthant < 0) & (self.l1_weights > 0)] = 0.0
-            new, way = self.point(w), w - start.w
+            new = self.point(w)
+            way = w - start.w
             slope = float(np.dot(start.slopes, way))
             if new.value <= start.value + min(ARMIJO * slope, -rounding):
                 return new

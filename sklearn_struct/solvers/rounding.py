@@ -43,7 +43,8 @@ class Search:
     """A line search that looks how large the rounding errors of values are, once at a point where it finds nothing."""
 
     def __init__(self, smooth: Any, curvature: float = CURVATURE) -> None:
-        self.smooth, self.curvature = smooth, curvature
+        self.smooth = smooth
+        self.curvature = curvature
         self.rounding = 0.0
         self._measured_at: np.ndarray | None = None
 
@@ -58,6 +59,7 @@ class Search:
         """Measure at w, unless that has been done; return whether errors are larger than was known."""
         if w is self._measured_at:
             return False
-        before, self._measured_at = self.rounding, w
+        before = self.rounding
+        self._measured_at = w
         self.rounding = max(before, measure(self.smooth, w).value)
         return self.rounding > before

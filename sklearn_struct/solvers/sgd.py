@@ -107,7 +107,8 @@ def sgd(
     iterate = _Averaged(objective, w0, l2)
     m = start = 0
     best = Result(w0, _penalised(objective, w0, l2), 0, False)
-    at_start, settled = np.inf, False
+    at_start = np.inf
+    settled = False
     for n_iter in range(1, max_iter + 1):
         if n_iter & (n_iter - 1) == 0:
             start, at_start = m, best.value
@@ -180,7 +181,8 @@ def _calibrate(objective: Any, w0: np.ndarray, l2: float, rng: np.random.RandomS
         mean = float(np.mean(values)) + l2 / 2 * float(np.dot(w, w))
         return mean if np.isfinite(mean) else np.inf
 
-    start, step = cost(0.0), _first_step(objective, w0, l2, sample)
+    start = cost(0.0)
+    step = _first_step(objective, w0, l2, sample)
     lowest = cost(step)
     factor = 2.0 if lowest < start and cost(2.0 * step) < lowest else 0.5
     for _ in range(40):
@@ -193,12 +195,14 @@ def _calibrate(objective: Any, w0: np.ndarray, l2: float, rng: np.random.RandomS
 
 def _first_step(objective: Any, w0: np.ndarray, l2: float, sample: np.ndarray) -> float:
     """A power of 2: 1, unless features or penalty are so large that a step must be far shorter."""
-    W, largest = np.array(objective.expand(w0), dtype=np.float64), l2
+    W = np.array(objective.expand(w0), dtype=np.float64)
+    largest = l2
     scratch = np.zeros_like(W)
     for i in sample:
         gradient = objective.term(objective.forward(W, i, 1.0), i)[1]
         objective.add(gradient, i, scratch, 1.0)
-        change, square = objective.forward(scratch, i, 1.0), float(np.dot(gradient, gradient))
+        change = objective.forward(scratch, i, 1.0)
+        square = float(np.dot(gradient, gradient))
         objective.add(gradient, i, scratch, -1.0)
         if square > 0:
             largest = max(largest, float(np.dot(gradient, change)) / square)
