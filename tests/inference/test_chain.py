@@ -124,7 +124,49 @@ def test_scores_far_from_zero():
     np.testing.assert_allclose(moved.node, out.node, atol=1e-6)  # 1e9 leaves seven digits
 
 
+def test_what_is_forbidden_needs_no_logarithms(monkeypatch):
+    """Zeros that mean "forbidden" are told from zeros that mean "underflowed"."""
+
+    def never(*args):
+        raise AssertionError
+
+    monkeypatch.setattr(inference, "log_marginals", never)
+    for shared in (True, False):
+        potentials, structure = contracts.random_chains(np.random.default_rng(0), (6, 5, 4, 1), 3, shared)
+        potentials.edge[:, [1, 3]] = -INF
+        potentials.node[0, 0] = potentials.node[8, 2] = -INF
+        assert_exact(potentials, structure)
+        potentials.node[1, 1] -= 320.0
+        potentials.edge[:, 4] -= 320.0
+        assert_exact(potentials, structure)
+        potentials.node[2] = [0.0, 1e4, -1e4]
+        with pytest.raises(AssertionError):
+            full_marginals(potentials, structure)
+
+
 # ---- where scaled numbers are silently wrong
+
+
+@pytest.mark.parametrize(("dtype", "far"), [(np.float64, 400.0), (np.float32, 50.0)])
+@pytest.mark.parametrize("n_tokens", [2, 3, 4, 5])
+@pytest.mark.parametrize("alone", [True, False])
+def test_label_out_of_reach_that_would_win(dtype, far, n_tokens, alone):
+    """Label 0 may not be entered, nor left, and would be e**far times as probable: its beta is beyond all numbers."""
+    node, edge = np.zeros((n_tokens, 3)), np.zeros((3, 3))
+    node[:, 1:] -= far
+    node[0, 0] = edge[1, 0] = edge[2, 0] = -INF
+    if alone:
+        edge[0, 1:] = -INF
+    assert_exact(*contracts.single(node, edge, dtype), digits=1e-10 if dtype is np.float64 else 1e-4)
+
+
+@pytest.mark.parametrize(("dtype", "unit"), [(np.float64, 1.0), (np.float32, 0.13)])
+def test_labels_far_behind_one_out_of_reach(dtype, unit):
+    """Label 0 of the second token is neither reached nor left; of the others, that is best which is lost beside it."""
+    edge = np.array([[-INF, -INF, -INF], [-INF, 0.0, -800.0], [-INF, -800.0, 0.0]])
+    node = unit * np.array([[-INF, 0.0, 0.0], [0.0, -750.0, -690.0], [-INF, 0.0, -70.0]])
+    potentials, structure = contracts.single(node, unit * edge, dtype)
+    assert_exact(potentials, structure, digits=1e-10 if dtype is np.float64 else 1e-4)
 
 
 def test_underflowed_label_that_wins_later():
@@ -179,21 +221,25 @@ def test_numbers_that_had_lost_their_digits_before_they_were_scaled(dtype, facto
 
 
 @pytest.mark.parametrize(("first", "dtype"), [(-7.5, np.float64), (-8.0, np.float64), (-3.0, np.float32)])
-def test_transition_lost_below_the_smallest_exponential(first, dtype):
+@pytest.mark.parametrize("n_after", [0, 2])
+def test_transition_lost_below_the_smallest_exponential(first, dtype, n_after):
     """A transition too small for exp, into a label that all reach by tiny steps, and that wins in the end.
 
     Labels 0 and 1 go to 2 by tiny steps, or to 3 by small ones; 4 alone, never reached, has a transition of 1.
+    What comes after has label 0 alone.
     """
     ten, wide = np.log(10), dtype is np.float64
     lost, tiny, small, last = (-708.05, -300, -28.5, -279.3) if wide else (-88.0, -35, -9, -28)
-    edge = np.full((2, 5, 5), -INF)
+    edge = np.full((2 + n_after, 5, 5), -INF)
     edge[0, 4, 4] = edge[1, 2, 2] = edge[1, 3, 3] = 0.0
     edge[0, 0, 2], edge[0, 1, 2] = lost, tiny * ten
     edge[0, :2, 3] = small * ten
-    node = np.full((3, 5), -INF)
+    edge[2:, :, 0] = 0.0
+    node = np.full((3 + n_after, 5), -INF)
     node[0, :2] = 0.0, first * ten
     node[1, 2:4] = 0.0
     node[2, 2:4] = 0.0, last * ten
+    node[3:, 0] = 0.0
     potentials, structure = contracts.single(node, edge)
     assert_exact(Potentials(*(table.astype(dtype) for table in potentials)), structure, digits=1e-10 if wide else 1e-4)
 

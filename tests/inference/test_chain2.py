@@ -153,6 +153,27 @@ def test_best_labels_lead_into_a_dead_end():
 # ---- where scaled numbers are silently wrong
 
 
+@pytest.mark.parametrize("n_tokens", [2, 3, 4, 5])
+@pytest.mark.parametrize("by_pairs", [True, False])
+@pytest.mark.parametrize("far", [290.0, 400.0, 600.0])
+def test_label_out_of_reach_that_would_win(n_tokens, by_pairs, far):
+    """Label 0 may not be entered, nor left, and would be e**far times as probable: its beta is beyond all numbers."""
+    node, pairs, triples = np.zeros((n_tokens, 3)), np.zeros((3, 3)), np.zeros((3, 3, 3))
+    node[:, 1:] -= far
+    node[0, 0] = -INF
+    if by_pairs:
+        pairs[1:, 0] = pairs[0, 1:] = -INF
+    else:
+        node[1, 0] = triples[:, 1:, 0] = triples[0, :, 1:] = -INF
+    assert_exact(*single(node, pairs, triples))
+
+
+def test_labels_far_behind_one_out_of_reach():
+    """Label 0 of the second token is neither reached nor left; of the others, that is best which is lost beside it."""
+    pairs = np.array([[-INF, -INF, -INF], [-INF, 0.0, -800.0], [-INF, -800.0, 0.0]])
+    assert_exact(*single([[-INF, 0.0, 0.0], [0.0, -750.0, -690.0], [-INF, 0.0, -70.0]], pairs, np.zeros((3, 3, 3))))
+
+
 def test_underflowed_label_that_wins_later():
     """K = 2, six tokens: the label that is e**-1000 behind at first is e**1000 ahead at last."""
     node = np.zeros((6, 2))
@@ -163,6 +184,21 @@ def test_underflowed_label_that_wins_later():
     assert log_Z[0] == -1000.0
     for triples in (np.zeros(8), np.linspace(-1, 1, 8)):
         assert_exact(*single(node, edge, triples))
+
+
+@pytest.mark.parametrize("first", [-7.5, -8.0])
+def test_transition_lost_below_the_smallest_exponential(first):
+    """A transition too small for exp, into a label that all reach by tiny steps, and that wins in the end."""
+    ten = np.log(10)
+    pairs = np.full((2, 5, 5), -INF)
+    pairs[0, 4, 4] = pairs[1, 2, 2] = pairs[1, 3, 3] = 0.0
+    pairs[0, 0, 2], pairs[0, 1, 2] = -708.05, -300 * ten
+    pairs[0, :2, 3] = -28.5 * ten
+    node = np.full((3, 5), -INF)
+    node[0, :2] = 0.0, first * ten
+    node[1, 2:4] = 0.0
+    node[2, 2:4] = 0.0, -279.3 * ten
+    assert_exact(*single(node, pairs, np.zeros((2, 5, 5, 5))))
 
 
 @pytest.mark.compiled
@@ -212,6 +248,9 @@ def test_what_is_forbidden_needs_no_logarithms(monkeypatch):
         potentials.edge[:, [1, 12, 25]] = -INF
         potentials.node[0, 0] = potentials.node[8, 2] = -INF
         monkeypatch.setattr(inference, "log_marginals", never)
+        assert_exact(potentials, structure)
+        potentials.node[1, 1] -= 170.0
+        potentials.edge[:, 4] -= 170.0
         assert_exact(potentials, structure)
         potentials.node[2] = [0.0, 1e4, -1e4]
         with pytest.raises(AssertionError):

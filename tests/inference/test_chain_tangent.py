@@ -183,6 +183,9 @@ def test_forbidden_labels_need_no_logarithms(monkeypatch):
     monkeypatch.setattr(chain_tangent, "log_tangent", refuse)
     _, mean = tangent(potentials, reward, structure, np.ones(4), 1)
     assert np.all(np.isfinite(mean))
+    potentials.node[1, 1] -= 320.0
+    potentials.edge[0, 4] -= 320.0
+    tangent(potentials, reward, structure, np.ones(4), 1)
     potentials.node[0, 1], potentials.edge[0, 0] = -1e4, -1e4
     with pytest.raises(AssertionError):
         tangent(potentials, reward, structure, np.ones(4), 1)
@@ -249,6 +252,26 @@ def test_label_out_of_reach_that_would_win():
     node[0, 0] = edge[1, 0] = edge[2, 0] = -INF
     potentials, structure = contracts.single(node, edge)
     assert_exact(potentials, Potentials(rng.normal(size=(4, 3)), rng.normal(size=(1, 9))), structure)
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_labels_far_behind_one_out_of_reach(shared):
+    """Label 0 of the second token is neither reached nor left; of the others, that is best which is lost beside it."""
+    edge = np.array([[-INF, -INF, -INF], [-INF, 0.0, -800.0], [-INF, -800.0, 0.0]]).reshape(1, -1)
+    node = [[-INF, 0.0, 0.0], [0.0, -750.0, -690.0], [-INF, 0.0, -70.0]]
+    potentials, structure = contracts.single(node, edge if shared else np.repeat(edge, 2, axis=0))
+    rng = np.random.default_rng(0)
+    assert_exact(potentials, Potentials(rng.normal(size=(3, 3)), rng.normal(size=(1, 9))), structure)
+
+
+@pytest.mark.parametrize("far", [-1e4, -744.0, -735.0, -700.0, 700.0, 735.0, 1e4])
+def test_scores_far_from_zero(far):
+    """A constant on all scores of a token, or of an edge, changes nothing."""
+    potentials, structure = contracts.random_chains(np.random.default_rng(0), shared=False)
+    reward, _ = contracts.random_chains(np.random.default_rng(1))
+    for table in potentials:
+        table[::2] += far
+    assert_exact(potentials, reward, structure)
 
 
 @pytest.mark.parametrize(("gap", "step"), [(990, 690), (750, 690), (300, 299), (120, 85)])

@@ -5,9 +5,9 @@ from __future__ import annotations
 import contracts
 import numpy as np
 import pytest
-from scipy.special import logsumexp
+from scipy.special import logsumexp, wrightomega
 
-from sklearn_struct.losses.rows import Exponential, Softmax
+from sklearn_struct.losses.rows import Exponential, Softmax, exponential_factor
 
 pytestmark = pytest.mark.twins
 OFFSETS = np.array([0, 3, 4, 9])
@@ -68,3 +68,16 @@ def test_softmax_of_large_scores():
     Softmax()(np.array([5000.0, -5000.0]), np.array([1]), np.array([0, 2]), np.ones(1), out, value)
     assert value[0] == 10_000
     assert out.tolist() == [1.0, -1.0]
+
+
+@pytest.mark.parametrize("level", [-700.0, -30.0, -1.0, 0.0, 0.5, 2.0, 30.0, 700.0, 1e5])
+@pytest.mark.parametrize("growth", [1e-10, 0.1, 1.0, 3.0, 1e10])
+def test_exponential_factor(level, growth):
+    """The root of a = exp(level - growth * a) is that of u + log(u) = level + log(growth), where u = growth * a."""
+    expected = wrightomega(level + np.log(growth)).real / growth
+    assert exponential_factor(level, growth) == pytest.approx(expected, rel=1e-12)
+
+
+def test_exponential_factor_at_the_ends():
+    assert exponential_factor(-np.inf, 1.0) == exponential_factor(-800.0, 1.0) == 0.0
+    assert exponential_factor(2.0, 0.0) == pytest.approx(np.exp(2.0), rel=1e-14)

@@ -14,7 +14,13 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).parents[2]
-KERNELS = ["tests/inference", "tests/losses", "tests/linear"]
+KERNELS = [
+    "tests/inference",
+    "tests/losses",
+    "tests/linear",
+    "tests/test_joint_objective.py",
+    "tests/test_rows_objective.py",
+]
 UNITS = [
     *KERNELS,
     "tests/solvers",

@@ -107,7 +107,9 @@ def _mutant(file: str, operator: str, occurrence: int, line: int) -> Mutant | No
     if same:
         return None
     before, after = ("\n" + text).splitlines()[line], ("\n" + code).splitlines()[line]
-    in_kernel = any(line in lines for lines in _kernels(text))
+    kernels = list(_kernels(text))
+    in_function = any(line in lines for lines in _functions(text))
+    in_kernel = any(line in lines for lines in kernels) if in_function else len(kernels) > 0  # numbers that kernels use
     return Mutant(file, line, operator.removeprefix("core/"), occurrence, before.strip(), after.strip(), in_kernel)
 
 
@@ -127,7 +129,16 @@ def _kernels(text: str) -> Iterator[range]:
     """The lines of each function that is compiled."""
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.FunctionDef) and DECORATORS & set(map(ast.unparse, node.decorator_list)):
-            yield range(node.lineno, (node.end_lineno or 0) + 1)
+            yield _lines(node)
+
+
+def _functions(text: str) -> Iterator[range]:
+    """The lines of each function."""
+    yield from (_lines(node) for node in ast.walk(ast.parse(text)) if isinstance(node, ast.FunctionDef))
+
+
+def _lines(node: ast.FunctionDef) -> range:
+    return range(node.lineno, (node.end_lineno or 0) + 1)
 
 
 def statement(file: str, line: int) -> int | None:

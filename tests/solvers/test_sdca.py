@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from sklearn_struct.linear.sparse_rows import SparseRows
-from sklearn_struct.losses.rows import Exponential, Softmax, exponential_factor
+from sklearn_struct.losses.rows import Exponential, Softmax
 from sklearn_struct.rows_objective import RowExamples, RowsObjective
 from sklearn_struct.solvers.lbfgs import lbfgs
 from sklearn_struct.solvers.sdca import sdca
@@ -75,12 +75,3 @@ def test_other_losses_are_refused():
     problem.loss = Softmax()
     with pytest.raises(TypeError, match="not Softmax"):
         sdca(problem, np.zeros(problem.size), l1=0.0, l2=1.0, max_iter=1, tol=0.0, rng=np.random.RandomState(0))
-
-
-def test_factors():
-    for level in (-700.0, -30.0, -1.0, 0.0, 0.5, 3.0, 50.0, 1e4):
-        for growth in (0.0, 1e-8, 0.1, 1.0, 30.0, 1e6):
-            if growth or level < 700:
-                a = exponential_factor(level, growth)
-                assert np.log(a) + growth * a == pytest.approx(level, abs=1e-9 * max(1, abs(level)))
-    assert exponential_factor(-np.inf, 1.0) == exponential_factor(-800.0, 1.0) == 0
