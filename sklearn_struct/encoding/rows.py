@@ -100,6 +100,8 @@ def check_table(X: Any) -> None:
         numbers = table if table.dtype.kind in "biufc" else table.astype(np.float64)
     except (TypeError, ValueError, OverflowError) as error:
         raise InputTypeError(f"{_no_number(X)}X cannot be read as a table of numbers: {error}") from None
+    if numbers.dtype.kind == "c":
+        raise ValueError("Complex data not supported: X has complex numbers; give real and imaginary parts as columns")
     if hasattr(X, "columns") and numbers.shape[1:] == (0,):
         raise EmptyDataError(f"X has no columns, its shape is {numbers.shape}")
 

@@ -12,8 +12,9 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, make_constraint, validate_parameter_constraints
 
 from sklearn_struct.exceptions import InputTypeError
+from sklearn_struct.memory import reserve
 
-__all__ = ["N_JOBS", "check_as_fitted", "check_count", "check_params", "generator"]
+__all__ = ["N_JOBS", "check_as_fitted", "check_count", "check_flag", "check_params", "generator"]
 
 N_JOBS = [None, Interval(Integral, 1, None, closed="left"), Interval(Integral, None, -1, closed="right")]
 
@@ -37,12 +38,19 @@ def _constraints(cls: Any, name: str) -> list[Any]:
     return [make_constraint(constraint) for constraint in cls._parameter_constraints[name]]
 
 
-def check_count(value: Any, name: str) -> None:
-    """Raise unless an argument of this name is a whole number of at least 1."""
+def check_count(value: Any, name: str, n_bytes: int = 0) -> None:
+    """Raise unless an argument of this name is a whole number of at least 1, and there is memory for so many."""
     if not isinstance(value, Integral) or isinstance(value, bool):
         raise InputTypeError(f"{name} must be a whole number, got {type(value).__name__}")
     if value < 1:
         raise ValueError(f"{name} must be at least 1, got {value}")
+    reserve(int(value) * n_bytes, f"{name}={value}")
+
+
+def check_flag(value: Any, name: str) -> None:
+    """Raise unless an argument of this name is True or False."""
+    if not isinstance(value, bool | np.bool_):
+        raise InputTypeError(f"{name} must be True or False, got {type(value).__name__}")
 
 
 def generator(random_state: Any) -> np.random.RandomState:

@@ -173,12 +173,12 @@ class SequenceUnion(DocLink, Published, FeatureUnion, auto_wrap_output_keys=None
     def _check_list(self) -> None:
         check_params(self, "n_jobs")
         _check_pairs(self.transformer_list)
+        if all(isinstance(step, str) and step == "drop" for _, step in self.transformer_list):
+            raise ValueError("transformer_list has no transformer")
 
     def _take_copies(self) -> None:
         """Fit copies of the transformers, as those of before are still in use, and stay if the fit fails."""
         self._check_list()
-        if all(isinstance(step, str) and step == "drop" for _, step in self.transformer_list):
-            raise ValueError("transformer_list has no transformer")
         self.transformer_list = [(name, clone(step, safe=False)) for name, step in self.transformer_list]
 
     def __sklearn_tags__(self) -> Any:
@@ -204,7 +204,9 @@ def _check_pairs(pairs: Any) -> None:
 
 
 def _is_pair(pair: Any) -> bool:
-    return isinstance(pair, tuple | list) and len(pair) == 2 and isinstance(pair[0], str)
+    if not isinstance(pair, tuple | list) or len(pair) != 2 or not isinstance(pair[0], str):
+        return False
+    return isinstance(pair[1], str) or hasattr(pair[1], "transform")
 
 
 def _packed(name: str, X: Any) -> SequenceArray:

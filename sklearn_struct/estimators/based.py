@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.utils.validation import _check_n_features, check_array, check_is_fitted, validate_data
 
 from sklearn_struct.batch import Block, Potentials
+from sklearn_struct.encoding.rows import check_table
 from sklearn_struct.encoding.sequences import as_list, form, pack_arrays, refuse_texts
 from sklearn_struct.encoding.settings import check_params
 from sklearn_struct.encoding.streams import symbols
@@ -52,6 +53,7 @@ class BaseBasedChain(BaseChain):
         if kind == "flat":
             self._accept_rows(X, reset)
             refuse_texts(X)
+            check_table(X)
             if not reset and self.features_ is not None:
                 X = check_array(X, dtype=np.float64)  # its columns are counted by the base
             else:

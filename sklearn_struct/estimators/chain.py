@@ -309,7 +309,7 @@ class BaseChain(BaseLearned, BaseSequenceEstimator):
             dtype object, each a list of at most n pairs (list of labels, log p(y | x)), best first.
         """
         sequences = self._read_X(X, reset=False)
-        check_count(n, "n")
+        check_count(n, "n", 16 * len(self.classes_) * sequences.X.tokens.shape[0])
 
         def work(potentials: Potentials, block: Block) -> list[Any]:
             n_examples = len(block.structure.offsets) - 1
@@ -344,8 +344,9 @@ class BaseChain(BaseLearned, BaseSequenceEstimator):
             dtype object, each a list of `n_samples` lists of labels.
         """
         sequences = self._read_X(X, reset=False)
-        check_count(n_samples, "n_samples")
-        uniform = generator(random_state).random_sample((n_samples, sequences.X.tokens.shape[0]))
+        n_tokens = sequences.X.tokens.shape[0]
+        check_count(n_samples, "n_samples", 12 * n_tokens)
+        uniform = generator(random_state).random_sample((n_samples, n_tokens))
         codes = np.empty(uniform.shape, dtype=np.int32)
         score = np.empty(len(sequences.X))
 

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from numbers import Integral
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_scalar
 from sklearn.utils.validation import check_is_fitted
 
 from sklearn_struct.batch import Forest, Trees, examples, object_array
 from sklearn_struct.encoding import brackets, treebank
 from sklearn_struct.encoding.lexicon import observations
-from sklearn_struct.encoding.settings import generator
+from sklearn_struct.encoding.settings import check_count, generator
 from sklearn_struct.encoding.streams import OOV
 from sklearn_struct.encoding.tree_corpus import TreeCodes
 from sklearn_struct.parsing import TreeModel, one_state
@@ -54,8 +52,8 @@ class TreeDrawingMixin(Published):
             If `n_samples` or `max_length` is less than 1, or hardly any tree is that short.
         """
         check_is_fitted(self)
-        for name, number in (("n_samples", n_samples), ("max_length", max_length)):
-            check_scalar(number, name, Integral, min_val=1)
+        check_count(n_samples, "n_samples", 8)
+        check_count(max_length, "max_length")
         rng = generator(random_state)
         model = self._model
         grammars = model.states or (one_state(model),)

@@ -13,7 +13,7 @@ from sklearn_struct.encoding import labels as label_codes
 from sklearn_struct.encoding import streams
 from sklearn_struct.encoding.rows import check_table
 from sklearn_struct.encoding.sequences import as_list, form, refuse_texts
-from sklearn_struct.encoding.settings import check_params, generator
+from sklearn_struct.encoding.settings import check_count, check_flag, check_params, generator
 from sklearn_struct.estimators.base import BaseSequenceEstimator, Sequences, logarithms
 from sklearn_struct.exceptions import EmptyDataError, InputTypeError
 from sklearn_struct.generative import Gaussians
@@ -247,8 +247,9 @@ class BaseHiddenChain(BaseSequenceEstimator):
         model = self._model()
         rng = generator(random_state)
         ends = bool(np.any(model.markov.stop < 0)) or bool(np.all(model.markov.transition == -np.inf))
-        if n_samples < 1 or (length is not None and length < 1):
-            raise ValueError(f"n_samples and length must be at least 1, got {n_samples} and {length}")
+        if length is not None:
+            check_count(length, "length", 4)
+        check_count(n_samples, "n_samples", 4 * (1 if length is None else length))
         if ends != (length is None):
             raise ValueError("give `length` to a model without stop, and only there")
         if ends and not terminates(model.markov):
@@ -307,6 +308,7 @@ class BaseHiddenChain(BaseSequenceEstimator):
         >>> hmm.replace_oov(X, first=True)[0]
         ['<OOV>', '<OOV>', '<OOV>', '<OOV>', 'to', 'be']
         """
+        check_flag(first, "first")
         observed: Any = self._read_X(X, reset=False).X
         return self._seen(observed, np.ones(observed.offsets[-1], dtype=bool) if first else None)
 

@@ -23,11 +23,9 @@ FORMS = {PairForm: "table", ProductForm: "products", FunctionForm: "function"}
 
 def put_joint(model: Any, where: str, shared: Shared) -> dict[str, Any]:
     form, arrays, kind = model._form, shared.arrays, FORMS[type(model._form)]
-    used = {name: getattr(form, name, None) for name in ("features", "candidates")}
-    used["n_features"] = form.vectorizer.n_features if kind != "table" else None
-    for name, value in used.items():
-        if not _same(getattr(model, name), value):
-            raise InputTypeError(f"{name} are others than in fit; fit again before you save")
+    other = _changed(model)
+    if other:
+        raise InputTypeError(f"{other} are others than in fit; fit again before you save")
     arrays[where + "w"] = np.asarray(model._w, np.float64)
     arrays[where + "loss_curve"] = np.array(model.loss_curve_, np.float64)
     return {
@@ -37,6 +35,14 @@ def put_joint(model: Any, where: str, shared: Shared) -> dict[str, Any]:
         "learned": PUT[kind](model, where, shared),
         "n_iter": int(model.n_iter_),
     }
+
+
+def _changed(model: Any) -> str:
+    """The first parameter that is not what the model was fitted with; "" if there is none."""
+    form = model._form
+    used = {name: getattr(form, name, None) for name in ("features", "candidates")}
+    used["n_features"] = None if isinstance(form, PairForm) else form.vectorizer.n_features
+    return next((name for name, value in used.items() if not _same(getattr(model, name), value)), "")
 
 
 def _same(parameter: Any, used: Any) -> bool:
@@ -56,6 +62,9 @@ def joint(model: Any, stored: Any, where: str, shared: Shared) -> None:
         raise ModelFileError(f"{kind[:50]!r} is not the form of a model with features={model.features!r}")
     model.classes_ = labels(shared.arrays, where + "labels", stored["labels"])
     model._form, size = GET[kind](model, fit_intercept, learned, where, shared)
+    other = _changed(model)
+    if other:
+        raise ModelFileError(f"a model with {other}={getattr(model, other)!r} is none of {kind[:50]!r}")
     model._w = checks.weights(shared.arrays, where + "w", size)
     model.n_iter_ = natural(n_iter, "n_iter")
     model.loss_curve_ = shared.arrays.take(where + "loss_curve", np.float64).tolist()

@@ -174,7 +174,15 @@ def test_numbers_of_jobs_for_which_there_are_no_processes(n_jobs):
         union.set_params(n_jobs=n_jobs).transform([["x"]])
 
 
-@pytest.mark.parametrize("wrong", [[[["a"]]], [("a",)], 1.0, [1.0], SequenceVectorizer()])
+@pytest.mark.parametrize("nothing", [(), [], [("a", "drop")]])
+def test_no_transformer_is_left_after_fit(nothing):
+    model = union().fit([["x"]]).set_params(transformer_list=nothing)
+    for method in (lambda: model.transform([["x"]]), model.get_feature_names_out):
+        with pytest.raises(ValueError, match="transformer_list has no transformer"):
+            method()
+
+
+@pytest.mark.parametrize("wrong", [[[["a"]]], [("a",)], 1.0, [1.0], SequenceVectorizer(), [("a", np.eye(2))]])
 def test_lists_that_are_none_of_pairs_are_refused_before_anything_is_changed(wrong):
     model = union()
     before = model.transformer_list

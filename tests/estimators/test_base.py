@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from sklearn.utils._param_validation import InvalidParameterError
 
-from sklearn_struct import MEMM, FeatureTemplates, LinearChainCRF, SequenceArray, SequenceVectorizer
+from sklearn_struct import HMM, MEMM, FeatureTemplates, LinearChainCRF, SequenceArray, SequenceVectorizer
 from sklearn_struct.encoding import templates
 from sklearn_struct.exceptions import (
     EmptyDataError,
@@ -238,6 +238,7 @@ MISTAKES = {
     "complex": ([COMPLEX], TWO, InputTypeError, r"X\[0\].*complex"),
     "complex csr": ([sp.csr_array(COMPLEX)], TWO, InputTypeError, "complex"),
     "complex packed": (as_packed([COMPLEX]), TWO, InputTypeError, "complex"),
+    "complex lists": (COMPLEX.tolist(), ["A", "B"], ValueError, "Complex data not supported"),
     "complex flat": (COMPLEX, ["A", "B"], ValueError, "Complex data not supported"),
     "labels as X": (SequenceArray(np.ones(2), [0, 2]), TWO, InputTypeError, "must be rows of real numbers"),
     "objects packed": (SequenceArray(np.ones((2, 1), object), [0, 2]), TWO, InputTypeError, "object"),
@@ -568,6 +569,14 @@ def test_labels_that_fit_has_not_seen():
     assert model.score(GOOD_X, [["Z", "Z"], ["Y"]]) == 0.0
     with pytest.raises(UnknownLabelError, match=r"y\[0\], token 1: label 'Z' was not seen in fit \(known: 'A', 'B'\)"):
         model.log_proba(GOOD_X, [["A", "Z"], ["A"]])
+
+
+def test_more_labellings_than_there_is_memory_for():
+    """Nobody begins to draw, or to look for, what could never be stored."""
+    model, hmm = LinearChainCRF().fit(GOOD_X, GOOD_Y), HMM().fit(GOOD_X, GOOD_Y)
+    for draw in (lambda n: model.sample(GOOD_X, n), lambda n: model.predict_nbest(GOOD_X, n), hmm.sample):
+        with pytest.raises(MemoryError, match=r"n.*=1000000000000000000000 needs .* GB of memory"):
+            draw(10**21)
 
 
 def test_numbers_of_labellings_must_be_positive():

@@ -249,6 +249,11 @@ def test_mistakes():
         HMM().fit(X, y, [np.ones(n) for n in LENGTHS])
     with pytest.raises(NonFiniteError, match="scale X"):
         HMM().fit([np.array([[1e200], [0.0]])], [["A", "B"]])
+    with pytest.raises(InputTypeError, match="first must be True or False, got list"):
+        HMM().fit(X, y).replace_oov(X, first=[1])
+    for wrong in ({"length": 0}, {"length": 1.5}, {"n_samples": None}):
+        with pytest.raises((TypeError, ValueError), match=f"{next(iter(wrong))} must be"):
+            HMM(stop=False).fit(X, y).sample(**{"length": 2} | wrong)
     far = HMM().fit([np.array([[1.0], [0.0], [2.0]])], [["A", "B", "A"]]).predict_proba([np.array([[1e200], [1.0]])])
     np.testing.assert_allclose(far[0].sum(axis=1), 1)
 

@@ -13,7 +13,7 @@ import sklearn_struct
 
 AUTHORS = tuple(Path(package.__file__).parent for package in (sklearn_struct, sklearn))
 FRAMES = re.compile(r'File "(.+)", line \d+, in .+\n +(.+)')
-KINDS = ValueError, TypeError, AttributeError
+KINDS = ValueError, TypeError, AttributeError, MemoryError
 
 
 def is_clear(error: BaseException, kinds: tuple[type, ...] = KINDS) -> bool:

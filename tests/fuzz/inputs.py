@@ -312,7 +312,7 @@ def anything_hashable(rng: np.random.RandomState) -> Any:
 
 def in_another_form(value: Any, rng: np.random.RandomState) -> Any:
     """The same items otherwise contained."""
-    if not isinstance(value, list | tuple | np.ndarray | SequenceArray):
+    if not isinstance(value, list | tuple | np.ndarray | SequenceArray) or not getattr(value, "ndim", 1):
         return [value]
     items = list(value)
     column = np.empty(len(items), dtype=object)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import tempfile
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -159,7 +160,8 @@ def outcomes(model: Any, subject: Subject) -> dict[str, Any]:
 
 
 def _call(model: Any, name: str, subject: Subject) -> Any:
-    given = {"score": (subject.X, subject.y), "get_feature_names_out": ()}.get(name, (subject.X,))
+    X = copy.deepcopy(subject.X)  # transformers of scikit-learn's may be told to write into it
+    given = {"score": (X, subject.y), "get_feature_names_out": ()}.get(name, (X,))
     return getattr(model, name)(*given)
 
 

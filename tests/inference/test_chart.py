@@ -71,6 +71,18 @@ def test_leaves_further_apart_than_floats(seed):
         assert np.all((found > 0) & (found < 1 + 1e-9))
 
 
+def test_a_root_without_mass():
+    """Its word and its place at the root are each improbable, and both together beyond all numbers."""
+    rules = naive_trees.random_grammar(np.random.default_rng(0), n_symbols=3)
+    never = -np.inf
+    scores = naive_trees.scores(np.zeros(12), np.array([-600.0, 0.0, never]), np.array([[-600.0, 0.0, never]]))
+    packed, item, edge, log_Z = chart.forest(rules, scores, 0.0)
+    assert packed.symbol.tolist() == [1]
+    assert packed.indptr.tolist() == [0, 0]
+    assert packed.offsets.tolist() == [0, 1]
+    assert (item.tolist(), edge.tolist(), log_Z) == ([1.0], [], 0.0)
+
+
 def catalan(n):
     """log of the number of binary trees of n + 1 leaves."""
     return lgamma(2 * n + 1) - lgamma(n + 2) - lgamma(n + 1)

@@ -225,6 +225,16 @@ def test_any_shape(seed, width, n, m, density):
     np.testing.assert_allclose(transpose(case, R), (X.T @ R)[mask], atol=1e-12)
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_scatter_of_equal_numbers(kind):
+    """Rows of zeros may be passed over, and no others."""
+    case = make(kind, 9)
+    for number in (0.0, 1.0, -1.0):
+        W, R = np.zeros(case.map.expanded_size), np.full((len(case.X), 9), number)
+        case.map.scatter(R, slice(0, len(case.X)), ONE, W)
+        np.testing.assert_allclose(case.map.compress(W), (case.X.T @ R)[case.mask], atol=1e-12)
+
+
 @pytest.mark.parametrize("width", [3, 9, 22])
 def test_scatter_gives_no_weight_to_unobserved_pairs(width):
     """An expanded table that stays, as a stochastic solver's does, must stay a table of observed pairs."""

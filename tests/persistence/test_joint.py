@@ -162,6 +162,18 @@ def test_damaged_models_are_refused(name, change, said):
 
 
 @pytest.mark.parametrize(
+    ("name", "parameter"), [("table", "candidates"), ("table", "n_features"), ("labels", "n_features")]
+)
+def test_parameters_of_another_form_are_refused(name, parameter):
+    """Else the loaded model could not be saved again."""
+    shared = Shared(Arrays(), FUNCTIONS)
+    stored = put_estimator(fitted(name)[0], "", shared)
+    stored["params"][parameter] = {"function": "context"} if parameter == "candidates" else 4
+    with pytest.raises(ModelFileError, match=f"a model with {parameter}=.* is none of"):
+        estimator(stored, "", shared)
+
+
+@pytest.mark.parametrize(
     ("features", "said"),
     [
         ({"function": "other"}, "it needs the function 'other'"),

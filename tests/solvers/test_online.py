@@ -141,6 +141,20 @@ def test_tol(solver, margin):
     assert not solver(problem, max_iter=6).converged
 
 
+def test_when_it_ends():
+    """After passes 7, 15, 31 ..., where the lowest cost fell by less than `tol` of the first a pass since the last."""
+    problem, values = contracts.noisy(np.random.default_rng(0), 1.0), []
+    PA._replace(tol=-1.0)(problem, max_iter=127, callback=lambda n, w, value: values.append(value))
+    lowest = np.minimum.accumulate(values)
+    falls = {2 * m - 1: (lowest[m - 2] - lowest[2 * m - 2]) / (values[0] * m) for m in (4, 8, 16, 32, 64)}
+    assert falls[7] > 0
+    for fall in falls.values():
+        for tol in (0.75 * fall, 1.25 * fall):
+            found = PA._replace(tol=tol)(problem, max_iter=127)
+            assert found.n_iter == next(n for n in falls if falls[n] <= tol)
+            assert found.converged
+
+
 @BOTH
 @pytest.mark.parametrize(
     "check", [contracts.check_callback_stops, contracts.check_start_stays_and_runs_repeat, contracts.check_l1]

@@ -181,6 +181,7 @@ def test_finer_numbers_keep_point_and_memory(options):
     D = objective.separate(refined.W, 1)
     D[len(D) - objective.n_free :] = refined.free_sum
     np.testing.assert_allclose(D, total, atol=1e-12)
+    assert not refined.free[1].any()
 
 
 def test_shift():
