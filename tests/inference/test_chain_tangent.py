@@ -186,6 +186,9 @@ def test_forbidden_labels_need_no_logarithms(monkeypatch):
     potentials.node[1, 1] -= 320.0
     potentials.edge[0, 4] -= 320.0
     tangent(potentials, reward, structure, np.ones(4), 1)
+    by_edge = potentials._replace(edge=np.repeat(potentials.edge, len(structure.edges), axis=0))
+    by_edge.edge[0, [1, 2, 4, 5, 7, 8]] = -INF  # labels that the second token cannot have, and the third one can
+    tangent(by_edge, reward, structure, np.ones(4), 1)
     potentials.node[0, 1], potentials.edge[0, 0] = -1e4, -1e4
     with pytest.raises(AssertionError):
         tangent(potentials, reward, structure, np.ones(4), 1)
@@ -272,6 +275,14 @@ def test_scores_far_from_zero(far):
     for table in potentials:
         table[::2] += far
     assert_exact(potentials, reward, structure)
+
+
+@pytest.mark.parametrize("far", [-500.0, 0.0, 500.0])
+def test_a_label_that_is_far_behind_where_all_are_far_from_zero(far):
+    """Labels stay; each is far behind on one token, and in the end they are equal."""
+    potentials, structure = contracts.single([[far, far - 290.0], [-290.0, 0.0]], [[0.0, -INF], [-INF, 0.0]])
+    rng = np.random.default_rng(0)
+    assert_exact(potentials, Potentials(rng.normal(size=(2, 2)), rng.normal(size=(1, 4))), structure)
 
 
 @pytest.mark.parametrize(("gap", "step"), [(990, 690), (750, 690), (300, 299), (120, 85)])

@@ -113,6 +113,19 @@ def test_in_few_steps(name, steps, example, monkeypatch):
     assert len(calls) > 2
 
 
+def test_rooms_that_are_full_but_for_one_item(monkeypatch):
+    """One symbol is possible for the first word, and all for the second: they no longer fit in."""
+    rng = np.random.default_rng(3)
+    rules = naive_trees.random_grammar(rng, n_rules=30)
+    leaf = rng.normal(size=(4, 5))
+    leaf[0, 1:] = -np.inf
+    scores = naive_trees.scores(rng.normal(size=30), rng.normal(size=5), leaf)
+    expected = [flat(chart.forest(rules, scores, 0.0)), flat(chart_decoding.argmax(rules, scores))]
+    for module in (chart_decoding, importlib.import_module(f"{PACKAGE}.chart_cells")):
+        monkeypatch.setattr(module, "room", lambda n_cells, n_symbols: n_symbols)
+    assert [flat(chart.forest(rules, scores, 0.0)), flat(chart_decoding.argmax(rules, scores))] == expected
+
+
 def test_rooms_that_grow_in_few_steps(monkeypatch):
     """More items and edges than there is room for at first, with and without steps."""
     rng = np.random.default_rng(3)

@@ -83,11 +83,12 @@ def tests_of(mutant: Mutant, reached: dict[str, Any], budget: float) -> list[str
     """
     names, seconds = list(reached["seconds"]), list(reached["seconds"].values())
     by_line = reached["lines"].get(mutant.file, {})
-    line = statement(mutant.file, mutant.line)
-    chosen = by_line.get(str(line), []) if line is not None else {test for tests in by_line.values() for test in tests}
+    lines = statement(mutant.file, mutant.line)
+    rows = by_line.values() if lines is None else [by_line.get(str(line), []) for line in lines]
+    chosen = {test for tests in rows for test in tests}
     own = f"tests/{Path(mutant.file).parent}/", f"tests/test_{mutant.file}"
     total, within = 0.0, []
-    for test in sorted(set(chosen), key=lambda test: (not names[test].startswith(own), seconds[test])):
+    for test in sorted(chosen, key=lambda test: (not names[test].startswith(own), seconds[test])):
         total += seconds[test]
         if within and total > budget:
             break

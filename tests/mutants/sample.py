@@ -137,17 +137,18 @@ def _functions(text: str) -> Iterator[range]:
     yield from (_lines(node) for node in ast.walk(ast.parse(text)) if isinstance(node, ast.FunctionDef))
 
 
-def _lines(node: ast.FunctionDef) -> range:
+def _lines(node: ast.stmt) -> range:
     return range(node.lineno, (node.end_lineno or 0) + 1)
 
 
-def statement(file: str, line: int) -> int | None:
-    """The first line of the smallest statement that has this line, where coverage counts it; None outside functions."""
+def statement(file: str, line: int) -> range | None:
+    """The lines of the smallest statement that has this line, without those of its body; None outside functions."""
     tree = ast.parse(source(file))
     functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
     bodies = [range(node.body[0].lineno, (node.end_lineno or 0) + 1) for node in functions]
     if not any(line in body for body in bodies):
         return None
     around = [node for node in ast.walk(tree) if isinstance(node, ast.stmt)]
-    around = [node for node in around if node.lineno <= line <= (node.end_lineno or 0)]
-    return max(node.lineno for node in around)
+    smallest = max((node for node in around if line in _lines(node)), key=lambda node: node.lineno)
+    body = getattr(smallest, "body", None)
+    return range(smallest.lineno, body[0].lineno if body else (smallest.end_lineno or 0) + 1)
