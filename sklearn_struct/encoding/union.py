@@ -206,7 +206,9 @@ def _check_pairs(pairs: Any) -> None:
 def _is_pair(pair: Any) -> bool:
     if not isinstance(pair, tuple | list) or len(pair) != 2 or not isinstance(pair[0], str):
         return False
-    return isinstance(pair[1], str) or hasattr(pair[1], "transform")
+    return isinstance(pair[1], str) or (
+        hasattr(pair[1], "transform") and (hasattr(pair[1], "fit") or hasattr(pair[1], "fit_transform"))
+    )
 
 
 def _packed(name: str, X: Any) -> SequenceArray:

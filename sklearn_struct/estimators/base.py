@@ -222,8 +222,9 @@ class BaseSequenceEstimator(DocLink, Published, CallbackSupportMixin, BaseEstima
     def _read_token_weight(self, sample_weight: Any, sequences: Sequences) -> np.ndarray:
         """Weights of all tokens: their own, or those of their sequences."""
         if not sequences.flat and weights.is_per_token(sample_weight):
-            return weights.flatten(sample_weight, sequences.X.offsets)
-        return np.repeat(self._read_weight(sample_weight, len(sequences.X)), sequences.X.lengths)
+            return weights.check_total(weights.flatten(sample_weight, sequences.X.offsets))
+        weight = self._read_weight(sample_weight, len(sequences.X))
+        return weights.check_total(np.repeat(weight, sequences.X.lengths))
 
     def _labels(self, codes: np.ndarray, sequences: Sequences) -> np.ndarray:
         """Codes -> labels in the form of X: an array for flat input, else an object array of lists."""

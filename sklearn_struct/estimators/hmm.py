@@ -17,7 +17,7 @@ from sklearn_struct.encoding.settings import N_JOBS
 from sklearn_struct.estimators.expectation import learn, start
 from sklearn_struct.estimators.hidden import BaseHiddenChain
 from sklearn_struct.estimators.progress import Progress
-from sklearn_struct.estimators.weights import is_per_token
+from sklearn_struct.estimators.weights import check_total, is_per_token
 from sklearn_struct.exceptions import NonFiniteError, UnknownLabelError
 from sklearn_struct.generative import least_variances
 from sklearn_struct.hidden_markov import Observed, Options, Training
@@ -242,12 +242,10 @@ class HMM(BaseHiddenChain):
                 "a hidden Markov model has weights of sequences; a sample_weight for each token is refused"
             )
         weight = self._read_weight(sample_weight, len(found.offsets) - 1)
-        with np.errstate(over="ignore"):
-            if not np.isfinite(weight @ np.diff(found.offsets)):
-                raise NonFiniteError("the sum of sample_weight over all tokens is not finite")
+        of_tokens = check_total(np.repeat(weight, np.diff(found.offsets)))
         self._kind = found.kind
         if init is None:
-            observed = self._learn_streams(found, np.repeat(weight, np.diff(found.offsets)) > 0)
+            observed = self._learn_streams(found, of_tokens > 0)
         else:
             self.vocabulary_, self.emission_logprob_ = init.vocabulary_, init.emission_logprob_
             observed = self._observe(found)

@@ -13,7 +13,17 @@ from sklearn_struct.exceptions import EmptyDataError, InputTypeError, LengthMism
 from sklearn_struct.losses.pointwise import weighted
 from sklearn_struct.sequence_array import SequenceArray
 
-__all__ = ["Weights", "by_sequence", "check_sum", "class_weights", "flatten", "is_per_token", "of_examples", "read"]
+__all__ = [
+    "Weights",
+    "by_sequence",
+    "check_sum",
+    "check_total",
+    "class_weights",
+    "flatten",
+    "is_per_token",
+    "of_examples",
+    "read",
+]
 
 SMALLEST_SUM = 1e-290  # its inverse must be a float
 
@@ -71,6 +81,14 @@ def flatten(sample_weight: Any, offsets: np.ndarray) -> np.ndarray:
             raise error(f"sample_weight[{i}], token {wrong[0]}: {what} ({part[wrong[0]]})")
         parts.append(part)
     return np.concatenate(parts)
+
+
+def check_total(weight: np.ndarray) -> np.ndarray:
+    """The weights of tokens, after a check that they can be added up."""
+    with np.errstate(over="ignore"):
+        if not np.isfinite(weight.sum()):
+            raise NonFiniteError("the sum of sample_weight over all tokens is not finite")
+    return weight
 
 
 def check_sum(weight: np.ndarray) -> np.ndarray:

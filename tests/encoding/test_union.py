@@ -7,6 +7,7 @@ import pickle
 import re
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from sklearn import set_config
@@ -182,7 +183,9 @@ def test_no_transformer_is_left_after_fit(nothing):
             method()
 
 
-@pytest.mark.parametrize("wrong", [[[["a"]]], [("a",)], 1.0, [1.0], SequenceVectorizer(), [("a", np.eye(2))]])
+@pytest.mark.parametrize(
+    "wrong", [[[["a"]]], [("a",)], 1.0, [1.0], SequenceVectorizer(), [("a", np.eye(2))], [("a", pd.DataFrame())]]
+)
 def test_lists_that_are_none_of_pairs_are_refused_before_anything_is_changed(wrong):
     model = union()
     before = model.transformer_list

@@ -187,6 +187,9 @@ def test_numbers_that_no_float_holds(huge):
 def test_weights_whose_sum_over_tokens_is_too_large():
     with pytest.raises(NonFiniteError, match="sum of sample_weight over all tokens is not finite"):
         HMM().fit(WORDS, TAGS, [1e308, 1.0])
+    for cls in (HMM, LinearChainCRF):
+        with pytest.raises(NonFiniteError, match="sum of sample_weight over all tokens is not finite"):
+            cls().fit(WORDS, TAGS).score(WORDS, TAGS, [1e308, 1.0])
 
 
 @pytest.mark.parametrize("bad", [5, [5], [["a"]], [(None, SequenceVectorizer())], {"a": 1}])

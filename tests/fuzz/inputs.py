@@ -285,7 +285,7 @@ def changed_inside(value: Any, rng: np.random.RandomState) -> Any:
 
 
 def _changed_array(value: np.ndarray, rng: np.random.RandomState) -> np.ndarray:
-    array = value.copy()
+    array = np.array(value)  # no matrix
     if array.dtype.kind == "f" and rng.rand() < 0.7:
         strange = [np.nan, np.inf, 1e308, -1e200, 1e76, 1e-310, 1e38, 0.0]
         array.ravel()[rng.randint(array.size)] = strange[rng.randint(len(strange))]
