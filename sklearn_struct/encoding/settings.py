@@ -29,7 +29,12 @@ def check_params(estimator: Any, *names: str) -> None:
         value = getattr(estimator, name)
         if isinstance(value, np.timedelta64):  # which numpy counts among the whole numbers
             raise InputTypeError(f"the {name!r} parameter of {cls.__name__} cannot be a span of time, got {value!r}")
-        if not any(constraint.is_satisfied_by(value) for constraint in _constraints(cls, name)):
+        try:
+            satisfied = any(constraint.is_satisfied_by(value) for constraint in _constraints(cls, name))
+        except TypeError:  # fractions are real numbers for scikit-learn, and none for numpy
+            kind = type(value).__name__
+            raise InputTypeError(f"the {name!r} parameter of {cls.__name__} cannot be a {kind}: {value!r}") from None
+        if not satisfied:
             validate_parameter_constraints({name: cls._parameter_constraints[name]}, {name: value}, cls.__name__)
 
 

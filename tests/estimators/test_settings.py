@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import sys
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -283,3 +284,13 @@ def test_predictions_read_what_is_said_and_looked_at(cls):
 def test_every_estimator_is_there():
     public = {cls for cls in vars(sklearn_struct).values() if inspect.isclass(cls) and issubclass(cls, BaseEstimator)}
     assert {cls for cls in public if hasattr(cls, "predict")} == set(READ)
+
+
+def test_numbers_that_numpy_does_not_know():
+    """A fraction is a real number, and no argument for ``isnan``, which scikit-learn's check of intervals calls."""
+    model = PCFG().fit(WORDS, TREES).set_params(pruning=Fraction(1, 3))
+    with pytest.raises(InputTypeError, match="'pruning' parameter of PCFG cannot be a Fraction"):
+        model.predict(WORDS)
+    model = LinearChainCRF().fit(WORDS, TAGS).set_params(n_jobs=np.timedelta64(1, "s"))
+    with pytest.raises(InputTypeError, match="'n_jobs' parameter of LinearChainCRF cannot be a span of time"):
+        model.predict(WORDS)
