@@ -33,7 +33,7 @@ from sklearn_struct import (
     SpectralLPCFG,
 )
 from sklearn_struct.exceptions import InputTypeError
-from sklearn_struct.persistence import save
+from sklearn_struct.persistence import load, save
 
 WORDS = [["the", "cat", "sleeps"], ["a", "dog"], ["the", "dog", "barks", "."]]
 DICTS = [[{"word": word, "size": len(word)} for word in sentence] for sentence in WORDS]
@@ -284,6 +284,12 @@ def test_predictions_read_what_is_said_and_looked_at(cls):
 def test_every_estimator_is_there():
     public = {cls for cls in vars(sklearn_struct).values() if inspect.isclass(cls) and issubclass(cls, BaseEstimator)}
     assert {cls for cls in public if hasattr(cls, "predict")} == set(READ)
+
+
+def test_numpys_truth_is_pythons(tmp_path):
+    model = PCFG().fit(WORDS, TREES).set_params(pruning=np.True_)
+    save(model, tmp_path / "model")
+    assert model.predict(WORDS).tolist() == load(tmp_path / "model").predict(WORDS).tolist()
 
 
 def test_numbers_that_numpy_does_not_know():
