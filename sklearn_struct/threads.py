@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import CancelledError, ThreadPoolExecutor
 from contextlib import ExitStack
+from contextvars import copy_context
 from functools import cache
 from itertools import pairwise
-from threading import Event, Lock, local
+from threading import Event, Lock, Thread, local
 from typing import Any
 
 import numpy as np
@@ -15,10 +16,14 @@ from joblib import cpu_count, effective_n_jobs
 from joblib.parallel import get_active_backend
 from threadpoolctl import ThreadpoolController
 
-__all__ = ["N_PARTS", "Pool", "even_parts", "go_on", "parts"]
+from sklearn_struct.kernel import STEPS
+
+__all__ = ["N_PARTS", "Pool", "even_parts", "go_on", "parts", "patiently"]
 
 N_PARTS = 16  # pieces of work; fixed, so that sums do not depend on the number of threads
+PAUSE = 0.05  # seconds after which who waits for a thread looks whether it should go on
 _LOCAL_BACKENDS = "joblib._parallel_backends"  # joblib's own classes, whose jobs are of this machine
+_LEFT_BEHIND: set[Thread] = set()  # those for which nobody waits any more
 _HERE = local()  # of a thread that works for a pool: the event that ends its work
 
 
@@ -30,6 +35,47 @@ def go_on() -> None:
     stop = getattr(_HERE, "stop", None)
     if stop is not None and stop.is_set():
         raise CancelledError
+
+
+def patiently(call: Callable[[], None], n_steps: int) -> None:
+    """Make a call of kernels of about so many steps; where they are many, in a thread for which Ctrl-C does not wait.
+
+    The thread then goes on to the end of its call, and writes into arrays that nobody reads any more. The next such
+    call waits for it, else calls that are made and ended again and again would fill the memory.
+    """
+    if n_steps <= STEPS:
+        call()
+        return
+    for other in list(_LEFT_BEHIND):
+        while other.is_alive():
+            other.join(PAUSE)
+            go_on()
+        _LEFT_BEHIND.discard(other)
+    context = copy_context()
+    ended = Event()
+    errors: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            context.run(call)
+        except BaseException as error:  # for whoever waits
+            errors.append(error)
+        finally:
+            ended.set()
+
+    thread = Thread(target=run)
+    try:
+        try:
+            thread.start()
+        except RuntimeError:  # no more threads may be started
+            run()
+        while not ended.wait(PAUSE):
+            go_on()
+    except BaseException:
+        _LEFT_BEHIND.add(thread)
+        raise
+    if errors:
+        raise errors[0]
 
 
 class Pool:

@@ -19,7 +19,7 @@ FLOORS = [
     ["kernel"],
     ["simd"],
     ["products"],
-    ["batch", "threads", "sparse", "memory"],  # threads.py knows nothing of ours; linear maps share their work to it
+    ["batch", "threads", "sparse", "memory"],
     ["inference"],
     ["losses"],
     ["linear"],

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import signal
 import threading
+from contextvars import ContextVar
 
 import numpy as np
 import pytest
@@ -10,7 +12,9 @@ from joblib import Parallel, cpu_count, delayed, parallel_config, register_paral
 from joblib.parallel import BACKENDS, ParallelBackendBase
 from threadpoolctl import threadpool_info
 
-from sklearn_struct.threads import _LOCAL_BACKENDS, Pool, go_on
+from sklearn_struct import threads
+from sklearn_struct.kernel import STEPS
+from sklearn_struct.threads import _LOCAL_BACKENDS, Pool, go_on, patiently
 
 
 @pytest.mark.parametrize(("n_jobs", "expected"), [(None, 1), (1, 1), (2, 2), (5, 5), (-1, cpu_count())])
@@ -170,3 +174,74 @@ def test_an_error_ends_the_work_of_all_threads():
     go_on()  # nothing is stopped here
     with Pool(2) as pool:
         assert pool.map(lambda i: go_on(), 4) == [None] * 4
+
+
+# ---- calls that take long
+
+
+def test_a_short_call_stays_in_its_thread():
+    seen = []
+    patiently(lambda: seen.append(threading.current_thread()), STEPS)
+    assert seen == [threading.current_thread()]
+
+
+def test_a_long_call_sees_the_context_and_gives_its_error():
+    seen, context = [], ContextVar("context")
+    token = context.set("here")
+    patiently(lambda: seen.append((context.get(), threading.current_thread())), STEPS + 1)
+    context.reset(token)
+    assert seen[0][0] == "here"
+    assert seen[0][1] is not threading.current_thread()
+    with pytest.raises(ZeroDivisionError):
+        patiently(lambda: 1 // 0, STEPS + 1)
+
+
+def test_where_no_thread_can_be_started(monkeypatch):
+    def refuse(*args, **options):
+        raise RuntimeError("can't start new thread")
+
+    seen = []
+    monkeypatch.setattr(threads.Thread, "start", refuse)
+    patiently(lambda: seen.append(threading.current_thread()), STEPS + 1)
+    assert seen == [threading.current_thread()]
+
+
+def interrupted(function):
+    """Make a call, to which Ctrl-C comes while it is in `waited`; what it waits for comes only after that."""
+    free, begun = threading.Event(), threading.Event()
+
+    def work():
+        begun.set()
+        assert free.wait(60)
+
+    sender = threading.Thread(target=lambda: begun.wait(60) and signal.raise_signal(signal.SIGINT))
+    sender.start()
+    with pytest.raises(KeyboardInterrupt):
+        function(work)
+    sender.join()
+    return free
+
+
+def test_ctrl_c_waits_for_no_long_call():
+    """The next one waits for what goes on alone."""
+    free = interrupted(lambda work: patiently(work, STEPS + 1))
+    assert len(threads._LEFT_BEHIND) == 1
+    done = []
+    other = threading.Thread(target=lambda: patiently(lambda: done.append(True), STEPS + 1))
+    other.start()
+    other.join(0.2)
+    assert not done
+    free.set()
+    other.join(60)
+    assert done
+    assert not threads._LEFT_BEHIND
+
+
+def test_nor_do_the_threads_of_a_pool():
+    def run(work):
+        with Pool(2) as pool:
+            pool.map(lambda i: patiently(work, STEPS + 1), 2)
+
+    interrupted(run).set()
+    patiently(lambda: None, STEPS + 1)
+    assert not threads._LEFT_BEHIND

@@ -51,7 +51,7 @@ def check_count(value: Any, name: str, n_bytes: int = 0) -> None:
         raise InputTypeError(f"{name} must be a whole number, got {type(value).__name__}")
     if value < 1:
         raise ValueError(f"{name} must be at least 1, got {value}")
-    if value >= 1 << 62:
+    if int(value) >= 1 << 62:
         raise ValueError(f"{name} must be below 2**62")
     reserve(int(value) * n_bytes, f"{name}={value}")
 

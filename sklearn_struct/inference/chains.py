@@ -11,6 +11,7 @@ import numpy as np
 
 from sklearn_struct.batch import Potentials, Structure
 from sklearn_struct.inference import chain, chain2, chain2_decoding, chain_decoding
+from sklearn_struct.threads import patiently
 
 __all__ = ["argmax", "log_partition", "marginals", "nbest", "path_score", "product", "sample", "scores", "tangent"]
 
@@ -27,6 +28,11 @@ def _decoding(potentials: Potentials) -> Any:
     return chain_decoding if _is_first(potentials) else chain2_decoding
 
 
+def _steps(potentials: Potentials) -> int:
+    """How many steps a pass takes."""
+    return len(potentials.node) * potentials.edge.shape[1]
+
+
 def product(a: Potentials, b: Potentials) -> Potentials:
     """Potentials of the product of two models of the same labels and order."""
     return Potentials(a.node + b.node, a.edge + b.edge)
@@ -36,7 +42,8 @@ def marginals(
     potentials: Potentials, structure: Structure, weight: np.ndarray, out: Potentials, log_Z: np.ndarray
 ) -> None:
     """Add weighted marginals to `out`, of as many columns as the potentials, and write log Z of each sequence."""
-    _products(potentials).marginals(potentials, structure, weight, out, log_Z)
+    of = _products(potentials)
+    patiently(lambda: of.marginals(potentials, structure, weight, out, log_Z), 2 * _steps(potentials))
 
 
 def log_partition(potentials: Potentials, structure: Structure) -> np.ndarray:
@@ -56,24 +63,28 @@ def tangent(
     mean: np.ndarray,
 ) -> None:
     """Add weighted covariances with a reward, the derivative of the marginals in its direction, to `out`."""
-    _products(potentials).tangent(potentials, reward, structure, weight, out, mean)
+    of = _products(potentials)
+    patiently(lambda: of.tangent(potentials, reward, structure, weight, out, mean), 4 * _steps(potentials))
 
 
 def argmax(potentials: Potentials, structure: Structure, labels: np.ndarray, score: np.ndarray | None = None) -> None:
     """Write the best labelling (n,) int32 and, if asked for, its score (n_sequences,)."""
-    _decoding(potentials).argmax(potentials, structure, labels, score)
+    of = _decoding(potentials)
+    patiently(lambda: of.argmax(potentials, structure, labels, score), _steps(potentials))
 
 
 def nbest(potentials: Potentials, structure: Structure, labels: np.ndarray, score: np.ndarray) -> None:
     """Write the n best labellings (n, n_tokens) int32 and their scores (n, n_sequences), best first."""
-    _decoding(potentials).nbest(potentials, structure, labels, score)
+    of = _decoding(potentials)
+    patiently(lambda: of.nbest(potentials, structure, labels, score), len(score) * _steps(potentials))
 
 
 def sample(
     potentials: Potentials, structure: Structure, uniform: np.ndarray, labels: np.ndarray, score: np.ndarray
 ) -> None:
     """Draw one labelling of each sequence from p(y | x), by one number in [0, 1) a token."""
-    _decoding(potentials).sample(potentials, structure, uniform, labels, score)
+    of = _decoding(potentials)
+    patiently(lambda: of.sample(potentials, structure, uniform, labels, score), 2 * _steps(potentials))
 
 
 def path_score(potentials: Potentials, structure: Structure, labels: np.ndarray, score: np.ndarray) -> None:
