@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from sklearn_struct.batch import object_array
+from sklearn_struct.frames import is_frame, names_of, refuse_lazy, runs, table
 from sklearn_struct.sparse import as_csr
 
 __all__ = ["SequenceArray"]
@@ -117,6 +118,8 @@ class SequenceArray:
         ------
         ValueError
             If `lengths` are not whole numbers that sum to the number of tokens.
+        InputTypeError
+            If `X` is a LazyFrame: ``X.collect()`` runs it.
 
         Examples
         --------
@@ -126,8 +129,9 @@ class SequenceArray:
         sizes = np.asarray(lengths)
         if sizes.ndim != 1 or (sizes.size and (sizes.dtype.kind not in "iu" or np.any(sizes < 0))):
             raise ValueError("lengths must be a list of whole numbers, none below 0")
-        if feature_names is None and getattr(X, "ndim", 1) == 2 and hasattr(X, "columns"):
-            feature_names = _names_of(X)
+        refuse_lazy(X, "X")
+        if feature_names is None and is_frame(X):
+            feature_names = names_of(X)
         tokens = X if sp.issparse(X) else np.asarray(X)
         if tokens.ndim == 0:
             raise ValueError(f"X must be a matrix or a list of labels, got {X!r}")
@@ -144,7 +148,7 @@ class SequenceArray:
 
         Parameters
         ----------
-        frame : pandas.DataFrame
+        frame : DataFrame of pandas or polars
         group : column name, or list of column names
             What names the sequence of a row; several columns where one alone does not tell sequences apart.
         columns : column name, or list of column names, default=None
@@ -156,6 +160,8 @@ class SequenceArray:
         ------
         ValueError
             With the row, if a name is missing or comes again after other ones; or if there is no such column.
+        InputTypeError
+            If `frame` is a LazyFrame: ``frame.collect()`` runs it.
 
         Examples
         --------
@@ -167,23 +173,21 @@ class SequenceArray:
         >>> [labels.tolist() for labels in y]
         [['PRP', 'VBZ'], ['WRB']]
         """
-        if not hasattr(frame, "columns"):
-            raise ValueError(f"frame must be a data frame, got {type(frame).__name__}")
-        _names_of(frame)
+        refuse_lazy(frame, "frame")
+        if not (is_frame(frame) and hasattr(frame, "to_numpy")):
+            kind = type(frame).__name__
+            raise ValueError(f"frame must be a data frame of pandas or polars, got {kind}")
+        names_of(frame)
         groups = group if isinstance(group, list) else [group]
         wanted = [c for c in frame.columns if c not in groups] if columns is None else columns
         wanted = wanted.tolist() if hasattr(wanted, "tolist") else wanted  # an index of columns
         for column in [*groups, *(wanted if isinstance(wanted, list) else [wanted])]:
             if column not in frame.columns:
                 raise ValueError(f"the frame has no column {column!r}")
-        offsets = _runs(frame[groups])
+        offsets = runs(frame, groups)
         if not isinstance(wanted, list):
             return cls(frame[wanted].to_numpy(), offsets)
-        if all(dtype.kind in "biuf" for dtype in frame[wanted].dtypes):
-            tokens = frame[wanted].to_numpy(dtype=np.float64, na_value=np.nan)
-        else:
-            tokens = frame[wanted].to_numpy(dtype=object)
-        return cls(tokens, offsets, list(map(str, wanted)))
+        return cls(table(frame, wanted), offsets, list(map(str, wanted)))
 
     @property
     def shape(self) -> tuple[int]:
@@ -255,37 +259,6 @@ class SequenceArray:
 
 def _offsets(lengths: Any) -> np.ndarray:
     return np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]).astype(np.int64)
-
-
-def _names_of(frame: Any) -> list[str]:
-    """Names of the columns of a data frame, which must be different."""
-    names = list(map(str, frame.columns))
-    if len(set(names)) < len(names):
-        raise ValueError(f"the frame has a column twice: {next(n for n in names if names.count(n) > 1)!r}")
-    return names
-
-
-def _runs(names: Any) -> np.ndarray:
-    """Offsets of the runs of equal rows of a data frame, each of which names one sequence."""
-    missing = names.isna().to_numpy().any(axis=1)
-    if missing.any():
-        raise ValueError(f"row {np.argmax(missing)} belongs to no sequence: {_named(names, np.argmax(missing))}")
-    rows = names.to_numpy()
-    starts = np.ones(len(rows), dtype=bool)
-    starts[1:] = (rows[1:] != rows[:-1]).any(axis=1)
-    again = names[starts].duplicated().to_numpy()
-    if again.any():
-        row = np.flatnonzero(starts)[np.argmax(again)]
-        raise ValueError(
-            f"row {row}: {_named(names, row)} has come before, with other sequences in between; sort the rows by it "
-            '(kind="stable"), or give more columns that tell sequences apart'
-        )
-    return np.append(np.flatnonzero(starts), len(rows))
-
-
-def _named(names: Any, row: Any) -> str:
-    """How a row names its sequence."""
-    return ", ".join(f"{column}={value!r}" for column, value in names.iloc[[row]].to_dict("records")[0].items())
 
 
 def _take(array: SequenceArray, indices: Any, axis: int | None = None, **kwargs: Any) -> SequenceArray:

@@ -23,6 +23,7 @@ FLOORS = [
     ["inference"],
     ["losses"],
     ["linear"],
+    ["frames"],
     ["sequence_array"],
     ["parameters", "generative", "path_sums"],
     ["markov"],

@@ -7,13 +7,15 @@ import pickle
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 import scipy.sparse as sp
 from sklearn.model_selection import KFold, ShuffleSplit, train_test_split
 from sklearn.utils import _safe_indexing, shuffle
 
-from sklearn_struct import SequenceArray
+from sklearn_struct import LinearChainCRF, SequenceArray
 from sklearn_struct.batch import object_array
+from sklearn_struct.exceptions import InputTypeError
 
 TOKENS = np.arange(12.0).reshape(6, 2)
 OFFSETS = [0, 2, 2, 5, 6]
@@ -312,6 +314,9 @@ FRAME = pd.DataFrame(
 )
 
 
+POLARS = pl.DataFrame({name: FRAME[name].tolist() for name in FRAME})
+
+
 def test_from_frame_labels():
     y = SequenceArray.from_frame(FRAME, "sentence", "word")
     assert [part.tolist() for part in y] == [["It", "rains"], ["Why", "not", "?"], ["So"]]
@@ -337,6 +342,29 @@ def test_from_frame_all_columns():
     assert X.feature_names.tolist() == ["word", "length", "upper", "size"]
     assert X[2].tolist() == [["So", 2, True, 5.5]]
     assert len(SequenceArray.from_frame(FRAME[:0], "sentence")) == 0
+
+
+@pytest.mark.parametrize("columns", [None, "word", "length", ["length", "upper", "size"], ["word"], []])
+def test_from_frame_of_polars(columns):
+    of_pandas, of_polars = (SequenceArray.from_frame(f, "sentence", columns) for f in (FRAME, POLARS))
+    assert of_polars == of_pandas
+    assert of_polars.tokens.dtype.kind == of_pandas.tokens.dtype.kind or columns == "word"
+    assert np.array_equal(of_polars.feature_names, of_pandas.feature_names)
+    if columns is None:
+        y = SequenceArray.from_frame(POLARS, "sentence", "word")
+        model = LinearChainCRF(C=100).fit(of_polars, y)
+        assert model.predict(of_pandas).tolist() == [part.tolist() for part in y]
+
+
+def test_from_flat_of_polars_has_names():
+    frame = POLARS[["size", "length"]]
+    assert SequenceArray.from_flat(frame, [2, 4]).feature_names.tolist() == ["size", "length"]
+
+
+@pytest.mark.parametrize("make", [SequenceArray.from_frame, SequenceArray.from_flat])
+def test_queries_are_refused(make):
+    with pytest.raises(InputTypeError, match=r"is a LazyFrame, .*: write (frame|X)\.collect\(\)$"):
+        make(POLARS.lazy(), "sentence" if make == SequenceArray.from_frame else [6])
 
 
 def test_from_frame_of_several_groups():
@@ -421,7 +449,7 @@ def test_offsets_that_overflow():
 
 
 def test_no_frames():
-    with pytest.raises(ValueError, match="frame must be a data frame, got list"):
+    with pytest.raises(ValueError, match="frame must be a data frame of pandas or polars, got list"):
         SequenceArray.from_frame([1, 2], "s")
     with pytest.raises(ValueError, match="X must be a matrix or a list of labels"):
         SequenceArray.from_flat(5, [1])
