@@ -19,6 +19,7 @@ from sklearn_struct.encoding._contexts import context_counts, context_vectors
 from sklearn_struct.encoding._names import Names, as_words
 from sklearn_struct.encoding.settings import check_params
 from sklearn_struct.exceptions import EmptyDataError, InputTypeError
+from sklearn_struct.frames import is_frame
 from sklearn_struct.published import Published
 from sklearn_struct.sequence_array import SequenceArray
 from sklearn_struct.warning import warn
@@ -266,7 +267,8 @@ class PrototypeFeatures(DocLink, Published, TransformerMixin, BaseEstimator, aut
 
 def _words_of(prototypes: Any) -> list[str]:
     """The parameter as a list of different words."""
-    if isinstance(prototypes, str | bytes | Iterator) or not isinstance(prototypes, Iterable):
+    is_several = isinstance(prototypes, Iterable) and not isinstance(prototypes, str | bytes | Iterator)
+    if not is_several or is_frame(prototypes):
         raise InputTypeError(f"prototypes must be a list of words, got {type(prototypes).__name__}")
     words = list(prototypes)
     for word in words:

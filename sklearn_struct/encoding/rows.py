@@ -13,6 +13,7 @@ from sklearn.utils.validation import column_or_1d
 from sklearn_struct.encoding.labels import as_labels
 from sklearn_struct.encoding.sequences import is_list
 from sklearn_struct.exceptions import EmptyDataError, InputTypeError, LengthMismatchError
+from sklearn_struct.frames import is_frame, refuse_lazy
 from sklearn_struct.sequence_array import SequenceArray
 
 __all__ = [
@@ -95,6 +96,7 @@ def check_table(X: Any) -> None:
     """Raise InputTypeError, with the place, unless a two-dimensional X holds numbers; scikit-learn checks all else."""
     if sp.issparse(X):
         return
+    refuse_lazy(X, "X")
     try:
         table = np.asarray(X)
         numbers = table if table.dtype.kind in "biufc" else table.astype(np.float64)
@@ -102,7 +104,7 @@ def check_table(X: Any) -> None:
         raise InputTypeError(f"{_no_number(X)}X cannot be read as a table of numbers: {error}") from None
     if numbers.dtype.kind == "c":
         raise ValueError("Complex data not supported: X has complex numbers; give real and imaginary parts as columns")
-    if hasattr(X, "columns") and numbers.shape[1:] == (0,):
+    if is_frame(X) and numbers.shape[1:] == (0,):
         raise EmptyDataError(f"X has no columns, its shape is {numbers.shape}")
 
 

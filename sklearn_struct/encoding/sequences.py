@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from sklearn_struct.exceptions import EmptyDataError, InputTypeError, LengthMismatchError, NonFiniteError
+from sklearn_struct.frames import is_frame, refuse_lazy
 from sklearn_struct.sequence_array import SequenceArray
 from sklearn_struct.sparse import check_csr
 
@@ -47,16 +48,21 @@ def has_items(value: Any) -> bool:
     """Whether one can go through it, and gets its items in an order; iterators are no lists, but have items."""
     if isinstance(value, str | bytes | dict | set | frozenset) or sp.issparse(value):
         return False
+    if is_frame(value):  # its items are no rows, but columns, or no more than their names
+        return False
     return isinstance(value, Iterable) and getattr(value, "shape", None) != ()
 
 
-def refuse_frame(X: Any) -> None:
-    """Raise InputTypeError if X is a data frame, which would be read as the names of its columns."""
-    if hasattr(X, "columns") and len(getattr(X, "shape", ())) == 2:
-        frame = "X" if hasattr(X, "iloc") else "X.to_pandas()"
+def refuse_frame(X: Any, name: str = "X", columns: str = "") -> None:
+    """Raise InputTypeError if X is a data frame, which would be read as the names of its columns.
+
+    `name` is what errors call X, `columns` how they name a further argument of `from_frame`.
+    """
+    refuse_lazy(X, name)
+    if is_frame(X):
         raise InputTypeError(
-            f"X is a {type(X).__name__}: SequenceArray.from_frame({frame}, group) makes sequences of a table that has "
-            "a row for each token"
+            f"{name} is a {type(X).__name__}: SequenceArray.from_frame({name}, group{columns}) makes sequences of a "
+            "table that has a row for each token"
         )
 
 
@@ -81,6 +87,7 @@ def form(X: Any) -> str:
     ------
     InputTypeError, EmptyDataError
     """
+    refuse_lazy(X, "X")
     if isinstance(X, SequenceArray):
         return "attributes" if X.tokens.dtype == object and X.names is not None else "packed"
     if isinstance(X, np.ndarray) and X.ndim == 3:
@@ -139,6 +146,7 @@ def _form_of_sequence(sequence: Any, i: int) -> str | None:
         return "flat"  # a one-dimensional X: scikit-learn's own message explains
     if sp.issparse(sequence) or len(getattr(sequence, "shape", (1,))) != 1:
         return "arrays"
+    refuse_lazy(sequence, f"X[{i}]")
     if not is_list(sequence):
         hint = f"; {_ONE}" if isinstance(sequence, str) else ""
         raise InputTypeError(f"X[{i}] is a {type(sequence).__name__}, not a sequence of tokens: {_WANTED}{hint}")
@@ -154,6 +162,8 @@ def _form_of_sequence(sequence: Any, i: int) -> str | None:
 
 def pack_arrays(X: Any, dtype: Any) -> SequenceArray:
     """Stack sequences that are 2-D arrays (dense or sparse) of the same number of features."""
+    for i, sequence in enumerate(X):
+        refuse_lazy(sequence, f"X[{i}]")
     names = _shared_names(X)
     sequences = [sequence if sp.issparse(sequence) else _as_2d(sequence, i) for i, sequence in enumerate(X)]
     for i, sequence in enumerate(sequences):
@@ -176,7 +186,7 @@ def pack_arrays(X: Any, dtype: Any) -> SequenceArray:
 
 def _shared_names(X: Any) -> list[str] | None:
     """Names of the columns of sequences that are data frames; those that have tokens must have the same."""
-    framed = [(i, list(map(str, x.columns))) for i, x in enumerate(X) if hasattr(x, "columns") and len(x)]
+    framed = [(i, list(map(str, x.columns))) for i, x in enumerate(X) if is_frame(x) and len(x)]
     for i, names in framed:
         if names != framed[0][1]:
             raise ValueError(f"X[{i}] has the columns {names} but X[{framed[0][0]}] has {framed[0][1]}")

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from sklearn_struct.exceptions import InputTypeError, LengthMismatchError, UnknownLabelError
+from sklearn_struct.frames import is_frame
 from sklearn_struct.warning import warn
 
 __all__ = ["check_scheme", "extract_spans", "paired", "spans_at", "warn_of_plain"]
@@ -101,7 +102,8 @@ def _label_list(sequence: Any, place: str) -> list[Any]:
     if isinstance(sequence, np.ndarray) and sequence.ndim == 1:
         return sequence.tolist()
     unordered = str | bytes | dict | set | frozenset | np.ndarray
-    if isinstance(sequence, unordered) or not isinstance(sequence, Iterable):
+    is_ordered = isinstance(sequence, Iterable) and not isinstance(sequence, unordered)
+    if not is_ordered or is_frame(sequence):
         raise InputTypeError(f"{place} is a {type(sequence).__name__}, expected a sequence of labels")
     return list(sequence)
 

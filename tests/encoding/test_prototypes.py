@@ -323,6 +323,7 @@ def test_nothing_to_learn_from(nothing):
     [
         ("cat", InputTypeError, "prototypes must be a list of words, got str"),
         (None, InputTypeError, "prototypes must be a list of words, got NoneType"),
+        (pd.DataFrame({"cat": [1]}), InputTypeError, "prototypes must be a list of words, got DataFrame"),
         (iter(["cat"]), InputTypeError, "prototypes must be a list of words, got list_iterator"),
         ([("cat", "N")], InputTypeError, r"prototypes must be words \(strings\), got \('cat', 'N'\) \(tuple\)"),
         ([], ValueError, "prototypes is empty"),

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 
+from sklearn_struct import EMLPCFG, PCFG, MEstimatedPCFG, SpectralHMM, SpectralLPCFG
 from sklearn_struct.encoding.sentences import as_sentences, as_tags
-from sklearn_struct.exceptions import InputTypeError, LengthMismatchError, UnknownLabelError
+from sklearn_struct.exceptions import EmptyDataError, InputTypeError, LengthMismatchError, UnknownLabelError
 
 
 @pytest.mark.parametrize(
@@ -60,6 +63,65 @@ def test_what_is_no_list(X):
 def test_what_is_no_sentence(sentence, error, message):
     with pytest.raises(error, match=message):
         as_sentences([["a"], sentence])
+
+
+@pytest.mark.parametrize("library", [pd, pl])
+@pytest.mark.parametrize("name", ["X", "tags"])
+def test_frames_are_no_sentences(library, name):
+    frame = library.DataFrame({"the": ["a"], "cat": ["b"]})
+    with pytest.raises(
+        InputTypeError, match=rf"^{name} is a DataFrame: SequenceArray\.from_frame\({name}, group, column\)"
+    ):
+        as_sentences(frame, name)
+    with pytest.raises(InputTypeError, match=rf"^{name}\[1\] is a DataFrame, expected a list of words, .*\(1, 2\)$"):
+        as_sentences([["a"], frame], name)
+
+
+@pytest.mark.parametrize(
+    ("X", "error", "message"),
+    [
+        (np.zeros((3, 0)), EmptyDataError, r"^X has 3 rows without words, its shape \(3, 0\); .* write \[\[\], "),
+        (np.zeros((3, 0, 2)), InputTypeError, r"^X is an array of shape \(3, 0, 2\), expected a list of sentences"),
+        ([np.zeros((0, 2))], InputTypeError, r"^X\[0\] is a ndarray, expected a list of words, .* \(0, 2\)$"),
+        ([["a"], np.array([["a"]])], InputTypeError, r"^X\[1\] is a ndarray, expected a list of words, .*\(1, 1\)$"),
+    ],
+)
+def test_arrays_that_are_no_sentences(X, error, message):
+    with pytest.raises(error, match=message):
+        as_sentences(X)
+
+
+def test_no_sentences():
+    for X in ([], np.zeros((0, 0)), np.zeros((0, 5)), np.zeros(0)):
+        assert as_sentences(X) == []
+
+
+@pytest.mark.parametrize(
+    "model", [PCFG(), EMLPCFG(n_states=2, max_iter=2, tol=9.0), SpectralLPCFG(), MEstimatedPCFG(max_iter=2, tol=9.0)]
+)
+def test_parsers_refuse_frames(model):
+    X = [["the", "cat"], ["a", "dog"]]
+    y = ["(NP (D the) (N cat))", "(NP (D a) (N dog))"]
+    frame = pd.DataFrame({"the": [1], "cat": [2]})
+    model.fit(X, y)
+    for refused in ([frame], [pl.from_dicts(frame.to_dict("records"))], frame, np.zeros((3, 0))):
+        for ask in (model.predict, model.score_samples, lambda X: model.fit(X, y[:1])):
+            with pytest.raises((InputTypeError, EmptyDataError), match=r"^X"):
+                ask(refused)
+    trees = pd.DataFrame({tree: [1, 2] for tree in y})
+    with pytest.raises(InputTypeError, match=r"^y is a DataFrame, expected a list of trees"):
+        model.fit(X, trees)
+
+
+def test_hidden_states_refuse_frames():
+    hmm = SpectralHMM(n_states=1, min_count=1).fit([["the", "cat"], ["a", "dog"]], [["D", "N"], ["D", "N"]])
+    frame = pd.DataFrame({"the": [1], "cat": [2]})
+    for refused in ([frame], frame, np.zeros((3, 0))):
+        for ask in (hmm.predict, hmm.predict_proba, hmm.score_samples, lambda X: hmm.fit(X, [["D", "N"]])):
+            with pytest.raises((InputTypeError, EmptyDataError), match=r"^X"):
+                ask(refused)
+    with pytest.raises(InputTypeError, match=r"^y\[0\] must be a sequence of labels, got DataFrame"):
+        hmm.fit([["the", "cat"]], [frame])
 
 
 def test_tags():

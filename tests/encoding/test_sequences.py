@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from copy import deepcopy
 
 import numpy as np
@@ -11,8 +10,18 @@ import polars
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
+from sklearn.exceptions import DataConversionWarning
 
-from sklearn_struct import FeatureTemplates, LinearChainCRF, SequenceArray, SequenceVectorizer
+from sklearn_struct import (
+    HMM,
+    MEMM,
+    PCFG,
+    FeatureTemplates,
+    LinearChainCRF,
+    LogLinearClassifier,
+    SequenceArray,
+    SequenceVectorizer,
+)
 from sklearn_struct.batch import object_array
 from sklearn_struct.encoding.sequences import as_dtype, as_list, check_numbers, form, pack_arrays, refuse_frame
 from sklearn_struct.exceptions import EmptyDataError, InputTypeError, NonFiniteError
@@ -406,10 +415,48 @@ def test_masked_values_are_refused():
     assert LinearChainCRF().fit([np.ma.array([[1.0], [2.0]])], [["a", "b"]]).n_features_in_ == 1
 
 
-@pytest.mark.parametrize(("library", "frame"), [(pd, "X"), (polars, "X.to_pandas()")])
-def test_frames_where_sequences_are_meant(library, frame):
-    with pytest.raises(InputTypeError, match=re.escape(f"SequenceArray.from_frame({frame}, group)")):
-        refuse_frame(library.DataFrame({"a": [1], "b": [2]}))
+@pytest.mark.parametrize("library", [pd, polars])
+def test_frames_where_sequences_are_meant(library):
+    frame = library.DataFrame({"a": [1], "b": [2]})
+    with pytest.raises(InputTypeError, match=r"^X is a DataFrame: SequenceArray.from_frame\(X, group\)"):
+        refuse_frame(frame)
+    with pytest.raises(InputTypeError, match=r"^t is a DataFrame: SequenceArray.from_frame\(t, group, column\)"):
+        refuse_frame(frame, "t", ", column")
+
+
+@pytest.mark.parametrize("library", [pd, polars])
+@pytest.mark.parametrize("model", [LinearChainCRF(), MEMM(), HMM()])
+def test_frames_are_no_labels(library, model):
+    """Who goes through one gets the names of its columns."""
+    names = library.DataFrame({"D": [1, 2], "N": [3, 4]})
+    X = [["the", "cat"], ["a", "dog"]]
+    with pytest.raises(InputTypeError, match=r"^y\[0\] must be a sequence of labels, got DataFrame"):
+        model.fit(X, [names, ["D", "N"]])
+    with pytest.raises(InputTypeError, match=r"^y must be a list of label sequences, got DataFrame"):
+        model.fit(X, names)
+
+
+@pytest.mark.parametrize("model", [LinearChainCRF(), HMM(), SequenceVectorizer(), PCFG(), LogLinearClassifier()])
+def test_queries_are_refused(model):
+    """What is a table for others has no rows here; the error says how to get them."""
+    query = polars.DataFrame({"a": [1.0], "b": [2.0]}).lazy()
+    with pytest.raises(InputTypeError, match=r"^X is a LazyFrame, .*: write X\.collect\(\)$"):
+        model.fit(query, ["A"])
+
+
+def test_queries_among_sequences_are_refused():
+    frame = polars.DataFrame({"a": [1.0], "b": [2.0]})
+    for X in ([frame, frame.lazy()], [[], frame.lazy()]):
+        with pytest.raises(InputTypeError, match=r"^X\[1\] is a LazyFrame, .*: write X\[1\]\.collect\(\)$"):
+            LinearChainCRF().fit(X, [["A"], ["A"]])
+
+
+def test_one_column_of_labels():
+    """Of rows of single tokens, as scikit-learn takes them."""
+    for library in (pd, polars):
+        with pytest.warns(DataConversionWarning):
+            model = LinearChainCRF().fit(np.eye(2), library.DataFrame({"y": ["A", "B"]}))
+        assert model.classes_.tolist() == ["A", "B"]
 
 
 def test_edge_features_are_no_iterator():

@@ -5,6 +5,8 @@ from __future__ import annotations
 from itertools import chain
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -17,6 +19,8 @@ from sklearn_struct.metrics import sequence_accuracy_score, token_accuracy_score
 
 Y_TRUE = [["a", "b", "a"], ["b"], [], ["a", "a"]]
 Y_PRED = [["a", "b", "b"], ["b"], [], ["b", "b"]]
+FRAME = pd.DataFrame({"a": ["x"], "b": ["y"]})
+POLARS = pl.DataFrame({"a": ["x"], "b": ["y"]})
 SCORES = [token_accuracy_score, sequence_accuracy_score]
 
 
@@ -83,6 +87,9 @@ def test_only_empty_sequences():
         ([["a"]], np.array(["a"]), InputTypeError, r"y_pred\[0\] is a str, expected a sequence of labels"),
         ([["a"]], [np.zeros((1, 3))], InputTypeError, r"y_pred\[0\] is a ndarray, expected a sequence of labels"),
         ("ab", "ab", InputTypeError, "y_true is a str, expected a sequence of labels"),
+        (FRAME, FRAME, InputTypeError, "y_true is a DataFrame, expected a sequence of labels"),
+        ([["a", "b"]], [FRAME], InputTypeError, r"y_pred\[0\] is a DataFrame, expected a sequence of labels"),
+        (POLARS, POLARS, InputTypeError, "y_true is a DataFrame, expected a sequence of labels"),
         ([None], [["a"]], InputTypeError, r"y_true\[0\] is a NoneType, expected a sequence of labels"),
         ([["a", None]], [["a", "b"]], InputTypeError, r"y_true\[0\], token 1: None is no single label"),
         ([["a"], [{"a"}]], [["a"], ["a"]], InputTypeError, r"y_true\[1\], token 0: {'a'} is no single label"),
