@@ -114,8 +114,10 @@ best.round(3)
 # and sentences there are; with these few, no fit takes long.
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.5), width_ratios=(1, 2))
-left.barh(best.index, best["test F1"])
+left.plot(best["test F1"], best.index, "o")
 left.set(xlabel="test F1", xlim=(0.8, 1))
+left.margins(y=0.2)
+left.grid(axis="x")
 for name, lines in table.groupby("model", sort=False):
     right.plot(lines["C"], lines["held-out F1"], marker=".", label=name)
 right.set(xscale="log", xlabel="C", ylabel="held-out F1")
