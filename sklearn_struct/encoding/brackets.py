@@ -148,7 +148,7 @@ def as_tree(tree: Any, place: str) -> Tree:
 def to_nltk(tree: Tree) -> Any:
     """The tree as nltk has it; one of a word alone is a root without children."""
     try:
-        from nltk.tree import Tree as NltkTree
+        from sklearn_struct.encoding.nltk_tree import Tree as NltkTree
     except ImportError as error:
         raise ImportError('trees of nltk need nltk: pip install "sklearn-struct[trees]"') from error
     built: list[Any] = []  # subtrees without a parent yet, the leftmost on top
