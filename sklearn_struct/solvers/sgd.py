@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from sklearn_struct.solvers.lbfgs import lbfgs
 from sklearn_struct.solvers.penalised import Penalised
 from sklearn_struct.solvers.result import Result, Stream
 
@@ -21,6 +22,11 @@ __all__ = ["sgd", "sgd_pass"]
 CALIBRATION_TERMS = 200
 RESCALE = 1e5  # largest divisor before the lazily scaled vectors are written out
 FARTHEST = 2.0**30  # curvature from which on the search for a step begins below 1, as it would not get there
+CERTAIN = 1.0  # of the value: where no more than that can be gained, passes are trusted
+DOUBTFUL = 1e7  # of the value: where that could be gained, nothing is
+NEAR = 0.02  # of the value, which other iterations may gain
+NOTHING = 1e-3  # of the first value: less than that counts as that
+N_CHECKED = 60  # of these iterations
 FORGETTING = 3.0  # the weight of an iterate in the mean of a stream grows with this power of its number
 
 
@@ -99,7 +105,7 @@ def sgd(
 
     An iteration is one pass; the averaged parameters are evaluated after each. The average starts anew with
     passes 1, 2, 4, 8, ..., so that early iterates are forgotten; converged when the passes of such a window
-    improved the value by less than `tol` each, relatively, unless none of all did where the start is steep.
+    improved the value by less than `tol` each, relatively, and nothing says that it is far from the minimum.
     """
     if l1:
         raise ValueError("sgd is for smooth objectives; use owlqn with an L1 penalty")
@@ -108,6 +114,7 @@ def sgd(
     m = start = 0
     best = Result(w0, _penalised(objective, w0, l2), 0, False)
     at_start = np.inf
+    first = best.value
     settled = False
     for n_iter in range(1, max_iter + 1):
         if n_iter & (n_iter - 1) == 0:
@@ -121,8 +128,10 @@ def sgd(
         best = Result(w, value, n_iter, False) if value < best.value else best._replace(n_iter=n_iter)
         window = (n_iter + 1) // 2
         if n_iter & (n_iter + 1) == 0 and n_iter > 1 and at_start - best.value <= tol * abs(best.value) * window:
-            best = best._replace(converged=best.w is not w0 or _is_flat(objective, w0, l2, tol))
-            settled = True
+            found = best.w is not w0
+            converged = _is_low(objective, best, l2, first) if found else _is_flat(objective, w0, l2, tol)
+            best = best._replace(converged=converged)
+            settled = converged or not found
         if (callback is not None and callback(n_iter, best.w, best.value)) or settled:
             break
     return best
@@ -162,6 +171,21 @@ def _is_flat(objective: Any, w: np.ndarray, l2: float, tol: float) -> bool:
     """Whether w is an optimum, so that no step can be better."""
     grad = Penalised(objective, l2).value_and_grad(w)[1]
     return float(np.max(np.abs(grad), initial=0.0)) <= tol
+
+
+def _is_low(objective: Any, best: Result, l2: float, first: float) -> bool:
+    """Whether the value is near the minimum; passes go on improving little where scales of features differ, too.
+
+    A gradient g tells that the minimum is at most |g|**2 / (2 * l2) lower. Where that could be much, a few iterations
+    of a solver that learns the scales tell more, but for scales that are beyond it, too.
+    """
+    grad = Penalised(objective, l2).value_and_grad(best.w)[1]
+    scale = max(abs(best.value), NOTHING * abs(first))
+    gain = float(np.dot(grad, grad)) / (2.0 * l2 * scale) if l2 else DOUBTFUL
+    if not CERTAIN < gain <= DOUBTFUL:
+        return gain <= CERTAIN
+    lower = lbfgs(objective, best.w, l1=0.0, l2=l2, max_iter=N_CHECKED, tol=0.0).value
+    return best.value - lower <= NEAR * scale
 
 
 def _calibrate(objective: Any, w0: np.ndarray, l2: float, rng: np.random.RandomState) -> float:

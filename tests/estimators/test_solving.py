@@ -162,6 +162,17 @@ def test_large_features(solver, scale):
     assert crf.score(X, y) > 0.9
 
 
+@pytest.mark.parametrize("scale", [30.0, 1e3, 1e5, 1e8, 1e30])
+def test_sgd_that_is_slow_says_so(scale):
+    """Features of which one is far larger than the constants: passes soon improve little, far from the minimum."""
+    rng = np.random.RandomState(0)
+    X = [np.column_stack([rng.randint(0, 2, 10), rng.randn(10)]) for _ in range(30)]
+    y = [["AB"[int(number)] for number in rows[:, 0]] for rows in X]
+    with pytest.warns(ConvergenceWarning, match="'sgd' stopped after 100 iterations .* scale numeric features"):
+        LinearChainCRF(solver="sgd", max_iter=100, random_state=0).fit([scale * rows for rows in X], y)
+    assert LinearChainCRF(solver="sgd", random_state=0).fit(X, y).score(X, y) == 1.0
+
+
 def test_sgd_that_finds_nothing_says_so():
     X, y = numbers()
     with pytest.warns(ConvergenceWarning, match="'sgd' stopped after 3 iterations .* it finds nothing better"):
