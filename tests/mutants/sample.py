@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import ast
-import random
-from collections import defaultdict
+import hashlib
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -61,18 +61,30 @@ def changed(text: str, operator: str, occurrence: int) -> str:
 
 
 def draw(n: int, seed: int) -> list[Mutant]:
-    """`n` mutants at different places, in the order of the files."""
-    places = sorted((file, *place) for file in files() for place in _places(file))
-    drawn = random.Random(seed)
-    drawn.shuffle(places)
+    """`n` mutants at different places, in the order of the files.
+
+    Each place has a number of its own, which its line decides: other lines may change, and files move, and the sample
+    stays.
+    """
+    ranked = sorted((rank, file, replacements) for file in files() for rank, replacements in _ranked(file, seed))
     mutants: list[Mutant] = []
-    for file, _, replacements in places:
-        mutant = _mutant(file, *drawn.choice(replacements))
+    for rank, file, replacements in ranked:
+        mutant = _mutant(file, *replacements[int(rank, 16) % len(replacements)])
         if mutant is not None:
             mutants.append(mutant)
         if len(mutants) == n:
             break
     return sorted(mutants)
+
+
+def _ranked(file: str, seed: int) -> Iterator[tuple[str, list[tuple[str, int, int]]]]:
+    """The places of a file, with a random number for each, and what can be done there."""
+    lines = ("\n" + source(file)).splitlines()
+    seen: Counter[str] = Counter()
+    for (line, column), replacements in sorted(_places(file)):
+        key = f"{seed} {column} {lines[line].strip()}"
+        seen[key] += 1
+        yield hashlib.sha256(f"{seen[key]} {key}".encode()).hexdigest(), sorted(replacements)
 
 
 def files() -> list[str]:
