@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from sklearn_struct.exceptions import InputTypeError
+
 __all__ = ["as_csr", "check_csr"]
 
 LARGEST = np.iinfo(np.int32).max  # kernels number columns by int32
@@ -26,7 +28,10 @@ def as_csr(matrix: Any, name: str = "X") -> sp.csr_array:
     ------
     ValueError
         If the matrix is damaged, with the row and the column; if it has not two dimensions, or too many columns.
+    InputTypeError
+        If its values are no numbers that scipy can work with.
     """
+    _check_dtype(matrix, name)
     if matrix.ndim != 2:
         raise ValueError(f"{name} must have two dimensions, got a {type(matrix).__name__} of {matrix.ndim}")
     if matrix.shape[1] > LARGEST:
@@ -43,13 +48,25 @@ def as_csr(matrix: Any, name: str = "X") -> sp.csr_array:
 
 
 def check_csr(matrix: sp.csr_array, name: str = "X") -> None:
-    """Raise ValueError if a matrix is no longer as `as_csr` gave it: its arrays may have been written to."""
+    """Raise if a matrix is no longer as `as_csr` gave it: its arrays may have been written to."""
+    _check_dtype(matrix, name)
     try:
         if matrix.format != "csr" or matrix.indptr[-1] != len(matrix.indices):
             raise _DamagedError(f"of format {matrix.format}, its rows do not end with its indices")
         _check_compressed(matrix)
     except _DamagedError as error:
         raise _named(error, matrix, name) from None
+
+
+def _check_dtype(matrix: Any, name: str) -> None:
+    """scipy makes no such matrix, but takes any array for the values of one, and fails later in its compiled code."""
+    dtype = np.dtype(matrix.dtype)
+    if dtype.kind not in "biufc" or dtype == np.float16:
+        kind = type(matrix).__name__
+        raise InputTypeError(
+            f"{name} is a {kind} of dtype {dtype}, of which scipy has no sparse matrices; make it one of numbers, as "
+            "by .astype(float)"
+        )
 
 
 class _DamagedError(Exception):

@@ -6,8 +6,10 @@ import damage
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.preprocessing import StandardScaler
 
-from sklearn_struct import SequenceArray
+from sklearn_struct import HMM, LinearChainCRF, MEstimatedCRF, SequenceArray, TokenTransformer
+from sklearn_struct.exceptions import InputTypeError
 from sklearn_struct.sparse import as_csr, check_csr
 
 TOLD = "A is a damaged|A must have two"
@@ -54,6 +56,47 @@ def test_sound_matrices_are_read(format):
     assert isinstance(found, sp.csr_array)
     np.testing.assert_array_equal(found.toarray(), A.toarray())
     check_csr(found)
+
+
+@pytest.mark.parametrize("format", ["csr", "csc", "coo", "bsr", "dia"])
+@pytest.mark.parametrize("dtype", [object, str, "datetime64[s]", np.float16, [("a", float)]])
+def test_values_that_scipy_has_no_matrices_of(format, dtype):
+    """It takes them as a new `data`, and fails where it works with the matrix."""
+    A = damage.matrix(np.random.default_rng(1), format)
+    A.data = np.ones(A.data.shape).astype(dtype)
+    with pytest.raises(InputTypeError, match=rf"^A is a {format}_\w+ of dtype .*; make it one of numbers"):
+        as_csr(A, "A")
+
+
+def test_values_that_became_no_numbers():
+    found = as_csr(sp.csr_array(np.eye(3)))
+    found.data = found.data.astype(object)
+    with pytest.raises(InputTypeError, match=r"^X.tokens is a csr_array of dtype object"):
+        check_csr(found, "X.tokens")
+
+
+@pytest.mark.parametrize("dtype", [bool, np.int8, np.uint64, np.float32, np.longdouble, complex])
+def test_values_that_scipy_has_matrices_of(dtype):
+    A = sp.csr_array(np.eye(3).astype(dtype))
+    assert as_csr(A).dtype == dtype
+
+
+@pytest.mark.parametrize("model", [HMM(), MEstimatedCRF(), LinearChainCRF(), TokenTransformer(StandardScaler())])
+def test_models_refuse_matrices_of_objects(model):
+    A = sp.csr_matrix(np.eye(3))
+    A.data = A.data.astype(object)
+    with pytest.raises(InputTypeError, match=r"^tokens is a csr_matrix of dtype object, of which scipy has no"):
+        model.fit(SequenceArray.from_flat(A, [2, 1]), [["a", "b"], ["a"]])
+    with pytest.raises(InputTypeError, match=r"^X\[0\] is a csr_matrix of dtype object, of which scipy has no"):
+        model.fit([A], [["a", "b", "a"]])
+
+
+@pytest.mark.parametrize("model", [HMM(), MEstimatedCRF()])
+def test_objects_written_to_a_packed_matrix(model):
+    X = SequenceArray.from_flat(sp.csr_matrix(np.eye(3)), [2, 1])
+    X.tokens.data = X.tokens.data.astype(object)
+    with pytest.raises(InputTypeError, match="sparse X has no meaning here"):
+        model.fit(X, [["a", "b"], ["a"]])
 
 
 def test_rows_in_order_share_their_memory():

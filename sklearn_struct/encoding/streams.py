@@ -78,7 +78,7 @@ def read(X: Any) -> Columns:
     kind = form(X)
     if kind == "empty":
         return Columns([], np.zeros(len(X) + 1, np.int64), names, "rows")
-    if kind == "packed" and X.tokens.ndim == 2 and X.tokens.dtype.kind != "O":
+    if kind == "packed" and X.tokens.ndim == 2 and (sp.issparse(X.tokens) or X.tokens.dtype.kind != "O"):
         return of_numbers(X)
     if kind == "arrays" and not _has_rows(X):
         return of_numbers(pack_arrays(X, np.dtype(np.float64)))
