@@ -58,13 +58,15 @@ def crfsuite_bytes(crf: LinearChainCRF) -> bytes:
     place = HEADER.size
     for part in parts:
         offsets.append(place)
-        place += len(part) + -len(part) % 4
+        place += len(part)
+    parts.append(bytes(-place % 4))  # for numbers to stand where processors like them
+    place += len(parts[-1])
     for name, counts, first, more in ((b"LFRF", of_labels, state.nnz, MORE), (b"AFRF", of_attributes, 0, 0)):
         parts.append(_references(name, counts, first, place, more))
         offsets.append(place)
         place += len(parts[-1])
     header = HEADER.pack(b"lCRF", place, b"FOMC", VERSION, 0, len(labels), len(used), *offsets)
-    return header + b"".join(part + bytes(-len(part) % 4) for part in parts)
+    return header + b"".join(parts)
 
 
 def _parts(crf: LinearChainCRF) -> tuple[list[str], list[str], sp.coo_array]:

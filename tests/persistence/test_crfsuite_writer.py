@@ -48,6 +48,17 @@ def test_it_is_read_as_crfsuites_own(tmp_path):
     assert files.naive_crfsuite((tmp_path / "ours").read_bytes()) == files.weights(theirs)
 
 
+@pytest.mark.parametrize("label", ["x", "xx", "xxx", "xxxx"])
+def test_it_is_as_large_as_crfsuites_own(tmp_path, label):
+    """Of any length of labels and of attributes."""
+    for word in ("a", "ab", "abc", "abcd"):
+        trainer = pycrfsuite.Trainer(verbose=False)
+        trainer.append([[word], ["b"]], [label, "y"])
+        trainer.train(str(tmp_path / "theirs"))
+        ours = crfsuite_bytes(from_crfsuite(tmp_path / "theirs"))
+        assert len(ours) == (tmp_path / "theirs").stat().st_size
+
+
 def test_weights_of_zero_are_left_out(tmp_path):
     crf = LinearChainCRF(**QUICK).fit(WORDS, TAGS)
     crf._w[:] = 0.0
