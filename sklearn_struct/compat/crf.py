@@ -8,11 +8,11 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.pipeline import make_pipeline
-from sklearn.utils.validation import check_is_fitted
 
 from sklearn_struct.batch import object_array
 from sklearn_struct.compat.mapping import mapped
 from sklearn_struct.compat.metrics import flat_accuracy_score, sequence_accuracy_score
+from sklearn_struct.compat.model_file import Filed, check_path
 from sklearn_struct.compat.tagger import ModelInfo, Tagger
 from sklearn_struct.compat.training_log import TrainingLog, training_log
 from sklearn_struct.doc_link import DocLink
@@ -22,12 +22,11 @@ from sklearn_struct.estimators.linear_chain_crf import LinearChainCRF
 from sklearn_struct.metrics.accuracy import token_accuracy_score
 from sklearn_struct.persistence.crfsuite_writer import crfsuite_bytes
 from sklearn_struct.persistence.disk import write_whole
-from sklearn_struct.published import Published
 
 __all__ = ["CRF"]
 
 
-class CRF(DocLink, Published, BaseEstimator):
+class CRF(DocLink, Filed, BaseEstimator):
     """Drop-in for ``sklearn_crfsuite.CRF``: its parameters, methods and attributes on a `LinearChainCRF`.
 
     For code that is to run as it is, with another import. The model, its objective and its features are CRFsuite's, so
@@ -72,14 +71,18 @@ class CRF(DocLink, Published, BaseEstimator):
     verbose : bool, default=False
     model_filename : str, default=None
         Where `fit` keeps the model as a file of CRFsuite's, which CRFsuite itself and
-        `sklearn_struct.persistence.from_crfsuite` read. `predict` never needs it. Labels must be strings.
-    keep_tempfiles, trainer_cls : default=False, None
+        `sklearn_struct.persistence.from_crfsuite` read. Labels must be strings. Without a `fit` the model is the one
+        in this file, if it exists; it is read once. After a `fit` it is never read.
+    keep_tempfiles : bool, default=False
+        Leave the temporary file of `modelfile` where it is.
+    trainer_cls : default=None
         Ignored.
 
     Attributes
     ----------
     crf_ : Pipeline
-        A `SequenceVectorizer` and the fitted `LinearChainCRF`, as the functions of `sklearn_struct.inspection` take it.
+        A `SequenceVectorizer` and the `LinearChainCRF` that was fitted, or read from `model_filename`, as the functions
+        of `sklearn_struct.inspection` take it.
     classes_ : list of str
         Labels, sorted.
     attributes_ : list of str
@@ -98,6 +101,9 @@ class CRF(DocLink, Published, BaseEstimator):
     training_log_ : TrainingLog
         ``iterations`` and ``last_iteration``, dicts with ``num`` and ``loss``, the last also with ``feature_norm``,
         ``active_features``, and with X_dev ``item_accuracy_float`` and ``instance_accuracy_float``.
+    modelfile : ModelFile
+        Its ``name`` is the path of a file of CRFsuite's with the model: `model_filename`, or that of a temporary file,
+        which is deleted with the estimator or at the next `fit`. None if there is no model either.
 
     See Also
     --------
@@ -197,15 +203,18 @@ class CRF(DocLink, Published, BaseEstimator):
         ValueError
             For parameters that the algorithm does not have, or that have no counterpart.
         InputTypeError
-            With `model_filename`, for labels that are no strings. The estimator is then as it was before.
+            With `model_filename`, for labels that are no strings, or if it is no path. The estimator is then as it was
+            before.
         OSError
             If the model cannot be written there.
         """
         if (X_dev is None) != (y_dev is None):
             raise ValueError("X_dev and y_dev go together: pass both or neither")
+        check_path(self.model_filename)
         crf: Any = LinearChainCRF(**mapped(self.get_params(deep=False)))
         crf._ends_at_max_iter = True
-        self.crf_ = make_pipeline(SequenceVectorizer(keep_zeros=True), crf).fit(X, y)
+        self._crf = make_pipeline(SequenceVectorizer(keep_zeros=True), crf).fit(X, y)
+        self._forget_files()
         self._accuracies: dict[str, float] = {}
         if X_dev is not None:
             self._score_in_log(X_dev, y_dev)
@@ -237,7 +246,6 @@ class CRF(DocLink, Published, BaseEstimator):
         ndarray of shape (n_sequences,)
             dtype object, a list of labels each.
         """
-        check_is_fitted(self)
         return self.crf_.predict(X)
 
     def predict_single(self, xseq: Any) -> list[Any]:
@@ -268,7 +276,6 @@ class CRF(DocLink, Published, BaseEstimator):
         ndarray of shape (n_sequences,)
             dtype object, a list each of a dict from labels to probabilities for each token.
         """
-        check_is_fitted(self)
         labels = self.classes_
         return object_array(
             [[dict(zip(labels, row, strict=True)) for row in proba.tolist()] for proba in self.crf_.predict_proba(X)]
@@ -313,35 +320,35 @@ class CRF(DocLink, Published, BaseEstimator):
     @property
     def training_log_(self) -> TrainingLog:
         """The iterations of `fit`; a model that was loaded does not know how well it did on X_dev."""
-        return training_log(self._model("training_log_"), getattr(self, "_accuracies", {}))
+        return training_log(self.crf_[-1], getattr(self, "_accuracies", {}))
 
     @property
     def size_(self) -> int:
         """Size of the model as a file of CRFsuite's, in bytes."""
-        return len(crfsuite_bytes(self._model("size_")))
+        return len(crfsuite_bytes(self.crf_[-1]))
 
     @property
     def classes_(self) -> list[Any]:
         """Labels, sorted."""
-        return self._model("classes_").classes_.tolist()
+        return self.crf_[-1].classes_.tolist()
 
     @property
     def state_features_(self) -> dict[tuple[str, Any], float]:
         """Weights other than 0, by attribute and label."""
-        coef, labels, names = sp.coo_array(self._model("state_features_").coef_), self.classes_, self._names()
+        coef, labels, names = sp.coo_array(self.crf_[-1].coef_), self.classes_, self._names()
         stored = zip(coef.row.tolist(), coef.col.tolist(), coef.data.tolist(), strict=True)
         return {(names[f], labels[k]): weight for k, f, weight in stored if weight}
 
     @property
     def transition_features_(self) -> dict[tuple[Any, Any], float]:
         """Weights other than 0, by label and next label."""
-        table, labels = self._model("transition_features_").transition_, self.classes_
+        table, labels = self.crf_[-1].transition_, self.classes_
         return {(labels[j], labels[k]): float(table[j, k]) for j, k in zip(*np.nonzero(table), strict=True)}
 
     @property
     def attributes_(self) -> list[str]:
         """Attributes with a weight other than 0."""
-        columns = self._model("attributes_").coef_.nonzero()[1]
+        columns = self.crf_[-1].coef_.nonzero()[1]
         names = self._names()
         return [names[f] for f in np.unique(columns)]
 
@@ -358,10 +365,4 @@ class CRF(DocLink, Published, BaseEstimator):
         return tags
 
     def _names(self) -> list[str]:
-        return self._model("attributes_").feature_names_in_.tolist()
-
-    def _model(self, name: str) -> LinearChainCRF:
-        """The model; without one the attribute that was asked for does not exist."""
-        if "crf_" not in vars(self):
-            raise AttributeError(f"this CRF is not fitted yet, so it has no {name}")
-        return self.crf_[-1]
+        return self.crf_[-1].feature_names_in_.tolist()

@@ -79,7 +79,7 @@ def _warn(given: dict[str, Any]) -> None:
     """One warning about everything that changes nothing here."""
     ignored = WITHOUT_MEANING & given.keys()
     ignored |= {name for name in ("error_sensitive", "averaging") if not given.get(name, True)}
-    ignored |= {name for name in ("keep_tempfiles", "trainer_cls") if given.get(name)}
+    ignored |= {"trainer_cls"} if given.get("trainer_cls") else set()
     if ignored:
         what = ", ".join(f"{name}={given[name]!r}" for name in sorted(ignored))
         warnings.warn(f"without meaning here and ignored: {what}", UserWarning, stacklevel=4)

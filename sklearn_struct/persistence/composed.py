@@ -149,7 +149,8 @@ def put_drop_in(crf: Any, where: str, shared: Shared) -> dict[str, Any]:
 
 def drop_in(crf: Any, stored: Any, where: str, shared: Shared) -> None:
     [inner] = fields(stored, "the model", pipeline=dict)
-    crf.crf_ = estimator(inner, where + "pipeline/", shared)
-    steps = [type(step) for _, step in crf.crf_.steps] if isinstance(crf.crf_, Pipeline) else []
+    model = estimator(inner, where + "pipeline/", shared)
+    steps = [type(step) for _, step in model.steps] if isinstance(model, Pipeline) else []
     if steps != [SequenceVectorizer, LinearChainCRF]:
         raise ModelFileError("it must have a vectorizer and a chain")
+    crf._crf = model

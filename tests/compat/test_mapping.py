@@ -92,7 +92,7 @@ def test_errors(given, match):
         ),
         ({"algorithm": "l2sgd", "calibration_eta": 0.2}, "without meaning here and ignored: calibration_eta=0.2$"),
         ({"algorithm": "pa", "averaging": False}, "averaging=False"),
-        ({"keep_tempfiles": True}, "keep_tempfiles=True"),
+        ({"trainer_cls": list}, "trainer_cls=<class 'list'>"),
     ],
 )
 def test_what_has_no_meaning_is_named(given, match):
