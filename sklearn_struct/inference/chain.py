@@ -195,18 +195,18 @@ def _backward(first, U, B, E_T, K, norms):
 
 @inlined
 def _in_range(potentials, structure, places, r, work):
-    """Whether every alpha and beta that structure allows to be positive stayed far from the limits of its float type.
+    """Whether every alpha that structure allows to be positive stayed far from the smallest numbers, and beta finite.
 
-    A number within its limits is reached; reachability in 0/1, from token to token in each direction, tells the other
-    zeros that mean "forbidden" from zeros that mean "underflowed". alpha counts as it was before its row was scaled.
-    The limits leave room for what `exp` cuts off: a lost transition times `huge` is nothing beside `tiny`.
+    A number that is not tiny is reached; reachability in 0/1, from token to token, tells the other zeros that mean
+    "forbidden" from zeros that mean "underflowed". alpha counts as it was before its row was scaled. What `exp` cuts
+    off is then nothing: v of what is reached is at most 1 / `tiny`, and what is not reached has an alpha of 0.
     """
     node, edge, first, i = potentials.node, potentials.edge, places.first, places.order[r]
     t0, e0, T = structure.offsets[i], structure.edge_offsets[i], structure.offsets[i + 1] - structure.offsets[i]
     K = node.shape[1]
     P = padded(K)
     step = 0 if edge.shape[0] == 1 else 1
-    tiny, huge = (1e-200, 1e80) if node.itemsize == 8 else (1e-25, 1e5)
+    tiny = 1e-200 if node.itemsize == 8 else 1e-25
     reached, before = np.ones(K, np.bool_), np.ones(K, np.bool_)
     for t in range(T):
         row = first[t] + r
@@ -214,25 +214,13 @@ def _in_range(potentials, structure, places, r, work):
             before[k] = reached[k]
         for k in range(K):
             reached[k] = work.A[row * P + k] * work.norms[row] >= tiny
+            if not work.B[row * P + k] < np.inf:
+                return False
             if not reached[k] and node[t0 + t, k] > -np.inf:
                 if t == 0:
                     return False
                 for j in range(K):
                     if before[j] and edge[step * (e0 + t - 1), j * K + k] > -np.inf:
-                        return False
-    for k in range(K):
-        reached[k] = True
-    for t in range(T - 2, -1, -1):
-        o, o_next = (first[t] + r) * P, (first[t + 1] + r) * P
-        for k in range(K):
-            before[k] = reached[k] and node[t0 + t + 1, k] > -np.inf
-            if before[k] and not work.U[o_next + k] <= huge:
-                return False
-        for j in range(K):
-            reached[j] = tiny <= work.B[o + j] <= huge
-            if not reached[j]:
-                for k in range(K):
-                    if before[k] and edge[step * (e0 + t), j * K + k] > -np.inf:
                         return False
     return True
 
