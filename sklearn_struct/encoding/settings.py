@@ -27,8 +27,6 @@ def check_params(estimator: Any, *names: str) -> None:
     cls: Any = type(estimator)
     for name in names:
         value = getattr(estimator, name)
-        if isinstance(value, np.bool_):
-            value = bool(value)  # as which it goes into files
         if isinstance(value, np.timedelta64):  # which numpy counts among the whole numbers
             raise InputTypeError(f"the {name!r} parameter of {cls.__name__} cannot be a span of time, got {value!r}")
         try:

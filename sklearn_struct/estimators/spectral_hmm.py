@@ -118,6 +118,8 @@ class SpectralHMM(DocLink, Published, CallbackSupportMixin, BaseEstimator):
     ['D', 'N', 'V']
     """
 
+    _settings = ("decoder", "n_jobs")
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **CONSTRAINTS,
         "min_count": [Interval(Integral, 1, None, closed="left")],
@@ -287,7 +289,7 @@ class SpectralHMM(DocLink, Published, CallbackSupportMixin, BaseEstimator):
         return np.where(total > 0, out / np.where(total > 0, total, 1.0), self._frequency)
 
     def _each(self, work: Callable[[list[str]], Any], sentences: list[list[str]]) -> list[Any]:
-        check_params(self, "decoder", "n_jobs")  # they may be changed after `fit`
+        check_params(self, *self._settings)  # they may be changed after `fit`
         with Pool(self.n_jobs) as pool:
             return pool.map(lambda i: work(sentences[i]), len(sentences))
 

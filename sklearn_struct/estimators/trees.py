@@ -53,6 +53,8 @@ class BaseParser(DocLink, Published, CallbackSupportMixin, BaseEstimator, metacl
 
     _codes: TreeCodes
     _model: TreeModel
+    _settings = ("decoder", "pruning", "n_jobs")
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "decoder": [StrOptions({"viterbi", "max-recall", "max-rule"})],
         "pruning": [Interval(Real, 0, 1, closed="both")],
@@ -122,7 +124,7 @@ class BaseParser(DocLink, Published, CallbackSupportMixin, BaseEstimator, metacl
 
     def _check_decoding(self) -> None:
         """Raise unless the parameters that predictions read fit: they may be changed after `fit`."""
-        check_params(self, "decoder", "pruning", "n_jobs")
+        check_params(self, *self._settings)
 
     def _trees(self, sentences: list[list[str]], allowed: list[Any]) -> list[brackets.Tree]:
         """The best tree of each sentence; warns of flat ones."""
