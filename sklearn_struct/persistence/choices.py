@@ -6,10 +6,12 @@ import sys
 from importlib import import_module
 from typing import Any
 
+import numpy as np
+
 from sklearn_struct.exceptions import InputTypeError, ModelFileError
 from sklearn_struct.persistence.values import plain, restore
 
-__all__ = ["get", "is_scorer", "put", "same"]
+__all__ = ["get", "is_scorer", "put", "same", "unsavable"]
 
 SPLITTERS: dict[str, tuple[str, tuple[str, ...]]] = {  # the module and the parameters of each, which are attributes
     "KFold": ("sklearn.model_selection", ("n_splits", "shuffle", "random_state")),
@@ -61,8 +63,18 @@ def _put_inner(value: Any, what: str) -> dict[str, Any]:
     """A splitter that another one asks."""
     found = put(value, what)
     if found is None:
-        raise InputTypeError(f"{what}: {value!r} ({type(value).__name__}) cannot be saved")
+        raise unsavable(value, what)
     return found
+
+
+def unsavable(value: Any, what: str) -> InputTypeError:
+    """The error of a parameter that no file holds; `what` says where it is."""
+    hint = ""
+    if isinstance(value, np.random.RandomState | np.random.Generator):
+        hint = f"; set {what} to an int, or to None"
+    elif callable(getattr(value, "split", None)):
+        hint = f"; set {what} to a number, to a list of pairs (train, test), or to one of {', '.join(SPLITTERS)}"
+    return InputTypeError(f"{what}: {value!r} ({type(value).__name__}) cannot be saved{hint}")
 
 
 def get(kind: str, content: Any) -> Any:

@@ -31,7 +31,7 @@ def save(estimator: Any, path: str | os.PathLike[str], *, functions: Functions |
     ----------
     estimator : estimator
         Any estimator or encoder of this package, some of scikit-learn's transformers, a Pipeline or SequenceUnion of
-        these, at most eight inside each other, or a GridSearchCV or RandomizedSearchCV over them; the user guide has
+        these, at most eight inside each other, or a grid, randomized or halving search over them; the user guide has
         the list. Labels and parameters may be strings, numbers, booleans, None, and tuples, lists or sets of these.
         Of an MEstimatedCRF the base must be an HMM, and the features numbers or FeatureTemplates.
     path : str or path
@@ -42,8 +42,8 @@ def save(estimator: Any, path: str | os.PathLike[str], *, functions: Functions |
     Raises
     ------
     InputTypeError
-        If the estimator, a label or a parameter cannot be saved. Set a `random_state` that is no number to None, and
-        give functions names.
+        If the estimator, a label or a parameter cannot be saved. Set a `random_state` that is no number to an int
+        or None, and give functions names.
     NotFittedError
         If the estimator is not fitted.
     ModelFileError

@@ -59,7 +59,7 @@ def _put_other(value: Any, what: str, functions: Functions) -> Any:
     if found is not None:
         return found
     if not callable(value) or isinstance(value, type):
-        raise InputTypeError(f"{what}: {value!r} ({type(value).__name__}) cannot be saved")
+        raise choices.unsavable(value, what)
     raise InputTypeError(
         f"{what}: {value!r} is a Python function, which no file holds; give it a name that save and load know, as in "
         f"functions={{{what.split('.')[-1]!r}: {getattr(value, '__name__', 'function')}}}"

@@ -15,9 +15,16 @@ from sklearn_struct.persistence.functions import put_value, value
 from sklearn_struct.persistence.nested import estimator, put_estimator
 from sklearn_struct.persistence.values import fields, natural, plain, restore
 
-__all__ = ["check_search", "put_search", "search"]
+__all__ = ["check_search", "halving", "put_halving", "put_search", "search"]
 
 OPTIONAL = (int, type(None))
+RESOURCES = (
+    "min_resources",
+    "max_resources",
+    "n_remaining_candidates",
+    "n_required_iterations",
+    "n_possible_iterations",
+)
 NUMBERS = "fiu"  # kinds of the columns that hold scores, times and ranks
 SEVERAL = list | tuple | set | frozenset | dict  # forms in which `scoring` has several scores
 
@@ -76,6 +83,37 @@ def search(found: Any, stored: Any, where: str, shared: Shared) -> None:
         if hasattr(found.best_estimator_, "feature_names_in_"):
             found.feature_names_in_ = found.best_estimator_.feature_names_in_
     found.scorer_ = _scorer(found)
+
+
+def put_halving(found: Any, where: str, shared: Shared) -> dict[str, Any]:
+    """What a halving search has besides: what each iteration tried, and how far the data went."""
+    return {
+        "search": put_search(found, where, shared),
+        "resources": {name: int(getattr(found, f"{name}_")) for name in RESOURCES},
+        "n_resources": list(map(int, found.n_resources_)),
+        "n_candidates": list(map(int, found.n_candidates_)),
+    }
+
+
+def halving(found: Any, stored: Any, where: str, shared: Shared) -> None:
+    kinds = {"search": dict, "resources": dict, "n_resources": list, "n_candidates": list}
+    tried, resources, n_resources, n_candidates = fields(stored, "a halving search", **kinds)
+    search(found, tried, where, shared)
+    fields(resources, "its resources", **dict.fromkeys(RESOURCES, int))
+    for name in RESOURCES:
+        setattr(found, f"{name}_", natural(resources[name], name))
+    found.n_resources_ = _naturals(n_resources, "n_resources")
+    found.n_candidates_ = _naturals(n_candidates, "n_candidates")
+    found.n_iterations_ = len(n_candidates)
+    has_all = sum(n_candidates) == len(found.cv_results_["params"])
+    if len(n_resources) != len(n_candidates) or not has_all:
+        raise ModelFileError("the iterations have not tried the candidates of the results")
+
+
+def _naturals(stored: list[Any], what: str) -> list[int]:
+    if any(type(number) is not int for number in stored):
+        raise ModelFileError(f"{what} must be whole numbers")
+    return [natural(number, what) for number in stored]
 
 
 def check_search(found: Any) -> None:

@@ -25,7 +25,7 @@ from sklearn_struct.persistence.label_trees import put_spectral_hmm, spectral_hm
 from sklearn_struct.persistence.nested import estimator, put_estimator
 from sklearn_struct.persistence.prototypes import prototypes, put_prototypes
 from sklearn_struct.persistence.rows import LEARNED, put_rows, rows
-from sklearn_struct.persistence.searches import check_search, put_search, search
+from sklearn_struct.persistence.searches import check_search, halving, put_halving, put_search, search
 from sklearn_struct.persistence.trees import em, parser, put_em, put_parser, put_spectral, spectral
 from sklearn_struct.persistence.weighted_trees import put_weighted, weighted
 
@@ -53,8 +53,12 @@ ENCODERS = {
     "SequenceVectorizer": Kind("features", put_vectorizer, vectorizer),
     "TokenTransformer": Kind("token_transformer", put_token_transformer, token_transformer, check=check_inner),
 }
+# their own module, so that loading one does not enable what scikit-learn calls experimental
+HALVING = "sklearn.model_selection._search_successive_halving"
 SCIKIT_LEARN = {
     "GridSearchCV": Kind("sklearn.model_selection", put_search, search, check=check_search),
+    "HalvingGridSearchCV": Kind(HALVING, put_halving, halving, check=check_search),
+    "HalvingRandomSearchCV": Kind(HALVING, put_halving, halving, check=check_search),
     "Pipeline": Kind("sklearn.pipeline", put_pipeline, pipeline, parts="steps", check=check_pipeline),
     "RandomizedSearchCV": Kind("sklearn.model_selection", put_search, search, check=check_search),
     **{name: Kind("sklearn.preprocessing", put_rows, rows) for name in LEARNED},

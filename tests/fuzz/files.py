@@ -16,7 +16,8 @@ import pycrfsuite
 import safetensors.numpy
 import scipy.stats
 from sklearn.decomposition import PCA
-from sklearn.model_selection import GridSearchCV, KFold, RandomizedSearchCV
+from sklearn.experimental import enable_halving_search_cv  # noqa: F401 - sets the attribute that is imported next
+from sklearn.model_selection import GridSearchCV, HalvingGridSearchCV, KFold, RandomizedSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, RobustScaler, StandardScaler
 
@@ -136,6 +137,8 @@ def composed() -> list[tuple[object, object]]:
     scoring = {"tokens": token_accuracy_scorer, "all": sequence_accuracy_scorer}
     drawn = {"c1": scipy.stats.expon(scale=0.1)}
     options = {"scoring": scoring, "refit": "tokens", "cv": KFold(2), "n_iter": 2, "random_state": 0}
+    steps = {"resource": "max_iter", "min_resources": 2, "max_resources": 4, "factor": 2, "cv": KFold(3)}
+    halving = HalvingGridSearchCV(LinearChainCRF(**QUICK), {"C": [0.1, 1.0, 10.0]}, **steps)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return [
@@ -146,6 +149,7 @@ def composed() -> list[tuple[object, object]]:
             (make_pipeline(scaled).fit(NUMBERS, TAGS), NUMBERS),
             (CRF(c1=0.1, max_iterations=3).fit(DICTS, TAGS), DICTS),
             (search.fit(DICTS, TAGS), DICTS),
+            (halving.fit(DICTS, TAGS), DICTS),
             (RandomizedSearchCV(CRF(max_iterations=3), drawn, **options).fit(DICTS, TAGS), DICTS),
         ]
 
@@ -293,8 +297,9 @@ def verdict(data: bytes, X: object, path: Path) -> str:
 
 def use(model: object, X: object) -> None:
     """Run the kernels; weights that are extreme, and parameters that only fit others' data, may be refused now."""
-    methods = [model.predict if hasattr(model, "predict") else model.transform, lambda X: repr(model)]
-    if hasattr(model, "best_estimator_"):
+    methods = [lambda X: repr(model)]
+    methods += [getattr(model, name) for name in ("predict", "transform") if hasattr(model, name)][:1]
+    if hasattr(model, "best_estimator_"):  # one that is told not to be refitted has neither
         methods.append(lambda X: model.score(X, TAGS))
     if isinstance(model, PCFG | EMLPCFG | SpectralLPCFG | MEstimatedPCFG):
         methods += model.marginals, model.score_samples, lambda X: model.log_proba(WORDS, TREES)

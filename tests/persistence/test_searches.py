@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 import scipy.stats
 from fuzz import files
 from sklearn.base import clone
+from sklearn.experimental import enable_halving_search_cv  # noqa: F401 - sets the attributes that are imported next
 from sklearn.metrics import make_scorer
-from sklearn.model_selection import GridSearchCV, KFold, RandomizedSearchCV
+from sklearn.model_selection import (
+    GridSearchCV,
+    HalvingGridSearchCV,
+    HalvingRandomSearchCV,
+    KFold,
+    RandomizedSearchCV,
+    ShuffleSplit,
+    StratifiedKFold,
+)
 from sklearn.pipeline import make_pipeline
 
 from sklearn_struct import MEMM, LinearChainCRF, SequenceVectorizer
@@ -55,6 +66,18 @@ def of_kinds():
     yield RandomizedSearchCV(quick(), drawn, n_iter=2, cv=2, scoring=both, refit="all", random_state=0)
     yield GridSearchCV(CRF(max_iterations=3), {"c1": [0.0, 0.1]}, cv=[([0, 1, 2, 3], [4, 5])], scoring=flat)
     yield make_pipeline("passthrough", GridSearchCV(quick(), grid, cv=2))
+    by_samples = {"factor": 2, "min_resources": 3, "random_state": 0, "cv": 2}
+    by_iterations = {"resource": "linearchaincrf__max_iter", "max_resources": 4, "min_resources": 2, "factor": 2}
+    yield HalvingGridSearchCV(quick(), grid, **by_samples)
+    yield HalvingGridSearchCV(quick(), grid, refit=False, scoring=token_accuracy_scorer, **by_iterations, cv=KFold(3))
+    yield HalvingRandomSearchCV(
+        quick(),
+        {"linearchaincrf__C": drawn["linearchaincrf__C"]},
+        random_state=0,
+        n_candidates=3,
+        **by_iterations,
+        cv=2,
+    )
 
 
 def shown(value):
@@ -106,6 +129,85 @@ def test_a_loaded_search_can_be_fitted_again(tmp_path):
     save(search, tmp_path / "model")
     again = load(tmp_path / "model").fit(WORDS, TAGS)
     np.testing.assert_array_equal(again.cv_results_["mean_test_score"], search.cv_results_["mean_test_score"])
+
+
+def halved(cls=HalvingGridSearchCV, **options):
+    options = {"min_resources": 3, "factor": 2, "random_state": 0, "cv": 2, **options}
+    return cls(quick(), {"linearchaincrf__C": [0.1, 10.0]}, **options).fit(WORDS, TAGS)
+
+
+def test_a_loaded_halving_search_can_be_fitted_again(tmp_path):
+    search = halved()
+    save(search, tmp_path / "model")
+    again = load(tmp_path / "model").fit(WORDS, TAGS)
+    assert again.n_candidates_ == search.n_candidates_ == [2, 1]
+    np.testing.assert_array_equal(again.cv_results_["mean_test_score"], search.cv_results_["mean_test_score"])
+
+
+IN_ANOTHER_PROCESS = """
+import sys
+from sklearn import model_selection
+from sklearn_struct.persistence import load
+print("sklearn.model_selection._search_successive_halving" in sys.modules)
+print(load(sys.argv[1]).best_params_)
+print("HalvingGridSearchCV" in vars(model_selection))
+"""
+
+
+def test_what_is_experimental_is_not_enabled(tmp_path):
+    """Nor is the module imported before a file has such a search."""
+    search = halved()
+    save(search, tmp_path / "model")
+    command = [sys.executable, "-c", IN_ANOTHER_PROCESS, str(tmp_path / "model")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.stdout.splitlines() == ["False", str(search.best_params_), "False"], done.stderr
+
+
+@pytest.mark.parametrize(
+    ("how", "said"),
+    [
+        (lambda state: state["n_resources"].append(12), "have not tried the candidates of the results"),
+        (lambda state: state["n_candidates"].reverse() or state["n_candidates"].pop(), "have not tried the candidates"),
+        (lambda state: state.update(n_candidates=[1, 1]), "have not tried the candidates of the results"),
+        (lambda state: state.update(n_candidates=["2", 1]), "n_candidates must be whole numbers"),
+        (lambda state: state.update(n_resources=[3, -1]), "n_resources is not a number of things: -1"),
+        (lambda state: state["resources"].update(min_resources=2.5), "min_resources cannot be of type float"),
+        (lambda state: state["resources"].pop("max_resources"), "its resources must have the fields"),
+        (lambda state: state["search"].update(best_index=9), "none of those that were tried"),
+    ],
+)
+def test_halving_searches_that_nobody_has_made(tmp_path, how, said):
+    path = tmp_path / "model"
+    save(halved(), path)
+    header, model, arrays = files.taken_apart(path.read_bytes())
+    how(model["estimator"]["state"])
+    path.write_bytes(files.sealed(files.put_together(header, model, arrays)))
+    with pytest.raises(ModelFileError, match=said):
+        load(path)
+
+
+@pytest.mark.parametrize("random_state", [np.random.RandomState(0), np.random.default_rng(0)])
+def test_random_states_are_told_the_remedy(tmp_path, random_state):
+    cv = ShuffleSplit(2, random_state=np.random.RandomState(0))
+    search = fitted(cv=cv)
+    cv.random_state = random_state  # scikit-learn's splitters cannot draw from a Generator
+    for chosen, what in ((cv, "cv"), (KeepUnlabeled(cv), "cv.cv")):
+        search.set_params(cv=chosen)
+        said = rf"^{what}.random_state: .* cannot be saved; set {what}.random_state to an int, or to None$"
+        with pytest.raises(InputTypeError, match=said):
+            save(search, tmp_path / "model")
+    cv.random_state = 0
+    save(search, tmp_path / "model")
+    assert load(tmp_path / "model").cv.cv.random_state == 0
+
+
+def test_splitters_that_are_not_known_are_told_the_remedy(tmp_path):
+    search = fitted()
+    for cv, what in ((StratifiedKFold(2), "cv"), (KeepUnlabeled(StratifiedKFold(2)), "cv.cv")):
+        with pytest.raises(
+            InputTypeError, match=rf"^{what}: Strat.* cannot be saved; set {what} to a number, to a list"
+        ):
+            save(search.set_params(cv=cv), tmp_path / "model")
 
 
 def test_a_function_without_a_name_is_an_error_that_names_it(tmp_path):
