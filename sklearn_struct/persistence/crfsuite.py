@@ -70,7 +70,7 @@ def from_crfsuite(path: str | os.PathLike[str]) -> LinearChainCRF:
         If the file is no such model, is damaged, or has names that are not UTF-8. CRFsuite's files have no checksum:
         damage to a weight alone, or to a letter, cannot be noticed.
     OSError
-        If the file cannot be read.
+        If the file cannot be read, or what has this name is a folder, a device, a pipe or a socket.
     """
     data = read_whole(path)
     try:

@@ -21,12 +21,12 @@ DEVICE = errno.EINVAL, "a device"
 
 
 def read_whole(path: Path) -> bytes:
-    """The bytes of a file or pipe; OSError for anything else, as devices may have no end."""
+    """The bytes of a file; OSError for anything else: pipes may have no writer, and devices no end."""
     name = os.fsdecode(path)
+    kind = stat.S_IFMT(os.stat(name).st_mode)
+    if kind != stat.S_IFREG:
+        raise _no_file(kind, name)
     with open(name, "rb") as file:
-        kind = stat.S_IFMT(os.fstat(file.fileno()).st_mode)
-        if kind not in (stat.S_IFREG, stat.S_IFIFO):
-            raise _no_file(kind, name)
         return file.read()
 
 

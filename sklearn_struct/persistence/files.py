@@ -104,7 +104,7 @@ def load(path: str | os.PathLike[str], *, functions: Functions | None = None) ->
         If the file was not written by `save`, is damaged, has a later format than this version knows, or needs
         a function that is not given.
     OSError
-        If the file cannot be read.
+        If the file cannot be read, or what has this name is a folder, a device, a pipe or a socket.
     ImportError
         If safetensors is not installed.
     """

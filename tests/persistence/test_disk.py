@@ -6,11 +6,12 @@ import os
 import socket
 import stat
 import sys
+import threading
 
 import pytest
 from unprivileged import run_unprivileged
 
-from sklearn_struct.persistence import disk
+from sklearn_struct.persistence import disk, from_crfsuite, load
 from sklearn_struct.persistence.disk import read_whole, write_whole
 
 POSIX = pytest.mark.skipif(os.name != "posix", reason="pipes, sockets and permissions are those of POSIX")
@@ -88,6 +89,29 @@ def test_what_is_no_file_stays(tmp_path, kind):
     assert stat.S_IFMT(os.lstat(tmp_path / "thing").st_mode) == stat.S_IFMT(before.st_mode)
     assert os.lstat(tmp_path / "thing").st_ino == before.st_ino
     assert [path.name for path in tmp_path.iterdir()] == ["thing"]
+
+
+@POSIX
+@pytest.mark.parametrize("kind", NO_FILES)
+@pytest.mark.parametrize("read", [read_whole, load, from_crfsuite])
+def test_what_is_no_file_is_not_read(tmp_path, kind, read):
+    """A pipe without a writer would let its reader wait for ever."""
+    make, error, message = NO_FILES[kind]
+    make(tmp_path / "thing")
+    found = []
+
+    def ask():
+        try:
+            read(tmp_path / "thing")
+        except OSError as told:
+            found.append(told)
+
+    waiting = threading.Thread(target=ask, daemon=True)
+    waiting.start()
+    waiting.join(timeout=60)
+    assert len(found) == 1
+    with pytest.raises(error, match=rf"{message}.*thing'$"):
+        raise found[0]
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/null"), reason="this system has no /dev/null")
