@@ -110,7 +110,10 @@ class KernelCache(FunctionCache):
         try:
             self._write(self._path(key), self._seal(body) + body)
         except OSError as error:
-            _say(f"Compiled kernels cannot be kept ({error.strerror}), so each process compiles them anew. {REMEDY}")
+            _say(
+                f"Compiled kernels cannot be kept in {self._cache_path} ({error.strerror}), so each process compiles "
+                f"them anew. {REMEDY}"
+            )
 
     def flush(self) -> None:
         """Forget all signatures."""
@@ -185,10 +188,11 @@ def _temporary_folder() -> Path | None:
     """A folder of the user's own under the temporary directory, or else one of this process, or else None."""
     folder = _of_user() or _of_process()
     where = f"they are kept in {folder}" if folder else "each process compiles them anew"
-    _say(
-        f"Neither the folder of the package nor the user's cache folder can be written to, so compiled kernels have no "
-        f"place: {where}. {REMEDY}"
-    )
+    config: Any = numba.config
+    tried = "Neither the folder of the package nor the user's cache folder can be written to"
+    if config.CACHE_DIR:
+        tried = f"NUMBA_CACHE_DIR is {config.CACHE_DIR}, which cannot be written to. {tried}"
+    _say(f"{tried}, so compiled kernels have no place: {where}. {REMEDY}")
     return folder
 
 

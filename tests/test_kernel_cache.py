@@ -173,7 +173,7 @@ def test_damaged_files_mean_compilation(kept):
 def test_what_is_no_file_means_compilation(kept):
     kept.file.unlink()
     kept.file.mkdir()
-    with pytest.warns(UserWarning, match="cannot be kept .*NUMBA_CACHE_DIR"):
+    with pytest.warns(UserWarning, match=f"cannot be kept in {kept.file.parent} .*NUMBA_CACHE_DIR"):
         assert not is_served(kept)
 
 
@@ -366,7 +366,8 @@ def test_without_any_folder_kernels_are_compiled(nowhere):
     assert function._cache.cache_path is None
 
 
-def test_without_a_home_beside_a_package_that_is_read_only(mini, tmp_path):
+@pytest.mark.parametrize("named", [False, True])
+def test_without_a_home_beside_a_package_that_is_read_only(mini, tmp_path, named):
     """As in containers and on clusters: in a real process, for a user whom permissions bind."""
     temporary = tmp_path / "temporary"
     temporary.mkdir()
@@ -374,14 +375,17 @@ def test_without_a_home_beside_a_package_that_is_read_only(mini, tmp_path):
     for folder in folders:
         folder.chmod(0o555)
     home = __file__  # no folder, so that not even the owner of everything can write there
-    environment = mini.environment(TMPDIR=str(temporary), NUMBA_CACHE_DIR=None, HOME=home, XDG_CACHE_HOME=None)
+    chosen = f"{home}/x" if named else None
+    environment = mini.environment(TMPDIR=str(temporary), NUMBA_CACHE_DIR=chosen, HOME=home, XDG_CACHE_HOME=None)
     try:
         served = []
         for _ in range(2):
             done = run_unprivileged("-B", "-c", RUN, cwd=tmp_path, env=environment)
             served.append(mini.result(done))
-            assert done.stderr.count("NUMBA_CACHE_DIR") == 1
+            assert done.stderr.count("UserWarning") == 1
             assert done.stderr.startswith("<string>:2: UserWarning")  # who imports it
+            assert "Set the environment variable NUMBA_CACHE_DIR" in done.stderr
+            assert (f"NUMBA_CACHE_DIR is {chosen}, which cannot be written to." in done.stderr) == named
         assert served == [(111.0, False), (111.0, True)]
     finally:
         for folder in folders:
