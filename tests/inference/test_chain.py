@@ -142,6 +142,8 @@ def test_what_is_forbidden_needs_no_logarithms(monkeypatch):
         potentials.node[2] = [0.0, 1e4, -1e4]
         with pytest.raises(AssertionError):
             full_marginals(potentials, structure)
+        _, log_Z = full_marginals(*contracts.random_chains(np.random.default_rng(0), (2000,), 3, shared))
+        assert 100 * np.log(10) < abs(log_Z[0])  # not even where products of norms must be written out
 
 
 # ---- where scaled numbers are silently wrong

@@ -187,7 +187,9 @@ def test_forbidden_labels_need_no_logarithms(monkeypatch):
     potentials.edge[0, 4] -= 320.0
     tangent(potentials, reward, structure, np.ones(4), 1)
     by_edge = potentials._replace(edge=np.repeat(potentials.edge, len(structure.edges), axis=0))
-    by_edge.edge[0, [1, 2, 4, 5, 7, 8]] = -INF  # labels that the second token cannot have, and the third one can
+    by_edge.node[-2, 1] -= 320.0
+    for e in (0, -1):
+        by_edge.edge[e, [1, 2, 4, 5, 7, 8]] = -INF  # labels that the next token cannot have, and others can
     tangent(by_edge, reward, structure, np.ones(4), 1)
     potentials.node[0, 1], potentials.edge[0, 0] = -1e4, -1e4
     with pytest.raises(AssertionError):
