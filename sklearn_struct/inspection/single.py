@@ -16,6 +16,7 @@ from sklearn_struct.estimators.based import BaseBasedChain
 from sklearn_struct.estimators.chain import BaseChain
 from sklearn_struct.estimators.trees import BaseParser
 from sklearn_struct.exceptions import InputTypeError, LengthMismatchError
+from sklearn_struct.frames import is_frame
 from sklearn_struct.inspection.reading import as_read, best, chain_of, last_step, parser_of
 from sklearn_struct.sequence_array import SequenceArray
 
@@ -28,7 +29,7 @@ def read_one(estimator: Any, x: Any) -> tuple[BaseChain, Sequences, Any]:
     batch: Any = x
     if not isinstance(x, SequenceArray):
         x = as_list(x)
-        if not (is_list(x) or sp.issparse(x)):
+        if not (is_list(x) or _is_table(x)):
             raise InputTypeError(f"x must be one sequence, got {type(x).__name__}")
         x = _single(x, "x", _has_lists(_reader(estimator)))
         batch = [x]
@@ -84,16 +85,25 @@ def _single(x: Any, name: str, has_lists: bool | None) -> Any:
 
 def _is_batch(x: Any, has_lists: bool | None) -> bool:
     """Whether the items of x are sequences, not tokens; `has_lists` says whether tokens are lists, if that is known."""
-    if sp.issparse(x) or getattr(x, "ndim", 1) != 1:
+    if _is_table(x):
+        return False
+    if getattr(x, "ndim", 1) != 1:
         return x.ndim == 3
-    item = next((item for item in x if sp.issparse(item) or not is_list(item) or len(item)), None)
+    item = next((i for i in x if _is_table(i) or not is_list(i) or len(i)), None)
     if item is None:
         return has_lists is False and len(x) > 0
-    if not sp.issparse(item) and not is_list(item):
+    if _is_table(item):
+        return True
+    if not is_list(item):
         return False
     if getattr(item, "ndim", 1) != 1:
         return True
     return has_lists is False or is_list(item[0]) or isinstance(item[0], dict | set | frozenset)
+
+
+def _is_table(x: Any) -> bool:
+    """Whether it is a sparse matrix or a data frame, whose rows are tokens though it is no list."""
+    return sp.issparse(x) or is_frame(x)
 
 
 def _reader(estimator: Any) -> Any:

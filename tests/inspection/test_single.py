@@ -7,6 +7,7 @@ import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 import scipy.sparse as sp
 from nltk.tree import Tree
@@ -122,7 +123,7 @@ def test_labels_that_are_tuples():
 def test_numbers_in_lists_and_matrices():
     X = [np.array([[1.0, 0.0], [0.0, 1.0]]), np.array([[1.0, 1.0]])]
     crf = LinearChainCRF().fit(X, [["A", "B"], ["A"]])
-    for x in (X[0], X[0].tolist(), sp.csr_array(X[0]), pd.DataFrame(X[0])):
+    for x in (X[0], X[0].tolist(), sp.csr_array(X[0]), pd.DataFrame(X[0]), pl.DataFrame(X[0])):
         for batch in (x, [x]):
             assert explain(crf, batch).token_scores.shape == (2,)
     rows = LinearChainCRF().fit(np.eye(2), ["A", "B"])
