@@ -160,7 +160,8 @@ def statement(file: str, line: int) -> range | None:
     bodies = [range(node.body[0].lineno, (node.end_lineno or 0) + 1) for node in functions]
     if not any(line in body for body in bodies):
         return None
-    around = [node for node in ast.walk(tree) if isinstance(node, ast.stmt)]
+    # jumps are parts of what is around them, and no lines of their own
+    around = [n for n in ast.walk(tree) if isinstance(n, ast.stmt) and not isinstance(n, ast.Break | ast.Continue)]
     smallest = max((node for node in around if line in _lines(node)), key=lambda node: node.lineno)
     body = getattr(smallest, "body", None)
     return range(smallest.lineno, body[0].lineno if body else (smallest.end_lineno or 0) + 1)
