@@ -301,7 +301,7 @@ def _word(token: Any, column: int | str, place: str) -> str:
     if not isinstance(token, str):
         try:
             word = token[column]
-        except (TypeError, LookupError):
+        except (TypeError, LookupError, NotImplementedError):  # the last one of scipy's, for some of its forms
             raise InputTypeError(f"{place}: a token is a string or has one at {column!r}, got {token!r}") from None
     if not isinstance(word, str):
         raise InputTypeError(f"{place}: a word is a string, got {word!r} ({type(word).__name__})")

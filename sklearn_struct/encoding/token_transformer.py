@@ -256,7 +256,7 @@ def _labels(y: Any, offsets: np.ndarray) -> np.ndarray:
         if not label_codes.is_hashable(label):
             where = label_codes.place(position, offsets)
             raise InputTypeError(f"{where}: a {type(label).__name__} cannot be a label")
-    if any(isinstance(label, tuple | set | frozenset) for label in labels):
+    if any(hasattr(label, "__len__") and not isinstance(label, str | bytes) for label in labels):
         return object_array(labels)
     return np.asarray(labels)
 

@@ -350,3 +350,8 @@ def test_bad_prototypes(prototypes, error, message):
 def test_bad_parameters(parameters):
     with pytest.raises(ValueError, match=f"'{next(iter(parameters))}' parameter"):
         PrototypeFeatures(["cat"], **parameters).fit(X)
+
+
+def test_matrices_without_items_are_no_tokens():
+    with pytest.raises(InputTypeError, match="a token is a string or has one at 0"):
+        PrototypeFeatures({"A": ["a"]}, column=0).fit([[sp.bsr_array(np.eye(2))]])

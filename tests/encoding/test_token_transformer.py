@@ -178,3 +178,17 @@ def test_bad_input_changes_nothing(transformer, given, labels, error, match):
     with pytest.raises(error, match=match):
         model.fit(given, labels)
     assert vars(model) == before
+
+
+def test_labels_of_many_parts():
+    """A label may be anything that can be hashed, of any length."""
+    seen = []
+
+    class Seen(StandardScaler):
+        def fit(self, X, y=None):
+            seen.extend(y)
+            return super().fit(X)
+
+    labels = [[range(2), "a"], ["b"]]
+    TokenTransformer(Seen()).fit([np.ones((2, 1)), np.ones((1, 1))], labels)
+    assert seen == [range(2), "a", "b"]
