@@ -25,7 +25,11 @@ KERNELS = ["SkylakeX", "Haswell", "Sandybridge"]
 
 def kernels() -> list[str]:
     """Those that OpenBLAS has in force, numpy's and scipy's; without OpenBLAS none."""
-    return [found.get("architecture", "") for found in threadpool_info() if found["internal_api"] == "openblas"]
+    return [
+        found.get("architecture", "")
+        for found in threadpool_info()
+        if found["internal_api"] == "openblas"
+    ]
 
 
 def host() -> dict[str, bool]:
@@ -40,7 +44,9 @@ def in_force() -> int:
     print("numpy:", *(name for name, here in __cpu_features__.items() if here))
     features = numba.config.CPU_FEATURES
     features = binding.get_host_cpu_features().flatten() if features is None else features
-    newest = sorted(name for name in features.split(",") if name.startswith(("+avx", "+fma", "+sse4")))
+    newest = sorted(
+        name for name in features.split(",") if name.startswith(("+avx", "+fma", "+sse4"))
+    )
     print("numba:", numba.config.CPU_NAME or binding.get_host_cpu_name(), *newest, flush=True)
     if asked and {name.lower() for name in kernels()} != {asked.lower()}:
         print(f"OPENBLAS_CORETYPE={asked} is not in force", file=sys.stderr)
@@ -63,11 +69,17 @@ def variables(kind: str) -> dict[str, str]:
         own = {name.lower() for name in kernels()}
         return {"OPENBLAS_CORETYPE": next(name for name in possible if name.lower() not in own)}
     found = {"OPENBLAS_CORETYPE": "Haswell", "NUMBA_CPU_NAME": "haswell"}
-    newer = [name for name in __cpu_dispatch__ if name.startswith(NEWER) and __cpu_features__.get(name)]
+    newer = [
+        name for name in __cpu_dispatch__ if name.startswith(NEWER) and __cpu_features__.get(name)
+    ]
     if newer:
         found["NPY_DISABLE_CPU_FEATURES"] = " ".join(newer)
-    older = {name: here and not name.startswith(("avx512", "avx10")) for name, here in host().items()}
-    found["NUMBA_CPU_FEATURES"] = ",".join(("+" if here else "-") + name for name, here in sorted(older.items()))
+    older = {
+        name: here and not name.startswith(("avx512", "avx10")) for name, here in host().items()
+    }
+    found["NUMBA_CPU_FEATURES"] = ",".join(
+        ("+" if here else "-") + name for name, here in sorted(older.items())
+    )
     return found
 
 

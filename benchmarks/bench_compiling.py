@@ -32,7 +32,9 @@ def first_fits(form: tuple[str, str, str], watch: Stopwatch) -> dict[str, float]
         for state in ("cold", "warm"):
             command = [sys.executable, str(Path(__file__).with_name("first_fit.py")), *form]
             env = os.environ | {"NUMBA_CACHE_DIR": cache}
-            answer = subprocess.run(command, env=env, stdout=subprocess.PIPE, text=True, check=True).stdout
+            answer = subprocess.run(
+                command, env=env, stdout=subprocess.PIPE, text=True, check=True
+            ).stdout
             figures |= {f"{state}: {name}": value for name, value in json.loads(answer).items()}
     return figures | {COMPILING: figures["cold: fit"] - figures["warm: fit"]}
 
@@ -40,11 +42,23 @@ def first_fits(form: tuple[str, str, str], watch: Stopwatch) -> dict[str, float]
 def goals(medians: Medians) -> list[Goal]:
     return [
         *(
-            Goal(f"4. compiling in a cold first fit, {form}, CPU s", medians.figure(form, COMPILING), 6, 6, True)
+            Goal(
+                f"4. compiling in a cold first fit, {form}, CPU s",
+                medians.figure(form, COMPILING),
+                6,
+                6,
+                True,
+            )
             for form in ("strings", "columns")
         ),
         Goal("4. warm import, CPU s", medians.figure("strings", IMPORT), 1.2, 1.2, True),
-        Goal("4. kernels compiled in a warm first fit", medians.figure("strings", RECOMPILED), 0, 0, True),
+        Goal(
+            "4. kernels compiled in a warm first fit",
+            medians.figure("strings", RECOMPILED),
+            0,
+            0,
+            True,
+        ),
     ]
 
 

@@ -31,7 +31,11 @@ def _encoder(name: str) -> Any:
         return FeatureHasher(input_type="string" if "strings" in name else "dict")
     from sklearn_struct import FeatureTemplates, SequenceVectorizer
 
-    return FeatureTemplates("chunking", add_bos_eos=True) if name == "templates" else SequenceVectorizer()
+    return (
+        FeatureTemplates("chunking", add_bos_eos=True)
+        if name == "templates"
+        else SequenceVectorizer()
+    )
 
 
 def encode(name: str, watch: Stopwatch) -> dict[str, float]:
@@ -47,7 +51,12 @@ def encode(name: str, watch: Stopwatch) -> dict[str, float]:
 
 def goals(medians: Medians) -> list[Goal]:
     return [
-        Goal(f"4. {name}: {what.replace(' / CPU s', ' a second')}", medians.figure(name, what), rate, rate)
+        Goal(
+            f"4. {name}: {what.replace(' / CPU s', ' a second')}",
+            medians.figure(name, what),
+            rate,
+            rate,
+        )
         for name, rate in RATES.items()
         for what in (LEARN, LOOK_UP)
     ]
@@ -56,7 +65,10 @@ def goals(medians: Medians) -> list[Goal]:
 BENCHMARKS = {
     "encoding": Benchmark(
         "Encoding: CoNLL-2000, attributes of the chunking tutorial",
-        {name: partial(encode, name) for name in (*RATES, "DictVectorizer", "FeatureHasher", "FeatureHasher, strings")},
+        {
+            name: partial(encode, name)
+            for name in (*RATES, "DictVectorizer", "FeatureHasher", "FeatureHasher, strings")
+        },
         goals,
         "chunking",
     )

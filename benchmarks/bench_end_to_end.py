@@ -24,7 +24,11 @@ SKLEARN_CRFSUITE, PYTHON_CRFSUITE = "sklearn-crfsuite, dicts", "python-crfsuite,
 
 def corpus(watch: Stopwatch, form: str) -> tuple[Any, Any, Any, Any]:
     """X, y, X_test, y_test; sentences are lists of columns, of dicts or of lists of strings."""
-    make = {"columns": list, "strings": window_attributes, "dicts": lambda s: dicts(window_attributes(s))}[form]
+    make = {
+        "columns": list,
+        "strings": window_attributes,
+        "dicts": lambda s: dicts(window_attributes(s)),
+    }[form]
     (X, y), (X_test, y_test) = (read(TASK, split, watch) for split in ("train", "test"))
     return [make(sentence) for sentence in X], y, [make(sentence) for sentence in X_test], y_test
 
@@ -47,7 +51,10 @@ def ours(form: str, solver: str, watch: Stopwatch) -> dict[str, float]:
     figures = {END: crf.loss_curve_[-1], PREDICT: n_tokens / least(lambda: model.predict(X_test))}
     packed = templates[0].transform(X_test) if templates else crf.vectorizer_.transform(X_test)
     seconds = least(lambda: crf.predict(packed), 10)
-    figures |= {DECODE: n_tokens / seconds, PROBA: least(lambda: crf.predict_proba(packed), 10) / seconds}
+    figures |= {
+        DECODE: n_tokens / seconds,
+        PROBA: least(lambda: crf.predict_proba(packed), 10) / seconds,
+    }
     return figures | scores(TASK, y_test, predicted)
 
 
@@ -60,7 +67,10 @@ def sklearn_crfsuite(watch: Stopwatch) -> dict[str, float]:
         crf.fit(X, y)
     watch.note_memory()
     predicted, n_tokens = crf.predict(X_test), sum(map(len, y_test))
-    figures = {PREDICT: n_tokens / least(lambda: crf.predict(X_test), 3), END: crf.training_log_.last_iteration["loss"]}
+    figures = {
+        PREDICT: n_tokens / least(lambda: crf.predict(X_test), 3),
+        END: crf.training_log_.last_iteration["loss"],
+    }
     return figures | scores(TASK, y_test, list(predicted))
 
 
@@ -74,9 +84,15 @@ def python_crfsuite(watch: Stopwatch) -> dict[str, float]:
         noted = train(loaded_trainer(X, y), path)
     watch.note_memory()
     tagger, n_tokens = open_tagger(path), sum(map(len, y_test))
-    predicted, items = [tagger.tag(sentence) for sentence in X_test], [ItemSequence(sentence) for sentence in X_test]
+    predicted, items = (
+        [tagger.tag(sentence) for sentence in X_test],
+        [ItemSequence(sentence) for sentence in X_test],
+    )
     figures = {PREDICT: n_tokens / least(lambda: [tagger.tag(sentence) for sentence in X_test], 3)}
-    figures |= {DECODE: n_tokens / least(lambda: [tagger.tag(item) for item in items], 3), END: noted[-1][1]}
+    figures |= {
+        DECODE: n_tokens / least(lambda: [tagger.tag(item) for item in items], 3),
+        END: noted[-1][1],
+    }
     return figures | scores(TASK, y_test, predicted)
 
 
@@ -86,14 +102,46 @@ def goals(medians: Medians) -> list[Goal]:
 
     peer, tagger = SKLEARN_CRFSUITE, PYTHON_CRFSUITE
     return [
-        Goal("3. columns to fitted model: sklearn-crfsuite / ours", over(FIT, peer, "columns"), 12, 8),
+        Goal(
+            "3. columns to fitted model: sklearn-crfsuite / ours", over(FIT, peer, "columns"), 12, 8
+        ),
         Goal("3. dicts to fitted model: sklearn-crfsuite / ours", over(FIT, peer, "dicts"), 8, 5),
-        Goal("3. predict from dicts: ours / sklearn-crfsuite", over(PREDICT, "dicts", peer), 1.5, 1.1),
-        Goal("3. predict from columns: ours / sklearn-crfsuite", over(PREDICT, "columns", peer), 10, 6),
-        Goal("3. decoding packed data: ours / CRFsuite's tagger, items", over(DECODE, "columns", tagger), 20, 15),
-        Goal("3. peak memory from columns: ours / sklearn-crfsuite", over(MEMORY, "columns", peer), 1, 1, True),
-        Goal("3. peak memory from dicts: ours / sklearn-crfsuite", over(MEMORY, "dicts", peer), 1, 1, True),
-        Goal("4. predict_proba / predict on packed data", medians.figure("columns", PROBA), 2, 2, True),
+        Goal(
+            "3. predict from dicts: ours / sklearn-crfsuite", over(PREDICT, "dicts", peer), 1.5, 1.1
+        ),
+        Goal(
+            "3. predict from columns: ours / sklearn-crfsuite",
+            over(PREDICT, "columns", peer),
+            10,
+            6,
+        ),
+        Goal(
+            "3. decoding packed data: ours / CRFsuite's tagger, items",
+            over(DECODE, "columns", tagger),
+            20,
+            15,
+        ),
+        Goal(
+            "3. peak memory from columns: ours / sklearn-crfsuite",
+            over(MEMORY, "columns", peer),
+            1,
+            1,
+            True,
+        ),
+        Goal(
+            "3. peak memory from dicts: ours / sklearn-crfsuite",
+            over(MEMORY, "dicts", peer),
+            1,
+            1,
+            True,
+        ),
+        Goal(
+            "4. predict_proba / predict on packed data",
+            medians.figure("columns", PROBA),
+            2,
+            2,
+            True,
+        ),
     ]
 
 

@@ -20,7 +20,13 @@ from goals import Goal, no_goals
 from side_by_side import Benchmark, Medians, Picture, Stopwatch
 
 NONE, SOME = (0,), N_LABELLED
-GE, CRF, BASELINE, SAMPLED, TEN = "GE, majority", "CRF", "baseline", "GE, 100 tokens", "GE, 10 tokens"
+GE, CRF, BASELINE, SAMPLED, TEN = (
+    "GE, majority",
+    "CRF",
+    "baseline",
+    "GE, 100 tokens",
+    "GE, 10 tokens",
+)
 WITH_ENTROPY, RESPLIT = "GE + entropy", "gain, mean of resplits"
 EXACT = "evaluation, CPU s"
 
@@ -61,7 +67,9 @@ def figures_of(corpus: str, rule: str, name: str, watch: Stopwatch) -> dict[str,
 
 def _figures(found: dict[int, list[float]]) -> dict[str, float]:
     figures = {f"{n} labelled": mean(values) for n, values in found.items()}
-    return figures | {draw_of(n, d): value for n, values in found.items() for d, value in enumerate(values)}
+    return figures | {
+        draw_of(n, d): value for n, values in found.items() for d, value in enumerate(values)
+    }
 
 
 def draw_of(n: int, draw: int) -> str:
@@ -73,7 +81,10 @@ def tuned_crf(corpus: str, rule: str, watch: Stopwatch) -> dict[str, float]:
     e, figures = experiment(corpus, rule), {}
     for n in N_LABELLED:
         tried = {
-            C: [few_labels.supervised_crf(e, e.drawn(n, draw), C) for draw in range(1 if watch.quick else DRAWS)]
+            C: [
+                few_labels.supervised_crf(e, e.drawn(n, draw), C)
+                for draw in range(1 if watch.quick else DRAWS)
+            ]
             for C in (GRID[3:5] if watch.quick else GRID)
         }
         best = max(tried, key=lambda C: mean(tried[C]))
@@ -104,7 +115,10 @@ def goals(title: str, gains: dict[str, Any], medians: Medians) -> list[Goal]:
 
     found = []
     for name in (GE, WITH_ENTROPY):
-        alone, others = gain(name, BASELINE, "0 labelled"), medians.figure(f"{name}, resplits", RESPLIT)
+        alone, others = (
+            gain(name, BASELINE, "0 labelled"),
+            medians.figure(f"{name}, resplits", RESPLIT),
+        )
         found.append(Goal(f"{title}: {name}, words alone - baseline", alone, *gains["alone"]))
         found.append(Goal(f"{title}: {name}, words alone, resplits", others, *gains["resplits"]))
     for n in N_LABELLED:
@@ -122,17 +136,30 @@ def goals(title: str, gains: dict[str, Any], medians: Medians) -> list[Goal]:
 
 
 PROMISES = {
-    "frequent": {"alone": (18, 12), "resplits": (14, 10), "10": (5, 5), "25": (2.5, 2.5), "100": (0, 0), "sampled": ()},
+    "frequent": {
+        "alone": (18, 12),
+        "resplits": (14, 10),
+        "10": (5, 5),
+        "25": (2.5, 2.5),
+        "100": (0, 0),
+        "sampled": (),
+    },
     "precise": {"alone": (18, 15), "resplits": (14, 13), "10": (8, 8), "25": (5, 5), "100": (2, 2)},
 }
 
 
 def _table(title: str, corpus: str, rule: str) -> Benchmark:
-    contestants: dict[str, Any] = {BASELINE: partial(baseline, corpus, rule), CRF: partial(tuned_crf, corpus, rule)}
+    contestants: dict[str, Any] = {
+        BASELINE: partial(baseline, corpus, rule),
+        CRF: partial(tuned_crf, corpus, rule),
+    }
     contestants |= {name: partial(figures_of, corpus, rule, name) for name in METHODS}
     promised: Any = no_goals
     if rule in PROMISES:
-        contestants |= {f"{name}, resplits": partial(resplits, corpus, rule, name) for name in (GE, WITH_ENTROPY)}
+        contestants |= {
+            f"{name}, resplits": partial(resplits, corpus, rule, name)
+            for name in (GE, WITH_ENTROPY)
+        }
         promised = partial(goals, title, PROMISES[rule])
     return Benchmark(f"Few labels: {title}", {}, promised, "", contestants)
 
@@ -147,8 +174,13 @@ def cost(name: str, watch: Stopwatch) -> dict[str, float]:
     """Test accuracy against labelled tokens: of whole sequences, or of occurrences of a number of features."""
     e = experiment("usaddress", "frequent" if name == SEQUENCES else name)
     for n in (N_TEXTS if name == SEQUENCES else TOKENS)[: 2 if watch.quick else None]:
-        points = [(_by_sequences if name == SEQUENCES else _by_features)(e, n, draw) for draw in range(DRAWS)]
-        watch.curve.append((mean(tokens for tokens, _ in points), mean(accuracy for _, accuracy in points)))
+        points = [
+            (_by_sequences if name == SEQUENCES else _by_features)(e, n, draw)
+            for draw in range(DRAWS)
+        ]
+        watch.curve.append(
+            (mean(tokens for tokens, _ in points), mean(accuracy for _, accuracy in points))
+        )
     figures = {f"{tokens:,.0f} tokens": accuracy for tokens, accuracy in watch.curve}
     return figures if name == SEQUENCES else figures | {MAJORITY: e.ge(e.partly([]))}
 
@@ -174,7 +206,10 @@ def savings(runs: Any) -> None:
         if name == SEQUENCES:
             continue
         points = {f"{n} tokens a feature": point for n, point in zip(TOKENS, curve)}
-        points[MAJORITY] = (curve[0][0], figures[MAJORITY])  # a label for each feature, as many as with one token
+        points[MAJORITY] = (
+            curve[0][0],
+            figures[MAJORITY],
+        )  # a label for each feature, as many as with one token
         for what, (tokens, accuracy) in points.items():
             reached = _tokens_for(accuracy, whole)
             if reached is not None:
@@ -217,7 +252,9 @@ def evaluation(n: int, on_pairs: bool, watch: Stopwatch) -> dict[str, float]:
     else:
         names = X.feature_names
         words = np.flatnonzero([name.startswith("w[0]:") for name in names.tolist()])
-        frequent = words[np.argsort(-np.asarray(X.tokens.sum(axis=0)).ravel()[words], kind="stable")[:n]]
+        frequent = words[
+            np.argsort(-np.asarray(X.tokens.sum(axis=0)).ravel()[words], kind="stable")[:n]
+        ]
         labels = [(label, label) for label in classes] if on_pairs else classes
         given = {names[f]: labels[m % len(labels)] for m, f in enumerate(frequent)}
         model, target = GECRF(given, classes=classes, **options), [None] * len(y)
@@ -229,8 +266,20 @@ def evaluation(n: int, on_pairs: bool, watch: Stopwatch) -> dict[str, float]:
 def evaluation_goals(medians: Medians) -> list[Goal]:
     few, many, plain = f"{N_CRITERIA[0]} criteria", f"{N_CRITERIA[-1]} criteria", "likelihood"
     return [
-        Goal("evaluation, 10 criteria / likelihood", medians.ratio((few, EXACT), (plain, EXACT)), 2.5, 2.5, True),
-        Goal("evaluation, 1000 criteria / 10", medians.ratio((many, EXACT), (few, EXACT)), 1.2, 1.2, True),
+        Goal(
+            "evaluation, 10 criteria / likelihood",
+            medians.ratio((few, EXACT), (plain, EXACT)),
+            2.5,
+            2.5,
+            True,
+        ),
+        Goal(
+            "evaluation, 1000 criteria / 10",
+            medians.ratio((many, EXACT), (few, EXACT)),
+            1.2,
+            1.2,
+            True,
+        ),
     ]
 
 
@@ -245,7 +294,10 @@ BENCHMARKS = {
         {},
         no_goals,
         "",
-        {name: partial(cost, name) for name in (SEQUENCES, "33 features", "66 features", "99 features")},
+        {
+            name: partial(cost, name)
+            for name in (SEQUENCES, "33 features", "66 features", "99 features")
+        },
         savings,
         Picture("labelled tokens", "test accuracy, %", excess=False),
     ),

@@ -64,10 +64,14 @@ def growth(what: str, watch: Stopwatch) -> dict[str, float]:
     """Seconds for each size, and the slope of the least-squares line through their logarithms."""
     warnings.simplefilter("ignore")
     base = Size(sequences=800) if watch.quick else Size()
-    sizes = [value // 10 if watch.quick and what == "sequences" else value for value in GROWTH[what]]
+    sizes = [
+        value // 10 if watch.quick and what == "sequences" else value for value in GROWTH[what]
+    ]
     seconds(Size(sequences=40), 0)  # loads the kernels
     times = [seconds(base._replace(**{what: value}), watch.run) for value in sizes]
-    return {f"{value:,}, CPU s": time for value, time in zip(sizes, times, strict=True)} | {SLOPE: slope(sizes, times)}
+    return {f"{value:,}, CPU s": time for value, time in zip(sizes, times, strict=True)} | {
+        SLOPE: slope(sizes, times)
+    }
 
 
 def slope(x: list[int], y: list[float]) -> float:

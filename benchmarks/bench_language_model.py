@@ -19,7 +19,11 @@ from side_by_side import Benchmark, Medians, Stopwatch
 
 PERPLEXITY, ACCURACY = "perplexity", "accuracy, %"
 TRIGRAM, BUCKETS, OURS = "interpolated trigram", "interpolated, by counts", "LogLinearClassifier"
-OBJECTIVE, CHAIN, TAGGERS = "losses + penalty / C", "MEMM", ("history-based, order 1", "history-based, order 2")
+OBJECTIVE, CHAIN, TAGGERS = (
+    "losses + penalty / C",
+    "MEMM",
+    ("history-based, order 1", "history-based, order 2"),
+)
 BEAMS = {"greedy": 1, "beam of 5": 5, "beam of 17": 17}
 OPTIONS: dict[str, Any] = {"C": 1.0, "max_iter": 300, "tol": 1e-5}
 HELD_OUT, WORDS, STRENGTHS = 1000, 4000, (0.5, 1.0)
@@ -37,7 +41,10 @@ def text(watch: Stopwatch) -> dict[str, tuple[Any, Any]]:
     if watch.quick:
         train, held_out, test = train[:500], held_out[:100], test[:100]
     words = vocabulary(train, WORDS // 8 if watch.quick else WORDS)
-    return {name: histories(s, words) for name, s in (("train", train), ("held out", held_out), ("test", test))}
+    return {
+        name: histories(s, words)
+        for name, s in (("train", train), ("held out", held_out), ("test", test))
+    }
 
 
 def interpolated(buckets: bool, watch: Stopwatch) -> dict[str, float]:
@@ -45,7 +52,9 @@ def interpolated(buckets: bool, watch: Stopwatch) -> dict[str, float]:
 
     data = text(watch)
     with watch.part("fit"):
-        model = InterpolatedTrigram(len(set(data["train"][1])), buckets).fit(*data["train"], *data["held out"])
+        model = InterpolatedTrigram(len(set(data["train"][1])), buckets).fit(
+            *data["train"], *data["held out"]
+        )
     return {PERPLEXITY: perplexity(model.log_proba(*data["test"]))}
 
 
@@ -60,7 +69,9 @@ def log_linear(watch: Stopwatch) -> dict[str, float]:
     features = ProductFeatures(context, keep=is_feature)
     for C in STRENGTHS:
         start = time.process_time()
-        models.append(LogLinearClassifier(features, C=C, max_iter=200, tol=1e-5).fit(*data["train"]))
+        models.append(
+            LogLinearClassifier(features, C=C, max_iter=200, tol=1e-5).fit(*data["train"])
+        )
         watch.figures[f"fit, C={C:g}, CPU s"] = time.process_time() - start
     watch.note_memory()
     best = max(models, key=lambda model: model.log_proba(*data["held out"]).mean())
@@ -76,7 +87,9 @@ def parts_of_speech(watch: Stopwatch) -> tuple[Any, Any, Any, Any]:
 
     n = 500 if watch.quick else None
     train, dev = fetch_ud_ewt(), fetch_ud_ewt(subset="dev")
-    X, X_dev = ([[word for (word,) in sentence] for sentence in found.data] for found in (train, dev))
+    X, X_dev = (
+        [[word for (word,) in sentence] for sentence in found.data] for found in (train, dev)
+    )
     return X[:n], train.target[:n], X_dev, dev.target
 
 
@@ -99,7 +112,10 @@ def tagger(order: int, watch: Stopwatch) -> dict[str, float]:
     X, y, X_dev, y_dev = parts_of_speech(watch)
     with watch.part("fit"):
         model = HistoryTagger(order, **OPTIONS).fit(X, y)
-    figures = {OBJECTIVE: model.model.loss_curve_[-1], "weights": len(model.model.coef_) + len(model.model.classes_)}
+    figures = {
+        OBJECTIVE: model.model.loss_curve_[-1],
+        "weights": len(model.model.coef_) + len(model.model.classes_),
+    }
     return figures | scored(lambda width: model.predict(X_dev, width), y_dev, watch)
 
 
@@ -112,19 +128,35 @@ def memm(watch: Stopwatch) -> dict[str, float]:
     X, y, X_dev, y_dev = parts_of_speech(watch)
     common = common_words(X)
     with watch.part("fit"):
-        model = MEMM(solver="lbfgs", edge_features=WORD_AND_TAG, transition_features="observed", **OPTIONS)
+        model = MEMM(
+            solver="lbfgs", edge_features=WORD_AND_TAG, transition_features="observed", **OPTIONS
+        )
         model.fit([memm_features(words, common) for words in X], y)
     rows = [memm_features(words, common) for words in X_dev]
     figures = {OBJECTIVE: model.loss_curve_[-1], "weights": len(model._w)}
-    return figures | scored(lambda n: model.set_params(decoding="beam", beam_width=n).predict(rows), y_dev, watch)
+    return figures | scored(
+        lambda n: model.set_params(decoding="beam", beam_width=n).predict(rows), y_dev, watch
+    )
 
 
 def lower_perplexity(medians: Medians) -> list[Goal]:
     ours = medians.ratio((OURS, PERPLEXITY), (TRIGRAM, PERPLEXITY))
     harder = medians.ratio((OURS, PERPLEXITY), (BUCKETS, PERPLEXITY))
     return [
-        Goal("perplexity of the log-linear model / interpolated trigram", ours, 0.9, 1.0, at_most=True),
-        Goal("perplexity of the log-linear model / interpolated by counts", harder, 1.0, 1.05, at_most=True),
+        Goal(
+            "perplexity of the log-linear model / interpolated trigram",
+            ours,
+            0.9,
+            1.0,
+            at_most=True,
+        ),
+        Goal(
+            "perplexity of the log-linear model / interpolated by counts",
+            harder,
+            1.0,
+            1.05,
+            at_most=True,
+        ),
     ]
 
 
@@ -132,7 +164,9 @@ def equal_accuracy(medians: Medians) -> list[Goal]:
     figure = f"{ACCURACY}, {list(BEAMS)[-1]}"
     same, more = (medians.ratio((name, figure), (CHAIN, figure)) for name in TAGGERS)
     return [
-        Goal("accuracy of the history-based tagger / MEMM with the same features", same, 1.0, 0.9995),
+        Goal(
+            "accuracy of the history-based tagger / MEMM with the same features", same, 1.0, 0.9995
+        ),
         Goal("accuracy with the tag before the last, too / MEMM", more, 1.0, 0.999),
     ]
 
@@ -142,7 +176,11 @@ BENCHMARKS = {
         f"Language models: CoNLL-2000, {WORDS:,} words",
         {},
         lower_perplexity,
-        once={TRIGRAM: partial(interpolated, False), BUCKETS: partial(interpolated, True), OURS: log_linear},
+        once={
+            TRIGRAM: partial(interpolated, False),
+            BUCKETS: partial(interpolated, True),
+            OURS: log_linear,
+        },
     ),
     "history-tagger": Benchmark(
         "Taggers P(tag | tags before, words): EWT, universal parts of speech",

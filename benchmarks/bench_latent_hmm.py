@@ -14,8 +14,15 @@ import numpy as np
 from goals import no_goals
 from side_by_side import Benchmark, Stopwatch
 
-from sklearn_struct.batch import Block, blocks
-from sklearn_struct.hidden_markov import HiddenMarkov, Observed, Options, Training, emission, potentials
+from sklearn_struct.containers.structures import Block, blocks
+from sklearn_struct.hidden_markov.em_steps import (
+    HiddenMarkov,
+    Observed,
+    Options,
+    Training,
+    emission,
+    potentials,
+)
 
 ACCURACY, TRAINING, TAGGING = "dev accuracy, %", "training", "tagging"
 RESTARTS, MAX_ITER, TOL = 3, 50, 1e-4  # TOL per word
@@ -31,7 +38,9 @@ def tagging(subset: str, quick: bool) -> tuple[list[list[str]], list[list[str]]]
 
 
 def accuracy(found: Any, y: Any) -> float:
-    return 100 * float(np.mean([a == b for pair in zip(found, y, strict=True) for a, b in zip(*pair, strict=True)]))
+    return 100 * float(
+        np.mean([a == b for pair in zip(found, y, strict=True) for a, b in zip(*pair, strict=True)])
+    )
 
 
 def spectral(n_states: int, watch: Stopwatch) -> dict[str, float]:
@@ -57,7 +66,7 @@ class StatesOfLabels(Training):
 
 
 def observed(lexicon: Any, X: list[list[str]]) -> Observed:
-    from sklearn_struct.encoding.lexicon import observe
+    from sklearn_struct.encoding.trees.lexicon import observe
 
     codes = np.concatenate([observe(lexicon, words) for words in X])
     return Observed([codes], np.empty((len(codes), 0)), np.cumsum([0, *map(len, X)]))
@@ -65,23 +74,23 @@ def observed(lexicon: Any, X: list[list[str]]) -> Observed:
 
 def labels_of(model: HiddenMarkov, data: Observed, n_states: int) -> np.ndarray:
     """Of the largest posterior probability, summed over states."""
-    from sklearn_struct.batch import Potentials
-    from sklearn_struct.inference import chains
+    from sklearn_struct.containers.structures import Potentials
+    from sklearn_struct.inference.chains import exact
 
     found = []
     for block in blocks(data.offsets, model.n_labels):
         theta, n = potentials(model, data, block), len(block.structure.offsets) - 1
         out = Potentials(np.zeros(theta.node.shape), np.zeros(theta.edge.shape))
-        chains.marginals(theta, block.structure, np.ones(n), out, np.empty(n))
+        exact.marginals(theta, block.structure, np.ones(n), out, np.empty(n))
         found.append(out.node.reshape(len(out.node), -1, n_states).sum(axis=2).argmax(axis=1))
     return np.concatenate(found)
 
 
 def em_of_states(n_states: int, watch: Stopwatch) -> dict[str, float]:
-    from sklearn_struct.encoding import lexicon
-    from sklearn_struct.hidden_starts import random_start
+    from sklearn_struct.compiled.threads import Pool
+    from sklearn_struct.encoding.trees import lexicon
+    from sklearn_struct.hidden_markov.em_starts import random_start
     from sklearn_struct.solvers.em import em
-    from sklearn_struct.threads import Pool
 
     (X, y), (X_dev, y_dev) = (tagging(subset, watch.quick) for subset in ("train", "dev"))
     classes, codes = np.unique(np.concatenate(y), return_inverse=True)
@@ -94,13 +103,25 @@ def em_of_states(n_states: int, watch: Stopwatch) -> dict[str, float]:
         options = Options(1, [n_values], True, SMOOTHING, TRANSITION_SMOOTHING, np.empty(0))
         with Pool(1) as pool:
             steps = StatesOfLabels(
-                observed(words, X[:n]), codes[:n_words], np.ones(n), len(classes) * n_states, options, pool
+                observed(words, X[:n]),
+                codes[:n_words],
+                np.ones(n),
+                len(classes) * n_states,
+                options,
+                pool,
             )
-            starts = [random_start(steps, np.random.RandomState(watch.run * RESTARTS + s)) for s in range(n_starts)]
-            results = [
-                em(steps.expect, steps.maximise, start, max_iter=max_iter, tol=TOL * n_words) for start in starts
+            starts = [
+                random_start(steps, np.random.RandomState(watch.run * RESTARTS + s))
+                for s in range(n_starts)
             ]
-        return max(results, key=lambda result: result.value), (words, sum(result.n_iter for result in results))
+            results = [
+                em(steps.expect, steps.maximise, start, max_iter=max_iter, tol=TOL * n_words)
+                for start in starts
+            ]
+        return max(results, key=lambda result: result.value), (
+            words,
+            sum(result.n_iter for result in results),
+        )
 
     train(50, 1, 1)
     with watch.part(TRAINING):
@@ -108,7 +129,11 @@ def em_of_states(n_states: int, watch: Stopwatch) -> dict[str, float]:
     with watch.part(TAGGING):
         found = classes[labels_of(result.w, observed(words, X_dev), n_states)]
     truth = np.concatenate(y_dev)
-    return {"words": len(codes), "iterations of all starts": n_iter, ACCURACY: 100 * float(np.mean(found == truth))}
+    return {
+        "words": len(codes),
+        "iterations of all starts": n_iter,
+        ACCURACY: 100 * float(np.mean(found == truth)),
+    }
 
 
 BENCHMARKS = {

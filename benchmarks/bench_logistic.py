@@ -14,7 +14,11 @@ from side_by_side import Benchmark, Runs, Stopwatch, least
 from tasks import packed
 
 C, N_SENTENCES = 1.0, 3000
-END, EXCESS, RATE = "objective at the end", "above the lowest objective, %", "predict_proba, rows / CPU s"
+END, EXCESS, RATE = (
+    "objective at the end",
+    "above the lowest objective, %",
+    "predict_proba, rows / CPU s",
+)
 
 
 def tokens(task: str, watch: Stopwatch) -> tuple[Any, Any, Any]:
@@ -55,7 +59,9 @@ def _objective(model: Any, X: Any, y: list[str]) -> float:
 
 
 def finish(runs: Runs) -> None:
-    lowest = min((run.figures[END] for several in runs.values() for run in several), default=math.nan)
+    lowest = min(
+        (run.figures[END] for several in runs.values() for run in several), default=math.nan
+    )
     for several in runs.values():
         for run in several:
             run.figures[EXCESS] = 100 * (run.figures[END] / lowest - 1)
@@ -63,10 +69,16 @@ def finish(runs: Runs) -> None:
 
 def _benchmark(task: str, title: str) -> Benchmark:
     names = ("auto", "lbfgs", "LogisticRegression")
-    return Benchmark(title, {name: partial(fit, task, name) for name in names}, no_goals, task, finish=finish)
+    return Benchmark(
+        title, {name: partial(fit, task, name) for name in names}, no_goals, task, finish=finish
+    )
 
 
 BENCHMARKS = {
-    "logistic-dense": _benchmark("letters", "Length 1, dense: letters one by one, 128 pixels, 26 classes"),
-    "logistic-sparse": _benchmark("upos", f"Length 1, sparse: words of {N_SENTENCES:,} sentences, 17 classes"),
+    "logistic-dense": _benchmark(
+        "letters", "Length 1, dense: letters one by one, 128 pixels, 26 classes"
+    ),
+    "logistic-sparse": _benchmark(
+        "upos", f"Length 1, sparse: words of {N_SENTENCES:,} sentences, 17 classes"
+    ),
 }

@@ -54,7 +54,14 @@ PAPER_SECONDS = {
 ROWS = {
     HMM_FEATURES: ("HMM", HMM_2, "CRF", "CRF, order 2", "PL", "MEMM", M_ESTIMATED),
     EXTENDED: (
-        *("CRF", "CRF, single labels", "CRF, order 2, single labels", "PL", "MEMM", "MEMM, order 2"),
+        *(
+            "CRF",
+            "CRF, single labels",
+            "CRF, order 2, single labels",
+            "PL",
+            "MEMM",
+            "MEMM, order 2",
+        ),
         *(M_ESTIMATED, "M-est., input features"),
     ),
 }
@@ -86,7 +93,11 @@ def accuracy(measured: Measured, suffix: str = "") -> dict[str, float]:
 def table(features: str, name: str, watch: Stopwatch) -> dict[str, float]:
     """A cell of table 1: test scores of the model with the C that is best on held-out sentences."""
     point = best_fit(name, features, watch)
-    figures = accuracy(point.test) | {TRAINING: point.seconds, "C": point.C, "F1, held out": point.tune[2]}
+    figures = accuracy(point.test) | {
+        TRAINING: point.seconds,
+        "C": point.C,
+        "F1, held out": point.tune[2],
+    }
     if point.weights:
         figures["weights"] = point.weights
     if (features, name) in PAPER:
@@ -131,17 +142,27 @@ def accuracy_in_time(name: str, watch: Stopwatch) -> dict[str, float]:
             point, what = fit_once(model, features, C, data), f"{n:,} sentences, C = {C:g}"
             figures |= {f"{what}: CPU s": point.seconds, f"{what}: F1": point.tune[2]}
             watch.curve.append((point.seconds, point.tune[2]))
-        watch.curve.append((point.seconds, float("nan")))  # the next number of sentences is a line of its own
+        watch.curve.append(
+            (point.seconds, float("nan"))
+        )  # the next number of sentences is a line of its own
     return figures
 
 
-def _benchmark(title: str, contestant: Callable[..., dict[str, float]], names: Any, **options: Any) -> Benchmark:
+def _benchmark(
+    title: str, contestant: Callable[..., dict[str, float]], names: Any, **options: Any
+) -> Benchmark:
     """Each contestant runs once: its C is searched for, which takes long."""
-    return Benchmark(title, {}, no_goals, TASK, {name: partial(contestant, name) for name in names}, **options)
+    return Benchmark(
+        title, {}, no_goals, TASK, {name: partial(contestant, name) for name in names}, **options
+    )
 
 
 def _table(features: str) -> Benchmark:
-    return _benchmark(f"Noun phrases, {features}", lambda name, watch: table(features, name, watch), ROWS[features])
+    return _benchmark(
+        f"Noun phrases, {features}",
+        lambda name, watch: table(features, name, watch),
+        ROWS[features],
+    )
 
 
 BENCHMARKS = {

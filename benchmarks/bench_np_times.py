@@ -38,7 +38,11 @@ CRFSUITE, N_SEARCHED = "python-crfsuite", 8
 # near its best; of others 0.5, CRFsuite's c2 = 1
 STRENGTH = dict.fromkeys((M_ESTIMATED, M_BY_LBFGS, M_SINGLE), GRID[4])
 OURS = (M_ESTIMATED, M_BY_LBFGS, M_SINGLE, "CRF", "CRF, single labels")
-RIVALS = {"CRF": M_ESTIMATED, "CRF, single labels": M_SINGLE, CRFSUITE: M_SINGLE}  # with the same features
+RIVALS = {
+    "CRF": M_ESTIMATED,
+    "CRF, single labels": M_SINGLE,
+    CRFSUITE: M_SINGLE,
+}  # with the same features
 LIMITS = (5, 10, 20, 40, ITERATIONS)
 FIT, F1 = f"{ITERATIONS} iterations, CPU s", f"F1 after {ITERATIONS} iterations"
 PLATEAU, PLATEAU_F1 = "to its own plateau, CPU s", "F1 of its plateau"
@@ -65,7 +69,10 @@ def ours(name: str, watch: Stopwatch) -> dict[str, float]:
 
 def crfsuite(watch: Stopwatch) -> dict[str, float]:
     """It has no features of label pairs. Its trainer keeps the data from one limit to the next; loading them counts."""
-    rows = {name: Part(list(map(window_attributes, part.X)), part.y) for name, part in parts(watch).items()}
+    rows = {
+        name: Part(list(map(window_attributes, part.X)), part.y)
+        for name, part in parts(watch).items()
+    }
     path, noted = watch.scratch / "np.model", []
     with watch.part("loading"):
         trainer = loaded_trainer(*rows["train"])
@@ -74,7 +81,12 @@ def crfsuite(watch: Stopwatch) -> dict[str, float]:
         start = time.process_time()
         train(trainer, path, limit)
         seconds = time.process_time() - start
-        noted.append((loading + seconds, scores(rows["tune"].y, list(map(open_tagger(path).tag, rows["tune"].X)))[2]))
+        noted.append(
+            (
+                loading + seconds,
+                scores(rows["tune"].y, list(map(open_tagger(path).tag, rows["tune"].X)))[2],
+            )
+        )
     return _summary(noted)
 
 
@@ -109,7 +121,10 @@ def search(remembers: bool, watch: Stopwatch) -> dict[str, float]:
         start = time.process_time()
         estimator.fit(X, y)
         seconds.append(time.process_time() - start)
-    figures = {"first fit, CPU s": seconds[0], f"the other {N_SEARCHED - 1}, CPU s": sum(seconds[1:])}
+    figures = {
+        "first fit, CPU s": seconds[0],
+        f"the other {N_SEARCHED - 1}, CPU s": sum(seconds[1:]),
+    }
     computed = sum(stored(folder).values()) if remembers else N_SEARCHED
     return figures | {"computations of expectations": computed}
 
@@ -124,7 +139,9 @@ def _contestants() -> dict[str, Any]:
 
 
 BENCHMARKS = {
-    "np-ratios": Benchmark("Noun phrases: training time", {}, no_goals, TASK, _contestants(), ratios),
+    "np-ratios": Benchmark(
+        "Noun phrases: training time", {}, no_goals, TASK, _contestants(), ratios
+    ),
     "np-grid": Benchmark(
         f"Noun phrases: M-estimation with {N_SEARCHED} values of C",
         {},

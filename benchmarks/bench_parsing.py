@@ -25,7 +25,9 @@ F1, MEMORY, LONG = "F1", "peak memory until {}, MB", "the longest sentence"
 EVERY = 19  # of the 171 sentences of 5 to 25 words
 
 
-def treebank(subset: str, longest: int | None, watch: Stopwatch) -> tuple[list[list[str]], list[str]]:
+def treebank(
+    subset: str, longest: int | None, watch: Stopwatch
+) -> tuple[list[list[str]], list[str]]:
     from sklearn_struct.datasets import fetch_treebank_sample
 
     X, y = fetch_treebank_sample(subset=subset, max_length=longest, return_X_y=True)
@@ -65,7 +67,9 @@ def viterbi(watch: Stopwatch) -> dict[str, float]:
     """From words to nltk's trees; the shortest of several times."""
     parser, X = grammar_and_sentences(watch)
     seconds = least(lambda: parser.predict(X))
-    (watch.scratch / "viterbi.json").write_text(json.dumps(parser.log_proba(X, parser.predict(X)).tolist()))
+    (watch.scratch / "viterbi.json").write_text(
+        json.dumps(parser.log_proba(X, parser.predict(X)).tolist())
+    )
     return {"sentences": len(X), "words": sum(map(len, X)), RATE: len(X) / seconds}
 
 
@@ -82,7 +86,11 @@ def nltk_viterbi(watch: Stopwatch) -> dict[str, float]:
             rival = ViterbiParser(grammar)
             rival._max_time = None  # newer versions give up after 5 s
             found += [math.log(tree.prob()) for tree in rival.parse(sentence)]
-    figures = {"sentences": len(X), "words": sum(map(len, X)), "productions": len(grammar.productions())}
+    figures = {
+        "sentences": len(X),
+        "words": sum(map(len, X)),
+        "productions": len(grammar.productions()),
+    }
     figures[RATE] = len(X) / watch.figures["parsing, CPU s"]
     return figures | {DIFFERENCE: max(abs(a - b) for a, b in zip(found, expected, strict=True))}
 
@@ -91,7 +99,13 @@ def faster_than_nltk(medians: Medians) -> list[Goal]:
     ratio = medians.ratio((PLAIN, RATE), (NLTK, RATE))
     return [
         Goal("trees: best parses / NLTK's, sentences per second", ratio, 1000, 1000),
-        Goal("trees: difference of log-probabilities from NLTK's", medians.figure(NLTK, DIFFERENCE), 1e-9, 1e-9, True),
+        Goal(
+            "trees: difference of log-probabilities from NLTK's",
+            medians.figure(NLTK, DIFFERENCE),
+            1e-9,
+            1e-9,
+            True,
+        ),
     ]
 
 
@@ -124,7 +138,11 @@ def parsing(made: Callable[[], Any], watch: Stopwatch) -> dict[str, float]:
     with watch.part(LONG):
         parser.predict([long])
     watch.note_memory(MEMORY.format(f"{LONG} is parsed"))
-    figures = {"sentences to learn from": len(X), "sentences to parse": len(X_dev), "words of " + LONG: len(long)}
+    figures = {
+        "sentences to learn from": len(X),
+        "sentences to parse": len(X_dev),
+        "words of " + LONG: len(long),
+    }
     return figures | {RATE: rate, F1: _f1(y_dev, found)}
 
 
@@ -150,9 +168,17 @@ PARSERS: dict[str, Callable[[], Any]] = {
 def good_parsers(medians: Medians) -> list[Goal]:
     least_f1 = {PLAINEST: 73, SPECTRAL: 84, EM: 85.5}
     return [
-        *(Goal(f"trees: F1 of {name}", medians.figure(name, F1), f1, f1) for name, f1 in least_f1.items()),
-        *(Goal(f"trees: {m}, sentences per CPU s", medians.figure(m, RATE), 100, 100) for m in (FAST, FAST_SPECTRAL)),
-        Goal(f"trees: fit of {SPECTRAL}, CPU s", medians.figure(SPECTRAL, "fit, CPU s"), 3, 3, True),
+        *(
+            Goal(f"trees: F1 of {name}", medians.figure(name, F1), f1, f1)
+            for name, f1 in least_f1.items()
+        ),
+        *(
+            Goal(f"trees: {m}, sentences per CPU s", medians.figure(m, RATE), 100, 100)
+            for m in (FAST, FAST_SPECTRAL)
+        ),
+        Goal(
+            f"trees: fit of {SPECTRAL}, CPU s", medians.figure(SPECTRAL, "fit, CPU s"), 3, 3, True
+        ),
     ]
 
 

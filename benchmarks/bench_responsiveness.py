@@ -25,7 +25,11 @@ FITS = {
     "fit, sag": {"solver": "sag", "random_state": 0},
     "fit, two threads": {"solver": "lbfgs", "n_jobs": 2},
 }
-PREDICTIONS, ENCODERS, IDLE = ("predict", "predict_proba"), ("columns", "strings", "dicts"), "nothing"
+PREDICTIONS, ENCODERS, IDLE = (
+    ("predict", "predict_proba"),
+    ("columns", "strings", "dicts"),
+    "nothing",
+)
 
 
 def _job(name: str, watch: Stopwatch) -> Callable[[], Any]:
@@ -37,7 +41,11 @@ def _job(name: str, watch: Stopwatch) -> Callable[[], Any]:
         return partial(time.sleep, 1.0)
     if name in ENCODERS:
         X = corpus(watch, name)[0]
-        encoder = FeatureTemplates("chunking", add_bos_eos=True) if name == "columns" else SequenceVectorizer()
+        encoder = (
+            FeatureTemplates("chunking", add_bos_eos=True)
+            if name == "columns"
+            else SequenceVectorizer()
+        )
         encoder.fit(X[:50])
         return partial(encoder.fit_transform, X)
     X, y, *_ = packed("chunking", watch)
@@ -86,7 +94,10 @@ def stall(name: str, watch: Stopwatch) -> dict[str, float]:
     for begin, end in pairwise(ticks):
         spans = zip(collections["start"], collections["stop"], strict=True)
         collecting = sum(max(0.0, min(end, stop) - max(begin, start)) for start, stop in spans)
-        longest, with_collections = max(longest, end - begin - collecting), max(with_collections, end - begin)
+        longest, with_collections = (
+            max(longest, end - begin - collecting),
+            max(with_collections, end - begin),
+        )
     return {STALL: 1000 * longest, WITH_COLLECTIONS: 1000 * with_collections}
 
 
@@ -97,7 +108,10 @@ def interrupt(name: str, watch: Stopwatch) -> dict[str, float]:
     start = time.perf_counter()
     job()
     duration = time.perf_counter() - start
-    return {DELAY: 1000 * max(_delay(job, 0.05 + duration * share) for share in (0.0, 0.1, 0.3, 0.5, 0.7))}
+    return {
+        DELAY: 1000
+        * max(_delay(job, 0.05 + duration * share) for share in (0.0, 0.1, 0.3, 0.5, 0.7))
+    }
 
 
 def _delay(job: Callable[[], Any], after: float) -> float:
@@ -122,7 +136,9 @@ def _worst(medians: Medians, names: tuple[str, ...], figure: str) -> float | Non
 
 
 def stall_goals(medians: Medians) -> list[Goal]:
-    fitting, encoding = (_worst(medians, names, STALL) for names in ((*FITS, *PREDICTIONS), ENCODERS))
+    fitting, encoding = (
+        _worst(medians, names, STALL) for names in ((*FITS, *PREDICTIONS), ENCODERS)
+    )
     return [
         Goal("4. longest stall of other threads: fit and predict, ms", fitting, 50, 50, True),
         Goal("4. longest stall of other threads: encoding, ms", encoding, 50, 50, True),
@@ -130,21 +146,30 @@ def stall_goals(medians: Medians) -> list[Goal]:
 
 
 def interrupt_goals(medians: Medians) -> list[Goal]:
-    fitting, encoding = (_worst(medians, names, DELAY) for names in ((*FITS, *PREDICTIONS), ENCODERS))
+    fitting, encoding = (
+        _worst(medians, names, DELAY) for names in ((*FITS, *PREDICTIONS), ENCODERS)
+    )
     return [
         Goal("4. Ctrl-C: fit and predict, ms", fitting, 200, 200, True),
         Goal("4. Ctrl-C: encoding, ms", encoding, 200, 200, True),
     ]
 
 
-def _contestants(measure: Callable[[str, Stopwatch], dict[str, float]], *names: str) -> dict[str, Contestant]:
+def _contestants(
+    measure: Callable[[str, Stopwatch], dict[str, float]], *names: str
+) -> dict[str, Contestant]:
     return {name: partial(measure, name) for name in names}
 
 
 WORK = (*FITS, *PREDICTIONS, *ENCODERS)
 BENCHMARKS = {
     "stalls": Benchmark(
-        "Other threads, CoNLL-2000 chunking", _contestants(stall, IDLE, *WORK), stall_goals, "chunking"
+        "Other threads, CoNLL-2000 chunking",
+        _contestants(stall, IDLE, *WORK),
+        stall_goals,
+        "chunking",
     ),
-    "interrupt": Benchmark("Ctrl-C, CoNLL-2000 chunking", _contestants(interrupt, *WORK), interrupt_goals, "chunking"),
+    "interrupt": Benchmark(
+        "Ctrl-C, CoNLL-2000 chunking", _contestants(interrupt, *WORK), interrupt_goals, "chunking"
+    ),
 }

@@ -17,8 +17,16 @@ from goals import no_goals
 from side_by_side import Benchmark, Stopwatch, least
 from tasks import packed
 
-CACHE, VECTOR, INDEX = 2**19, 8, 4  # bytes of rows that stay near, numbers of a vector, bytes of an index
-FAR, NEAR, FLOPS = "bytes from memory", "bytes from the second-level cache", "floating-point operations"
+CACHE, VECTOR, INDEX = (
+    2**19,
+    8,
+    4,
+)  # bytes of rows that stay near, numbers of a vector, bytes of an index
+FAR, NEAR, FLOPS = (
+    "bytes from memory",
+    "bytes from the second-level cache",
+    "floating-point operations",
+)
 
 
 class Shape(NamedTuple):
@@ -63,11 +71,15 @@ def _padded(n: int) -> int:
 def work(s: Shape, itemsize: int) -> dict[str, float]:
     """Bytes and operations of one evaluation of L2 log-likelihood and gradient."""
     row = _padded(s.labels) * itemsize
-    indices = INDEX * (2 * (s.frequent + s.rare) + 3 * s.single)  # forward, transposed; a single has a label as well
+    indices = INDEX * (
+        2 * (s.frequent + s.rare) + 3 * s.single
+    )  # forward, transposed; a single has a label as well
     rows = 2 * s.rare * row  # of weights forward, of residuals transposed
     singles = s.single * 2 * itemsize  # a residual each, written and read
     residuals = 2 * s.tokens * row  # written once, read once
-    weights = 2 * 8 * s.weights + 2 * (s.rows * row + s.singles * itemsize)  # vectors in and out, tables out and in
+    weights = 2 * 8 * s.weights + 2 * (
+        s.rows * row + s.singles * itemsize
+    )  # vectors in and out, tables out and in
     return {
         FAR: indices + rows + singles + residuals + weights,
         NEAR: 3 * s.frequent * row,  # weights read; gradients read and written
@@ -112,9 +124,13 @@ def roofline(dtype: str, watch: Stopwatch) -> dict[str, float]:
     with evaluation_seconds() as seconds:
         crf.fit(X, y)
     itemsize = np.dtype(dtype).itemsize
-    must = work(shape(X.tokens, np.searchsorted(crf.classes_, np.concatenate(y)), itemsize), itemsize)
+    must = work(
+        shape(X.tokens, np.searchsorted(crf.classes_, np.concatenate(y)), itemsize), itemsize
+    )
     can = machine(dtype)
-    far = 1000 * must[FAR] / max(can["copy in memory, GB / s"], can["triad in memory, GB / s"]) / 1e9
+    far = (
+        1000 * must[FAR] / max(can["copy in memory, GB / s"], can["triad in memory, GB / s"]) / 1e9
+    )
     near = 1000 * must[NEAR] / can["copy in the second-level cache, GB / s"] / 1e9
     computing = 1000 * must[FLOPS] / can["matrix product, GFlop / s"] / 1e9
     measured = 1000 * statistics.median(seconds)
@@ -141,7 +157,9 @@ def dense(dtype: str, watch: Stopwatch) -> dict[str, float]:
 
     warnings.simplefilter("ignore")
     X, y, *_ = packed("letters", watch)
-    crf = LinearChainCRF(C=0.5, fit_intercept=False, solver="lbfgs", dtype=dtype, max_iter=10).fit(X, y)
+    crf = LinearChainCRF(C=0.5, fit_intercept=False, solver="lbfgs", dtype=dtype, max_iter=10).fit(
+        X, y
+    )
     with evaluation_seconds() as seconds:
         crf.fit(X, y)
     tokens, W = X.tokens.astype(dtype), crf.coef_.T.astype(dtype)
@@ -155,11 +173,19 @@ def dense(dtype: str, watch: Stopwatch) -> dict[str, float]:
     }
 
 
-def _benchmark(title: str, measure: Callable[[str, Stopwatch], dict[str, float]], task: str) -> Benchmark:
-    return Benchmark(title, {dtype: partial(measure, dtype) for dtype in ("float64", "float32")}, no_goals, task)
+def _benchmark(
+    title: str, measure: Callable[[str, Stopwatch], dict[str, float]], task: str
+) -> Benchmark:
+    return Benchmark(
+        title, {dtype: partial(measure, dtype) for dtype in ("float64", "float32")}, no_goals, task
+    )
 
 
 BENCHMARKS = {
-    "roofline-sparse": _benchmark("Roofline of an evaluation: CoNLL-2000 chunking, 22 labels", roofline, "chunking"),
-    "roofline-dense": _benchmark("An evaluation on dense X: letters, 128 pixels, 26 labels", dense, "letters"),
+    "roofline-sparse": _benchmark(
+        "Roofline of an evaluation: CoNLL-2000 chunking, 22 labels", roofline, "chunking"
+    ),
+    "roofline-dense": _benchmark(
+        "An evaluation on dense X: letters, 128 pixels, 26 labels", dense, "letters"
+    ),
 }

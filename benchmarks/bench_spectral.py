@@ -25,8 +25,8 @@ N_STATES, N_TEST, RESTARTS, ITERATIONS = 2, 1_000, 3, 100
 def spectral_estimate(grammar: Any, forest: Any) -> Any:
     import latent_grammar as words
 
-    from sklearn_struct import tree_features as rules
-    from sklearn_struct.spectral import estimate, project
+    from sklearn_struct.grammars import node_features as rules
+    from sklearn_struct.grammars.spectral_states import estimate, project
 
     inside = words.anything, rules.rule, rules.leaf, rules.left_rule, rules.right_rule
     inside += rules.first_leaf, rules.last_leaf, words.left_word, words.right_word
@@ -35,22 +35,31 @@ def spectral_estimate(grammar: Any, forest: Any) -> Any:
     given, n_symbols = rules.nodes(forest), len(grammar.n_states)
     phi, psi = (rules.indicators(given, functions, n_symbols) for functions in (inside, outside))
     sums = words.leaf_counts(forest, len(grammar.leaf_symbol))
-    return estimate(grammar.treebank(forest), project(phi, psi, forest.symbol, N_STATES), lambda rows: sums @ rows)
+    return estimate(
+        grammar.treebank(forest),
+        project(phi, psi, forest.symbol, N_STATES),
+        lambda rows: sums @ rows,
+    )
 
 
 def em_estimate(grammar: Any, forest: Any, seed: int, iterations: int) -> Any:
     """The most likely of some starts."""
     from latent_grammar import leaf_counts
 
-    from sklearn_struct.latent_em import LatentEM
+    from sklearn_struct.compiled.threads import Pool
+    from sklearn_struct.grammars.latent_em import LatentEM
     from sklearn_struct.solvers.em import em
-    from sklearn_struct.threads import Pool
 
     rng, sums = np.random.RandomState(seed), leaf_counts(forest, len(grammar.leaf_symbol))
     with Pool(1) as pool:
-        steps = LatentEM(grammar.treebank(forest), lambda rows: sums @ rows, grammar.n_states, 0.0, pool)
+        steps = LatentEM(
+            grammar.treebank(forest), lambda rows: sums @ rows, grammar.n_states, 0.0, pool
+        )
         starts = [steps.random_start(rng) for _ in range(RESTARTS)]
-        results = [em(steps.expect, steps.maximise, start, max_iter=iterations, tol=-np.inf) for start in starts]
+        results = [
+            em(steps.expect, steps.maximise, start, max_iter=iterations, tol=-np.inf)
+            for start in starts
+        ]
     return max(results, key=lambda result: result.value).w
 
 
@@ -75,18 +84,32 @@ def measured(method: Any, sizes: Any, watch: Stopwatch) -> tuple[np.ndarray, np.
 
 def spectral(watch: Stopwatch) -> dict[str, float]:
     sizes = [n // 30 for n in SIZES] if watch.quick else SIZES
-    errors, seconds = measured(lambda grammar, forest, seed: spectral_estimate(grammar, forest), sizes, watch)
-    figures = {f"{ERROR}, {n:,} trees": float(mean) for n, mean in zip(SIZES, errors.mean(axis=0), strict=True)}
+    errors, seconds = measured(
+        lambda grammar, forest, seed: spectral_estimate(grammar, forest), sizes, watch
+    )
+    figures = {
+        f"{ERROR}, {n:,} trees": float(mean)
+        for n, mean in zip(SIZES, errors.mean(axis=0), strict=True)
+    }
     slopes = [slope(sizes, row) for row in errors]
-    figures |= {SLOPE: slope(sizes, errors.mean(axis=0)), "steepest": min(slopes), "flattest": max(slopes)}
-    return figures | {f"{COMPARED:,} trees, {SECONDS}": float(seconds.mean(axis=0)[SIZES.index(COMPARED)])}
+    figures |= {
+        SLOPE: slope(sizes, errors.mean(axis=0)),
+        "steepest": min(slopes),
+        "flattest": max(slopes),
+    }
+    return figures | {
+        f"{COMPARED:,} trees, {SECONDS}": float(seconds.mean(axis=0)[SIZES.index(COMPARED)])
+    }
 
 
 def expectation_maximisation(watch: Stopwatch) -> dict[str, float]:
     warnings.simplefilter("ignore")
     size, iterations = (COMPARED // 30, 5) if watch.quick else (COMPARED, ITERATIONS)
     errors, seconds = measured(lambda *given: em_estimate(*given, iterations), [size], watch)
-    return {f"{ERROR}, {COMPARED:,} trees": errors.mean(), f"{COMPARED:,} trees, {SECONDS}": seconds.mean()}
+    return {
+        f"{ERROR}, {COMPARED:,} trees": errors.mean(),
+        f"{COMPARED:,} trees, {SECONDS}": seconds.mean(),
+    }
 
 
 def goals(medians: Medians) -> list[Goal]:
@@ -97,7 +120,13 @@ def goals(medians: Medians) -> list[Goal]:
         for name in (f"{COMPARED:,} trees, {SECONDS}", f"{ERROR}, {COMPARED:,} trees")
     )
     return [
-        Goal("spectral estimates, error by number of trees: |slope + 0.5|", off, 0.07, 0.07, at_most=True),
+        Goal(
+            "spectral estimates, error by number of trees: |slope + 0.5|",
+            off,
+            0.07,
+            0.07,
+            at_most=True,
+        ),
         Goal("time, spectral / EM", times, 0.1, 0.1, at_most=True),
         Goal("error, spectral / EM", errors, 1.15, 1.15, at_most=True),
     ]

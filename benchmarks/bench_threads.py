@@ -35,7 +35,13 @@ def evaluations(watch: Stopwatch) -> dict[str, float]:
 
 
 def goals(medians: Medians) -> list[Goal]:
-    return [Goal("4. two threads on an evaluation: gain (wall)", medians.figure("ours", GAIN), 1.7, 1.7)]
+    return [
+        Goal("4. two threads on an evaluation: gain (wall)", medians.figure("ours", GAIN), 1.7, 1.7)
+    ]
 
 
-BENCHMARKS = {"threads": Benchmark("Threads: CoNLL-2000 chunking, 22 labels", {"ours": evaluations}, goals, "chunking")}
+BENCHMARKS = {
+    "threads": Benchmark(
+        "Threads: CoNLL-2000 chunking, 22 labels", {"ours": evaluations}, goals, "chunking"
+    )
+}

@@ -27,7 +27,11 @@ OURS = {
 }
 EVALUATION, F1 = "one evaluation, CPU s", "test span F1"
 EXCESS = {"to 1 %, CPU s": 1e-2, "to 0.1 %, CPU s": 1e-3, "to 0.01 %, CPU s": 1e-4}
-TARGET, SLOWEST, PLATEAU = "to 0.1 %, CPU s", "to 0.1 %, slowest run, CPU s", "to the plateau of test F1, CPU s"
+TARGET, SLOWEST, PLATEAU = (
+    "to 0.1 %, CPU s",
+    "to 0.1 %, slowest run, CPU s",
+    "to the plateau of test F1, CPU s",
+)
 PLATEAU_F1, ITERATIONS_TO_F1 = 0.9355, "iterations to the plateau"
 EVALUATION_GOALS = {
     "chunking": {"lbfgs": (6.0, 5.0), "lbfgs, float32": (9.0, 7.5)},
@@ -44,9 +48,15 @@ def ours(task: str, solver: str, dtype: str, watch: Stopwatch) -> dict[str, floa
 
     warnings.simplefilter("ignore")
     X, y, X_test, y_test = packed(task, watch)
-    crf = LinearChainCRF(C=0.5, fit_intercept=False, solver=solver, dtype=dtype, random_state=watch.run)
+    crf = LinearChainCRF(
+        C=0.5, fit_intercept=False, solver=solver, dtype=dtype, random_state=watch.run
+    )
     load_kernels(crf, X, y, max_iter=2)
-    f1_of = _prober(crf, X_test, y_test, 1.1 * _reference(task, watch)["objective"]) if task == "chunking" else None
+    f1_of = (
+        _prober(crf, X_test, y_test, 1.1 * _reference(task, watch)["objective"])
+        if task == "chunking"
+        else None
+    )
     with evaluation_seconds() as seconds, iterations(f1_of, exact=solver == "sag") as noted:
         crf.fit(X, y)
     watch.curve = [(at, value) for at, value, _ in noted]
@@ -93,7 +103,9 @@ def optimum(task: str, watch: Stopwatch) -> dict[str, float]:
 
     warnings.simplefilter("ignore")
     X, y, X_test, y_test = packed(task, watch)
-    crf = LinearChainCRF(C=0.5, fit_intercept=False, solver="lbfgs", tol=1e-7, max_iter=500).fit(X, y)
+    crf = LinearChainCRF(C=0.5, fit_intercept=False, solver="lbfgs", tol=1e-7, max_iter=500).fit(
+        X, y
+    )
     watch.curve = [(math.nan, crf.loss_curve_[-1])]
     figures = {"objective": crf.loss_curve_[-1], "iterations": crf.n_iter_}
     figures |= scores(task, y_test, crf.predict(X_test))
@@ -115,7 +127,11 @@ def peer_data(task: str, watch: Stopwatch) -> tuple[Any, Any, Any]:
     """A trainer with the training data, X_test, y_test."""
     (X, y), (X_test, y_test) = (read(task, split, watch) for split in ("train", "test"))
     strings, all_pairs = TASKS[task].strings, TASKS[task].all_pairs
-    return loaded_trainer(map(strings, X), y, all_pairs), [strings(sentence) for sentence in X_test], y_test
+    return (
+        loaded_trainer(map(strings, X), y, all_pairs),
+        [strings(sentence) for sentence in X_test],
+        y_test,
+    )
 
 
 def peer(task: str, watch: Stopwatch) -> dict[str, float]:
@@ -124,7 +140,10 @@ def peer(task: str, watch: Stopwatch) -> dict[str, float]:
     noted = train(trainer, path)
     watch.note_memory()
     watch.curve = [(at, loss) for at, loss, _ in noted]
-    figures = {EVALUATION: seconds_per_evaluation(noted), "evaluations": sum(trials for *_, trials in noted)}
+    figures = {
+        EVALUATION: seconds_per_evaluation(noted),
+        "evaluations": sum(trials for *_, trials in noted),
+    }
     figures["objective at the end"] = noted[-1][1]
     return figures | scores(task, y_test, list(map(open_tagger(path).tag, X_test)))
 
@@ -150,11 +169,16 @@ def peer_to_f1(task: str, watch: Stopwatch) -> dict[str, float]:
 
 def finish(runs: Runs) -> None:
     """Figures that need the lowest objective seen, or the iterations that CRFsuite needs to the plateau."""
-    lowest = min((value for several in runs.values() for run in several for _, value in run.curve), default=math.nan)
+    lowest = min(
+        (value for several in runs.values() for run in several for _, value in run.curve),
+        default=math.nan,
+    )
     for name, several in runs.items():
         for run in several:
             if name != OPTIMUM and run.curve:
-                run.figures["above the optimum at the end, %"] = 100 * (run.curve[-1][1] / lowest - 1)
+                run.figures["above the optimum at the end, %"] = 100 * (
+                    run.curve[-1][1] / lowest - 1
+                )
                 for what, excess in EXCESS.items():
                     run.figures[what] = first_within(run.curve, lowest * (1 + excess))
         slowest = max((run.figures.get(TARGET, math.nan) for run in several), default=math.nan)
@@ -162,7 +186,9 @@ def finish(runs: Runs) -> None:
             run.figures[SLOWEST] = slowest
     needed = [run.figures[ITERATIONS_TO_F1] for run in runs.get(PEER_F1, [])]
     for run in runs.get(PEER, []) if needed else ():
-        run.figures[PLATEAU] = run.curve[int(needed[0]) - 1][0] if math.isfinite(needed[0]) else math.inf
+        run.figures[PLATEAU] = (
+            run.curve[int(needed[0]) - 1][0] if math.isfinite(needed[0]) else math.inf
+        )
 
 
 def first_within(curve: list[tuple[float, float]], value: float) -> float:
@@ -174,23 +200,33 @@ def goals(task: str, medians: Medians) -> list[Goal]:
     found = []
     for name, wanted in EVALUATION_GOALS.get(task, {}).items():
         ratio = medians.ratio((PEER, EVALUATION), (name, EVALUATION))
-        found.append(Goal(f"1. {task}: an evaluation, {OURS[name][1]}: CRFsuite / ours", ratio, *wanted))
+        found.append(
+            Goal(f"1. {task}: an evaluation, {OURS[name][1]}: CRFsuite / ours", ratio, *wanted)
+        )
     for name, wanted in SOLVER_GOALS.items():
         ratio = medians.ratio((PEER, TARGET), (name, TARGET))
-        found.append(Goal(f"2. {task}: to 0.1 % above the optimum: CRFsuite / {name}", ratio, *wanted))
+        found.append(
+            Goal(f"2. {task}: to 0.1 % above the optimum: CRFsuite / {name}", ratio, *wanted)
+        )
     if task == "chunking":
         ratio = medians.ratio((PEER, PLATEAU), ("sag", PLATEAU))
-        found.append(Goal(f"2. {task}: to the plateau of test F1: CRFsuite / sag", ratio, 30.0, 20.0))
+        found.append(
+            Goal(f"2. {task}: to the plateau of test F1: CRFsuite / sag", ratio, 30.0, 20.0)
+        )
     return found
 
 
 def _benchmark(task: str) -> Benchmark:
-    contestants: dict[str, Contestant] = {name: partial(ours, task, *how) for name, how in OURS.items()}
+    contestants: dict[str, Contestant] = {
+        name: partial(ours, task, *how) for name, how in OURS.items()
+    }
     once: dict[str, Contestant] = {OPTIMUM: partial(optimum, task)}
     if task == "chunking":
         once[PEER_F1] = partial(peer_to_f1, task)
     title = f"Training from packed data: {TASKS[task].title}"
-    return Benchmark(title, contestants | {PEER: partial(peer, task)}, partial(goals, task), task, once, finish)
+    return Benchmark(
+        title, contestants | {PEER: partial(peer, task)}, partial(goals, task), task, once, finish
+    )
 
 
 BENCHMARKS = {f"training-{task}": _benchmark(task) for task in TASKS}

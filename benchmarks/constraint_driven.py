@@ -14,10 +14,11 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from sklearn_struct import HMM
-from sklearn_struct.batch import Potentials, Structure, chain, cut
-from sklearn_struct.generative import log_ratios
-from sklearn_struct.inference import chains
-from sklearn_struct.markov import Markov, estimate, potentials, tally
+from sklearn_struct.containers.ragged import cut
+from sklearn_struct.containers.structures import Potentials, Structure, chain
+from sklearn_struct.hidden_markov.densities import log_ratios
+from sklearn_struct.hidden_markov.markov_chain import Markov, estimate, potentials, tally
+from sklearn_struct.inference.chains import exact
 
 Texts = list[list[str]]
 
@@ -79,7 +80,9 @@ class ConstraintDrivenHMM:
         self.classes_ = hmm.classes_.tolist()
         everything = [*X, *X_unlabeled]
         count = Counter(flatten(*everything))
-        self.vocabulary_ = {word: i for i, word in enumerate(sorted(word for word in count if count[word] > 1))}
+        self.vocabulary_ = {
+            word: i for i, word in enumerate(sorted(word for word in count if count[word] > 1))
+        }
         learned = self._codes_for_learning(everything)
         self.chain_ = supervised = self._supervised(hmm, everything, learned)
         n = sum(map(len, X))
@@ -96,7 +99,7 @@ class ConstraintDrivenHMM:
     def predict(self, X: Texts, constrained: bool = False) -> Texts:
         """The best labellings, with penalties for broken constraints if `constrained`."""
         labels = np.empty(sum(map(len, X)), np.int32)
-        chains.argmax(self._potentials(X, constrained), structure_of(X), labels)
+        exact.argmax(self._potentials(X, constrained), structure_of(X), labels)
         return decoded(labels, X, self.classes_)
 
     def best_labellings(self, X: Texts) -> tuple[np.ndarray, np.ndarray]:
@@ -104,8 +107,11 @@ class ConstraintDrivenHMM:
 
         Weights are equal for the labellings of a text, 0 where it has not as many.
         """
-        labels, score = np.zeros((self.n_best, sum(map(len, X))), np.int32), np.empty((self.n_best, len(X)))
-        chains.nbest(self._potentials(X, constrained=True), structure_of(X), labels, score)
+        labels, score = (
+            np.zeros((self.n_best, sum(map(len, X))), np.int32),
+            np.empty((self.n_best, len(X))),
+        )
+        exact.nbest(self._potentials(X, constrained=True), structure_of(X), labels, score)
         exists = score > -np.inf
         return labels, exists / np.maximum(exists.sum(axis=0), 1)
 
@@ -140,10 +146,15 @@ class ConstraintDrivenHMM:
             words[:, self.vocabulary_[word]] = table[:, code]
         return Chain(Markov(hmm.start_logprob_, hmm.transition_logprob_, hmm.stop_logprob_), words)
 
-    def _counts(self, words: np.ndarray, labels: np.ndarray, structure: Structure, weight: np.ndarray) -> Chain:
+    def _counts(
+        self, words: np.ndarray, labels: np.ndarray, structure: Structure, weight: np.ndarray
+    ) -> Chain:
         """Weighted counts in the place of log-probabilities."""
         K, n_words = len(self.classes_), len(self.vocabulary_) + 1
-        pairs, of_tokens = labels.astype(np.int64) * n_words + words, np.repeat(weight, np.diff(structure.offsets))
+        pairs, of_tokens = (
+            labels.astype(np.int64) * n_words + words,
+            np.repeat(weight, np.diff(structure.offsets)),
+        )
         table = np.bincount(pairs, of_tokens, K * n_words).reshape(K, n_words)
         return Chain(tally(labels, structure, weight, K, order=1), table)
 

@@ -18,7 +18,9 @@ def loaded_trainer(X: Iterable[Any], y: list[list[str]], all_pairs: bool = False
         def message(self, message: str) -> None:
             if self.logparser.feed(message) == "iteration":
                 last = self.logparser.last_iteration
-                self.noted.append((time.process_time() - self.start, last["loss"], last["linesearch_trials"]))
+                self.noted.append(
+                    (time.process_time() - self.start, last["loss"], last["linesearch_trials"])
+                )
 
     trainer = Trainer(verbose=False)
     trainer.select("lbfgs")
@@ -29,7 +31,9 @@ def loaded_trainer(X: Iterable[Any], y: list[list[str]], all_pairs: bool = False
     return trainer
 
 
-def train(trainer: Any, path: Path, max_iterations: int | None = None) -> list[tuple[float, float, int]]:
+def train(
+    trainer: Any, path: Path, max_iterations: int | None = None
+) -> list[tuple[float, float, int]]:
     """Train and store the model; what was noted."""
     trainer.set_params({"max_iterations": max_iterations or 2**31 - 1})
     trainer.noted, trainer.start = [], time.process_time()

@@ -23,7 +23,12 @@ def plot_curves(results: list[tuple[Benchmark, Runs]], path: Path) -> None:
     figure, axes = pyplot.subplots(1, width, squeeze=False, figsize=(5 * width, 4.5))
     for axis, (benchmark, runs) in zip(axes[0], panels, strict=False):
         _draw(axis, benchmark.picture, runs)
-        axis.set(title=benchmark.title, xlabel=benchmark.picture.x, ylabel=benchmark.picture.y, xscale="log")
+        axis.set(
+            title=benchmark.title,
+            xlabel=benchmark.picture.x,
+            ylabel=benchmark.picture.y,
+            xscale="log",
+        )
         axis.legend()
     figure.tight_layout()
     figure.savefig(path, dpi=150)
@@ -32,14 +37,22 @@ def plot_curves(results: list[tuple[Benchmark, Runs]], path: Path) -> None:
 
 def _draw(axis: Any, picture: Picture, runs: Runs) -> None:
     """The curves of a benchmark; a value nan interrupts one."""
-    lowest = min((value for several in runs.values() for run in several for _, value in run.curve), default=math.nan)
+    lowest = min(
+        (value for several in runs.values() for run in several for _, value in run.curve),
+        default=math.nan,
+    )
     for (name, several), colour in zip(_drawn(runs).items(), COLOURS, strict=False):
         for r, run in enumerate(several):
             times, values = zip(*run.curve, strict=True)
             if picture.excess:
                 values = tuple(max(value / lowest - 1, 1e-7) for value in values)
             axis.plot(
-                times, values, color=colour, linewidth=1, marker="." * (not picture.excess), label=None if r else name
+                times,
+                values,
+                color=colour,
+                linewidth=1,
+                marker="." * (not picture.excess),
+                label=None if r else name,
             )
     if picture.excess:
         axis.axhline(1e-3, color="gray", linewidth=0.5)
@@ -48,4 +61,8 @@ def _draw(axis: Any, picture: Picture, runs: Runs) -> None:
 
 def _drawn(runs: Runs) -> Runs:
     """Contestants whose curves are more than a value to compare with."""
-    return {name: several for name, several in runs.items() if any(len(run.curve) > 1 for run in several)}
+    return {
+        name: several
+        for name, several in runs.items()
+        if any(len(run.curve) > 1 for run in several)
+    }

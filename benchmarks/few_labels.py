@@ -24,7 +24,15 @@ TEMPLATES = (
 WORD = "w:"
 N_LABELLED, DRAWS = (10, 25, 100), 5
 RESPLITS = 6
-GRID = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)  # of C of the supervised CRF; the best on the test set is taken
+GRID = (
+    0.1,
+    0.3,
+    1.0,
+    3.0,
+    10.0,
+    30.0,
+    100.0,
+)  # of C of the supervised CRF; the best on the test set is taken
 ENTROPY = 0.001  # as in the paper
 
 
@@ -42,7 +50,9 @@ RULES = {
     "precise": Rule(180, min_precision=0.7, min_frequency=3),
     "share": Rule(0.023),
     "rare": Rule(0.005),  # where most tokens are of no field
-    **{f"{11 * n} features": Rule(250, n_per_label=n) for n in (3, 6, 9)},  # of the 11 labels of addresses
+    **{
+        f"{11 * n} features": Rule(250, n_per_label=n) for n in (3, 6, 9)
+    },  # of the 11 labels of addresses
 }
 
 
@@ -60,7 +70,9 @@ def described(X: Texts) -> list[list[tuple[str, ...]]]:
         ends = ["," if word[-1] in ",;" else "." if word[-1] == "." else "" for word in text]
         digits = ["9" if "9" in word else "a" for word in words]
         places = [(str(min(t, 20)), str(min(n - 1 - t, 20))) for t in range(n)]
-        found.append([(w, *p, end, d) for w, p, end, d in zip(words, places, ends, digits, strict=True)])
+        found.append(
+            [(w, *p, end, d) for w, p, end, d in zip(words, places, ends, digits, strict=True)]
+        )
     return found
 
 
@@ -81,7 +93,9 @@ class Experiment:
             self.X,
             split.y_train,
             n_per_label=self.rule.n_per_label,
-            min_label_tokens=int(np.ceil(least * self.X.tokens.shape[0])) if least < 1 else int(least),
+            min_label_tokens=int(np.ceil(least * self.X.tokens.shape[0]))
+            if least < 1
+            else int(least),
             min_precision=self.rule.min_precision,
             min_frequency=self.rule.min_frequency,
             features=re.compile("w:.*"),
@@ -105,21 +119,31 @@ class Experiment:
 
     def accuracy(self, predicted: Any) -> float:
         """Per cent of the test tokens."""
-        pairs = [pair for a, b in zip(predicted, self.split.y_test, strict=True) for pair in zip(a, b, strict=True)]
+        pairs = [
+            pair
+            for a, b in zip(predicted, self.split.y_test, strict=True)
+            for pair in zip(a, b, strict=True)
+        ]
         return 100 * sum(a == b for a, b in pairs) / len(pairs)
 
     def baseline(self) -> float:
         """The label of the token's labelled word, else the most frequent label."""
         words = self.words
-        [(most, _)] = Counter(label for labels in self.split.y_train for label in labels).most_common(1)
-        return self.accuracy([[words.get(normalised(word), most) for word in text] for text in self.split.X_test])
+        [(most, _)] = Counter(
+            label for labels in self.split.y_train for label in labels
+        ).most_common(1)
+        return self.accuracy(
+            [[words.get(normalised(word), most) for word in text] for text in self.split.X_test]
+        )
 
     def ge(self, y: Any, targets: dict[str, Any] | None = None, **options: Any) -> float:
         """Labelled features, with whatever labels y has."""
         from sklearn_struct import GECRF
 
         given = self.labeled_features if targets is None else targets
-        return self.accuracy(GECRF(given, max_iter=200, **options).fit(self.X, y).predict(self.X_test))
+        return self.accuracy(
+            GECRF(given, max_iter=200, **options).fit(self.X, y).predict(self.X_test)
+        )
 
 
 @cache
@@ -143,7 +167,9 @@ def resplit(corpus: str, rule: str, seed: int) -> Experiment:
 def supervised_crf(e: Experiment, chosen: list[int], C: float) -> float:
     from sklearn_struct import LinearChainCRF
 
-    crf = LinearChainCRF(C=C, fit_intercept=False).fit(e.X[chosen], [e.split.y_train[i] for i in chosen])
+    crf = LinearChainCRF(C=C, fit_intercept=False).fit(
+        e.X[chosen], [e.split.y_train[i] for i in chosen]
+    )
     return e.accuracy(crf.predict(e.X_test))
 
 
@@ -178,7 +204,9 @@ def sampled(n_tokens: int) -> Callable[[Experiment, list[int], int], float]:
     def accuracy(e: Experiment, chosen: list[int], draw: int) -> float:
         from sklearn_struct.labeled_features import sample_targets
 
-        targets = sample_targets(e.X, e.split.y_train, list(e.labeled_features), n_tokens, random_state=draw)
+        targets = sample_targets(
+            e.X, e.split.y_train, list(e.labeled_features), n_tokens, random_state=draw
+        )
         return e.ge(e.partly(chosen), targets)
 
     return accuracy
@@ -190,7 +218,10 @@ def prototype_features(e: Experiment, chosen: list[int], draw: int) -> float:
 
     from sklearn_struct import GECRF, PrototypeFeatures, SequenceArray
 
-    texts = [[[normalised(word) for word in text] for text in part] for part in (e.split.X_train, e.split.X_test)]
+    texts = [
+        [[normalised(word) for word in text] for text in part]
+        for part in (e.split.X_train, e.split.X_test)
+    ]
     near = PrototypeFeatures(e.words).fit(texts[0])
     packed = []
     for part, X in zip(texts, (e.X, e.X_test), strict=True):
@@ -234,9 +265,14 @@ def prototype_driven(e: Experiment, chosen: list[int], draw: int) -> float:
 
     from sklearn_struct import PrototypeFeatures
 
-    train, test = ([[normalised(word) for word in text] for text in part] for part in (e.split.X_train, e.split.X_test))
+    train, test = (
+        [[normalised(word) for word in text] for text in part]
+        for part in (e.split.X_train, e.split.X_test)
+    )
     words = sorted({word for text in [*train, *test] for word in text})
     near = PrototypeFeatures(e.words).fit(train).transform([[word] for word in words]).tokens
-    shapes = DictVectorizer().fit_transform([{"end": word[-3:], "digits": str(word.count("9"))} for word in words])
+    shapes = DictVectorizer().fit_transform(
+        [{"end": word[-3:], "digits": str(word.count("9"))} for word in words]
+    )
     model = PrototypeMRF(e.words).fit(train, words, sp.hstack([near, shapes]))
     return e.accuracy(model.predict(test))

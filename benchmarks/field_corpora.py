@@ -50,7 +50,9 @@ def _citations() -> Split:
     for subset in ("train", "test"):
         rows = read_conll(_in_data_home("umass_citations", f"{subset}.parsed.gz"), columns=[0, -1])
         found.append([[word for word, _ in citation] for citation in rows])
-        found.append([[path.split("/")[0].partition("-")[2] for _, path in citation] for citation in rows])
+        found.append(
+            [[path.split("/")[0].partition("-")[2] for _, path in citation] for citation in rows]
+        )
     return Split(*found)
 
 
@@ -58,13 +60,17 @@ def _seminars() -> Split:
     """Announcements of seminars: the first of the five splits, both of its training parts together."""
     with tarfile.open(_in_data_home("seminars", "raw.tar.gz")) as archive:
         texts = {
-            Path(member.name).name: archive.extractfile(member).read().decode() for member in archive if member.isfile()
+            Path(member.name).name: archive.extractfile(member).read().decode()
+            for member in archive
+            if member.isfile()
         }
     found: list[Texts] = []
     for parts in (["labeled.25", "unlabeled.25"], ["test"]):
         files = [_in_data_home("seminars", f"splits/{part}.0.txt") for part in parts]
         names = [name.strip("#") for file in files for name in file.read_text().split()]
-        announcements = [seminar_tokens(texts[name].partition("\n")[2]) for name in names]  # after the message's id
+        announcements = [
+            seminar_tokens(texts[name].partition("\n")[2]) for name in names
+        ]  # after the message's id
         found += [[tokens for tokens, _ in announcements], [labels for _, labels in announcements]]
     return Split(*found)
 
@@ -92,14 +98,19 @@ def _rental_ads() -> Split:
     found: list[Texts] = []
     for n_samples, seed in ((1000, 0), (300, 1)):
         X, y = make_rental_ads(n_samples, random_state=seed)
-        found += [X, [[label.removeprefix("B-").removeprefix("I-") for label in labels] for labels in y]]
+        found += [
+            X,
+            [[label.removeprefix("B-").removeprefix("I-") for label in labels] for labels in y],
+        ]
     return Split(*found)
 
 
 def _in_data_home(*parts: str) -> Path:
     path = Path(os.environ.get("SKLEARN_STRUCT_DATA", ""), *parts)
     if not path.exists():
-        raise FileNotFoundError(f"{path} does not exist; SKLEARN_STRUCT_DATA must name a folder that has it")
+        raise FileNotFoundError(
+            f"{path} does not exist; SKLEARN_STRUCT_DATA must name a folder that has it"
+        )
     return path
 
 

@@ -7,7 +7,11 @@ import sys
 import time
 from typing import Any
 
-TOKENS = [[("the", "DT"), ("cat", "NN"), ("sleeps", "VBZ")], [("a", "DT"), ("dog", "NN")], [("it", "PRP")]]
+TOKENS = [
+    [("the", "DT"), ("cat", "NN"), ("sleeps", "VBZ")],
+    [("a", "DT"), ("dog", "NN")],
+    [("it", "PRP")],
+]
 LABELS = [["B-NP", "I-NP", "B-VP"], ["B-NP", "I-NP"], ["B-NP"]]
 
 

@@ -38,7 +38,13 @@ def print_goals(goals: Iterable[Goal]) -> None:
     width = max((len(goal.what) for goal in goals), default=0) + 2
     print(f"\n{'':{width}}{'measured':>10} {'goal':>10} {'(least)':>11}")
     for goal in goals:
-        value = "-" if goal.value is None else "never" if math.isinf(goal.value) else f"{goal.value:.4g}"
+        value = (
+            "-"
+            if goal.value is None
+            else "never"
+            if math.isinf(goal.value)
+            else f"{goal.value:.4g}"
+        )
         sign = "≤" if goal.at_most else "≥"
         wanted, least = f"{sign} {goal.goal:g}", f"({goal.least:g})"
         print(f"{goal.what:{width}}{value:>10} {wanted:>10} {least:>11}  {goal.verdict()}")

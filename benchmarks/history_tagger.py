@@ -29,10 +29,17 @@ def word_features(words: list[str], common: set[str]) -> list[list[str]]:
     """The features of each place that need no tags; those of spelling for words that are not common."""
     padded, found = [START, START, *words, START, START], []
     for i, word in enumerate(words, 2):
-        names = [f"w={word}", f"w-1={padded[i - 1]}", f"w+1={padded[i + 1]}", f"w-2={padded[i - 2]}"]
+        names = [
+            f"w={word}",
+            f"w-1={padded[i - 1]}",
+            f"w+1={padded[i + 1]}",
+            f"w-2={padded[i - 2]}",
+        ]
         names += [f"w+2={padded[i + 2]}", f"w-1,w={padded[i - 1]},{word}", f"suffix2={word[-2:]}"]
         if word not in common:
-            names += [f"prefix{n}={word[:n]}" for n in (1, 2, 3, 4)] + [f"suffix{n}={word[-n:]}" for n in (1, 3, 4)]
+            names += [f"prefix{n}={word[:n]}" for n in (1, 2, 3, 4)] + [
+                f"suffix{n}={word[-n:]}" for n in (1, 3, 4)
+            ]
             names += [f"{kind}" for kind, test in TESTS.items() if test(word, i)]
         found.append(names)
     return found
@@ -120,7 +127,9 @@ class HistoryTagger:
                 row += n
         return [list(kept[0][1][2:]) for kept in beams]
 
-    def _extend(self, beam: list[tuple[float, tuple[str, ...]]], log_p: np.ndarray, width: int) -> list:
+    def _extend(
+        self, beam: list[tuple[float, tuple[str, ...]]], log_p: np.ndarray, width: int
+    ) -> list:
         """The best continuations of the labellings of a beam; of those whose future is the same, the best."""
         scores = log_p + np.array([score for score, _ in beam])[:, None]
         kept: dict[tuple[str, ...], tuple[float, tuple[str, ...]]] = {}

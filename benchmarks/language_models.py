@@ -9,7 +9,10 @@ from typing import NamedTuple
 import numpy as np
 
 START, END, UNKNOWN = "<s>", "</s>", "<unk>"
-SHORT, LONG = 2, 3  # how often at most a history has occurred, for weights of interpolation of its own
+SHORT, LONG = (
+    2,
+    3,
+)  # how often at most a history has occurred, for weights of interpolation of its own
 
 Sentences = list[list[str]]
 
@@ -43,7 +46,14 @@ def context(x: History, reach: int = 40) -> list[str]:
     t, known = x.position, x.known
     u, v, w = known[t - 3] if t > 2 else START, known[t - 2], known[t - 1]
     last = x.raw[t - 1]
-    names = [f"w-1={w}", f"w-2,w-1={v},{w}", f"w-2={v}", f"w-3={u}", f"w-3,w-1={u},{w}", f"suffix={last[-3:]}"]
+    names = [
+        f"w-1={w}",
+        f"w-2,w-1={v},{w}",
+        f"w-2={v}",
+        f"w-3={u}",
+        f"w-3,w-1={u},{w}",
+        f"suffix={last[-3:]}",
+    ]
     return names + [f"seen={word}" for word in set(known[max(t - reach, 0) : t])]
 
 
@@ -65,7 +75,9 @@ class InterpolatedTrigram:
     def __init__(self, n_words: int, buckets: bool = False) -> None:
         self.n_words, self.buckets = n_words, buckets
 
-    def fit(self, X: list[History], y: list[str], X_held: list[History], y_held: list[str]) -> InterpolatedTrigram:
+    def fit(
+        self, X: list[History], y: list[str], X_held: list[History], y_held: list[str]
+    ) -> InterpolatedTrigram:
         self.counts: list[Counter] = [Counter(), Counter(), Counter()]
         self.totals: list[Counter] = [Counter(), Counter(), Counter()]
         for histories_, word in zip(map(self._histories, X), y):

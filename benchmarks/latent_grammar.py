@@ -5,12 +5,22 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from sklearn_struct.batch import Forest, Tensors, Treebank, grammar, tensors
-from sklearn_struct.inference.forest import inside, outside, vectors
-from sklearn_struct.tree_features import Nodes, at, joined
-from sklearn_struct.tree_sampling import draw
+from sklearn_struct.containers.trees import Forest, Tensors, Treebank, grammar, tensors
+from sklearn_struct.grammars.node_features import Nodes, at, joined
+from sklearn_struct.grammars.tree_sampling import draw
+from sklearn_struct.inference.trees.forest import inside, outside, vectors
 
-RULES = [(0, 1, 0), (1, 2, 0), (2, 1, 0), (1, 3, 1), (3, 4, 1), (4, 3, 1), (2, 4, 2), (3, 1, 2), (4, 3, 2)]
+RULES = [
+    (0, 1, 0),
+    (1, 2, 0),
+    (2, 1, 0),
+    (1, 3, 1),
+    (3, 4, 1),
+    (4, 3, 1),
+    (2, 4, 2),
+    (3, 1, 2),
+    (4, 3, 2),
+]
 LOOPS = {(0, 1, 0), (1, 3, 1), (2, 4, 2), (3, 1, 2)}  # rules that lead back to their parent
 N_SYMBOLS, TAGS, N_WORDS, MAX_LENGTH = 5, (3, 4), 6, 400
 
@@ -33,12 +43,16 @@ class LatentGrammar:
                 share = rng.dirichlet(np.full(len(own), 0.5)) * np.where(loops[own], 0.3, 1.0)
                 for r, p in zip(own, share / share.sum(), strict=True):
                     states = np.outer(*rng.dirichlet(np.full(n_states, 0.2), 2))
-                    rows = self.tensors.rule[slice(*self.tensors.rule_start[r : r + 2])].reshape(n_states**2, -1)
+                    rows = self.tensors.rule[slice(*self.tensors.rule_start[r : r + 2])].reshape(
+                        n_states**2, -1
+                    )
                     rows[:, i] = p * states.ravel()
         for tag in TAGS:
             own = np.flatnonzero(self.leaf_symbol == tag)
             for i in range(n_states):
-                self.tensors.leaf[self.tensors.leaf_start[own] + i] = rng.dirichlet(np.full(N_WORDS, 0.3))
+                self.tensors.leaf[self.tensors.leaf_start[own] + i] = rng.dirichlet(
+                    np.full(N_WORDS, 0.3)
+                )
         self.tensors.root[:n_states] = rng.dirichlet(np.ones(n_states))
 
     def trees(self, n: int, seed: int) -> Forest:
@@ -49,7 +63,10 @@ class LatentGrammar:
         return Treebank(self.rules, forest, self.leaf_symbol)
 
     def probabilities(self, forest: Forest, tensors: Tensors) -> np.ndarray:
-        inner, (log_Z, sign) = vectors(forest, tensors.n_states), np.empty((2, len(forest.offsets) - 1))
+        inner, (log_Z, sign) = (
+            vectors(forest, tensors.n_states),
+            np.empty((2, len(forest.offsets) - 1)),
+        )
         outer = inner._replace(row=np.zeros_like(inner.row))
         inside(self.rules, tensors, forest, inner)
         outside(self.rules, tensors, forest, inner, outer, log_Z, sign, np.empty(len(forest.rule)))
@@ -57,13 +74,19 @@ class LatentGrammar:
 
     def error(self, found: Tensors, test: Forest) -> float:
         """The mean of |p / p0 - 1| over trees."""
-        return float(np.mean(np.abs(self.probabilities(test, found) / self.probabilities(test, self.tensors) - 1)))
+        return float(
+            np.mean(
+                np.abs(self.probabilities(test, found) / self.probabilities(test, self.tensors) - 1)
+            )
+        )
 
 
 def leaf_counts(forest: Forest, n_leaves: int) -> sp.csr_array:
     """A matrix that sums rows of tokens for each leaf."""
     leaf = forest.leaf[forest.leaf >= 0]
-    return sp.csr_array((np.ones(len(leaf)), (leaf, np.arange(len(leaf)))), shape=(n_leaves, len(leaf)))
+    return sp.csr_array(
+        (np.ones(len(leaf)), (leaf, np.arange(len(leaf)))), shape=(n_leaves, len(leaf))
+    )
 
 
 # ---- what is seen of nodes: beside rules, all words that are near

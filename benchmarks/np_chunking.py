@@ -23,7 +23,10 @@ TASK = "noun-phrases"
 UNKNOWN, HELD_OUT = "<unk>", 900
 HMM_FEATURES, EXTENDED = "HMM features", "extended features"
 TEMPLATES: dict[str, Any] = {HMM_FEATURES: ["w:%x[0,0]", "pos:%x[0,1]"], EXTENDED: "sha-pereira"}
-LABEL_PAIRS = {HMM_FEATURES: None, EXTENDED: "all"}  # the features that two labels in a row are paired with
+LABEL_PAIRS = {
+    HMM_FEATURES: None,
+    EXTENDED: "all",
+}  # the features that two labels in a row are paired with
 GRID = tuple(10 ** (k / 3) for k in range(-3, 4))
 ITERATIONS, PATH_ITERATIONS = 100, 25
 
@@ -65,7 +68,9 @@ def _chain(kind: str, **options: Any) -> Model:
         import sklearn_struct
 
         pairs = {"edge_features": LABEL_PAIRS[features]}
-        return getattr(sklearn_struct, kind)(C=C, solver="lbfgs", tol=0.0, max_iter=max_iter, **(pairs | options))
+        return getattr(sklearn_struct, kind)(
+            C=C, solver="lbfgs", tol=0.0, max_iter=max_iter, **(pairs | options)
+        )
 
     return Model(make)
 
@@ -82,11 +87,18 @@ def m_estimated(base: Any = None, wide: bool = False, **options: Any) -> Model:
     def make(features: str, C: float, max_iter: int) -> Any:
         from sklearn_struct import MEstimatedCRF
 
-        wanted = {"edge_features": LABEL_PAIRS[features], "solver": "sdca", "max_iter": max_iter, "random_state": 0}
+        wanted = {
+            "edge_features": LABEL_PAIRS[features],
+            "solver": "sdca",
+            "max_iter": max_iter,
+            "random_state": 0,
+        }
         return MEstimatedCRF(TEMPLATES[features], base=base or hidden(2), C=C, **(wanted | options))
 
     # without a penalty the loss is unbounded: some of the expected features are never seen
-    return Model(make, (*GRID, *(10 * c for c in GRID[4:])) if wide else GRID, packed=False, path=False)
+    return Model(
+        make, (*GRID, *(10 * c for c in GRID[4:])) if wide else GRID, packed=False, path=False
+    )
 
 
 def _hidden_model(order: int) -> Model:
@@ -118,7 +130,11 @@ def parts(watch: Stopwatch, n: int | None = None) -> Parts:
     n_held = min(HELD_OUT, max(len(X) // 9, 1))  # fewer of little data
     cut = len(X) - n_held
     train, *others = with_unknown(X[:cut][:n], X[cut:], X_test)
-    return {"train": Part(train, y[:cut][:n]), "tune": Part(others[0], y[cut:]), "test": Part(others[1], y_test)}
+    return {
+        "train": Part(train, y[:cut][:n]),
+        "tune": Part(others[0], y[cut:]),
+        "test": Part(others[1], y_test),
+    }
 
 
 def with_unknown(train: list[Sentence], *others: list[Sentence]) -> list[list[Sentence]]:
@@ -127,7 +143,10 @@ def with_unknown(train: list[Sentence], *others: list[Sentence]) -> list[list[Se
     known: set[tuple[int, str]] = set()
 
     def replaced(sentence: Sentence, among: set[tuple[int, str]]) -> Sentence:
-        return [tuple(cell[1] if cell in among else UNKNOWN for cell in enumerate(token)) for token in sentence]
+        return [
+            tuple(cell[1] if cell in among else UNKNOWN for cell in enumerate(token))
+            for token in sentence
+        ]
 
     learnt = []
     for sentence in train:
@@ -136,7 +155,10 @@ def with_unknown(train: list[Sentence], *others: list[Sentence]) -> list[list[Se
             learnt[-1] += replaced([token], seen)
             known.update(cell for cell in enumerate(token) if cell in seen)
             seen.update(enumerate(token))
-    return [learnt, *([replaced(sentence, known) for sentence in sentences] for sentences in others)]
+    return [
+        learnt,
+        *([replaced(sentence, known) for sentence in sentences] for sentences in others),
+    ]
 
 
 def packed(features: str, rows: Parts) -> Parts:
@@ -163,7 +185,9 @@ def fit_once(model: Model, features: str, C: float, data: Parts) -> Point:
     estimator.fit(*data["train"])
     seconds = time.process_time() - start
     weights = len(vars(estimator).get("_w", ()))
-    tune, test = (scores(data[name].y, estimator.predict(data[name].X)) for name in ("tune", "test"))
+    tune, test = (
+        scores(data[name].y, estimator.predict(data[name].X)) for name in ("tune", "test")
+    )
     return Point(C, seconds, tune, test, weights)
 
 

@@ -14,8 +14,8 @@ from constraint_driven import Texts, broken, decoded, structure_of
 from scipy.optimize import minimize
 from scipy.special import logsumexp
 
-from sklearn_struct.batch import Potentials, Structure, chain, ends
-from sklearn_struct.inference import chains
+from sklearn_struct.containers.structures import Potentials, Structure, chain, ends
+from sklearn_struct.inference.chains import exact
 
 
 class Weights(NamedTuple):
@@ -57,7 +57,9 @@ class PrototypeMRF:
         Most iterations of L-BFGS, which starts from zero.
     """
 
-    def __init__(self, prototypes: dict[str, str], *, variance: float = 1.0, max_iter: int = 200) -> None:
+    def __init__(
+        self, prototypes: dict[str, str], *, variance: float = 1.0, max_iter: int = 200
+    ) -> None:
         self.prototypes, self.variance, self.max_iter = prototypes, variance, max_iter
 
     def fit(self, X: Texts, words: list[str], features: Any) -> Self:
@@ -82,10 +84,12 @@ class PrototypeMRF:
     def predict(self, X: Texts) -> Texts:
         """The best labelling of each text in which prototypes have their labels."""
         rows = [self.words_.get(word, -1) for word in flatten(*X)]
-        scores = np.vstack([self.features_ @ self.weights_.emission, np.zeros(len(self.classes_))])[rows]
+        scores = np.vstack([self.features_ @ self.weights_.emission, np.zeros(len(self.classes_))])[
+            rows
+        ]
         scores[broken(X, self.prototypes, self.classes_)] = -np.inf
         labels, structure = np.empty(len(rows), np.int32), structure_of(X)
-        chains.argmax(_potentials(self.weights_, scores, structure), structure, labels)
+        exact.argmax(_potentials(self.weights_, scores, structure), structure, labels)
         return decoded(labels, X, self.classes_)
 
     def observed(self, X: Texts) -> Observed:
@@ -113,12 +117,18 @@ class PrototypeMRF:
         log_sum = logsumexp(scores[observed.seen], axis=0)  # over all words, of each label
         allowed = np.where(observed.forbidden, -np.inf, scores[observed.codes])
         everything = np.tile(log_sum, (observed.lengths.offsets[-1], 1))
-        log_Z, given = _expected(weights, allowed, observed.structure, np.ones(len(observed.structure.offsets) - 1))
+        log_Z, given = _expected(
+            weights, allowed, observed.structure, np.ones(len(observed.structure.offsets) - 1)
+        )
         log_Z_free, free = _expected(weights, everything, observed.lengths, observed.n_of_length)
         of_words = np.zeros_like(scores)
         np.add.at(of_words, observed.codes, given.emission)
-        of_words[observed.seen] -= np.exp(scores[observed.seen] - log_sum) * free.emission.sum(axis=0)
-        slopes = [a - b for a, b in zip(given[:3], free[:3], strict=True)] + [self.features_.T @ of_words]
+        of_words[observed.seen] -= np.exp(scores[observed.seen] - log_sum) * free.emission.sum(
+            axis=0
+        )
+        slopes = [a - b for a, b in zip(given[:3], free[:3], strict=True)] + [
+            self.features_.T @ of_words
+        ]
         slope = np.concatenate([part.ravel() for part in slopes]) - w / self.variance
         return -(log_Z - log_Z_free - w @ w / (2 * self.variance)) / n, -slope / n
 
@@ -131,10 +141,17 @@ def _potentials(weights: Weights, scores: np.ndarray, structure: Structure) -> P
     return Potentials(scores, weights.transition.reshape(1, -1))
 
 
-def _expected(weights: Weights, scores: np.ndarray, structure: Structure, weight: np.ndarray) -> tuple[float, Weights]:
+def _expected(
+    weights: Weights, scores: np.ndarray, structure: Structure, weight: np.ndarray
+) -> tuple[float, Weights]:
     """Weighted sum of log Z, and of expectations: in the place of `emission` those of each token's label."""
     (first, last), theta = ends(structure), _potentials(weights, scores, structure)
-    out, log_Z = Potentials(np.zeros_like(theta.node), np.zeros_like(theta.edge)), np.empty(len(weight))
-    chains.marginals(theta, structure, weight, out, log_Z)
+    out, log_Z = (
+        Potentials(np.zeros_like(theta.node), np.zeros_like(theta.edge)),
+        np.empty(len(weight)),
+    )
+    exact.marginals(theta, structure, weight, out, log_Z)
     transition = out.edge.reshape(weights.transition.shape)
-    return float(weight @ log_Z), Weights(out.node[first].sum(axis=0), out.node[last].sum(axis=0), transition, out.node)
+    return float(weight @ log_Z), Weights(
+        out.node[first].sum(axis=0), out.node[last].sum(axis=0), transition, out.node
+    )

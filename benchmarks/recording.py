@@ -35,7 +35,7 @@ class Compiling(event.Listener):
 @contextmanager
 def evaluation_seconds(clock: Callable[[], float] = time.process_time) -> Iterator[list[float]]:
     """Seconds of each evaluation of objective and gradient while it is entered."""
-    from sklearn_struct.objective import LinearObjective
+    from sklearn_struct.objectives.linear_objective import LinearObjective
 
     original = LinearObjective.value_and_grad
     seconds: list[float] = []
@@ -61,14 +61,16 @@ def iterations(probe: Probe | None, exact: bool) -> Iterator[list[tuple[float, f
     With `exact` the objective is evaluated at the parameters, for solvers whose own value is an estimate. Neither
     that nor the probe counts as time, nor does compiling what no small fit needs.
     """
-    from sklearn_struct.estimators.solving import SOLVERS
+    from sklearn_struct.estimators.fitting.solving import SOLVERS
 
     originals = dict(SOLVERS)
     noted: list[tuple[float, float, float]] = []
     compiling, start = Compiling(), time.process_time()
 
     def noting(solver: Callable[..., Any]) -> Callable[..., Any]:
-        def solve(objective: Any, w0: np.ndarray, *, callback: Callable[..., bool], **options: Any) -> Any:
+        def solve(
+            objective: Any, w0: np.ndarray, *, callback: Callable[..., bool], **options: Any
+        ) -> Any:
             at = _objective(objective, options["l1"], options["l2"]) if exact else None
 
             def note(n_iter: int, w: np.ndarray, value: float) -> bool:
@@ -93,7 +95,7 @@ def iterations(probe: Probe | None, exact: bool) -> Iterator[list[tuple[float, f
 
 def _objective(objective: Any, l1: float, l2: float) -> Callable[[np.ndarray], float]:
     """The penalised objective, with buffers of its own so that a solver's are left alone."""
-    from sklearn_struct.objective import LinearObjective
+    from sklearn_struct.objectives.linear_objective import LinearObjective
 
     own = LinearObjective(objective.potentials, objective.loss, objective.data, objective.pool)
     evaluate = LinearObjective.__dict__["value_and_grad"]
@@ -101,7 +103,9 @@ def _objective(objective: Any, l1: float, l2: float) -> Callable[[np.ndarray], f
 
     def at(w: np.ndarray) -> float:
         penalised = w[: own.size - own.n_free]
-        penalty = l2 / 2 * float(np.dot(penalised, penalised)) + l1 * float(np.sum(np.abs(penalised)))
+        penalty = l2 / 2 * float(np.dot(penalised, penalised)) + l1 * float(
+            np.sum(np.abs(penalised))
+        )
         return evaluate(own, w)[0] + penalty
 
     return at

@@ -61,7 +61,9 @@ BENCHMARKS = {name: benchmark for suite in SUITES for name, benchmark in suite.B
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("names", nargs="*", help=f"beginnings of names, of {', '.join(BENCHMARKS)} (default all)")
+    parser.add_argument(
+        "names", nargs="*", help=f"beginnings of names, of {', '.join(BENCHMARKS)} (default all)"
+    )
     parser.add_argument("--runs", type=int, default=3, help="runs of each contestant (default 3)")
     parser.add_argument("--quick", action="store_true", help="use little data")
     parser.add_argument(
@@ -70,16 +72,26 @@ def main() -> int:
         help="file for plots of curves (training-, np-learning-curves, np-accuracy-time, -cost)",
     )
     for hidden in ("--worker", "--run", "--scratch"):
-        parser.add_argument(hidden, nargs=2 if hidden == "--worker" else None, help=argparse.SUPPRESS)
+        parser.add_argument(
+            hidden, nargs=2 if hidden == "--worker" else None, help=argparse.SUPPRESS
+        )
     options = parser.parse_args()
     if options.worker:
         _work(*options.worker, Stopwatch(Path(options.scratch), int(options.run), options.quick))
         return 0
-    chosen = [name for name in BENCHMARKS if not options.names or name.startswith(tuple(options.names))]
-    unknown = [name for name in options.names if not any(known.startswith(name) for known in BENCHMARKS)]
+    chosen = [
+        name for name in BENCHMARKS if not options.names or name.startswith(tuple(options.names))
+    ]
+    unknown = [
+        name for name in options.names if not any(known.startswith(name) for known in BENCHMARKS)
+    ]
     if unknown:
-        parser.error(f"no benchmark begins with {', '.join(unknown)}; there are {', '.join(BENCHMARKS)}")
-    if options.plot and not find_spec("matplotlib"):  # not imported, lest it count as memory of the processes
+        parser.error(
+            f"no benchmark begins with {', '.join(unknown)}; there are {', '.join(BENCHMARKS)}"
+        )
+    if options.plot and not find_spec(
+        "matplotlib"
+    ):  # not imported, lest it count as memory of the processes
         parser.error("--plot needs matplotlib")
     with tempfile.TemporaryDirectory() as scratch:
         return _race_all(chosen, Options(options.runs, options.quick, Path(scratch)), options.plot)

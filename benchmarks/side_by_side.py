@@ -147,12 +147,26 @@ def race(name: str, benchmark: Benchmark, options: Options) -> Runs:
 
 def in_process(worker: list[str], run: int, options: Options) -> Run | None:
     """What a contestant answers from a process of its own; None, and its last words, if it fails."""
-    command = [sys.executable, sys.argv[0], "--worker", *worker, "--run", str(run), "--scratch", str(options.scratch)]
+    command = [
+        sys.executable,
+        sys.argv[0],
+        "--worker",
+        *worker,
+        "--run",
+        str(run),
+        "--scratch",
+        str(options.scratch),
+    ]
     command += ["--quick"] * options.quick
-    answer = subprocess.run(command, capture_output=True, text=True, env=os.environ | ONE_THREAD, check=False)
+    answer = subprocess.run(
+        command, capture_output=True, text=True, env=os.environ | ONE_THREAD, check=False
+    )
     sys.stderr.write(answer.stderr)
     if answer.returncode:
-        print(f"FAILED: {', '.join(worker)}: {(answer.stderr.splitlines() or ['no message'])[-1]}", flush=True)
+        print(
+            f"FAILED: {', '.join(worker)}: {(answer.stderr.splitlines() or ['no message'])[-1]}",
+            flush=True,
+        )
         return None
     return Run(*json.loads(answer.stdout.splitlines()[-1]))
 
@@ -161,7 +175,10 @@ def medians(runs: Runs) -> Medians:
     """The median of each figure over the runs of each contestant."""
     return Medians(
         {
-            name: {key: statistics.median(run.figures[key] for run in several) for key in several[0].figures}
+            name: {
+                key: statistics.median(run.figures[key] for run in several)
+                for key in several[0].figures
+            }
             for name, several in runs.items()
         }
     )

@@ -42,14 +42,20 @@ def write(name: str, scratch: Path, quick: bool) -> None:
         n = QUICK[split] if quick else len(X)
         with (scratch / f"{name}-{split}.txt").open("w", encoding="utf-8") as file:
             for sentence, labels in zip(X[:n], y[:n], strict=True):
-                lines = ("\t".join([*token, label]) + "\n" for token, label in zip(sentence, labels, strict=True))
+                lines = (
+                    "\t".join([*token, label]) + "\n"
+                    for token, label in zip(sentence, labels, strict=True)
+                )
                 file.write("".join(lines) + "\n")
 
 
 def read(name: str, split: str, watch: Stopwatch) -> Corpus:
     """Rows and labels of a prepared task."""
     with (watch.scratch / f"{name}-{split}.txt").open(encoding="utf-8", newline="\n") as file:
-        rows = [[line.split("\t") for line in block.split("\n")] for block in file.read().rstrip("\n").split("\n\n")]
+        rows = [
+            [line.split("\t") for line in block.split("\n")]
+            for block in file.read().rstrip("\n").split("\n\n")
+        ]
     return [[tuple(row[:-1]) for row in s] for s in rows], [[row[-1] for row in s] for s in rows]
 
 
@@ -101,7 +107,20 @@ def _letters(split: str) -> Corpus:
 
 
 WORDS = [(-2,), (-1,), (0,), (1,), (2,), (-1, 0), (0, 1)]
-TAGS = [(-2,), (-1,), (0,), (1,), (2,), (-2, -1), (-1, 0), (0, 1), (1, 2), (-2, -1, 0), (-1, 0, 1), (0, 1, 2)]
+TAGS = [
+    (-2,),
+    (-1,),
+    (0,),
+    (1,),
+    (2,),
+    (-2, -1),
+    (-1, 0),
+    (0, 1),
+    (1, 2),
+    (-2, -1, 0),
+    (-1, 0, 1),
+    (0, 1, 2),
+]
 
 
 def window_attributes(sentence: Sentence) -> list[list[str]]:
@@ -127,10 +146,17 @@ def affix_attributes(sentence: Sentence) -> list[list[str]]:
     found = []
     for t, word in enumerate(words):
         token = ["word=" + word] + [f"w[{o}]={padded[t + 2 + o]}" for o in range(-2, 3)]
-        token += [f"w[-1]|w[0]={padded[t + 1]}|{padded[t + 2]}", f"w[0]|w[1]={padded[t + 2]}|{padded[t + 3]}"]
+        token += [
+            f"w[-1]|w[0]={padded[t + 1]}|{padded[t + 2]}",
+            f"w[0]|w[1]={padded[t + 2]}|{padded[t + 3]}",
+        ]
         for length in range(1, min(4, len(word)) + 1):
             token += [f"prefix{length}={word[:length]}", f"suffix{length}={word[-length:]}"]
-        token += ["title"] * word.istitle() + ["upper"] * word.isupper() + ["digit"] * any(map(str.isdigit, word))
+        token += (
+            ["title"] * word.istitle()
+            + ["upper"] * word.isupper()
+            + ["digit"] * any(map(str.isdigit, word))
+        )
         found.append(token + ["hyphen"] * ("-" in word))
     return found
 
@@ -156,7 +182,9 @@ def _by_strings(train: list[Sentence], test: list[Sentence]) -> tuple[Any, Any]:
     from sklearn_struct import SequenceVectorizer
 
     vectorizer = SequenceVectorizer()
-    return vectorizer.fit_transform(map(affix_attributes, train)), vectorizer.transform(map(affix_attributes, test))
+    return vectorizer.fit_transform(map(affix_attributes, train)), vectorizer.transform(
+        map(affix_attributes, test)
+    )
 
 
 def _by_pixels(*splits: list[Sentence]) -> tuple[Any, Any]:
@@ -173,9 +201,15 @@ def _by_pixels(*splits: list[Sentence]) -> tuple[Any, Any]:
 
 
 TASKS = {
-    "chunking": Task("CoNLL-2000 chunking, 22 labels", _chunks(None), window_attributes, _by_templates),
-    "noun-phrases": Task("CoNLL-2000 noun phrases, 3 labels", _chunks("NP"), window_attributes, _by_templates),
+    "chunking": Task(
+        "CoNLL-2000 chunking, 22 labels", _chunks(None), window_attributes, _by_templates
+    ),
+    "noun-phrases": Task(
+        "CoNLL-2000 noun phrases, 3 labels", _chunks("NP"), window_attributes, _by_templates
+    ),
     "upos": Task("EWT parts of speech, 17 labels", _tags("upos"), affix_attributes, _by_strings),
     "xpos": Task("EWT parts of speech, 50 labels", _tags("xpos"), affix_attributes, _by_strings),
-    "letters": Task("OCR letters, 128 dense pixels, 26 labels", _letters, pixel_attributes, _by_pixels, True),
+    "letters": Task(
+        "OCR letters, 128 dense pixels, 26 labels", _letters, pixel_attributes, _by_pixels, True
+    ),
 }

@@ -20,7 +20,7 @@ def with_one_root(parser: Any) -> Any:
 
 def observations(parser: Any, X: Sequence[Sequence[str]]) -> list[list[str]]:
     """What the words of sentences are taken for, as the terminals of nltk's grammar."""
-    from sklearn_struct.encoding.lexicon import observe
+    from sklearn_struct.encoding.trees.lexicon import observe
 
     return [[f"word {code}" for code in observe(parser._codes.lexicon, sentence)] for sentence in X]
 
@@ -33,17 +33,28 @@ def nltk_grammar(parser: Any, X: Sequence[Sequence[str]]) -> Any:
     """
     from nltk.grammar import PCFG, Nonterminal, ProbabilisticProduction
 
-    from sklearn_struct.encoding.lexicon import entries, observe
+    from sklearn_struct.encoding.trees.lexicon import entries, observe
 
     grammar, symbol, (rule, root, leaf), _ = parser._model
     names = [Nonterminal(f"{code} {name}") for code, name in enumerate(parser.symbols_)]
-    sides = zip(grammar.parent.tolist(), grammar.left.tolist(), grammar.right.tolist(), np.exp(rule).tolist())
-    productions = [ProbabilisticProduction(names[a], [names[b], names[c]], prob=p) for a, b, c, p in sides]
+    sides = zip(
+        grammar.parent.tolist(),
+        grammar.left.tolist(),
+        grammar.right.tolist(),
+        np.exp(rule).tolist(),
+    )
+    productions = [
+        ProbabilisticProduction(names[a], [names[b], names[c]], prob=p) for a, b, c, p in sides
+    ]
     missing = dict.fromkeys(symbol.tolist(), 1.0)  # mass of each tag's other words
-    for code in sorted({code for sentence in X for code in observe(parser._codes.lexicon, sentence)}):
+    for code in sorted(
+        {code for sentence in X for code in observe(parser._codes.lexicon, sentence)}
+    ):
         for entry in entries(parser._codes.lexicon, code).tolist():
             tag, p = int(symbol[entry]), float(np.exp(leaf[entry]))
             productions.append(ProbabilisticProduction(names[tag], [f"word {code}"], prob=p))
             missing[tag] -= p
-    productions += [ProbabilisticProduction(names[tag], [REST], prob=max(p, 0.0)) for tag, p in missing.items()]
+    productions += [
+        ProbabilisticProduction(names[tag], [REST], prob=max(p, 0.0)) for tag, p in missing.items()
+    ]
     return PCFG(names[int(np.argmax(root))], productions, calculate_leftcorners=False)

@@ -26,7 +26,11 @@ default_role = "obj"
 
 html_theme = "pydata_sphinx_theme"
 html_title = project
-html_theme_options = {"show_toc_level": 2, "show_prev_next": False, "header_links_before_dropdown": 3}
+html_theme_options = {
+    "show_toc_level": 2,
+    "show_prev_next": False,
+    "header_links_before_dropdown": 3,
+}
 html_sidebars = {"**": ["sidebar-pages"]}
 html_copy_source = False
 

@@ -17,7 +17,10 @@ CHOSEN = 237  # a short one with several fields
 def describe(tokens: list[str]) -> list[dict[str, str]]:
     """Words and their neighbours."""
     words = ["<start>", *(token.lower() for token in tokens), "<end>"]
-    return [{"word": words[t], "before": words[t - 1], "after": words[t + 1]} for t in range(1, len(words) - 1)]
+    return [
+        {"word": words[t], "before": words[t - 1], "after": words[t + 1]}
+        for t in range(1, len(words) - 1)
+    ]
 
 
 def field(label: str) -> str:

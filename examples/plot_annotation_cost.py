@@ -3,9 +3,10 @@
 What is cheaper to label: sentences or features?
 ================================================
 
-An annotator has an hour. Is it better spent on whole advertisements, label by label, or on words: "what does *deposit*
-mean, in these five places"? Mann and McCallum (ACL 2008, figure 2) let a script play the annotator and count labelled
-tokens. Here is the same on made-up advertisements, whose labels are known.
+An annotator has an hour. Is it better spent on whole advertisements, label by label, or on words:
+"what does *deposit* mean, in these five places"? Mann and McCallum (ACL 2008, figure 2) let a
+script play the annotator and count labelled tokens. Here is the same on made-up advertisements,
+whose labels are known.
 """
 
 import re
@@ -21,8 +22,8 @@ from sklearn_struct.labeled_features import sample_targets, suggest_labeled_feat
 # %%
 # Data
 # ----
-# 150 advertisements to learn from and 100 to test on; labels are fields, without B- and I-. Both models see a token's
-# word and the words beside it.
+# 150 advertisements to learn from and 100 to test on; labels are fields, without B- and I-. Both
+# models see a token's word and the words beside it.
 
 ads, labels = make_rental_ads(250, random_state=0)
 y = [[label[2:] or label for label in ad] for ad in labels]
@@ -34,7 +35,10 @@ def describe(ad):
 
 
 X = SequenceVectorizer().fit_transform([describe(ad) for ad in ads])
-X_train, y_train, X_test, y_test = X[:150], y[:150], X[150:], y[150:]
+X_train = X[:150]
+y_train = y[:150]
+X_test = X[150:]
+y_test = y[150:]
 
 # %%
 # Whole advertisements
@@ -49,20 +53,24 @@ def label_ads(n):
     """Labelled tokens and test accuracy."""
     found = []
     for order in ORDERS:
-        X_n, y_n = X_train[order[:n]], [y_train[i] for i in order[:n]]
+        X_n = X_train[order[:n]]
+        y_n = [y_train[i] for i in order[:n]]
         found.append((sum(map(len, y_n)), LinearChainCRF(C=10).fit(X_n, y_n).score(X_test, y_test)))
     return np.mean(found, axis=0)
 
 
-whole = pd.DataFrame([label_ads(n) for n in (2, 5, 10, 15, 20, 40, 80)], columns=["tokens", "accuracy"])
+whole = pd.DataFrame(
+    [label_ads(n) for n in (2, 5, 10, 15, 20, 40, 80)], columns=["tokens", "accuracy"]
+)
 
 # %%
 # Words
 # -----
-# The three, six or nine most frequent words that mean a label more often than not, of each of the eleven labels that
-# are not rare: 33, 66 or 99 words, as in the paper. (The rule looks at labels, where a person looks at text and
-# thinks. The count leaves that out, as the paper's does.) The annotator either says what a word usually means, which
-# counts as one label, or labels it in 1, 2, 5, 10 or 100 of its places, in the mean of two draws.
+# The three, six or nine most frequent words that mean a label more often than not, of each of the
+# eleven labels that are not rare: 33, 66 or 99 words, as in the paper. (The rule looks at labels,
+# where a person looks at text and thinks. The count leaves that out, as the paper's does.) The
+# annotator either says what a word usually means, which counts as one label, or labels it in 1, 2,
+# 5, 10 or 100 of its places, in the mean of two draws.
 
 UNLABELLED = [None] * len(X_train)
 RULE = {"min_label_tokens": 240, "min_precision": 0.5, "features": re.compile("word:.*")}
@@ -72,9 +80,15 @@ def label_words(words, n_tokens):
     """Labelled tokens and test accuracy; what words usually mean if `n_tokens` is None."""
     found = []
     for draw in range(2 if n_tokens else 1):
-        targets = sample_targets(X_train, y_train, words, n_tokens, random_state=draw) if n_tokens else words
+        targets = (
+            sample_targets(X_train, y_train, words, n_tokens, random_state=draw)
+            if n_tokens
+            else words
+        )
         accuracy = GECRF(targets, tol=3e-4).fit(X_train, UNLABELLED).score(X_test, y_test)
-        found.append((sum(count.total() for count in targets.values()) if n_tokens else len(words), accuracy))
+        found.append(
+            (sum(count.total() for count in targets.values()) if n_tokens else len(words), accuracy)
+        )
     return np.mean(found, axis=0)
 
 
@@ -95,10 +109,22 @@ curves = pd.DataFrame(
 _, ax = plt.subplots(layout="constrained", figsize=(7, 4.5))
 ax.plot(whole["tokens"], whole["accuracy"], "k.-", label="whole advertisements")
 for (n, curve), color in zip(curves.groupby("words"), ("C0", "C1", "C2")):
-    sampled, usual = curve[curve["places"] != "usually"], curve[curve["places"] == "usually"]
-    ax.plot(sampled["tokens"], sampled["accuracy"], ".-", color=color, label=f"{n} words, 1 to 100 places each")
+    sampled = curve[curve["places"] != "usually"]
+    usual = curve[curve["places"] == "usually"]
     ax.plot(
-        usual["tokens"], usual["accuracy"], "*", color=color, markersize=12, label=f"{n} words, what they usually mean"
+        sampled["tokens"],
+        sampled["accuracy"],
+        ".-",
+        color=color,
+        label=f"{n} words, 1 to 100 places each",
+    )
+    ax.plot(
+        usual["tokens"],
+        usual["accuracy"],
+        "*",
+        color=color,
+        markersize=12,
+        label=f"{n} words, what they usually mean",
     )
 ax.set(xscale="log", xlabel="labelled tokens", ylabel="accuracy of tokens")
 ax.legend()
@@ -107,8 +133,8 @@ plt.show()
 # %%
 # How much is saved
 # -----------------
-# The saving is how many times as many labels the CRF of whole advertisements needs for the same accuracy, read off its
-# curve (NaN beyond its ends).
+# The saving is how many times as many labels the CRF of whole advertisements needs for the same
+# accuracy, read off its curve (NaN beyond its ends).
 
 needed = np.interp(
     curves["accuracy"],
@@ -118,18 +144,21 @@ needed = np.interp(
     right=np.nan,
 )
 curves["saving"] = np.exp(needed) / curves["tokens"]
-curves.pivot(index="places", columns="words", values="saving").loc[["usually", 1, 2, 5, 10, 100]].round(1)
+curves.pivot(index="places", columns="words", values="saving").loc[
+    ["usually", 1, 2, 5, 10, 100]
+].round(1)
 
 # %%
 best = curves.loc[curves["saving"].idxmax()]
 print(
-    f"{best['words']} words, places: {best['places']}; accuracy {best['accuracy']:.2f}, for which whole advertisements "
+    f"{best['words']} words, places: {best['places']}; accuracy {best['accuracy']:.2f}, for which "
+    "whole advertisements "
     f"need {best['saving']:.1f} times as many labels"
 )
 
-# %%
-# Words are the better start. Most is saved by saying what a word usually means; to look at one place of each costs as
-# much and says less, since a single place may be an exception. The second label of a word is worth less than another
-# word. But what can be said by words has an end: beyond some two thousand labels whole advertisements win, and much
-# earlier if fewer words are labelled. These advertisements come from a small grammar, so that a few of them show nearly
-# everything; in the real ones of the paper labelled words stay ahead for longer.
+# %% Words are the better start. Most is saved by saying what a word usually means; to look at one
+# place of each costs as much and says less, since a single place may be an exception. The second
+# label of a word is worth less than another word. But what can be said by words has an end: beyond
+# some two thousand labels whole advertisements win, and much earlier if fewer words are labelled.
+# These advertisements come from a small grammar, so that a few of them show nearly everything; in
+# the real ones of the paper labelled words stay ahead for longer.

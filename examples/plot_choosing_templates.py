@@ -3,9 +3,10 @@
 Templates chosen with a quick estimator
 =======================================
 
-Which templates should a conditional random field have? To try them all takes many fits. M-estimation fits a model of
-the same features without summing over labellings, and was proposed for this (Smith, Vail and Lafferty, ACL 2007): it
-looks at all candidates, and the conditional random field is trained once, with the winner.
+Which templates should a conditional random field have? To try them all takes many fits.
+M-estimation fits a model of the same features without summing over labellings, and was proposed for
+this (Smith, Vail and Lafferty, ACL 2007): it looks at all candidates, and the conditional random
+field is trained once, with the winner.
 """
 
 import time
@@ -20,14 +21,17 @@ from sklearn_struct.metrics import token_accuracy_score
 # %%
 # Candidates
 # ----------
-# Apartment advertisements, whose fields are labelled. A token's own word is always there; around it there may be words
-# to the left and to the right, and pairs of them.
+# Apartment advertisements, whose fields are labelled. A token's own word is always there; around it
+# there may be words to the left and to the right, and pairs of them.
 
 X, y = make_rental_ads(260, random_state=0)
 X = [[(word.lower(),) for word in ad] for ad in X]
-train, tune = (X[:160], y[:160]), (X[160:], y[160:])
+train = (X[:160], y[:160])
+tune = (X[160:], y[160:])
 
-OWN, LEFT, RIGHT = ["w:%x[0,0]"], ["w-1:%x[-1,0]"], ["w+1:%x[1,0]"]
+OWN = ["w:%x[0,0]"]
+LEFT = ["w-1:%x[-1,0]"]
+RIGHT = ["w+1:%x[1,0]"]
 FAR = ["w-2:%x[-2,0]", "w+2:%x[2,0]"]
 PAIRS = ["w-1|w:%x[-1,0]/%x[0,0]", "w|w+1:%x[0,0]/%x[1,0]"]
 CANDIDATES = {
@@ -43,8 +47,8 @@ CANDIDATES = {
 # %%
 # A quick look at all of them
 # ---------------------------
-# Each candidate is fitted by M-estimation, over a hidden Markov model, and, to see whether its verdict can be trusted,
-# also as a conditional random field.
+# Each candidate is fitted by M-estimation, over a hidden Markov model, and, to see whether its
+# verdict can be trusted, also as a conditional random field.
 
 
 def quick(templates):
@@ -75,7 +79,8 @@ found.round(3)
 # %%
 # The order of the candidates
 # ---------------------------
-# What matters is not how good the quick model is, but whether it puts the candidates in the same order.
+# What matters is not how good the quick model is, but whether it puts the candidates in the same
+# order.
 
 ranks = found[["M-estimation", "CRF"]].rank()
 print(f"rank correlation {ranks.corr().iloc[0, 1]:.2f}")
@@ -86,7 +91,11 @@ ax.scatter(found["M-estimation"], found["CRF"])
 for name, row in found.iterrows():
     ax.annotate(name, (row["M-estimation"], row["CRF"]), xytext=(4, -4), textcoords="offset points")
 ax.margins(x=0.2, y=0.1)  # room for the names
-ax.set(xlabel="accuracy by M-estimation", ylabel="accuracy of the CRF", title="Templates, by two estimators")
+ax.set(
+    xlabel="accuracy by M-estimation",
+    ylabel="accuracy of the CRF",
+    title="Templates, by two estimators",
+)
 
 # %%
 # One conditional random field

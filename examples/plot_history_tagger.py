@@ -3,10 +3,11 @@
 A tagger that goes by history
 ==============================
 
-A log-linear classifier of single labels can label sequences, too, if what it classifies is a *history*: the words, a
-place among them, and the label before (Collins's notes on log-linear models). Each label is then chosen given those
-already chosen. That is a maximum-entropy Markov model: with the same features, `MEMM` minimises the same function, and
-it finds the best labelling where this one goes from left to right.
+A log-linear classifier of single labels can label sequences, too, if what it classifies is a
+*history*: the words, a place among them, and the label before (Collins's notes on log-linear
+models). Each label is then chosen given those already chosen. That is a maximum-entropy Markov
+model: with the same features, `MEMM` minimises the same function, and it finds the best labelling
+where this one goes from left to right.
 """
 
 import matplotlib.pyplot as plt
@@ -17,19 +18,27 @@ from sklearn_struct.datasets import make_rental_ads
 from sklearn_struct.metrics import token_accuracy_score
 
 X, y = make_rental_ads(200, random_state=0)
-X_train, y_train, X_test, y_test = X[:120], y[:120], X[120:], y[120:]
+X_train = X[:120]
+y_train = y[:120]
+X_test = X[120:]
+y_test = y[120:]
 START = "<start>"
 
 # %%
 # Features of a history
 # ---------------------
-# A history is a tuple (words, place, label before). Its features are strings; the classifier pairs each with each
-# label.
+# A history is a tuple (words, place, label before). Its features are strings; the classifier pairs
+# each with each label.
 
 
 def word_features(words, t):
     padded = [START, *words, START]
-    return [f"w={padded[t + 1]}", f"w-1={padded[t]}", f"w+1={padded[t + 2]}", f"suffix={padded[t + 1][-2:]}"]
+    return [
+        f"w={padded[t + 1]}",
+        f"w-1={padded[t]}",
+        f"w+1={padded[t + 2]}",
+        f"suffix={padded[t + 1][-2:]}",
+    ]
 
 
 def features(history):
@@ -37,14 +46,21 @@ def features(history):
     return [*word_features(words, t), f"before={before}"]
 
 
-histories = [(words, t, ([START, *labels])[t]) for words, labels in zip(X_train, y_train) for t in range(len(words))]
+histories = [
+    (words, t, ([START, *labels])[t])
+    for words, labels in zip(X_train, y_train)
+    for t in range(len(words))
+]
 flat = [label for labels in y_train for label in labels]
-tagger = LogLinearClassifier(ProductFeatures(features), C=1.0, max_iter=200, tol=1e-5).fit(histories, flat)
+tagger = LogLinearClassifier(ProductFeatures(features), C=1.0, max_iter=200, tol=1e-5).fit(
+    histories, flat
+)
 
 # %%
 # Decoding
 # --------
-# Greedily: the most probable label at each place, given the one just chosen. All sequences take a step together.
+# Greedily: the most probable label at each place, given the one just chosen. All sequences take a
+# step together.
 
 
 def greedy(X):
@@ -60,12 +76,20 @@ def greedy(X):
 # %%
 # The same as a MEMM
 # ------------------
-# The label before is what a MEMM has transitions for. Only at the first place has it none, so there its history
-# has the feature of the start.
+# The label before is what a MEMM has transitions for. Only at the first place has it none, so there
+# its history has the feature of the start.
 
-tokens = [[word_features(words, t) + [f"before={START}"] * (t == 0) for t in range(len(words))] for words in X_train]
-test = [[word_features(words, t) + [f"before={START}"] * (t == 0) for t in range(len(words))] for words in X_test]
-memm = MEMM(C=1.0, solver="lbfgs", transition_features="observed", max_iter=200, tol=1e-5).fit(tokens, y_train)
+tokens = [
+    [word_features(words, t) + [f"before={START}"] * (t == 0) for t in range(len(words))]
+    for words in X_train
+]
+test = [
+    [word_features(words, t) + [f"before={START}"] * (t == 0) for t in range(len(words))]
+    for words in X_test
+]
+memm = MEMM(C=1.0, solver="lbfgs", transition_features="observed", max_iter=200, tol=1e-5).fit(
+    tokens, y_train
+)
 
 found = {
     "history, greedy": greedy(X_test),
@@ -75,7 +99,9 @@ found = {
 accuracy = {name: token_accuracy_score(y_test, labels) for name, labels in found.items()}
 for name, value in accuracy.items():
     print(f"{name:22} {value:.4f}")
-same = np.mean([a == b for x, z in zip(found["history, greedy"], found["MEMM, greedy"]) for a, b in zip(x, z)])
+same = np.mean(
+    [a == b for x, z in zip(found["history, greedy"], found["MEMM, greedy"]) for a, b in zip(x, z)]
+)
 print(f"the two greedy ones agree on {100 * same:.2f} % of the tokens")
 
 bars = plt.barh(list(accuracy), list(accuracy.values()))

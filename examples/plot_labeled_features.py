@@ -3,9 +3,10 @@
 Labelled words, no sentences
 =============================
 
-Nobody has labelled these advertisements, but everybody knows that ``$`` means the rent and ``bedroom`` the size. A
-conditional random field learns from a few such words and from unlabelled text, by generalized expectation criteria: its
-predictions should agree with the words on the whole. Pictures and a report show what it makes of them.
+Nobody has labelled these advertisements, but everybody knows that ``$`` means the rent and
+``bedroom`` the size. A conditional random field learns from a few such words and from unlabelled
+text, by generalized expectation criteria: its predictions should agree with the words on the whole.
+Pictures and a report show what it makes of them.
 """
 
 import re
@@ -23,8 +24,9 @@ from sklearn_struct.metrics import token_accuracy_score
 # %%
 # Data
 # ----
-# A token shows its word and those beside it, with 9 for all digits. Labels are fields, without B- and I-. Those of ten
-# advertisements are there to choose words by; 200 others have none, and 100 more are to test on.
+# A token shows its word and those beside it, with 9 for all digits. Labels are fields, without B-
+# and I-. Those of ten advertisements are there to choose words by; 200 others have none, and 100
+# more are to test on.
 
 ads, labels = make_rental_ads(310, random_state=0)
 y = [[label[2:] or label for label in ad] for ad in labels]
@@ -37,13 +39,15 @@ def describe(ad):
 
 tokens = [describe(ad) for ad in ads]
 X = SequenceVectorizer().fit_transform(tokens)
-few, unlabelled, test = slice(0, 10), slice(10, 210), slice(210, 310)
+few = slice(0, 10)
+unlabelled = slice(10, 210)
+test = slice(210, 310)
 
 # %%
 # Which words
 # -----------
-# For each field at most four words, the most frequent ones that are at least seven times in ten that field. A person
-# who reads ten advertisements might choose them, too.
+# For each field at most four words, the most frequent ones that are at least seven times in ten
+# that field. A person who reads ten advertisements might choose them, too.
 
 rule = {"min_frequency": 2, "min_precision": 0.7, "features": re.compile("word:.*")}
 words = suggest_labeled_features(X[few], y[few], n_per_label=4, **rule)
@@ -58,7 +62,9 @@ by_field.groupby("field")["feature"].agg(" ".join).to_frame("words")
 
 model = GECRF(words).fit(X[unlabelled], [None] * 200)
 most_frequent = Counter(label for ad in y[few] for label in ad).most_common(1)[0][0]
-lookup = [[words.get(f"word:{token['word']}", most_frequent) for token in ad] for ad in tokens[test]]
+lookup = [
+    [words.get(f"word:{token['word']}", most_frequent) for token in ad] for ad in tokens[test]
+]
 print(f"labelled words, else {most_frequent}: {token_accuracy_score(y[test], lookup):.3f}")
 print(f"GECRF, labelled words:   {model.score(X[test], y[test]):.3f}")
 
@@ -70,9 +76,10 @@ print(sorted({label for ad in y[few] for label in ad} - set(words.values())))
 # %%
 # Targets and expectations
 # ------------------------
-# A row is a labelled word, a column a field. On the left what is asked for; on the right what a model expects, the mean
-# of its probabilities wherever the word stands. First a model of the ten labelled advertisements that does not listen
-# to words: most mean what we said, but less surely in other advertisements.
+# A row is a labelled word, a column a field. On the left what is asked for; on the right what a
+# model expects, the mean of its probabilities wherever the word stands. First a model of the ten
+# labelled advertisements that does not listen to words: most mean what we said, but less surely in
+# other advertisements.
 
 mixed = y[few] + [None] * 200
 deaf = GECRF(words, constraint_weight=0).fit(X[:210], mixed)
@@ -88,10 +95,10 @@ plt.show()
 # %%
 # The report
 # ----------
-# The same as numbers: where words stand, what was asked for, what came out, and what the model of ten advertisements
-# expects. The words that it doubts most come first, and are the ones to look at. "welcome" is no restriction in
-# "welcome home": it should get another label, probabilities, or counts from some annotated tokens. "photos" is right;
-# there the ten advertisements are too few.
+# The same as numbers: where words stand, what was asked for, what came out, and what the model of
+# ten advertisements expects. The words that it doubts most come first, and are the ones to look at.
+# "welcome" is no restriction in "welcome home": it should get another label, probabilities, or
+# counts from some annotated tokens. "photos" is right; there the ten advertisements are too few.
 
 report = constraint_report(model, X[unlabelled], before=deaf)
 columns = ["feature", "label", "tokens", "sequences", "target", "expected", "before"]
@@ -100,9 +107,9 @@ report.sort_values("before")[columns].head(8).round(2)
 # %%
 # Words and labels
 # ----------------
-# The labels of the ten advertisements may be learned from, too. That makes a good model at once, as they are labels of
-# 500 tokens; with the words on unlabelled text it is better still. (These words come from the same ten advertisements.
-# Words that somebody knew before add more: see the guide.)
+# The labels of the ten advertisements may be learned from, too. That makes a good model at once, as
+# they are labels of 500 tokens; with the words on unlabelled text it is better still. (These words
+# come from the same ten advertisements. Words that somebody knew before add more: see the guide.)
 
 both = GECRF(words).fit(X[:210], mixed)
 scores = {

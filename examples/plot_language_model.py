@@ -2,13 +2,14 @@
 A log-linear language model
 ===========================
 
-P(next word | the text so far) as a log-linear model, against an interpolated trigram. A trigram model counts what
-followed the last two words. A log-linear model can ask anything about the text so far: which word stood two places
-back, how the last word ended, whether a word has been used before. `ProductFeatures` says which parts of a history are
-looked at; `LogLinearClassifier` learns a weight for each part and next word that occur together.
+P(next word | the text so far) as a log-linear model, against an interpolated trigram. A trigram
+model counts what followed the last two words. A log-linear model can ask anything about the text so
+far: which word stood two places back, how the last word ended, whether a word has been used before.
+`ProductFeatures` says which parts of a history are looked at; `LogLinearClassifier` learns a weight
+for each part and next word that occur together.
 
-The text is made up here: short stories about a few people, in which whoever was named first comes back as "he" or
-"she". The features are those of M. Collins's lecture notes "Log-linear models".
+The text is made up here: short stories about a few people, in which whoever was named first comes
+back as "he" or "she". The features are those of M. Collins's lecture notes "Log-linear models".
 """
 
 from collections import Counter
@@ -21,17 +22,22 @@ from sklearn_struct import LogLinearClassifier, ProductFeatures
 # %%
 # Stories
 # -------
-# The pronoun depends on the name several words before, which a trigram cannot see; verbs end alike in the past.
+# The pronoun depends on the name several words before, which a trigram cannot see; verbs end alike
+# in the past.
 
-WOMEN, MEN = ["Ada", "Grace", "Emmy", "Sofia"], ["Alan", "Kurt", "Emil", "Otto"]
-VERBS, PLACES = ["walked", "hurried", "returned", "looked"], ["garden", "station", "harbour", "market", "library"]
-THINGS, OTHERS = ["letter", "book", "lamp", "coat"], ["quickly", "slowly", "again", "alone"]
+WOMEN = ["Ada", "Grace", "Emmy", "Sofia"]
+MEN = ["Alan", "Kurt", "Emil", "Otto"]
+VERBS = ["walked", "hurried", "returned", "looked"]
+PLACES = ["garden", "station", "harbour", "market", "library"]
+THINGS = ["letter", "book", "lamp", "coat"]
+OTHERS = ["quickly", "slowly", "again", "alone"]
 
 
 def story(rng):
     """A few sentences about one person, word by word."""
     woman = rng.random() < 0.5
-    name, pronoun = rng.choice(WOMEN if woman else MEN), "she" if woman else "he"
+    name = rng.choice(WOMEN if woman else MEN)
+    pronoun = "she" if woman else "he"
     words = []
     for sentence in range(rng.integers(3, 6)):
         subject = name if sentence == 0 or rng.random() < 0.3 else pronoun
@@ -39,7 +45,12 @@ def story(rng):
         words += [rng.choice(OTHERS)] if rng.random() < 0.4 else []
         words += ["to", "the", rng.choice(PLACES)]
         if rng.random() < 0.5:
-            words += ["and", rng.choice(["forgot", "found", "sold"]), rng.choice(["the", "a"]), rng.choice(THINGS)]
+            words += [
+                "and",
+                rng.choice(["forgot", "found", "sold"]),
+                rng.choice(["the", "a"]),
+                rng.choice(THINGS),
+            ]
         words.append(".")
     return [str(word) for word in words]
 
@@ -62,8 +73,8 @@ print(f"{len(y)} words to learn from, {len(set(y))} different ones")
 # %%
 # An interpolated trigram
 # -----------------------
-# q(w | u, v) = a q(w | u, v) + b q(w | v) + c q(w) + d / V of relative frequencies, with the weights that are best on
-# held-out stories, found by expectation maximisation.
+# q(w | u, v) = a q(w | u, v) + b q(w | v) + c q(w) + d / V of relative frequencies, with the
+# weights that are best on held-out stories, found by expectation maximisation.
 
 ORDERS = (0, 1, 2)
 counts = [Counter((tuple(x[len(x) - n :]), word) for x, word in zip(X, y)) for n in ORDERS]
@@ -77,7 +88,8 @@ def frequencies(X, y):
     return np.column_stack([*columns, np.full(len(y), 1 / len(set(y)))])
 
 
-weights, q = np.full(4, 0.25), frequencies(X_held_out, y_held_out)
+weights = np.full(4, 0.25)
+q = frequencies(X_held_out, y_held_out)
 for _ in range(200):
     shares = weights * q
     weights = (shares / shares.sum(axis=1, keepdims=True)).mean(axis=0)
@@ -86,8 +98,9 @@ interpolated = np.log(frequencies(X_test, y_test) @ weights)
 # %%
 # The log-linear model
 # --------------------
-# Uni-, bi- and trigrams, a skipping bigram, suffixes, and which of the words in the history are present. The weight of
-# each word alone is the intercept. `C` is chosen on the held-out stories, too.
+# Uni-, bi- and trigrams, a skipping bigram, suffixes, and which of the words in the history are
+# present. The weight of each word alone is the intercept. `C` is chosen on the held-out stories,
+# too.
 
 
 def trigrams(history):
@@ -96,12 +109,21 @@ def trigrams(history):
 
 
 def everything(history):
-    skip, suffix = f"skip={history[-2]}", f"suffix={history[-1][-2:]}"
-    return [*trigrams(history), skip, suffix, *{f"present={word}" for word in history if word.istitle()}]
+    skip = f"skip={history[-2]}"
+    suffix = f"suffix={history[-1][-2:]}"
+    return [
+        *trigrams(history),
+        skip,
+        suffix,
+        *{f"present={word}" for word in history if word.istitle()},
+    ]
 
 
 def fit(context):
-    models = [LogLinearClassifier(ProductFeatures(context), C=C, tol=1e-3).fit(X, y) for C in (0.1, 0.3, 1, 3)]
+    models = [
+        LogLinearClassifier(ProductFeatures(context), C=C, tol=1e-3).fit(X, y)
+        for C in (0.1, 0.3, 1, 3)
+    ]
     return max(models, key=lambda model: model.log_proba(X_held_out, y_held_out).mean())
 
 
@@ -120,15 +142,29 @@ for name, value in perplexity.items():
 model = models["log-linear, all"]
 text = ["<s>", "<s>", "Ada", "hurried", "to", "the", "station", "."]
 for name in ("Ada", "Kurt"):
-    p = dict(zip(model.classes_, model.predict_proba([[name if word == "Ada" else word for word in text]])[0]))
-    print(f"{name} hurried to the station . she {p['she']:.2f}, he {p['he']:.2f}, {name} {p[name]:.2f}")
+    p = dict(
+        zip(
+            model.classes_,
+            model.predict_proba([[name if word == "Ada" else word for word in text]])[0],
+        )
+    )
+    print(
+        f"{name} hurried to the station . she {p['she']:.2f}, he {p['he']:.2f}, {name} "
+        f"{p[name]:.2f}"
+    )
 
-kinds = {"names": {*WOMEN, *MEN}, "pronouns": {"he", "she"}, "all others": set(y) - {*WOMEN, *MEN, "he", "she"}}
+kinds = {
+    "names": {*WOMEN, *MEN},
+    "pronouns": {"he", "she"},
+    "all others": set(y) - {*WOMEN, *MEN, "he", "she"},
+}
 masks = {kind: np.array([word in words for word in y_test]) for kind, words in kinds.items()}
 fig, ax = plt.subplots(figsize=(7, 3.5), layout="constrained")
 for i, (name, values) in enumerate(log_p.items()):
     bars = [np.exp(-values[mask].mean()) for mask in masks.values()]
-    ax.bar(np.arange(len(masks)) + 0.27 * (i - 1), bars, 0.25, label=f"{name} ({perplexity[name]:.2f})")
+    ax.bar(
+        np.arange(len(masks)) + 0.27 * (i - 1), bars, 0.25, label=f"{name} ({perplexity[name]:.2f})"
+    )
 ax.set_xticks(range(len(masks)), list(masks))
 ax.set_ylabel("perplexity of held-out words")
 ax.legend(title="model (perplexity of all words)")

@@ -3,10 +3,11 @@
 Five ways to learn the same chain
 =================================
 
-Noun phrases in made-up sentences: which words belong to one, and where does the next one begin? A hidden Markov model,
-a maximum-entropy Markov model, pseudolikelihood, a conditional random field and M-estimation learn it from the same
-sentences. They differ in what training asks for: counts, one label given its neighbours, the probability of a whole
-labelling, or a comparison of the data with what a hidden Markov model expects of them.
+Noun phrases in made-up sentences: which words belong to one, and where does the next one begin? A
+hidden Markov model, a maximum-entropy Markov model, pseudolikelihood, a conditional random field
+and M-estimation learn it from the same sentences. They differ in what training asks for: counts,
+one label given its neighbours, the probability of a whole labelling, or a comparison of the data
+with what a hidden Markov model expects of them.
 """
 
 import time
@@ -15,28 +16,102 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
-from sklearn_struct import HMM, MEMM, FeatureTemplates, LinearChainCRF, MEstimatedCRF, PseudoLikelihoodCRF
+from sklearn_struct import (
+    HMM,
+    MEMM,
+    FeatureTemplates,
+    LinearChainCRF,
+    MEstimatedCRF,
+    PseudoLikelihoodCRF,
+)
 from sklearn_struct.metrics import span_f1_score
 
 # %%
 # Data
 # ----
-# Sentences are drawn from patterns of tags, with brackets around noun phrases. They have what makes the task hard in
-# newspapers: "rising" is part of a phrase or a verb, "and" joins two words of one phrase or two phrases, and where two
-# phrases meet only the words tell where the second one begins.
+# Sentences are drawn from patterns of tags, with brackets around noun phrases. They have what makes
+# the task hard in newspapers: "rising" is part of a phrase or a verb, "and" joins two words of one
+# phrase or two phrases, and where two phrases meet only the words tell where the second one begins.
 
 PHRASES = [
-    *("DT NN", "DT NN", "DT NN", "DT JJ NN", "NNS", "JJ NNS", "PRP", "NNP", "NNP NNP", "DT VBG NN", "VBG NNS"),
-    *("NN CC NN NNS", "DT NN CC NN NN", "DT NNP NN", "NNP POS NN", "CD NNS", "DT JJ CC JJ NN", "CD NN NNS"),
+    *(
+        "DT NN",
+        "DT NN",
+        "DT NN",
+        "DT JJ NN",
+        "NNS",
+        "JJ NNS",
+        "PRP",
+        "NNP",
+        "NNP NNP",
+        "DT VBG NN",
+        "VBG NNS",
+    ),
+    *(
+        "NN CC NN NNS",
+        "DT NN CC NN NN",
+        "DT NNP NN",
+        "NNP POS NN",
+        "CD NNS",
+        "DT JJ CC JJ NN",
+        "CD NN NNS",
+    ),
 ]
 SENTENCES = [
-    *("[] VBD [] .", "[] VBD [] [] .", "[] VBD IN [] .", "[] VBZ VBG [] .", "[] VBD [] IN [] .", "[] CC [] VBD [] ."),
-    *("IN [] , [] VBD [] .", "[] VBD [] CC VBD [] .", "[] VBZ VBG [] IN [] .", "[] VBD [] VBG [] ."),
+    *(
+        "[] VBD [] .",
+        "[] VBD [] [] .",
+        "[] VBD IN [] .",
+        "[] VBZ VBG [] .",
+        "[] VBD [] IN [] .",
+        "[] CC [] VBD [] .",
+    ),
+    *(
+        "IN [] , [] VBD [] .",
+        "[] VBD [] CC VBD [] .",
+        "[] VBZ VBG [] IN [] .",
+        "[] VBD [] VBG [] .",
+    ),
     *("RB [] VBD [] IN [] RB .", "[] , [] , VBD [] [] ."),
 ]
-ROOTS = ["ba", "de", "fi", "go", "lu", "ma", "ne", "pi", "ro", "su", "ta", "ve", "wo", "zi", "ka", "mo"]
-ENDINGS = {"NN": "", "NNS": "s", "VBG": "ing", "VBD": "ed", "VBZ": "s", "JJ": "y", "RB": "ly", "NNP": "son", "CD": "0"}
-FIXED = {"DT": "the a this", "IN": "of in with", "CC": "and or", "PRP": "he she it", "POS": "'s", ",": ",", ".": "."}
+ROOTS = [
+    "ba",
+    "de",
+    "fi",
+    "go",
+    "lu",
+    "ma",
+    "ne",
+    "pi",
+    "ro",
+    "su",
+    "ta",
+    "ve",
+    "wo",
+    "zi",
+    "ka",
+    "mo",
+]
+ENDINGS = {
+    "NN": "",
+    "NNS": "s",
+    "VBG": "ing",
+    "VBD": "ed",
+    "VBZ": "s",
+    "JJ": "y",
+    "RB": "ly",
+    "NNP": "son",
+    "CD": "0",
+}
+FIXED = {
+    "DT": "the a this",
+    "IN": "of in with",
+    "CC": "and or",
+    "PRP": "he she it",
+    "POS": "'s",
+    ",": ",",
+    ".": ".",
+}
 
 
 def word(tag, rng):
@@ -48,8 +123,11 @@ def word(tag, rng):
 
 
 def sentence(rng):
-    """A list of (word, tag) and a list of labels; one tag in twenty is wrong, as those of a tagger are."""
-    tags, labels = [], []
+    """A list of (word, tag) and a list of labels; one tag in twenty is wrong, as those of a tagger
+    are.
+    """
+    tags = []
+    labels = []
     for part in rng.choice(SENTENCES).split():
         phrase = rng.choice(PHRASES).split() if part == "[]" else [part]
         tags += phrase
@@ -61,15 +139,23 @@ def sentence(rng):
 
 rng = np.random.default_rng(0)
 X, y = zip(*(sentence(rng) for _ in range(900)))
-X_train, y_train, X_tune, y_tune, X_test, y_test = X[:400], y[:400], X[400:500], y[400:500], X[500:], y[500:]
-pd.DataFrame([(*token, label) for token, label in zip(X[0], y[0])], columns=["word", "tag", "label"])
+X_train = X[:400]
+y_train = y[:400]
+X_tune = X[400:500]
+y_tune = y[400:500]
+X_test = X[500:]
+y_test = y[500:]
+pd.DataFrame(
+    [(*token, label) for token, label in zip(X[0], y[0])], columns=["word", "tag", "label"]
+)
 
 # %%
 # Features
 # --------
-# A hidden Markov model has two features a token, its word and its tag. The others may look around: the templates
-# "sha-pereira" take words and tags up to two tokens away, and pairs and triples of them. The M-estimator computes them
-# itself, since it must know how often its base, a hidden Markov model, expects each.
+# A hidden Markov model has two features a token, its word and its tag. The others may look around:
+# the templates "sha-pereira" take words and tags up to two tokens away, and pairs and triples of
+# them. The M-estimator computes them itself, since it must know how often its base, a hidden Markov
+# model, expects each.
 
 templates = FeatureTemplates("sha-pereira").fit(X_train)
 rows = {"train": (X_train, y_train), "tune": (X_tune, y_tune), "test": (X_test, y_test)}
@@ -78,8 +164,8 @@ encoded = {part: (templates.transform(X_part), y_part) for part, (X_part, y_part
 # %%
 # Training
 # --------
-# Each has its C chosen on held-out sentences. Seconds are those of one fit; a fit with little data comes first, so that
-# compiling does not count.
+# Each has its C chosen on held-out sentences. Seconds are those of one fit; a fit with little data
+# comes first, so that compiling does not count.
 
 
 def m_estimated(C):
@@ -102,16 +188,19 @@ for name, (make, data, grid) in MODELS.items():
         start = time.process_time()
         model = make(C).fit(X_fit, y_fit)
         seconds = time.process_time() - start
-        scores = span_f1_score(y_new, model.predict(X_new)), span_f1_score(y_last, model.predict(X_last))
+        scores = (
+            span_f1_score(y_new, model.predict(X_new)),
+            span_f1_score(y_last, model.predict(X_last)),
+        )
         found.append((name, C, seconds, *scores))
 table = pd.DataFrame(found, columns=["model", "C", "seconds", "held-out F1", "test F1"])
 best = table.loc[table.groupby("model", sort=False)["held-out F1"].idxmax()].set_index("model")
 best.round(3)
 
-# %%
-# M-estimation has the features of the CRF, but it is a joint model like the HMM: so the table tells apart what features
-# are worth and what discriminative training is worth. It needs no inference, which saves the more time the more labels
-# and sentences there are; with these few, no fit takes long.
+# %% M-estimation has the features of the CRF, but it is a joint model like the HMM: so the table
+# tells apart what features are worth and what discriminative training is worth. It needs no
+# inference, which saves the more time the more labels and sentences there are; with these few, no
+# fit takes long.
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.5), width_ratios=(1, 2))
 left.plot(best["test F1"], best.index, "o")
@@ -124,6 +213,6 @@ right.set(xscale="log", xlabel="C", ylabel="held-out F1")
 right.legend(loc="center left", bbox_to_anchor=(1, 0.5))
 figure.tight_layout()
 
-# %%
-# The C of the M-estimator stands beside a mean of losses instead of a sum, so its scale is another. Its range is
-# narrow: choose it on held-out data, and let ``memory`` keep the expectations, which do not depend on it.
+# %% The C of the M-estimator stands beside a mean of losses instead of a sum, so its scale is
+# another. Its range is narrow: choose it on held-out data, and let ``memory`` keep the
+# expectations, which do not depend on it.

@@ -3,12 +3,13 @@
 Fields of advertisements
 ========================
 
-An advertisement for an apartment is a row of fields (size, rent, address, ...) that nothing separates reliably. Finding
-them is a labelling of tokens in which the labels of the neighbours matter: the number behind a ``$`` belongs to the
-rent, and so does the ``per month`` that follows it.
+An advertisement for an apartment is a row of fields (size, rent, address, ...) that nothing
+separates reliably. Finding them is a labelling of tokens in which the labels of the neighbours
+matter: the number behind a ``$`` belongs to the rent, and so does the ``per month`` that follows
+it.
 
-A linear-chain CRF learns which labels follow each other and chooses the labels of an advertisement together. A
-classifier of single tokens sees the same features and chooses each label alone.
+A linear-chain CRF learns which labels follow each other and chooses the labels of an advertisement
+together. A classifier of single tokens sees the same features and chooses each label alone.
 """
 
 from sklearn.linear_model import LogisticRegression
@@ -20,24 +21,30 @@ from sklearn_struct.metrics import extract_spans, span_classification_report, sp
 # %%
 # Data
 # ----
-# The advertisements come from a generator that is part of the package. A label is ``B-`` and a field on the first token
-# of that field, ``I-`` and the field on its other tokens, ``O`` outside of all fields.
+# The advertisements come from a generator that is part of the package. A label is ``B-`` and a
+# field on the first token of that field, ``I-`` and the field on its other tokens, ``O`` outside of
+# all fields.
 
 ads, labels = make_rental_ads(300, random_state=0)
-train, test = slice(0, 200), slice(200, 300)
+train = slice(0, 200)
+test = slice(200, 300)
 print(" ".join(ads[0][:12]))
 print(" ".join(labels[0][:12]))
 
 # %%
 # Features
 # --------
-# A token is described by a dict. A string value makes an indicator of its own (``word:rent``), a number counts as it
-# is.
+# A token is described by a dict. A string value makes an indicator of its own (``word:rent``), a
+# number counts as it is.
 
 
 def shape(word):
-    """The word with its letters as x or X and its digits as 0: ``Rent`` is ``Xxxx``, ``1,250`` is ``0,000``."""
-    return "".join("0" if c.isdigit() else "X" if c.isupper() else "x" if c.isalpha() else c for c in word)
+    """The word with its letters as x or X and its digits as 0: ``Rent`` is ``Xxxx``, ``1,250`` is
+    ``0,000``.
+    """
+    return "".join(
+        "0" if c.isdigit() else "X" if c.isupper() else "x" if c.isalpha() else c for c in word
+    )
 
 
 def describe(tokens):
@@ -64,8 +71,8 @@ print(X_train)
 # %%
 # Two models on the same features
 # -------------------------------
-# ``X_train.tokens`` is an ordinary sparse matrix with a row for each token, so the classifier of single tokens can be
-# scikit-learn's logistic regression. Both have the same penalty.
+# ``X_train.tokens`` is an ordinary sparse matrix with a row for each token, so the classifier of
+# single tokens can be scikit-learn's logistic regression. Both have the same penalty.
 
 crf = LinearChainCRF(C=1.0).fit(X_train, labels[train])
 crf_labels = crf.predict(X_test)
@@ -85,16 +92,21 @@ print(span_classification_report(labels[test], crf_labels))
 # %%
 # One advertisement
 # -----------------
-# ``predict_proba`` gives the probability of each label at each token, summed over all labellings of the advertisement.
-# It tells how sure the model is of a label.
+# ``predict_proba`` gives the probability of each label at each token, summed over all labellings of
+# the advertisement. It tells how sure the model is of a label.
 
-tokens, truth, found, proba = ads[test][0], labels[test][0], crf_labels[0], crf.predict_proba(X_test[:1])[0]
+tokens = ads[test][0]
+truth = labels[test][0]
+found = crf_labels[0]
+proba = crf.predict_proba(X_test[:1])[0]
 column = {label: k for k, label in enumerate(crf.classes_)}
 confidence = [proba[t, column[label]] for t, label in enumerate(found)]
 
 print(f"{'token':<20}{'label':<18}{'confidence':<12}truth, where it differs")
 for token, label, sure, true_label in zip(tokens, found, confidence, truth):
-    print(f"{token:<20}{label:<18}{sure:<12.2f}{'' if label == true_label else true_label}".rstrip())
+    print(
+        f"{token:<20}{label:<18}{sure:<12.2f}{'' if label == true_label else true_label}".rstrip()
+    )
 
 # %%
 # The same as fields:
@@ -114,7 +126,10 @@ def plot_fields(tokens, proba, classes):
         print("The picture needs matplotlib.")
         return
     fields = sorted({label[2:] or label for label in classes})
-    table = [[sum(row[k] for k, c in enumerate(classes) if (c[2:] or c) == field) for row in proba] for field in fields]
+    table = [
+        [sum(row[k] for k, c in enumerate(classes) if (c[2:] or c) == field) for row in proba]
+        for field in fields
+    ]
     _, ax = plt.subplots(figsize=(12, 4), layout="constrained")
     image = ax.imshow(table, cmap="Blues", vmin=0, vmax=1, aspect="auto")
     ax.set_xticks(range(len(tokens)), tokens, rotation=90)

@@ -3,9 +3,9 @@
 From a data frame to a model in a file
 =======================================
 
-All that one usually does with a model of sequences, in the order of a notebook: a table of tokens, features, a grid
-search with a progress bar, pictures of what was learned, the reasons of one prediction, and a file that another
-program can load.
+All that one usually does with a model of sequences, in the order of a notebook: a table of tokens,
+features, a grid search with a progress bar, pictures of what was learned, the reasons of one
+prediction, and a file that another program can load.
 """
 
 import tempfile
@@ -32,11 +32,16 @@ from sklearn_struct.persistence import load, save
 # %%
 # Data
 # ----
-# Annotated text often comes as a table with a row for each token, and a column that says which text it is from.
+# Annotated text often comes as a table with a row for each token, and a column that says which text
+# it is from.
 
 ads, labels = make_rental_ads(120, random_state=0)
 frame = pd.DataFrame(
-    [(i, word, label) for i, (ad, row) in enumerate(zip(ads, labels)) for word, label in zip(ad, row)],
+    [
+        (i, word, label)
+        for i, (ad, row) in enumerate(zip(ads, labels))
+        for word, label in zip(ad, row)
+    ],
     columns=["ad", "word", "label"],
 )
 frame.head(8)
@@ -47,7 +52,9 @@ frame.head(8)
 # More columns are more features. What stands beside a token is a shift within its advertisement.
 
 frame["word"] = frame["word"].str.lower()
-frame["shape"] = frame["word"].str.replace(r"\d", "9", regex=True).str.replace(r"[a-z]+", "a", regex=True)
+frame["shape"] = (
+    frame["word"].str.replace(r"\d", "9", regex=True).str.replace(r"[a-z]+", "a", regex=True)
+)
 frame["before"] = frame.groupby("ad")["word"].shift(1, fill_value="<start>")
 frame["after"] = frame.groupby("ad")["word"].shift(-1, fill_value="<end>")
 
@@ -59,15 +66,19 @@ print(X_train, X_test)
 # %%
 # Search
 # ------
-# The vectorizer gives each column and value a weight for each label, and the search tries how large these may become.
-# Labels are in the BIO scheme; with ``allowed_transitions`` no prediction leaves it. A bar shows how far the search is;
-# it needs scikit-learn 1.9 and the package rich.
+# The vectorizer gives each column and value a weight for each label, and the search tries how large
+# these may become. Labels are in the BIO scheme; with ``allowed_transitions`` no prediction leaves
+# it. A bar shows how far the search is; it needs scikit-learn 1.9 and the package rich.
 
 model = make_pipeline(SequenceVectorizer(), LinearChainCRF(allowed_transitions="BIO"))
 grid = {"linearchaincrf__C": [0.1, 1.0, 10.0], "linearchaincrf__l1_ratio": [0.0, 0.5]}
-search = GridSearchCV(model, grid, scoring=span_f1_scorer, cv=3).set_callbacks(ProgressBar(max_propagation_depth=0))
+search = GridSearchCV(model, grid, scoring=span_f1_scorer, cv=3).set_callbacks(
+    ProgressBar(max_propagation_depth=0)
+)
 search.fit(X_train, y_train)
-pd.DataFrame(search.cv_results_)[["param_linearchaincrf__C", "param_linearchaincrf__l1_ratio", "mean_test_score"]]
+pd.DataFrame(search.cv_results_)[
+    ["param_linearchaincrf__C", "param_linearchaincrf__l1_ratio", "mean_test_score"]
+]
 
 # %%
 print(span_classification_report(y_test, search.predict(X_test)))
@@ -92,7 +103,8 @@ LossCurveDisplay.from_estimator(crf)
 # %%
 # One prediction
 # --------------
-# How sure the model is of each label of an advertisement that it has not seen, and which features speak for them.
+# How sure the model is of each label of an advertisement that it has not seen, and which features
+# speak for them.
 
 MarginalDisplay.from_estimator(search, X_test[:1], n_labels=8)
 
@@ -108,7 +120,8 @@ print(explanation.to_frame()["contribution"].sum(), explanation.score)
 # %%
 # A file
 # ------
-# The pipeline with its vocabulary, in a file of numbers and text, without pickle. A damaged file is refused.
+# The pipeline with its vocabulary, in a file of numbers and text, without pickle. A damaged file is
+# refused.
 
 path = Path(tempfile.mkdtemp()) / "advertisements.safetensors"
 save(search.best_estimator_, path)

@@ -1,26 +1,31 @@
 """Structured prediction with scikit-learn's manners."""
 
+from __future__ import annotations
+
+from importlib import import_module as _import_module
+from types import ModuleType as _ModuleType
+
 from sklearn_struct import datasets, exceptions, inspection, metrics, persistence
-from sklearn_struct.encoding.features import SequenceVectorizer
-from sklearn_struct.encoding.joint_features import ProductFeatures
-from sklearn_struct.encoding.prototypes import PrototypeFeatures
-from sklearn_struct.encoding.templates import FeatureTemplates
-from sklearn_struct.encoding.token_transformer import TokenTransformer
-from sklearn_struct.encoding.union import SequenceUnion
-from sklearn_struct.estimators.em_lpcfg import EMLPCFG
-from sklearn_struct.estimators.ge_crf import GECRF
-from sklearn_struct.estimators.hmm import HMM
-from sklearn_struct.estimators.linear_chain_crf import LinearChainCRF
-from sklearn_struct.estimators.log_linear_classifier import LogLinearClassifier
-from sklearn_struct.estimators.m_estimated_crf import MEstimatedCRF
-from sklearn_struct.estimators.m_estimated_pcfg import MEstimatedPCFG
-from sklearn_struct.estimators.memm import MEMM
-from sklearn_struct.estimators.pcfg import PCFG
-from sklearn_struct.estimators.piecewise_crf import PiecewiseCRF
-from sklearn_struct.estimators.pseudo_likelihood_crf import PseudoLikelihoodCRF
-from sklearn_struct.estimators.spectral_hmm import SpectralHMM
-from sklearn_struct.estimators.spectral_lpcfg import SpectralLPCFG
-from sklearn_struct.sequence_array import SequenceArray
+from sklearn_struct.containers.sequence_array import SequenceArray
+from sklearn_struct.encoding.features.product_features import ProductFeatures
+from sklearn_struct.encoding.features.prototypes import PrototypeFeatures
+from sklearn_struct.encoding.features.templates import FeatureTemplates
+from sklearn_struct.encoding.features.token_transformer import TokenTransformer
+from sklearn_struct.encoding.features.union import SequenceUnion
+from sklearn_struct.encoding.features.vectorizer import SequenceVectorizer
+from sklearn_struct.estimators.chains.ge_crf import GECRF
+from sklearn_struct.estimators.chains.linear_chain_crf import LinearChainCRF
+from sklearn_struct.estimators.chains.memm import MEMM
+from sklearn_struct.estimators.chains.piecewise_crf import PiecewiseCRF
+from sklearn_struct.estimators.chains.pseudo_likelihood_crf import PseudoLikelihoodCRF
+from sklearn_struct.estimators.hidden_markov.hmm import HMM
+from sklearn_struct.estimators.hidden_markov.spectral_hmm import SpectralHMM
+from sklearn_struct.estimators.log_linear.log_linear_classifier import LogLinearClassifier
+from sklearn_struct.estimators.m_estimation.m_estimated_crf import MEstimatedCRF
+from sklearn_struct.estimators.trees.em_lpcfg import EMLPCFG
+from sklearn_struct.estimators.trees.m_estimated_pcfg import MEstimatedPCFG
+from sklearn_struct.estimators.trees.pcfg import PCFG
+from sklearn_struct.estimators.trees.spectral_lpcfg import SpectralLPCFG
 
 __all__ = [
     "EMLPCFG",
@@ -43,11 +48,28 @@ __all__ = [
     "SpectralHMM",
     "SpectralLPCFG",
     "TokenTransformer",
+    "callbacks",
+    "compat",
     "datasets",
     "exceptions",
     "inspection",
+    "labeled_features",
     "metrics",
+    "model_selection",
     "persistence",
 ]
 
 __version__ = "0.1.0"
+
+# imported when they are asked for, as few programs need them
+_LAZY = {"callbacks", "compat", "labeled_features", "model_selection"}
+
+
+def __getattr__(name: str) -> _ModuleType:
+    if name in _LAZY:
+        return _import_module(f"sklearn_struct.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

@@ -15,12 +15,14 @@ class EarlyStopping:
     Parameters
     ----------
     X, y
-        Held-out data, as the estimator's ``score`` takes them. In a pipeline they are what its last step gets.
+        Held-out data, as the estimator's ``score`` takes them. In a pipeline they are what its last
+        step gets.
     scoring : callable, default=None
-        Called as ``scoring(estimator, X, y)``, such as a scorer of `sklearn_struct.metrics`. None: the estimator's
-        ``score``.
+        Called as ``scoring(estimator, X, y)``, such as a scorer of `sklearn_struct.metrics`. None:
+        the estimator's ``score``.
     patience : int, default=3
-        Stop when so many iterations one after the other have not risen above the best score of those before.
+        Stop when so many iterations one after the other have not risen above the best score of
+        those before.
     min_delta : float, default=0.0
         How much above counts as risen.
 
@@ -42,7 +44,9 @@ class EarlyStopping:
     ...     assert crf.n_iter_ == len(stopping.scores_) < 10
     """
 
-    def __init__(self, X: Any, y: Any, *, scoring: Any = None, patience: int = 3, min_delta: float = 0.0) -> None:
+    def __init__(
+        self, X: Any, y: Any, *, scoring: Any = None, patience: int = 3, min_delta: float = 0.0
+    ) -> None:
         if patience < 1:
             raise ValueError(f"patience must be at least 1, got {patience}")
         self.X = X
@@ -62,11 +66,14 @@ class EarlyStopping:
     def on_fit_task_begin(self, estimator: Any, context: Any) -> None:
         """A task of the fit begins."""
 
-    def on_fit_task_end(self, estimator: Any, context: Any, *, fitted_estimator: Any = None) -> bool:
+    def on_fit_task_end(
+        self, estimator: Any, context: Any, *, fitted_estimator: Any = None
+    ) -> bool:
         """Score the model of an iteration; return whether to stop."""
         if context.task_name != "iteration" or fitted_estimator is None:
             return False
         score = self.scoring or (lambda model, X, y: model.score(X, y))
         self.scores_.append(float(score(fitted_estimator, self.X, self.y)))
-        before, last = self.scores_[: -self.patience], self.scores_[-self.patience :]
+        before = self.scores_[: -self.patience]
+        last = self.scores_[-self.patience :]
         return bool(before) and max(last) <= max(before) + self.min_delta

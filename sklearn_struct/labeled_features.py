@@ -1,4 +1,6 @@
-"""Tools for people who label features instead of sentences: what to label, and what an annotator would find."""
+"""Tools for people who label features instead of sentences: what to label, and what an annotator
+would find.
+"""
 
 from __future__ import annotations
 
@@ -15,12 +17,12 @@ from scipy.special import xlogy
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 
-from sklearn_struct.encoding import partial_labels
-from sklearn_struct.encoding.choosing import Features, columns_named
-from sklearn_struct.encoding.features import SequenceVectorizer
+from sklearn_struct.containers.sequence_array import SequenceArray
+from sklearn_struct.encoding.features.column_choice import Features, columns_named
+from sklearn_struct.encoding.features.vectorizer import SequenceVectorizer
+from sklearn_struct.encoding.labels import partial_labels
 from sklearn_struct.encoding.sequences import as_list, check_numbers, form, pack_arrays
 from sklearn_struct.exceptions import EmptyDataError, InputTypeError
-from sklearn_struct.sequence_array import SequenceArray
 
 __all__ = ["sample_targets", "suggest_features", "suggest_labeled_features"]
 
@@ -50,33 +52,37 @@ def suggest_labeled_features(
 ) -> dict[Any, Any]:
     """The features that a person would label first: the most frequent ones that tell of a label.
 
-    For each label these are the features that occur with it most often, among those that are not more frequent with
-    another label; the rule of [1]_, which [2]_ uses.
+    For each label these are the features that occur with it most often, among those that are not
+    more frequent with another label; the rule of [1]_, which [2]_ uses.
 
     Parameters
     ----------
     X : list of sequences or SequenceArray
-        Sequences as the chain estimators take them, with names of features: a token is a dict, a string or several
-        strings; or a SequenceArray of `SequenceVectorizer`, `FeatureTemplates` or `SequenceUnion`. A feature occurs
-        where its value is not 0.
+        Sequences as the chain estimators take them, with names of features: a token is a dict, a
+        string or several strings; or a SequenceArray of `SequenceVectorizer`, `FeatureTemplates` or
+        `SequenceUnion`. A feature occurs where its value is not 0.
     y : list of label sequences
-        None stands for labels that are missing, of a token or of a whole sequence. Such tokens do not count.
+        None stands for labels that are missing, of a token or of a whole sequence. Such tokens do
+        not count.
     n_per_label : int, default=3
         At most so many features for a label.
     min_label_tokens : int, default=1
-        Labels of fewer tokens get no features. Features may still not be more frequent with such a label.
+        Labels of fewer tokens get no features. Features may still not be more frequent with such a
+        label.
     min_frequency : int, default=1
         Least number of tokens with a feature and its label.
     min_precision : float, default=0.0
         Least share of a feature's tokens that have the label.
     features : str, re.Pattern or list of them, default=None
-        Only these: names, or compiled patterns that match whole names, such as ``re.compile("word:.*")``; None is all.
+        Only these: names, or compiled patterns that match whole names, such as
+        ``re.compile("word:.*")``; None is all.
 
     Returns
     -------
     dict
-        The label of each feature; labels in sorted order, the features of a label by falling frequency, then by name.
-        A feature that is as frequent with several labels goes to the first one that takes it.
+        The label of each feature; labels in sorted order, the features of a label by falling
+        frequency, then by name. A feature that is as frequent with several labels goes to the first
+        one that takes it.
 
     Raises
     ------
@@ -94,9 +100,10 @@ def suggest_labeled_features(
 
     References
     ----------
-    .. [1] A. Haghighi and D. Klein, "Prototype-driven learning for sequence models", HLT-NAACL 2006.
-    .. [2] G. S. Mann and A. McCallum, "Generalized expectation criteria for semi-supervised learning of conditional
-       random fields", ACL 2008.
+    .. [1] A. Haghighi and D. Klein, "Prototype-driven learning for sequence models", HLT-NAACL
+       2006.
+    .. [2] G. S. Mann and A. McCallum, "Generalized expectation criteria for semi-supervised
+       learning of conditional random fields", ACL 2008.
 
     Examples
     --------
@@ -110,14 +117,21 @@ def suggest_labeled_features(
     classes, codes = _labels(y, packed.offsets)
     columns, names = _candidates(features, packed)
     counts = _counts(fires[:, columns], codes, len(classes)).tocsc()
-    most, total = counts.max(axis=1).toarray().ravel(), counts.sum(axis=1)
+    most = counts.max(axis=1).toarray().ravel()
+    total = counts.sum(axis=1)
     n_tokens = np.bincount(codes[codes >= 0], minlength=len(classes))
     free = np.ones(len(names), dtype=bool)
     found: dict[Any, Any] = {}
     for k in np.flatnonzero(n_tokens >= min_label_tokens).tolist():
         stored = slice(counts.indptr[k], counts.indptr[k + 1])
-        rows, count = counts.indices[stored], counts.data[stored]
-        best = free[rows] & (count == most[rows]) & (count >= min_frequency) & (count / total[rows] >= min_precision)
+        rows = counts.indices[stored]
+        count = counts.data[stored]
+        best = (
+            free[rows]
+            & (count == most[rows])
+            & (count >= min_frequency)
+            & (count / total[rows] >= min_precision)
+        )
         chosen = _ranked(rows[best], count[best], names)[:n_per_label]
         free[chosen] = False
         found.update(dict.fromkeys(names[chosen].tolist(), classes.tolist()[k]))
@@ -133,9 +147,15 @@ def suggest_labeled_features(
     prefer_skip_nested_validation=True,
 )
 def suggest_features(
-    X: Any, y: Any = None, *, n: int | None = 50, criterion: str = "frequency", features: Features | None = None
+    X: Any,
+    y: Any = None,
+    *,
+    n: int | None = 50,
+    criterion: str = "frequency",
+    features: Features | None = None,
 ) -> list[Any]:
-    """Candidates for a person to label: the features that occur most often, or that tell most about labels.
+    """Candidates for a person to label: the features that occur most often, or that tell most about
+    labels.
 
     Parameters
     ----------
@@ -146,8 +166,8 @@ def suggest_features(
     n : int or None, default=50
         How many; None is all.
     criterion : {"frequency", "information_gain"}, default="frequency"
-        What to sort by: the number of tokens with the feature, or how much whether a token has it tells about the
-        token's label. The latter counts only tokens that have a label.
+        What to sort by: the number of tokens with the feature, or how much whether a token has it
+        tells about the token's label. The latter counts only tokens that have a label.
     features : str, re.Pattern or list of them, default=None
         Only these, as for `suggest_labeled_features`.
 
@@ -186,13 +206,18 @@ def suggest_features(
 
 
 @validate_params(
-    {"features": [str, "array-like"], "n_tokens": [None, _POSITIVE], "random_state": ["random_state"]},
+    {
+        "features": [str, "array-like"],
+        "n_tokens": [None, _POSITIVE],
+        "random_state": ["random_state"],
+    },
     prefer_skip_nested_validation=True,
 )
 def sample_targets(
     X: Any, y: Any, features: Iterable[Any], n_tokens: int | None = 10, *, random_state: Any = None
 ) -> dict[Any, Counter]:
-    """What an annotator finds who looks at a few tokens of each feature: how often each label occurs.
+    """What an annotator finds who looks at a few tokens of each feature: how often each label
+    occurs.
 
     Parameters
     ----------
@@ -201,15 +226,16 @@ def sample_targets(
     features : iterable of str
         Names of features. A dict gives its keys.
     n_tokens : int or None, default=10
-        How many labelled tokens to look at for each feature, drawn without replacement; None is all.
+        How many labelled tokens to look at for each feature, drawn without replacement; None is
+        all.
     random_state : int, RandomState instance or None, default=None
         Seed of the draws. With the same int, a larger sample contains a smaller one.
 
     Returns
     -------
     dict of {str: Counter}
-        For each feature, in the order given, the numbers of tokens with each label. A feature that occurs nowhere
-        with a label is left out, with a warning.
+        For each feature, in the order given, the numbers of tokens with each label. A feature that
+        occurs nowhere with a label is left out, with a warning.
 
     Raises
     ------
@@ -240,7 +266,8 @@ def sample_targets(
             raise ValueError(f"features: X has no feature {name!r}")
     labelled = np.flatnonzero(codes >= 0)
     tokens = fires[labelled][:, np.array([known[name] for name in wanted], dtype=np.int64)].tocsc()
-    rng, labels = check_random_state(random_state), classes.tolist()
+    rng = check_random_state(random_state)
+    labels = classes.tolist()
     found: dict[Any, Counter] = {}
     for name, start, stop in zip(wanted, tokens.indptr[:-1], tokens.indptr[1:]):
         drawn = rng.permutation(tokens.indices[start:stop])[:n_tokens]
@@ -249,7 +276,11 @@ def sample_targets(
             found[name] = Counter({labels[k]: int(counts[k]) for k in np.flatnonzero(counts)})
     missing = [name for name in wanted if name not in found]
     if missing:
-        warnings.warn(f"features that occur nowhere with a label are left out: {missing}", UserWarning, stacklevel=3)
+        warnings.warn(
+            f"features that occur nowhere with a label are left out: {missing}",
+            UserWarning,
+            stacklevel=3,
+        )
     return found
 
 
@@ -262,9 +293,15 @@ def _read(X: Any) -> tuple[SequenceArray, sp.csr_array]:
     if kind == "empty":
         raise EmptyDataError("X has no tokens")
     if kind != "packed":
-        X = SequenceVectorizer().fit_transform(X) if kind == "attributes" else pack_arrays(X, np.float64)
+        X = (
+            SequenceVectorizer().fit_transform(X)
+            if kind == "attributes"
+            else pack_arrays(X, np.float64)
+        )
     if X.tokens.ndim != 2 or X.tokens.dtype.kind not in "fiub":
-        raise InputTypeError(f"the tokens of X must be rows of real numbers, got dtype {X.tokens.dtype}")
+        raise InputTypeError(
+            f"the tokens of X must be rows of real numbers, got dtype {X.tokens.dtype}"
+        )
     if X.feature_names is None:
         raise InputTypeError("X has no feature names")
     check_numbers(X)
@@ -300,9 +337,14 @@ def _counts(fires: sp.csr_array, codes: np.ndarray, n_labels: int) -> sp.csr_arr
 
 
 def _information_gain(counts: sp.csr_array, n_tokens: np.ndarray) -> np.ndarray:
-    """Mutual information, in nats, of each feature's presence and the label; `n_tokens` of each label."""
-    N, total, of_label = n_tokens.sum(), counts.sum(axis=1), n_tokens[counts.indices]
-    # sums of n log n over the cells of a table (present or not, label), as differences to a feature that never occurs
+    """Mutual information, in nats, of each feature's presence and the label; `n_tokens` of each
+    label.
+    """
+    N = n_tokens.sum()
+    total = counts.sum(axis=1)
+    of_label = n_tokens[counts.indices]
+    # sums of n log n over the cells of a table (present or not, label), as differences to a feature
+    # that never occurs
     stored = _n_log_n(counts.data) + _n_log_n(of_label - counts.data) - _n_log_n(of_label)
     cells = sp.csr_array((stored, counts.indices, counts.indptr), shape=counts.shape).sum(axis=1)
     return (cells + _n_log_n(N) - _n_log_n(total) - _n_log_n(N - total)) / N
@@ -314,5 +356,7 @@ def _n_log_n(n: Any) -> Any:
 
 def _ranked(columns: np.ndarray, scores: np.ndarray, names: np.ndarray) -> list[int]:
     """Columns by falling score, equal ones by name; differences of rounding are none."""
-    keys = zip(np.round(-scores.astype(float), 12).tolist(), names[columns].tolist(), columns.tolist())
+    keys = zip(
+        np.round(-scores.astype(float), 12).tolist(), names[columns].tolist(), columns.tolist()
+    )
     return [column for _, _, column in sorted(keys)]

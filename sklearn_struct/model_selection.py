@@ -1,4 +1,6 @@
-"""What scikit-learn's model selection cannot do with ragged predictions; everything else of it works as it is."""
+"""What scikit-learn's model selection cannot do with ragged predictions; everything else of it
+works as it is.
+"""
 
 from __future__ import annotations
 
@@ -12,12 +14,13 @@ from sklearn.base import clone
 from sklearn.model_selection import BaseCrossValidator
 from sklearn.utils import _safe_indexing
 
-from sklearn_struct.batch import object_array
+from sklearn_struct.containers.ragged import object_array
 from sklearn_struct.encoding.sequences import as_list, form, is_list
 
 __all__ = ["KeepUnlabeled", "cross_val_predict"]
 
-FILL = {"predict_proba": 0.0, "predict_log_proba": -np.inf}  # of labels that a fold's training data lack
+# of labels that a fold's training data lack
+FILL = {"predict_proba": 0.0, "predict_log_proba": -np.inf}
 
 
 def cross_val_predict(
@@ -33,7 +36,8 @@ def cross_val_predict(
 ) -> np.ndarray:
     """Predictions for each sequence by a model that was fitted without it.
 
-    As `sklearn.model_selection.cross_val_predict`, which handles labels of ragged sequences, but not probabilities.
+    As `sklearn.model_selection.cross_val_predict`, which handles labels of ragged sequences, but
+    not probabilities.
 
     Parameters
     ----------
@@ -50,14 +54,15 @@ def cross_val_predict(
     method : {"predict", "predict_proba", "predict_log_proba"}, default="predict_proba"
         What to call.
     params : dict, default=None
-        More arguments of ``fit``. Arrays with an entry for each sequence, such as ``sample_weight``, are split.
+        More arguments of ``fit``. Arrays with an entry for each sequence, such as
+        ``sample_weight``, are split.
 
     Returns
     -------
     ndarray of shape (n_sequences,)
-        dtype object: lists of labels, or arrays (n_tokens, n_labels) whose columns are all labels of y, sorted;
-        those of labels that were missing in the training data of a fold are 0 (their logarithms -inf). For
-        two-dimensional X what scikit-learn's function returns.
+        dtype object: lists of labels, or arrays (n_tokens, n_labels) whose columns are all labels
+        of y, sorted; those of labels that were missing in the training data of a fold are 0 (their
+        logarithms -inf). For two-dimensional X what scikit-learn's function returns.
 
     Raises
     ------
@@ -74,39 +79,53 @@ def cross_val_predict(
     >>> [p.shape for p in proba]
     [(2, 3), (3, 3), (2, 3), (3, 3)]
     """
-    X, y = as_list(X), as_list(y)
+    X = as_list(X)
+    y = as_list(y)
     if form(X) == "flat":
         return model_selection.cross_val_predict(
             estimator, X, y, groups=groups, cv=cv, n_jobs=n_jobs, method=method, params=params
         )
     if method not in ("predict", *FILL):
-        raise ValueError(f"method must be 'predict', 'predict_proba' or 'predict_log_proba', got {method!r}")
+        raise ValueError(
+            f"method must be 'predict', 'predict_proba' or 'predict_log_proba', got {method!r}"
+        )
     splits = list(model_selection.check_cv(cv).split(X, y, groups))
     n = len(X)
     tested = np.concatenate([test for _, test in splits])
     if not np.array_equal(np.sort(tested), np.arange(n)):
-        raise ValueError("cross_val_predict needs each sequence in exactly one test set; this splitter has others")
+        raise ValueError(
+            "cross_val_predict needs each sequence in exactly one test set; this splitter has "
+            "others"
+        )
     parts = Parallel(n_jobs=n_jobs)(
-        delayed(_fit_and_predict)(clone(estimator), X, y, split, method, params or {}) for split in splits
+        delayed(_fit_and_predict)(clone(estimator), X, y, split, method, params or {})
+        for split in splits
     )
     predictions: list[Any] = [None] * n
     classes = sorted({label for _, seen in parts for label in seen})
     for (_, test), (found, seen) in zip(splits, parts, strict=True):
         for i, prediction in zip(test, found, strict=True):
-            predictions[i] = prediction if method == "predict" else _spread(prediction, seen, classes, FILL[method])
+            predictions[i] = (
+                prediction
+                if method == "predict"
+                else _spread(prediction, seen, classes, FILL[method])
+            )
     return object_array(predictions)
 
 
 class KeepUnlabeled(BaseCrossValidator):
-    """Split the sequences of which all labels are known; all others are in the training part of every split.
+    """Split the sequences of which all labels are known; all others are in the training part of
+    every split.
 
-    For searches and cross-validation of models that learn from unlabelled sequences, too (None in the place of a
-    sequence's labels), and from partly labelled ones. Test parts are scored, so they hold labelled sequences alone.
+    For searches and cross-validation of models that learn from unlabelled sequences, too (None in
+    the place of a sequence's labels), and from partly labelled ones. Test parts are scored, so they
+    hold labelled sequences alone.
 
     Parameters
     ----------
     cv : int, splitter or iterable of (train, test), default=None
-        How to split the labelled sequences, numbered from 0 as if there were no others; None: five folds.
+        How to split the labelled sequences, numbered from 0 as if there were no others; None: five
+        folds.
 
     Examples
     --------
@@ -121,7 +140,9 @@ class KeepUnlabeled(BaseCrossValidator):
     def __init__(self, cv: Any = None) -> None:
         self.cv = cv
 
-    def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    def split(
+        self, X: Any, y: Any = None, groups: Any = None
+    ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Indices of the sequences of training and test parts.
 
         Parameters
@@ -142,7 +163,9 @@ class KeepUnlabeled(BaseCrossValidator):
         """
         labelled = self._labelled(X, y)
         free = np.setdiff1d(np.arange(len(X)), labelled)
-        for train, test in model_selection.check_cv(self.cv).split(*self._parts(labelled, X, y, groups)):
+        for train, test in model_selection.check_cv(self.cv).split(
+            *self._parts(labelled, X, y, groups)
+        ):
             yield np.sort(np.concatenate([labelled[train], free])), labelled[test]
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
@@ -177,7 +200,9 @@ def _fit_and_predict(
     """Predictions for the test part, and the labels that the training part has."""
     train, test = split
     split_params = {
-        name: _safe_indexing(value, train) if hasattr(value, "__len__") and len(value) == len(X) else value
+        name: _safe_indexing(value, train)
+        if hasattr(value, "__len__") and len(value) == len(X)
+        else value
         for name, value in params.items()
     }
     estimator.fit(_safe_indexing(X, train), _safe_indexing(y, train), **split_params)

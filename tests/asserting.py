@@ -1,8 +1,8 @@
 """A plugin of pytest: a test that asserts nothing, be it for one of its parameters alone, fails.
 
-What counts is an ``assert`` in a file of this folder, a function of `numpy.testing`, `pytest.raises` and
-`pytest.warns`.
-Tests with the marker ``foreign`` run assertions of another package.
+What counts is an ``assert`` in a file of this folder, a function of `numpy.testing`,
+`pytest.raises` and `pytest.warns`. Tests with the marker ``foreign`` run assertions of another
+package.
 """
 
 from __future__ import annotations
@@ -23,7 +23,9 @@ made = 0
 
 
 def _passed() -> bool:
-    """Count an assertion. Pytest asks here whether to tell its plugins of one; that would cost the text of each."""
+    """Count an assertion. Pytest asks here whether to tell its plugins of one; that would cost the
+    text of each.
+    """
     global made
     made += sys._getframe(1).f_globals.get("__file__", "").startswith(HERE)
     return False
@@ -41,7 +43,8 @@ def _counted(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def _count() -> None:
     rewrite._check_if_assertion_pass_impl = _passed
-    rewrite.PYC_TAIL = f".counted{rewrite.PYC_TAIL}"  # not the byte code of a run that did not count
+    # not the byte code of a run that did not count
+    rewrite.PYC_TAIL = f".counted{rewrite.PYC_TAIL}"
     for name in np.testing.__all__:
         if name.startswith("assert_") and not isinstance(getattr(np.testing, name), type):
             setattr(np.testing, name, _counted(getattr(np.testing, name)))

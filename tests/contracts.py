@@ -1,4 +1,5 @@
-"""What every inference, every loss and every solver must do. A test file enrols a new one in one line:
+"""What every inference, every loss and every solver must do. A test file enrols a new one in one
+line:
 
 test_contract = contracts.inference(chain)
 """
@@ -14,13 +15,15 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from sklearn_struct.batch import Potentials, Structure, chain
+from sklearn_struct.containers.structures import Potentials, Structure, chain
 
 # ------------------------------------------------------------------------------------------ examples and tools
 
 
 def random_chains(rng, lengths=(3, 0, 1, 4), n_labels=3, shared=True, order=1):
-    """Potentials of a few chains, with the structure; one edge table for all edges, or one for each."""
+    """Potentials of a few chains, with the structure; one edge table for all edges, or one for
+    each.
+    """
     structure = chain(np.concatenate([[0], np.cumsum(lengths)]))
     n_edges = 1 if shared else len(structure.edges)
     node = rng.normal(size=(sum(lengths), n_labels))
@@ -39,15 +42,20 @@ def single(node, edge, dtype=np.float64):
 
 
 def log_potentials(shape):
-    """Ordinary scores, extreme ones, equal ones, numbers around the limits of exp, and forbidden ones."""
+    """Ordinary scores, extreme ones, equal ones, numbers around the limits of exp, and forbidden
+    ones.
+    """
     special = [0.0, 0.0, -np.inf, 1e4, -1e4, -37.5, -650.0, -700.0, -708.4, -745.2, -1400.0]
-    return arrays(float, shape, elements=st.floats(-3, 3) | st.floats(-1e4, 1e4) | st.sampled_from(special))
+    return arrays(
+        float, shape, elements=st.floats(-3, 3) | st.floats(-1e4, 1e4) | st.sampled_from(special)
+    )
 
 
 @st.composite
 def any_chains(draw, order=1):
     """A batch of at most three chains, with one edge table or one for each edge."""
-    K, lengths = draw(st.integers(1, 4)), draw(st.lists(st.integers(0, 5), min_size=1, max_size=3))
+    K = draw(st.integers(1, 4))
+    lengths = draw(st.lists(st.integers(0, 5), min_size=1, max_size=3))
     structure = chain(np.concatenate([[0], np.cumsum(lengths)]))
     n_edges = 1 if draw(st.booleans()) else len(structure.edges)
     node = draw(log_potentials((sum(lengths), K)))
@@ -67,8 +75,12 @@ def select(potentials, structure, order):
     tokens = [np.arange(*structure.offsets[i : i + 2]) for i in order]
     edges = [np.arange(*structure.edge_offsets[i : i + 2]) for i in order]
     offsets, edge_offsets = (np.cumsum([0, *map(len, parts)]) for parts in (tokens, edges))
-    cliques = [structure.edges[e] - structure.offsets[i] + first for i, e, first in zip(order, edges, offsets)]
-    tokens, edges = np.concatenate(tokens), np.concatenate(edges)
+    cliques = [
+        structure.edges[e] - structure.offsets[i] + first
+        for i, e, first in zip(order, edges, offsets)
+    ]
+    tokens = np.concatenate(tokens)
+    edges = np.concatenate(edges)
     edge = potentials.edge if len(potentials.edge) == 1 else potentials.edge[edges]
     structure = Structure(offsets, np.concatenate(cliques), edge_offsets)
     return Potentials(potentials.node[tokens], edge), structure, tokens
@@ -104,7 +116,8 @@ def _names(check):
 def marginals(inference, potentials, structure, weight=None, out=None):
     """Marginals added to `out`, and log Z."""
     n = len(structure.offsets) - 1
-    out, log_Z = zeros(potentials) if out is None else out, np.full(n, np.nan)
+    out = zeros(potentials) if out is None else out
+    log_Z = np.full(n, np.nan)
     inference.marginals(potentials, structure, np.ones(n) if weight is None else weight, out, log_Z)
     return out, log_Z
 
@@ -115,14 +128,18 @@ def check_marginals_are_the_derivative_of_log_Z(inference, rng, shared, order=1)
     out, _ = marginals(inference, potentials, structure, weight)
     for table, expected in zip(potentials, out):
         for index in some_entries(rng, table):
-            slope = derivative(lambda: weight @ marginals(inference, potentials, structure)[1], table, index)
+            slope = derivative(
+                lambda: weight @ marginals(inference, potentials, structure)[1], table, index
+            )
             assert slope == pytest.approx(expected[index], abs=1e-6)
 
 
 def check_marginals_are_distributions(inference, rng, shared, order=1):
     potentials, structure = random_chains(rng, shared=shared, order=order)
     K = potentials.node.shape[1]
-    out = Potentials(np.zeros(potentials.node.shape), np.zeros((len(structure.edges), potentials.edge.shape[1])))
+    out = Potentials(
+        np.zeros(potentials.node.shape), np.zeros((len(structure.edges), potentials.edge.shape[1]))
+    )
     marginals(inference, potentials, structure, out=out)
     np.testing.assert_allclose(out.node.sum(axis=1), 1.0, atol=1e-12)
     pairs = out.edge[:, : K * K].reshape(-1, K, K)
@@ -187,7 +204,9 @@ def check_no_allowed_labelling(inference, rng, shared, order=1):
 def check_float32_gives_the_same(inference, rng, shared, order=1):
     potentials, structure = random_chains(rng, shared=shared, order=order)
     single = Potentials(*(table.astype(np.float32) for table in potentials))
-    for found, expected in zip(marginals(inference, single, structure), marginals(inference, potentials, structure)):
+    for found, expected in zip(
+        marginals(inference, single, structure), marginals(inference, potentials, structure)
+    ):
         for a, b in zip(np.atleast_1d(*found), np.atleast_1d(*expected)):
             np.testing.assert_allclose(a, b, atol=1e-5)
 
@@ -237,17 +256,19 @@ def inference(subject: Any, order: int = 1) -> Callable[..., None]:
 def tangent(inference, potentials, reward, structure, weight=None, out=None):
     """Covariances added to `out`, and mean rewards."""
     n = len(structure.offsets) - 1
-    out, mean = zeros(potentials) if out is None else out, np.full(n, np.inf)
-    inference.tangent(potentials, reward, structure, np.ones(n) if weight is None else weight, out, mean)
+    out = zeros(potentials) if out is None else out
+    mean = np.full(n, np.inf)
+    inference.tangent(
+        potentials, reward, structure, np.ones(n) if weight is None else weight, out, mean
+    )
     return out, mean
 
 
 def check_tangent_is_the_derivative_of_marginals(inference, rng, shared, order=1):
-    (potentials, structure), (reward, _) = (
-        random_chains(rng, shared=shared, order=order),
-        random_chains(rng, shared=shared, order=order),
-    )
-    weight, step = np.array([1.0, 1.0, 2.0, 0.5]), np.zeros(1)
+    potentials, structure = random_chains(rng, shared=shared, order=order)
+    reward, _ = random_chains(rng, shared=shared, order=order)
+    weight = np.array([1.0, 1.0, 2.0, 0.5])
+    step = np.zeros(1)
 
     def moved():
         return Potentials(*(a + step[0] * b for a, b in zip(potentials, reward)))
@@ -281,24 +302,22 @@ def check_tangent_of_a_constant(inference, rng, shared, order=1):
 
 
 def check_tangent_is_weighted_and_added(inference, rng, shared, order=1):
-    (potentials, structure), (reward, _) = (
-        random_chains(rng, shared=shared, order=order),
-        random_chains(rng, shared=shared, order=order),
-    )
+    potentials, structure = random_chains(rng, shared=shared, order=order)
+    reward, _ = random_chains(rng, shared=shared, order=order)
     weight = np.array([2.0, 1.0, 0.0, -0.25])
     singles = [tangent(inference, potentials, reward, structure, np.eye(4)[i]) for i in range(4)]
     out = Potentials(*(np.full(table.shape, 7.0) for table in potentials))
     _, mean = tangent(inference, potentials, reward, structure, weight, out)
     for i in range(2):
-        np.testing.assert_allclose(out[i], 7.0 + np.tensordot(weight, [s[0][i] for s in singles], 1), atol=1e-12)
+        np.testing.assert_allclose(
+            out[i], 7.0 + np.tensordot(weight, [s[0][i] for s in singles], 1), atol=1e-12
+        )
     np.testing.assert_allclose(mean, [singles[0][1][0], 0.0, 0.0, singles[3][1][3]], rtol=1e-12)
 
 
 def check_tangents_do_not_see_each_other(inference, rng, shared, order=1):
-    (potentials, structure), (reward, _) = (
-        random_chains(rng, shared=shared, order=order),
-        random_chains(rng, shared=shared, order=order),
-    )
+    potentials, structure = random_chains(rng, shared=shared, order=order)
+    reward, _ = random_chains(rng, shared=shared, order=order)
     out, mean = tangent(inference, potentials, reward, structure)
     for order in ([3, 1, 0, 2], [2], [1], [0, 0]):
         part, part_structure, tokens = select(potentials, structure, order)
@@ -309,11 +328,11 @@ def check_tangents_do_not_see_each_other(inference, rng, shared, order=1):
 
 
 def check_tangent_without_an_allowed_labelling(inference, rng, shared, order=1):
-    (potentials, structure), (reward, _) = (
-        random_chains(rng, shared=shared, order=order),
-        random_chains(rng, shared=shared, order=order),
+    potentials, structure = random_chains(rng, shared=shared, order=order)
+    reward, _ = random_chains(rng, shared=shared, order=order)
+    expected, expected_mean = tangent(
+        inference, potentials, reward, structure, np.array([0.0, 1.0, 1.0, 1.0])
     )
-    expected, expected_mean = tangent(inference, potentials, reward, structure, np.array([0.0, 1.0, 1.0, 1.0]))
     potentials.node[1] = -np.inf
     out, mean = tangent(inference, potentials, reward, structure)
     np.testing.assert_array_equal(mean, [np.nan, *expected_mean[1:]])
@@ -322,13 +341,12 @@ def check_tangent_without_an_allowed_labelling(inference, rng, shared, order=1):
 
 
 def check_tangent_inputs_stay(inference, rng, shared, order=1):
-    (potentials, structure), (reward, _) = (
-        random_chains(rng, shared=shared, order=order),
-        random_chains(rng, shared=shared, order=order),
-    )
+    potentials, structure = random_chains(rng, shared=shared, order=order)
+    reward, _ = random_chains(rng, shared=shared, order=order)
     weight = np.ones(4)
     given_arrays = (*potentials, *reward, *structure, weight)
-    expected, before = tangent(inference, potentials, reward, structure, weight), copies(*given_arrays)
+    expected = tangent(inference, potentials, reward, structure, weight)
+    before = copies(*given_arrays)
     out, mean = tangent(inference, potentials, reward, structure, weight)
     for array, kept in zip(given_arrays, before):
         np.testing.assert_array_equal(array, kept)
@@ -348,7 +366,9 @@ TANGENT_CHECKS = [
 
 
 def inference_tangent(subject: Any, order: int = 1) -> Callable[..., None]:
-    """Enrol an inference that has ``tangent(potentials, reward, structure, weight, out, mean)``, too."""
+    """Enrol an inference that has ``tangent(potentials, reward, structure, weight, out, mean)``,
+    too.
+    """
 
     @pytest.mark.parametrize("shared", [True, False], ids=["shared", "per_edge"])
     @pytest.mark.parametrize("check", TANGENT_CHECKS, ids=_names)
@@ -363,7 +383,8 @@ def inference_tangent(subject: Any, order: int = 1) -> Callable[..., None]:
 
 def evaluate(loss, potentials, y, structure, weight, out=None):
     """Values, and derivatives added to `out`."""
-    out, value = zeros(potentials) if out is None else out, np.full(len(weight), np.nan)
+    out = zeros(potentials) if out is None else out
+    value = np.full(len(weight), np.nan)
     loss(potentials, y, structure, weight, out, value)
     return value, out
 
@@ -380,7 +401,9 @@ def check_derivative(loss, rng, shared, order=1):
     _, out = evaluate(loss, potentials, y, structure, weight)
     for table, expected in zip(potentials, out):
         for index in some_entries(rng, table, 12):
-            slope = derivative(lambda: weight @ evaluate(loss, potentials, y, structure, weight)[0], table, index)
+            slope = derivative(
+                lambda: weight @ evaluate(loss, potentials, y, structure, weight)[0], table, index
+            )
             assert slope == pytest.approx(expected[index], abs=1e-6)
 
 
@@ -388,11 +411,17 @@ def check_weight_scales_the_derivative_alone(loss, rng, shared, order=1):
     potentials, y, structure = labelled_chains(rng, shared, order)
     weight = np.array([2.0, 1.0, 0.5, 0.0])
     unit_value, _ = evaluate(loss, potentials, y, structure, np.ones(4))
-    value, out = evaluate(loss, potentials, y, structure, weight, Potentials(*(a + 7 for a in zeros(potentials))))
+    value, out = evaluate(
+        loss, potentials, y, structure, weight, Potentials(*(a + 7 for a in zeros(potentials)))
+    )
     singles = [evaluate(loss, potentials, y, structure, np.eye(4)[i])[1] for i in range(4)]
     np.testing.assert_array_equal(value, [*unit_value[:3], 0.0])
-    np.testing.assert_allclose(out.node, 7 + np.tensordot(weight, [s.node for s in singles], 1), atol=1e-12)
-    np.testing.assert_allclose(out.edge, 7 + np.tensordot(weight, [s.edge for s in singles], 1), atol=1e-12)
+    np.testing.assert_allclose(
+        out.node, 7 + np.tensordot(weight, [s.node for s in singles], 1), atol=1e-12
+    )
+    np.testing.assert_allclose(
+        out.edge, 7 + np.tensordot(weight, [s.edge for s in singles], 1), atol=1e-12
+    )
 
 
 def check_loss_examples_do_not_see_each_other(loss, rng, shared, order=1):
@@ -421,11 +450,10 @@ def check_loss_inputs_stay(loss, rng, shared, order=1):
 
 def check_second_derivative(loss, rng, shared, order=1):
     """For losses that serve Newton's method."""
-    (potentials, y, structure), (direction, _) = (
-        labelled_chains(rng, shared, order),
-        random_chains(rng, shared=shared, order=order),
-    )
-    weight, step = np.array([1.0, 1.0, 2.0, 0.0]), np.zeros(1)
+    potentials, y, structure = labelled_chains(rng, shared, order)
+    direction, _ = random_chains(rng, shared=shared, order=order)
+    weight = np.array([1.0, 1.0, 2.0, 0.0])
+    step = np.zeros(1)
 
     def moved():
         return Potentials(*(a + step[0] * b for a, b in zip(potentials, direction)))
@@ -461,13 +489,19 @@ def loss(subject: Any, order: int = 1) -> Callable[..., None]:
 
 
 class LeastSquares:
-    """mean_i (A[i] w - b[i])**2 / 2 as an objective and as a finite sum; the last entries are unpenalised."""
+    """mean_i (A[i] w - b[i])**2 / 2 as an objective and as a finite sum; the last entries are
+    unpenalised.
+    """
 
     def __init__(self, rng, n_terms=60, size=6, n_free=1):
-        self.A, self.b = rng.normal(size=(n_terms, size)), rng.normal(size=n_terms)
+        self.A = rng.normal(size=(n_terms, size))
+        self.b = rng.normal(size=n_terms)
         self.A[:, size - n_free :] = 1.0
         self.b += 3.0
-        self.n_terms, self.size, self.n_free, self.n_potentials = n_terms, size, n_free, n_terms
+        self.n_terms = n_terms
+        self.size = size
+        self.n_free = n_free
+        self.n_potentials = n_terms
 
     def value_and_grad(self, w):
         residual = self.A @ w - self.b
@@ -486,7 +520,9 @@ class LeastSquares:
         return self._join([vector] + [0.0 * vector] * (n - 1))
 
     def _join(self, vectors):
-        return np.concatenate([part for lo, hi in self._kinds for part in [v[lo:hi] for v in vectors]])
+        return np.concatenate(
+            [part for lo, hi in self._kinds for part in [v[lo:hi] for v in vectors]]
+        )
 
     def separate(self, W, c):
         return np.concatenate([part[0, c] for part in self._parts(W)])
@@ -504,8 +540,12 @@ class LeastSquares:
         return pairwise([0, self.size - self.n_free, self.size])
 
     def forward(self, W, i, *scales):
-        parts, penalised = self._parts(W), self.size - self.n_free
-        return np.array(scales) @ parts[0][0] @ self.A[i, :penalised] + self.A[i, penalised:] @ parts[1][0, 0]
+        parts = self._parts(W)
+        penalised = self.size - self.n_free
+        return (
+            np.array(scales) @ parts[0][0] @ self.A[i, :penalised]
+            + self.A[i, penalised:] @ parts[1][0, 0]
+        )
 
     def term(self, theta, i):
         return (theta - self.b[i]) ** 2 / 2, theta - self.b[i]
@@ -515,11 +555,15 @@ class LeastSquares:
 
     def solution(self, l2):
         penalty = np.diag(np.arange(self.size) < self.size - self.n_free) * l2
-        return np.linalg.solve(self.A.T @ self.A / self.n_terms + penalty, self.A.T @ self.b / self.n_terms)
+        return np.linalg.solve(
+            self.A.T @ self.A / self.n_terms + penalty, self.A.T @ self.b / self.n_terms
+        )
 
 
 class Hinges:
-    """mean_i max(0, margin - a_i w) as a finite sum; on its kink a term counts as wrong. The last entry is free."""
+    """mean_i max(0, margin - a_i w) as a finite sum; on its kink a term counts as wrong. The last
+    entry is free.
+    """
 
     def __init__(self, rng, margin, n_terms=40, size=6, gap=0.5):
         truth = rng.normal(size=size)
@@ -527,7 +571,11 @@ class Hinges:
         self.A = rng.normal(size=(n_terms, size))
         self.A *= np.sign(self.A @ truth)[:, None]
         self.A += gap * truth  # all are right by at least the gap
-        self.margin, self.n_terms, self.size, self.n_free, self.gap = margin, n_terms, size, 1, gap
+        self.margin = margin
+        self.n_terms = n_terms
+        self.size = size
+        self.n_free = 1
+        self.gap = gap
 
     def expand(self, w):
         return w
@@ -572,8 +620,11 @@ class Solver(NamedTuple):
 
 def assert_its_generator_decides(solver, problem, max_iter):
     """A stochastic solver repeats itself with equal seeds, and with those alone."""
-    w0, options = np.zeros(problem.size), {"l1": 0.0, "l2": 0.1, "max_iter": max_iter, "tol": 0.0}
-    same, again, other = (solver(problem, w0, **options, rng=np.random.RandomState(seed)).w for seed in (0, 0, 1))
+    w0 = np.zeros(problem.size)
+    options = {"l1": 0.0, "l2": 0.1, "max_iter": max_iter, "tol": 0.0}
+    same, again, other = (
+        solver(problem, w0, **options, rng=np.random.RandomState(seed)).w for seed in (0, 0, 1)
+    )
     np.testing.assert_array_equal(same, again)
     assert np.any(same != other)
 
@@ -625,9 +676,13 @@ def check_max_iter(solver, problem):
 
 def check_callback(solver, problem):
     seen = []
-    found = solver(problem, callback=lambda n_iter, w, value: seen.append((n_iter, w.copy(), value)))
+    found = solver(
+        problem, callback=lambda n_iter, w, value: seen.append((n_iter, w.copy(), value))
+    )
     assert [n_iter for n_iter, _, _ in seen] == list(range(1, found.n_iter + 1))
-    assert all(value == pytest.approx(penalised_value(problem, w), rel=1e-12) for _, w, value in seen)
+    assert all(
+        value == pytest.approx(penalised_value(problem, w), rel=1e-12) for _, w, value in seen
+    )
     assert all(b <= a for (_, _, a), (_, _, b) in pairwise(seen))
     assert seen[-1][2] == found.value
 
@@ -640,7 +695,8 @@ def check_callback_stops(solver, problem):
 
 def check_start_stays_and_runs_repeat(solver, problem):
     w0 = np.arange(6.0)
-    first, second = solver(problem, w0), solver(problem, w0)
+    first = solver(problem, w0)
+    second = solver(problem, w0)
     np.testing.assert_array_equal(w0, np.arange(6.0))
     np.testing.assert_array_equal(first.w, second.w)
     assert first[1:] == second[1:]

@@ -6,9 +6,9 @@ import contracts
 import numpy as np
 import scipy.sparse as sp
 
-from sklearn_struct.batch import csr
-from sklearn_struct.inference import chains
-from sklearn_struct.losses.expectation import Criteria, Expectation, Fired
+from sklearn_struct.containers.csr import csr
+from sklearn_struct.inference.chains import exact
+from sklearn_struct.losses.expectation_criteria import Criteria, Expectation, Fired
 
 K = 4
 
@@ -19,17 +19,24 @@ def problem(seed, distance="kl", entropy_weight=0.3, shared=True, order=1):
     potentials, structure = contracts.random_chains(rng, (6, 0, 1, 4, 5), K, shared, order)
     n = len(potentials.node)
     node = rng.random((n, 3)) * (rng.random((n, 3)) < 0.5) + 0.0
-    node[:, 0], node[6] = 1.0, [1.0, 0.5, 2.0]  # one fires everywhere; all at the chain of one token
+    # one fires everywhere; all at the chain of one token
+    node[:, 0] = 1.0
+    node[6] = [1.0, 0.5, 2.0]
     edge = (rng.random((n, 2)) < 0.6) * 1.0
     sizes = ((3, K), (2, K * K))
-    targets = [Criteria(rng.dirichlet(np.ones(size), m), rng.random(m) + 0.5, distance) for m, size in sizes]
+    targets = [
+        Criteria(rng.dirichlet(np.ones(size), m), rng.random(m) + 0.5, distance)
+        for m, size in sizes
+    ]
     targets[0].target[1] = np.eye(K)[2]  # zeros in a target
     fired = Fired(csr(sp.csr_array(node)), csr(sp.csr_array(edge)))
-    return Expectation(chains, *targets, entropy_weight), potentials, structure, fired
+    return Expectation(exact, *targets, entropy_weight), potentials, structure, fired
 
 
 def whole(loss, potentials, structure, fired, weight):
-    """Value and derivative of the whole: statistics, outer, and the loss of examples that comes with it."""
+    """Value and derivative of the whole: statistics, outer, and the loss of examples that comes
+    with it.
+    """
     value, inner = loss.outer(loss.statistics(potentials, fired, structure, weight))
     values, out = contracts.evaluate(inner, potentials, fired, structure, weight)
     return value + weight @ values, out
@@ -37,4 +44,6 @@ def whole(loss, potentials, structure, fired, weight):
 
 def dense(table, n_columns):
     """How strongly criteria fire, as a matrix."""
-    return sp.csr_array((table.data, table.indices, table.indptr), shape=(len(table.indptr) - 1, n_columns)).toarray()
+    return sp.csr_array(
+        (table.data, table.indices, table.indptr), shape=(len(table.indptr) - 1, n_columns)
+    ).toarray()

@@ -1,4 +1,6 @@
-"""Sparse matrices with one thing wrong, and a twin that looks at each stored value to tell whether one is."""
+"""Sparse matrices with one thing wrong, and a twin that looks at each stored value to tell whether
+one is.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,8 @@ import numpy as np
 import scipy.sparse as sp
 
 FORMATS = ["csr", "csc", "coo", "bsr", "lil", "dok", "dia"]
-NUMBERS = [-1, -(2**31), 2**31 - 1, 10**6, 5, 6, 7]  # most of them lead out of a matrix of 6 rows and columns
+# most of them lead out of a matrix of 6 rows and columns
+NUMBERS = [-1, -(2**31), 2**31 - 1, 10**6, 5, 6, 7]
 
 
 def matrix(rng: np.random.Generator, format: str = "csr") -> Any:
@@ -22,12 +25,15 @@ def matrix(rng: np.random.Generator, format: str = "csr") -> Any:
 def damaged(rng: np.random.Generator, format: str | None = None) -> Any:
     """A matrix that was written to; it may still be a sound one by chance."""
     A = matrix(rng, format or str(rng.choice(FORMATS)))
-    {"csr": _compressed, "csc": _compressed, "bsr": _compressed, "coo": _coordinates}.get(A.format, _other)(A, rng)
+    {"csr": _compressed, "csc": _compressed, "bsr": _compressed, "coo": _coordinates}.get(
+        A.format, _other
+    )(A, rng)
     return A
 
 
 def _compressed(A: Any, rng: np.random.Generator) -> None:
-    way, number = rng.integers(8), NUMBERS[rng.integers(len(NUMBERS))]
+    way = rng.integers(8)
+    number = NUMBERS[rng.integers(len(NUMBERS))]
     name = ["indices", "indptr", "data"][rng.integers(3)]
     if way < 2 and len(A.indices):
         A.indices[rng.integers(len(A.indices))] = number
@@ -44,7 +50,8 @@ def _compressed(A: Any, rng: np.random.Generator) -> None:
 
 
 def _coordinates(A: Any, rng: np.random.Generator) -> None:
-    way, name = rng.integers(4), ["row", "col", "data"][rng.integers(3)]
+    way = rng.integers(4)
+    name = ["row", "col", "data"][rng.integers(3)]
     if way < 2 and A.nnz:
         getattr(A, ["row", "col"][way])[rng.integers(A.nnz)] = NUMBERS[rng.integers(len(NUMBERS))]
     elif way == 2:
@@ -72,10 +79,16 @@ def _other(A: Any, rng: np.random.Generator) -> None:
 
 
 def dense(A: Any) -> np.ndarray | None:
-    """What a matrix of any format but those of Python objects holds, value by value; None if it is damaged."""
+    """What a matrix of any format but those of Python objects holds, value by value; None if it is
+    damaged.
+    """
     if A.format == "coo":
         parts = A.row, A.col, A.data
-        if len({array.shape for array in parts}) > 1 or A.data.ndim != 1 or any(a.dtype.kind == "f" for a in parts[:2]):
+        if (
+            len({array.shape for array in parts}) > 1
+            or A.data.ndim != 1
+            or any(a.dtype.kind == "f" for a in parts[:2])
+        ):
             return None
         stored = zip(*(part.tolist() for part in parts))
         return _sum(A.shape, stored)
@@ -84,14 +97,20 @@ def dense(A: Any) -> np.ndarray | None:
     block = A.data.shape[1:] if A.format == "bsr" else (1, 1)
     n_lines = A.shape[A.format == "csc"] // block[0]
     bounds = A.indptr.tolist()
-    if len(bounds) != n_lines + 1 or bounds[0] != 0 or bounds != sorted(bounds) or bounds[-1] > len(A.indices):
+    if (
+        len(bounds) != n_lines + 1
+        or bounds[0] != 0
+        or bounds != sorted(bounds)
+        or bounds[-1] > len(A.indices)
+    ):
         return None
     stored = []
     for line in range(n_lines):
         for p in range(bounds[line], bounds[line + 1]):
             place = (line * block[0], int(A.indices[p]) * block[1])
             for (i, j), value in np.ndenumerate(np.reshape(A.data[p], block)):
-                row, column = place[0] + i, place[1] + j
+                row = place[0] + i
+                column = place[1] + j
                 stored.append((column, row, value) if A.format == "csc" else (row, column, value))
     return _sum(A.shape, stored)
 

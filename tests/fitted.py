@@ -29,7 +29,10 @@ def numbers(rng: np.random.RandomState, dtype: type = np.float64) -> list[np.nda
 
 def attributes(rng: np.random.RandomState) -> list[Any]:
     words = [rng.randint(4, size=n) for n in LENGTHS]
-    return [[{"w": f"{w}", "first": t == 0, "size": rng.normal()} for t, w in enumerate(s)] for s in words]
+    return [
+        [{"w": f"{w}", "first": t == 0, "size": rng.normal()} for t, w in enumerate(s)]
+        for s in words
+    ]
 
 
 def case(kind: str) -> Case:
@@ -53,7 +56,8 @@ def case(kind: str) -> Case:
     if kind == "packed numbers":
         X = SequenceArray.from_sequences(X)
     if kind == "rows":
-        X, y = rng.normal(size=(20, 3)), rng.choice(LABELS, 20)
+        X = rng.normal(size=(20, 3))
+        y = rng.choice(LABELS, 20)
     if kind == "pipeline":
         X = [[(token["w"],) for token in s] for s in X]
     estimator: Any = LinearChainCRF(tol=1e-3, **options)
@@ -71,12 +75,15 @@ def case(kind: str) -> Case:
 
 def over_a_base(numeric: bool) -> MEstimatedCRF:
     base = HMM(order=1 if numeric else 2, transition_smoothing=0.5)
-    return MEstimatedCRF(None if numeric else ["w:%x[0,0]", "%x[-1,0]"], base=base, edge_features="all", C=5.0)
+    return MEstimatedCRF(
+        None if numeric else ["w:%x[0,0]", "%x[-1,0]"], base=base, edge_features="all", C=5.0
+    )
 
 
 def many_labels(n: int = 40) -> Case:
     rng = np.random.RandomState(0)
-    X, y = [rng.normal(size=(50, 2)) for _ in range(4)], [rng.randint(n, size=50).tolist() for _ in range(4)]
+    X = [rng.normal(size=(50, 2)) for _ in range(4)]
+    y = [rng.randint(n, size=50).tolist() for _ in range(4)]
     return Case(LinearChainCRF(tol=1e-2).fit(X, y), X[0], y[0])
 
 

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import numpy as np
 
-from sklearn_struct.batch import Forest, Treebank, grammar, tensors
-from sklearn_struct.inference.forest import inside, outside, vectors
-from sklearn_struct.tree_sampling import draw
+from sklearn_struct.containers.trees import Forest, Treebank, grammar, tensors
+from sklearn_struct.grammars.tree_sampling import draw
+from sklearn_struct.inference.trees.forest import inside, outside, vectors
 
-FINITE = 3, [(1, 1, 0), (1, 2, 0), (2, 1, 0), (2, 2, 1)], [1, 1, 1, 2, 2, 2]  # 2 to 4 words, 216 trees
-RECURSIVE = 4, [(0, 1, 0), (1, 2, 0), (2, 1, 0), (2, 3, 1), (3, 2, 1), (1, 3, 1)], [2, 2, 2, 2, 3, 3, 3, 3]
+# 2 to 4 words, 216 trees
+FINITE = 3, [(1, 1, 0), (1, 2, 0), (2, 1, 0), (2, 2, 1)], [1, 1, 1, 2, 2, 2]
+RECURSIVE = (
+    4,
+    [(0, 1, 0), (1, 2, 0), (2, 1, 0), (2, 3, 1), (3, 2, 1), (1, 3, 1)],
+    [2, 2, 2, 2, 3, 3, 3, 3],
+)
 
 
 class Model:
-    """A grammar of symbols, rules (left, right, parent) and leaves, with probabilities of states at random.
+    """A grammar of symbols, rules (left, right, parent) and leaves, with probabilities of states at
+    random.
 
     Rules whose parent is among their children are the fewer the less `growth` is.
     """
@@ -22,10 +28,14 @@ class Model:
         n_symbols, rules, leaf_symbol = form
         rng = np.random.default_rng(seed)
         self.grammar = grammar(*np.array(sorted(rules)).T, n_symbols)
-        self.leaf_symbol, self.n_states = np.array(leaf_symbol), np.full(n_symbols, n_states)
+        self.leaf_symbol = np.array(leaf_symbol)
+        self.n_states = np.full(n_symbols, n_states)
         self.tensors = tensors(self.grammar, self.n_states, self.leaf_symbol)
         for a in range(n_symbols):
-            choices = [*np.flatnonzero(self.grammar.parent == a), *(-1 - np.flatnonzero(self.leaf_symbol == a))]
+            choices = [
+                *np.flatnonzero(self.grammar.parent == a),
+                *(-1 - np.flatnonzero(self.leaf_symbol == a)),
+            ]
             loops = [r >= 0 and a in (self.grammar.left[r], self.grammar.right[r]) for r in choices]
             for i in range(n_states):
                 q = rng.dirichlet(np.full(len(choices), 0.7)) * np.where(loops, growth, 1)
@@ -39,7 +49,10 @@ class Model:
 
     def rule(self, tensors, r):
         """A view of the states of left child, right child and parent."""
-        m, n, k = (tensors.n_states[side[r]] for side in (self.grammar.left, self.grammar.right, self.grammar.parent))
+        m, n, k = (
+            tensors.n_states[side[r]]
+            for side in (self.grammar.left, self.grammar.right, self.grammar.parent)
+        )
         return tensors.rule[slice(*tensors.rule_start[r : r + 2])].reshape(m, n, -1)[:, :, :k]
 
     def leaf(self, tensors, f):
@@ -56,12 +69,18 @@ class Model:
         return Treebank(self.grammar, forest, self.leaf_symbol)
 
     def everything(self):
-        """All trees of a grammar that has so many, as nested tuples: a leaf (f,), another node (r, left, right)."""
+        """All trees of a grammar that has so many, as nested tuples: a leaf (f,), another node (r,
+        left, right).
+        """
 
         def below(symbol):
             found = [(f,) for f in np.flatnonzero(self.leaf_symbol == symbol).tolist()]
             for r in np.flatnonzero(self.grammar.parent == symbol).tolist():
-                pairs = ((x, y) for x in below(self.grammar.left[r]) for y in below(self.grammar.right[r]))
+                pairs = (
+                    (x, y)
+                    for x in below(self.grammar.left[r])
+                    for y in below(self.grammar.right[r])
+                )
                 found += [(r, x, y) for x, y in pairs]
             return found
 
@@ -69,7 +88,9 @@ class Model:
 
     def forest(self, nested):
         """A forest of nested trees."""
-        items, edges, offsets = [], [], [0]
+        items = []
+        edges = []
+        offsets = [0]
 
         def add(tree, start):
             if len(tree) == 1:
@@ -87,16 +108,25 @@ class Model:
         symbol, start, stop, leaf = np.array(items, np.int32).reshape(-1, 4).T.copy()
         indptr = np.concatenate([[0], np.cumsum(leaf < 0)])
         return Forest(
-            np.array(offsets), symbol, start, stop, leaf, indptr, *np.array(edges, np.int32).reshape(-1, 3).T.copy()
+            np.array(offsets),
+            symbol,
+            start,
+            stop,
+            leaf,
+            indptr,
+            *np.array(edges, np.int32).reshape(-1, 3).T.copy(),
         )
 
     def probabilities(self, forest, tensors=None):
         """Of each tree, by the model's tensors or by others."""
         tensors = tensors or self.tensors
-        inner, (log_Z, sign) = vectors(forest, tensors.n_states), np.empty((2, len(forest.offsets) - 1))
+        inner = vectors(forest, tensors.n_states)
+        log_Z, sign = np.empty((2, len(forest.offsets) - 1))
         inside(self.grammar, tensors, forest, inner)
         outer = inner._replace(row=np.zeros_like(inner.row))
-        outside(self.grammar, tensors, forest, inner, outer, log_Z, sign, np.empty(len(forest.rule)))
+        outside(
+            self.grammar, tensors, forest, inner, outer, log_Z, sign, np.empty(len(forest.rule))
+        )
         return sign * np.exp(log_Z)
 
     def sums(self, forest):

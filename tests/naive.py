@@ -9,8 +9,10 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from sklearn_struct.batch import Potentials, chain, csr
-from sklearn_struct.parameters import (
+from sklearn_struct.containers.csr import csr
+from sklearn_struct.containers.sequence_array import SequenceArray
+from sklearn_struct.containers.structures import Potentials, chain
+from sklearn_struct.objectives.parameters import (
     LinearPotentials,
     Pattern,
     bind,
@@ -19,7 +21,6 @@ from sklearn_struct.parameters import (
     observed_pairs,
     split,
 )
-from sklearn_struct.sequence_array import SequenceArray
 
 
 def labellings(n_tokens, n_labels):
@@ -27,7 +28,9 @@ def labellings(n_tokens, n_labels):
 
 
 def moves(y, K, width):
-    """Edge and column of each label pair of a labelling, and of each three labels where edges are so wide."""
+    """Edge and column of each label pair of a labelling, and of each three labels where edges are
+    so wide.
+    """
     found = [(t, y[t] * K + y[t + 1]) for t in range(len(y) - 1)]
     if width > K * K:
         found += [(t, ((y[t - 1] + 1) * K + y[t]) * K + y[t + 1]) for t in range(1, len(y) - 1)]
@@ -37,14 +40,17 @@ def moves(y, K, width):
 def score(node, edge, y):
     """Log-potential of one labelling; edge is (n_edges or 1, K * K), or with K ** 3 more columns."""
     total = sum(node[t, k] for t, k in enumerate(y))
-    return total + sum(edge[min(t, len(edge) - 1), column] for t, column in moves(y, node.shape[1], edge.shape[1]))
+    return total + sum(
+        edge[min(t, len(edge) - 1), column] for t, column in moves(y, node.shape[1], edge.shape[1])
+    )
 
 
 class Chain:
     """All labellings of one chain with their probabilities."""
 
     def __init__(self, node, edge):
-        node, edge = np.asarray(node, dtype=np.longdouble), np.asarray(edge, dtype=np.longdouble)
+        node = np.asarray(node, dtype=np.longdouble)
+        edge = np.asarray(edge, dtype=np.longdouble)
         T, self.K = node.shape
         self.y = labellings(T, self.K)
         self.scores = np.array([score(node, edge, y) for y in self.y], dtype=np.longdouble)
@@ -53,7 +59,8 @@ class Chain:
             self.log_Z, self.p = top, np.zeros(len(self.y))
         else:
             mass = np.exp(self.scores - top)
-            self.log_Z, self.p = top + np.log(mass.sum()), mass / mass.sum()
+            self.log_Z = top + np.log(mass.sum())
+            self.p = mass / mass.sum()
         self.node = np.zeros((T, self.K), dtype=np.longdouble)
         self.edge = np.zeros((max(T - 1, 0), edge.shape[1]), dtype=np.longdouble)
         for p, y in zip(self.p, self.y, strict=True):
@@ -67,10 +74,16 @@ class Chain:
         return -(p * np.log(p)).sum()
 
     def covariances(self, node, edge):
-        """Of indicators of labels and label pairs with a reward, and its mean; what is forbidden has none."""
-        rewards = np.array([score(node, edge, y) if p > 0 else 0 for y, p in zip(self.y, self.p)], dtype=np.longdouble)
+        """Of indicators of labels and label pairs with a reward, and its mean; what is forbidden
+        has none.
+        """
+        rewards = np.array(
+            [score(node, edge, y) if p > 0 else 0 for y, p in zip(self.y, self.p)],
+            dtype=np.longdouble,
+        )
         mean = self.p @ rewards if self.log_Z > -np.inf else np.nan
-        of_node, of_edge = np.zeros_like(self.node), np.zeros_like(self.edge)
+        of_node = np.zeros_like(self.node)
+        of_edge = np.zeros_like(self.edge)
         for p, reward, y in zip(self.p, rewards, self.y, strict=True):
             if p > 0:
                 of_node[np.arange(len(y)), y] += p * (reward - mean)
@@ -83,8 +96,11 @@ class Chain:
         return np.sort(self.scores[self.scores > -np.inf])[::-1][:n]
 
     def draw(self, uniform):
-        """The labelling at which one uniform number a token inverts p(last label), p(the one before | last) ..."""
-        y, p = np.array(self.y), self.p.copy()
+        """The labelling at which one uniform number a token inverts p(last label), p(the one before
+        | last) ...
+        """
+        y = np.array(self.y)
+        p = self.p.copy()
         for t in range(len(uniform) - 1, -1, -1):
             mass = np.array([p[y[:, t] == k].sum() for k in range(self.K)])
             chosen = np.searchsorted(np.cumsum(mass) / mass.sum(), uniform[t], side="right")
@@ -102,10 +118,16 @@ def twins(potentials, structure):
 
 
 def scaled_log_Z(node, edge):
-    """The textbook forward pass on scaled numbers: silently wrong where a state underflows that would have won."""
-    K, log_Z, alpha = node.shape[1], 0.0, None
+    """The textbook forward pass on scaled numbers: silently wrong where a state underflows that
+    would have won.
+    """
+    K = node.shape[1]
+    log_Z = 0.0
+    alpha = None
     for t, row in enumerate(node):
-        alpha = np.ones(K) if t == 0 else alpha @ np.exp(edge[min(t - 1, len(edge) - 1)].reshape(K, K))
+        alpha = (
+            np.ones(K) if t == 0 else alpha @ np.exp(edge[min(t - 1, len(edge) - 1)].reshape(K, K))
+        )
         alpha = alpha * np.exp(row - row.max())
         log_Z += math.log(alpha.sum()) + row.max()
         alpha = alpha / alpha.sum()
@@ -113,10 +135,15 @@ def scaled_log_Z(node, edge):
 
 
 def long_chain(node, edge):
-    """log Z, node marginals and the sum of edge marginals of a chain with one edge table, in long doubles."""
+    """log Z, node marginals and the sum of edge marginals of a chain with one edge table, in long
+    doubles.
+    """
     T, K = node.shape
-    node, table = node.astype(np.longdouble), edge.reshape(K, K).astype(np.longdouble)
-    alpha, beta, norms = np.empty_like(node), np.zeros_like(node), np.empty(T, dtype=np.longdouble)
+    node = node.astype(np.longdouble)
+    table = edge.reshape(K, K).astype(np.longdouble)
+    alpha = np.empty_like(node)
+    beta = np.zeros_like(node)
+    norms = np.empty(T, dtype=np.longdouble)
     for t in range(T):
         row = node[t] + (np.logaddexp.reduce(alpha[t - 1][:, None] + table, axis=0) if t else 0)
         norms[t] = np.logaddexp.reduce(row)
@@ -135,8 +162,12 @@ class LinearModel(NamedTuple):
     y: np.ndarray
 
     def dense(self, w):
-        """Node weights, edge weights, transitions and intercept as full matrices, zero where there is no weight."""
-        pattern, K, parts = self.potentials.pattern, self.potentials.n_labels, split(w, self.potentials.pattern)
+        """Node weights, edge weights, transitions and intercept as full matrices, zero where there
+        is no weight.
+        """
+        pattern = self.potentials.pattern
+        K = self.potentials.n_labels
+        parts = split(w, self.potentials.pattern)
         matrices = []
         for pairs, values, width in (
             (every_node_pair(pattern), parts.node, K),
@@ -160,7 +191,17 @@ class LinearModel(NamedTuple):
 
 
 def linear_model(
-    rng, lengths, *, dense=False, edge=True, observed=False, intercept=True, triples=False, dtype=np.float64, K=3, m=6
+    rng,
+    lengths,
+    *,
+    dense=False,
+    edge=True,
+    observed=False,
+    intercept=True,
+    triples=False,
+    dtype=np.float64,
+    K=3,
+    m=6,
 ):
     """A small linear chain with all of its weights, or with those that occur in the (random) data.
 
@@ -172,16 +213,21 @@ def linear_model(
     y = rng.integers(K, size=offsets[-1]).astype(np.int32)
     columns = np.array([1, 4]) if edge else np.array([], dtype=int)
     first, second = chain(offsets).edges.T
-    node_pairs, edge_pairs, transitions = None, None, np.arange(K**2)
+    node_pairs = None
+    edge_pairs = None
+    transitions = np.arange(K**2)
     if observed:
         pairs = y[first] * K + y[second]
-        node_pairs, transitions = observed_pairs(sp.csr_array(tokens), y, np.ones(len(y)), K, 1), np.unique(pairs)[1:]
+        node_pairs = observed_pairs(sp.csr_array(tokens), y, np.ones(len(y)), K, 1)
+        transitions = np.unique(pairs)[1:]
         if edge:
             edge_X = sp.csr_array(tokens[second][:, columns])
             edge_pairs = observed_pairs(edge_X, pairs, np.ones(len(pairs)), K**2, 1)
     if triples:
         transitions = np.concatenate([transitions, K**2 + np.arange(0, K**3, 4 if observed else 1)])
-    pattern = Pattern(m, K, node_pairs, edge_pairs, columns, transitions, intercept, 2 if triples else 1)
+    pattern = Pattern(
+        m, K, node_pairs, edge_pairs, columns, transitions, intercept, 2 if triples else 1
+    )
     return LinearModel(bind(pattern, X, np.dtype(dtype)), X, y)
 
 
@@ -191,7 +237,10 @@ LINEAR_MODELS = [
     for edge in (True, False)
     for observed in (True, False)
     for intercept in (True, False)
-] + [{"dense": dense, "edge": edge, "triples": True} for dense, edge in ((True, True), (False, True), (True, False))]
+] + [
+    {"dense": dense, "edge": edge, "triples": True}
+    for dense, edge in ((True, True), (False, True), (True, False))
+]
 LINEAR_MODELS += [{"observed": True, "edge": True, "triples": True}]
 
 
@@ -205,21 +254,30 @@ def random_map(rng, width, shape, density):
 
 
 class Hidden:
-    """All labellings of one sequence of tokens (rows of values) under a fitted HMM, read off its public attributes."""
+    """All labellings of one sequence of tokens (rows of values) under a fitted HMM, read off its
+    public attributes.
+    """
 
     def __init__(self, hmm, rows):
-        self.hmm, self.K = hmm, len(hmm.classes_)
+        self.hmm = hmm
+        self.K = len(hmm.classes_)
         self.y = labellings(len(rows), self.K)
         self.emission = [[self.emit(row, k) for k in range(self.K)] for row in rows]
         self.log_p = np.array([self.joint(y) for y in self.y])
 
     def emit(self, row, k):
         """Log-probability of one token."""
-        total, d = 0.0, 0
-        for value, values, table in zip(row, self.hmm.vocabulary_, self.hmm.emission_logprob_, strict=True):
+        total = 0.0
+        d = 0
+        for value, values, table in zip(
+            row, self.hmm.vocabulary_, self.hmm.emission_logprob_, strict=True
+        ):
             if values is None:
-                mean, variance = self.hmm.means_[k, d], self.hmm.variances_[k, d]
-                total += -((value - mean) ** 2) / (2 * variance) - math.log(math.sqrt(2 * math.pi * variance))
+                mean = self.hmm.means_[k, d]
+                variance = self.hmm.variances_[k, d]
+                total += -((value - mean) ** 2) / (2 * variance) - math.log(
+                    math.sqrt(2 * math.pi * variance)
+                )
                 d += 1
             else:
                 total += table[k, values.get(value, len(values))]
@@ -227,7 +285,8 @@ class Hidden:
 
     def step(self, y, t):
         """Log-probability of label t given those before it; t = len(y) is the end."""
-        hmm, two = self.hmm, self.hmm.transition_logprob_.ndim == 3
+        hmm = self.hmm
+        two = self.hmm.transition_logprob_.ndim == 3
         if t == len(y):
             if not two:
                 return hmm.stop_logprob_[y[-1]]
@@ -236,12 +295,18 @@ class Hidden:
             return hmm.start_logprob_[y[0]]
         if not two:
             return hmm.transition_logprob_[y[t - 1], y[t]]
-        return hmm.transition_logprob_[y[t - 2], y[t - 1], y[t]] if t > 1 else hmm.pair_start_logprob_[y[0], y[1]]
+        return (
+            hmm.transition_logprob_[y[t - 2], y[t - 1], y[t]]
+            if t > 1
+            else hmm.pair_start_logprob_[y[0], y[1]]
+        )
 
     def joint(self, y):
         if not y:
             return 0.0
-        return sum(self.step(y, t) for t in range(len(y) + 1)) + sum(self.emission[t][k] for t, k in enumerate(y))
+        return sum(self.step(y, t) for t in range(len(y) + 1)) + sum(
+            self.emission[t][k] for t, k in enumerate(y)
+        )
 
     def allowed(self, codes):
         """Which labellings agree with codes, of which -1 is unknown."""

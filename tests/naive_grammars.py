@@ -9,9 +9,9 @@ from bisect import bisect
 
 import numpy as np
 
-from sklearn_struct.batch import Forest, grammar
-from sklearn_struct.parsing import Plain, TreeModel
-from sklearn_struct.tree_sums import production_symbols
+from sklearn_struct.containers.trees import Forest, grammar
+from sklearn_struct.grammars.parsing import Plain, TreeModel
+from sklearn_struct.grammars.tree_sums import production_symbols
 
 
 def model(rules, words, roots):
@@ -22,17 +22,24 @@ def model(rules, words, roots):
     root = np.full(n, -np.inf)
     root[list(roots)] = np.log(list(roots.values()))
     with np.errstate(divide="ignore"):
-        rule, leaf = np.log([rules[r] for r in table]), np.log([p for _, p in words])
+        rule = np.log([rules[r] for r in table])
+        leaf = np.log([p for _, p in words])
     symbol = np.array([s for s, _ in words], np.int32)
     return TreeModel(grammar(left, right, parent, n), symbol, Plain(rule, root, leaf))
 
 
 def random_model(rng, n_symbols, endless=False):
-    """Symbols whose rules lead to later symbols alone, unless `endless`; all become one of two words, too."""
-    rules, words, every = {}, [], [(b, c) for b in range(n_symbols) for c in range(n_symbols)]
+    """Symbols whose rules lead to later symbols alone, unless `endless`; all become one of two
+    words, too.
+    """
+    rules = {}
+    words = []
+    every = [(b, c) for b in range(n_symbols) for c in range(n_symbols)]
     for a in range(n_symbols):
         children = [(b, c) for b, c in every if endless or (min(b, c) > a and rng.random() < 0.7)]
-        p = rng.dirichlet([*(0.25 if endless else 1.0,) * len(children), *(1.5 if endless else 1.0,) * 2])
+        p = rng.dirichlet(
+            [*(0.25 if endless else 1.0,) * len(children), *(1.5 if endless else 1.0,) * 2]
+        )
         rules |= {(b, c, a): q for (b, c), q in zip(children, p)}
         words += [(a, p[-1]), (a, p[-2])]
     return model(rules, words, {0: 0.75, 1: 0.25})
@@ -42,8 +49,13 @@ def every_tree(model, symbol=None):
     """All trees, or those below a symbol, with their probabilities."""
     if symbol is None:
         roots = np.flatnonzero(model.plain.root > -np.inf).tolist()
-        return [(tree, np.exp(model.plain.root[s]) * p) for s in roots for tree, p in every_tree(model, s)]
-    rules, n_rules = model.grammar, len(model.plain.rule)
+        return [
+            (tree, np.exp(model.plain.root[s]) * p)
+            for s in roots
+            for tree, p in every_tree(model, s)
+        ]
+    rules = model.grammar
+    n_rules = len(model.plain.rule)
     words = np.flatnonzero(model.symbol == symbol).tolist()
     found = [((n_rules + k,), np.exp(model.plain.leaf[k])) for k in words]
     for r in np.flatnonzero(rules.parent == symbol).tolist():
@@ -55,10 +67,12 @@ def every_tree(model, symbol=None):
 
 def drawn(model, rng, most=1000):
     """A tree drawn from the top; None if it has more nodes than that."""
-    symbols, p = production_symbols(model), np.exp(np.concatenate([model.plain.rule, model.plain.leaf]))
+    symbols = production_symbols(model)
+    p = np.exp(np.concatenate([model.plain.rule, model.plain.leaf]))
     choices = [np.flatnonzero(symbols == s).tolist() for s in range(len(model.plain.root))]
     mass = [np.cumsum(p[of]).tolist() for of in choices]
-    ahead, found = [bisect(np.cumsum(np.exp(model.plain.root)).tolist(), rng.random())], []
+    ahead = [bisect(np.cumsum(np.exp(model.plain.root)).tolist(), rng.random())]
+    found = []
     while ahead:  # the left child first; its productions follow those above it
         s = ahead.pop()
         found.append(choices[s][bisect(mass[s], rng.random() * mass[s][-1])])
@@ -68,7 +82,11 @@ def drawn(model, rng, most=1000):
             return None
     done = []
     for production in reversed(found):
-        done.append((production, done.pop(), done.pop()) if production < len(model.plain.rule) else (production,))
+        done.append(
+            (production, done.pop(), done.pop())
+            if production < len(model.plain.rule)
+            else (production,)
+        )
     return done[0]
 
 
@@ -81,11 +99,15 @@ def nodes(tree, above=-1, side=2):
 
 def packed(model, trees):
     """The trees as a forest in which each item has one edge or is a leaf."""
-    symbols, n_rules = production_symbols(model), len(model.plain.rule)
-    items, edges, offsets = [], [], [0]
+    symbols = production_symbols(model)
+    n_rules = len(model.plain.rule)
+    items = []
+    edges = []
+    offsets = [0]
 
     def add(tree, start):
-        children, stop = [], start
+        children = []
+        stop = start
         for child in tree[1:]:
             children.append(add(child, stop))
             stop = items[children[-1]][2]

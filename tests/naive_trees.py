@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from sklearn_struct.batch import Tensors, TreeScores, grammar
-from sklearn_struct.simd import padded
+from sklearn_struct.compiled.simd import padded
+from sklearn_struct.containers.trees import Tensors, TreeScores, grammar
 
 
 def random_grammar(rng, n_symbols=5, n_rules=12):
@@ -18,7 +18,9 @@ def scores(rule, root, leaf):
     """Scores of leaves from a table (n_tokens, n_symbols), in which -inf forbids."""
     tokens, symbols = np.nonzero(np.asarray(leaf) > -np.inf)
     indptr = np.searchsorted(tokens, np.arange(len(leaf) + 1)).astype(np.int64)
-    return TreeScores(np.asarray(rule), np.asarray(root), indptr, symbols.astype(np.int32), leaf[tokens, symbols])
+    return TreeScores(
+        np.asarray(rule), np.asarray(root), indptr, symbols.astype(np.int32), leaf[tokens, symbols]
+    )
 
 
 def random_scores(rng, grammar, n_tokens, spread=1.0):
@@ -31,16 +33,23 @@ def random_scores(rng, grammar, n_tokens, spread=1.0):
 
 
 def random_tensors(rng, grammar, n_leaves, most=3, signed=False):
-    """Tensors of one to `most` states for each symbol; of leaves as many as asked for, each for any symbol."""
+    """Tensors of one to `most` states for each symbol; of leaves as many as asked for, each for any
+    symbol.
+    """
     n_states = rng.integers(1, most + 1, size=len(grammar.indptr) - 1).astype(np.int32)
     width = np.array([padded(m) for m in n_states])
     of_rules = n_states[grammar.left] * n_states[grammar.right] * width[grammar.parent]
-    starts = [np.concatenate([[0], np.cumsum(sizes)]) for sizes in (of_rules, np.full(n_leaves, width.max()), width)]
+    starts = [
+        np.concatenate([[0], np.cumsum(sizes)])
+        for sizes in (of_rules, np.full(n_leaves, width.max()), width)
+    ]
 
     def numbers(start, states):
         """Rows with zeros behind the states."""
         values = rng.normal(size=start[-1]) if signed else rng.random(start[-1])
-        lane = np.concatenate([np.arange(size) % wide for size, wide in zip(np.diff(start), states[1])])
+        lane = np.concatenate(
+            [np.arange(size) % wide for size, wide in zip(np.diff(start), states[1])]
+        )
         return np.where(lane < np.repeat(states[0], np.diff(start)), values, 0.0)
 
     everywhere = np.full(n_leaves, width.max())
@@ -56,13 +65,16 @@ def random_tensors(rng, grammar, n_leaves, most=3, signed=False):
 
 
 class Forest:
-    """Each tree is (symbol of its root, score, rules, leaves as (token, symbol)); probabilities in `p`.
+    """Each tree is (symbol of its root, score, rules, leaves as (token, symbol)); probabilities in
+    `p`.
 
-    `spans` has the items of each, as (symbol, start, stop), and `edges` its edges, as (rule, start, middle, stop).
+    `spans` has the items of each, as (symbol, start, stop), and `edges` its edges, as (rule, start,
+    middle, stop).
     """
 
     def __init__(self, grammar, scores):
-        self.grammar, self.scores = grammar, scores
+        self.grammar = grammar
+        self.scores = scores
         self.leaf = [
             dict(zip(scores.leaf_symbol[lo:hi].tolist(), range(lo, hi)))
             for lo, hi in zip(scores.leaf_indptr[:-1], scores.leaf_indptr[1:])
@@ -88,7 +100,8 @@ class Forest:
             for left in self._over(i, k)
             for right in self._over(k, j)
             for r in range(len(self.grammar.parent))
-            if (self.grammar.left[r], self.grammar.right[r]) == (self.symbol(left), self.symbol(right))
+            if (self.grammar.left[r], self.grammar.right[r])
+            == (self.symbol(left), self.symbol(right))
             if self.scores.rule[r] > -np.inf
         ]
 
@@ -98,14 +111,20 @@ class Forest:
         return self.scores.rule[tree[0]] + self._score(tree[1]) + self._score(tree[2])
 
     def parts(self, tree, i=0):
-        """Items (symbol, start, stop) and edges (rule, start, middle, stop) of a tree, children first."""
+        """Items (symbol, start, stop) and edges (rule, start, middle, stop) of a tree, children
+        first.
+        """
         if len(tree) == 2:
             return [(tree[1], i, i + 1)], []
         items, edges = self.parts(tree[1], i)
         middle = items[-1][2]
         more, others = self.parts(tree[2], middle)
         stop = more[-1][2]
-        return [*items, *more, (self.symbol(tree), i, stop)], [*edges, *others, (tree[0], i, middle, stop)]
+        return [*items, *more, (self.symbol(tree), i, stop)], [
+            *edges,
+            *others,
+            (tree[0], i, middle, stop),
+        ]
 
     def posteriors(self):
         """Of items and of edges: dicts."""
@@ -122,13 +141,22 @@ class Forest:
             p = tensors.leaf_start[self.leaf[tree[0]][tree[1]]]
             return tensors.leaf[p : p + tensors.n_states[tree[1]]]
         r = tree[0]
-        m, n, k = (tensors.n_states[side[r]] for side in (self.grammar.left, self.grammar.right, self.grammar.parent))
-        table = tensors.rule[tensors.rule_start[r] : tensors.rule_start[r + 1]].reshape(m, n, -1)[:, :, :k]
-        return np.einsum("jki,j,k->i", table, self.tensor(tensors, tree[1]), self.tensor(tensors, tree[2]))
+        m, n, k = (
+            tensors.n_states[side[r]]
+            for side in (self.grammar.left, self.grammar.right, self.grammar.parent)
+        )
+        table = tensors.rule[tensors.rule_start[r] : tensors.rule_start[r + 1]].reshape(m, n, -1)[
+            :, :, :k
+        ]
+        return np.einsum(
+            "jki,j,k->i", table, self.tensor(tensors, tree[1]), self.tensor(tensors, tree[2])
+        )
 
     def tensor_root(self, tensors, tree):
         s = self.symbol(tree)
-        return tensors.root[tensors.root_start[s] :][: tensors.n_states[s]] @ self.tensor(tensors, tree)
+        return tensors.root[tensors.root_start[s] :][: tensors.n_states[s]] @ self.tensor(
+            tensors, tree
+        )
 
     def state_scores(self, tensors, tree):
         """The largest log-probability of a tree with its states, for each state of the root."""
@@ -138,9 +166,12 @@ class Forest:
                 return np.log(self.tensor(tensors, tree))
             r = tree[0]
             m, n, k = (
-                tensors.n_states[side[r]] for side in (self.grammar.left, self.grammar.right, self.grammar.parent)
+                tensors.n_states[side[r]]
+                for side in (self.grammar.left, self.grammar.right, self.grammar.parent)
             )
-            table = tensors.rule[tensors.rule_start[r] : tensors.rule_start[r + 1]].reshape(m, n, -1)[:, :, :k]
+            table = tensors.rule[tensors.rule_start[r] : tensors.rule_start[r + 1]].reshape(
+                m, n, -1
+            )[:, :, :k]
             total = np.log(table) + best(tree[1])[:, None, None] + best(tree[2])[None, :, None]
             return total.reshape(-1, k).max(axis=0)
 

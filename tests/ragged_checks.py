@@ -3,8 +3,8 @@
     @ragged_checks([LinearChainCRF(), ...])
     def test_ragged(estimator, check, form): check(estimator, form)
 
-Each check gets a fresh clone and one of `FORMS` of X. What the original check asks of rows, its twin asks of sequences;
-checks of parameters, tags and names have no twin, as they see no data.
+Each check gets a fresh clone and one of `FORMS` of X. What the original check asks of rows, its
+twin asks of sequences; checks of parameters, tags and names have no twin, as they see no data.
 """
 
 from __future__ import annotations
@@ -38,8 +38,14 @@ class Data(NamedTuple):
 
 def data(seed: int = 0) -> Data:
     rng = np.random.RandomState(seed)
-    X = [rng.normal(size=(n, N_FEATURES)).round(2) * (rng.uniform(size=(n, N_FEATURES)) < 0.7) for n in LENGTHS]
-    y = [[("B", "A", "C")[int(v > 0.3) + int(v > 1.0)] for v in rows @ [1.0, -1.0, 0.5, 0.0]] for rows in X]
+    X = [
+        rng.normal(size=(n, N_FEATURES)).round(2) * (rng.uniform(size=(n, N_FEATURES)) < 0.7)
+        for n in LENGTHS
+    ]
+    y = [
+        [("B", "A", "C")[int(v > 0.3) + int(v > 1.0)] for v in rows @ [1.0, -1.0, 0.5, 0.0]]
+        for rows in X
+    ]
     return Data(X, y)
 
 
@@ -102,7 +108,9 @@ def digits(estimator):
 def content(X):
     """All numbers and names that X holds."""
     tokens = [X.tokens] if isinstance(X, SequenceArray) else X
-    return pickle.dumps([(t.data, t.indices, t.indptr, t.shape) if sp.issparse(t) else t for t in tokens])
+    return pickle.dumps(
+        [(t.data, t.indices, t.indptr, t.shape) if sp.issparse(t) else t for t in tokens]
+    )
 
 
 def learned(model):
@@ -167,7 +175,8 @@ def check_fits_forget_earlier_data(estimator, form):
 
 def check_sample_order_of_predictions(estimator, form):
     X, _ = data()
-    model, order = fitted(estimator, form), np.random.RandomState(1).permutation(len(X))
+    model = fitted(estimator, form)
+    order = np.random.RandomState(1).permutation(len(X))
     expected = outputs(model, X, form)
     for name, found in outputs(model, [X[i] for i in order], form).items():
         assert_same(found, expected[name], order)
@@ -194,15 +203,19 @@ def check_probabilities(estimator, form):
 
 def check_data_and_parameters_stay(estimator, form):
     X, y = data()
-    given, parameters = FORMS[form](X), copy.deepcopy(estimator.get_params())
-    before, labels = content(given), copy.deepcopy(y)
+    given = FORMS[form](X)
+    parameters = copy.deepcopy(estimator.get_params())
+    before = content(given)
+    labels = copy.deepcopy(y)
     model = clone(estimator).fit(given, y)
     for name in methods(model):
         getattr(model, name)(given)
     model.score(given, y)
     assert content(given) == before
     assert y == labels
-    assert {k: repr(v) for k, v in model.get_params().items()} == {k: repr(v) for k, v in parameters.items()}
+    assert {k: repr(v) for k, v in model.get_params().items()} == {
+        k: repr(v) for k, v in parameters.items()
+    }
 
 
 def check_predictions_change_nothing(estimator, form):
@@ -221,7 +234,9 @@ def check_read_only_data(estimator, form):
     given = FORMS[form](X)
     tokens = getattr(given, "tokens", None)
     if tokens is not None:
-        for array in (tokens.data, tokens.indices, tokens.indptr) if sp.issparse(tokens) else (tokens,):
+        for array in (
+            (tokens.data, tokens.indices, tokens.indptr) if sp.issparse(tokens) else (tokens,)
+        ):
             array.flags.writeable = False
     model = clone(estimator).fit(given, y)
     assert_same(model.predict(given), fitted(estimator, form).predict(FORMS[form](data().X)))
@@ -259,7 +274,11 @@ def check_kinds_of_labels(estimator, form):
     """The same predictions by other names in the same order."""
     X, y = data()
     expected = fitted(estimator, form).predict(FORMS[form](X))
-    for names in ({"A": 1, "B": 5, "C": 7}, {"A": 0.5, "B": 1.5, "C": 2.5}, {"A": -3, "B": 0, "C": 2}):
+    for names in (
+        {"A": 1, "B": 5, "C": 7},
+        {"A": 0.5, "B": 1.5, "C": 2.5},
+        {"A": -3, "B": 0, "C": 2},
+    ):
         renamed = [[names[label] for label in labels] for labels in y]
         found = clone(estimator).fit(FORMS[form](X), renamed).predict(FORMS[form](X))
         assert_same(found, [[names[label] for label in labels] for labels in expected])
@@ -290,7 +309,9 @@ def check_number_of_features(estimator, form):
     model = fitted(estimator, form)
     assert model.n_features_in_ == N_FEATURES
     for name in methods(model):
-        with pytest.raises(ValueError, match=f"3 features, but {type(model).__name__} is expecting {N_FEATURES}"):
+        with pytest.raises(
+            ValueError, match=f"3 features, but {type(model).__name__} is expecting {N_FEATURES}"
+        ):
             getattr(model, name)(FORMS[form]([rows[:, :3] for rows in X]))
 
 
@@ -331,7 +352,12 @@ def check_unit_weights(estimator, form):
 
 def check_wrong_weights(estimator, form):
     X, y = data()
-    for weight in (np.ones(len(X) - 1), -np.ones(len(X)), np.full(len(X), np.nan), np.zeros(len(X))):
+    for weight in (
+        np.ones(len(X) - 1),
+        -np.ones(len(X)),
+        np.full(len(X), np.nan),
+        np.zeros(len(X)),
+    ):
         model = clone(estimator)
         with pytest.raises(ValueError, match="weight"):
             model.fit(FORMS[form](X), y, weight)
@@ -382,7 +408,12 @@ def ragged_checks(estimators: list[Any], forms: Any = tuple(FORMS)) -> Callable[
     return pytest.mark.parametrize(
         ("estimator", "check", "form"),
         [
-            pytest.param(estimator, check, form, id=f"{estimator!r}-{check.__name__.removeprefix('check_')}-{form}")
+            pytest.param(
+                estimator,
+                check,
+                form,
+                id=f"{estimator!r}-{check.__name__.removeprefix('check_')}-{form}",
+            )
             for estimator in estimators
             for check in CHECKS
             for form in forms

@@ -1,4 +1,6 @@
-"""Real corpora for tests: a data home that is named must have them, without one the test is skipped."""
+"""Real corpora for tests: a data home that is named must have them, without one the test is
+skipped.
+"""
 
 from __future__ import annotations
 
@@ -14,4 +16,7 @@ def real(fetch, **options):
     except (ImportError, FileNotFoundError) as error:
         if "SKLEARN_STRUCT_DATA" in os.environ:
             raise
-        pytest.skip(f"no data home: SKLEARN_STRUCT_DATA is not set and nothing was downloaded before ({error})")
+        pytest.skip(
+            "no data home: SKLEARN_STRUCT_DATA is not set and nothing was downloaded before "
+            f"({error})"
+        )

@@ -7,37 +7,29 @@ from importlib import import_module
 from pathlib import Path
 
 import sklearn_struct
-from sklearn_struct.kernel_cache import KERNEL_ROOMS
+from sklearn_struct.compiled.cache import KERNEL_ROOMS
 
 PACKAGE = Path(sklearn_struct.__file__).parent
-FILES = {file.relative_to(PACKAGE).as_posix(): ast.parse(file.read_text("utf-8")) for file in PACKAGE.rglob("*.py")}
+FILES = {
+    file.relative_to(PACKAGE).as_posix(): ast.parse(file.read_text("utf-8"))
+    for file in PACKAGE.rglob("*.py")
+}
 
 # A room imports only rooms of lines above its own, and `exceptions`, which belongs to all.
 FLOORS = [
-    ["warning"],
-    ["kernel_cache", "bounds"],
-    ["kernel"],
-    ["simd"],
-    ["products"],
-    ["batch", "threads", "sparse", "memory"],
+    ["_warning"],
+    ["compiled"],
+    ["containers"],
     ["inference"],
     ["losses"],
     ["linear"],
-    ["frames"],
-    ["sequence_array"],
-    ["parameters", "generative", "path_sums"],
-    ["markov"],
-    ["hidden_markov", "counted_features", "boundedness"],
-    ["hidden_starts", "expected_features", "latent_em", "parsing", "tree_features", "tree_sampling"],
-    ["spectral"],
-    ["tree_sums"],
-    ["tree_fragments"],
-    ["fragment_parsing"],
-    ["objective", "rows_objective", "joint_objective"],
     ["solvers"],
-    ["doc_link", "published"],
+    ["hidden_markov"],
+    ["grammars"],
+    ["objectives"],
+    ["_doc_link", "_published"],
     ["encoding"],
-    ["callbacks", "metrics", "datasets", "model_selection", "labeled_features"],
+    ["metrics", "datasets", "callbacks", "model_selection", "labeled_features"],
     ["estimators"],
     ["inspection", "persistence"],
     ["compat"],  # it writes files of CRFsuite's
@@ -45,15 +37,18 @@ FLOORS = [
 ]
 FLOOR = {room: i for i, rooms in enumerate(FLOORS) for room in rooms}
 
-FILE_LINES, KERNEL_LINES, FUNCTION_LINES = 400, 60, 50
+FILE_LINES = 560
+KERNEL_LINES = 90
+FUNCTION_LINES = 75
 
 
 def room(path):
     return path.split("/")[0].removesuffix(".py")
 
 
-SPEAKERS = {"warning", "kernel_cache"}  # a kernel is made when it is imported, and has nobody else to tell
-ABOVE_ENCODING = [name for name, floor in FLOOR.items() if floor < FLOOR["encoding"] and name not in SPEAKERS]
+# a kernel is made when it is imported, and has nobody else to tell
+SPEAKERS = {"_warning.py", "compiled/cache.py"}
+ABOVE_ENCODING = [name for name, floor in FLOOR.items() if floor < FLOOR["encoding"]]
 
 
 def every(*rooms):
@@ -95,7 +90,9 @@ def functions(tree):
 
 
 def is_kernel(function):
-    return any(isinstance(d, ast.Name) and d.id in ("kernel", "inlined") for d in function.decorator_list)
+    return any(
+        isinstance(d, ast.Name) and d.id in ("kernel", "inlined") for d in function.decorator_list
+    )
 
 
 def arguments(function):
@@ -155,11 +152,21 @@ def test_inference_never_sees_labels_or_a_loss(path, tree):
 
 @every(*ABOVE_ENCODING)
 def test_no_room_above_encoding_speaks_or_validates(path, tree):
-    """No scikit-learn, warnings, printing or input checks: those belong to the estimators and their encoding."""
+    """No scikit-learn, warnings, printing or input checks: those belong to the estimators and their
+    encoding.
+    """
+    if path in SPEAKERS:
+        return
     assert not {name.split(".")[0] for name in imports(tree)} & {"sklearn", "warnings", "logging"}
-    assert "warning" not in rooms_of_ours(tree)
-    called = {node.func.id for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
-    assert not {name for name in called if name == "print" or name.startswith(("check_", "validate_"))}
+    assert "_warning" not in rooms_of_ours(tree)
+    called = {
+        node.func.id
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+    }
+    assert not {
+        name for name in called if name == "print" or name.startswith(("check_", "validate_"))
+    }
 
 
 # ---- estimators
@@ -167,14 +174,18 @@ def test_no_room_above_encoding_speaks_or_validates(path, tree):
 
 @every("estimators")
 def test_estimators_have_no_kernels(path, tree):
-    assert "kernel" not in rooms_of_ours(tree)
+    assert "sklearn_struct.compiled.kernel.kernel" not in set(imports(tree))
     assert not any(name.split(".")[0] == "numba" for name in imports(tree))
     assert not any(is_kernel(f) for f in functions(tree))
 
 
 @every("estimators")
 def test_estimators_inherit_from_abstract_classes_alone(path, tree):
-    ours = {name.split(".")[-1] for name in imports(tree) if name.startswith("sklearn_struct.estimators.")}
+    ours = {
+        name.split(".")[-1]
+        for name in imports(tree)
+        if name.startswith("sklearn_struct.estimators.")
+    }
     classes = [node for node in tree.body if isinstance(node, ast.ClassDef)]
     ours |= {node.name for node in classes}
     for node in classes:
@@ -185,9 +196,13 @@ def test_estimators_inherit_from_abstract_classes_alone(path, tree):
 @every("estimators", "encoding")
 def test_init_of_an_estimator_only_assigns(path, tree):
     for node in ast.walk(tree):
-        if not isinstance(node, ast.ClassDef) or not any("Base" in ast.unparse(base) for base in node.bases):
+        if not isinstance(node, ast.ClassDef) or not any(
+            "Base" in ast.unparse(base) for base in node.bases
+        ):
             continue
-        for init in (f for f in node.body if isinstance(f, ast.FunctionDef) and f.name == "__init__"):
+        for init in (
+            f for f in node.body if isinstance(f, ast.FunctionDef) and f.name == "__init__"
+        ):
             body = init.body[1:] if ast.get_docstring(init) else init.body
             assigned = {ast.unparse(statement) for statement in body}
             assert assigned == {f"self.{name} = {name}" for name in arguments(init) - {"self"}}
@@ -198,8 +213,15 @@ def test_init_of_an_estimator_only_assigns(path, tree):
 
 @every()
 def test_one_numba_decorator(path, tree):
-    """No parallel kernels, no jitted classes; numba is imported where the decorator and the vectors are made."""
-    if path not in ("kernel_cache.py", "kernel.py", "bounds.py", "simd.py"):
+    """No parallel kernels, no jitted classes; numba is imported where the decorator and the vectors
+    are made.
+    """
+    if path not in (
+        "compiled/cache.py",
+        "compiled/kernel.py",
+        "compiled/bounds.py",
+        "compiled/simd.py",
+    ):
         assert not any(name.split(".")[0] in ("numba", "llvmlite") for name in imports(tree))
     assert not {"prange", "jitclass", "jit"} & set(names(tree))
     keywords = [node for node in ast.walk(tree) if isinstance(node, ast.keyword)]
@@ -208,7 +230,9 @@ def test_one_numba_decorator(path, tree):
 
 @every()
 def test_what_python_calls_returns_no_named_tuple(path, tree):
-    """Numba builds them by Python code, in which a pending Ctrl-C would end the process; kernels may pass them on."""
+    """Numba builds them by Python code, in which a pending Ctrl-C would end the process; kernels
+    may pass them on.
+    """
     returned = {
         f.name
         for f in functions(tree)
@@ -218,7 +242,10 @@ def test_what_python_calls_returns_no_named_tuple(path, tree):
     }
     callers = [f for f in functions(tree) if not is_kernel(f)]
     called = {
-        n.func.id for f in callers for n in ast.walk(f) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)
+        n.func.id
+        for f in callers
+        for n in ast.walk(f)
+        if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)
     }
     assert not returned & called
     assert not any(name[0] != "_" for name in returned)
@@ -229,21 +256,26 @@ def test_kernels_are_module_level(path, tree):
     kernels = [f for f in functions(tree) if is_kernel(f)]
     assert all(f in tree.body for f in kernels)
     for f in kernels:
-        assert not any(isinstance(node, ast.FunctionDef | ast.Lambda) for node in ast.walk(f) if node is not f)
+        assert not any(
+            isinstance(node, ast.FunctionDef | ast.Lambda) for node in ast.walk(f) if node is not f
+        )
 
 
 @every()
 def test_files_of_kernels_make_stale_kernels(path, tree):
     """A change of any file with kernels, or with what they receive, invalidates the compiled ones."""
-    if any(is_kernel(f) for f in functions(tree)) or path == "batch.py":
+    if any(is_kernel(f) for f in functions(tree)) or room(path) == "containers":
         assert {path, room(path)} & set(KERNEL_ROOMS)
 
 
 @every(*ABOVE_ENCODING)
 def test_only_the_pool_knows_the_number_of_jobs(path, tree):
     """So blocks and sums cannot depend on it."""
-    if path != "threads.py":
-        assert not {"n_jobs", "n_threads"} & {*names(tree), *(a for f in functions(tree) for a in arguments(f))}
+    if path != "compiled/threads.py":
+        assert not {"n_jobs", "n_threads"} & {
+            *names(tree),
+            *(a for f in functions(tree) for a in arguments(f)),
+        }
 
 
 # ---- what no file contains
@@ -286,11 +318,23 @@ def called_from_python():
 
 
 CALLED_FROM_PYTHON = called_from_python()
-MAKES_ARRAYS = {"arange", "array", "concatenate", "copy", "empty", "full", "ones", "zeros", "reshape"}
+MAKES_ARRAYS = {
+    "arange",
+    "array",
+    "concatenate",
+    "copy",
+    "empty",
+    "full",
+    "ones",
+    "zeros",
+    "reshape",
+}
 
 
 def is_array(value, made=()):
-    """Whether an expression seems to be an array: a name that is one, a slice, or a call that makes one."""
+    """Whether an expression seems to be an array: a name that is one, a slice, or a call that makes
+    one.
+    """
     if isinstance(value, ast.Subscript):
         return isinstance(value.slice, ast.Slice)
     if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute):
@@ -300,13 +344,20 @@ def is_array(value, made=()):
 
 def returned_arrays(kernel):
     """What a kernel returns that seems to be an array."""
-    made, returned = set(), []
+    made = set()
+    returned = []
     for node in ast.walk(kernel):
         if isinstance(node, ast.Assign):
             for target in node.targets:
                 both = isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple)
-                for name, value in zip(target.elts, node.value.elts) if both else [(target, node.value)]:
-                    made |= {part.id for part in ast.walk(name) if isinstance(part, ast.Name) and is_array(value)}
+                for name, value in (
+                    zip(target.elts, node.value.elts) if both else [(target, node.value)]
+                ):
+                    made |= {
+                        part.id
+                        for part in ast.walk(name)
+                        if isinstance(part, ast.Name) and is_array(value)
+                    }
         elif isinstance(node, ast.Return):
             returned += node.value.elts if isinstance(node.value, ast.Tuple) else [node.value]
     return {ast.unparse(value) for value in returned if is_array(value, made)}
@@ -314,7 +365,9 @@ def returned_arrays(kernel):
 
 @every()
 def test_kernels_return_no_arrays_to_python(path, tree):
-    """Numba makes tuples of arrays by Python code, where Ctrl-C is a SystemError, or ends the process."""
+    """Numba makes tuples of arrays by Python code, where Ctrl-C is a SystemError, or ends the
+    process.
+    """
     for kernel in functions(tree):
         if is_kernel(kernel) and (path, kernel.name) in CALLED_FROM_PYTHON:
             assert not returned_arrays(kernel), kernel.name
@@ -335,8 +388,11 @@ def f(x, n):
     return b
 """
     assert returned_arrays(ast.parse(bad).body[0]) == {"c", "a[:n]", "np.empty(n)", "b"}
-    assert {("inference/chart.py", "_descend"), ("inference/chart_cells.py", "cell")} <= CALLED_FROM_PYTHON
-    assert ("inference/chart.py", "_below") not in CALLED_FROM_PYTHON
+    assert {
+        ("inference/trees/chart.py", "_descend"),
+        ("inference/trees/chart_cells.py", "cell"),
+    } <= CALLED_FROM_PYTHON
+    assert ("inference/trees/chart.py", "_below") not in CALLED_FROM_PYTHON
 
 
 @every()
@@ -348,12 +404,22 @@ def test_sizes(path, tree):
 
 @every()
 def test_public_names_exist(path, tree):
-    """`__all__` is sorted by the formatter; here: its names are defined in the file, imported or made on demand."""
-    listed = [node for node in tree.body if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__"]
+    """`__all__` is sorted by the formatter; here: its names are defined in the file, imported or
+    made on demand.
+    """
+    listed = [
+        node
+        for node in tree.body
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__"
+    ]
     defined = {node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)}
     for node in tree.body:
         targets = (
-            node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
+            node.targets
+            if isinstance(node, ast.Assign)
+            else [node.target]
+            if isinstance(node, ast.AnnAssign)
+            else []
         )
         for target in targets:
             defined |= {name.id for name in ast.walk(target) if isinstance(name, ast.Name)}
@@ -361,7 +427,9 @@ def test_public_names_exist(path, tree):
     names = {name for node in listed for name in ast.literal_eval(node.value)}
     if "__getattr__" in defined:
         module = import_module(
-            ".".join(["sklearn_struct", *Path(path).with_suffix("").parts]).removesuffix(".__init__")
+            ".".join(["sklearn_struct", *Path(path).with_suffix("").parts]).removesuffix(
+                ".__init__"
+            )
         )
         defined |= {name for name in names if hasattr(module, name)}
     assert names <= defined

@@ -12,7 +12,11 @@ import pytest
 from sklearn_struct import MEMM, FeatureTemplates, LinearChainCRF, SequenceArray, SequenceVectorizer
 
 FOLDER = Path(__file__).parents[1] / "benchmarks"
-SENTENCES = [[("The", "DT"), ("cat", "NN"), ("sat", "VBD"), (".", ".")], [("Yes", "UH")], [("A", "DT"), ("cat", "NN")]]
+SENTENCES = [
+    [("The", "DT"), ("cat", "NN"), ("sat", "VBD"), (".", ".")],
+    [("Yes", "UH")],
+    [("A", "DT"), ("cat", "NN")],
+]
 LABELS = [["B", "I", "O", "O"], ["O"], ["B", "I"]]
 
 
@@ -83,7 +87,9 @@ else:
 def test_who_fails_says_why_and_the_others_go_on(tmp_path):
     script = tmp_path / "toy.py"
     script.write_text(SCRIPT.format(folder=str(FOLDER)))
-    out = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True).stdout.splitlines()
+    out = subprocess.run(
+        [sys.executable, script], capture_output=True, text=True, check=True
+    ).stdout.splitlines()
     assert out[0] == "FAILED: toy, fails: ValueError: on purpose"
     assert out[1] == "['counts'] 2 None ['peak memory, MB', 'run', 'sum, CPU s', 'twice']"
 
@@ -91,7 +97,8 @@ def test_who_fails_says_why_and_the_others_go_on(tmp_path):
 def test_iterations_have_the_objective_of_the_fit():
     from recording import evaluation_seconds, iterations
 
-    X, y = SequenceVectorizer().fit_transform([[[w, p] for w, p in s] for s in SENTENCES]), LABELS
+    X = SequenceVectorizer().fit_transform([[[w, p] for w, p in s] for s in SENTENCES])
+    y = LABELS
     crf = LinearChainCRF(C=2, solver="lbfgs")
     with evaluation_seconds() as seconds, iterations(lambda w, value: -value, exact=True) as noted:
         crf.fit(X, y)
@@ -110,7 +117,9 @@ def test_peers_get_the_attributes_that_we_have():
         theirs = SequenceVectorizer().fit_transform([form(sentence) for sentence in SENTENCES])
         assert theirs.tokens.shape == ours.tokens.shape
         np.testing.assert_array_equal(np.diff(theirs.tokens.indptr), np.diff(ours.tokens.indptr))
-        np.testing.assert_array_equal(np.sort(theirs.tokens.sum(axis=0)), np.sort(ours.tokens.sum(axis=0)))
+        np.testing.assert_array_equal(
+            np.sort(theirs.tokens.sum(axis=0)), np.sort(ours.tokens.sum(axis=0))
+        )
 
 
 def test_prepared_data_are_read_as_they_were(tmp_path, monkeypatch):
@@ -142,7 +151,13 @@ def test_counts_of_the_roofline():
     X = SequenceVectorizer().fit_transform([[["a", "b"], ["a"], ["c"]]]).tokens
     counts = shape(X, np.array([0, 1, 1]), 8)  # a occurs with both labels, b and c with one
     assert (counts.tokens, counts.labels, counts.weights) == (3, 2, 4 + 4)
-    assert (counts.frequent, counts.rare, counts.single, counts.rows, counts.singles) == (2, 0, 2, 1, 2)
+    assert (counts.frequent, counts.rare, counts.single, counts.rows, counts.singles) == (
+        2,
+        0,
+        2,
+        1,
+        2,
+    )
     must = work(counts, 8)
     assert must[NEAR] == 3 * 2 * 64
     assert must[FLOPS] == 4 * 2 * 2 + 4 * 2 + 6 * 3 * 4
@@ -161,7 +176,10 @@ def test_interpolated_trigrams_are_distributions():
     for buckets in (False, True):
         model = InterpolatedTrigram(4, buckets).fit(X[:7], y[:7], X[7:], y[7:])
         for x in X:
-            assert np.exp(model.log_proba([x] * 4, ["a", "b", UNKNOWN, END])).sum() == pytest.approx(1) or x in X[7:]
+            assert (
+                np.exp(model.log_proba([x] * 4, ["a", "b", UNKNOWN, END])).sum() == pytest.approx(1)
+                or x in X[7:]
+            )
 
 
 def test_a_wide_beam_finds_the_most_probable_tagging():
@@ -172,7 +190,8 @@ def test_a_wide_beam_finds_the_most_probable_tagging():
     words = [[w for w, _ in s] for s in SENTENCES]
     tagger = HistoryTagger(C=10.0).fit(words, LABELS)
     sentence = ["A", "cat", "sat", "cat"]
-    fixed, classes = word_features(sentence, tagger.common), tagger.model.classes_.tolist()
+    fixed = word_features(sentence, tagger.common)
+    classes = tagger.model.classes_.tolist()
 
     def log_p(tags):
         padded = (START, START, *tags)
@@ -190,7 +209,9 @@ def test_a_tagger_of_order_1_is_a_memm():
     words = [[w for w, _ in s] for s in SENTENCES]
     tagger = HistoryTagger(order=1, tol=1e-7).fit(words, LABELS)
     rows = [memm_features(s, tagger.common) for s in words]
-    memm = MEMM(edge_features=WORD_AND_TAG, transition_features="observed", tol=1e-7).fit(rows, LABELS)
+    memm = MEMM(edge_features=WORD_AND_TAG, transition_features="observed", tol=1e-7).fit(
+        rows, LABELS
+    )
     assert len(memm._w) == len(tagger.model._w)
     assert memm.loss_curve_[-1] == pytest.approx(tagger.model.loss_curve_[-1], rel=1e-9)
     assert tagger.predict(words, beam=3) == memm.predict(rows).tolist()
@@ -242,9 +263,14 @@ def test_plateaus_ratios_and_what_a_memory_has_stored(tmp_path):
     from side_by_side import Run
 
     assert plateau([(1.0, 80.0), (2.0, 89.96), (3.0, 90.0), (4.0, 89.0)]) == (2.0, 89.96)
-    runs = {"M-est.": [Run({FIT: 2.0, PLATEAU: 1.0}, [])], "CRF": [Run({FIT: 8.0, PLATEAU: 5.0}, [])]}
+    runs = {
+        "M-est.": [Run({FIT: 2.0, PLATEAU: 1.0}, [])],
+        "CRF": [Run({FIT: 8.0, PLATEAU: 5.0}, [])],
+    }
     ratios(runs)
-    assert [runs["CRF"][0].figures[name] for name in sorted(runs["CRF"][0].figures) if "M-est." in name] == [4.0, 5.0]
+    assert [
+        runs["CRF"][0].figures[name] for name in sorted(runs["CRF"][0].figures) if "M-est." in name
+    ] == [4.0, 5.0]
     remembered = Memory(tmp_path, verbose=0).cache(_square)
     assert [remembered(3), remembered(3), remembered(4)] == [9, 9, 16]
     assert stored(tmp_path) == {"_square": 2}
@@ -262,7 +288,9 @@ def test_curves_are_plotted_as_their_benchmark_says(tmp_path):
     runs = {"a": [Run({}, [(1.0, 3.0), (2.0, 2.0)])], "optimum": [Run({}, [(float("nan"), 1.0)])]}
     broken = {"b": [Run({}, [(1.0, 80.0), (1.0, float("nan")), (2.0, 90.0)])]}
     scores = Benchmark("Scores", {}, no_goals, picture=Picture("sentences", "F1", excess=False))
-    plot_curves([(Benchmark("Objective", {}, no_goals), runs), (scores, broken)], tmp_path / "curves.png")
+    plot_curves(
+        [(Benchmark("Objective", {}, no_goals), runs), (scores, broken)], tmp_path / "curves.png"
+    )
     assert (tmp_path / "curves.png").stat().st_size > 1000
 
 
@@ -277,7 +305,10 @@ def test_nltk_finds_the_best_parses_of_a_pcfg():
 
     X, y = make_treebank(60, random_state=0)
     parser = with_one_root(PCFG(vertical_order=1).fit(X, y))
-    sentences = [["the", "child", "sees", "Zyx"], ["some", "dogs", "met", "Ann", "with", "a", "red", "spoon"]]
+    sentences = [
+        ["the", "child", "sees", "Zyx"],
+        ["some", "dogs", "met", "Ann", "with", "a", "red", "spoon"],
+    ]
     grammar = nltk_grammar(parser, sentences)
     found = [next(ViterbiParser(grammar).parse(words)) for words in observations(parser, sentences)]
     expected = parser.log_proba(sentences, parser.predict(sentences))

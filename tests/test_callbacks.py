@@ -18,10 +18,14 @@ HAS_CALLBACKS = hasattr(LinearChainCRF, "set_callbacks")
 def stops_after(scores, **options):
     """Number of iterations with these scores until the callback asks to stop."""
     left = iter(scores)
-    stopping = EarlyStopping("X", "y", scoring=lambda model, X, y: (next(left), X == "X", y == "y")[0], **options)
+    stopping = EarlyStopping(
+        "X", "y", scoring=lambda model, X, y: (next(left), X == "X", y == "y")[0], **options
+    )
     stopping.setup(None, None)
     for n in range(1, len(scores) + 1):
-        if stopping.on_fit_task_end(None, SimpleNamespace(task_name="iteration"), fitted_estimator="model"):
+        if stopping.on_fit_task_end(
+            None, SimpleNamespace(task_name="iteration"), fitted_estimator="model"
+        ):
             assert stopping.scores_ == scores[:n]
             return n
     return None
@@ -44,7 +48,9 @@ def test_patience(scores, options, expected):
 
 def test_tasks_that_are_no_iterations_are_not_scored():
     stopping = EarlyStopping([], [], scoring=None)
-    assert not stopping.on_fit_task_end(None, SimpleNamespace(task_name="fit"), fitted_estimator="model")
+    assert not stopping.on_fit_task_end(
+        None, SimpleNamespace(task_name="fit"), fitted_estimator="model"
+    )
     assert not stopping.on_fit_task_end(None, SimpleNamespace(task_name="iteration"))
     assert stopping.scores_ == []
     with pytest.raises(ValueError, match="patience must be at least 1, got 0"):
@@ -66,6 +72,8 @@ class TestFits:
 
     def test_in_a_search(self):
         X, y = make_rental_ads(30, random_state=0)
-        crf = LinearChainCRF(tol=0.0, max_iter=50).set_callbacks(EarlyStopping(X[20:], y[20:], patience=1))
+        crf = LinearChainCRF(tol=0.0, max_iter=50).set_callbacks(
+            EarlyStopping(X[20:], y[20:], patience=1)
+        )
         search = GridSearchCV(crf, {"C": [1.0, 10.0]}, cv=2).fit(X[:20], y[:20])
         assert search.best_estimator_.n_iter_ < 50

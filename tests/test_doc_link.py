@@ -16,8 +16,8 @@ from sklearn_struct import (
     PrototypeFeatures,
     SequenceUnion,
     SequenceVectorizer,
+    _doc_link,
     compat,
-    doc_link,
 )
 
 ESTIMATORS = {
@@ -39,11 +39,11 @@ def urls(monkeypatch):
         package = Message()
         for url in urls:
             package["Project-URL"] = url
-        monkeypatch.setattr(doc_link, "metadata", lambda name: package)
-        doc_link.address.cache_clear()
+        monkeypatch.setattr(_doc_link, "metadata", lambda name: package)
+        _doc_link.address.cache_clear()
 
     yield set_urls
-    doc_link.address.cache_clear()
+    _doc_link.address.cache_clear()
 
 
 @pytest.mark.parametrize(("name", "estimator"), ESTIMATORS.items(), ids=ESTIMATORS)
@@ -75,7 +75,7 @@ def test_a_package_that_is_not_installed_has_no_address(monkeypatch):
     def missing(name):
         raise PackageNotFoundError(name)
 
-    monkeypatch.setattr(doc_link, "metadata", missing)
-    doc_link.address.cache_clear()
-    assert doc_link.address() == ""
-    doc_link.address.cache_clear()
+    monkeypatch.setattr(_doc_link, "metadata", missing)
+    _doc_link.address.cache_clear()
+    assert _doc_link.address() == ""
+    _doc_link.address.cache_clear()

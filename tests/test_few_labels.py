@@ -7,7 +7,11 @@ from pathlib import Path
 import pytest
 
 FOLDER = Path(__file__).parents[1] / "benchmarks"
-TEXTS = [["12", "Main", "St.,", "Rome"], ["7", "Oak", "St.,", "Paris"], ["99", "Main", "Rd.", "Rome"]] * 4
+TEXTS = [
+    ["12", "Main", "St.,", "Rome"],
+    ["7", "Oak", "St.,", "Paris"],
+    ["99", "Main", "Rd.", "Rome"],
+] * 4
 LABELS = [["NUMBER", "NAME", "TYPE", "PLACE"]] * 12
 
 
@@ -51,7 +55,8 @@ def test_labelled_words_and_the_baseline(experiment):
     }
     assert experiment.baseline() == 100.0
     experiment.labeled_features = {"w:99": "NUMBER"}
-    assert experiment.baseline() == 25.0  # all others are NUMBER, too, the first of the most frequent labels
+    # all others are NUMBER, too, the first of the most frequent labels
+    assert experiment.baseline() == 25.0
     assert experiment.accuracy([["NUMBER"] * 4, ["NUMBER"] * 4]) == 25.0
 
 
@@ -75,7 +80,9 @@ def test_resplits_draw_from_all(monkeypatch, experiment):
     import few_labels
     from field_corpora import Split
 
-    monkeypatch.setattr(few_labels, "load", lambda corpus: Split(TEXTS, LABELS, [["X"]], [["NAME"]]))
+    monkeypatch.setattr(
+        few_labels, "load", lambda corpus: Split(TEXTS, LABELS, [["X"]], [["NAME"]])
+    )
     found = few_labels.resplit("toy", "toy", 1)
     assert len(found.split.X_train) == 12
     assert sorted([*found.split.X_train, *found.split.X_test]) == sorted([*TEXTS, ["X"]])
@@ -88,8 +95,12 @@ def test_goals_compare_draws_with_those_of_the_crf():
     figures = {f"{n} labelled": 70.0 + n for n in (0, 10, 25, 100)} | {
         draw_of(n, d): 70.0 + d for n in (10, 25) for d in range(5)
     }
-    crf = {f"{n} labelled": 60.0 for n in (10, 25, 100)} | {draw_of(n, d): 71.0 for n in (10, 25) for d in range(5)}
-    found = goals("x", PROMISES["frequent"], Medians({GE: figures, CRF: crf, BASELINE: {"0 labelled": 50.0}}))
+    crf = {f"{n} labelled": 60.0 for n in (10, 25, 100)} | {
+        draw_of(n, d): 71.0 for n in (10, 25) for d in range(5)
+    }
+    found = goals(
+        "x", PROMISES["frequent"], Medians({GE: figures, CRF: crf, BASELINE: {"0 labelled": 50.0}})
+    )
     values = {goal.what: goal.value for goal in found}
     assert values["x: GE, majority, words alone - baseline"] == 20
     assert values["x: 25 labelled, GE - CRF"] == 35

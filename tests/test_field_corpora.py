@@ -33,7 +33,9 @@ def test_missing_data_are_named(monkeypatch, tmp_path):
     from field_corpora import load
 
     monkeypatch.setenv("SKLEARN_STRUCT_DATA", str(tmp_path))
-    with pytest.raises(FileNotFoundError, match=r"raw.tar.gz does not exist; SKLEARN_STRUCT_DATA must name"):
+    with pytest.raises(
+        FileNotFoundError, match=r"raw.tar.gz does not exist; SKLEARN_STRUCT_DATA must name"
+    ):
         load("seminars")
 
 
@@ -63,7 +65,10 @@ def test_real_texts(name, n, n_tokens, n_labels):
         assert all(real(fetch_usaddress, subset=subset) for subset in ("train", "test"))
     split = real(lambda download_if_missing: load(name))
     assert (len(split.X_train), len(split.X_test)) == n
-    for X, y, total in ((split.X_train, split.y_train, n_tokens[0]), (split.X_test, split.y_test, n_tokens[1])):
+    for X, y, total in (
+        (split.X_train, split.y_train, n_tokens[0]),
+        (split.X_test, split.y_test, n_tokens[1]),
+    ):
         assert [len(text) for text in X] == [len(labels) for labels in y]
         assert sum(map(len, X)) == total
     labels = {label for of_text in split.y_train for label in of_text}

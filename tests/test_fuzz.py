@@ -16,7 +16,7 @@ from joblib import Parallel, delayed
 
 import sklearn_struct
 from sklearn_struct import HMM, PCFG, LinearChainCRF, SequenceVectorizer
-from sklearn_struct.encoding.settings import check_count
+from sklearn_struct.encoding.parameter_checks import check_count
 from sklearn_struct.exceptions import InputTypeError
 
 DEEDS = {
@@ -89,15 +89,21 @@ def test_an_error_is_clear_if_somebody_wrote_it(call, clear):
 @pytest.mark.parametrize("kind", [inputs, settings], ids=["inputs", "settings"])
 @pytest.mark.parametrize("number", range(2 * len(public_classes())))
 def test_random_inputs_and_settings(kind, number):
-    """A few of many: ``python tests/fuzz/run.py inputs --n 10000``, and "settings", of all public classes."""
+    """A few of many: ``python tests/fuzz/run.py inputs --n 10000``, and "settings", of all public
+    classes.
+    """
     assert kind.case(number) in kind.GOOD
 
 
 def test_all_public_classes_are_tried():
-    assert {kind.family(number) for kind in (inputs, settings) for number in range(len(public_classes()))} == {
+    assert {
+        kind.family(number)
+        for kind in (inputs, settings)
+        for number in range(len(public_classes()))
+    } == {cls.__name__ for cls in public_classes()}
+    assert set(sklearn_struct.__all__) & {"HMM", "PCFG", "SequenceUnion"} <= {
         cls.__name__ for cls in public_classes()
     }
-    assert set(sklearn_struct.__all__) & {"HMM", "PCFG", "SequenceUnion"} <= {cls.__name__ for cls in public_classes()}
 
 
 def test_a_fit_that_changes_something_before_it_fails_is_seen():
@@ -110,13 +116,20 @@ def test_a_fit_that_changes_something_before_it_fails_is_seen():
     model = good.fitted()
     model.__class__ = Careless
     Careless.fit = Careless.fit.__wrapped__  # without a draft
-    assert inputs.verdict(model, "fit", {"X": good.X}, good) == "a failed fit has changed something: fit"
+    assert (
+        inputs.verdict(model, "fit", {"X": good.X}, good)
+        == "a failed fit has changed something: fit"
+    )
 
 
 def test_settings_that_change_what_was_learned_are_seen():
     class Moody(HMM):
         def predict(self, X):
-            return super().predict(X) if self.smoothing == 1 else [["NOUN"] * len(words) for words in X]
+            return (
+                super().predict(X)
+                if self.smoothing == 1
+                else [["NOUN"] * len(words) for words in X]
+            )
 
     good = subject(HMM, 0, "strings")
     model = good.fitted()
@@ -196,7 +209,8 @@ def test_ctrl_c_that_nobody_hears_is_told():
 
 
 @pytest.mark.parametrize(
-    ("seconds", "where", "good"), [(0.1, "crf.py:7", True), (0.3, "crf.py:7", False), (0.3, "eigh", True)]
+    ("seconds", "where", "good"),
+    [(0.1, "crf.py:7", True), (0.3, "crf.py:7", False), (0.3, "eigh", True)],
 )
 def test_a_long_silence_is_bad_but_for_one_call(seconds, where, good):
     silence = interrupts.Silence(at(1.0), at(1.0 + seconds), where)
@@ -240,14 +254,18 @@ def test_a_fit_that_changes_the_estimator_is_told(monkeypatch):
     monkeypatch.setattr(Careless, "careful", False)
     assert interrupts.tried_once(estimator, call, 0.5) == "answered"
     fit = Careless.fit
-    monkeypatch.setattr(Careless, "fit", lambda self, X, y: fit(vars(self).update(more_=1) or self, X, y))
+    monkeypatch.setattr(
+        Careless, "fit", lambda self, X, y: fit(vars(self).update(more_=1) or self, X, y)
+    )
     assert interrupts.tried_once(estimator, call, 0.5) == "another estimator: answered"
     monkeypatch.setattr(Careless, "fit", fit)
     monkeypatch.setattr(Careless, "predict", lambda self, X: [time.perf_counter()])
     assert interrupts.tried_once(estimator, call, 0.5) == "another result: answered"
 
 
-@pytest.mark.parametrize(("cls", "method", "shape"), [(LinearChainCRF, "fit", "many"), (PCFG, "predict", "long")])
+@pytest.mark.parametrize(
+    ("cls", "method", "shape"), [(LinearChainCRF, "fit", "many"), (PCFG, "predict", "long")]
+)
 def test_ctrl_c_is_answered(cls, method, shape, monkeypatch):
     monkeypatch.setattr(interrupts, "N_TREES", {"many": 20, "long": 5})
     monkeypatch.setattr(interrupts, "SHAPES", {"many": (30, 20), "long": (1, 600)})
@@ -257,7 +275,11 @@ def test_ctrl_c_is_answered(cls, method, shape, monkeypatch):
 
 def test_calls_are_found():
     found = {(call.method, call.shape) for call in interrupts.of_class(SequenceVectorizer)}
-    assert found == {(name, shape) for name in ("fit", "fit_transform", "transform") for shape in ("many", "long")}
+    assert found == {
+        (name, shape)
+        for name in ("fit", "fit_transform", "transform")
+        for shape in ("many", "long")
+    }
     names = interrupts.methods(subjects.first(PCFG))
     assert {"fit", "predict", "score", "log_proba", "score_samples", "marginals"} <= set(names)
     assert not {"sample", "get_params"} & set(names)

@@ -13,12 +13,23 @@ from sklearn.feature_selection import mutual_info_classif
 
 from sklearn_struct import FeatureTemplates, SequenceArray, SequenceUnion, SequenceVectorizer
 from sklearn_struct.datasets import make_rental_ads
-from sklearn_struct.exceptions import EmptyDataError, InputTypeError, LengthMismatchError, NonFiniteError
-from sklearn_struct.labeled_features import sample_targets, suggest_features, suggest_labeled_features
+from sklearn_struct.exceptions import (
+    EmptyDataError,
+    InputTypeError,
+    LengthMismatchError,
+    NonFiniteError,
+)
+from sklearn_struct.labeled_features import (
+    sample_targets,
+    suggest_features,
+    suggest_labeled_features,
+)
 
 FUNCTIONS = {
     "suggest_labeled_features": suggest_labeled_features,
-    "suggest_features": lambda X, y, **options: suggest_features(X, y, criterion="information_gain", **options),
+    "suggest_features": lambda X, y, **options: suggest_features(
+        X, y, criterion="information_gain", **options
+    ),
     "sample_targets": lambda X, y: sample_targets(X, y, ["a"]),
 }
 every_function = pytest.mark.parametrize("function", FUNCTIONS.values(), ids=FUNCTIONS)
@@ -91,25 +102,38 @@ def test_order_and_ties():
     X = [["b", "a", "c", "both", "c"], ["both", "z"], ["z", "d"]]
     y = [["N", "N", "N", "N", "N"], ["A", "A"], ["A", "A"]]
     found = suggest_labeled_features(X, y, n_per_label=3)
-    assert list(found.items()) == [("z", "A"), ("both", "A"), ("d", "A"), ("c", "N"), ("a", "N"), ("b", "N")]
+    assert list(found.items()) == [
+        ("z", "A"),
+        ("both", "A"),
+        ("d", "A"),
+        ("c", "N"),
+        ("a", "N"),
+        ("b", "N"),
+    ]
     found = suggest_labeled_features(X, y, n_per_label=1)
     assert found == {"z": "A", "c": "N"}
-    found = suggest_labeled_features([["x", "x"], ["b", "x", "x", "x"]], [["A", "A"], ["B", "B", "B", "B"]])
+    found = suggest_labeled_features(
+        [["x", "x"], ["b", "x", "x", "x"]], [["A", "A"], ["B", "B", "B", "B"]]
+    )
     assert found == {"x": "B", "b": "B"}  # not a feature of A, where it is less frequent
-    assert suggest_labeled_features([["t", "t"], ["u", "u"]], [["A", "B"], ["A", "B"]], n_per_label=1) == {
+    assert suggest_labeled_features(
+        [["t", "t"], ["u", "u"]], [["A", "B"], ["A", "B"]], n_per_label=1
+    ) == {
         "t": "A",
         "u": "B",
     }
 
 
 def test_rare_labels_get_nothing_but_still_compete():
-    X, y = [["w", "w", "v"], ["w", "u", "u"]], [["RARE", "RARE", "OFTEN"], ["OFTEN", "OFTEN", "OFTEN"]]
+    X = [["w", "w", "v"], ["w", "u", "u"]]
+    y = [["RARE", "RARE", "OFTEN"], ["OFTEN", "OFTEN", "OFTEN"]]
     assert suggest_labeled_features(X, y, min_label_tokens=3) == {"u": "OFTEN", "v": "OFTEN"}
     assert suggest_labeled_features(X, y, min_label_tokens=5) == {}
 
 
 def test_precision_counts_labelled_tokens_only():
-    X, y = [["w", "w", "w", "w"], ["w", "w"]], [["A", "A", "A", None], None]
+    X = [["w", "w", "w", "w"], ["w", "w"]]
+    y = [["A", "A", "A", None], None]
     assert suggest_labeled_features(X, y, min_precision=1.0) == {"w": "A"}
     y[1] = ["B", None]
     assert suggest_labeled_features(X, y, min_precision=0.75) == {"w": "A"}
@@ -137,7 +161,9 @@ def test_forms_of_X_agree(ads):
     named = {
         "w:": dicts(X),
         "t:": FeatureTemplates(["t:%x[0,0]"]).fit_transform(rows),
-        "one__": SequenceUnion([("one", SequenceVectorizer()), ("two", SequenceVectorizer())]).fit_transform(X),
+        "one__": SequenceUnion(
+            [("one", SequenceVectorizer()), ("two", SequenceVectorizer())]
+        ).fit_transform(X),
         "": SequenceVectorizer().fit_transform([[[word] for word in words] for words in X]),
     }
     for prefix, other in named.items():
@@ -156,7 +182,9 @@ def test_a_feature_occurs_where_its_value_is_not_0(convert):
 
 
 def test_stored_zeros_and_duplicates_do_not_count():
-    values, columns, indptr = [1.0, -1.0, 0.0, 3.0, 2.0], [0, 0, 1, 1, 1], [0, 3, 5]
+    values = [1.0, -1.0, 0.0, 3.0, 2.0]
+    columns = [0, 0, 1, 1, 1]
+    indptr = [0, 3, 5]
     tokens = sp.csr_array((values, columns, indptr), shape=(2, 2))
     X = SequenceArray(tokens, [0, 2], ["cancels", "there"])
     assert suggest_features(X) == ["there"]
@@ -212,7 +240,9 @@ def test_by_information_gain(ads):
     labelled = pairs(X, y)
     labels = [label for _, label in labelled]
     gain = {
-        word: mutual_info_classif([[other == word] for other, _ in labelled], labels, discrete_features=True)[0]
+        word: mutual_info_classif(
+            [[other == word] for other, _ in labelled], labels, discrete_features=True
+        )[0]
         for word in suggest_features(X, n=60)
     }
     found = suggest_features(X, y, n=None, criterion="information_gain", features=list(gain))
@@ -220,7 +250,8 @@ def test_by_information_gain(ads):
     assert found != list(gain)
     everything = suggest_features(X, y, n=None, criterion="information_gain")
     assert set(everything) == {word for word, _ in labelled}
-    assert len(everything) < len(suggest_features(X, n=None))  # some words stand beside missing labels only
+    # some words stand beside missing labels only
+    assert len(everything) < len(suggest_features(X, n=None))
 
 
 def test_information_gain_is_symmetric_and_ties_go_by_name():
@@ -239,7 +270,9 @@ def test_all_tokens(ads):
     X, y = ads
     words = ["parking", "$", "street"]
     found = sample_targets(X, y, words, None)
-    assert found == {word: Counter(label for other, label in pairs(X, y) if other == word) for word in words}
+    assert found == {
+        word: Counter(label for other, label in pairs(X, y) if other == word) for word in words
+    }
     assert list(found) == words
     assert all(type(counts) is Counter for counts in found.values())
 
@@ -255,7 +288,8 @@ def test_samples(ads):
         for name, counts in found.items():
             assert counts.total() == min(n, whole[name].total())
             assert counts <= whole[name]
-            assert before is None or before[name] <= counts  # a larger sample contains a smaller one
+            # a larger sample contains a smaller one
+            assert before is None or before[name] <= counts
         before = found
     assert before == whole
     drawn = {str(sample_targets(X, y, ["parking"], 3, random_state=seed)) for seed in range(20)}
@@ -263,20 +297,23 @@ def test_samples(ads):
 
 
 def test_samples_are_fair():
-    X, y = [["w"] * 10], [["A"] * 7 + ["B"] * 3]
+    X = [["w"] * 10]
+    y = [["A"] * 7 + ["B"] * 3]
     rng = np.random.RandomState(0)
     n_a = sum(sample_targets(X, y, ["w"], 2, random_state=rng)["w"]["A"] for _ in range(2000))
     assert abs(n_a / 4000 - 0.7) < 0.03
 
 
 def test_a_single_name_and_none():
-    X, y = [["word", "w"]], [["A", "B"]]
+    X = [["word", "w"]]
+    y = [["A", "B"]]
     assert sample_targets(X, y, "word") == {"word": Counter("A")}
     assert sample_targets(X, y, []) == {}
 
 
 def test_features_without_labels_are_named():
-    X, y = [["a", "b"], ["c", "a"]], [["A", None], None]
+    X = [["a", "b"], ["c", "a"]]
+    y = [["A", None], None]
     with pytest.warns(UserWarning, match=r"nowhere with a label .* \['b', 'c'\]") as caught:
         assert sample_targets(X, y, ["b", "a", "c"]) == {"a": Counter("A")}
     assert caught[0].filename == __file__
@@ -289,7 +326,12 @@ def test_features_without_labels_are_named():
 @pytest.mark.parametrize(
     ("X", "y", "error", "match"),
     [
-        ([["a", "b"]], [["A"]], LengthMismatchError, r"X\[0\] has 2 tokens but y\[0\] has 1 labels"),
+        (
+            [["a", "b"]],
+            [["A"]],
+            LengthMismatchError,
+            r"X\[0\] has 2 tokens but y\[0\] has 1 labels",
+        ),
         ([["a"]], [["A"], None], LengthMismatchError, "X has 1 sequences but y has 2"),
         ([["a"], ["b"]], [None, [None]], EmptyDataError, "y has no labels"),
         ([[], []], [[], []], EmptyDataError, "X has no tokens"),
@@ -297,7 +339,12 @@ def test_features_without_labels_are_named():
         ([np.ones((1, 2))], [["A"]], InputTypeError, "X has no feature names"),
         (np.ones((1, 2)), ["A"], InputTypeError, "must be a list of sequences"),
         (SequenceArray(["a"], [0, 1]), [["A"]], InputTypeError, "rows of real numbers"),
-        (SequenceArray([[np.nan]], [0, 1], ["a"]), [["A"]], NonFiniteError, r"X\[0\], token 0, feature 'a'"),
+        (
+            SequenceArray([[np.nan]], [0, 1], ["a"]),
+            [["A"]],
+            NonFiniteError,
+            r"X\[0\], token 0, feature 'a'",
+        ),
         ([[{"a": None}]], [["A"]], InputTypeError, r"X\[0\], token 0, feature 'a'"),
     ],
 )

@@ -9,8 +9,14 @@ import numpy as np
 import pytest
 from fuzz.subjects import first, made, public_classes, quietly
 
-from sklearn_struct import LinearChainCRF, SequenceArray, SequenceUnion, SequenceVectorizer, published
-from sklearn_struct.published import as_published
+from sklearn_struct import (
+    LinearChainCRF,
+    SequenceArray,
+    SequenceUnion,
+    SequenceVectorizer,
+    _published,
+)
+from sklearn_struct._published import as_published
 
 N_MOMENTS = 6
 WORDS = [["the", "cat", "sleeps"], ["a", "dog"]]
@@ -28,7 +34,9 @@ def told(result):
         return told(result.tokens), result.offsets.tolist()
     if hasattr(result, "toarray"):
         return told(result.toarray())
-    if isinstance(result, list | tuple) or (isinstance(result, np.ndarray) and result.dtype == object):
+    if isinstance(result, list | tuple) or (
+        isinstance(result, np.ndarray) and result.dtype == object
+    ):
         return [told(item) for item in result]
     if type(result).__repr__ is object.__repr__:  # it would show the address
         return type(result).__name__, told(list(vars(result).values()))
@@ -42,7 +50,11 @@ def readings(subject, model):
         if hasattr(model, name):
             found[name] = lambda name=name: told(getattr(model, name)(subject.X))
     for name, member in inspect.getmembers(type(model)):
-        if isinstance(member, property | cached_property) and name[0] != "_" and hasattr(model, name):
+        if (
+            isinstance(member, property | cached_property)
+            and name[0] != "_"
+            and hasattr(model, name)
+        ):
             found[name] = lambda name=name: told(getattr(model, name))
     return found
 
@@ -75,8 +87,10 @@ def test_while_a_fit_works_all_is_as_before(subject):
 
 def test_whatever_reads_an_estimator_reads_one_fit(subject):
     """Another takes its place between any two looks at it."""
-    one, other = subject.fitted(), other_fit(subject, subject.fitted())
-    at, count = 0, 0
+    one = subject.fitted()
+    other = other_fit(subject, subject.fitted())
+    at = 0
+    count = 0
 
     class Watched(type(one)):
         def __getattribute__(self, name):
@@ -90,13 +104,17 @@ def test_whatever_reads_an_estimator_reads_one_fit(subject):
     model.__class__ = Watched
     asked = readings(subject, model)
     for name, ask in asked.items():
-        allowed = [quietly(readings(subject, fit)[name]) for fit in (one, other) if hasattr(fit, name)]
-        at, count = 0, 0
+        allowed = [
+            quietly(readings(subject, fit)[name]) for fit in (one, other) if hasattr(fit, name)
+        ]
+        at = 0
+        count = 0
         quietly(ask)
         n_reads = count
         for moment in np.unique(np.linspace(1, n_reads, N_MOMENTS).astype(int)):
             model.__dict__ = dict(vars(one))
-            at, count = moment, 0
+            at = moment
+            count = 0
             assert quietly(ask) in allowed, (name, moment)
 
 
@@ -106,9 +124,13 @@ def test_all_that_is_public_goes_this_way(cls):
     for parent in cls.__mro__:
         if parent.__module__.split(".")[0] == "sklearn_struct":
             for name, member in vars(parent).items():
-                function = getattr(member, "fget", getattr(member, "func", getattr(member, "fn", member)))
+                function = getattr(
+                    member, "fget", getattr(member, "func", getattr(member, "fn", member))
+                )
                 if name[0] != "_" and inspect.isfunction(function):
-                    assert function.__code__.co_filename == published.__file__, f"{parent.__name__}.{name}"
+                    assert function.__code__.co_filename == _published.__file__, (
+                        f"{parent.__name__}.{name}"
+                    )
 
 
 def test_parameters_that_are_set_during_a_fit_stay():

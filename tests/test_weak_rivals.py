@@ -47,14 +47,20 @@ def penalised(model, text, labels):
 def test_best_labellings_are_those_of_an_enumeration(n_rounds):
     from constraint_driven import ConstraintDrivenHMM
 
-    model = ConstraintDrivenHMM(LABELLED_WORDS, penalty=1.5, n_best=7, n_rounds=n_rounds).fit(X, Y, UNLABELLED)
+    model = ConstraintDrivenHMM(LABELLED_WORDS, penalty=1.5, n_best=7, n_rounds=n_rounds).fit(
+        X, Y, UNLABELLED
+    )
     labels, weight = model.best_labellings(UNLABELLED)
     start = 0
     for i, text in enumerate(UNLABELLED):
-        ranked = sorted(product(model.classes_, repeat=len(text)), key=lambda y: -penalised(model, text, y))[:7]
+        ranked = sorted(
+            product(model.classes_, repeat=len(text)), key=lambda y: -penalised(model, text, y)
+        )[:7]
         n = len(ranked)  # a text of one token has but four labellings
         found = [[model.classes_[k] for k in row[start : start + len(text)]] for row in labels[:n]]
-        assert_allclose([penalised(model, text, y) for y in found], [penalised(model, text, y) for y in ranked])
+        assert_allclose(
+            [penalised(model, text, y) for y in found], [penalised(model, text, y) for y in ranked]
+        )
         assert len(set(map(tuple, found))) == n
         assert_allclose(weight[:, i], [1 / n] * n + [0] * (7 - n))
         start += len(text)
@@ -89,9 +95,13 @@ def test_a_round_mixes_with_the_counts_of_the_best_labellings():
     model = ConstraintDrivenHMM(LABELLED_WORDS, n_rounds=1, **options).fit(X, Y, UNLABELLED)
     assert_is_distribution(model)
     labels, weight = supervised.best_labellings(UNLABELLED)
-    K, texts = len(model.classes_), np.repeat(np.arange(len(UNLABELLED)), [len(text) for text in UNLABELLED])
-    start, words = np.zeros(K), np.zeros((K, len(model.vocabulary_) + 1))
-    everything, seen, position = [*X, *UNLABELLED], set(), -sum(map(len, X))
+    K = len(model.classes_)
+    texts = np.repeat(np.arange(len(UNLABELLED)), [len(text) for text in UNLABELLED])
+    start = np.zeros(K)
+    words = np.zeros((K, len(model.vocabulary_) + 1))
+    everything = [*X, *UNLABELLED]
+    seen = set()
+    position = -sum(map(len, X))
     for i, text in enumerate(everything):
         for t, word in enumerate(text):
             code = model.vocabulary_.get(word, -1) if word in seen else -1
@@ -117,9 +127,9 @@ def test_constraints_teach_words_that_have_no_labels():
     from constraint_driven import ConstraintDrivenHMM
 
     unlabelled = [["2", "elm", "blvd"], ["9", "fir", "blvd"], ["2", "oak", "blvd", "apt", "9"]] * 5
-    model = ConstraintDrivenHMM(LABELLED_WORDS | {"blvd": "T"}, penalty=log(99), supervised_share=0.5).fit(
-        X, Y, unlabelled
-    )
+    model = ConstraintDrivenHMM(
+        LABELLED_WORDS | {"blvd": "T"}, penalty=log(99), supervised_share=0.5
+    ).fit(X, Y, unlabelled)
     assert model.predict([["2", "new", "blvd"]]) == [["N", "S", "T"]]
 
 
@@ -148,8 +158,13 @@ def test_objective_is_that_of_an_enumeration_of_words_and_labels(mrf):
     start, stop, transition, emission = model.parts(w)
 
     def score(text, codes):
-        found = start[codes[0]] + stop[codes[-1]] + sum(transition[j, k] for j, k in pairwise(codes))
-        features = [np.concatenate([np.eye(5)[WORDS.index(word)], FEATURES[WORDS.index(word)]]) for word in text]
+        found = (
+            start[codes[0]] + stop[codes[-1]] + sum(transition[j, k] for j, k in pairwise(codes))
+        )
+        features = [
+            np.concatenate([np.eye(5)[WORDS.index(word)], FEATURES[WORDS.index(word)]])
+            for word in text
+        ]
         return found + sum(f @ emission[:, k] for f, k in zip(features, codes))
 
     def log_Z(texts, n, allowed=lambda word, label: True):
@@ -164,23 +179,37 @@ def test_objective_is_that_of_an_enumeration_of_words_and_labels(mrf):
 
     expected = -w @ w / 4
     for text in TEXTS:
-        expected += log_Z([text], len(text), lambda word, label: PROTOTYPES.get(word, label) == label)
+        expected += log_Z(
+            [text], len(text), lambda word, label: PROTOTYPES.get(word, label) == label
+        )
         expected -= log_Z(product(WORDS, repeat=len(text)), len(text))
     assert_allclose(model.objective(w, observed)[0], -expected / sum(map(len, TEXTS)), rtol=1e-12)
 
 
 def test_gradient_is_that_of_finite_differences(mrf):
     model, w, observed = mrf
-    error = check_grad(lambda v: model.objective(v, observed)[0], lambda v: model.objective(v, observed)[1], w)
+    error = check_grad(
+        lambda v: model.objective(v, observed)[0], lambda v: model.objective(v, observed)[1], w
+    )
     assert error < 1e-6
 
 
 def test_prototypes_keep_their_labels_and_lend_them_by_features():
     from prototype_mrf import PrototypeMRF
 
-    texts = [["1", "oak", "st"], ["2", "elm", "ave"], ["3", "ash", "st"], ["1", "fir", "ave"], ["7", "oak", "ave"]] * 4
+    texts = [
+        ["1", "oak", "st"],
+        ["2", "elm", "ave"],
+        ["3", "ash", "st"],
+        ["1", "fir", "ave"],
+        ["7", "oak", "ave"],
+    ] * 4
     words = sorted({word for text in texts for word in text} | {"rd"})
     like = np.array([[word in {"st", "ave", "rd"}, word.isdigit()] for word in words], dtype=float)
     model = PrototypeMRF({"st": "T", "1": "N", "oak": "S"}).fit(texts, words, like)
-    assert model.predict([["2", "elm", "ave"], ["8", "new", "rd"], []]) == [["N", "S", "T"], ["N", "S", "T"], []]
+    assert model.predict([["2", "elm", "ave"], ["8", "new", "rd"], []]) == [
+        ["N", "S", "T"],
+        ["N", "S", "T"],
+        [],
+    ]
     assert model.predict([["st", "1"]]) == [["T", "N"]]

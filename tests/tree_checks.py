@@ -23,10 +23,15 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_score
 from sklearn.pipeline import make_pipeline
 
-from sklearn_struct.batch import TreeScores
+from sklearn_struct.containers.trees import TreeScores
 from sklearn_struct.datasets import make_treebank
-from sklearn_struct.encoding.lexicon import observe
-from sklearn_struct.exceptions import EmptyDataError, InputTypeError, LengthMismatchError, UnknownLabelError
+from sklearn_struct.encoding.trees.lexicon import observe
+from sklearn_struct.exceptions import (
+    EmptyDataError,
+    InputTypeError,
+    LengthMismatchError,
+    UnknownLabelError,
+)
 from sklearn_struct.metrics import bracket_f1_score
 
 X, Y = make_treebank(n_samples=120, random_state=0)
@@ -86,7 +91,8 @@ def check_score_is_bracket_f1(estimator):
 
 
 def check_forms_of_trees(estimator):
-    model, other = fitted(estimator), clone(estimator)
+    model = fitted(estimator)
+    other = clone(estimator)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         other.fit(np.array([*X, None], dtype=object)[:-1], [Tree.fromstring(tree) for tree in Y])
@@ -100,9 +106,12 @@ def check_same_bits_for_any_number_of_threads(estimator):
 
 def check_sentences_do_not_see_each_other(estimator):
     model = fitted(estimator)
-    together, alone = model.predict(X_TEST[:8]), [model.predict([sentence])[0] for sentence in X_TEST[:8]]
+    together = model.predict(X_TEST[:8])
+    alone = [model.predict([sentence])[0] for sentence in X_TEST[:8]]
     assert list(together) == alone
-    np.testing.assert_array_equal(model.score_samples(X_TEST[:8])[::-1], model.score_samples(X_TEST[:8][::-1]))
+    np.testing.assert_array_equal(
+        model.score_samples(X_TEST[:8])[::-1], model.score_samples(X_TEST[:8][::-1])
+    )
 
 
 def check_pickles_and_copies(estimator):
@@ -113,7 +122,8 @@ def check_pickles_and_copies(estimator):
 
 
 def check_refitting_forgets(estimator):
-    model, rest = fitted(estimator), clone(estimator)
+    model = fitted(estimator)
+    rest = clone(estimator)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         rest.fit(X[:50], Y[:50]).fit(X, Y)
@@ -126,7 +136,9 @@ def check_decoding_may_be_changed_after_fit(estimator):
     for decoder in ("max-recall", "max-rule"):
         assert len(model.set_params(decoder=decoder).predict(X_TEST[:5])) == 5
     for method in (model.set_params(decoder="mbr").predict, model.fit):
-        with pytest.raises(ValueError, match=f"The 'decoder' parameter of {type(model).__name__} must be"):
+        with pytest.raises(
+            ValueError, match=f"The 'decoder' parameter of {type(model).__name__} must be"
+        ):
             method(*((X_TEST,) if method != model.fit else (X, Y)))
     model.set_params(decoder=estimator.decoder)
     assert [str(tree) for tree in model.predict(X_TEST[:5])] == found
@@ -147,7 +159,8 @@ def check_not_fitted(estimator):
 
 
 def check_bad_fits_change_nothing(estimator):
-    model, fresh = fitted(estimator), clone(estimator)
+    model = fitted(estimator)
+    fresh = clone(estimator)
     before = outputs(model)
     for bad_X, bad_y, error, place in BAD_FITS:
         for subject in (model, fresh):
@@ -161,7 +174,10 @@ def check_bad_fits_change_nothing(estimator):
 
 def check_bad_sentences(estimator):
     model = fitted(estimator)
-    for bad, error, place in (("a b", InputTypeError, "X"), ([["a", None]], InputTypeError, r"X\[0\], token 1")):
+    for bad, error, place in (
+        ("a b", InputTypeError, "X"),
+        ([["a", None]], InputTypeError, r"X\[0\], token 1"),
+    ):
         for method in (model.predict, model.score_samples, model.marginals):
             with pytest.raises(error, match=place):
                 method(bad)
@@ -195,7 +211,9 @@ def check_any_sentence_gets_a_tree(estimator):
     words = [*{word for sentence in X for word in sentence}, "Zyx", "3.14", "é", "(", "-LRB-", " "]
     strange = [[*rng.choice(words, size=n)] for n in (1, 2, 3, 5, 8, 13) for _ in range(4)]
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message=r"\d+ of \d+ sentences have no tree", category=UserWarning)
+        warnings.filterwarnings(
+            "ignore", message=r"\d+ of \d+ sentences have no tree", category=UserWarning
+        )
         found = model.predict(strange)
     assert [tree.leaves() for tree in found] == strange
     samples = model.score_samples(strange)
@@ -205,11 +223,18 @@ def check_any_sentence_gets_a_tree(estimator):
 def check_what_cannot_be_parsed_is_said(estimator):
     model = fitted(estimator)
     sentences = [X[0], ["and"] * 4]
-    with pytest.warns(UserWarning, match=r"1 of 2 sentences have no tree and got a flat one; first X\[1\]"):
-        found = model.predict(sentences, tags=[[tag for _, tag in Tree.fromstring(Y[0]).pos()], ["C"] * 4])
+    with pytest.warns(
+        UserWarning, match=r"1 of 2 sentences have no tree and got a flat one; first X\[1\]"
+    ):
+        found = model.predict(
+            sentences, tags=[[tag for _, tag in Tree.fromstring(Y[0]).pos()], ["C"] * 4]
+        )
     assert found[1].height() == 4
     assert found[1].pos() == [("and", "C")] * 4
-    assert model.score_samples([["and", "and"]])[0] == -np.inf or estimator.get_params().get("smoothing", 0) != 0
+    assert (
+        model.score_samples([["and", "and"]])[0] == -np.inf
+        or estimator.get_params().get("smoothing", 0) != 0
+    )
 
 
 def check_empty_sentences(estimator):
@@ -225,7 +250,9 @@ def check_empty_sentences(estimator):
 def check_model_selection(estimator):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        search = GridSearchCV(clone(estimator), {named(estimator, "unknown_weight"): [0.5, 1.0]}, cv=2).fit(X, Y)
+        search = GridSearchCV(
+            clone(estimator), {named(estimator, "unknown_weight"): [0.5, 1.0]}, cv=2
+        ).fit(X, Y)
         assert search.score(X_TEST, Y_TEST) == search.best_estimator_.score(X_TEST, Y_TEST)
         scores = cross_val_score(clone(estimator), X, Y, cv=2)
         assert np.all(scores > 0.6)
@@ -252,7 +279,9 @@ def check_probabilities_by_enumeration(estimator):
     gold = dict(zip(map(tuple, X_TEST + X), Y_TEST + Y))
     total = model.score_samples(sentences)
     joint = model.log_proba(sentences, [gold[tuple(sentence)] for sentence in sentences])
-    for sentence, log_p, log_joint, marginals in zip(sentences, total, joint, model.marginals(sentences)):
+    for sentence, log_p, log_joint, marginals in zip(
+        sentences, total, joint, model.marginals(sentences)
+    ):
         forest, values = enumerate_trees(model, sentence)
         if values.sum() <= 0:  # a spectral estimate
             assert log_p == -np.inf
@@ -275,7 +304,9 @@ def enumerate_trees(model, sentence):
     """All trees over a sentence, and p(x, tree) of each, the mean over grammars."""
     inner = model._model
     indptr, leaf = model._candidates(sentence, None)
-    scores = TreeScores(inner.plain.rule, inner.plain.root, indptr, inner.symbol[leaf], inner.plain.leaf[leaf])
+    scores = TreeScores(
+        inner.plain.rule, inner.plain.root, indptr, inner.symbol[leaf], inner.plain.leaf[leaf]
+    )
     forest = naive_trees.Forest(inner.grammar, scores)
     if not inner.states:
         of_pieces = [weight_of_pieces(model, sentence, forest, tree) for tree in forest.trees]
@@ -293,23 +324,35 @@ def weight_of_pieces(model, sentence, forest, tree):
     """w . f of a log-linear model, by the names of its features; of others 0."""
     if not hasattr(model, "feature_names_"):
         return 0.0
-    weights, names, lexicon = dict(zip(model.feature_names_, model.coef_)), model.symbols_, model._codes.lexicon
+    weights = dict(zip(model.feature_names_, model.coef_))
+    names = model.symbols_
+    lexicon = model._codes.lexicon
     shown = [*lexicon.words, *lexicon.signatures, "any other word"]
 
     def production(node):
         if len(node) == 2:
             return f"{names[forest.symbol(node)]} -> {shown[observe(lexicon, sentence)[node[0]]]}"
-        return " ".join([names[forest.symbol(node)], "->", *(names[forest.symbol(child)] for child in node[1:])])
+        return " ".join(
+            [names[forest.symbol(node)], "->", *(names[forest.symbol(child)] for child in node[1:])]
+        )
 
     def of_node(node, contexts):
-        lower = {"symbol": names[forest.symbol(node)], ("rule", "word")[len(node) == 2]: production(node)}
+        lower = {
+            "symbol": names[forest.symbol(node)],
+            ("rule", "word")[len(node) == 2]: production(node),
+        }
         total = sum(
-            weights.get(f"{a}{b}: {shows}{what}", 0.0) for a, shows in contexts.items() for b, what in lower.items()
+            weights.get(f"{a}{b}: {shows}{what}", 0.0)
+            for a, shows in contexts.items()
+            for b, what in lower.items()
         )
         for child, beside, side in ((1, 2, "left"), (2, 1, "right")) if len(node) == 3 else ():
             above = {"parent-": names[forest.symbol(node)], "rule-": production(node)}
             above["sibling-"] = names[forest.symbol(node[beside])]
-            total += of_node(node[child], {"": ""} | {kind: f"{name} | {side} | " for kind, name in above.items()})
+            total += of_node(
+                node[child],
+                {"": ""} | {kind: f"{name} | {side} | " for kind, name in above.items()},
+            )
         return total
 
     total = of_node(tree, {"": ""} | dict.fromkeys(["parent-", "sibling-", "rule-"], "root | "))
@@ -324,7 +367,11 @@ def tree_checks(estimators):
 
     def decorate(test):
         cases = [
-            pytest.param(estimator, check, id=f"{type(estimator).__name__}{i}-{check.__name__.removeprefix('check_')}")
+            pytest.param(
+                estimator,
+                check,
+                id=f"{type(estimator).__name__}{i}-{check.__name__.removeprefix('check_')}",
+            )
             for (i, estimator), check in itertools.product(enumerate(estimators), CHECKS)
         ]
 

@@ -1,19 +1,37 @@
-"""Trees for tests: drawn ones, and ours as nested tuples (label, child, ...), for twins that recurse."""
+"""Trees for tests: drawn ones, and ours as nested tuples (label, child, ...), for twins that
+recurse.
+"""
 
 from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from sklearn_struct.encoding.brackets import Tree
+from sklearn_struct.encoding.trees.brackets import Tree
 
-LABELS = ["S", "NP", "VP", "X", "A+B", "@X", "NP-SBJ", "NP=2", "S-TPC-1", "PRT", "ADVP", "ADVP|PRT", "ROOT", "TOP"]
+LABELS = [
+    "S",
+    "NP",
+    "VP",
+    "X",
+    "A+B",
+    "@X",
+    "NP-SBJ",
+    "NP=2",
+    "S-TPC-1",
+    "PRT",
+    "ADVP",
+    "ADVP|PRT",
+    "ROOT",
+    "TOP",
+]
 TAGS = ["N", "V", "NP", "-LRB-", "-NONE-", ".", ",", "''", "N-1"]
 WORDS = ["a", "b", "*-1", "-LRB-", "1\\/2", "+", "é"]
 
 
 def flat(nested):
     """Ours of a nested tuple."""
-    labels, arity = [], []
+    labels = []
+    arity = []
 
     def walk(node):
         labels.append(node if isinstance(node, str) else node[0])
@@ -42,7 +60,9 @@ def trees(labels=LABELS, tags=TAGS, words=WORDS, roots=("", "S", "TOP")):
     phrase = st.recursive(
         tag,
         lambda below: st.builds(
-            lambda label, children: (label, *children), st.sampled_from(labels), st.lists(below, min_size=1, max_size=5)
+            lambda label, children: (label, *children),
+            st.sampled_from(labels),
+            st.lists(below, min_size=1, max_size=5),
         ),
         max_leaves=12,
     )
@@ -52,8 +72,11 @@ def trees(labels=LABELS, tags=TAGS, words=WORDS, roots=("", "S", "TOP")):
 
 def deep(n, *, kind):
     """A tree of depth n: a chain, or branching to the left, to the right, or to both sides."""
-    left, right = (("N", "a"),) * (kind in ("left", "both")), (("V", "b"),) * (kind in ("right", "both"))
-    labels, arity, closing = [], [], []
+    left = (("N", "a"),) * (kind in ("left", "both"))
+    right = (("V", "b"),) * (kind in ("right", "both"))
+    labels = []
+    arity = []
+    closing = []
     for depth in range(n):
         labels += "XY"[depth % 2], *(name for node in left for name in node)
         arity += 1 + len(left) + len(right), *(1 - i for node in left for i in range(2))

@@ -1,7 +1,7 @@
 """A warning for each row of a table that is the rest of the row above.
 
-In a simple table a text in the first column begins a row, so a first cell that is wrapped tears its row. Such tables
-should be written as ``list-table``.
+In a simple table a text in the first column begins a row, so a first cell that is wrapped tears its
+row. Such tables should be written as ``list-table``.
 """
 
 from __future__ import annotations

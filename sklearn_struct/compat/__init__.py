@@ -1,4 +1,6 @@
-"""Other libraries' interfaces on our models: `CRF`, `metrics` and `scorers` stand in for those of sklearn-crfsuite."""
+"""Other libraries' interfaces on our models: `CRF`, `metrics` and `scorers` stand in for those of
+sklearn-crfsuite.
+"""
 
 from __future__ import annotations
 

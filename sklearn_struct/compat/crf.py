@@ -9,16 +9,16 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.pipeline import make_pipeline
 
-from sklearn_struct.batch import object_array
+from sklearn_struct._doc_link import DocLink
 from sklearn_struct.compat.mapping import mapped
 from sklearn_struct.compat.metrics import flat_accuracy_score, sequence_accuracy_score
 from sklearn_struct.compat.model_file import Filed, check_path
 from sklearn_struct.compat.tagger import ModelInfo, Tagger
 from sklearn_struct.compat.training_log import TrainingLog, training_log
-from sklearn_struct.doc_link import DocLink
-from sklearn_struct.encoding.features import SequenceVectorizer
+from sklearn_struct.containers.ragged import object_array
+from sklearn_struct.encoding.features.vectorizer import SequenceVectorizer
 from sklearn_struct.encoding.sequences import as_list
-from sklearn_struct.estimators.linear_chain_crf import LinearChainCRF
+from sklearn_struct.estimators.chains.linear_chain_crf import LinearChainCRF
 from sklearn_struct.metrics.accuracy import token_accuracy_score
 from sklearn_struct.persistence.crfsuite_writer import crfsuite_bytes
 from sklearn_struct.persistence.disk import write_whole
@@ -27,33 +27,33 @@ __all__ = ["CRF"]
 
 
 class CRF(DocLink, Filed, BaseEstimator):
-    """Drop-in for ``sklearn_crfsuite.CRF``: its parameters, methods and attributes on a `LinearChainCRF`.
+    """Drop-in for ``sklearn_crfsuite.CRF``: its parameters, methods and attributes on a
+    `LinearChainCRF`.
 
-    For code that is to run as it is, with another import. The model, its objective and its features are CRFsuite's, so
-    that "lbfgs" finds the same optimum. New code has more choices with `LinearChainCRF` itself. The user guide has a
-    table of all parameters.
+    For code that is to run as it is, with another import. The model, its objective and its features
+    are CRFsuite's, so that "lbfgs" finds the same optimum. New code has more choices with
+    `LinearChainCRF` itself. The user guide has a table of all parameters.
 
     Parameters
     ----------
     algorithm : {"lbfgs", "l2sgd", "ap", "pa", "arow"}, default=None
         None is "lbfgs".
     min_freq : float, default=None
-        Pairs of attribute and label, and transitions, that occur fewer times get no weight. CRFsuite adds up the
-        attribute's values, here occurrences count.
+        Pairs of attribute and label, and transitions, that occur fewer times get no weight.
+        CRFsuite adds up the attribute's values, here occurrences count.
     all_possible_states, all_possible_transitions : bool, default=None
-        Weights also for pairs that do not occur in the training data. As in CRFsuite, that is without effect with
-        ``min_freq > 0``.
+        Weights also for pairs that do not occur in the training data. As in CRFsuite, that is
+        without effect with ``min_freq > 0``.
     c1, c2 : float, default=None
         Coefficients of the L1 (0 if None) and of the L2 penalty (1 if None).
     max_iterations : int, default=None
-        None: unlimited for "lbfgs", 1000 for "l2sgd", else 100. As with CRFsuite, a fit that ends there is as good as
-        any other: there is no `ConvergenceWarning`.
+        None: unlimited for "lbfgs", 1000 for "l2sgd", else 100. As with CRFsuite, a fit that ends
+        there is as good as any other: there is no `ConvergenceWarning`.
     num_memories : int, default=None
         Ignored.
     epsilon, delta : float, default=None
-        Tolerances. Ten times the larger one is `tol` of "lbfgs" (1e-5 if None); `tol` is `delta` for "l2sgd" (1e-6 if
-        None), `epsilon` for "ap", "pa" and "arow" (0 if
-        None).
+        Tolerances. Ten times the larger one is `tol` of "lbfgs" (1e-5 if None); `tol` is `delta`
+        for "l2sgd" (1e-6 if None), `epsilon` for "ap", "pa" and "arow" (0 if None).
     period, linesearch, max_linesearch : default=None
         Ignored.
     calibration_eta, calibration_rate, calibration_samples : default=None
@@ -61,18 +61,21 @@ class CRF(DocLink, Filed, BaseEstimator):
     calibration_candidates, calibration_max_trials : default=None
         Ignored.
     pa_type : {0, 1, 2}, default=None
-        How far "pa" goes: as far as it must (0), at most `c` times (1, as None), or less far the smaller `c` is (2).
+        How far "pa" goes: as far as it must (0), at most `c` times (1, as None), or less far the
+        smaller `c` is (2).
     c : float, default=None
         Aggressiveness of "pa", 1 if None.
     error_sensitive, averaging : bool, default=None
         "pa" is always both.
     variance, gamma : float, default=None
-        Of "arow", each 1 if None: how far weights move at first, and how far they stay where they are.
+        Of "arow", each 1 if None: how far weights move at first, and how far they stay where they
+        are.
     verbose : bool, default=False
     model_filename : str, default=None
         Where `fit` keeps the model as a file of CRFsuite's, which CRFsuite itself and
-        `sklearn_struct.persistence.from_crfsuite` read. Labels must be strings. Without a `fit` the model is the one
-        in this file, if it exists; it is read once. After a `fit` it is never read.
+        `sklearn_struct.persistence.from_crfsuite` read. Labels must be strings. Without a `fit` the
+        model is the one in this file, if it exists; it is read once. After a `fit` it is never
+        read.
     keep_tempfiles : bool, default=False
         Leave the temporary file of `modelfile` where it is.
     trainer_cls : default=None
@@ -81,8 +84,8 @@ class CRF(DocLink, Filed, BaseEstimator):
     Attributes
     ----------
     crf_ : Pipeline
-        A `SequenceVectorizer` and the `LinearChainCRF` that was fitted, or read from `model_filename`, as the functions
-        of `sklearn_struct.inspection` take it.
+        A `SequenceVectorizer` and the `LinearChainCRF` that was fitted, or read from
+        `model_filename`, as the functions of `sklearn_struct.inspection` take it.
     classes_ : list of str
         Labels, sorted.
     attributes_ : list of str
@@ -96,14 +99,16 @@ class CRF(DocLink, Filed, BaseEstimator):
     size_ : int
         Size of the model as a file of CRFsuite's, in bytes.
     tagger_ : Tagger
-        The model with the methods of python-crfsuite's: ``tag``, ``set``, ``probability``, ``marginal``, ``labels``,
-        ``info``.
+        The model with the methods of python-crfsuite's: ``tag``, ``set``, ``probability``,
+        ``marginal``, ``labels``, ``info``.
     training_log_ : TrainingLog
-        ``iterations`` and ``last_iteration``, dicts with ``num`` and ``loss``, the last also with ``feature_norm``,
-        ``active_features``, and with X_dev ``item_accuracy_float`` and ``instance_accuracy_float``.
+        ``iterations`` and ``last_iteration``, dicts with ``num`` and ``loss``, the last also with
+        ``feature_norm``, ``active_features``, and with X_dev ``item_accuracy_float`` and
+        ``instance_accuracy_float``.
     modelfile : ModelFile
-        Its ``name`` is the path of a file of CRFsuite's with the model: `model_filename`, or that of a temporary file,
-        which is deleted with the estimator or at the next `fit`. None if there is no model either.
+        Its ``name`` is the path of a file of CRFsuite's with the model: `model_filename`, or that
+        of a temporary file, which is deleted with the estimator or at the next `fit`. None if there
+        is no model either.
 
     See Also
     --------
@@ -191,8 +196,8 @@ class CRF(DocLink, Filed, BaseEstimator):
             A sequence is a list of tokens, each a dict of features, a string, or several strings.
         y : list of label sequences
         X_dev, y_dev : default=None
-            Sequences that CRFsuite scores in its log. Training never depends on them. Their accuracies at the end are
-            in ``training_log_``, and printed with ``verbose=True``.
+            Sequences that CRFsuite scores in its log. Training never depends on them. Their
+            accuracies at the end are in ``training_log_``, and printed with ``verbose=True``.
 
         Returns
         -------
@@ -203,8 +208,8 @@ class CRF(DocLink, Filed, BaseEstimator):
         ValueError
             For parameters that the algorithm does not have, or that have no counterpart.
         InputTypeError
-            With `model_filename`, for labels that are no strings, or if it is no path. The estimator is then as it was
-            before.
+            With `model_filename`, for labels that are no strings, or if it is no path. The
+            estimator is then as it was before.
         OSError
             If the model cannot be written there.
         """
@@ -278,7 +283,10 @@ class CRF(DocLink, Filed, BaseEstimator):
         """
         labels = self.classes_
         return object_array(
-            [[dict(zip(labels, row, strict=True)) for row in proba.tolist()] for proba in self.crf_.predict_proba(X)]
+            [
+                [dict(zip(labels, row, strict=True)) for row in proba.tolist()]
+                for proba in self.crf_.predict_proba(X)
+            ]
         )
 
     def predict_marginals_single(self, xseq: Any) -> list[dict[Any, float]]:
@@ -315,7 +323,10 @@ class CRF(DocLink, Filed, BaseEstimator):
         """The model as python-crfsuite's Tagger, with `tag`, `probability`, `marginal` and so on."""
         labels = {label: str(number) for number, label in enumerate(self.classes_)}
         attributes = {name: str(number) for number, name in enumerate(self.attributes_)}
-        return Tagger(self.crf_, ModelInfo(labels, attributes, self.transition_features_, self.state_features_))
+        return Tagger(
+            self.crf_,
+            ModelInfo(labels, attributes, self.transition_features_, self.state_features_),
+        )
 
     @property
     def training_log_(self) -> TrainingLog:
@@ -335,15 +346,21 @@ class CRF(DocLink, Filed, BaseEstimator):
     @property
     def state_features_(self) -> dict[tuple[str, Any], float]:
         """Weights other than 0, by attribute and label."""
-        coef, labels, names = sp.coo_array(self.crf_[-1].coef_), self.classes_, self._names()
+        coef = sp.coo_array(self.crf_[-1].coef_)
+        labels = self.classes_
+        names = self._names()
         stored = zip(coef.row.tolist(), coef.col.tolist(), coef.data.tolist(), strict=True)
         return {(names[f], labels[k]): weight for k, f, weight in stored if weight}
 
     @property
     def transition_features_(self) -> dict[tuple[Any, Any], float]:
         """Weights other than 0, by label and next label."""
-        table, labels = self.crf_[-1].transition_, self.classes_
-        return {(labels[j], labels[k]): float(table[j, k]) for j, k in zip(*np.nonzero(table), strict=True)}
+        table = self.crf_[-1].transition_
+        labels = self.classes_
+        return {
+            (labels[j], labels[k]): float(table[j, k])
+            for j, k in zip(*np.nonzero(table), strict=True)
+        }
 
     @property
     def attributes_(self) -> list[str]:

@@ -9,18 +9,41 @@ from typing import Any
 __all__ = ["ALGORITHMS", "mapped"]
 
 COMMON = {"min_freq", "all_possible_states", "all_possible_transitions", "max_iterations"}
-CALIBRATION = {f"calibration_{name}" for name in ("eta", "rate", "samples", "candidates", "max_trials")}
+CALIBRATION = {
+    f"calibration_{name}" for name in ("eta", "rate", "samples", "candidates", "max_trials")
+}
 ALGORITHMS = {  # the parameters that each takes besides the common ones
-    "lbfgs": {"c1", "c2", "num_memories", "epsilon", "period", "delta", "linesearch", "max_linesearch"},
+    "lbfgs": {
+        "c1",
+        "c2",
+        "num_memories",
+        "epsilon",
+        "period",
+        "delta",
+        "linesearch",
+        "max_linesearch",
+    },
     "l2sgd": {"c2", "period", "delta", *CALIBRATION},
     "ap": {"epsilon"},
     "pa": {"pa_type", "c", "error_sensitive", "averaging", "epsilon"},
     "arow": {"variance", "gamma", "epsilon"},
 }
 FOR_ALL = {"algorithm", "verbose", "model_filename", "keep_tempfiles", "trainer_cls"}
-NUMBERS = {"c", "c1", "c2", "delta", "epsilon", "gamma", "max_iterations", "min_freq", "pa_type", "variance"}
+NUMBERS = {
+    "c",
+    "c1",
+    "c2",
+    "delta",
+    "epsilon",
+    "gamma",
+    "max_iterations",
+    "min_freq",
+    "pa_type",
+    "variance",
+}
 WITHOUT_MEANING = {"num_memories", "period", "linesearch", "max_linesearch", *CALIBRATION}
-PASSES = {"lbfgs": 2**31 - 1, "l2sgd": 1000, "ap": 100, "pa": 100, "arow": 100}  # the default of max_iterations
+# the default of max_iterations
+PASSES = {"lbfgs": 2**31 - 1, "l2sgd": 1000, "ap": 100, "pa": 100, "arow": 100}
 
 
 def mapped(parameters: dict[str, Any]) -> dict[str, Any]:
@@ -29,7 +52,8 @@ def mapped(parameters: dict[str, Any]) -> dict[str, Any]:
     Raises
     ------
     ValueError
-        For what the algorithm does not have, as CRFsuite itself does, and for what there is no counterpart of.
+        For what the algorithm does not have, as CRFsuite itself does, and for what there is no
+        counterpart of.
     """
     given = {name: _number(name, value) for name, value in parameters.items() if value is not None}
     algorithm = given.get("algorithm", "lbfgs")
@@ -61,7 +85,9 @@ def _number(name: str, value: Any) -> Any:
 
 def _check(algorithm: Any, given: dict[str, Any]) -> None:
     if algorithm not in ALGORITHMS:
-        raise ValueError(f"algorithm must be one of {', '.join(map(repr, ALGORITHMS))}, got {algorithm!r}")
+        raise ValueError(
+            f"algorithm must be one of {', '.join(map(repr, ALGORITHMS))}, got {algorithm!r}"
+        )
     wrong = sorted(given.keys() - ALGORITHMS[algorithm] - COMMON - FOR_ALL)
     if wrong:
         raise ValueError(f"algorithm={algorithm!r} has no parameter {', '.join(wrong)}")
@@ -88,10 +114,12 @@ def _warn(given: dict[str, Any]) -> None:
 def _lbfgs(given: dict[str, Any]) -> dict[str, Any]:
     """CRFsuite adds c1 |w| + c2 w² to the loss, `LinearChainCRF` multiplies the loss by C.
 
-    CRFsuite stops when the first of two rules says so, hence the larger tolerance; they ask for the norm of the
-    gradient and the change of the loss. Ten times that, as our largest entry, ends at the same labels about as soon.
+    CRFsuite stops when the first of two rules says so, hence the larger tolerance; they ask for the
+    norm of the gradient and the change of the loss. Ten times that, as our largest entry, ends at
+    the same labels about as soon.
     """
-    c1, c2 = given.get("c1", 0.0), given.get("c2", 1.0)
+    c1 = given.get("c1", 0.0)
+    c2 = given.get("c2", 1.0)
     weight = c1 + 2 * c2
     return {
         "solver": "owlqn" if c1 else "lbfgs",
@@ -103,7 +131,12 @@ def _lbfgs(given: dict[str, Any]) -> dict[str, Any]:
 
 def _l2sgd(given: dict[str, Any]) -> dict[str, Any]:
     c2 = given.get("c2", 1.0)
-    return {"solver": "sgd", "C": 1 / (2 * c2) if c2 else inf, "tol": given.get("delta", 1e-6), "random_state": 0}
+    return {
+        "solver": "sgd",
+        "C": 1 / (2 * c2) if c2 else inf,
+        "tol": given.get("delta", 1e-6),
+        "random_state": 0,
+    }
 
 
 def _ap(given: dict[str, Any]) -> dict[str, Any]:

@@ -11,11 +11,11 @@ from weakref import finalize
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import Pipeline, make_pipeline
 
-from sklearn_struct.estimators.linear_chain_crf import LinearChainCRF
+from sklearn_struct._published import Published
+from sklearn_struct.estimators.chains.linear_chain_crf import LinearChainCRF
 from sklearn_struct.exceptions import InputTypeError
 from sklearn_struct.persistence.crfsuite import from_crfsuite
 from sklearn_struct.persistence.crfsuite_writer import crfsuite_bytes
-from sklearn_struct.published import Published
 
 __all__ = ["Filed", "ModelFile", "check_path"]
 

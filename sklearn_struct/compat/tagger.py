@@ -22,7 +22,8 @@ class ModelInfo(NamedTuple):
 
 
 class Tagger:
-    """Predictions for one sequence at a time, as ``pycrfsuite.Tagger`` has them, without python-crfsuite.
+    """Predictions for one sequence at a time, as ``pycrfsuite.Tagger`` has them, without
+    python-crfsuite.
 
     Parameters
     ----------

@@ -12,8 +12,9 @@ __all__ = ["TrainingLog", "training_log"]
 class TrainingLog(NamedTuple):
     """Iterations, with the names that python-crfsuite's log has for what they tell.
 
-    Each is a dict with its number ``num`` and its ``loss``; the last one has ``feature_norm``, ``active_features``, and
-    ``item_accuracy_float`` and ``instance_accuracy_float`` if there were data to score.
+    Each is a dict with its number ``num`` and its ``loss``; the last one has ``feature_norm``,
+    ``active_features``, and ``item_accuracy_float`` and ``instance_accuracy_float`` if there were
+    data to score.
     """
 
     iterations: list[dict[str, Any]]
@@ -28,8 +29,14 @@ class TrainingLog(NamedTuple):
 def training_log(model: Any, accuracies: dict[str, float]) -> TrainingLog:
     """The log of a fitted chain; `accuracies` are those of the data that were held out, if any."""
     w = model._w
-    iterations = [{"num": number, "loss": loss, "scores": {}} for number, loss in enumerate(model.loss_curve_, 1)]
+    iterations = [
+        {"num": number, "loss": loss, "scores": {}}
+        for number, loss in enumerate(model.loss_curve_, 1)
+    ]
     if iterations:
-        last = {"feature_norm": float(np.linalg.norm(w)), "active_features": int(np.count_nonzero(w))}
+        last = {
+            "feature_norm": float(np.linalg.norm(w)),
+            "active_features": int(np.count_nonzero(w)),
+        }
         iterations[-1] |= {**last, **accuracies}
     return TrainingLog(iterations, len(w))

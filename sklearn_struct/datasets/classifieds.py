@@ -15,11 +15,14 @@ FIELDS = {
 Row = tuple[int, list[str]]  # number and columns of a line
 
 
-def read_classifieds(source: str | os.PathLike[str] | Lines) -> tuple[list[list[str]], list[list[str]]]:
-    """Read apartment advertisements with labelled fields, the CLASSIFIEDS of research on weak supervision [1]_.
+def read_classifieds(
+    source: str | os.PathLike[str] | Lines,
+) -> tuple[list[list[str]], list[list[str]]]:
+    """Read apartment advertisements with labelled fields, the CLASSIFIEDS of research on weak
+    supervision [1]_.
 
-    The files, which this package does not have, hold a token and its field a line, in either order and with a tab or
-    spaces between them, and an empty line after each advertisement.
+    The files, which this package does not have, hold a token and its field a line, in either order
+    and with a tab or spaces between them, and an empty line after each advertisement.
 
     Parameters
     ----------
@@ -31,14 +34,14 @@ def read_classifieds(source: str | os.PathLike[str] | Lines) -> tuple[list[list[
     X : list of list of str
         The tokens of each advertisement.
     y : list of list of str
-        Their labels in capitals: ADDRESS, AVAILABLE, CONTACT, FEATURES, NEIGHBORHOOD, PHOTOS, RENT, RESTRICTIONS,
-        ROOMMATES, SIZE or UTILITIES, and "O" for what is in no field.
+        Their labels in capitals: ADDRESS, AVAILABLE, CONTACT, FEATURES, NEIGHBORHOOD, PHOTOS, RENT,
+        RESTRICTIONS, ROOMMATES, SIZE or UTILITIES, and "O" for what is in no field.
 
     Raises
     ------
     ValueError
-        If a line has not two columns, if neither column, or both, have names of fields alone, or if the text is not
-        UTF-8. The message names file and line.
+        If a line has not two columns, if neither column, or both, have names of fields alone, or if
+        the text is not UTF-8. The message names file and line.
     InputTypeError
         If a line is no string.
 
@@ -48,8 +51,8 @@ def read_classifieds(source: str | os.PathLike[str] | Lines) -> tuple[list[list[
 
     References
     ----------
-    .. [1] T. Grenager, D. Klein and C. D. Manning, "Unsupervised learning of field segmentation models for information
-       extraction", ACL 2005.
+    .. [1] T. Grenager, D. Klein and C. D. Manning, "Unsupervised learning of field segmentation
+       models for information extraction", ACL 2005.
 
     Examples
     --------
@@ -65,7 +68,9 @@ def read_classifieds(source: str | os.PathLike[str] | Lines) -> tuple[list[list[
     for number, line in numbered_lines(source, name):
         columns = _columns(line)
         if len(columns) not in (0, 2):
-            raise ValueError(f"{name}, line {number}: {len(columns)} columns, expected a token and its field")
+            raise ValueError(
+                f"{name}, line {number}: {len(columns)} columns, expected a token and its field"
+            )
         if columns:
             ads[-1].append((number, columns))
         elif ads[-1]:
@@ -91,7 +96,10 @@ def _field_column(ads: list[list[Row]], name: str) -> int:
     """The column that has names of fields alone."""
     rows = [(number, columns) for ad in ads for number, columns in ad]
     left, right = (
-        next(((number, columns[c]) for number, columns in rows if columns[c].upper() not in FIELDS), None)
+        next(
+            ((number, columns[c]) for number, columns in rows if columns[c].upper() not in FIELDS),
+            None,
+        )
         for c in (0, 1)
     )  # the first that is no field, and its line
     if left and right:
@@ -99,5 +107,7 @@ def _field_column(ads: list[list[Row]], name: str) -> int:
         raise ValueError(f"{name}: neither column has names of fields alone: {places}")
     if rows and not left and not right:
         place = f"{name}, from line {rows[0][0]} on"
-        raise ValueError(f"{place}: both columns have names of fields alone, so which are the tokens?")
+        raise ValueError(
+            f"{place}: both columns have names of fields alone, so which are the tokens?"
+        )
     return 1 if left else 0

@@ -1,4 +1,6 @@
-"""Reader of the CoNLL formats: a token a line, its columns side by side, an empty line after each sentence."""
+"""Reader of the CoNLL formats: a token a line, its columns side by side, an empty line after each
+sentence.
+"""
 
 from __future__ import annotations
 
@@ -37,11 +39,11 @@ def read_conll(
     separator : str, default=None
         What stands between columns. None means any number of spaces and tabs.
     comment : str, default=None
-        Lines that begin with it are left out. None: there are no comments, so that a word ``#`` can be read, and
-        ``-DOCSTART-`` is a token like any other.
+        Lines that begin with it are left out. None: there are no comments, so that a word ``#`` can
+        be read, and ``-DOCSTART-`` is a token like any other.
     conllu : bool, default=False
-        Whether to read CoNLL-U: `separator` is a tab and `comment` is ``#`` unless given, and multiword tokens
-        (``1-2``) and empty nodes (``1.1``) are left out.
+        Whether to read CoNLL-U: `separator` is a tab and `comment` is ``#`` unless given, and
+        multiword tokens (``1-2``) and empty nodes (``1.1``) are left out.
 
     Returns
     -------
@@ -51,8 +53,8 @@ def read_conll(
     Raises
     ------
     ValueError
-        If a line has not as many columns as the first one or too few for `columns`, or the text is not UTF-8.
-        The message names file and line.
+        If a line has not as many columns as the first one or too few for `columns`, or the text is
+        not UTF-8. The message names file and line.
     InputTypeError
         If a line is no string, or `columns` no list of integers.
 
@@ -66,7 +68,8 @@ def read_conll(
     if conllu:
         separator = "\t" if separator is None else separator
         comment = "#" if comment is None else comment
-    name, chosen = source_name(source), _column_list(columns)
+    name = source_name(source)
+    chosen = _column_list(columns)
     sentences: list[Sentence] = []
     sentence: Sentence = []
     first: tuple[int, int] | None = None  # number and columns of the first line with a token
@@ -84,8 +87,14 @@ def read_conll(
             _check_columns(chosen, len(fields), f"{name}, line {number}")
         if len(fields) != first[1]:
             n_first = f"{first[1]} in line {first[0]}"
-            hint = "" if conllu or not _is_conllu(name) else "; files in CoNLL-U are read with conllu=True"
-            raise ValueError(f"{name}, line {number}: {len(fields)} columns, but there are {n_first}{hint}")
+            hint = (
+                ""
+                if conllu or not _is_conllu(name)
+                else "; files in CoNLL-U are read with conllu=True"
+            )
+            raise ValueError(
+                f"{name}, line {number}: {len(fields)} columns, but there are {n_first}{hint}"
+            )
         if not (conllu and re.search(r"[-.]", fields[0])):
             sentence.append(tuple(fields) if chosen is None else tuple([fields[c] for c in chosen]))
     if sentence:
@@ -112,7 +121,9 @@ def numbered_lines(source: str | os.PathLike[str] | Lines, name: str) -> Iterato
         for number, line in enumerate(_lines(source), 1):
             yield number, _text(line, number, name).rstrip("\r\n")
     except UnicodeDecodeError as error:  # from a text file, which decodes ahead of its lines
-        raise ValueError(f"{name}, somewhere after line {number}: not UTF-8 ({error.reason})") from error
+        raise ValueError(
+            f"{name}, somewhere after line {number}: not UTF-8 ({error.reason})"
+        ) from error
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise ValueError(f"{name}, after line {number}: damaged gzip file ({error})") from error
 
@@ -139,7 +150,9 @@ def _text(line: str | bytes, number: int, name: str) -> str:
 
 
 def split_columns(line: str, separator: str | None = None) -> list[str]:
-    """The columns. Not `str.split()`, which also parts at no-break spaces, and these occur within words."""
+    """The columns. Not `str.split()`, which also parts at no-break spaces, and these occur within
+    words.
+    """
     if separator is not None:
         return line.split(separator)
     return [field for field in line.replace("\t", " ").split(" ") if field]

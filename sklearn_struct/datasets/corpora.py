@@ -12,7 +12,9 @@ from sklearn_struct.datasets.data_home import as_corpus, check_choice, read_text
 
 __all__ = ["fetch_conll2000", "fetch_ud_ewt"]
 
-CONLL2000_URL = "https://raw.githubusercontent.com/nltk/nltk_data/gh-pages/packages/corpora/conll2000.zip"
+CONLL2000_URL = (
+    "https://raw.githubusercontent.com/nltk/nltk_data/gh-pages/packages/corpora/conll2000.zip"
+)
 CONLL2000_HASH = "md5:9529b285edd5fe47271da69df1052301"
 EWT_URL = "https://raw.githubusercontent.com/UniversalDependencies/UD_English-EWT/r2.8/"
 
@@ -63,22 +65,23 @@ def fetch_conll2000(
     subset : {"train", "test"}, default="train"
         8,936 sentences for training or 2,012 for testing.
     chunks : str, default=None
-        The type of chunks to keep: "NP" for noun phrases, or one of the ten others, such as "VP" or "PP". Labels of
-        other chunks become "O". None keeps all.
+        The type of chunks to keep: "NP" for noun phrases, or one of the ten others, such as "VP" or
+        "PP". Labels of other chunks become "O". None keeps all.
     data_home : str or path, default=None
-        The folder that holds the data. None means the environment variable ``SKLEARN_STRUCT_DATA`` or, without it,
-        the user's cache folder.
+        The folder that holds the data. None means the environment variable ``SKLEARN_STRUCT_DATA``
+        or, without it, the user's cache folder.
     download_if_missing : bool, default=True
-        Whether to download what is missing. Needs pooch: ``pip install "sklearn-struct[datasets]"``.
+        Whether to download what is missing. Needs pooch: ``pip install
+        "sklearn-struct[datasets]"``.
     return_X_y : bool, default=False
         Whether to return ``(data, target)`` instead of a Bunch.
 
     Returns
     -------
     corpus : Bunch
-        ``data`` has a list for each sentence, with a tuple (word, part of speech) for each token; ``target`` has the
-        lists of labels such as "B-NP". ``column_names`` names the parts of the tuples, ``DESCR`` tells of source
-        and licence.
+        ``data`` has a list for each sentence, with a tuple (word, part of speech) for each token;
+        ``target`` has the lists of labels such as "B-NP". ``column_names`` names the parts of the
+        tuples, ``DESCR`` tells of source and licence.
 
     Raises
     ------
@@ -105,7 +108,8 @@ def fetch_ud_ewt(
     download_if_missing: bool = True,
     return_X_y: bool = False,
 ) -> Any:
-    """Load words and parts of speech of the English Web Treebank (UD 2.8), downloading it if necessary.
+    """Load words and parts of speech of the English Web Treebank (UD 2.8), downloading it if
+    necessary.
 
     Parameters
     ----------
@@ -114,19 +118,20 @@ def fetch_ud_ewt(
     tags : {"upos", "xpos"}, default="upos"
         The 17 universal tags or the 50 tags in the manner of the Penn Treebank.
     data_home : str or path, default=None
-        The folder that holds the data. None means the environment variable ``SKLEARN_STRUCT_DATA`` or, without it,
-        the user's cache folder.
+        The folder that holds the data. None means the environment variable ``SKLEARN_STRUCT_DATA``
+        or, without it, the user's cache folder.
     download_if_missing : bool, default=True
-        Whether to download what is missing. Needs pooch: ``pip install "sklearn-struct[datasets]"``.
+        Whether to download what is missing. Needs pooch: ``pip install
+        "sklearn-struct[datasets]"``.
     return_X_y : bool, default=False
         Whether to return ``(data, target)`` instead of a Bunch.
 
     Returns
     -------
     corpus : Bunch
-        ``data`` has a list for each sentence, with a tuple (form,) for each word, so that templates read it as they
-        read other corpora; ``target`` has the lists of tags. ``column_names`` names the parts of the tuples,
-        ``DESCR`` tells of source and licence.
+        ``data`` has a list for each sentence, with a tuple (form,) for each word, so that templates
+        read it as they read other corpora; ``target`` has the lists of tags. ``column_names`` names
+        the parts of the tuples, ``DESCR`` tells of source and licence.
 
     Raises
     ------
@@ -141,7 +146,9 @@ def fetch_ud_ewt(
     check_choice("tags", tags, ("upos", "xpos"))
     text = read_text(f"ewt/en_ewt-ud-{subset}.conllu", SHA256, _ewt, data_home, download_if_missing)
     columns = [1, 3 if tags == "upos" else 4]
-    return as_corpus(read_conll(io.BytesIO(text), columns=columns, conllu=True), ["form"], EWT_DESCR, return_X_y)
+    return as_corpus(
+        read_conll(io.BytesIO(text), columns=columns, conllu=True), ["form"], EWT_DESCR, return_X_y
+    )
 
 
 def _with_chunks(sentence: Sentence, kind: str | None) -> Sentence:
@@ -154,7 +161,9 @@ def _with_chunks(sentence: Sentence, kind: str | None) -> Sentence:
 def _conll2000(name: str) -> dict[str, bytes]:
     """Both texts: they come in the same archive."""
     with zipfile.ZipFile(io.BytesIO(retrieve(CONLL2000_URL, CONLL2000_HASH))) as archive:
-        return {member: archive.read(member) for member in SHA256 if member.startswith("conll2000/")}
+        return {
+            member: archive.read(member) for member in SHA256 if member.startswith("conll2000/")
+        }
 
 
 def _ewt(name: str) -> dict[str, bytes]:

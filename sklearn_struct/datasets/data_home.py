@@ -1,4 +1,6 @@
-"""The folder that holds downloaded corpora: texts in it, gzipped, each known by the checksum of what was packed."""
+"""The folder that holds downloaded corpora: texts in it, gzipped, each known by the checksum of
+what was packed.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,8 @@ from sklearn_struct.datasets.conll import Sentence
 
 __all__ = ["as_corpus", "check_choice", "read_text", "retrieve"]
 
-Download = Callable[[str], dict[str, bytes]]  # a text's name -> it, and the others that come with it
+# a text's name -> it, and the others that come with it
+Download = Callable[[str], dict[str, bytes]]
 
 
 def read_text(
@@ -41,8 +44,12 @@ def read_text(
     try:
         text = gzip.decompress(path.read_bytes())
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise OSError(f"{path} is damaged ({error}); delete it to have it downloaded again") from error
-    _check_sha256(text, sha256[name], f"{path}, uncompressed; delete it to have it downloaded again")
+        raise OSError(
+            f"{path} is damaged ({error}); delete it to have it downloaded again"
+        ) from error
+    _check_sha256(
+        text, sha256[name], f"{path}, uncompressed; delete it to have it downloaded again"
+    )
     return text
 
 
@@ -50,7 +57,9 @@ def retrieve(url: str, known_hash: str) -> bytes:
     """What pooch downloads, its hash checked."""
     with tempfile.TemporaryDirectory() as folder:
         try:
-            return Path(_pooch().retrieve(url, known_hash, fname="download", path=folder)).read_bytes()
+            return Path(
+                _pooch().retrieve(url, known_hash, fname="download", path=folder)
+            ).read_bytes()
         except (OSError, ValueError) as error:  # no network, or a wrong checksum
             hint = "data_home or SKLEARN_STRUCT_DATA may name a folder that has the file"
             raise OSError(f"{url} could not be downloaded ({error}); {hint}") from error
@@ -60,7 +69,11 @@ def as_corpus(sentences: list[Sentence], column_names: list[str], descr: str, as
     """Part the last column, the label, from the others."""
     data = [[token[:-1] for token in sentence] for sentence in sentences]
     target = [[token[-1] for token in sentence] for sentence in sentences]
-    return (data, target) if as_pair else Bunch(data=data, target=target, column_names=column_names, DESCR=descr)
+    return (
+        (data, target)
+        if as_pair
+        else Bunch(data=data, target=target, column_names=column_names, DESCR=descr)
+    )
 
 
 def check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
@@ -77,7 +90,9 @@ def _pooch() -> ModuleType:
     try:
         import pooch
     except ImportError as error:
-        raise ImportError('downloading corpora needs pooch: pip install "sklearn-struct[datasets]"') from error
+        raise ImportError(
+            'downloading corpora needs pooch: pip install "sklearn-struct[datasets]"'
+        ) from error
     return pooch
 
 

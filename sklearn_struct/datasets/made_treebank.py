@@ -1,4 +1,6 @@
-"""A made-up treebank whose labels hide what decides between parses: trees to parse without a download."""
+"""A made-up treebank whose labels hide what decides between parses: trees to parse without a
+download.
+"""
 
 from __future__ import annotations
 
@@ -9,14 +11,15 @@ from itertools import accumulate
 import numpy as np
 from sklearn.utils import check_random_state
 
-from sklearn_struct.encoding.brackets import Tree, format_tree, words
+from sklearn_struct.encoding.trees.brackets import Tree, format_tree, words
 
 __all__ = ["draw", "make_treebank", "without_states"]
 
-# A grammar: alternatives are parted by "|" and begin with their weights. A name is a label and, behind a dot, a state
-# that the treebank does not show; what is no key is a word. A name that becomes another of the same label makes no node
-# of its own. Of the states, s and p are singular and plural; people (h) can have a place, things (t) cannot; nouns (r)
-# have a complement; verbs stand alone (i) or with an object (o), two (d), a clause (c), or an object and a clause (b).
+# A grammar: alternatives are parted by "|" and begin with their weights. A name is a label and,
+# behind a dot, a state that the treebank does not show; what is no key is a word. A name that
+# becomes another of the same label makes no node of its own. Of the states, s and p are singular
+# and plural; people (h) can have a place, things (t) cannot; nouns (r) have a complement; verbs
+# stand alone (i) or with an object (o), two (d), a clause (c), or an object and a clause (b).
 GRAMMAR = {
     "S": "11 NP.s VP.s | 8 NP.p VP.p | 1 S C S",
     "NP": "1 NP.s | 1 NP.p",
@@ -82,12 +85,13 @@ MAX_WORDS = 40
 def make_treebank(
     n_samples: int = 100, *, random_state: int | np.random.RandomState | None = None
 ) -> tuple[list[list[str]], list[str]]:
-    """Generate sentences and the trees over them, from a small grammar with states that the trees do not show.
+    """Generate sentences and the trees over them, from a small grammar with states that the trees
+    do not show.
 
-    Where a prepositional phrase or a clause belongs depends on number (*the dogs near the house that run*), on what a
-    verb takes, on the kind of preposition, and on who can be somewhere. But the labels are just S, NP, VP, PP and
-    SBAR, above A, C, D, E, N, P, V and W. So a grammar of these labels gets three times as many brackets wrong as one
-    that knows the states.
+    Where a prepositional phrase or a clause belongs depends on number (*the dogs near the house
+    that run*), on what a verb takes, on the kind of preposition, and on who can be somewhere. But
+    the labels are just S, NP, VP, PP and SBAR, above A, C, D, E, N, P, V and W. So a grammar of
+    these labels gets three times as many brackets wrong as one that knows the states.
 
     Parameters
     ----------

@@ -10,9 +10,10 @@ from sklearn.utils import check_random_state
 
 __all__ = ["make_rental_ads"]
 
-# A grammar: alternatives are parted by "|" and come up less often the later they stand; <name> is replaced by an
-# alternative of that name, each # by a digit. Many words stand in several fields on purpose: numbers, "month", "room",
-# "parking", "street", "water", "available", "call" and the place names are told apart by context alone.
+# A grammar: alternatives are parted by "|" and come up less often the later they stand; <name> is
+# replaced by an alternative of that name, each # by a digit. Many words stand in several fields on
+# purpose: numbers, "month", "room", "parking", "street", "water", "available", "call" and the place
+# names are told apart by context alone.
 GRAMMAR = {
     "SIZE": """<beds> <baths> | <beds> | <beds> <baths> <home> | <beds> <home> | <beds> <home> , <area>
         | <home> , <area> | studio , <area> | <area> | large <beds> <home> | <home> with <beds> and <baths>
@@ -107,14 +108,22 @@ GRAMMAR = {
     "utility": "water | garbage | gas | electricity | heat | hot water | cable | trash | electric | internet",
     "banned": "pets | smoking | dogs | smokers | cats | pet | dog | cat | parking | noise | parties | laundry",
 }
-RULES = {name: [" ".join(choice.split()) for choice in text.split("|")] for name, text in GRAMMAR.items()}
+RULES = {
+    name: [" ".join(choice.split()) for choice in text.split("|")] for name, text in GRAMMAR.items()
+}
 
 # Fields that an ad draws from, and where they usually stand in it.
 POSITIONS = {
     "ADDRESS": 0.0, "SIZE": 1.0, "NEIGHBORHOOD": 2.0, "FEATURES": 3.0, "UTILITIES": 4.0, "ROOMMATES": 4.0,
     "O": 4.0, "RENT": 5.0, "RESTRICTIONS": 6.0, "AVAILABLE": 6.0, "PHOTOS": 7.0, "CONTACT": 8.0,
 }  # fmt: skip
-OPTIONAL = [*(field for field in POSITIONS if field != "SIZE"), "FEATURES", "O", "O", "NEIGHBORHOOD"]
+OPTIONAL = [
+    *(field for field in POSITIONS if field != "SIZE"),
+    "FEATURES",
+    "O",
+    "O",
+    "NEIGHBORHOOD",
+]
 SEPARATORS = (".", ",", "", ".", "-", "!")
 
 
@@ -123,11 +132,12 @@ def make_rental_ads(
 ) -> tuple[list[list[str]], list[list[str]]]:
     """Generate apartment advertisements whose fields are labelled.
 
-    The text comes from a small grammar. Fields stand in a varying order, often without punctuation between them, and
-    share many words (numbers are rents, sizes, dates, telephone or street numbers), so that the labels of the
-    neighbours matter. The labels are ADDRESS, AVAILABLE, CONTACT, FEATURES, NEIGHBORHOOD, PHOTOS, RENT, RESTRICTIONS,
-    ROOMMATES, SIZE and UTILITIES, as in the apartment advertisements ("CLASSIFIEDS") that research on weak
-    supervision uses, but in IOB2 form.
+    The text comes from a small grammar. Fields stand in a varying order, often without punctuation
+    between them, and share many words (numbers are rents, sizes, dates, telephone or street
+    numbers), so that the labels of the neighbours matter. The labels are ADDRESS, AVAILABLE,
+    CONTACT, FEATURES, NEIGHBORHOOD, PHOTOS, RENT, RESTRICTIONS, ROOMMATES, SIZE and UTILITIES, as
+    in the apartment advertisements ("CLASSIFIEDS") that research on weak supervision uses, but in
+    IOB2 form.
 
     Parameters
     ----------
@@ -171,7 +181,13 @@ def _ad(rng: np.random.RandomState) -> tuple[list[str], list[str]]:
     phrases: list[tuple[float, str, list[str]]] = []
     while sum(len(words) for _, _, words in phrases) < length:
         field = fields[len(phrases) % len(fields)]
-        phrases.append((POSITIONS[field] + 2 * rng.standard_normal(), field, _expand(f"<{field}>", rng).split()))
+        phrases.append(
+            (
+                POSITIONS[field] + 2 * rng.standard_normal(),
+                field,
+                _expand(f"<{field}>", rng).split(),
+            )
+        )
     separator = SEPARATORS[rng.randint(len(SEPARATORS))]
     tokens: list[str] = []
     labels: list[str] = []
@@ -179,7 +195,11 @@ def _ad(rng: np.random.RandomState) -> tuple[list[str], list[str]]:
         if not tokens or tokens[-1] in (".", "!"):
             words[0] = words[0].capitalize()
         tokens += words
-        labels += ["O"] * len(words) if field == "O" else [f"B-{field}"] + [f"I-{field}"] * (len(words) - 1)
+        labels += (
+            ["O"] * len(words)
+            if field == "O"
+            else [f"B-{field}"] + [f"I-{field}"] * (len(words) - 1)
+        )
         if separator and rng.random_sample() < 0.8:
             tokens.append(separator)
             labels.append("O")

@@ -12,8 +12,8 @@ from sklearn.utils import Bunch
 
 from sklearn_struct.datasets.conll import Lines, numbered_lines, source_name
 from sklearn_struct.datasets.data_home import check_choice, read_text, retrieve
-from sklearn_struct.encoding.brackets import parse_trees, tagged_words
-from sklearn_struct.encoding.treebank import TRACE
+from sklearn_struct.encoding.trees.binarization import TRACE
+from sklearn_struct.encoding.trees.brackets import parse_trees, tagged_words
 
 __all__ = ["fetch_treebank_sample", "read_treebank"]
 
@@ -52,23 +52,24 @@ def fetch_treebank_sample(
     Parameters
     ----------
     subset : {"train", "dev", "test", "all"}, default="train"
-        3,396 trees for training (files 1 to 159), 273 for development (160 to 179), 245 for testing (180 to 199), or
-        all.
+        3,396 trees for training (files 1 to 159), 273 for development (160 to 179), 245 for testing
+        (180 to 199), or all.
     max_length : int, default=None
         Leave out sentences of more words. Of those with up to 40 words there are 3,629.
     data_home : str or path, default=None
-        The folder that holds the data. None means the environment variable ``SKLEARN_STRUCT_DATA`` or, without it,
-        the user's cache folder.
+        The folder that holds the data. None means the environment variable ``SKLEARN_STRUCT_DATA``
+        or, without it, the user's cache folder.
     download_if_missing : bool, default=True
-        Whether to download what is missing. Needs pooch: ``pip install "sklearn-struct[datasets]"``.
+        Whether to download what is missing. Needs pooch: ``pip install
+        "sklearn-struct[datasets]"``.
     return_X_y : bool, default=False
         Whether to return ``(data, target)`` instead of a Bunch.
 
     Returns
     -------
     corpus : Bunch
-        ``data`` has a list of words for each sentence, ``target`` its tree in brackets, as it stands in the file: with
-        traces and function tags. ``DESCR`` tells of source and licence.
+        ``data`` has a list of words for each sentence, ``target`` its tree in brackets, as it
+        stands in the file: with traces and function tags. ``DESCR`` tells of source and licence.
 
     Raises
     ------
@@ -94,7 +95,8 @@ def fetch_treebank_sample(
     text = read_text(NAME, SHA256, _download, data_home, download_if_missing)
     X, y = read_treebank(io.BytesIO(text))
     kept = [i for i in range(*BOUNDS[subset]) if max_length is None or len(X[i]) <= max_length]
-    data, target = [X[i] for i in kept], [y[i] for i in kept]
+    data = [X[i] for i in kept]
+    target = [y[i] for i in kept]
     return (data, target) if return_X_y else Bunch(data=data, target=target, DESCR=DESCR)
 
 
@@ -104,7 +106,8 @@ def read_treebank(source: str | os.PathLike[str] | Lines) -> tuple[list[list[str
     Parameters
     ----------
     source : str, path, open file or iterable of lines
-        A path (gzipped if it ends in ``.gz``; read as UTF-8), or the lines themselves. A tree may take several lines.
+        A path (gzipped if it ends in ``.gz``; read as UTF-8), or the lines themselves. A tree may
+        take several lines.
 
     Returns
     -------
@@ -116,8 +119,9 @@ def read_treebank(source: str | os.PathLike[str] | Lines) -> tuple[list[list[str
     Raises
     ------
     ValueError
-        If brackets do not match, one has no label (the outermost of a tree need not have one), something stands
-        outside of them, or the text is not UTF-8. The message says in which tree, from 0, and where.
+        If brackets do not match, one has no label (the outermost of a tree need not have one),
+        something stands outside of them, or the text is not UTF-8. The message says in which tree,
+        from 0, and where.
     EmptyDataError
         If there is nothing in a bracket but a label.
     InputTypeError
@@ -136,9 +140,12 @@ def read_treebank(source: str | os.PathLike[str] | Lines) -> tuple[list[list[str
     text = "\n".join(line for _, line in numbered_lines(source, name))
 
     def place(number: int, start: int, at: int) -> str:
-        return f"{name}, tree {number}, character {at - start} (line {text.count(chr(10), 0, at) + 1})"
+        return (
+            f"{name}, tree {number}, character {at - start} (line {text.count(chr(10), 0, at) + 1})"
+        )
 
-    X, y = [], []
+    X = []
+    y = []
     for tree, start, stop in parse_trees(text, place):
         X.append([word for word, tag in tagged_words(tree) if tag != TRACE])
         y.append(text[start:stop])

@@ -12,7 +12,9 @@ from sklearn_struct.datasets.data_home import as_corpus, check_choice, read_text
 __all__ = ["fetch_usaddress"]
 
 # A commit of its own, because the corpus grows.
-URL = "https://raw.githubusercontent.com/datamade/usaddress/aa7699b53a0843fc443f9e87285b88cbd9eaf50a/"
+URL = (
+    "https://raw.githubusercontent.com/datamade/usaddress/aa7699b53a0843fc443f9e87285b88cbd9eaf50a/"
+)
 FILES = {
     "usaddress/train/labeled.xml": "training/labeled.xml",
     "usaddress/test/labeled.xml": "measure_performance/test_data/labeled.xml",
@@ -42,29 +44,31 @@ def fetch_usaddress(
     download_if_missing: bool = True,
     return_X_y: bool = False,
 ) -> Any:
-    """Load addresses of the United States with labelled parts (usaddress), downloading them if necessary.
+    """Load addresses of the United States with labelled parts (usaddress), downloading them if
+    necessary.
 
-    Short sequences whose words say much about their labels (street types, directions, states), so that a few labelled
-    words go far.
+    Short sequences whose words say much about their labels (street types, directions, states), so
+    that a few labelled words go far.
 
     Parameters
     ----------
     subset : {"train", "test"}, default="train"
         1,513 addresses for training or 146 for testing.
     data_home : str or path, default=None
-        The folder that holds the data. None means the environment variable ``SKLEARN_STRUCT_DATA`` or, without it,
-        the user's cache folder.
+        The folder that holds the data. None means the environment variable ``SKLEARN_STRUCT_DATA``
+        or, without it, the user's cache folder.
     download_if_missing : bool, default=True
-        Whether to download what is missing. Needs pooch: ``pip install "sklearn-struct[datasets]"``.
+        Whether to download what is missing. Needs pooch: ``pip install
+        "sklearn-struct[datasets]"``.
     return_X_y : bool, default=False
         Whether to return ``(data, target)`` instead of a Bunch.
 
     Returns
     -------
     corpus : Bunch
-        ``data`` has a list for each address, with a tuple (word,) for each token, so that templates read it as they
-        read other corpora; ``target`` has the lists of labels such as "StreetName". ``column_names`` names the parts
-        of the tuples, ``DESCR`` tells of source and licence.
+        ``data`` has a list for each address, with a tuple (word,) for each token, so that templates
+        read it as they read other corpora; ``target`` has the lists of labels such as "StreetName".
+        ``column_names`` names the parts of the tuples, ``DESCR`` tells of source and licence.
 
     Raises
     ------
@@ -85,13 +89,20 @@ def fetch_usaddress(
     ['AddressNumber', 'StreetNamePreDirectional', 'StreetName', 'StreetNamePostType']
     """
     check_choice("subset", subset, ("train", "test"))
-    text = read_text(f"usaddress/{subset}/labeled.xml", SHA256, _download, data_home, download_if_missing)
+    text = read_text(
+        f"usaddress/{subset}/labeled.xml", SHA256, _download, data_home, download_if_missing
+    )
     return as_corpus(_addresses(text), ["word"], DESCR, return_X_y)
 
 
 def _addresses(text: bytes) -> list[Sentence]:
-    """Addresses as rows (word, label). Only for text whose checksum is known: entities of others may grow at will."""
-    return [[((part.text or "").strip(), part.tag) for part in address] for address in ElementTree.fromstring(text)]
+    """Addresses as rows (word, label). Only for text whose checksum is known: entities of others
+    may grow at will.
+    """
+    return [
+        [((part.text or "").strip(), part.tag) for part in address]
+        for address in ElementTree.fromstring(text)
+    ]
 
 
 def _download(name: str) -> dict[str, bytes]:

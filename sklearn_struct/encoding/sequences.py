@@ -1,4 +1,6 @@
-"""Which form X has, and numeric sequences -> one token matrix with offsets. Every error names its place."""
+"""Which form X has, and numeric sequences -> one token matrix with offsets. Every error names its
+place.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +11,15 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from sklearn_struct.exceptions import EmptyDataError, InputTypeError, LengthMismatchError, NonFiniteError
-from sklearn_struct.frames import is_frame, refuse_lazy
-from sklearn_struct.sequence_array import SequenceArray
-from sklearn_struct.sparse import check_csr
+from sklearn_struct.containers.data_frames import is_frame, refuse_lazy
+from sklearn_struct.containers.sequence_array import SequenceArray
+from sklearn_struct.containers.sparse_input import check_csr
+from sklearn_struct.exceptions import (
+    EmptyDataError,
+    InputTypeError,
+    LengthMismatchError,
+    NonFiniteError,
+)
 
 __all__ = [
     "as_dtype",
@@ -45,7 +52,9 @@ def is_list(value: Any) -> bool:
 
 
 def has_items(value: Any) -> bool:
-    """Whether one can go through it, and gets its items in an order; iterators are no lists, but have items."""
+    """Whether one can go through it, and gets its items in an order; iterators are no lists, but
+    have items.
+    """
     if isinstance(value, str | bytes | dict | set | frozenset) or sp.issparse(value):
         return False
     if is_frame(value):  # its items are no rows, but columns, or no more than their names
@@ -61,7 +70,8 @@ def refuse_frame(X: Any, name: str = "X", columns: str = "") -> None:
     refuse_lazy(X, name)
     if is_frame(X):
         raise InputTypeError(
-            f"{name} is a {type(X).__name__}: SequenceArray.from_frame({name}, group{columns}) makes sequences of a "
+            f"{name} is a {type(X).__name__}: SequenceArray.from_frame({name}, group{columns}) "
+            "makes sequences of a "
             "table that has a row for each token"
         )
 
@@ -70,7 +80,9 @@ def check_sequences(X: Any) -> None:
     """Raise InputTypeError unless all items of X are lists, or the like."""
     for i, sequence in enumerate(X):
         if not is_list(sequence):
-            raise InputTypeError(f"X[{i}] is a {type(sequence).__name__}, not a sequence of tokens: {_WANTED}")
+            raise InputTypeError(
+                f"X[{i}] is a {type(sequence).__name__}, not a sequence of tokens: {_WANTED}"
+            )
 
 
 def form(X: Any) -> str:
@@ -79,9 +91,9 @@ def form(X: Any) -> str:
     Returns
     -------
     str
-        "packed" (a SequenceArray of numbers), "flat" (two-dimensional: a batch of sequences of length 1), "arrays" (a
-        sequence is a 2-D array or sparse matrix), "attributes" (a token is a dict, a string or several strings)
-        or "empty" (no token anywhere).
+        "packed" (a SequenceArray of numbers), "flat" (two-dimensional: a batch of sequences of
+        length 1), "arrays" (a sequence is a 2-D array or sparse matrix), "attributes" (a token is a
+        dict, a string or several strings) or "empty" (no token anywhere).
 
     Raises
     ------
@@ -98,7 +110,9 @@ def form(X: Any) -> str:
     if array_like or sp.issparse(X) or len(getattr(X, "shape", (1,))) != 1:
         return "flat"
     if not is_list(X):
-        raise InputTypeError(f"X must be a batch of sequences or a two-dimensional array, got {type(X).__name__}")
+        raise InputTypeError(
+            f"X must be a batch of sequences or a two-dimensional array, got {type(X).__name__}"
+        )
     if len(X) == 0:
         raise EmptyDataError("X has no sequences")
     for i, sequence in enumerate(X):
@@ -113,31 +127,43 @@ def form(X: Any) -> str:
 def refuse_texts(X: Any) -> None:
     """Raise InputTypeError if a two-dimensional X holds strings, where numbers are wanted."""
     table = np.asarray(X)
-    if table.dtype.kind in "US" or (table.dtype == object and any(isinstance(v, str) for v in table.ravel())):
+    if table.dtype.kind in "US" or (
+        table.dtype == object and any(isinstance(v, str) for v in table.ravel())
+    ):
         raise InputTypeError(
-            "a two-dimensional X must hold numbers; give rows of values as sequences of one row: [[row], [row], ...]"
+            "a two-dimensional X must hold numbers; give rows of values as sequences of one row: "
+            "[[row], [row], ...]"
         )
 
 
 def _check_rows(X: Any, first: int) -> None:
-    """Raise unless X, whose item `first` looks like a row of numbers, or like a number, has such items only."""
+    """Raise unless X, whose item `first` looks like a row of numbers, or like a number, has such
+    items only.
+    """
     if isinstance(X[first], Number | np.generic):
         for i, number in enumerate(X):
             if not isinstance(number, Number | np.generic):
-                raise InputTypeError(f"X[{first}] is a number and X[{i}] a {type(number).__name__}: {_WANTED}")
+                raise InputTypeError(
+                    f"X[{first}] is a number and X[{i}] a {type(number).__name__}: {_WANTED}"
+                )
         return
     for i, row in enumerate(X):
         if not is_list(row):
-            raise InputTypeError(f"X[{first}] is a row of numbers and X[{i}] a {type(row).__name__}: {_WANTED}")
+            raise InputTypeError(
+                f"X[{first}] is a row of numbers and X[{i}] a {type(row).__name__}: {_WANTED}"
+            )
         for t, number in enumerate(row):
             if not isinstance(number, Number | np.generic):
                 kind = type(number).__name__
                 raise InputTypeError(
-                    f"X[{first}] looks like a row of numbers and X[{i}], token {t}, is a {kind}: {_WANTED}"
+                    f"X[{first}] looks like a row of numbers and X[{i}], token {t}, is a {kind}: "
+                    f"{_WANTED}"
                 )
     for i, row in enumerate(X):
         if len(row) != len(X[first]):
-            raise LengthMismatchError(f"X[{i}] has {len(row)} numbers but X[{first}] has {len(X[first])}")
+            raise LengthMismatchError(
+                f"X[{i}] has {len(row)} numbers but X[{first}] has {len(X[first])}"
+            )
 
 
 def _form_of_sequence(sequence: Any, i: int) -> str | None:
@@ -149,14 +175,20 @@ def _form_of_sequence(sequence: Any, i: int) -> str | None:
     refuse_lazy(sequence, f"X[{i}]")
     if not is_list(sequence):
         hint = f"; {_ONE}" if isinstance(sequence, str) else ""
-        raise InputTypeError(f"X[{i}] is a {type(sequence).__name__}, not a sequence of tokens: {_WANTED}{hint}")
+        raise InputTypeError(
+            f"X[{i}] is a {type(sequence).__name__}, not a sequence of tokens: {_WANTED}{hint}"
+        )
     for token in sequence:
         if isinstance(token, Number | np.number):
             return "flat"  # a row of numbers: X is a two-dimensional list
         if isinstance(token, dict | str | bytes | set | frozenset) or token is None:
             return "attributes"
         if is_list(token):
-            return "arrays" if len(token) and isinstance(next(iter(token)), Number | np.number) else "attributes"
+            return (
+                "arrays"
+                if len(token) and isinstance(next(iter(token)), Number | np.number)
+                else "attributes"
+            )
     return None
 
 
@@ -165,12 +197,19 @@ def pack_arrays(X: Any, dtype: Any) -> SequenceArray:
     for i, sequence in enumerate(X):
         refuse_lazy(sequence, f"X[{i}]")
     names = _shared_names(X)
-    sequences = [sequence if sp.issparse(sequence) else _as_2d(sequence, i) for i, sequence in enumerate(X)]
+    sequences = [
+        sequence if sp.issparse(sequence) else _as_2d(sequence, i) for i, sequence in enumerate(X)
+    ]
     for i, sequence in enumerate(sequences):
         if sequence.ndim != 2:
-            raise InputTypeError(f"X[{i}] must have two dimensions (tokens, features), got {sequence.ndim}")
+            raise InputTypeError(
+                f"X[{i}] must have two dimensions (tokens, features), got {sequence.ndim}"
+            )
         if sequence.shape[0] and not sequence.shape[1]:
-            raise EmptyDataError(f"X[{i}] has {sequence.shape[0]} tokens without features, its shape {sequence.shape}")
+            raise EmptyDataError(
+                f"X[{i}] has {sequence.shape[0]} tokens without features, its shape "
+                f"{sequence.shape}"
+            )
         if np.iscomplexobj(sequence):
             raise InputTypeError(f"X[{i}]: complex data not supported")
     filled = [(i, sequence.shape[1]) for i, sequence in enumerate(sequences) if sequence.shape[0]]
@@ -178,18 +217,27 @@ def pack_arrays(X: Any, dtype: Any) -> SequenceArray:
         return SequenceArray(np.empty((0, 0), dtype), np.zeros(len(sequences) + 1))
     for i, n_features in filled:
         if n_features != filled[0][1]:
-            raise LengthMismatchError(f"X[{i}] has {n_features} features but X[{filled[0][0]}] has {filled[0][1]}")
+            raise LengthMismatchError(
+                f"X[{i}] has {n_features} features but X[{filled[0][0]}] has {filled[0][1]}"
+            )
     return as_dtype(
-        SequenceArray.from_sequences([s if s.shape[0] else s.reshape(0, filled[0][1]) for s in sequences], names), dtype
+        SequenceArray.from_sequences(
+            [s if s.shape[0] else s.reshape(0, filled[0][1]) for s in sequences], names
+        ),
+        dtype,
     )
 
 
 def _shared_names(X: Any) -> list[str] | None:
-    """Names of the columns of sequences that are data frames; those that have tokens must have the same."""
+    """Names of the columns of sequences that are data frames; those that have tokens must have the
+    same.
+    """
     framed = [(i, list(map(str, x.columns))) for i, x in enumerate(X) if is_frame(x) and len(x)]
     for i, names in framed:
         if names != framed[0][1]:
-            raise ValueError(f"X[{i}] has the columns {names} but X[{framed[0][0]}] has {framed[0][1]}")
+            raise ValueError(
+                f"X[{i}] has the columns {names} but X[{framed[0][0]}] has {framed[0][1]}"
+            )
     return framed[0][1] if framed else None
 
 
@@ -200,10 +248,13 @@ def _as_2d(sequence: Any, i: int) -> np.ndarray:
             raise TypeError("some of its values are masked")
         if array.dtype.kind in "USmM":
             raise TypeError(f"it is one of {array.dtype}")
-        if array.dtype.kind not in "fiubc" or array.dtype == np.float16:  # scipy has no sparse float16
+        # scipy has no sparse float16
+        if array.dtype.kind not in "fiubc" or array.dtype == np.float16:
             array = array.astype(np.float64)
     except (TypeError, ValueError, OverflowError) as error:
-        raise InputTypeError(f"X[{i}] cannot be read as a two-dimensional array of numbers: {error}") from error
+        raise InputTypeError(
+            f"X[{i}] cannot be read as a two-dimensional array of numbers: {error}"
+        ) from error
     return array.reshape(0, 0) if array.shape == (0,) else array
 
 
@@ -216,7 +267,8 @@ def as_dtype(X: SequenceArray, dtype: Any) -> SequenceArray:
 
 
 def check_numbers(X: SequenceArray) -> None:
-    """Raise NonFiniteError for the first NaN or infinite feature value, ValueError for a sparse matrix that is damaged.
+    """Raise NonFiniteError for the first NaN or infinite feature value, ValueError for a sparse
+    matrix that is damaged.
 
     The latter was looked at when X was made, but its arrays can be written to since then.
     """
@@ -230,16 +282,21 @@ def check_numbers(X: SequenceArray) -> None:
 
 
 def largest_sum(X: SequenceArray) -> float:
-    """A bound for the sum of the absolute values of a token; NonFiniteError if one is too large to learn from."""
+    """A bound for the sum of the absolute values of a token; NonFiniteError if one is too large to
+    learn from.
+    """
     values = _values(X)
     largest = max(float(values.max(initial=0)), -float(values.min(initial=0)))
     if largest > LEARNABLE:
         first = int(np.argmax(np.abs(values) > LEARNABLE))
         raise NonFiniteError(
-            f"{_place(X, first)}: {values.flat[first]:.4g} is too large to learn from, as products of features and "
+            f"{_place(X, first)}: {values.flat[first]:.4g} is too large to learn from, as products "
+            "of features and "
             "their squares are not finite: scale numeric features"
         )
-    n_values = np.diff(X.tokens.indptr).max(initial=0) if sp.issparse(X.tokens) else X.tokens.shape[1]
+    n_values = (
+        np.diff(X.tokens.indptr).max(initial=0) if sp.issparse(X.tokens) else X.tokens.shape[1]
+    )
     return largest * int(n_values)
 
 

@@ -1,4 +1,6 @@
-"""What a fitted model has learned, and why it predicts what it does: tables, explanations, pictures."""
+"""What a fitted model has learned, and why it predicts what it does: tables, explanations,
+pictures.
+"""
 
 from sklearn_struct.inspection.constraint_display import ConstraintDisplay
 from sklearn_struct.inspection.constraints import constraint_report

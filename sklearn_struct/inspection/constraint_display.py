@@ -16,9 +16,11 @@ __all__ = ["ConstraintDisplay"]
 
 
 class ConstraintDisplay:
-    """Heat maps, a row for each labelled feature: its target distribution, and what the model expects.
+    """Heat maps, a row for each labelled feature: its target distribution, and what the model
+    expects.
 
-    It is made by `from_estimator`; `plot` draws it again elsewhere. Features of label pairs are left out.
+    It is made by `from_estimator`; `plot` draws it again elsewhere. Features of label pairs are
+    left out.
 
     Parameters
     ----------
@@ -46,8 +48,13 @@ class ConstraintDisplay:
     ['target', 'expected']
     """
 
-    def __init__(self, target: np.ndarray, expected: np.ndarray, features: list[Any], labels: list[Any]) -> None:
-        self.target, self.expected, self.features, self.labels = target, expected, features, labels
+    def __init__(
+        self, target: np.ndarray, expected: np.ndarray, features: list[Any], labels: list[Any]
+    ) -> None:
+        self.target = target
+        self.expected = expected
+        self.features = features
+        self.labels = labels
 
     @classmethod
     def from_estimator(cls, estimator: Any, X: Any, *, axes: Any = None, **options: Any) -> Self:
@@ -85,9 +92,13 @@ class ConstraintDisplay:
             raise EmptyDataError("there are no labelled features to draw")
         target = np.array([reading.found[m].probability for m in chosen])
         features = [reading.found[m].feature for m in chosen]
-        return cls(target, np.array([found[m] for m in chosen]), features, reading.labels).plot(axes, **options)
+        return cls(target, np.array([found[m] for m in chosen]), features, reading.labels).plot(
+            axes, **options
+        )
 
-    def plot(self, axes: Any = None, *, colorbar: bool = True, im_kw: dict[str, Any] | None = None) -> Self:
+    def plot(
+        self, axes: Any = None, *, colorbar: bool = True, im_kw: dict[str, Any] | None = None
+    ) -> Self:
         """Draw the heat maps.
 
         Parameters
@@ -105,13 +116,17 @@ class ConstraintDisplay:
         """
         shape = (len(self.features), len(self.labels))
         if np.shape(self.target) != shape or np.shape(self.expected) != shape:
-            raise LengthMismatchError(f"target and expected must have the shape {shape} of features and labels")
+            raise LengthMismatchError(
+                f"target and expected must have the shape {shape} of features and labels"
+            )
         if axes is None:
             size = (min(4.0 + 0.5 * shape[1], 40.0), min(2.0 + 0.25 * shape[0], 40.0))
             _, axes = subplots("ConstraintDisplay", nrows=1, ncols=2, sharey=True, figsize=size)
         self.axes_ = np.asarray(axes, dtype=object)
         self.im_, names = [], [str(feature) for feature in self.features]
-        for ax, table, title in zip(self.axes_, (self.target, self.expected), ("target", "expected"), strict=True):
+        for ax, table, title in zip(
+            self.axes_, (self.target, self.expected), ("target", "expected"), strict=True
+        ):
             options = {"cmap": "Blues", "vmin": 0.0, "vmax": 1.0, "aspect": "auto", **(im_kw or {})}
             self.im_.append(ax.imshow(table, **options))
             ax.set(title=title, xticks=range(shape[1]), yticks=range(shape[0]), yticklabels=names)

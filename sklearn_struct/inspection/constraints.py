@@ -9,10 +9,10 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from sklearn_struct.batch import chain, ends
-from sklearn_struct.encoding import targets
-from sklearn_struct.estimators.criteria import label_set
-from sklearn_struct.estimators.ge_crf import GECRF
+from sklearn_struct.containers.structures import chain, ends
+from sklearn_struct.encoding.labels import label_targets
+from sklearn_struct.estimators.chains.ge_crf import GECRF
+from sklearn_struct.estimators.chains.target_criteria import label_set
 from sklearn_struct.exceptions import InputTypeError
 from sklearn_struct.inspection.optional import pandas
 from sklearn_struct.inspection.reading import as_read, last_step
@@ -24,7 +24,7 @@ class Reading(NamedTuple):
     """The labelled features of a model in some sequences."""
 
     labels: list[Any]
-    found: list[targets.Target]
+    found: list[label_targets.Target]
     fired: sp.csr_array  # (n_tokens, n_targets); of pairs at their second tokens
     offsets: np.ndarray
 
@@ -35,9 +35,11 @@ class Reading(NamedTuple):
         return [(before, label) for before in self.labels for label in self.labels]
 
     def votes(self) -> np.ndarray:
-        """Which labels the features of each token favour (n_tokens, n_labels): have for more than half of their tokens.
+        """Which labels the features of each token favour (n_tokens, n_labels): have for more than
+        half of their tokens.
 
-        Of a pair it is the second label. A target for all tokens has no vote: it does not say what single ones are.
+        Of a pair it is the second label. A target for all tokens has no vote: it does not say what
+        single ones are.
         """
         K = len(self.labels)
         favoured = np.zeros((len(self.found), K))
@@ -48,21 +50,31 @@ class Reading(NamedTuple):
 
 
 def read_constraints(estimator: Any, X: Any) -> Reading:
-    """What the labelled features of a GECRF ask for, and where they fire in X as its `fit` or `predict` reads it."""
+    """What the labelled features of a GECRF ask for, and where they fire in X as its `fit` or
+    `predict` reads it.
+    """
     model = last_step(estimator)
     if not isinstance(model, GECRF):
-        raise InputTypeError(f"estimator must be a GECRF, or a pipeline or search with one, got {type(model).__name__}")
+        raise InputTypeError(
+            "estimator must be a GECRF, or a pipeline or search with one, got "
+            f"{type(model).__name__}"
+        )
     if hasattr(model, "classes_"):
         sequences = model._read_X(X, reset=False)
-        learned = {feature: np.array(list(target.values())) for feature, target in model.targets_.items()}
-        found = [targets.Target(feature, probability, probability > 0) for feature, probability in learned.items()]
+        learned = {
+            feature: np.array(list(target.values())) for feature, target in model.targets_.items()
+        }
+        found = [
+            label_targets.Target(feature, probability, probability > 0)
+            for feature, probability in learned.items()
+        ]
     else:
         model = clone(model)
         sequences = model._read_X(X, reset=True)
         model.classes_ = label_set(model, [], np.array([0]))
         given = model.labeled_features or {}
-        found = targets.read_targets(given, model.classes_, model.majority, model.smoothing)
-    fired = sp.lil_array(targets.firing(sequences.X, [target.feature for target in found]))
+        found = label_targets.read_targets(given, model.classes_, model.majority, model.smoothing)
+    fired = sp.lil_array(label_targets.firing(sequences.X, [target.feature for target in found]))
     labels = model.classes_.tolist()
     pairs = np.flatnonzero([len(target.probability) != len(labels) for target in found])
     fired[np.ix_(ends(chain(sequences.X.offsets))[0], pairs)] = 0  # no pair ends at a first token
@@ -70,10 +82,13 @@ def read_constraints(estimator: Any, X: Any) -> Reading:
 
 
 def expected(reading: Reading, model: Any, X: Any) -> list[np.ndarray]:
-    """The distributions that a fitted chain expects where each target's feature fires; 0 for labels it has not."""
+    """The distributions that a fitted chain expects where each target's feature fires; 0 for labels
+    it has not.
+    """
     known = {label: k for k, label in enumerate(model.classes_.tolist())}
     columns = [known.get(label, -1) for label in reading.labels]
-    K, tables = len(known), [_rows(model.predict_proba(X), len(known))]
+    K = len(known)
+    tables = [_rows(model.predict_proba(X), len(known))]
     second = chain(reading.offsets).edges[:, 1]
     if any(len(target.probability) != len(columns) for target in reading.found):
         tables.append(_rows(model.predict_edge_proba(X), K * K))
@@ -82,7 +97,9 @@ def expected(reading: Reading, model: Any, X: Any) -> list[np.ndarray]:
     for m, target in enumerate(reading.found):
         kind = len(target.probability) != len(columns)
         values = reading.fired[:, [m]].toarray()[:, 0]
-        row = np.append((values[second] if kind else values) @ tables[kind], 0.0)[pairs if kind else columns]
+        row = np.append((values[second] if kind else values) @ tables[kind], 0.0)[
+            pairs if kind else columns
+        ]
         found.append(row / row.sum() if row.sum() > 0 else np.full(len(row), np.nan))
     return found
 
@@ -93,7 +110,8 @@ def _rows(tables: np.ndarray, width: int) -> np.ndarray:
 
 
 def constraint_report(estimator: Any, X: Any, *, before: Any = None) -> Any:
-    """Where each labelled feature fires, how often others contradict it, and what became of its target.
+    """Where each labelled feature fires, how often others contradict it, and what became of its
+    target.
 
     Parameters
     ----------
@@ -109,13 +127,16 @@ def constraint_report(estimator: Any, X: Any, *, before: Any = None) -> Any:
     pandas.DataFrame
         A row for each labelled feature:
 
-        - ``feature`` (None for all tokens), and the ``label`` that its target favours, or pair of labels;
+        - ``feature`` (None for all tokens), and the ``label`` that its target favours, or pair of
+          labels;
         - ``tokens`` and ``sequences`` where it fires, and ``share`` of the tokens of X;
-        - ``conflicts``, tokens where it and another labelled feature favour different labels (more than half of a
-          target, and not that of all tokens);
-        - ``target``, the probability of the label that is asked for; ``expected``, that of the fitted model in X
-          (NaN before `fit`); ``before``, that of the model to compare with, if there is one;
-        - ``divergence`` of the model's whole distribution from the target (Kullback-Leibler, in nats).
+        - ``conflicts``, tokens where it and another labelled feature favour different labels (more
+          than half of a target, and not that of all tokens);
+        - ``target``, the probability of the label that is asked for; ``expected``, that of the
+          fitted model in X (NaN before `fit`); ``before``, that of the model to compare with, if
+          there is one;
+        - ``divergence`` of the model's whole distribution from the target (Kullback-Leibler, in
+          nats).
 
     Raises
     ------
@@ -143,7 +164,10 @@ def constraint_report(estimator: Any, X: Any, *, before: Any = None) -> Any:
     pd = pandas("constraint_report")
     X = as_read(estimator, X)
     reading = read_constraints(estimator, X)
-    models = {"expected": last_step(estimator), **({} if before is None else {"before": last_step(before)})}
+    models = {
+        "expected": last_step(estimator),
+        **({} if before is None else {"before": last_step(before)}),
+    }
     if before is not None:
         check_is_fitted(models["before"])
     disputed = reading.votes().sum(axis=1) > 1
@@ -154,20 +178,40 @@ def constraint_report(estimator: Any, X: Any, *, before: Any = None) -> Any:
         for row, target, q in zip(rows, reading.found, found, strict=True):
             row[column] = q[np.argmax(target.probability)]
             row.setdefault("divergence", _divergence(target.probability, q))
-    names = ["feature", "label", "tokens", "sequences", "share", "conflicts", "target", *models, "divergence"]
+    names = [
+        "feature",
+        "label",
+        "tokens",
+        "sequences",
+        "share",
+        "conflicts",
+        "target",
+        *models,
+        "divergence",
+    ]
     columns = {name: [row[name] for row in rows] for name in names}
-    of_names = {name: pd.Series(columns[name], dtype=object) for name in ("feature", "label")}  # None stays None
+    # None stays None
+    of_names = {name: pd.Series(columns[name], dtype=object) for name in ("feature", "label")}
     return pd.DataFrame(columns | of_names)
 
 
 def _counts(reading: Reading, m: int, disputed: np.ndarray) -> dict[str, Any]:
     """What the report says of a target without a model."""
-    target, names = reading.found[m], reading.names(m)
+    target = reading.found[m]
+    names = reading.names(m)
     best = int(np.argmax(target.probability))
     tokens = np.flatnonzero(reading.fired[:, [m]].toarray())
     sequences = np.unique(np.searchsorted(reading.offsets, tokens, side="right"))
-    found = {"feature": target.feature, "label": names[best], "tokens": len(tokens), "sequences": len(sequences)}
-    found |= {"share": len(tokens) / max(int(reading.offsets[-1]), 1), "conflicts": int(disputed[tokens].sum())}
+    found = {
+        "feature": target.feature,
+        "label": names[best],
+        "tokens": len(tokens),
+        "sequences": len(sequences),
+    }
+    found |= {
+        "share": len(tokens) / max(int(reading.offsets[-1]), 1),
+        "conflicts": int(disputed[tokens].sum()),
+    }
     return found | {"target": target.probability[best]}
 
 

@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from sklearn_struct.batch import Block, Potentials
-from sklearn_struct.batch import chain as chain_structure
-from sklearn_struct.estimators.based import BaseBasedChain
-from sklearn_struct.estimators.chain import BaseChain
+from sklearn_struct.containers.structures import Block, Potentials
+from sklearn_struct.containers.structures import chain as chain_structure
+from sklearn_struct.estimators.chains.base_chain import BaseChain
+from sklearn_struct.estimators.m_estimation.chain_over_base import BaseBasedChain
 from sklearn_struct.inspection.explanation import KINDS, Explanation, Terms
 from sklearn_struct.inspection.reading import feature_names, texts
 from sklearn_struct.inspection.single import read_labels, read_one
-from sklearn_struct.parameters import edge_features
+from sklearn_struct.objectives.parameters import edge_features
 
 __all__ = ["explain"]
 
@@ -27,19 +27,21 @@ def explain(estimator: Any, x: Any, y: Any = None, *, rival: Any = None) -> Expl
     estimator : fitted chain estimator
         Also a pipeline or a search that ends in one.
     x : sequence
-        One sequence, in any form that the items of X in `predict` may have, or a batch of one sequence, as `predict`
-        takes it. What a list of lists of strings is, tokens or sequences, follows from the tokens that `fit` saw.
+        One sequence, in any form that the items of X in `predict` may have, or a batch of one
+        sequence, as `predict` takes it. What a list of lists of strings is, tokens or sequences,
+        follows from the tokens that `fit` saw.
     y : list of labels, default=None
         The labelling to explain; None: the one that is predicted.
     rival : list of labels, default=None
-        Explain how far y is ahead of this labelling instead: a difference of scores, equal to the logarithm of
-        p(y | x) / p(rival | x), unless the model is an `MEMM`, whose normalisers are no score of a feature.
+        Explain how far y is ahead of this labelling instead: a difference of scores, equal to the
+        logarithm of p(y | x) / p(rival | x), unless the model is an `MEMM`, whose normalisers are
+        no score of a feature.
 
     Returns
     -------
     Explanation
-        With all contributions, as a data frame by ``to_frame()``. They are the model's own, in float64, whatever
-        limits decoding.
+        With all contributions, as a data frame by ``to_frame()``. They are the model's own, in
+        float64, whatever limits decoding.
 
     Raises
     ------
@@ -63,10 +65,12 @@ def explain(estimator: Any, x: Any, y: Any = None, *, rival: Any = None) -> Expl
     model, sequences, x = read_one(estimator, x)
     codes = model._predict_codes(sequences) if y is None else read_labels(model, y, sequences)
     rows = _Rows(model, sequences)
-    weight, rival_labels = rows.weights(codes), None
+    weight = rows.weights(codes)
+    rival_labels = None
     if rival is not None:
         rival_codes = read_labels(model, rival, sequences)
-        weight, rival_labels = _ahead(weight, rows.weights(rival_codes)), model.classes_[rival_codes].tolist()
+        weight = _ahead(weight, rows.weights(rival_codes))
+        rival_labels = model.classes_[rival_codes].tolist()
     terms = rows.terms(weight)
     return Explanation(texts(x, len(codes)), model.classes_[codes].tolist(), rival_labels, terms)
 
@@ -77,20 +81,26 @@ def _ahead(weight: np.ndarray, of_rival: np.ndarray) -> np.ndarray:
 
 
 def _base_scores(model: BaseChain, sequences: Any) -> Potentials | None:
-    """log q0 of each label at each token, and of each step to the next one; None for a model without a base."""
+    """log q0 of each label at each token, and of each step to the next one; None for a model
+    without a base.
+    """
     if not isinstance(model, BaseBasedChain):
         return None
-    structure, n = chain_structure(sequences.X.offsets), sequences.X.tokens.shape[0]
+    structure = chain_structure(sequences.X.offsets)
+    n = sequences.X.tokens.shape[0]
     block = Block(slice(0, 1), slice(0, n), slice(0, len(structure.edges)), structure)
     return model._base_potentials(sequences)(block)
 
 
 class _Rows:
-    """The terms that any labelling of a sequence has: of features, edge features, intercepts, transitions, the base."""
+    """The terms that any labelling of a sequence has: of features, edge features, intercepts,
+    transitions, the base.
+    """
 
     def __init__(self, model: BaseChain, sequences: Any) -> None:
         X = sequences.X
-        self.model, n = model, X.tokens.shape[0]
+        self.model = model
+        n = X.tokens.shape[0]
         self.base = _base_scores(model, sequences)
         self.based = np.arange(n if self.base else 0)
         self.edge_columns = model.edge_features_
@@ -102,7 +112,8 @@ class _Rows:
 
     def weights(self, codes: np.ndarray) -> np.ndarray:
         """The weight of each term under a labelling."""
-        model, K = self.model, len(self.model.classes_)
+        model = self.model
+        K = len(self.model.classes_)
         pairs = codes[:-1].astype(np.int64) * K + codes[1:]
         triples = codes[self.seconds - 2].astype(np.int64) * K * K + pairs[self.seconds - 1]
         token, column, _ = self.node_at
@@ -110,7 +121,9 @@ class _Rows:
         of_edges = _entries(model.edge_coef_, pairs[edge], edge_column)
         if len(self.seconds):
             late = edge > 0
-            of_edges[late] += _entries(model.edge_coef_, K * K + triples[edge[late] - 1], edge_column[late])
+            of_edges[late] += _entries(
+                model.edge_coef_, K * K + triples[edge[late] - 1], edge_column[late]
+            )
         return np.concatenate(
             [
                 _entries(model.coef_, codes[token], column),
@@ -122,11 +135,14 @@ class _Rows:
             ]
         )
 
-    def _of_base(self, codes: np.ndarray, pairs: np.ndarray, triples: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _of_base(
+        self, codes: np.ndarray, pairs: np.ndarray, triples: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
         if self.base is None:
             return np.zeros(0), np.zeros(0)
         node, edge = self.base
-        edge, step = np.broadcast_to(edge, (len(pairs), edge.shape[1])), np.arange(len(pairs))
+        edge = np.broadcast_to(edge, (len(pairs), edge.shape[1]))
+        step = np.arange(len(pairs))
         of_steps = edge[step, pairs]
         if len(triples):
             of_steps[1:] += edge[step[1:], len(self.model.classes_) ** 2 + triples]
@@ -134,22 +150,37 @@ class _Rows:
 
     def terms(self, weight: np.ndarray) -> Terms:
         """All terms by token, then kind."""
-        (at, column, value), (edge, edge_column, edge_value) = self.node_at, self.edge_at
+        at, column, value = self.node_at
+        edge, edge_column, edge_value = self.edge_at
         names = feature_names(self.model)
-        parts = [at, self.intercepts, self.transitions, edge + 1, self.seconds, self.based, self.based[1:]]
+        parts = [
+            at,
+            self.intercepts,
+            self.transitions,
+            edge + 1,
+            self.seconds,
+            self.based,
+            self.based[1:],
+        ]
         kind = np.repeat(np.arange(len(KINDS)), [len(part) for part in parts])
         token = np.concatenate(parts)
         feature = np.full(len(token), None, dtype=object)
-        feature[kind == 0], feature[kind == 3] = names[column], names[self.edge_columns[edge_column]]
+        feature[kind == 0], feature[kind == 3] = (
+            names[column],
+            names[self.edge_columns[edge_column]],
+        )
         values = np.ones(len(token))
-        values[kind == 0], values[kind == 3] = value, edge_value
+        values[kind == 0] = value
+        values[kind == 3] = edge_value
         order = np.lexsort((kind, token))
         columns = token, kind, feature, values, weight
         return Terms(*(column[order] for column in columns))
 
 
 def _stored(matrix: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Row, column and value (float64) of each stored value, row by row; of a dense matrix those other than 0."""
+    """Row, column and value (float64) of each stored value, row by row; of a dense matrix those
+    other than 0.
+    """
     rows = sp.csr_array(matrix)
     row = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
     return row, rows.indices, rows.data.astype(np.float64)

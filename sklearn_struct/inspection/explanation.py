@@ -10,13 +10,24 @@ from sklearn_struct.inspection.optional import pandas
 
 __all__ = ["KINDS", "Explanation", "Terms"]
 
-KINDS = ("feature", "intercept", "transition", "edge feature", "second transition", "base", "base transition")
-STEPS = ("transition", "edge feature", "second transition", "base transition")  # kinds of terms with a label before
+KINDS = (
+    "feature",
+    "intercept",
+    "transition",
+    "edge feature",
+    "second transition",
+    "base",
+    "base transition",
+)
+# kinds of terms with a label before
+STEPS = ("transition", "edge feature", "second transition", "base transition")
 SHOWN = 3  # contributions of a token in the printed form
 
 
 class Terms(NamedTuple):
-    """The terms of a score, ordered by token and kind (a number of `KINDS`); feature None where there is none."""
+    """The terms of a score, ordered by token and kind (a number of `KINDS`); feature None where
+    there is none.
+    """
 
     token: np.ndarray
     kind: np.ndarray
@@ -28,16 +39,18 @@ class Terms(NamedTuple):
 class Explanation:
     """The score of a labelling of one sequence, split into contributions; made by `explain`.
 
-    A contribution is the value of a feature times its weight (intercepts and transitions have the value 1). The
-    contributions of a token add up to its score, those of all tokens to the score of the labelling, which is
-    log p(y | x) + log Z(x). Transitions count for the last of their tokens; those of three labels are "second
-    transitions". An edge feature's weight is that of its pair of labels, and at order 2 of all three. Beside a rival
-    labelling all scores and weights are differences, those of the labelling minus those of the rival.
+    A contribution is the value of a feature times its weight (intercepts and transitions have the
+    value 1). The contributions of a token add up to its score, those of all tokens to the score of
+    the labelling, which is log p(y | x) + log Z(x). Transitions count for the last of their tokens;
+    those of three labels are "second transitions". An edge feature's weight is that of its pair of
+    labels, and at order 2 of all three. Beside a rival labelling all scores and weights are
+    differences, those of the labelling minus those of the rival.
 
-    Of a model over a base distribution, such as `MEstimatedCRF`, "base" is log q0 of a token with its label and
-    "base transition" that of the step into it. With the first token belongs the start, with the last one the end. What
-    is the same for all labellings, the constant and the weights of inputs, is left out: the rest of ``log_joint``. A
-    sequence that the base cannot emit has the very small probabilities by which it is predicted.
+    Of a model over a base distribution, such as `MEstimatedCRF`, "base" is log q0 of a token with
+    its label and "base transition" that of the step into it. With the first token belongs the
+    start, with the last one the end. What is the same for all labellings, the constant and the
+    weights of inputs, is left out: the rest of ``log_joint``. A sequence that the base cannot emit
+    has the very small probabilities by which it is predicted.
 
     Parameters
     ----------
@@ -61,11 +74,19 @@ class Explanation:
         As given.
     """
 
-    def __init__(self, texts: list[str], labels: list[Any], rival: list[Any] | None, terms: Terms) -> None:
-        self.texts, self.labels, self.rival, self.terms = texts, labels, rival, terms
+    def __init__(
+        self, texts: list[str], labels: list[Any], rival: list[Any] | None, terms: Terms
+    ) -> None:
+        self.texts = texts
+        self.labels = labels
+        self.rival = rival
+        self.terms = terms
         self.contributions = terms.value * terms.weight
-        self.token_scores = np.bincount(terms.token, weights=self.contributions, minlength=len(labels))
-        with np.errstate(invalid="ignore"):  # a base may give probability 0 to both labellings: their ratio is NaN
+        self.token_scores = np.bincount(
+            terms.token, weights=self.contributions, minlength=len(labels)
+        )
+        # a base may give probability 0 to both labellings: their ratio is NaN
+        with np.errstate(invalid="ignore"):
             self.score = float(np.sum(self.token_scores))
 
     def to_frame(self) -> Any:
@@ -74,10 +95,11 @@ class Explanation:
         Returns
         -------
         pandas.DataFrame
-            Columns ``token`` (its number), ``label``, ``previous`` (the label before; only of transitions and edge
-            features), ``kind`` ("feature", "intercept", "transition", "edge feature", "second transition", "base" or
-            "base transition"), ``feature`` (its name), ``value``, ``weight`` and ``contribution``. With a rival also
-            ``rival`` and ``rival_previous``, its labels.
+            Columns ``token`` (its number), ``label``, ``previous`` (the label before; only of
+            transitions and edge features), ``kind`` ("feature", "intercept", "transition", "edge
+            feature", "second transition", "base" or "base transition"), ``feature`` (its name),
+            ``value``, ``weight`` and ``contribution``. With a rival also ``rival`` and
+            ``rival_previous``, its labels.
 
         Raises
         ------
@@ -89,14 +111,22 @@ class Explanation:
         frame = {"token": terms.token, **self._label_columns(pd, self.labels, "label", "previous")}
         if self.rival is not None:
             frame |= self._label_columns(pd, self.rival, "rival", "rival_previous")
-        frame |= {"kind": np.array(KINDS, dtype=object)[terms.kind], "feature": pd.Series(terms.feature, dtype=object)}
+        frame |= {
+            "kind": np.array(KINDS, dtype=object)[terms.kind],
+            "feature": pd.Series(terms.feature, dtype=object),
+        }
         numbers = {"value": terms.value, "weight": terms.weight, "contribution": self.contributions}
         return pd.DataFrame({**frame, **numbers})
 
-    def _label_columns(self, pd: Any, labels: list[Any], name: str, previous: str) -> dict[str, Any]:
+    def _label_columns(
+        self, pd: Any, labels: list[Any], name: str, previous: str
+    ) -> dict[str, Any]:
         """A label of each term, and for those of two tokens the label before."""
         here = [labels[t] for t in self.terms.token]
-        before = [labels[t - 1] if KINDS[kind] in STEPS else None for t, kind in zip(self.terms.token, self.terms.kind)]
+        before = [
+            labels[t - 1] if KINDS[kind] in STEPS else None
+            for t, kind in zip(self.terms.token, self.terms.kind)
+        ]
         return {name: pd.Series(here), previous: pd.Series(before, dtype=object)}
 
     def __repr__(self) -> str:
@@ -108,7 +138,9 @@ class Explanation:
         bounds = np.searchsorted(self.terms.token, np.arange(len(self.labels) + 1))
         for t, (text, name) in enumerate(zip(self.texts, names, strict=True)):
             parts = ", ".join(self._largest(t, bounds[t], bounds[t + 1]))
-            lines.append(f"  {text:{widths[0]}}  {name:{widths[1]}}  {self.token_scores[t]:+8.3f}  {parts}".rstrip())
+            lines.append(
+                f"  {text:{widths[0]}}  {name:{widths[1]}}  {self.token_scores[t]:+8.3f}  {parts}".rstrip()
+            )
         return "\n".join(lines)
 
     def _label_of(self, t: int) -> str:
@@ -121,10 +153,15 @@ class Explanation:
         """The largest contributions of token t, in words, but for those that would be written as 0."""
         size = np.abs(self.contributions[start:stop])
         order = start + np.argsort(-size, kind="stable")[:SHOWN]
-        return [f"{self._name(t, i)} {self.contributions[i]:+.2f}" for i in order if size[i - start] >= 0.005]
+        return [
+            f"{self._name(t, i)} {self.contributions[i]:+.2f}"
+            for i in order
+            if size[i - start] >= 0.005
+        ]
 
     def _name(self, t: int, i: int) -> str:
-        kind, feature = KINDS[self.terms.kind[i]], self.terms.feature[i]
+        kind = KINDS[self.terms.kind[i]]
+        feature = self.terms.feature[i]
         if kind == "feature":
             return str(feature)
         if kind in ("intercept", "base"):
@@ -132,4 +169,6 @@ class Explanation:
         pair = f"{self.labels[t - 1]} -> {self.labels[t]}"
         if kind == "second transition":
             return f"{self.labels[t - 2]} -> {pair}"
-        return {"transition": pair, "base transition": f"base {pair}"}.get(kind, f"{feature} at {pair}")
+        return {"transition": pair, "base transition": f"base {pair}"}.get(
+            kind, f"{feature} at {pair}"
+        )

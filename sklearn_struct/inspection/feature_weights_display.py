@@ -50,7 +50,14 @@ class FeatureWeightsDisplay:
 
     @classmethod
     def from_estimator(
-        cls, estimator: Any, *, n: int = 10, labels: Any = None, sign: str = "both", ax: Any = None, **options: Any
+        cls,
+        estimator: Any,
+        *,
+        n: int = 10,
+        labels: Any = None,
+        sign: str = "both",
+        ax: Any = None,
+        **options: Any,
     ) -> Self:
         """Draw the largest weights of a fitted chain.
 
@@ -82,7 +89,9 @@ class FeatureWeightsDisplay:
         LengthMismatchError
             If there are not as many axes as labels.
         """
-        validate_parameter_constraints(CHOICE, {"n": n, "labels": labels, "sign": sign}, cls.__name__)
+        validate_parameter_constraints(
+            CHOICE, {"n": n, "labels": labels, "sign": sign}, cls.__name__
+        )
         found: list[Top] = list(top_weights(chain_of(estimator), n, labels=labels, sign=sign))
         return cls([(top.label, top.features, top.weights) for top in found]).plot(ax, **options)
 
@@ -103,7 +112,9 @@ class FeatureWeightsDisplay:
         """
         self.ax_ = self._new_axes() if ax is None else np.ravel(np.asarray(ax, dtype=object))
         if len(self.ax_) != len(self.weights):
-            raise LengthMismatchError(f"there are {len(self.weights)} labels to draw, but ax has {len(self.ax_)} axes")
+            raise LengthMismatchError(
+                f"there are {len(self.weights)} labels to draw, but ax has {len(self.ax_)} axes"
+            )
         self.bars_ = []
         for axes, (label, features, weights) in zip(self.ax_, self.weights, strict=True):
             colors = np.where(np.asarray(weights) > 0, "tab:red", "tab:blue")
@@ -118,11 +129,14 @@ class FeatureWeightsDisplay:
 
     def _new_axes(self) -> np.ndarray:
         """A grid of axes, those that are not needed removed."""
-        n, rows = len(self.weights), max((len(weights) for *_, weights in self.weights), default=0)
+        n = len(self.weights)
+        rows = max((len(weights) for *_, weights in self.weights), default=0)
         n_columns = max(1, min(n, COLUMNS))
         n_rows = max(1, -(-n // n_columns))
         size = 3.5 * n_columns, n_rows * (1.2 + 0.2 * rows)
-        _, grid = subplots("FeatureWeightsDisplay", nrows=n_rows, ncols=n_columns, figsize=size, squeeze=False)
+        _, grid = subplots(
+            "FeatureWeightsDisplay", nrows=n_rows, ncols=n_columns, figsize=size, squeeze=False
+        )
         for spare in grid.ravel()[n:]:
             spare.remove()
         return grid.ravel()[:n]

@@ -51,7 +51,9 @@ class LatentStateDisplay:
     """
 
     def __init__(self, proba: np.ndarray, items: list[str], symbol: str) -> None:
-        self.proba, self.items, self.symbol = proba, items, symbol
+        self.proba = proba
+        self.items = items
+        self.symbol = symbol
 
     @classmethod
     def from_estimator(
@@ -66,13 +68,14 @@ class LatentStateDisplay:
     ) -> Self:
         """Draw what is most probable below the states of a symbol.
 
-        The columns are all that are among the most probable ones of a state. First come those that are most probable in
-        state 0, then those of state 1, and so on.
+        The columns are all that are among the most probable ones of a state. First come those that
+        are most probable in state 0, then those of state 1, and so on.
 
         Parameters
         ----------
         parser : fitted EMLPCFG
-            Or another tree parser whose states have probabilities. Also a pipeline or a search that ends in one.
+            Or another tree parser whose states have probabilities. Also a pipeline or a search that
+            ends in one.
         symbol : str or int
             A name among the parser's `symbols_`, or its place there.
         n_top : int or None, default=5
@@ -100,9 +103,13 @@ class LatentStateDisplay:
         proba = found.proba
         chosen = np.unique(np.concatenate([found.top(state, n_top) for state in range(len(proba))]))
         chosen = chosen[np.lexsort((-proba.max(axis=0)[chosen], proba.argmax(axis=0)[chosen]))]
-        return cls(proba[:, chosen], [found.items[item] for item in chosen], found.name).plot(ax, **options)
+        return cls(proba[:, chosen], [found.items[item] for item in chosen], found.name).plot(
+            ax, **options
+        )
 
-    def plot(self, ax: Any = None, *, colorbar: bool = True, im_kw: dict[str, Any] | None = None) -> Self:
+    def plot(
+        self, ax: Any = None, *, colorbar: bool = True, im_kw: dict[str, Any] | None = None
+    ) -> Self:
         """Draw the heat map.
 
         Parameters
@@ -125,12 +132,18 @@ class LatentStateDisplay:
             )
         if ax is None:
             longest = max(map(len, self.items), default=0)
-            size = min(max(4.0, 2.0 + 0.25 * n_items), 40.0), 1.5 + 0.25 * n_states + 0.09 * min(longest, 60)
+            size = (
+                min(max(4.0, 2.0 + 0.25 * n_items), 40.0),
+                1.5 + 0.25 * n_states + 0.09 * min(longest, 60),
+            )
             _, ax = subplots("LatentStateDisplay", figsize=size)
-        self.im_ = ax.imshow(self.proba, **{"cmap": "Blues", "vmin": 0.0, "aspect": "auto", **(im_kw or {})})
+        self.im_ = ax.imshow(
+            self.proba, **{"cmap": "Blues", "vmin": 0.0, "aspect": "auto", **(im_kw or {})}
+        )
         ax.set(xticks=range(n_items), yticks=range(n_states), ylabel=f"state of {self.symbol}")
         ax.set_xticklabels(self.items, rotation="vertical", parse_math=False)  # $ is a word
         if colorbar:
             ax.figure.colorbar(self.im_, ax=ax, label="probability")
-        self.ax_, self.figure_ = ax, ax.figure
+        self.ax_ = ax
+        self.figure_ = ax.figure
         return self

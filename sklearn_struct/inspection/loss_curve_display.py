@@ -17,8 +17,8 @@ __all__ = ["LossCurveDisplay"]
 class LossCurveDisplay:
     """``loss_curve_`` of one or several estimators against the number of iterations.
 
-    Curves can be compared where the objective is the same: the same data, C and penalty. The solvers "ap" and "pa"
-    count other things, see ``loss_curve_``.
+    Curves can be compared where the objective is the same: the same data, C and penalty. The
+    solvers "ap" and "pa" count other things, see ``loss_curve_``.
 
     Parameters
     ----------
@@ -53,7 +53,8 @@ class LossCurveDisplay:
         Parameters
         ----------
         estimator : fitted chain estimator, list of them, or dict of names to them
-            Also pipelines or searches that end in one. A list gets names such as "LinearChainCRF 1".
+            Also pipelines or searches that end in one. A list gets names such as "LinearChainCRF
+            1".
         ax : matplotlib Axes, default=None
             Where to draw; None: a new figure.
         **options
@@ -75,12 +76,18 @@ class LossCurveDisplay:
         if not isinstance(estimator, Mapping):
             several = isinstance(estimator, list | tuple)
             models = [chain_of(e) for e in (estimator if several else [estimator])]
-            estimator = {type(m).__name__ + (f" {i}" if several else ""): m for i, m in enumerate(models, 1)}
+            estimator = {
+                type(m).__name__ + (f" {i}" if several else ""): m for i, m in enumerate(models, 1)
+            }
         if not estimator:
             raise EmptyDataError("there is no estimator to draw the curve of")
-        return cls({str(name): _curve(name, e) for name, e in estimator.items()}).plot(ax, **options)
+        return cls({str(name): _curve(name, e) for name, e in estimator.items()}).plot(
+            ax, **options
+        )
 
-    def plot(self, ax: Any = None, *, gap: bool = False, line_kw: dict[str, Any] | None = None) -> Self:
+    def plot(
+        self, ax: Any = None, *, gap: bool = False, line_kw: dict[str, Any] | None = None
+    ) -> Self:
         """Draw the curves.
 
         Parameters
@@ -88,7 +95,8 @@ class LossCurveDisplay:
         ax : matplotlib Axes, default=None
             Where to draw; None: a new figure.
         gap : bool, default=False
-            Draw what each value is above the lowest of all curves, as a share of that one, on a logarithmic axis.
+            Draw what each value is above the lowest of all curves, as a share of that one, on a
+            logarithmic axis.
         line_kw : dict, default=None
             For matplotlib's `plot`, such as ``{"marker": "."}``.
 
@@ -106,13 +114,18 @@ class LossCurveDisplay:
             if gap:
                 values = (values - lowest) / (abs(lowest) or 1.0)
                 values[values <= 0] = np.nan  # a logarithmic axis has no place for the lowest
-            self.lines_ += ax.plot(np.arange(1, len(values) + 1), values, **{"label": name, **(line_kw or {})})
-        ax.set(xlabel="iteration", ylabel="above the lowest, as a share" if gap else "objective / C")
+            self.lines_ += ax.plot(
+                np.arange(1, len(values) + 1), values, **{"label": name, **(line_kw or {})}
+            )
+        ax.set(
+            xlabel="iteration", ylabel="above the lowest, as a share" if gap else "objective / C"
+        )
         if gap:
             ax.set_yscale("log")
         if len(self.lines_) > 1:
             ax.legend()
-        self.ax_, self.figure_ = ax, ax.figure
+        self.ax_ = ax
+        self.figure_ = ax.figure
         return self
 
 

@@ -17,7 +17,8 @@ WIDTH = 0.45  # inches of a new figure for a token
 
 
 class MarginalDisplay:
-    """One sequence: a column for each token, a row for each label, marginal probabilities as shades.
+    """One sequence: a column for each token, a row for each label, marginal probabilities as
+    shades.
 
     A frame marks the labelling. It is made by `from_estimator`; `plot` draws it again elsewhere.
 
@@ -51,12 +52,28 @@ class MarginalDisplay:
     ['a', 'cat', 'barks']
     """
 
-    def __init__(self, proba: np.ndarray, labels: list[Any], tokens: list[str], path: np.ndarray | None = None) -> None:
-        self.proba, self.labels, self.tokens, self.path = proba, labels, tokens, path
+    def __init__(
+        self,
+        proba: np.ndarray,
+        labels: list[Any],
+        tokens: list[str],
+        path: np.ndarray | None = None,
+    ) -> None:
+        self.proba = proba
+        self.labels = labels
+        self.tokens = tokens
+        self.path = path
 
     @classmethod
     def from_estimator(
-        cls, estimator: Any, x: Any, y: Any = None, *, tokens: Any = None, ax: Any = None, **options: Any
+        cls,
+        estimator: Any,
+        x: Any,
+        y: Any = None,
+        *,
+        tokens: Any = None,
+        ax: Any = None,
+        **options: Any,
     ) -> Self:
         """Draw the marginals that a fitted chain gives to one sequence.
 
@@ -65,12 +82,13 @@ class MarginalDisplay:
         estimator : fitted chain estimator
             Also a pipeline or a search that ends in one.
         x : sequence
-            One sequence, in any form that the items of X in `predict` may have, or a batch of one sequence, as
-            `explain` takes it.
+            One sequence, in any form that the items of X in `predict` may have, or a batch of one
+            sequence, as `explain` takes it.
         y : list of labels, default=None
             The labelling to mark; None: the one that is predicted.
         tokens : list of str, default=None
-            What to call the tokens; None: strings by themselves, rows of strings by their first cell, others by number.
+            What to call the tokens; None: strings by themselves, rows of strings by their first
+            cell, others by number.
         ax : matplotlib Axes, default=None
             Where to draw; None: a new figure.
         **options
@@ -108,7 +126,8 @@ class MarginalDisplay:
         ax : matplotlib Axes, default=None
             Where to draw; None: a new figure.
         n_labels : int, default=None
-            Draw only the rows of this many labels: those of the labelling, then those that reach the highest marginals.
+            Draw only the rows of this many labels: those of the labelling, then those that reach
+            the highest marginals.
         colorbar : bool, default=True
         im_kw : dict, default=None
             For matplotlib's `imshow`, such as ``{"cmap": "Greens"}``.
@@ -124,21 +143,29 @@ class MarginalDisplay:
             _, ax = subplots("MarginalDisplay", figsize=(width, 1.5 + 0.3 * len(rows)))
         shades = {"cmap": "Blues", "vmin": 0.0, "vmax": 1.0, "aspect": "auto", **(im_kw or {})}
         self.im_ = ax.imshow(self.proba[:, rows].T, **shades)
-        ax.set(xticks=range(len(self.tokens)), yticks=range(len(rows)), xlabel="token", ylabel="label")
+        ax.set(
+            xticks=range(len(self.tokens)), yticks=range(len(rows)), xlabel="token", ylabel="label"
+        )
         ax.set_xticklabels(self.tokens, rotation="vertical")
         ax.set_yticklabels([str(self.labels[k]) for k in rows])
         if colorbar:
             ax.figure.colorbar(self.im_, ax=ax, label="probability")
         self.path_ = self._mark(ax, rows)
-        self.ax_, self.figure_ = ax, ax.figure
+        self.ax_ = ax
+        self.figure_ = ax.figure
         return self
 
     def _rows(self, n_labels: int | None) -> np.ndarray:
         """The labels to draw, in their order."""
         T, K = np.shape(self.proba)
-        if len(self.labels) != K or len(self.tokens) != T or (self.path is not None and len(self.path) != T):
+        if (
+            len(self.labels) != K
+            or len(self.tokens) != T
+            or (self.path is not None and len(self.path) != T)
+        ):
             raise LengthMismatchError(
-                f"proba has the shape {(T, K)} but there are {len(self.tokens)} tokens and {len(self.labels)} labels"
+                f"proba has the shape {(T, K)} but there are {len(self.tokens)} tokens and "
+                f"{len(self.labels)} labels"
             )
         if T == 0:
             raise EmptyDataError("there are no tokens to draw")
@@ -155,7 +182,9 @@ class MarginalDisplay:
         path = [] if self.path is None else np.asarray(self.path).tolist()
         rectangle = type(ax.patch)  # matplotlib's own class, without importing it here
         frames = [
-            rectangle((t - 0.5, places[k] - 0.5), 1, 1, fill=False, edgecolor="tab:red", linewidth=2)
+            rectangle(
+                (t - 0.5, places[k] - 0.5), 1, 1, fill=False, edgecolor="tab:red", linewidth=2
+            )
             for t, k in enumerate(path)
             if k in places
         ]

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from sklearn_struct._published import as_published
+from sklearn_struct.containers.sequence_array import SequenceArray
 from sklearn_struct.encoding.sequences import as_list
-from sklearn_struct.estimators.chain import BaseChain
-from sklearn_struct.estimators.trees import BaseParser
+from sklearn_struct.estimators.chains.base_chain import BaseChain
+from sklearn_struct.estimators.trees.base_parser import BaseParser
 from sklearn_struct.exceptions import EmptyDataError, InputTypeError, UnknownLabelError
-from sklearn_struct.published import as_published
-from sklearn_struct.sequence_array import SequenceArray
 
 __all__ = [
     "as_read",
@@ -30,7 +30,9 @@ def chain_of(estimator: Any) -> BaseChain:
     """The fitted chain as it is now, also out of a pipeline or a search."""
     model = last_step(estimator)
     if not isinstance(model, BaseChain):
-        raise InputTypeError(f"estimator must be a chain such as LinearChainCRF, got {type(model).__name__}")
+        raise InputTypeError(
+            f"estimator must be a chain such as LinearChainCRF, got {type(model).__name__}"
+        )
     check_is_fitted(model)
     return as_published(model)
 
@@ -39,13 +41,17 @@ def parser_of(estimator: Any) -> BaseParser:
     """The fitted tree parser as it is now, also out of a pipeline or a search."""
     model = last_step(estimator)
     if not isinstance(model, BaseParser):
-        raise InputTypeError(f"estimator must be a tree parser such as PCFG, got {type(model).__name__}")
+        raise InputTypeError(
+            f"estimator must be a tree parser such as PCFG, got {type(model).__name__}"
+        )
     check_is_fitted(model)
     return as_published(model)
 
 
 def best(estimator: Any) -> Any:
-    """The estimator itself, or what a search has chosen, or what stands behind another library's interface."""
+    """The estimator itself, or what a search has chosen, or what stands behind another library's
+    interface.
+    """
     estimator = getattr(estimator, "best_estimator_", estimator)
     return getattr(estimator, "crf_", estimator)
 
@@ -72,14 +78,20 @@ def label_codes(model: BaseChain, labels: Any) -> list[int]:
         raise EmptyDataError("labels is empty")
     for label in labels:
         if label not in known:
-            raise UnknownLabelError(f"labels: {label!r} was not seen in fit (known: {', '.join(map(repr, known))})")
+            raise UnknownLabelError(
+                f"labels: {label!r} was not seen in fit (known: {', '.join(map(repr, known))})"
+            )
     return [known.index(label) for label in labels]
 
 
 def feature_names(model: BaseChain) -> np.ndarray:
     """Names of the features; ``x0``, ``x1`` and so on where they have none."""
     names = getattr(model, "feature_names_in_", None)
-    return np.array([f"x{f}" for f in range(model.n_features_in_)], dtype=object) if names is None else names
+    return (
+        np.array([f"x{f}" for f in range(model.n_features_in_)], dtype=object)
+        if names is None
+        else names
+    )
 
 
 def _is_table(x: Any) -> bool:
@@ -88,11 +100,15 @@ def _is_table(x: Any) -> bool:
 
 
 def texts(x: Any, n: int) -> list[str]:
-    """What to call the tokens of x: strings by themselves, tuples (rows of a table) by the first cell, else numbers."""
+    """What to call the tokens of x: strings by themselves, tuples (rows of a table) by the first
+    cell, else numbers.
+    """
     tokens = list(map(tuple, x.tokens)) if _is_table(x) else as_list(x)
     if isinstance(tokens, list | tuple) and len(tokens) == n:
         if all(isinstance(token, str) for token in tokens):
             return list(tokens)
-        if all(isinstance(token, tuple) and token and isinstance(token[0], str) for token in tokens):
+        if all(
+            isinstance(token, tuple) and token and isinstance(token[0], str) for token in tokens
+        ):
             return [token[0] for token in tokens]
     return [str(t) for t in range(n)]

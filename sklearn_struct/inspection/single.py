@@ -1,4 +1,6 @@
-"""One sequence, and what belongs to it: by itself, or as the only one of a batch, which is what `predict` takes."""
+"""One sequence, and what belongs to it: by itself, or as the only one of a batch, which is what
+`predict` takes.
+"""
 
 from __future__ import annotations
 
@@ -7,18 +9,18 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from sklearn_struct.encoding.labels import is_hashable
-from sklearn_struct.encoding.sentences import as_sentences
+from sklearn_struct.containers.data_frames import is_frame
+from sklearn_struct.containers.sequence_array import SequenceArray
+from sklearn_struct.encoding.features.templates import FeatureTemplates
+from sklearn_struct.encoding.labels.codes import is_hashable
 from sklearn_struct.encoding.sequences import as_list, is_list
-from sklearn_struct.encoding.templates import FeatureTemplates
-from sklearn_struct.estimators.base import Sequences
-from sklearn_struct.estimators.based import BaseBasedChain
-from sklearn_struct.estimators.chain import BaseChain
-from sklearn_struct.estimators.trees import BaseParser
+from sklearn_struct.encoding.trees.sentences import as_sentences
+from sklearn_struct.estimators.chains.base_chain import BaseChain
+from sklearn_struct.estimators.fitting.base_sequence import Sequences
+from sklearn_struct.estimators.m_estimation.chain_over_base import BaseBasedChain
+from sklearn_struct.estimators.trees.base_parser import BaseParser
 from sklearn_struct.exceptions import InputTypeError, LengthMismatchError
-from sklearn_struct.frames import is_frame
 from sklearn_struct.inspection.reading import as_read, best, chain_of, last_step, parser_of
-from sklearn_struct.sequence_array import SequenceArray
 
 __all__ = ["only", "only_tree", "read_labels", "read_one", "read_sentence"]
 
@@ -44,14 +46,17 @@ def read_sentence(estimator: Any, sentence: Any) -> tuple[BaseParser, list[str]]
     parser = parser_of(estimator)
     sentence = as_list(sentence)
     if is_list(sentence):
-        words_are_strings = last_step(estimator) is best(estimator)  # and not what a pipeline makes words of
+        # and not what a pipeline makes words of
+        words_are_strings = last_step(estimator) is best(estimator)
         sentence = _single(sentence, "sentence", False if words_are_strings else None)
     [read] = as_sentences(as_read(estimator, [sentence]))
     return parser, read
 
 
 def read_labels(model: BaseChain, y: Any, sequences: Sequences) -> np.ndarray:
-    """Codes of the labels of one sequence; of a row of a two-dimensional X, y may be its label alone."""
+    """Codes of the labels of one sequence; of a row of a two-dimensional X, y may be its label
+    alone.
+    """
     y = only(as_list(y), set(model.classes_.tolist()))
     if sequences.flat:
         return model._read_y([y] if np.ndim(y) == 0 else y, sequences, reset=False)
@@ -60,7 +65,12 @@ def read_labels(model: BaseChain, y: Any, sequences: Sequences) -> np.ndarray:
 
 def only(y: Any, known: set[Any] | None = None) -> Any:
     """The only list in a list; a tuple that is `known` is no list. Anything else passes through."""
-    if not is_list(y) or len(y) != 1 or not is_list(y[0]) or (known and is_hashable(y[0]) and y[0] in known):
+    if (
+        not is_list(y)
+        or len(y) != 1
+        or not is_list(y[0])
+        or (known and is_hashable(y[0]) and y[0] in known)
+    ):
         return y
     return y[0]
 
@@ -84,7 +94,9 @@ def _single(x: Any, name: str, has_lists: bool | None) -> Any:
 
 
 def _is_batch(x: Any, has_lists: bool | None) -> bool:
-    """Whether the items of x are sequences, not tokens; `has_lists` says whether tokens are lists, if that is known."""
+    """Whether the items of x are sequences, not tokens; `has_lists` says whether tokens are lists,
+    if that is known.
+    """
     if _is_table(x):
         return False
     if getattr(x, "ndim", 1) != 1:
@@ -108,9 +120,17 @@ def _is_table(x: Any) -> bool:
 
 def _reader(estimator: Any) -> Any:
     """What reads X first: the first step of a pipeline, a part of a union, or the model."""
-    steps = [step for _, step in getattr(best(estimator), "steps", []) if step not in (None, "passthrough")]
+    steps = [
+        step
+        for _, step in getattr(best(estimator), "steps", [])
+        if step not in (None, "passthrough")
+    ]
     reader = steps[0] if steps else best(estimator)
-    parts = [part for _, part in getattr(reader, "transformer_list", []) if part not in ("drop", "passthrough")]
+    parts = [
+        part
+        for _, part in getattr(reader, "transformer_list", [])
+        if part not in ("drop", "passthrough")
+    ]
     return next((part for part in parts if _has_lists(part) is not None), reader)
 
 
@@ -118,7 +138,9 @@ def _has_lists(reader: Any) -> bool | None:
     """Whether the tokens that `fit` saw were lists: several strings, or rows. None if nobody knows."""
     if isinstance(reader, BaseBasedChain):
         return getattr(reader.base_, "_kind", "rows") != "values"
-    if isinstance(reader, FeatureTemplates) or (isinstance(reader, BaseChain) and not hasattr(reader, "vectorizer_")):
+    if isinstance(reader, FeatureTemplates) or (
+        isinstance(reader, BaseChain) and not hasattr(reader, "vectorizer_")
+    ):
         return True
     kind = getattr(getattr(reader, "vectorizer_", reader), "_tokens_in", None)
     return {"lists": True, "strings": False}.get(str(kind))

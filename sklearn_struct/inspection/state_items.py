@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils._param_validation import Interval, validate_params
 
-from sklearn_struct.batch import Tensors
-from sklearn_struct.encoding.lexicon import observations
-from sklearn_struct.estimators.trees import BaseParser
+from sklearn_struct.containers.trees import Tensors
+from sklearn_struct.encoding.trees.lexicon import observations
+from sklearn_struct.estimators.trees.base_parser import BaseParser
 from sklearn_struct.exceptions import InputTypeError, UnknownLabelError
 from sklearn_struct.inspection.optional import pandas
 from sklearn_struct.inspection.reading import parser_of
@@ -26,16 +26,20 @@ CHOICE = {
 
 
 @validate_params(CHOICE, prefer_skip_nested_validation=True)
-def latent_states(parser: Any, symbol: str | int, *, n_top: int | None = 5, grammar: int = 0) -> Any:
+def latent_states(
+    parser: Any, symbol: str | int, *, n_top: int | None = 5, grammar: int = 0
+) -> Any:
     """What is most probable below each state of a symbol, as a data frame.
 
-    For a tag these are words, for a phrase rules. Words that are rare or unknown are their signatures, such as
-    ``UNK-CAPS``, and those of no known signature ``(other)``. Which number a state has is arbitrary.
+    For a tag these are words, for a phrase rules. Words that are rare or unknown are their
+    signatures, such as ``UNK-CAPS``, and those of no known signature ``(other)``. Which number a
+    state has is arbitrary.
 
     Parameters
     ----------
     parser : fitted EMLPCFG
-        Or another tree parser whose states have probabilities. Also a pipeline or a search that ends in one.
+        Or another tree parser whose states have probabilities. Also a pipeline or a search that
+        ends in one.
     symbol : str or int
         A name among the parser's `symbols_`, or its place there.
     n_top : int or None, default=5
@@ -46,8 +50,8 @@ def latent_states(parser: Any, symbol: str | int, *, n_top: int | None = 5, gram
     Returns
     -------
     pandas.DataFrame
-        Columns ``state``, ``item`` and ``probability``, p(item | symbol, state); those of a state by falling
-        probability. Rules are summed over the states of their children.
+        Columns ``state``, ``item`` and ``probability``, p(item | symbol, state); those of a state
+        by falling probability. Rules are summed over the states of their children.
 
     Raises
     ------
@@ -94,7 +98,9 @@ class StateItems(NamedTuple):
     proba: np.ndarray
 
     def top(self, state: int, n: int | None) -> np.ndarray:
-        """Places of the `n` most probable items of a state, all but those of probability 0 for None."""
+        """Places of the `n` most probable items of a state, all but those of probability 0 for
+        None.
+        """
         row = self.proba[state]
         return np.argsort(-row, kind="stable")[: np.sum(row > 0)][:n]
 
@@ -104,11 +110,15 @@ def state_items(estimator: Any, symbol: str | int, grammar: int) -> StateItems:
     parser = parser_of(estimator)
     all_states = parser._model.states
     if not all_states:
-        raise InputTypeError(f"{type(parser).__name__} has no states; those of an EMLPCFG can be shown")
+        raise InputTypeError(
+            f"{type(parser).__name__} has no states; those of an EMLPCFG can be shown"
+        )
     if grammar >= len(all_states):
         raise ValueError(f"grammar must be from 0 to {len(all_states) - 1}, got {grammar}")
     code = _code(parser, symbol)
-    items, rows = (_words if parser._codes.symbols[code].tag else _rules)(parser, all_states[grammar], code)
+    items, rows = (_words if parser._codes.symbols[code].tag else _rules)(
+        parser, all_states[grammar], code
+    )
     proba = rows[:, : all_states[grammar].n_states[code]].T
     total = proba.sum(axis=1)
     if np.any(proba < 0) or np.any(np.abs(total[total > 0] - 1) > 1e-6):
@@ -120,14 +130,18 @@ def _code(parser: BaseParser, symbol: str | int) -> int:
     names = parser.symbols_.tolist()
     if isinstance(symbol, Integral):
         if not 0 <= symbol < len(names):
-            raise UnknownLabelError(f"symbol: there are {len(names)} symbols, none has the number {symbol}")
+            raise UnknownLabelError(
+                f"symbol: there are {len(names)} symbols, none has the number {symbol}"
+            )
         return int(symbol)
     found = [code for code, name in enumerate(names) if name == symbol]
     if not found:
         by_letters = {name.upper(): name for name in names}
         close = get_close_matches(str(symbol).upper(), by_letters, n=5, cutoff=0.4)
         known = ", ".join(repr(by_letters[name]) for name in close) or "none"
-        raise UnknownLabelError(f"symbol: {symbol!r} is not among symbols_; of a similar name are: {known}")
+        raise UnknownLabelError(
+            f"symbol: {symbol!r} is not among symbols_; of a similar name are: {known}"
+        )
     if len(found) > 1:
         raise ValueError(f"symbol: several are called {symbol!r}; give the number of one: {found}")
     return found[0]
@@ -144,9 +158,13 @@ def _words(parser: BaseParser, states: Tensors, code: int) -> tuple[list[str], n
 
 def _rules(parser: BaseParser, states: Tensors, code: int) -> tuple[list[str], np.ndarray]:
     """What may stand below a phrase, and a row of probabilities by state each."""
-    rules, names = parser._codes.grammar, parser.symbols_
+    rules = parser._codes.grammar
+    names = parser.symbols_
     below = rules.down[slice(*rules.down_indptr[code : code + 2])]
     width = states.root_start[code + 1] - states.root_start[code]
-    rows = [states.rule[slice(*states.rule_start[r : r + 2])].reshape(-1, width).sum(axis=0) for r in below]
+    rows = [
+        states.rule[slice(*states.rule_start[r : r + 2])].reshape(-1, width).sum(axis=0)
+        for r in below
+    ]
     items = [f"{names[code]} -> {names[rules.left[r]]} {names[rules.right[r]]}" for r in below]
     return items, np.array(rows).reshape(-1, width)

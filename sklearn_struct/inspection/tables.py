@@ -23,7 +23,12 @@ CHOICE = {
 
 @validate_params({**CHOICE, "transitions": ["boolean"]}, prefer_skip_nested_validation=True)
 def feature_weights(
-    estimator: Any, n: int | None = 10, *, labels: Any = None, sign: str = "both", transitions: bool = False
+    estimator: Any,
+    n: int | None = 10,
+    *,
+    labels: Any = None,
+    sign: str = "both",
+    transitions: bool = False,
 ) -> Any:
     """The features of the largest weights of each label, as a data frame.
 
@@ -36,15 +41,18 @@ def feature_weights(
     labels : array-like, default=None
         Only these labels, in this order.
     sign : {"both", "positive", "negative"}, default="both"
-        Which weights count as large: by absolute value, or only those for the label, or only those against it.
+        Which weights count as large: by absolute value, or only those for the label, or only those
+        against it.
     transitions : bool, default=False
-        The weights of edge features (``edge_coef_``) for each pair of labels, instead of those for each label.
+        The weights of edge features (``edge_coef_``) for each pair of labels, instead of those for
+        each label.
 
     Returns
     -------
     pandas.DataFrame
-        Columns ``label``, ``feature``, ``weight``, and before them ``previous``, the label of the token before, with
-        ``transitions=True``. The features of a label by falling weight. Features without names are ``x0``, ``x1``, ...
+        Columns ``label``, ``feature``, ``weight``, and before them ``previous``, the label of the
+        token before, with ``transitions=True``. The features of a label by falling weight. Features
+        without names are ``x0``, ``x1``, ...
 
     Raises
     ------
@@ -70,10 +78,14 @@ def feature_weights(
     2  VERB  sleeps     1.1
     """
     pd = pandas("feature_weights")
-    found = list(top_weights(chain_of(estimator), n, labels=labels, sign=sign, transitions=transitions))
+    found = list(
+        top_weights(chain_of(estimator), n, labels=labels, sign=sign, transitions=transitions)
+    )
     counts = [len(top.weights) for top in found]
     names = ["previous", "label"] if transitions else ["label"]
-    frame = {name: pd.Series(_repeated([getattr(top, name) for top in found], counts)) for name in names}
+    frame = {
+        name: pd.Series(_repeated([getattr(top, name) for top in found], counts)) for name in names
+    }
     frame["feature"] = np.concatenate([np.empty(0, dtype=object), *(top.features for top in found)])
     frame["weight"] = np.concatenate([np.empty(0), *(top.weights for top in found)])
     return pd.DataFrame(frame)
@@ -94,7 +106,8 @@ def transition_weights(estimator: Any) -> Any:
     Returns
     -------
     pandas.DataFrame
-        ``transition_`` with labels on both axes: a row for the label of a token, a column for that of the next.
+        ``transition_`` with labels on both axes: a row for the label of a token, a column for that
+        of the next.
 
     Raises
     ------

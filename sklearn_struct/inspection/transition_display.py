@@ -47,7 +47,8 @@ class TransitionDisplay:
     """
 
     def __init__(self, transition: np.ndarray, labels: list[Any]) -> None:
-        self.transition, self.labels = transition, labels
+        self.transition = transition
+        self.labels = labels
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Any = None, **options: Any) -> Self:
@@ -103,14 +104,20 @@ class TransitionDisplay:
         """
         K = len(self.labels)
         if np.shape(self.transition) != (K, K):
-            raise LengthMismatchError(f"transition has the shape {np.shape(self.transition)} but there are {K} labels")
+            raise LengthMismatchError(
+                f"transition has the shape {np.shape(self.transition)} but there are {K} labels"
+            )
         if ax is None:
             side = min(max(4.8, 2.0 + 0.25 * K), 40.0)
             _, ax = subplots("TransitionDisplay", figsize=(1.2 * side, side))
         limit = float(np.max(np.abs(self.transition), initial=0.0)) or 1.0
-        self.im_ = ax.imshow(self.transition, **{"cmap": "RdBu_r", "vmin": -limit, "vmax": limit, **(im_kw or {})})
+        self.im_ = ax.imshow(
+            self.transition, **{"cmap": "RdBu_r", "vmin": -limit, "vmax": limit, **(im_kw or {})}
+        )
         names = list(map(str, self.labels))
-        ax.set(xticks=range(K), yticks=range(K), xlabel="next label", ylabel="label", yticklabels=names)
+        ax.set(
+            xticks=range(K), yticks=range(K), xlabel="next label", ylabel="label", yticklabels=names
+        )
         ax.set_xticklabels(names, rotation="vertical")
         if colorbar:
             ax.figure.colorbar(self.im_, ax=ax, label="weight")
@@ -119,6 +126,9 @@ class TransitionDisplay:
             self.text_ = np.empty((K, K), dtype=object)
             for (j, k), weight in np.ndenumerate(self.transition):
                 color = "white" if abs(weight) > limit / 2 else "black"
-                self.text_[j, k] = ax.text(k, j, format(weight, values_format), ha="center", va="center", color=color)
-        self.ax_, self.figure_ = ax, ax.figure
+                self.text_[j, k] = ax.text(
+                    k, j, format(weight, values_format), ha="center", va="center", color=color
+                )
+        self.ax_ = ax
+        self.figure_ = ax.figure
         return self

@@ -7,9 +7,9 @@ from typing import Any, Self
 
 import numpy as np
 
-from sklearn_struct.encoding import treebank
-from sklearn_struct.encoding.brackets import Tree, as_tree, words
-from sklearn_struct.estimators.trees import BaseParser
+from sklearn_struct.encoding.trees import binarization
+from sklearn_struct.encoding.trees.brackets import Tree, as_tree, words
+from sklearn_struct.estimators.trees.base_parser import BaseParser
 from sklearn_struct.exceptions import EmptyDataError, LengthMismatchError
 from sklearn_struct.inspection.optional import subplots
 from sklearn_struct.inspection.single import only, only_tree, read_sentence
@@ -32,8 +32,8 @@ class TreeDisplay:
     tree : str or nltk Tree
         Any tree; a string in brackets.
     proba : array-like of shape (n_nodes,), default=None
-        Probabilities of nodes and words, in the order of their names in the bracketed string; nan gets no shade. None:
-        no shades.
+        Probabilities of nodes and words, in the order of their names in the bracketed string; nan
+        gets no shade. None: no shades.
 
     Attributes
     ----------
@@ -63,17 +63,25 @@ class TreeDisplay:
     """
 
     def __init__(self, tree: Any, proba: Any = None) -> None:
-        self.tree, self.proba = tree, proba
+        self.tree = tree
+        self.proba = proba
 
     @classmethod
     def from_estimator(
-        cls, parser: Any, sentence: Any, y: Any = None, *, tags: Any = None, ax: Any = None, **options: Any
+        cls,
+        parser: Any,
+        sentence: Any,
+        y: Any = None,
+        *,
+        tags: Any = None,
+        ax: Any = None,
+        **options: Any,
     ) -> Self:
         """Draw the parse of a sentence, and how probable its constituents are.
 
-        The shade of a node is the posterior probability, summed over all trees that the parser's `pruning` leaves, that
-        there is a constituent of this label over these words; of a tag, that the word has it. A sentence without trees
-        has none.
+        The shade of a node is the posterior probability, summed over all trees that the parser's
+        `pruning` leaves, that there is a constituent of this label over these words; of a tag, that
+        the word has it. A sentence without trees has none.
 
         Parameters
         ----------
@@ -82,8 +90,8 @@ class TreeDisplay:
         sentence : list of str
             The words; or a list of one such list, as `predict` takes it, and so with what follows.
         y : str or nltk Tree, default=None
-            The tree to draw, over the same words, without its function tags and traces; None: the one that is
-            predicted.
+            The tree to draw, over the same words, without its function tags and traces; None: the
+            one that is predicted.
         tags : list of str, default=None
             Part-of-speech tags of all words, if they are known.
         ax : matplotlib Axes, default=None
@@ -109,12 +117,17 @@ class TreeDisplay:
         if y is None:
             [tree] = model._trees([x], [allowed])
         else:
-            [tree] = treebank.read([only_tree(y)])
-            treebank.check_words([x], [words(tree)], ("X", "y"))
+            [tree] = binarization.read([only_tree(y)])
+            binarization.check_words([x], [words(tree)], ("X", "y"))
         return cls(tree, _probabilities(model, x, allowed, tree)).plot(ax, **options)
 
     def plot(
-        self, ax: Any = None, *, colorbar: bool = True, cmap: Any = "Blues", text_kw: dict[str, Any] | None = None
+        self,
+        ax: Any = None,
+        *,
+        colorbar: bool = True,
+        cmap: Any = "Blues",
+        text_kw: dict[str, Any] | None = None,
     ) -> Self:
         """Draw the picture.
 
@@ -134,12 +147,17 @@ class TreeDisplay:
             Itself.
         """
         tree = as_tree(self.tree, "tree")
-        proba = np.full(len(tree.labels), np.nan) if self.proba is None else np.asarray(self.proba, dtype=float)
+        proba = (
+            np.full(len(tree.labels), np.nan)
+            if self.proba is None
+            else np.asarray(self.proba, dtype=float)
+        )
         if proba.shape != (len(tree.labels),):
             raise LengthMismatchError(
                 f"proba has the shape {proba.shape} but the tree {len(tree.labels)} nodes and words"
             )
-        places, shaded = layout(tree), np.isfinite(proba)
+        places = layout(tree)
+        shaded = np.isfinite(proba)
         size = np.array([places.width, LEVEL * (places.y[0] + 1)])
         if ax is None:
             room = np.minimum(size, LARGEST)
@@ -154,17 +172,28 @@ class TreeDisplay:
         if np.any(shaded):
             at = places.x[shaded], places.y[shaded]
             self.shades_ = ax.scatter(*at, s=0, c=proba[shaded], cmap=cmap, vmin=0.0, vmax=1.0)
-            colors = [color if known else None for color, known in zip(self.shades_.to_rgba(proba), shaded)]
+            colors = [
+                color if known else None
+                for color, known in zip(self.shades_.to_rgba(proba), shaded)
+            ]
             if colorbar:
                 share = min(0.15, 1.0 / ax.figure.get_size_inches()[0])
-                ax.figure.colorbar(self.shades_, ax=ax, label="probability", fraction=share, pad=0.01)
+                ax.figure.colorbar(
+                    self.shades_, ax=ax, label="probability", fraction=share, pad=0.01
+                )
         [self.line_] = ax.plot(*_lines(places), color="gray", linewidth=0.8, zorder=0)
         font = {"fontsize": max(POINTS * min(1.0, *(room / size)), 1.0), **(text_kw or {})}
         self.text_ = [
-            ax.text(x, y, label, **{"ha": "center", "va": "center", "parse_math": False, **_box(color), **font})
+            ax.text(
+                x,
+                y,
+                label,
+                **{"ha": "center", "va": "center", "parse_math": False, **_box(color), **font},
+            )
             for label, x, y, color in zip(tree.labels, places.x, places.y, colors)
         ]
-        self.ax_, self.figure_ = ax, ax.figure
+        self.ax_ = ax
+        self.figure_ = ax.figure
         return self
 
 
@@ -179,7 +208,8 @@ def _box(color: Any) -> dict[str, Any]:
 def _lines(places: Layout) -> tuple[np.ndarray, np.ndarray]:
     """From each node to its parent, upright up to the level below it; nan between two of them."""
     x, y, parent = (column[1:] for column in (places.x, places.y, places.parent))
-    above, none = places.y[parent], np.full(len(x), np.nan)
+    above = places.y[parent]
+    none = np.full(len(x), np.nan)
     return (
         np.stack([x, x, places.x[parent], none], axis=1).ravel(),
         np.stack([y + HALF, above - BEND, above - HALF, none], axis=1).ravel(),
@@ -187,11 +217,16 @@ def _lines(places: Layout) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _probabilities(parser: BaseParser, sentence: list[str], allowed: Any, tree: Tree) -> np.ndarray:
-    """Posterior probabilities of the nodes of a tree; nan for its root and words, and all where there is no parse."""
+    """Posterior probabilities of the nodes of a tree; nan for its root and words, and all where
+    there is no parse.
+    """
     found: Counter[tuple[str, bool, int, int]] = Counter()
     for relaxed in (False, True):  # as in `predict`
         forest, item, *_ = parser._parses(parser._candidates(sentence, allowed, relaxed))
-        columns = (column.tolist() for column in (forest.symbol, forest.start, forest.stop, item.mean(axis=0)))
+        columns = (
+            column.tolist()
+            for column in (forest.symbol, forest.start, forest.stop, item.mean(axis=0))
+        )
         for code, start, stop, p in zip(*columns):
             symbol = parser._codes.symbols[code]
             if symbol.siblings is None:

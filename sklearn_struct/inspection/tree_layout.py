@@ -1,4 +1,6 @@
-"""Where the nodes of a tree stand in a picture: words in a row, each node above the middle of its children."""
+"""Where the nodes of a tree stand in a picture: words in a row, each node above the middle of its
+children.
+"""
 
 from __future__ import annotations
 
@@ -7,17 +9,20 @@ from unicodedata import east_asian_width
 
 import numpy as np
 
-from sklearn_struct.encoding.brackets import Tree
+from sklearn_struct.encoding.trees.brackets import Tree
 
 __all__ = ["Layout", "layout", "spans"]
 
-LETTER, GAP = 0.085, 0.17  # inches, of text of 10 points
+# inches, of text of 10 points
+LETTER = 0.085
+GAP = 0.17
 
 
 class Layout(NamedTuple):
     """Places of the nodes and words of a tree, in pre-order, and the size of all.
 
-    ``x`` is in inches, ``y`` the number of levels above the words; ``parent`` are numbers of nodes, -1 at the root.
+    ``x`` is in inches, ``y`` the number of levels above the words; ``parent`` are numbers of nodes,
+    -1 at the root.
     """
 
     x: np.ndarray
@@ -27,21 +32,28 @@ class Layout(NamedTuple):
 
 
 def layout(tree: Tree) -> Layout:
-    """A node stands over its words, where no text of another node of its level can be, and a level above its children.
+    """A node stands over its words, where no text of another node of its level can be, and a level
+    above its children.
 
-    Columns of words are as wide as the longest text over them alone; those below a phrase grow if it is longer.
+    Columns of words are as wide as the longest text over them alone; those below a phrase grow if
+    it is longer.
     """
     children, start, stop = _nodes(tree)
-    n, needed = len(children), [_width(label) for label in tree.labels]
-    columns, y, parent = np.zeros(stop[0]), np.zeros(n, dtype=int), np.full(n, -1)
+    n = len(children)
+    needed = [_width(label) for label in tree.labels]
+    columns = np.zeros(stop[0])
+    y = np.zeros(n, dtype=int)
+    parent = np.full(n, -1)
     for i in reversed(range(n)):
         room = columns[start[i] : stop[i]]
         room += max(needed[i] - room.sum(), 0.0) / len(room)
         y[i] = 1 + max((y[child] for child in children[i]), default=-1)
         parent[children[i]] = i
-    bounds, x = np.concatenate([[0.0], np.cumsum(columns)]), np.zeros(n)
+    bounds = np.concatenate([[0.0], np.cumsum(columns)])
+    x = np.zeros(n)
     for i in reversed(range(n)):
-        left, right = bounds[start[i]], bounds[stop[i]]
+        left = bounds[start[i]]
+        right = bounds[stop[i]]
         middle = np.mean(x[children[i]][[0, -1]]) if children[i] else (left + right) / 2
         x[i] = np.clip(middle, left + needed[i] / 2, right - needed[i] / 2)
     return Layout(x, y, parent, float(bounds[-1]))
@@ -57,7 +69,8 @@ def _nodes(tree: Tree) -> tuple[list[list[int]], list[int], list[int]]:
     """The children of each node, its first word, and the one after its last."""
     n = len(tree.arity)
     children: list[list[int]] = [[] for _ in range(n)]
-    start, stop = [0] * n, [0] * n
+    start = [0] * n
+    stop = [0] * n
     found: list[int] = []  # nodes without a parent yet, the leftmost on top
     word = tree.arity.count(0)
     for i in reversed(range(n)):
@@ -68,7 +81,8 @@ def _nodes(tree: Tree) -> tuple[list[list[int]], list[int], list[int]]:
             start[i], stop[i] = start[children[i][0]], stop[children[i][-1]]
         else:
             word -= 1
-            start[i], stop[i] = word, word + 1
+            start[i] = word
+            stop[i] = word + 1
         found.append(i)
     return children, start, stop
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from sklearn_struct.estimators.chain import BaseChain
+from sklearn_struct.estimators.chains.base_chain import BaseChain
 from sklearn_struct.inspection.reading import feature_names, label_codes
 
 __all__ = ["SIGNS", "Top", "top_weights"]
@@ -26,10 +26,19 @@ class Top(NamedTuple):
 
 
 def top_weights(
-    model: BaseChain, n: int | None, *, labels: Any = None, sign: str = "both", transitions: bool = False
+    model: BaseChain,
+    n: int | None,
+    *,
+    labels: Any = None,
+    sign: str = "both",
+    transitions: bool = False,
 ) -> Iterator[Top]:
-    """The `n` largest weights other than 0 (all for None) of each label, or of each transition into it."""
-    names, K, classes = feature_names(model), len(model.classes_), model.classes_.tolist()
+    """The `n` largest weights other than 0 (all for None) of each label, or of each transition into
+    it.
+    """
+    names = feature_names(model)
+    K = len(model.classes_)
+    classes = model.classes_.tolist()
     chosen = label_codes(model, labels)
     if not transitions:
         matrix = model.coef_
@@ -37,7 +46,8 @@ def top_weights(
             columns, weights = _largest(matrix, k, n, sign)
             yield Top(None, classes[k], names[columns], weights)
         return
-    matrix, names = model.edge_coef_, names[model.edge_features_]
+    matrix = model.edge_coef_
+    names = names[model.edge_features_]
     for j in range(K):
         for k in chosen:
             columns, weights = _largest(matrix, j * K + k, n, sign)
@@ -47,9 +57,11 @@ def top_weights(
 def _largest(matrix: Any, row: int, n: int | None, sign: str) -> tuple[np.ndarray, np.ndarray]:
     if sp.issparse(matrix):
         stored = slice(matrix.indptr[row], matrix.indptr[row + 1])
-        columns, weights = matrix.indices[stored], matrix.data[stored]
+        columns = matrix.indices[stored]
+        weights = matrix.data[stored]
     else:
-        columns, weights = np.arange(matrix.shape[1]), matrix[row]
+        columns = np.arange(matrix.shape[1])
+        weights = matrix[row]
     size = SIGNS[sign](weights)
     order = np.argsort(-size, kind="stable")[: np.sum(size > 0)][:n]
     order = order[np.argsort(-weights[order], kind="stable")]

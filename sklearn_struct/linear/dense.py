@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from sklearn_struct.linear.side_by_side import ONE, Grains
-from sklearn_struct.threads import Pool, parts
+from sklearn_struct.compiled.threads import Pool, parts
+from sklearn_struct.linear.interleaved import ONE, Grains
 
 __all__ = ["DenseMap"]
 
@@ -14,7 +14,9 @@ class DenseMap:
     """X a dense (n, m) array; parameters are W (m, width), row by row."""
 
     def __init__(self, X: np.ndarray, width: int) -> None:
-        self.X, self.width, self.dtype = X, width, X.dtype
+        self.X = X
+        self.width = width
+        self.dtype = X.dtype
         self.size = self.expanded_size = X.shape[1] * width
 
     def expand(self, w: np.ndarray, W: np.ndarray) -> None:
@@ -27,7 +29,9 @@ class DenseMap:
     def grains(self) -> Grains:
         return [(self.size, self.size)]  # all of it is read anyway
 
-    def forward(self, W: np.ndarray, rows: slice, out: np.ndarray, scales: np.ndarray = ONE) -> None:
+    def forward(
+        self, W: np.ndarray, rows: slice, out: np.ndarray, scales: np.ndarray = ONE
+    ) -> None:
         """``out[:] = X[rows] @ sum_c scales[c] * W_c``."""
         W = W if scales is ONE else scales.astype(W.dtype) @ W.reshape(len(scales), -1)
         np.matmul(self.X[rows], W.reshape(-1, self.width), out=out)
@@ -46,7 +50,8 @@ class _DenseTranspose:
     """X' R, once all rows of R are put."""
 
     def __init__(self, X: np.ndarray, width: int, dtype: np.dtype) -> None:
-        self.X, self.R = X, np.empty((len(X), width), dtype=dtype)
+        self.X = X
+        self.R = np.empty((len(X), width), dtype=dtype)
 
     def put(self, R: np.ndarray, rows: slice) -> None:
         self.R[rows] = R

@@ -1,4 +1,6 @@
-"""The stored values of a sparse X, shared out and turned round for the maps that read them again and again."""
+"""The stored values of a sparse X, shared out and turned round for the maps that read them again
+and again.
+"""
 
 from __future__ import annotations
 
@@ -6,16 +8,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sklearn_struct.kernel import kernel
+from sklearn_struct.compiled.kernel import kernel
 
 __all__ = ["AHEAD", "SINGLE", "Entries", "columns_of", "split"]
 
 SINGLE = 1 << 30  # first number of the features with a single label, before they are shared out
-AHEAD = 40  # stored values from now whose rows are fetched into the caches: about two tokens of text
+# stored values from now whose rows are fetched into the caches: about two tokens of text
+AHEAD = 40
 
 
 class Entries(NamedTuple):
-    """Stored values, token by token or feature by feature; where all are 1, `data` holds one and `step` is 0.
+    """Stored values, token by token or feature by feature; where all are 1, `data` holds one and
+    `step` is 0.
 
     `indices` goes on for AHEAD more.
     """
@@ -28,7 +32,8 @@ class Entries(NamedTuple):
 
 def split(X: Entries, kind: np.ndarray, number: np.ndarray, n_hot: int) -> tuple[Entries, Entries]:
     """Share the values of each token out to rows (kind 2, hot ones first) and singles (kind 1)."""
-    rows, singles = _unset(X, len(X.indices)), _unset(X, len(X.indices))
+    rows = _unset(X, len(X.indices))
+    singles = _unset(X, len(X.indices))
     later = np.empty(np.max(np.diff(X.indptr), initial=0), dtype=np.int64)
     n_rows, n_singles = _share_out(X, kind, number, n_hot, later, rows, singles)
     return _trim(rows, n_rows), _trim(singles, n_singles)
@@ -50,12 +55,21 @@ def _trim(X: Entries, n: int) -> Entries:
 def _share_out(X, kind, number, n_hot, later, rows, singles):
     """Fill rows and singles; return their numbers of values.
 
-    Hot rows have their numbers; the other features get theirs as they occur, singles from SINGLE on. `later` is
-    room for the values of a token.
+    Hot rows have their numbers; the other features get theirs as they occur, singles from SINGLE
+    on. `later` is room for the values of a token.
     """
-    indptr, indices, data, step = X.indptr, X.indices, X.data, X.step
-    row_indices, row_data, single_indices, single_data = rows.indices, rows.data, singles.indices, singles.data
-    known_rows, known_singles, r, s = n_hot, 0, 0, 0
+    indptr = X.indptr
+    indices = X.indices
+    data = X.data
+    step = X.step
+    row_indices = rows.indices
+    row_data = rows.data
+    single_indices = singles.indices
+    single_data = singles.data
+    known_rows = n_hot
+    known_singles = 0
+    r = 0
+    s = 0
     for t in range(len(indptr) - 1):
         n_later = 0
         for p in range(indptr[t], indptr[t + 1]):
@@ -78,12 +92,14 @@ def _share_out(X, kind, number, n_hot, later, rows, singles):
         for q in range(n_later):
             row_indices[r], row_data[r * step] = number[indices[later[q]]], data[later[q] * step]
             r += 1
-        rows.indptr[t + 1], singles.indptr[t + 1] = r, s
+        rows.indptr[t + 1] = r
+        singles.indptr[t + 1] = s
     return r, s
 
 
 def columns_of(X: Entries, first: int, n: int) -> tuple[Entries, np.ndarray]:
-    """The values of features first ... first + n - 1, feature by feature, and the place of each value there.
+    """The values of features first ... first + n - 1, feature by feature, and the place of each
+    value there.
 
     As indices do, places go on for AHEAD more.
     """
@@ -100,7 +116,11 @@ def columns_of(X: Entries, first: int, n: int) -> tuple[Entries, np.ndarray]:
 @kernel
 def _transpose(X, first, columns, place, places):
     """Fill the columns and places; `place` is where the next value of each feature goes."""
-    indptr, indices, data, step, tokens = X.indptr, X.indices, X.data, X.step, columns.indices
+    indptr = X.indptr
+    indices = X.indices
+    data = X.data
+    step = X.step
+    tokens = columns.indices
     for t in range(len(indptr) - 1):
         for p in range(indptr[t], indptr[t + 1]):
             f = indices[p] - first

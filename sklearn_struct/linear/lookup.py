@@ -1,28 +1,30 @@
 """Sparse X to labels by weights that stay, as in prediction: X is read block by block, as it is.
 
-`rows.RowsMap` numbers the features of its X, which pays off over the passes of a fit. Here the features of a pattern
-are numbered once, for any X.
+`rows.RowsMap` numbers the features of its X, which pays off over the passes of a fit. Here the
+features of a pattern are numbered once, for any X.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from sklearn_struct.batch import CSR
-from sklearn_struct.kernel import kernel
+from sklearn_struct.compiled.kernel import kernel
+from sklearn_struct.compiled.simd import at, padded, prefetch
+from sklearn_struct.containers.csr import CSR
 from sklearn_struct.linear.entries import AHEAD, Entries
-from sklearn_struct.linear.rows import rows_forward
-from sklearn_struct.linear.side_by_side import ONE, Grains
-from sklearn_struct.simd import at, padded, prefetch
+from sklearn_struct.linear.interleaved import ONE, Grains
+from sklearn_struct.linear.padded_rows import rows_forward
 
 __all__ = ["Lookup", "LookupMap"]
 
 
 class Lookup:
-    """Where the weights of each feature stand: in a dense padded row, or, of a feature with one label, as one number.
+    """Where the weights of each feature stand: in a dense padded row, or, of a feature with one
+    label, as one number.
 
-    The code of a feature is its row, or -1 - k if label k is its only one. Row 0 are zeros; whatever has no row reads
-    it, which spares branches. Behind the rows stands a number for each feature.
+    The code of a feature is its row, or -1 - k if label k is its only one. Row 0 are zeros;
+    whatever has no row reads it, which spares branches. Behind the rows stands a number for each
+    feature.
 
     Parameters
     ----------
@@ -33,9 +35,11 @@ class Lookup:
     """
 
     def __init__(self, pairs: CSR, width: int) -> None:
-        self.pairs, self.width = pairs, width
+        self.pairs = pairs
+        self.width = width
         n_pairs = np.diff(pairs.indptr)
-        rows, single = np.flatnonzero(n_pairs > 1), np.flatnonzero(n_pairs == 1)
+        rows = np.flatnonzero(n_pairs > 1)
+        single = np.flatnonzero(n_pairs == 1)
         self.code = np.zeros(len(n_pairs), dtype=np.int32)
         self.code[rows] = np.arange(1, len(rows) + 1)
         self.code[single] = -1 - pairs.indices[pairs.indptr[single]]
@@ -43,11 +47,16 @@ class Lookup:
 
 
 class LookupMap:
-    """X sparse, in any order and with duplicates; weights in the layout of a `Lookup`. Forward only."""
+    """X sparse, in any order and with duplicates; weights in the layout of a `Lookup`. Forward
+    only.
+    """
 
     def __init__(self, X: CSR, lookup: Lookup) -> None:
-        self.X, self.lookup, self.dtype = X, lookup, X.data.dtype
-        self.size, self.expanded_size = len(lookup.pairs.indices), lookup.n_table + len(lookup.code)
+        self.X = X
+        self.lookup = lookup
+        self.dtype = X.data.dtype
+        self.size = len(lookup.pairs.indices)
+        self.expanded_size = lookup.n_table + len(lookup.code)
 
     def expand(self, w: np.ndarray, W: np.ndarray) -> None:
         """Write the compact `w` into W; entries of pairs that have no weight are left alone."""
@@ -57,21 +66,32 @@ class LookupMap:
     def grains(self) -> Grains:
         return [(self.lookup.n_table, padded(self.lookup.width)), (len(self.lookup.code), 1)]
 
-    def forward(self, W: np.ndarray, rows: slice, out: np.ndarray, scales: np.ndarray = ONE) -> None:
+    def forward(
+        self, W: np.ndarray, rows: slice, out: np.ndarray, scales: np.ndarray = ONE
+    ) -> None:
         """``out[:] = X[rows] @ sum_c scales[c] * W_c``."""
-        X, table = self.X, len(scales) * self.lookup.n_table
+        X = self.X
+        table = len(scales) * self.lookup.n_table
         bounds = X.indptr[rows.start : rows.stop + 1]
-        low, high = int(bounds[0]), int(bounds[-1])
-        features, data, bounds = X.indices[low:high], X.data[low:], bounds - low
-        table_rows, single = np.empty(high - low + AHEAD, np.int32), np.empty(high - low + 1, np.int32)
+        low = int(bounds[0])
+        high = int(bounds[-1])
+        features = X.indices[low:high]
+        data = X.data[low:]
+        bounds = bounds - low
+        table_rows = np.empty(high - low + AHEAD, np.int32)
+        single = np.empty(high - low + 1, np.int32)
         n_single = _look_up(features, self.lookup.code, W[table:], table_rows, single)
         rows_forward(Entries(bounds, table_rows, data, 1), W[:table], 0, scales, out)
-        _add_singles(CSR(bounds, features, data), self.lookup.code, W[table:], single[:n_single], scales, out)
+        _add_singles(
+            CSR(bounds, features, data), self.lookup.code, W[table:], single[:n_single], scales, out
+        )
 
 
 @kernel
 def _expand(w, pairs, code, P, W):
-    indptr, labels, single = pairs.indptr, pairs.indices, len(W) - len(code)
+    indptr = pairs.indptr
+    labels = pairs.indices
+    single = len(W) - len(code)
     for f in range(len(code)):
         row = np.int64(at(code, f))
         for q in range(indptr[f], indptr[f + 1]):
@@ -80,7 +100,8 @@ def _expand(w, pairs, code, P, W):
 
 @kernel
 def _look_up(features, code, weights, rows, single):
-    """Write the row of each value; list those whose feature has a single label, and fetch their weights.
+    """Write the row of each value; list those whose feature has a single label, and fetch their
+    weights.
 
     Returns their number.
     """
@@ -99,7 +120,9 @@ def _look_up(features, code, weights, rows, single):
 
 @kernel
 def _add_singles(X, code, weights, single, scales, out):
-    indptr, indices, data = X.indptr, X.indices, X.data
+    indptr = X.indptr
+    indices = X.indices
+    data = X.data
     t = 0
     for p in single:
         while indptr[t + 1] <= p:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from sklearn_struct.batch import CSR
-from sklearn_struct.kernel import kernel
-from sklearn_struct.linear.side_by_side import ONE, Grains
+from sklearn_struct.compiled.kernel import kernel
+from sklearn_struct.containers.csr import CSR
+from sklearn_struct.linear.interleaved import ONE, Grains
 
 __all__ = ["PairsMap"]
 
 
 class PairsMap:
-    """X sparse; a weight for each stored pair (feature, column of theta), in loops over the pairs alone.
+    """X sparse; a weight for each stored pair (feature, column of theta), in loops over the pairs
+    alone.
 
     Parameters
     ----------
@@ -23,7 +24,8 @@ class PairsMap:
     """
 
     def __init__(self, X: CSR, pairs: CSR) -> None:
-        self.X, self.pairs = X, pairs
+        self.X = X
+        self.pairs = pairs
         self.size = self.expanded_size = len(pairs.indices)
 
     def expand(self, w: np.ndarray, W: np.ndarray) -> None:
@@ -36,7 +38,9 @@ class PairsMap:
     def grains(self) -> Grains:
         return [(self.size, 1)]
 
-    def forward(self, W: np.ndarray, rows: slice, out: np.ndarray, scales: np.ndarray = ONE) -> None:
+    def forward(
+        self, W: np.ndarray, rows: slice, out: np.ndarray, scales: np.ndarray = ONE
+    ) -> None:
         """``out[:] = X[rows] @ sum_c scales[c] * W_c``."""
         out[:] = 0
         _pairs_forward(self.X, self.pairs, W.reshape(-1, len(scales)), rows.start, scales, out)
@@ -48,8 +52,11 @@ class PairsMap:
 
 @kernel
 def _pairs_forward(X, pairs, w, first, scales, out):
-    indptr, indices, data = X.indptr, X.indices, X.data
-    pair_indptr, pair_labels = pairs.indptr, pairs.indices
+    indptr = X.indptr
+    indices = X.indices
+    data = X.data
+    pair_indptr = pairs.indptr
+    pair_labels = pairs.indices
     for t in range(len(out)):
         for p in range(indptr[first + t], indptr[first + t + 1]):
             f = indices[p]
@@ -60,8 +67,11 @@ def _pairs_forward(X, pairs, w, first, scales, out):
 
 @kernel
 def _pairs_scatter(X, pairs, R, first, scales, w):
-    indptr, indices, data = X.indptr, X.indices, X.data
-    pair_indptr, pair_labels = pairs.indptr, pairs.indices
+    indptr = X.indptr
+    indices = X.indices
+    data = X.data
+    pair_indptr = pairs.indptr
+    pair_labels = pairs.indices
     for t in range(len(R)):
         for p in range(indptr[first + t], indptr[first + t + 1]):
             f = indices[p]

@@ -1,4 +1,6 @@
-"""The linear map parameters -> scores of rows, one score a row: F w, its transpose, and steps along single rows."""
+"""The linear map parameters -> scores of rows, one score a row: F w, its transpose, and steps along
+single rows.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +9,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sklearn_struct.batch import csr
-from sklearn_struct.kernel import kernel
-from sklearn_struct.losses.rows import exponential_factor
-from sklearn_struct.threads import Pool, even_parts
+from sklearn_struct.compiled.kernel import kernel
+from sklearn_struct.compiled.threads import Pool, even_parts
+from sklearn_struct.containers.csr import csr
+from sklearn_struct.losses.row_scores import exponential_factor
 
 __all__ = ["Dual", "SparseRows"]
 
@@ -23,7 +25,8 @@ class Dual(NamedTuple):
 
 
 class SparseRows:
-    """F sparse, kept by rows and by columns, so that both products have the same bits on any number of threads.
+    """F sparse, kept by rows and by columns, so that both products have the same bits on any number
+    of threads.
 
     Parameters
     ----------
@@ -55,8 +58,17 @@ class SparseRows:
         """How many numbers F has."""
         return len(self._by_row.indices)
 
-    def ascend(self, order: np.ndarray, log_weight: np.ndarray, scales: np.ndarray, w: np.ndarray, dual: Dual) -> None:
-        """Make w and the rows' factors agree on one row after the other, as each other row keeps its factor."""
+    def ascend(
+        self,
+        order: np.ndarray,
+        log_weight: np.ndarray,
+        scales: np.ndarray,
+        w: np.ndarray,
+        dual: Dual,
+    ) -> None:
+        """Make w and the rows' factors agree on one row after the other, as each other row keeps
+        its factor.
+        """
         _ascend(self._by_row, order, log_weight, scales, w, dual)
 
     def _product(self, pool: Pool, turn: int, vector: np.ndarray, out: np.ndarray) -> np.ndarray:
@@ -77,9 +89,13 @@ def _product(indptr, indices, data, vector, bounds, out):
 
 @kernel
 def _ascend(rows, order, log_weight, scales, w, dual):
-    """w = scales * (F' factors - linear) throughout, where `scales` holds one for all entries and one for the last."""
+    """w = scales * (F' factors - linear) throughout, where `scales` holds one for all entries and
+    one for the last.
+    """
     indptr, indices, data = rows
-    factors, growth, last = dual.factors, dual.growth, len(w) - 1
+    factors = dual.factors
+    growth = dual.growth
+    last = len(w) - 1
     for r in order:
         score = 0.0
         for p in range(indptr[r], indptr[r + 1]):

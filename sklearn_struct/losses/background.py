@@ -1,8 +1,8 @@
 """Softmax over many labels of which few differ from a background that all examples share.
 
-An example's active labels have scores of their own, all others those of the background. Their sum of exponentials is
-the background's less that of the active labels, so the cost is that of the active ones. Where that difference would
-lose digits, all labels are added up one by one instead.
+An example's active labels have scores of their own, all others those of the background. Their sum
+of exponentials is the background's less that of the active labels, so the cost is that of the
+active ones. Where that difference would lose digits, all labels are added up one by one instead.
 """
 
 from __future__ import annotations
@@ -12,8 +12,19 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sklearn_struct.kernel import kernel
-from sklearn_struct.simd import LANES, add, exp, largest, load_part, maximum, splat, store_part, sub, total
+from sklearn_struct.compiled.kernel import kernel
+from sklearn_struct.compiled.simd import (
+    LANES,
+    add,
+    exp,
+    largest,
+    load_part,
+    maximum,
+    splat,
+    store_part,
+    sub,
+    total,
+)
 
 __all__ = ["Active", "Background", "BackgroundSoftmax", "Derivative", "background", "zeros"]
 
@@ -29,7 +40,8 @@ class Active(NamedTuple):
 
 
 class Background(NamedTuple):
-    """Scores of all labels, exp(scores - peak), a direction (zeros if there is none), and [peak, sums].
+    """Scores of all labels, exp(scores - peak), a direction (zeros if there is none), and [peak,
+    sums].
 
     The sums are those of the exponentials and of their products with the direction.
     """
@@ -98,14 +110,21 @@ class BackgroundSoftmax:
 
 @kernel
 def _softmax(active, y, background, weight, out, value):
-    offsets, labels, scores = active.offsets, active.labels, active.scores
-    e, rows, by_label, p = background.exponentials, out.rows, out.labels, np.empty(len(background.scores))
+    offsets = active.offsets
+    labels = active.labels
+    scores = active.scores
+    e = background.exponentials
+    rows = out.rows
+    by_label = out.labels
+    p = np.empty(len(background.scores))
     for i in range(len(offsets) - 1):
-        first, last = offsets[i], offsets[i + 1]
+        first = offsets[i]
+        last = offsets[i + 1]
         top, scale, Z = _sums(active, background, i, rows)
         if Z > 0.0:
             value[i] = top + math.log(Z)
-            w, share = weight[i] / Z, weight[i] * scale / Z
+            w = weight[i] / Z
+            share = weight[i] * scale / Z
             for r in range(first, last):
                 rows[r] *= w
                 by_label[labels[r]] -= share * e[labels[r]]
@@ -129,17 +148,26 @@ def _softmax(active, y, background, weight, out, value):
 
 @kernel
 def _covariance(active, direction, background, weight, out):
-    offsets, labels, rows, by_label = active.offsets, active.labels, out.rows, out.labels
-    e, along, p = background.exponentials, background.direction, np.empty(len(background.scores))
+    offsets = active.offsets
+    labels = active.labels
+    rows = out.rows
+    by_label = out.labels
+    e = background.exponentials
+    along = background.direction
+    p = np.empty(len(background.scores))
     for i in range(len(offsets) - 1):
-        first, last = offsets[i], offsets[i + 1]
+        first = offsets[i]
+        last = offsets[i + 1]
         _, scale, Z = _sums(active, background, i, rows)
         if Z > 0.0:
-            own, rest = 0.0, background.summary[2]
+            own = 0.0
+            rest = background.summary[2]
             for r in range(first, last):
                 own += rows[r] * direction[r]
                 rest -= e[labels[r]] * along[labels[r]]
-            mean, w, share = (own + scale * rest) / Z, weight[i] / Z, weight[i] * scale / Z
+            mean = (own + scale * rest) / Z
+            w = weight[i] / Z
+            share = weight[i] * scale / Z
             for r in range(first, last):
                 k = labels[r]
                 rows[r] *= w * (direction[r] - mean)
@@ -161,15 +189,20 @@ def _covariance(active, direction, background, weight, out):
 
 @kernel
 def _sums(active, background, i, out):
-    """(top, scale, Z): exponentials of active scores less top go to `out`, those of others are scale * e, Z their sum.
+    """(top, scale, Z): exponentials of active scores less top go to `out`, those of others are
+    scale * e, Z their sum.
 
     Z is 0 if it would have too few digits, or underflow.
     """
-    labels, scores, e = active.labels, active.scores, background.exponentials
-    first, last = active.offsets[i], active.offsets[i + 1]
+    labels = active.labels
+    scores = active.scores
+    e = background.exponentials
+    first = active.offsets[i]
+    last = active.offsets[i + 1]
     top = max(_largest(scores, first, last), background.summary[0])
     scale = math.exp(background.summary[0] - top)
-    Z, rest = _exponentials(scores, first, last, top, out), background.summary[1]
+    Z = _exponentials(scores, first, last, top, out)
+    rest = background.summary[1]
     for r in range(first, last):
         rest -= e[labels[r]]
     Z += scale * rest
@@ -183,7 +216,8 @@ def _dense(active, background, i, p):
     p[:] = background.scores
     for r in range(active.offsets[i], active.offsets[i + 1]):
         p[active.labels[r]] = active.scores[r]
-    top, Z = np.max(p), 0.0
+    top = np.max(p)
+    Z = 0.0
     for k in range(len(p)):
         p[k] = math.exp(p[k] - top)
         Z += p[k]
@@ -205,7 +239,8 @@ def _largest(scores, first, last):
 @kernel
 def _exponentials(scores, first, last, top, out):
     """Write exp(scores - top) into `out`, and return their sum."""
-    sums, peak = splat(0.0), splat(top)
+    sums = splat(0.0)
+    peak = splat(top)
     for r in range(first, last, LANES):
         n = min(LANES, last - r)
         x = exp(sub(load_part(scores, r, n, -math.inf), peak))

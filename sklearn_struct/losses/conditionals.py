@@ -1,29 +1,44 @@
-"""Minus the log-probabilities of single labels given the true labels beside them: pseudolikelihood and MEMM."""
+"""Minus the log-probabilities of single labels given the true labels beside them: pseudolikelihood
+and MEMM.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
-from sklearn_struct.batch import Potentials, Structure
-from sklearn_struct.inference.softmax import softmax
-from sklearn_struct.kernel import kernel
-from sklearn_struct.losses.beside import MOST, beside
+from sklearn_struct.compiled.kernel import kernel
+from sklearn_struct.compiled.simd import (
+    LANES,
+    add,
+    at,
+    cast,
+    fma,
+    load,
+    load_part,
+    padded,
+    splat,
+    store,
+    store_part,
+)
+from sklearn_struct.compiled.softmax import softmax
+from sklearn_struct.containers.structures import Potentials, Structure
+from sklearn_struct.losses.neighbour_scores import MOST, beside
 from sklearn_struct.losses.triples import has_triples
-from sklearn_struct.simd import LANES, add, at, cast, fma, load, load_part, padded, splat, store, store_part
 
 __all__ = ["Conditionals"]
 
 
 class Conditionals:
-    """The loss sum_t -log p(y_t | given neighbours, x), each normalised over the labels of that token alone.
+    """The loss sum_t -log p(y_t | given neighbours, x), each normalised over the labels of that
+    token alone.
 
         both neighbours     Besag's pseudolikelihood, sum_t -log p(y_t | y_{t-1}, y_{t+1}, x) (P1 5.23)
         the left one        a maximum-entropy Markov model, -log p(y | x) = sum_t -log p(y_t | y_{t-1}, x)
         neither             node factors, each a piece of its own
 
-    In chains of second order two labels on a side are given, (y_{t-2}, y_{t-1}) and (y_{t+1}, y_{t+2}): what is scored
-    among them and y_t counts. It is what `Windows` is for windows of one token, in a few operations a label instead of
-    a chain for each token.
+    In chains of second order two labels on a side are given, (y_{t-2}, y_{t-1}) and (y_{t+1},
+    y_{t+2}): what is scored among them and y_t counts. It is what `Windows` is for windows of one
+    token, in a few operations a label instead of a chain for each token.
 
     Parameters
     ----------
@@ -31,10 +46,12 @@ class Conditionals:
         Whether the labels of the tokens before, and of those behind, are given.
     """
 
-    convex, token_weights = True, False
+    convex = True
+    token_weights = False
 
     def __init__(self, left: bool = True, right: bool = True) -> None:
-        self.left, self.right = left, right
+        self.left = left
+        self.right = right
 
     def __call__(
         self,
@@ -45,7 +62,9 @@ class Conditionals:
         out: Potentials,
         value: np.ndarray,
     ) -> None:
-        """Write ``value[i]``; add ``weight[i]`` times its derivative, probabilities minus indicators, to `out`."""
+        """Write ``value[i]``; add ``weight[i]`` times its derivative, probabilities minus
+        indicators, to `out`.
+        """
         _conditionals(potentials, y, structure, (weight, self._given(potentials)), out, value)
 
     def hess_vec(
@@ -57,7 +76,9 @@ class Conditionals:
         weight: np.ndarray,
         out: Potentials,
     ) -> None:
-        """Add ``weight[i]`` times the second derivative in a direction, covariances with its scores, to `out`."""
+        """Add ``weight[i]`` times the second derivative in a direction, covariances with its
+        scores, to `out`.
+        """
         _covariances(potentials, direction, y, structure, (weight, self._given(potentials)), out)
 
     def _given(self, potentials: Potentials) -> tuple[tuple[bool, bool], int]:
@@ -67,12 +88,17 @@ class Conditionals:
 
 @kernel
 def _conditionals(potentials, y, structure, given, out, value):
-    offsets, edge_offsets, (weight, (sides, order)) = structure.offsets, structure.edge_offsets, given
-    K, rows = potentials.node.shape[1], np.empty((MOST, 3), np.int64)
+    offsets = structure.offsets
+    edge_offsets = structure.edge_offsets
+    weight, (sides, order) = given
+    K = potentials.node.shape[1]
+    rows = np.empty((MOST, 3), np.int64)
     row = np.empty(padded(K))
     for i in range(len(weight)):
-        loss, product = 0.0, 1.0
-        lo, hi = offsets[i], offsets[i + 1] if weight[i] != 0.0 else offsets[i]
+        loss = 0.0
+        product = 1.0
+        lo = offsets[i]
+        hi = offsets[i + 1] if weight[i] != 0.0 else offsets[i]
         for t in range(lo, hi):
             place = (t, rows, beside(y, t, (lo, hi, edge_offsets[i], order), sides, K, rows))
             _scores(potentials, place, -np.inf, row)
@@ -81,7 +107,8 @@ def _conditionals(potentials, y, structure, given, out, value):
             loss += top - score if score > -np.inf else np.inf
             product *= mass
             if not product < 1e100:  # a logarithm now and then instead of one a token
-                loss, product = loss + np.log(product), 1.0
+                loss = loss + np.log(product)
+                product = 1.0
             _add(row, weight[i], place, out)
             _subtract(y[t], weight[i], place, out)
         value[i] = loss + np.log(product) if product > 0.0 else np.inf
@@ -89,11 +116,16 @@ def _conditionals(potentials, y, structure, given, out, value):
 
 @kernel
 def _covariances(potentials, direction, y, structure, given, out):
-    offsets, edge_offsets, (weight, (sides, order)) = structure.offsets, structure.edge_offsets, given
-    K, rows = potentials.node.shape[1], np.empty((MOST, 3), np.int64)
-    row, slope = np.empty(padded(K)), np.empty(padded(K))
+    offsets = structure.offsets
+    edge_offsets = structure.edge_offsets
+    weight, (sides, order) = given
+    K = potentials.node.shape[1]
+    rows = np.empty((MOST, 3), np.int64)
+    row = np.empty(padded(K))
+    slope = np.empty(padded(K))
     for i in range(len(weight)):
-        lo, hi = offsets[i], offsets[i + 1] if weight[i] != 0.0 else offsets[i]
+        lo = offsets[i]
+        hi = offsets[i + 1] if weight[i] != 0.0 else offsets[i]
         for t in range(lo, hi):
             place = (t, rows, beside(y, t, (lo, hi, edge_offsets[i], order), sides, K, rows))
             _scores(potentials, place, -np.inf, row)
@@ -109,9 +141,16 @@ def _covariances(potentials, direction, y, structure, given, out):
 
 @kernel
 def _scores(potentials, place, fill, row):
-    """The scores of the labels of a token, with the rows of edges that they have beside those given."""
-    node, edge, (t, rows, n) = potentials.node, potentials.edge, place
-    K, width, last, low = node.shape[1], edge.shape[1], edge.shape[0] - 1, node.dtype.type(fill)
+    """The scores of the labels of a token, with the rows of edges that they have beside those
+    given.
+    """
+    node = potentials.node
+    edge = potentials.edge
+    t, rows, n = place
+    K = node.shape[1]
+    width = edge.shape[1]
+    last = edge.shape[0] - 1
+    low = node.dtype.type(fill)
     whole = _whole(rows, n)
     for k in range(0, K, LANES):
         x = cast(load_part(node, t * K + k, K - k, low), row)
@@ -120,7 +159,8 @@ def _scores(potentials, place, fill, row):
             x = add(cast(load_part(edge, o + k, K - k, low), row), x)
         store(row, k, x)
     for r in range(whole, n):
-        o, step = min(rows[r, 0], last) * width + rows[r, 1], rows[r, 2]
+        o = min(rows[r, 0], last) * width + rows[r, 1]
+        step = rows[r, 2]
         for k in range(K):
             row[k] += at(edge, o + k * step)
 
@@ -137,7 +177,9 @@ def _whole(rows, n):
 @kernel
 def _subtract(label, weight, place, out):
     """Subtract the indicators of a labelling at one token."""
-    node, edge, (t, rows, n) = out.node, out.edge, place
+    node = out.node
+    edge = out.edge
+    t, rows, n = place
     node[t, label] -= weight
     for r in range(n):
         edge[min(rows[r, 0], edge.shape[0] - 1), rows[r, 1] + label * rows[r, 2]] -= weight
@@ -146,8 +188,13 @@ def _subtract(label, weight, place, out):
 @kernel
 def _add(row, weight, place, out):
     """Add a weighted row to the derivatives in all potentials that it is made of."""
-    node, edge, (t, rows, n) = out.node, out.edge, place
-    K, width, last, scale = node.shape[1], edge.shape[1], edge.shape[0] - 1, splat(weight)
+    node = out.node
+    edge = out.edge
+    t, rows, n = place
+    K = node.shape[1]
+    width = edge.shape[1]
+    last = edge.shape[0] - 1
+    scale = splat(weight)
     whole = _whole(rows, n)
     for k in range(0, K, LANES):
         x = load(row, k)
@@ -156,6 +203,8 @@ def _add(row, weight, place, out):
             o = min(rows[r, 0], last) * width + rows[r, 1] + k
             store_part(edge, o, fma(x, scale, load_part(edge, o, K - k, 0.0)), K - k)
     for r in range(whole, n):
-        e, column, step = min(rows[r, 0], last), rows[r, 1], rows[r, 2]
+        e = min(rows[r, 0], last)
+        column = rows[r, 1]
+        step = rows[r, 2]
         for k in range(K):
             edge[e, column + k * step] += weight * row[k]

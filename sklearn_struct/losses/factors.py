@@ -6,12 +6,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sklearn_struct.batch import Potentials, Structure
-from sklearn_struct.inference.softmax import softmax
-from sklearn_struct.kernel import kernel
+from sklearn_struct.compiled.kernel import kernel
+from sklearn_struct.compiled.simd import padded
+from sklearn_struct.compiled.softmax import softmax
+from sklearn_struct.containers.structures import Potentials, Structure
 from sklearn_struct.losses.conditionals import Conditionals
 from sklearn_struct.losses.triples import has_triples
-from sklearn_struct.simd import padded
 
 __all__ = ["Factors"]
 
@@ -23,13 +23,15 @@ class Factors:
 
         sum_t -log p_t(y_t) + sum_t -log p_{t,t+1}(y_t, y_{t+1}),
 
-    with p_t(k) = exp(node[t, k]) / sum of these over the labels, and p_{t,t+1}(j, k) = exp(edge[t, j, k]) / sum of
-    these over all pairs. In a chain of second order the factor of an edge is one of three labels, but for the first
-    edge: exp(pair[t, j, k] + triple[t, i, j, k]) over the sum of these over all triples. By the inequality of the sum
-    of products it bounds -log p(y | x) from above.
+    with p_t(k) = exp(node[t, k]) / sum of these over the labels, and p_{t,t+1}(j, k) = exp(edge[t,
+    j, k]) / sum of these over all pairs. In a chain of second order the factor of an edge is one of
+    three labels, but for the first edge: exp(pair[t, j, k] + triple[t, i, j, k]) over the sum of
+    these over all triples. By the inequality of the sum of products it bounds -log p(y | x) from
+    above.
     """
 
-    convex, token_weights = True, False
+    convex = True
+    token_weights = False
 
     def __call__(
         self,
@@ -40,10 +42,15 @@ class Factors:
         out: Potentials,
         value: np.ndarray,
     ) -> None:
-        """Write ``value[i]``; add ``weight[i]`` times its derivative, probabilities minus indicators, to `out`."""
+        """Write ``value[i]``; add ``weight[i]`` times its derivative, probabilities minus
+        indicators, to `out`.
+        """
         NODES(potentials, y, structure, weight, out, value)
         for factors in _factors(potentials, structure):
-            codes = _codes(y, structure, potentials.node.shape[1]) % potentials.node.shape[1] ** factors.size
+            codes = (
+                _codes(y, structure, potentials.node.shape[1])
+                % potentials.node.shape[1] ** factors.size
+            )
             _edges(potentials.edge, codes, factors, weight, out.edge, value)
 
     def hess_vec(
@@ -55,14 +62,18 @@ class Factors:
         weight: np.ndarray,
         out: Potentials,
     ) -> None:
-        """Add ``weight[i]`` times the second derivative in a direction, covariances with its scores, to `out`."""
+        """Add ``weight[i]`` times the second derivative in a direction, covariances with its
+        scores, to `out`.
+        """
         NODES.hess_vec(potentials, direction, y, structure, weight, out)
         for factors in _factors(potentials, structure):
             _edge_covariances(potentials.edge, direction.edge, factors, weight, out.edge)
 
 
 class _Factors(NamedTuple):
-    """The edges of each example whose factors are of `size` labels, from ``first[i]`` to ``stop[i]``."""
+    """The edges of each example whose factors are of `size` labels, from ``first[i]`` to
+    ``stop[i]``.
+    """
 
     size: int
     first: np.ndarray
@@ -71,7 +82,9 @@ class _Factors(NamedTuple):
 
 
 def _factors(potentials: Potentials, structure: Structure) -> list[_Factors]:
-    first, stop, n_pairs = structure.edge_offsets[:-1], structure.edge_offsets[1:], potentials.node.shape[1] ** 2
+    first = structure.edge_offsets[:-1]
+    stop = structure.edge_offsets[1:]
+    n_pairs = potentials.node.shape[1] ** 2
     if not has_triples(potentials):
         return [_Factors(2, first, stop, n_pairs)]
     second = np.minimum(first + 1, stop)
@@ -87,9 +100,12 @@ def _codes(y: np.ndarray, structure: Structure, K: int) -> np.ndarray:
 @kernel
 def _edges(edge, codes, factors, weight, out, value):
     """Add the losses of edges, and their derivatives; a table that all share is normalised once."""
-    step, out_step = 0 if edge.shape[0] == 1 else 1, 0 if out.shape[0] == 1 else 1
+    step = 0 if edge.shape[0] == 1 else 1
+    out_step = 0 if out.shape[0] == 1 else 1
     n = _n_columns(factors, edge)
-    row, norm, mass = np.empty(padded(n)), 0.0, 0.0
+    row = np.empty(padded(n))
+    norm = 0.0
+    mass = 0.0
     for e in range(min(len(edge), 1)):
         norm = _normalise(edge, e, factors, row)
     for i in range(len(weight)):
@@ -107,8 +123,11 @@ def _edges(edge, codes, factors, weight, out, value):
 
 @kernel
 def _edge_covariances(edge, direction, factors, weight, out):
-    step, out_step, n = 0 if edge.shape[0] == 1 else 1, 0 if out.shape[0] == 1 else 1, _n_columns(factors, edge)
-    direction_step, row = 0 if direction.shape[0] == 1 else 1, np.empty(padded(n))
+    step = 0 if edge.shape[0] == 1 else 1
+    out_step = 0 if out.shape[0] == 1 else 1
+    n = _n_columns(factors, edge)
+    direction_step = 0 if direction.shape[0] == 1 else 1
+    row = np.empty(padded(n))
     for i in range(len(weight)):
         for e in range(factors.first[i], factors.stop[i] if weight[i] != 0.0 else factors.first[i]):
             if step == 1 or e == factors.first[i]:
@@ -129,7 +148,9 @@ def _n_columns(factors, edge):
 
 @kernel
 def _score(edge, e, p, factors):
-    """The score of one labelling of a factor: that of its last pair and, of three labels, of the triple."""
+    """The score of one labelling of a factor: that of its last pair and, of three labels, of the
+    triple.
+    """
     if factors.size == 2:
         return edge[e, p]
     return edge[e, p % factors.n_pairs] + edge[e, factors.n_pairs + p]

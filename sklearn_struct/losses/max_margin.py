@@ -1,4 +1,6 @@
-"""How far the best rival of a labelling is ahead of it: the losses of the structured perceptron and of margins."""
+"""How far the best rival of a labelling is ahead of it: the losses of the structured perceptron and
+of margins.
+"""
 
 from __future__ import annotations
 
@@ -6,19 +8,21 @@ from typing import Any
 
 import numpy as np
 
-from sklearn_struct.batch import Potentials, Structure
-from sklearn_struct.kernel import kernel
+from sklearn_struct.compiled.kernel import kernel
+from sklearn_struct.containers.structures import Potentials, Structure
 from sklearn_struct.losses.triples import add_triples, has_triples
 
 __all__ = ["MaxMargin"]
 
 
 class MaxMargin:
-    """The loss max_y' (score(y') + margin * (number of labels in which y' differs from y)) - score(y).
+    """The loss max_y' (score(y') + margin * (number of labels in which y' differs from y)) -
+    score(y).
 
-    With ``margin=0`` it is the loss of the structured perceptron (Collins, EMNLP 2002), else the structured hinge,
-    margin-rescaled by the Hamming distance (Taskar et al., NIPS 2003). It is convex and has kinks; the derivative is
-    the subgradient of one best rival: indicators of that rival minus indicators of y.
+    With ``margin=0`` it is the loss of the structured perceptron (Collins, EMNLP 2002), else the
+    structured hinge, margin-rescaled by the Hamming distance (Taskar et al., NIPS 2003). It is
+    convex and has kinks; the derivative is the subgradient of one best rival: indicators of that
+    rival minus indicators of y.
 
     Parameters
     ----------
@@ -27,10 +31,12 @@ class MaxMargin:
         By how much y shall be ahead for each label that differs.
     """
 
-    convex, token_weights = True, False
+    convex = True
+    token_weights = False
 
     def __init__(self, inference: Any, margin: float = 0.0) -> None:
-        self.inference, self.margin = inference, margin
+        self.inference = inference
+        self.margin = margin
 
     def __call__(
         self,
@@ -41,10 +47,13 @@ class MaxMargin:
         out: Potentials,
         value: np.ndarray,
     ) -> None:
-        """Write ``value[i]``; add ``weight[i]`` times a subgradient, indicators of the rival minus of y, to `out`."""
+        """Write ``value[i]``; add ``weight[i]`` times a subgradient, indicators of the rival minus
+        of y, to `out`.
+        """
         rival = np.empty(len(y), dtype=np.int32)
         node = potentials.node
-        if self.margin:  # less for y, instead of more for all others: another constant, the same rival
+        # less for y, instead of more for all others: another constant, the same rival
+        if self.margin:
             node = node.copy()
             node[np.arange(len(y)), y] -= self.margin
         self.inference.argmax(Potentials(node, potentials.edge), structure, rival, value)
@@ -57,9 +66,15 @@ class MaxMargin:
 @kernel
 def _differences(potentials, labellings, structure, weights, out, value):
     """Compare the rival with y where they differ; so a loss of 0 is exact."""
-    node, edge, offsets, edges = potentials.node, potentials.edge, structure.offsets, structure.edges
-    edge_offsets, out_node, out_edge = structure.edge_offsets, out.node, out.edge
-    (y, rival), (weight, margin) = labellings, weights
+    node = potentials.node
+    edge = potentials.edge
+    offsets = structure.offsets
+    edges = structure.edges
+    edge_offsets = structure.edge_offsets
+    out_node = out.node
+    out_edge = out.edge
+    y, rival = labellings
+    weight, margin = weights
     K = node.shape[1]
     step = 0 if edge.shape[0] == 1 else 1
     out_step = 0 if out_edge.shape[0] == 1 else 1

@@ -6,11 +6,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sklearn_struct.batch import Potentials, Structure
+from sklearn_struct.containers.structures import Potentials, Structure
 
 __all__ = ["Pointwise", "labels_of", "weighted"]
 
-TINY = 1e-6  # smaller probabilities come from clamped copies: covariances lose as many digits as rewards have
+# smaller probabilities come from clamped copies: covariances lose as many digits as rewards have
+TINY = 1e-6
 COPIES = 10_000  # tokens of clamped copies at a time
 TOKEN = np.dtype([("label", np.int32), ("weight", np.float64)])
 
@@ -18,7 +19,8 @@ TOKEN = np.dtype([("label", np.int32), ("weight", np.float64)])
 def weighted(labels: np.ndarray, weight: np.ndarray) -> np.ndarray:
     """Labels with a weight for each token, in the form in which `Pointwise` takes them for y."""
     y = np.empty(len(labels), dtype=TOKEN)
-    y["label"], y["weight"] = labels, weight
+    y["label"] = labels
+    y["weight"] = weight
     return y
 
 
@@ -30,12 +32,14 @@ def labels_of(y: np.ndarray) -> np.ndarray:
 class Pointwise:
     """The loss sum_t omega_t * -log p(y_t | x) of each example (Kakade, Teh & Roweis, ICML 2002).
 
-    It asks of each label alone to be probable, not of the labelling; so each may have a weight omega, which in
-    -log p(y | x) would have no meaning. The gradient is minus the covariance of indicators with the reward omega_t /
-    p(y_t | x) of each true label. It is not convex, except for examples of one token, where it is the likelihood's.
+    It asks of each label alone to be probable, not of the labelling; so each may have a weight
+    omega, which in -log p(y | x) would have no meaning. The gradient is minus the covariance of
+    indicators with the reward omega_t / p(y_t | x) of each true label. It is not convex, except for
+    examples of one token, where it is the likelihood's.
 
-    Where p(y_t | x) is tiny, the reward would be huge, or p no float. There the same is computed from a copy of the
-    example in which label t is clamped: log p = log Z(clamped) - log Z, with gradient marginals(clamped) - marginals.
+    Where p(y_t | x) is tiny, the reward would be huge, or p no float. There the same is computed
+    from a copy of the example in which label t is clamped: log p = log Z(clamped) - log Z, with
+    gradient marginals(clamped) - marginals.
 
     Parameters
     ----------
@@ -43,7 +47,8 @@ class Pointwise:
         And ``tangent(potentials, reward, structure, weight, out, mean)``.
     """
 
-    convex, token_weights = False, True
+    convex = False
+    token_weights = True
 
     def __init__(self, inference: Any) -> None:
         self.inference = inference
@@ -57,17 +62,27 @@ class Pointwise:
         out: Potentials,
         value: np.ndarray,
     ) -> None:
-        """Write ``value[i]``; add ``weight[i]`` times its derivative to `out`. y holds labels, or is `weighted`."""
-        labels, omega = labels_of(y), y["weight"] if y.dtype == TOKEN else np.ones(len(y))
-        potentials = Potentials(*(np.asarray(table, np.float64) for table in potentials))  # ratios keep their digits
-        example, tokens = np.repeat(np.arange(len(weight)), np.diff(structure.offsets)), np.arange(len(labels))
-        marginals, log_Z = _zeros(potentials), np.empty(len(weight))
-        self.inference.marginals(potentials, structure, (weight != 0).astype(np.float64), marginals, log_Z)
+        """Write ``value[i]``; add ``weight[i]`` times its derivative to `out`. y holds labels, or
+        is `weighted`.
+        """
+        labels = labels_of(y)
+        omega = y["weight"] if y.dtype == TOKEN else np.ones(len(y))
+        # ratios keep their digits
+        potentials = Potentials(*(np.asarray(table, np.float64) for table in potentials))
+        example = np.repeat(np.arange(len(weight)), np.diff(structure.offsets))
+        tokens = np.arange(len(labels))
+        marginals = _zeros(potentials)
+        log_Z = np.empty(len(weight))
+        self.inference.marginals(
+            potentials, structure, (weight != 0).astype(np.float64), marginals, log_Z
+        )
         p = marginals.node[tokens, labels]
         marginals.node[tokens, labels] = 0.0
         rest = np.minimum(marginals.node.sum(axis=1), 0.5)  # near p = 1 it has the digits of log p
-        asked, cost = (omega > 0) & (weight[example] != 0), np.zeros(len(labels))
-        near, far = np.flatnonzero(asked & (p >= TINY)), np.flatnonzero(asked & ~(p >= TINY))
+        asked = (omega > 0) & (weight[example] != 0)
+        cost = np.zeros(len(labels))
+        near = np.flatnonzero(asked & (p >= TINY))
+        far = np.flatnonzero(asked & ~(p >= TINY))
         cost[near] = np.where(p[near] > 0.5, -np.log1p(-rest[near]), -np.log(p[near]))
         reward = _zeros(potentials)
         reward.node[near, labels[near]] = omega[near] / p[near]
@@ -82,10 +97,15 @@ class Pointwise:
             cost[far[allowed]] = log_Z[chosen.example[allowed]] - clamped[allowed]
         value[:] = np.bincount(example, omega * cost, len(weight))
 
-    def _clamped(self, potentials: Potentials, chosen: _Labels, structure: Structure, out: Potentials) -> np.ndarray:
-        """log Z of a copy of the example for each chosen label, clamped; their marginals, weighted, are subtracted."""
+    def _clamped(
+        self, potentials: Potentials, chosen: _Labels, structure: Structure, out: Potentials
+    ) -> np.ndarray:
+        """log Z of a copy of the example for each chosen label, clamped; their marginals, weighted,
+        are subtracted.
+        """
         log_Z = np.empty(len(chosen.token))
-        shared, out_shared = len(potentials.edge) == 1, len(out.edge) == 1
+        shared = len(potentials.edge) == 1
+        out_shared = len(out.edge) == 1
         ends = np.cumsum(np.diff(structure.offsets)[chosen.example])
         for part in np.split(np.arange(len(log_Z)), np.flatnonzero(np.diff(ends // COPIES)) + 1):
             token, label, example, weight = (field[part] for field in chosen)
@@ -93,12 +113,15 @@ class Pointwise:
             edges, edge_offsets = _ranges(structure.edge_offsets, example)
             moved = np.repeat(offsets[:-1] - structure.offsets[example], np.diff(edge_offsets))
             copies = Structure(offsets, structure.edges[edges] + moved[:, None], edge_offsets)
-            node, rows = potentials.node[tokens], offsets[:-1] + token - structure.offsets[example]
+            node = potentials.node[tokens]
+            rows = offsets[:-1] + token - structure.offsets[example]
             kept = node[rows, label]
             node[rows] = -np.inf
             node[rows, label] = kept
             edge = potentials.edge if shared else potentials.edge[edges]
-            found = Potentials(np.zeros(node.shape), np.zeros((1 if out_shared else len(edges), edge.shape[1])))
+            found = Potentials(
+                np.zeros(node.shape), np.zeros((1 if out_shared else len(edges), edge.shape[1]))
+            )
             part_log_Z = np.empty(len(part))
             self.inference.marginals(Potentials(node, edge), copies, -weight, found, part_log_Z)
             log_Z[part] = part_log_Z
@@ -126,7 +149,9 @@ def _zeros(potentials: Potentials) -> Potentials:
 
 def _add_ranges(out: np.ndarray, first: np.ndarray, rows: np.ndarray, offsets: np.ndarray) -> None:
     """Add each range of rows to as many rows of `out`, from its first one there on."""
-    for begin, a, b in zip(first.tolist(), offsets[:-1].tolist(), offsets[1:].tolist(), strict=True):
+    for begin, a, b in zip(
+        first.tolist(), offsets[:-1].tolist(), offsets[1:].tolist(), strict=True
+    ):
         out[begin : begin + b - a] += rows[a:b]
 
 

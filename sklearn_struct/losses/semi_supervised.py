@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sklearn_struct.batch import Potentials, Structure
-from sklearn_struct.losses.expectation import Criteria, Expectation, Fired
+from sklearn_struct.containers.structures import Potentials, Structure
+from sklearn_struct.losses.expectation_criteria import Criteria, Expectation, Fired
 from sklearn_struct.losses.marginal_likelihood import MarginalLikelihood
 
 __all__ = ["SemiSupervised", "Supervision", "labelled"]
@@ -15,7 +15,8 @@ __all__ = ["SemiSupervised", "Supervision", "labelled"]
 
 @dataclass(frozen=True)
 class Supervision:
-    """What is known of tokens: a mask of allowed labels (n_tokens, n_labels), and the criteria that fire there.
+    """What is known of tokens: a mask of allowed labels (n_tokens, n_labels), and the criteria that
+    fire there.
 
     Cut by tokens, as labels are.
     """
@@ -30,7 +31,9 @@ class Supervision:
 
     def scaled(self, share: float) -> Supervision:
         """The same with a share of the weights of what is asked of unlabelled examples."""
-        node, edge = (criteria._replace(weight=share * criteria.weight) for criteria in self.criteria)
+        node, edge = (
+            criteria._replace(weight=share * criteria.weight) for criteria in self.criteria
+        )
         return replace(self, criteria=(node, edge), entropy_weight=share * self.entropy_weight)
 
     def __len__(self) -> int:
@@ -52,10 +55,12 @@ class SemiSupervised:
     expectation : Expectation
     """
 
-    convex, token_weights = False, False
+    convex = False
+    token_weights = False
 
     def __init__(self, likelihood: MarginalLikelihood, expectation: Expectation) -> None:
-        self.likelihood, self.expectation = likelihood, expectation
+        self.likelihood = likelihood
+        self.expectation = expectation
 
     @property
     def couples(self) -> bool:
@@ -70,7 +75,9 @@ class SemiSupervised:
         return self.expectation.statistics(potentials, y.fired, structure, free)
 
     def outer(self, statistics: np.ndarray) -> tuple[float, SemiSupervised]:
-        """What the sums of `statistics` cost, and the loss of single examples that has the whole's derivative."""
+        """What the sums of `statistics` cost, and the loss of single examples that has the whole's
+        derivative.
+        """
         value, expectation = self.expectation.outer(statistics)
         return value, SemiSupervised(self.likelihood, expectation)
 
@@ -84,8 +91,11 @@ class SemiSupervised:
         value: np.ndarray,
     ) -> None:
         """Write ``value[i]``; add ``weight[i]`` times its derivative to `out`."""
-        known, of_labelled = labelled(y.allowed, structure.offsets), np.zeros(len(weight))
+        known = labelled(y.allowed, structure.offsets)
+        of_labelled = np.zeros(len(weight))
         if np.any(known):
-            self.likelihood(potentials, y.allowed, structure, np.where(known, weight, 0.0), out, of_labelled)
+            self.likelihood(
+                potentials, y.allowed, structure, np.where(known, weight, 0.0), out, of_labelled
+            )
         self.expectation(potentials, y.fired, structure, np.where(known, 0.0, weight), out, value)
         value += of_labelled

@@ -1,9 +1,11 @@
-"""What a labelling has of the label triples of chains of second order, for losses that compare labellings."""
+"""What a labelling has of the label triples of chains of second order, for losses that compare
+labellings.
+"""
 
 from __future__ import annotations
 
-from sklearn_struct.batch import Potentials
-from sklearn_struct.kernel import kernel
+from sklearn_struct.compiled.kernel import kernel
+from sklearn_struct.containers.structures import Potentials
 
 __all__ = ["add_triples", "has_triples"]
 
@@ -15,9 +17,17 @@ def has_triples(potentials: Potentials) -> bool:
 
 @kernel
 def add_triples(potentials, labels, structure, weights, out, value):
-    """With weights (weight, sign): add sign times the scores of triples to the values, weight to those of `out`."""
-    edge, offsets, edge_offsets, out_edge = potentials.edge, structure.offsets, structure.edge_offsets, out.edge
-    K, last, out_last, (weight, sign) = potentials.node.shape[1], len(edge) - 1, len(out_edge) - 1, weights
+    """With weights (weight, sign): add sign times the scores of triples to the values, weight to
+    those of `out`.
+    """
+    edge = potentials.edge
+    offsets = structure.offsets
+    edge_offsets = structure.edge_offsets
+    out_edge = out.edge
+    K = potentials.node.shape[1]
+    last = len(edge) - 1
+    out_last = len(out_edge) - 1
+    weight, sign = weights
     for i in range(len(offsets) - 1):
         score = 0.0
         for t in range(offsets[i] + 2, offsets[i + 1] if weight[i] != 0.0 else 0):

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sklearn_struct.metrics.accuracy import (
-    sequence_accuracy_score,
-    token_accuracy_score,
-)
+from sklearn_struct.metrics.accuracy import sequence_accuracy_score, token_accuracy_score
 from sklearn_struct.metrics.bracket_scores import (
     bracket_f1_score,
     bracket_precision_recall_fscore,
@@ -46,7 +43,9 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Scorers are made when one is asked for: they need all of `sklearn.metrics`, which takes a while to import."""
+    """Scorers are made when one is asked for: they need all of `sklearn.metrics`, which takes a
+    while to import.
+    """
     if name in __all__ and name.endswith("_scorer"):
         from sklearn_struct.metrics import scorers
 

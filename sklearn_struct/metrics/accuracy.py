@@ -74,7 +74,9 @@ def sequence_accuracy_score(y_true: Any, y_pred: Any, *, sample_weight: Any = No
     0.5
     """
     pairs = paired(y_true, y_pred)
-    hits = [_n_hits(true, pred, f"y_true[{i}]") == len(true) for i, (true, pred) in enumerate(pairs)]
+    hits = [
+        _n_hits(true, pred, f"y_true[{i}]") == len(true) for i, (true, pred) in enumerate(pairs)
+    ]
     return _weighted_fraction(hits, [1] * len(pairs), sample_weight)
 
 
@@ -83,19 +85,26 @@ def _n_hits(true: list[Any], pred: list[Any], place: str) -> int:
     for t, (label, predicted) in enumerate(zip(true, pred)):
         try:
             right = bool(label == predicted)
-        except (TypeError, ValueError):  # arrays and what stands for missing values are not equal, and not different
+        # arrays and what stands for missing values are not equal, and not different
+        except (TypeError, ValueError):
             raise InputTypeError(f"{place}, token {t}: {label!r} is no label") from None
         if right:
             hits += 1
         elif label is None or isinstance(label, set | frozenset):
-            raise InputTypeError(f"{place}, token {t}: {label!r} is no single label, so it cannot be right or wrong")
+            raise InputTypeError(
+                f"{place}, token {t}: {label!r} is no single label, so it cannot be right or wrong"
+            )
     return hits
 
 
 def _weighted_fraction(hits: list[Any], sizes: list[int], sample_weight: Any) -> float:
-    weight = np.ones(len(hits)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    weight = (
+        np.ones(len(hits)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    )
     if weight.shape != (len(hits),):
-        raise LengthMismatchError(f"sample_weight has shape {weight.shape}, but there are {len(hits)} sequences")
+        raise LengthMismatchError(
+            f"sample_weight has shape {weight.shape}, but there are {len(hits)} sequences"
+        )
     if not np.isfinite(weight).all():
         i = int(np.flatnonzero(~np.isfinite(weight))[0])
         raise NonFiniteError(f"sample_weight[{i}] is {weight[i]}")

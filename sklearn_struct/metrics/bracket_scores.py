@@ -7,12 +7,22 @@ from collections.abc import Sequence
 from itertools import accumulate
 from typing import Any
 
-from sklearn_struct.encoding.brackets import Tree, as_trees, tagged_words
-from sklearn_struct.encoding.treebank import ROOT, TRACE, bare, check_words
+from sklearn_struct.encoding.trees.binarization import ROOT, TRACE, bare, check_words
+from sklearn_struct.encoding.trees.brackets import Tree, as_trees, tagged_words
 from sklearn_struct.metrics.span_report import report_rows, report_text
-from sklearn_struct.metrics.span_scores import SpanCounts, average_scores, check_averaging, counts_of
+from sklearn_struct.metrics.span_scores import (
+    SpanCounts,
+    average_scores,
+    check_averaging,
+    counts_of,
+)
 
-__all__ = ["bracket_f1_score", "bracket_precision_recall_fscore", "bracket_report", "complete_match_score"]
+__all__ = [
+    "bracket_f1_score",
+    "bracket_precision_recall_fscore",
+    "bracket_report",
+    "complete_match_score",
+]
 
 PUNCTUATION = {",", ".", ":", "``", "''"}
 
@@ -28,22 +38,25 @@ def bracket_precision_recall_fscore(
     labels: Sequence[str] | None = None,
     zero_division: float = 0.0,
 ) -> tuple[Any, Any, Any, Any]:
-    """Precision, recall, F1 and support of labelled brackets: one is right if label, start and stop are.
+    """Precision, recall, F1 and support of labelled brackets: one is right if label, start and stop
+    are.
 
-    The figures are those of EVALB with its usual parameters (``COLLINS.prm``): function tags and traces are left out,
-    punctuation (words that `y_true` tags as ``, . : `` ''``) is taken out before places are compared, the root (ROOT,
-    TOP, S1 or without a label) and the tags of words do not count, and ADVP and PRT are one label. Several brackets of
-    one label over the same words count as often as they stand in both trees.
+    The figures are those of EVALB with its usual parameters (``COLLINS.prm``): function tags and
+    traces are left out, punctuation (words that `y_true` tags as ``, . : `` ''``) is taken out
+    before places are compared, the root (ROOT, TOP, S1 or without a label) and the tags of words do
+    not count, and ADVP and PRT are one label. Several brackets of one label over the same words
+    count as often as they stand in both trees.
 
     Parameters
     ----------
     y_true, y_pred : list or object array of trees
         True and predicted trees over the same words: bracketed strings or nltk's trees.
     average : {"micro", "macro", "weighted"} or None, default="micro"
-        "micro" counts all brackets alike, "macro" is the mean over labels, "weighted" the mean weighted by support,
-        None gives the scores of each label.
+        "micro" counts all brackets alike, "macro" is the mean over labels, "weighted" the mean
+        weighted by support, None gives the scores of each label.
     labels : list of str, default=None
-        The labels to count, in this order. None counts all that occur in `y_true` or `y_pred`, sorted.
+        The labels to count, in this order. None counts all that occur in `y_true` or `y_pred`,
+        sorted.
     zero_division : {0.0, 1.0, np.nan}, default=0.0
         The value of a score without brackets to divide by. Means leave out NaN.
 
@@ -139,8 +152,8 @@ def bracket_report(
     Returns
     -------
     report : str or dict
-        The dict has a row for each label and average, with "precision", "recall", "f1-score" and "support", and a
-        number, "complete match".
+        The dict has a row for each label and average, with "precision", "recall", "f1-score" and
+        "support", and a number, "complete match".
 
     Examples
     --------
@@ -165,15 +178,21 @@ def bracket_report(
 
 def _count(y_true: Any, y_pred: Any, labels: Sequence[str] | None) -> tuple[SpanCounts, float]:
     """Numbers of brackets by label, and the share of complete matches."""
-    true, pred = as_trees(y_true, "y_true"), as_trees(y_pred, "y_pred")
+    true = as_trees(y_true, "y_true")
+    pred = as_trees(y_pred, "y_pred")
     leaves = [[tagged_words(tree) for tree in side] for side in (true, pred)]
-    spoken = [[[word for word, tag in tagged if tag != TRACE] for tagged in side] for side in leaves]
+    spoken = [
+        [[word for word, tag in tagged if tag != TRACE] for tagged in side] for side in leaves
+    ]
     check_words(spoken[0], spoken[1], ("y_true", "y_pred"))
     counters: tuple[Counter[str], ...] = (Counter(), Counter(), Counter())
     complete = []
     for true_tree, pred_tree, true_leaves, pred_leaves in zip(true, pred, *leaves):
         counted = [tag not in PUNCTUATION for _, tag in true_leaves if tag != TRACE]
-        found = _brackets(true_tree, true_leaves, counted), _brackets(pred_tree, pred_leaves, counted)
+        found = (
+            _brackets(true_tree, true_leaves, counted),
+            _brackets(pred_tree, pred_leaves, counted),
+        )
         for counter, brackets in zip(counters, (found[0] & found[1], found[1], found[0])):
             for (label, _, _), n in brackets.items():
                 counter[label] += n
@@ -188,7 +207,8 @@ def _brackets(tree: Tree, leaves: list[Leaf], counted: list[bool]) -> Counter[Br
     before = [0, *accumulate(tag != TRACE and next(spoken) for _, tag in leaves)]
     found: Counter[Bracket] = Counter()
     stops: list[int] = []  # of subtrees without a parent yet, the leftmost on top
-    start, n_below = len(leaves), 0
+    start = len(leaves)
+    n_below = 0
     for label, n in zip(reversed(tree.labels), reversed(tree.arity)):
         if n == 0:
             stops.append(start)
@@ -196,7 +216,8 @@ def _brackets(tree: Tree, leaves: list[Leaf], counted: list[bool]) -> Counter[Br
         else:
             stops[-n:] = [stops[-n]]
             bracket = _label(label), before[start], before[stops[-1]]
-            if bracket[0] != ROOT and bracket[1] < bracket[2] and (n > 1 or n_below > 0):  # n_below 0: a tag
+            # n_below 0: a tag
+            if bracket[0] != ROOT and bracket[1] < bracket[2] and (n > 1 or n_below > 0):
                 found[bracket] += 1
         n_below = n
     return found

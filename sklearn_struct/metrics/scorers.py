@@ -6,7 +6,11 @@ from sklearn.metrics import make_scorer
 
 from sklearn_struct.metrics.accuracy import sequence_accuracy_score, token_accuracy_score
 from sklearn_struct.metrics.bracket_scores import bracket_f1_score
-from sklearn_struct.metrics.span_scores import span_f1_score, span_precision_score, span_recall_score
+from sklearn_struct.metrics.span_scores import (
+    span_f1_score,
+    span_precision_score,
+    span_recall_score,
+)
 
 __all__ = [
     "bracket_f1_scorer",

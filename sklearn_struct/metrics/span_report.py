@@ -13,7 +13,12 @@ _COLUMNS = ("precision", "recall", "f1-score", "support")
 
 
 def span_classification_report(
-    y_true: Any, y_pred: Any, *, scheme: str | None = None, digits: int = 2, output_dict: bool = False
+    y_true: Any,
+    y_pred: Any,
+    *,
+    scheme: str | None = None,
+    digits: int = 2,
+    output_dict: bool = False,
 ) -> str | dict[str, dict[str, float]]:
     """Table of the span scores of each type and their averages.
 
@@ -31,7 +36,8 @@ def span_classification_report(
     Returns
     -------
     report : str or dict
-        The dict has a row for each type and average, with "precision", "recall", "f1-score" and "support".
+        The dict has a row for each type and average, with "precision", "recall", "f1-score" and
+        "support".
 
     Examples
     --------
@@ -52,17 +58,22 @@ def span_classification_report(
 
 def report_rows(counts: SpanCounts) -> dict[str, dict[str, float]]:
     """A row for each type and average."""
-    per_type = zip(counts.types, zip(*(column.tolist() for column in average_scores(counts, None, 0.0))))
+    per_type = zip(
+        counts.types, zip(*(column.tolist() for column in average_scores(counts, None, 0.0)))
+    )
     rows = {name: dict(zip(_COLUMNS, row)) for name, row in per_type}
     n_spans = int(counts.true.sum())
     for average in ("micro", "macro", "weighted"):
-        rows[f"{average} avg"] = dict(zip(_COLUMNS, (*average_scores(counts, average, 0.0)[:3], n_spans)))
+        rows[f"{average} avg"] = dict(
+            zip(_COLUMNS, (*average_scores(counts, average, 0.0)[:3], n_spans))
+        )
     return rows
 
 
 def report_text(rows: Mapping[str, dict[str, float] | float], digits: int) -> str:
     """The rows as a table; a number stands in the column of F1."""
-    width, cell = max(map(len, rows)), max(10, digits + 4)
+    width = max(map(len, rows))
+    cell = max(10, digits + 4)
     lines = [" " * width + "".join(f"{column:>{cell}}" for column in _COLUMNS), ""]
     for name, row in rows.items():
         if name == "micro avg" and len(lines) > 2:

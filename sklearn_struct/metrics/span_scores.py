@@ -37,20 +37,22 @@ def span_precision_recall_fscore_support(
 ) -> tuple[Any, Any, Any, Any]:
     """Precision, recall, F1 and support of spans: a span is right if type, start and stop are.
 
-    With ``scheme=None`` and ``average="micro"`` these are the figures of the CoNLL shared tasks' conlleval.
+    With ``scheme=None`` and ``average="micro"`` these are the figures of the CoNLL shared tasks'
+    conlleval.
 
     Parameters
     ----------
     y_true, y_pred : list, object array or SequenceArray of label sequences
         True and predicted labels, strings such as ``B-NP``.
     scheme : {"IO", "IOB1", "IOB2", "IOBES"}, default=None
-        How spans are read, see `extract_spans`. None is conlleval's lenient reading, in which labels without letters
-        (``RENT``) mark no spans; a warning says so, and "IO" reads them.
+        How spans are read, see `extract_spans`. None is conlleval's lenient reading, in which
+        labels without letters (``RENT``) mark no spans; a warning says so, and "IO" reads them.
     average : {"micro", "macro", "weighted"} or None, default="micro"
-        "micro" counts all spans alike, "macro" is the mean over types, "weighted" the mean weighted by support,
-        None gives the scores of each type.
+        "micro" counts all spans alike, "macro" is the mean over types, "weighted" the mean weighted
+        by support, None gives the scores of each type.
     labels : list of str, default=None
-        The types to count, in this order. None counts all that occur in `y_true` or `y_pred`, sorted.
+        The types to count, in this order. None counts all that occur in `y_true` or `y_pred`,
+        sorted.
     zero_division : {0.0, 1.0, np.nan}, default=0.0
         The value of a score without spans to divide by. Means leave out NaN.
 
@@ -119,7 +121,12 @@ def span_precision_score(
     >>> span_precision_score([["B-PER", "O", "O"]], [["B-PER", "O", "B-PER"]])
     0.5
     """
-    options: dict[str, Any] = {"scheme": scheme, "average": average, "labels": labels, "zero_division": zero_division}
+    options: dict[str, Any] = {
+        "scheme": scheme,
+        "average": average,
+        "labels": labels,
+        "zero_division": zero_division,
+    }
     return span_precision_recall_fscore_support(y_true, y_pred, **options)[0]
 
 
@@ -152,7 +159,12 @@ def span_recall_score(
     >>> span_recall_score([["B-PER", "O", "B-PER"]], [["B-PER", "O", "O"]])
     0.5
     """
-    options: dict[str, Any] = {"scheme": scheme, "average": average, "labels": labels, "zero_division": zero_division}
+    options: dict[str, Any] = {
+        "scheme": scheme,
+        "average": average,
+        "labels": labels,
+        "zero_division": zero_division,
+    }
     return span_precision_recall_fscore_support(y_true, y_pred, **options)[1]
 
 
@@ -185,7 +197,12 @@ def span_f1_score(
     >>> span_f1_score([["B-PER", "O", "B-LOC"]], [["B-PER", "O", "B-PER"]])
     0.5
     """
-    options: dict[str, Any] = {"scheme": scheme, "average": average, "labels": labels, "zero_division": zero_division}
+    options: dict[str, Any] = {
+        "scheme": scheme,
+        "average": average,
+        "labels": labels,
+        "zero_division": zero_division,
+    }
     return span_precision_recall_fscore_support(y_true, y_pred, **options)[2]
 
 
@@ -201,12 +218,16 @@ class SpanCounts(NamedTuple):
 def check_averaging(average: str | None, zero_division: float) -> None:
     """Raise ValueError for what is no average, or no value of a score without spans."""
     if average not in _AVERAGES:
-        raise ValueError(f"average must be one of {', '.join(map(repr, _AVERAGES))}, got {average!r}")
+        raise ValueError(
+            f"average must be one of {', '.join(map(repr, _AVERAGES))}, got {average!r}"
+        )
     if zero_division not in (0, 1) and zero_division == zero_division:  # NaN differs from itself
         raise ValueError(f"zero_division must be 0.0, 1.0 or np.nan, got {zero_division!r}")
 
 
-def count_spans(y_true: Any, y_pred: Any, scheme: str | None, labels: Sequence[str] | None) -> SpanCounts:
+def count_spans(
+    y_true: Any, y_pred: Any, scheme: str | None, labels: Sequence[str] | None
+) -> SpanCounts:
     """Count the spans of both sides; `labels` chooses the types."""
     check_scheme(scheme)
     counters: tuple[Counter[str], ...] = (Counter(), Counter(), Counter())
@@ -225,16 +246,25 @@ def counts_of(counters: Sequence[Counter[str]], labels: Sequence[str] | None) ->
     if isinstance(labels, str):
         raise InputTypeError(f"labels is the string {labels!r}, expected a list of span types")
     types = sorted(counters[1].keys() | counters[2].keys()) if labels is None else list(labels)
-    return SpanCounts(types, *(np.array([counter[kind] for kind in types], dtype=np.int64) for counter in counters))
+    return SpanCounts(
+        types,
+        *(np.array([counter[kind] for kind in types], dtype=np.int64) for counter in counters),
+    )
 
 
-def average_scores(counts: SpanCounts, average: str | None, zero_division: float) -> tuple[Any, Any, Any, Any]:
+def average_scores(
+    counts: SpanCounts, average: str | None, zero_division: float
+) -> tuple[Any, Any, Any, Any]:
     """Precision, recall, F1 and support, averaged or of each type."""
-    hits, pred, true = counts.hits, counts.pred, counts.true
+    hits = counts.hits
+    pred = counts.pred
+    true = counts.true
     if average == "micro":
         hits, pred, true = (column.sum(keepdims=True) for column in (hits, pred, true))
     pairs = ((hits, pred), (hits, true), (2 * hits, pred + true))
-    scores = [np.where(below > 0, above / np.maximum(below, 1), zero_division) for above, below in pairs]
+    scores = [
+        np.where(below > 0, above / np.maximum(below, 1), zero_division) for above, below in pairs
+    ]
     if average is None:
         return scores[0], scores[1], scores[2], true
     weights = true if average == "weighted" else np.ones_like(true)
@@ -243,11 +273,14 @@ def average_scores(counts: SpanCounts, average: str | None, zero_division: float
 
 
 def _mean(values: np.ndarray, weights: np.ndarray, empty: float) -> float:
-    """Mean without NaNs. Without any support the weights say nothing, and all types count alike (as scikit-learn)."""
+    """Mean without NaNs. Without any support the weights say nothing, and all types count alike (as
+    scikit-learn).
+    """
     if len(values) == 0:
         return float(empty)
     kept = ~np.isnan(values)
     if not kept.any():
         return float("nan")
-    values, weights = values[kept], weights[kept]
+    values = values[kept]
+    weights = weights[kept]
     return float(np.average(values, weights=weights if weights.any() else None))

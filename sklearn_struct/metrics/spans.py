@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from sklearn_struct._warning import warn
+from sklearn_struct.containers.data_frames import is_frame
 from sklearn_struct.exceptions import InputTypeError, LengthMismatchError, UnknownLabelError
-from sklearn_struct.frames import is_frame
-from sklearn_struct.warning import warn
 
 __all__ = ["check_scheme", "extract_spans", "paired", "spans_at", "warn_of_plain"]
 
@@ -18,28 +18,30 @@ Span = tuple[str, int, int]
 Tag = tuple[str, str]  # (letter, type)
 
 _SCHEMES = {"IO": "IO", "IOB1": "BIO", "IOB2": "BIO", "IOBES": "BIOES"}
-_LETTERS = {"B": "B", "I": "I", "O": "O", "E": "E", "L": "E", "S": "S", "U": "S"}  # BILOU has L for E and U for S
+# BILOU has L for E and U for S
+_LETTERS = {"B": "B", "I": "I", "O": "O", "E": "E", "L": "E", "S": "S", "U": "S"}
 
 
 def extract_spans(labels: Sequence[str], scheme: str | None = None) -> list[Span]:
     """Find the spans that a sequence of labels marks.
 
-    A label is a letter, a hyphen and a type (``B-NP``), or ``O`` outside of spans. The type starts after the
-    first hyphen and may be missing.
+    A label is a letter, a hyphen and a type (``B-NP``), or ``O`` outside of spans. The type starts
+    after the first hyphen and may be missing.
 
     Parameters
     ----------
     labels : sequence of str
         The labels of one sequence.
     scheme : {"IO", "IOB1", "IOB2", "IOBES"}, default=None
-        None reads any labels in the lenient way of conlleval: each token outside of O is in a span; a new span
-        starts after O, where the type changes, at ``B`` or ``S`` and after ``E`` or ``S``. The BILOU letters L and U
-        are read as E and S. Other letters with a type (the M of BMES) continue a span; labels without
-        letter and type (``NOUN``) are outside, with a warning.
-        "IO" is for labels that are types by themselves, with or without ``I-`` before them: each run of the same label
-        is a span, so neighbours of one type are one.
-        Any other named scheme is strict: spans that are not well formed are left out (in IOB1 also one that opens with
-        a ``B`` without a span of its type before it, which seqeval reads otherwise), and other letters are errors.
+        None reads any labels in the lenient way of conlleval: each token outside of O is in a span;
+        a new span starts after O, where the type changes, at ``B`` or ``S`` and after ``E`` or
+        ``S``. The BILOU letters L and U are read as E and S. Other letters with a type (the M of
+        BMES) continue a span; labels without letter and type (``NOUN``) are outside, with a
+        warning. "IO" is for labels that are types by themselves, with or without ``I-`` before
+        them: each run of the same label is a span, so neighbours of one type are one. Any other
+        named scheme is strict: spans that are not well formed are left out (in IOB1 also one that
+        opens with a ``B`` without a span of its type before it, which seqeval reads otherwise), and
+        other letters are errors.
 
     Returns
     -------
@@ -78,17 +80,23 @@ def extract_spans(labels: Sequence[str], scheme: str | None = None) -> list[Span
 def check_scheme(scheme: str | None) -> None:
     """Raise ValueError unless `scheme` is None or one that we know."""
     if scheme is not None and (not isinstance(scheme, str) or scheme not in _SCHEMES):
-        raise ValueError(f"scheme must be None or one of {', '.join(map(repr, _SCHEMES))}, got {scheme!r}")
+        raise ValueError(
+            f"scheme must be None or one of {', '.join(map(repr, _SCHEMES))}, got {scheme!r}"
+        )
 
 
 def warn_of_plain(labels: Iterable[str], scheme: str | None) -> None:
     """Warn if the lenient reading is given labels that are not written as those of spans."""
-    plain = sorted({label for label in set(labels) if not _has_letter(label)}) if scheme is None else []
+    plain = (
+        sorted({label for label in set(labels) if not _has_letter(label)}) if scheme is None else []
+    )
     if plain:
         shown = ", ".join(map(repr, plain[:5])) + (", ..." if len(plain) > 5 else "")
         warn(
-            f"labels of spans begin with a letter and a hyphen, as B-NP; {shown} do not, and are read as outside of "
-            "spans, or by what follows a hyphen. scheme='IO' reads each run of the same label as a span"
+            f"labels of spans begin with a letter and a hyphen, as B-NP; {shown} do not, and are "
+            "read as outside of "
+            "spans, or by what follows a hyphen. scheme='IO' reads each run of the same label as a "
+            "span"
         )
 
 
@@ -104,7 +112,9 @@ def _label_list(sequence: Any, place: str) -> list[Any]:
     unordered = str | bytes | dict | set | frozenset | np.ndarray
     is_ordered = isinstance(sequence, Iterable) and not isinstance(sequence, unordered)
     if not is_ordered or is_frame(sequence):
-        raise InputTypeError(f"{place} is a {type(sequence).__name__}, expected a sequence of labels")
+        raise InputTypeError(
+            f"{place} is a {type(sequence).__name__}, expected a sequence of labels"
+        )
     return list(sequence)
 
 
@@ -115,11 +125,15 @@ def paired(y_true: Any, y_pred: Any) -> list[tuple[list[Any], list[Any]]]:
         sequences = list(y) if isinstance(y, np.ndarray) and y.ndim > 1 else _label_list(y, name)
         both.append([_label_list(sequence, f"{name}[{i}]") for i, sequence in enumerate(sequences)])
     if len(both[0]) != len(both[1]):
-        raise LengthMismatchError(f"y_true has {len(both[0])} sequences but y_pred has {len(both[1])}")
+        raise LengthMismatchError(
+            f"y_true has {len(both[0])} sequences but y_pred has {len(both[1])}"
+        )
     pairs = list(zip(*both))
     for i, (true, pred) in enumerate(pairs):
         if len(true) != len(pred):
-            raise LengthMismatchError(f"y_true[{i}] has {len(true)} labels but y_pred[{i}] has {len(pred)}")
+            raise LengthMismatchError(
+                f"y_true[{i}] has {len(true)} labels but y_pred[{i}] has {len(pred)}"
+            )
     return pairs
 
 
@@ -129,14 +143,22 @@ def spans_at(place: str, labels: list[Any], scheme: str | None) -> list[Span]:
     for t, label in enumerate(labels):
         if not isinstance(label, str):
             kind = type(label).__name__
-            raise InputTypeError(f"{place}, token {t}: label {label!r} is a {kind}, but labels of spans are strings")
+            raise InputTypeError(
+                f"{place}, token {t}: label {label!r} is a {kind}, but labels of spans are strings"
+            )
         tag = _tag(label, scheme)
         if tag is None:
             hint = "" if _has_letter(label) else "; labels without letters are of the scheme 'IO'"
-            raise UnknownLabelError(f"{place}, token {t}: label {label!r} has none of the letters of {scheme}{hint}")
+            raise UnknownLabelError(
+                f"{place}, token {t}: label {label!r} has none of the letters of {scheme}{hint}"
+            )
         tags.append(tag)
     spans = _lenient_spans(tags)
-    return spans if scheme in (None, "IO") else [span for span in spans if _is_well_formed(span, tags, scheme)]
+    return (
+        spans
+        if scheme in (None, "IO")
+        else [span for span in spans if _is_well_formed(span, tags, scheme)]
+    )
 
 
 @lru_cache(maxsize=10_000)
@@ -155,13 +177,16 @@ def _tag(label: str, scheme: str | None) -> Tag | None:
 def _lenient_spans(tags: list[Tag]) -> list[Span]:
     """conlleval's reading: every token outside of O is in exactly one span, so breaks say it all."""
     spans: list[Span] = []
-    start, kind, before = -1, "", "O"
+    start = -1
+    kind = ""
+    before = "O"
     for t, (letter, kind_here) in enumerate(tags):
         if start >= 0 and (letter in "OBS" or before in "ES" or kind_here != kind):
             spans.append((kind, start, t))
             start = -1
         if start < 0 and letter != "O":
-            start, kind = t, kind_here
+            start = t
+            kind = kind_here
         before = letter
     if start >= 0:
         spans.append((kind, start, len(tags)))
@@ -175,5 +200,7 @@ def _is_well_formed(span: Span, tags: list[Tag], scheme: str) -> bool:
     if scheme == "IOB2":
         return first == "B"
     if scheme == "IOB1":  # B only parts a span from one of the same type right before it
-        return first == "I" or (start > 0 and tags[start - 1][0] != "O" and tags[start - 1][1] == kind)
+        return first == "I" or (
+            start > 0 and tags[start - 1][0] != "O" and tags[start - 1][1] == kind
+        )
     return first == "S" or (first == "B" and tags[stop - 1][0] == "E")

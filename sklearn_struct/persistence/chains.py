@@ -1,4 +1,6 @@
-"""Chains to JSON and arrays, and back with every check: what is read predicts as what was saved, or is refused."""
+"""Chains to JSON and arrays, and back with every check: what is read predicts as what was saved, or
+is refused.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from sklearn_struct.encoding.features import SequenceVectorizer
-from sklearn_struct.estimators.online import PASSES
-from sklearn_struct.estimators.prepared import Prepared
+from sklearn_struct.encoding.features.vectorizer import SequenceVectorizer
+from sklearn_struct.estimators.chains.prepared_weights import Prepared
+from sklearn_struct.estimators.fitting.partial_fit import PASSES
 from sklearn_struct.exceptions import ModelFileError
-from sklearn_struct.parameters import Pattern
+from sklearn_struct.objectives.parameters import Pattern
 from sklearn_struct.persistence import checks
 from sklearn_struct.persistence.encoders import Shared
 from sklearn_struct.persistence.nested import estimator, put_estimator
@@ -59,7 +61,9 @@ def put_chain(chain: Any, where: str, shared: Shared) -> dict[str, Any]:
         "edge": pattern.edge is not None,
         "fit_intercept": bool(pattern.fit_intercept),
         "names": shared.put(names),
-        "vectorizer": None if encoder is None else put_estimator(encoder, where + "vectorizer/", shared),
+        "vectorizer": None
+        if encoder is None
+        else put_estimator(encoder, where + "vectorizer/", shared),
         "n_iter": int(chain.n_iter_),
         "t": int(chain.t_),
         "loss_curve": "loss_curve_" in has,
@@ -69,7 +73,13 @@ def put_chain(chain: Any, where: str, shared: Shared) -> dict[str, Any]:
 
 
 def read_chain(chain: Any, stored: Any, where: str, shared: Shared) -> None:
-    kinds = {"labels": (str, list), "n_features": int, "node": bool, "edge": bool, "fit_intercept": bool}
+    kinds = {
+        "labels": (str, list),
+        "n_features": int,
+        "node": bool,
+        "edge": bool,
+        "fit_intercept": bool,
+    }
     kinds |= {"names": OPTIONAL, "vectorizer": (dict, type(None)), "n_iter": int, "t": int}
     kinds |= {"loss_curve": bool, "stream": (dict, type(None))}
     fields(stored, "the model", **kinds, **optional(stored, rows_in=bool))
@@ -88,7 +98,9 @@ def read_chain(chain: Any, stored: Any, where: str, shared: Shared) -> None:
     if stored["stream"] is None:
         chain._stream = None
     else:
-        chain._stream = _stream(stored["stream"], checks.weights(arrays, where + "last_w", size), chain._w)
+        chain._stream = _stream(
+            stored["stream"], checks.weights(arrays, where + "last_w", size), chain._w
+        )
     _name_features(chain, stored, where, shared)
     chain._prepared = Prepared()
 
@@ -98,7 +110,10 @@ def put_ge(chain: Any, where: str, shared: Shared) -> dict[str, Any]:
     tables = [list(target.values()) for target in chain.targets_.values()]
     for m, table in enumerate(tables):
         shared.arrays[f"{where}target {m}"] = np.array(table, np.float64)
-    return {"chain": put_chain(chain, where, shared), "features": [plain(feature, "targets_") for feature in features]}
+    return {
+        "chain": put_chain(chain, where, shared),
+        "features": [plain(feature, "targets_") for feature in features],
+    }
 
 
 def read_ge(chain: Any, stored: Any, where: str, shared: Shared) -> None:
@@ -108,7 +123,11 @@ def read_ge(chain: Any, stored: Any, where: str, shared: Shared) -> None:
     chain.targets_ = {}
     for m, feature in enumerate(features):
         probability = shared.arrays.take(f"{where}target {m}", np.float64)
-        if len(probability) not in (K, K * K) or not np.all(probability >= 0) or abs(probability.sum() - 1) > 1e-6:
+        if (
+            len(probability) not in (K, K * K)
+            or not np.all(probability >= 0)
+            or abs(probability.sum() - 1) > 1e-6
+        ):
             raise ModelFileError(f"target {m} is no distribution of labels or of label pairs")
         try:
             chain.targets_[restore(feature)] = chain._named(probability)
@@ -124,7 +143,9 @@ def _name_features(chain: Any, stored: Any, where: str, shared: Shared) -> None:
     n_names = chain.n_features_in_ if names is None else _n_names(names)
     if stored["vectorizer"] is not None:
         chain.vectorizer_ = estimator(stored["vectorizer"], where + "vectorizer/", shared)
-        if type(chain.vectorizer_) is not SequenceVectorizer or names is not getattr(chain.vectorizer_, "_names", 0):
+        if type(chain.vectorizer_) is not SequenceVectorizer or names is not getattr(
+            chain.vectorizer_, "_names", 0
+        ):
             raise ModelFileError("the vectorizer does not give the model's features")
     if n_names != chain.n_features_in_:
         raise ModelFileError(f"{n_names} names for {chain.n_features_in_} features")

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from sklearn_struct.batch import CSR
+from sklearn_struct.containers.csr import CSR
 from sklearn_struct.exceptions import ModelFileError
 
 __all__ = ["ascending", "fit_into", "log_probabilities", "pairs", "put_pairs", "weights"]
@@ -15,7 +15,9 @@ __all__ = ["ascending", "fit_into", "log_probabilities", "pairs", "put_pairs", "
 def ascending(arrays: Any, name: str, end: int) -> np.ndarray:
     """Different numbers below `end`, in order."""
     numbers = arrays.take(name, np.int64)
-    if len(numbers) and (numbers[0] < 0 or numbers[-1] >= end or np.any(numbers[1:] <= numbers[:-1])):
+    if len(numbers) and (
+        numbers[0] < 0 or numbers[-1] >= end or np.any(numbers[1:] <= numbers[:-1])
+    ):
         raise ModelFileError(f"{name} must be ascending numbers below {end}")
     return numbers
 
@@ -29,14 +31,24 @@ def put_pairs(arrays: Any, where: str, found: Any) -> None:
 
 
 def pairs(arrays: Any, where: str, n_rows: int, width: int) -> CSR:
-    """Pairs, checked so that kernels may use them: rows within bounds, columns in each row ascending."""
-    indptr, indices = arrays.take(where + "/indptr", np.int64), arrays.take(where + "/indices", np.int32)
-    if len(indptr) != n_rows + 1 or indptr[0] != 0 or indptr[-1] != len(indices) or np.any(indptr[1:] < indptr[:-1]):
+    """Pairs, checked so that kernels may use them: rows within bounds, columns in each row
+    ascending.
+    """
+    indptr = arrays.take(where + "/indptr", np.int64)
+    indices = arrays.take(where + "/indices", np.int32)
+    if (
+        len(indptr) != n_rows + 1
+        or indptr[0] != 0
+        or indptr[-1] != len(indices)
+        or np.any(indptr[1:] < indptr[:-1])
+    ):
         raise ModelFileError(f"{where}: its rows have other bounds than its pairs")
     row = np.repeat(np.arange(n_rows), np.diff(indptr))
     inside = np.all(indices >= 0) and np.all(indices < width)
     if not inside or np.any((indices[1:] <= indices[:-1]) & (row[1:] == row[:-1])):
-        raise ModelFileError(f"{where}: the pairs of a feature must be ascending numbers below {width}")
+        raise ModelFileError(
+            f"{where}: the pairs of a feature must be ascending numbers below {width}"
+        )
     return CSR(indptr, indices, np.empty(0, np.int32))
 
 
@@ -51,7 +63,9 @@ def fit_into(found: np.ndarray, dtype: str, name: str) -> None:
     """Raise unless weights are also finite in the float type in which predictions read them."""
     most = np.max(np.abs(found), initial=0.0)
     if not most <= float(np.finfo(dtype).max):
-        raise ModelFileError(f"{name} must have weights that are finite in {dtype}, and one is {most:.4g}")
+        raise ModelFileError(
+            f"{name} must have weights that are finite in {dtype}, and one is {most:.4g}"
+        )
 
 
 def log_probabilities(arrays: Any, name: str, shape: tuple[int, ...]) -> np.ndarray:

@@ -1,4 +1,6 @@
-"""What searches choose by, as JSON and back: splitters and distributions of scikit-learn and scipy, our own scorers."""
+"""What searches choose by, as JSON and back: splitters and distributions of scikit-learn and scipy,
+our own scorers.
+"""
 
 from __future__ import annotations
 
@@ -13,18 +15,45 @@ from sklearn_struct.persistence.values import plain, restore
 
 __all__ = ["get", "is_scorer", "put", "same", "unsavable"]
 
-SPLITTERS: dict[str, tuple[str, tuple[str, ...]]] = {  # the module and the parameters of each, which are attributes
+# the module and the parameters of each, which are attributes
+SPLITTERS: dict[str, tuple[str, tuple[str, ...]]] = {
     "KFold": ("sklearn.model_selection", ("n_splits", "shuffle", "random_state")),
-    "ShuffleSplit": ("sklearn.model_selection", ("n_splits", "test_size", "train_size", "random_state")),
+    "ShuffleSplit": (
+        "sklearn.model_selection",
+        ("n_splits", "test_size", "train_size", "random_state"),
+    ),
     "GroupKFold": ("sklearn.model_selection", ("n_splits",)),
-    "GroupShuffleSplit": ("sklearn.model_selection", ("n_splits", "test_size", "train_size", "random_state")),
+    "GroupShuffleSplit": (
+        "sklearn.model_selection",
+        ("n_splits", "test_size", "train_size", "random_state"),
+    ),
     "LeaveOneGroupOut": ("sklearn.model_selection", ()),
     "LeaveOneOut": ("sklearn.model_selection", ()),
-    "TimeSeriesSplit": ("sklearn.model_selection", ("n_splits", "max_train_size", "test_size", "gap")),
+    "TimeSeriesSplit": (
+        "sklearn.model_selection",
+        ("n_splits", "max_train_size", "test_size", "gap"),
+    ),
     "KeepUnlabeled": ("sklearn_struct.model_selection", ("cv",)),
 }
-DISTRIBUTIONS = ("beta", "expon", "gamma", "halfnorm", "loguniform", "lognorm", "norm", "randint", "uniform")
-SCORERS = ("bracket_f1", "sequence_accuracy", "span_f1", "span_precision", "span_recall", "token_accuracy")
+DISTRIBUTIONS = (
+    "beta",
+    "expon",
+    "gamma",
+    "halfnorm",
+    "loguniform",
+    "lognorm",
+    "norm",
+    "randint",
+    "uniform",
+)
+SCORERS = (
+    "bracket_f1",
+    "sequence_accuracy",
+    "span_f1",
+    "span_precision",
+    "span_recall",
+    "token_accuracy",
+)
 
 
 def put(value: Any, what: str) -> dict[str, Any] | None:
@@ -53,7 +82,9 @@ def is_scorer(value: Any) -> bool:
 
 
 def same(value: Any, known: Any) -> bool:
-    """Whether one function stands for the other; `clone` makes copies of scorers, which are not equal to them."""
+    """Whether one function stands for the other; `clone` makes copies of scorers, which are not
+    equal to them.
+    """
     if value is known or (callable(value) and value == known):
         return True
     return is_scorer(value) and type(value) is type(known) and vars(value) == vars(known)
@@ -86,7 +117,9 @@ def get(kind: str, content: Any) -> Any:
         try:
             if kind == "splitter" and name in SPLITTERS and len(rest) == 1:
                 module, names = SPLITTERS[name]
-                return getattr(import_module(module), name)(**dict(zip(names, restore(rest[0], get), strict=True)))
+                return getattr(import_module(module), name)(
+                    **dict(zip(names, restore(rest[0], get), strict=True))
+                )
             if kind == "distribution" and name in DISTRIBUTIONS and len(rest) == 2:
                 return _distribution(name, restore(rest[0]), restore(rest[1]))
         except ModelFileError:

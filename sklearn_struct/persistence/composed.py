@@ -1,4 +1,6 @@
-"""Estimators that consist of others to JSON, and back: pipelines, unions, and what wraps a single one."""
+"""Estimators that consist of others to JSON, and back: pipelines, unions, and what wraps a single
+one.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +10,8 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 
-from sklearn_struct.encoding.features import SequenceVectorizer
-from sklearn_struct.estimators.linear_chain_crf import LinearChainCRF
+from sklearn_struct.encoding.features.vectorizer import SequenceVectorizer
+from sklearn_struct.estimators.chains.linear_chain_crf import LinearChainCRF
 from sklearn_struct.exceptions import InputTypeError, ModelFileError
 from sklearn_struct.persistence.encoders import Shared
 from sklearn_struct.persistence.nested import estimator, put_estimator
@@ -71,7 +73,9 @@ def union(found: Any, stored: Any, where: str, shared: Shared) -> None:
 def check_union(found: Any) -> None:
     """Refuse transformers of which scikit-learn could not make use."""
     _check_parts(found.transformer_list)
-    if not all(isinstance(part, str) or hasattr(part, "transform") for _, part in found.transformer_list):
+    if not all(
+        isinstance(part, str) or hasattr(part, "transform") for _, part in found.transformer_list
+    ):
         raise ModelFileError("a union is one of transformers")
     if all(isinstance(part, str) and part == "drop" for _, part in found.transformer_list):
         raise ModelFileError("a union has no transformer")
@@ -79,14 +83,19 @@ def check_union(found: Any) -> None:
 
 def _put_parts(parts: Any, where: str, shared: Shared) -> list[Any]:
     return [
-        [plain(name, "steps"), part if isinstance(part, str) else put_estimator(part, f"{where}{i}/", shared)]
+        [
+            plain(name, "steps"),
+            part if isinstance(part, str) else put_estimator(part, f"{where}{i}/", shared),
+        ]
         for i, (name, part) in enumerate(parts)
     ]
 
 
 def _parts(stored: Any, where: str, shared: Shared) -> list[tuple[str, Any]]:
     """Names and fitted estimators, or strings that stand for some."""
-    if type(stored) is not list or not all(type(part) is list and len(part) == 2 for part in stored):
+    if type(stored) is not list or not all(
+        type(part) is list and len(part) == 2 for part in stored
+    ):
         raise ModelFileError("its parts are pairs of a name and an estimator")
     return [
         (restore(name), part if isinstance(part, str) else estimator(part, f"{where}{i}/", shared))

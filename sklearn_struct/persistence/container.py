@@ -16,7 +16,8 @@ from sklearn_struct.exceptions import ModelFileError
 __all__ = ["pack", "unpack"]
 
 KEY = "sklearn_struct"
-DIGEST = b'"sklearn_struct":"{\\"sha256\\":\\"'  # what stands before the checksum, and can stand nowhere else
+# what stands before the checksum, and can stand nowhere else
+DIGEST = b'"sklearn_struct":"{\\"sha256\\":\\"'
 N_DIGITS = 64
 DTYPES = {
     "F64": np.float64,
@@ -100,10 +101,13 @@ def _refuse(constant: str) -> None:
 
 def _array(name: str, stored: dict[str, Any]) -> np.ndarray:
     """A writable copy of a stored array, in the machine's byte order."""
-    shape, data = stored["shape"], stored["data"]
+    shape = stored["shape"]
+    data = stored["data"]
     dtype = DTYPES.get(stored["dtype"])
     if dtype is None or len(shape) > 2:
-        raise ModelFileError(f"array {name!r} is of type {stored['dtype']} and shape {tuple(shape)}")
+        raise ModelFileError(
+            f"array {name!r} is of type {stored['dtype']} and shape {tuple(shape)}"
+        )
     little = np.dtype(dtype).newbyteorder("<")
     n_rows, n_columns = [*shape, 1, 1][:2]
     if n_rows * n_columns * little.itemsize != len(data) or max(n_rows, n_columns) > len(data) + 1:

@@ -1,6 +1,7 @@
 """CRFsuite's model files: read as they are, without CRFsuite.
 
-All numbers are little-endian, of 4 bytes but for weights. A header names six parts by their offsets:
+All numbers are little-endian, of 4 bytes but for weights. A header names six parts by their
+offsets:
 
     header     "lCRF" size "FOMC" version 0 n_labels n_attributes, offsets of the five other parts
     features   "FEAT" size n, then n times: kind (0 attribute to label, 1 label to label) source target weight
@@ -20,12 +21,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sklearn_struct.batch import CSR
-from sklearn_struct.encoding.features import SequenceVectorizer
-from sklearn_struct.estimators.linear_chain_crf import LinearChainCRF
-from sklearn_struct.estimators.prepared import Prepared
+from sklearn_struct.containers.csr import CSR
+from sklearn_struct.encoding.features.vectorizer import SequenceVectorizer
+from sklearn_struct.estimators.chains.linear_chain_crf import LinearChainCRF
+from sklearn_struct.estimators.chains.prepared_weights import Prepared
 from sklearn_struct.exceptions import ModelFileError
-from sklearn_struct.parameters import Pattern
+from sklearn_struct.objectives.parameters import Pattern
 from sklearn_struct.persistence.disk import read_whole
 from sklearn_struct.persistence.encoders import vocabulary
 
@@ -35,7 +36,8 @@ HEADER = struct.Struct("<4sI4s9I")
 FEATURE = np.dtype([("kind", "<u4"), ("source", "<u4"), ("target", "<u4"), ("weight", "<f8")])
 VERSION = 100
 ORDER = 0x62445371  # as the writer's byte order has it
-STATE, TRANSITION = 0, 1
+STATE = 0
+TRANSITION = 1
 
 
 class _Model(NamedTuple):
@@ -50,8 +52,9 @@ class _Model(NamedTuple):
 def from_crfsuite(path: str | os.PathLike[str]) -> LinearChainCRF:
     """Read a model file of CRFsuite as a fitted estimator.
 
-    It gives the labels and probabilities of CRFsuite's own tagger for the same items: dicts, or lists of strings, as
-    python-crfsuite takes them. Only where two labellings have equal scores may another one be predicted.
+    It gives the labels and probabilities of CRFsuite's own tagger for the same items: dicts, or
+    lists of strings, as python-crfsuite takes them. Only where two labellings have equal scores may
+    another one be predicted.
 
     Parameters
     ----------
@@ -61,14 +64,15 @@ def from_crfsuite(path: str | os.PathLike[str]) -> LinearChainCRF:
     Returns
     -------
     LinearChainCRF
-        With a ``vectorizer_`` of the model's attributes and labels in sorted order. The file does not have parameters
-        of the training, so `C` is the default; ``loss_curve_`` is empty, and ``n_iter_`` and ``t_`` are 0.
+        With a ``vectorizer_`` of the model's attributes and labels in sorted order. The file does
+        not have parameters of the training, so `C` is the default; ``loss_curve_`` is empty, and
+        ``n_iter_`` and ``t_`` are 0.
 
     Raises
     ------
     ModelFileError
-        If the file is no such model, is damaged, or has names that are not UTF-8. CRFsuite's files have no checksum:
-        damage to a weight alone, or to a letter, cannot be noticed.
+        If the file is no such model, is damaged, or has names that are not UTF-8. CRFsuite's files
+        have no checksum: damage to a weight alone, or to a letter, cannot be noticed.
     OSError
         If the file cannot be read, or what has this name is a folder, a device, a pipe or a socket.
     """
@@ -76,34 +80,53 @@ def from_crfsuite(path: str | os.PathLike[str]) -> LinearChainCRF:
     try:
         return _estimator(_read(data))
     except ModelFileError as error:
-        raise ModelFileError(f"{os.fspath(path)} cannot be read as a model of CRFsuite: {error}") from error
+        raise ModelFileError(
+            f"{os.fspath(path)} cannot be read as a model of CRFsuite: {error}"
+        ) from error
 
 
 def _estimator(model: _Model) -> LinearChainCRF:
     labels = sorted(set(model.labels))
     if len(labels) < len(model.labels):
         raise ModelFileError("a label occurs twice")
-    K, n = len(labels), len(model.attributes)
+    K = len(labels)
+    n = len(model.attributes)
     new = {label: k for k, label in enumerate(labels)}
     rank = np.array([new[label] for label in model.labels], dtype=np.int64)
-    pairs, w_node = _sorted(model.state["source"], rank[model.state["target"]], K, model.state["weight"])
+    pairs, w_node = _sorted(
+        model.state["source"], rank[model.state["target"]], K, model.state["weight"]
+    )
     moves, w_edge = _sorted(
-        rank[model.transition["source"]], rank[model.transition["target"]], K, model.transition["weight"]
+        rank[model.transition["source"]],
+        rank[model.transition["target"]],
+        K,
+        model.transition["weight"],
     )
     indptr = np.concatenate([[0], np.cumsum(np.bincount(pairs // K, minlength=n))]).astype(np.int64)
     node = CSR(indptr, (pairs % K).astype(np.int32), np.empty(0, np.int32))
     names = vocabulary(model.attributes)
     vectorizer = SequenceVectorizer()
     vectorizer._learn(names, n)
-    crf: Any = LinearChainCRF(fit_intercept=False, transition_features="all" if len(moves) == K * K else "observed")
-    crf.classes_, crf.vectorizer_, crf._names_in, crf.n_features_in_ = np.array(labels), vectorizer, names, n
+    crf: Any = LinearChainCRF(
+        fit_intercept=False, transition_features="all" if len(moves) == K * K else "observed"
+    )
+    crf.classes_ = np.array(labels)
+    crf.vectorizer_ = vectorizer
+    crf._names_in = names
+    crf.n_features_in_ = n
     crf._pattern = Pattern(n, K, node, None, np.arange(0), moves, False)
-    crf._w, crf._stream, crf._prepared = np.concatenate([w_node, w_edge]), None, Prepared()
-    crf.n_iter_, crf.t_, crf.loss_curve_ = 0, 0, []
+    crf._w = np.concatenate([w_node, w_edge])
+    crf._stream = None
+    crf._prepared = Prepared()
+    crf.n_iter_ = 0
+    crf.t_ = 0
+    crf.loss_curve_ = []
     return crf
 
 
-def _sorted(source: np.ndarray, target: np.ndarray, K: int, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _sorted(
+    source: np.ndarray, target: np.ndarray, K: int, weight: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """Pairs as ascending numbers source * K + target, and their weights."""
     pairs = source.astype(np.int64) * K + target
     order = np.argsort(pairs, kind="stable")
@@ -140,7 +163,9 @@ def _read(data: bytes) -> _Model:
 
 
 def _chunk(data: bytes, offset: int, name: bytes, header: int) -> int:
-    """Where a part ends, after a check that its header of so many bytes, and all else of it, is there."""
+    """Where a part ends, after a check that its header of so many bytes, and all else of it, is
+    there.
+    """
     if offset + header > len(data) or data[offset : offset + 4] != name:
         raise ModelFileError(f"there is no part {name.decode()} where it should be")
     end = offset + int.from_bytes(data[offset + 4 : offset + 8], "little")
@@ -166,12 +191,15 @@ def _strings(data: bytes, offset: int, n: int) -> list[str]:
     places = np.frombuffer(data, "<u4", n, offset + where).astype(np.int64) + offset
     if np.any(places + 8 > end):
         raise ModelFileError("a string lies outside its dictionary")
-    begins, lengths = places + 8, _numbers(data, places + 4)
+    begins = places + 8
+    lengths = _numbers(data, places + 4)
     if np.any(begins + lengths > end) or np.any(lengths < 1) or np.sum(lengths) > end - offset:
         raise ModelFileError("a string lies outside its dictionary")
     if np.any(_numbers(data, places) != np.arange(n)):
         raise ModelFileError("a string has another number than its place says")
-    found = [data[begin : begin + length] for begin, length in zip(begins.tolist(), lengths.tolist())]
+    found = [
+        data[begin : begin + length] for begin, length in zip(begins.tolist(), lengths.tolist())
+    ]
     if any(text.find(0) != len(text) - 1 for text in found):
         raise ModelFileError("a string does not end where it should")
     try:
@@ -182,7 +210,11 @@ def _strings(data: bytes, offset: int, n: int) -> list[str]:
 
 def _numbers(data: bytes, places: np.ndarray) -> np.ndarray:
     """The numbers at these places, all of them inside the data."""
-    return np.frombuffer(data, np.uint8)[places[:, None] + np.arange(4)].view("<u4")[:, 0].astype(np.int64)
+    return (
+        np.frombuffer(data, np.uint8)[places[:, None] + np.arange(4)]
+        .view("<u4")[:, 0]
+        .astype(np.int64)
+    )
 
 
 def _check_numbers(model: _Model) -> None:
@@ -195,8 +227,12 @@ def _check_numbers(model: _Model) -> None:
             raise ModelFileError("a weight is not finite")
 
 
-def _check_references(data: bytes, offset: int, name: bytes, n: int, features: np.ndarray, kind: int) -> None:
-    """The features that are listed for each of n sources, by which CRFsuite finds them, must be just those it has."""
+def _check_references(
+    data: bytes, offset: int, name: bytes, n: int, features: np.ndarray, kind: int
+) -> None:
+    """The features that are listed for each of n sources, by which CRFsuite finds them, must be
+    just those it has.
+    """
     end = _chunk(data, offset, name, 12)
     if offset + 12 + 4 * n > end:
         raise ModelFileError(f"part {name.decode()} is too short")

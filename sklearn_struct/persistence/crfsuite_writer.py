@@ -1,4 +1,6 @@
-"""Models as CRFsuite's files, which its own tagger and `from_crfsuite` read; `crfsuite` says how they are made."""
+"""Models as CRFsuite's files, which its own tagger and `from_crfsuite` read; `crfsuite` says how
+they are made.
+"""
 
 from __future__ import annotations
 
@@ -8,18 +10,20 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from sklearn_struct.estimators.linear_chain_crf import LinearChainCRF
+from sklearn_struct.estimators.chains.linear_chain_crf import LinearChainCRF
 from sklearn_struct.exceptions import InputTypeError
 from sklearn_struct.persistence.crfsuite import FEATURE, HEADER, ORDER, STATE, TRANSITION, VERSION
 
 __all__ = ["crfsuite_bytes"]
 
 N_TABLES = 256  # of a dictionary, each with a list of strings by their hashes
-MORE = 2  # sources of label features that CRFsuite has had for the ends of sequences; they have no features
+# sources of label features that CRFsuite has had for the ends of sequences; they have no features
+MORE = 2
 
 
 def crfsuite_bytes(crf: LinearChainCRF) -> bytes:
-    """The file of a fitted chain of first order, with string labels and names of features, and all weights but zeros.
+    """The file of a fitted chain of first order, with string labels and names of features, and all
+    weights but zeros.
 
     Raises
     ------
@@ -45,10 +49,8 @@ def crfsuite_bytes(crf: LinearChainCRF) -> bytes:
         moves.col,
         moves.data,
     )
-    of_attributes, of_labels = (
-        np.bincount(own["source"], minlength=len(used)),
-        np.bincount(between["source"], minlength=len(labels)),
-    )
+    of_attributes = np.bincount(own["source"], minlength=len(used))
+    of_labels = np.bincount(between["source"], minlength=len(labels))
     parts: list[Any] = [
         b"FEAT" + struct.pack("<2I", 12 + features.nbytes, len(features)) + features.tobytes(),
         _dictionary(labels),
@@ -61,7 +63,10 @@ def crfsuite_bytes(crf: LinearChainCRF) -> bytes:
         place += len(part)
     parts.append(bytes(-place % 4))  # for numbers to stand where processors like them
     place += len(parts[-1])
-    for name, counts, first, more in ((b"LFRF", of_labels, state.nnz, MORE), (b"AFRF", of_attributes, 0, 0)):
+    for name, counts, first, more in (
+        (b"LFRF", of_labels, state.nnz, MORE),
+        (b"AFRF", of_attributes, 0, 0),
+    ):
         parts.append(_references(name, counts, first, place, more))
         offsets.append(place)
         place += len(parts[-1])
@@ -72,7 +77,9 @@ def crfsuite_bytes(crf: LinearChainCRF) -> bytes:
 def _parts(crf: LinearChainCRF) -> tuple[list[str], list[str], sp.coo_array]:
     """Labels, names of features, and weights (features, labels)."""
     if crf._pattern.order != 1 or len(crf.edge_features_) or crf.fit_intercept:
-        raise InputTypeError("CRFsuite's files hold chains of first order, without intercepts and edge features")
+        raise InputTypeError(
+            "CRFsuite's files hold chains of first order, without intercepts and edge features"
+        )
     labels = crf.classes_.tolist()
     names = crf.feature_names_in_.tolist()
     for text in (*labels, *names):
@@ -82,7 +89,9 @@ def _parts(crf: LinearChainCRF) -> tuple[list[str], list[str], sp.coo_array]:
 
 
 def _references(name: bytes, counts: np.ndarray, first: int, place: int, more: int) -> bytes:
-    """Which features start at each source: they are numbered from source to source, from `first` on."""
+    """Which features start at each source: they are numbered from source to source, from `first`
+    on.
+    """
     n = len(counts)
     starts = np.cumsum(counts) - counts
     begin = place + 12 + 4 * (n + more)
@@ -98,7 +107,9 @@ def _dictionary(strings: list[str]) -> bytes:
     hashes = _hashes(keys)
     begin = 24 + 8 * N_TABLES
     records = [struct.pack("<2I", number, len(key)) + key for number, key in enumerate(keys)]
-    places = begin + np.concatenate([[0], np.cumsum([len(record) for record in records])]).astype(np.int64)
+    places = begin + np.concatenate([[0], np.cumsum([len(record) for record in records])]).astype(
+        np.int64
+    )
     tables = []
     refs = []
     where = int(places[-1])
@@ -113,7 +124,9 @@ def _dictionary(strings: list[str]) -> bytes:
 
 
 def _table(hashes: list[int], places: list[int]) -> bytes:
-    """Twice as many slots as strings, each with a hash and a place; a slot that is taken leaves the next one."""
+    """Twice as many slots as strings, each with a hash and a place; a slot that is taken leaves the
+    next one.
+    """
     n = 2 * len(hashes)
     slots = [(0, 0)] * n
     for code, place in zip(hashes, places):
@@ -146,7 +159,9 @@ def _rotated(x: np.ndarray, k: int) -> np.ndarray:
 
 
 def _mix(state: list[np.ndarray]) -> None:
-    """Between blocks: each round takes the last part from the first, and adds the second to the last."""
+    """Between blocks: each round takes the last part from the first, and adds the second to the
+    last.
+    """
     for round_, k in enumerate((4, 6, 8, 16, 19, 4)):
         a = round_ % 3
         b = (round_ + 1) % 3

@@ -31,9 +31,11 @@ def read_whole(path: Path) -> bytes:
 
 
 def write_whole(path: Path, data: bytes) -> None:
-    """Replace the file, or leave everything as it was: on any exception, on Ctrl-C, and if the power fails.
+    """Replace the file, or leave everything as it was: on any exception, on Ctrl-C, and if the
+    power fails.
 
-    A link keeps pointing where it points. A new file has the permissions of the old one, else those that are usual.
+    A link keeps pointing where it points. A new file has the permissions of the old one, else those
+    that are usual.
     """
     name = os.fsdecode(path)
     try:
@@ -45,7 +47,9 @@ def write_whole(path: Path, data: bytes) -> None:
 
 
 def _permissions(name: str) -> int | None:
-    """Those of the file that is to be replaced; None if there is none. OSError if it must not be replaced."""
+    """Those of the file that is to be replaced; None if there is none. OSError if it must not be
+    replaced.
+    """
     if not os.path.basename(name):
         raise _no_file(stat.S_IFDIR, name)
     try:

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from sklearn_struct.batch import object_array
-from sklearn_struct.encoding._columns import _KEY_LIMIT, KeyIndex, Values
-from sklearn_struct.encoding._names import Names
-from sklearn_struct.encoding.features import SequenceVectorizer
-from sklearn_struct.encoding.settings import check_as_fitted
-from sklearn_struct.encoding.templates import FeatureTemplates, Template, _Learnt
+from sklearn_struct.containers.ragged import object_array
+from sklearn_struct.encoding.features.columns import _KEY_LIMIT, KeyIndex, Values
+from sklearn_struct.encoding.features.name_numbers import Names
+from sklearn_struct.encoding.features.templates import FeatureTemplates, Template, _Learnt
+from sklearn_struct.encoding.features.vectorizer import SequenceVectorizer
+from sklearn_struct.encoding.parameter_checks import check_as_fitted
 from sklearn_struct.exceptions import InputTypeError, ModelFileError
 from sklearn_struct.persistence.values import (
     Arrays,
@@ -30,26 +30,35 @@ from sklearn_struct.persistence.values import (
 __all__ = ["Shared", "put_templates", "put_vectorizer", "templates", "vectorizer"]
 
 OPTIONAL = (int, type(None))
-FARTHEST = 10_000  # tokens to which a template may reach: with padding, each of them is a value of its own
+# tokens to which a template may reach: with padding, each of them is a value of its own
+FARTHEST = 10_000
 
 
 class Shared:
-    """Names of features, which an encoder and a model have in common, stored once and known by a number.
+    """Names of features, which an encoder and a model have in common, stored once and known by a
+    number.
 
     `functions` are those that the caller of `save` or `load` has given names.
     """
 
-    def __init__(self, arrays: Arrays, functions: Mapping[str, Callable[..., Any]] | None = None) -> None:
-        self.arrays, self.functions = arrays, functions or {}
+    def __init__(
+        self, arrays: Arrays, functions: Mapping[str, Callable[..., Any]] | None = None
+    ) -> None:
+        self.arrays = arrays
+        self.functions = functions or {}
         self.stored: list[Any] = []
         self.objects: list[Any] = []
 
     def put(self, names: Any) -> int | None:
-        """The number of names in any of their forms: `Names`, what templates have learnt, an array, None."""
+        """The number of names in any of their forms: `Names`, what templates have learnt, an array,
+        None.
+        """
         if names is None:
             return None
         for number, known in enumerate(self.objects):
-            spelt_out = known._names if isinstance(known, _Learnt) else getattr(known, "_array", None)
+            spelt_out = (
+                known._names if isinstance(known, _Learnt) else getattr(known, "_array", None)
+            )
             if names is known or names is spelt_out:
                 return number
         self.objects.append(names)
@@ -58,7 +67,9 @@ class Shared:
             self.stored.append(_put_learnt(self.arrays, where, names))
         else:
             kind = "vocabulary" if isinstance(names, Names) else "array"
-            put_texts(self.arrays, where, list(names if kind == "vocabulary" else _spelt_out(names)))
+            put_texts(
+                self.arrays, where, list(names if kind == "vocabulary" else _spelt_out(names))
+            )
             self.stored.append(kind)
         return len(self.stored) - 1
 
@@ -68,7 +79,9 @@ class Shared:
             where = f"names/{number}"
             if kind in ("vocabulary", "array"):
                 found = texts(self.arrays, where)
-                self.objects.append(vocabulary(found) if kind == "vocabulary" else object_array(found))
+                self.objects.append(
+                    vocabulary(found) if kind == "vocabulary" else object_array(found)
+                )
             else:
                 self.objects.append(_learnt(self.arrays, where, kind))
 
@@ -106,12 +119,16 @@ def put_vectorizer(estimator: SequenceVectorizer, where: str, shared: Shared) ->
 def vectorizer(estimator: SequenceVectorizer, stored: Any, where: str, shared: Shared) -> None:
     """Give a new vectorizer what another one has learnt."""
     kinds = optional(stored, tokens_in=str)
-    number, n_features, *_ = fields(stored, "the vectorizer", names=OPTIONAL, n_features_out=OPTIONAL, **kinds)
+    number, n_features, *_ = fields(
+        stored, "the vectorizer", names=OPTIONAL, n_features_out=OPTIONAL, **kinds
+    )
     take_optional(estimator, stored, "tokens_in")
     names = shared.get(number, Names)
     hashed = estimator.n_features is not None
     if (names is not None) == hashed:
-        raise ModelFileError("a vectorizer has names or a number of columns into which they are hashed, not both")
+        raise ModelFileError(
+            "a vectorizer has names or a number of columns into which they are hashed, not both"
+        )
     if n_features is None and hashed:
         return  # one that was never fitted, and need not be
     if n_features != (estimator.n_features if names is None else len(names)):
@@ -128,26 +145,35 @@ def templates(estimator: FeatureTemplates, stored: Any, where: str, shared: Shar
     number, n_columns = fields(stored, "the templates", names=int, n_columns=int)
     learnt = shared.get(number, _Learnt)
     if len(learnt.values) != n_columns:
-        raise ModelFileError(f"templates of {n_columns} columns have values for {len(learnt.values)}")
-    estimator._learnt, estimator.n_columns_ = learnt, n_columns
+        raise ModelFileError(
+            f"templates of {n_columns} columns have values for {len(learnt.values)}"
+        )
+    estimator._learnt = learnt
+    estimator.n_columns_ = n_columns
     estimator.n_features_out_ = sum(map(len, learnt.indexes))
 
 
 def _put_learnt(arrays: Arrays, where: str, learnt: _Learnt) -> dict[str, Any]:
     if max(learnt.reach) > FARTHEST:
-        raise InputTypeError(f"templates that reach more than {FARTHEST} tokens away cannot be saved")
+        raise InputTypeError(
+            f"templates that reach more than {FARTHEST} tokens away cannot be saved"
+        )
     columns: list[Any] = []
     for c, values in enumerate(learnt.values):
         if isinstance(values, Names):
             put_texts(arrays, f"{where}/column {c}", list(values))
-        columns.append(None if isinstance(values, Names) else [plain(value, f"column {c}") for value in values])
+        columns.append(
+            None if isinstance(values, Names) else [plain(value, f"column {c}") for value in values]
+        )
     for j, (index, stages) in enumerate(zip(learnt.indexes, learnt.stages, strict=True)):
         arrays[f"{where}/template {j}"] = index.keys
         for p, stage in stages.items():
             arrays[f"{where}/template {j}, stage {p}"] = stage.keys
     lines = []
     for template in learnt.templates:
-        strings = {name: plain(getattr(template, name), "template") for name in ("name", "joiners", "text")}
+        strings = {
+            name: plain(getattr(template, name), "template") for name in ("name", "joiners", "text")
+        }
         lines.append({**strings, "parts": [list(part) for part in template.parts]})
     return {"templates": lines, "columns": columns, "pad": bool(learnt.pad)}
 
@@ -181,10 +207,19 @@ def _values(arrays: Arrays, where: str, stored: Any) -> Values:
 
 def _template(stored: Any, n_columns: int) -> Template:
     text = (str, dict)
-    name, parts, joiners, line = fields(stored, "a template", name=text, parts=list, joiners=str, text=text)
-    pairs = [tuple(part) for part in parts if type(part) is list and list(map(type, part)) == [int, int]]
+    name, parts, joiners, line = fields(
+        stored, "a template", name=text, parts=list, joiners=str, text=text
+    )
+    pairs = [
+        tuple(part) for part in parts if type(part) is list and list(map(type, part)) == [int, int]
+    ]
     right = all(abs(offset) <= FARTHEST and 0 <= column < n_columns for offset, column in pairs)
-    if len(pairs) < len(parts) or not right or len(joiners) != max(len(parts) - 1, 0) or not set(joiners) <= set("/|"):
+    if (
+        len(pairs) < len(parts)
+        or not right
+        or len(joiners) != max(len(parts) - 1, 0)
+        or not set(joiners) <= set("/|")
+    ):
         raise ModelFileError(f"a template has other cells than a token has: {str(parts)[:50]}")
     template = Template(restore(name), tuple(pairs), joiners, restore(line))
     if not isinstance(template.name, str) or not isinstance(template.text, str):
@@ -192,10 +227,17 @@ def _template(stored: Any, n_columns: int) -> Template:
     return template
 
 
-def _indexes(arrays: Arrays, where: str, learnt: _Learnt, template: Template) -> tuple[dict[int, KeyIndex], KeyIndex]:
-    """Numbers of a template's combinations, after a check that all of them can be combinations of values."""
-    sizes = [len(learnt.values[c]) + sum(learnt.reach) * learnt.pad for _, c in template.parts] or [1]
-    radix, stages = sizes[0], {}
+def _indexes(
+    arrays: Arrays, where: str, learnt: _Learnt, template: Template
+) -> tuple[dict[int, KeyIndex], KeyIndex]:
+    """Numbers of a template's combinations, after a check that all of them can be combinations of
+    values.
+    """
+    sizes = [len(learnt.values[c]) + sum(learnt.reach) * learnt.pad for _, c in template.parts] or [
+        1
+    ]
+    radix = sizes[0]
+    stages = {}
     for p, size in enumerate(sizes[1:], start=1):
         if radix * size > _KEY_LIMIT:
             stages[p] = _index(arrays, f"{where}, stage {p}", radix)

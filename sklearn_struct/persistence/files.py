@@ -11,8 +11,8 @@ from sklearn_struct.persistence.container import pack, unpack
 from sklearn_struct.persistence.disk import read_whole, write_whole
 from sklearn_struct.persistence.encoders import Shared
 from sklearn_struct.persistence.functions import Functions
-from sklearn_struct.persistence.states import estimator as read_estimator
-from sklearn_struct.persistence.states import put_estimator
+from sklearn_struct.persistence.registry import estimator as read_estimator
+from sklearn_struct.persistence.registry import put_estimator
 from sklearn_struct.persistence.values import Arrays, fields
 
 __all__ = ["load", "save"]
@@ -20,36 +20,42 @@ __all__ = ["load", "save"]
 FORMAT = 1
 
 
-def save(estimator: Any, path: str | os.PathLike[str], *, functions: Functions | None = None) -> None:
+def save(
+    estimator: Any, path: str | os.PathLike[str], *, functions: Functions | None = None
+) -> None:
     """Save a fitted estimator to a file.
 
-    The file has the parameters and all that was learned, so that `load` gives an estimator that predicts the same
-    bits and can go on learning. It is a safetensors file: numbers and text under a checksum, no pickle. Metadata
-    requests, callbacks and attributes of your own are not saved.
+    The file has the parameters and all that was learned, so that `load` gives an estimator that
+    predicts the same bits and can go on learning. It is a safetensors file: numbers and text under
+    a checksum, no pickle. Metadata requests, callbacks and attributes of your own are not saved.
 
     Parameters
     ----------
     estimator : estimator
-        Any estimator or encoder of this package, some of scikit-learn's transformers, a Pipeline or SequenceUnion of
-        these, at most eight inside each other, or a grid, randomized or halving search over them; the user guide has
-        the list. Labels and parameters may be strings, numbers, booleans, None, and tuples, lists or sets of these.
-        Of an MEstimatedCRF the base must be an HMM, and the features numbers or FeatureTemplates.
+        Any estimator or encoder of this package, some of scikit-learn's transformers, a Pipeline or
+        SequenceUnion of these, at most eight inside each other, or a grid, randomized or halving
+        search over them; the user guide has the list. Labels and parameters may be strings,
+        numbers, booleans, None, and tuples, lists or sets of these. Of an MEstimatedCRF the base
+        must be an HMM, and the features numbers or FeatureTemplates.
     path : str or path
-        Replaced as a whole, or not touched at all if something goes wrong. A link is followed, and stays.
+        Replaced as a whole, or not touched at all if something goes wrong. A link is followed, and
+        stays.
     functions : dict of {str: callable}, default=None
-        Names for the functions among the parameters, of which the file holds the names alone. `load` takes the same.
+        Names for the functions among the parameters, of which the file holds the names alone.
+        `load` takes the same.
 
     Raises
     ------
     InputTypeError
-        If the estimator, a label or a parameter cannot be saved. Set a `random_state` that is no number to an int
-        or None, and give functions names.
+        If the estimator, a label or a parameter cannot be saved. Set a `random_state` that is no
+        number to an int or None, and give functions names.
     NotFittedError
         If the estimator is not fitted.
     ModelFileError
         If what was learned could not be loaded again, as it was changed since.
     OSError
-        If the file cannot be written there, or what has this name is a folder, a device, a pipe or a socket.
+        If the file cannot be written there, or what has this name is a folder, a device, a pipe or
+        a socket.
     ImportError
         If safetensors is not installed.
 
@@ -72,7 +78,11 @@ def save(estimator: Any, path: str | os.PathLike[str], *, functions: Functions |
 def _bytes(estimator: Any, functions: Functions | None = None) -> bytes:
     """The file of an estimator, after a check that it can be loaded."""
     shared = Shared(Arrays(), functions)
-    model = {"format": FORMAT, "version": sklearn_struct.__version__, "estimator": put_estimator(estimator, "", shared)}
+    model = {
+        "format": FORMAT,
+        "version": sklearn_struct.__version__,
+        "estimator": put_estimator(estimator, "", shared),
+    }
     data = pack({**model, "names": shared.stored}, shared.arrays)
     try:
         _read(data, functions)
@@ -84,8 +94,8 @@ def _bytes(estimator: Any, functions: Functions | None = None) -> bytes:
 def load(path: str | os.PathLike[str], *, functions: Functions | None = None) -> Any:
     """Load an estimator that `save` has written.
 
-    Everything in the file is checked before it is used: a file that is damaged, or made to do harm, is refused. Time
-    and memory are in proportion to its size.
+    Everything in the file is checked before it is used: a file that is damaged, or made to do harm,
+    is refused. Time and memory are in proportion to its size.
 
     Parameters
     ----------
@@ -101,8 +111,8 @@ def load(path: str | os.PathLike[str], *, functions: Functions | None = None) ->
     Raises
     ------
     ModelFileError
-        If the file was not written by `save`, is damaged, has a later format than this version knows, or needs
-        a function that is not given.
+        If the file was not written by `save`, is damaged, has a later format than this version
+        knows, or needs a function that is not given.
     OSError
         If the file cannot be read, or what has this name is a folder, a device, a pipe or a socket.
     ImportError
@@ -119,7 +129,8 @@ def _read(data: bytes, functions: Functions | None) -> Any:
     model, found = unpack(data)
     if type(model) is dict and type(model.get("format")) is int and model["format"] > FORMAT:
         raise ModelFileError(
-            f"it has format {model['format']}, of a later version of sklearn_struct: upgrade to load it"
+            f"it has format {model['format']}, of a later version of sklearn_struct: upgrade to "
+            "load it"
         )
     kinds = {"format": int, "version": str, "estimator": dict, "names": list}
     number, _, stored, names = fields(model, "the file", **kinds)

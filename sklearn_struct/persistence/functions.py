@@ -1,6 +1,8 @@
-"""Parameters to JSON and back. A function is known by the name that the caller gives it; a file holds no code.
+"""Parameters to JSON and back. A function is known by the name that the caller gives it; a file
+holds no code.
 
-Estimators among the parameters are kept by their own parameters; nothing uses what they may have learned.
+Estimators among the parameters are kept by their own parameters; nothing uses what they may have
+learned.
 """
 
 from __future__ import annotations
@@ -11,8 +13,8 @@ from typing import Any
 
 from sklearn.frozen import FrozenEstimator
 
-from sklearn_struct.encoding.joint_features import ProductFeatures
-from sklearn_struct.estimators.hmm import HMM
+from sklearn_struct.encoding.features.product_features import ProductFeatures
+from sklearn_struct.estimators.hidden_markov.hmm import HMM
 from sklearn_struct.exceptions import InputTypeError, ModelFileError
 from sklearn_struct.persistence import choices
 from sklearn_struct.persistence.kinds import KINDS, class_named, is_known
@@ -48,10 +50,16 @@ def _put_other(value: Any, what: str, functions: Functions) -> Any:
         if choices.same(value, known):
             return {"function": name}
     if type(value) is ProductFeatures:
-        return {"products": [put_value(getattr(value, part), f"{what}.{part}", functions) for part in PARTS]}
+        return {
+            "products": [
+                put_value(getattr(value, part), f"{what}.{part}", functions) for part in PARTS
+            ]
+        }
     if is_known(value):
         if what.count(".") > DEEPEST:
-            raise InputTypeError(f"{what}: more than {DEEPEST} estimators inside each other cannot be saved")
+            raise InputTypeError(
+                f"{what}: more than {DEEPEST} estimators inside each other cannot be saved"
+            )
         params = value.get_params(deep=False).items()
         stored = {key: put_value(param, f"{what}.{key}", functions) for key, param in params}
         return {"estimator": {"class": type(value).__name__, "params": stored}}
@@ -61,13 +69,15 @@ def _put_other(value: Any, what: str, functions: Functions) -> Any:
     if not callable(value) or isinstance(value, type):
         raise choices.unsavable(value, what)
     raise InputTypeError(
-        f"{what}: {value!r} is a Python function, which no file holds; give it a name that save and load know, as in "
+        f"{what}: {value!r} is a Python function, which no file holds; give it a name that save "
+        "and load know, as in "
         f"functions={{{what.split('.')[-1]!r}: {getattr(value, '__name__', 'function')}}}"
     )
 
 
 def check_params(name: str, params: Any, functions: Functions) -> Any:
-    """A new estimator with these parameters; those that the file lacks, as it is older, have their defaults.
+    """A new estimator with these parameters; those that the file lacks, as it is older, have their
+    defaults.
 
     It has no parts yet, and a frozen base is not the right one yet: both are learned.
     """
@@ -93,7 +103,8 @@ def _new(name: str, restored: dict[str, Any]) -> Any:
         estimator = cls(**restored)
         if hasattr(estimator, "_parameter_constraints"):
             estimator._validate_params()
-    except (TypeError, ValueError) as error:  # the first one where a parameter without default lacks
+    # the first one where a parameter without default lacks
+    except (TypeError, ValueError) as error:
         raise ModelFileError(str(error)) from error
     return estimator
 
@@ -114,17 +125,28 @@ def _get_other(kind: str, content: Any, what: str, functions: Functions) -> Any:
     """What `_put_other` was given, or ModelFileError."""
     if kind == "function":
         if type(content) is not str or content not in functions:
-            raise ModelFileError(f"it needs the function {str(content)[:50]!r} that save knew: give it in `functions`")
+            raise ModelFileError(
+                f"it needs the function {str(content)[:50]!r} that save knew: give it in "
+                "`functions`"
+            )
         return functions[content]
     if kind == "products":
         parts = [value(part, what, functions) for part in content] if type(content) is list else []
-        if len(parts) != len(PARTS) or not callable(parts[0]) or not all(p is None or callable(p) for p in parts):
-            raise ModelFileError("ProductFeatures have a function of the context, and two others or None")
+        if (
+            len(parts) != len(PARTS)
+            or not callable(parts[0])
+            or not all(p is None or callable(p) for p in parts)
+        ):
+            raise ModelFileError(
+                "ProductFeatures have a function of the context, and two others or None"
+            )
         return ProductFeatures(*parts)
     if kind == "estimator":
         if what.count(".") > DEEPEST:
             raise ModelFileError(f"it has more than {DEEPEST} estimators inside each other")
         name, params = fields(content, "an estimator", **{"class": str, "params": dict})
-        restored = {key: value(stored, f"{what}.{key}", functions) for key, stored in params.items()}
+        restored = {
+            key: value(stored, f"{what}.{key}", functions) for key, stored in params.items()
+        }
         return _checked(name, _new(name, restored))
     return choices.get(kind, content)

@@ -6,30 +6,36 @@ from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
-from sklearn_struct.encoding import settings
+from sklearn_struct._published import as_published
+from sklearn_struct.encoding import parameter_checks
 from sklearn_struct.exceptions import InputTypeError, ModelFileError
 from sklearn_struct.persistence.encoders import Shared
 from sklearn_struct.persistence.functions import check_params, put_params
 from sklearn_struct.persistence.kinds import KINDS, name_of
 from sklearn_struct.persistence.values import fields
-from sklearn_struct.published import as_published
 
 __all__ = ["estimator", "put_estimator"]
 
-DEEPEST = 8  # scikit-learn asks a pipeline's first and last step for their tags, so with each the time doubles
+# scikit-learn asks a pipeline's first and last step for their tags, so with each the time doubles
+DEEPEST = 8
 
 
 def put_estimator(estimator: Any, where: str, shared: Shared) -> dict[str, Any]:
-    """A fitted estimator as JSON; its arrays go to those of `shared`, under names that begin with `where`."""
+    """A fitted estimator as JSON; its arrays go to those of `shared`, under names that begin with
+    `where`.
+    """
     name = name_of(estimator)
     if where.count("/") > DEEPEST:
-        raise InputTypeError(f"estimators inside each other cannot be saved if they are more than {DEEPEST}")
+        raise InputTypeError(
+            f"estimators inside each other cannot be saved if they are more than {DEEPEST}"
+        )
     estimator = as_published(estimator)
     _check_parts(estimator, KINDS[name].parts)
     check_is_fitted(estimator)
     constrained = getattr(type(estimator), "_parameter_constraints", {})
     read = {"n_jobs", *getattr(type(estimator), "_settings", ())} & set(constrained)
-    settings.check_params(estimator, *sorted(read))  # what is wrong here may be right in the file, as a Python number
+    # what is wrong here may be right in the file, as a Python number
+    parameter_checks.check_params(estimator, *sorted(read))
     params = put_params(estimator, shared.functions)
     return {"class": name, "params": params, "state": KINDS[name].put(estimator, where, shared)}
 
@@ -46,7 +52,9 @@ def _check_parts(estimator: Any, parts: str | None) -> None:
 
 def estimator(stored: Any, where: str, shared: Shared) -> Any:
     """The estimator of which `put_estimator` made this."""
-    name, params, state = fields(stored, "an estimator", **{"class": str, "params": dict, "state": (dict, list)})
+    name, params, state = fields(
+        stored, "an estimator", **{"class": str, "params": dict, "state": (dict, list)}
+    )
     if where.count("/") > DEEPEST:
         raise ModelFileError(f"it has more than {DEEPEST} estimators inside each other")
     found = check_params(name, params, shared.functions)

@@ -1,4 +1,6 @@
-"""Fitted searches of scikit-learn to JSON and arrays, and back: they predict, score, and tell what they have tried."""
+"""Fitted searches of scikit-learn to JSON and arrays, and back: they predict, score, and tell what
+they have tried.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,9 @@ def put_search(search: Any, where: str, shared: Shared) -> dict[str, Any]:
         "best_score": None if score is None else plain(float(score), "best_score_"),
         "multimetric": bool(search.multimetric_),
         "n_splits": int(search.n_splits_),
-        "refit_time": plain(float(has["refit_time_"]), "refit_time_") if "refit_time_" in has else None,
+        "refit_time": plain(float(has["refit_time_"]), "refit_time_")
+        if "refit_time_" in has
+        else None,
         "params": params,
         "columns": [_put_column(name, column, where, shared) for name, column in results.items()],
     }
@@ -61,7 +65,12 @@ def _put_column(name: str, column: Any, where: str, shared: Shared) -> list[str]
 
 
 def search(found: Any, stored: Any, where: str, shared: Shared) -> None:
-    kinds: dict[str, Any] = {"best": (dict, type(None)), "best_index": OPTIONAL, "multimetric": bool, "n_splits": int}
+    kinds: dict[str, Any] = {
+        "best": (dict, type(None)),
+        "best_index": OPTIONAL,
+        "multimetric": bool,
+        "n_splits": int,
+    }
     kinds |= {"best_score": (float, dict, type(None)), "refit_time": (float, dict, type(None))}
     fields(stored, "the search", **kinds, params=list, columns=list)
     found.multimetric_ = stored["multimetric"]
@@ -133,8 +142,14 @@ def _results(columns: list[Any], params: list[Any], where: str, shared: Shared) 
     """`cv_results_`, in which each column has an entry for each candidate."""
     results: dict[str, Any] = {}
     for column in columns:
-        if type(column) is not list or list(map(type, column)) != [str, str] or column[0] in results:
-            raise ModelFileError("columns of results are pairs of different names and what they are")
+        if (
+            type(column) is not list
+            or list(map(type, column)) != [str, str]
+            or column[0] in results
+        ):
+            raise ModelFileError(
+                "columns of results are pairs of different names and what they are"
+            )
         name, kind = column
         if kind == "params" and name == "params":
             results[name] = params
@@ -184,10 +199,18 @@ def _scorer(found: Any) -> Any:
     try:
         if not several:
             return check(found.scoring)
-        by_name = found.scoring if isinstance(found.scoring, dict) else {name: name for name in found.scoring}
+        by_name = (
+            found.scoring
+            if isinstance(found.scoring, dict)
+            else {name: name for name in found.scoring}
+        )
         scorers = {name: check(scoring) for name, scoring in by_name.items()}
     except (TypeError, ValueError) as error:
         raise ModelFileError(f"the search cannot score: {error}") from error
-    if hasattr(found, "best_estimator_") and not callable(found.refit) and found.refit not in scorers:
+    if (
+        hasattr(found, "best_estimator_")
+        and not callable(found.refit)
+        and found.refit not in scorers
+    ):
         raise ModelFileError("the search has no such score as it was refitted for")
     return scorers

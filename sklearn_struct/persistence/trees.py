@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from sklearn_struct.batch import CSR, Grammar, grammar, tensors
-from sklearn_struct.encoding.lexicon import Lexicon
-from sklearn_struct.encoding.tree_corpus import TreeCodes
-from sklearn_struct.encoding.treebank import Symbol
+from sklearn_struct.containers.csr import CSR
+from sklearn_struct.containers.trees import Grammar, grammar, tensors
+from sklearn_struct.encoding.trees.binarization import Symbol
+from sklearn_struct.encoding.trees.lexicon import Lexicon
+from sklearn_struct.encoding.trees.tree_corpus import TreeCodes
 from sklearn_struct.exceptions import ModelFileError
-from sklearn_struct.parsing import Plain, TreeModel
+from sklearn_struct.grammars.parsing import Plain, TreeModel
 from sklearn_struct.persistence import checks
 from sklearn_struct.persistence.encoders import Shared
 from sklearn_struct.persistence.values import fields, natural, plain, put_texts, restore, texts
@@ -39,33 +40,46 @@ TABLES = "rule", "leaf", "root"  # numbers of Tensors
 
 
 def put_parser(parser: Any, where: str, shared: Shared) -> dict[str, Any]:
-    (rules, symbols, words, orders), arrays = parser._codes, shared.arrays
+    rules, symbols, words, orders = parser._codes
+    arrays = shared.arrays
     put_lexicon(words, where, arrays)
     for side in SIDES:
         arrays[f"{where}rules/{side}"] = np.asarray(getattr(rules, side), np.int32)
     for name, table in parser._model.plain._asdict().items():
         arrays[f"{where}log_p/{name}"] = np.asarray(table, np.float64)
     arrays[where + "tag_counts"] = np.asarray(parser._tag_counts, np.int64)
-    return {"symbols": [_put_symbol(symbol) for symbol in symbols], "orders": list(map(int, orders))}
+    return {
+        "symbols": [_put_symbol(symbol) for symbol in symbols],
+        "orders": list(map(int, orders)),
+    }
 
 
 def _put_symbol(symbol: Symbol) -> dict[str, Any]:
     """A symbol as a JSON object; tuples become lists."""
-    parts = {name: list(part) if isinstance(part, tuple) else part for name, part in symbol._asdict().items()}
+    parts = {
+        name: list(part) if isinstance(part, tuple) else part
+        for name, part in symbol._asdict().items()
+    }
     return {name: plain(part, "a symbol") for name, part in parts.items()}
 
 
 def parser(found: Any, stored: Any, where: str, shared: Shared) -> None:
     rows, orders = fields(stored, "the parser", symbols=list, orders=list)
     if list(map(type, orders)) != [int, int] or orders[1] < 1:
-        raise ModelFileError("a parser has a horizontal order, from 0 on, and a vertical one, from 1 on")
+        raise ModelFileError(
+            "a parser has a horizontal order, from 0 on, and a vertical one, from 1 on"
+        )
     h, v = (natural(order, "an order") for order in orders)
-    symbols, arrays = _symbols(rows, (h, v)), shared.arrays
+    symbols = _symbols(rows, (h, v))
+    arrays = shared.arrays
     n_tags = sum(symbol.tag for symbol in symbols)
     rules = _rules(arrays, where, n_tags, len(symbols))
     words = lexicon(arrays, where, n_tags)
     sizes = {"rule": len(rules.parent), "root": len(symbols), "leaf": len(words.symbol)}
-    tables = (checks.log_probabilities(arrays, f"{where}log_p/{name}", (sizes[name],)) for name in Plain._fields)
+    tables = (
+        checks.log_probabilities(arrays, f"{where}log_p/{name}", (sizes[name],))
+        for name in Plain._fields
+    )
     found._codes = TreeCodes(rules, symbols, words, (h, v))
     found._model = TreeModel(rules, words.symbol, Plain(*tables))
     found._tag_counts = arrays.take(where + "tag_counts", np.int64)
@@ -102,9 +116,13 @@ def _rules(arrays: Any, where: str, n_tags: int, n_symbols: int) -> Grammar:
     left, right, parent = rules = [arrays.take(f"{where}rules/{side}", np.int32) for side in SIDES]
     if not len(left) == len(right) == len(parent):
         raise ModelFileError(f"{where}rules: a rule has three symbols")
-    if any(np.any(column < 0) or np.any(column >= n_symbols) for column in rules) or np.any(parent < n_tags):
+    if any(np.any(column < 0) or np.any(column >= n_symbols) for column in rules) or np.any(
+        parent < n_tags
+    ):
         raise ModelFileError(f"{where}rules are of symbols that they cannot have")
-    (more, same), (more2, same2), (more3, _) = ((np.diff(column) > 0, np.diff(column) == 0) for column in rules)
+    (more, same), (more2, same2), (more3, _) = (
+        (np.diff(column) > 0, np.diff(column) == 0) for column in rules
+    )
     if not np.all(more | (same & (more2 | (same2 & more3)))):
         raise ModelFileError(f"{where}rules must be in order and all different")
     return grammar(left, right, parent, n_symbols)
@@ -112,18 +130,22 @@ def _rules(arrays: Any, where: str, n_tags: int, n_symbols: int) -> Grammar:
 
 def put_lexicon(words: Lexicon, where: str, arrays: Any) -> None:
     put_texts(arrays, where + "words", sorted(words.words, key=words.words.__getitem__))
-    put_texts(arrays, where + "signatures", sorted(words.signatures, key=words.signatures.__getitem__))
+    put_texts(
+        arrays, where + "signatures", sorted(words.signatures, key=words.signatures.__getitem__)
+    )
     checks.put_pairs(arrays, where + "entries", CSR(words.indptr, words.symbol, np.empty(0)))
 
 
 def lexicon(arrays: Any, where: str, n_tags: int) -> Lexicon:
     """Words and signatures, each with tags, and other words, which may have all of them."""
-    words, signatures = texts(arrays, where + "words"), texts(arrays, where + "signatures")
+    words = texts(arrays, where + "words")
+    signatures = texts(arrays, where + "signatures")
     n = len(words) + len(signatures)
     indptr, symbol, _ = checks.pairs(arrays, where + "entries", n + 1, n_tags)
     if np.any(np.diff(indptr) == 0) or indptr[n + 1] - indptr[n] != n_tags:
         raise ModelFileError(f"{where}entries: a word has no tag, or other words lack one")
-    of_words, of_signatures = dict(zip(words, range(n))), dict(zip(signatures, range(len(words), n)))
+    of_words = dict(zip(words, range(n)))
+    of_signatures = dict(zip(signatures, range(len(words), n)))
     if len(of_words) + len(of_signatures) < n:
         raise ModelFileError(f"{where}words: one occurs twice")
     return Lexicon(of_words, of_signatures, indptr, symbol)
@@ -157,9 +179,13 @@ def states(model: TreeModel, n_grammars: int, where: str, arrays: Any) -> TreeMo
     S = len(model.plain.root)
     n_states = arrays.take(where + "n_states", np.int32)
     if len(n_states) != S or np.any(n_states < 1) or n_grammars < 1:
-        raise ModelFileError(f"{where}n_states must be {S} numbers of states, of at least one grammar")
-    n, (left, right, parent) = n_states.astype(float), (getattr(model.grammar, side) for side in SIDES)
-    sizes = np.sum(n[left] * n[right] * n[parent]), np.sum(n[model.symbol]), np.sum(n)  # as integers they may overflow
+        raise ModelFileError(
+            f"{where}n_states must be {S} numbers of states, of at least one grammar"
+        )
+    n = n_states.astype(float)
+    left, right, parent = (getattr(model.grammar, side) for side in SIDES)
+    # as integers they may overflow
+    sizes = np.sum(n[left] * n[right] * n[parent]), np.sum(n[model.symbol]), np.sum(n)
     for g in range(n_grammars):
         for name, size in zip(TABLES, sizes):
             if np.size(arrays.get(f"{where}states/{g}/{name}", ())) != size:
@@ -168,13 +194,17 @@ def states(model: TreeModel, n_grammars: int, where: str, arrays: Any) -> TreeMo
     found = [tensors(model.grammar, n_states, model.symbol) for _ in range(n_grammars)]
     for g, of_grammar in enumerate(found):
         for name, mask, size in zip(TABLES, real, sizes):
-            getattr(of_grammar, name)[mask] = checks.weights(arrays, f"{where}states/{g}/{name}", int(size))
+            getattr(of_grammar, name)[mask] = checks.weights(
+                arrays, f"{where}states/{g}/{name}", int(size)
+            )
     return model._replace(states=tuple(found))
 
 
 def _real(model: TreeModel, n_states: np.ndarray) -> list[np.ndarray]:
     """Masks of the numbers of Tensors: what is no padding, which files do not have."""
-    left, right, parent = (n_states[getattr(model.grammar, side)].astype(np.int64) for side in SIDES)
+    left, right, parent = (
+        n_states[getattr(model.grammar, side)].astype(np.int64) for side in SIDES
+    )
     masks = []
     for n in (np.repeat(parent, left * right), n_states[model.symbol], n_states):
         width = (n + 7) // 8 * 8

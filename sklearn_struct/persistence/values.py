@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from sklearn_struct.batch import object_array
+from sklearn_struct.containers.ragged import object_array
 from sklearn_struct.exceptions import InputTypeError, ModelFileError
 
 __all__ = [
@@ -66,7 +66,9 @@ class Arrays(dict[str, np.ndarray]):
 
     def take(self, name: str, dtype: Any, ndim: int = 1) -> np.ndarray:
         if name not in self or self[name].dtype != dtype or self[name].ndim != ndim:
-            raise ModelFileError(f"there is no array {name!r} of {ndim} dimensions of {np.dtype(dtype)}")
+            raise ModelFileError(
+                f"there is no array {name!r} of {ndim} dimensions of {np.dtype(dtype)}"
+            )
         return self.pop(name)
 
 
@@ -75,7 +77,8 @@ def plain(value: Any, what: str, other: Callable[[Any, str], Any] | None = None)
 
     `other` gives objects, with one field, for values of any other kind.
     """
-    if isinstance(value, np.generic) and value.dtype.kind in "biufU":  # of dates it would be None, or a number
+    # of dates it would be None, or a number
+    if isinstance(value, np.generic) and value.dtype.kind in "biufU":
         value = value.item()
     kind = type(value)
     if value is None or kind in (bool, int):
@@ -83,7 +86,9 @@ def plain(value: Any, what: str, other: Callable[[Any, str], Any] | None = None)
     if kind is float:
         return value if np.isfinite(value) else {"float": str(value)}
     if kind is str:
-        return value if _has_utf8(value) else {"characters": [ord(character) for character in value]}
+        return (
+            value if _has_utf8(value) else {"characters": [ord(character) for character in value]}
+        )
     if kind is list:
         return [plain(item, what, other) for item in value]
     if kind in (tuple, set, frozenset):
@@ -93,7 +98,11 @@ def plain(value: Any, what: str, other: Callable[[Any, str], Any] | None = None)
     if kind is np.ndarray and value.ndim == 2 and value.dtype.kind in "biuf":
         return {"matrix": plain(value.tolist(), what, other)}
     if kind in (dict, Counter):
-        return {"dict": [[plain(key, what, other), plain(item, what, other)] for key, item in value.items()]}
+        return {
+            "dict": [
+                [plain(key, what, other), plain(item, what, other)] for key, item in value.items()
+            ]
+        }
     if kind is re.Pattern and isinstance(value.pattern, str):
         return {"pattern": [plain(value.pattern, what), value.flags]}
     if isinstance(value, np.dtype):
@@ -116,7 +125,9 @@ def _has_utf8(text: str) -> bool:
 
 
 def restore(value: Any, other: Callable[[str, Any], Any] | None = None) -> Any:
-    """The value that `plain` was given, or ModelFileError; `other` reads kinds that are not known here."""
+    """The value that `plain` was given, or ModelFileError; `other` reads kinds that are not known
+    here.
+    """
     if isinstance(value, list):
         return [restore(item, other) for item in value]
     if not isinstance(value, dict):
@@ -139,7 +150,9 @@ def restore(value: Any, other: Callable[[str, Any], Any] | None = None) -> Any:
 
 
 def fields(value: Any, where: str, **kinds: Any) -> list[Any]:
-    """The values of an object that has these fields and no others, each of the type, or one of the types, given."""
+    """The values of an object that has these fields and no others, each of the type, or one of the
+    types, given.
+    """
     if type(value) is not dict or value.keys() != kinds.keys():
         raise ModelFileError(f"{where} must have the fields {', '.join(kinds)}")
     for name, kind in kinds.items():
@@ -175,7 +188,8 @@ def put_texts(arrays: Arrays, name: str, found: list[str]) -> None:
     for j, text in enumerate(found):
         if not isinstance(text, str):
             raise InputTypeError(
-                f"feature name {j}: {text!r} ({type(text).__name__}) cannot be saved; names are strings"
+                f"feature name {j}: {text!r} ({type(text).__name__}) cannot be saved; names are "
+                "strings"
             )
     parts = [str.encode(text, "utf-8", "surrogatepass") for text in found]
     arrays[name + "/utf8"] = np.frombuffer(b"".join(parts), np.uint8)
@@ -184,18 +198,23 @@ def put_texts(arrays: Arrays, name: str, found: list[str]) -> None:
 
 def texts(arrays: Arrays, name: str) -> list[str]:
     """What `put_texts` was given."""
-    data, ends = arrays.take(name + "/utf8", np.uint8).tobytes(), arrays.take(name + "/ends", np.int64)
+    data = arrays.take(name + "/utf8", np.uint8).tobytes()
+    ends = arrays.take(name + "/ends", np.int64)
     bounds = np.concatenate([[0], ends])
     if bounds[-1] != len(data) or np.any(bounds[1:] < bounds[:-1]):
         raise ModelFileError(f"{name}: strings do not end where they should")
     try:
-        return [data[lo:hi].decode("utf-8", "surrogatepass") for lo, hi in pairwise(bounds.tolist())]
+        return [
+            data[lo:hi].decode("utf-8", "surrogatepass") for lo, hi in pairwise(bounds.tolist())
+        ]
     except UnicodeDecodeError as error:
         raise ModelFileError(f"{name}: a string is not UTF-8") from error
 
 
 def put_labels(arrays: Arrays, name: str, classes: np.ndarray) -> Any:
-    """Labels: numbers as they are, strings and bytes as tables of characters; else JSON, which is returned."""
+    """Labels: numbers as they are, strings and bytes as tables of characters; else JSON, which is
+    returned.
+    """
     kind = classes.dtype.kind
     if kind in "US":
         character = np.uint32 if kind == "U" else np.uint8
@@ -229,6 +248,10 @@ def labels(arrays: Arrays, name: str, stored: Any) -> np.ndarray:
 
 def _increasing(items: list[Any]) -> bool:
     try:
-        return len(set(items)) == len(items) and items[0] == items[0] and all(a < b for a, b in pairwise(items))
+        return (
+            len(set(items)) == len(items)
+            and items[0] == items[0]
+            and all(a < b for a, b in pairwise(items))
+        )
     except TypeError:
         return False

@@ -7,22 +7,26 @@ from typing import Any
 import numpy as np
 from sklearn.frozen import FrozenEstimator
 
-from sklearn_struct.estimators.pcfg import PCFG
+from sklearn_struct.estimators.trees.pcfg import PCFG
 from sklearn_struct.exceptions import InputTypeError, ModelFileError
+from sklearn_struct.grammars.fragments import TEMPLATES, Fragments, exist
 from sklearn_struct.persistence import checks
 from sklearn_struct.persistence.encoders import Shared
 from sklearn_struct.persistence.nested import estimator, put_estimator
 from sklearn_struct.persistence.values import fields, natural
-from sklearn_struct.tree_fragments import TEMPLATES, Fragments, exist
 
 __all__ = ["put_weighted", "weighted"]
 
 
 def put_weighted(parser: Any, where: str, shared: Shared) -> dict[str, Any]:
     if type(parser.base_) is not PCFG:
-        raise InputTypeError(f"a model over a {type(parser.base_).__name__} cannot be saved; over a PCFG it can")
+        raise InputTypeError(
+            f"a model over a {type(parser.base_).__name__} cannot be saved; over a PCFG it can"
+        )
     is_frozen = isinstance(parser.base, FrozenEstimator)
-    if parser.base_._model is not parser._model or (is_frozen and parser.base.estimator is not parser.base_):
+    if parser.base_._model is not parser._model or (
+        is_frozen and parser.base.estimator is not parser.base_
+    ):
         raise InputTypeError("the base is another one than in fit; fit again before you save")
     arrays = shared.arrays
     for j, codes in enumerate(parser._fragments.codes):
@@ -53,7 +57,9 @@ def weighted(parser: Any, stored: Any, where: str, shared: Shared) -> None:
     parser.tags_ = base.tags_
     arrays = shared.arrays
     largest = np.iinfo(np.int64).max
-    codes = [checks.ascending(arrays, f"{where}fragments/{j}", largest) for j in range(len(templates))]
+    codes = [
+        checks.ascending(arrays, f"{where}fragments/{j}", largest) for j in range(len(templates))
+    ]
     parser._fragments = Fragments(tuple(templates), tuple(codes))
     if not exist(parser._fragments, parser._model):
         raise ModelFileError(f"{where}fragments: there are pieces that no tree has")

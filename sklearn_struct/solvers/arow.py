@@ -1,4 +1,6 @@
-"""Adaptive regularisation of weight vectors (AROW): each weight has a variance, and moves as far as that allows."""
+"""Adaptive regularisation of weight vectors (AROW): each weight has a variance, and moves as far as
+that allows.
+"""
 
 from __future__ import annotations
 
@@ -23,13 +25,15 @@ def adaptive(
     callback: Callable[[int, np.ndarray, float], bool] | None = None,
     rng: np.random.RandomState,
 ) -> Result:
-    """Step against a term's gradient g, times variances v, by f_i / (g' v g + l2 * n_terms) (Crammer et al. 2009).
+    """Step against a term's gradient g, times variances v, by f_i / (g' v g + l2 * n_terms)
+    (Crammer et al. 2009).
 
-    Variances are 1 at first; that of a weight then becomes 1 / (1 / v + g**2 / (l2 * n_terms)), so that what is seen
-    often moves less and less. Other variances at first are another scale: v and r come to the same as 1 and r / v.
+    Variances are 1 at first; that of a weight then becomes 1 / (1 / v + g**2 / (l2 * n_terms)), so
+    that what is seen often moves less and less. Other variances at first are another scale: v and r
+    come to the same as 1 and r / v.
 
-    An iteration is a pass over the terms in random order, its value the mean of the losses that its steps met.
-    Converged when this mean is at most `tol`. There is no mean of iterates.
+    An iteration is a pass over the terms in random order, its value the mean of the losses that its
+    steps met. Converged when this mean is at most `tol`. There is no mean of iterates.
     """
     if l1:
         raise ValueError("adaptive regularisation has no L1 penalty; use owlqn")

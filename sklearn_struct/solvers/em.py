@@ -43,7 +43,8 @@ def em(
     parameters = start
     expectations, value = expect(start)
     for n_iter in range(1, max_iter + 1):
-        parameters, before = maximise(expectations), value
+        parameters = maximise(expectations)
+        before = value
         expectations, value = expect(parameters)
         converged = value - before <= tol
         if (callback is not None and callback(n_iter, parameters, value)) or converged:

@@ -1,4 +1,5 @@
-"""Steepest descent and nonlinear conjugate gradients with a line search (Nocedal & Wright, section 5.2).
+"""Steepest descent and nonlinear conjugate gradients with a line search (Nocedal & Wright, section
+5.2).
 
 Steepest descent is gradient ascent on minus the objective, the simple method (P5, figure 2).
 """
@@ -33,10 +34,11 @@ def gradient_descent(
     callback: Callable[[int, np.ndarray, float], bool] | None = None,
     conjugate: bool = False,
 ) -> Result:
-    """Minimise ``objective + l2 / 2 * ||w||**2`` over the penalised and the ``n_free`` last, unpenalised entries.
+    """Minimise ``objective + l2 / 2 * ||w||**2`` over the penalised and the ``n_free`` last,
+    unpenalised entries.
 
-    Stops when no entry of the gradient exceeds `tol`, or when nothing lower is found. `conjugate` directions are those
-    of Polak and Ribiere, which start anew where they would turn back.
+    Stops when no entry of the gradient exceeds `tol`, or when nothing lower is found. `conjugate`
+    directions are those of Polak and Ribiere, which start anew where they would turn back.
     """
     if l1:
         raise ValueError("gradient descent is for smooth objectives; use owlqn with an L1 penalty")
@@ -58,14 +60,18 @@ def gradient_descent(
         found = None
         if slope < 0:
             at = partial(_point, smooth, w, direction)
-            found = search(at, Point(0.0, value, slope, w, grad), step or 1.0 / float(np.sqrt(square)))
+            found = search(
+                at, Point(0.0, value, slope, w, grad), step or 1.0 / float(np.sqrt(square))
+            )
         if found is None and np.array_equal(direction, -grad):
             break
         if found is None:
             direction = -grad
             step = 0.0
             continue
-        share = max(float(np.dot(found.grad, found.grad - grad)) / square, 0.0) if conjugate else 0.0
+        share = (
+            max(float(np.dot(found.grad, found.grad - grad)) / square, 0.0) if conjugate else 0.0
+        )
         direction = share * direction - found.grad
         # the next line promises as much as this one did (Nocedal & Wright, section 3.5)
         ahead = float(np.dot(direction, found.grad))

@@ -1,8 +1,9 @@
 """Limited-memory BFGS for smooth objectives (Liu & Nocedal, Mathematical Programming 45, 1989).
 
-It needs as many evaluations as scipy's L-BFGS-B: to 0.1 % above the optimum within 3 % on text and images, to the end
-within 1 % in the mean over badly scaled problems. Beside them an iteration with 453,000 parameters takes 8 ms instead
-of 28, and another thread waits for the GIL a few ms at most, not the 25 to 70 ms of scipy's iterations.
+It needs as many evaluations as scipy's L-BFGS-B: to 0.1 % above the optimum within 3 % on text and
+images, to the end within 1 % in the mean over badly scaled problems. Beside them an iteration with
+453,000 parameters takes 8 ms instead of 28, and another thread waits for the GIL a few ms at most,
+not the 25 to 70 ms of scipy's iterations.
 """
 
 from __future__ import annotations
@@ -33,17 +34,22 @@ def lbfgs(
     tol: float,
     callback: Callable[[int, np.ndarray, float], bool] | None = None,
 ) -> Result:
-    """Minimise ``objective + l2 / 2 * ||w||**2`` over the penalised and the ``n_free`` last, unpenalised entries.
+    """Minimise ``objective + l2 / 2 * ||w||**2`` over the penalised and the ``n_free`` last,
+    unpenalised entries.
 
     Stops when no entry of the gradient exceeds `tol`, or when nothing lower is found.
     """
     if l1:
         raise ValueError("lbfgs is for smooth objectives; use owlqn with an L1 penalty")
-    smooth, memory = Penalised(objective, l2), Memory(objective.size)
+    smooth = Penalised(objective, l2)
+    memory = Memory(objective.size)
     search = Search(smooth)
-    w, n_iter, idle = w0.copy(), 0, 0
+    w = w0.copy()
+    n_iter = 0
+    idle = 0
     value, grad = smooth.value_and_grad(w)
-    lowest, flattest = value, _steepest(grad)
+    lowest = value
+    flattest = _steepest(grad)
     steepest = flattest
     while tol < steepest < np.inf and n_iter < max_iter and idle < PATIENCE:
         if not 0 < float(np.dot(grad, grad)) < np.inf:
@@ -52,18 +58,27 @@ def lbfgs(
         slope = float(np.dot(line.direction, grad))
         if not slope < 0:
             memory.clear()
-            line, slope = _Line(smooth, w, -grad), -float(np.dot(grad, grad))
-        found = search(line.at, Point(0.0, value, slope, w, grad), 1.0 if memory else 1.0 / float(np.sqrt(-slope)))
+            line = _Line(smooth, w, -grad)
+            slope = -float(np.dot(grad, grad))
+        found = search(
+            line.at,
+            Point(0.0, value, slope, w, grad),
+            1.0 if memory else 1.0 / float(np.sqrt(-slope)),
+        )
         if found is None and not memory:
             break
         if found is None:
             memory.clear()
             continue
         memory.add(line.direction, found.grad - grad, found.step)
-        w, value, grad, n_iter = found.w, found.value, found.grad, n_iter + 1
+        w = found.w
+        value = found.value
+        grad = found.grad
+        n_iter = n_iter + 1
         steepest = _steepest(grad)
         idle = 0 if value < lowest or steepest < flattest else idle + 1
-        lowest, flattest = min(lowest, value), min(flattest, steepest)
+        lowest = min(lowest, value)
+        flattest = min(flattest, steepest)
         if callback is not None and callback(n_iter, w, value):
             return Result(w, value, n_iter, False)
     return Result(w, value, n_iter, steepest <= tol)

@@ -1,4 +1,6 @@
-"""A step along a direction of descent: cubic interpolation, until a condition of Wolfe's holds or nearly does."""
+"""A step along a direction of descent: cubic interpolation, until a condition of Wolfe's holds or
+nearly does.
+"""
 
 from __future__ import annotations
 
@@ -10,14 +12,20 @@ import numpy as np
 
 __all__ = ["Point", "search"]
 
-DECREASE, CURVATURE = 1e-4, 0.9  # of value and slope (Nocedal & Wright, section 3.1)
-NOISE = 1e-6  # of the value, relative: below it slopes alone tell what is lower, up to OVERSHOOT times the first one
+# of value and slope (Nocedal & Wright, section 3.1)
+DECREASE = 1e-4
+CURVATURE = 0.9
+# of the value, relative: below it slopes alone tell what is lower, up to OVERSHOOT times the first
+# one
+NOISE = 1e-6
 OVERSHOOT = 0.8
 MAX_TRIALS = 20
 
 
 class Point(NamedTuple):
-    """A point on the line, `step` from its start, with its gradient and the derivative along the line."""
+    """A point on the line, `step` from its start, with its gradient and the derivative along the
+    line.
+    """
 
     step: float
     value: float
@@ -31,20 +39,33 @@ class Point(NamedTuple):
 
 
 def search(
-    at: Callable[[float], Point], start: Point, step: float, rounding: float = 0.0, curvature: float = CURVATURE
+    at: Callable[[float], Point],
+    start: Point,
+    step: float,
+    rounding: float = 0.0,
+    curvature: float = CURVATURE,
 ) -> Point | None:
-    """A point that is lower than `start` and less steep, looked for from `step` on; None if none is found.
+    """A point that is lower than `start` and less steep, looked for from `step` on; None if none is
+    found.
 
-    Where values differ by no more than their rounding errors, the slope decides: the approximate conditions of Hager &
-    Zhang (SIAM Journal on Optimization 16, 2005). They are NOISE times the value, or `rounding` if that is more.
+    Where values differ by no more than their rounding errors, the slope decides: the approximate
+    conditions of Hager & Zhang (SIAM Journal on Optimization 16, 2005). They are NOISE times the
+    value, or `rounding` if that is more.
     """
-    low, high, best = start, None, None
+    low = start
+    high = None
+    best = None
     noise = max(NOISE * abs(start.value), rounding)
     for _ in range(MAX_TRIALS):
-        new, before = at(step), low
-        lower = new.finite and new.value <= start.value + min(DECREASE * new.step * start.slope, -rounding)
+        new = at(step)
+        before = low
+        lower = new.finite and new.value <= start.value + min(
+            DECREASE * new.step * start.slope, -rounding
+        )
         as_low = new.finite and new.value <= start.value + noise
-        if new.slope >= curvature * start.slope and (lower or (as_low and new.slope <= -OVERSHOOT * start.slope)):
+        if new.slope >= curvature * start.slope and (
+            lower or (as_low and new.slope <= -OVERSHOOT * start.slope)
+        ):
             return new
         if lower and (best is None or new.value < best.value):
             best = new
@@ -61,7 +82,9 @@ def search(
 def _beyond(before: Point, low: Point, rounding: float) -> float:
     """Where to look while the line still falls."""
     width = low.step - before.step
-    return low.step + float(np.clip(_minimum(before, low, math.inf, rounding) - low.step, 1.1 * width, 4 * width))
+    return low.step + float(
+        np.clip(_minimum(before, low, math.inf, rounding) - low.step, 1.1 * width, 4 * width)
+    )
 
 
 def _between(low: Point, high: Point, rounding: float) -> float:

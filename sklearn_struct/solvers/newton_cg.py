@@ -1,7 +1,7 @@
 """Newton's method by scipy (Nocedal & Wright, chapter 7).
 
-`newton_cg` and `trust_ncg` solve for Newton's step, with a line search or within a trust region, by conjugate
-gradients that see the Hessian in products with vectors alone.
+`newton_cg` and `trust_ncg` solve for Newton's step, with a line search or within a trust region, by
+conjugate gradients that see the Hessian in products with vectors alone.
 """
 
 from __future__ import annotations
@@ -32,14 +32,16 @@ def newton_cg(
     callback: Callable[[int, np.ndarray, float], bool] | None = None,
     method: str = "Newton-CG",
 ) -> Result:
-    """Minimise ``objective + l2 / 2 * ||w||**2`` over the penalised and the ``n_free`` last, unpenalised entries.
+    """Minimise ``objective + l2 / 2 * ||w||**2`` over the penalised and the ``n_free`` last,
+    unpenalised entries.
 
     Stops when no entry of the gradient exceeds `tol`, whatever the rule of scipy's `method`.
     """
     if l1:
         raise ValueError(f"{method} is for smooth objectives; use owlqn with an L1 penalty")
     penalised = Penalised(objective, l2)
-    # scipy's Newton-CG takes curvatures below 3 eps for zero, as a number of its own: `tol` must not meet them
+    # scipy's Newton-CG takes curvatures below 3 eps for zero, as a number of its own: `tol` must
+    # not meet them
     scale = 1.0 / np.sqrt(max(tol, EPSILON)) if method == "Newton-CG" else 1.0
     tried = reached = _Point(w0, *penalised.value_and_grad(w0))
     n_iter = 0
@@ -66,8 +68,17 @@ def newton_cg(
 
     if reached.steepest > tol:
         rule = "xtol" if method == "Newton-CG" else "gtol"
-        options = {"maxiter": max_iter, rule: np.finfo(float).tiny}  # with 0 scipy 1.12 would not start
-        minimize(value_and_grad, w0, jac=True, hessp=hess_vec, method=method, callback=after, options=options)
+        # with 0 scipy 1.12 would not start
+        options = {"maxiter": max_iter, rule: np.finfo(float).tiny}
+        minimize(
+            value_and_grad,
+            w0,
+            jac=True,
+            hessp=hess_vec,
+            method=method,
+            callback=after,
+            options=options,
+        )
     return Result(reached.w, reached.value, n_iter, reached.steepest <= tol)
 
 

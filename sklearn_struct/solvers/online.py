@@ -1,8 +1,9 @@
-"""Learners that step where a term costs something: averaged perceptron and passive-aggressive (P-A).
+"""Learners that step where a term costs something: averaged perceptron and passive-aggressive
+(P-A).
 
-Both leave w alone where a term has no gradient, and return the mean of all iterates. The sum for that mean is kept
-lazily (Daume 2006, section 2.2.2): mean of w_1 ... w_n = w_n - (sum over steps of t * update_t) / n, t from 0, so
-that a step writes what its term touches and nothing else.
+Both leave w alone where a term has no gradient, and return the mean of all iterates. The sum for
+that mean is kept lazily (Daume 2006, section 2.2.2): mean of w_1 ... w_n = w_n - (sum over steps of
+t * update_t) / n, t from 0, so that a step writes what its term touches and nothing else.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ __all__ = [
     "perceptron_pass",
 ]
 
-# (value, gradient, i) -> length of the step down the gradient of term i, and what the step is said to have cost
+# (value, gradient, i) -> length of the step down the gradient of term i, and what the step is said
+# to have cost
 Rule = Callable[[float, Any, int], tuple[float, float]]
 
 
@@ -38,11 +40,12 @@ def perceptron(
     callback: Callable[[int, np.ndarray, float], bool] | None = None,
     rng: np.random.RandomState,
 ) -> Result:
-    """Step down every gradient that is not zero, by its whole length (Collins, EMNLP 2002); `l2` is ignored.
+    """Step down every gradient that is not zero, by its whole length (Collins, EMNLP 2002); `l2` is
+    ignored.
 
-    An iteration is a pass over the terms in random order, its value the share of terms that made a step.
-    Converged when none did, or when the passes of a window (4 to 7, 8 to 15, 16 to 31, ...) brought the lowest
-    value down by less than `tol` times the first pass's each.
+    An iteration is a pass over the terms in random order, its value the share of terms that made a
+    step. Converged when none did, or when the passes of a window (4 to 7, 8 to 15, 16 to 31, ...)
+    brought the lowest value down by less than `tol` times the first pass's each.
     """
     if l1:
         raise ValueError("the perceptron has no penalty; use owlqn with an L1 penalty")
@@ -60,12 +63,15 @@ def passive_aggressive(
     callback: Callable[[int, np.ndarray, float], bool] | None = None,
     rng: np.random.RandomState,
 ) -> Result:
-    """Go just so far that the loss of a term vanishes, at most 1 / (l2 * n_terms) (Crammer et al., JMLR 2006, PA-I).
+    """Go just so far that the loss of a term vanishes, at most 1 / (l2 * n_terms) (Crammer et al.,
+    JMLR 2006, PA-I).
 
-    The step solves ``||w' - w||**2 / 2 + f_i(w') / (l2 * n_terms)`` with f_i linearised above 0: each term is weighed
-    against staying put as all of them are against ``||w||**2 / 2`` in the penalised objective. No bound for l2 = 0.
+    The step solves ``||w' - w||**2 / 2 + f_i(w') / (l2 * n_terms)`` with f_i linearised above 0:
+    each term is weighed against staying put as all of them are against ``||w||**2 / 2`` in the
+    penalised objective. No bound for l2 = 0.
 
-    Iterations and `tol` as in `perceptron`; the value of a pass is the mean of the losses that its steps met.
+    Iterations and `tol` as in `perceptron`; the value of a pass is the mean of the losses that its
+    steps met.
     """
     if l1:
         raise ValueError("passive-aggressive steps have no L1 penalty; use owlqn")
@@ -83,7 +89,8 @@ def passive_aggressive_squared(
     callback: Callable[[int, np.ndarray, float], bool] | None = None,
     rng: np.random.RandomState,
 ) -> Result:
-    """The same with squared losses: step by f_i / (squared norm + l2 * n_terms / 2), without a bound (PA-II).
+    """The same with squared losses: step by f_i / (squared norm + l2 * n_terms / 2), without a
+    bound (PA-II).
 
     What a term costs is squared with its weight.
     """
@@ -92,17 +99,23 @@ def passive_aggressive_squared(
     return _learn(objective, w0, _soft(objective, l2), (max_iter, tol), callback, rng)
 
 
-def passive_aggressive_squared_pass(objective: Any, stream: Stream, *, l2: float, rng: np.random.RandomState) -> Stream:
+def passive_aggressive_squared_pass(
+    objective: Any, stream: Stream, *, l2: float, rng: np.random.RandomState
+) -> Stream:
     """One pass of `passive_aggressive_squared` over further terms; the mean goes on."""
     return _pass(objective, stream, _soft(objective, l2), rng)[0]
 
 
-def perceptron_pass(objective: Any, stream: Stream, *, l2: float, rng: np.random.RandomState) -> Stream:
+def perceptron_pass(
+    objective: Any, stream: Stream, *, l2: float, rng: np.random.RandomState
+) -> Stream:
     """One pass of `perceptron` over further terms; the mean goes on."""
     return _pass(objective, stream, _whole_gradient, rng)[0]
 
 
-def passive_aggressive_pass(objective: Any, stream: Stream, *, l2: float, rng: np.random.RandomState) -> Stream:
+def passive_aggressive_pass(
+    objective: Any, stream: Stream, *, l2: float, rng: np.random.RandomState
+) -> Stream:
     """One pass of `passive_aggressive` over further terms; the mean goes on."""
     return _pass(objective, stream, _just_enough(objective, l2), rng)[0]
 
@@ -142,7 +155,12 @@ def _learn(
     """Passes until the cost of a pass falls no more."""
     max_iter, tol = limits
     stream = Stream(w0, w0)
-    value, first, lowest, at_start, converged, n_iter = 0.0, 0.0, np.inf, np.inf, False, 0
+    value = 0.0
+    first = 0.0
+    lowest = np.inf
+    at_start = np.inf
+    converged = False
+    n_iter = 0
     while n_iter < max_iter and not converged:
         n_iter += 1
         if n_iter & (n_iter - 1) == 0:
@@ -158,14 +176,20 @@ def _learn(
     return Result(stream.mean, value, n_iter, converged)
 
 
-def _pass(objective: Any, stream: Stream, rule: Rule, rng: np.random.RandomState) -> tuple[Stream, float, int]:
+def _pass(
+    objective: Any, stream: Stream, rule: Rule, rng: np.random.RandomState
+) -> tuple[Stream, float, int]:
     """Visit each term once; also return the mean cost of the terms and the number of steps.
 
-    The expanded layout may lack parameters that no term touches; so it only tells how far w has moved.
+    The expanded layout may lack parameters that no term touches; so it only tells how far w has
+    moved.
     """
     before = np.array(objective.expand(stream.w), dtype=np.float64)
-    W, late = before.copy(), np.zeros_like(before)
-    n, total, n_steps = objective.n_terms, 0.0, 0
+    W = before.copy()
+    late = np.zeros_like(before)
+    n = objective.n_terms
+    total = 0.0
+    n_steps = 0
     for t, i in enumerate(rng.permutation(n)):
         value, gradient = objective.term(objective.forward(W, i, 1.0), i)
         if not np.any(gradient):

@@ -1,4 +1,6 @@
-"""Orthant-wise limited-memory quasi-Newton for L1 and elastic-net penalties (Andrew & Gao, ICML 2007)."""
+"""Orthant-wise limited-memory quasi-Newton for L1 and elastic-net penalties (Andrew & Gao, ICML
+2007).
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,8 @@ __all__ = ["owlqn", "pseudo_gradient"]
 
 ARMIJO = 1e-4
 MAX_BACKTRACKS = 40
-FEW_BACKTRACKS = 10  # of steps that know the curvature: where these do not suffice, rounding hides what is lower
+# of steps that know the curvature: where these do not suffice, rounding hides what is lower
+FEW_BACKTRACKS = 10
 PATIENCE = 100  # iterations without a lower value or slope, which rounding errors then hide
 
 
@@ -32,10 +35,12 @@ def owlqn(
     tol: float,
     callback: Callable[[int, np.ndarray, float], bool] | None = None,
 ) -> Result:
-    """Minimise ``objective + l2 / 2 * ||w||**2 + l1 * ||w||_1``; the ``n_free`` last entries are unpenalised.
+    """Minimise ``objective + l2 / 2 * ||w||**2 + l1 * ||w||_1``; the ``n_free`` last entries are
+    unpenalised.
 
-    Stops when no entry of the pseudo-gradient, the steepest of all subgradients, exceeds `tol`. With ``l1=0``
-    there are no orthants to keep to: `lbfgs` takes over, whose line search needs fewer evaluations.
+    Stops when no entry of the pseudo-gradient, the steepest of all subgradients, exceeds `tol`.
+    With ``l1=0`` there are no orthants to keep to: `lbfgs` takes over, whose line search needs
+    fewer evaluations.
     """
     if not l1:
         return lbfgs(objective, w0, l1=l1, l2=l2, max_iter=max_iter, tol=tol, callback=callback)
@@ -51,7 +56,8 @@ def owlqn(
         if not 0 < float(np.dot(here.slopes, here.slopes)) < np.inf:
             break  # its square is no float
         direction = memory.direction(here.slopes)
-        direction[direction * here.slopes >= 0] = 0.0  # stay in the orthant into which steepest descent leads
+        # stay in the orthant into which steepest descent leads
+        direction[direction * here.slopes >= 0] = 0.0
         if not float(np.dot(direction, here.slopes)) < 0:
             memory.clear()
             direction = -here.slopes
@@ -101,7 +107,8 @@ class _Problem:
     def backtrack(
         self, start: _Point, direction: np.ndarray, step: float, rounding: float, n_trials: int
     ) -> _Point | None:
-        """The first point of ever shorter steps that is lower, or in whose value only `rounding` may be more.
+        """The first point of ever shorter steps that is lower, or in whose value only `rounding`
+        may be more.
 
         There slopes decide, as in `line_search`.
         """
@@ -114,7 +121,10 @@ class _Problem:
             slope = float(np.dot(start.slopes, way))
             if new.value <= start.value + min(ARMIJO * slope, -rounding):
                 return new
-            if new.value <= start.value + rounding and float(np.dot(new.slopes, way)) <= -OVERSHOOT * slope:
+            if (
+                new.value <= start.value + rounding
+                and float(np.dot(new.slopes, way)) <= -OVERSHOOT * slope
+            ):
                 return new
             step *= 0.5
         return None

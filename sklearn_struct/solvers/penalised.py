@@ -10,10 +10,13 @@ __all__ = ["Penalised"]
 
 
 class Penalised:
-    """``objective + l2 / 2 * ||w||**2`` over all but the ``n_free`` last entries of w, which are not penalised."""
+    """``objective + l2 / 2 * ||w||**2`` over all but the ``n_free`` last entries of w, which are
+    not penalised.
+    """
 
     def __init__(self, objective: Any, l2: float) -> None:
-        self.objective, self.l2 = objective, l2
+        self.objective = objective
+        self.l2 = l2
         self.entries = slice(0, objective.size - objective.n_free)
 
     def value_and_grad(self, w: np.ndarray) -> tuple[float, np.ndarray]:

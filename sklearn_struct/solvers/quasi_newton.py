@@ -1,4 +1,6 @@
-"""What quasi-Newton methods remember of their last steps: an inverse Hessian (Nocedal & Wright, section 7.2)."""
+"""What quasi-Newton methods remember of their last steps: an inverse Hessian (Nocedal & Wright,
+section 7.2).
+"""
 
 from __future__ import annotations
 
@@ -12,31 +14,41 @@ COLUMNS = 16_384  # of all rows: a block that stays in cache for two products
 
 
 class Memory:
-    """The last steps and the changes of the gradient along them, pairs (s, y), as an inverse Hessian.
+    """The last steps and the changes of the gradient along them, pairs (s, y), as an inverse
+    Hessian.
 
-    It is that of Liu & Nocedal (Mathematical Programming 45, 1989) in the compact form of Byrd, Nocedal & Schnabel
-    (Mathematical Programming 63, 1994): long vectors are read twice, all at once, for their products with the gradient
-    and for their combination; the rest is small. Vectors are kept in float32 as unit vectors and their lengths, half
-    the memory to read: the numbers of evaluations are those of float64, also where curvatures differ by 1e12.
+    It is that of Liu & Nocedal (Mathematical Programming 45, 1989) in the compact form of Byrd,
+    Nocedal & Schnabel (Mathematical Programming 63, 1994): long vectors are read twice, all at
+    once, for their products with the gradient and for their combination; the rest is small. Vectors
+    are kept in float32 as unit vectors and their lengths, half the memory to read: the numbers of
+    evaluations are those of float64, also where curvatures differ by 1e12.
     """
 
     def __init__(self, size: int) -> None:
-        self._rows = np.zeros((1 + 2 * LENGTH, size), np.float32)  # the gradient, then s and y of each slot
+        # the gradient, then s and y of each slot
+        self._rows = np.zeros((1 + 2 * LENGTH, size), np.float32)
         self._lengths = np.ones(1 + 2 * LENGTH)
         self._slots: list[int] = []  # oldest pair first
-        self._fresh = False  # whether the newest pair's products are still to be computed, with those of the gradient
-        self._sy, self._yy = np.zeros((LENGTH, LENGTH)), np.zeros((LENGTH, LENGTH))
+        # whether the newest pair's products are still to be computed, with those of the gradient
+        self._fresh = False
+        self._sy = np.zeros((LENGTH, LENGTH))
+        self._yy = np.zeros((LENGTH, LENGTH))
 
     def __len__(self) -> int:
         return len(self._slots)
 
     def clear(self) -> None:
         """Forget all."""
-        self._slots, self._fresh = [], False
+        self._slots = []
+        self._fresh = False
 
     def add(self, step: np.ndarray, change: np.ndarray, scale: float = 1.0) -> None:
-        """Remember ``scale * step`` and the change of the gradient along it, unless there is no positive curvature."""
-        curvature, step_length, change_length = _dot(step, change), _dot(step, step) ** 0.5, _dot(change, change) ** 0.5
+        """Remember ``scale * step`` and the change of the gradient along it, unless there is no
+        positive curvature.
+        """
+        curvature = _dot(step, change)
+        step_length = _dot(step, step) ** 0.5
+        change_length = _dot(change, change) ** 0.5
         if not curvature > np.finfo(float).eps * step_length * change_length:
             return
         if self._fresh:
@@ -46,7 +58,8 @@ class Memory:
         self._keep(1 + 2 * slot, step, step_length)
         self._keep(2 + 2 * slot, change, change_length)
         self._lengths[1 + 2 * slot] *= scale
-        self._sy[slot, slot], self._fresh = scale * curvature, True
+        self._sy[slot, slot] = scale * curvature
+        self._fresh = True
 
     def direction(self, gradient: np.ndarray) -> np.ndarray:
         """Minus the inverse Hessian times `gradient`."""
@@ -55,10 +68,13 @@ class Memory:
         self._keep(0, gradient, _dot(gradient, gradient) ** 0.5)
         by_s, by_y = self._products()
         order = np.ix_(self._slots, self._slots)
-        sy, yy = np.triu(self._sy[order]), self._yy[order]
+        sy = np.triu(self._sy[order])
+        yy = self._yy[order]
         scale = sy[-1, -1] / yy[-1, -1]
         of_y = solve_triangular(sy, by_s[self._slots])
-        of_s = solve_triangular(sy, np.diag(sy) * of_y + scale * (yy @ of_y - by_y[self._slots]), trans=1)
+        of_s = solve_triangular(
+            sy, np.diag(sy) * of_y + scale * (yy @ of_y - by_y[self._slots]), trans=1
+        )
         weights = np.zeros((len(self), 2))
         weights[self._slots] = np.column_stack([-of_s, scale * of_y])
         rows = self._rows[: 1 + 2 * len(self)]
@@ -70,7 +86,9 @@ class Memory:
         self._lengths[row] = length
 
     def _products(self) -> tuple[np.ndarray, np.ndarray]:
-        """Products of all s and of all y with the gradient; those with the newest y fill the small matrices."""
+        """Products of all s and of all y with the gradient; those with the newest y fill the small
+        matrices.
+        """
         rows = self._rows[: 1 + 2 * len(self)]
         newest = self._slots[-1]
         found = np.zeros((2, len(rows)))
@@ -80,7 +98,8 @@ class Memory:
             found[1] += block @ block[2 + 2 * newest]
         found *= self._lengths[: len(rows)]
         found *= self._lengths[[[0], [2 + 2 * newest]]]
-        by_s, by_y = found[:, 1::2], found[:, 2::2]
+        by_s = found[:, 1::2]
+        by_y = found[:, 2::2]
         curvature = self._sy[newest, newest]  # exact: next to its factors it may vanish
         self._sy[: len(self), newest] = by_s[1]
         self._sy[newest, newest] = curvature

@@ -10,7 +10,9 @@ __all__ = ["Result", "Stream"]
 
 
 class Result(NamedTuple):
-    """The point found, the value there (penalty included), iterations done, and whether `tol` was reached."""
+    """The point found, the value there (penalty included), iterations done, and whether `tol` was
+    reached.
+    """
 
     w: np.ndarray
     value: float
@@ -19,7 +21,9 @@ class Result(NamedTuple):
 
 
 class Stream(NamedTuple):
-    """The last iterate, the mean that serves predictions, the steps that made it, and a step length to keep."""
+    """The last iterate, the mean that serves predictions, the steps that made it, and a step length
+    to keep.
+    """
 
     w: np.ndarray
     mean: np.ndarray

@@ -11,7 +11,8 @@ from sklearn_struct.solvers.line_search import CURVATURE, Point, search
 
 __all__ = ["Rounding", "Search", "measure"]
 
-NUDGE = 2.0**-23  # of each parameter: float32 knows no less, and float64 is smooth enough at this distance
+# of each parameter: float32 knows no less, and float64 is smooth enough at this distance
+NUDGE = 2.0**-23
 N_NUDGES = 4
 SAFETY = 4.0  # errors met elsewhere, over the largest of those measured
 
@@ -26,7 +27,8 @@ class Rounding(NamedTuple):
 def measure(smooth: Any, w: np.ndarray) -> Rounding:
     """Differences between w and points next to it, as far as steps in float32 make them.
 
-    Errors of log Z do not shrink with the loss, which is a difference, so they cannot be told from the value alone.
+    Errors of log Z do not shrink with the loss, which is a difference, so they cannot be told from
+    the value alone.
     """
     value, grad = smooth.value_and_grad(w)
     of_value = of_grad = 0.0
@@ -40,7 +42,9 @@ def measure(smooth: Any, w: np.ndarray) -> Rounding:
 
 
 class Search:
-    """A line search that looks how large the rounding errors of values are, once at a point where it finds nothing."""
+    """A line search that looks how large the rounding errors of values are, once at a point where
+    it finds nothing.
+    """
 
     def __init__(self, smooth: Any, curvature: float = CURVATURE) -> None:
         self.smooth = smooth

@@ -1,25 +1,31 @@
-"""Stochastic average gradient with automatic steps (Schmidt, Le Roux & Bach 2013; Schmidt et al. 2015 for CRFs).
+"""Stochastic average gradient with automatic steps (Schmidt, Le Roux & Bach 2013; Schmidt et al.
+2015 for CRFs).
 
-Of every term the solver remembers its last derivative in the potentials, tokens x labels, and of all terms
-the sum D of their gradients in the parameters. A step revisits a term, whose gradient has changed by d:
+Of every term the solver remembers its last derivative in the potentials, tokens x labels, and of
+all terms the sum D of their gradients in the parameters. A step revisits a term, whose gradient has
+changed by d:
 
     w <- (1 - alpha * l2) * w - alpha * (D / m + c * d)            m terms seen, D before the change
 
-c = 1/m is SAG, whose memory answers slowly; c = 1 is SAGA (and, while the memory is empty, stochastic gradient
-descent), unbiased but noisy. Steps may be longest in between (Driggs, Liang & Schoenlieb 2019): c is passes ** -1.5,
-but at least 1/10. After two passes terms are drawn with replacement: when they go on taking turns, memories are all
-equally late, and resonate.
+c = 1/m is SAG, whose memory answers slowly; c = 1 is SAGA (and, while the memory is empty,
+stochastic gradient descent), unbiased but noisy. Steps may be longest in between (Driggs, Liang &
+Schoenlieb 2019): c is passes ** -1.5, but at least 1/10. After two passes terms are drawn with
+replacement: when they go on taking turns, memories are all equally late, and resonate.
 
-The dense part costs nothing: w = beta * (V - s * D), where a step writes V and D at the term's support alone.
+The dense part costs nothing: w = beta * (V - s * D), where a step writes V and D at the term's
+support alone.
 
-The first passes work in float32: sampling makes more noise than rounding, and half the memory is read. When they get
-slow, the same point and memory go on in the float type of the objective, which all evaluations have.
+The first passes work in float32: sampling makes more noise than rounding, and half the memory is
+read. When they get slow, the same point and memory go on in the float type of the objective, which
+all evaluations have.
 
-Every few passes the point is evaluated. Ways between such points that go straight on, as where features are dense and
-conditioning is what makes the solver slow, are followed farther; ways to and fro ask for shorter steps.
+Every few passes the point is evaluated. Ways between such points that go straight on, as where
+features are dense and conditioning is what makes the solver slow, are followed farther; ways to and
+fro ask for shorter steps.
 
-alpha = 1 / (L + l2), and 1 / L for free entries. L is half way between mean and (slowly forgotten) maximum of the
-terms' curvatures along their own gradients, measured in every tenth step of the first pass, then ever more rarely.
+alpha = 1 / (L + l2), and 1 / L for free entries. L is half way between mean and (slowly forgotten)
+maximum of the terms' curvatures along their own gradients, measured in every tenth step of the
+first pass, then ever more rarely.
 """
 
 from __future__ import annotations
@@ -37,17 +43,22 @@ __all__ = ["sag"]
 
 CORRECTION = 0.1  # c in the end
 SHUFFLED = 2  # first passes, in which each term has one turn, lest the earliest memories stay
-FIRST_GAP = 10  # steps between two measurements of the curvature in the first pass; they grow with each pass
+# steps between two measurements of the curvature in the first pass; they grow with each pass
+FIRST_GAP = 10
 LONGEST_MOVE = 4.0  # by which a step may change potentials of its term
 NOTHING = 1e-200  # squared gradient of a term that says nothing of its curvature
 PROX_PER_PASS = 4  # dense proximal steps with an L1 penalty
 COARSE = np.float32  # of the first passes
 SMALL = 100_000  # derivatives to remember, for which float32 would save nothing
-ENOUGH = 1e-4  # relative improvement between two evaluations, below which float32 has served its time
-WAVERING, STRAIGHT = 0.25, 0.9  # cosines of the angle between the ways to this evaluated point and to the last
+# relative improvement between two evaluations, below which float32 has served its time
+ENOUGH = 1e-4
+# cosines of the angle between the ways to this evaluated point and to the last
+WAVERING = 0.25
+STRAIGHT = 0.9
 SHORTER = 0.7  # factor of steps that waver
 FARTHEST = 3.0  # of the way just made, to go straight on
-CERTAIN = 10.0  # times tol: how far above the optimum, relatively, the objective may at most be in the end
+# times tol: how far above the optimum, relatively, the objective may at most be in the end
+CERTAIN = 10.0
 PATIENCE = 4  # passes between two evaluations; where the second is no better, steps are halved
 LARGEST_MEMORY = 2**32  # bytes
 SMALLEST_SCALE = 1e-5  # beta, before the lazily scaled tables are written out
@@ -67,56 +78,69 @@ class _Curvature:
         return (self.mean + self.largest) / 2 if self.count else 1.0
 
     def measure(self, i: int, theta: Any, gradient: Any, gap: int) -> None:
-        """Take in the curvature of term i along its gradient, a difference of derivatives along X X' gradient."""
+        """Take in the curvature of term i along its gradient, a difference of derivatives along X
+        X' gradient.
+        """
         self.objective.add(gradient, i, self.scratch, 1.0)
         direction = self.objective.forward(self.scratch, i, 1.0)
         self.objective.add(gradient, i, self.scratch, -1.0)
-        norm2, square = float(np.dot(gradient, direction)), float(np.dot(gradient, gradient))
+        norm2 = float(np.dot(gradient, direction))
+        square = float(np.dot(gradient, gradient))
         if not min(norm2, square) > NOTHING:
             return
         longest = float(np.max(np.abs(direction)))
         step = 1e-3 / longest
         _, moved = self.objective.term(theta - step * direction, i)
         curvature = float(np.dot(gradient - moved, direction)) / (step * norm2)
-        # beyond some nats it is another, at a saturated point it says nothing: at least 1/1000 of what features allow
+        # beyond some nats it is another, at a saturated point it says nothing: at least 1/1000 of
+        # what features allow
         curvature = max(curvature, longest / LONGEST_MOVE, 1e-3 * norm2 / square)
         if isfinite(curvature):
             self.count += 1
             self.mean += (curvature - self.mean) / min(self.count, 32)
-            self.largest = max(self.largest * 0.5 ** (gap / self.objective.n_terms), curvature)  # halves in a pass
+            # halves in a pass
+            self.largest = max(self.largest * 0.5 ** (gap / self.objective.n_terms), curvature)
 
 
 class _Course:
     """The way from one evaluated point to the next. Where it goes to and fro, steps are too long."""
 
     def __init__(self, w: np.ndarray, length: float = 1.0) -> None:
-        self.w, self.way, self.length = w, np.zeros(0), length
+        self.w = w
+        self.way = np.zeros(0)
+        self.length = length
 
     def follow(self, w: np.ndarray) -> np.ndarray | None:
         """Take in the next point; return how much farther a straight way seems to lead."""
         before, self.w, self.way = self.way, w, w - self.w
         if not len(before):
             return None
-        now, then, both = np.dot(self.way, self.way), np.dot(before, before), np.dot(before, self.way)
+        now = np.dot(self.way, self.way)
+        then = np.dot(before, before)
+        both = np.dot(before, self.way)
         if both < WAVERING * (now * then) ** 0.5:
             self.length *= SHORTER
         if not both > STRAIGHT * (now * then) ** 0.5:
             return None
         self.length = min(1.0, self.length / SHORTER)
-        ratio = (now / then) ** 0.5  # if ways go on shrinking by it, the rest of them is ratio / (1 - ratio) times this
+        # if ways go on shrinking by it, the rest of them is ratio / (1 - ratio) times this
+        ratio = (now / then) ** 0.5
         return (FARTHEST if ratio >= FARTHEST / (1 + FARTHEST) else ratio / (1 - ratio)) * self.way
 
 
 class _Iterate:
-    """The point w = beta * (V - s * D), its free entries dense; D is the sum of remembered gradients.
+    """The point w = beta * (V - s * D), its free entries dense; D is the sum of remembered
+    gradients.
 
     With an L1 penalty D also holds a pull of l1 * m towards zero for each weight, fixed between two
-    proximal steps: by its sign, or for a weight at zero what balances its gradient. Thus an optimum stays
-    where it is, though proximal steps are few.
+    proximal steps: by its sign, or for a weight at zero what balances its gradient. Thus an optimum
+    stays where it is, though proximal steps are few.
     """
 
     def __init__(self, objective: Any, w: np.ndarray, l1: float, l2: float, dtype: Any) -> None:
-        self.objective, self.l1, self.l2 = objective, l1, l2
+        self.objective = objective
+        self.l1 = l1
+        self.l2 = l2
         self.W = objective.side_by_side(objective.expand(w).astype(dtype, copy=False), 2)
         self.parts = [(part[:, 0], part[:, 1]) for part in objective.penalised_parts(self.W)]
         self.pulls = [np.zeros_like(V) for V, _ in self.parts] if l1 else []
@@ -128,13 +152,16 @@ class _Iterate:
         self._reset()
 
     def _reset(self) -> None:
-        self.beta, self.s = 1.0, 0.0
+        self.beta = 1.0
+        self.s = 0.0
         self.length = self.pulled = 0.0  # sums of alpha, and of alpha's share that D took part in
 
     def refined(self, dtype: Any) -> _Iterate:
         """The same point, and the same memory, with another float type for V and D."""
         new = _Iterate(self.objective, self.w(), self.l1, self.l2, dtype)
-        new.memory, new.m, new.remembered = self.memory, self.m, self.remembered
+        new.memory = self.memory
+        new.m = self.m
+        new.remembered = self.remembered
         for i, gradient in enumerate(new.memory):
             if gradient is not None:
                 self.objective.add(gradient.astype(dtype), i, new.W, 0.0, 1.0)
@@ -154,10 +181,15 @@ class _Iterate:
         gradient = self.memory[i].astype(self.W.dtype, copy=False)
         if before is None:
             self.m += 1
-            change, dense, sparse = gradient, (1 - c) / self.m, c
+            change = gradient
+            dense = (1 - c) / self.m
+            sparse = c
         else:
-            change, dense, sparse = gradient - before, 1 / self.m, c - 1 / self.m
-        alpha, (V, D) = step / (1 + step * self.l2), self.free
+            change = gradient - before
+            dense = 1 / self.m
+            sparse = c - 1 / self.m
+        alpha = step / (1 + step * self.l2)
+        V, D = self.free
         free = V.copy()
         self.beta /= 1 + step * self.l2
         self.objective.add(change, i, self.W, self.s - sparse * alpha / self.beta, 1.0)
@@ -189,7 +221,11 @@ class _Iterate:
             V += self.pulled * pull
             V -= np.clip(V, -self.l1 * self.length, self.l1 * self.length)
             D -= pull
-            pull[:] = np.where(V == 0, -np.clip(D, -self.l1 * self.m, self.l1 * self.m), self.l1 * self.m * np.sign(V))
+            pull[:] = np.where(
+                V == 0,
+                -np.clip(D, -self.l1 * self.m, self.l1 * self.m),
+                self.l1 * self.m * np.sign(V),
+            )
             D += pull
         self._reset()
 
@@ -205,31 +241,40 @@ def sag(
     callback: Callable[[int, np.ndarray, float], bool] | None = None,
     rng: np.random.RandomState,
 ) -> Result:
-    """Minimise ``objective + l2 / 2 * ||w||**2 + l1 * ||w||_1``; the ``n_free`` last entries are unpenalised.
+    """Minimise ``objective + l2 / 2 * ||w||**2 + l1 * ||w||_1``; the ``n_free`` last entries are
+    unpenalised.
 
-    An iteration is one pass over the terms. Stops when no entry of the (pseudo-)gradient exceeds `tol` and, with an
-    L2 penalty, ``||gradient||**2 / (2 * l2)``, which bounds what penalised entries have left to gain, not 10 `tol` of
-    the value. Of unpenalised ones nothing says so.
-    These are evaluated after every fourth pass and in the end; `callback` is given the best point evaluated so far.
-    From a start other than zero, which must not be worse than zero, the first pass only fills the memory. Where the
-    value stays, or evaluated points lie to and fro, steps get shorter; where it is above those at the start and at
-    zero, the best point is taken up again.
+    An iteration is one pass over the terms. Stops when no entry of the (pseudo-)gradient exceeds
+    `tol` and, with an L2 penalty, ``||gradient||**2 / (2 * l2)``, which bounds what penalised
+    entries have left to gain, not 10 `tol` of the value. Of unpenalised ones nothing says so. These
+    are evaluated after every fourth pass and in the end; `callback` is given the best point
+    evaluated so far. From a start other than zero, which must not be worse than zero, the first
+    pass only fills the memory. Where the value stays, or evaluated points lie to and fro, steps get
+    shorter; where it is above those at the start and at zero, the best point is taken up again.
     """
     if objective.n_potentials * 8 > LARGEST_MEMORY:
         raise ValueError(
-            f"sag would remember {objective.n_potentials * 8 / 2**30:.1f} GiB of derivatives: a number for each label "
+            f"sag would remember {objective.n_potentials * 8 / 2**30:.1f} GiB of derivatives: a "
+            "number for each label "
             "at each token and, with edge features, for each pair of labels; use lbfgs or owlqn"
         )
     start = zero = _evaluate(objective, w0, l1, l2, tol)
     if np.any(w0) and not start.converged:
         zero = _evaluate(objective, 0.0 * w0, l1, l2, tol)
-    best, limit = zero if zero.value < start.value else start, max(start.value, zero.value)
+    best = zero if zero.value < start.value else start
+    limit = max(start.value, zero.value)
     if best.converged:
         return best
-    n, dtype = objective.n_terms, objective.expand(w0).dtype
+    n = objective.n_terms
+    dtype = objective.expand(w0).dtype
     coarse = COARSE if objective.n_potentials > SMALL else dtype
-    iterate, curvature = _Iterate(objective, best.w, l1, l2, coarse), _Curvature(objective)
-    warm, first, due, improved, course = bool(np.any(best.w)), 1, PATIENCE, 0, _Course(best.w)
+    iterate = _Iterate(objective, best.w, l1, l2, coarse)
+    curvature = _Curvature(objective)
+    warm = bool(np.any(best.w))
+    first = 1
+    due = PATIENCE
+    improved = 0
+    course = _Course(best.w)
     for n_iter in range(1, max_iter + 1):
         passes = n_iter - first + 1
         order = rng.permutation(n) if passes <= SHUFFLED else rng.randint(n, size=n)
@@ -237,26 +282,32 @@ def sag(
         c = max(CORRECTION, 1 / n, 0.0 if warm else passes**-1.5)
         mean = _visit(iterate, curvature, order, c, length, FIRST_GAP * passes)
         if n_iter >= due or n_iter == max_iter or not mean <= limit:
-            due, found = n_iter + PATIENCE, best._replace(value=np.inf)
+            due = n_iter + PATIENCE
+            found = best._replace(value=np.inf)
             if isfinite(mean):
                 found = _evaluate(objective, iterate.w(), l1, l2, tol)
                 beyond = None if l1 else course.follow(found.w)
                 if beyond is not None:
                     farther = _evaluate(objective, found.w + beyond, l1, l2, tol)
                     if farther.value < found.value:
-                        found, course.w = farther, farther.w
+                        found = farther
+                        course.w = farther.w
                         iterate.shift(beyond)
             rise = found.value - best.value
             if iterate.W.dtype != dtype and -ENOUGH * abs(best.value) <= rise < np.inf:
                 iterate = iterate.refined(dtype)
             if rise < 0 or (found.converged and rise <= 1e-12 * abs(best.value)):
-                best, improved = found._replace(value=min(found.value, best.value)), n_iter
+                best = found._replace(value=min(found.value, best.value))
+                improved = n_iter
             elif n_iter >= improved + PATIENCE and rise > 1e-9 * abs(best.value):
-                course.length, improved = course.length / 2, n_iter
+                course.length = course.length / 2
+                improved = n_iter
             if not found.value <= limit + 1e-9 * abs(limit):
                 # the first pass may just be too noisy without a memory
                 course = _Course(best.w, course.length / 2 if warm else course.length)
-                iterate, warm, first = _Iterate(objective, best.w, l1, l2, iterate.W.dtype), True, n_iter + 1
+                iterate = _Iterate(objective, best.w, l1, l2, iterate.W.dtype)
+                warm = True
+                first = n_iter + 1
         best = best._replace(n_iter=n_iter)
         if (callback is not None and callback(n_iter, best.w, best.value)) or best.converged:
             break
@@ -264,9 +315,14 @@ def sag(
 
 
 @np.errstate(over="ignore", invalid="ignore")
-def _visit(iterate: _Iterate, curvature: _Curvature, order: np.ndarray, c: float, length: float, gap: int) -> float:
-    """A step of `length` / L for each term in `order`; return the mean of their values, without the penalty."""
-    objective, n = iterate.objective, len(order)
+def _visit(
+    iterate: _Iterate, curvature: _Curvature, order: np.ndarray, c: float, length: float, gap: int
+) -> float:
+    """A step of `length` / L for each term in `order`; return the mean of their values, without the
+    penalty.
+    """
+    objective = iterate.objective
+    n = len(order)
     total = 0.0
     for t, i in enumerate(order.tolist()):
         theta = iterate.potentials(i)
@@ -291,6 +347,9 @@ def _evaluate(objective: Any, w: np.ndarray, l1: float, l2: float, tol: float) -
     grad[: len(penalised)] += l2 * penalised
     value += l2 / 2 * float(np.dot(penalised, penalised)) + l1 * float(np.sum(np.abs(penalised)))
     slope = pseudo_gradient(w, grad, l1_weights)
-    gap = float(np.dot(slope, slope)) / 2 if l2 else 0.0  # l2 times what strong convexity leaves to be gained
-    converged = np.max(np.abs(slope), initial=0.0) <= tol and gap <= l2 * CERTAIN * tol * (abs(value) + tol)
+    # l2 times what strong convexity leaves to be gained
+    gap = float(np.dot(slope, slope)) / 2 if l2 else 0.0
+    converged = np.max(np.abs(slope), initial=0.0) <= tol and gap <= l2 * CERTAIN * tol * (
+        abs(value) + tol
+    )
     return Result(w, value, 0, bool(converged))

@@ -1,8 +1,10 @@
-"""Stochastic dual coordinate ascent (Shalev-Shwartz & Zhang, Journal of Machine Learning Research 14, 2013).
+"""Stochastic dual coordinate ascent (Shalev-Shwartz & Zhang, Journal of Machine Learning Research
+14, 2013).
 
-With a penalty the optimal w is a combination of the examples' rows. Each step takes one example and finds its factor
-exactly, while the others keep theirs; there is no step length. A pass costs as much as an evaluation, and where there
-are more parameters than examples some twenty passes do what L-BFGS needs hundreds of iterations for.
+With a penalty the optimal w is a combination of the examples' rows. Each step takes one example and
+finds its factor exactly, while the others keep theirs; there is no step length. A pass costs as
+much as an evaluation, and where there are more parameters than examples some twenty passes do what
+L-BFGS needs hundreds of iterations for.
 """
 
 from __future__ import annotations
@@ -29,16 +31,21 @@ def sdca(
     rng: np.random.RandomState,
     callback: Callable[[int, np.ndarray, float], bool] | None = None,
 ) -> Result:
-    """Minimise ``objective + l2 / 2 * ||w||**2`` over the penalised entries and a last one that may be free.
+    """Minimise ``objective + l2 / 2 * ||w||**2`` over the penalised entries and a last one that may
+    be free.
 
-    Stops when no entry of the gradient exceeds `tol`. Early passes may raise the value, as it is the dual problem's
-    that grows; what is returned is the best point seen.
+    Stops when no entry of the gradient exceeds `tol`. Early passes may raise the value, as it is
+    the dual problem's that grows; what is returned is the best point seen.
     """
     if l1 or not l2 > 0:
-        raise ValueError("sdca needs an L2 penalty, and no other; use 'lbfgs' without one, 'owlqn' with L1")
-    smooth, n_iter = Penalised(objective, l2), 0
+        raise ValueError(
+            "sdca needs an L2 penalty, and no other; use 'lbfgs' without one, 'owlqn' with L1"
+        )
+    smooth = Penalised(objective, l2)
+    n_iter = 0
     value, grad = smooth.value_and_grad(w0)
-    best, lowest = w0.copy(), value
+    best = w0.copy()
+    lowest = value
     w, dual, scales = objective.dual_start(w0, l2)
     while True:
         converged = _steepest(grad) <= tol
@@ -48,7 +55,8 @@ def sdca(
         n_iter += 1
         value, grad = smooth.value_and_grad(w)
         if value <= lowest or _steepest(grad) <= tol:
-            best, lowest = w.copy(), value
+            best = w.copy()
+            lowest = value
         if callback is not None and callback(n_iter, w.copy(), value):
             return Result(best, lowest, n_iter, _steepest(grad) <= tol)
 

@@ -1,8 +1,8 @@
 """Averaged stochastic gradient descent with a calibrated step (P1 5.20-5.22; Bottou 2010, Xu 2011).
 
-The step is a / (1 + a * l2 * m)**(3/4) after m terms: P1 5.22 with the curvature l2 of the regulariser in 5.20 (its
-printed sigma**2 lacks the number of instances) and the slower decay that averaging wants. The constant a is
-the best of a few tried on a small subset.
+The step is a / (1 + a * l2 * m)**(3/4) after m terms: P1 5.22 with the curvature l2 of the
+regulariser in 5.20 (its printed sigma**2 lacks the number of instances) and the slower decay that
+averaging wants. The constant a is the best of a few tried on a small subset.
 """
 
 from __future__ import annotations
@@ -21,24 +21,31 @@ __all__ = ["sgd", "sgd_pass"]
 
 CALIBRATION_TERMS = 200
 RESCALE = 1e5  # largest divisor before the lazily scaled vectors are written out
-FARTHEST = 2.0**30  # curvature from which on the search for a step begins below 1, as it would not get there
+# curvature from which on the search for a step begins below 1, as it would not get there
+FARTHEST = 2.0**30
 CERTAIN = 1.0  # of the value: where no more than that can be gained, passes are trusted
 DOUBTFUL = 1e7  # of the value: where that could be gained, nothing is
 NEAR = 0.02  # of the value, which other iterations may gain
 NOTHING = 1e-3  # of the first value: less than that counts as that
 N_CHECKED = 60  # of these iterations
-FORGETTING = 3.0  # the weight of an iterate in the mean of a stream grows with this power of its number
+# the weight of an iterate in the mean of a stream grows with this power of its number
+FORGETTING = 3.0
 
 
 class _Averaged:
-    """The iterate w = v / v_divisor and its running mean (a + v_fraction * v) / a_divisor, updated sparsely."""
+    """The iterate w = v / v_divisor and its running mean (a + v_fraction * v) / a_divisor, updated
+    sparsely.
+    """
 
     def __init__(self, objective: Any, w0: np.ndarray, l2: float) -> None:
-        self.objective, self.l2 = objective, l2
+        self.objective = objective
+        self.l2 = l2
         self.v = np.array(objective.expand(w0), dtype=np.float64)
         self.n_penalised = len(self.v) - objective.n_free
         self.a = np.zeros_like(self.v)
-        self.v_divisor, self.a_divisor, self.v_fraction = 1.0, 1.0, 0.0
+        self.v_divisor = 1.0
+        self.a_divisor = 1.0
+        self.v_fraction = 0.0
         self.free_mean = self.v[self.n_penalised :].copy()
 
     def start_mean(self, mean: np.ndarray) -> None:
@@ -64,7 +71,8 @@ class _Averaged:
         if mu >= 1.0:
             if self.v_fraction != 1.0:
                 self.a[:] = 0.0
-            self.a_divisor, self.v_fraction = self.v_divisor, 1.0
+            self.a_divisor = self.v_divisor
+            self.v_fraction = 1.0
         else:
             self.objective.add(gradient, i, self.a, self.v_fraction * eta * self.v_divisor)
             self.a_divisor /= 1.0 - mu
@@ -75,7 +83,8 @@ class _Averaged:
         mean = (self.a + self.v_fraction * self.v) / self.a_divisor
         self.v[: self.n_penalised] /= self.v_divisor
         self.v_divisor = self.a_divisor = 1.0
-        self.a, self.v_fraction = mean, 0.0
+        self.a = mean
+        self.v_fraction = 0.0
 
     def last(self) -> np.ndarray:
         """The last iterate, expanded."""
@@ -103,9 +112,10 @@ def sgd(
 ) -> Result:
     """Minimise ``objective + l2 / 2 * ||w||**2`` by passes over its terms in random order.
 
-    An iteration is one pass; the averaged parameters are evaluated after each. The average starts anew with
-    passes 1, 2, 4, 8, ..., so that early iterates are forgotten; converged when the passes of such a window
-    improved the value by less than `tol` each, relatively, and nothing says that it is far from the minimum.
+    An iteration is one pass; the averaged parameters are evaluated after each. The average starts
+    anew with passes 1, 2, 4, 8, ..., so that early iterates are forgotten; converged when the
+    passes of such a window improved the value by less than `tol` each, relatively, and nothing says
+    that it is far from the minimum.
     """
     if l1:
         raise ValueError("sgd is for smooth objectives; use owlqn with an L1 penalty")
@@ -118,18 +128,27 @@ def sgd(
     settled = False
     for n_iter in range(1, max_iter + 1):
         if n_iter & (n_iter - 1) == 0:
-            start, at_start = m, best.value
+            start = m
+            at_start = best.value
         for i in rng.permutation(objective.n_terms):
             eta = step / (1.0 + step * l2 * m) ** 0.75
             iterate.step(i, eta, 1.0 / (m - start + 1))
             m += 1
         w = iterate.mean()
         value = _penalised(objective, w, l2)
-        best = Result(w, value, n_iter, False) if value < best.value else best._replace(n_iter=n_iter)
+        best = (
+            Result(w, value, n_iter, False) if value < best.value else best._replace(n_iter=n_iter)
+        )
         window = (n_iter + 1) // 2
-        if n_iter & (n_iter + 1) == 0 and n_iter > 1 and at_start - best.value <= tol * abs(best.value) * window:
+        if (
+            n_iter & (n_iter + 1) == 0
+            and n_iter > 1
+            and at_start - best.value <= tol * abs(best.value) * window
+        ):
             found = best.w is not w0
-            converged = _is_low(objective, best, l2, first) if found else _is_flat(objective, w0, l2, tol)
+            converged = (
+                _is_low(objective, best, l2, first) if found else _is_flat(objective, w0, l2, tol)
+            )
             best = best._replace(converged=converged)
             settled = converged or not found
         if (callback is not None and callback(n_iter, best.w, best.value)) or settled:
@@ -140,18 +159,26 @@ def sgd(
 def sgd_pass(objective: Any, stream: Stream, *, l2: float, rng: np.random.RandomState) -> Stream:
     """One pass over further terms, with `l2` the penalty beside the mean of all terms so far.
 
-    The mean goes on, but forgets (Shamir & Zhang, ICML 2013, polynomial-decay averaging). Until enough terms have
-    been seen the step is calibrated in each pass; it is the geometric mean of what was found.
+    The mean goes on, but forgets (Shamir & Zhang, ICML 2013, polynomial-decay averaging). Until
+    enough terms have been seen the step is calibrated in each pass; it is the geometric mean of
+    what was found.
     """
-    step, n = stream.step, objective.n_terms
+    step = stream.step
+    n = objective.n_terms
     if stream.n < CALIBRATION_TERMS:
-        step = step ** (stream.n / (stream.n + n)) * _calibrate(objective, stream.w, l2, rng) ** (n / (stream.n + n))
+        step = step ** (stream.n / (stream.n + n)) * _calibrate(objective, stream.w, l2, rng) ** (
+            n / (stream.n + n)
+        )
     iterate = _Averaged(objective, stream.w, l2)
     iterate.start_mean(stream.mean)
-    # what happens to a parameter that no term touches, which the expanded layout may lack: it shrinks
-    w_left, mean_left, w_in_mean = 1.0, 1.0, 0.0
+    # what happens to a parameter that no term touches, which the expanded layout may lack: it
+    # shrinks
+    w_left = 1.0
+    mean_left = 1.0
+    w_in_mean = 0.0
     for m, i in enumerate(rng.permutation(n), start=stream.n):
-        eta, mu = step / (1.0 + step * l2 * m) ** 0.75, (FORGETTING + 1) / (m + FORGETTING + 1)
+        eta = step / (1.0 + step * l2 * m) ** 0.75
+        mu = (FORGETTING + 1) / (m + FORGETTING + 1)
         iterate.step(i, eta, mu)
         w_left *= 1.0 - eta * l2
         mean_left *= 1.0 - mu
@@ -174,10 +201,12 @@ def _is_flat(objective: Any, w: np.ndarray, l2: float, tol: float) -> bool:
 
 
 def _is_low(objective: Any, best: Result, l2: float, first: float) -> bool:
-    """Whether the value is near the minimum; passes go on improving little where scales of features differ, too.
+    """Whether the value is near the minimum; passes go on improving little where scales of features
+    differ, too.
 
-    A gradient g tells that the minimum is at most |g|**2 / (2 * l2) lower. Where that could be much, a few iterations
-    of a solver that learns the scales tell more, but for scales that are beyond it, too.
+    A gradient g tells that the minimum is at most |g|**2 / (2 * l2) lower. Where that could be
+    much, a few iterations of a solver that learns the scales tell more, but for scales that are
+    beyond it, too.
     """
     grad = Penalised(objective, l2).value_and_grad(best.w)[1]
     scale = max(abs(best.value), NOTHING * abs(first))
@@ -189,7 +218,9 @@ def _is_low(objective: Any, best: Result, l2: float, first: float) -> bool:
 
 
 def _calibrate(objective: Any, w0: np.ndarray, l2: float, rng: np.random.RandomState) -> float:
-    """The step, of a geometric series, whose single pass over a sample of the terms ends lowest, below its start."""
+    """The step, of a geometric series, whose single pass over a sample of the terms ends lowest,
+    below its start.
+    """
     sample = rng.permutation(objective.n_terms)[:CALIBRATION_TERMS]
 
     def cost(step: float) -> float:
@@ -213,7 +244,8 @@ def _calibrate(objective: Any, w0: np.ndarray, l2: float, rng: np.random.RandomS
         value = cost(step * factor)
         if lowest < start and (value > lowest or (value == np.inf and factor > 1)):
             break
-        step, lowest = step * factor, value
+        step = step * factor
+        lowest = value
     return step
 
 

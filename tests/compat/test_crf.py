@@ -41,7 +41,12 @@ def describe(sentence):
     """Attributes of every kind that pycrfsuite reads."""
     found = []
     for t, word in enumerate(sentence):
-        token = {"bias": 1.0, "word": word.lower(), "digits": word.isdigit(), "ends": [word[-1:], word[-2:]]}
+        token = {
+            "bias": 1.0,
+            "word": word.lower(),
+            "digits": word.isdigit(),
+            "ends": [word[-1:], word[-2:]],
+        }
         if t:
             token["before"] = {"word": sentence[t - 1].lower(), "length": len(sentence[t - 1]) / 10}
         found.append(token)
@@ -64,7 +69,8 @@ def both(ads):
 def test_weights_and_names_are_the_originals(both):
     ours, theirs = both
     for name in ("state_features_", "transition_features_"):
-        found, expected = getattr(ours, name), getattr(theirs, name)
+        found = getattr(ours, name)
+        expected = getattr(theirs, name)
         assert found.keys() == expected.keys()
         assert found == pytest.approx(expected, abs=2e-3)
     assert sorted(ours.classes_) == sorted(theirs.classes_)
@@ -93,7 +99,10 @@ def test_predictions_are_the_originals(both, ads):
     ],
 )
 def test_the_same_weights_exist(ads, options):
-    X = [[[k for k, v in token.items() if v is True] or [token["word"]] for token in s] for s in ads[0][:10]]
+    X = [
+        [[k for k, v in token.items() if v is True] or [token["word"]] for token in s]
+        for s in ads[0][:10]
+    ]
     ours, theirs = (c(**options).fit(X, ads[1][:10]) for c in (CRF, sklearn_crfsuite.CRF))
     assert ours.state_features_ == pytest.approx(theirs.state_features_, abs=5e-3)
     assert ours.transition_features_ == pytest.approx(theirs.transition_features_, abs=5e-3)
@@ -130,18 +139,29 @@ def tagged():
 @pytest.mark.corpus
 @pytest.mark.parametrize(("c1", "c2"), [(0.0, 1.0), (0.1, 0.1)])
 def test_tags_of_conll2000_are_the_originals(tagged, c1, c2):
-    X, y, X_test = tagged[0][:200], tagged[1][:200], tagged[2]
-    models = [c(c1=c1, c2=c2, all_possible_transitions=True).fit(X, y) for c in (CRF, sklearn_crfsuite.CRF)]
+    X = tagged[0][:200]
+    y = tagged[1][:200]
+    X_test = tagged[2]
+    models = [
+        c(c1=c1, c2=c2, all_possible_transitions=True).fit(X, y)
+        for c in (CRF, sklearn_crfsuite.CRF)
+    ]
     assert metrics.flat_accuracy_score(*(model.predict(X_test) for model in models)) >= 0.995
 
 
 def tutorial(CRF, metrics, X, y, X_test, y_test):
     """The steps of sklearn-crfsuite's tutorial, with whatever stands behind the two names."""
-    crf = CRF(algorithm="lbfgs", c1=0.1, c2=0.1, max_iterations=100, all_possible_transitions=True).fit(X, y)
+    crf = CRF(
+        algorithm="lbfgs", c1=0.1, c2=0.1, max_iterations=100, all_possible_transitions=True
+    ).fit(X, y)
     labels = sorted(set(crf.classes_) - {"O"}, key=lambda name: (name[1:], name[0]))
     predicted = crf.predict(X_test)
-    report = metrics.flat_classification_report(y_test, predicted, labels=labels, digits=3, zero_division=0.0)
-    scorer = make_scorer(metrics.flat_f1_score, average="weighted", labels=labels, zero_division=0.0)
+    report = metrics.flat_classification_report(
+        y_test, predicted, labels=labels, digits=3, zero_division=0.0
+    )
+    scorer = make_scorer(
+        metrics.flat_f1_score, average="weighted", labels=labels, zero_division=0.0
+    )
     search = RandomizedSearchCV(
         CRF(algorithm="lbfgs", max_iterations=100, all_possible_transitions=True),
         {"c1": scipy.stats.expon(scale=0.5), "c2": scipy.stats.expon(scale=0.05)},
@@ -151,18 +171,31 @@ def tutorial(CRF, metrics, X, y, X_test, y_test):
         random_state=0,
     ).fit(X, y)
     best = search.best_estimator_
-    transitions, features = Counter(best.transition_features_), Counter(best.state_features_)
-    return predicted, report, search, transitions.most_common(20), features.most_common(30), best.predict(X_test)
+    transitions = Counter(best.transition_features_)
+    features = Counter(best.state_features_)
+    return (
+        predicted,
+        report,
+        search,
+        transitions.most_common(20),
+        features.most_common(30),
+        best.predict(X_test),
+    )
 
 
 @pytest.mark.corpus
 @pytest.mark.slow
 def test_the_tutorial_runs_with_another_import(tagged):
-    ours, theirs = tutorial(CRF, metrics, *tagged), tutorial(sklearn_crfsuite.CRF, sklearn_crfsuite.metrics, *tagged)
+    ours = tutorial(CRF, metrics, *tagged)
+    theirs = tutorial(sklearn_crfsuite.CRF, sklearn_crfsuite.metrics, *tagged)
     for found, expected in ((ours[0], theirs[0]), (ours[-1], theirs[-1])):
-        assert metrics.flat_accuracy_score(expected, found) >= 0.99  # neither has converged after 100 iterations
-    assert [line.split()[:1] for line in ours[1].split("\n")] == [line.split()[:1] for line in theirs[1].split("\n")]
-    search, expected = ours[2], theirs[2]
+        # neither has converged after 100 iterations
+        assert metrics.flat_accuracy_score(expected, found) >= 0.99
+    assert [line.split()[:1] for line in ours[1].split("\n")] == [
+        line.split()[:1] for line in theirs[1].split("\n")
+    ]
+    search = ours[2]
+    expected = theirs[2]
     assert search.cv_results_["params"] == expected.cv_results_["params"]
     scores = search.cv_results_["mean_test_score"]
     np.testing.assert_allclose(scores, expected.cv_results_["mean_test_score"], atol=0.003)
@@ -182,9 +215,15 @@ def test_the_tutorial_runs_with_another_import(tagged):
     ],
 )
 def test_other_algorithms_learn_as_much(ads, options):
-    """CRFsuite's own visit sequences in another order each time, which for "l2sgd" means up to 0.08 here."""
-    ours, theirs = (c(**options, max_iterations=15).fit(*ads[:2]) for c in (CRF, sklearn_crfsuite.CRF))
-    assert ours.score(*ads[2:]) >= theirs.score(*ads[2:]) - (0.15 if ours.algorithm == "l2sgd" else 0.07)
+    """CRFsuite's own visit sequences in another order each time, which for "l2sgd" means up to 0.08
+    here.
+    """
+    ours, theirs = (
+        c(**options, max_iterations=15).fit(*ads[:2]) for c in (CRF, sklearn_crfsuite.CRF)
+    )
+    assert ours.score(*ads[2:]) >= theirs.score(*ads[2:]) - (
+        0.15 if ours.algorithm == "l2sgd" else 0.07
+    )
     if ours.algorithm != "l2sgd":  # by order of the examples alone
         again = clone(ours).fit(*ads[:2])
         assert again.state_features_ == ours.state_features_
@@ -205,7 +244,9 @@ def test_scorers(ads):
     assert sklearn_struct.compat.scorers is scorers
     assert scorers.flat_accuracy(crf, X, y) == sklearn_crfsuite.scorers.flat_accuracy(crf, X, y)
     assert scorers.sequence_accuracy(crf, X[:3], crf.predict(X[:3])) == 1.0
-    search = GridSearchCV(CRF(max_iterations=5), {"c2": [0.1, 1000.0]}, scoring=scorers.flat_accuracy, cv=2)
+    search = GridSearchCV(
+        CRF(max_iterations=5), {"c2": [0.1, 1000.0]}, scoring=scorers.flat_accuracy, cv=2
+    )
     assert search.fit(*ads[:2]).best_params_ == {"c2": 0.1}
 
 
@@ -219,8 +260,11 @@ def test_the_file_of_a_model_is_crfsuites(ads, tmp_path):
     for sequence, marginals in zip(X, crf.predict_marginals(X), strict=True):
         tagger.set(sequence)
         for t, token in enumerate(marginals):
-            assert [tagger.marginal(label, t) for label in token] == pytest.approx(list(token.values()), abs=1e-9)
-    assert tagger.info().state_features == pytest.approx(crf.state_features_, abs=1e-6)  # which are printed
+            assert [tagger.marginal(label, t) for label in token] == pytest.approx(
+                list(token.values()), abs=1e-9
+            )
+    # which are printed
+    assert tagger.info().state_features == pytest.approx(crf.state_features_, abs=1e-6)
     assert crf.size_ == path.stat().st_size == int(tagger.info().header["size"])
     again = from_crfsuite(path)
     assert again.predict(X).tolist() == crf.predict(X).tolist()
@@ -235,7 +279,8 @@ def test_sizes_are_the_originals(both):
 
 def test_labels_that_no_file_holds(ads, tmp_path):
     crf = CRF(model_filename=str(tmp_path / "model")).fit(*ads[:2])
-    model, written = crf.crf_, (tmp_path / "model").read_bytes()
+    model = crf.crf_
+    written = (tmp_path / "model").read_bytes()
     with pytest.raises(InputTypeError, match="strings without zeros, not 1"):
         crf.fit([[{"a": 1}, {"b": 1}]], [[1, 2]])
     assert crf.crf_ is model
@@ -262,15 +307,21 @@ def test_the_tagger_is_the_originals(both, ads):
 def test_the_training_log_is_in_crfsuites_units(both):
     ours, theirs = (crf.training_log_ for crf in both)
     assert ours.last_iteration["loss"] == pytest.approx(theirs.last_iteration["loss"], rel=1e-4)
-    assert ours.last_iteration["feature_norm"] == pytest.approx(theirs.last_iteration["feature_norm"], rel=1e-2)
+    assert ours.last_iteration["feature_norm"] == pytest.approx(
+        theirs.last_iteration["feature_norm"], rel=1e-2
+    )
     assert ours.featgen_num_features == theirs.featgen_num_features
     assert [line["num"] for line in ours.iterations] == list(range(1, len(ours.iterations) + 1))
 
 
 def test_grid_search_with_a_flat_score(ads):
     labels = sorted({label for s in ads[1] for label in s if label != "O"})
-    scorer = make_scorer(metrics.flat_f1_score, average="weighted", labels=labels, zero_division=0.0)
-    search = GridSearchCV(CRF(max_iterations=500), {"c2": [0.1, 1000.0]}, scoring=scorer, cv=2).fit(*ads[:2])
+    scorer = make_scorer(
+        metrics.flat_f1_score, average="weighted", labels=labels, zero_division=0.0
+    )
+    search = GridSearchCV(CRF(max_iterations=500), {"c2": [0.1, 1000.0]}, scoring=scorer, cv=2).fit(
+        *ads[:2]
+    )
     assert search.best_params_ == {"c2": 0.1}
     assert search.best_score_ > 0.3
 
@@ -280,7 +331,11 @@ def test_held_out_data(ads, capsys):
     crf = CRF(verbose=True, c2=10.0).fit(X[:5], y[:5], X_dev, y_dev)
     assert f"accuracy on X_dev: {crf.score(X_dev, y_dev):.4f}" in capsys.readouterr().out
     assert crf.training_log_.last_iteration["item_accuracy_float"] == crf.score(X_dev, y_dev)
-    assert crf.fit(X[:5], y[:5]).training_log_.last_iteration.keys().isdisjoint({"item_accuracy_float"})
+    assert (
+        crf.fit(X[:5], y[:5])
+        .training_log_.last_iteration.keys()
+        .isdisjoint({"item_accuracy_float"})
+    )
     with pytest.raises(ValueError, match="pass both or neither"):
         crf.fit(X, y, X_dev)
 
@@ -292,10 +347,21 @@ def test_pickles(both, ads):
 
 def test_not_fitted():
     crf = CRF()
-    for name in ("classes_", "state_features_", "transition_features_", "attributes_", "num_attributes_"):
+    for name in (
+        "classes_",
+        "state_features_",
+        "transition_features_",
+        "attributes_",
+        "num_attributes_",
+    ):
         with pytest.raises(AttributeError, match="not fitted yet"):
             getattr(crf, name)
-    for method in (crf.predict, crf.predict_marginals, crf.predict_single, crf.predict_marginals_single):
+    for method in (
+        crf.predict,
+        crf.predict_marginals,
+        crf.predict_single,
+        crf.predict_marginals_single,
+    ):
         with pytest.raises(NotFittedError):
             method([["a"]])
 

@@ -13,7 +13,9 @@ RNG = np.random.RandomState(0)
 TRUE, PRED = ([RNG.choice(list("ABC"), n).tolist() for n in (5, 1, 7, 3)] for _ in range(2))
 
 
-@pytest.mark.parametrize("pred", [PRED, np.array([*PRED, None], dtype=object)[:-1]], ids=["lists", "object array"])
+@pytest.mark.parametrize(
+    "pred", [PRED, np.array([*PRED, None], dtype=object)[:-1]], ids=["lists", "object array"]
+)
 @pytest.mark.parametrize(
     ("name", "options"),
     [
@@ -38,5 +40,7 @@ def test_whole_sequences():
 
 
 def test_lengths():
-    with pytest.raises(LengthMismatchError, match=r"y_true\[1\] has 1 labels but y_pred\[1\] has 2"):
+    with pytest.raises(
+        LengthMismatchError, match=r"y_true\[1\] has 1 labels but y_pred\[1\] has 2"
+    ):
         metrics.flat_f1_score([["A"], ["B"]], [["A"], ["B", "B"]])

@@ -57,7 +57,8 @@ def other(ads, tmp_path_factory):
 @pytest.fixture(params=["sklearn_crfsuite", "pycrfsuite", "ours"])
 def path(ads, tmp_path, request):
     path = str(tmp_path / "model.crfsuite")
-    X, y = ads[0][:30], ads[1][:30]
+    X = ads[0][:30]
+    y = ads[1][:30]
     if request.param == "sklearn_crfsuite":
         sklearn_crfsuite.CRF(c1=0.1, c2=0.1, model_filename=path).fit(X, y)
     elif request.param == "ours":
@@ -80,8 +81,15 @@ def file(other, tmp_path):
 
 def test_a_file_is_a_model(ads, path):
     X, y = ads
-    X = [*X, [], [{"unseen": 1, "wörd": "street"}], [{}, {"unseen": 1, "bias": 2}], [["and"], ["unseen"]]]
-    ours, theirs = CRF(model_filename=path), sklearn_crfsuite.CRF(model_filename=path)
+    X = [
+        *X,
+        [],
+        [{"unseen": 1, "wörd": "street"}],
+        [{}, {"unseen": 1, "bias": 2}],
+        [["and"], ["unseen"]],
+    ]
+    ours = CRF(model_filename=path)
+    theirs = sklearn_crfsuite.CRF(model_filename=path)
     assert ours.predict(X).tolist() == [theirs.predict_single(tokens) for tokens in X]
     for found, tokens in zip(ours.predict_marginals(X), X, strict=True):
         expected = theirs.predict_marginals_single(tokens)
@@ -102,7 +110,8 @@ def test_the_attributes_of_a_file(ads, path):
         expected = getattr(theirs, name)  # as they are printed, with six digits
         found = getattr(CRF(model_filename=path), name)
         assert found == pytest.approx(expected, rel=1e-5, abs=1e-6)
-    tagger, expected = CRF(model_filename=path).tagger_, theirs.tagger_
+    tagger = CRF(model_filename=path).tagger_
+    expected = theirs.tagger_
     labels = tagger.tag(ads[0][0])
     assert labels == expected.tag(ads[0][0])
     assert tagger.probability(labels) == pytest.approx(expected.probability(labels))
@@ -125,7 +134,9 @@ def test_a_model_from_a_file_is_a_model(ads, other, tmp_path):
 def test_without_a_file_nothing_is_fitted(tmp_path, monkeypatch, name):
     monkeypatch.chdir(tmp_path)
     crf = CRF(model_filename=name)
-    told = "give the file of a model" if name is None else f"model_filename='{name}', which does not"
+    told = (
+        "give the file of a model" if name is None else f"model_filename='{name}', which does not"
+    )
     for method in PREDICTIONS:
         with pytest.raises(NotFittedError, match=f"not fitted yet: call fit, or .*{told}"):
             getattr(crf, method)([["a"]])
@@ -154,9 +165,13 @@ def test_what_is_no_file(tmp_path):
     with pytest.raises(OSError, match=str(tmp_path)):
         CRF(model_filename=str(tmp_path)).predict([["a"]])
     for crf in (CRF(model_filename=1), CRF(model_filename=["model"])):
-        with pytest.raises(InputTypeError, match="model_filename must be the path of a file, or None"):
+        with pytest.raises(
+            InputTypeError, match="model_filename must be the path of a file, or None"
+        ):
             crf.predict([["a"]])
-        with pytest.raises(InputTypeError, match="model_filename must be the path of a file, or None"):
+        with pytest.raises(
+            InputTypeError, match="model_filename must be the path of a file, or None"
+        ):
             crf.fit([["a"]], [["A"]])
         with pytest.raises(NotFittedError):
             check_is_fitted(crf)

@@ -9,7 +9,10 @@ import pytest
 from sklearn_struct.datasets import make_rental_ads, read_classifieds
 from sklearn_struct.exceptions import InputTypeError
 
-ADS = [[("nice", "SIZE"), ("rent", "Other"), ("$", "rent")], [("size", "O"), ("pets", "restrictions")]]
+ADS = [
+    [("nice", "SIZE"), ("rent", "Other"), ("$", "rent")],
+    [("size", "O"), ("pets", "restrictions")],
+]
 X = [["nice", "rent", "$"], ["size", "pets"]]
 Y = [["SIZE", "O", "RENT"], ["O", "RESTRICTIONS"]]
 
@@ -18,10 +21,13 @@ def text(pattern):
     return "\n".join("".join(pattern.format(*row) + "\n" for row in ad) for ad in ADS)
 
 
-@pytest.mark.parametrize("pattern", ["{}\t{}", "{1}\t{0}", "{} {}", "  {1}   {0} ", "{1} \t{0}\t", "{}\t{}\r"])
+@pytest.mark.parametrize(
+    "pattern", ["{}\t{}", "{1}\t{0}", "{} {}", "  {1}   {0} ", "{1} \t{0}\t", "{}\t{}\r"]
+)
 def test_order_of_columns_is_found(pattern, tmp_path):
     assert read_classifieds(text(pattern).split("\n")) == (X, Y)
-    plain, packed = tmp_path / "ads.txt", tmp_path / "ads.txt.gz"
+    plain = tmp_path / "ads.txt"
+    packed = tmp_path / "ads.txt.gz"
     plain.write_bytes(text(pattern).encode())
     packed.write_bytes(gzip.compress(text(pattern).encode()))
     assert read_classifieds(plain) == read_classifieds(str(packed)) == (X, Y)
@@ -34,7 +40,10 @@ def test_tabs_keep_spaces_in_tokens():
 
 
 def test_blank_lines_make_no_advertisements():
-    assert read_classifieds(["", " ", "a\tO", "", "\t", "b\tO", ""]) == ([["a"], ["b"]], [["O"], ["O"]])
+    assert read_classifieds(["", " ", "a\tO", "", "\t", "b\tO", ""]) == (
+        [["a"], ["b"]],
+        [["O"], ["O"]],
+    )
     assert read_classifieds([]) == read_classifieds([""]) == ([], [])
 
 
@@ -50,7 +59,9 @@ def test_wrong_number_of_columns(line, tmp_path):
     path = tmp_path / "ads.txt"
     path.write_text(f"nice\tSIZE\n\n{line}\n")
     n = len(line.split())
-    with pytest.raises(ValueError, match=rf"ads.txt, line 3: {n} columns, expected a token and its field"):
+    with pytest.raises(
+        ValueError, match=rf"ads.txt, line 3: {n} columns, expected a token and its field"
+    ):
         read_classifieds(path)
 
 
@@ -61,7 +72,9 @@ def test_no_column_of_fields_names_the_lines():
 
 
 def test_two_columns_of_fields_are_ambiguous():
-    with pytest.raises(ValueError, match=r"<lines>, from line 2 on: both columns .* so which are the tokens\?"):
+    with pytest.raises(
+        ValueError, match=r"<lines>, from line 2 on: both columns .* so which are the tokens\?"
+    ):
         read_classifieds(["", "size\tSIZE", "rent\tO"])
 
 

@@ -28,7 +28,8 @@ CONLLU = """\
 
 
 def test_paths(tmp_path):
-    plain, packed = tmp_path / "a.txt", tmp_path / "a.txt.gz"
+    plain = tmp_path / "a.txt"
+    packed = tmp_path / "a.txt.gz"
     plain.write_text(TEXT)
     packed.write_bytes(gzip.compress(TEXT.encode()))
     assert read_conll(plain) == read_conll(str(plain)) == read_conll(packed) == SENTENCES
@@ -40,7 +41,9 @@ def test_open_files_and_lines(tmp_path):
     with path.open() as text, path.open("rb") as binary:
         assert read_conll(text) == read_conll(binary) == SENTENCES
     lines = TEXT.split("\n")
-    assert read_conll(io.StringIO(TEXT)) == read_conll(lines) == read_conll(iter(lines)) == SENTENCES
+    assert (
+        read_conll(io.StringIO(TEXT)) == read_conll(lines) == read_conll(iter(lines)) == SENTENCES
+    )
 
 
 @pytest.mark.parametrize(
@@ -67,7 +70,10 @@ def test_no_sentences(source):
 
 
 def test_columns_are_chosen_in_order():
-    assert read_conll(TEXT.splitlines(), columns=[-1, 0]) == [[("B-NP", "He"), ("B-VP", "sleeps")], [("O", "Yes")]]
+    assert read_conll(TEXT.splitlines(), columns=[-1, 0]) == [
+        [("B-NP", "He"), ("B-VP", "sleeps")],
+        [("O", "Yes")],
+    ]
 
 
 def test_separator_keeps_spaces_and_empty_columns():
@@ -106,15 +112,21 @@ def test_wrong_number_of_columns_names_file_and_line(tmp_path, line):
     path = tmp_path / "bad.txt"
     path.write_text(f"\nHe PRP B-NP\n{line}\n")
     n = len(line.split())
-    with pytest.raises(ValueError, match=rf"bad.txt, line 3: {n} columns, but there are 3 in line 2"):
+    with pytest.raises(
+        ValueError, match=rf"bad.txt, line 3: {n} columns, but there are 3 in line 2"
+    ):
         read_conll(path)
-    with pytest.raises(ValueError, match=rf"<lines>, line 2: {n} columns, but there are 3 in line 1"):
+    with pytest.raises(
+        ValueError, match=rf"<lines>, line 2: {n} columns, but there are 3 in line 1"
+    ):
         read_conll(["He PRP B-NP", line])
 
 
 @pytest.mark.parametrize("column", [3, -4])
 def test_column_that_is_not_there(column):
-    with pytest.raises(ValueError, match=f"<lines>, line 2: 3 columns, so there is no column {column}"):
+    with pytest.raises(
+        ValueError, match=f"<lines>, line 2: 3 columns, so there is no column {column}"
+    ):
         read_conll(["", *TEXT.splitlines()], columns=[0, column])
 
 

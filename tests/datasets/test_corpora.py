@@ -32,7 +32,9 @@ def small_corpora(monkeypatch):
                 file.writestr(name, text)
     content = archive.getvalue()
     monkeypatch.setattr(corpora, "CONLL2000_HASH", f"md5:{hashlib.md5(content).hexdigest()}")
-    monkeypatch.setattr(corpora, "SHA256", {name: hashlib.sha256(text).hexdigest() for name, text in TEXTS.items()})
+    monkeypatch.setattr(
+        corpora, "SHA256", {name: hashlib.sha256(text).hexdigest() for name, text in TEXTS.items()}
+    )
     return content
 
 
@@ -61,9 +63,17 @@ def test_download_conll2000(server, tmp_path):
     assert files(home) == ["conll2000/test.txt.gz", "conll2000/train.txt.gz"]
     X, y = fetch_conll2000(subset="test", data_home=home, return_X_y=True)
     assert (X, y) == ([[("She", "PRP")]], [["B-NP"]])
-    assert server.requested == ["/conll2000.zip"]  # the archive has both, and nothing is downloaded twice
-    for chunks, labels in ("NP", [["B-NP", "O"], ["O"]]), ("VP", [["O", "B-VP"], ["O"]]), ("PP", [["O", "O"], ["O"]]):
-        assert fetch_conll2000(chunks=chunks, data_home=home, return_X_y=True) == (corpus.data, labels)
+    # the archive has both, and nothing is downloaded twice
+    assert server.requested == ["/conll2000.zip"]
+    for chunks, labels in (
+        ("NP", [["B-NP", "O"], ["O"]]),
+        ("VP", [["O", "B-VP"], ["O"]]),
+        ("PP", [["O", "O"], ["O"]]),
+    ):
+        assert fetch_conll2000(chunks=chunks, data_home=home, return_X_y=True) == (
+            corpus.data,
+            labels,
+        )
 
 
 def test_download_ud_ewt(server, tmp_path, monkeypatch):
@@ -72,12 +82,16 @@ def test_download_ud_ewt(server, tmp_path, monkeypatch):
     assert (corpus.data, corpus.target, corpus.column_names) == ([[("Hi",)]], [["INTJ"]], ["form"])
     assert "CC BY-SA" in corpus.DESCR
     assert fetch_ud_ewt(subset="dev", tags="xpos", return_X_y=True) == ([[("No",)]], [["UH"]])
-    assert files(tmp_path / "home") == ["ewt/en_ewt-ud-dev.conllu.gz", "ewt/en_ewt-ud-train.conllu.gz"]
+    assert files(tmp_path / "home") == [
+        "ewt/en_ewt-ud-dev.conllu.gz",
+        "ewt/en_ewt-ud-train.conllu.gz",
+    ]
     assert server.requested == ["/en_ewt-ud-train.conllu", "/en_ewt-ud-dev.conllu"]
 
 
 @pytest.mark.parametrize(
-    ("fetch", "file"), [(fetch_conll2000, "conll2000.zip"), (fetch_ud_ewt, "en_ewt-ud-train.conllu")]
+    ("fetch", "file"),
+    [(fetch_conll2000, "conll2000.zip"), (fetch_ud_ewt, "en_ewt-ud-train.conllu")],
 )
 def test_wrong_checksum_of_a_download_leaves_nothing(server, tmp_path, fetch, file):
     (server.folder / file).write_bytes(b"not what was expected")
@@ -89,7 +103,8 @@ def test_wrong_checksum_of_a_download_leaves_nothing(server, tmp_path, fetch, fi
 def test_wrong_text_in_the_archive_leaves_nothing(server, tmp_path, monkeypatch):
     monkeypatch.setitem(corpora.SHA256, "conll2000/train.txt", "0" * 64)
     with pytest.raises(
-        OSError, match=r"wrong checksum: sha256 .* instead of 0{64} for the download of conll2000/train.txt"
+        OSError,
+        match=r"wrong checksum: sha256 .* instead of 0{64} for the download of conll2000/train.txt",
     ):
         fetch_conll2000(data_home=tmp_path / "home")
     assert files(tmp_path / "home") == []
@@ -112,7 +127,9 @@ def test_file_that_the_server_does_not_have(server, tmp_path):
 
 @pytest.mark.parametrize("fetch", [fetch_conll2000, fetch_ud_ewt])
 def test_missing_without_download(tmp_path, fetch):
-    with pytest.raises(FileNotFoundError, match=r"train\..*\.gz does not exist, and download_if_missing is False"):
+    with pytest.raises(
+        FileNotFoundError, match=r"train\..*\.gz does not exist, and download_if_missing is False"
+    ):
         fetch(data_home=tmp_path, download_if_missing=False)
     assert files(tmp_path) == []
 
@@ -120,7 +137,10 @@ def test_missing_without_download(tmp_path, fetch):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (gzip.compress(b"He PRP O\n", mtime=0), "wrong checksum: sha256 .*train.txt.gz, uncompressed; delete it"),
+        (
+            gzip.compress(b"He PRP O\n", mtime=0),
+            "wrong checksum: sha256 .*train.txt.gz, uncompressed; delete it",
+        ),
         (b"He PRP O\n", r"train.txt.gz is damaged \(Not a gzipped file"),
         (gzip.compress(TEXTS["conll2000/train.txt"], mtime=0)[:-4], r"train.txt.gz is damaged \("),
     ],
@@ -180,7 +200,9 @@ def test_real_corpora(fetch, options, n_sentences, n_tokens, n_labels):
     assert [len(sentence) for sentence in X] == [len(labels) for labels in y]
     assert sum(map(len, y)) == n_tokens
     assert len({label for labels in y for label in labels}) == n_labels
-    assert {len(token) for sentence in X for token in sentence} == {2 if fetch is fetch_conll2000 else 1}
+    assert {len(token) for sentence in X for token in sentence} == {
+        2 if fetch is fetch_conll2000 else 1
+    }
 
 
 @pytest.mark.corpus

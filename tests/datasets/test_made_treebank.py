@@ -9,8 +9,8 @@ import pytest
 
 from sklearn_struct.datasets import make_treebank
 from sklearn_struct.datasets.made_treebank import GRAMMAR, RULES, draw, without_states
-from sklearn_struct.encoding.brackets import Tree, format_tree, parse_tree, words
-from sklearn_struct.encoding.treebank import encode, read
+from sklearn_struct.encoding.trees.binarization import encode, read
+from sklearn_struct.encoding.trees.brackets import Tree, format_tree, parse_tree, words
 from sklearn_struct.metrics import bracket_f1_score
 
 
@@ -47,9 +47,15 @@ def test_number_of_trees(n):
 def test_every_name_of_the_grammar_occurs():
     rng = np.random.RandomState(0)
     seen = Counter(label for _ in range(2_000) for label in draw(rng).labels)
-    renamed = {name for name, (_, choices) in RULES.items() if all(len(choice) == 1 for choice in choices)}
-    assert set(GRAMMAR) - set(seen) <= {name for name in renamed if name.split(".")[0] in ("NP", "VP")}
-    assert {word for _, choices in RULES.values() for choice in choices for word in choice} <= set(seen) | set(GRAMMAR)
+    renamed = {
+        name for name, (_, choices) in RULES.items() if all(len(choice) == 1 for choice in choices)
+    }
+    assert set(GRAMMAR) - set(seen) <= {
+        name for name in renamed if name.split(".")[0] in ("NP", "VP")
+    }
+    assert {word for _, choices in RULES.values() for choice in choices for word in choice} <= set(
+        seen
+    ) | set(GRAMMAR)
 
 
 # ---- a small parser
@@ -63,29 +69,43 @@ class Parser:
         count = np.bincount(binary.symbol)
         inner = binary.left >= 0
         self.tags = defaultdict(dict)
-        tagged = zip(binary.symbol[~inner].tolist(), (word for tree in trees for word in words(tree)))
+        tagged = zip(
+            binary.symbol[~inner].tolist(), (word for tree in trees for word in words(tree))
+        )
         for (code, word), n in Counter(tagged).items():
             self.tags[word][code] = np.log(n / count[code])
-        nodes = (binary.symbol[inner], binary.symbol[binary.left[inner]], binary.symbol[binary.right[inner]])
+        nodes = (
+            binary.symbol[inner],
+            binary.symbol[binary.left[inner]],
+            binary.symbol[binary.right[inner]],
+        )
         rules, n = np.unique(np.stack(nodes), axis=1, return_counts=True)
         self.rules = list(zip(*rules.tolist(), np.log(n / count[rules[0]]).tolist()))
         self.root = Counter(binary.symbol[binary.offsets[1:] - 1].tolist())
 
     def __call__(self, sentence):
-        n, best = len(sentence), {}
+        n = len(sentence)
+        best = {}
         for i, word in enumerate(sentence):
-            best[i, i + 1] = {code: (score, self.tags[word]) for code, score in self.tags[word].items()}
+            best[i, i + 1] = {
+                code: (score, self.tags[word]) for code, score in self.tags[word].items()
+            }
         for length in range(2, n + 1):
             for i in range(n - length + 1):
                 cell = best[i, i + length] = {}
                 for k in range(i + 1, i + length):
-                    left, right = best[i, k], best[k, i + length]
+                    left = best[i, k]
+                    right = best[k, i + length]
                     for parent, b, c, score in self.rules if left and right else ():
                         if b in left and c in right:
                             total = score + left[b][0] + right[c][0]
                             if parent not in cell or total > cell[parent][0]:
                                 cell[parent] = total, (k, b, c)
-        roots = {code: score + np.log(self.root[code]) for code, (score, _) in best[0, n].items() if self.root[code]}
+        roots = {
+            code: score + np.log(self.root[code])
+            for code, (score, _) in best[0, n].items()
+            if self.root[code]
+        }
         return self.tree(best, sentence, max(roots, key=roots.get))
 
     def tree(self, best, sentence, root):

@@ -54,7 +54,9 @@ def test_form(ads):
     assert len(X) == len(y) == 400
     for tokens, labels in zip(X, y):
         assert 30 <= len(tokens) == len(labels) <= 80
-        assert all(type(token) is str and not set(token) & set("<>#| ") and token for token in tokens)
+        assert all(
+            type(token) is str and not set(token) & set("<>#| ") and token for token in tokens
+        )
         assert all(type(label) is str for label in labels)
 
 
@@ -70,7 +72,11 @@ def test_labels_are_well_formed_and_all_fields_occur(ads):
 
 def test_random_state_reproduces():
     first = make_rental_ads(5, random_state=3)
-    assert first == make_rental_ads(5, random_state=3) == make_rental_ads(5, random_state=np.random.RandomState(3))
+    assert (
+        first
+        == make_rental_ads(5, random_state=3)
+        == make_rental_ads(5, random_state=np.random.RandomState(3))
+    )
     assert first != make_rental_ads(5, random_state=4)
     assert [part[:2] for part in first] == list(make_rental_ads(2, random_state=3))
     assert make_rental_ads(0) == ([], [])
@@ -79,7 +85,9 @@ def test_random_state_reproduces():
 
 @pytest.mark.parametrize("n_samples", [-1, 2.5, "3"])
 def test_bad_number(n_samples):
-    with pytest.raises(ValueError, match=f"n_samples must be an integer, not negative, got {n_samples!r}"):
+    with pytest.raises(
+        ValueError, match=f"n_samples must be an integer, not negative, got {n_samples!r}"
+    ):
         make_rental_ads(n_samples)
 
 
@@ -96,7 +104,9 @@ def test_telling_words_are_mostly_in_their_field(fields_of, field):
         assert fields_of[word].most_common(1)[0][0] == field, (word, fields_of[word])
 
 
-@pytest.mark.parametrize("word", ["month", "room", "parking", "street", "water", "available", "call", "1", "no"])
+@pytest.mark.parametrize(
+    "word", ["month", "room", "parking", "street", "water", "available", "call", "1", "no"]
+)
 def test_words_of_several_fields(fields_of, word):
     assert len(fields_of[word]) >= 2
 
@@ -126,10 +136,19 @@ def fit_predict(items, labels, new_items, path):
 def test_chains_beat_tokens(ads, tmp_path):
     """The same features with and without transitions."""
     X, y = ads
-    items = [[{f"word={token.lower()}": 1.0, f"digit={token.isdigit()}": 1.0} for token in tokens] for tokens in X]
+    items = [
+        [{f"word={token.lower()}": 1.0, f"digit={token.isdigit()}": 1.0} for token in tokens]
+        for tokens in X
+    ]
     chains = fit_predict(items[:200], y[:200], items[300:], tmp_path / "chains")
-    train = [([item], [label]) for tokens, labels in zip(items[:200], y[:200]) for item, label in zip(tokens, labels)]
-    flat = fit_predict(*zip(*train), [[item] for tokens in items[300:] for item in tokens], tmp_path / "tokens")
+    train = [
+        ([item], [label])
+        for tokens, labels in zip(items[:200], y[:200])
+        for item, label in zip(tokens, labels)
+    ]
+    flat = fit_predict(
+        *zip(*train), [[item] for tokens in items[300:] for item in tokens], tmp_path / "tokens"
+    )
     labels = iter(label for (label,) in flat)
     tokens = [[next(labels) for _ in sequence] for sequence in y[300:]]
     assert span_f1_score(y[300:], chains) > 0.7

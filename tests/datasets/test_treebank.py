@@ -15,7 +15,13 @@ from real_data import real
 from sklearn_struct.datasets import fetch_treebank_sample, read_conll, read_treebank, treebank
 from sklearn_struct.exceptions import EmptyDataError, InputTypeError
 
-LINES = ["( (S", "    (NP-SBJ (PRP I) )", "    (VP (VBP sleep) (NP (-NONE- *-1) ))) )", "", "(INTJ (UH Yes))"]
+LINES = [
+    "( (S",
+    "    (NP-SBJ (PRP I) )",
+    "    (VP (VBP sleep) (NP (-NONE- *-1) ))) )",
+    "",
+    "(INTJ (UH Yes))",
+]
 Y = ["\n".join(LINES[:3]), LINES[4]]
 
 
@@ -38,11 +44,31 @@ def test_files(tmp_path, name):
 @pytest.mark.parametrize(
     ("line", "error", "message"),
     [
-        ("(S (A a)", ValueError, r"<lines>, tree 2, character 8 \(line 6\): the text ends, but brackets are open: 1"),
-        ("(A a))", ValueError, r"<lines>, tree 3, character 0 \(line 6\): '\)' closes a bracket that is not open"),
-        ("a (A a)", ValueError, r"<lines>, tree 2, character 0 \(line 6\): 'a' stands outside of brackets"),
-        ("(S (A ))", EmptyDataError, r"<lines>, tree 2, character 6 \(line 6\): 'A' has nothing below it"),
-        ("(S\n ((A a)))", ValueError, r"<lines>, tree 2, character 4 \(line 7\): a bracket without a label"),
+        (
+            "(S (A a)",
+            ValueError,
+            r"<lines>, tree 2, character 8 \(line 6\): the text ends, but brackets are open: 1",
+        ),
+        (
+            "(A a))",
+            ValueError,
+            r"<lines>, tree 3, character 0 \(line 6\): '\)' closes a bracket that is not open",
+        ),
+        (
+            "a (A a)",
+            ValueError,
+            r"<lines>, tree 2, character 0 \(line 6\): 'a' stands outside of brackets",
+        ),
+        (
+            "(S (A ))",
+            EmptyDataError,
+            r"<lines>, tree 2, character 6 \(line 6\): 'A' has nothing below it",
+        ),
+        (
+            "(S\n ((A a)))",
+            ValueError,
+            r"<lines>, tree 2, character 4 \(line 7\): a bracket without a label",
+        ),
         (b"(S (A \xff))", ValueError, r"<lines>, line 6: not UTF-8"),
         (3, InputTypeError, r"<lines>, line 6 is a int, expected a string"),
     ],
@@ -68,13 +94,18 @@ def server(httpd, monkeypatch):
     archive = io.BytesIO()
     with zipfile.ZipFile(archive, "w") as file:
         for number in (3, 1, 2):
-            file.writestr(f"treebank/combined/wsj_{number:04}.mrg", f"\n( (S (A a{number}) (-NONE- *) (B b)) )\n")
+            file.writestr(
+                f"treebank/combined/wsj_{number:04}.mrg",
+                f"\n( (S (A a{number}) (-NONE- *) (B b)) )\n",
+            )
         file.writestr("treebank/README", "not this one")
     (httpd.folder / "treebank.zip").write_bytes(archive.getvalue())
     text = "".join(f"\n( (S (A a{number}) (-NONE- *) (B b)) )\n" for number in (1, 2, 3))
     monkeypatch.setattr(treebank, "URL", httpd.url + "treebank.zip")
     monkeypatch.setattr(treebank, "ZIP_HASH", f"md5:{hashlib.md5(archive.getvalue()).hexdigest()}")
-    monkeypatch.setattr(treebank, "SHA256", {treebank.NAME: hashlib.sha256(text.encode()).hexdigest()})
+    monkeypatch.setattr(
+        treebank, "SHA256", {treebank.NAME: hashlib.sha256(text.encode()).hexdigest()}
+    )
     monkeypatch.setattr(treebank, "N_FILES", 3)
     bounds = {"train": (0, 1), "dev": (1, 2), "test": (2, 3), "all": (0, 3)}
     monkeypatch.setattr(treebank, "BOUNDS", bounds)
@@ -86,7 +117,9 @@ def test_download(server, tmp_path):
     assert corpus.data == [["a1", "b"]]
     assert corpus.target == ["( (S (A a1) (-NONE- *) (B b)) )"]
     assert "do not\nredistribute" in corpus.DESCR
-    X, y = fetch_treebank_sample(subset="all", data_home=tmp_path, return_X_y=True, download_if_missing=False)
+    X, y = fetch_treebank_sample(
+        subset="all", data_home=tmp_path, return_X_y=True, download_if_missing=False
+    )
     assert (X[2], len(X), len(y)) == (["a3", "b"], 3, 3)
     assert server.requested == ["/treebank.zip"]
     assert [path.name for path in tmp_path.rglob("*.gz")] == ["wsj_sample.mrg.gz"]
@@ -100,15 +133,22 @@ def test_wrong_checksum_leaves_nothing(server, tmp_path):
 
 
 def test_missing_without_download(tmp_path):
-    with pytest.raises(FileNotFoundError, match=r"wsj_sample.mrg.gz does not exist, and download_if_missing is False"):
+    with pytest.raises(
+        FileNotFoundError,
+        match=r"wsj_sample.mrg.gz does not exist, and download_if_missing is False",
+    ):
         fetch_treebank_sample(data_home=tmp_path, download_if_missing=False)
 
 
 def test_unknown_choices():
-    with pytest.raises(ValueError, match="subset must be one of 'train', 'dev', 'test', 'all', got 'valid'"):
+    with pytest.raises(
+        ValueError, match="subset must be one of 'train', 'dev', 'test', 'all', got 'valid'"
+    ):
         fetch_treebank_sample(subset="valid")
     for length in (0, -1, 2.5, "40"):
-        with pytest.raises(ValueError, match=f"max_length must be None or a positive integer, got {length!r}"):
+        with pytest.raises(
+            ValueError, match=f"max_length must be None or a positive integer, got {length!r}"
+        ):
             fetch_treebank_sample(max_length=length)
 
 
@@ -118,7 +158,13 @@ def test_unknown_choices():
 @pytest.mark.corpus
 @pytest.mark.parametrize(
     ("subset", "max_length", "n"),
-    [("train", None, 3_396), ("dev", None, 273), ("test", None, 245), ("all", 40, 3_629), ("all", 10, 393)],
+    [
+        ("train", None, 3_396),
+        ("dev", None, 273),
+        ("test", None, 245),
+        ("all", 40, 3_629),
+        ("all", 10, 393),
+    ],
 )
 def test_real_corpus(subset, max_length, n):
     X, y = real(fetch_treebank_sample, subset=subset, max_length=max_length, return_X_y=True)
@@ -148,7 +194,10 @@ def test_real_words():
         "group",
         ".",
     ]
-    parts = [real(fetch_treebank_sample, subset=subset, return_X_y=True) for subset in ("train", "dev", "test")]
+    parts = [
+        real(fetch_treebank_sample, subset=subset, return_X_y=True)
+        for subset in ("train", "dev", "test")
+    ]
     assert [sentence for part in parts for sentence in part[0]] == X
     assert [tree for part in parts for tree in part[1]] == y
 

@@ -1,4 +1,6 @@
-"""Downloads from a server on this machine, checksums before parsing, and the counts of the real corpus."""
+"""Downloads from a server on this machine, checksums before parsing, and the counts of the real
+corpus.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,11 @@ def server(httpd, monkeypatch):
         (httpd.folder / path).parent.mkdir(parents=True)
         (httpd.folder / path).write_bytes(TEXTS[name])
     monkeypatch.setattr(usaddress, "URL", httpd.url)
-    monkeypatch.setattr(usaddress, "SHA256", {name: hashlib.sha256(text).hexdigest() for name, text in TEXTS.items()})
+    monkeypatch.setattr(
+        usaddress,
+        "SHA256",
+        {name: hashlib.sha256(text).hexdigest() for name, text in TEXTS.items()},
+    )
     return httpd
 
 
@@ -44,8 +50,14 @@ def test_download(server, tmp_path):
     X, y = fetch_usaddress(subset="test", data_home=tmp_path, return_X_y=True)
     assert (X[1], y[1]) == ([("IL",)], ["StateName"])
     fetch_usaddress(subset="test", data_home=tmp_path, download_if_missing=False)
-    assert server.requested == ["/training/labeled.xml", "/measure_performance/test_data/labeled.xml"]
-    assert sorted(path.parent.name for path in tmp_path.rglob("labeled.xml.gz")) == ["test", "train"]
+    assert server.requested == [
+        "/training/labeled.xml",
+        "/measure_performance/test_data/labeled.xml",
+    ]
+    assert sorted(path.parent.name for path in tmp_path.rglob("labeled.xml.gz")) == [
+        "test",
+        "train",
+    ]
 
 
 def test_other_text_is_never_parsed(server, tmp_path, monkeypatch):
@@ -57,12 +69,16 @@ def test_other_text_is_never_parsed(server, tmp_path, monkeypatch):
     path = tmp_path / "usaddress" / "test" / "labeled.xml.gz"
     path.parent.mkdir(parents=True)
     path.write_bytes(gzip.compress(bomb))
-    with pytest.raises(OSError, match=r"wrong checksum: sha256 .*labeled.xml.gz, uncompressed; delete it"):
+    with pytest.raises(
+        OSError, match=r"wrong checksum: sha256 .*labeled.xml.gz, uncompressed; delete it"
+    ):
         fetch_usaddress(subset="test", data_home=tmp_path)
 
 
 def test_missing_without_download(tmp_path):
-    with pytest.raises(FileNotFoundError, match=r"labeled.xml.gz does not exist, and download_if_missing is False"):
+    with pytest.raises(
+        FileNotFoundError, match=r"labeled.xml.gz does not exist, and download_if_missing is False"
+    ):
         fetch_usaddress(data_home=tmp_path, download_if_missing=False)
 
 
@@ -73,7 +89,8 @@ def test_unknown_subset():
 
 @pytest.mark.corpus
 @pytest.mark.parametrize(
-    ("subset", "n", "n_tokens", "n_labels"), [("train", 1_513, 10_722, 29), ("test", 146, 1_094, 21)]
+    ("subset", "n", "n_tokens", "n_labels"),
+    [("train", 1_513, 10_722, 29), ("test", 146, 1_094, 21)],
 )
 def test_real_corpus(subset, n, n_tokens, n_labels):
     X, y = real(fetch_usaddress, subset=subset, return_X_y=True)
@@ -87,7 +104,9 @@ def test_real_corpus(subset, n, n_tokens, n_labels):
 @pytest.mark.corpus
 def test_labels_of_the_test_set_are_known():
     train, test = (real(fetch_usaddress, subset=subset).target for subset in ("train", "test"))
-    assert {label for labels in test for label in labels} <= {label for labels in train for label in labels}
+    assert {label for labels in test for label in labels} <= {
+        label for labels in train for label in labels
+    }
 
 
 @pytest.mark.corpus

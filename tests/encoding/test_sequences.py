@@ -22,8 +22,15 @@ from sklearn_struct import (
     SequenceArray,
     SequenceVectorizer,
 )
-from sklearn_struct.batch import object_array
-from sklearn_struct.encoding.sequences import as_dtype, as_list, check_numbers, form, pack_arrays, refuse_frame
+from sklearn_struct.containers.ragged import object_array
+from sklearn_struct.encoding.sequences import (
+    as_dtype,
+    as_list,
+    check_numbers,
+    form,
+    pack_arrays,
+    refuse_frame,
+)
 from sklearn_struct.exceptions import EmptyDataError, InputTypeError, NonFiniteError
 
 # ---------------------------------------------------------------- the functions
@@ -104,7 +111,9 @@ def test_pack_arrays(dtype):
     packed = pack_arrays(X, dtype)
     assert packed == SequenceArray(np.array([[1, 2], [3, 4], [5, 6]], dtype), [0, 2, 2, 2, 2, 3])
     assert packed.tokens.dtype == dtype
-    sparse = pack_arrays([sp.coo_matrix(X[0]), sp.csc_array((0, 2)), sp.csr_array((0, 5)), [], X[4]], dtype)
+    sparse = pack_arrays(
+        [sp.coo_matrix(X[0]), sp.csc_array((0, 2)), sp.csr_array((0, 5)), [], X[4]], dtype
+    )
     assert sparse.tokens.dtype == dtype
     assert sp.issparse(sparse.tokens)
     np.testing.assert_array_equal(sparse.tokens.toarray(), packed.tokens)
@@ -114,9 +123,17 @@ def test_pack_arrays(dtype):
 @pytest.mark.parametrize(
     ("X", "exception", "match"),
     [
-        ([np.ones((1, 2)), np.ones(2)], InputTypeError, r"X\[1\] must have two dimensions \(tokens, features\), got 1"),
+        (
+            [np.ones((1, 2)), np.ones(2)],
+            InputTypeError,
+            r"X\[1\] must have two dimensions \(tokens, features\), got 1",
+        ),
         ([np.ones((1, 2, 2))], InputTypeError, r"X\[0\] must have two dimensions"),
-        ([[[1.0, 2.0], [3.0]]], InputTypeError, r"X\[0\] cannot be read as a two-dimensional array of numbers"),
+        (
+            [[[1.0, 2.0], [3.0]]],
+            InputTypeError,
+            r"X\[0\] cannot be read as a two-dimensional array of numbers",
+        ),
         ([np.ones((1, 1)), [["word"]]], InputTypeError, r"X\[1\] cannot be read"),
         ([[[1j]]], InputTypeError, r"X\[0\].*complex"),
         ([np.ones((1, 1)), sp.csr_array([[1j]])], InputTypeError, r"X\[1\].*complex"),
@@ -142,7 +159,10 @@ def test_as_dtype(container):
     np.testing.assert_array_equal(dense(small.tokens), [[1.5, np.inf], [0, -2]])
     assert small.offsets.tolist() == [0, 1, 2]
     assert small.feature_names.tolist() == ["p", "q"]
-    assert as_dtype(SequenceArray(container(np.eye(2, dtype=int)), [0, 2]), np.float64).tokens.dtype == np.float64
+    assert (
+        as_dtype(SequenceArray(container(np.eye(2, dtype=int)), [0, 2]), np.float64).tokens.dtype
+        == np.float64
+    )
 
 
 @pytest.mark.parametrize("container", [np.asarray, sp.csr_array])
@@ -178,7 +198,10 @@ def test_check_numbers_of_infinities_that_cancel_and_of_large_numbers():
 
 
 def as_dicts(X):
-    return [[{f"f{c}": value for c, value in enumerate(token) if value} for token in s.tolist()] for s in X]
+    return [
+        [{f"f{c}": value for c, value in enumerate(token) if value} for token in s.tolist()]
+        for s in X
+    ]
 
 
 def as_packed(X, container=np.asarray):
@@ -230,14 +253,19 @@ FORMS = {
 @pytest.mark.parametrize("form", FORMS)
 def test_forms_of_sequences_mean_the_same(data, form):
     X, y = data
-    expected, model = crf().fit(X, y), crf().fit(FORMS[form](X), y)
+    expected = crf().fit(X, y)
+    model = crf().fit(FORMS[form](X), y)
     assert model.n_features_in_ == 3
     found = model.predict_proba(FORMS[form](X))
     assert [p.shape for p in found] == [(len(s), 2) for s in X]
-    np.testing.assert_allclose(np.concatenate(found), np.concatenate(expected.predict_proba(X)), atol=1e-6)
+    np.testing.assert_allclose(
+        np.concatenate(found), np.concatenate(expected.predict_proba(X)), atol=1e-6
+    )
     assert model.predict(FORMS[form](X)).tolist() == expected.predict(X).tolist()
     assert model.score(FORMS[form](X), y) == expected.score(X, y)
-    np.testing.assert_allclose(model.log_proba(FORMS[form](X), y), expected.log_proba(X, y), atol=1e-5)
+    np.testing.assert_allclose(
+        model.log_proba(FORMS[form](X), y), expected.log_proba(X, y), atol=1e-5
+    )
     if "dict" not in form:  # where columns have another order
         learned = dense(model.coef_), dense(expected.coef_)
         np.testing.assert_allclose(*learned, atol=1e-6)
@@ -263,7 +291,11 @@ def test_forms_of_attributes_mean_the_same(form):
     expected = LinearChainCRF().fit(STRINGS["strings"], y)
     model = LinearChainCRF().fit(STRINGS[form], y)
     assert bits(model) == bits(expected)
-    assert model.feature_names_in_.tolist() == model.vectorizer_.get_feature_names_out().tolist() == ["a", "b", "c"]
+    assert (
+        model.feature_names_in_.tolist()
+        == model.vectorizer_.get_feature_names_out().tolist()
+        == ["a", "b", "c"]
+    )
 
 
 def frame_of(X, y=None):
@@ -280,7 +312,8 @@ def test_tables_of_words_are_dicts_or_rows():
     packed = SequenceArray.from_frame(frame, "sentence", ["word", "size"])
     labels = SequenceArray.from_frame(frame, "sentence", "label")
     dicts = [[{"word": word, "size": size} for word, size in s] for s in X]
-    model, expected = LinearChainCRF().fit(packed, labels), LinearChainCRF().fit(dicts, y)
+    model = LinearChainCRF().fit(packed, labels)
+    expected = LinearChainCRF().fit(dicts, y)
     assert bits(model) == bits(expected)
     assert model.predict(packed).tolist() == expected.predict(dicts).tolist()
     assert model.predict(packed[1:]).tolist() == expected.predict(dicts[1:]).tolist()
@@ -290,7 +323,8 @@ def test_tables_of_words_are_dicts_or_rows():
 
 def test_tables_of_numbers_are_arrays():
     X = [[(1.0, 2.0), (0.5, -1.0)], [(3.0, 0.0)]]
-    frame, y = frame_of(X, [[1, 0], [1]]), [[1, 0], [1]]
+    frame = frame_of(X, [[1, 0], [1]])
+    y = [[1, 0], [1]]
     model = LinearChainCRF().fit(SequenceArray.from_frame(frame, "sentence", ["word", "size"]), y)
     assert bits(model) == bits(LinearChainCRF().fit([np.array(s) for s in X], y))
     assert model.feature_names_in_.tolist() == ["word", "size"]
@@ -303,7 +337,9 @@ def test_mistakes_in_tables_have_a_place():
     frame = frame_of([[("a", 1.0)], [("b", 2.0), ("c", np.nan)]])
     for columns in (["word", "size"], ["size"]):
         with pytest.raises(NonFiniteError, match=r"X\[1\], token 1, feature 'size': not finite"):
-            LinearChainCRF().fit(SequenceArray.from_frame(frame, "sentence", columns), [["A"], ["B", "B"]])
+            LinearChainCRF().fit(
+                SequenceArray.from_frame(frame, "sentence", columns), [["A"], ["B", "B"]]
+            )
     with pytest.raises(InputTypeError, match="only if their columns have names"):
         SequenceVectorizer().fit(SequenceArray(np.eye(2), [0, 2]))
 
@@ -311,7 +347,8 @@ def test_mistakes_in_tables_have_a_place():
 def test_three_dimensions_are_sequences_of_equal_length():
     X = np.random.RandomState(0).normal(size=(5, 3, 2))
     y = (X[:, :, 0] > 0).astype(int)
-    model, expected = crf().fit(X, y), crf().fit(list(X), y.tolist())
+    model = crf().fit(X, y)
+    expected = crf().fit(list(X), y.tolist())
     assert bits(model) == bits(expected)
     assert model.predict(X).tolist() == expected.predict(list(X)).tolist()
     assert [p.shape for p in model.predict_proba(X)] == [(3, 2)] * 5
@@ -338,8 +375,12 @@ def test_two_dimensions_are_sequences_of_length_one(form):
     np.testing.assert_allclose(
         model.predict_proba(FLAT[form](X)), np.vstack(ragged.predict_proba(X[:, None])), atol=1e-6
     )
-    assert model.predict(FLAT[form](X)).tolist() == [labels[0] for labels in ragged.predict(X[:, None])]
-    np.testing.assert_allclose(model.log_proba(FLAT[form](X), y), ragged.log_proba(X[:, None], y[:, None]), atol=1e-6)
+    assert model.predict(FLAT[form](X)).tolist() == [
+        labels[0] for labels in ragged.predict(X[:, None])
+    ]
+    np.testing.assert_allclose(
+        model.log_proba(FLAT[form](X), y), ragged.log_proba(X[:, None], y[:, None]), atol=1e-6
+    )
     assert hasattr(model, "feature_names_in_") == (form == "DataFrame")
 
 
@@ -349,13 +390,16 @@ def test_dense_model_reads_sparse_tokens_and_the_reverse(data):
     for train, other in ((X, sparse), (sparse, X)):
         model = crf(edge_features=[1]).fit(train, y)
         for method in ("predict_proba", "predict_edge_proba"):
-            for p, q in zip(getattr(model, method)(train), getattr(model, method)(other), strict=True):
+            for p, q in zip(
+                getattr(model, method)(train), getattr(model, method)(other), strict=True
+            ):
                 np.testing.assert_allclose(p, q, atol=1e-12)
         assert model.predict(train).tolist() == model.predict(other).tolist()
 
 
 def test_unsorted_and_duplicate_entries_are_read_and_left_alone():
-    indices, indptr = np.array([2, 0, 1, 1, 2]), np.array([0, 2, 4, 5])
+    indices = np.array([2, 0, 1, 1, 2])
+    indptr = np.array([0, 2, 4, 5])
     tokens = sp.csr_array((np.arange(1.0, 6.0), indices, indptr), shape=(3, 3))
     parts = [part.copy() for part in (tokens.data, tokens.indices, tokens.indptr)]
     y = [["A", "B"], ["A"]]
@@ -368,9 +412,12 @@ def test_unsorted_and_duplicate_entries_are_read_and_left_alone():
 
 def test_unseen_features_are_ignored():
     model = LinearChainCRF(edge_features="all").fit([["a", "b"], ["c"]], [["A", "B"], ["B"]])
-    known, unknown = [["a", []], ["b"]], [[["a", "z"], "y"], [["b", "x", "z"]]]
+    known = [["a", []], ["b"]]
+    unknown = [[["a", "z"], "y"], [["b", "x", "z"]]]
     for method in ("predict", "predict_proba", "predict_log_proba", "predict_edge_proba"):
-        for p, q in zip(getattr(model, method)(known), getattr(model, method)(unknown), strict=True):
+        for p, q in zip(
+            getattr(model, method)(known), getattr(model, method)(unknown), strict=True
+        ):
             np.testing.assert_array_equal(p, q)
 
 
@@ -386,7 +433,8 @@ def test_tokens_without_any_feature():
 
 @pytest.mark.parametrize("form", [name for name in FORMS if "generator" not in name])
 def test_fit_leaves_its_input_alone(data, form):
-    X, y = FORMS[form](data[0]), deepcopy(data[1])
+    X = FORMS[form](data[0])
+    y = deepcopy(data[1])
     kept = deepcopy(X)
     crf(edge_features="all").fit(X, y).predict(X)
     assert y == data[1]
@@ -395,8 +443,13 @@ def test_fit_leaves_its_input_alone(data, form):
 
 
 def test_columns_of_frames_have_names():
-    """A list of data frames is read by position, so positions must mean the same in all of them, and in `fit`."""
-    frames = [pd.DataFrame({"a": [0.0, 1.0], "b": [1.0, 0.0]}), pd.DataFrame({"a": [1.0], "b": [0.0]})]
+    """A list of data frames is read by position, so positions must mean the same in all of them,
+    and in `fit`.
+    """
+    frames = [
+        pd.DataFrame({"a": [0.0, 1.0], "b": [1.0, 0.0]}),
+        pd.DataFrame({"a": [1.0], "b": [0.0]}),
+    ]
     y = [["x", "y"], ["y"]]
     crf = LinearChainCRF(C=10).fit(frames, y)
     assert crf.feature_names_in_.tolist() == ["a", "b"]
@@ -404,7 +457,9 @@ def test_columns_of_frames_have_names():
     turned = [frame[["b", "a"]] for frame in frames]
     with pytest.raises(ValueError, match="feature names of X are not those"):
         crf.predict(turned)
-    with pytest.raises(ValueError, match=r"X\[1\] has the columns \['b', 'a'\] but X\[0\] has \['a', 'b'\]"):
+    with pytest.raises(
+        ValueError, match=r"X\[1\] has the columns \['b', 'a'\] but X\[0\] has \['a', 'b'\]"
+    ):
         LinearChainCRF().fit([frames[0], turned[1]], y)
 
 
@@ -418,9 +473,13 @@ def test_masked_values_are_refused():
 @pytest.mark.parametrize("library", [pd, polars])
 def test_frames_where_sequences_are_meant(library):
     frame = library.DataFrame({"a": [1], "b": [2]})
-    with pytest.raises(InputTypeError, match=r"^X is a DataFrame: SequenceArray.from_frame\(X, group\)"):
+    with pytest.raises(
+        InputTypeError, match=r"^X is a DataFrame: SequenceArray.from_frame\(X, group\)"
+    ):
         refuse_frame(frame)
-    with pytest.raises(InputTypeError, match=r"^t is a DataFrame: SequenceArray.from_frame\(t, group, column\)"):
+    with pytest.raises(
+        InputTypeError, match=r"^t is a DataFrame: SequenceArray.from_frame\(t, group, column\)"
+    ):
         refuse_frame(frame, "t", ", column")
 
 
@@ -430,13 +489,19 @@ def test_frames_are_no_labels(library, model):
     """Who goes through one gets the names of its columns."""
     names = library.DataFrame({"D": [1, 2], "N": [3, 4]})
     X = [["the", "cat"], ["a", "dog"]]
-    with pytest.raises(InputTypeError, match=r"^y\[0\] must be a sequence of labels, got DataFrame"):
+    with pytest.raises(
+        InputTypeError, match=r"^y\[0\] must be a sequence of labels, got DataFrame"
+    ):
         model.fit(X, [names, ["D", "N"]])
-    with pytest.raises(InputTypeError, match=r"^y must be a list of label sequences, got DataFrame"):
+    with pytest.raises(
+        InputTypeError, match=r"^y must be a list of label sequences, got DataFrame"
+    ):
         model.fit(X, names)
 
 
-@pytest.mark.parametrize("model", [LinearChainCRF(), HMM(), SequenceVectorizer(), PCFG(), LogLinearClassifier()])
+@pytest.mark.parametrize(
+    "model", [LinearChainCRF(), HMM(), SequenceVectorizer(), PCFG(), LogLinearClassifier()]
+)
 def test_queries_are_refused(model):
     """What is a table for others has no rows here; the error says how to get them."""
     query = polars.DataFrame({"a": [1.0], "b": [2.0]}).lazy()
@@ -447,7 +512,9 @@ def test_queries_are_refused(model):
 def test_queries_among_sequences_are_refused():
     frame = polars.DataFrame({"a": [1.0], "b": [2.0]})
     for X in ([frame, frame.lazy()], [[], frame.lazy()]):
-        with pytest.raises(InputTypeError, match=r"^X\[1\] is a LazyFrame, .*: write X\[1\]\.collect\(\)$"):
+        with pytest.raises(
+            InputTypeError, match=r"^X\[1\] is a LazyFrame, .*: write X\[1\]\.collect\(\)$"
+        ):
             LinearChainCRF().fit(X, [["A"], ["A"]])
 
 
@@ -460,5 +527,7 @@ def test_one_column_of_labels():
 
 
 def test_edge_features_are_no_iterator():
-    with pytest.raises(InputTypeError, match="edge_features must be a list of names, got generator"):
+    with pytest.raises(
+        InputTypeError, match="edge_features must be a list of names, got generator"
+    ):
         LinearChainCRF(edge_features=(name for name in ["a"])).fit([["a"]], [["x"]])

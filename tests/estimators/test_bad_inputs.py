@@ -1,4 +1,6 @@
-"""Ten thousand random mistakes: each ends with a documented exception that names its place, and leaves no trace."""
+"""Ten thousand random mistakes: each ends with a documented exception that names its place, and
+leaves no trace.
+"""
 
 from __future__ import annotations
 
@@ -19,8 +21,17 @@ from sklearn_struct.exceptions import (
     UnknownLabelError,
 )
 
-N, CHUNKS = 3_000, 10
-METHODS = ["fit", "predict", "predict_proba", "predict_log_proba", "predict_edge_proba", "predict_nbest", "score"]
+N = 3_000
+CHUNKS = 10
+METHODS = [
+    "fit",
+    "predict",
+    "predict_proba",
+    "predict_log_proba",
+    "predict_edge_proba",
+    "predict_nbest",
+    "score",
+]
 BAD_NUMBERS = [np.nan, np.inf, -np.inf]
 NO_SEQUENCES = [None, 5, 0.5, True, object(), {"a": 1}, {"a"}, "word", b"word", 1j]
 NO_TOKENS = [None, 5, object(), b"a", 2.5]
@@ -29,7 +40,9 @@ NO_WEIGHTS = [("a", "convert"), (np.nan, "NaN"), (np.inf, "infinity"), (-1.0, "e
 
 
 class Case:
-    """Good data of random lengths in a random form; a mistake puts one thing wrong and says what must be named."""
+    """Good data of random lengths in a random form; a mistake puts one thing wrong and says what
+    must be named.
+    """
 
     def __init__(self, rng):
         self.rng = rng
@@ -80,7 +93,9 @@ def no_token(case):
 def no_feature(case):
     i, t = case.place()
     case.X = FORMS["dicts"](case.rows)
-    name, value = case.any_of([("f", None), ("f", object()), ("f", 1j), (5, 1.0), (None, "x"), ("f", [1, 2]), ((), 1)])
+    name, value = case.any_of(
+        [("f", None), ("f", object()), ("f", 1j), (5, 1.0), (None, "x"), ("f", [1, 2]), ((), 1)]
+    )
     case.X[i][t] = {"a": 1.0, name: value}
     return InputTypeError, rf"X\[{i}\], token {t}"
 
@@ -102,7 +117,9 @@ def dimensions(case):
 
 def kinds_of_numbers(case):
     i, _ = case.place()
-    bad = case.any_of([case.rows[i].astype(complex), case.rows[i].astype("U8"), case.rows[i].astype(object)])
+    bad = case.any_of(
+        [case.rows[i].astype(complex), case.rows[i].astype("U8"), case.rows[i].astype(object)]
+    )
     if bad.dtype == object:
         bad[0, 0] = "x"
     case.X = [bad if j == i else rows for j, rows in enumerate(case.rows)]
@@ -123,7 +140,10 @@ def length_of_labels(case):
     i, _ = case.place()
     case.y[i] = case.any_of([case.y[i][:-1], [*case.y[i], "A"]])
     case.in_y = True
-    return LengthMismatchError, rf"X\[{i}\] has {len(case.rows[i])} tokens but y\[{i}\] has {len(case.y[i])} labels"
+    return (
+        LengthMismatchError,
+        rf"X\[{i}\] has {len(case.rows[i])} tokens but y\[{i}\] has {len(case.y[i])} labels",
+    )
 
 
 def number_of_labels(case):
@@ -199,7 +219,9 @@ def models():
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return {kind: trained(kind) for kind in ("arrays", "dicts")} | {"unfitted": LinearChainCRF(max_iter=3)}
+        return {kind: trained(kind) for kind in ("arrays", "dicts")} | {
+            "unfitted": LinearChainCRF(max_iter=3)
+        }
 
 
 def state(model):
@@ -208,24 +230,35 @@ def state(model):
 
 @pytest.mark.parametrize("seed", range(CHUNKS))
 def test_mistakes(models, seed):
-    rng, left = np.random.default_rng(seed), N // CHUNKS
+    rng = np.random.default_rng(seed)
+    left = N // CHUNKS
     before = {kind: state(model) for kind, model in models.items()}
     while left:
-        case, mistake = Case(rng), MISTAKES[rng.integers(len(MISTAKES))]
+        case = Case(rng)
+        mistake = MISTAKES[rng.integers(len(MISTAKES))]
         told = mistake(case)
         if told is None:
             continue
         left -= 1
         exceptions, said = told
         kind = list(models)[rng.integers(3)]
-        model, method = models[kind], "fit"
+        model = models[kind]
+        method = "fit"
         of_dicts = isinstance(case.X, list) and any(isinstance(s, list) for s in case.X)
-        if mistake is not nothing and case.weight is None and kind == ("dicts" if of_dicts else "arrays"):
+        if (
+            mistake is not nothing
+            and case.weight is None
+            and kind == ("dicts" if of_dicts else "arrays")
+        ):
             method = METHODS[rng.integers(len(METHODS))]
         if case.in_y and method != "score":
             method = "fit"
-        arguments = {"fit": (case.X, case.y, case.weight), "score": (case.X, case.y)}.get(method, (case.X,))
-        what = f"{mistake.__name__} {method} {kind} X={case.X!r} y={case.y!r} weight={case.weight!r}"
+        arguments = {"fit": (case.X, case.y, case.weight), "score": (case.X, case.y)}.get(
+            method, (case.X,)
+        )
+        what = (
+            f"{mistake.__name__} {method} {kind} X={case.X!r} y={case.y!r} weight={case.weight!r}"
+        )
         with pytest.raises((ValueError, TypeError)) as caught:
             pytest.fail(what + f" gave {getattr(model, method)(*arguments)!r}")
         assert isinstance(caught.value, exceptions), f"{what}: {caught.value!r}"
@@ -238,10 +271,13 @@ def test_mistakes(models, seed):
 @pytest.mark.parametrize("seed", range(10))
 def test_mistakes_in_rows(seed):
     """Of two-dimensional X, where scikit-learn's own checks speak."""
-    rng, model = np.random.default_rng(seed), LinearChainCRF(max_iter=3)
+    rng = np.random.default_rng(seed)
+    model = LinearChainCRF(max_iter=3)
     for _ in range(50):
-        X, y = rng.normal(size=(6, 3)), np.array(list("ABABAB"), dtype=object)
-        i, j = rng.integers(6), rng.integers(3)
+        X = rng.normal(size=(6, 3))
+        y = np.array(list("ABABAB"), dtype=object)
+        i = rng.integers(6)
+        j = rng.integers(3)
         wrong = rng.integers(6)
         if wrong == 0:
             X[i, j] = BAD_NUMBERS[rng.integers(3)]
@@ -264,7 +300,8 @@ def test_sequence_arrays_refuse_what_does_not_fit():
     rng = np.random.default_rng(0)
     for _ in range(500):
         n = int(rng.integers(1, 6))
-        tokens, offsets = rng.normal(size=(n, 2)), np.array([0, n])
+        tokens = rng.normal(size=(n, 2))
+        offsets = np.array([0, n])
         bad = [
             (tokens, [1, n]), (tokens, [0, n + 1]), (tokens, [0, n, n - 1, n]), (tokens, [0.5, n]), (tokens, []),
             (tokens, [[0, n]]), (tokens[0, 0], offsets), (tokens[None], offsets), (tokens, [0, -1, n]),

@@ -1,4 +1,6 @@
-"""The CoNLL-2000 chunker: python-crfsuite's optimum, and the same weights from templates, dicts and strings."""
+"""The CoNLL-2000 chunker: python-crfsuite's optimum, and the same weights from templates, dicts and
+strings.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from sklearn_struct import LinearChainCRF, SequenceVectorizer, metrics
 from sklearn_struct.datasets import fetch_conll2000
-from sklearn_struct.encoding.templates import FeatureTemplates
+from sklearn_struct.encoding.features.templates import FeatureTemplates
 
 pytestmark = [pytest.mark.corpus, pytest.mark.slow]
 
@@ -45,7 +47,10 @@ def dicts(sentence):
 
 
 def strings(sentence):
-    return [[name if value is True else f"{name}:{value}" for name, value in t.items()] for t in dicts(sentence)]
+    return [
+        [name if value is True else f"{name}:{value}" for name, value in t.items()]
+        for t in dicts(sentence)
+    ]
 
 
 def plain(names):
@@ -57,7 +62,9 @@ def plain(names):
 
 @pytest.fixture(scope="module")
 def corpus():
-    return [part for s in ("train", "test") for part in real(fetch_conll2000, subset=s, return_X_y=True)]
+    return [
+        part for s in ("train", "test") for part in real(fetch_conll2000, subset=s, return_X_y=True)
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -74,7 +81,13 @@ def crfsuite(X, y, path):
     for sentence, labels in zip(X, y, strict=True):
         trainer.append(strings(sentence), labels)
     trainer.select("lbfgs")
-    options = {"c1": 0, "c2": 1, "feature.possible_transitions": True, "epsilon": 1e-5, "delta": 5e-6}
+    options = {
+        "c1": 0,
+        "c2": 1,
+        "feature.possible_transitions": True,
+        "epsilon": 1e-5,
+        "delta": 5e-6,
+    }
     trainer.set_params(options)
     trainer.train(str(path))
     tagger = pycrfsuite.Tagger()
@@ -84,9 +97,13 @@ def crfsuite(X, y, path):
 
 
 def test_the_optimum_is_crfsuites(corpus, tmp_path):
-    X, y, X_test = corpus[0][:800], corpus[1][:800], corpus[2][:500]
+    X = corpus[0][:800]
+    y = corpus[1][:800]
+    X_test = corpus[2][:500]
     templates = FeatureTemplates("chunking", add_bos_eos=True)
-    crf = LinearChainCRF(solver="lbfgs", C=0.5, fit_intercept=False, tol=1e-5).fit(templates.fit_transform(X), y)
+    crf = LinearChainCRF(solver="lbfgs", C=0.5, fit_intercept=False, tol=1e-5).fit(
+        templates.fit_transform(X), y
+    )
     expected, n_weights, tagger = crfsuite(X, y, tmp_path / "model.crfsuite")
     assert crf.coef_.nnz + crf.transition_.size == n_weights
     assert crf.loss_curve_[-1] == pytest.approx(expected, rel=1e-5)
@@ -99,24 +116,32 @@ def test_the_optimum_is_crfsuites(corpus, tmp_path):
 
 
 def test_templates_and_dicts_encode_the_corpus_alike(corpus):
-    X, X_test = corpus[0][:2500], corpus[2]
-    templates, vectorizer = FeatureTemplates("chunking", add_bos_eos=True), SequenceVectorizer()
-    a, b = templates.fit_transform(X), vectorizer.fit_transform(map(dicts, X))
+    X = corpus[0][:2500]
+    X_test = corpus[2]
+    templates = FeatureTemplates("chunking", add_bos_eos=True)
+    vectorizer = SequenceVectorizer()
+    a = templates.fit_transform(X)
+    b = vectorizer.fit_transform(map(dicts, X))
     columns = [vectorizer.vocabulary_[name] for name in plain(a.feature_names)]
     assert len(columns) == len(vectorizer.vocabulary_)
     assert (a.tokens != b.tokens[:, columns]).nnz == 0
-    a, b = templates.transform(X_test), vectorizer.transform(map(dicts, X_test))
+    a = templates.transform(X_test)
+    b = vectorizer.transform(map(dicts, X_test))
     assert (a.tokens != b.tokens[:, columns]).nnz == 0
 
 
 def test_the_same_weights_from_templates_dicts_and_strings(corpus):
-    X, y = corpus[0][:500], corpus[1][:500]
+    X = corpus[0][:500]
+    y = corpus[1][:500]
     forms = {
         "templates": FeatureTemplates("chunking", add_bos_eos=True).fit_transform(X),
         "dicts": [dicts(sentence) for sentence in X],
         "strings": [strings(sentence) for sentence in X],
     }
-    crfs = {form: LinearChainCRF(C=0.5, fit_intercept=False, tol=1e-6).fit(forms[form], y) for form in forms}
+    crfs = {
+        form: LinearChainCRF(C=0.5, fit_intercept=False, tol=1e-6).fit(forms[form], y)
+        for form in forms
+    }
     names = plain(crfs["templates"].feature_names_in_)
     for form in ("dicts", "strings"):
         columns = [crfs[form].vectorizer_.vocabulary_[name] for name in names]
@@ -124,7 +149,10 @@ def test_the_same_weights_from_templates_dicts_and_strings(corpus):
         assert np.max(np.abs(difference.data)) < 1e-4
         assert crfs[form].coef_.nnz == crfs["templates"].coef_.nnz
         np.testing.assert_allclose(crfs[form].transition_, crfs["templates"].transition_, atol=1e-4)
-        assert crfs[form].predict(forms[form]).tolist() == crfs["templates"].predict(forms["templates"]).tolist()
+        assert (
+            crfs[form].predict(forms[form]).tolist()
+            == crfs["templates"].predict(forms["templates"]).tolist()
+        )
 
 
 def test_auto_ends_near_the_optimum_on_the_whole_corpus(encoded):

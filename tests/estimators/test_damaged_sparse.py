@@ -16,10 +16,30 @@ import sklearn_struct
 from sklearn_struct import LogLinearClassifier, SequenceArray, TokenTransformer
 from sklearn_struct.labeled_features import suggest_features
 
-NEEDING = {"ProductFeatures", "PrototypeFeatures", "SequenceUnion", "SequenceArray", "TokenTransformer"}  # an argument
-ESTIMATORS = [cls() for name, cls in vars(sklearn_struct).items() if inspect.isclass(cls) and name not in NEEDING]
+# an argument
+NEEDING = {
+    "ProductFeatures",
+    "PrototypeFeatures",
+    "SequenceUnion",
+    "SequenceArray",
+    "TokenTransformer",
+}
+ESTIMATORS = [
+    cls()
+    for name, cls in vars(sklearn_struct).items()
+    if inspect.isclass(cls) and name not in NEEDING
+]
 READERS = [estimator for estimator in ESTIMATORS if get_tags(estimator).input_tags.sparse]
-METHODS = ["fit", "partial_fit", "score", "log_proba", "predict", "predict_proba", "predict_nbest", "sample"]
+METHODS = [
+    "fit",
+    "partial_fit",
+    "score",
+    "log_proba",
+    "predict",
+    "predict_proba",
+    "predict_nbest",
+    "sample",
+]
 SOUND = np.arange(36.0).reshape(6, 6) % 5
 y = list("ABABAB")
 
@@ -39,7 +59,10 @@ def packed():
 
 
 RAGGED_Y = [y[:2], y[2:]]
-FORMS = {f"flat {format}": lambda format=format: (broken(format), y) for format in ("csr", "csc", "coo", "bsr")}
+FORMS = {
+    f"flat {format}": lambda format=format: (broken(format), y)
+    for format in ("csr", "csc", "coo", "bsr")
+}
 FORMS |= {"list": lambda: ([SOUND, broken("csc")], [y, y]), "packed": lambda: (packed(), RAGGED_Y)}
 
 
@@ -52,7 +75,8 @@ CASES = [
     pytest.param(type(reader), form, id=f"{type(reader).__name__}-{form}")
     for reader in READERS
     for form in FORMS
-    if form.startswith("flat") or not isinstance(reader, LogLinearClassifier)  # which reads tables alone
+    # which reads tables alone
+    if form.startswith("flat") or not isinstance(reader, LogLinearClassifier)
 ]
 
 

@@ -1,4 +1,6 @@
-"""Hidden Markov models without stops, and hmmlearn's: the same iterations of EM, and the same predictions."""
+"""Hidden Markov models without stops, and hmmlearn's: the same iterations of EM, and the same
+predictions.
+"""
 
 from __future__ import annotations
 
@@ -16,14 +18,19 @@ def both(kind, X, K, **options):
     gaussian = kind is GaussianHMM
     theirs = kind(K, n_iter=10, tol=-np.inf, init_params="", **options)
     rng = np.random.RandomState(0)
-    theirs.startprob_, theirs.transmat_ = rng.dirichlet(np.ones(K)), rng.dirichlet(np.ones(K), size=K)
+    theirs.startprob_ = rng.dirichlet(np.ones(K))
+    theirs.transmat_ = rng.dirichlet(np.ones(K), size=K)
     settings = {} if gaussian else {"emissions": "categorical", "oov": None}
-    ours = HMM(stop=False, states=K, smoothing=0, max_iter=10, tol=0, min_variance=1e-12, **settings)
+    ours = HMM(
+        stop=False, states=K, smoothing=0, max_iter=10, tol=0, min_variance=1e-12, **settings
+    )
     with pytest.warns(ConvergenceWarning):
         start = clone(ours).set_params(max_iter=1).fit(X)
-    start.start_logprob_, start.transition_logprob_ = np.log(theirs.startprob_), np.log(theirs.transmat_)
+    start.start_logprob_ = np.log(theirs.startprob_)
+    start.transition_logprob_ = np.log(theirs.transmat_)
     if gaussian:
-        theirs.means_, theirs.covars_ = start.means_, start.variances_
+        theirs.means_ = start.means_
+        theirs.covars_ = start.variances_
     else:
         theirs.emissionprob_ = np.exp(start.emission_logprob_[0])
     return ours, start, theirs
@@ -34,14 +41,26 @@ def test_hmmlearn_agrees(kind):
     rng = np.random.RandomState(1)
     lengths = [20, 1, 35, 12]
     z = np.repeat(rng.randint(3, size=34), 2)
-    X = rng.normal(size=(68, 2)) + z[:, None] if kind is GaussianHMM else (z + rng.randint(2, size=68))[:, None]
+    X = (
+        rng.normal(size=(68, 2)) + z[:, None]
+        if kind is GaussianHMM
+        else (z + rng.randint(2, size=68))[:, None]
+    )
     packed = SequenceArray.from_flat(X, lengths)
-    priors = {"covars_prior": 0, "covars_weight": 0, "means_weight": 0, "min_covar": 0} if kind is GaussianHMM else {}
+    priors = (
+        {"covars_prior": 0, "covars_weight": 0, "means_weight": 0, "min_covar": 0}
+        if kind is GaussianHMM
+        else {}
+    )
     ours, start, theirs = both(kind, packed, 3, **priors)
     assert start.score_samples(packed).sum() == pytest.approx(theirs.score(X, lengths), rel=1e-10)
-    np.testing.assert_allclose(np.concatenate(start.predict_proba(packed)), theirs.predict_proba(X, lengths), atol=1e-8)
+    np.testing.assert_allclose(
+        np.concatenate(start.predict_proba(packed)), theirs.predict_proba(X, lengths), atol=1e-8
+    )
     decoded = SequenceArray.from_flat(theirs.predict(X, lengths), lengths)  # there are ties
-    np.testing.assert_allclose(start.log_joint(packed, start.predict(packed)), start.log_joint(packed, decoded))
+    np.testing.assert_allclose(
+        start.log_joint(packed, start.predict(packed)), start.log_joint(packed, decoded)
+    )
     with pytest.warns(ConvergenceWarning):
         ours.fit(packed, init=start)
     theirs.fit(X, lengths)
@@ -50,6 +69,10 @@ def test_hmmlearn_agrees(kind):
     assert -ours.loss_curve_[-1] == pytest.approx(theirs.score(X, lengths), rel=1e-9)
     if kind is GaussianHMM:
         np.testing.assert_allclose(ours.means_, theirs.means_, atol=1e-7)
-        np.testing.assert_allclose(ours.variances_, np.diagonal(theirs.covars_, axis1=1, axis2=2), atol=1e-7)
+        np.testing.assert_allclose(
+            ours.variances_, np.diagonal(theirs.covars_, axis1=1, axis2=2), atol=1e-7
+        )
     else:
-        np.testing.assert_allclose(np.exp(ours.emission_logprob_[0]), theirs.emissionprob_, atol=1e-8)
+        np.testing.assert_allclose(
+            np.exp(ours.emission_logprob_[0]), theirs.emissionprob_, atol=1e-8
+        )

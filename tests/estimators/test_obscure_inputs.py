@@ -1,4 +1,6 @@
-"""What looks almost like data: each gets an error with place, reason and remedy, or is read as what it is."""
+"""What looks almost like data: each gets an error with place, reason and remedy, or is read as what
+it is.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,10 @@ READ_WORDS = [*CHAINS, SpectralHMM]
 @pytest.mark.parametrize("missing", [None, pd.NA, pd.NaT, np.nan, 5])
 @pytest.mark.parametrize("cls", READ_WORDS)
 def test_a_sequence_that_is_missing(cls, missing):
-    with pytest.raises(InputTypeError, match=r"X\[1\].* (a list of words|a list of tokens|not a sequence of tokens)"):
+    with pytest.raises(
+        InputTypeError,
+        match=r"X\[1\].* (a list of words|a list of tokens|not a sequence of tokens)",
+    ):
         cls().fit([WORDS[0], missing], TAGS)
 
 
@@ -51,15 +56,22 @@ def test_a_token_that_is_missing(cls, missing):
 
 @pytest.mark.parametrize("cls", [HMM, MEstimatedCRF])
 def test_dicts_where_values_are_meant(cls):
-    with pytest.raises(InputTypeError, match=r"tokens that are a dict; give a string.*SequenceVectorizer"):
+    with pytest.raises(
+        InputTypeError, match=r"tokens that are a dict; give a string.*SequenceVectorizer"
+    ):
         cls().fit([[{"word": word} for word in words] for words in WORDS], TAGS)
 
 
 @pytest.mark.parametrize("cls", CHAINS)
 def test_sparse_arrays_of_one_dimension(cls):
-    with pytest.raises(InputTypeError, match=r"X\[0\] must have two dimensions \(tokens, features\), got 1"):
+    with pytest.raises(
+        InputTypeError, match=r"X\[0\] must have two dimensions \(tokens, features\), got 1"
+    ):
         cls().fit([sp.coo_array(rows[:, 0]) for rows in NUMBERS], TAGS)
-    with pytest.raises((TypeError, ValueError), match=r"two dimensions, got a coo_array of 1|dense data is required"):
+    with pytest.raises(
+        (TypeError, ValueError),
+        match=r"two dimensions, got a coo_array of 1|dense data is required",
+    ):
         cls().fit(sp.coo_array(np.arange(3.0)), TAGS[0])
 
 
@@ -67,15 +79,21 @@ def test_sparse_arrays_of_one_dimension(cls):
 @pytest.mark.parametrize("as_form", [np.asarray, sp.csr_array])
 def test_tokens_without_features(cls, as_form):
     X = [as_form(np.empty((3, 0))), as_form(np.empty((2, 0)))]
-    with pytest.raises(EmptyDataError, match=r"X\[0\] has 3 tokens without features, its shape \(3, 0\)"):
+    with pytest.raises(
+        EmptyDataError, match=r"X\[0\] has 3 tokens without features, its shape \(3, 0\)"
+    ):
         cls().fit(X, TAGS)
 
 
 @pytest.mark.parametrize("cls", CHAINS)
 def test_one_hot_labels(cls):
-    with pytest.raises(InputTypeError, match=r"y\[0\], token 0: .* cannot be a label; .*numpy.argmax"):
+    with pytest.raises(
+        InputTypeError, match=r"y\[0\], token 0: .* cannot be a label; .*numpy.argmax"
+    ):
         cls().fit(NUMBERS, [np.eye(3), np.eye(3)[:2]])
-    with pytest.raises(ValueError, match=r"y should be a 1d array, got an array of .* instead: .*numpy.argmax"):
+    with pytest.raises(
+        ValueError, match=r"y should be a 1d array, got an array of .* instead: .*numpy.argmax"
+    ):
         cls().fit(NUMBERS[0], np.eye(3))
 
 
@@ -93,7 +111,8 @@ def test_frames_of_polars(cls):
     frames = [polars.DataFrame(rows, schema=["a", "b"]) for rows in NUMBERS]
     options = {"max_iter": 3} if "max_iter" in cls().get_params() else {}
     for X, y, same in ((frames[0], TAGS[0], NUMBERS[0]), (frames, TAGS, NUMBERS)):
-        model, other = cls(**options).fit(X, y), cls(**options).fit(same, y)
+        model = cls(**options).fit(X, y)
+        other = cls(**options).fit(same, y)
         assert list(model.predict(X)) == list(other.predict(same))
     with pytest.raises(InputTypeError, match=r"table of numbers|must hold numbers"):
         cls().fit(polars.DataFrame({"a": ["x", "y"]}), ["A", "B"])
@@ -121,7 +140,9 @@ def test_arrays_without_dimensions(cls, single):
 
 
 def test_the_path_of_a_template_file():
-    with pytest.raises(ValueError, match=r"malformed template 'my/template'.*Path\(name\).read_text\(\)"):
+    with pytest.raises(
+        ValueError, match=r"malformed template 'my/template'.*Path\(name\).read_text\(\)"
+    ):
         FeatureTemplates("my/template").fit([[("a",)]])
     with pytest.raises(ValueError, match=r"malformed template 'U:%x\[0': .*\)$"):
         FeatureTemplates("U:%x[0").fit([[("a",)]])
@@ -131,7 +152,9 @@ def test_the_path_of_a_template_file():
 def test_conllu_that_is_read_as_conll(tmp_path, name):
     text = b"# text = the\n1\tthe\t_\tDET\t_\t_\t2\t_\t_\t_\n\n"
     (tmp_path / name).write_bytes(gzip.compress(text) if name.endswith(".gz") else text)
-    with pytest.raises(ValueError, match=r"line 2: 10 columns, but there are 4 in line 1; .* with conllu=True"):
+    with pytest.raises(
+        ValueError, match=r"line 2: 10 columns, but there are 4 in line 1; .* with conllu=True"
+    ):
         read_conll(tmp_path / name)
     assert len(read_conll(tmp_path / name, conllu=True)) == 1
 
@@ -142,7 +165,9 @@ def test_one_sentence_where_a_batch_is_meant(cls):
         cls().fit(WORDS, TAGS).predict(WORDS[0])
 
 
-@pytest.mark.parametrize("bad", ["3", 2.0, None, [2], True, np.array([1, 2]), sp.csr_array(np.eye(2))])
+@pytest.mark.parametrize(
+    "bad", ["3", 2.0, None, [2], True, np.array([1, 2]), sp.csr_array(np.eye(2))]
+)
 def test_numbers_of_results(bad):
     crf = LinearChainCRF(max_iter=100).fit(WORDS, TAGS)
     with pytest.raises(InputTypeError, match="n must be a whole number"):
@@ -162,7 +187,10 @@ def test_weights_that_are_no_numbers_or_too_large(cls):
 @pytest.mark.parametrize("seed", [2**63, -1, "1", [1], 0.5])
 def test_seeds_that_are_none(seed):
     crf = LinearChainCRF(max_iter=100).fit(WORDS, TAGS)
-    for sample in (lambda: crf.sample(WORDS, 1, seed), lambda: HMM().fit(WORDS, TAGS).sample(1, seed)):
+    for sample in (
+        lambda: crf.sample(WORDS, 1, seed),
+        lambda: HMM().fit(WORDS, TAGS).sample(1, seed),
+    ):
         with pytest.raises(ValueError, match="'random_state' parameter of sample must be"):
             sample()
 
@@ -188,7 +216,9 @@ def test_weights_whose_sum_over_tokens_is_too_large():
     with pytest.raises(NonFiniteError, match="sum of sample_weight over all tokens is not finite"):
         HMM().fit(WORDS, TAGS, [1e308, 1.0])
     for cls in (HMM, LinearChainCRF):
-        with pytest.raises(NonFiniteError, match="sum of sample_weight over all tokens is not finite"):
+        with pytest.raises(
+            NonFiniteError, match="sum of sample_weight over all tokens is not finite"
+        ):
             cls().fit(WORDS, TAGS).score(WORDS, TAGS, [1e308, 1.0])
 
 
@@ -199,11 +229,17 @@ def test_lists_of_transformers(bad):
         union.set_params(transformer_list=bad)
     assert union.transform(WORDS).tokens.shape[1] == 5
     union.transformer_list = bad
-    for method in (lambda: union.transform(WORDS), union.get_feature_names_out, lambda: union.fit(WORDS)):
+    for method in (
+        lambda: union.transform(WORDS),
+        union.get_feature_names_out,
+        lambda: union.fit(WORDS),
+    ):
         with pytest.raises(InputTypeError, match="transformer_list must be a list of pairs"):
             method()
 
 
 def test_errors_inside_a_transformer_name_it():
-    with pytest.raises(ValueError, match="StandardScaler cannot read the tokens of X: could not convert string"):
+    with pytest.raises(
+        ValueError, match="StandardScaler cannot read the tokens of X: could not convert string"
+    ):
         TokenTransformer(StandardScaler()).fit([[["a"], ["b"]]])

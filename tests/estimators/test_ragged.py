@@ -5,7 +5,15 @@ from __future__ import annotations
 import pytest
 from ragged_checks import ragged_checks
 
-from sklearn_struct import GECRF, HMM, MEMM, LinearChainCRF, MEstimatedCRF, PiecewiseCRF, PseudoLikelihoodCRF
+from sklearn_struct import (
+    GECRF,
+    HMM,
+    MEMM,
+    LinearChainCRF,
+    MEstimatedCRF,
+    PiecewiseCRF,
+    PseudoLikelihoodCRF,
+)
 
 CONFIGURATIONS = [
     LinearChainCRF(l1_ratio=0.5, tol=1e-3),
@@ -66,7 +74,8 @@ def test_hidden_markov_models_of_order_2(estimator, check, form):
 
 
 @ragged_checks(
-    [MEstimatedCRF(), MEstimatedCRF(base=HMM(order=2), edge_features="all", input_features=True)], forms=["arrays"]
+    [MEstimatedCRF(), MEstimatedCRF(base=HMM(order=2), edge_features="all", input_features=True)],
+    forms=["arrays"],
 )
 def test_m_estimation(estimator, check, form):
     check(estimator, form)

@@ -1,4 +1,6 @@
-"""A two-dimensional X is a batch of single tokens; whoever means one long sequence by it is told how to say so."""
+"""A two-dimensional X is a batch of single tokens; whoever means one long sequence by it is told
+how to say so.
+"""
 
 from __future__ import annotations
 
@@ -27,14 +29,19 @@ MODELS = [HMM(), LinearChainCRF(), GECRF({}, fit_intercept=True), MEstimatedCRF(
 every_model = pytest.mark.parametrize("model", MODELS, ids=str)
 
 
-@pytest.mark.parametrize("rows", [X, X.tolist(), X.astype(int)], ids=["array", "list", "whole numbers"])
+@pytest.mark.parametrize(
+    "rows", [X, X.tolist(), X.astype(int)], ids=["array", "list", "whole numbers"]
+)
 @pytest.mark.parametrize("model", [HMM(states=2), GECRF({0: "B"}, classes=["A", "B"])], ids=str)
 def test_rows_without_labels_are_refused(model, rows):
     model = clone(model)
-    with pytest.raises(EmptyDataError, match=r"36 rows, and y is None.*fit\(\[X\]\).*from_flat\(X, lengths\)"):
+    with pytest.raises(
+        EmptyDataError, match=r"36 rows, and y is None.*fit\(\[X\]\).*from_flat\(X, lengths\)"
+    ):
         model.fit(rows)
     assert not hasattr(model, "classes_")
-    assert model.fit(rows, [None] * 36).predict(rows).shape == (36,)  # each row is said to be one of its own
+    # each row is said to be one of its own
+    assert model.fit(rows, [None] * 36).predict(rows).shape == (36,)
 
 
 @every_model
@@ -47,31 +54,43 @@ def test_one_sequence_that_is_not_in_a_list_is_refused_by_its_labels(model):
 @pytest.mark.parametrize("lengths", [[30, 6], [36], np.array([4, 32])], ids=str)
 def test_lengths_in_the_place_of_labels(lengths):
     for model in (HMM(states=2), LinearChainCRF()):
-        with pytest.raises(LengthMismatchError, match=r"lengths of sequences, write fit\(SequenceArray.from_flat"):
+        with pytest.raises(
+            LengthMismatchError, match=r"lengths of sequences, write fit\(SequenceArray.from_flat"
+        ):
             model.fit(X, lengths)
 
 
 @every_model
 def test_a_model_of_sequences_refuses_rows(model, tmp_path):
-    """One sequence, in the form of other packages, would be 36 sequences of one token, and predictions bad."""
+    """One sequence, in the form of other packages, would be 36 sequences of one token, and
+    predictions bad.
+    """
     model = fitted(model)
     save(model, tmp_path / "model")
     for each in (model, load(tmp_path / "model")):
         for method, y in ((each.predict, ()), (each.predict_proba, ()), (each.score, (LABELS,))):
-            with pytest.raises(InputTypeError, match=r"is two-dim.* fitted on longer.*\[X\].*from_flat\(X, lengths\)"):
+            with pytest.raises(
+                InputTypeError,
+                match=r"is two-dim.* fitted on longer.*\[X\].*from_flat\(X, lengths\)",
+            ):
                 method(X, *y)
         with pytest.raises(InputTypeError, match="is one-dimensional, but"):
             each.predict([1.0, 2.0])
         right = each.predict([X])[0]
         assert each.predict(SequenceArray.from_flat(X, [36]))[0] == right
         assert np.mean(np.array(right) == LABELS) > 0.9
-        assert [len(labels) for labels in each.predict(X[:3, None])] == [1, 1, 1]  # single tokens, if they are meant
+        # single tokens, if they are meant
+        assert [len(labels) for labels in each.predict(X[:3, None])] == [1, 1, 1]
 
 
 @every_model
 def test_a_model_of_rows_reads_rows_and_sequences(model):
     for data in (X, X.tolist(), [x[None] for x in X]):
-        y = [[label] for label in LABELS] if isinstance(data[0], np.ndarray) and data[0].ndim == 2 else LABELS
+        y = (
+            [[label] for label in LABELS]
+            if isinstance(data[0], np.ndarray) and data[0].ndim == 2
+            else LABELS
+        )
         model.fit(data, y)
         assert np.mean(model.predict(X) == LABELS) > 0.9
         assert np.shape(model.predict([X])[0]) == (36,)
@@ -111,7 +130,11 @@ def test_lists_of_whole_numbers_are_sequences_of_symbols(form):
 
 
 def test_equally_long_lists_are_no_table_either():
-    for y, states in (([["A", "B", "A"], ["B", "A", "A"]], None), (None, 2), ([None, ["B", "A", "A"]], None)):
+    for y, states in (
+        ([["A", "B", "A"], ["B", "A", "A"]], None),
+        (None, 2),
+        ([None, ["B", "A", "A"]], None),
+    ):
         hmm = HMM(states=states, random_state=0).fit([[1, 2, 3], [3, 1, 2]], y)
         assert hmm.vocabulary_ == [{1: 0, 2: 1, 3: 2}]
         assert [len(labels) for labels in hmm.predict([[1, 2, 3], [3, 1, 4]])] == [3, 3]

@@ -45,7 +45,9 @@ TREES = [
 ]
 CHAINS = [LinearChainCRF, MEMM, PseudoLikelihoodCRF, PiecewiseCRF, GECRF]
 
-pytestmark = pytest.mark.filterwarnings(f"ignore::{ConvergenceWarning.__module__}.ConvergenceWarning")
+pytestmark = pytest.mark.filterwarnings(
+    f"ignore::{ConvergenceWarning.__module__}.ConvergenceWarning"
+)
 
 
 def crf(X=DICTS, cls=LinearChainCRF):
@@ -62,7 +64,9 @@ def test_a_vectorizer_that_would_name_columns_otherwise(cls, change):
     model = crf(cls=cls)
     model.vectorizer_.set_params(**change)
     for method in (model.predict, model.predict_proba, lambda X: model.score(X, TAGS)):
-        with pytest.raises(ValueError, match=r"of this SequenceVectorizer was .* in fit and is .*: set it back"):
+        with pytest.raises(
+            ValueError, match=r"of this SequenceVectorizer was .* in fit and is .*: set it back"
+        ):
             method(DICTS)
     with pytest.raises(ValueError, match="set it back, or fit again"):
         save(model, "nowhere")
@@ -70,7 +74,9 @@ def test_a_vectorizer_that_would_name_columns_otherwise(cls, change):
     assert len(model.predict(DICTS)) == 3
 
 
-@pytest.mark.parametrize(("change", "name"), [({"dtype": "int8"}, "dtype"), ({"keep_zeros": "x"}, "keep_zeros")])
+@pytest.mark.parametrize(
+    ("change", "name"), [({"dtype": "int8"}, "dtype"), ({"keep_zeros": "x"}, "keep_zeros")]
+)
 def test_settings_of_a_vectorizer_are_looked_at(change, name):
     model = crf()
     model.vectorizer_.set_params(**change)
@@ -79,7 +85,8 @@ def test_settings_of_a_vectorizer_are_looked_at(change, name):
 
 
 def test_settings_of_a_vectorizer_that_change_no_column():
-    model, expected = crf(), crf().predict(DICTS).tolist()
+    model = crf()
+    expected = crf().predict(DICTS).tolist()
     for change in ({"keep_zeros": True}, {"dtype": np.float32}, {"min_frequency": 9}):
         model.vectorizer_.set_params(**change)
         assert model.predict(DICTS).tolist() == expected
@@ -90,7 +97,9 @@ def test_hashing_needs_no_fit_but_keeps_what_was_fitted():
     assert vectorizer.transform(WORDS).tokens.shape[1] == 16
     assert vectorizer.set_params(n_features=32).transform(WORDS).tokens.shape[1] == 32
     vectorizer.fit(WORDS)
-    with pytest.raises(ValueError, match="n_features of this SequenceVectorizer was 32 in fit and is 16"):
+    with pytest.raises(
+        ValueError, match="n_features of this SequenceVectorizer was 32 in fit and is 16"
+    ):
         vectorizer.set_params(n_features=16).transform(WORDS)
 
 
@@ -166,12 +175,18 @@ def test_settings_of_a_chain_are_looked_at(cls, change, match):
 
 @pytest.mark.parametrize("cls", CHAINS)
 def test_others_are_for_the_next_fit(cls):
-    model, params = (
-        crf(cls=cls),
-        {"C": "x", "order": 2, "edge_features": "all", "feature_pairs": 0, "fit_intercept": None},
-    )
+    model = crf(cls=cls)
+    params = {
+        "C": "x",
+        "order": 2,
+        "edge_features": "all",
+        "feature_pairs": 0,
+        "fit_intercept": None,
+    }
     expected = model.predict(DICTS).tolist()
-    model.set_params(**{name: value for name, value in params.items() if name in model.get_params()})
+    model.set_params(
+        **{name: value for name, value in params.items() if name in model.get_params()}
+    )
     assert model.predict(DICTS).tolist() == expected
 
 
@@ -187,7 +202,9 @@ def test_how_many_grammars_vote():
         model.set_params(n_grammars=1, decoder="viterbi").predict(WORDS)
 
 
-@pytest.mark.parametrize(("change", "match"), [({"decoder": "beam"}, "decoder"), ({"n_jobs": 0}, "n_jobs")])
+@pytest.mark.parametrize(
+    ("change", "match"), [({"decoder": "beam"}, "decoder"), ({"n_jobs": 0}, "n_jobs")]
+)
 @pytest.mark.parametrize("cls", [PCFG, SpectralHMM])
 def test_settings_of_parsers_are_looked_at(cls, change, match):
     model = cls().fit(WORDS, TREES if cls is PCFG else TAGS).set_params(**change)
@@ -259,7 +276,8 @@ def data(cls):
 def read_by_predictions(cls):
     """The parameters for which code of the package asks a fitted estimator while it predicts."""
     X, y = data(cls)
-    names, read = set(cls().get_params()), set()
+    names = set(cls().get_params())
+    read = set()
 
     class Watched(cls):
         def __getattribute__(self, name):
@@ -282,7 +300,11 @@ def test_predictions_read_what_is_said_and_looked_at(cls):
 
 
 def test_every_estimator_is_there():
-    public = {cls for cls in vars(sklearn_struct).values() if inspect.isclass(cls) and issubclass(cls, BaseEstimator)}
+    public = {
+        cls
+        for cls in vars(sklearn_struct).values()
+        if inspect.isclass(cls) and issubclass(cls, BaseEstimator)
+    }
     assert {cls for cls in public if hasattr(cls, "predict")} == set(READ)
 
 
@@ -295,10 +317,14 @@ def test_settings_of_a_parser_that_would_be_valid_in_a_file(tmp_path):
 
 
 def test_numbers_that_numpy_does_not_know():
-    """A fraction is a real number, and no argument for ``isnan``, which scikit-learn's check of intervals calls."""
+    """A fraction is a real number, and no argument for ``isnan``, which scikit-learn's check of
+    intervals calls.
+    """
     model = PCFG().fit(WORDS, TREES).set_params(pruning=Fraction(1, 3))
     with pytest.raises(InputTypeError, match="'pruning' parameter of PCFG cannot be a Fraction"):
         model.predict(WORDS)
     model = LinearChainCRF().fit(WORDS, TAGS).set_params(n_jobs=np.timedelta64(1, "s"))
-    with pytest.raises(InputTypeError, match="'n_jobs' parameter of LinearChainCRF cannot be a span of time"):
+    with pytest.raises(
+        InputTypeError, match="'n_jobs' parameter of LinearChainCRF cannot be a span of time"
+    ):
         model.predict(WORDS)

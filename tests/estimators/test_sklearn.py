@@ -1,4 +1,6 @@
-"""What estimators share with scikit-learn: estimator checks, logistic regression, weights, model selection."""
+"""What estimators share with scikit-learn: estimator checks, logistic regression, weights, model
+selection.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,12 @@ from scipy.stats import loguniform
 from sklearn.base import ClassifierMixin, clone
 from sklearn.datasets import load_iris
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV, RandomizedSearchCV, cross_val_predict, cross_val_score
+from sklearn.model_selection import (
+    GridSearchCV,
+    RandomizedSearchCV,
+    cross_val_predict,
+    cross_val_score,
+)
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 from sklearn.utils import get_tags
@@ -69,18 +76,23 @@ class MEstimatedClassifier(ClassifierMixin, MEstimatedCRF): ...
 
 
 class WithConstraints(GECRF):
-    """A third of the rows have no labels, whatever they were given, and the labels of these are asked to be even."""
+    """A third of the rows have no labels, whatever they were given, and the labels of these are
+    asked to be even.
+    """
 
     def _read_labels(self, y, sequences, reset, unseen=None):
         masks = super()._read_labels(y, sequences, reset, unseen)
         if reset:
             first = sequences.X.tokens[:, [0]]
-            number = np.asarray(first.toarray() if sp.issparse(first) else first, dtype=float).ravel()
+            number = np.asarray(
+                first.toarray() if sp.issparse(first) else first, dtype=float
+            ).ravel()
             masks[(1000 * number) % 3 < 1] = True
         return masks
 
     def _read_weights(self, sample_weight, sequences, labels):
-        given, K = self.labeled_features, len(self.classes_)
+        given = self.labeled_features
+        K = len(self.classes_)
         self.labeled_features = {None: dict.fromkeys(self.classes_.tolist(), 1 / K)}
         try:
             return super()._read_weights(sample_weight, sequences, labels)
@@ -148,14 +160,18 @@ OF_CLASSES = """
 
 
 def applies(case):
-    text, (estimator, check) = str(case), case.values if hasattr(case, "values") else case
+    text = str(case)
+    estimator, check = case.values if hasattr(case, "values") else case
     if name_of(check) in OF_CLASSES.split() and repr(estimator) != FIRST[type(estimator)]:
         return False
     if "check_array_api_input" in text:  # of array API dispatch; it would only skip
         return os.environ.get("SCIPY_ARRAY_API") == "1"
-    # a step of twice the length is not two steps, there as little as in scikit-learn's own Perceptron
+    # a step of twice the length is not two steps, there as little as in scikit-learn's own
+    # Perceptron
     if "solver='ap'" in text:
-        return "sample_weight_equivalence" not in text and "check_class_weight_classifiers" not in text
+        return (
+            "sample_weight_equivalence" not in text and "check_class_weight_classifiers" not in text
+        )
     return "sample_weight_equivalence" not in text or "solver='pa'" not in text
 
 
@@ -170,21 +186,30 @@ CHECKS = pytest.mark.parametrize(names, list(filter(applies, checks)), **CHECKS.
 @CHECKS
 @pytest.mark.foreign
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # checks set max_iter
-@pytest.mark.filterwarnings("ignore:invalid value encountered in cast:RuntimeWarning")  # by type_of_target
+# by type_of_target
+@pytest.mark.filterwarnings("ignore:invalid value encountered in cast:RuntimeWarning")
 def test_estimator_checks(estimator, check):
     check(estimator)
 
 
-@pytest.mark.parametrize("check", [check_n_features_in_after_fitting, check_dataframe_column_names_consistency])
+@pytest.mark.parametrize(
+    "check", [check_n_features_in_after_fitting, check_dataframe_column_names_consistency]
+)
 @pytest.mark.parametrize(
     "estimator",
-    [*(LinearChainCRF(solver=solver) for solver in ("sgd", "pa", "ap")), Classifier(solver="pa"), MEMM(solver="sgd")],
+    [
+        *(LinearChainCRF(solver=solver) for solver in ("sgd", "pa", "ap")),
+        Classifier(solver="pa"),
+        MEMM(solver="sgd"),
+    ],
     ids=str,
 )
 @pytest.mark.foreign
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_batches_have_the_columns_of_the_first(estimator, check):
-    """These checks call `partial_fit`, which only some solvers have, and without classes unless for a classifier."""
+    """These checks call `partial_fit`, which only some solvers have, and without classes unless for
+    a classifier.
+    """
     check(type(estimator).__name__, estimator.set_params(max_iter=2))
 
 
@@ -205,7 +230,8 @@ def test_batches_have_the_columns_of_the_first(estimator, check):
     ids=lambda estimator: type(estimator).__name__,
 )
 @pytest.mark.foreign
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")  # few checks are about other X than tables
+# few checks are about other X than tables
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
 def test_estimator_checks_of_those_that_take_no_tables(estimator):
     check_estimator(estimator)
 
@@ -214,7 +240,11 @@ def test_tags():
     tags = get_tags(LinearChainCRF())
     assert tags.estimator_type is None  # "classifier" would make check_cv reject ragged y
     assert tags.classifier_tags is not None
-    assert (tags.input_tags.sparse, tags.input_tags.dict, tags.input_tags.three_d_array) == (True, True, True)
+    assert (tags.input_tags.sparse, tags.input_tags.dict, tags.input_tags.three_d_array) == (
+        True,
+        True,
+        True,
+    )
     assert not tags.input_tags.one_d_array
     assert not tags.no_validation
     assert tags.target_tags.required
@@ -228,7 +258,14 @@ def logistic(C, l1_ratio=0.0):
     if l1_ratio == 0:
         return LogisticRegression(C=C, tol=1e-12, max_iter=20_000)
     old = {"penalty": "elasticnet"} if LogisticRegression().get_params()["penalty"] == "l2" else {}
-    options = {"C": C, "l1_ratio": l1_ratio, "solver": "saga", "tol": 1e-10, "max_iter": 50_000, "random_state": 0}
+    options = {
+        "C": C,
+        "l1_ratio": l1_ratio,
+        "solver": "saga",
+        "tol": 1e-10,
+        "max_iter": 50_000,
+        "random_state": 0,
+    }
     return LogisticRegression(**options, **old)
 
 
@@ -236,7 +273,9 @@ def rows(n_labels, n=150, n_features=4):
     """Rows of numbers whose labels no model separates, and weights of which some are 0."""
     rng = np.random.RandomState(n_labels)
     X = rng.normal(size=(n, n_features))
-    y = (X @ rng.normal(size=(n_features, n_labels)) + rng.gumbel(size=(n, n_labels))).argmax(axis=1)
+    y = (X @ rng.normal(size=(n_features, n_labels)) + rng.gumbel(size=(n, n_labels))).argmax(
+        axis=1
+    )
     return X, y, rng.uniform(0, 2, n) * (rng.uniform(size=n) > 0.1)
 
 
@@ -306,7 +345,9 @@ def test_sparse_rows_are_logistic_regression(l1_ratio):
     crf = LinearChainCRF(l1_ratio=l1_ratio, feature_pairs="all", tol=1e-8, max_iter=5000)
     crf.fit(sp.csr_array(X), y, weight)
     assert sp.issparse(crf.coef_)
-    np.testing.assert_allclose(crf.predict_proba(sp.csr_array(X)), expected.predict_proba(X), atol=1e-6)
+    np.testing.assert_allclose(
+        crf.predict_proba(sp.csr_array(X)), expected.predict_proba(X), atol=1e-6
+    )
 
 
 def test_without_intercept_is_logistic_regression():
@@ -356,25 +397,31 @@ def chosen(X, where):
 )
 @pytest.mark.parametrize("form", FORMS)
 def test_integer_weights_are_repetitions_and_zero_is_absence(ads, form, options):
-    X, y = FORMS[form](ads[0][:12]), ads[1][:12]
+    X = FORMS[form](ads[0][:12])
+    y = ads[1][:12]
     weight = np.array([0, 1, 2, 3, 0, 1, 2, 1, 1, 1, 1, 0])
     repeated = np.repeat(np.arange(12), weight)
     model = LinearChainCRF(C=0.1, tol=1e-5, **options)
-    weighted, copied = clone(model).fit(X, y, weight), clone(model).fit(chosen(X, repeated), chosen(y, repeated))
+    weighted = clone(model).fit(X, y, weight)
+    copied = clone(model).fit(chosen(X, repeated), chosen(y, repeated))
     assert weighted.loss_curve_[-1] == pytest.approx(copied.loss_curve_[-1], rel=1e-6)
     kept = chosen(X, np.unique(repeated))
     assert weighted.predict(kept).tolist() == copied.predict(kept).tolist()
     np.testing.assert_allclose(
-        weighted.log_proba(kept, weighted.predict(kept)), copied.log_proba(kept, copied.predict(kept)), atol=1e-3
+        weighted.log_proba(kept, weighted.predict(kept)),
+        copied.log_proba(kept, copied.predict(kept)),
+        atol=1e-3,
     )
 
 
 @pytest.mark.parametrize("solver", ["lbfgs", "owlqn", "newton-cg", "trust-ncg", "cg", "sag", "sgd"])
 def test_equal_weights_are_another_C(ads, solver):
-    X, y = ads[0][:15], ads[1][:15]
+    X = ads[0][:15]
+    y = ads[1][:15]
     model = LinearChainCRF(C=0.5, solver=solver, tol=1e-6, random_state=0)
     half = clone(model).set_params(C=1.0).fit(X, y, np.full(15, 0.5))
-    p, q = model.fit(X, y).predict_proba(X), half.predict_proba(X)
+    p = model.fit(X, y).predict_proba(X)
+    q = half.predict_proba(X)
     np.testing.assert_allclose(np.concatenate(p), np.concatenate(q), atol=1e-5)
 
 
@@ -382,22 +429,32 @@ def test_equal_weights_are_another_C(ads, solver):
 
 
 def pipeline(**options):
-    return Pipeline([("vectorizer", SequenceVectorizer()), ("crf", LinearChainCRF(tol=1e-2, **options))])
+    return Pipeline(
+        [("vectorizer", SequenceVectorizer()), ("crf", LinearChainCRF(tol=1e-2, **options))]
+    )
 
 
 def test_grid_search_over_a_pipeline(ads):
     search = GridSearchCV(
-        pipeline(), {"crf__C": [1e-4, 1.0]}, cv=3, n_jobs=2, scoring=metrics.span_f1_scorer, error_score="raise"
+        pipeline(),
+        {"crf__C": [1e-4, 1.0]},
+        cv=3,
+        n_jobs=2,
+        scoring=metrics.span_f1_scorer,
+        error_score="raise",
     )
     search.fit(*ads)
     assert search.best_params_ == {"crf__C": 1.0}
     assert search.best_score_ > search.cv_results_["mean_test_score"][0] + 0.2
-    assert search.score(*ads) == pytest.approx(metrics.span_f1_score(ads[1], search.predict(ads[0])))
+    assert search.score(*ads) == pytest.approx(
+        metrics.span_f1_score(ads[1], search.predict(ads[0]))
+    )
     assert search.classes_.tolist() == search.best_estimator_["crf"].classes_.tolist()
 
 
 def test_randomized_search_over_packed_sequences(ads):
-    X, y = SequenceVectorizer().fit_transform(ads[0]), SequenceArray.from_sequences(ads[1])
+    X = SequenceVectorizer().fit_transform(ads[0])
+    y = SequenceArray.from_sequences(ads[1])
     search = RandomizedSearchCV(
         LinearChainCRF(tol=1e-2),
         {"C": loguniform(0.1, 10), "feature_pairs": ["all", "observed"]},
@@ -418,12 +475,16 @@ def test_cross_validation(ads, packed):
     X, y = ads
     model = pipeline()
     if packed:
-        X, y, model = SequenceVectorizer().fit_transform(X), SequenceArray.from_sequences(y), model["crf"]
+        X = SequenceVectorizer().fit_transform(X)
+        y = SequenceArray.from_sequences(y)
+        model = model["crf"]
     predicted = cross_val_predict(model, X, y, cv=4)
     assert [len(labels) for labels in predicted] == [len(labels) for labels in y]
     assert metrics.span_f1_score(ads[1], predicted) > 0.4
     by_default = cross_val_score(model, X, y, cv=4, error_score="raise")
-    np.testing.assert_allclose(by_default, cross_val_score(model, X, y, cv=4, scoring=metrics.token_accuracy_scorer))
+    np.testing.assert_allclose(
+        by_default, cross_val_score(model, X, y, cv=4, scoring=metrics.token_accuracy_scorer)
+    )
     first = clone(model).fit(X[10:], y[10:])
     assert predicted[:10].tolist() == first.predict(X[:10]).tolist()
     assert by_default[0] == first.score(X[:10], y[:10])
@@ -433,7 +494,10 @@ def test_sample_weight_reaches_the_model_through_a_search(ads):
     X, y = ads
     weight = np.r_[np.zeros(20), np.ones(20)]
     search = GridSearchCV(
-        LinearChainCRF(tol=1e-2), {"C": [1.0]}, cv=[(np.arange(40), np.arange(40))], error_score="raise"
+        LinearChainCRF(tol=1e-2),
+        {"C": [1.0]},
+        cv=[(np.arange(40), np.arange(40))],
+        error_score="raise",
     )
     search.fit(X, y, sample_weight=weight)
     expected = LinearChainCRF(tol=1e-2).fit(X, y, weight)
@@ -459,7 +523,9 @@ def test_clone_and_parameters():
 
 
 def test_fit_changes_no_parameter_and_clone_unfits(ads):
-    model = LinearChainCRF(edge_features=["w:a", "digit"], random_state=np.random.RandomState(0), tol=1e-2)
+    model = LinearChainCRF(
+        edge_features=["w:a", "digit"], random_state=np.random.RandomState(0), tol=1e-2
+    )
     before = model.get_params()
     model.fit(*ads)
     assert model.get_params() == before
@@ -478,7 +544,8 @@ def test_repr(ads):
 @pytest.mark.parametrize("protocol", range(2, pickle.HIGHEST_PROTOCOL + 1))
 @pytest.mark.parametrize("form", [*FORMS, "edge features", "pipeline"])
 def test_pickled_models_predict_the_same(ads, form, protocol):
-    X, y = FORMS.get(form, FORMS["dicts"])(ads[0][:8]), ads[1][:8]
+    X = FORMS.get(form, FORMS["dicts"])(ads[0][:8])
+    y = ads[1][:8]
     options = {"edge_features": ["digit"]} if form == "edge features" else {}
     model = (pipeline() if form == "pipeline" else LinearChainCRF(tol=1e-2, **options)).fit(X, y)
     again = pickle.loads(pickle.dumps(model, protocol=protocol))
@@ -492,6 +559,8 @@ def test_pickled_models_predict_the_same(ads, form, protocol):
 def test_changing_learned_attributes_changes_no_model(ads):
     X, y = ads
     model = LinearChainCRF(tol=1e-2).fit(X, y)
-    model.coef_.data[:], model.transition_[:], model.intercept_[:] = 99.0, 99.0, 99.0
+    model.coef_.data[:] = 99.0
+    model.transition_[:] = 99.0
+    model.intercept_[:] = 99.0
     fresh = LinearChainCRF(tol=1e-2).fit(X, y)
     assert model.log_proba(X, y).tobytes() == fresh.log_proba(X, y).tobytes()

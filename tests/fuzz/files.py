@@ -1,4 +1,6 @@
-"""Damaged and hostile model files, and what becomes of them: refused, or loaded exactly as they say."""
+"""Damaged and hostile model files, and what becomes of them: refused, or loaded exactly as they
+say.
+"""
 
 from __future__ import annotations
 
@@ -64,7 +66,27 @@ CODES = [[(len(tag), True) for tag in tags] for tags in TAGS]
 NUMBERS = [np.arange(3.0 * len(sentence)).reshape(-1, 3) % 4 for sentence in WORDS]
 
 KINDS = ["bytes", "sealed bytes", "sealed json", "sealed arrays", "crfsuite"]
-STRANGE = [0, 1, -1, 7, 2**31, 2**53, 2**63, -(2**63), 10**30, 0.5, 1e308, True, None, "", "x", "lbfgs", [], {}, [[]]]
+STRANGE = [
+    0,
+    1,
+    -1,
+    7,
+    2**31,
+    2**53,
+    2**63,
+    -(2**63),
+    10**30,
+    0.5,
+    1e308,
+    True,
+    None,
+    "",
+    "x",
+    "lbfgs",
+    [],
+    {},
+    [[]],
+]
 STRANGE += [
     {"function": "parts"},
     {"float": "nan"},
@@ -84,7 +106,9 @@ def parts(*x: object) -> list[str]:
 
 def lengths(X: list[list[str]]) -> list[np.ndarray]:
     """A number for each word."""
-    return [np.array([[len(str(word))] for word in sentence], float).reshape(-1, 1) for sentence in X]
+    return [
+        np.array([[len(str(word))] for word in sentence], float).reshape(-1, 1) for sentence in X
+    ]
 
 
 FUNCTIONS = {"context": lambda x: ["any", str(x)[-1]], "parts": parts, "lengths": lengths}
@@ -101,24 +125,48 @@ def simple() -> list[tuple[object, object]]:
     crf = LinearChainCRF(max_iter=5, tol=1.0)
     online = LinearChainCRF(solver="pa", random_state=0, feature_pairs="all")
     vectorizer = SequenceVectorizer(n_features=16).fit(WORDS)
-    templates = FeatureTemplates(["w:%x[0,0]", "b:%x[-1,0]/%x[0,1]|%x[1,0]"], boundary="pad", add_bos_eos=True)
-    over_base = MEstimatedCRF(FeatureTemplates(["%x[0,0]", "%x[-1,1]"]), base=HMM(order=2), input_features=True)
-    edges = LinearChainCRF(edge_features=["word:the"], dtype="float32", transition_features="observed")
+    templates = FeatureTemplates(
+        ["w:%x[0,0]", "b:%x[-1,0]/%x[0,1]|%x[1,0]"], boundary="pad", add_bos_eos=True
+    )
+    over_base = MEstimatedCRF(
+        FeatureTemplates(["%x[0,0]", "%x[-1,1]"]), base=HMM(order=2), input_features=True
+    )
+    edges = LinearChainCRF(
+        edge_features=["word:the"], dtype="float32", transition_features="observed"
+    )
     return [
         (edges.fit(DICTS, TAGS), DICTS),
         (crf.fit(NUMBERS, CODES), NUMBERS),
-        (online.partial_fit(vectorizer.transform(WORDS), TAGS, TAGS[2]), vectorizer.transform(WORDS)),
+        (
+            online.partial_fit(vectorizer.transform(WORDS), TAGS, TAGS[2]),
+            vectorizer.transform(WORDS),
+        ),
         (make_pipeline(templates, LinearChainCRF()).fit(ROWS, TAGS), ROWS),
         (HMM(order=2).fit(ROWS, TAGS), ROWS),
         (over_base.fit(ROWS, TAGS), ROWS),
         (MEstimatedCRF(edge_features="all", base="locally-uniform").fit(NUMBERS, TAGS), NUMBERS),
-        (GECRF({"word:the": "DET", 1: ("DET", "NOUN")}, max_iter=2, tol=9.0).fit(DICTS, [None, *TAGS[1:]]), DICTS),
-        (LogLinearClassifier(ProductFeatures(FUNCTIONS["context"], parts)).fit(WORDS[2], TAGS[2]), WORDS[0]),
+        (
+            GECRF({"word:the": "DET", 1: ("DET", "NOUN")}, max_iter=2, tol=9.0).fit(
+                DICTS, [None, *TAGS[1:]]
+            ),
+            DICTS,
+        ),
+        (
+            LogLinearClassifier(ProductFeatures(FUNCTIONS["context"], parts)).fit(
+                WORDS[2], TAGS[2]
+            ),
+            WORDS[0],
+        ),
         (LogLinearClassifier(parts, n_features=16).fit(WORDS[2], TAGS[2]), WORDS[0]),
         (LogLinearClassifier().fit(NUMBERS[0], TAGS[0]), NUMBERS[1]),
         (PCFG(smoothing=0.5).fit(WORDS, TREES), WORDS),
         (SpectralLPCFG(n_states=3).fit(WORDS, TREES), WORDS),
-        (EMLPCFG(n_states=3, n_grammars=2, max_iter=3, tol=9.0, random_state=0).fit(WORDS, TREES), WORDS),
+        (
+            EMLPCFG(n_states=3, n_grammars=2, max_iter=3, tol=9.0, random_state=0).fit(
+                WORDS, TREES
+            ),
+            WORDS,
+        ),
         (FeatureTemplates("w:%x[0,0]").fit([[(1,), (2.5,), ("x",)]]), [[(1,), ("x",)]]),
         (SpectralHMM(n_states=2, min_count=1).fit(WORDS, TAGS), WORDS),
         (PrototypeFeatures(["the", "cat"]).fit(WORDS), WORDS),
@@ -127,17 +175,36 @@ def simple() -> list[tuple[object, object]]:
 
 def composed() -> list[tuple[object, object]]:
     """Those that do."""
-    words, chain = SequenceVectorizer(), LinearChainCRF(**QUICK)
+    words = SequenceVectorizer()
+    chain = LinearChainCRF(**QUICK)
     number = make_pipeline(FunctionTransformer(lengths), TokenTransformer(RobustScaler()))
     pieces = ["symbol", "parent-symbol", "rule-word"]
-    union = SequenceUnion([("words", words), ("like", PrototypeFeatures({"dog": "NOUN"})), ("number", number)])
-    scaled = make_pipeline(TokenTransformer(StandardScaler()), TokenTransformer(PCA(2)), "passthrough", chain)
+    union = SequenceUnion(
+        [("words", words), ("like", PrototypeFeatures({"dog": "NOUN"})), ("number", number)]
+    )
+    scaled = make_pipeline(
+        TokenTransformer(StandardScaler()), TokenTransformer(PCA(2)), "passthrough", chain
+    )
     grid = {"sequencevectorizer__min_frequency": [1, 2], "linearchaincrf": [chain, MEMM(**QUICK)]}
-    search = GridSearchCV(make_pipeline(words, chain), grid, cv=2, scoring=token_accuracy_scorer, error_score=0.5)
+    search = GridSearchCV(
+        make_pipeline(words, chain), grid, cv=2, scoring=token_accuracy_scorer, error_score=0.5
+    )
     scoring = {"tokens": token_accuracy_scorer, "all": sequence_accuracy_scorer}
     drawn = {"c1": scipy.stats.expon(scale=0.1)}
-    options = {"scoring": scoring, "refit": "tokens", "cv": KFold(2), "n_iter": 2, "random_state": 0}
-    steps = {"resource": "max_iter", "min_resources": 2, "max_resources": 4, "factor": 2, "cv": KFold(3)}
+    options = {
+        "scoring": scoring,
+        "refit": "tokens",
+        "cv": KFold(2),
+        "n_iter": 2,
+        "random_state": 0,
+    }
+    steps = {
+        "resource": "max_iter",
+        "min_resources": 2,
+        "max_resources": 4,
+        "factor": 2,
+        "cv": KFold(3),
+    }
     halving = HalvingGridSearchCV(LinearChainCRF(**QUICK), {"C": [0.1, 1.0, 10.0]}, **steps)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -198,7 +265,9 @@ def sealed(data: bytes) -> bytes:
 
 def damaged_bytes(data: bytes, rng: np.random.RandomState) -> bytes:
     """Flipped bits, cut, with zeros, with something twice or left out, with other numbers."""
-    changed, place, n = bytearray(data), rng.randint(len(data)), rng.randint(1, 40)
+    changed = bytearray(data)
+    place = rng.randint(len(data))
+    n = rng.randint(1, 40)
     way = rng.randint(6)
     if way == 0:
         for at in rng.randint(len(data), size=rng.randint(1, 9)):
@@ -237,7 +306,11 @@ def damaged_json(data: bytes, rng: np.random.RandomState) -> bytes:
     for _ in range(1 + (rng.rand() < 0.2)):
         inside = model
         while True:
-            keys = [key for key in (inside if isinstance(inside, dict) else range(len(inside))) if key != "sha256"]
+            keys = [
+                key
+                for key in (inside if isinstance(inside, dict) else range(len(inside)))
+                if key != "sha256"
+            ]
             if not keys:
                 break
             key = keys[rng.randint(len(keys))]
@@ -253,18 +326,27 @@ def damaged_json(data: bytes, rng: np.random.RandomState) -> bytes:
 
 
 def damaged_arrays(data: bytes, rng: np.random.RandomState) -> bytes:
-    """An array with other numbers, of another type or shape, or missing, in a file that is otherwise right."""
+    """An array with other numbers, of another type or shape, or missing, in a file that is
+    otherwise right.
+    """
     arrays = {name: array.copy() for name, array in safetensors.numpy.load(data).items()}
     name = sorted(arrays)[rng.randint(len(arrays))]
-    array, way = arrays[name], rng.randint(6)
+    array = arrays[name]
+    way = rng.randint(6)
     if way < 3 and array.size:
-        strange = [0, 1, -1, 2, 100, np.iinfo(np.int32).max] + [np.nan, np.inf, 1e308] * (array.dtype.kind == "f")
-        array.ravel()[rng.randint(array.size)] = np.array(strange[rng.randint(len(strange))]).astype(array.dtype)
+        strange = [0, 1, -1, 2, 100, np.iinfo(np.int32).max] + [np.nan, np.inf, 1e308] * (
+            array.dtype.kind == "f"
+        )
+        array.ravel()[rng.randint(array.size)] = np.array(
+            strange[rng.randint(len(strange))]
+        ).astype(array.dtype)
     elif way == 3:
         arrays[name] = np.resize(array, max(array.size + rng.randint(-3, 4), 0))
     elif way == 4:
         with np.errstate(invalid="ignore"):  # -inf becomes some integer
-            arrays[name] = array.astype([np.float32, np.int64, np.int32, np.uint8, np.bool_][rng.randint(5)])
+            arrays[name] = array.astype(
+                [np.float32, np.int64, np.int32, np.uint8, np.bool_][rng.randint(5)]
+            )
     elif array.ndim == 2:
         arrays[name] = array.T.copy()
     else:
@@ -296,9 +378,13 @@ def verdict(data: bytes, X: object, path: Path) -> str:
 
 
 def use(model: object, X: object) -> None:
-    """Run the kernels; weights that are extreme, and parameters that only fit others' data, may be refused now."""
+    """Run the kernels; weights that are extreme, and parameters that only fit others' data, may be
+    refused now.
+    """
     methods = [lambda X: repr(model)]
-    methods += [getattr(model, name) for name in ("predict", "transform") if hasattr(model, name)][:1]
+    methods += [getattr(model, name) for name in ("predict", "transform") if hasattr(model, name)][
+        :1
+    ]
     if hasattr(model, "best_estimator_"):  # one that is told not to be refitted has neither
         methods.append(lambda X: model.score(X, TAGS))
     if isinstance(model, PCFG | EMLPCFG | SpectralLPCFG | MEstimatedPCFG):
@@ -312,10 +398,14 @@ def use(model: object, X: object) -> None:
 
 
 def content(data: bytes) -> object:
-    """What a file says, without what is free: names of versions, and parameters that stand for defaults."""
+    """What a file says, without what is free: names of versions, and parameters that stand for
+    defaults.
+    """
     _, model, _ = taken_apart(data)
     del model["sha256"], model["version"]
-    arrays = {name: (a.dtype, a.shape, a.tobytes()) for name, a in safetensors.numpy.load(data).items()}
+    arrays = {
+        name: (a.dtype, a.shape, a.tobytes()) for name, a in safetensors.numpy.load(data).items()
+    }
     return _without_defaults(model), arrays
 
 
@@ -333,14 +423,22 @@ def _without_defaults(value: object) -> object:
 @cache
 def _default_params(name: str) -> dict:
     given = inspect.signature(class_named(name)).parameters.values()
-    return {one.name: plain(one.default, one.name) for one in given if one.default is not inspect.Parameter.empty}
+    return {
+        one.name: plain(one.default, one.name)
+        for one in given
+        if one.default is not inspect.Parameter.empty
+    }
 
 
 def weights(model: LinearChainCRF) -> dict:
     """Weights other than 0 by attribute, or label, and label."""
-    labels, coef = model.classes_.tolist(), model.coef_.tocoo()
+    labels = model.classes_.tolist()
+    coef = model.coef_.tocoo()
     names = model.feature_names_in_.tolist()
-    found = {("attribute", names[f], labels[k]): w for k, f, w in zip(coef.row, coef.col, coef.data, strict=True)}
+    found = {
+        ("attribute", names[f], labels[k]): w
+        for k, f, w in zip(coef.row, coef.col, coef.data, strict=True)
+    }
     for j, k in zip(*np.nonzero(model.transition_), strict=True):
         found["label", labels[j], labels[k]] = model.transition_[j, k]
     return {key: float(w) for key, w in found.items() if w}
@@ -358,7 +456,9 @@ def naive_crfsuite(data: bytes) -> dict:
     for i in range(struct.unpack_from("<I", data, features + 8)[0]):
         kind, source, target, w = struct.unpack_from("<IIId", data, features + 12 + 20 * i)
         if w:
-            found["label" if kind else "attribute", strings[1 - kind][source], strings[0][target]] = w
+            found[
+                "label" if kind else "attribute", strings[1 - kind][source], strings[0][target]
+            ] = w
     return found
 
 

@@ -1,4 +1,6 @@
-"""Random inputs of all methods: each gives a right result or a clear error, and a failed fit changes nothing."""
+"""Random inputs of all methods: each gives a right result or a clear error, and a failed fit
+changes nothing.
+"""
 
 from __future__ import annotations
 
@@ -24,9 +26,49 @@ GOOD = {"a result", "a clear error"}
 PATIENCE = 20.0
 
 SCALARS = [
-    *(None, 0, 1, -1, 2**31, 2**63, 10**400, 0.5, -0.0, 1e308, -1e308, 5e-324, np.nan, np.inf, -np.inf, 1j, True),
-    *("", "a", "the", "DET", "é", "\0", "\ud800", "a" * 10_000, "1.5", " ", "(", "(S (NP a))", "word:the"),
-    *(b"the", np.str_("the"), np.float32(1.5), np.float16(7), np.int8(-3), np.bool_(True), np.longdouble(1)),
+    *(
+        None,
+        0,
+        1,
+        -1,
+        2**31,
+        2**63,
+        10**400,
+        0.5,
+        -0.0,
+        1e308,
+        -1e308,
+        5e-324,
+        np.nan,
+        np.inf,
+        -np.inf,
+        1j,
+        True,
+    ),
+    *(
+        "",
+        "a",
+        "the",
+        "DET",
+        "é",
+        "\0",
+        "\ud800",
+        "a" * 10_000,
+        "1.5",
+        " ",
+        "(",
+        "(S (NP a))",
+        "word:the",
+    ),
+    *(
+        b"the",
+        np.str_("the"),
+        np.float32(1.5),
+        np.float16(7),
+        np.int8(-3),
+        np.bool_(True),
+        np.longdouble(1),
+    ),
     *(pd.NA, pd.NaT, np.datetime64("2020-01-01"), np.datetime64("NaT"), np.timedelta64(1, "s")),
     *(datetime.date(2020, 1, 1), decimal.Decimal("1.5"), fractions.Fraction(1, 3)),
     *(len, int, object(), Ellipsis, NotImplemented, range(2), slice(1), np.void(b"ab")),
@@ -42,7 +84,21 @@ OWN = {  # of parameters other than X and y, what they are for
 def containers() -> list[Any]:
     """New ones, as whoever gets one might write to it."""
     return [
-        *([], (), {}, set(), frozenset(["DET"]), "", b"ab", [[]], [[], []], [None], [None, None], [[None]], {"a": 1}),
+        *(
+            [],
+            (),
+            {},
+            set(),
+            frozenset(["DET"]),
+            "",
+            b"ab",
+            [[]],
+            [[], []],
+            [None],
+            [None, None],
+            [[None]],
+            {"a": 1},
+        ),
         *(
             {"a": {"b": [1, 2]}},
             {1: 2},
@@ -54,7 +110,16 @@ def containers() -> list[Any]:
             {"a"},
             {1, "a"},
         ),
-        *(["a", 1], [1, "a"], ["a", ["b"]], [["a"], "b"], [1.0, [2.0]], [[1.0], [2.0, 3.0]], [["a", "b"]], [[["a"]]]),
+        *(
+            ["a", 1],
+            [1, "a"],
+            ["a", ["b"]],
+            [["a"], "b"],
+            [1.0, [2.0]],
+            [[1.0], [2.0, 3.0]],
+            [["a", "b"]],
+            [[["a"]]],
+        ),
         *(np.zeros(0), np.zeros((0, 3)), np.zeros((3, 0)), np.zeros((2, 3)), np.zeros((2, 2, 3))),
         *(
             np.array(5.0),
@@ -70,7 +135,12 @@ def containers() -> list[Any]:
             np.array([["a"], ["b", "c"], None], dtype=object),
             np.zeros((2, 3), bool),
         ),
-        *(np.zeros((2, 3), complex), np.zeros((2, 3), "M8[s]"), np.zeros((2, 3), np.float16), np.full((2, 3), np.nan)),
+        *(
+            np.zeros((2, 3), complex),
+            np.zeros((2, 3), "M8[s]"),
+            np.zeros((2, 3), np.float16),
+            np.full((2, 3), np.nan),
+        ),
         *(
             np.ma.masked_array(np.zeros((2, 3)), mask=np.eye(2, 3)),
             np.zeros((2, 3), np.longdouble),
@@ -82,17 +152,40 @@ def containers() -> list[Any]:
             np.arange(12.0).reshape(3, 4)[:, ::2],
             np.asfortranarray(np.eye(3)),
         ),
-        *(sp.coo_array(np.arange(3.0)), sp.csr_array(np.eye(3)), sp.csr_matrix((0, 3)), sp.csc_array(np.eye(2, 3))),
-        *(sp.dok_array((2, 3)), sp.bsr_array(np.eye(4)), sp.lil_array((3, 0)), sp.dia_array(np.eye(3))),
-        *(sp.csr_array(np.eye(3, dtype=complex)), sp.csr_array(np.full((2, 3), np.inf)), sp.coo_array((3, 3))),
+        *(
+            sp.coo_array(np.arange(3.0)),
+            sp.csr_array(np.eye(3)),
+            sp.csr_matrix((0, 3)),
+            sp.csc_array(np.eye(2, 3)),
+        ),
+        *(
+            sp.dok_array((2, 3)),
+            sp.bsr_array(np.eye(4)),
+            sp.lil_array((3, 0)),
+            sp.dia_array(np.eye(3)),
+        ),
+        *(
+            sp.csr_array(np.eye(3, dtype=complex)),
+            sp.csr_array(np.full((2, 3), np.inf)),
+            sp.coo_array((3, 3)),
+        ),
         *(
             pd.Series(["a", "b"]),
             pd.Series([1.0, None]),
             pd.Series([["a"], ["b"]]),
             pd.DataFrame({"a": [1.0, 2.0], "b": [3, 4]}),
         ),
-        *(pd.DataFrame({"a": ["x", "y"]}), pd.DataFrame(), pd.Index(["a", "b"]), pd.Categorical(["a", "b"])),
-        *(pd.Series([1, 2], dtype="Int64"), pd.Series(["a", None], dtype="string"), pd.array([1, None], dtype="Int64")),
+        *(
+            pd.DataFrame({"a": ["x", "y"]}),
+            pd.DataFrame(),
+            pd.Index(["a", "b"]),
+            pd.Categorical(["a", "b"]),
+        ),
+        *(
+            pd.Series([1, 2], dtype="Int64"),
+            pd.Series(["a", None], dtype="string"),
+            pd.array([1, None], dtype="Int64"),
+        ),
         *(SequenceArray(np.zeros((3, 2)), [0, 1, 3]), SequenceArray(np.zeros((0, 2)), [0, 0])),
         *(UserList([["a"]]), deque([["a"]]), memoryview(b"abc"), bytearray(b"abc"), range(3)),
     ]
@@ -111,7 +204,11 @@ def _tolerant(method: Any, subject: Subject) -> None:
     """Load kernels; errors are looked at later."""
     try:
         method(
-            **{name: value for name, value in _data(subject).items() if name in inspect.signature(method).parameters}
+            **{
+                name: value
+                for name, value in _data(subject).items()
+                if name in inspect.signature(method).parameters
+            }
         )
     except (ValueError, TypeError):
         return
@@ -133,7 +230,13 @@ def methods(cls: type) -> tuple[str, ...]:
 
 
 def _data(subject: Subject) -> dict[str, Any]:
-    data = {"X": subject.X, "y": subject.y, "xseq": subject.X[0], "X_dev": subject.X, "y_dev": subject.y}
+    data = {
+        "X": subject.X,
+        "y": subject.y,
+        "xseq": subject.X[0],
+        "X_dev": subject.X,
+        "y_dev": subject.y,
+    }
     return data | {"init": None}
 
 
@@ -153,11 +256,13 @@ def case(number: int) -> str:
 
 
 def verdict(model: Any, name: str, given: dict[str, Any], subject: Subject) -> str:
-    method, before = getattr(model, name), dict(vars(model))
+    method = getattr(model, name)
+    before = dict(vars(model))
     fits = "fit" in name
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        warnings.filterwarnings("error", category=RuntimeWarning)  # numpy's: something went wrong unseen
+        # numpy's: something went wrong unseen
+        warnings.filterwarnings("error", category=RuntimeWarning)
         warnings.filterwarnings("ignore", module=r"sklearn\.")  # in transformers of others
         try:
             result = method(**given)
@@ -165,10 +270,14 @@ def verdict(model: Any, name: str, given: dict[str, Any], subject: Subject) -> s
             if not is_clear(error):
                 return f"an obscure error: {name}: {told(error)}"
             now = vars(model)
-            if fits and not (now.keys() == before.keys() and all(now[key] is before[key] for key in now)):
+            if fits and not (
+                now.keys() == before.keys() and all(now[key] is before[key] for key in now)
+            ):
                 return f"a failed fit has changed something: {name}"
             return "a clear error"
-    wrong = quietly(lambda: _still_works(model, subject) if fits else _wrong(model, name, result, given))
+    wrong = quietly(
+        lambda: _still_works(model, subject) if fits else _wrong(model, name, result, given)
+    )
     return f"a wrong result: {name}: {wrong}" if wrong else "a result"
 
 
@@ -184,8 +293,16 @@ def _still_works(model: Any, subject: Subject) -> str:
 def _wrong(model: Any, name: str, result: Any, given: dict[str, Any]) -> str:
     """What is impossible about a result, or nothing."""
     if name == "score":
-        return "" if np.ndim(result) == 0 and (np.isfinite(result) and result <= 1) else f"score {result}"
-    if "X" not in given or not hasattr(given["X"], "__len__") or name not in ("predict", "predict_proba", "transform"):
+        return (
+            ""
+            if np.ndim(result) == 0 and (np.isfinite(result) and result <= 1)
+            else f"score {result}"
+        )
+    if (
+        "X" not in given
+        or not hasattr(given["X"], "__len__")
+        or name not in ("predict", "predict_proba", "transform")
+    ):
         return ""
     X = given["X"]
     if sp.issparse(X):
@@ -194,10 +311,18 @@ def _wrong(model: Any, name: str, result: Any, given: dict[str, Any]) -> str:
         return f"{len(result)} results for {len(X)}"
     if name == "predict_proba":
         sums = [np.sum(rows, axis=-1) for rows in result]
-        return "" if all(np.all(np.abs(np.asarray(s) - 1) < 1e-4) for s in sums) else f"probabilities of {sums}"
+        return (
+            ""
+            if all(np.all(np.abs(np.asarray(s) - 1) < 1e-4) for s in sums)
+            else f"probabilities of {sums}"
+        )
     if name == "predict" and hasattr(model, "classes_"):
         known = set(np.asarray(model.classes_, dtype=object).tolist())
-        found = {label for labels in result for label in (labels if isinstance(labels, list) else [labels])}
+        found = {
+            label
+            for labels in result
+            for label in (labels if isinstance(labels, list) else [labels])
+        }
         return "" if found <= known else f"labels {found - known}"
     if name == "transform":
         tokens = result.tokens if isinstance(result, SequenceArray) else result
@@ -210,7 +335,9 @@ def _wrong(model: Any, name: str, result: Any, given: dict[str, Any]) -> str:
 
 
 def arguments(method: Any, subject: Subject, rng: np.random.RandomState) -> dict[str, Any]:
-    """Good data of which something is changed, for all parameters that must be there and some of the others."""
+    """Good data of which something is changed, for all parameters that must be there and some of
+    the others.
+    """
     data = _data(subject)
     if rng.rand() < 0.15:  # of other data than those of fit
         form = list(FORMS)[rng.randint(len(FORMS))]
@@ -269,9 +396,14 @@ def changed_inside(value: Any, rng: np.random.RandomState) -> Any:
         key = list(value)[rng.randint(len(value))]
         inside = changed_inside(value[key], rng) if rng.rand() < 0.5 else anything(rng)
         return value | ({key: inside} if rng.rand() < 0.8 else {anything_hashable(rng): inside})
-    if isinstance(value, list | tuple | np.ndarray | SequenceArray) and getattr(value, "ndim", 1) and len(value):
+    if (
+        isinstance(value, list | tuple | np.ndarray | SequenceArray)
+        and getattr(value, "ndim", 1)
+        and len(value)
+    ):
         items = list(value)
-        at, way = rng.randint(len(items)), rng.rand()
+        at = rng.randint(len(items))
+        way = rng.rand()
         if way < 0.1:
             del items[at]
         elif way < 0.2:
@@ -291,7 +423,14 @@ def _changed_array(value: np.ndarray, rng: np.random.RandomState) -> np.ndarray:
         array.ravel()[rng.randint(array.size)] = strange[rng.randint(len(strange))]
         return array
     if array.ndim == 2 and rng.rand() < 0.5:
-        return [array[:, :-1], array[:-1], array.T, array[0], array[None], np.hstack([array, array])][rng.randint(6)]
+        return [
+            array[:, :-1],
+            array[:-1],
+            array.T,
+            array[0],
+            array[None],
+            np.hstack([array, array]),
+        ][rng.randint(6)]
     kinds = ["f4", "f2", "i8", "u1", "?", "c16", "O", "U", "S", "g", "M8[s]"]
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -312,7 +451,9 @@ def anything_hashable(rng: np.random.RandomState) -> Any:
 
 def in_another_form(value: Any, rng: np.random.RandomState) -> Any:
     """The same items otherwise contained."""
-    if not isinstance(value, list | tuple | np.ndarray | SequenceArray) or not getattr(value, "ndim", 1):
+    if not isinstance(value, list | tuple | np.ndarray | SequenceArray) or not getattr(
+        value, "ndim", 1
+    ):
         return [value]
     items = list(value)
     column = np.empty(len(items), dtype=object)
@@ -332,9 +473,13 @@ def in_another_form(value: Any, rng: np.random.RandomState) -> Any:
         lambda: items[0] if items else items,
         lambda: [np.array(item) if isinstance(item, list) and item else item for item in items],
         lambda: [
-            sp.coo_array(item) if isinstance(item, np.ndarray) and item.dtype.kind == "f" else item for item in items
+            sp.coo_array(item) if isinstance(item, np.ndarray) and item.dtype.kind == "f" else item
+            for item in items
         ],
-        lambda: [pd.DataFrame(item) if isinstance(item, np.ndarray) and item.ndim == 2 else item for item in items],
+        lambda: [
+            pd.DataFrame(item) if isinstance(item, np.ndarray) and item.ndim == 2 else item
+            for item in items
+        ],
         lambda: [iter(item) if isinstance(item, list) else item for item in items],
         lambda: items * 2,
         lambda: items[:-1],

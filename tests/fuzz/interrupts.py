@@ -1,8 +1,10 @@
-"""Ctrl-C at any moment of any call of a public estimator: an answer at once, and an estimator as it was.
+"""Ctrl-C at any moment of any call of a public estimator: an answer at once, and an estimator as it
+was.
 
-A case fits an estimator and makes a call three times: once to load its kernels, once with a timer that tells how long
-Python cannot hear a signal, and once while another process sends SIGINT at a random moment. Processor time is what
-counts, as machines may be busy; only if nothing is done it is the time on the clock.
+A case fits an estimator and makes a call three times: once to load its kernels, once with a timer
+that tells how long Python cannot hear a signal, and once while another process sends SIGINT at a
+random moment. Processor time is what counts, as machines may be busy; only if nothing is done it is
+the time on the clock.
 """
 
 from __future__ import annotations
@@ -29,7 +31,8 @@ from sklearn_struct.datasets import make_treebank
 PROMPT = 0.2  # seconds of work
 PATIENT = 5.0  # seconds on the clock
 PATIENCE = 600.0
-# Calls into LAPACK, ARPACK and SuperLU, which end when their work is done; `safecall` is scipy's of a QR decomposition.
+# Calls into LAPACK, ARPACK and SuperLU, which end when their work is done; `safecall` is scipy's of
+# a QR decomposition.
 CALLS = "eigh", "eigsh", "factorized", "qr", "safecall", "solve", "splu", "spsolve", "svd", "svds"
 AFTER = "answered after one call of "
 GOOD = {"answered", "done before", *(AFTER + name for name in CALLS)}
@@ -89,7 +92,9 @@ def data(form: str, shape: str) -> tuple[Any, Any]:
     rng = np.random.default_rng(0)
     size = n, length = SHAPES[shape]
     codes = np.minimum(rng.zipf(1.3, size=size) - 1, 2000)
-    words = [[COMMON[code] if code < len(COMMON) else f"word{code}" for code in row] for row in codes]
+    words = [
+        [COMMON[code] if code < len(COMMON) else f"word{code}" for code in row] for row in codes
+    ]
     tags = [[TAGS[code % len(TAGS)] for code in row] for row in codes]
     numbers = rng.normal(size=(n, length, 3)) + codes[:, :, None] % len(TAGS)
     X: Any = words
@@ -116,7 +121,8 @@ def trees(shape: str) -> tuple[Any, Any]:
     X, y = make_treebank(N_TREES[shape], random_state=0)
     if shape == "many":
         return X, y
-    words, tree = list(X[0]), y[0]
+    words = list(X[0])
+    tree = y[0]
     for more, other in zip(X[1:], y[1:]):
         words += ["and", *more]
         tree = f"(S {tree} (C and) {other})"
@@ -198,7 +204,8 @@ def tried(call: Call, rng: np.random.Generator) -> str:
     quietly(lambda: estimator.fit(X, y))
     function = bound(estimator, call.method, X, y)
     quietly(function)  # kernels are loaded
-    gc.freeze()  # Python looks for garbage without hearing signals: among what a case makes, not among all data
+    # Python looks for garbage without hearing signals: among what a case makes, not among all data
+    gc.freeze()
     begin = time.monotonic()
     silence = longest_silence(lambda: quietly(function))
     seconds = time.monotonic() - begin
@@ -210,7 +217,9 @@ def tried(call: Call, rng: np.random.Generator) -> str:
 
 
 def tried_once(estimator: Any, call: Call, delay: float) -> str:
-    """The same at one moment: a fit that fails changes nothing, and all goes on as if nothing had been."""
+    """The same at one moment: a fit that fails changes nothing, and all goes on as if nothing had
+    been.
+    """
     form = call.subject.form
     function = bound(estimator, call.method, *data(form, call.shape))
     expected = seen(estimator, form)
@@ -231,7 +240,13 @@ def same_attributes(before: dict[str, Any], after: dict[str, Any]) -> bool:
 def seen(estimator: Any, form: str) -> Any:
     """What an estimator makes of a little data."""
     X, _ = data(form, "many")
-    return plain(quietly(lambda: (estimator.predict if hasattr(estimator, "predict") else estimator.transform)(X[:3])))
+    return plain(
+        quietly(
+            lambda: (estimator.predict if hasattr(estimator, "predict") else estimator.transform)(
+                X[:3]
+            )
+        )
+    )
 
 
 def plain(value: Any) -> Any:
@@ -291,7 +306,8 @@ def interrupted(call: Callable[[], Any], delay: float) -> Interrupt:
     reading, writing = os.pipe()
     handler = signal.signal(signal.SIGINT, hear)
     try:
-        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])  # functions that Python calls after forks are no part
+        # functions that Python calls after forks are no part
+        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
         sender = send(writing, delay)
         try:
             signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
@@ -327,7 +343,8 @@ def send(writing: int, delay: float) -> int:
 def now(process: int) -> Moment:
     clock = time.monotonic()
     try:
-        return Moment(time.clock_gettime((~process << 3) | 2), clock)  # Linux's number of the clock of a process
+        # Linux's number of the clock of a process
+        return Moment(time.clock_gettime((~process << 3) | 2), clock)
     except (AttributeError, OSError):
         return Moment(clock, clock)
 

@@ -20,14 +20,18 @@ ENVIRONMENT = "NUMBA_BOUNDSCHECK", "NUMBA_CACHE_DIR"
 
 
 def main() -> int:
-    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     arguments.add_argument("kind", help="a module of this folder")
     arguments.add_argument("--n", type=int, default=1000, help="number of cases")
     arguments.add_argument("--first", type=int, default=0, help="number of the first")
     arguments.add_argument("--jobs", type=int, default=1, help="number of processes at once")
     arguments.add_argument("--gigabytes", type=int, default=4, help="memory that each may take")
     arguments.add_argument("--here", action="store_true", help="in this process")
-    arguments.add_argument("--bounds", metavar="CACHE", help="check bounds in kernels, which are cached in this folder")
+    arguments.add_argument(
+        "--bounds", metavar="CACHE", help="check bounds in kernels, which are cached in this folder"
+    )
     options = arguments.parse_args()
     if options.bounds:  # numba reads these when it is imported
         os.environ.update(zip(ENVIRONMENT, ("1", str(Path(options.bounds).absolute()))))

@@ -1,4 +1,6 @@
-"""Random settings of all that is nested in a fitted estimator: then it does as documented, or says what is wrong."""
+"""Random settings of all that is nested in a fitted estimator: then it does as documented, or says
+what is wrong.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,12 @@ from sklearn_struct import (
 )
 from sklearn_struct.persistence import load, save
 
-GOOD = {"as before", "otherwise, as documented", "a clear error", "an error in an estimator of scikit-learn's"}
+GOOD = {
+    "as before",
+    "otherwise, as documented",
+    "a clear error",
+    "an error in an estimator of scikit-learn's",
+}
 PATIENCE = 20.0
 
 # Parameters that predictions read, besides those of `_settings`; any other is for the next fit.
@@ -139,7 +146,11 @@ def of_constraints(cls: type, name: str) -> list[Any]:
             found += sorted(constraint.options, key=str)
         elif isinstance(constraint, Interval):
             for bound in (constraint.left, constraint.right):
-                found += [] if bound is None else [bound, bound + 1, bound - 1, bound + 0.5, 2 * bound + 10]
+                found += (
+                    []
+                    if bound is None
+                    else [bound, bound + 1, bound - 1, bound + 0.5, 2 * bound + 10]
+                )
         elif constraint == "boolean":
             found += [True, False]
         elif constraint is None:
@@ -180,7 +191,9 @@ def comparable(result: Any) -> Any:
         return comparable(result.toarray())
     if isinstance(result, np.ndarray) and result.dtype.kind == "f":
         return np.round(result, 9).tolist()
-    if isinstance(result, list | tuple) or (isinstance(result, np.ndarray) and result.dtype == object):
+    if isinstance(result, list | tuple) or (
+        isinstance(result, np.ndarray) and result.dtype == object
+    ):
         return [comparable(item) for item in result]
     return result.tolist() if isinstance(result, np.ndarray) else str(result)
 
@@ -195,7 +208,8 @@ def saved(model: Any, subject: Subject) -> Any:
         loaded = attempt(lambda: load(path))
     if isinstance(loaded, Exception):
         return loaded
-    again, now = outcomes(loaded, subject), outcomes(model, subject)
+    again = outcomes(loaded, subject)
+    now = outcomes(model, subject)
     for name, outcome in now.items():
         failed = isinstance(outcome, Exception)
         if (type(again[name]) is not type(outcome)) if failed else (again[name] != outcome):

@@ -1,4 +1,6 @@
-"""All public estimators and transformers, each with data that it reads. A new class enrols by itself."""
+"""All public estimators and transformers, each with data that it reads. A new class enrols by
+itself.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,10 @@ ROWS = np.array([[0.0, 1.0], [1.0, 2.0], [2.0, 0.5], [3.0, 1.5]])
 FORMS = {
     "strings": (WORDS, TAGS),
     "columns": ([[(word, word[0]) for word in sentence] for sentence in WORDS], TAGS),
-    "dicts": ([[{"word": word, "size": len(word)} for word in sentence] for sentence in WORDS], TAGS),
+    "dicts": (
+        [[{"word": word, "size": len(word)} for word in sentence] for sentence in WORDS],
+        TAGS,
+    ),
     "lists": ([[[word, word[0]] for word in sentence] for sentence in WORDS], TAGS),
     "numbers": (NUMBERS, [[len(tag) for tag in tags] for tags in TAGS]),
     "sparse": ([sp.csr_array(rows) for rows in NUMBERS], TAGS),
@@ -63,13 +68,21 @@ def pairs(x: Any, label: Any) -> list[str]:
     return [f"{letter}/{label}" for letter in letters(x)]
 
 
-# Settings beside those with which all are as quick as they can be; what cannot be made without arguments needs some.
+# Settings beside those with which all are as quick as they can be; what cannot be made without
+# arguments needs some.
 SETTINGS: dict[type, list[dict[str, Any]]] = {
-    EMLPCFG: [{"n_states": 2, "random_state": 0}, {"n_states": 2, "n_grammars": 2, "random_state": 0}],
+    EMLPCFG: [
+        {"n_states": 2, "random_state": 0},
+        {"n_states": 2, "n_grammars": 2, "random_state": 0},
+    ],
     FeatureTemplates: [{"templates": ["%x[0,0]", "b:%x[-1,0]/%x[0,0]"]}],
     GECRF: [{}, {"labeled_features": {"the": "DET"}}, {"labeled_features": {0: 4}}],
     HMM: [{}, {"order": 2}],
-    LogLinearClassifier: [{}, {"features": ProductFeatures(letters)}, {"features": pairs, "n_features": 16}],
+    LogLinearClassifier: [
+        {},
+        {"features": ProductFeatures(letters)},
+        {"features": pairs, "n_features": 16},
+    ],
     LinearChainCRF: [
         {},
         {"solver": "pa", "feature_pairs": "all", "random_state": 0},
@@ -78,7 +91,14 @@ SETTINGS: dict[type, list[dict[str, Any]]] = {
     ],
     MEstimatedCRF: [{}, {"base": "locally-uniform"}],
     PrototypeFeatures: [{"prototypes": ["dog", "the"]}],
-    SequenceUnion: [{"transformer_list": [("a", SequenceVectorizer()), ("b", SequenceVectorizer(separator="|"))]}],
+    SequenceUnion: [
+        {
+            "transformer_list": [
+                ("a", SequenceVectorizer()),
+                ("b", SequenceVectorizer(separator="|")),
+            ]
+        }
+    ],
     SequenceVectorizer: [{}, {"n_features": 16}],
     TokenTransformer: [{"transformer": StandardScaler()}],
 }
@@ -107,9 +127,15 @@ def public_classes() -> list[type]:
     found = set()
     for module in pkgutil.walk_packages(sklearn_struct.__path__, "sklearn_struct."):
         members = vars(import_module(module.name))
-        found |= {members[name] for name in members.get("__all__", ()) if inspect.isclass(members.get(name))}
+        found |= {
+            members[name]
+            for name in members.get("__all__", ())
+            if inspect.isclass(members.get(name))
+        }
     estimators = [cls for cls in found if issubclass(cls, BaseEstimator) and hasattr(cls, "fit")]
-    return sorted((cls for cls in estimators if not inspect.isabstract(cls)), key=lambda cls: cls.__name__)
+    return sorted(
+        (cls for cls in estimators if not inspect.isabstract(cls)), key=lambda cls: cls.__name__
+    )
 
 
 def made(cls: type, settings: dict[str, Any]) -> Any:

@@ -1,4 +1,6 @@
-"""Many cases in worker processes, where a crash or an endless loop is counted and does no more harm."""
+"""Many cases in worker processes, where a crash or an endless loop is counted and does no more
+harm.
+"""
 
 from __future__ import annotations
 
@@ -63,7 +65,9 @@ def outcomes(kind: Kind, numbers: range, jobs: int, gigabytes: int) -> Iterator[
 
 
 class Worker:
-    """A process with its part of the numbers, and a new one for the rest if it dies or does not end."""
+    """A process with its part of the numbers, and a new one for the rest if it dies or does not
+    end.
+    """
 
     def __init__(self, kind: Kind, numbers: range, gigabytes: int) -> None:
         self.kind = kind

@@ -1,14 +1,16 @@
-"""Scores as large as estimators let through: a labelling is certain or impossible, and all inferences agree on it."""
+"""Scores as large as estimators let through: a labelling is certain or impossible, and all
+inferences agree on it.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from sklearn_struct.batch import Potentials, chain
-from sklearn_struct.estimators.scores import TERMS
-from sklearn_struct.inference import chains
-from sklearn_struct.inference.beam import beam
+from sklearn_struct.containers.structures import Potentials, chain
+from sklearn_struct.estimators.fitting.score_checks import TERMS
+from sklearn_struct.inference.chains import exact
+from sklearn_struct.inference.chains.beam import beam
 
 LENGTHS = [1, 2, 3, 9, 30]
 
@@ -16,9 +18,12 @@ LENGTHS = [1, 2, 3, 9, 30]
 def potentials(rng, K, order, shared, dtype=np.float64):
     """Of both signs, each a random share of the largest, and a structure."""
     structure = chain(np.cumsum([0, *LENGTHS]))
-    width, largest = K**2 if order == 1 else K**2 + K**3, np.finfo(dtype).max / TERMS
+    width = K**2 if order == 1 else K**2 + K**3
+    largest = np.finfo(dtype).max / TERMS
     n_edges = 1 if shared else len(structure.edges)
-    node, edge = (rng.uniform(-1, 1, size=(n, w)) * largest for n, w in ((sum(LENGTHS), K), (n_edges, width)))
+    node, edge = (
+        rng.uniform(-1, 1, size=(n, w)) * largest for n, w in ((sum(LENGTHS), K), (n_edges, width))
+    )
     return Potentials(node.astype(dtype), edge.astype(dtype)), structure
 
 
@@ -30,7 +35,7 @@ def scaled_down(theta):
 
 def best(theta, structure):
     labels = np.empty(len(theta.node), np.int32)
-    chains.argmax(theta, structure, labels)
+    exact.argmax(theta, structure, labels)
     return labels
 
 
@@ -55,9 +60,10 @@ def test_the_best_labelling(K, order, shared, dtype):
 def test_marginals_are_certain(K, order, shared, dtype):
     rng = np.random.default_rng(K)
     theta, structure = potentials(rng, K, order, shared, dtype)
-    out, n = Potentials(np.zeros(theta.node.shape), np.zeros((1, theta.edge.shape[1]))), len(LENGTHS)
+    out = Potentials(np.zeros(theta.node.shape), np.zeros((1, theta.edge.shape[1])))
+    n = len(LENGTHS)
     with np.errstate(over="ignore"):
-        chains.marginals(theta, structure, np.ones(n), out, np.empty(n))
+        exact.marginals(theta, structure, np.ones(n), out, np.empty(n))
     expected = np.eye(K)[best(scaled_down(theta), structure)]
     np.testing.assert_array_equal(out.node, expected)
 
@@ -67,30 +73,36 @@ def test_the_first_of_n_best_and_a_sample(K, order, shared):
     rng = np.random.default_rng(K)
     theta, structure = potentials(rng, K, order, shared)
     expected = best(scaled_down(theta), structure)
-    labels, score = np.empty((2, len(expected)), np.int32), np.empty((2, len(LENGTHS)))
-    chains.nbest(theta, structure, labels, score)
+    labels = np.empty((2, len(expected)), np.int32)
+    score = np.empty((2, len(LENGTHS)))
+    exact.nbest(theta, structure, labels, score)
     np.testing.assert_array_equal(labels[0], expected)
-    chains.sample(theta, structure, rng.random(len(expected)), labels[1], score[1])
+    exact.sample(theta, structure, rng.random(len(expected)), labels[1], score[1])
     np.testing.assert_array_equal(labels[1], expected)
 
 
 @pytest.mark.parametrize(("K", "order", "shared"), CASES)
 def test_whatever_the_scores_are_labels_are_labels(K, order, shared):
-    """Estimators let no such scores through; if some came here all the same, no index would lead out of an array."""
+    """Estimators let no such scores through; if some came here all the same, no index would lead
+    out of an array.
+    """
     rng = np.random.default_rng(K)
     for _ in range(30):
         theta, structure = potentials(rng, K, order, shared)
         for table in theta:
             strange = rng.choice([np.nan, np.inf, -np.inf, 1e308, -1e308], size=table.shape)
-            table[:] = np.where(rng.random(table.shape) < rng.choice([0.05, 0.5, 1.0]), strange, table)
+            table[:] = np.where(
+                rng.random(table.shape) < rng.choice([0.05, 0.5, 1.0]), strange, table
+            )
         n = len(theta.node)
-        labels, score = np.zeros((2, n), np.int32), np.empty((2, len(LENGTHS)))
+        labels = np.zeros((2, n), np.int32)
+        score = np.empty((2, len(LENGTHS)))
         decodings = [
-            lambda: chains.argmax(theta, structure, labels[0]),  # noqa: B023 - called at once
+            lambda: exact.argmax(theta, structure, labels[0]),  # noqa: B023 - called at once
             lambda: beam(theta, structure, 2, labels[0]),  # noqa: B023
             lambda: beam(theta, structure, K * K, labels[0]),  # noqa: B023
-            lambda: chains.nbest(theta, structure, labels, score),  # noqa: B023
-            lambda: chains.sample(theta, structure, rng.random(n), labels[0], score[0]),  # noqa: B023
+            lambda: exact.nbest(theta, structure, labels, score),  # noqa: B023
+            lambda: exact.sample(theta, structure, rng.random(n), labels[0], score[0]),  # noqa: B023
         ]
         for decode in decodings:
             labels[:] = 0

@@ -8,10 +8,16 @@ import naive_trees
 import numpy as np
 import pytest
 
-from sklearn_struct.inference import chart, chart_decoding, forest, forest_decoding, forest_pairs
-from sklearn_struct.kernel import STEPS
+from sklearn_struct.compiled.kernel import STEPS
+from sklearn_struct.inference.trees import (
+    chart,
+    chart_decoding,
+    forest,
+    forest_decoding,
+    forest_pairs,
+)
 
-PACKAGE = "sklearn_struct.inference"
+PACKAGE = "sklearn_struct.inference.trees"
 
 
 class Example:
@@ -23,10 +29,16 @@ class Example:
         self.scores = dense_scores(rng, self.rules, 9)
         self.packed, *_ = chart.forest(self.rules, self.scores, 0.0)
         self.tensors = naive_trees.random_tensors(rng, self.rules, len(self.scores.leaf))
-        n_items, n_edges = len(self.packed.symbol), len(self.packed.rule)
+        n_items = len(self.packed.symbol)
+        n_edges = len(self.packed.rule)
         pairs = forest_pairs.pairs(self.packed)
-        self.of_pairs = pairs.start, rng.normal(size=n_edges + n_items), rng.normal(size=len(pairs.above))
-        self.item, self.edge = rng.normal(size=n_items), rng.normal(size=n_edges)
+        self.of_pairs = (
+            pairs.start,
+            rng.normal(size=n_edges + n_items),
+            rng.normal(size=len(pairs.above)),
+        )
+        self.item = rng.normal(size=n_items)
+        self.edge = rng.normal(size=n_edges)
         assert n_edges > 700
 
 
@@ -55,13 +67,16 @@ def outside(example):
 
 
 def moments(example):
-    packed, inner = example.packed, inside(example)
+    packed = example.packed
+    inner = inside(example)
     order = np.argsort(packed.rule, kind="stable")
     bounds = np.searchsorted(packed.rule[order], np.arange(len(example.rules.left) + 1))
     parent = np.repeat(np.arange(len(packed.symbol), dtype=np.int32), np.diff(packed.indptr))
     edges = bounds, packed.left[order], packed.right[order], parent[order], np.abs(example.edge)
     out = np.zeros_like(example.tensors.rule)
-    forest.add_moments(example.tensors, example.rules, edges, inner, inner.row, (1, len(bounds) - 2), out)
+    forest.add_moments(
+        example.tensors, example.rules, edges, inner, inner.row, (1, len(bounds) - 2), out
+    )
     return [out]
 
 
@@ -80,7 +95,9 @@ CASES = {
     "forest._outside": outside,
     "forest._add_moments": moments,
     "forest_decoding._fill": lambda e: forest_decoding.argmax(e.packed, e.item, e.edge),
-    "forest_decoding._fill_states": lambda e: forest_decoding.argmax_states(e.rules, e.tensors, e.packed),
+    "forest_decoding._fill_states": lambda e: forest_decoding.argmax_states(
+        e.rules, e.tensors, e.packed
+    ),
     "forest_pairs._best": lambda e: forest_pairs.argmax(e.packed, *e.of_pairs),
     "forest_pairs._inside": lambda e: forest_pairs.posteriors(e.packed, *e.of_pairs),
     "forest_pairs._share": lambda e: forest_pairs.posteriors(e.packed, *e.of_pairs),
@@ -98,7 +115,8 @@ def test_in_few_steps(name, steps, example, monkeypatch):
     expected = flat(CASES[name](example))
     module, kernel = name.split(".")
     module = importlib.import_module(f"{PACKAGE}.{module}")
-    compiled, calls = getattr(module, kernel), []
+    compiled = getattr(module, kernel)
+    calls = []
 
     def counted(*arguments):
         calls.append(kernel)
@@ -123,7 +141,10 @@ def test_rooms_that_are_full_but_for_one_item(monkeypatch):
     expected = [flat(chart.forest(rules, scores, 0.0)), flat(chart_decoding.argmax(rules, scores))]
     for module in (chart_decoding, importlib.import_module(f"{PACKAGE}.chart_cells")):
         monkeypatch.setattr(module, "room", lambda n_cells, n_symbols: n_symbols)
-    assert [flat(chart.forest(rules, scores, 0.0)), flat(chart_decoding.argmax(rules, scores))] == expected
+    assert [
+        flat(chart.forest(rules, scores, 0.0)),
+        flat(chart_decoding.argmax(rules, scores)),
+    ] == expected
 
 
 def test_rooms_that_grow_in_few_steps(monkeypatch):
@@ -137,9 +158,14 @@ def test_rooms_that_grow_in_few_steps(monkeypatch):
     for module in (chart, chart_decoding, importlib.import_module(f"{PACKAGE}.chart_cells")):
         monkeypatch.setattr(module, "STEPS", 3000)
         monkeypatch.setattr(
-            module, "longer", lambda *given, longer=module.longer: grown.append(given[3]) or longer(*given)
+            module,
+            "longer",
+            lambda *given, longer=module.longer: grown.append(given[3]) or longer(*given),
         )
     for module in (chart_decoding, importlib.import_module(f"{PACKAGE}.chart_cells")):
         monkeypatch.setattr(module, "room", lambda n_cells, n_symbols: n_symbols)
-    assert [flat(chart.forest(rules, scores, 1e-9)), flat(chart_decoding.argmax(rules, scores))] == expected
+    assert [
+        flat(chart.forest(rules, scores, 1e-9)),
+        flat(chart_decoding.argmax(rules, scores)),
+    ] == expected
     assert {"the chart of 9 words", "the forest of 9 words"} == set(grown)

@@ -12,11 +12,21 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
 from sklearn_struct import GECRF, LinearChainCRF, SequenceVectorizer
-from sklearn_struct.exceptions import EmptyDataError, InputTypeError, LengthMismatchError, UnknownLabelError
+from sklearn_struct.exceptions import (
+    EmptyDataError,
+    InputTypeError,
+    LengthMismatchError,
+    UnknownLabelError,
+)
 from sklearn_struct.inspection import ConstraintDisplay, constraint_report
 from sklearn_struct.model_selection import KeepUnlabeled
 
-X = [[{"w": "$", "up": 1.0}, {"w": "9"}, {"w": "month"}], [{"w": "room"}], [{"w": "$"}, {"w": "room", "up": 1.0}], []]
+X = [
+    [{"w": "$", "up": 1.0}, {"w": "9"}, {"w": "month"}],
+    [{"w": "room"}],
+    [{"w": "$"}, {"w": "room", "up": 1.0}],
+    [],
+]
 GIVEN = {
     "w:$": "RENT",
     "up": {"RENT": 0.25, "SIZE": 0.75},
@@ -38,7 +48,8 @@ def test_counts_before_a_fit():
     assert frame["tokens"].tolist() == [2, 2, 1, 1]  # a pair ends at one of the two rooms
     assert frame["sequences"].tolist() == [2, 2, 1, 1]
     np.testing.assert_allclose(frame["share"], [2 / 6, 2 / 6, 1 / 6, 1 / 6])
-    assert frame["conflicts"].tolist() == [1, 1, 0, 0]  # the first token: RENT by its word, SIZE by "up"
+    # the first token: RENT by its word, SIZE by "up"
+    assert frame["conflicts"].tolist() == [1, 1, 0, 0]
     np.testing.assert_allclose(frame["target"], [0.99, 0.75, 0.99, 0.75])
     assert frame["expected"].isna().all()
     assert frame["divergence"].isna().all()
@@ -46,19 +57,23 @@ def test_counts_before_a_fit():
 
 def test_what_a_model_expects(crf):
     frame = constraint_report(crf, X)
-    proba, pairs = crf.predict_proba(X), crf.predict_edge_proba(X)
+    proba = crf.predict_proba(X)
+    pairs = crf.predict_edge_proba(X)
     up = (proba[0][0] + proba[2][1]) / 2
     expected = [(proba[0][0, 0] + proba[2][0, 0]) / 2, up[1], pairs[2][0, 0, 1], proba[0][2, 0]]
     np.testing.assert_allclose(frame["expected"], expected, rtol=1e-12)
     target = np.array([0.25, 0.75])
-    assert frame["divergence"][1] == pytest.approx(float(np.sum(target * np.log(target / up))), rel=1e-9)
+    assert frame["divergence"][1] == pytest.approx(
+        float(np.sum(target * np.log(target / up))), rel=1e-9
+    )
 
 
 def test_a_model_to_compare_with(crf):
     other = LinearChainCRF().fit(X[:2], [["RENT", "O", "RENT"], ["O"]])
     frame = constraint_report(crf, X, before=other)
     proba = other.predict_proba(X)
-    kept = (proba[0][0] + proba[2][0])[1] / (proba[0][0] + proba[2][0])[1]  # O is no label of the report's model
+    # O is no label of the report's model
+    kept = (proba[0][0] + proba[2][0])[1] / (proba[0][0] + proba[2][0])[1]
     assert frame["before"][0] == pytest.approx(kept)
     assert frame["before"][1] == 0  # it does not know SIZE
     assert list(frame.columns[-3:]) == ["expected", "before", "divergence"]

@@ -11,7 +11,12 @@ import numpy as np
 import pytest
 
 from sklearn_struct.exceptions import InputTypeError
-from sklearn_struct.inspection import FeatureWeightsDisplay, LossCurveDisplay, MarginalDisplay, TransitionDisplay
+from sklearn_struct.inspection import (
+    FeatureWeightsDisplay,
+    LossCurveDisplay,
+    MarginalDisplay,
+    TransitionDisplay,
+)
 
 mpl.use("Agg")
 
@@ -25,7 +30,9 @@ def closed():
 
 
 def draw(display, case, **options):
-    return display.from_estimator(case.estimator, *([case.x] if display is MarginalDisplay else []), **options)
+    return display.from_estimator(
+        case.estimator, *([case.x] if display is MarginalDisplay else []), **options
+    )
 
 
 def rendered(display):
@@ -58,7 +65,8 @@ def test_draws_on_given_axes(display):
 @pytest.mark.parametrize("display", DISPLAYS)
 def test_plot_draws_again_elsewhere(display):
     found = draw(display, fitted.case("numbers"))
-    first, picture = found.figure_, rendered(found)
+    first = found.figure_
+    picture = rendered(found)
     assert found.plot() is found
     assert found.figure_ is not first
     np.testing.assert_array_equal(rendered(found), picture)

@@ -1,4 +1,6 @@
-"""Explanations: they add up to the score that inference gives, for every kind of X and every chain estimator."""
+"""Explanations: they add up to the score that inference gives, for every kind of X and every chain
+estimator.
+"""
 
 from __future__ import annotations
 
@@ -12,14 +14,14 @@ from sklearn.base import BaseEstimator
 
 import sklearn_struct
 from sklearn_struct import HMM, LinearChainCRF, MEstimatedCRF, SequenceArray
-from sklearn_struct.batch import Block, Potentials, chain
-from sklearn_struct.estimators.based import BaseBasedChain
-from sklearn_struct.estimators.chain import BaseChain
+from sklearn_struct.containers.structures import Block, Potentials, chain
+from sklearn_struct.estimators.chains.base_chain import BaseChain
+from sklearn_struct.estimators.m_estimation.chain_over_base import BaseBasedChain
 from sklearn_struct.exceptions import InputTypeError, LengthMismatchError, UnknownLabelError
-from sklearn_struct.inference import chains
+from sklearn_struct.inference.chains import exact
 from sklearn_struct.inspection import explain
 from sklearn_struct.inspection.single import read_labels, read_one
-from sklearn_struct.parameters import bind
+from sklearn_struct.objectives.parameters import bind
 
 CHAINS = [
     value
@@ -39,8 +41,9 @@ def path_score(estimator, x, labels):
     potentials = bind(model._pattern, X, np.dtype(np.float64))
     n = len(codes)
     block = Block(slice(0, 1), slice(0, n), slice(0, max(n - 1, 0)), chain(X.offsets))
-    theta, score = potentials.forward(potentials.expand(model._w), block), np.empty(1)
-    chains.path_score(theta, block.structure, codes, score)
+    theta = potentials.forward(potentials.expand(model._w), block)
+    score = np.empty(1)
+    exact.path_score(theta, block.structure, codes, score)
     return score[0]
 
 
@@ -77,7 +80,9 @@ def test_the_difference_is_that_of_log_probabilities(case):
     flat = isinstance(case.y, str)
     expected = model.log_proba(X, best if flat else [best]) - model.log_proba(X, [case.y])
     tolerance = 1e-4 if model.dtype == "float32" else 1e-9
-    assert explain(case.estimator, case.x, rival=case.y).score == pytest.approx(expected[0], abs=tolerance)
+    assert explain(case.estimator, case.x, rival=case.y).score == pytest.approx(
+        expected[0], abs=tolerance
+    )
 
 
 @pytest.mark.parametrize("estimator", CHAINS)
@@ -114,20 +119,28 @@ def test_scores_are_the_models_own_whatever_is_decoded():
 
 def test_each_token_gets_its_features_its_intercept_and_the_transition_into_it():
     case = fitted.case("attributes edges")
-    model, frame = case.estimator, explain(case.estimator, case.x, case.y).to_frame()
-    names, label = model.feature_names_in_.tolist(), {k: i for i, k in enumerate(model.classes_.tolist())}
+    model = case.estimator
+    frame = explain(case.estimator, case.x, case.y).to_frame()
+    names = model.feature_names_in_.tolist()
+    label = {k: i for i, k in enumerate(model.classes_.tolist())}
     y = [label[k] for k in case.y]
-    coef, edge_coef = model.coef_.toarray(), model.edge_coef_.toarray()
+    coef = model.coef_.toarray()
+    edge_coef = model.edge_coef_.toarray()
     tokens = model.vectorizer_.transform([case.x])[0].toarray()
     assert set(frame["kind"]) == {"feature", "intercept", "transition", "edge feature"}
     for row in frame.itertuples():
-        t, f = row.token, names.index(row.feature) if row.feature is not None else None
+        t = row.token
+        f = names.index(row.feature) if row.feature is not None else None
         if row.kind == "feature":
             assert (row.value, row.weight) == (tokens[t, f], coef[y[t], f])
         elif row.kind == "intercept":
             assert (row.value, row.weight) == (1, model.intercept_[y[t]])
         elif row.kind == "transition":
-            assert (row.value, row.weight, row.previous) == (1, model.transition_[y[t - 1], y[t]], case.y[t - 1])
+            assert (row.value, row.weight, row.previous) == (
+                1,
+                model.transition_[y[t - 1], y[t]],
+                case.y[t - 1],
+            )
         else:
             e = model.edge_features_.tolist().index(f)
             assert (row.value, row.weight) == (tokens[t, f], edge_coef[y[t - 1] * 3 + y[t], e])
@@ -142,13 +155,17 @@ def test_each_token_gets_its_features_its_intercept_and_the_transition_into_it()
 
 def test_weights_of_three_labels_and_how_they_are_shown():
     case = fitted.case("attributes second edges")
-    model, found = case.estimator, explain(case.estimator, case.x, case.y)
-    frame, y = found.to_frame(), [fitted.LABELS.index(k) for k in case.y]
-    edge_coef, names = model.edge_coef_.toarray(), model.feature_names_in_.tolist()
+    model = case.estimator
+    found = explain(case.estimator, case.x, case.y)
+    frame = found.to_frame()
+    y = [fitted.LABELS.index(k) for k in case.y]
+    edge_coef = model.edge_coef_.toarray()
+    names = model.feature_names_in_.tolist()
     seconds = frame[frame["kind"] == "second transition"]
     assert seconds["token"].tolist() == [2, 3]
     for row in frame[frame["kind"].isin(["second transition", "edge feature"])].itertuples():
-        t, f = row.token, names.index(row.feature) if row.feature is not None else None
+        t = row.token
+        f = names.index(row.feature) if row.feature is not None else None
         if f is None:
             assert row.weight == model.transition2_[y[t - 2], y[t - 1], y[t]]
             assert (row.value, row.previous) == (1, case.y[t - 1])
@@ -159,7 +176,9 @@ def test_weights_of_three_labels_and_how_they_are_shown():
             weight += edge_coef[9 + (y[t - 2] * 3 + y[t - 1]) * 3 + y[t], e]
         assert row.weight == pytest.approx(weight, abs=1e-14)
     moves = [[k] * 3 for k in LABELS_IN_A_ROW]
-    assert any(f"{a} -> {b} -> {c} " in repr(explain(model, case.x, [a, b, c, c])) for a, b, c in moves)
+    assert any(
+        f"{a} -> {b} -> {c} " in repr(explain(model, case.x, [a, b, c, c])) for a, b, c in moves
+    )
 
 
 LABELS_IN_A_ROW = ["x", "y", "z"]
@@ -168,7 +187,8 @@ LABELS_IN_A_ROW = ["x", "y", "z"]
 @pytest.mark.parametrize("order", [1, 2])
 @pytest.mark.parametrize("of_base", [1, 2])
 def test_the_part_of_a_base(order, of_base):
-    X, y = [["a", "b", "a", "b"], ["b", "a"], ["b"], []], [["x", "y", "x", "x"], ["y", "x"], ["x"], []]
+    X = [["a", "b", "a", "b"], ["b", "a"], ["b"], []]
+    y = [["x", "y", "x", "x"], ["y", "x"], ["x"], []]
     base = HMM(order=of_base, transition_smoothing=0.5)
     model = MEstimatedCRF(["%x[0,0]"], base=base, order=order, input_features=True).fit(X, y)
     assert model.constant_ != 0
@@ -177,7 +197,9 @@ def test_the_part_of_a_base(order, of_base):
         found = explain(model, x, labels)
         frame = found.to_frame()
         of_base_alone = frame[frame["kind"].str.startswith("base").astype(bool)]
-        assert of_base_alone["contribution"].sum() == pytest.approx(model.base_.log_joint([x], [labels])[0], abs=1e-10)
+        assert of_base_alone["contribution"].sum() == pytest.approx(
+            model.base_.log_joint([x], [labels])[0], abs=1e-10
+        )
         shown = model.features_.transform([[(value,) for value in x]]).tokens
         rest = model.constant_ + float(np.sum(shown @ model.input_coef_))
         assert found.score + rest == pytest.approx(model.log_joint([x], [labels])[0], abs=1e-10)
@@ -217,13 +239,17 @@ class Given(BaseEstimator):
 
 
 def test_the_part_of_any_base():
-    X, y = [["a", "b", "a", "b"], ["b", "a"], ["b"]], [["x", "y", "z", "x"], ["y", "x"], ["x"]]
+    X = [["a", "b", "a", "b"], ["b", "a"], ["b"]]
+    y = [["x", "y", "z", "x"], ["y", "x"], ["x"]]
     model = MEstimatedCRF(["%x[0,0]"], base=Given(), order=2, inputs="empirical").fit(X, y)
     found = explain(model, X[0], y[0])
     assert found.score == pytest.approx(path_score(model, X[0], y[0]), abs=1e-10)
     [(node, edge)] = model.base_.chain_scores(X[:1])
     frame = found.to_frame()
-    assert frame.loc[frame["kind"] == "base", "weight"].tolist() == node[range(4), [0, 1, 2, 0]].tolist()
+    assert (
+        frame.loc[frame["kind"] == "base", "weight"].tolist()
+        == node[range(4), [0, 1, 2, 0]].tolist()
+    )
     steps = frame.loc[frame["kind"] == "base transition", "weight"].tolist()
     assert steps == edge[range(3), [0, 1, 2], [1, 2, 0]].tolist()
 
@@ -259,9 +285,21 @@ def test_a_search_is_explained_by_its_best_estimator():
 @pytest.mark.parametrize(
     ("arguments", "error", "match"),
     [
-        ({"x": SequenceArray.from_sequences([np.ones((2, 3))] * 2)}, LengthMismatchError, "one sequence, got 2"),
-        ({"x": np.ones((2, 3)), "y": ["x"]}, LengthMismatchError, "X\\[0\\] has 2 tokens but y\\[0\\] has 1 labels"),
-        ({"x": np.ones((2, 3)), "rival": ["x", "w"]}, UnknownLabelError, "token 1: label 'w' was not seen"),
+        (
+            {"x": SequenceArray.from_sequences([np.ones((2, 3))] * 2)},
+            LengthMismatchError,
+            "one sequence, got 2",
+        ),
+        (
+            {"x": np.ones((2, 3)), "y": ["x"]},
+            LengthMismatchError,
+            "X\\[0\\] has 2 tokens but y\\[0\\] has 1 labels",
+        ),
+        (
+            {"x": np.ones((2, 3)), "rival": ["x", "w"]},
+            UnknownLabelError,
+            "token 1: label 'w' was not seen",
+        ),
         ({"x": ["a"]}, InputTypeError, "fitted on numbers"),
     ],
 )

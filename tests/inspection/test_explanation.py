@@ -56,8 +56,18 @@ def test_frame():
     assert frame["token"].tolist() == [0, 0, 1, 1, 1]
     assert frame["label"].tolist() == ["L", "L", "M", "M", "M"]
     assert frame["rival"].tolist() == ["L", "L", "N", "N", "N"]
-    assert frame["previous"].tolist() == frame["rival_previous"].tolist() == [None, None, None, "L", "L"]
-    assert frame["kind"].tolist() == ["feature", "intercept", "feature", "transition", "edge feature"]
+    assert (
+        frame["previous"].tolist()
+        == frame["rival_previous"].tolist()
+        == [None, None, None, "L", "L"]
+    )
+    assert frame["kind"].tolist() == [
+        "feature",
+        "intercept",
+        "feature",
+        "transition",
+        "edge feature",
+    ]
     assert frame["feature"].tolist() == ["w", None, "v", None, "w"]
     assert (frame["value"] * frame["weight"]).tolist() == frame["contribution"].tolist()
 
@@ -65,7 +75,9 @@ def test_frame():
 def test_frame_sums_by_token():
     case = fitted.case("attributes edges")
     found = explain(case.estimator, case.x)
-    np.testing.assert_allclose(found.to_frame().groupby("token")["contribution"].sum(), found.token_scores, atol=1e-12)
+    np.testing.assert_allclose(
+        found.to_frame().groupby("token")["contribution"].sum(), found.token_scores, atol=1e-12
+    )
 
 
 def test_without_pandas_all_but_the_frame_works(monkeypatch):

@@ -35,7 +35,9 @@ def test_bars_are_the_weights():
 def test_axes_for_chosen_labels():
     model = fitted.case("numbers").estimator
     figure, axes = plt.subplots(1, 2)
-    display = FeatureWeightsDisplay.from_estimator(model, labels=["z", "x"], ax=axes, bar_kw={"color": "black"})
+    display = FeatureWeightsDisplay.from_estimator(
+        model, labels=["z", "x"], ax=axes, bar_kw={"color": "black"}
+    )
     assert [ax.get_title() for ax in axes] == ["z", "x"]
     assert display.figure_ is figure
     assert display.bars_[0][0].get_facecolor() == (0, 0, 0, 1)

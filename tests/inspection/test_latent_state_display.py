@@ -45,7 +45,8 @@ def rendered(display):
 @pytest.mark.parametrize("symbol", ["N", "NP"])
 def test_the_table_as_a_picture(parser, symbol, grammar):
     display = LatentStateDisplay.from_estimator(parser, symbol, n_top=3, grammar=grammar)
-    items, shown = ticks(display.ax_.get_xticklabels()), display.im_.get_array()
+    items = ticks(display.ax_.get_xticklabels())
+    shown = display.im_.get_array()
     assert set(items) == set(latent_states(parser, symbol, n_top=3, grammar=grammar)["item"])
     whole = latent_states(parser, symbol, n_top=None, grammar=grammar)
     found = {(state, item): p for state, item, p in whole.itertuples(index=False)}
@@ -64,7 +65,9 @@ def test_the_table_as_a_picture(parser, symbol, grammar):
 def test_by_number_and_options(parser):
     code = parser.symbols_.tolist().index("@NP")
     figure, axes = plt.subplots(1, 2)
-    display = LatentStateDisplay.from_estimator(parser, code, n_top=None, ax=axes[1], colorbar=False, im_kw={"vmax": 1})
+    display = LatentStateDisplay.from_estimator(
+        parser, code, n_top=None, ax=axes[1], colorbar=False, im_kw={"vmax": 1}
+    )
     assert display.ax_ is axes[1]
     assert display.figure_ is figure
     assert display.symbol == "@NP"
@@ -74,7 +77,8 @@ def test_by_number_and_options(parser):
 
 def test_plot_draws_again_elsewhere(parser):
     display = LatentStateDisplay.from_estimator(parser, "V")
-    first, picture = display.figure_, rendered(display)
+    first = display.figure_
+    picture = rendered(display)
     assert display.plot() is display
     assert display.figure_ is not first
     np.testing.assert_array_equal(rendered(display), picture)

@@ -42,7 +42,9 @@ def test_gap():
 
 
 def test_no_curve():
-    model = LinearChainCRF(solver="ap", feature_pairs="all").partial_fit([np.ones((1, 2))], [["a"]], classes=["a", "b"])
+    model = LinearChainCRF(solver="ap", feature_pairs="all").partial_fit(
+        [np.ones((1, 2))], [["a"]], classes=["a", "b"]
+    )
     with pytest.raises(InputTypeError, match="LinearChainCRF: no loss_curve_"):
         LossCurveDisplay.from_estimator(model)
 

@@ -36,7 +36,9 @@ def test_marginals_tokens_and_the_predicted_labelling(kind):
     np.testing.assert_array_equal(display.im_.get_array(), estimator.predict_proba([x])[0].T)
     assert ticks(display.ax_.get_xticklabels()) == x
     assert ticks(display.ax_.get_yticklabels()) == fitted.LABELS
-    assert cells(display) == [(t, fitted.LABELS.index(k)) for t, k in enumerate(estimator.predict([x])[0])]
+    assert cells(display) == [
+        (t, fitted.LABELS.index(k)) for t, k in enumerate(estimator.predict([x])[0])
+    ]
 
 
 def test_given_labelling_and_names():
@@ -48,8 +50,11 @@ def test_given_labelling_and_names():
 
 def test_few_of_many_labels():
     proba = np.array([[0.1, 0.2, 0.7, 0.0], [0.2, 0.4, 0.4, 0.0]])
-    display = MarginalDisplay(proba, ["a", "b", "c", "d"], ["s", "t"], np.array([3, 2])).plot(n_labels=3)
-    assert ticks(display.ax_.get_yticklabels()) == ["b", "c", "d"]  # d is in the labelling, c and b are probable
+    display = MarginalDisplay(proba, ["a", "b", "c", "d"], ["s", "t"], np.array([3, 2])).plot(
+        n_labels=3
+    )
+    # d is in the labelling, c and b are probable
+    assert ticks(display.ax_.get_yticklabels()) == ["b", "c", "d"]
     np.testing.assert_array_equal(display.im_.get_array(), proba[:, 1:].T)
     assert cells(display) == [(0, 2), (1, 1)]
     display.plot(n_labels=1)

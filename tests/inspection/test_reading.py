@@ -23,7 +23,11 @@ from sklearn_struct.inspection.reading import texts
         (np.ones((3, 2)), 3, ["0", "1", "2"]),
         (["a row of two"], 2, ["0", "1"]),
         ([], 0, []),
-        (SequenceArray(np.array([["a", 1], ["b", 2]], dtype=object), [0, 2], ["word", "length"]), 2, ["a", "b"]),
+        (
+            SequenceArray(np.array([["a", 1], ["b", 2]], dtype=object), [0, 2], ["word", "length"]),
+            2,
+            ["a", "b"],
+        ),
         (SequenceArray(np.ones((2, 2)), [0, 2]), 2, ["0", "1"]),
     ],
 )

@@ -23,7 +23,7 @@ from sklearn_struct import (
     SequenceUnion,
     SequenceVectorizer,
 )
-from sklearn_struct.batch import object_array
+from sklearn_struct.containers.ragged import object_array
 from sklearn_struct.exceptions import LengthMismatchError
 from sklearn_struct.inspection import MarginalDisplay, TreeDisplay, explain
 from sklearn_struct.persistence import load, save
@@ -66,7 +66,9 @@ def test_every_form_of_a_batch_of_one(kind):
     predicted = estimator.predict([x])
     with_rival = explain(estimator, x, predicted[0], rival=y)
     assert str(explain(estimator, [x], predicted, rival=[y])) == str(with_rival)
-    display = MarginalDisplay.from_estimator(estimator, [x], [y], tokens=[[str(t) for t in range(len(y))]])
+    display = MarginalDisplay.from_estimator(
+        estimator, [x], [y], tokens=[[str(t) for t in range(len(y))]]
+    )
     np.testing.assert_array_equal(display.proba, MarginalDisplay.from_estimator(estimator, x).proba)
     assert display.tokens == [str(t) for t in range(len(y))]
     for wrong in ([x, x], []):
@@ -78,7 +80,9 @@ def models(X):
     """Models of which the first, or a part of the first, has seen how the tokens of X are written."""
     yield LinearChainCRF().fit(X, LABELS)
     yield make_pipeline("passthrough", SequenceVectorizer(), LinearChainCRF()).fit(X, LABELS)
-    both = SequenceUnion([("words", PrototypeFeatures(["the"], column=0)), ("all", SequenceVectorizer())])
+    both = SequenceUnion(
+        [("words", PrototypeFeatures(["the"], column=0)), ("all", SequenceVectorizer())]
+    )
     yield make_pipeline(both, LinearChainCRF()).fit(X, LABELS)
 
 
@@ -99,7 +103,9 @@ def test_lists_of_strings_are_what_fit_saw(tmp_path):
 
 def test_predictions_warn_of_tokens_where_sequences_should_be():
     crf = LinearChainCRF().fit(LISTS, LABELS)
-    with pytest.warns(UserWarning, match=r"strings, those that fit saw are lists.*one sequence of them is \[X\]"):
+    with pytest.warns(
+        UserWarning, match=r"strings, those that fit saw are lists.*one sequence of them is \[X\]"
+    ):
         assert len(crf.predict(LISTS[0])) == 3
     assert len(crf.predict(LISTS[:1])) == 1
     mixed = LinearChainCRF().fit([*LISTS, *STRINGS], LABELS * 2)
@@ -127,7 +133,12 @@ def test_numbers_in_lists_and_matrices():
         for batch in (x, [x]):
             assert explain(crf, batch).token_scores.shape == (2,)
     rows = LinearChainCRF().fit(np.eye(2), ["A", "B"])
-    for x, y in ((np.eye(2)[0], "A"), (np.eye(2)[:1], ["A"]), ([[1.0, 0.0]], ["A"]), (np.eye(2)[0], ["A"])):
+    for x, y in (
+        (np.eye(2)[0], "A"),
+        (np.eye(2)[:1], ["A"]),
+        ([[1.0, 0.0]], ["A"]),
+        (np.eye(2)[0], ["A"]),
+    ):
         assert explain(rows, x, y).labels == ["A"]
 
 
@@ -142,7 +153,8 @@ class Words(TransformerMixin, BaseEstimator):
 
 
 def test_a_sentence_and_its_tree():
-    sentence, tree = ["the", "dog"], "(NP (D the) (N dog))"
+    sentence = ["the", "dog"]
+    tree = "(NP (D the) (N dog))"
     parser = PCFG().fit([sentence], [tree])
     alone = TreeDisplay.from_estimator(parser, sentence)
     nltk_tree = Tree.fromstring(tree)

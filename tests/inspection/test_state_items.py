@@ -43,7 +43,8 @@ def test_columns_and_order(parser):
 @pytest.mark.parametrize("symbol", ["N", "V", "NP+E"])
 def test_words_by_hand(parser, grammar, symbol):
     """The numbers behind each word, looked up one by one."""
-    words, states = parser._codes.lexicon, parser._model.states[grammar]
+    words = parser._codes.lexicon
+    states = parser._model.states[grammar]
     code = parser.symbols_.tolist().index(symbol)
     expected = {}
     for names in (words.words, words.signatures, {"(other)": len(words.indptr) - 2}):
@@ -53,14 +54,18 @@ def test_words_by_hand(parser, grammar, symbol):
                     expected[name] = states.leaf[states.leaf_start[entry] :][:4]
     frame = latent_states(parser, symbol, n_top=None, grammar=grammar)
     found = {(state, item): p for state, item, p in frame.itertuples(index=False)}
-    assert found == {(i, name): row[i] for name, row in expected.items() for i in range(4) if row[i] > 0}
+    assert found == {
+        (i, name): row[i] for name, row in expected.items() for i in range(4) if row[i] > 0
+    }
     seen = {word for tree in Y for word, tag in Tree.fromstring(tree).pos() if tag == symbol[-1]}
     assert {name for name in expected if name in words.words} >= seen & words.words.keys()
 
 
 @pytest.mark.parametrize("grammar", [0, 1])
 def test_rules_by_hand(parser, grammar):
-    states, rules, names = parser._model.states[grammar], parser._codes.grammar, parser.symbols_
+    states = parser._model.states[grammar]
+    rules = parser._codes.grammar
+    names = parser.symbols_
     frame = latent_states(parser, "NP", n_top=None, grammar=grammar)
     found = {(state, item): p for state, item, p in frame.itertuples(index=False)}
     assert {item for _, item in found} >= {"NP -> D N", "NP -> NP PP", "NP -> D @NP"}
@@ -101,9 +106,13 @@ def test_symbols_with_few_states_and_states_that_never_occur():
 
 
 def test_unknown_symbols_are_told_the_close_ones(parser):
-    with pytest.raises(UnknownLabelError, match="'np' is not among symbols_; of a similar name are: 'NP', '@NP'"):
+    with pytest.raises(
+        UnknownLabelError, match="'np' is not among symbols_; of a similar name are: 'NP', '@NP'"
+    ):
         latent_states(parser, "np")
-    with pytest.raises(UnknownLabelError, match="'xyz' is not among symbols_; of a similar name are: none"):
+    with pytest.raises(
+        UnknownLabelError, match="'xyz' is not among symbols_; of a similar name are: none"
+    ):
         latent_states(parser, "xyz")
     for number in (-1, len(parser.symbols_)):
         with pytest.raises(UnknownLabelError, match=f"none has the number {number}"):
@@ -118,7 +127,9 @@ def test_a_name_of_two_symbols():
     parser = EMLPCFG(n_states=1, tol=1.0).fit([["a", "b", "c"]] * 4, trees)
     names = parser.symbols_.tolist()
     numbers = [code for code, name in enumerate(names) if name == "X"]
-    with pytest.raises(ValueError, match=rf"several are called 'X'; give the number of one: \[{numbers[0]}, "):
+    with pytest.raises(
+        ValueError, match=rf"several are called 'X'; give the number of one: \[{numbers[0]}, "
+    ):
         latent_states(parser, "X")
     assert set(latent_states(parser, numbers[0], n_top=None)["item"]) > {"a", "b", "(other)"}
     assert latent_states(parser, numbers[1])["item"].tolist() == ["X -> X Y"]
@@ -130,9 +141,13 @@ def test_errors(parser, monkeypatch):
     with pytest.raises(ValueError, match="grammar must be from 0 to 1, got 2"):
         latent_states(parser, "NP", grammar=2)
     for options in ({"grammar": -1}, {"grammar": 0.5}, {"n_top": 0}, {"n_top": "all"}):
-        with pytest.raises(ValueError, match=f"The '{next(iter(options))}' parameter of latent_states"):
+        with pytest.raises(
+            ValueError, match=f"The '{next(iter(options))}' parameter of latent_states"
+        ):
             latent_states(parser, "NP", **options)
-    with pytest.raises(InputTypeError, match="must be a tree parser such as PCFG, got LinearChainCRF"):
+    with pytest.raises(
+        InputTypeError, match="must be a tree parser such as PCFG, got LinearChainCRF"
+    ):
         latent_states(LinearChainCRF(), "NP")
     with pytest.raises(NotFittedError):
         latent_states(EMLPCFG(), "NP")
@@ -147,5 +162,7 @@ def test_states_that_are_no_probabilities(parser, change):
     for numbers in other._model.states[0][2::2]:
         numbers[:] = change(numbers)
     for symbol in ("N", "NP"):
-        with pytest.raises(InputTypeError, match="the states of this EMLPCFG have no probabilities"):
+        with pytest.raises(
+            InputTypeError, match="the states of this EMLPCFG have no probabilities"
+        ):
             latent_states(other, symbol)

@@ -21,7 +21,8 @@ def model_of(estimator):
 @pytest.mark.parametrize("kind", fitted.KINDS)
 def test_all_weights_are_those_of_coef(kind):
     estimator = fitted.case(kind).estimator
-    frame, model = feature_weights(estimator, n=None), model_of(estimator)
+    frame = feature_weights(estimator, n=None)
+    model = model_of(estimator)
     names = getattr(model, "feature_names_in_", np.array(["x0", "x1", "x2"])).tolist()
     coef = model.coef_.toarray() if sp.issparse(model.coef_) else model.coef_
     found = np.zeros(coef.shape)
@@ -37,10 +38,14 @@ def test_weights_of_edge_features(kind):
     frame = feature_weights(model, n=None, transitions=True)
     assert list(frame.columns) == ["previous", "label", "feature", "weight"]
     edge_coef = model.edge_coef_.toarray() if sp.issparse(model.edge_coef_) else model.edge_coef_
-    names = getattr(model, "feature_names_in_", np.array(["x0", "x1", "x2"]))[model.edge_features_].tolist()
+    names = getattr(model, "feature_names_in_", np.array(["x0", "x1", "x2"]))[
+        model.edge_features_
+    ].tolist()
     found = np.zeros(edge_coef.shape)
     for previous, label, feature, weight in frame.itertuples(index=False):
-        found[fitted.LABELS.index(previous) * 3 + fitted.LABELS.index(label), names.index(feature)] = weight
+        found[
+            fitted.LABELS.index(previous) * 3 + fitted.LABELS.index(label), names.index(feature)
+        ] = weight
     np.testing.assert_array_equal(found, edge_coef)
 
 
@@ -73,9 +78,13 @@ def test_the_largest(known, options, expected):
     assert list(feature_weights(known, **options).itertuples(index=False, name=None)) == expected
 
 
-@pytest.mark.parametrize("options", [{"n": 0}, {"n": 1.5}, {"sign": "+"}, {"labels": 3}, {"transitions": "yes"}])
+@pytest.mark.parametrize(
+    "options", [{"n": 0}, {"n": 1.5}, {"sign": "+"}, {"labels": 3}, {"transitions": "yes"}]
+)
 def test_parameters_are_checked(known, options):
-    with pytest.raises(ValueError, match=f"The '{next(iter(options))}' parameter of feature_weights"):
+    with pytest.raises(
+        ValueError, match=f"The '{next(iter(options))}' parameter of feature_weights"
+    ):
         feature_weights(known, **options)
 
 

@@ -37,11 +37,15 @@ def test_numbers_are_left_away_where_they_do_not_fit():
     assert TransitionDisplay.from_estimator(many).text_ is None
     few = fitted.case("numbers").estimator
     assert TransitionDisplay.from_estimator(few, include_values=False).text_ is None
-    assert TransitionDisplay.from_estimator(few, values_format=".3f").text_[0, 0].get_text()[-4] == "."
+    assert (
+        TransitionDisplay.from_estimator(few, values_format=".3f").text_[0, 0].get_text()[-4] == "."
+    )
 
 
 def test_options():
-    display = TransitionDisplay(np.eye(2), ["a", "b"]).plot(colorbar=False, im_kw={"cmap": "PuOr", "vmax": 7})
+    display = TransitionDisplay(np.eye(2), ["a", "b"]).plot(
+        colorbar=False, im_kw={"cmap": "PuOr", "vmax": 7}
+    )
     assert len(display.figure_.axes) == 1
     assert display.im_.get_cmap().name == "PuOr"
     assert display.im_.get_clim() == (-1, 7)

@@ -17,8 +17,13 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
 from sklearn_struct import EMLPCFG, PCFG, LinearChainCRF
-from sklearn_struct.encoding.brackets import as_tree
-from sklearn_struct.exceptions import EmptyDataError, InputTypeError, LengthMismatchError, UnknownLabelError
+from sklearn_struct.encoding.trees.brackets import as_tree
+from sklearn_struct.exceptions import (
+    EmptyDataError,
+    InputTypeError,
+    LengthMismatchError,
+    UnknownLabelError,
+)
 from sklearn_struct.inspection import TreeDisplay
 
 mpl.use("Agg")
@@ -26,7 +31,11 @@ mpl.use("Agg")
 SENTENCE = ["the", "dogs", "near", "the", "house", "that", "run", "run"]
 OTHER = "(S (NP (NP (D the) (N dogs)) (PP (P near) (NP (D the) (N house))) (SBAR (W that) (VP (V run)))) (VP (V run)))"
 EM = EMLPCFG(n_states=2, n_grammars=2, max_iter=3, random_state=0)
-PARSERS = {"plain": PCFG(), "siblings": PCFG(horizontal_order=0, vertical_order=1, pruning=0), "states": EM}
+PARSERS = {
+    "plain": PCFG(),
+    "siblings": PCFG(horizontal_order=0, vertical_order=1, pruning=0),
+    "states": EM,
+}
 
 
 @pytest.fixture(autouse=True)
@@ -69,13 +78,22 @@ def test_shades_are_posterior_probabilities(parsers, kind, y):
     display = TreeDisplay.from_estimator(parser, SENTENCE, y)
     tree = parser.predict([SENTENCE])[0] if y is None else Tree("ROOT", [Tree.fromstring(y)])
     assert names(display) == list(as_tree(tree, "tree").labels)
-    expected, at = [], []
+    expected = []
+    at = []
     positions = tree.treepositions()
     for i, place in enumerate(positions):
         if place and isinstance(tree[place], Tree):
-            words = [leaf for leaf, other in enumerate(tree.treepositions("leaves")) if other[: len(place)] == place]
+            words = [
+                leaf
+                for leaf, other in enumerate(tree.treepositions("leaves"))
+                if other[: len(place)] == place
+            ]
             span = words[0], words[-1] + 1
-            expected.append(posterior(parser, SENTENCE, tree[place].label(), span, isinstance(tree[place][0], str)))
+            expected.append(
+                posterior(
+                    parser, SENTENCE, tree[place].label(), span, isinstance(tree[place][0], str)
+                )
+            )
             at.append(i)
     np.testing.assert_allclose(display.shades_.get_array(), expected, atol=1e-12)
     boxed = [i for i, text in enumerate(display.text_) if text.get_bbox_patch() is not None]
@@ -85,7 +103,9 @@ def test_shades_are_posterior_probabilities(parsers, kind, y):
     np.testing.assert_allclose(display.proba[at], expected, atol=1e-12)
     for i, p in zip(at, expected):
         shade = display.text_[i].get_bbox_patch().get_facecolor()
-        np.testing.assert_allclose(shade, mpl.colormaps["Blues"](float(np.clip(p, 0, 1))), atol=0.01)
+        np.testing.assert_allclose(
+            shade, mpl.colormaps["Blues"](float(np.clip(p, 0, 1))), atol=0.01
+        )
     rendered(display)
 
 
@@ -101,7 +121,9 @@ def test_words_on_one_line_and_tags_above(parsers):
     assert np.nanmax(y) < max(height)
 
 
-@pytest.mark.parametrize("tree", [OTHER, Tree.fromstring(OTHER), "( (S (NP-SBJ (-NONE- *)) (VP go)))", "(S yes)"])
+@pytest.mark.parametrize(
+    "tree", [OTHER, Tree.fromstring(OTHER), "( (S (NP-SBJ (-NONE- *)) (VP go)))", "(S yes)"]
+)
 def test_any_tree_without_shades(tree):
     display = TreeDisplay(tree).plot()
     assert names(display) == list(as_tree(tree, "tree").labels)
@@ -117,9 +139,12 @@ def test_dollars_are_no_formulas():
 
 
 def test_given_tags(parsers):
-    parser, tags = parsers["plain"], ["D", "N", "P", "D", "N", "W", "V", "V"]
+    parser = parsers["plain"]
+    tags = ["D", "N", "P", "D", "N", "W", "V", "V"]
     display = TreeDisplay.from_estimator(parser, SENTENCE, tags=tags)
-    assert [name for name, text in zip(names(display), display.text_) if text.get_position()[1] == 1] == tags
+    assert [
+        name for name, text in zip(names(display), display.text_) if text.get_position()[1] == 1
+    ] == tags
     other = TreeDisplay.from_estimator(parser, ["the", "Zyx", "sleep"], tags=["D", "N", "V"])
     of_tags = [p for p, text in zip(other.proba, other.text_) if text.get_position()[1] == 1]
     np.testing.assert_allclose(of_tags, 1.0, atol=1e-9)
@@ -135,7 +160,8 @@ def test_a_sentence_without_trees_has_no_shades(parsers):
 
 def test_a_sentence_that_needs_other_tags_has_shades(parsers):
     """Its trees are those in which words may have all tags that unknown words have."""
-    parser, sentence = parsers["plain"], ["the", "the"]
+    parser = parsers["plain"]
+    sentence = ["the", "the"]
     assert parser.marginals([sentence])[0] == {}
     display = TreeDisplay.from_estimator(parser, sentence)
     assert np.nanmax(display.proba) > 0.9
@@ -143,13 +169,16 @@ def test_a_sentence_that_needs_other_tags_has_shades(parsers):
 
 def test_estimators_that_end_in_a_parser(parsers):
     expected = rendered(TreeDisplay.from_estimator(parsers["plain"], SENTENCE))
-    X, y = tree_checks.X, tree_checks.Y
+    X = tree_checks.X
+    y = tree_checks.Y
     pipeline = make_pipeline("passthrough", PCFG()).fit(X, y)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of folds
         search = GridSearchCV(PCFG(), {"smoothing": [0.0]}, cv=2).fit(X, y)
     for estimator in (pipeline, search):
-        np.testing.assert_array_equal(rendered(TreeDisplay.from_estimator(estimator, SENTENCE)), expected)
+        np.testing.assert_array_equal(
+            rendered(TreeDisplay.from_estimator(estimator, SENTENCE)), expected
+        )
 
 
 def test_draws_on_given_axes_in_smaller_letters(parsers):
@@ -165,7 +194,8 @@ def test_draws_on_given_axes_in_smaller_letters(parsers):
 
 def test_plot_draws_again_elsewhere(parsers):
     display = TreeDisplay.from_estimator(parsers["plain"], SENTENCE)
-    first, picture = display.figure_, rendered(display)
+    first = display.figure_
+    picture = rendered(display)
     assert display.plot() is display
     assert display.figure_ is not first
     np.testing.assert_array_equal(rendered(display), picture)
@@ -176,7 +206,10 @@ def test_plot_draws_again_elsewhere(parsers):
 
 
 def test_figures_grow_with_trees_but_not_for_ever():
-    sizes = [TreeDisplay(trees.deep(n, kind="left")).plot().figure_.get_size_inches() for n in (5, 40, 3000)]
+    sizes = [
+        TreeDisplay(trees.deep(n, kind="left")).plot().figure_.get_size_inches()
+        for n in (5, 40, 3000)
+    ]
     assert np.all(np.diff(sizes, axis=0) > 0)
     assert sizes[-1].max() <= 160
     long = TreeDisplay("(S " + " ".join(f"(N w{i})" for i in range(250)) + ")").plot()
@@ -210,7 +243,9 @@ def test_errors(parsers, monkeypatch):
         draw(parser, ["the"], tags=["D", "N"])
     with pytest.raises(NotFittedError):
         draw(PCFG(), ["the"])
-    with pytest.raises(InputTypeError, match="must be a tree parser such as PCFG, got LinearChainCRF"):
+    with pytest.raises(
+        InputTypeError, match="must be a tree parser such as PCFG, got LinearChainCRF"
+    ):
         draw(LinearChainCRF(), ["the"])
     with pytest.raises(LengthMismatchError, match=r"shape \(2,\) but the tree 3 nodes"):
         TreeDisplay("(S (N a))", [0.5, 0.5]).plot()

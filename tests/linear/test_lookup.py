@@ -9,11 +9,11 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sklearn_struct.batch import csr
+from sklearn_struct.compiled.simd import aligned
+from sklearn_struct.containers.csr import csr
+from sklearn_struct.linear.interleaved import put
 from sklearn_struct.linear.lookup import Lookup, LookupMap
-from sklearn_struct.linear.rows import RowsMap
-from sklearn_struct.linear.side_by_side import put
-from sklearn_struct.simd import aligned
+from sklearn_struct.linear.padded_rows import RowsMap
 
 WIDTHS = [1, 3, 8, 9, 22, 25, 50]
 
@@ -43,7 +43,8 @@ def case(width, n=60, m=40):
     X[[3, 17, n - 1]] = 0.0
     X[:, [5, 6]] = 0.0
     mask = rng.random((m, width)) < 0.3
-    mask[[0, 5]], mask[[1, 2, 6]] = True, False
+    mask[[0, 5]] = True
+    mask[[1, 2, 6]] = False
     mask[[2, 6], width // 2] = True
     return X, mask, rng.normal(size=mask.sum())
 
@@ -77,9 +78,11 @@ def test_blocks_do_not_show():
 @pytest.mark.parametrize("width", WIDTHS)
 def test_several_vectors_side_by_side(width):
     X, mask, w = case(width)
-    map_, scales = LookupMap(csr(X), Lookup(pairs_of(mask), width)), np.array([0.5, -2.0])
+    map_ = LookupMap(csr(X), Lookup(pairs_of(mask), width))
+    scales = np.array([0.5, -2.0])
     vectors = [aligned(map_.expanded_size, map_.dtype) for _ in scales]
-    W, out = aligned(2 * map_.expanded_size, map_.dtype), np.full((16, width), np.nan)
+    W = aligned(2 * map_.expanded_size, map_.dtype)
+    out = np.full((16, width), np.nan)
     for c, vector in enumerate(vectors):
         map_.expand((c + 1) * w, vector)
         put(vector, 2, c, map_.grains, W)
@@ -89,7 +92,8 @@ def test_several_vectors_side_by_side(width):
 
 def test_one_table_for_many_X():
     _, mask, w = case(9)
-    lookup, rng = Lookup(pairs_of(mask), 9), np.random.default_rng(0)
+    lookup = Lookup(pairs_of(mask), 9)
+    rng = np.random.default_rng(0)
     for n in (1, 5, 80):
         other = rng.normal(size=(n, 40)) * (rng.random((n, 40)) < 0.5)
         found = potentials(LookupMap(csr(other), lookup), w, slice(0, n), 9)
@@ -99,14 +103,23 @@ def test_one_table_for_many_X():
 def test_any_order_and_duplicates():
     """X is read as it is stored, explicit zeros included."""
     _, mask, w = case(9)
-    columns, values = np.array([7, 2, 7, 0, 2, 2, 39, 1]), np.array([1.0, 2.0, 3.0, 0.0, 4.0, -1.0, 0.5, 7.0])
+    columns = np.array([7, 2, 7, 0, 2, 2, 39, 1])
+    values = np.array([1.0, 2.0, 3.0, 0.0, 4.0, -1.0, 0.5, 7.0])
     X = sp.csr_array((values, columns, np.array([0, 4, 4, 8])), shape=(3, 40))
     map_ = LookupMap(csr(X, canonical=False), Lookup(pairs_of(mask), 9))
-    np.testing.assert_allclose(potentials(map_, w, slice(0, 3), 9), X.toarray() @ dense(w, mask), atol=1e-12)
+    np.testing.assert_allclose(
+        potentials(map_, w, slice(0, 3), 9), X.toarray() @ dense(w, mask), atol=1e-12
+    )
     assert X.indices.tolist() == columns.tolist()
 
 
-@given(st.integers(0, 2**32 - 1), st.integers(1, 40), st.integers(0, 30), st.integers(1, 30), st.floats(0, 1))
+@given(
+    st.integers(0, 2**32 - 1),
+    st.integers(1, 40),
+    st.integers(0, 30),
+    st.integers(1, 30),
+    st.floats(0, 1),
+)
 @settings(max_examples=60)
 def test_any_shape(seed, width, n, m, density):
     """Also without rows, without weights, and with explicit zeros."""

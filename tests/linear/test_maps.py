@@ -11,26 +11,30 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sklearn_struct.batch import csr
+from sklearn_struct.compiled.threads import Pool
+from sklearn_struct.containers.csr import csr
 from sklearn_struct.linear.dense import DenseMap
+from sklearn_struct.linear.interleaved import ONE, put, take
+from sklearn_struct.linear.padded_rows import RowsMap
 from sklearn_struct.linear.pairs import PairsMap
-from sklearn_struct.linear.rows import RowsMap
-from sklearn_struct.linear.side_by_side import ONE, put, take
-from sklearn_struct.threads import Pool
 
 WIDTHS = [1, 3, 8, 9, 22, 25, 50]
 KINDS = ["dense", "rows", "pairs"]
 
 
 class Case(NamedTuple):
-    """A map with its dense twin: X (n, m), and the pairs (feature, label) that have a weight (m, width)."""
+    """A map with its dense twin: X (n, m), and the pairs (feature, label) that have a weight (m,
+    width).
+    """
 
     map: Any
     X: np.ndarray
     mask: np.ndarray
 
     def weights(self, rng):
-        """Random compact weights, and the same as a dense matrix; the order is by feature, then label."""
+        """Random compact weights, and the same as a dense matrix; the order is by feature, then
+        label.
+        """
         w = rng.normal(size=self.map.size)
         W = np.zeros(self.mask.shape)
         W[self.mask] = w
@@ -47,13 +51,18 @@ def make(kind, width, dtype=np.float64, n=60, m=40):
     if kind == "dense":
         return Case(DenseMap(X, width), X, np.ones((m, width), dtype=bool))
     mask = rng.random((m, width)) < 0.3
-    mask[[0, 5]], mask[[1, 2, 6]] = True, False
+    mask[[0, 5]] = True
+    mask[[1, 2, 6]] = False
     mask[[2, 6], width // 2] = True
     pairs = csr(sp.csr_array(mask.astype(float)))
-    return Case(PairsMap(csr(X), pairs) if kind == "pairs" else RowsMap(csr(X), pairs, width), X, mask)
+    return Case(
+        PairsMap(csr(X), pairs) if kind == "pairs" else RowsMap(csr(X), pairs, width), X, mask
+    )
 
 
-@pytest.fixture(params=[(kind, width) for kind in KINDS for width in WIDTHS], ids=lambda p: f"{p[0]}-{p[1]}")
+@pytest.fixture(
+    params=[(kind, width) for kind in KINDS for width in WIDTHS], ids=lambda p: f"{p[0]}-{p[1]}"
+)
 def case(request):
     return make(*request.param)
 
@@ -66,7 +75,8 @@ def expand(case, w, dtype=None):
 
 def transpose(case, R, n_jobs=1):
     """Put in two blocks."""
-    product, middle = case.map.transpose(case.X.dtype), len(R) // 2
+    product = case.map.transpose(case.X.dtype)
+    middle = len(R) // 2
     for rows in (slice(0, middle), slice(middle, len(R))):
         product.put(R[rows], rows)
     out = np.full(case.map.size, np.nan)
@@ -117,13 +127,18 @@ def test_forward(case):
 
 def test_several_vectors_side_by_side(case):
     """A scaled sum of their products, and the transpose, scaled for each; each stands for itself."""
-    rng, rows = np.random.default_rng(0), slice(7, 23)
-    scales, vectors = np.array([0.5, -2.0, 0.0]), [expand(case, case.weights(rng)[0]) for _ in range(3)]
-    W, changed = np.empty(3 * case.map.expanded_size), np.empty(case.map.expanded_size)
+    rng = np.random.default_rng(0)
+    rows = slice(7, 23)
+    scales = np.array([0.5, -2.0, 0.0])
+    vectors = [expand(case, case.weights(rng)[0]) for _ in range(3)]
+    W = np.empty(3 * case.map.expanded_size)
+    changed = np.empty(case.map.expanded_size)
     for c, vector in enumerate(vectors):
         put(vector, 3, c, case.map.grains, W)
     R = rng.normal(size=(rows.stop - rows.start, case.mask.shape[1]))
-    found, expected, one = np.empty_like(R), np.zeros_like(R), np.empty_like(R)
+    found = np.empty_like(R)
+    expected = np.zeros_like(R)
+    one = np.empty_like(R)
     case.map.forward(W, rows, found, scales)
     case.map.scatter(R, rows, scales, W)
     for c, (scale, vector) in enumerate(zip(scales, vectors, strict=True)):
@@ -155,7 +170,9 @@ def test_transpose(kind, width):
 @pytest.mark.parametrize("width", [1, 9, 22])
 @pytest.mark.parametrize("kind", KINDS)
 def test_float32(kind, width):
-    """Tables, potentials and residuals are float32, sums of parts float64; stochastic solvers keep float64 tables."""
+    """Tables, potentials and residuals are float32, sums of parts float64; stochastic solvers keep
+    float64 tables.
+    """
     rng = np.random.default_rng(0)
     case = make(kind, width, np.float32)
     w, W = case.weights(rng)
@@ -183,7 +200,9 @@ def test_same_bits_for_any_number_of_threads(kind):
 def test_more_features_than_the_cache_holds():
     """Frequent and rare features take different ways to the same gradient."""
     rng = np.random.default_rng(0)
-    n, m, width = 1500, 6000, 22
+    n = 1500
+    m = 6000
+    width = 22
     X = sp.csr_array(rng.normal(size=(n, m)) * (rng.random((n, m)) < 0.005))
     mask = rng.random((m, width)) < 0.15
     case = Case(RowsMap(csr(X), csr(sp.csr_array(mask.astype(float))), width), X, mask)
@@ -203,15 +222,23 @@ def test_the_order_of_features_and_equal_counts_do_not_matter():
     rng = np.random.default_rng(0)
     case = make("rows", 9)
     order = rng.permutation(40)
-    X, mask = np.ascontiguousarray(case.X[:, order]), case.mask[order]
+    X = np.ascontiguousarray(case.X[:, order])
+    mask = case.mask[order]
     moved = Case(RowsMap(csr(X), csr(sp.csr_array(mask.astype(float))), 9), X, mask)
     R = rng.normal(size=(60, 9))
-    grad, moved_grad = np.zeros((40, 9)), np.zeros((40, 9))
+    grad = np.zeros((40, 9))
+    moved_grad = np.zeros((40, 9))
     grad[case.mask], moved_grad[mask] = transpose(case, R), transpose(moved, R)
     np.testing.assert_allclose(moved_grad, grad[order], atol=1e-12)
 
 
-@given(st.integers(0, 2**32 - 1), st.integers(1, 40), st.integers(0, 30), st.integers(1, 30), st.floats(0, 1))
+@given(
+    st.integers(0, 2**32 - 1),
+    st.integers(1, 40),
+    st.integers(0, 30),
+    st.integers(1, 30),
+    st.floats(0, 1),
+)
 @settings(max_examples=60)
 def test_any_shape(seed, width, n, m, density):
     """Also without rows, without weights, and with explicit zeros."""
@@ -219,7 +246,8 @@ def test_any_shape(seed, width, n, m, density):
     X, sparse, mask = naive.random_map(rng, width, (n, m), density)
     case = Case(RowsMap(sparse, csr(sp.csr_array(mask.astype(float))), width), X, mask)
     w, W = case.weights(rng)
-    out, R = np.empty((n, width)), rng.normal(size=(n, width))
+    out = np.empty((n, width))
+    R = rng.normal(size=(n, width))
     case.map.forward(expand(case, w), slice(0, n), out)
     np.testing.assert_allclose(out, X @ W, atol=1e-12)
     np.testing.assert_allclose(transpose(case, R), (X.T @ R)[mask], atol=1e-12)
@@ -230,14 +258,17 @@ def test_scatter_of_equal_numbers(kind):
     """Rows of zeros may be passed over, and no others."""
     case = make(kind, 9)
     for number in (0.0, 1.0, -1.0):
-        W, R = np.zeros(case.map.expanded_size), np.full((len(case.X), 9), number)
+        W = np.zeros(case.map.expanded_size)
+        R = np.full((len(case.X), 9), number)
         case.map.scatter(R, slice(0, len(case.X)), ONE, W)
         np.testing.assert_allclose(case.map.compress(W), (case.X.T @ R)[case.mask], atol=1e-12)
 
 
 @pytest.mark.parametrize("width", [3, 9, 22])
 def test_scatter_gives_no_weight_to_unobserved_pairs(width):
-    """An expanded table that stays, as a stochastic solver's does, must stay a table of observed pairs."""
+    """An expanded table that stays, as a stochastic solver's does, must stay a table of observed
+    pairs.
+    """
     rng = np.random.default_rng(0)
     case = make("rows", width)
     W = np.zeros(case.map.expanded_size)

@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from sklearn_struct.batch import csr
+from sklearn_struct.compiled.simd import aligned
+from sklearn_struct.containers.csr import csr
+from sklearn_struct.linear.interleaved import ONE
 from sklearn_struct.linear.lookup import Lookup, LookupMap
-from sklearn_struct.linear.observed import observed
+from sklearn_struct.linear.observed_pairs import observed
+from sklearn_struct.linear.padded_rows import RowsMap
+from sklearn_struct.linear.pair_places import places
 from sklearn_struct.linear.pairs import PairsMap
-from sklearn_struct.linear.places import places
-from sklearn_struct.linear.rows import RowsMap
-from sklearn_struct.linear.side_by_side import ONE
-from sklearn_struct.simd import aligned
 
 WIDTH = 3
 

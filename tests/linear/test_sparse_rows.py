@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from sklearn_struct.compiled.threads import Pool
 from sklearn_struct.linear.sparse_rows import Dual, SparseRows
-from sklearn_struct.threads import Pool
 
 
 @pytest.mark.parametrize("shape", [(50, 7), (1, 1), (3, 40), (5, 0)])
@@ -15,7 +15,8 @@ def test_products(shape):
     rng = np.random.default_rng(0)
     F = sp.csr_array((rng.random(shape) < 0.3) * rng.normal(size=shape))
     rows = SparseRows(F)
-    w, r = rng.normal(size=shape[1]), rng.normal(size=shape[0])
+    w = rng.normal(size=shape[1])
+    r = rng.normal(size=shape[0])
     with Pool(1) as one, Pool(3) as three:
         np.testing.assert_allclose(rows.forward(one, w), F @ w, atol=1e-14)
         np.testing.assert_allclose(rows.transpose(one, r), F.T @ r, atol=1e-14)
@@ -28,10 +29,13 @@ def test_ascend():
     rng = np.random.default_rng(0)
     F = (rng.random((12, 6)) < 0.6) * rng.normal(size=(12, 6))
     F[:, -1] = rng.random(12) < 0.7  # the last entry has a scale of its own
-    scales, linear, log_weight = np.array([0.3, 2.0]), rng.normal(size=6), rng.normal(size=12)
+    scales = np.array([0.3, 2.0])
+    linear = rng.normal(size=6)
+    log_weight = rng.normal(size=12)
     of_entries = np.array([scales[0]] * 5 + [scales[1]])
     dual = Dual(rng.uniform(0.5, 2.0, size=12), F**2 @ of_entries)
-    w, rows = of_entries * (F.T @ dual.factors - linear), SparseRows(sp.csr_array(F))
+    w = of_entries * (F.T @ dual.factors - linear)
+    rows = SparseRows(sp.csr_array(F))
     for r in rng.integers(0, 12, size=30):
         others = np.delete(dual.factors, r)
         rows.ascend(np.array([r]), log_weight, scales, w, dual)

@@ -1,4 +1,6 @@
-"""Softmax over a background and active labels against dense sums, where sums by difference are and are not trusted."""
+"""Softmax over a background and active labels against dense sums, where sums by difference are and
+are not trusted.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +9,8 @@ import numpy as np
 import pytest
 from scipy.special import log_softmax
 
+from sklearn_struct.compiled.simd import LANES
 from sklearn_struct.losses.background import Active, BackgroundSoftmax, background, zeros
-from sklearn_struct.simd import LANES
 
 pytestmark = pytest.mark.twins
 K = 3 * LANES + 1
@@ -16,14 +18,17 @@ ALL = np.arange(K)
 
 
 class Case:
-    """Active labels of several examples: none, some, more than lanes, all; `scale` spreads the scores."""
+    """Active labels of several examples: none, some, more than lanes, all; `scale` spreads the
+    scores.
+    """
 
     def __init__(self, scale, seed=0):
         rng = np.random.default_rng(seed)
         chosen = [ALL[:0], ALL[2:4], ALL[1:3], rng.permutation(K)[: LANES + 2], ALL, ALL[-1:]]
         self.offsets = np.cumsum([0, *map(len, chosen)])
         self.labels = np.concatenate(chosen).astype(np.int32)
-        self.scores, self.shared = scale * rng.normal(size=len(self.labels)), scale * rng.normal(size=K)
+        self.scores = scale * rng.normal(size=len(self.labels))
+        self.shared = scale * rng.normal(size=K)
         self.y = np.array([0, 3, 0, 5, 1, K - 1], np.int32)  # among the active, or not
         self.weight = rng.uniform(0.5, 2.0, size=len(chosen))
         self.directions = rng.normal(size=len(self.labels)), rng.normal(size=K)
@@ -41,23 +46,30 @@ class Case:
         return table
 
     def split(self, table):
-        """Of a derivative in dense scores, those of active rows, and the sum of the others by label."""
+        """Of a derivative in dense scores, those of active rows, and the sum of the others by
+        label.
+        """
         example = np.repeat(np.arange(len(self.y)), np.diff(self.offsets))
         rest = table.copy()
         rest[example, self.labels] = 0.0
         return table[example, self.labels], rest.sum(axis=0)
 
 
-SCALES = pytest.mark.parametrize("scale", [1.0, 30.0, 1000.0])  # at which sums by difference fail for none, some, most
+# at which sums by difference fail for none, some, most
+SCALES = pytest.mark.parametrize("scale", [1.0, 30.0, 1000.0])
 
 
 @SCALES
 def test_values_and_derivatives(scale):
     case = Case(scale)
-    shared, out, value = background(case.shared), zeros(len(case.labels), K), np.empty(len(case.y))
+    shared = background(case.shared)
+    out = zeros(len(case.labels), K)
+    value = np.empty(len(case.y))
     BackgroundSoftmax()(case.active, case.y, shared, case.weight, out, value)
     log_p = log_softmax(case.dense(case.scores, case.shared), axis=1)
-    np.testing.assert_allclose(value, -log_p[np.arange(len(case.y)), case.y], rtol=1e-11, atol=1e-11)
+    np.testing.assert_allclose(
+        value, -log_p[np.arange(len(case.y)), case.y], rtol=1e-11, atol=1e-11
+    )
     rows, labels = case.split(case.weight[:, None] * (np.exp(log_p) - np.eye(K)[case.y]))
     np.testing.assert_allclose(out.rows, rows, atol=1e-11)
     np.testing.assert_allclose(out.of_labels(shared), labels, atol=1e-11)
@@ -67,9 +79,11 @@ def test_values_and_derivatives(scale):
 def test_second_derivatives(scale):
     case = Case(scale)
     rows, labels = case.directions
-    shared, out = background(case.shared, labels), zeros(len(case.labels), K)
+    shared = background(case.shared, labels)
+    out = zeros(len(case.labels), K)
     BackgroundSoftmax().hess_vec(case.active, rows, shared, case.weight, out)
-    p, d = np.exp(log_softmax(case.dense(case.scores, case.shared), axis=1)), case.dense(rows, labels)
+    p = np.exp(log_softmax(case.dense(case.scores, case.shared), axis=1))
+    d = case.dense(rows, labels)
     expected = case.split(case.weight[:, None] * p * (d - np.sum(p * d, axis=1, keepdims=True)))
     np.testing.assert_allclose(out.rows, expected[0], atol=1e-11)
     np.testing.assert_allclose(out.of_labels(shared), expected[1], atol=1e-11)
@@ -77,7 +91,9 @@ def test_second_derivatives(scale):
 
 def test_the_derivative_is_that_of_the_value():
     case = Case(1.0)
-    shared, out, value = background(case.shared), zeros(len(case.labels), K), np.empty(len(case.y))
+    shared = background(case.shared)
+    out = zeros(len(case.labels), K)
+    value = np.empty(len(case.y))
 
     def total():
         other = zeros(len(case.labels), K)

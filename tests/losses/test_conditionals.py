@@ -1,4 +1,6 @@
-"""-log p(y_t | neighbours, x) and its derivatives, against enumeration (finite differences: the contract)."""
+"""-log p(y_t | neighbours, x) and its derivatives, against enumeration (finite differences: the
+contract).
+"""
 
 from __future__ import annotations
 
@@ -7,8 +9,8 @@ import naive
 import numpy as np
 import pytest
 
-from sklearn_struct.batch import Potentials, chain
-from sklearn_struct.inference import chains as inference
+from sklearn_struct.containers.structures import Potentials, chain
+from sklearn_struct.inference.chains import exact as inference
 from sklearn_struct.losses.conditionals import Conditionals
 from sklearn_struct.losses.log_likelihood import LogLikelihood
 from sklearn_struct.losses.windows import Windows
@@ -30,10 +32,12 @@ def test_pseudolikelihood_by_enumeration(order, scale, shared):
     """p(y_t | all other labels) from the probabilities of all labellings."""
     rng = np.random.default_rng(0)
     potentials, structure = contracts.random_chains(rng, (5, 0, 1, 3), shared=shared, order=order)
-    potentials, y = Potentials(*(scale * table for table in potentials)), rng.integers(3, size=9).astype(np.int32)
+    potentials = Potentials(*(scale * table for table in potentials))
+    y = rng.integers(3, size=9).astype(np.int32)
     value, _ = contracts.evaluate(Conditionals(), potentials, y, structure, np.ones(4))
     for i, twin in enumerate(naive.twins(potentials, structure)):
-        labels, expected = tuple(y[slice(*structure.offsets[i : i + 2])].tolist()), 0.0
+        labels = tuple(y[slice(*structure.offsets[i : i + 2])].tolist())
+        expected = 0.0
         for t in range(len(labels)):
             others = [(*labels[:t], k, *labels[t + 1 :]) for k in range(3)]
             scores = np.array([twin.scores[twin.y.index(other)] for other in others])
@@ -45,11 +49,17 @@ def test_pseudolikelihood_by_enumeration(order, scale, shared):
 @pytest.mark.parametrize("order", [1, 2])
 def test_the_memm_is_a_distribution(order, shared):
     """Losses of all labellings are minus the logarithms of probabilities that sum to 1."""
-    potentials, structure = contracts.random_chains(np.random.default_rng(1), (4,), shared=shared, order=order)
+    potentials, structure = contracts.random_chains(
+        np.random.default_rng(1), (4,), shared=shared, order=order
+    )
     mass = 0.0
     for y in naive.labellings(4, 3):
         y = np.array(y, dtype=np.int32)
-        mass += np.exp(-contracts.evaluate(Conditionals(right=False), potentials, y, structure, np.ones(1))[0][0])
+        mass += np.exp(
+            -contracts.evaluate(Conditionals(right=False), potentials, y, structure, np.ones(1))[0][
+                0
+            ]
+        )
     assert mass == pytest.approx(1.0, rel=1e-12)
 
 
@@ -59,16 +69,19 @@ def test_the_memm_is_a_distribution(order, shared):
 def test_windows_of_one_token_are_the_same(left, right, shared, order, K):
     """Two ways to one loss: value, derivative and second derivative."""
     rng = np.random.default_rng(K)
-    lengths, weight = (5, 0, 1, 2, 7), np.array([1.0, 2.0, 0.5, 0.0, 3.0])
+    lengths = (5, 0, 1, 2, 7)
+    weight = np.array([1.0, 2.0, 0.5, 0.0, 3.0])
     potentials, structure = contracts.random_chains(rng, lengths, K, shared, order)
     direction, _ = contracts.random_chains(rng, lengths, K, shared, order)
     y = rng.integers(K, size=15).astype(np.int32)
-    one, other = Conditionals(left, right), Windows(LogLikelihood(inference), 1, left, right)
+    one = Conditionals(left, right)
+    other = Windows(LogLikelihood(inference), 1, left, right)
     value, out = contracts.evaluate(one, potentials, y, structure, weight)
     same_value, same = contracts.evaluate(other, potentials, y, structure, weight)
     np.testing.assert_allclose(value, same_value, rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(contracts.flat(out), contracts.flat(same), atol=1e-12)
-    out, same = contracts.zeros(potentials), contracts.zeros(potentials)
+    out = contracts.zeros(potentials)
+    same = contracts.zeros(potentials)
     one.hess_vec(potentials, direction, y, structure, weight, out)
     other.hess_vec(potentials, direction, y, structure, weight, same)
     np.testing.assert_allclose(contracts.flat(out), contracts.flat(same), atol=1e-12)
@@ -89,9 +102,12 @@ def test_long_sequences():
 def test_one_token_is_the_likelihood(loss):
     rng = np.random.default_rng(0)
     potentials, structure = contracts.random_chains(rng, lengths=(1,) * 20)
-    y, weight = rng.integers(3, size=20).astype(np.int32), rng.uniform(0.1, 2, size=20)
+    y = rng.integers(3, size=20).astype(np.int32)
+    weight = rng.uniform(0.1, 2, size=20)
     value, out = contracts.evaluate(loss, potentials, y, structure, weight)
-    same_value, same = contracts.evaluate(LogLikelihood(inference), potentials, y, structure, weight)
+    same_value, same = contracts.evaluate(
+        LogLikelihood(inference), potentials, y, structure, weight
+    )
     np.testing.assert_allclose(value, same_value, rtol=1e-12)
     np.testing.assert_allclose(out.node, same.node, atol=1e-14)
 
@@ -101,7 +117,9 @@ def test_float32_potentials(shared):
     potentials, y, structure = contracts.labelled_chains(np.random.default_rng(0), shared)
     single = Potentials(*(table.astype(np.float32) for table in potentials))
     double = Potentials(*(table.astype(np.float64) for table in single))
-    value, out = contracts.evaluate(Conditionals(), single, y, structure, np.ones(4), contracts.zeros(potentials))
+    value, out = contracts.evaluate(
+        Conditionals(), single, y, structure, np.ones(4), contracts.zeros(potentials)
+    )
     same_value, same = contracts.evaluate(Conditionals(), double, y, structure, np.ones(4))
     np.testing.assert_allclose(value, same_value, rtol=1e-12)
     np.testing.assert_allclose(contracts.flat(out), contracts.flat(same), atol=1e-12)
@@ -112,6 +130,8 @@ def test_certain_and_forbidden_labels():
     node = np.array([[0.0, -np.inf], [-np.inf, 0.0]] * 2 + [[-np.inf] * 2])
     y = np.array([0, 1, 1, 1, 0], dtype=np.int32)
     for loss in (Conditionals(), Conditionals(right=False)):
-        value, out = contracts.evaluate(loss, Potentials(node, np.zeros((1, 4))), y, chain([0, 2, 4, 5]), np.ones(3))
+        value, out = contracts.evaluate(
+            loss, Potentials(node, np.zeros((1, 4))), y, chain([0, 2, 4, 5]), np.ones(3)
+        )
         assert value.tolist() == [0.0, np.inf, np.inf]
         assert not out.node[:2].any()

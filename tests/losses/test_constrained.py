@@ -7,37 +7,45 @@ import naive
 import numpy as np
 import pytest
 
-from sklearn_struct.inference import chain, chain_decoding
-from sklearn_struct.inference.constraints import Transitions, forbid
+from sklearn_struct.inference.chains import first_order, first_order_decoding
+from sklearn_struct.inference.chains.forbidden import Transitions, forbid
 from sklearn_struct.losses.constrained import Constrained
 from sklearn_struct.losses.log_likelihood import LogLikelihood
 from sklearn_struct.losses.max_margin import MaxMargin
 
-EVERYTHING = Transitions(np.ones(3, dtype=bool), np.ones((3, 3), dtype=bool), np.ones(3, dtype=bool))
+EVERYTHING = Transitions(
+    np.ones(3, dtype=bool), np.ones((3, 3), dtype=bool), np.ones(3, dtype=bool)
+)
 SOME = Transitions(
     np.array([True, True, False]),
     np.array([[True, True, False], [False, True, True], [True, False, True]]),
     np.array([True, False, True]),
 )
 
-test_contract = contracts.loss(Constrained(LogLikelihood(chain), EVERYTHING))
+test_contract = contracts.loss(Constrained(LogLikelihood(first_order), EVERYTHING))
 
 
 def allowed_chains(rng, shared):
-    """Potentials, and the best labelling that is allowed for other ones; no sequence has a single token."""
+    """Potentials, and the best labelling that is allowed for other ones; no sequence has a single
+    token.
+    """
     potentials, y, structure = contracts.labelled_chains(rng, shared)
     other, _, _ = contracts.labelled_chains(rng, shared)
-    chain_decoding.argmax(forbid(other, structure, SOME), structure, y)
+    first_order_decoding.argmax(forbid(other, structure, SOME), structure, y)
     return potentials, y, structure
 
 
 @pytest.mark.parametrize("shared", [True, False])
 def test_likelihood_among_allowed_labellings_by_enumeration(shared):
     potentials, y, structure = allowed_chains(np.random.default_rng(1), shared)
-    value, out = contracts.evaluate(Constrained(LogLikelihood(chain), SOME), potentials, y, structure, np.ones(4))
+    value, out = contracts.evaluate(
+        Constrained(LogLikelihood(first_order), SOME), potentials, y, structure, np.ones(4)
+    )
     twins = list(naive.twins(forbid(potentials, structure, SOME), structure))
     labellings = [tuple(part.tolist()) for part in np.split(y, structure.offsets[1:-1])]
-    expected = [float(t.log_Z - t.scores[t.y.index(labels)]) for t, labels in zip(twins, labellings)]
+    expected = [
+        float(t.log_Z - t.scores[t.y.index(labels)]) for t, labels in zip(twins, labellings)
+    ]
     np.testing.assert_allclose(value, expected, atol=1e-10)
     node = np.concatenate([t.node for t in twins])
     node[np.arange(len(y)), y] -= 1
@@ -45,7 +53,9 @@ def test_likelihood_among_allowed_labellings_by_enumeration(shared):
     edge = np.concatenate([t.edge for t in twins])
     pairs = y[structure.edges[:, 0]] * 3 + y[structure.edges[:, 1]]
     edge[np.arange(len(pairs)), pairs] -= 1
-    np.testing.assert_allclose(out.edge, edge.sum(axis=0, keepdims=True) if shared else edge, atol=1e-10)
+    np.testing.assert_allclose(
+        out.edge, edge.sum(axis=0, keepdims=True) if shared else edge, atol=1e-10
+    )
     assert np.all(out.edge[:, ~SOME.pairs.ravel()] == 0)
 
 
@@ -53,10 +63,12 @@ def test_likelihood_among_allowed_labellings_by_enumeration(shared):
 @pytest.mark.parametrize("margin", [0.0, 1.0])
 def test_rivals_are_allowed(shared, margin):
     potentials, y, structure = allowed_chains(np.random.default_rng(2), shared)
-    loss = Constrained(MaxMargin(chain_decoding, margin), SOME)
+    loss = Constrained(MaxMargin(first_order_decoding, margin), SOME)
     value, _ = contracts.evaluate(loss, potentials, y, structure, np.ones(4))
     twins = naive.twins(forbid(potentials, structure, SOME), structure)
     for i, (twin, labels) in enumerate(zip(twins, np.split(y, structure.offsets[1:-1]))):
         wrong = np.array([np.sum(np.array(other) != labels) for other in twin.y])
-        expected = np.max(twin.scores + margin * wrong) - twin.scores[twin.y.index(tuple(labels.tolist()))]
+        expected = (
+            np.max(twin.scores + margin * wrong) - twin.scores[twin.y.index(tuple(labels.tolist()))]
+        )
         assert value[i] == pytest.approx(float(expected), abs=1e-10)

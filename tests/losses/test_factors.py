@@ -1,4 +1,6 @@
-"""The loss of single factors, against enumeration of labels and pairs (finite differences: the contract)."""
+"""The loss of single factors, against enumeration of labels and pairs (finite differences: the
+contract).
+"""
 
 from __future__ import annotations
 
@@ -6,8 +8,8 @@ import contracts
 import numpy as np
 import pytest
 
-from sklearn_struct.batch import Potentials, chain
-from sklearn_struct.inference import chains as inference
+from sklearn_struct.containers.structures import Potentials, chain
+from sklearn_struct.inference.chains import exact as inference
 from sklearn_struct.losses.factors import Factors
 from sklearn_struct.losses.log_likelihood import LogLikelihood
 
@@ -21,13 +23,17 @@ test_contract_of_second_order = contracts.loss(LOSS, order=2)
 @pytest.mark.parametrize("shared", [True, False])
 def test_by_enumeration(shared, scale):
     potentials, y, structure = contracts.labelled_chains(np.random.default_rng(0), shared)
-    potentials, weight = Potentials(*(scale * table for table in potentials)), np.array([1.0, 2.0, 0.5, 3.0])
+    potentials = Potentials(*(scale * table for table in potentials))
+    weight = np.array([1.0, 2.0, 0.5, 3.0])
     value, out = contracts.evaluate(LOSS, potentials, y, structure, weight)
     edge = np.broadcast_to(potentials.edge, (len(structure.edges), 9))
     pairs = y[structure.edges[:, 0]] * 3 + y[structure.edges[:, 1]]
     for i in range(4):
         cost = 0.0
-        for table, codes, offsets in ((potentials.node, y, structure.offsets), (edge, pairs, structure.edge_offsets)):
+        for table, codes, offsets in (
+            (potentials.node, y, structure.offsets),
+            (edge, pairs, structure.edge_offsets),
+        ):
             for r in range(*offsets[i : i + 2]):
                 cost += np.logaddexp.reduce(table[r].astype(np.longdouble)) - table[r, codes[r]]
         assert value[i] == pytest.approx(float(cost), rel=1e-12, abs=1e-12)
@@ -39,7 +45,9 @@ def test_by_enumeration(shared, scale):
 
 @pytest.mark.parametrize("shared", [True, False])
 def test_three_labels_by_enumeration(shared):
-    """The first edge of a sequence is a pair, each later one a triple, of three labels with their last pair."""
+    """The first edge of a sequence is a pair, each later one a triple, of three labels with their
+    last pair.
+    """
     potentials, y, structure = contracts.labelled_chains(np.random.default_rng(0), shared, order=2)
     value, _ = contracts.evaluate(LOSS, potentials, y, structure, np.ones(4))
     edge = np.broadcast_to(potentials.edge, (len(structure.edges), 36))
@@ -48,9 +56,17 @@ def test_three_labels_by_enumeration(shared):
         rows = [(potentials.node[t], y[t]) for t in range(first, stop)]
         for t in range(first + 1, stop):
             table = edge[structure.edge_offsets[i] + t - first - 1]
-            pair, triple = table[:9].reshape(3, 3), table[9:].reshape(3, 3, 3)
-            rows.append((pair, (y[t - 1], y[t])) if t == first + 1 else (pair + triple, (y[t - 2], y[t - 1], y[t])))
-        cost = sum(np.logaddexp.reduce(scores.ravel().astype(np.longdouble)) - scores[k] for scores, k in rows)
+            pair = table[:9].reshape(3, 3)
+            triple = table[9:].reshape(3, 3, 3)
+            rows.append(
+                (pair, (y[t - 1], y[t]))
+                if t == first + 1
+                else (pair + triple, (y[t - 2], y[t - 1], y[t]))
+            )
+        cost = sum(
+            np.logaddexp.reduce(scores.ravel().astype(np.longdouble)) - scores[k]
+            for scores, k in rows
+        )
         assert value[i] == pytest.approx(float(cost), rel=1e-12, abs=1e-12)
 
 
@@ -59,9 +75,13 @@ def test_three_labels_by_enumeration(shared):
 def test_it_bounds_the_likelihood(order, shared):
     """The sum of products is at most the product of sums."""
     for seed in range(20):
-        potentials, y, structure = contracts.labelled_chains(np.random.default_rng(seed), shared, order)
+        potentials, y, structure = contracts.labelled_chains(
+            np.random.default_rng(seed), shared, order
+        )
         value, _ = contracts.evaluate(LOSS, potentials, y, structure, np.ones(4))
-        likelihood, _ = contracts.evaluate(LogLikelihood(inference), potentials, y, structure, np.ones(4))
+        likelihood, _ = contracts.evaluate(
+            LogLikelihood(inference), potentials, y, structure, np.ones(4)
+        )
         assert np.all(value >= likelihood - 1e-12)
 
 
@@ -70,12 +90,19 @@ def test_an_edge_table_for_all_and_derivatives_for_each(order):
     potentials, y, structure = contracts.labelled_chains(np.random.default_rng(0), True, order)
     weight = np.array([1.0, 1.0, 2.0, 0.5])
     _, out = contracts.evaluate(LOSS, potentials, y, structure, weight)
-    each = Potentials(np.zeros(potentials.node.shape), np.zeros((len(structure.edges), potentials.edge.shape[1])))
+    each = Potentials(
+        np.zeros(potentials.node.shape), np.zeros((len(structure.edges), potentials.edge.shape[1]))
+    )
     contracts.evaluate(LOSS, potentials, y, structure, weight, each)
     np.testing.assert_allclose(each.edge.sum(axis=0), out.edge[0], atol=1e-12)
 
 
 def test_no_edges_at_all():
-    node, y = np.random.default_rng(0).normal(size=(3, 4)), np.array([0, 3, 2], dtype=np.int32)
-    value, _ = contracts.evaluate(LOSS, Potentials(node, np.zeros((0, 16))), y, chain([0, 1, 2, 3]), np.ones(3))
-    np.testing.assert_allclose(value, np.logaddexp.reduce(node, axis=1) - node[np.arange(3), y], rtol=1e-12)
+    node = np.random.default_rng(0).normal(size=(3, 4))
+    y = np.array([0, 3, 2], dtype=np.int32)
+    value, _ = contracts.evaluate(
+        LOSS, Potentials(node, np.zeros((0, 16))), y, chain([0, 1, 2, 3]), np.ones(3)
+    )
+    np.testing.assert_allclose(
+        value, np.logaddexp.reduce(node, axis=1) - node[np.arange(3), y], rtol=1e-12
+    )

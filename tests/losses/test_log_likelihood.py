@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sklearn_struct.batch import Potentials, chain
-from sklearn_struct.inference import chain as inference
+from sklearn_struct.containers.structures import Potentials, chain
+from sklearn_struct.inference.chains import first_order as inference
 from sklearn_struct.losses.log_likelihood import LogLikelihood
 
 LOSS = LogLikelihood(inference)
@@ -27,8 +27,12 @@ def test_by_enumeration(batch, seed):
     paths = [rng.choice(np.flatnonzero(t.p > 0)) if t.log_Z > -np.inf else None for t in twins]
     weight = np.array([rng.choice([1.0, 2.5]) if path is not None else 0.0 for path in paths])
     y = [k for t, path in zip(twins, paths) for k in t.y[path or 0]]
-    value, out = contracts.evaluate(LOSS, potentials, np.array(y, dtype=np.int32), structure, weight)
-    expected = [0.0 if path is None else float(t.log_Z - t.scores[path]) for t, path in zip(twins, paths)]
+    value, out = contracts.evaluate(
+        LOSS, potentials, np.array(y, dtype=np.int32), structure, weight
+    )
+    expected = [
+        0.0 if path is None else float(t.log_Z - t.scores[path]) for t, path in zip(twins, paths)
+    ]
     np.testing.assert_allclose(value, expected, rtol=1e-12, atol=1e-10)
     expected = np.concatenate([w * t.node for w, t in zip(weight, twins)])
     expected[np.arange(len(y)), y] -= np.repeat(weight, np.diff(structure.offsets))
@@ -42,7 +46,9 @@ def test_edge_gradient_by_enumeration(shared):
     expected = np.concatenate([twin.edge for twin in naive.twins(potentials, structure)])
     pairs = y[structure.edges[:, 0]] * 3 + y[structure.edges[:, 1]]
     expected[np.arange(len(pairs)), pairs] -= 1.0
-    np.testing.assert_allclose(out.edge, expected.sum(axis=0, keepdims=True) if shared else expected, atol=1e-10)
+    np.testing.assert_allclose(
+        out.edge, expected.sum(axis=0, keepdims=True) if shared else expected, atol=1e-10
+    )
 
 
 def test_gradient_sums_to_zero():
@@ -56,5 +62,7 @@ def test_certain_and_forbidden_labellings():
     """0 for the only possible labelling, +inf for one that cannot be."""
     node = np.array([[0.0, -np.inf], [-np.inf, 0.0]] * 2)
     y = np.array([0, 1, 1, 1], dtype=np.int32)
-    value, _ = contracts.evaluate(LOSS, Potentials(node, np.zeros((1, 4))), y, chain([0, 2, 4]), np.ones(2))
+    value, _ = contracts.evaluate(
+        LOSS, Potentials(node, np.zeros((1, 4))), y, chain([0, 2, 4]), np.ones(2)
+    )
     assert value.tolist() == [0.0, np.inf]

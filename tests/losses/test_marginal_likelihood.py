@@ -1,4 +1,6 @@
-"""log Z - log Z(allowed) and its derivatives, against enumeration (finite differences: the contract)."""
+"""log Z - log Z(allowed) and its derivatives, against enumeration (finite differences: the
+contract).
+"""
 
 from __future__ import annotations
 
@@ -7,12 +9,12 @@ import naive
 import numpy as np
 import pytest
 
-from sklearn_struct.inference import chains
-from sklearn_struct.inference.constraints import forbid_labels
+from sklearn_struct.inference.chains import exact
+from sklearn_struct.inference.chains.forbidden import forbid_labels
 from sklearn_struct.losses.log_likelihood import LogLikelihood
 from sklearn_struct.losses.marginal_likelihood import MarginalLikelihood
 
-LOSS = MarginalLikelihood(chains)
+LOSS = MarginalLikelihood(exact)
 SETS = np.array([[True, False, False], [True, True, True], [False, True, True]])
 
 
@@ -35,12 +37,19 @@ test_contract_of_second_order = contracts.loss(OfCodes(), order=2)
 @pytest.mark.parametrize("seed", range(5))
 def test_by_enumeration(seed, shared, order):
     rng = np.random.default_rng(seed)
-    potentials, structure = contracts.random_chains(rng, lengths=(6, 0, 1, 4), shared=shared, order=order)
+    potentials, structure = contracts.random_chains(
+        rng, lengths=(6, 0, 1, 4), shared=shared, order=order
+    )
     allowed = SETS[rng.integers(3, size=len(potentials.node))]
     weight = np.array([1.0, 1.0, 2.0, 0.5])
     value, out = contracts.evaluate(LOSS, potentials, allowed, structure, weight)
-    free, kept = (list(naive.twins(theta, structure)) for theta in (potentials, forbid_labels(potentials, allowed)))
-    np.testing.assert_allclose(value, [float(a.log_Z - b.log_Z) for a, b in zip(free, kept)], atol=1e-10)
+    free, kept = (
+        list(naive.twins(theta, structure))
+        for theta in (potentials, forbid_labels(potentials, allowed))
+    )
+    np.testing.assert_allclose(
+        value, [float(a.log_Z - b.log_Z) for a, b in zip(free, kept)], atol=1e-10
+    )
     node = np.concatenate([w * (a.node - b.node) for w, a, b in zip(weight, free, kept)])
     edge = np.concatenate([w * (a.edge - b.edge) for w, a, b in zip(weight, free, kept)])
     np.testing.assert_allclose(out.node, node.astype(float), atol=1e-10)
@@ -51,7 +60,7 @@ def test_by_enumeration(seed, shared, order):
 
 def test_known_labels_give_the_likelihood():
     potentials, y, structure = contracts.labelled_chains(np.random.default_rng(0), True)
-    expected = contracts.evaluate(LogLikelihood(chains), potentials, y, structure, np.ones(4))
+    expected = contracts.evaluate(LogLikelihood(exact), potentials, y, structure, np.ones(4))
     found = contracts.evaluate(LOSS, potentials, np.eye(3, dtype=bool)[y], structure, np.ones(4))
     for a, b in zip((found[0], *found[1]), (expected[0], *expected[1])):
         np.testing.assert_allclose(a, b, atol=1e-12)
@@ -59,5 +68,7 @@ def test_known_labels_give_the_likelihood():
 
 def test_nothing_is_learnt_where_nothing_is_known():
     potentials, structure = contracts.random_chains(np.random.default_rng(0))
-    value, out = contracts.evaluate(LOSS, potentials, np.ones(potentials.node.shape, bool), structure, np.ones(4))
+    value, out = contracts.evaluate(
+        LOSS, potentials, np.ones(potentials.node.shape, bool), structure, np.ones(4)
+    )
     np.testing.assert_allclose(contracts.flat([value, *out]), 0, atol=1e-12)

@@ -1,4 +1,6 @@
-"""sum_t -omega_t log p(y_t | x) and its gradient, against enumeration (finite differences: the contract)."""
+"""sum_t -omega_t log p(y_t | x) and its gradient, against enumeration (finite differences: the
+contract).
+"""
 
 from __future__ import annotations
 
@@ -7,12 +9,13 @@ import naive
 import numpy as np
 import pytest
 
-from sklearn_struct.batch import Potentials, chain
-from sklearn_struct.inference import chain as inference
+from sklearn_struct.containers.structures import Potentials, chain
+from sklearn_struct.inference.chains import first_order as inference
 from sklearn_struct.losses.log_likelihood import LogLikelihood
 from sklearn_struct.losses.pointwise import TINY, Pointwise, weighted
 
-LOSS, LIKELIHOOD = Pointwise(inference), LogLikelihood(inference)
+LOSS = Pointwise(inference)
+LIKELIHOOD = LogLikelihood(inference)
 
 
 class Weighing:
@@ -27,11 +30,20 @@ test_weighted_contract = contracts.loss(Weighing())
 
 
 def expected(twins, y, omega, structure):
-    """Values, and derivatives of nodes and edges: sum_t omega_t * (p(. | x) - p(. | x, y_t)), in long doubles."""
-    values, nodes, edges = [], [], []
-    for twin, labels, weights in zip(twins, *(np.split(a, structure.offsets[1:-1]) for a in (y, omega))):
-        value, node, edge = np.longdouble(0), np.zeros_like(twin.node), np.zeros_like(twin.edge)
-        log_p, paths = twin.scores - twin.log_Z, np.array(twin.y, dtype=int).reshape(len(twin.y), len(labels))
+    """Values, and derivatives of nodes and edges: sum_t omega_t * (p(. | x) - p(. | x, y_t)), in
+    long doubles.
+    """
+    values = []
+    nodes = []
+    edges = []
+    for twin, labels, weights in zip(
+        twins, *(np.split(a, structure.offsets[1:-1]) for a in (y, omega))
+    ):
+        value = np.longdouble(0)
+        node = np.zeros_like(twin.node)
+        edge = np.zeros_like(twin.edge)
+        log_p = twin.scores - twin.log_Z
+        paths = np.array(twin.y, dtype=int).reshape(len(twin.y), len(labels))
         for t, (k, weight) in enumerate(zip(labels, weights)):
             given = log_p[paths[:, t] == k]
             log_p_t = given.max() + np.log(np.exp(given - given.max()).sum())
@@ -41,7 +53,9 @@ def expected(twins, y, omega, structure):
                 node[np.arange(len(path)), path] += q
                 for s in range(len(path) - 1):
                     edge[s, path[s] * twin.K + path[s + 1]] += q
-        values, nodes, edges = [*values, value], [*nodes, node], [*edges, edge]
+        values = [*values, value]
+        nodes = [*nodes, node]
+        edges = [*edges, edge]
     return np.array(values), np.concatenate(nodes), np.concatenate(edges)
 
 
@@ -69,8 +83,12 @@ def test_digits_of_small_losses():
     """-log p has its digits where p is nearly 1, too."""
     node = np.array([[30.0, 0.0], [700.0, 0.0], [0.0, 0.0]])
     y = np.zeros(3, dtype=np.int32)
-    value, _ = contracts.evaluate(LOSS, Potentials(node, np.zeros((1, 4))), y, chain([0, 1, 2, 3]), np.ones(3))
-    np.testing.assert_allclose(value, [np.log1p(np.exp(-30.0)), np.exp(-700.0), np.log(2)], rtol=1e-14)
+    value, _ = contracts.evaluate(
+        LOSS, Potentials(node, np.zeros((1, 4))), y, chain([0, 1, 2, 3]), np.ones(3)
+    )
+    np.testing.assert_allclose(
+        value, [np.log1p(np.exp(-30.0)), np.exp(-700.0), np.log(2)], rtol=1e-14
+    )
 
 
 @pytest.mark.parametrize("gap", [1e-3, 1e-9, -1e-9, -1e-3])
@@ -78,20 +96,26 @@ def test_both_ways_meet_at_the_limit(gap):
     """Just above and below the probability from which on chains are clamped."""
     low = np.log(TINY) + gap
     node = np.array([[0.0, low, -2.0], [0.3, -0.2, 0.1]])
-    y, structure = np.array([1, 2], dtype=np.int32), chain([0, 2])
+    y = np.array([1, 2], dtype=np.int32)
+    structure = chain([0, 2])
     potentials = Potentials(node, np.linspace(-0.1, 0.2, 9)[None])
     value, out = contracts.evaluate(LOSS, potentials, y, structure, np.ones(1))
-    values, of_node, of_edge = expected(list(naive.twins(potentials, structure)), y, np.ones(2), structure)
+    values, of_node, of_edge = expected(
+        list(naive.twins(potentials, structure)), y, np.ones(2), structure
+    )
     np.testing.assert_allclose(value, values.astype(float), rtol=1e-13)
     np.testing.assert_allclose(out.node, of_node.astype(float), atol=1e-12)
     np.testing.assert_allclose(out.edge, of_edge.astype(float), atol=1e-12)
 
 
 def test_one_token_is_the_likelihood():
-    """Examples of length 1: the same values and derivatives, with the weight of a token as that of its example."""
+    """Examples of length 1: the same values and derivatives, with the weight of a token as that of
+    its example.
+    """
     rng = np.random.default_rng(0)
     potentials, structure = contracts.random_chains(rng, lengths=(1,) * 20)
-    y, omega = rng.integers(3, size=20).astype(np.int32), rng.uniform(0, 2, size=20)
+    y = rng.integers(3, size=20).astype(np.int32)
+    omega = rng.uniform(0, 2, size=20)
     value, out = contracts.evaluate(LOSS, potentials, weighted(y, omega), structure, np.ones(20))
     same_value, same = contracts.evaluate(LIKELIHOOD, potentials, y, structure, omega)
     np.testing.assert_allclose(value, omega * same_value, rtol=1e-12)
@@ -103,7 +127,9 @@ def test_a_label_of_weight_zero_is_not_read():
     omega = np.array([1.0, 0.0, 1.0, 0.0, 1.0, 1.0, 0.0, 1.0])
     value, out = contracts.evaluate(LOSS, potentials, weighted(y, omega), structure, np.ones(4))
     other = np.where(omega > 0, y, (y + 1) % 3)
-    same_value, same = contracts.evaluate(LOSS, potentials, weighted(other, omega), structure, np.ones(4))
+    same_value, same = contracts.evaluate(
+        LOSS, potentials, weighted(other, omega), structure, np.ones(4)
+    )
     np.testing.assert_array_equal(value, same_value)
     np.testing.assert_array_equal(out.node, same.node)
     assert out.node[3].any() == (omega[3] > 0)  # an example of one token, without a weight
@@ -114,7 +140,9 @@ def test_float32_is_computed_in_float64(shared):
     potentials, y, structure = contracts.labelled_chains(np.random.default_rng(0), shared)
     single = Potentials(*(table.astype(np.float32) for table in potentials))
     double = Potentials(*(table.astype(np.float64) for table in single))
-    value, out = contracts.evaluate(LOSS, single, y, structure, np.ones(4), contracts.zeros(potentials))
+    value, out = contracts.evaluate(
+        LOSS, single, y, structure, np.ones(4), contracts.zeros(potentials)
+    )
     same_value, same = contracts.evaluate(LOSS, double, y, structure, np.ones(4))
     np.testing.assert_array_equal(value, same_value)
     np.testing.assert_array_equal(contracts.flat(out), contracts.flat(same))
@@ -124,6 +152,8 @@ def test_certain_and_forbidden_labels():
     """0 for the only possible label, +inf for one that cannot be; where there is no labelling, too."""
     node = np.array([[0.0, -np.inf], [-np.inf, 0.0]] * 2 + [[-np.inf] * 2])
     y = np.array([0, 1, 1, 1, 0], dtype=np.int32)
-    value, out = contracts.evaluate(LOSS, Potentials(node, np.zeros((1, 4))), y, chain([0, 2, 4, 5]), np.ones(3))
+    value, out = contracts.evaluate(
+        LOSS, Potentials(node, np.zeros((1, 4))), y, chain([0, 2, 4, 5]), np.ones(3)
+    )
     assert value.tolist() == [0.0, np.inf, np.inf]
     assert not out.node.any()

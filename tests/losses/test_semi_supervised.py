@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from criteria import K, problem, whole
 
-from sklearn_struct.inference import chains
-from sklearn_struct.inference.constraints import Transitions, forbid
+from sklearn_struct.inference.chains import exact
+from sklearn_struct.inference.chains.forbidden import Transitions, forbid
 from sklearn_struct.losses.constrained import Constrained
-from sklearn_struct.losses.expectation import Fired
+from sklearn_struct.losses.expectation_criteria import Fired
 from sklearn_struct.losses.marginal_likelihood import MarginalLikelihood
 from sklearn_struct.losses.semi_supervised import SemiSupervised, Supervision, labelled
 
@@ -25,7 +25,7 @@ def mixture(seed=0):
     allowed[7:11] = np.eye(K, dtype=bool)[[0, 2, 1, 1]]
     allowed[13] = [True, False, True, False]
     y = Supervision(allowed, fired, (expectation.node, expectation.edge), 0.3)
-    return SemiSupervised(MarginalLikelihood(chains), expectation), potentials, structure, y
+    return SemiSupervised(MarginalLikelihood(exact), expectation), potentials, structure, y
 
 
 def test_which_examples_are_labelled():
@@ -40,7 +40,9 @@ def test_is_the_sum_of_both():
     free = np.where(LABELLED, 0.0, WEIGHT)
     expected, expected_out = whole(loss.expectation, potentials, structure, y.fired, free)
     known = np.where(LABELLED, WEIGHT, 0.0)
-    values, _ = contracts.evaluate(loss.likelihood, potentials, y.allowed, structure, known, expected_out)
+    values, _ = contracts.evaluate(
+        loss.likelihood, potentials, y.allowed, structure, known, expected_out
+    )
     assert value == pytest.approx(expected + known @ values, abs=1e-12)
     np.testing.assert_allclose(contracts.flat(out), contracts.flat(expected_out), atol=1e-12)
 
@@ -50,7 +52,9 @@ def test_derivative():
     out = whole(loss, potentials, structure, y, WEIGHT)[1]
     for table, expected in zip(potentials, out):
         for index in contracts.some_entries(np.random.default_rng(0), table, 20):
-            slope = contracts.derivative(lambda: whole(loss, potentials, structure, y, WEIGHT)[0], table, index)
+            slope = contracts.derivative(
+                lambda: whole(loss, potentials, structure, y, WEIGHT)[0], table, index
+            )
             assert slope == pytest.approx(expected[index], abs=1e-6)
 
 

@@ -7,15 +7,15 @@ import naive
 import numpy as np
 import pytest
 
-from sklearn_struct.batch import Potentials
-from sklearn_struct.inference import chains
+from sklearn_struct.containers.structures import Potentials
+from sklearn_struct.inference.chains import exact
 from sklearn_struct.losses.log_likelihood import LogLikelihood
 from sklearn_struct.losses.max_margin import MaxMargin
 from sklearn_struct.losses.pointwise import Pointwise
 
-test_likelihood_contract = contracts.loss(LogLikelihood(chains), order=2)
-test_pointwise_contract = contracts.loss(Pointwise(chains), order=2)
-test_margin_contract = contracts.loss(MaxMargin(chains, margin=1.0), order=2)
+test_likelihood_contract = contracts.loss(LogLikelihood(exact), order=2)
+test_pointwise_contract = contracts.loss(Pointwise(exact), order=2)
+test_margin_contract = contracts.loss(MaxMargin(exact, margin=1.0), order=2)
 
 
 @pytest.mark.twins
@@ -23,11 +23,13 @@ test_margin_contract = contracts.loss(MaxMargin(chains, margin=1.0), order=2)
 def test_likelihood_by_enumeration(shared):
     potentials, y, structure = contracts.labelled_chains(np.random.default_rng(0), shared, order=2)
     weight = np.array([1.0, 1.0, 2.5, 0.5])
-    value, out = contracts.evaluate(LogLikelihood(chains), potentials, y, structure, weight)
+    value, out = contracts.evaluate(LogLikelihood(exact), potentials, y, structure, weight)
     edge = []
     for i, twin in enumerate(naive.twins(potentials, structure)):
         path = tuple(y[slice(*structure.offsets[i : i + 2])].tolist())
-        assert value[i] == pytest.approx(float(twin.log_Z - twin.scores[twin.y.index(path)]), abs=1e-10)
+        assert value[i] == pytest.approx(
+            float(twin.log_Z - twin.scores[twin.y.index(path)]), abs=1e-10
+        )
         expected = twin.edge.copy()
         for move in naive.moves(path, 3, expected.shape[1]):
             expected[move] -= 1.0
@@ -40,17 +42,26 @@ def test_likelihood_by_enumeration(shared):
 def test_margin_by_enumeration(shared):
     """The best rival, a point ahead for each label that differs."""
     potentials, y, structure = contracts.labelled_chains(np.random.default_rng(0), shared, order=2)
-    value, _ = contracts.evaluate(MaxMargin(chains, margin=1.0), potentials, y, structure, np.ones(4))
+    value, _ = contracts.evaluate(
+        MaxMargin(exact, margin=1.0), potentials, y, structure, np.ones(4)
+    )
     for i, twin in enumerate(naive.twins(potentials, structure)):
         path = tuple(y[slice(*structure.offsets[i : i + 2])].tolist())
-        ahead = [score + np.sum(np.array(rival) != path) for rival, score in zip(twin.y, twin.scores)]
-        assert value[i] == pytest.approx(float(max(ahead) - twin.scores[twin.y.index(path)]), abs=1e-10)
+        ahead = [
+            score + np.sum(np.array(rival) != path) for rival, score in zip(twin.y, twin.scores)
+        ]
+        assert value[i] == pytest.approx(
+            float(max(ahead) - twin.scores[twin.y.index(path)]), abs=1e-10
+        )
 
 
-@pytest.mark.parametrize("loss", [LogLikelihood(chains), Pointwise(chains), MaxMargin(chains)])
+@pytest.mark.parametrize("loss", [LogLikelihood(exact), Pointwise(exact), MaxMargin(exact)])
 def test_triples_of_score_0_change_nothing(loss):
     potentials, y, structure = contracts.labelled_chains(np.random.default_rng(0), False)
-    wide = Potentials(potentials.node, np.concatenate([potentials.edge, np.zeros((len(structure.edges), 27))], axis=1))
+    wide = Potentials(
+        potentials.node,
+        np.concatenate([potentials.edge, np.zeros((len(structure.edges), 27))], axis=1),
+    )
     value, out = contracts.evaluate(loss, potentials, y, structure, np.ones(4))
     wide_value, wide_out = contracts.evaluate(loss, wide, y, structure, np.ones(4))
     np.testing.assert_allclose(wide_value, value, atol=1e-10)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import accuracy_score
 
 from sklearn_struct import SequenceArray
-from sklearn_struct.batch import object_array
+from sklearn_struct.containers.ragged import object_array
 from sklearn_struct.exceptions import InputTypeError, LengthMismatchError, NonFiniteError
 from sklearn_struct.metrics import sequence_accuracy_score, token_accuracy_score
 
@@ -26,18 +26,28 @@ SCORES = [token_accuracy_score, sequence_accuracy_score]
 
 @settings(deadline=None)
 @given(
-    st.lists(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), max_size=4), min_size=1, max_size=5), st.data()
+    st.lists(
+        st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), max_size=4),
+        min_size=1,
+        max_size=5,
+    ),
+    st.data(),
 )
 def test_agrees_with_sklearn_on_flat_labels(pairs, data):
     y_true = [[true for true, _ in sequence] for sequence in pairs]
     y_pred = [[pred for _, pred in sequence] for sequence in pairs]
-    weight = np.array(data.draw(st.lists(st.integers(1, 4), min_size=len(pairs), max_size=len(pairs))))
+    weight = np.array(
+        data.draw(st.lists(st.integers(1, 4), min_size=len(pairs), max_size=len(pairs)))
+    )
     same = [true == pred for true, pred in zip(y_true, y_pred)]
     expected = accuracy_score(np.ones(len(pairs)), same, sample_weight=weight)
     assert sequence_accuracy_score(y_true, y_pred, sample_weight=weight) == pytest.approx(expected)
-    flat_true, flat_pred = list(chain(*y_true)), list(chain(*y_pred))
+    flat_true = list(chain(*y_true))
+    flat_pred = list(chain(*y_pred))
     if flat_true:
-        expected = accuracy_score(flat_true, flat_pred, sample_weight=np.repeat(weight, [len(y) for y in y_true]))
+        expected = accuracy_score(
+            flat_true, flat_pred, sample_weight=np.repeat(weight, [len(y) for y in y_true])
+        )
         assert token_accuracy_score(y_true, y_pred, sample_weight=weight) == pytest.approx(expected)
 
 
@@ -84,15 +94,45 @@ def test_only_empty_sequences():
             r"y_true\[1\] has 5 labels but y_pred\[1\] has 6",
         ),
         (["ab"], ["ab"], InputTypeError, r"y_true\[0\] is a str, expected a sequence of labels"),
-        ([["a"]], np.array(["a"]), InputTypeError, r"y_pred\[0\] is a str, expected a sequence of labels"),
-        ([["a"]], [np.zeros((1, 3))], InputTypeError, r"y_pred\[0\] is a ndarray, expected a sequence of labels"),
+        (
+            [["a"]],
+            np.array(["a"]),
+            InputTypeError,
+            r"y_pred\[0\] is a str, expected a sequence of labels",
+        ),
+        (
+            [["a"]],
+            [np.zeros((1, 3))],
+            InputTypeError,
+            r"y_pred\[0\] is a ndarray, expected a sequence of labels",
+        ),
         ("ab", "ab", InputTypeError, "y_true is a str, expected a sequence of labels"),
         (FRAME, FRAME, InputTypeError, "y_true is a DataFrame, expected a sequence of labels"),
-        ([["a", "b"]], [FRAME], InputTypeError, r"y_pred\[0\] is a DataFrame, expected a sequence of labels"),
+        (
+            [["a", "b"]],
+            [FRAME],
+            InputTypeError,
+            r"y_pred\[0\] is a DataFrame, expected a sequence of labels",
+        ),
         (POLARS, POLARS, InputTypeError, "y_true is a DataFrame, expected a sequence of labels"),
-        ([None], [["a"]], InputTypeError, r"y_true\[0\] is a NoneType, expected a sequence of labels"),
-        ([["a", None]], [["a", "b"]], InputTypeError, r"y_true\[0\], token 1: None is no single label"),
-        ([["a"], [{"a"}]], [["a"], ["a"]], InputTypeError, r"y_true\[1\], token 0: {'a'} is no single label"),
+        (
+            [None],
+            [["a"]],
+            InputTypeError,
+            r"y_true\[0\] is a NoneType, expected a sequence of labels",
+        ),
+        (
+            [["a", None]],
+            [["a", "b"]],
+            InputTypeError,
+            r"y_true\[0\], token 1: None is no single label",
+        ),
+        (
+            [["a"], [{"a"}]],
+            [["a"], ["a"]],
+            InputTypeError,
+            r"y_true\[1\], token 0: {'a'} is no single label",
+        ),
     ],
 )
 def test_errors_name_the_place(score, y_true, y_pred, error, message):

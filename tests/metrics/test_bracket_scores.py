@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from real_data import real
 from trees import deep, flat, nested, trees
 
-from sklearn_struct.batch import object_array
+from sklearn_struct.containers.ragged import object_array
 from sklearn_struct.datasets import fetch_treebank_sample
-from sklearn_struct.encoding.brackets import format_tree, parse_tree
-from sklearn_struct.encoding.treebank import strip
+from sklearn_struct.encoding.trees.binarization import strip
+from sklearn_struct.encoding.trees.brackets import format_tree, parse_tree
 from sklearn_struct.exceptions import EmptyDataError, InputTypeError, LengthMismatchError
 from sklearn_struct.metrics import (
     bracket_f1_score,
@@ -45,8 +45,12 @@ def spoken(node, tag=""):
 
 
 def evalb_brackets(node, is_punctuation):
-    """Brackets as EVALB lists them: words to be left out are skipped while it reads, empty brackets afterwards."""
-    found, place, word = [], 0, 0
+    """Brackets as EVALB lists them: words to be left out are skipped while it reads, empty brackets
+    afterwards.
+    """
+    found = []
+    place = 0
+    word = 0
 
     def walk(node, tag):
         nonlocal place, word
@@ -66,14 +70,19 @@ def evalb_brackets(node, is_punctuation):
         for sign in "-=|":
             head, _, _ = bracket[0].partition(sign)
             bracket[0] = head or bracket[0]
-    kept = [bracket for bracket in found if bracket[1] < bracket[2] and bracket[0] not in ("TOP", "ROOT", "S1", "")]
+    kept = [
+        bracket
+        for bracket in found
+        if bracket[1] < bracket[2] and bracket[0] not in ("TOP", "ROOT", "S1", "")
+    ]
     return [("ADVP" if label == "PRT" else label, start, stop) for label, start, stop in kept]
 
 
 def evalb(true, pred):
     """Each true bracket is looked for among the predicted ones that are not matched yet."""
     skipped = punctuation(true)
-    left, right = evalb_brackets(true, skipped), evalb_brackets(pred, skipped)
+    left = evalb_brackets(true, skipped)
+    right = evalb_brackets(pred, skipped)
     unmatched = list(right)
     matched = []
     for bracket in left:
@@ -85,7 +94,9 @@ def evalb(true, pred):
 
 @st.composite
 def pairs(draw):
-    """Two trees over the same words: the second has tags and words of the first, other brackets and labels."""
+    """Two trees over the same words: the second has tags and words of the first, other brackets and
+    labels.
+    """
     true = draw(trees())
     leaves = []
 
@@ -102,7 +113,9 @@ def pairs(draw):
     for _ in range(draw(st.integers(0, 6))):
         start = draw(st.integers(0, len(nodes) - 1))
         stop = draw(st.integers(start + 1, len(nodes)))
-        nodes[start:stop] = [(draw(st.sampled_from(["S", "NP", "VP", "PRT", "ADVP", "TOP"])), *nodes[start:stop])]
+        nodes[start:stop] = [
+            (draw(st.sampled_from(["S", "NP", "VP", "PRT", "ADVP", "TOP"])), *nodes[start:stop])
+        ]
     return nested(true), ("TOP", *nodes)
 
 
@@ -117,8 +130,13 @@ def test_agrees_with_evalb(pair):
     complete = Counter(predicted) == Counter(true) and not all(punctuation(pair[0]))
     assert complete_match_score(trees[:1], trees[1:]) == complete
     report = bracket_report(trees[:1], trees[1:], output_dict=True)
-    assert {label: row["support"] for label, row in report.items() if "avg" not in label and "match" not in label} == {
-        label: sum(bracket[0] == label for bracket in true) for label in {label for label, _, _ in true + predicted}
+    assert {
+        label: row["support"]
+        for label, row in report.items()
+        if "avg" not in label and "match" not in label
+    } == {
+        label: sum(bracket[0] == label for bracket in true)
+        for label in {label for label, _, _ in true + predicted}
     }
 
 
@@ -131,8 +149,13 @@ def test_a_tree_is_right(tree):
         assume(False)
     brackets = evalb_brackets(nested(plain), punctuation(nested(plain)))
     for other in (tree, format_tree(tree), flat(("", nested(tree)))):
-        assert bracket_f1_score([tree], [other]) == (1.0 if evalb(nested(tree), nested(tree))[0] else 0.0)
-    assert bracket_precision_recall_fscore([plain], [tree], zero_division=1.0)[1] == 1.0 or not brackets
+        assert bracket_f1_score([tree], [other]) == (
+            1.0 if evalb(nested(tree), nested(tree))[0] else 0.0
+        )
+    assert (
+        bracket_precision_recall_fscore([plain], [tree], zero_division=1.0)[1] == 1.0
+        or not brackets
+    )
 
 
 # ---- by hand
@@ -145,7 +168,8 @@ def test_a_tree_is_right(tree):
         (TRUE, PRED, (3, 4, 4)),
         ("(TOP (S (A a)))", "( (S (A a)))", (1, 1, 1)),  # roots
         ("(S (A a))", "(S1 (A a))", (0, 0, 1)),
-        ("(S (NP (A a) (. .)) (B b))", "(S (NP (A a)) (. .) (B b))", (2, 2, 2)),  # punctuation may hang anywhere
+        # punctuation may hang anywhere
+        ("(S (NP (A a) (. .)) (B b))", "(S (NP (A a)) (. .) (B b))", (2, 2, 2)),
         ("(S (NP (A a) (. .)) (B b))", "(S (NP (A a)) (X .) (B b))", (2, 2, 2)),  # tagged by gold
         ("(S (PRN (: --)) (A a))", "(S (: --) (A a))", (1, 1, 1)),  # nothing left in the bracket
         ("(S (PRT (R up)))", "(S (ADVP (R up)))", (2, 2, 2)),
@@ -162,7 +186,10 @@ def test_a_tree_is_right(tree):
 def test_numbers(true, pred, expected):
     """How many brackets match, are predicted and are true."""
     matched, n_pred, n_true = expected
-    assert bracket_precision_recall_fscore([true], [pred])[:2] == (matched / max(n_pred, 1), matched / n_true)
+    assert bracket_precision_recall_fscore([true], [pred])[:2] == (
+        matched / max(n_pred, 1),
+        matched / n_true,
+    )
 
 
 def test_brackets_in_words_of_nltk():
@@ -182,8 +209,12 @@ def test_labels_and_averages():
     precision, recall, f1, support = bracket_precision_recall_fscore([TRUE], [PRED], **options)
     assert (precision.tolist(), recall.tolist(), f1.tolist()) == ([0, 0, 1], [0, 0, 1], [0, 0, 1])
     assert support.tolist() == [1, 0, 2]
-    assert bracket_precision_recall_fscore([TRUE], [PRED], average="macro")[2] == pytest.approx(2 / 3)
-    assert bracket_precision_recall_fscore([TRUE], [PRED], average="weighted")[2] == pytest.approx(3 / 4)
+    assert bracket_precision_recall_fscore([TRUE], [PRED], average="macro")[2] == pytest.approx(
+        2 / 3
+    )
+    assert bracket_precision_recall_fscore([TRUE], [PRED], average="weighted")[2] == pytest.approx(
+        3 / 4
+    )
 
 
 def test_without_brackets():
@@ -195,7 +226,15 @@ def test_without_brackets():
 
 def test_report():
     rows = bracket_report([TRUE, TRUE], [PRED, TRUE], output_dict=True)
-    assert list(rows) == ["NP", "S", "VP", "micro avg", "macro avg", "weighted avg", "complete match"]
+    assert list(rows) == [
+        "NP",
+        "S",
+        "VP",
+        "micro avg",
+        "macro avg",
+        "weighted avg",
+        "complete match",
+    ]
     assert rows["VP"] == {"precision": 0.5, "recall": 0.5, "f1-score": 0.5, "support": 2}
     assert rows["micro avg"]["f1-score"] == bracket_f1_score([TRUE, TRUE], [PRED, TRUE])
     assert rows["complete match"] == 0.5
@@ -216,8 +255,18 @@ def test_no_tree_is_too_deep(kind):
     ("y_true", "y_pred", "error", "message"),
     [
         ([TRUE], [], LengthMismatchError, "y_true has 1 sentences but y_pred has 0"),
-        ([TRUE, TRUE], [TRUE, "(S (A a))"], LengthMismatchError, r"y_true\[1\] has 3 words but y_pred\[1\] has 1"),
-        ([TRUE], [TRUE.replace("see", "saw")], LengthMismatchError, r"y_true\[0\], word 1 is 'see' but in y_pred\[0\]"),
+        (
+            [TRUE, TRUE],
+            [TRUE, "(S (A a))"],
+            LengthMismatchError,
+            r"y_true\[1\] has 3 words but y_pred\[1\] has 1",
+        ),
+        (
+            [TRUE],
+            [TRUE.replace("see", "saw")],
+            LengthMismatchError,
+            r"y_true\[0\], word 1 is 'see' but in y_pred\[0\]",
+        ),
         ([TRUE], ["(S (A"], ValueError, r"y_pred\[0\], character 5: the text ends"),
         (TRUE, [TRUE], InputTypeError, "y_true is a str, expected a list of trees"),
         ([TRUE], [["S"]], InputTypeError, r"y_pred\[0\] is a list, expected a tree"),
@@ -231,7 +280,10 @@ def test_errors_name_the_place(y_true, y_pred, error, message):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"average": "binary"}, "average must be one of 'micro', 'macro', 'weighted', None, got 'binary'"),
+        (
+            {"average": "binary"},
+            "average must be one of 'micro', 'macro', 'weighted', None, got 'binary'",
+        ),
         ({"zero_division": "warn"}, "zero_division must be 0.0, 1.0 or np.nan, got 'warn'"),
         ({"labels": "NP"}, "labels is the string 'NP'"),
     ],
@@ -251,7 +303,9 @@ def test_real_trees():
     precision, recall, _, _ = bracket_precision_recall_fscore(y, plain)
     assert precision == 1.0
     assert 0.99 < recall < 1.0  # only children labelled as their parents are gone
-    changed = [format_tree(tree).replace("(PP ", "(ADVP ").replace("(NP (NP ", "(NP (X ") for tree in plain]
+    changed = [
+        format_tree(tree).replace("(PP ", "(ADVP ").replace("(NP (NP ", "(NP (X ") for tree in plain
+    ]
     counts = [evalb(nested(a), nested(parse_tree(b, ""))) for a, b in zip(true, changed)]
     matched, predicted, gold = (sum(len(count[i]) for count in counts) for i in range(3))
     assert bracket_precision_recall_fscore(y, changed)[:2] == (matched / predicted, matched / gold)

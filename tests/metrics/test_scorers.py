@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.model_selection import GridSearchCV, cross_validate
 
 from sklearn_struct import metrics
-from sklearn_struct.batch import object_array
+from sklearn_struct.containers.ragged import object_array
 
 Y_TRUE = [["B-X", "I-X", "O"], ["B-Y"], [], ["B-X", "B-Y"]]
 Y_PRED = [["B-X", "O", "O"], ["B-Y"], [], ["B-X", "B-Z"]]
@@ -55,16 +55,22 @@ class Copy(Constant):
 
 
 def test_scorer_of_trees():
-    true, pred = ["(S (A a))", "(S (NP (A a)))"], ["(S (A a))", "(NP (S (NP (A a))))"]
+    true = ["(S (A a))", "(S (NP (A a)))"]
+    pred = ["(S (A a))", "(NP (S (NP (A a))))"]
     assert metrics.bracket_f1_scorer(Copy().fit(pred, true), pred, true) == pytest.approx(6 / 7)
 
 
 def test_scorers_select_models():
-    X, y = Y_TRUE * 3, Y_TRUE * 3
-    search = GridSearchCV(Constant(), {"label": ["O", None, "B-X"]}, scoring=metrics.span_f1_scorer, cv=3).fit(X, y)
+    X = Y_TRUE * 3
+    y = Y_TRUE * 3
+    search = GridSearchCV(
+        Constant(), {"label": ["O", None, "B-X"]}, scoring=metrics.span_f1_scorer, cv=3
+    ).fit(X, y)
     assert search.best_params_ == {"label": None}
     assert search.best_score_ == 1.0
-    scores = cross_validate(Constant("O"), X, y, scoring={name: scorer for name, (scorer, _) in SCORERS.items()}, cv=3)
+    scores = cross_validate(
+        Constant("O"), X, y, scoring={name: scorer for name, (scorer, _) in SCORERS.items()}, cv=3
+    )
     assert scores["test_tokens"].tolist() == [pytest.approx(1 / 6)] * 3
     assert scores["test_f1"].tolist() == [0.0] * 3
 
@@ -76,7 +82,9 @@ def test_scorers_alone_import_the_metrics_of_scikit_learn():
         "from sklearn_struct.metrics import span_f1_scorer\n"
         "print('sklearn.metrics' in sys.modules)"
     )
-    done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", program], check=True, capture_output=True, text=True
+    )
     assert done.stdout.split() == ["False", "True"]
 
 

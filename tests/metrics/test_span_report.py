@@ -12,7 +12,14 @@ Y_PRED = [["B-PERSON", "O", "O", "B-LOC"], ["B-LOC", "B-A_VERY_LONG_TYPE"], []]
 
 def test_dict_holds_the_scores():
     report = span_classification_report(Y_TRUE, Y_PRED, output_dict=True)
-    assert list(report) == ["A_VERY_LONG_TYPE", "LOC", "PERSON", "micro avg", "macro avg", "weighted avg"]
+    assert list(report) == [
+        "A_VERY_LONG_TYPE",
+        "LOC",
+        "PERSON",
+        "micro avg",
+        "macro avg",
+        "weighted avg",
+    ]
     assert report["LOC"] == {"precision": 1.0, "recall": 1.0, "f1-score": 1.0, "support": 2}
     for average in ("micro", "macro", "weighted"):
         row = report[f"{average} avg"]

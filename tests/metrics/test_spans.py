@@ -43,7 +43,11 @@ def is_legal_iob1(labels):
         ("IOBES", "S-X B-X I-X E-X B-Y O E-Y B-X E-Y I-X", [("X", 0, 1), ("X", 1, 4)]),
         ("IO", "RENT RENT O SIZE RENT", [("RENT", 0, 2), ("SIZE", 3, 4), ("RENT", 4, 5)]),
         ("IO", "I-X I-X I-Y O X I-X", [("X", 0, 2), ("Y", 2, 3), ("X", 4, 6)]),
-        ("IO", "first-name first-name B I A-1 A-1", [("first-name", 0, 2), ("B", 2, 3), ("I", 3, 4), ("A-1", 4, 6)]),
+        (
+            "IO",
+            "first-name first-name B I A-1 A-1",
+            [("first-name", 0, 2), ("B", 2, 3), ("I", 3, 4), ("A-1", 4, 6)],
+        ),
         ("IO", "O O", []),
     ],
 )
@@ -51,12 +55,15 @@ def test_examples(scheme, labels, expected):
     assert extract_spans(labels.split(), scheme) == expected
 
 
-# seqeval's default mode follows a later port of conlleval, as we do for E and S. It differs from conlleval, and from
-# us, only in what is not generated here: it calls a missing type "_" and reads only the first letter of NOUN.
+# seqeval's default mode follows a later port of conlleval, as we do for E and S. It differs from
+# conlleval, and from us, only in what is not generated here: it calls a missing type "_" and reads
+# only the first letter of NOUN.
 @settings(deadline=None)
 @given(label_lists("BIES"))
 def test_lenient_reading_is_seqevals_default(labels):
-    assert extract_spans(labels) == [(kind, start, last + 1) for kind, start, last in get_entities(labels)]
+    assert extract_spans(labels) == [
+        (kind, start, last + 1) for kind, start, last in get_entities(labels)
+    ]
 
 
 @settings(deadline=None)
@@ -71,18 +78,23 @@ def test_strict_reading_is_seqevals_strict_mode(scheme, theirs):
     @settings(deadline=None)
     @given(label_lists("BIES" if scheme == "IOBES" else "BI"))
     def check(labels):
-        expected = [(entity.tag, entity.start, entity.end) for entity in Entities([labels], theirs).entities[0]]
+        expected = [
+            (entity.tag, entity.start, entity.end)
+            for entity in Entities([labels], theirs).entities[0]
+        ]
         assert extract_spans(labels, scheme) == expected
 
     check()
 
 
-# After a misplaced B, seqeval starts a span at the next I ("O B-X I-X" has the span 2:3), where we drop the span as
-# a whole; so only legal labels are compared.
+# After a misplaced B, seqeval starts a span at the next I ("O B-X I-X" has the span 2:3), where we
+# drop the span as a whole; so only legal labels are compared.
 @settings(deadline=None)
 @given(label_lists("BI").filter(is_legal_iob1))
 def test_strict_iob1_is_seqevals_on_legal_labels(labels):
-    expected = [(entity.tag, entity.start, entity.end) for entity in Entities([labels], IOB1).entities[0]]
+    expected = [
+        (entity.tag, entity.start, entity.end) for entity in Entities([labels], IOB1).entities[0]
+    ]
     assert extract_spans(labels, "IOB1") == expected == extract_spans(labels)
 
 
@@ -119,32 +131,44 @@ def test_strict_spans_are_lenient_spans(labels):
 
 def test_labels_may_come_in_any_sequence():
     expected = [("X", 0, 2)]
-    for labels in (("B-X", "I-X"), np.array(["B-X", "I-X"]), np.array(["B-X", "I-X"], dtype=object)):
+    for labels in (
+        ("B-X", "I-X"),
+        np.array(["B-X", "I-X"]),
+        np.array(["B-X", "I-X"], dtype=object),
+    ):
         assert extract_spans(labels) == expected
     assert extract_spans([]) == extract_spans(np.array([])) == []
 
 
 def test_unknown_scheme_lists_the_choices():
-    with pytest.raises(ValueError, match="scheme must be None or one of 'IO', 'IOB1', 'IOB2', 'IOBES', got 'BIO'"):
+    with pytest.raises(
+        ValueError, match="scheme must be None or one of 'IO', 'IOB1', 'IOB2', 'IOBES', got 'BIO'"
+    ):
         extract_spans(["O"], "BIO")
 
 
 @pytest.mark.parametrize(
-    ("scheme", "label"), [("IOB2", "E-X"), ("IOB1", "NOUN"), ("IOBES", "L-X"), ("IOBES", ""), ("IO", "B-X")]
+    ("scheme", "label"),
+    [("IOB2", "E-X"), ("IOB1", "NOUN"), ("IOBES", "L-X"), ("IOBES", ""), ("IO", "B-X")],
 )
 def test_foreign_letter_in_a_strict_scheme(scheme, label):
     with pytest.raises(
-        UnknownLabelError, match=f"labels, token 1: label '{label}' has none of the letters of {scheme}"
+        UnknownLabelError,
+        match=f"labels, token 1: label '{label}' has none of the letters of {scheme}",
     ):
         extract_spans(["O", label], scheme)
 
 
 def test_a_label_must_be_a_string():
-    with pytest.raises(InputTypeError, match="labels, token 1: label 3 is a int, but labels of spans are strings"):
+    with pytest.raises(
+        InputTypeError, match="labels, token 1: label 3 is a int, but labels of spans are strings"
+    ):
         extract_spans(["O", 3])
 
 
 @pytest.mark.parametrize("labels", ["B-X", None, {"O"}, 3, np.zeros((2, 2))])
 def test_labels_must_be_a_sequence(labels):
-    with pytest.raises(InputTypeError, match=f"labels is a {type(labels).__name__}, expected a sequence of labels"):
+    with pytest.raises(
+        InputTypeError, match=f"labels is a {type(labels).__name__}, expected a sequence of labels"
+    ):
         extract_spans(labels)

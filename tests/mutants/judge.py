@@ -34,7 +34,10 @@ LOADED = [  # once, for all mutants: nothing of ours
     "sklearn.utils.estimator_checks",
 ]
 ARGUMENTS = ["-x", "-W", "ignore::pytest.PytestAssertRewriteWarning"]  # of what is loaded before
-KILLED, SURVIVED, HUNG, UNREACHED = "killed", "survived", "hung", "unreached"
+KILLED = "killed"
+SURVIVED = "survived"
+HUNG = "hung"
+UNREACHED = "unreached"
 
 
 class Fault(importlib.abc.MetaPathFinder, importlib.abc.InspectLoader):
@@ -50,7 +53,9 @@ class Fault(importlib.abc.MetaPathFinder, importlib.abc.InspectLoader):
         if name != self.name:
             return None
         package = [str(Path(self.file).parent)] if self.file.endswith("__init__.py") else None
-        return importlib.util.spec_from_file_location(name, self.file, loader=self, submodule_search_locations=package)
+        return importlib.util.spec_from_file_location(
+            name, self.file, loader=self, submodule_search_locations=package
+        )
 
     def get_source(self, name: str) -> str:
         return self.source
@@ -73,7 +78,10 @@ class Chosen:
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        items[:] = sorted((item for item in items if item.nodeid in self.rank), key=lambda item: self.rank[item.nodeid])
+        items[:] = sorted(
+            (item for item in items if item.nodeid in self.rank),
+            key=lambda item: self.rank[item.nodeid],
+        )
 
 
 def tests_of(mutant: Mutant, reached: dict[str, Any], budget: float) -> list[str]:
@@ -81,13 +89,15 @@ def tests_of(mutant: Mutant, reached: dict[str, Any], budget: float) -> list[str
 
     Those of its own room go first, then the quickest.
     """
-    names, seconds = list(reached["seconds"]), list(reached["seconds"].values())
+    names = list(reached["seconds"])
+    seconds = list(reached["seconds"].values())
     by_line = reached["lines"].get(mutant.file, {})
     lines = statement(mutant.file, mutant.line)
     rows = by_line.values() if lines is None else [by_line.get(str(line), []) for line in lines]
     chosen = {test for tests in rows for test in tests}
-    own = f"tests/{Path(mutant.file).parent}/", f"tests/test_{mutant.file}"
-    total, within = 0.0, []
+    own = f"tests/{Path(mutant.file).parent}/"
+    total = 0.0
+    within = []
     for test in sorted(chosen, key=lambda test: (not names[test].startswith(own), seconds[test])):
         total += seconds[test]
         if within and total > budget:
@@ -96,7 +106,9 @@ def tests_of(mutant: Mutant, reached: dict[str, Any], budget: float) -> list[str
     return within
 
 
-def judge(mutant: Mutant, text: str, reached: dict[str, Any], jit: bool, budget: float) -> tuple[str, float]:
+def judge(
+    mutant: Mutant, text: str, reached: dict[str, Any], jit: bool, budget: float
+) -> tuple[str, float]:
     """What became of a mutant, whose file has this text, and the seconds it took."""
     tests = tests_of(mutant, reached, budget)
     if not tests:
@@ -135,7 +147,9 @@ def _run(fault: Fault, tests: list[str], jit: bool) -> None:
 
 def main() -> None:
     """Judge the mutants of standard input, one a line; write a line for each."""
-    folder, jit, budget = Path(sys.argv[1]), sys.argv[2] == "compiled", float(sys.argv[3])
+    folder = Path(sys.argv[1])
+    jit = sys.argv[2] == "compiled"
+    budget = float(sys.argv[3])
     os.chdir(reach.ROOT)
     for name in LOADED:
         import_module(name)

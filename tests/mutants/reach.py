@@ -1,4 +1,6 @@
-"""A plugin of pytest: which tests run which lines, and how long each takes. `ask` runs it in a process of its own."""
+"""A plugin of pytest: which tests run which lines, and how long each takes. `ask` runs it in a
+process of its own.
+"""
 
 from __future__ import annotations
 
@@ -18,35 +20,57 @@ KERNELS = [
     "tests/inference",
     "tests/losses",
     "tests/linear",
-    "tests/test_joint_objective.py",
-    "tests/test_rows_objective.py",
+    "tests/objectives/test_joint_objective.py",
+    "tests/objectives/test_rows_objective.py",
 ]
 UNITS = [
     *KERNELS,
     "tests/solvers",
-    "tests/test_objective.py",
-    "tests/test_hidden_markov.py",
-    "tests/test_path_sums.py",
-    "tests/test_spectral.py",
-    "tests/test_parsing.py",
+    "tests/objectives/test_linear_objective.py",
+    "tests/hidden_markov/test_em_steps.py",
+    "tests/hidden_markov/test_path_sums.py",
+    "tests/grammars/test_spectral_states.py",
+    "tests/grammars/test_parsing.py",
 ]
-WHOLE = ["tests/estimators", "tests/test_expected_features.py", "tests/test_latent_em.py", "tests/test_tree_sums.py"]
-SETTINGS = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-m", "not slow and not corpus and not foreign"]
+WHOLE = [
+    "tests/estimators",
+    "tests/objectives/test_expected_features.py",
+    "tests/grammars/test_latent_em.py",
+    "tests/grammars/test_tree_sums.py",
+]
+SETTINGS = [
+    "-q",
+    "-p",
+    "no:cacheprovider",
+    "-p",
+    "no:xdist",
+    "-m",
+    "not slow and not corpus and not foreign",
+]
 
 
 def settings(jit: bool) -> list[str]:
-    """Arguments of pytest. Kernels without compilation warn of the infinities that are part of the game."""
+    """Arguments of pytest. Kernels without compilation warn of the infinities that are part of the
+    game.
+    """
     if jit:
         return SETTINGS
     return [*SETTINGS[:-1], f"{SETTINGS[-1]} and not compiled", "-W", "ignore::RuntimeWarning"]
 
 
 def environment(jit: bool) -> dict[str, str]:
-    return {**os.environ, "NUMBA_DISABLE_JIT": str(int(not jit)), "CI": "true", "OMP_NUM_THREADS": "1"}
+    return {
+        **os.environ,
+        "NUMBA_DISABLE_JIT": str(int(not jit)),
+        "CI": "true",
+        "OMP_NUM_THREADS": "1",
+    }
 
 
 def ask(folder: Path, jit: bool) -> dict[str, Any]:
-    """`seconds` of each test, and the tests (`lines`) by file and line; kept in the folder for the next time."""
+    """`seconds` of each test, and the tests (`lines`) by file and line; kept in the folder for the
+    next time.
+    """
     kept = folder / f"reach-{'compiled' if jit else 'python'}.json"
     if not kept.exists():
         tests = [*UNITS, *WHOLE] if jit else KERNELS
@@ -64,7 +88,9 @@ class Recorder:
 
         self.kept = kept
         self.seconds: dict[str, float] = {}
-        self.coverage = Coverage(data_file=None, config_file=False, source=[str(ROOT / "sklearn_struct")])
+        self.coverage = Coverage(
+            data_file=None, config_file=False, source=[str(ROOT / "sklearn_struct")]
+        )
         self.coverage.start()
 
     @pytest.hookimpl(wrapper=True)
@@ -84,7 +110,9 @@ class Recorder:
         for file in data.measured_files():
             name = Path(file).relative_to(ROOT / "sklearn_struct").as_posix()
             by_line = data.contexts_by_lineno(file)
-            lines[name] = {line: [numbers[test] for test in tests if test] for line, tests in by_line.items()}
+            lines[name] = {
+                line: [numbers[test] for test in tests if test] for line, tests in by_line.items()
+            }
         self.kept.parent.mkdir(parents=True, exist_ok=True)
         self.kept.write_text(json.dumps({"seconds": self.seconds, "lines": lines}), "utf-8")
 

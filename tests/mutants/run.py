@@ -4,8 +4,9 @@
 
 draws faults at random from `sample.PARTS`, runs for each the tests that reach its line, and prints
 the share of faults that are noticed, with all that are not. Kernels are judged without compilation,
-by their unit tests; other code with the kernels as they are, by estimators, too. What makes no difference
-to any result is in EQUIVALENT.md, with the reason, and does not count. Fails below ``--least``.
+by their unit tests; other code with the kernels as they are, by estimators, too. What makes no
+difference to any result is in EQUIVALENT.md, with the reason, and does not count. Fails below
+``--least``.
 """
 
 from __future__ import annotations
@@ -32,16 +33,24 @@ Judgement = tuple[str, float, sample.Mutant]
 
 
 def main() -> int:
-    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     arguments.add_argument("--n", type=int, default=400, help="number of faults")
     arguments.add_argument("--seed", type=int, default=0, help="of the sample")
     arguments.add_argument("--jobs", type=int, default=1, help="number of processes at once")
-    arguments.add_argument("--budget", type=float, default=60.0, help="seconds of tests for a fault")
-    arguments.add_argument("--reach", type=Path, help="folder that keeps which tests run which lines")
+    arguments.add_argument(
+        "--budget", type=float, default=60.0, help="seconds of tests for a fault"
+    )
+    arguments.add_argument(
+        "--reach", type=Path, help="folder that keeps which tests run which lines"
+    )
     arguments.add_argument("--only", default="", help="faults in files whose name has this")
     arguments.add_argument("--least", type=float, default=0.92, help="share that must be noticed")
     options = arguments.parse_args()
-    mutants = [mutant for mutant in sample.draw(options.n, options.seed) if options.only in mutant.file]
+    mutants = [
+        mutant for mutant in sample.draw(options.n, options.seed) if options.only in mutant.file
+    ]
     print(f"{len(mutants)} faults, seed {options.seed}", flush=True)
     with tempfile.TemporaryDirectory() as temporary:
         judgements = judged(mutants, options.reach or Path(temporary), options.jobs, options.budget)
@@ -65,12 +74,26 @@ def judged(mutants: list[sample.Mutant], folder: Path, jobs: int, budget: float)
     return sorted(judgements, key=lambda judgement: judgement[2])
 
 
-def judged_by_one(left: SimpleQueue[sample.Mutant], folder: Path, jit: bool, budget: float) -> list[Judgement]:
+def judged_by_one(
+    left: SimpleQueue[sample.Mutant], folder: Path, jit: bool, budget: float
+) -> list[Judgement]:
     """What one process judges: mutants, as long as there are any."""
-    command = [sys.executable, "-m", "mutants.judge", str(folder), "compiled" if jit else "python", str(budget)]
-    variables = {**reach.environment(jit), "PYTHONPATH": os.pathsep.join([str(TESTS), str(reach.ROOT)])}
+    command = [
+        sys.executable,
+        "-m",
+        "mutants.judge",
+        str(folder),
+        "compiled" if jit else "python",
+        str(budget),
+    ]
+    variables = {
+        **reach.environment(jit),
+        "PYTHONPATH": os.pathsep.join([str(TESTS), str(reach.ROOT)]),
+    }
     done: list[Judgement] = []
-    with subprocess.Popen(command, env=variables, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        command, env=variables, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
         while not left.empty():
             print(json.dumps(left.get()), file=process.stdin, flush=True)
             verdict, seconds, *fields = json.loads(process.stdout.readline())
@@ -94,7 +117,10 @@ def told(judgements: list[Judgement], least: float) -> int:
     noticed = counts[judge.KILLED] + counts[judge.HUNG]
     total = len(judgements) - len(equivalent)
     print(f"\n{dict(counts)}, of the survivors {len(equivalent)} make no difference")
-    print(f"{noticed} of {total} faults are noticed: {noticed / total:.1%}, at least {least:.0%} are asked for")
+    print(
+        f"{noticed} of {total} faults are noticed: {noticed / total:.1%}, at least {least:.0%} are "
+        "asked for"
+    )
     return int(noticed < least * total)
 
 

@@ -19,15 +19,26 @@ PARTS = [
     "losses",
     "linear",
     "solvers",
-    "objective.py",
-    "hidden_markov.py",
-    "path_sums.py",
-    "spectral.py",
-    "parsing.py",
+    "objectives/linear_objective.py",
+    "hidden_markov/em_steps.py",
+    "hidden_markov/path_sums.py",
+    "grammars/spectral_states.py",
+    "grammars/parsing.py",
 ]
 DECORATORS = {"kernel", "inlined", "intrinsic"}
-# no operators: those that would need names, those of bits, which numbers do not have, and `==` in the place of `is`
-LEFT_OUT = "Variable", "RemoveDecorator", "Bit", "Shift", "Is_Eq", "IsNot_NotEq", "_Invert", "Eq_Is", "NotEq_IsNot"
+# no operators: those that would need names, those of bits, which numbers do not have, and `==` in
+# the place of `is`
+LEFT_OUT = (
+    "Variable",
+    "RemoveDecorator",
+    "Bit",
+    "Shift",
+    "Is_Eq",
+    "IsNot_NotEq",
+    "_Invert",
+    "Eq_Is",
+    "NotEq_IsNot",
+)
 
 
 class Mutant(NamedTuple):
@@ -63,10 +74,12 @@ def changed(text: str, operator: str, occurrence: int) -> str:
 def draw(n: int, seed: int) -> list[Mutant]:
     """`n` mutants at different places, in the order of the files.
 
-    Each place has a number of its own, which its line decides: other lines may change, and files move, and the sample
-    stays.
+    Each place has a number of its own, which its line decides: other lines may change, and files
+    move, and the sample stays.
     """
-    ranked = sorted((rank, file, replacements) for file in files() for rank, replacements in _ranked(file, seed))
+    ranked = sorted(
+        (rank, file, replacements) for file in files() for rank, replacements in _ranked(file, seed)
+    )
     mutants: list[Mutant] = []
     for rank, file, replacements in ranked:
         mutant = _mutant(file, *replacements[int(rank, 16) % len(replacements)])
@@ -90,7 +103,9 @@ def _ranked(file: str, seed: int) -> Iterator[tuple[str, list[tuple[str, int, in
 def files() -> list[str]:
     """The files whose faults are looked for."""
     paths = [PACKAGE / part for part in PARTS]
-    found = [file for path in paths for file in (sorted(path.glob("*.py")) if path.is_dir() else [path])]
+    found = [
+        file for path in paths for file in (sorted(path.glob("*.py")) if path.is_dir() else [path])
+    ]
     return [file.relative_to(PACKAGE).as_posix() for file in found]
 
 
@@ -118,11 +133,21 @@ def _mutant(file: str, operator: str, occurrence: int, line: int) -> Mutant | No
         return None
     if same:
         return None
-    before, after = ("\n" + text).splitlines()[line], ("\n" + code).splitlines()[line]
+    before = ("\n" + text).splitlines()[line]
+    after = ("\n" + code).splitlines()[line]
     kernels = list(_kernels(text))
     in_function = any(line in lines for lines in _functions(text))
-    in_kernel = any(line in lines for lines in kernels) if in_function else len(kernels) > 0  # numbers that kernels use
-    return Mutant(file, line, operator.removeprefix("core/"), occurrence, before.strip(), after.strip(), in_kernel)
+    # numbers that kernels use
+    in_kernel = any(line in lines for lines in kernels) if in_function else len(kernels) > 0
+    return Mutant(
+        file,
+        line,
+        operator.removeprefix("core/"),
+        occurrence,
+        before.strip(),
+        after.strip(),
+        in_kernel,
+    )
 
 
 def _program(text: str) -> str:
@@ -140,13 +165,17 @@ def _program(text: str) -> str:
 def _kernels(text: str) -> Iterator[range]:
     """The lines of each function that is compiled."""
     for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.FunctionDef) and DECORATORS & set(map(ast.unparse, node.decorator_list)):
+        if isinstance(node, ast.FunctionDef) and DECORATORS & set(
+            map(ast.unparse, node.decorator_list)
+        ):
             yield _lines(node)
 
 
 def _functions(text: str) -> Iterator[range]:
     """The lines of each function."""
-    yield from (_lines(node) for node in ast.walk(ast.parse(text)) if isinstance(node, ast.FunctionDef))
+    yield from (
+        _lines(node) for node in ast.walk(ast.parse(text)) if isinstance(node, ast.FunctionDef)
+    )
 
 
 def _lines(node: ast.stmt) -> range:
@@ -154,14 +183,20 @@ def _lines(node: ast.stmt) -> range:
 
 
 def statement(file: str, line: int) -> range | None:
-    """The lines of the smallest statement that has this line, without those of its body; None outside functions."""
+    """The lines of the smallest statement that has this line, without those of its body; None
+    outside functions.
+    """
     tree = ast.parse(source(file))
     functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
     bodies = [range(node.body[0].lineno, (node.end_lineno or 0) + 1) for node in functions]
     if not any(line in body for body in bodies):
         return None
     # jumps are parts of what is around them, and no lines of their own
-    around = [n for n in ast.walk(tree) if isinstance(n, ast.stmt) and not isinstance(n, ast.Break | ast.Continue)]
+    around = [
+        n
+        for n in ast.walk(tree)
+        if isinstance(n, ast.stmt) and not isinstance(n, ast.Break | ast.Continue)
+    ]
     smallest = max((node for node in around if line in _lines(node)), key=lambda node: node.lineno)
     body = getattr(smallest, "body", None)
     return range(smallest.lineno, body[0].lineno if body else (smallest.end_lineno or 0) + 1)

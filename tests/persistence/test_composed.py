@@ -22,7 +22,9 @@ from sklearn_struct.compat import CRF
 from sklearn_struct.exceptions import InputTypeError, ModelFileError
 from sklearn_struct.persistence import load, save
 
-WORDS, TAGS, NUMBERS = files.WORDS, files.TAGS, files.NUMBERS
+WORDS = files.WORDS
+TAGS = files.TAGS
+NUMBERS = files.NUMBERS
 QUICK = {"max_iter": 5, "tol": 9.0}
 
 
@@ -43,20 +45,36 @@ FUNCTIONS = {"describe": describe, "lengths": lengths}
 
 
 def nested():
-    union = SequenceUnion([("word", SequenceVectorizer()), ("like", PrototypeFeatures(["the", "cat"]))])
-    return make_pipeline(make_pipeline(make_pipeline(union)), make_pipeline("passthrough", LinearChainCRF(**QUICK)))
+    union = SequenceUnion(
+        [("word", SequenceVectorizer()), ("like", PrototypeFeatures(["the", "cat"]))]
+    )
+    return make_pipeline(
+        make_pipeline(make_pipeline(union)), make_pipeline("passthrough", LinearChainCRF(**QUICK))
+    )
 
 
 @pytest.mark.parametrize(
     ("make", "X"),
     [
         (nested, WORDS),
-        (lambda: make_pipeline(FunctionTransformer(describe), SequenceVectorizer(), LinearChainCRF(**QUICK)), WORDS),
-        (lambda: make_pipeline(TokenTransformer(StandardScaler()), LinearChainCRF(**QUICK)), NUMBERS),
+        (
+            lambda: make_pipeline(
+                FunctionTransformer(describe), SequenceVectorizer(), LinearChainCRF(**QUICK)
+            ),
+            WORDS,
+        ),
+        (
+            lambda: make_pipeline(TokenTransformer(StandardScaler()), LinearChainCRF(**QUICK)),
+            NUMBERS,
+        ),
         (
             lambda: make_pipeline(
                 SequenceUnion(
-                    [("n", FunctionTransformer(lengths)), ("t", FeatureTemplates(["%x[0,0]"])), ("no", "drop")]
+                    [
+                        ("n", FunctionTransformer(lengths)),
+                        ("t", FeatureTemplates(["%x[0,0]"])),
+                        ("no", "drop"),
+                    ]
                 ),
                 LinearChainCRF(**QUICK),
             ),
@@ -64,7 +82,9 @@ def nested():
         ),
         (
             lambda: make_pipeline(
-                SequenceUnion([("as it is", "passthrough"), ("scaled", TokenTransformer(StandardScaler()))])
+                SequenceUnion(
+                    [("as it is", "passthrough"), ("scaled", TokenTransformer(StandardScaler()))]
+                )
             ),
             NUMBERS,
         ),
@@ -95,7 +115,10 @@ def test_the_drop_in_of_crfsuite(tmp_path):
     loaded = there_and_back(model, tmp_path)
     assert loaded.get_params() == model.get_params()
     assert loaded.predict(files.DICTS).tolist() == model.predict(files.DICTS).tolist()
-    assert loaded.predict_marginals(files.DICTS).tolist() == model.predict_marginals(files.DICTS).tolist()
+    assert (
+        loaded.predict_marginals(files.DICTS).tolist()
+        == model.predict_marginals(files.DICTS).tolist()
+    )
     assert loaded.state_features_ == model.state_features_
     assert loaded.transition_features_ == model.transition_features_
 
@@ -173,11 +196,16 @@ def test_a_union_of_models_is_none(tmp_path):
         load(path)
 
 
-@pytest.mark.parametrize("wrong", [StandardScaler(), ["a", 1], [("a",)], {None: "a"}, 1.0, [(1, SequenceVectorizer())]])
+@pytest.mark.parametrize(
+    "wrong", [StandardScaler(), ["a", 1], [("a",)], {None: "a"}, 1.0, [(1, SequenceVectorizer())]]
+)
 def test_parts_that_were_changed_to_what_are_none(tmp_path, wrong):
     fitted = SequenceVectorizer().fit(WORDS)
-    union, pipeline = SequenceUnion([("words", fitted)]), Pipeline([("words", fitted)])
+    union = SequenceUnion([("words", fitted)])
+    pipeline = Pipeline([("words", fitted)])
     union.transformer_list = pipeline.steps = wrong
     for model in (union, pipeline):
-        with pytest.raises((InputTypeError, ModelFileError, NotFittedError), match=r"pairs|not fitted"):
+        with pytest.raises(
+            (InputTypeError, ModelFileError, NotFittedError), match=r"pairs|not fitted"
+        ):
             save(model, tmp_path / "model")

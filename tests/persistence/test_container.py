@@ -18,8 +18,14 @@ def fitted():
 
 
 def test_what_is_packed_is_unpacked():
-    arrays = {"b": np.arange(6, dtype=np.int32).reshape(2, 3), "a": np.zeros(0), "c": np.array([True, False])}
-    model, found = container.unpack(container.pack({"text": '\0"sha256":"😀', "list": [1, 0.1, None]}, arrays))
+    arrays = {
+        "b": np.arange(6, dtype=np.int32).reshape(2, 3),
+        "a": np.zeros(0),
+        "c": np.array([True, False]),
+    }
+    model, found = container.unpack(
+        container.pack({"text": '\0"sha256":"😀', "list": [1, 0.1, None]}, arrays)
+    )
     assert model == {"text": '\0"sha256":"😀', "list": [1, 0.1, None]}
     assert found.keys() == arrays.keys()
     for name, array in arrays.items():
@@ -66,7 +72,9 @@ def test_json_that_is_nested_deeply(tmp_path):
         value = "[" * depth + "]" * depth
         model["estimator"]["params"]["C"] = "HERE"
         data = files.put_together(header, model, arrays)
-        header["__metadata__"]["sklearn_struct"] = header["__metadata__"]["sklearn_struct"].replace('"HERE"', value)
+        header["__metadata__"]["sklearn_struct"] = header["__metadata__"]["sklearn_struct"].replace(
+            '"HERE"', value
+        )
         data = files.sealed(rebuilt(header, arrays))
         (tmp_path / "model").write_bytes(data)
         with pytest.raises(ModelFileError):

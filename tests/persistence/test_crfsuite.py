@@ -16,7 +16,13 @@ from sklearn_struct.persistence import from_crfsuite, load, save
 
 def items():
     ads, tags = make_rental_ads(60, random_state=0)
-    X = [[{"word": t.lower(), "length": len(t) / 5, "upper": t[0].isupper(), "ß": {"é:": 1}} for t in ad] for ad in ads]
+    X = [
+        [
+            {"word": t.lower(), "length": len(t) / 5, "upper": t[0].isupper(), "ß": {"é:": 1}}
+            for t in ad
+        ]
+        for ad in ads
+    ]
     return X, tags
 
 
@@ -32,7 +38,14 @@ def trained(path, X, y, algorithm="lbfgs", **options):
     ("algorithm", "options"),
     [
         ("lbfgs", {"c1": 0.3, "c2": 0.01}),
-        ("lbfgs", {"feature.possible_transitions": True, "feature.possible_states": True, "max_iterations": 5}),
+        (
+            "lbfgs",
+            {
+                "feature.possible_transitions": True,
+                "feature.possible_states": True,
+                "max_iterations": 5,
+            },
+        ),
         ("l2sgd", {"max_iterations": 3}),
         ("ap", {}),
         ("pa", {}),
@@ -42,15 +55,20 @@ def trained(path, X, y, algorithm="lbfgs", **options):
 def test_labels_and_probabilities_are_crfsuites(tmp_path, algorithm, options):
     X, y = items()
     path = trained(tmp_path / "model.crfsuite", X[:40], y[:40], algorithm, **options)
-    crf, tagger = from_crfsuite(path), pycrfsuite.Tagger()
+    crf = from_crfsuite(path)
+    tagger = pycrfsuite.Tagger()
     tagger.open(str(path))
     assert crf.classes_.tolist() == sorted(tagger.labels())
     for sequence, tags, proba in zip(X, crf.predict(X), crf.predict_proba(X), strict=True):
         theirs = tagger.tag(pycrfsuite.ItemSequence(sequence))
-        expected = [[tagger.marginal(label, t) for label in crf.classes_] for t in range(len(sequence))]
+        expected = [
+            [tagger.marginal(label, t) for label in crf.classes_] for t in range(len(sequence))
+        ]
         np.testing.assert_allclose(proba, expected, atol=1e-10)
         if tags != theirs:  # a tie
-            np.testing.assert_allclose(tagger.probability(tags), tagger.probability(theirs), rtol=1e-10)
+            np.testing.assert_allclose(
+                tagger.probability(tags), tagger.probability(theirs), rtol=1e-10
+            )
     info = tagger.info()
     assert set(info.attributes) == set(crf.feature_names_in_)
     assert len(info.state_features) + len(info.transitions) == len(crf._w)

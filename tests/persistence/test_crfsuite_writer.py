@@ -12,14 +12,20 @@ from sklearn_struct.exceptions import InputTypeError
 from sklearn_struct.persistence import from_crfsuite
 from sklearn_struct.persistence.crfsuite_writer import crfsuite_bytes
 
-WORDS, TAGS = files.WORDS, files.TAGS
+WORDS = files.WORDS
+TAGS = files.TAGS
 QUICK = {"max_iter": 5, "tol": 9.0, "fit_intercept": False}
 
 
 def test_every_string_is_found_by_its_hash(tmp_path):
-    """Of all lengths: the hash takes twelve bytes at a time, and dictionaries have tables of many strings."""
+    """Of all lengths: the hash takes twelve bytes at a time, and dictionaries have tables of many
+    strings.
+    """
     rng = np.random.RandomState(0)
-    names = ["".join(map(chr, rng.randint(1, 900, size=length))) for length in [*range(1, 40), *[6] * 2000]]
+    names = [
+        "".join(map(chr, rng.randint(1, 900, size=length)))
+        for length in [*range(1, 40), *[6] * 2000]
+    ]
     names = sorted(set(names))
     X = [[[name] for name in names]]
     y = [[("x", "ü" * 5, "z" * 30)[i % 3] for i in range(len(names))]]

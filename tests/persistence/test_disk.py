@@ -14,7 +14,9 @@ from unprivileged import run_unprivileged
 from sklearn_struct.persistence import disk, from_crfsuite, load
 from sklearn_struct.persistence.disk import read_whole, write_whole
 
-POSIX = pytest.mark.skipif(os.name != "posix", reason="pipes, sockets and permissions are those of POSIX")
+POSIX = pytest.mark.skipif(
+    os.name != "posix", reason="pipes, sockets and permissions are those of POSIX"
+)
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError, OSError])
@@ -45,7 +47,9 @@ def test_a_link_stays_a_link(tmp_path, there):
     assert (tmp_path / "folder" / "file").read_bytes() == b"new"
 
 
-@pytest.mark.parametrize("name", ["a b\n", "ä😀", "-", "*?[]", "'\"", "a" * 200, "\udcff", ".hidden", "file."])
+@pytest.mark.parametrize(
+    "name", ["a b\n", "ä😀", "-", "*?[]", "'\"", "a" * 200, "\udcff", ".hidden", "file."]
+)
 def test_odd_names(tmp_path, name):
     try:
         (tmp_path / name).write_bytes(b"old")
@@ -148,7 +152,8 @@ def test_errors_name_what_was_given(tmp_path, monkeypatch, name, message):
 @pytest.mark.parametrize("mask", [0o022, 0o077])
 def test_permissions(tmp_path, mask):
     """Those of the old file, but for programs' bits; of a new one what umask says."""
-    old, new = tmp_path / "old", tmp_path / "new"
+    old = tmp_path / "old"
+    new = tmp_path / "new"
     old.write_bytes(b"")
     old.chmod(0o4640)
     before = os.umask(mask)
@@ -178,7 +183,10 @@ def test_what_is_write_protected_stays(tmp_path):
         path.write_bytes(b"old")
     (tmp_path / "file").chmod(0o444)
     (tmp_path / "folder").chmod(0o555)
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path or os.getcwd() for path in sys.path)}
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join(path or os.getcwd() for path in sys.path),
+    }
     try:
         done = run_unprivileged("-c", FORBIDDEN, cwd=tmp_path, env=environment)
     finally:

@@ -29,17 +29,27 @@ from sklearn_struct import (
     SequenceArray,
     SequenceVectorizer,
 )
-from sklearn_struct.batch import CSR
+from sklearn_struct.containers.csr import CSR
 from sklearn_struct.exceptions import InputTypeError, ModelFileError
 from sklearn_struct.persistence import from_crfsuite, load, save
 from sklearn_struct.persistence.kinds import KINDS
 
 WORDS = [["the", "cat", "sleeps"], ["a", "dog"], ["the", "dog", "barks", "."], ["a", "cat", "."]]
-TAGS = [["DET", "NOUN", "VERB"], ["DET", "NOUN"], ["DET", "NOUN", "VERB", "."], ["DET", "NOUN", "."]]
-DICTS = [[{"word": word, "length": len(word) / 3, "s": word.endswith("s")} for word in words] for words in WORDS]
+TAGS = [
+    ["DET", "NOUN", "VERB"],
+    ["DET", "NOUN"],
+    ["DET", "NOUN", "VERB", "."],
+    ["DET", "NOUN", "."],
+]
+DICTS = [
+    [{"word": word, "length": len(word) / 3, "s": word.endswith("s")} for word in words]
+    for words in WORDS
+]
 NUMBERS = [np.random.RandomState(len(words)).normal(size=(len(words), 3)) for words in WORDS]
 SPARSE = [sp.csr_array(np.round(array)) for array in NUMBERS]
-NAMED = SequenceArray(np.concatenate(NUMBERS), np.cumsum([0, *map(len, WORDS)]), ["a\0b", "\udc80\ud83d\ude00", ""])
+NAMED = SequenceArray(
+    np.concatenate(NUMBERS), np.cumsum([0, *map(len, WORDS)]), ["a\0b", "\udc80\ud83d\ude00", ""]
+)
 ROWS = [[(word, word[0]) for word in words] for words in WORDS]
 
 
@@ -57,7 +67,11 @@ def same(a, b):
     if isinstance(a, tuple | list):
         return len(a) == len(b) and all(map(same, a, b))
     if hasattr(a, "get_params"):
-        return type(a) is type(b) and vars(a).keys() == vars(b).keys() and same(list(vars(a).values()), in_order(b, a))
+        return (
+            type(a) is type(b)
+            and vars(a).keys() == vars(b).keys()
+            and same(list(vars(a).values()), in_order(b, a))
+        )
     return bool(a == b)
 
 
@@ -79,7 +93,13 @@ def in_order(b, a):
         ({"solver": "pa", "random_state": 0, "tol": 1.0}, SPARSE),
         ({"loss": "pointwise", "class_weight": {"DET": 2.0, "NOUN": 0.5}}, NUMBERS),
         ({"class_weight": "balanced", "loss": "pointwise"}, WORDS),
-        ({"allowed_transitions": {None: ["VERB"], "DET": ["DET", None]}, "constrain_training": True}, DICTS),
+        (
+            {
+                "allowed_transitions": {None: ["VERB"], "DET": ["DET", None]},
+                "constrain_training": True,
+            },
+            DICTS,
+        ),
         ({"allowed_transitions": np.ones((4, 4), dtype=bool)}, DICTS),
         ({"order": 2, "transition_features": "observed"}, WORDS),
         ({"order": 2, "edge_features": "all"}, DICTS),
@@ -104,8 +124,17 @@ def test_an_equal_estimator_comes_back(tmp_path, options, X):
             "labeled_features": {"word:the": "DET", None: {"DET": 0.5, "NOUN": 0.5}},
             "classes": [".", "DET", "NOUN", "VERB"],
         },
-        {"labeled_features": {"word:the": Counter(DET=3, NOUN=1), 1: ("DET", "NOUN")}, "constraint_weight": {1: 2.0}},
-        {"annealing": (0.1,), "n_restarts": 1, "random_state": 0, "entropy_weight": 0.01, "order": 2},
+        {
+            "labeled_features": {"word:the": Counter(DET=3, NOUN=1), 1: ("DET", "NOUN")},
+            "constraint_weight": {1: 2.0},
+        },
+        {
+            "annealing": (0.1,),
+            "n_restarts": 1,
+            "random_state": 0,
+            "entropy_weight": 0.01,
+            "order": 2,
+        },
     ],
 )
 def test_labelled_features(tmp_path, options):
@@ -140,7 +169,8 @@ def test_chains_of_other_classes(tmp_path, model):
 
 
 def test_two_dimensional_X(tmp_path):
-    X, y = np.concatenate(NUMBERS), np.concatenate(TAGS)
+    X = np.concatenate(NUMBERS)
+    y = np.concatenate(TAGS)
     crf = LinearChainCRF().fit(X, y)
     assert same(there_and_back(crf, tmp_path).predict(X), crf.predict(X))
 
@@ -148,7 +178,9 @@ def test_two_dimensional_X(tmp_path):
 @pytest.mark.parametrize("solver", ["ap", "pa", "sgd"])
 def test_partial_fit_goes_on(tmp_path, solver):
     X = SequenceVectorizer(n_features=32).fit_transform(WORDS)
-    crf = LinearChainCRF(solver=solver, random_state=0, feature_pairs="all").partial_fit(X, TAGS, sorted(TAGS[2]))
+    crf = LinearChainCRF(solver=solver, random_state=0, feature_pairs="all").partial_fit(
+        X, TAGS, sorted(TAGS[2])
+    )
     loaded = there_and_back(crf, tmp_path)
     assert not hasattr(loaded, "loss_curve_")
     assert same(loaded._w, crf._w)
@@ -220,9 +252,19 @@ def test_a_vectorizer_that_needs_no_fit(tmp_path):
     ("options", "X"),
     [
         ({"templates": "w:%x[0,0]\n%x[-1,0]/%x[0,1]|%x[1,0]"}, ROWS),
-        ({"templates": ["%x[-2,0]", "b:%x[1,tag]"], "columns": ["word", "tag"], "boundary": "pad"}, ROWS),
+        (
+            {
+                "templates": ["%x[-2,0]", "b:%x[1,tag]"],
+                "columns": ["word", "tag"],
+                "boundary": "pad",
+            },
+            ROWS,
+        ),
         ({"add_bos_eos": True, "min_frequency": 2}, ROWS),
-        ({"templates": ["%x[0,0]/%x[1,0]"]}, [[(1,), ("1",), (2.5,), (None,)], [((1, 2),), (np.inf,), ("\ud800",)]]),
+        (
+            {"templates": ["%x[0,0]/%x[1,0]"]},
+            [[(1,), ("1",), (2.5,), (None,)], [((1, 2),), (np.inf,), ("\ud800",)]],
+        ),
     ],
 )
 def test_templates(tmp_path, options, X):
@@ -231,7 +273,10 @@ def test_templates(tmp_path, options, X):
     assert loaded.get_params() == fitted.get_params()
     assert loaded.transform(X) == fitted.transform(X)
     assert same(loaded.get_feature_names_out(), fitted.get_feature_names_out())
-    assert (loaded.n_columns_, loaded.n_features_out_) == (fitted.n_columns_, fitted.n_features_out_)
+    assert (loaded.n_columns_, loaded.n_features_out_) == (
+        fitted.n_columns_,
+        fitted.n_features_out_,
+    )
 
 
 def test_templates_whose_combinations_need_several_stages(tmp_path):
@@ -244,14 +289,20 @@ def test_templates_whose_combinations_need_several_stages(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("encoder", "X"), [(SequenceVectorizer(), DICTS), (FeatureTemplates(["%x[0,0]"]), ROWS), ("passthrough", NUMBERS)]
+    ("encoder", "X"),
+    [
+        (SequenceVectorizer(), DICTS),
+        (FeatureTemplates(["%x[0,0]"]), ROWS),
+        ("passthrough", NUMBERS),
+    ],
 )
 def test_pipelines(tmp_path, encoder, X):
     pipeline = make_pipeline(encoder, LinearChainCRF(C=5), verbose=False).fit(X, TAGS)
     loaded = there_and_back(pipeline, tmp_path)
     assert all(map(np.array_equal, loaded.predict_proba(X), pipeline.predict_proba(X)))
     assert [name for name, _ in loaded.steps] == [name for name, _ in pipeline.steps]
-    if encoder != "passthrough":  # one and the same names, as in a fitted pipeline, so that nothing compares them
+    # one and the same names, as in a fitted pipeline, so that nothing compares them
+    if encoder != "passthrough":
         assert loaded[-1]._names_in is vars(loaded[0]).get("_names", vars(loaded[0]).get("_learnt"))
         assert same(loaded[-1].feature_names_in_, pipeline[-1].feature_names_in_)
 
@@ -282,10 +333,18 @@ def test_names_that_have_been_asked_for(tmp_path, encoder):
 
 
 def test_all_public_estimators_can_be_saved_and_are_fuzzed():
-    public = {name for name in sklearn_struct.__all__ if hasattr(getattr(sklearn_struct, name), "fit")} | {"CRF"}
+    public = {
+        name for name in sklearn_struct.__all__ if hasattr(getattr(sklearn_struct, name), "fit")
+    } | {"CRF"}
     assert public <= KINDS.keys()
-    fuzzed = {name for data, _ in files.originals() for name in public if f'\\"class\\":\\"{name}\\"'.encode() in data}
-    assert fuzzed >= public - {"MEMM", "PiecewiseCRF", "PseudoLikelihoodCRF"}  # whose files are those of LinearChainCRF
+    fuzzed = {
+        name
+        for data, _ in files.originals()
+        for name in public
+        if f'\\"class\\":\\"{name}\\"'.encode() in data
+    }
+    # whose files are those of LinearChainCRF
+    assert fuzzed >= public - {"MEMM", "PiecewiseCRF", "PseudoLikelihoodCRF"}
 
 
 def test_the_same_model_gives_the_same_bytes(tmp_path):
@@ -318,11 +377,23 @@ def without_memory(**options):
         (make_pipeline(SequenceVectorizer(), LinearChainCRF()), NotFittedError, "not fitted"),
         (Mine().fit(WORDS, TAGS), InputTypeError, "Mine cannot be saved"),
         ("a model", InputTypeError, "str cannot be saved"),
-        (QuantileTransformer(n_quantiles=3).fit(NUMBERS[0]), InputTypeError, "QuantileTransformer cannot be saved"),
+        (
+            QuantileTransformer(n_quantiles=3).fit(NUMBERS[0]),
+            InputTypeError,
+            "QuantileTransformer cannot be saved",
+        ),
         (make_pipeline(without_memory(memory="folder")), InputTypeError, "memory cannot be saved"),
         (without_memory(memory="folder"), InputTypeError, "memory cannot be saved"),
-        (fitted(random_state=np.random.RandomState(0)), InputTypeError, "random_state: RandomState"),
-        (LinearChainCRF().fit([["a"], ["b"]], [[Decimal(1)], [Decimal(2)]]), InputTypeError, "label Decimal"),
+        (
+            fitted(random_state=np.random.RandomState(0)),
+            InputTypeError,
+            "random_state: RandomState",
+        ),
+        (
+            LinearChainCRF().fit([["a"], ["b"]], [[Decimal(1)], [Decimal(2)]]),
+            InputTypeError,
+            "label Decimal",
+        ),
         (
             LinearChainCRF().fit(SequenceArray(np.eye(2), [0, 2], [7, 8]), TAGS[1:2]),
             InputTypeError,
@@ -335,7 +406,11 @@ def without_memory(**options):
         ),
         (fitted().set_params(C=-1), ModelFileError, "cannot be saved: The 'C' parameter"),
         (FeatureTemplates(["%x[0,0]"]).fit([[(Decimal(1),)]]), InputTypeError, "column 0: Decimal"),
-        (FeatureTemplates(["%x[99999,0]"], boundary="pad").fit([[("a",)]]), InputTypeError, "10000 tokens away"),
+        (
+            FeatureTemplates(["%x[99999,0]"], boundary="pad").fit([[("a",)]]),
+            InputTypeError,
+            "10000 tokens away",
+        ),
     ],
 )
 def test_what_cannot_be_saved(tmp_path, estimator, error, message):
@@ -433,11 +508,15 @@ def test_a_device_has_no_end():
     if not Path("/dev/zero").is_char_device():
         pytest.skip("this system has no /dev/zero")
     for read in (load, from_crfsuite):
-        with pytest.raises(OSError, match="this is a device, where the name of a file is expected: '/dev/zero'"):
+        with pytest.raises(
+            OSError, match="this is a device, where the name of a file is expected: '/dev/zero'"
+        ):
             read("/dev/zero")
 
 
-@pytest.mark.parametrize("value", [np.datetime64("NaT"), np.timedelta64(1, "s"), np.array(["2020-01-01"], "M8[ns]")])
+@pytest.mark.parametrize(
+    "value", [np.datetime64("NaT"), np.timedelta64(1, "s"), np.array(["2020-01-01"], "M8[ns]")]
+)
 def test_parameters_that_would_be_others_in_a_file(tmp_path, value):
     """numpy's dates are None or numbers to Python."""
     with pytest.raises(InputTypeError, match="cannot be saved"):

@@ -51,7 +51,10 @@ def several(estimator, X, y):
 def of_kinds():
     """Searches of all forms."""
     grid = {"linearchaincrf__C": [0.1, 10.0]}
-    models = [{"linearchaincrf": [MEMM(**QUICK)]}, {"linearchaincrf__edge_features": [None, ["a"]], **grid}]
+    models = [
+        {"linearchaincrf": [MEMM(**QUICK)]},
+        {"linearchaincrf__edge_features": [None, ["a"]], **grid},
+    ]
     drawn = {
         "linearchaincrf__C": scipy.stats.loguniform(0.1, 10),
         "linearchaincrf__max_iter": scipy.stats.randint(2, 5),
@@ -59,17 +62,30 @@ def of_kinds():
     both = {"tokens": token_accuracy_scorer, "all": sequence_accuracy_scorer}
     flat = make_scorer(metrics.flat_f1_score, average="micro")
     yield GridSearchCV(quick(), grid, cv=2)
-    yield GridSearchCV(quick(), models, cv=KFold(3), scoring=token_accuracy_scorer, return_train_score=True)
+    yield GridSearchCV(
+        quick(), models, cv=KFold(3), scoring=token_accuracy_scorer, return_train_score=True
+    )
     yield GridSearchCV(quick(), grid, cv=KeepUnlabeled(KFold(2)), refit=worst, scoring=flat)
     yield GridSearchCV(quick(), grid, cv=2, refit=False, scoring=both)
     yield GridSearchCV(quick(), grid, cv=2, refit="b", scoring=several)
-    yield RandomizedSearchCV(quick(), drawn, n_iter=2, cv=2, scoring=both, refit="all", random_state=0)
-    yield GridSearchCV(CRF(max_iterations=3), {"c1": [0.0, 0.1]}, cv=[([0, 1, 2, 3], [4, 5])], scoring=flat)
+    yield RandomizedSearchCV(
+        quick(), drawn, n_iter=2, cv=2, scoring=both, refit="all", random_state=0
+    )
+    yield GridSearchCV(
+        CRF(max_iterations=3), {"c1": [0.0, 0.1]}, cv=[([0, 1, 2, 3], [4, 5])], scoring=flat
+    )
     yield make_pipeline("passthrough", GridSearchCV(quick(), grid, cv=2))
     by_samples = {"factor": 2, "min_resources": 3, "random_state": 0, "cv": 2}
-    by_iterations = {"resource": "linearchaincrf__max_iter", "max_resources": 4, "min_resources": 2, "factor": 2}
+    by_iterations = {
+        "resource": "linearchaincrf__max_iter",
+        "max_resources": 4,
+        "min_resources": 2,
+        "factor": 2,
+    }
     yield HalvingGridSearchCV(quick(), grid, **by_samples)
-    yield HalvingGridSearchCV(quick(), grid, refit=False, scoring=token_accuracy_scorer, **by_iterations, cv=KFold(3))
+    yield HalvingGridSearchCV(
+        quick(), grid, refit=False, scoring=token_accuracy_scorer, **by_iterations, cv=KFold(3)
+    )
     yield HalvingRandomSearchCV(
         quick(),
         {"linearchaincrf__C": drawn["linearchaincrf__C"]},
@@ -103,8 +119,14 @@ def test_an_equal_search_comes_back(tmp_path, search):
     loaded = load(tmp_path / "model", functions=functions)
     found = loaded[-1] if hasattr(search, "steps") else loaded
     inner = search[-1] if hasattr(search, "steps") else search
-    learned = [name for name in vars(inner) if name.endswith("_") and name not in ("scorer_", "best_estimator_")]
-    assert {name for name in vars(found) if name.endswith("_")} == {name for name in vars(inner) if name.endswith("_")}
+    learned = [
+        name
+        for name in vars(inner)
+        if name.endswith("_") and name not in ("scorer_", "best_estimator_")
+    ]
+    assert {name for name in vars(found) if name.endswith("_")} == {
+        name for name in vars(inner) if name.endswith("_")
+    }
     for name in learned:
         if name not in ("cv_results_", "feature_names_in_"):
             assert shown(getattr(found, name)) == shown(getattr(inner, name))
@@ -128,7 +150,9 @@ def test_a_loaded_search_can_be_fitted_again(tmp_path):
     search = fitted()
     save(search, tmp_path / "model")
     again = load(tmp_path / "model").fit(WORDS, TAGS)
-    np.testing.assert_array_equal(again.cv_results_["mean_test_score"], search.cv_results_["mean_test_score"])
+    np.testing.assert_array_equal(
+        again.cv_results_["mean_test_score"], search.cv_results_["mean_test_score"]
+    )
 
 
 def halved(cls=HalvingGridSearchCV, **options):
@@ -141,7 +165,9 @@ def test_a_loaded_halving_search_can_be_fitted_again(tmp_path):
     save(search, tmp_path / "model")
     again = load(tmp_path / "model").fit(WORDS, TAGS)
     assert again.n_candidates_ == search.n_candidates_ == [2, 1]
-    np.testing.assert_array_equal(again.cv_results_["mean_test_score"], search.cv_results_["mean_test_score"])
+    np.testing.assert_array_equal(
+        again.cv_results_["mean_test_score"], search.cv_results_["mean_test_score"]
+    )
 
 
 IN_ANOTHER_PROCESS = """
@@ -166,13 +192,31 @@ def test_what_is_experimental_is_not_enabled(tmp_path):
 @pytest.mark.parametrize(
     ("how", "said"),
     [
-        (lambda state: state["n_resources"].append(12), "have not tried the candidates of the results"),
-        (lambda state: state["n_candidates"].reverse() or state["n_candidates"].pop(), "have not tried the candidates"),
-        (lambda state: state.update(n_candidates=[1, 1]), "have not tried the candidates of the results"),
+        (
+            lambda state: state["n_resources"].append(12),
+            "have not tried the candidates of the results",
+        ),
+        (
+            lambda state: state["n_candidates"].reverse() or state["n_candidates"].pop(),
+            "have not tried the candidates",
+        ),
+        (
+            lambda state: state.update(n_candidates=[1, 1]),
+            "have not tried the candidates of the results",
+        ),
         (lambda state: state.update(n_candidates=["2", 1]), "n_candidates must be whole numbers"),
-        (lambda state: state.update(n_resources=[3, -1]), "n_resources is not a number of things: -1"),
-        (lambda state: state["resources"].update(min_resources=2.5), "min_resources cannot be of type float"),
-        (lambda state: state["resources"].pop("max_resources"), "its resources must have the fields"),
+        (
+            lambda state: state.update(n_resources=[3, -1]),
+            "n_resources is not a number of things: -1",
+        ),
+        (
+            lambda state: state["resources"].update(min_resources=2.5),
+            "min_resources cannot be of type float",
+        ),
+        (
+            lambda state: state["resources"].pop("max_resources"),
+            "its resources must have the fields",
+        ),
         (lambda state: state["search"].update(best_index=9), "none of those that were tried"),
     ],
 )
@@ -205,13 +249,16 @@ def test_splitters_that_are_not_known_are_told_the_remedy(tmp_path):
     search = fitted()
     for cv, what in ((StratifiedKFold(2), "cv"), (KeepUnlabeled(StratifiedKFold(2)), "cv.cv")):
         with pytest.raises(
-            InputTypeError, match=rf"^{what}: Strat.* cannot be saved; set {what} to a number, to a list"
+            InputTypeError,
+            match=rf"^{what}: Strat.* cannot be saved; set {what} to a number, to a list",
         ):
             save(search.set_params(cv=cv), tmp_path / "model")
 
 
 def test_a_function_without_a_name_is_an_error_that_names_it(tmp_path):
-    with pytest.raises(InputTypeError, match=r"refit: .* is a Python function.* functions=\{'refit': worst\}"):
+    with pytest.raises(
+        InputTypeError, match=r"refit: .* is a Python function.* functions=\{'refit': worst\}"
+    ):
         save(fitted(refit=worst), tmp_path / "model")
     save(fitted(refit=worst), tmp_path / "model", functions=NAMES)
     with pytest.raises(ModelFileError, match="it needs the function 'worst'"):
@@ -227,18 +274,31 @@ def test_a_function_without_a_name_is_an_error_that_names_it(tmp_path):
         (lambda search: search["state"].update(multimetric=True), "other scores than its results"),
         (lambda search: search["state"]["columns"].append(["more", "masked"]), "unknown column"),
         (lambda search: search["state"]["columns"].append(["params", "params"]), "different names"),
-        (lambda search: search["state"].update(best_score={"tuple": []}), "best_score is no number"),
-        (lambda search: search["params"].update(cv={"splitter": ["KFold", [0, False, None]]}), "KFold cannot have"),
-        (lambda search: search["params"].update(cv={"splitter": ["os.system", ["ls"]]}), "unknown kind of value"),
+        (
+            lambda search: search["state"].update(best_score={"tuple": []}),
+            "best_score is no number",
+        ),
+        (
+            lambda search: search["params"].update(cv={"splitter": ["KFold", [0, False, None]]}),
+            "KFold cannot have",
+        ),
+        (
+            lambda search: search["params"].update(cv={"splitter": ["os.system", ["ls"]]}),
+            "unknown kind of value",
+        ),
         (lambda search: search["params"].update(scoring={"scorer": "os"}), "unknown kind of value"),
         (lambda search: search["params"].update(scoring="no such"), "'scoring' parameter"),
         (lambda search: search["params"].update(estimator=None), "'estimator' parameter|no array"),
         (
-            lambda search: search["params"].update(estimator={"estimator": {"class": "open", "params": {}}}),
+            lambda search: search["params"].update(
+                estimator={"estimator": {"class": "open", "params": {}}}
+            ),
             "unknown class",
         ),
         (
-            lambda search: search["params"].update(cv={"distribution": ["expon", ["x"], {"dict": []}]}),
+            lambda search: search["params"].update(
+                cv={"distribution": ["expon", ["x"], {"dict": []}]}
+            ),
             "no numbers|cannot have",
         ),
     ],

@@ -14,12 +14,15 @@ from sklearn_struct import EMLPCFG, PCFG, SpectralLPCFG
 from sklearn_struct.exceptions import InputTypeError, ModelFileError
 from sklearn_struct.persistence import load, save
 from sklearn_struct.persistence.encoders import Shared
-from sklearn_struct.persistence.states import estimator, put_estimator
+from sklearn_struct.persistence.registry import estimator, put_estimator
 from sklearn_struct.persistence.values import Arrays
 
 STRANGE = [
     Tree("A+B", [Tree("X Y", ["\ud800"]), Tree("@Z", ["^"])]),
-    Tree("\ud83d\ude00", [Tree("Z|<", ["-LRB-"]), Tree("X Y", ["a\0b"]), Tree("Q", ["😀"]), Tree("Z|<", ["UNK"])]),
+    Tree(
+        "\ud83d\ude00",
+        [Tree("Z|<", ["-LRB-"]), Tree("X Y", ["a\0b"]), Tree("Q", ["😀"]), Tree("Z|<", ["UNK"])],
+    ),
     Tree("A", [Tree("B", [Tree("A", [Tree("(", ["\x85"]), Tree("Q", [" "])])]), Tree("Q", ["."])]),
 ]
 FEW = {"n_states": 3, "max_iter": 3, "random_state": 0}
@@ -47,7 +50,9 @@ def same(a, b):
     "model",
     [
         PCFG(),
-        PCFG(horizontal_order=2, vertical_order=3, min_count=1, decoder="max-recall", smoothing=0.5),
+        PCFG(
+            horizontal_order=2, vertical_order=3, min_count=1, decoder="max-recall", smoothing=0.5
+        ),
         EMLPCFG(**FEW),
         EMLPCFG(**(FEW | {"n_states": 9}), n_grammars=2, decoder="max-rule", vertical_order=2),
         EMLPCFG(**FEW, decoder="viterbi", n_jobs=2),
@@ -66,19 +71,26 @@ def test_an_equal_estimator_comes_back(tmp_path, model):
     assert outputs(fitted(loaded)) == outputs(model)
 
 
-@pytest.mark.parametrize("model", [PCFG(horizontal_order=3, vertical_order=4), EMLPCFG(n_states=2, tol=9.0)])
+@pytest.mark.parametrize(
+    "model", [PCFG(horizontal_order=3, vertical_order=4), EMLPCFG(n_states=2, tol=9.0)]
+)
 def test_labels_and_words_of_any_characters(tmp_path, model):
     sentences = [tree.leaves() for tree in STRANGE]
     loaded = there_and_back(model.fit(sentences, STRANGE), tmp_path)
     assert same(loaded._codes, model._codes)
     assert list(loaded.predict(sentences)) == list(model.predict(sentences))
-    assert loaded.log_proba(sentences, STRANGE).tolist() == model.log_proba(sentences, STRANGE).tolist()
+    assert (
+        loaded.log_proba(sentences, STRANGE).tolist()
+        == model.log_proba(sentences, STRANGE).tolist()
+    )
 
 
 @pytest.mark.parametrize("model", [PCFG(), EMLPCFG(n_states=2, tol=9.0)])
 def test_a_grammar_without_rules(tmp_path, model):
     """Sentences of single words have none."""
-    loaded = there_and_back(model.fit([["yes"], ["no"], ["no"]], ["(S (U yes))", "(S (U no))", "(U no)"]), tmp_path)
+    loaded = there_and_back(
+        model.fit([["yes"], ["no"], ["no"]], ["(S (U yes))", "(S (U no))", "(U no)"]), tmp_path
+    )
     assert len(loaded._model.grammar.parent) == 0
     assert same(loaded._model, model._model)
     assert list(loaded.predict([["no"], ["Yes"]])) == list(model.predict([["no"], ["Yes"]]))
@@ -108,7 +120,9 @@ def test_a_cache_that_is_an_object_cannot_be_saved(tmp_path):
 
 def damage(change):
     """A model with one thing wrong: its JSON, and its arrays."""
-    model = EMLPCFG(**(FEW | {"tol": 9.0}), horizontal_order=1, vertical_order=2).fit(X[:40], Y[:40])
+    model = EMLPCFG(**(FEW | {"tol": 9.0}), horizontal_order=1, vertical_order=2).fit(
+        X[:40], Y[:40]
+    )
     shared = Shared(Arrays())
     stored = put_estimator(model, "", shared)
     change(stored["state"]["model"]["parser"], shared.arrays)

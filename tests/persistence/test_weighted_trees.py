@@ -10,10 +10,11 @@ from sklearn.frozen import FrozenEstimator
 
 from sklearn_struct import PCFG, MEstimatedPCFG
 from sklearn_struct.exceptions import InputTypeError, ModelFileError
+from sklearn_struct.grammars.fragments import TEMPLATES
 from sklearn_struct.persistence import load, save
-from sklearn_struct.tree_fragments import TEMPLATES
 
-WORDS, TREES = files.WORDS, files.TREES
+WORDS = files.WORDS
+TREES = files.TREES
 QUICK = {"max_iter": 5, "tol": 9.0}
 
 
@@ -21,7 +22,13 @@ QUICK = {"max_iter": 5, "tol": 9.0}
     "options",
     [
         {},
-        {"templates": TEMPLATES, "pieces": "trees", "C": 10.0, "constant": False, "decoder": "viterbi"},
+        {
+            "templates": TEMPLATES,
+            "pieces": "trees",
+            "C": 10.0,
+            "constant": False,
+            "decoder": "viterbi",
+        },
         {"templates": "rule-word", "base": PCFG(smoothing=0.5, vertical_order=1)},
         {"base": FrozenEstimator(PCFG().fit(WORDS, TREES)), "l1_ratio": 1.0},
     ],

@@ -8,12 +8,19 @@ import pytest
 
 from sklearn_struct.solvers.arow import adaptive
 
-AROW = contracts.Solver(adaptive, lambda: {"rng": np.random.RandomState(0)}, l1=False, precision=0.0, tol=0.0)
+AROW = contracts.Solver(
+    adaptive, lambda: {"rng": np.random.RandomState(0)}, l1=False, precision=0.0, tol=0.0
+)
 
 
 def by_hand(problem, r, n_passes, w0, variance=1.0):
-    """Means and variances after steps that Crammer et al. give in figure 1, with diagonal covariances."""
-    w, v, rng, values = w0.copy(), np.full(problem.size, variance), np.random.RandomState(0), []
+    """Means and variances after steps that Crammer et al. give in figure 1, with diagonal
+    covariances.
+    """
+    w = w0.copy()
+    v = np.full(problem.size, variance)
+    rng = np.random.RandomState(0)
+    values = []
     for _ in range(n_passes):
         values.append(0.0)
         for i in rng.permutation(problem.n_terms):
@@ -32,7 +39,9 @@ def by_hand(problem, r, n_passes, w0, variance=1.0):
 def test_steps_are_the_textbooks(r, w0):
     problem = contracts.noisy(np.random.default_rng(0), 1.0)
     seen = []
-    found = AROW(problem, w0, l2=r / 40, max_iter=4, callback=lambda n, w, value: seen.append(value))
+    found = AROW(
+        problem, w0, l2=r / 40, max_iter=4, callback=lambda n, w, value: seen.append(value)
+    )
     w, values = by_hand(problem, r, 4, w0)
     np.testing.assert_allclose(found.w, w, rtol=1e-9)
     np.testing.assert_allclose(seen, values, rtol=1e-9)

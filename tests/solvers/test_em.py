@@ -32,7 +32,11 @@ def run(**options):
 
     settings = {key: options[key] for key in ("max_iter", "tol") if key in options}
     return em(
-        expect, maximise, np.array([0.4, 0.6]), callback=callback, **{"max_iter": 50, "tol": 0.0, **settings}
+        expect,
+        maximise,
+        np.array([0.4, 0.6]),
+        callback=callback,
+        **{"max_iter": 50, "tol": 0.0, **settings},
     ), values
 
 
@@ -55,4 +59,6 @@ def test_limits():
 
 
 def test_without_a_callback():
-    assert em(expect, maximise, np.array([0.4, 0.6]), max_iter=50, tol=0.0).value == pytest.approx(run()[0].value)
+    assert em(expect, maximise, np.array([0.4, 0.6]), max_iter=50, tol=0.0).value == pytest.approx(
+        run()[0].value
+    )

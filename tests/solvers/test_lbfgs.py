@@ -1,4 +1,6 @@
-"""lbfgs beside scipy's, and where numbers are bad; what holds for all solvers is in test_solvers.py."""
+"""lbfgs beside scipy's, and where numbers are bad; what holds for all solvers is in
+test_solvers.py.
+"""
 
 from __future__ import annotations
 
@@ -15,14 +17,19 @@ class Function:
     """A function with its gradient as an objective that counts its evaluations."""
 
     def __init__(self, function, size, n_free=0):
-        self.function, self.size, self.n_free, self.n_evaluations = function, size, n_free, 0
+        self.function = function
+        self.size = size
+        self.n_free = n_free
+        self.n_evaluations = 0
 
     def value_and_grad(self, w):
         self.n_evaluations += 1
         return self.function(w)
 
 
-def solve(objective, w0=None, *, l1=0.0, l2=0.0, max_iter=2000, tol=1e-6, solver=lbfgs, callback=None):
+def solve(
+    objective, w0=None, *, l1=0.0, l2=0.0, max_iter=2000, tol=1e-6, solver=lbfgs, callback=None
+):
     w0 = np.zeros(objective.size) if w0 is None else w0
     return solver(objective, w0, l1=l1, l2=l2, max_iter=max_iter, tol=tol, callback=callback)
 
@@ -77,7 +84,8 @@ PROBLEMS = {
 @pytest.mark.parametrize(("function", "w0"), PROBLEMS.values(), ids=PROBLEMS)
 def test_the_optimum_of_scipy(function, w0):
     objective = Function(function, len(w0))
-    found, expected = solve(objective, w0, tol=1e-7), scipys(objective, w0, tol=1e-7)
+    found = solve(objective, w0, tol=1e-7)
+    expected = scipys(objective, w0, tol=1e-7)
     assert found.converged
     assert found.value == pytest.approx(expected.fun, rel=1e-8, abs=1e-8)
     assert np.abs(function(found.w)[1]).max() <= 1e-7
@@ -148,7 +156,11 @@ def rounded(function, digits):
 
 def test_slopes_decide_where_values_are_noise():
     curvature = np.logspace(0, 2, 50)
-    found = solve(Function(rounded(lambda w: (100 + parabola(curvature)(w)[0], parabola(curvature)(w)[1]), 7), 50))
+    found = solve(
+        Function(
+            rounded(lambda w: (100 + parabola(curvature)(w)[0], parabola(curvature)(w)[1]), 7), 50
+        )
+    )
     assert found.converged
     np.testing.assert_allclose(found.w, 1, atol=1e-6)
 
@@ -202,6 +214,8 @@ def test_gradients_whose_square_is_no_float(solver, scale):
     """There is no step to take, and that is said."""
     for l1 in (0.0, 1e-180) if solver is owlqn else (0.0,):
         with np.errstate(over="ignore"):
-            found = solve(Function(lambda w: (1.0, np.full(3, scale)), 3), l1=l1, tol=0.0, solver=solver)
+            found = solve(
+                Function(lambda w: (1.0, np.full(3, scale)), 3), l1=l1, tol=0.0, solver=solver
+            )
         assert not found.converged
         np.testing.assert_array_equal(found.w, np.zeros(3))

@@ -13,8 +13,14 @@ LINES = {
     "parabola": (lambda t: (t - 1) ** 2, lambda t: 2 * (t - 1)),
     "quartic": (lambda t: (t - 1) ** 4, lambda t: 4 * (t - 1) ** 3),
     "exponential": (lambda t: math.exp(t) - 5 * t, lambda t: math.exp(t) - 5),
-    "waves": (lambda t: math.sin(5 * t) - t + t * t / 9, lambda t: 5 * math.cos(5 * t) - 1 + 2 * t / 9),
-    "barrier": (lambda t: -math.log(2 - t) - 3 * t if t < 2 else math.nan, lambda t: 1 / (2 - t) - 3),
+    "waves": (
+        lambda t: math.sin(5 * t) - t + t * t / 9,
+        lambda t: 5 * math.cos(5 * t) - 1 + 2 * t / 9,
+    ),
+    "barrier": (
+        lambda t: -math.log(2 - t) - 3 * t if t < 2 else math.nan,
+        lambda t: 1 / (2 - t) - 3,
+    ),
     "cliff": (lambda t: -t if t < 1e-3 else math.inf, lambda t: -1.0),
 }
 
@@ -77,7 +83,9 @@ def test_an_unbounded_line():
 
 def test_slopes_decide_within_the_noise():
     for error in (0.5 * NOISE, 2 * NOISE):
-        at = line(lambda t, error=error: 1.0 + (error if t > 0.5 else 0.0), lambda t: 1e-12 * (t - 1))
+        at = line(
+            lambda t, error=error: 1.0 + (error if t > 0.5 else 0.0), lambda t: 1e-12 * (t - 1)
+        )
         found = search(at, at(0.0), 1.0)
         assert (found is not None and found.step == 1.0) == (error < NOISE)
 

@@ -1,4 +1,6 @@
-"""Averaged perceptron and passive-aggressive, and passes over batches of a stream, against loops over dense vectors."""
+"""Averaged perceptron and passive-aggressive, and passes over batches of a stream, against loops
+over dense vectors.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +9,13 @@ import naive
 import numpy as np
 import pytest
 
-from sklearn_struct.inference import chain, chain_decoding
+from sklearn_struct.compiled.threads import Pool
+from sklearn_struct.containers.sequence_array import SequenceArray
+from sklearn_struct.inference.chains import first_order, first_order_decoding
 from sklearn_struct.losses.log_likelihood import LogLikelihood
 from sklearn_struct.losses.max_margin import MaxMargin
-from sklearn_struct.objective import LinearObjective, TrainingData
-from sklearn_struct.parameters import bind
-from sklearn_struct.sequence_array import SequenceArray
+from sklearn_struct.objectives.linear_objective import LinearObjective, TrainingData
+from sklearn_struct.objectives.parameters import bind
 from sklearn_struct.solvers import sgd as sgd_module
 from sklearn_struct.solvers.online import (
     passive_aggressive,
@@ -24,12 +27,19 @@ from sklearn_struct.solvers.online import (
 )
 from sklearn_struct.solvers.result import Stream
 from sklearn_struct.solvers.sgd import sgd_pass
-from sklearn_struct.threads import Pool
 
-AP = contracts.Solver(perceptron, lambda: {"rng": np.random.RandomState(0)}, l1=False, precision=0.0, tol=0.0)
-PA = contracts.Solver(passive_aggressive, lambda: {"rng": np.random.RandomState(0)}, l1=False, precision=0.0, tol=0.0)
+AP = contracts.Solver(
+    perceptron, lambda: {"rng": np.random.RandomState(0)}, l1=False, precision=0.0, tol=0.0
+)
+PA = contracts.Solver(
+    passive_aggressive, lambda: {"rng": np.random.RandomState(0)}, l1=False, precision=0.0, tol=0.0
+)
 PA_II = contracts.Solver(
-    passive_aggressive_squared, lambda: {"rng": np.random.RandomState(0)}, l1=False, precision=0.0, tol=0.0
+    passive_aggressive_squared,
+    lambda: {"rng": np.random.RandomState(0)},
+    l1=False,
+    precision=0.0,
+    tol=0.0,
 )
 BOTH = pytest.mark.parametrize(("solver", "margin"), [(AP, 0.0), (PA, 1.0)], ids=["ap", "pa"])
 
@@ -37,7 +47,10 @@ BOTH = pytest.mark.parametrize(("solver", "margin"), [(AP, 0.0), (PA, 1.0)], ids
 def averaged(problem, length, n_passes, w0=None):
     """Means of the iterates after each pass, and the numbers of steps: the textbook's loop."""
     w = np.zeros(problem.size) if w0 is None else w0.copy()
-    rng, iterates, means, steps = np.random.RandomState(0), [], [], []
+    rng = np.random.RandomState(0)
+    iterates = []
+    means = []
+    steps = []
     for _ in range(n_passes):
         steps.append(0)
         for i in rng.permutation(problem.n_terms):
@@ -98,7 +111,10 @@ def test_passive_aggressive_step_solves_its_problem():
 
         assert cost(found.w) < cost(w0)
         for scale in (1e-3, 1e-1, 1.0):
-            assert all(cost(found.w) <= cost(found.w + scale * rng.normal(size=6)) + 1e-12 for _ in range(50))
+            assert all(
+                cost(found.w) <= cost(found.w + scale * rng.normal(size=6)) + 1e-12
+                for _ in range(50)
+            )
 
 
 def test_a_term_without_features_is_passed_over():
@@ -119,8 +135,13 @@ def test_separable_terms_are_learnt(solver, margin):
 def test_mistakes_of_the_perceptron_are_bounded():
     """Novikoff: at most (largest norm / gap)**2 on the way to the separation, in whatever order."""
     for gap in (0.1, 0.5, 2.0):
-        problem, shares = contracts.Hinges(np.random.default_rng(1), 0.0, gap=gap), []
-        found = AP(problem, max_iter=1000, callback=lambda n_iter, w, value, shares=shares: shares.append(value))
+        problem = contracts.Hinges(np.random.default_rng(1), 0.0, gap=gap)
+        shares = []
+        found = AP(
+            problem,
+            max_iter=1000,
+            callback=lambda n_iter, w, value, shares=shares: shares.append(value),
+        )
         assert found.converged
         assert found.value == shares[-1] == 0.0
         assert 0 < 40 * sum(shares) <= (problem.A**2).sum(axis=1).max() / gap**2
@@ -128,7 +149,9 @@ def test_mistakes_of_the_perceptron_are_bounded():
 
 @BOTH
 def test_tol(solver, margin):
-    """Contradictory terms end a fit once passes improve little; the value is never quite the lowest again."""
+    """Contradictory terms end a fit once passes improve little; the value is never quite the lowest
+    again.
+    """
     problem = contracts.noisy(np.random.default_rng(0), margin)
     n_iter = []
     for tol in (1.0, 1e-2, 1e-4):
@@ -142,11 +165,16 @@ def test_tol(solver, margin):
 
 
 def test_when_it_ends():
-    """After passes 7, 15, 31 ..., where the lowest cost fell by less than `tol` of the first a pass since the last."""
-    problem, values = contracts.noisy(np.random.default_rng(0), 1.0), []
+    """After passes 7, 15, 31 ..., where the lowest cost fell by less than `tol` of the first a pass
+    since the last.
+    """
+    problem = contracts.noisy(np.random.default_rng(0), 1.0)
+    values = []
     PA._replace(tol=-1.0)(problem, max_iter=127, callback=lambda n, w, value: values.append(value))
     lowest = np.minimum.accumulate(values)
-    falls = {2 * m - 1: (lowest[m - 2] - lowest[2 * m - 2]) / (values[0] * m) for m in (4, 8, 16, 32, 64)}
+    falls = {
+        2 * m - 1: (lowest[m - 2] - lowest[2 * m - 2]) / (values[0] * m) for m in (4, 8, 16, 32, 64)
+    }
     assert falls[7] > 0
     for fall in falls.values():
         for tol in (0.75 * fall, 1.25 * fall):
@@ -157,7 +185,12 @@ def test_when_it_ends():
 
 @BOTH
 @pytest.mark.parametrize(
-    "check", [contracts.check_callback_stops, contracts.check_start_stays_and_runs_repeat, contracts.check_l1]
+    "check",
+    [
+        contracts.check_callback_stops,
+        contracts.check_start_stays_and_runs_repeat,
+        contracts.check_l1,
+    ],
 )
 def test_contract(solver, margin, check):
     check(solver, contracts.noisy(np.random.default_rng(0), margin))
@@ -167,7 +200,9 @@ def test_contract(solver, margin, check):
 def test_depends_on_its_generator_alone(solver, margin):
     problem = contracts.noisy(np.random.default_rng(0), margin)
     by_seed = [
-        solver._replace(options=lambda seed=seed: {"rng": np.random.RandomState(seed)})(problem, max_iter=3).w
+        solver._replace(options=lambda seed=seed: {"rng": np.random.RandomState(seed)})(
+            problem, max_iter=3
+        ).w
         for seed in (0, 0, 1)
     ]
     np.testing.assert_array_equal(by_seed[0], by_seed[1])
@@ -178,13 +213,20 @@ def test_depends_on_its_generator_alone(solver, margin):
 
 
 MODELS = pytest.mark.parametrize(
-    "options", [{}, {"dense": True}, {"edge": False, "intercept": False}, {"dtype": np.float32}, {"observed": True}]
+    "options",
+    [
+        {},
+        {"dense": True},
+        {"edge": False, "intercept": False},
+        {"dtype": np.float32},
+        {"observed": True},
+    ],
 )
 PASSES = {
-    "ap": (perceptron_pass, MaxMargin(chain_decoding)),
-    "pa-ii": (passive_aggressive_squared_pass, MaxMargin(chain_decoding, margin=1.0)),
-    "pa": (passive_aggressive_pass, MaxMargin(chain_decoding, 1.0)),
-    "sgd": (sgd_pass, LogLikelihood(chain)),
+    "ap": (perceptron_pass, MaxMargin(first_order_decoding)),
+    "pa-ii": (passive_aggressive_squared_pass, MaxMargin(first_order_decoding, margin=1.0)),
+    "pa": (passive_aggressive_pass, MaxMargin(first_order_decoding, 1.0)),
+    "sgd": (sgd_pass, LogLikelihood(first_order)),
 }
 BATCHES = [(0, 1), (1, 2), (2, 9), (9, 30)]
 STEP = 0.3
@@ -196,20 +238,27 @@ class Chains:
     def __init__(self, loss, options):
         rng = np.random.default_rng(0)
         self.model = naive.linear_model(rng, rng.integers(1, 4, size=30), m=8, **options)
-        self.loss, self.dtype = loss, np.dtype(options.get("dtype", np.float64))
-        self.size, self.pattern = self.model.potentials.size, self.model.potentials.pattern
+        self.loss = loss
+        self.dtype = np.dtype(options.get("dtype", np.float64))
+        self.size = self.model.potentials.size
+        self.pattern = self.model.potentials.pattern
         self.weight = rng.uniform(0.5, 2.0, size=30)
 
     def __call__(self, lo, hi):
         X = SequenceArray(self.model.X.tokens, self.model.X.offsets)[lo:hi]
         y = self.model.y[self.model.X.offsets[lo] : self.model.X.offsets[hi]]
         data = TrainingData(X.offsets, y, self.weight[lo:hi], float(hi - lo))
-        return LinearObjective(bind(self.pattern, X, self.dtype), self.loss, data, Pool(1), term_tokens=1)
+        return LinearObjective(
+            bind(self.pattern, X, self.dtype), self.loss, data, Pool(1), term_tokens=1
+        )
 
 
 def dense_steps(name, chains, batches, l2):
-    """All iterates of passes over the batches, each by the gradient of its sequence in a full vector."""
-    w, iterates = np.zeros(chains.size), []
+    """All iterates of passes over the batches, each by the gradient of its sequence in a full
+    vector.
+    """
+    w = np.zeros(chains.size)
+    iterates = []
     penalised = np.arange(chains.size) < chains.size - (3 if chains.pattern.fit_intercept else 0)
     for seed, (lo, hi) in enumerate(batches):
         for i in np.random.RandomState(seed).permutation(hi - lo):
@@ -218,8 +267,13 @@ def dense_steps(name, chains, batches, l2):
                 eta = STEP / (1 + STEP * l2 * len(iterates)) ** 0.75
                 w = np.where(penalised, (1 - eta * l2) * w, w) - eta * grad
             elif grad.any():
-                longest = chains.weight[lo + i] / (l2 * (hi - lo))  # of a step along the gradient of weight 1
-                length = min(longest / chains.weight[lo + i], value / (grad @ grad)) if name == "pa" else 1.0
+                # of a step along the gradient of weight 1
+                longest = chains.weight[lo + i] / (l2 * (hi - lo))
+                length = (
+                    min(longest / chains.weight[lo + i], value / (grad @ grad))
+                    if name == "pa"
+                    else 1.0
+                )
                 if name == "pa-ii":
                     length = value / (grad @ grad + l2 * (hi - lo) / 2)
                 w = w - length * grad
@@ -233,12 +287,14 @@ def test_passes_over_batches(name, options, monkeypatch):
     """Weights of features that a batch lacks stay (or shrink, in sgd), and the mean goes on."""
     monkeypatch.setattr(sgd_module, "_calibrate", lambda *args: STEP)
     one_pass, loss = PASSES[name]
-    chains, l2 = Chains(loss, options), 0.02
+    chains = Chains(loss, options)
+    l2 = 0.02
     iterates = dense_steps(name, chains, BATCHES, l2)
     stream = Stream(np.zeros(chains.size), np.zeros(chains.size))
     for seed, (lo, hi) in enumerate(BATCHES):
         before = [array.copy() for array in stream[:2]]
-        earlier, stream = stream, one_pass(chains(lo, hi), stream, l2=l2, rng=np.random.RandomState(seed))
+        earlier = stream
+        stream = one_pass(chains(lo, hi), stream, l2=l2, rng=np.random.RandomState(seed))
         for array, kept in zip(earlier[:2], before, strict=True):
             np.testing.assert_array_equal(array, kept)
         mean = np.mean(iterates[:hi], axis=0)
@@ -254,16 +310,24 @@ def test_passes_over_batches(name, options, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("solver", "name"), [(perceptron, "ap"), (passive_aggressive, "pa"), (passive_aggressive_squared, "pa-ii")]
+    ("solver", "name"),
+    [(perceptron, "ap"), (passive_aggressive, "pa"), (passive_aggressive_squared, "pa-ii")],
 )
 def test_a_solver_is_a_stream_of_passes(solver, name):
     one_pass, loss = PASSES[name]
     objective = Chains(loss, {})(0, 30)
-    rng, stream = np.random.RandomState(0), Stream(np.zeros(objective.size), np.zeros(objective.size))
+    rng = np.random.RandomState(0)
+    stream = Stream(np.zeros(objective.size), np.zeros(objective.size))
     for _ in range(3):
         stream = one_pass(objective, stream, l2=0.02, rng=rng)
     found = solver(
-        objective, np.zeros(objective.size), l1=0.0, l2=0.02, max_iter=3, tol=0.0, rng=np.random.RandomState(0)
+        objective,
+        np.zeros(objective.size),
+        l1=0.0,
+        l2=0.02,
+        max_iter=3,
+        tol=0.0,
+        rng=np.random.RandomState(0),
     )
     np.testing.assert_allclose(found.w, stream.mean, rtol=1e-9)
 
@@ -272,8 +336,9 @@ def test_step_of_a_stream_is_calibrated_until_enough_was_seen(monkeypatch):
     steps = iter([0.1, 0.4, 0.2])
     monkeypatch.setattr(sgd_module, "_calibrate", lambda *args: next(steps))
     monkeypatch.setattr(sgd_module, "CALIBRATION_TERMS", 6)
-    chains = Chains(LogLikelihood(chain), {})
-    stream, found = Stream(np.zeros(chains.size), np.zeros(chains.size)), []
+    chains = Chains(LogLikelihood(first_order), {})
+    stream = Stream(np.zeros(chains.size), np.zeros(chains.size))
+    found = []
     for lo, hi in [(0, 1), (1, 4), (4, 8), (8, 10)]:
         stream = sgd_pass(chains(lo, hi), stream, l2=0.02, rng=np.random.RandomState(0))
         found.append(stream.step)
@@ -282,9 +347,13 @@ def test_step_of_a_stream_is_calibrated_until_enough_was_seen(monkeypatch):
 
 
 def test_steps_are_calibrated_with_the_penalty():
-    """Where terms ask for nothing, a pass shrinks the weights as much as it may: a step of nearly 1 / l2."""
-    problem, l2 = contracts.LeastSquares(np.random.default_rng(0)), 0.1
-    problem.A[:], problem.b[:] = 0.0, 0.0
+    """Where terms ask for nothing, a pass shrinks the weights as much as it may: a step of nearly 1
+    / l2.
+    """
+    problem = contracts.LeastSquares(np.random.default_rng(0))
+    l2 = 0.1
+    problem.A[:] = 0.0
+    problem.b[:] = 0.0
     start = np.ones(problem.size)
     stream = sgd_pass(problem, Stream(start, start), l2=l2, rng=np.random.RandomState(0))
     assert 0.5 / l2 < stream.step < 1 / l2

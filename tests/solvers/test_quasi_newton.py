@@ -27,7 +27,8 @@ def pairs_of(rng, n, size=8):
 @pytest.mark.parametrize("n", [1, 2, LENGTH, LENGTH + 1, 2 * LENGTH + 3])
 def test_the_formula_of_bfgs(n):
     rng = np.random.default_rng(n)
-    memory, pairs = Memory(8), pairs_of(rng, n)
+    memory = Memory(8)
+    pairs = pairs_of(rng, n)
     for s, y in pairs:
         memory.add(s, y)
         gradient = rng.normal(size=8)
@@ -39,7 +40,8 @@ def test_the_formula_of_bfgs(n):
 
 def test_several_pairs_between_two_directions():
     rng = np.random.default_rng(0)
-    lazy, eager = Memory(8), Memory(8)
+    lazy = Memory(8)
+    eager = Memory(8)
     gradient = rng.normal(size=8)
     for s, y in pairs_of(rng, LENGTH + 2):
         lazy.add(s, y)
@@ -60,7 +62,8 @@ def test_the_newest_pair_is_met():
 
 def test_more_columns_than_a_block():
     rng = np.random.default_rng(0)
-    memory, curvature = Memory(2 * COLUMNS + 5), rng.uniform(1, 2, size=2 * COLUMNS + 5)
+    memory = Memory(2 * COLUMNS + 5)
+    curvature = rng.uniform(1, 2, size=2 * COLUMNS + 5)
     for _ in range(3):
         s = rng.normal(size=len(curvature))
         memory.add(s, curvature * s)
@@ -68,7 +71,8 @@ def test_more_columns_than_a_block():
 
 
 def test_without_pairs_it_is_steepest_descent():
-    memory, gradient = Memory(3), np.array([1.0, -2.0, 3.0])
+    memory = Memory(3)
+    gradient = np.array([1.0, -2.0, 3.0])
     np.testing.assert_array_equal(memory.direction(gradient), -gradient)
     memory.add(gradient, 2 * gradient)
     assert len(memory) == 1
@@ -85,7 +89,9 @@ def test_no_pairs_without_curvature(change):
 
 
 def test_arguments_stay():
-    memory, s, y = Memory(2), np.array([1.0, 2.0]), np.array([2.0, 3.0])
+    memory = Memory(2)
+    s = np.array([1.0, 2.0])
+    y = np.array([2.0, 3.0])
     memory.add(s, y, 0.5)
     memory.direction(y)
     assert (s.tolist(), y.tolist()) == ([1.0, 2.0], [2.0, 3.0])

@@ -7,18 +7,20 @@ import naive
 import numpy as np
 import pytest
 
-from sklearn_struct.inference import chains as inference
+from sklearn_struct.compiled.threads import Pool
+from sklearn_struct.inference.chains import exact as inference
 from sklearn_struct.losses.log_likelihood import LogLikelihood
-from sklearn_struct.objective import LinearObjective, TrainingData
+from sklearn_struct.objectives.linear_objective import LinearObjective, TrainingData
 from sklearn_struct.solvers import sag as module
 from sklearn_struct.solvers.lbfgs import lbfgs
 from sklearn_struct.solvers.owlqn import owlqn
 from sklearn_struct.solvers.sag import sag
-from sklearn_struct.threads import Pool
 
 LBFGS = contracts.Solver(lbfgs, dict, l1=False, precision=1e-6, tol=1e-8)
 OWLQN = contracts.Solver(owlqn, dict, l1=True, precision=1e-6, tol=1e-7)
-SAG = contracts.Solver(sag, lambda: {"rng": np.random.RandomState(0)}, l1=True, precision=1e-6, tol=1e-7)
+SAG = contracts.Solver(
+    sag, lambda: {"rng": np.random.RandomState(0)}, l1=True, precision=1e-6, tol=1e-7
+)
 
 test_contract = contracts.solver(SAG._replace(tol=1e-8))
 
@@ -41,7 +43,8 @@ def names(options):
 def test_chains(options, l2):
     objective = chains(**options)
     assert objective.n_terms > 20
-    optimum, found = LBFGS(objective, l2=l2), SAG(objective, l2=l2)
+    optimum = LBFGS(objective, l2=l2)
+    found = SAG(objective, l2=l2)
     assert found.converged
     assert np.abs(contracts.subgradient(objective, found.w, l2=l2)).max() <= SAG.tol
     assert found.value == pytest.approx(optimum.value, rel=1e-10)
@@ -51,7 +54,8 @@ def test_chains(options, l2):
 @pytest.mark.parametrize(("l1", "l2"), [(0.05, 0.01), (0.02, 0.0)])
 def test_l1_penalties(options, l1, l2):
     objective = chains(**options)
-    optimum, found = OWLQN(objective, l1=l1, l2=l2), SAG(objective, l1=l1, l2=l2, max_iter=2000)
+    optimum = OWLQN(objective, l1=l1, l2=l2)
+    found = SAG(objective, l1=l1, l2=l2, max_iter=2000)
     assert found.converged
     assert found.value == pytest.approx(optimum.value, rel=1e-9)
     zero = found.w[: objective.size - objective.n_free] == 0
@@ -63,8 +67,12 @@ def test_l1_penalties(options, l1, l2):
 
 def dense_twin(objective, l2, lipschitz, n_passes):
     """The formula on the whole parameter vector, term by term."""
-    rng, n, penalised = np.random.RandomState(0), objective.n_terms, objective.size - objective.n_free
-    w, memory, seen = np.zeros(objective.size), np.zeros((n, objective.size)), set()
+    rng = np.random.RandomState(0)
+    n = objective.n_terms
+    penalised = objective.size - objective.n_free
+    w = np.zeros(objective.size)
+    memory = np.zeros((n, objective.size))
+    seen = set()
     shrunk = np.where(np.arange(objective.size) < penalised, l2, 0.0)
     alpha = 1 / (lipschitz + shrunk)
     for passes in range(1, n_passes + 1):
@@ -140,7 +148,8 @@ def test_small_data(lengths, weight, options):
 def test_float32_tables():
     found, expected = (SAG(chains(dtype=t), l2=0.02, max_iter=60) for t in (np.float32, np.float64))
     assert found.w.dtype == np.float64
-    np.testing.assert_allclose(found.w[:-3], expected.w[:-3], atol=1e-3)  # the intercepts may share any constant
+    # the intercepts may share any constant
+    np.testing.assert_allclose(found.w[:-3], expected.w[:-3], atol=1e-3)
 
 
 @pytest.mark.parametrize("l1", [0.0, 0.01])
@@ -149,7 +158,8 @@ def test_first_passes_in_float32(l1, monkeypatch):
     objective = chains()
     expected = SAG(objective, l1=l1, l2=0.02)
     monkeypatch.setattr(module, "SMALL", 0)
-    types, move = [], module._Iterate.move
+    types = []
+    move = module._Iterate.move
 
     def spy(self, *args):
         types.append(self.W.dtype)
@@ -166,12 +176,15 @@ def test_first_passes_in_float32(l1, monkeypatch):
 
 @pytest.mark.parametrize("options", naive.LINEAR_MODELS[::3], ids=names)
 def test_finer_numbers_keep_point_and_memory(options):
-    """The dense part of a step is the mean of what is remembered, also after the float type has changed."""
+    """The dense part of a step is the mean of what is remembered, also after the float type has
+    changed.
+    """
     objective = chains(**options)
     iterate = module._Iterate(objective, np.full(objective.size, 0.1), 0.0, 0.05, np.float32)
     for i in (0, 3, 5, 3):
         iterate.move(i, objective.term(iterate.potentials(i), i)[1], 0.1, 0.5)
-    w, refined = iterate.w(), iterate.refined(np.float64)
+    w = iterate.w()
+    refined = iterate.refined(np.float64)
     np.testing.assert_array_equal(refined.w(), w)
     assert refined.W.dtype == np.float64
     assert refined.m == 3
@@ -214,7 +227,9 @@ def test_the_first_pass_from_a_warm_start_keeps_still():
     objective = chains()
     near = SAG(objective, l2=1.0, max_iter=4)
     seen = []
-    found = SAG(objective, near.w, l2=1.0, max_iter=6, callback=lambda n_iter, w, value: seen.append(value))
+    found = SAG(
+        objective, near.w, l2=1.0, max_iter=6, callback=lambda n_iter, w, value: seen.append(value)
+    )
     assert seen[0] == near.value < objective.value_and_grad(np.zeros(objective.size))[0]
     assert seen[-1] == found.value < near.value
 
@@ -225,7 +240,9 @@ def test_derivatives_beyond_memory(monkeypatch):
         SAG(chains())
 
 
-@pytest.mark.parametrize("weight", [0.5 ** (np.arange(80) * 8.0), np.where(np.arange(80) == 7, 1e300, 1.0)])
+@pytest.mark.parametrize(
+    "weight", [0.5 ** (np.arange(80) * 8.0), np.where(np.arange(80) == 7, 1e300, 1.0)]
+)
 def test_weights_of_any_size(weight):
     """Terms whose squared gradients are no floats are passed over where curvatures are measured."""
     found = SAG(chains(weight=weight), l2=0.1, max_iter=5)

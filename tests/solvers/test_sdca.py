@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from sklearn_struct.compiled.threads import Pool
 from sklearn_struct.linear.sparse_rows import SparseRows
-from sklearn_struct.losses.rows import Exponential, Softmax
-from sklearn_struct.rows_objective import RowExamples, RowsObjective
+from sklearn_struct.losses.row_scores import Exponential, Softmax
+from sklearn_struct.objectives.rows_objective import RowExamples, RowsObjective
 from sklearn_struct.solvers.lbfgs import lbfgs
 from sklearn_struct.solvers.sdca import sdca
-from sklearn_struct.threads import Pool
 
 
 def objective(free, seed=0, n=40, m=60):
@@ -19,9 +19,12 @@ def objective(free, seed=0, n=40, m=60):
     F = sp.csr_array(rng.poisson(0.4, size=(n, m)).astype(float))
     linear = rng.random(n) @ F / n
     if free:
-        F, linear = sp.csr_array(sp.hstack([F, np.ones((n, 1))])), np.append(linear, 1.0)
+        F = sp.csr_array(sp.hstack([F, np.ones((n, 1))]))
+        linear = np.append(linear, 1.0)
     weight = rng.integers(0, 3, size=n).astype(float)
-    return RowsObjective(SparseRows(F), Exponential(), RowExamples.single(weight), Pool(), linear, n_free=int(free))
+    return RowsObjective(
+        SparseRows(F), Exponential(), RowExamples.single(weight), Pool(), linear, n_free=int(free)
+    )
 
 
 @pytest.mark.parametrize("free", [True, False])
@@ -46,9 +49,15 @@ def test_it_starts_near_the_point_given():
 
 
 def test_the_callback_stops_it():
-    problem, seen = objective(True), []
+    problem = objective(True)
+    seen = []
     options = {"l1": 0.0, "l2": 0.1, "max_iter": 100, "tol": 0.0, "rng": np.random.RandomState(0)}
-    found = sdca(problem, np.zeros(problem.size), callback=lambda n, w, v: seen.append((n, v)) or n == 3, **options)
+    found = sdca(
+        problem,
+        np.zeros(problem.size),
+        callback=lambda n, w, v: seen.append((n, v)) or n == 3,
+        **options,
+    )
     assert [n for n, _ in seen] == [1, 2, 3]
     assert (found.n_iter, found.converged) == (3, False)
     start = problem.value_and_grad(np.zeros(problem.size))[0]
@@ -59,7 +68,9 @@ def test_what_is_returned_is_never_worse_than_the_start():
     problem = objective(False)
     options = {"l1": 0.0, "l2": 1e-6, "max_iter": 2, "tol": 0.0, "rng": np.random.RandomState(0)}
     seen = []
-    found = sdca(problem, np.zeros(problem.size), callback=lambda n, w, v: seen.append(v), **options)
+    found = sdca(
+        problem, np.zeros(problem.size), callback=lambda n, w, v: seen.append(v), **options
+    )
     assert found.value <= problem.value_and_grad(np.zeros(problem.size))[0] < max(seen)
 
 
@@ -67,11 +78,26 @@ def test_what_is_returned_is_never_worse_than_the_start():
 def test_other_penalties_are_refused(options):
     problem = objective(False)
     with pytest.raises(ValueError, match="sdca needs an L2 penalty"):
-        sdca(problem, np.zeros(problem.size), max_iter=1, tol=0.0, rng=np.random.RandomState(0), **options)
+        sdca(
+            problem,
+            np.zeros(problem.size),
+            max_iter=1,
+            tol=0.0,
+            rng=np.random.RandomState(0),
+            **options,
+        )
 
 
 def test_other_losses_are_refused():
     problem = objective(False)
     problem.loss = Softmax()
     with pytest.raises(TypeError, match="not Softmax"):
-        sdca(problem, np.zeros(problem.size), l1=0.0, l2=1.0, max_iter=1, tol=0.0, rng=np.random.RandomState(0))
+        sdca(
+            problem,
+            np.zeros(problem.size),
+            l1=0.0,
+            l2=1.0,
+            max_iter=1,
+            tol=0.0,
+            rng=np.random.RandomState(0),
+        )

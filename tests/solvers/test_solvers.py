@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from sklearn_struct.inference import chain
+from sklearn_struct.compiled.threads import Pool
+from sklearn_struct.containers.sequence_array import SequenceArray
+from sklearn_struct.inference.chains import first_order
 from sklearn_struct.losses.log_likelihood import LogLikelihood
-from sklearn_struct.objective import LinearObjective, TrainingData
-from sklearn_struct.parameters import Pattern, bind
-from sklearn_struct.sequence_array import SequenceArray
+from sklearn_struct.objectives.linear_objective import LinearObjective, TrainingData
+from sklearn_struct.objectives.parameters import Pattern, bind
 from sklearn_struct.solvers.gradient import cg, gradient_descent
 from sklearn_struct.solvers.lbfgs import lbfgs
 from sklearn_struct.solvers.newton_cg import newton_cg, trust_ncg
@@ -19,7 +20,6 @@ from sklearn_struct.solvers.owlqn import owlqn
 from sklearn_struct.solvers.penalised import Penalised
 from sklearn_struct.solvers.rounding import measure
 from sklearn_struct.solvers.sgd import sgd
-from sklearn_struct.threads import Pool
 
 LBFGS = contracts.Solver(lbfgs, dict, l1=False, precision=1e-6, tol=1e-8)
 OWLQN = contracts.Solver(owlqn, dict, l1=True, precision=1e-6, tol=1e-8)
@@ -27,7 +27,9 @@ NEWTON_CG = contracts.Solver(newton_cg, dict, l1=False, precision=1e-6, tol=1e-8
 TRUST_NCG = contracts.Solver(trust_ncg, dict, l1=False, precision=1e-6, tol=1e-8)
 CG = contracts.Solver(cg, dict, l1=False, precision=1e-6, tol=1e-7)
 GRADIENT = contracts.Solver(gradient_descent, dict, l1=False, precision=1e-5, tol=1e-8)
-SGD = contracts.Solver(sgd, lambda: {"rng": np.random.RandomState(0)}, l1=False, precision=0.03, tol=1e-6)
+SGD = contracts.Solver(
+    sgd, lambda: {"rng": np.random.RandomState(0)}, l1=False, precision=0.03, tol=1e-6
+)
 
 test_lbfgs = contracts.solver(LBFGS)
 test_owlqn = contracts.solver(OWLQN)
@@ -45,12 +47,18 @@ BATCH = {"lbfgs": LBFGS, "owlqn": OWLQN, "newton_cg": NEWTON_CG, "trust_ncg": TR
 def logistic():
     """Softmax regression with intercepts: tokens of length-1 sequences, labels drawn from a model."""
     rng = np.random.default_rng(0)
-    n, m, K = 150, 4, 3
+    n = 150
+    m = 4
+    K = 3
     X = SequenceArray(rng.normal(size=(n, m)), np.arange(n + 1))
     scores = X.tokens @ rng.normal(size=(m, K)) + rng.gumbel(size=(n, K))
     pattern = Pattern(m, K, None, None, np.array([], dtype=int), np.arange(K**2), True)
-    data = TrainingData(X.offsets, scores.argmax(axis=1).astype(np.int32), rng.uniform(0.5, 2, size=n))
-    return LinearObjective(bind(pattern, X, np.dtype(float)), LogLikelihood(chain), data, Pool(1))
+    data = TrainingData(
+        X.offsets, scores.argmax(axis=1).astype(np.int32), rng.uniform(0.5, 2, size=n)
+    )
+    return LinearObjective(
+        bind(pattern, X, np.dtype(float)), LogLikelihood(first_order), data, Pool(1)
+    )
 
 
 @pytest.mark.parametrize("solver", BATCH.values(), ids=BATCH)
@@ -63,7 +71,8 @@ def test_logistic_regression(solver, l2, logistic):
 
 @pytest.mark.parametrize("l2", [0.01, 1.0])
 def test_sgd_comes_near_the_optimum_of_lbfgs(l2, logistic):
-    optimum, found = LBFGS(logistic, l2=l2), SGD(logistic, l2=l2)
+    optimum = LBFGS(logistic, l2=l2)
+    found = SGD(logistic, l2=l2)
     assert found.converged
     assert optimum.value <= found.value <= optimum.value * (1 + 1e-3)
     np.testing.assert_allclose(found.w, optimum.w, atol=0.02)
@@ -81,9 +90,11 @@ def test_owlqn_meets_the_subgradient_conditions(l1, l2, logistic):
 
 def test_owlqn_starts_anywhere(logistic):
     w0 = np.random.default_rng(1).normal(size=logistic.size) * 3
-    first, second = OWLQN(logistic, w0, l1=0.02, l2=0.1), OWLQN(logistic, l1=0.02, l2=0.1)
+    first = OWLQN(logistic, w0, l1=0.02, l2=0.1)
+    second = OWLQN(logistic, l1=0.02, l2=0.1)
     assert first.value == pytest.approx(second.value, abs=1e-10)
-    np.testing.assert_allclose(first.w[:-3], second.w[:-3], atol=1e-6)  # the intercepts may share any constant
+    # the intercepts may share any constant
+    np.testing.assert_allclose(first.w[:-3], second.w[:-3], atol=1e-6)
 
 
 def test_a_heavy_penalty_leaves_the_intercept(logistic):
@@ -121,7 +132,9 @@ def test_sgd_with_sparse_updates_and_a_warm_start():
     X = SequenceArray(sp.csr_array(tokens), offsets)
     pattern = Pattern(12, 3, None, None, np.array([0, 3]), np.arange(9), True)
     data = TrainingData(offsets, rng.integers(3, size=offsets[-1]).astype(np.int32), np.ones(200))
-    objective = LinearObjective(bind(pattern, X, np.dtype(float)), LogLikelihood(chain), data, Pool(1))
+    objective = LinearObjective(
+        bind(pattern, X, np.dtype(float)), LogLikelihood(first_order), data, Pool(1)
+    )
     optimum = LBFGS(objective, l2=0.05)
     for w0 in (None, rng.normal(size=objective.size), optimum.w):
         found = SGD(objective, w0, l2=0.05)
@@ -130,9 +143,12 @@ def test_sgd_with_sparse_updates_and_a_warm_start():
 
 @pytest.mark.parametrize("solver", [NEWTON_CG, TRUST_NCG, CG], ids=["newton_cg", "trust_ncg", "cg"])
 def test_the_optimum_of_lbfgs(solver, logistic):
-    optimum, found = LBFGS(logistic, l2=0.01), solver(logistic, np.ones(logistic.size), l2=0.01)
+    optimum = LBFGS(logistic, l2=0.01)
+    found = solver(logistic, np.ones(logistic.size), l2=0.01)
     assert found.value == pytest.approx(optimum.value, rel=1e-12)
-    np.testing.assert_allclose(found.w[: -logistic.n_free], optimum.w[: -logistic.n_free], atol=1e-5)
+    np.testing.assert_allclose(
+        found.w[: -logistic.n_free], optimum.w[: -logistic.n_free], atol=1e-5
+    )
 
 
 @pytest.mark.parametrize("scale", [1e-3, 1.0, 1e3])
@@ -143,12 +159,16 @@ def test_newton_does_not_mind_the_scale_of_columns(solver, scale):
     problem.A[:, 1] *= scale
     found = solver(problem, l2=0.0)
     assert found.converged
-    assert found.w * problem.A.std(axis=0) == pytest.approx(problem.solution(0.0) * problem.A.std(axis=0), abs=1e-4)
+    assert found.w * problem.A.std(axis=0) == pytest.approx(
+        problem.solution(0.0) * problem.A.std(axis=0), abs=1e-4
+    )
     assert found.n_iter < 30
 
 
 class Coarse(contracts.LeastSquares):
-    """Values have errors like chance, as differences of large numbers in float32 have; gradients have none."""
+    """Values have errors like chance, as differences of large numbers in float32 have; gradients
+    have none.
+    """
 
     def value_and_grad(self, w):
         value, grad = super().value_and_grad(w)
@@ -161,7 +181,9 @@ class Coarse(contracts.LeastSquares):
     ids=["lbfgs", "owlqn", "cg", "gradient"],
 )
 def test_gradients_tell_what_coarse_values_hide(solver, l1):
-    """Where values stop to tell, gradients are about 1e-3. By bad luck one run in 300 ends early all the same."""
+    """Where values stop to tell, gradients are about 1e-3. By bad luck one run in 300 ends early
+    all the same.
+    """
     n_converged = 0
     for seed in range(6):
         found = solver._replace(tol=1e-6)(Coarse(np.random.default_rng(seed)), l1=l1)
@@ -180,12 +202,10 @@ def test_rounding_is_measured():
 
 def test_penalised_is_the_objective_with_its_penalty(logistic):
     rng = np.random.default_rng(0)
-    w, v, step, smooth = (
-        rng.normal(size=logistic.size),
-        rng.normal(size=logistic.size),
-        np.zeros(1),
-        Penalised(logistic, 0.3),
-    )
+    w = rng.normal(size=logistic.size)
+    v = rng.normal(size=logistic.size)
+    step = np.zeros(1)
+    smooth = Penalised(logistic, 0.3)
     value, grad = smooth.value_and_grad(w)
     assert value == pytest.approx(contracts.penalised_value(logistic, w, l2=0.3), rel=1e-14)
     slope = contracts.derivative(lambda: smooth.value_and_grad(w + step * v)[0], step, 0)

@@ -1,0 +1,35 @@
+"""Where the HTML representation of an estimator links to, in scikit-learn's convention."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.metadata import PackageNotFoundError, metadata
+
+__all__ = ["DocLink", "address"]
+
+
+@cache
+def address() -> str:
+    """The address of the documentation that the installed package names among its URLs, or ""."""
+    try:
+        urls = metadata("sklearn-struct").get_all("Project-URL") or []
+    except PackageNotFoundError:
+        return ""
+    named = dict(url.split(", ", 1) for url in urls)
+    return named.get("Documentation", "").rstrip("/")
+
+
+class DocLink:
+    """Mixin, before `BaseEstimator`: the page of the class in the API reference; no link while
+    there is no address.
+    """
+
+    _doc_link_module = "sklearn_struct"
+    _doc_link_public = "sklearn_struct"  # where users import the class from
+
+    @property
+    def _doc_link_template(self) -> str:
+        return (
+            address()
+            and f"{address()}/api/generated/{self._doc_link_public}.{{estimator_name}}.html"
+        )

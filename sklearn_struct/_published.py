@@ -1,0 +1,83 @@
+"""A fit publishes its result in one step, and whatever reads an estimator meanwhile reads one fit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property, wraps
+from types import FunctionType
+from typing import Any, TypeVar
+
+__all__ = ["Published", "as_published", "publishes"]
+
+T = TypeVar("T")
+FITS = {"fit", "fit_transform", "partial_fit"}
+
+
+class Published:
+    """Mixin, before `BaseEstimator`: `fit` and `predict` may run at once on one estimator, in
+    several threads.
+
+    Fits of a class work on a draft, whose attributes take the place of the estimator's when all is
+    done; so after an exception, also Ctrl-C, the estimator is as it was before. All other public
+    methods and properties that a class defines work on the attributes that they find when they are
+    called, which no fit changes any more.
+    """
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        for name, member in list(vars(cls).items()):
+            if name.startswith("_"):
+                continue
+            if isinstance(member, FunctionType):
+                setattr(cls, name, publishes(member) if name in FITS else _reads(member))
+            elif isinstance(member, property) and member.fget is not None:
+                setattr(cls, name, property(_reads(member.fget), member.fset, member.fdel))
+            elif isinstance(member, cached_property):
+                member.func = _reads(member.func)
+
+
+def as_published(estimator: T) -> T:
+    """The estimator as it is now: a later fit of it shows no more here.
+
+    It shares its attributes with the estimator, which a fit replaces by others and never changes.
+    """
+    view = object.__new__(type(estimator))
+    view.__dict__ = vars(estimator)
+    return view
+
+
+def publishes(fit: Callable[..., Any]) -> Callable[..., Any]:
+    """Let this method of an estimator work on a draft."""
+
+    @wraps(fit)
+    def on_draft(self: Any, *args: Any, **options: Any) -> Any:
+        before = dict(vars(self))
+        draft = object.__new__(type(self))
+        draft.__dict__ = dict(before)
+        result = fit(draft, *args, **options)
+        _publish(draft, self, before)
+        return self if result is draft else result
+
+    return on_draft
+
+
+def _publish(draft: Any, estimator: Any, before: dict[str, Any]) -> None:
+    """Give the estimator the attributes of the draft; parameters that were set meanwhile stay."""
+    attributes = dict(vars(draft))
+    now = vars(estimator)
+    for name in type(estimator)._get_param_names():
+        if name in attributes and attributes[name] is before.get(name):
+            attributes[name] = now[name]
+    estimator.__dict__ = attributes
+
+
+def _reads(method: Callable[..., Any]) -> Callable[..., Any]:
+    """Let this method, or what makes a property, work on the attributes of one fit."""
+
+    @wraps(method)
+    def on_published(self: Any, *args: Any, **options: Any) -> Any:
+        view = as_published(self)
+        result = method(view, *args, **options)
+        return self if result is view else result
+
+    return on_published

@@ -1,0 +1,37 @@
+"""Checks of indices in vector operations, compiled in where numba checks those of plain arrays:
+NUMBA_BOUNDSCHECK=1.
+
+For tests and fuzzers. Without the variable nothing is added to a kernel.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numba
+from numba.core import cgutils
+
+__all__ = ["check"]
+
+
+def check(context: Any, builder: Any, array: Any, index: Any, n: Any, most: int) -> None:
+    """Add to a kernel: IndexError unless the numbers from flat `index` on are in the array.
+
+    They are n, but at most `most`, and none where n is below 0. `array` is numba's structure of the
+    array, `n` a Python number or an LLVM integer.
+    """
+    if not getattr(numba.config, "BOUNDSCHECK", None):
+        return
+    kind = index.type
+    n = kind(n) if isinstance(n, int) else n
+    n = builder.select(builder.icmp_signed("<", n, kind(most)), n, kind(most))
+    stop = builder.add(index, n)
+    inside = builder.and_(
+        builder.icmp_signed(">=", index, kind(0)),
+        builder.icmp_signed("<=", stop, array.nitems),
+    )
+    outside = builder.and_(builder.icmp_signed(">", n, kind(0)), builder.not_(inside))
+    with cgutils.if_unlikely(builder, outside):
+        context.call_conv.return_user_exc(
+            builder, IndexError, ("a vector operation is out of bounds",)
+        )

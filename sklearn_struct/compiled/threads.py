@@ -1,0 +1,194 @@
+"""Threads over blocks of training instances: joblib's meaning of `n_jobs`, a pool that lives as
+long as a fit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import CancelledError, ThreadPoolExecutor
+from contextlib import ExitStack
+from contextvars import copy_context
+from functools import cache
+from itertools import pairwise
+from threading import Event, Lock, Thread, local
+from typing import Any
+
+import numpy as np
+from joblib import cpu_count, effective_n_jobs
+from joblib.parallel import get_active_backend
+from threadpoolctl import ThreadpoolController
+
+from sklearn_struct.compiled.kernel import STEPS
+
+__all__ = ["N_PARTS", "Pool", "even_parts", "go_on", "parts", "patiently"]
+
+N_PARTS = 16  # pieces of work; fixed, so that sums do not depend on the number of threads
+PAUSE = 0.05  # seconds after which who waits for a thread looks whether it should go on
+# joblib's own classes, whose jobs are of this machine
+_LOCAL_BACKENDS = "joblib._parallel_backends"
+_LEFT_BEHIND: set[Thread] = set()  # those for which nobody waits any more
+_HERE = local()  # of a thread that works for a pool: the event that ends its work
+
+
+def go_on() -> None:
+    """To be called now and then in long loops: ends them, in threads of a pool, when Ctrl-C or an
+    error has ended it.
+
+    Ctrl-C reaches the main thread alone, which waits for the others before it goes on.
+    """
+    stop = getattr(_HERE, "stop", None)
+    if stop is not None and stop.is_set():
+        raise CancelledError
+
+
+def patiently(call: Callable[[], None], n_steps: int) -> None:
+    """Make a call of kernels of about so many steps; where they are many, in a thread for which
+    Ctrl-C does not wait.
+
+    The thread then goes on to the end of its call, and writes into arrays that nobody reads any
+    more. The next such call waits for it, else calls that are made and ended again and again would
+    fill the memory.
+    """
+    if n_steps <= STEPS:
+        call()
+        return
+    for other in list(_LEFT_BEHIND):
+        while other.is_alive():
+            other.join(PAUSE)
+            go_on()
+        _LEFT_BEHIND.discard(other)
+    context = copy_context()
+    ended = Event()
+    errors: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            context.run(call)
+        except BaseException as error:  # for whoever waits
+            errors.append(error)
+        finally:
+            ended.set()
+
+    thread = Thread(target=run)
+    try:
+        try:
+            thread.start()
+        except RuntimeError:  # no more threads may be started
+            run()
+        while not ended.wait(PAUSE):
+            go_on()
+    except BaseException:
+        _LEFT_BEHIND.add(thread)
+        raise
+    if errors:
+        raise errors[0]
+
+
+class Pool:
+    """Context in which `map` runs a function on several threads.
+
+    joblib decides how many (``n_jobs=None``, ``parallel_config`` and nesting mean what they mean
+    there), but its own calls poll for 10 ms, so inside a solver loop the work runs on threads of
+    our own. BLAS keeps to one thread meanwhile: its products then have the same bits for any
+    `n_jobs`.
+    """
+
+    def __init__(self, n_jobs: int | None = None) -> None:
+        self.n_threads = _n_threads(n_jobs)
+        self._executor: ThreadPoolExecutor | None = None
+        self._stack = ExitStack()
+
+    def __enter__(self) -> Pool:
+        self._stack.enter_context(_ONE_BLAS_THREAD)
+        if self.n_threads > 1:
+            self._executor = self._stack.enter_context(ThreadPoolExecutor(self.n_threads))
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self._stack.close()
+        self._executor = None
+
+    def map(self, function: Callable[[int], Any], n: int) -> list[Any]:
+        """``[function(0), ..., function(n - 1)]``; which thread does what cannot show in the
+        result.
+        """
+        if self._executor is None:
+            return [function(i) for i in range(n)]
+        stop = Event()
+
+        def run(i: int) -> Any:
+            _HERE.stop = stop
+            go_on()
+            return function(i)
+
+        try:
+            return list(self._executor.map(run, range(n)))
+        except BaseException:
+            stop.set()
+            raise
+
+
+def _n_threads(n_jobs: int | None) -> int:
+    """As many as joblib would start jobs here.
+
+    Backends of other packages count the workers of a whole cluster, whatever `n_jobs` is, also
+    inside each of the tasks that already keep all of these busy. None is 1 there, and a number
+    means threads, as in ``backend="threading"``.
+    """
+    backend, _ = get_active_backend()
+    if type(backend).__module__ == _LOCAL_BACKENDS:
+        return effective_n_jobs(n_jobs)
+    if n_jobs is None:
+        return 1
+    if n_jobs == 0:
+        raise ValueError("n_jobs == 0 has no meaning; use None, or a number of threads")
+    return n_jobs if n_jobs > 0 else max(cpu_count() + 1 + n_jobs, 1)
+
+
+class _OneBlasThread:
+    """BLAS keeps to one thread while any pool is open: limits that overlap would be undone in the
+    wrong order.
+    """
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._n_open = 0
+        self._limit = ExitStack()
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if self._n_open == 0:
+                self._limit.enter_context(_blas().limit(limits=1, user_api="blas"))
+            self._n_open += 1
+
+    def __exit__(self, *error: Any) -> None:
+        with self._lock:
+            self._n_open -= 1
+            if self._n_open == 0:
+                self._limit.close()
+
+
+_ONE_BLAS_THREAD = _OneBlasThread()
+
+
+@cache
+def _blas() -> ThreadpoolController:
+    """The libraries that numpy has loaded; to look for them takes as long as to predict hundreds of
+    sentences.
+    """
+    return ThreadpoolController()
+
+
+def parts(n: int) -> list[slice]:
+    """N_PARTS consecutive ranges of 0 ... n - 1."""
+    bounds = np.linspace(0, n, N_PARTS + 1).astype(int).tolist()
+    return [slice(*pair) for pair in pairwise(bounds)]
+
+
+def even_parts(indptr: np.ndarray) -> np.ndarray:
+    """Bounds (N_PARTS, 2) of ranges of rows with about equally many stored values."""
+    bounds = np.searchsorted(indptr, np.linspace(0, indptr[-1], N_PARTS + 1)).clip(
+        0, len(indptr) - 1
+    )
+    bounds[0], bounds[-1] = 0, len(indptr) - 1
+    return np.column_stack([bounds[:-1], bounds[1:]])

@@ -1,0 +1,58 @@
+"""Compressed sparse rows, as kernels receive them."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+__all__ = ["CSR", "csr"]
+
+
+class CSR(NamedTuple):
+    """Compressed rows: row r holds ``indices[indptr[r]:indptr[r + 1]]`` (int64 indptr, int32
+    indices).
+    """
+
+    indptr: np.ndarray
+    indices: np.ndarray
+    data: np.ndarray
+
+
+def csr(matrix: Any, dtype: Any = None, canonical: bool = True) -> CSR:
+    """The CSR of a scipy sparse matrix in the index types of kernels; sorted and without duplicates
+    if `canonical`.
+
+    In the memory of the matrix, as far as its types are these. Nobody writes to it.
+    """
+    if not sp.issparse(matrix) or matrix.format != "csr":
+        matrix = sp.csr_array(matrix)
+    if canonical and not matrix.has_canonical_format:
+        matrix = matrix.copy()
+        matrix.sum_duplicates()
+    return CSR(
+        _for_kernels(matrix.indptr, np.int64),
+        _for_kernels(matrix.indices, np.int32),
+        _for_kernels(matrix.data, dtype or matrix.dtype),
+    )
+
+
+class _Writeable:
+    """The memory of an array as numpy reads it from other objects, without the mark that it is
+    read-only.
+    """
+
+    def __init__(self, array: np.ndarray) -> None:
+        self.array = array  # lives as long as this does
+        self.__array_interface__ = {**array.__array_interface__, "data": (array.ctypes.data, False)}
+
+
+def _for_kernels(array: np.ndarray, dtype: Any) -> np.ndarray:
+    """An array of this type, in the same memory if it is of it: a memory map is not read here.
+
+    Kernels would be compiled once more for read-only arrays; none writes to a CSR, which a test
+    makes sure of.
+    """
+    array = np.require(array, dtype, ["C", "A"])
+    return array if array.flags.writeable else np.asarray(_Writeable(array))

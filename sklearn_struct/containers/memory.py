@@ -1,0 +1,92 @@
+"""Memory for large tables: asked for before it is taken, since many systems promise more than they
+have.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+__all__ = ["longer", "reserve", "zeros"]
+
+LARGE = 1 << 28  # bytes; for less, nobody is asked
+# numbers that are written at once: with gigabytes at once Ctrl-C would not be heard
+PIECE = 1 << 21
+# limit, use, and what of the use is a cache of files: of containers, in both versions of control
+# groups
+GROUPS = [
+    ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current", "/sys/fs/cgroup/memory.stat"),
+    (
+        "/sys/fs/cgroup/memory/memory.limit_in_bytes",
+        "/sys/fs/cgroup/memory/memory.usage_in_bytes",
+        "/sys/fs/cgroup/memory/memory.stat",
+    ),
+]
+
+
+def reserve(n_bytes: int, what: str) -> None:
+    """Raise MemoryError if there is not so much left; else the system would end the process that
+    uses it.
+    """
+    if n_bytes < LARGE:
+        return
+    free = min(_of_machine(), _of_container())
+    if n_bytes > free:
+        gigabytes = (
+            f"{n_bytes / 2**30:.1f} GB of memory, and {max(free, 0.0) / 2**30:.1f} GB are free"
+        )
+        raise MemoryError(f"{what} needs {gigabytes}")
+
+
+def zeros(n: int, dtype: Any = float) -> np.ndarray:
+    """An array of zeros in memory that the system has given, so that kernels need not wait for it."""
+    array = np.empty(n, dtype)
+    for first in range(0, n, PIECE):
+        array[first : first + PIECE] = 0
+    return array
+
+
+def longer(arrays: Sequence[np.ndarray], n: int, more: int, what: str) -> list[np.ndarray]:
+    """Copies of the first n rows of each array, with room for as many again and `more`."""
+    sizes = [2 * n + more, *(array.itemsize * math.prod(array.shape[1:]) for array in arrays)]
+    reserve(sizes[0] * sum(sizes[1:]), what)
+    grown = [np.empty((sizes[0], *array.shape[1:]), array.dtype) for array in arrays]
+    for first in range(0, n, PIECE):
+        piece = slice(first, min(first + PIECE, n))
+        for array, copy in zip(arrays, grown):
+            copy[piece] = array[piece]
+    return grown
+
+
+def _of_machine() -> float:
+    """Bytes that can still be used, also of swap space; infinite where the system does not say."""
+    lines = (line.split() for line in _text("/proc/meminfo").splitlines())
+    kilobytes = {
+        line[0]: int(line[1]) for line in lines if line[0] in ("MemAvailable:", "SwapFree:")
+    }
+    return 1024.0 * sum(kilobytes.values()) if "MemAvailable:" in kilobytes else math.inf
+
+
+def _of_container() -> float:
+    """The same of the control group in which the process is."""
+    free = math.inf
+    for limit, used, stat in GROUPS:
+        numbers = [_text(path).strip() for path in (limit, used)]
+        if all(number.isdigit() for number in numbers):  # not where there is no limit: "max"
+            lines = (line.split() for line in _text(stat).splitlines())
+            cached = sum(
+                int(line[1]) for line in lines if line[0] in ("active_file", "inactive_file")
+            )
+            free = min(free, float(int(numbers[0]) - int(numbers[1]) + cached))
+    return free
+
+
+def _text(path: str) -> str:
+    try:
+        return Path(path).read_text("ascii")
+    except (OSError, ValueError):
+        return ""

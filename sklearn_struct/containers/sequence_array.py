@@ -1,0 +1,309 @@
+"""A packed ragged array: the public face of a batch of sequences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from sklearn_struct.containers.data_frames import is_frame, names_of, refuse_lazy, runs, table
+from sklearn_struct.containers.ragged import object_array
+from sklearn_struct.containers.sparse_input import as_csr
+
+__all__ = ["SequenceArray"]
+
+
+class SequenceArray:
+    """A one-dimensional array of sequences, stored as one token array and offsets.
+
+    It slices, concatenates and splits like an array of length ``n_sequences``, so scikit-learn's
+    splitters and searches take it as X or as y, while the tokens stay in one block of memory.
+
+    Parameters
+    ----------
+    tokens : ndarray of shape (n_tokens, n_features), sparse matrix of that shape, or ndarray of shape (n_tokens,)
+        The tokens of all sequences, one sequence after the other. One-dimensional tokens are
+        labels.
+    offsets : array-like of int, shape (n_sequences + 1,)
+        Sequence i holds the tokens ``offsets[i]:offsets[i + 1]``. Starts at 0, never decreases,
+        ends at n_tokens.
+    feature_names : array-like of str, shape (n_features,), or callable, default=None
+        Names of the columns of `tokens`. A function without arguments is called when names are
+        first asked for.
+
+    Raises
+    ------
+    ValueError
+        If `offsets` or `feature_names` do not fit `tokens`, or if a sparse matrix has indices that
+        lead out of it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_struct import SequenceArray
+    >>> X = SequenceArray(np.eye(5), [0, 2, 5])
+    >>> X
+    SequenceArray(n_sequences=2, n_tokens=5, n_features=5)
+    >>> X[1].shape
+    (3, 5)
+    >>> len(X[[1, 0, 1]])
+    3
+    """
+
+    __hash__ = None  # type: ignore[assignment]
+    ndim = 1
+    device = "cpu"
+
+    def __init__(self, tokens: Any, offsets: Any, feature_names: Any = None) -> None:
+        self.tokens: Any = as_csr(tokens, "tokens") if sp.issparse(tokens) else np.asarray(tokens)
+        self.offsets = np.asarray(offsets).astype(np.int64)
+        if not np.array_equal(self.offsets, offsets):
+            raise ValueError("offsets must be whole numbers")
+        self.names = feature_names
+        if self.tokens.ndim not in (1, 2):
+            raise ValueError(f"tokens must have one or two dimensions, got {self.tokens.ndim}")
+        bounds = self.offsets
+        if (
+            bounds.ndim != 1
+            or len(bounds) == 0
+            or bounds[0] != 0
+            or np.any(bounds[1:] < bounds[:-1])
+        ):
+            raise ValueError("offsets must be one-dimensional, start at 0 and never decrease")
+        if bounds[-1] != self.tokens.shape[0]:
+            raise ValueError(
+                f"offsets end at {bounds[-1]}, but there are {self.tokens.shape[0]} tokens"
+            )
+        if not callable(feature_names):
+            self._check_names()
+
+    @property
+    def feature_names(self) -> np.ndarray | None:
+        """Names of the columns, or None."""
+        if callable(self.names):
+            self.names = self.names()
+            self._check_names()
+        return self.names
+
+    def _check_names(self) -> None:
+        if self.names is not None:
+            self.names = np.asarray(self.names, dtype=object)
+            if self.names.shape != self.tokens.shape[1:]:
+                raise ValueError(
+                    f"{self.names.size} feature names for tokens of shape {self.tokens.shape}"
+                )
+
+    @classmethod
+    def from_sequences(cls, sequences: Sequence[Any], feature_names: Any = None) -> SequenceArray:
+        """Pack a list of 2-D arrays, of sparse matrices, or of label lists.
+
+        Examples
+        --------
+        >>> SequenceArray.from_sequences([["B", "O"], ["O"]])
+        SequenceArray(n_sequences=2, n_tokens=3)
+        """
+        if any(sp.issparse(sequence) for sequence in sequences):
+            parts = [
+                as_csr(sequence, f"X[{i}]") if sp.issparse(sequence) else sp.csr_array(sequence)
+                for i, sequence in enumerate(sequences)
+            ]
+            return cls(
+                sp.vstack(parts, format="csr"),
+                _offsets([part.shape[0] for part in parts]),
+                feature_names,
+            )
+        parts = [np.asarray(sequence) for sequence in sequences]
+        offsets = _offsets([len(part) for part in parts])
+        filled = [part for part in parts if len(part)] or parts[:1]
+        return cls(np.concatenate(filled) if filled else np.empty(0), offsets, feature_names)
+
+    @classmethod
+    def from_flat(cls, X: Any, lengths: Any, feature_names: Any = None) -> SequenceArray:
+        """Cut one matrix, or one list of labels, into sequences of given lengths.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_tokens, n_features), or array-like of shape (n_tokens,)
+            The tokens of all sequences, one sequence after the other; a data frame gives its column
+            names.
+        lengths : array-like of int, shape (n_sequences,)
+            How many tokens each sequence has.
+        feature_names : array-like of str, shape (n_features,), default=None
+
+        Raises
+        ------
+        ValueError
+            If `lengths` are not whole numbers that sum to the number of tokens.
+        InputTypeError
+            If `X` is a LazyFrame: ``X.collect()`` runs it.
+
+        Examples
+        --------
+        >>> SequenceArray.from_flat([[0.5], [1.0], [0.1]], lengths=[1, 2])
+        SequenceArray(n_sequences=2, n_tokens=3, n_features=1)
+        """
+        sizes = np.asarray(lengths)
+        if sizes.ndim != 1 or (sizes.size and (sizes.dtype.kind not in "iu" or np.any(sizes < 0))):
+            raise ValueError("lengths must be a list of whole numbers, none below 0")
+        refuse_lazy(X, "X")
+        if feature_names is None and is_frame(X):
+            feature_names = names_of(X)
+        tokens = X if sp.issparse(X) else np.asarray(X)
+        if tokens.ndim == 0:
+            raise ValueError(f"X must be a matrix or a list of labels, got {X!r}")
+        if sum(sizes.tolist()) != tokens.shape[0]:  # of Python's numbers, which do not overflow
+            raise ValueError(
+                f"lengths sum to {sum(sizes.tolist())}, but there are {tokens.shape[0]} tokens"
+            )
+        return cls(tokens, _offsets(sizes), feature_names)
+
+    @classmethod
+    def from_frame(cls, frame: Any, group: Any, columns: Any = None) -> SequenceArray:
+        """Read a table with a row for each token, and a column that says which sequence it belongs
+        to.
+
+        Sequences keep their order in the table, and so do the rows of each. The rows of a sequence
+        must follow each other: mixed ones may as well be two sequences of the same name.
+
+        Parameters
+        ----------
+        frame : DataFrame of pandas or polars
+        group : column name, or list of column names
+            What names the sequence of a row; several columns where one alone does not tell
+            sequences apart.
+        columns : column name, or list of column names, default=None
+            A single name gives labels, for y. A list, or None for all but `group`, gives features:
+            numbers if all of the columns are, else objects, which `LinearChainCRF` and
+            `SequenceVectorizer` read as dicts ``{column: value}`` and `FeatureTemplates` as rows.
+
+        Raises
+        ------
+        ValueError
+            With the row, if a name is missing or comes again after other ones; or if there is no
+            such column.
+        InputTypeError
+            If `frame` is a LazyFrame: ``frame.collect()`` runs it.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> frame = pd.DataFrame({"sentence": [7, 7, 3], "word": ["It", "rains", "Why"], "tag": ["PRP", "VBZ", "WRB"]})
+        >>> X, y = (SequenceArray.from_frame(frame, "sentence", columns) for columns in (["word"], "tag"))
+        >>> X
+        SequenceArray(n_sequences=2, n_tokens=3, n_features=1)
+        >>> [labels.tolist() for labels in y]
+        [['PRP', 'VBZ'], ['WRB']]
+        """
+        refuse_lazy(frame, "frame")
+        if not (is_frame(frame) and hasattr(frame, "to_numpy")):
+            kind = type(frame).__name__
+            raise ValueError(f"frame must be a data frame of pandas or polars, got {kind}")
+        names_of(frame)
+        groups = group if isinstance(group, list) else [group]
+        wanted = [c for c in frame.columns if c not in groups] if columns is None else columns
+        wanted = wanted.tolist() if hasattr(wanted, "tolist") else wanted  # an index of columns
+        for column in [*groups, *(wanted if isinstance(wanted, list) else [wanted])]:
+            if column not in frame.columns:
+                raise ValueError(f"the frame has no column {column!r}")
+        offsets = runs(frame, groups)
+        if not isinstance(wanted, list):
+            return cls(frame[wanted].to_numpy(), offsets)
+        return cls(table(frame, wanted), offsets, list(map(str, wanted)))
+
+    @property
+    def shape(self) -> tuple[int]:
+        return (len(self),)
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """Number of tokens of each sequence."""
+        return np.diff(self.offsets)
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def __iter__(self) -> Iterator[Any]:
+        return (self[i] for i in range(len(self)))
+
+    def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, tuple):
+            if len(key) != 2 or key[1] is not Ellipsis:
+                raise IndexError("a SequenceArray has one dimension")
+            key = key[0]
+        if isinstance(key, int | np.integer) or (isinstance(key, np.ndarray) and key.ndim == 0):
+            i = range(len(self))[key]
+            return self.tokens[self.offsets[i] : self.offsets[i + 1]]
+        chosen = np.arange(len(self))[key]
+        if chosen.ndim != 1:
+            raise IndexError("a SequenceArray has one dimension")
+        lengths = self.lengths[chosen]
+        offsets = _offsets(lengths)
+        if isinstance(key, slice) and (key.step in (None, 1)):
+            first = self.offsets[chosen[0]] if len(chosen) else 0
+            tokens = self.tokens[first : first + offsets[-1]]
+        else:
+            tokens = self.tokens[
+                np.repeat(self.offsets[chosen] - offsets[:-1], lengths) + np.arange(offsets[-1])
+            ]
+        return SequenceArray(tokens, offsets, self.names)
+
+    def __eq__(self, other: object) -> bool:
+        """Whether both hold the same sequences, value by value."""
+        if not isinstance(other, SequenceArray):
+            return NotImplemented
+        if (
+            not np.array_equal(self.offsets, other.offsets)
+            or self.tokens.shape != other.tokens.shape
+        ):
+            return False
+        if sp.issparse(self.tokens) or sp.issparse(other.tokens):
+            return (sp.csr_array(self.tokens) != sp.csr_array(other.tokens)).nnz == 0
+        return bool(np.array_equal(self.tokens, other.tokens))
+
+    def __repr__(self) -> str:
+        features = f", n_features={self.tokens.shape[1]}" if self.tokens.ndim == 2 else ""
+        return f"SequenceArray(n_sequences={len(self)}, n_tokens={self.tokens.shape[0]}{features})"
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        if dtype is not None and np.dtype(dtype) != object:
+            raise ValueError("sequences of several lengths only fit an array of dtype object")
+        if copy is False:
+            raise ValueError("a SequenceArray cannot become an object array without a copy")
+        return object_array(list(self))
+
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        """`np.concatenate` and `np.take` give SequenceArrays again."""
+        if function is np.concatenate:
+            return _concatenate(*args, **kwargs)
+        if function is np.take:
+            return _take(*args, **kwargs)
+        return NotImplemented
+
+    def __array_namespace__(self, api_version: str | None = None) -> Any:
+        return np
+
+
+def _offsets(lengths: Any) -> np.ndarray:
+    return np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]).astype(np.int64)
+
+
+def _take(
+    array: SequenceArray, indices: Any, axis: int | None = None, **kwargs: Any
+) -> SequenceArray:
+    return array[np.asarray(indices)]
+
+
+def _concatenate(arrays: Sequence[SequenceArray], axis: int = 0, **kwargs: Any) -> SequenceArray:
+    parts = [
+        part if isinstance(part, SequenceArray) else SequenceArray.from_sequences(part)
+        for part in arrays
+    ]
+    offsets = _offsets(np.concatenate([part.lengths for part in parts]))
+    tokens = [part.tokens for part in parts]
+    if any(map(sp.issparse, tokens)):
+        stacked = sp.vstack([sp.csr_array(part) for part in tokens], format="csr")
+    else:
+        stacked = np.concatenate(tokens)
+    return SequenceArray(stacked, offsets, parts[0].names)

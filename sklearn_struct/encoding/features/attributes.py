@@ -1,0 +1,315 @@
+"""Read tokens (dicts, strings, lists or sets of strings) as columns and values, a few sequences at
+a time.
+
+A chunk of sequences is read by the quick reader, whose loops run inside the interpreter or are
+compiled. Whatever it does not expect (nested values, several kinds of tokens, mistakes) sends the
+chunk to the careful reader, which knows every rule and says where a mistake is. Both give the same
+columns and values.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain, islice
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from sklearn_struct.containers.sequence_array import SequenceArray
+from sklearn_struct.encoding.features.name_numbers import as_words, join_pairs
+from sklearn_struct.encoding.sequences import has_items, refuse_frame
+from sklearn_struct.exceptions import InputTypeError, NonFiniteError
+
+__all__ = ["Attributes", "chunks", "read"]
+
+_CHUNK = 25  # so few that their temporary objects seldom start the garbage collector
+_NUMBERS = (bool, int, float)
+_NUMPY_NUMBERS = (np.floating, np.integer, np.bool_)
+_NESTING = "X is a list of sequences and a sequence a list of tokens: [['a', 'b']] is one sequence of two tokens"
+
+
+class Attributes(NamedTuple):
+    """Attribute occurrences in reading order: a column (-1 = none) and a value each; `counts` per
+    token.
+
+    `kind` says how tokens are written: "strings", "lists" (of strings), "others", "mixed", or
+    "none" if there are none.
+    """
+
+    columns: np.ndarray
+    values: np.ndarray
+    counts: np.ndarray
+    offsets: np.ndarray
+    kind: str = "none"
+
+
+class _Manner(NamedTuple):
+    """How to read: words and their number to columns (`Names.learn`, `Names.find`), and three
+    parameters.
+    """
+
+    number: Callable[[np.ndarray, int], np.ndarray]
+    separator: str
+    dtype: Any
+    keep_zeros: bool
+
+
+class _Unexpected(Exception):  # noqa: N818 - a signal between the two readers, not an error
+    """The quick reader met something that the careful reader must look at."""
+
+
+def chunks(X: Any) -> Iterator[tuple[int, list[Any]]]:
+    """The sequences of X in small lists, each with the number of its first sequence."""
+    refuse_frame(X)
+    if not has_items(X):
+        raise InputTypeError(f"X must be a list of sequences, got {type(X).__name__}")
+    if isinstance(X, SequenceArray) and sp.issparse(X.tokens):
+        raise InputTypeError("X is a SequenceArray of sparse numbers, which are encoded already")
+    sequences = iter(X)
+    first = 0
+    while chunk := list(islice(sequences, _CHUNK)):
+        yield first, chunk
+        first += len(chunk)
+
+
+def read(
+    X: Any,
+    number: Callable[[np.ndarray, int], np.ndarray],
+    separator: str,
+    dtype: Any,
+    keep_zeros: bool = False,
+) -> Attributes:
+    """All attributes of all tokens of X; those of value zero have no column unless they are kept.
+
+    Raises
+    ------
+    InputTypeError
+        If something cannot be read as a sequence, a token, a name or a value.
+    NonFiniteError
+        If a value is NaN or infinite, or becomes so in `dtype`.
+    """
+    manner = _Manner(number, separator, dtype, bool(keep_zeros))
+    parts = [
+        Attributes(
+            np.empty(0, np.int32), np.empty(0, dtype), np.empty(0, np.int64), np.zeros(1, np.int64)
+        )
+    ]
+    for first, chunk in chunks(_as_dicts(X) if _is_table(X) else X):
+        try:
+            parts.append(_quick(chunk, manner))
+        except (_Unexpected, TypeError, OverflowError):
+            parts.append(_careful(first, chunk, manner))
+    columns, values, counts, offsets = map(np.concatenate, zip(*(part[:4] for part in parts)))
+    return Attributes(
+        columns, values, counts, np.cumsum(offsets), _together({part.kind for part in parts})
+    )
+
+
+def _together(kinds: set[str]) -> str:
+    """How tokens are written of which some are written in each of these ways."""
+    kinds = kinds - {"none"}
+    return "mixed" if len(kinds) > 1 else next(iter(kinds), "none")
+
+
+def _is_table(X: Any) -> bool:
+    return isinstance(X, SequenceArray) and not sp.issparse(X.tokens)
+
+
+def _as_dicts(X: SequenceArray) -> Iterator[list[dict[str, Any]]]:
+    """The tokens of named columns as dicts."""
+    if X.feature_names is None:
+        raise InputTypeError(
+            "tokens of a SequenceArray are read as attributes only if their columns have names"
+        )
+    names = X.feature_names.tolist()
+    return ([dict(zip(names, token)) for token in sequence.tolist()] for sequence in X)
+
+
+# The quick reader. `offsets` holds the lengths of sequences until `read` sums them up.
+
+
+def _quick(chunk: list[Any], manner: _Manner) -> Attributes:
+    if not set(map(type, chunk)) <= {list, tuple}:
+        raise _Unexpected
+    tokens = list(chain.from_iterable(chunk))
+    kinds = set(map(type, tokens))
+    if kinds == {dict}:
+        columns, values = _from_dicts(tokens, manner)
+        return Attributes(columns, values, _lengths(tokens), _lengths(chunk), "others")
+    if kinds == {str}:
+        kind = "strings"
+        counts = np.ones(len(tokens), np.int64)
+        texts = tokens
+    elif kinds <= {list, tuple}:
+        kind = "lists"
+        counts = _lengths(tokens)
+        texts = list(chain.from_iterable(tokens))
+    elif kinds <= {set, frozenset}:
+        kind = "others"
+        counts = _lengths(tokens)
+        texts = list(chain.from_iterable(map(sorted, tokens)))
+    else:
+        raise _Unexpected
+    columns = manner.number(as_words(texts), len(texts))
+    return Attributes(
+        columns, _ones(len(texts), manner), counts, _lengths(chunk), kind if tokens else "none"
+    )
+
+
+def _lengths(items: list[Any]) -> np.ndarray:
+    return np.fromiter(map(len, items), np.int64, len(items))
+
+
+def _from_dicts(tokens: list[dict], manner: _Manner) -> tuple[np.ndarray, np.ndarray]:
+    keys = list(chain.from_iterable(tokens))
+    objects = list(chain.from_iterable(map(dict.values, tokens)))
+    is_text = _are(str, objects)
+    others = np.flatnonzero(~is_text).tolist()
+    values = np.ones(len(keys), manner.dtype)
+    values[others] = _finite([objects[p] for p in others], manner.dtype)
+    for p in others:
+        objects[p] = ""
+    stored = (values != 0) | manner.keep_zeros
+    kinds = is_text.astype(np.uint8) + stored
+    names = join_pairs(as_words(keys), as_words([manner.separator]), as_words(objects), kinds)
+    columns = np.full(len(keys), -1, np.int32)
+    columns[stored] = manner.number(names, int(np.count_nonzero(stored)))
+    return columns, _ones(len(keys), manner) if np.all(values == 1) else values
+
+
+def _ones(n: int, manner: _Manner) -> np.ndarray:
+    """Ones that take no memory until all chunks are put together."""
+    return np.broadcast_to(manner.dtype(1), n)
+
+
+def _are(kind: type, objects: list[Any]) -> np.ndarray:
+    """Whether the type of each object is `kind`: compares addresses, since numpy asks objects one
+    by one.
+    """
+    types = np.fromiter(map(type, objects), object, len(objects))
+    return np.ndarray(len(objects), np.intp, types) == id(kind)
+
+
+def _finite(values: list[Any], dtype: Any) -> np.ndarray:
+    if not all(
+        kind in _NUMBERS or issubclass(kind, _NUMPY_NUMBERS) for kind in set(map(type, values))
+    ):
+        raise _Unexpected
+    with np.errstate(over="ignore"):
+        array = np.fromiter(values, np.float64, len(values)).astype(dtype)
+    if not np.isfinite(array).all():
+        raise _Unexpected
+    return array
+
+
+# The careful reader
+
+
+def _careful(first: int, chunk: list[Any], manner: _Manner) -> Attributes:
+    names: list[str] = []
+    values: list[float] = []
+    counts: list[int] = []
+    for i, sequence in enumerate(chunk, first):
+        if not isinstance(sequence, list | tuple) and not _holds_objects(sequence):
+            raise InputTypeError(
+                f"X[{i}]: a sequence is a list of tokens, got {type(sequence).__name__}. {_NESTING}"
+            )
+        for t, token in enumerate(sequence):
+            before = len(values)
+            for name, value in _attributes(
+                token, manner.separator, f"X[{i}], token {t}", manner.dtype
+            ):
+                values.append(value)
+                if value or manner.keep_zeros:
+                    names.append(name)
+            counts.append(len(values) - before)
+    array = np.array(values, manner.dtype)
+    columns = np.full(len(values), -1, np.int32)
+    columns[(array != 0) | manner.keep_zeros] = manner.number(as_words(names), len(names))
+    kind = _together({_kind(token) for sequence in chunk for token in sequence})
+    return Attributes(columns, array, np.array(counts, np.int64), _lengths(chunk), kind)
+
+
+def _kind(token: Any) -> str:
+    return (
+        "strings"
+        if isinstance(token, str)
+        else "lists"
+        if isinstance(token, list | tuple)
+        else "others"
+    )
+
+
+def _holds_objects(sequence: Any) -> bool:
+    return isinstance(sequence, np.ndarray) and sequence.ndim == 1 and sequence.dtype.kind in "OU"
+
+
+def _attributes(token: Any, separator: str, place: str, dtype: Any) -> Iterator[tuple[str, float]]:
+    """Names and values of one token."""
+    if isinstance(token, str):
+        yield _text(token, place), 1.0
+    elif isinstance(token, dict):
+        yield from _flatten(token, "", separator, place, dtype)
+    elif isinstance(token, list | tuple | set | frozenset):
+        for name in _texts(token, place):
+            yield name, 1.0
+    else:
+        kind = type(token).__name__
+        raise InputTypeError(
+            f"{place}: a token is a dict, a string, or a list or set of strings; got {kind}"
+        )
+
+
+def _flatten(
+    token: dict, prefix: str, separator: str, place: str, dtype: Any
+) -> Iterator[tuple[str, float]]:
+    for key, value in token.items():
+        name = prefix + _text(key, place)
+        here = f"{place}, feature {name!r}"
+        if isinstance(value, str):
+            yield name + separator + _text(value, here), 1.0
+        elif isinstance(value, numbers.Number | np.bool_):
+            yield name, _number(value, here, dtype)
+        elif isinstance(value, dict):
+            yield from _flatten(value, name + separator, separator, place, dtype)
+        elif isinstance(value, list | tuple | set | frozenset):
+            for text in _texts(value, here):
+                yield name + separator + text, 1.0
+        else:
+            expected = (
+                "a value is a number, a string, a list or set of strings, or a dict of values"
+            )
+            raise InputTypeError(f"{here}: {expected}; got {type(value).__name__}")
+
+
+def _text(name: Any, place: str) -> str:
+    if not isinstance(name, str):
+        raise InputTypeError(
+            f"{place}: names of features must be strings, got {name!r} ({type(name).__name__})"
+        )
+    return str.__str__(name)  # a plain string, whatever a subclass makes of str()
+
+
+def _texts(names: Iterable[Any], place: str) -> list[str]:
+    """Strings of a list in its order; those of a set sorted, as their own order differs between
+    processes.
+    """
+    texts = [_text(name, place) for name in names]
+    return sorted(texts) if isinstance(names, set | frozenset) else texts
+
+
+def _number(value: Any, place: str, dtype: Any) -> float:
+    try:
+        number = float(value)
+    except TypeError:
+        raise InputTypeError(f"{place}: a value must be a real number, got {value!r}") from None
+    except OverflowError:
+        number = math.inf
+    with np.errstate(over="ignore"):
+        rounded = float(dtype(number))
+    if not math.isfinite(rounded):
+        raise NonFiniteError(f"{place}: not finite ({number})")
+    return rounded

@@ -1,0 +1,185 @@
+"""Functions that give names of features, of an input and a label together, to columns of numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from itertools import islice, product
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from sklearn_struct._doc_link import DocLink
+from sklearn_struct.encoding.features.vectorizer import SequenceVectorizer
+from sklearn_struct.exceptions import (
+    EmptyDataError,
+    InputTypeError,
+    NonFiniteError,
+    UnknownLabelError,
+)
+
+__all__ = ["Call", "ProductFeatures", "candidate_codes", "encode", "joint_name"]
+
+_CHUNK = 200  # rows that are read together
+_READABLE = (str, dict, list, tuple, set, frozenset)
+Call = tuple[int, tuple]  # the number of the input, and the arguments of a function
+
+
+class ProductFeatures(DocLink, BaseEstimator):
+    """Joint features that are pairs of a part of the input and a part of the label.
+
+    Called with (x, y) it gives the names of all pairs, with the products of their values.
+    `LogLinearClassifier` does not call it so: it reads each input once instead of once a label, and
+    visits only labels that a feature has been seen with, which is what makes thousands of labels
+    affordable.
+
+    Parameters
+    ----------
+    context : callable
+        ``context(x)`` gives the parts of an input: names, or a dict of name: value.
+    label : callable, default=None
+        ``label(y)`` gives the parts of a label in the same way; None is the label itself.
+    keep : callable, default=None
+        ``keep(a, b)`` says whether the names of a part of an input and of a part of a label make a
+        feature; None keeps all. It is asked once for each pair that the data show.
+
+    See Also
+    --------
+    LogLinearClassifier
+
+    Examples
+    --------
+    >>> from sklearn_struct import ProductFeatures
+    >>> def context(history):
+    ...     return ["any", f"last={history[-1]}"]
+    >>> features = ProductFeatures(context, lambda word: [word, f"ends={word[-1]}"])
+    >>> list(features(["the"], "cat"))
+    ['any & cat', 'any & ends=t', 'last=the & cat', 'last=the & ends=t']
+    """
+
+    def __init__(
+        self,
+        context: Callable[[Any], Any],
+        label: Callable[[Any], Any] | None = None,
+        keep: Callable[[str, str], bool] | None = None,
+    ) -> None:
+        self.context = context
+        self.label = label
+        self.keep = keep
+
+    def __call__(self, x: Any, y: Any) -> dict[str, float]:
+        """The joint features of an input and a label.
+
+        Parameters
+        ----------
+        x : object
+        y : label
+
+        Returns
+        -------
+        dict of {str: float}
+        """
+        of_label = {str(y): 1.0} if self.label is None else _read(self.label(y))
+        pairs = product(_read(self.context(x)).items(), of_label.items())
+        return {
+            joint_name(a, b): u * v
+            for (a, u), (b, v) in pairs
+            if self.keep is None or self.keep(a, b)
+        }
+
+
+def joint_name(a: str, b: str) -> str:
+    """The name of a pair, which no other pair has."""
+    return a.replace("\\", "\\\\").replace("&", "\\&") + " & " + b
+
+
+def _read(found: Any) -> dict[str, float]:
+    vectorizer = SequenceVectorizer()
+    row = vectorizer.fit_transform([[_as_readable(found)]]).tokens
+    return dict(zip(vectorizer.get_feature_names_out()[row.indices].tolist(), row.data.tolist()))
+
+
+def _as_readable(found: Any) -> Any:
+    return found if isinstance(found, _READABLE) or not isinstance(found, Iterable) else list(found)
+
+
+def encode(
+    vectorizer: SequenceVectorizer,
+    function: Callable[..., Any],
+    calls: Callable[[], Iterator[Call]],
+    learn: bool,
+) -> Any:
+    """One row of features for each call of `function`; `calls` gives them, anew each time.
+
+    Raises
+    ------
+    InputTypeError, NonFiniteError
+        If the function gives something that cannot be read, with the call. Its own exceptions get
+        the call as a note.
+    """
+
+    def chunks() -> Iterator[list[Any]]:
+        remaining = calls()
+        while chunk := [_call(function, *call) for call in islice(remaining, _CHUNK)]:
+            yield chunk
+
+    try:
+        return (vectorizer.fit_transform if learn else vectorizer.transform)(chunks()).tokens
+    except (InputTypeError, NonFiniteError):
+        for call in calls():
+            _check(function, *call)
+        raise
+
+
+def _call(function: Callable[..., Any], i: int, arguments: tuple) -> Any:
+    try:
+        return _as_readable(function(*arguments))
+    except Exception as error:
+        error.add_note(f"while the features of {_place(i, arguments)} were computed")
+        raise
+
+
+def _check(function: Callable[..., Any], i: int, arguments: tuple) -> None:
+    """Raise the error of one call, if it has one, with its place."""
+    try:
+        SequenceVectorizer().fit([[_call(function, i, arguments)]])
+    except (InputTypeError, NonFiniteError) as error:
+        what = str(error).removeprefix("X[0], token 0").removeprefix(": ").removeprefix(", ")
+        raise type(error)(f"features of {_place(i, arguments)}: {what}") from None
+
+
+def _place(i: int, arguments: tuple) -> str:
+    if i < 0:  # a function of the label alone
+        return f"label {arguments[0]!r}"
+    return f"X[{i}]" + "".join(f" and label {label!r}" for label in arguments[1:])
+
+
+def candidate_codes(
+    X: Any, candidates: Callable[[Any], Iterable[Hashable]], codes: dict[Any, int], first: int = 0
+) -> tuple[np.ndarray, np.ndarray]:
+    """(offsets, codes) of the labels among which each input chooses; new labels are added to an
+    empty `codes`.
+
+    `first` is the number of the first input, for messages.
+    """
+    learn = not codes
+    found: list[int] = []
+    offsets = [0]
+    for i, x in enumerate(X, first):
+        labels = candidates(x)
+        if isinstance(labels, str | bytes | dict) or not isinstance(labels, Iterable):
+            raise InputTypeError(
+                f"candidates(X[{i}]) must give labels, got {type(labels).__name__}"
+            )
+        own: dict[int, None] = {}
+        for label in labels:
+            if learn and getattr(label, "__hash__", None) is not None:
+                codes.setdefault(label, len(codes))
+            if getattr(label, "__hash__", None) is None or label not in codes:
+                raise UnknownLabelError(f"candidates(X[{i}]): label {label!r} was not seen in fit")
+            own[codes[label]] = None
+        if not own:
+            raise EmptyDataError(f"candidates(X[{i}]) gives no label")
+        found.extend(own)
+        offsets.append(len(found))
+    return np.array(offsets, np.int64), np.array(found, np.int32)

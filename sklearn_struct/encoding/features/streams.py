@@ -1,0 +1,249 @@
+"""Columns of tokens -> streams of codes or numbers, with a code for values that are out of
+vocabulary.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from numbers import Integral, Real
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from sklearn_struct.containers.ragged import object_array
+from sklearn_struct.containers.sequence_array import SequenceArray
+from sklearn_struct.encoding.features.columns import read_table
+from sklearn_struct.encoding.sequences import (
+    check_numbers,
+    check_sequences,
+    form,
+    is_list,
+    pack_arrays,
+)
+from sklearn_struct.exceptions import InputTypeError, NonFiniteError, UnknownValueError
+
+__all__ = [
+    "OOV",
+    "Column",
+    "Columns",
+    "encode",
+    "first_occurrences",
+    "is_numeric",
+    "learn_values",
+    "numbers",
+    "of_numbers",
+    "read",
+    "symbols",
+]
+
+OOV = "<OOV>"  # what stands for values out of vocabulary; in X it is one of them
+
+
+class Column(NamedTuple):
+    """One column of all tokens: a number each, or where there are `codes`, the distinct values that
+    they number.
+    """
+
+    values: Any
+    codes: np.ndarray | None
+
+
+class Columns(NamedTuple):
+    """The columns of X, the bounds of its sequences, the names of the columns, and how tokens were
+    written.
+
+    ``kind`` is "numbers" (rows of arrays), "values" (a string each) or "rows" (tuples).
+    """
+
+    columns: list[Column]
+    offsets: np.ndarray
+    names: Any
+    kind: str
+
+
+def symbols(X: Any) -> Any:
+    """Lists of whole numbers, packed as sequences of single values; anything else passes through."""
+    if not (isinstance(X, list | tuple | np.ndarray) and getattr(X, "ndim", 1) == 1):
+        return X
+    if not len(X) or not all(map(_holds_symbols, X)):
+        return X
+    offsets = np.cumsum([0, *map(len, X)])
+    values = [value for sequence in X for value in sequence]
+    return SequenceArray(object_array(values), offsets) if values else X
+
+
+def _holds_symbols(sequence: Any) -> bool:
+    if isinstance(sequence, np.ndarray):
+        return sequence.ndim == 1 and (sequence.dtype.kind in "iu" or len(sequence) == 0)
+    return isinstance(sequence, list | tuple) and all(map(_is_symbol, sequence))
+
+
+def _is_symbol(value: Any) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+def read(X: Any) -> Columns:
+    """Read sequences of strings, of rows of values, of arrays of numbers, or a SequenceArray of any
+    of these.
+    """
+    names = X.names if isinstance(X, SequenceArray) else None
+    kind = form(X)
+    if kind == "empty":
+        return Columns([], np.zeros(len(X) + 1, np.int64), names, "rows")
+    if (
+        kind == "packed"
+        and X.tokens.ndim == 2
+        and (sp.issparse(X.tokens) or X.tokens.dtype.kind != "O")
+    ):
+        return of_numbers(X)
+    if kind == "arrays" and not _has_rows(X):
+        return of_numbers(pack_arrays(X, np.dtype(np.float64)))
+    single = kind != "arrays" and _has_single_values(X)
+    if single:
+        check_sequences(X)
+    table = read_table([[(value,) for value in sequence] for sequence in X] if single else X)
+    columns = [
+        Column(list(values), codes) for codes, values in zip(table.codes, table.values, strict=True)
+    ]
+    _refuse_missing(columns, table.offsets, single)
+    return Columns(columns, table.offsets, names, "values" if single else "rows")
+
+
+def of_numbers(X: SequenceArray) -> Columns:
+    """The columns of packed numbers."""
+    if sp.issparse(X.tokens):
+        raise InputTypeError(
+            "sparse X has no meaning here: the columns are streams of numbers; give a dense array"
+        )
+    tokens = X.tokens.astype(np.float64)
+    check_numbers(SequenceArray(tokens, X.offsets, X.names))
+    return Columns([Column(column, None) for column in tokens.T], X.offsets, X.names, "numbers")
+
+
+def _first_token(X: Any) -> Any:
+    return next(token for sequence in X if len(sequence) for token in sequence)
+
+
+def _has_rows(X: Any) -> bool:
+    """Whether sequences of which each has two dimensions hold more than numbers."""
+    sequence = next((s for s in X if _is_filled(s)), ())
+    if not isinstance(sequence, list | tuple):
+        return not sp.issparse(sequence) and np.asarray(sequence).dtype.kind in "OUS"
+    rows = [row for row in sequence if isinstance(row, list | tuple)]
+    return any(not isinstance(value, Real | np.generic) for row in rows for value in row)
+
+
+def _is_filled(sequence: Any) -> bool:
+    shape = getattr(sequence, "shape", None)
+    return (
+        (is_list(sequence) and len(sequence) > 0)
+        if shape is None
+        else len(shape) > 0 and shape[0] > 0
+    )
+
+
+def _has_single_values(X: Any) -> bool:
+    token = _first_token(X)
+    if isinstance(token, dict | set | frozenset):
+        raise InputTypeError(
+            f"X has tokens that are a {type(token).__name__}; give a string, a row with a value "
+            "for each stream, or "
+            "numbers (SequenceVectorizer makes numbers of dicts, for models that read features)"
+        )
+    return not isinstance(token, list | tuple | np.ndarray)
+
+
+def _refuse_missing(columns: list[Column], offsets: np.ndarray, single: bool) -> None:
+    """Values are hashable scalars: None, or a tuple beside strings, is a mistake."""
+    for c, (values, codes) in enumerate(columns):
+        for code, value in enumerate(values):
+            if value is None or (single and isinstance(value, tuple)):
+                where = place(int(np.argmax(codes == code)), offsets)
+                raise InputTypeError(
+                    f"{where}{'' if single else f', column {c}'}: {value!r} is not a value"
+                )
+
+
+def place(position: int, offsets: np.ndarray) -> str:
+    i = int(np.searchsorted(offsets, position, side="right")) - 1
+    return f"X[{i}], token {position - offsets[i]}"
+
+
+def is_numeric(column: Column, alone: bool = False) -> bool:
+    """Whether all values are numbers that are no booleans; those that stand `alone` may also be
+    symbols, if whole.
+    """
+    if column.codes is None:
+        return True
+    if alone and all(map(_is_symbol, column.values)):
+        return False
+    return all(isinstance(v, Real) and not isinstance(v, bool) for v in column.values)
+
+
+def numbers(column: Column, offsets: np.ndarray, c: int) -> np.ndarray:
+    """A column as floats."""
+    if column.codes is None:
+        return column.values
+    for code, value in enumerate(column.values):
+        where = place(int(np.argmax(column.codes == code)), offsets) + f", column {c}"
+        if not isinstance(value, Real):
+            raise InputTypeError(f"{where}: {value!r} is not a number")
+        if not np.isfinite(float(value)):
+            raise NonFiniteError(f"{where}: not finite ({value})")
+    return np.array(column.values, dtype=np.float64)[column.codes]
+
+
+def _coded(column: Column) -> tuple[list[Any], np.ndarray]:
+    if column.codes is not None:
+        return column.values, column.codes
+    values, codes = np.unique(column.values, return_inverse=True)
+    return values.tolist(), codes
+
+
+def learn_values(
+    column: Column, used: np.ndarray, oov: str | None
+) -> tuple[dict[Any, int], np.ndarray]:
+    """The vocabulary of a column, {value: code}, and the codes of the tokens; only those `used`
+    count.
+
+    The code after the last one is that of OOV. With ``oov="first"`` it is also that of the first
+    occurrence of each value, so that values that occur once are not in the vocabulary.
+    """
+    values, codes = _coded(column)
+    codes = np.where(used, codes, -1)
+    if oov is not None and OOV in values:
+        codes[codes == values.index(OOV)] = -1
+    if oov == "first":
+        codes[first_occurrences(codes)] = -1
+    kept = np.unique(codes[codes >= 0]).tolist()
+    with suppress(TypeError):  # several types stay in the order of their appearance
+        kept.sort(key=values.__getitem__)
+    renumbered = np.full(len(values) + 1, len(kept))  # the last one is for -1
+    renumbered[kept] = np.arange(len(kept))
+    found = renumbered[codes]
+    if oov is None:
+        found[~used] = 0
+    return {values[old]: new for new, old in enumerate(kept)}, found
+
+
+def first_occurrences(codes: np.ndarray) -> np.ndarray:
+    """Where each code but -1 occurs first."""
+    distinct, first = np.unique(codes, return_index=True)
+    return first[distinct >= 0]
+
+
+def encode(
+    column: Column, vocabulary: dict[Any, int], oov: str | None, offsets: np.ndarray, c: int
+) -> np.ndarray:
+    """The codes of a column in a vocabulary that was learned before."""
+    values, codes = _coded(column)
+    new = np.array([vocabulary.get(value, -1) for value in values] or [0], dtype=np.int64)[codes]
+    unknown = new < 0
+    if oov is None and np.any(unknown):
+        t = int(np.argmax(unknown))
+        raise UnknownValueError(
+            f"{place(t, offsets)}, column {c}: {values[codes[t]]!r} was not seen in fit; set `oov`"
+        )
+    new[unknown] = len(vocabulary)
+    return new

@@ -1,0 +1,444 @@
+"""Templates over columns of words, tags and the like."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from itertools import chain
+from numbers import Integral
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.base import BaseEstimator, TransformerMixin, _fit_context
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from sklearn_struct._doc_link import DocLink
+from sklearn_struct._published import Published
+from sklearn_struct.containers.sequence_array import SequenceArray
+from sklearn_struct.encoding.features.columns import (
+    KeyIndex,
+    Table,
+    Values,
+    Windows,
+    combine,
+    end_keys,
+    fill_rows,
+    learn_keys,
+    read_table,
+)
+from sklearn_struct.encoding.features.vectorizer import csr, float_dtype
+from sklearn_struct.exceptions import EmptyDataError, InputTypeError
+
+__all__ = ["TEMPLATE_SETS", "FeatureTemplates"]
+
+_WORDS_AND_TAGS = (
+    *(f"w[{o}]:%x[{o},0]" for o in (-2, -1, 0, 1, 2)),
+    *(f"w[{o}]|w[{o + 1}]:%x[{o},0]|%x[{o + 1},0]" for o in (-1, 0)),
+    *(f"pos[{o}]:%x[{o},1]" for o in (-2, -1, 0, 1, 2)),
+    *(f"pos[{o}]|pos[{o + 1}]:%x[{o},1]|%x[{o + 1},1]" for o in (-2, -1, 0, 1)),
+    *(
+        f"pos[{o}]|pos[{o + 1}]|pos[{o + 2}]:%x[{o},1]|%x[{o + 1},1]|%x[{o + 2},1]"
+        for o in (-2, -1, 0)
+    ),
+)
+TEMPLATE_SETS: dict[str, tuple[str, ...]] = {
+    "chunking": _WORDS_AND_TAGS,
+    "sha-pereira": _WORDS_AND_TAGS,
+}
+"""Named sets of templates: windows of words (column 0) and part-of-speech tags (column 1).
+
+"chunking" and "sha-pereira" are one list. CRFsuite's tutorial on chunking pairs each template with a label, Sha and
+Pereira (2003) with a label and with two labels in a row; the estimator says which (``edge_features="all"``).
+"""
+
+_MACRO = r"%x\[\s*([+-]?\d+)\s*,\s*([^\]:/|]*[^\]:/|\s])\s*\]"
+_TEMPLATE = re.compile(rf"(?:([^\s:%]+):)?({_MACRO}(?:[/|]{_MACRO})*)")
+
+
+class Template(NamedTuple):
+    """One template: its parts are (offset, column), `joiners` the characters between them."""
+
+    name: str
+    parts: tuple[tuple[int, int], ...]
+    joiners: str
+    text: str
+
+
+@dataclass
+class _Learnt:
+    """What `fit` learns: values of each column, and the numbers of each template's combinations.
+
+    Called, it gives the names of the attributes. Equal ones have equal names, which need not be
+    spelt out to know that.
+    """
+
+    templates: list[Template]
+    values: list[Values]
+    reach: tuple[int, int]
+    pad: bool
+    stages: list[dict[int, KeyIndex]]
+    indexes: list[KeyIndex]
+    _names: np.ndarray | None = field(default=None, compare=False, repr=False)
+
+    def n_codes(self, column: int) -> int:
+        """Number of codes of a column: those of positions beside a sequence, if these have some,
+        and of values.
+        """
+        return len(self.values[column]) + sum(self.reach) * self.pad
+
+    def codes(self, j: int) -> np.ndarray:
+        """The codes of the cells (n_attributes, n_parts) that the attributes of template j combine."""
+        parts = self.templates[j].parts
+        keys = self.indexes[j].keys
+        found = np.empty((len(keys), len(parts)), np.int64)
+        for p in range(len(parts) - 1, -1, -1):
+            keys, found[:, p] = np.divmod(keys, self.n_codes(parts[p][1])) if p else (keys, keys)
+            if p in self.stages[j]:
+                keys = self.stages[j][p].keys[keys]
+        return found
+
+    def __call__(self) -> np.ndarray:
+        if self._names is None:
+            names = [name for j in range(len(self.templates)) for name in _names(self, j)]
+            self._names = np.array(names, dtype=object)
+            self._names.flags.writeable = False  # all who ask share it
+        return self._names
+
+
+class FeatureTemplates(
+    DocLink, Published, TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
+):  # type: ignore[call-arg]
+    r"""Turn sequences of rows (word, tag, …) into a SequenceArray of sparse 0/1 tokens, by
+    templates.
+
+    A template such as ``U05:%x[-1,0]/%x[0,0]`` names cells by their offset from the present token
+    and their column, as in CRF++. Each combination of values that it meets in the training data
+    becomes one attribute. Combinations are made of integers; their names are only spelt out by
+    `get_feature_names_out`.
+
+    Parameters
+    ----------
+    templates : list of str, or str, default="chunking"
+        Templates; or the text of a template file, with blank lines and comments (``#``); or the
+        name of a set in ``TEMPLATE_SETS``: "chunking", also called "sha-pereira" after [1]_. A
+        template is an optional id and a colon, then cells joined by ``/`` or ``|``. Without an id
+        the template's own text is its id. A bare ``B`` adds nothing, as every chain has transition
+        weights.
+    columns : list of str, default=None
+        Names of the columns, which templates then may use instead of numbers: ``%x[0,word]``.
+    boundary : {"skip", "pad"}, default="skip"
+        What a template does where a cell lies outside the sequence: "skip" leaves its attribute
+        away, "pad" uses special values, ``_B-1`` for the position before the first token, ``_B+1``
+        for the one after the last.
+    add_bos_eos : bool, default=False
+        Whether first tokens get the attribute ``__BOS__`` and last tokens ``__EOS__``.
+    min_frequency : int, default=1
+        Attributes of fewer tokens of the training data are dropped.
+    dtype : {numpy.float64, numpy.float32}, default=numpy.float64
+        Type of the ones that are stored.
+
+    Attributes
+    ----------
+    n_columns_ : int
+        Number of columns of the rows.
+    n_features_out_ : int
+        Number of attributes.
+
+    See Also
+    --------
+    SequenceVectorizer : For tokens that are dicts or lists of strings.
+
+    References
+    ----------
+    .. [1] F. Sha and F. Pereira, "Shallow parsing with conditional random fields", HLT-NAACL 2003.
+
+    Examples
+    --------
+    >>> from sklearn_struct import FeatureTemplates
+    >>> X = [[("the", "DT"), ("dog", "NN")], [("a", "DT")]]
+    >>> templates = FeatureTemplates(["w:%x[0,0]", "bigram:%x[-1,1]/%x[0,1]"])
+    >>> tokens = templates.fit_transform(X)
+    >>> tokens
+    SequenceArray(n_sequences=2, n_tokens=3, n_features=4)
+    >>> templates.get_feature_names_out().tolist()
+    ['w:the', 'w:dog', 'w:a', 'bigram:DT/NN']
+    >>> tokens[0].toarray()
+    array([[1., 0., 0., 0.],
+           [0., 1., 0., 1.]])
+    """
+
+    _parameter_constraints: dict = {  # noqa: RUF012 - scikit-learn's convention
+        "templates": [str, list, tuple],
+        "columns": [list, tuple, None],
+        "boundary": [StrOptions({"skip", "pad"})],
+        "add_bos_eos": ["boolean"],
+        "min_frequency": [Interval(Integral, 1, None, closed="left")],
+        # looked at in float_dtype, which knows all the ways to name a dtype
+        "dtype": "no_validation",
+    }
+
+    def __init__(
+        self,
+        templates: str | Sequence[str] = "chunking",
+        columns: Sequence[str] | None = None,
+        boundary: str = "skip",
+        add_bos_eos: bool = False,
+        min_frequency: int = 1,
+        dtype: Any = np.float64,
+    ) -> None:
+        self.templates = templates
+        self.columns = columns
+        self.boundary = boundary
+        self.add_bos_eos = add_bos_eos
+        self.min_frequency = min_frequency
+        self.dtype = dtype
+
+    def fit(self, X: Any, y: Any = None) -> FeatureTemplates:
+        """Learn the values of the columns and their combinations.
+
+        Parameters
+        ----------
+        X : iterable of sequences
+            A sequence is a list of tuples or lists of column values, or a 2-D array. A generator is
+            read once.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self : FeatureTemplates
+
+        Raises
+        ------
+        ValueError
+            If a template is malformed, its id occurs twice, or it names a column that is not there.
+        EmptyDataError
+            If X has no tokens.
+        InputTypeError, LengthMismatchError, NonFiniteError
+            If something in X is of a wrong type, of a wrong number of columns, or NaN.
+        """
+        self.fit_transform(X)
+        return self
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit_transform(self, X: Any, y: Any = None) -> SequenceArray:
+        """Learn the combinations and encode X, in one pass over X.
+
+        Parameters
+        ----------
+        X : iterable of sequences
+            As for `fit`.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        encoded : SequenceArray
+            The tokens of X, in a CSR array of shape ``(n_tokens, n_features_out_)``; names are
+            spelt out on demand.
+        """
+        dtype = float_dtype(self.dtype)
+        templates = parse_templates(self.templates, self.columns)
+        table = read_table(X)
+        n_columns = len(table.values)
+        if not n_columns:
+            raise EmptyDataError("X has no tokens to learn from")
+        _check_columns(templates, self.columns, n_columns)
+        if self.add_bos_eos:
+            templates += [Template(name, (), "", name) for name in ("__BOS__", "__EOS__")]
+        offsets = [0, *(offset for template in templates for offset, _ in template.parts)]
+        learnt = _Learnt(
+            templates, table.values, (-min(offsets), max(offsets)), self.boundary == "pad", [], []
+        )
+        numbers = _number(table, learnt, self.min_frequency)
+        self._learnt = learnt
+        self.n_columns_ = n_columns
+        self.n_features_out_ = sum(map(len, learnt.indexes))
+        return self._assemble(numbers, table.offsets, dtype)
+
+    def transform(self, X: Any) -> SequenceArray:
+        """Encode X. Values and combinations that are not in the training data are ignored.
+
+        Parameters
+        ----------
+        X : iterable of sequences
+            As for `fit`.
+
+        Returns
+        -------
+        encoded : SequenceArray
+            The tokens of X, in a CSR array of shape ``(n_tokens, n_features_out_)``; names are
+            spelt out on demand.
+
+        Raises
+        ------
+        NotFittedError
+            If `fit` has not been called.
+        InputTypeError, LengthMismatchError
+            As for `fit`.
+        """
+        check_is_fitted(self)
+        table = read_table(X, self._learnt.values)
+        return self._assemble(_number(table, self._learnt), table.offsets, float_dtype(self.dtype))
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        r"""Names of the attributes: id, colon, and the values joined as in the template.
+
+        Backslashes and the template's joiners are escaped by a backslash where they occur in
+        values, and a value written like another one (``1`` and ``"1"``) gets a number in front, so
+        that no two names are equal.
+
+        Parameters
+        ----------
+        input_features : None
+            Ignored.
+
+        Returns
+        -------
+        names : ndarray of str objects, shape ``(n_features_out_,)``
+        """
+        check_is_fitted(self)
+        return self._learnt()
+
+    def _assemble(self, numbers: np.ndarray, offsets: np.ndarray, dtype: Any) -> SequenceArray:
+        first = np.concatenate([[0], np.cumsum([len(index) for index in self._learnt.indexes])])
+        indptr = np.zeros(numbers.shape[1] + 1, np.int64)
+        columns = np.empty(np.count_nonzero(numbers >= 0), np.int32)
+        fill_rows(numbers, first, indptr, columns)
+        tokens = csr(np.ones(len(columns), dtype), columns, indptr, self.n_features_out_)
+        return SequenceArray(tokens, offsets, self._learnt)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        tags.input_tags.three_d_array = True
+        tags.input_tags.string = True
+        return tags
+
+
+def parse_templates(
+    templates: str | Iterable[str], columns: Sequence[str] | None
+) -> list[Template]:
+    """The templates of a list, of the text of a template file, or of a named set."""
+    if isinstance(templates, str):
+        templates = TEMPLATE_SETS.get(templates) or templates.splitlines()
+    if columns is not None and len(set(columns)) < len(columns):
+        raise ValueError(f"columns must have different names, got {list(columns)}")
+    parsed: dict[str, Template] = {}
+    for text in templates:
+        if not isinstance(text, str):
+            raise InputTypeError(f"a template is a string, got {text!r}")
+        line = text.strip()
+        if not line or line.startswith("#") or line == "B":
+            continue
+        match = _TEMPLATE.fullmatch(line)
+        if match is None:
+            known = ", ".join(TEMPLATE_SETS)
+            hint = (
+                "; of a template file give the text, Path(name).read_text()"
+                if "%" not in text
+                else ""
+            )
+            raise ValueError(
+                f"malformed template {line!r}: expected cells like 'U05:%x[-1,0]/%x[0,0]' (sets: "
+                f"{known}){hint}"
+            )
+        name = match[1] or match[2]
+        if name in parsed:
+            raise ValueError(
+                f"template id {name!r} occurs twice: in {parsed[name].text!r} and {line!r}"
+            )
+        parts = tuple(
+            (int(offset), _column(column, columns, line))
+            for offset, column in re.findall(_MACRO, line)
+        )
+        parsed[name] = Template(name, parts, re.sub(_MACRO, "", match[2]), line)
+    return list(parsed.values())
+
+
+def _column(text: str, columns: Sequence[str] | None, line: str) -> int:
+    if text.isdecimal():
+        return int(text)
+    if columns is None or text not in columns:
+        raise ValueError(f"template {line!r} names column {text!r}, but columns={columns!r}")
+    return list(columns).index(text)
+
+
+def _check_columns(
+    templates: list[Template], columns: Sequence[str] | None, n_columns: int
+) -> None:
+    if columns is not None and len(columns) != n_columns:
+        raise ValueError(
+            f"columns={list(columns)} names {len(columns)} columns, but tokens have {n_columns}"
+        )
+    for template in templates:
+        last = max(column for _, column in template.parts)
+        if last >= n_columns:
+            raise ValueError(
+                f"template {template.text!r} names column {last}, but tokens have {n_columns} "
+                "columns"
+            )
+
+
+def _number(table: Table, learnt: _Learnt, min_frequency: int | None = None) -> np.ndarray:
+    """Numbers (templates, tokens) of the combinations, -1 for none; with `min_frequency`, `learnt`
+    learns them.
+    """
+    codes_at = cache(Windows(table, learnt.reach, learnt.pad).at)
+    sizes = [learnt.n_codes(c) for c in range(len(learnt.values))]
+    numbers = np.empty((len(learnt.templates), table.offsets[-1]), np.int32)
+    for j, template in enumerate(learnt.templates):
+        if template.parts:
+            codes = [codes_at(offset, c) for offset, c in template.parts]
+            stages = learnt.stages[j] if min_frequency is None else None
+            keys, radix, stages = combine(codes, [sizes[c] for _, c in template.parts], stages)
+        else:
+            keys = end_keys(table.offsets, template.name == "__EOS__")
+            radix = 1
+            stages = {}
+        if min_frequency is not None:
+            learnt.stages.append(stages)
+            index, numbers[j] = learn_keys(keys, radix, min_frequency)
+            learnt.indexes.append(index)
+        else:
+            numbers[j] = learnt.indexes[j].find(keys)
+    return numbers
+
+
+def _names(learnt: _Learnt, j: int) -> list[str]:
+    """The names of the attributes of template j."""
+    template = learnt.templates[j]
+    if not template.parts:
+        return [template.name] * len(learnt.indexes[j].keys)
+    texts = {c: _texts(learnt, c, template.joiners) for _, c in template.parts}
+    columns = [
+        [texts[c][code] for code in codes]
+        for (_, c), codes in zip(template.parts, learnt.codes(j).T.tolist())
+    ]
+    joiners = (*template.joiners, "")
+    return [
+        template.name + ":" + "".join(chain.from_iterable(zip(row, joiners)))
+        for row in zip(*columns)
+    ]
+
+
+def _texts(learnt: _Learnt, c: int, joiners: str) -> list[str]:
+    """How each code of column c is spelt: all differently, and none with a joiner that is not
+    escaped.
+    """
+    special = [
+        f"_B{sign}{d + 1}"
+        for sign, reach in zip("-+", learnt.reach)
+        for d in range(reach * learnt.pad)
+    ]
+    plain = special + list(map(str, learnt.values[c]))
+    escapes = str.maketrans({character: "\\" + character for character in "\\" + joiners})
+    texts: list[str] = []
+    seen: set[str] = set()
+    for code, text in enumerate(plain):
+        texts.append(f"\\{code}:" * (text in seen) + text.translate(escapes))
+        seen.add(text)
+    return texts

@@ -1,0 +1,340 @@
+"""Dicts and strings to columns of numbers."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from itertools import chain, compress
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, TransformerMixin, _fit_context
+from sklearn.utils import murmurhash3_32
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.validation import check_is_fitted
+
+from sklearn_struct._doc_link import DocLink
+from sklearn_struct._published import Published
+from sklearn_struct._warning import warn
+from sklearn_struct.containers.sequence_array import SequenceArray
+from sklearn_struct.encoding.features.attributes import Attributes, read
+from sklearn_struct.encoding.features.name_numbers import Names
+from sklearn_struct.encoding.parameter_checks import check_as_fitted, check_params
+from sklearn_struct.exceptions import EmptyDataError
+
+__all__ = ["SequenceVectorizer", "csr", "float_dtype"]
+
+
+class SequenceVectorizer(
+    DocLink, Published, TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
+):  # type: ignore[call-arg]
+    """Turn sequences of dicts or strings into a SequenceArray with sparse tokens.
+
+    A token is a dict of features, a string, or a list, tuple or set of strings. Its attributes are
+    named as CRFsuite's Python binding names them:
+
+    ===================================  ==========================
+    in the token                         attribute: value
+    ===================================  ==========================
+    ``"a"`` (a string, or one of many)   ``a``: 1
+    ``{"k": 2.5}``                       ``k``: 2.5
+    ``{"k": True}``, ``{"k": False}``    ``k``: 1, ``k``: 0
+    ``{"k": "v"}``                       ``k:v``: 1
+    ``{"k": ["v", "w"]}`` or a set       ``k:v``: 1, ``k:w``: 1
+    ``{"k": {"j": 2.5}}``                ``k:j``: 2.5
+    ===================================  ==========================
+
+    Zeros are not stored unless `keep_zeros` says so. An attribute that occurs several times in one
+    token counts with its sum.
+
+    Parameters
+    ----------
+    min_frequency : int, default=1
+        Attributes stored in fewer tokens of the training data are dropped.
+    n_features : int, default=None
+        Hash names into this many columns instead of learning a vocabulary: nothing is kept in
+        memory and `transform` needs no `fit`, but columns have no names and unlike attributes may
+        share one.
+    separator : str, default=":"
+        Stands between the parts of a name.
+    dtype : {numpy.float64, numpy.float32}, default=numpy.float64
+        Type of the values.
+    keep_zeros : bool, default=False
+        Store values of 0 and False, too. They add nothing to a score, but with
+        ``feature_pairs="observed"`` what is stored beside a label gets a weight for it; CRFsuite
+        counts so.
+
+    Attributes
+    ----------
+    vocabulary_ : dict of str to int
+        The column of each attribute, in the order in which they first appeared (the elements of a
+        set are visited in sorted order); made when it is first asked for. Not there with hashing.
+    n_features_out_ : int
+        Number of columns.
+
+    See Also
+    --------
+    FeatureTemplates : Much quicker where attributes are combinations of the columns of a table.
+
+    Examples
+    --------
+    >>> from sklearn_struct import SequenceVectorizer
+    >>> X = [[{"word": "I", "upper": True}, {"word": "sleep", "upper": False}], [{"word": "sleep"}]]
+    >>> vectorizer = SequenceVectorizer()
+    >>> tokens = vectorizer.fit_transform(X)
+    >>> tokens
+    SequenceArray(n_sequences=2, n_tokens=3, n_features=3)
+    >>> vectorizer.get_feature_names_out().tolist()
+    ['word:I', 'upper', 'word:sleep']
+    >>> tokens[0].toarray()
+    array([[1., 1., 0.],
+           [0., 0., 1.]])
+    """
+
+    _parameter_constraints: dict = {  # noqa: RUF012 - scikit-learn's convention
+        "min_frequency": [Interval(Integral, 1, None, closed="left")],
+        "n_features": [None, Interval(Integral, 1, 2**31 - 1, closed="both")],
+        "separator": [str],
+        "keep_zeros": ["boolean"],
+        # looked at in float_dtype, which knows all the ways to name a dtype
+        "dtype": "no_validation",
+    }
+
+    def __init__(
+        self,
+        min_frequency: int = 1,
+        n_features: int | None = None,
+        separator: str = ":",
+        dtype: Any = np.float64,
+        keep_zeros: bool = False,
+    ) -> None:
+        self.min_frequency = min_frequency
+        self.n_features = n_features
+        self.separator = separator
+        self.dtype = dtype
+        self.keep_zeros = keep_zeros
+
+    def fit(self, X: Any, y: Any = None) -> SequenceVectorizer:
+        """Learn the vocabulary. With hashing there is none, and X is not read.
+
+        Parameters
+        ----------
+        X : iterable of sequences
+            A sequence is a list or tuple of tokens. A generator is read once, a few sequences at a
+            time.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self : SequenceVectorizer
+
+        Raises
+        ------
+        InputTypeError
+            If something in X cannot be read as a sequence, a token, a name or a value.
+        NonFiniteError
+            If a value is NaN or infinite.
+        EmptyDataError
+            If X has no tokens.
+        """
+        self.fit_transform(X if self.n_features is None else ())
+        return self
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit_transform(self, X: Any, y: Any = None) -> SequenceArray:
+        """Learn the vocabulary and encode X, in one pass over X.
+
+        Parameters
+        ----------
+        X : iterable of sequences
+            As for `fit`.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        encoded : SequenceArray
+            The tokens of X, in a CSR array of shape ``(n_tokens, n_features_out_)``.
+        """
+        dtype = float_dtype(self.dtype)
+        if self.n_features is not None:
+            if self.min_frequency > 1:
+                raise ValueError(
+                    "min_frequency counts attributes, which hashing (n_features) does not do"
+                )
+            encoded = self._hash(X, self.n_features)
+            self._learn(None, int(self.n_features))
+            return encoded
+        names = Names()
+        found = read(X, names.learn, self.separator, dtype, self.keep_zeros)
+        if not len(found.counts):
+            raise EmptyDataError("X has no tokens to learn from")
+        tokens = _rows(found, len(names), self.keep_zeros)
+        # some values summed to zero
+        if self.min_frequency > 1 or tokens.nnz < np.count_nonzero(found.columns >= 0):
+            tokens, kept = _drop_rare(tokens, self.min_frequency)
+            names = Names(list(compress(names, kept)))
+        self._learn(names, len(names), found.kind)
+        return SequenceArray(tokens, found.offsets, self._names)
+
+    def transform(self, X: Any) -> SequenceArray:
+        """Encode X. Attributes that are not in the vocabulary are ignored.
+
+        Parameters
+        ----------
+        X : iterable of sequences
+            As for `fit`.
+
+        Returns
+        -------
+        encoded : SequenceArray
+            The tokens of X, in a CSR array of shape ``(n_tokens, n_features_out_)``.
+
+        Raises
+        ------
+        NotFittedError
+            If there is no vocabulary yet.
+        InputTypeError, NonFiniteError
+            As for `fit`.
+        ValueError
+            If `n_features` or `separator` has been changed since `fit`, so that names would mean
+            other columns.
+        """
+        check_params(self, "n_features", "separator", "keep_zeros")
+        check_as_fitted(self, self.__dict__.get("_as_fitted", {}))
+        if self.n_features is not None:
+            return self._hash(X, self.n_features)
+        check_is_fitted(self, "_names")
+        found = read(X, self._names.find, self.separator, float_dtype(self.dtype), self.keep_zeros)
+        if found.kind == "strings" and getattr(self, "_tokens_in", None) == "lists":
+            warn(
+                "the tokens of X are strings, those that fit saw are lists of strings; if the "
+                "lists in X are meant as "
+                "tokens, one sequence of them is [X]"
+            )
+        return SequenceArray(
+            _rows(found, self.n_features_out_, self.keep_zeros), found.offsets, self._names
+        )
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """Names of the columns.
+
+        Parameters
+        ----------
+        input_features : None
+            Ignored.
+
+        Returns
+        -------
+        names : ndarray of str objects, shape ``(n_features_out_,)``
+            A read-only array. With hashing, columns only have numbers: ``sequencevectorizer0`` and
+            so on.
+
+        Raises
+        ------
+        NotFittedError
+            If there is no vocabulary yet.
+        """
+        check_params(self, "n_features")
+        check_as_fitted(self, self.__dict__.get("_as_fitted", {}))
+        if self.n_features is not None:
+            return np.array(
+                [f"sequencevectorizer{j}" for j in range(self.n_features)], dtype=object
+            )
+        check_is_fitted(self, "_names")
+        return self._names()
+
+    @cached_property
+    def vocabulary_(self) -> dict[str, int]:
+        """The column of each attribute, made when it is first asked for."""
+        if "_names" not in self.__dict__:
+            raise AttributeError(f"this {type(self).__name__} has no vocabulary")
+        return dict(zip(self._names().tolist(), range(self.n_features_out_)))
+
+    def _learn(self, names: Names | None, n_columns: int, tokens_in: str | None = None) -> None:
+        """Take these names, or none with hashing, in the place of what was learned before; how
+        tokens were written.
+        """
+        for name in ("vocabulary_", "_names", "_tokens_in"):
+            self.__dict__.pop(name, None)
+        if names is not None:
+            self._names = names
+        if tokens_in is not None:
+            self._tokens_in = tokens_in
+        self.n_features_out_ = n_columns
+        self._as_fitted = {"n_features": self.n_features, "separator": self.separator}
+
+    def _hash(self, X: Any, n_features: int) -> SequenceArray:
+        names = Names()
+        found = read(X, names.learn, self.separator, float_dtype(self.dtype), self.keep_zeros)
+        codes = (
+            murmurhash3_32(name.encode("utf-8", "surrogatepass"), positive=True) % n_features
+            for name in names
+        )
+        columns = np.fromiter(chain(codes, [-1]), np.int32)[found.columns]
+        return SequenceArray(
+            _rows(found._replace(columns=columns), n_features, self.keep_zeros), found.offsets
+        )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        tags.input_tags.dict = True
+        tags.input_tags.string = True
+        tags.requires_fit = self.n_features is None
+        return tags
+
+
+def float_dtype(dtype: Any) -> Any:
+    """The scalar type float32 or float64."""
+    try:
+        # of a number it would be its own
+        kind = None if isinstance(dtype, np.generic) else np.dtype(dtype).type
+    except (TypeError, ValueError):
+        kind = None
+    if kind not in (np.float32, np.float64):
+        raise ValueError(f"dtype must be float32 or float64, got {dtype!r}")
+    return kind
+
+
+def _rows(found: Attributes, n_columns: int, keep_zeros: bool) -> sp.csr_array:
+    """The tokens as canonical CSR rows."""
+    columns, values, counts = found[:3]
+    indptr = np.concatenate([[0], np.cumsum(counts)])
+    stored = columns >= 0
+    if not stored.all():
+        columns = columns[stored]
+        values = values[stored]
+        indptr = np.concatenate([[0], np.cumsum(stored)])[indptr]
+    tokens = csr(values, columns, indptr, n_columns)
+    tokens.sort_indices()
+    if not tokens.has_canonical_format:
+        tokens.sum_duplicates()
+        if not keep_zeros:
+            tokens.eliminate_zeros()
+    return tokens
+
+
+def csr(
+    values: np.ndarray, columns: np.ndarray, indptr: np.ndarray, n_columns: int
+) -> sp.csr_array:
+    """A CSR array. scipy keeps both index arrays in one type: `indptr` gets that of the columns
+    wherever it fits.
+    """
+    if indptr[-1] <= np.iinfo(np.int32).max:
+        indptr = indptr.astype(np.int32)
+    return sp.csr_array((values, columns, indptr), shape=(len(indptr) - 1, n_columns))
+
+
+def _drop_rare(tokens: sp.csr_array, min_frequency: int) -> tuple[sp.csr_array, np.ndarray]:
+    """The columns stored at least `min_frequency` times, and a mask of them."""
+    kept = np.bincount(tokens.indices, minlength=tokens.shape[1]) >= min_frequency
+    if kept.all():
+        return tokens, kept
+    new = np.cumsum(kept, dtype=np.int32) - np.int32(1)
+    stays = kept[tokens.indices]
+    indptr = np.concatenate([[0], np.cumsum(stays)])[tokens.indptr]
+    columns = new[tokens.indices[stays]]
+    return csr(tokens.data[stays], columns, indptr, int(kept.sum())), kept

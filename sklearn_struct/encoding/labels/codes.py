@@ -1,0 +1,155 @@
+"""Labels <-> integer codes, for one batch of label sequences."""
+
+from __future__ import annotations
+
+from itertools import chain
+from numbers import Number
+from typing import Any
+
+import numpy as np
+
+from sklearn_struct.containers.ragged import cut, object_array
+from sklearn_struct.encoding.sequences import is_list
+from sklearn_struct.exceptions import InputTypeError, LengthMismatchError, UnknownLabelError
+
+__all__ = [
+    "as_labels",
+    "decode",
+    "encode",
+    "flatten",
+    "is_hashable",
+    "is_itself",
+    "place",
+    "unique_labels",
+]
+
+
+def flatten(y: Any, offsets: np.ndarray) -> list[Any]:
+    """All labels of y, one after the other, after a check that y has the lengths of X."""
+    if not is_list(y):
+        raise InputTypeError(f"y must be a list of label sequences, got {type(y).__name__}")
+    if len(y) != len(offsets) - 1:
+        raise LengthMismatchError(f"X has {len(offsets) - 1} sequences but y has {len(y)}")
+    parts = []
+    for i, (labels, n) in enumerate(zip(y, np.diff(offsets).tolist(), strict=True)):
+        if not is_list(labels):
+            raise InputTypeError(
+                f"y[{i}] must be a sequence of labels, got {type(labels).__name__}"
+            )
+        if len(labels) != n:
+            raise LengthMismatchError(f"X[{i}] has {n} tokens but y[{i}] has {len(labels)} labels")
+        parts.append(as_labels(labels) if isinstance(labels, np.ndarray) else labels)
+    return list(chain.from_iterable(parts))
+
+
+def as_labels(labels: np.ndarray) -> list[Any]:
+    """The items of an array as Python objects; dates stay numpy's, as Python's have fewer digits."""
+    return list(labels) if labels.dtype.kind in "mM" else labels.tolist()
+
+
+def unique_labels(labels: list[Any], offsets: np.ndarray) -> np.ndarray:
+    """The distinct labels, sorted: ``classes_``."""
+    try:
+        distinct = set(labels)
+    except TypeError:
+        position = next(p for p, label in enumerate(labels) if not is_hashable(label))
+        hint = "; of a row of 0 and 1 take numpy.argmax" if is_list(labels[position]) else ""
+        raise InputTypeError(
+            f"{place(position, offsets)}: {labels[position]!r} cannot be a label{hint}"
+        ) from None
+    if None in distinct:
+        raise UnknownLabelError(
+            f"{place(labels.index(None), offsets)}: the label is missing (None)"
+        )
+    if not all(map(is_itself, distinct)):
+        position = next(p for p, label in enumerate(labels) if not is_itself(label))
+        what = (
+            "not a number (NaN)"
+            if isinstance(labels[position], Number)
+            else f"missing ({labels[position]!r})"
+        )
+        raise UnknownLabelError(f"{place(position, offsets)}: the label is {what}")
+    try:
+        ordered = sorted(distinct)
+    except (TypeError, ValueError) as error:
+        kinds = sorted({type(label).__name__ for label in distinct})
+        raise InputTypeError(
+            f"labels of the types {', '.join(kinds)} cannot be sorted together"
+        ) from error
+    return _as_array(ordered)
+
+
+def _as_array(labels: list[Any]) -> np.ndarray:
+    """An array of the labels; of dtype object where another one would hold other labels."""
+    if any(isinstance(label, tuple) for label in labels):
+        return object_array(labels)
+    array = np.array(labels)
+    same = array.ndim == 1 and all(map(_is_same, array.tolist(), labels))
+    return array if same else object_array(labels)
+
+
+def _is_same(found: Any, label: Any) -> bool:
+    """Whether what an array gives back is the label: also as a Python number, and a whole number as
+    a float.
+    """
+    if isinstance(label, np.datetime64 | np.timedelta64):
+        return False
+    kinds = type(found), type(label)
+    return found == label and (
+        kinds[0] is kinds[1] or isinstance(label, np.generic) or kinds == (float, int)
+    )
+
+
+def is_hashable(label: Any) -> bool:
+    """Whether it can be a label; some types say so that have items which cannot."""
+    try:
+        hash(label)
+    except TypeError:
+        return False
+    return True
+
+
+def is_itself(label: Any) -> bool:
+    """Whether it is equal to itself, as NaN and what stands for missing values are not."""
+    try:
+        return bool(label == label)
+    except (TypeError, ValueError):
+        return False
+
+
+def encode(
+    labels: list[Any], classes: np.ndarray, offsets: np.ndarray, unseen: int | None = None
+) -> np.ndarray:
+    """Codes (int32) of labels in `classes`; of others that could be among them `unseen`, if it is
+    given.
+    """
+    codes = {label: k for k, label in enumerate(classes.tolist())}
+    try:
+        return np.fromiter(map(codes.__getitem__, labels), dtype=np.int32, count=len(labels))
+    except (KeyError, TypeError):
+        kinds = {type(label) for label in codes}
+        for position, label in enumerate(labels):
+            plain = label.item() if isinstance(label, np.generic) else label
+            hashable = is_hashable(label)
+            if unseen is not None and hashable and type(plain) in kinds and is_itself(plain):
+                codes.setdefault(label, unseen)
+            if not hashable or label not in codes:
+                known = ", ".join(map(repr, list(codes)[:20])) + (
+                    ", ..." if len(codes) > 20 else ""
+                )
+                where = place(position, offsets)
+                raise UnknownLabelError(
+                    f"{where}: label {label!r} was not seen in fit (known: {known})"
+                ) from None
+        return np.fromiter(map(codes.__getitem__, labels), dtype=np.int32, count=len(labels))
+
+
+def decode(codes: np.ndarray, classes: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+    """Object array with one Python list of labels a sequence."""
+    return object_array(cut(object_array(classes.tolist())[codes].tolist(), offsets))
+
+
+def place(position: int, offsets: np.ndarray) -> str:
+    """Where a token stands, in words."""
+    i = int(np.searchsorted(offsets, position, side="right")) - 1
+    return f"y[{i}], token {position - offsets[i]}"

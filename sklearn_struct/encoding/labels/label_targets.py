@@ -1,0 +1,191 @@
+"""Labelled features -> target distributions over the sorted labels, and where they fire."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from numbers import Integral, Real
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from sklearn_struct.containers.sequence_array import SequenceArray
+from sklearn_struct.encoding.labels.codes import is_hashable, is_itself
+from sklearn_struct.exceptions import InputTypeError, NonFiniteError, UnknownLabelError
+
+__all__ = ["Target", "checked_labels", "firing", "named_labels", "not_negative", "read_targets"]
+
+CLOSE = 1e-6  # by how much probabilities may miss a sum of 1
+
+
+class Target(NamedTuple):
+    """A labelled feature: its name, and probabilities of all labels (K,), or of all label pairs (K
+    * K,).
+
+    Those that were `named`, with a probability, a count or by themselves, are asked for; the others
+    share the rest.
+    """
+
+    feature: Any
+    probability: np.ndarray
+    named: np.ndarray
+
+
+def named_labels(labeled_features: Mapping[Any, Any], known: set[Any]) -> list[Any]:
+    """All labels that are named; a pair names two, unless it is itself among the `known` labels."""
+    found: list[Any] = []
+    for feature, spec in labeled_features.items():
+        for name in spec if isinstance(spec, Mapping) else [spec]:
+            is_pair = isinstance(name, tuple) and len(name) == 2 and name not in known
+            found += checked_labels(
+                list(name) if is_pair else [name], f"labeled_features[{feature!r}]"
+            )
+    return found
+
+
+def checked_labels(labels: list[Any], place: str) -> list[Any]:
+    """The labels, after a check that each can be one."""
+    for label in labels:
+        if not is_hashable(label):
+            raise InputTypeError(f"{place}: {label!r} cannot be a label")
+        if label is None or not is_itself(label):
+            raise UnknownLabelError(f"{place}: a label is missing ({label!r})")
+    return labels
+
+
+def read_targets(
+    labeled_features: Mapping[Any, Any], classes: np.ndarray, majority: float, smoothing: float
+) -> list[Target]:
+    """The target distribution of each feature.
+
+    A label gets the probability `majority`, all others share the rest. Whole numbers for labels are
+    counts c of annotated tokens, which give (c + smoothing) / (n + smoothing * n_labels); other
+    numbers are probabilities.
+
+    Raises
+    ------
+    UnknownLabelError, InputTypeError, NonFiniteError, ValueError
+        Naming the feature.
+    """
+    return [
+        Target(
+            feature,
+            *_probability(
+                spec, classes.tolist(), (majority, smoothing), f"labeled_features[{feature!r}]"
+            ),
+        )
+        for feature, spec in labeled_features.items()
+    ]
+
+
+def _probability(
+    spec: Any, labels: list[Any], options: tuple[float, float], place: str
+) -> tuple[np.ndarray, np.ndarray]:
+    """Probabilities, and which of them are named."""
+    majority, smoothing = options
+    code = {label: k for k, label in enumerate(labels)}
+    names = list(spec) if isinstance(spec, Mapping) else [spec]
+    if not names:
+        raise ValueError(f"{place}: there are no labels")
+    pairs = [isinstance(name, tuple) and len(name) == 2 and name not in code for name in names]
+    if any(pairs) and not all(pairs):
+        raise ValueError(f"{place}: labels and pairs of labels in one target")
+    n = len(code)
+    at = [_code(name, code, place) for name in names]
+    size = n * n if pairs[0] else n
+    if not isinstance(spec, Mapping):
+        named = np.arange(size) == at[0]
+        return np.where(
+            named, majority if size > 1 else 1.0, (1 - majority) / max(size - 1, 1)
+        ), named
+    given = np.zeros(size)
+    given[at] = [_number(value, place) for value in spec.values()]
+    if all(isinstance(value, Integral) for value in spec.values()):
+        if given.sum() == 0:
+            raise ValueError(f"{place}: all counts are 0")
+        return (given + smoothing) / (given.sum() + smoothing * size), given > 0
+    if abs(given.sum() - 1) > CLOSE:
+        hint = "; counts must be whole numbers" if given.sum() > 1 else ""
+        raise ValueError(f"{place}: the probabilities sum to {given.sum():.6g}, not to 1{hint}")
+    return given / given.sum(), given > 0
+
+
+def _code(name: Any, code: dict[Any, int], place: str) -> int:
+    """Code of a label, or of a pair of labels."""
+    if is_hashable(name) and name in code:
+        return code[name]
+    if (
+        isinstance(name, tuple)
+        and len(name) == 2
+        and all(is_hashable(label) and label in code for label in name)
+    ):
+        return code[name[0]] * len(code) + code[name[1]]
+    known = ", ".join(map(repr, list(code)[:20])) + (", ..." if len(code) > 20 else "")
+    raise UnknownLabelError(f"{place}: label {name!r} is unknown (known: {known})")
+
+
+def _number(value: Any, place: str) -> float:
+    return not_negative(value, f"{place}: a probability or a count")
+
+
+def not_negative(value: Any, what: str) -> float:
+    """A finite number, not negative."""
+    if not isinstance(value, Real) or isinstance(value, bool):
+        raise InputTypeError(f"{what} must be a number, got {value!r}")
+    try:
+        number = float(value)
+    except OverflowError:
+        number = np.inf
+    if not 0 <= number < np.inf:
+        raise NonFiniteError(f"{what} must be finite and not negative, got {number!r}")
+    return number
+
+
+def firing(X: SequenceArray, features: list[Any]) -> sp.csr_array:
+    """The values of features, by name or column, at all tokens (n_tokens, n); None is a feature
+    that is always 1.
+
+    Raises
+    ------
+    ValueError
+        For a feature that X has not, or one with a negative value.
+    """
+    names = (
+        None
+        if X.feature_names is None
+        else {name: c for c, name in enumerate(X.feature_names.tolist())}
+    )
+    n_tokens, n_features = X.tokens.shape
+    columns = [
+        n_features if feature is None else _column(feature, names, n_features)
+        for feature in features
+    ]
+    tokens = sp.csr_array(X.tokens, dtype=np.float64)
+    with_one = (
+        sp.csr_array(sp.hstack([tokens, sp.csr_array(np.ones((n_tokens, 1)))]))
+        if None in features
+        else tokens
+    )
+    fired = sp.csr_array(with_one[:, columns])
+    fired.eliminate_zeros()
+    if fired.nnz and fired.data.min() < 0:
+        t, c = (int(index[np.argmin(fired.data)]) for index in fired.tocoo().coords)
+        i = int(np.searchsorted(X.offsets, t, side="right")) - 1
+        value = fired.data.min()
+        raise ValueError(
+            f"X[{i}], token {t - X.offsets[i]}: the labelled feature {features[c]!r} is negative "
+            f"({value:g})"
+        )
+    return fired
+
+
+def _column(feature: Any, names: dict[str, int] | None, n: int) -> int:
+    if names is not None and feature in names:
+        return names[feature]
+    if isinstance(feature, Integral) and not isinstance(feature, bool) and int(feature) in range(n):
+        return int(feature)
+    what = f"{n} columns without names" if names is None else f"{n} features"
+    raise ValueError(
+        f"labeled_features: X, with {what}, has no feature {feature!r}; "
+        "a labelled feature is one, by its name or column"
+    )

@@ -1,0 +1,108 @@
+"""Labels of which some are missing or open: None for a token, a sequence or all; a set of what may
+be at a token.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from sklearn_struct.encoding.labels import codes as label_codes
+from sklearn_struct.encoding.sequences import is_list
+from sklearn_struct.exceptions import EmptyDataError, InputTypeError, UnknownLabelError
+
+__all__ = ["encode", "flatten", "is_partial", "known_labels", "masks", "options"]
+
+
+def flatten(y: Any, offsets: np.ndarray) -> list[Any]:
+    """All labels of y, None where there is none, after a check that y has the lengths of X."""
+    lengths = np.diff(offsets).tolist()
+    if y is None:
+        return [None] * sum(lengths)
+    if is_list(y) and len(y) == len(lengths):
+        y = [[None] * n if labels is None else labels for labels, n in zip(y, lengths)]
+    labels = label_codes.flatten(y, offsets)
+    for position, entry in enumerate(labels if is_partial(labels) else ()):
+        if _is_set(type(entry)) and (not entry or None in entry):
+            what = "has None" if entry else "is empty"
+            raise UnknownLabelError(
+                f"{label_codes.place(position, offsets)}: the set of labels {what}"
+            )
+    return labels
+
+
+def is_partial(labels: list[Any]) -> bool:
+    """Whether something is missing or open."""
+    return any(kind is type(None) or _is_set(kind) for kind in set(map(type, labels)))
+
+
+def _is_set(kind: type) -> bool:
+    return issubclass(kind, set | frozenset)
+
+
+def _layers(labels: list[Any], spare: Any) -> Iterator[list[Any]]:
+    """Lists with one label of each token, until each label of each set was in one; `spare` where
+    there is none.
+    """
+    chosen = [
+        list(entry) if _is_set(type(entry)) else [spare if entry is None else entry]
+        for entry in labels
+    ]
+    for r in range(max(map(len, chosen), default=0)):
+        yield [entry[r % len(entry)] for entry in chosen]
+
+
+def known_labels(labels: list[Any], offsets: np.ndarray) -> np.ndarray:
+    """The distinct labels, sorted, those in sets, too; there must be one."""
+    spare = next((label for entry in labels if entry is not None for label in options(entry)), None)
+    if spare is None:
+        raise EmptyDataError("y has no labels")
+    found = [label_codes.unique_labels(layer, offsets) for layer in _layers(labels, spare)]
+    together = [label for labels in found for label in labels.tolist()]
+    return (
+        found[0]
+        if len(found) == 1
+        else label_codes.unique_labels(together, np.array([0, len(together)]))
+    )
+
+
+def options(entry: Any) -> Iterable[Any]:
+    return entry if _is_set(type(entry)) else [entry]
+
+
+def encode(labels: list[Any], classes: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+    """Codes (int32) of labels in `classes`, -1 for None; sets of labels have none."""
+    for position, label in enumerate(labels if any(map(_is_set, set(map(type, labels)))) else ()):
+        if _is_set(type(label)):
+            raise InputTypeError(
+                f"{label_codes.place(position, offsets)}: a set of labels, where one or None is "
+                "wanted"
+            )
+    missing = np.fromiter((label is None for label in labels), bool, len(labels))
+    spare = classes.tolist()[0]
+    codes = label_codes.encode(
+        [spare if label is None else label for label in labels], classes, offsets
+    )
+    codes[missing] = -1
+    return codes
+
+
+def masks(
+    labels: list[Any], classes: np.ndarray, offsets: np.ndarray, unseen: int | None = None
+) -> np.ndarray:
+    """Which labels may stand at each token (n_tokens, n_labels): one, those of a set, or all for
+    None.
+
+    Raises
+    ------
+    UnknownLabelError
+        For a label that is not among `classes`, unless `unseen` is given.
+    """
+    allowed = np.zeros((len(labels), len(classes)), dtype=bool)
+    for layer in _layers(labels, classes.tolist()[0]):
+        codes = label_codes.encode(layer, classes, offsets, unseen)
+        allowed[np.flatnonzero(codes >= 0), codes[codes >= 0]] = True
+    allowed[[entry is None for entry in labels]] = True
+    return allowed

@@ -1,0 +1,385 @@
+"""Conditional random field that learns from labelled features, too: generalized expectation
+criteria.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, Options, StrOptions
+
+from sklearn_struct.compiled.threads import Pool
+from sklearn_struct.encoding.features.column_choice import Features
+from sklearn_struct.encoding.labels import partial_labels
+from sklearn_struct.encoding.two_dimensional import refuse_without_labels
+from sklearn_struct.estimators.chains.base_chain import BaseChain
+from sklearn_struct.estimators.chains.partly_labelled import BasePartlyLabelled
+from sklearn_struct.estimators.chains.target_criteria import (
+    among_allowed,
+    label_set,
+    read_constraints,
+    read_shares,
+)
+from sklearn_struct.estimators.fitting import sample_weights
+from sklearn_struct.estimators.fitting.base_sequence import Sequences
+from sklearn_struct.estimators.fitting.solving import minimise
+from sklearn_struct.inference.chains import exact
+from sklearn_struct.losses.expectation_criteria import DISTANCES, Expectation
+from sklearn_struct.losses.marginal_likelihood import MarginalLikelihood
+from sklearn_struct.losses.semi_supervised import SemiSupervised, Supervision, labelled
+from sklearn_struct.objectives.linear_objective import TrainingData
+from sklearn_struct.objectives.parameters import LinearPotentials
+from sklearn_struct.solvers.result import Result
+
+__all__ = ["GECRF"]
+
+RANDOM = 0.1  # standard deviation of random starts
+
+
+class GECRF(BasePartlyLabelled):
+    """Linear-chain CRF that learns from labelled features, from labels as far as there are any, and
+    from bare text.
+
+    "This word usually means that field": a labelled feature is a feature of X with the distribution
+    of labels that its tokens should have on the whole, and a CRF is looked for whose expectations
+    in unlabelled sequences are like that [1]_. It is the linear chain of `LinearChainCRF`, with the
+    objective
+
+        C * ( sum_labelled -log p(y_i | x_i) + sum_m weight_m * D(target_m, expected_m)
+              + entropy_weight * sum_unlabelled H(y | x_i) ) + (1 - l1_ratio) / 2 * ||w||_2**2 +
+              l1_ratio * ||w||_1
+
+    where expected_m(l) = sum_t f_m(t) p(y_t = l | x) / sum_t f_m(t), over all tokens of unlabelled
+    sequences, of which labelled feature m has the value f_m(t) >= 0, and D is the Kullback-Leibler
+    divergence or the squared distance. Sequences of which some labels are known count as labelled:
+    there the loss is minus the log-probability of all labellings that they leave. The objective is
+    not convex if there are unlabelled or partly labelled sequences.
+
+    Parameters
+    ----------
+    labeled_features : dict, default=None
+        For each labelled feature, by its name in X or its column (None is a feature of every
+        token), the labels that its tokens have:
+
+        - a label: it gets the probability `majority`, the others share the rest;
+        - a dict ``{label: probability}``, which sums to 1; labels that are left out have 0;
+        - a dict or Counter ``{label: count}`` of whole numbers, from annotated tokens, to which
+          `smoothing` is added.
+
+        In the place of labels there may be pairs of them, ``(label before, label)``, for the pairs
+        that end at tokens with the feature. Only non-negative features can be labelled.
+    constraint_weight : "auto", float or dict, default="auto"
+        Weight of each labelled feature's distance, one for all or a dict from feature to weight, 1
+        where it has none. "auto" is 10 without labelled sequences, else 1 (lambda of [1]_; without
+        labels only its product with C counts).
+    distance : {"kl", "squared"}, default="kl"
+        Kullback-Leibler divergence of the expected distribution from the target, or squared
+        Euclidean distance.
+    majority : float, default=0.99
+        Probability of a label given alone.
+    smoothing : float, default=0.01
+        Added to each label's count.
+    entropy_weight : float, default=0.0
+        Weight of the entropy of labellings of unlabelled sequences [2]_: model and labels should
+        not be in doubt. More than a little collapses to few labels; 0.001 is a value to start with.
+    classes : array-like of shape (n_labels,), default=None
+        All labels. By default those that y and `labeled_features` name, with a warning if only the
+        latter do.
+    C : float, default=10.0
+        Inverse strength of the penalty (sigma**2 of [1]_), ``np.inf`` for none.
+    l1_ratio : float, default=0.0
+        Share of the L1 penalty, in [0, 1].
+    solver : {"auto", "lbfgs", "owlqn", "cg", "gradient"}, default="auto"
+        "auto" is "owlqn" if ``l1_ratio > 0``, else "lbfgs".
+    start : {"zero", "labelled", "random"}, default="zero"
+        Weights to begin with, unless `fit` is given some: zeros, those of the labelled sequences
+        alone, or random ones.
+    n_restarts : int, default=0
+        How many random starts are tried besides; the lowest objective wins.
+    annealing : iterable of float, default=None
+        Shares of `constraint_weight` and `entropy_weight` with which to train first, one after the
+        other, such as ``(0.01, 0.1)``.
+    order : {1, 2}, default=1
+        As in `LinearChainCRF`; second derivatives of a chain of order 2, which criteria need, are
+        slow.
+    feature_pairs : {"observed", "all"}, default="observed"
+        Which pairs (feature, label) get a weight: those stored together where the label may stand
+        (in unlabelled text any label may), or all.
+    transition_features : {"all", "observed"}, default="all"
+        Which transitions get a weight.
+    edge_features : None, "all", str, re.Pattern, or iterable of str, re.Pattern and int, default=None
+        Features of X that also condition the transition into their token, as in `LinearChainCRF`.
+    allowed_transitions : None, {"BIO", "IOB1", "BIOES"}, array-like of shape (n_labels, n_labels) or dict, default=None
+        Which labels may follow each other, read by each prediction, as in `LinearChainCRF`.
+    constrain_training : bool, default=False
+        Train among the labellings that `allowed_transitions` allows, too.
+    min_frequency : int, default=1
+        Pairs (and observed transitions) seen fewer times get no weight.
+    fit_intercept : bool, default=False
+        Give each label an unpenalised weight of its own. In unlabelled text it may make labels
+        frequent or rare for nothing; labelled addresses were learnt better without.
+    dtype : {"float64", "float32"}, default="float64"
+        Float type of features, weight tables and potentials.
+    max_iter : int, default=1000
+        Largest number of iterations.
+    tol : float, default=1e-5
+        Training stops when no entry of the objective's gradient, divided by C and the total weight
+        (in which all unlabelled sequences count), exceeds `tol`. With float32 a gradient has
+        rounding errors, of about 1e-7 times the scores and values of features; a `tol` below these
+        is not reached, and the warning says how large they are.
+    warm_start : bool, default=False
+        Start from the weights of the previous fit, matched by label and feature.
+    n_jobs : int, default=None
+        Threads over blocks of sequences, in joblib's meaning. Results have the same bits for any
+        number.
+    random_state : int, RandomState or None, default=None
+        For random starts.
+    verbose : int, default=0
+        Print a line an iteration.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_labels,)
+        Labels, sorted.
+    targets_ : dict
+        For each labelled feature the probabilities of labels, or of label pairs, that it asks for.
+    coef_ : ndarray or csr_array of shape (n_labels, n_features)
+        Feature weights; sparse if X is.
+    transition_ : ndarray of shape (n_labels, n_labels)
+        Transition weights, from row label to column label.
+    transition2_ : ndarray of shape (n_labels, n_labels, n_labels)
+        Weights of three labels in a row, in their order; only with ``order=2``.
+    intercept_ : ndarray of shape (n_labels,)
+    edge_coef_ : ndarray or csr_array of shape (n_labels * n_labels, n_edge_features)
+        Weights of the edge features, as in `LinearChainCRF`.
+    edge_features_ : ndarray of int
+        Columns of X that condition transitions.
+    n_iter_ : int
+        Iterations of the last run, from the best of several starts, and where `annealing` has led
+        from there.
+    loss_curve_ : list of float
+        Objective / C after each of these iterations.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+        Where X has feature names.
+    vectorizer_ : SequenceVectorizer
+        Where X holds dicts or strings.
+
+    See Also
+    --------
+    sklearn_struct.labeled_features : Which features to label, and targets from a few annotated tokens.
+    sklearn_struct.inspection.constraint_report : Where labelled features fire, and what became of their targets.
+    sklearn_struct.model_selection.KeepUnlabeled : Cross-validation with unlabelled sequences.
+
+    References
+    ----------
+    .. [1] G. S. Mann and A. McCallum, "Generalized expectation criteria for semi-supervised
+       learning of conditional random fields", ACL 2008.
+    .. [2] F. Jiao, S. Wang, C.-H. Lee, R. Greiner and D. Schuurmans, "Semi-supervised conditional
+       random fields for improved sequence segmentation and labeling", COLING/ACL 2006.
+
+    Examples
+    --------
+    >>> from sklearn_struct import GECRF
+    >>> X = [["rent", "$", "900", "month"], ["quiet", "room"], ["sunny", "room"], ["$", "750", "month"]]
+    >>> crf = GECRF(labeled_features={"$": "RENT", "month": "RENT", "room": "SIZE"}).fit(X, [None] * 4)
+    >>> crf.predict([["$", "800", "month"], ["sunny", "room"]]).tolist()
+    [['RENT', 'RENT', 'RENT'], ['SIZE', 'SIZE']]
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **BaseChain._parameter_constraints,
+        "labeled_features": [Mapping, None],
+        "constraint_weight": [
+            StrOptions({"auto"}),
+            Interval(Real, 0, None, closed="left"),
+            Mapping,
+        ],
+        "distance": [StrOptions(set(DISTANCES))],
+        "majority": [Interval(Real, 0, 1, closed="right")],
+        "smoothing": [Interval(Real, 0, None, closed="left")],
+        "entropy_weight": [Interval(Real, 0, None, closed="left")],
+        "classes": ["array-like", None],
+        "solver": [StrOptions({"auto", "lbfgs", "owlqn", "cg", "gradient"})],
+        "start": [StrOptions({"zero", "labelled", "random"})],
+        "n_restarts": [Interval(Integral, 0, None, closed="left")],
+        "annealing": [Iterable, None],
+        "order": [Options(Integral, {1, 2})],
+    }
+
+    def __init__(
+        self,
+        labeled_features: Mapping[Any, Any] | None = None,
+        *,
+        constraint_weight: str | float | Mapping[Any, float] = "auto",
+        distance: str = "kl",
+        majority: float = 0.99,
+        smoothing: float = 0.01,
+        entropy_weight: float = 0.0,
+        classes: Any = None,
+        C: float = 10.0,
+        l1_ratio: float = 0.0,
+        solver: str = "auto",
+        start: str = "zero",
+        n_restarts: int = 0,
+        annealing: Iterable[float] | None = None,
+        order: int = 1,
+        feature_pairs: str = "observed",
+        transition_features: str = "all",
+        edge_features: Features | None = None,
+        allowed_transitions: Any = None,
+        constrain_training: bool = False,
+        min_frequency: int = 1,
+        fit_intercept: bool = False,
+        dtype: str = "float64",
+        max_iter: int = 1000,
+        tol: float = 1e-5,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.labeled_features = labeled_features
+        self.constraint_weight = constraint_weight
+        self.distance = distance
+        self.majority = majority
+        self.smoothing = smoothing
+        self.entropy_weight = entropy_weight
+        self.classes = classes
+        self.C = C
+        self.l1_ratio = l1_ratio
+        self.solver = solver
+        self.start = start
+        self.n_restarts = n_restarts
+        self.annealing = annealing
+        self.order = order
+        self.feature_pairs = feature_pairs
+        self.transition_features = transition_features
+        self.edge_features = edge_features
+        self.allowed_transitions = allowed_transitions
+        self.constrain_training = constrain_training
+        self.min_frequency = min_frequency
+        self.fit_intercept = fit_intercept
+        self.dtype = dtype
+        self.max_iter = max_iter
+        self.tol = tol
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, init: Any = None) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : list of sequences, SequenceArray, or array-like or sparse matrix of shape (n, n_features)
+            As in `LinearChainCRF`, labelled and unlabelled sequences together.
+        y : list of label sequences, SequenceArray, array-like of shape (n,) or None, default=None
+            One label a token, None where nothing is known, a set where one of several is right;
+            None in the place of a sequence's labels, or of y, if no label is known.
+        sample_weight : array-like of shape (n_sequences,), default=None
+            Weight of each sequence: of its loss, or of its tokens in what is expected.
+        init : fitted estimator of the same family, default=None
+            Start from its weights, matched by label and by feature name (by position where there
+            are no names).
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        LengthMismatchError, NonFiniteError, UnknownLabelError, EmptyDataError, InputTypeError, ForbiddenLabelError
+            With the place or the labelled feature; ValueError for a feature that X has not, or
+            probabilities that do not sum to one. The estimator is then as it was before.
+        """
+        return super().fit(X, y, sample_weight, init=init)
+
+    def _loss(self, y: Supervision | None = None) -> SemiSupervised | MarginalLikelihood:
+        likelihood = MarginalLikelihood(exact)
+        if y is None:
+            return likelihood
+        expectation = Expectation(exact, *y.criteria, y.entropy_weight)
+        return SemiSupervised(likelihood, expectation)
+
+    def _read_labels(
+        self, y: Any, sequences: Sequences, reset: bool, unseen: int | None = None
+    ) -> np.ndarray:
+        """Masks (n_tokens, n_labels) of what may stand at each token."""
+        if y is None and self.labeled_features is None and reset:
+            return self._read_y(y, sequences, reset)
+        if y is None and sequences.flat and reset:
+            refuse_without_labels(len(sequences.X), "GECRF")
+        offsets = sequences.X.offsets
+        flat = self._flat_labels(y, offsets, sequences.flat)
+        if reset:
+            self.classes_ = label_set(self, flat, offsets)
+        elif not partial_labels.is_partial(flat):
+            return self._read_y(y, sequences, reset, unseen)
+        return partial_labels.masks(flat, self.classes_, offsets, unseen)
+
+    def _read_weights(
+        self, sample_weight: Any, sequences: Sequences, labels: np.ndarray
+    ) -> sample_weights.Weights:
+        """Weights, and for each token its labels and the labelled features that it has."""
+        X = sequences.X
+        found = sample_weights.read(self, sample_weight, sequences, labels)
+        free = np.repeat(~labelled(labels, X.offsets), X.lengths)
+        constraints = read_constraints(self, X, found.token, free)
+        transitions = self._transitions()
+        if self.constrain_training and transitions is not None:
+            constraints = among_allowed(
+                constraints, transitions, X.offsets, found.sequence, self.classes_
+            )
+        self.targets_ = {
+            target.feature: self._named(target.probability) for target in constraints.found
+        }
+        supervision = Supervision(
+            labels, constraints.fired, constraints.criteria, self.entropy_weight
+        )
+        return found._replace(y=supervision)
+
+    def _named(self, probability: np.ndarray) -> dict[Any, float]:
+        """Probabilities by label, or by pair of labels."""
+        names = self.classes_.tolist()
+        if len(probability) > len(names):
+            names = [(before, label) for before in names for label in names]
+        return dict(zip(names, probability.tolist(), strict=True))
+
+    def _begin(
+        self,
+        solver: str,
+        potentials: LinearPotentials,
+        data: TrainingData,
+        w0: np.ndarray,
+        pool: Pool,
+    ) -> np.ndarray:
+        """Where the last run starts: of several starts, where the lowest minimum was found from."""
+        rng = check_random_state(self.random_state)
+        shares = read_shares(self.annealing)
+        starts = [rng.normal(scale=RANDOM, size=len(w0)) for _ in range(self.n_restarts)]
+        if self.start == "random" and not np.any(w0):
+            w0 = rng.normal(scale=RANDOM, size=len(w0))
+        if self.start == "labelled" and not np.any(w0):
+            shares = [0.0, *shares]
+
+        def run(w: np.ndarray, share: float) -> Result:
+            objective = self._objective(
+                solver, potentials, data._replace(y=data.y.scaled(share)), pool
+            )
+            return minimise(self, solver, objective, w, objective.total_weight)
+
+        best = np.inf
+        for w in [w0, *starts]:
+            for share in shares:
+                w = run(w, share).w
+            value = run(w, 1.0).value if self.n_restarts else -np.inf
+            if value < best:
+                w0 = w
+                best = value
+        return w0

@@ -1,0 +1,90 @@
+"""What a fitted chain has learned, as matrices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from sklearn_struct._published import Published
+from sklearn_struct.objectives.parameters import Pattern, split
+
+__all__ = ["BaseLearned"]
+
+
+class BaseLearned(Published):
+    """Properties that read ``_pattern`` (which weights exist) and ``_w`` (their values)."""
+
+    _pattern: Pattern
+
+    @property
+    def coef_(self) -> Any:
+        """Weights of features: (n_labels, n_features), a csr_array if X was sparse."""
+        pattern = self._fitted("_pattern")
+        return self._matrix("node", pattern.n_labels, pattern.n_features)
+
+    @property
+    def edge_coef_(self) -> Any:
+        """Weights of the edge features: (n_labels**2, n_edge_features), row j * n_labels + k;
+        triples behind pairs.
+        """
+        pattern = self._fitted("_pattern")
+        return self._matrix("edge", pattern.edge_width, len(pattern.edge_columns))
+
+    @property
+    def edge_features_(self) -> np.ndarray:
+        """Columns of X that condition transitions."""
+        return self._fitted("_pattern").edge_columns
+
+    @property
+    def transition_(self) -> np.ndarray:
+        """Weights of transitions (n_labels, n_labels), from row label to column label; 0 where
+        there is none.
+        """
+        K = self._fitted("_pattern").n_labels
+        return self._edge_table()[: K * K].reshape(K, K)
+
+    @property
+    def transition2_(self) -> np.ndarray:
+        """Weights of three labels in a row (n_labels, n_labels, n_labels), where the order is 2."""
+        K = self._fitted("_pattern").n_labels
+        if self._pattern.order == 1:
+            raise AttributeError(
+                f"this {type(self).__name__} has order 1, without weights of three labels in a row"
+            )
+        return self._edge_table()[K * K :].reshape(K, K, K)
+
+    def _edge_table(self) -> np.ndarray:
+        """Transition weights of all columns of an edge."""
+        table = np.zeros(self._pattern.edge_width)
+        table[self._pattern.transitions] = self._segment("transition")
+        return table
+
+    @property
+    def intercept_(self) -> np.ndarray:
+        """Unpenalised weight of each label (n_labels,); zeros with ``fit_intercept=False``."""
+        intercept = self._segment("intercept")
+        return intercept.copy() if len(intercept) else np.zeros(self._pattern.n_labels)
+
+    def _matrix(self, segment: str, n_rows: int, n_columns: int) -> Any:
+        """Compact weights of pairs (column, row) as a matrix, dense if every pair has one."""
+        pairs = getattr(self._fitted("_pattern"), segment)
+        weights = self._segment(segment)
+        if pairs is None:
+            return weights.reshape(n_columns, n_rows).T.copy()
+        return sp.csr_array(
+            sp.csc_array((weights, pairs.indices, pairs.indptr), shape=(n_rows, n_columns))
+        )
+
+    def _segment(self, name: str) -> np.ndarray:
+        """One part of the fitted parameter vector."""
+        return getattr(split(self._fitted("_w"), self._pattern), name)
+
+    def _fitted(self, name: str) -> Any:
+        """A private learned attribute; its absence shows as that of the public one that was asked
+        for.
+        """
+        if name not in vars(self):
+            raise AttributeError(f"this {type(self).__name__} is not fitted yet")
+        return vars(self)[name]

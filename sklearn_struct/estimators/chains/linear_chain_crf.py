@@ -1,0 +1,297 @@
+"""Linear-chain conditional random field."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from sklearn.utils._param_validation import StrOptions
+
+from sklearn_struct.encoding.features.column_choice import Features
+from sklearn_struct.estimators.chains.partly_labelled import BasePartlyLabelled
+from sklearn_struct.estimators.fitting.partial_fit import BaseOnlineChain
+from sklearn_struct.inference.chains import exact
+from sklearn_struct.losses.log_likelihood import LogLikelihood
+from sklearn_struct.losses.marginal_likelihood import MarginalLikelihood
+from sklearn_struct.losses.max_margin import MaxMargin
+from sklearn_struct.losses.pointwise import Pointwise
+
+__all__ = ["LinearChainCRF"]
+
+LOSSES: dict[str, LogLikelihood | Pointwise] = {
+    "log_likelihood": LogLikelihood(exact),
+    "pointwise": Pointwise(exact),
+}
+PARTIAL = MarginalLikelihood(exact)
+HINGE = MaxMargin(exact, margin=1.0)
+# those with their own
+OF_SOLVERS = {"ap": MaxMargin(exact), "pa": HINGE, "pa-ii": HINGE, "arow": HINGE}
+CONVEX_ONLY = {"sag", *OF_SOLVERS}
+
+
+class LinearChainCRF(BasePartlyLabelled, BaseOnlineChain):
+    """Linear-chain conditional random field, trained by (penalised) maximum likelihood.
+
+    p(y | x) = exp(sum_t coef[y_t] . x_t + intercept[y_t] + sum_t transition[y_{t-1}, y_t]) / Z(x).
+    The objective is scikit-learn's,
+
+        C * sum_i weight_i * -log p(y_i | x_i) + (1 - l1_ratio) / 2 * ||w||_2**2 + l1_ratio *
+        ||w||_1
+
+    over all weights w but the intercept. For sequences of length 1 this is multinomial logistic
+    regression.
+
+    ``loss="pointwise"`` asks for probable labels instead of probable labellings: -log p(y_i | x_i)
+    becomes
+
+        sum_t weight_it * -log p(y_it | x_i)
+
+    with the marginals of single labels, whose weights may differ; see the user guide.
+
+    Labels may be missing or open: with None in the place of a label, or a set of labels, the loss
+    is minus the log-probability of all labellings that y allows together [6]_, which is not convex
+    (not for "sag", "ap" and "pa"). Sequences of which nothing is known (None in the place of their
+    labels) teach nothing; `GECRF` learns from such.
+
+    The solvers "ap" and "pa" train the same scores by other losses, on one sequence after the
+    other: quick and good for `predict`, while probabilities of such a model are not calibrated.
+    `partial_fit` learns from batches.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        Inverse strength of the penalty (sigma**2 of [1]_, eq. 5.4; CRFsuite's c2 is 1 / (2 C)).
+        ``np.inf``: no penalty. For "pa" and "pa-ii" their aggressiveness, the C of [3]_, for "arow"
+        1 / r of [7]_; without effect for "ap".
+    l1_ratio : float, default=0.0
+        Share of the L1 penalty, in [0, 1]; 1 gives sparse weights.
+    solver : {"auto", "lbfgs", "owlqn", "newton-cg", "trust-ncg", "cg", "sag", "sgd", "ap", "pa", "pa-ii", "arow"}, \
+            default="auto"
+        "lbfgs" for L2, "owlqn" (orthant-wise L-BFGS) for L1 and elastic net, "sag" stochastic
+        average gradient [4]_ for both, near the optimum soonest on large data, "sgd" averaged
+        stochastic gradient descent with a calibrated step, for L2. "newton-cg" and "trust-ncg",
+        Newton's method with a line search or in a trust region, and "cg", nonlinear conjugate
+        gradients, are for L2, too. "auto" takes "owlqn" if ``l1_ratio > 0``; else "sag" if X is
+        sparse, there are 30,000 tokens or more, more weights than tokens, no edge features, and ``C
+        <= 1``; else "lbfgs".
+
+        "ap", the averaged perceptron [2]_, adds a sequence's features with y and subtracts those
+        with the labelling that is predicted instead. "pa", passive-aggressive learning (PA-I of
+        [3]_), does so with the strongest rival, just so far that y is ahead of it by 1 for each
+        label in which they differ, at most C times; "pa-ii" (PA-II) has no such bound, and goes
+        less far the smaller C is. These average the weights over all steps. "arow", adaptive
+        regularisation [7]_, moves weights that have been seen often less than new ones. None has a
+        penalty.
+    loss : {"log_likelihood", "pointwise"}, default="log_likelihood"
+        Minus the log-probability of the labelling, or minus the sum of those of its labels [5]_.
+        The latter takes weights of tokens and labels. It is not convex, costs three to four times
+        as much, and is not for "newton-cg", "trust-ncg", "ap" and "pa".
+    class_weight : dict of {label: weight}, "balanced" or None, default=None
+        Weights of labels, which multiply those of tokens; 1 where a dict has none. "balanced" gives
+        all labels the same sum of weights. For ``loss="pointwise"``, or a two-dimensional X. They
+        change what probabilities mean.
+    order : {1, 2}, default=1
+        How many labels before a token its own depends on. At order 2 there is a weight for each
+        three labels in a row, too, and the score has + sum_t transition2[y_{t-2}, y_{t-1}, y_t].
+        Everything stays exact; a token costs n_labels**3 operations instead of n_labels**2. Second
+        derivatives, for "newton-cg", "trust-ncg" and ``loss="pointwise"``, are in logarithms at
+        order 2, and slow.
+    feature_pairs : {"observed", "all"}, default="observed"
+        Which pairs (feature, label) get a weight: those stored together in the training data, or
+        all. A dense X stores all its values, so there both are the same.
+    transition_features : {"all", "observed"}, default="all"
+        Which transitions, at order 2 also which three labels in a row, get a weight. The others
+        keep weight 0; they are not forbidden.
+    edge_features : None, "all", str, re.Pattern, or iterable of str, re.Pattern and int, default=None
+        Features of X that also condition the transition into their token (a weight for each feature
+        and label pair, at order 2 also for each three labels that end there). Columns by number, by
+        name, or by compiled patterns that match whole names, such as ``re.compile("B.*")``. A
+        string is a name, but "all" by itself is every feature.
+    allowed_transitions : None, {"BIO", "IOB1", "BIOES"}, array-like of shape (n_labels, n_labels) or dict, default=None
+        Which labels may follow each other, read by each prediction: a labelling that is forbidden
+        has probability 0. The name of a scheme of spans also says what may come first and last
+        ("IOB2" is "BIO", "IOBES" is "BIOES"). A matrix of booleans, rows and columns in the order
+        of ``classes_``, says which label (column) may follow which (row). A dict ``{label:
+        [labels]}`` lists what is *forbidden* after each label, under the key None what may not come
+        first; None in a list forbids the end there.
+    constrain_training : bool, default=False
+        Train among the labellings that `allowed_transitions` allows, too. Each y must then be
+        allowed.
+    min_frequency : int, default=1
+        Pairs (and observed transitions) seen fewer times get no weight; a sequence (or token) of
+        sample weight 2 counts twice. Without effect on dense X.
+    fit_intercept : bool, default=True
+        Give each label an unpenalised weight of its own.
+    dtype : {"float64", "float32"}, default="float64"
+        Float type of features, weight tables and potentials. Sums, weights and gradients are always
+        float64.
+    max_iter : int, default=1000
+        Largest number of iterations; for "sag", "sgd", "ap", "pa", "pa-ii" and "arow" passes over
+        the data, of which 10 often do.
+    tol : float, default=1e-4
+        Batch solvers and "sag" stop when no entry of the objective's gradient, divided by C and the
+        total weight, exceeds `tol`; "sgd" when passes improve the objective by less than this share
+        each, "ap", "pa" and "pa-ii" when passes improve `loss_curve_` by less than this share of
+        its first entry each, or when nothing is left to learn; "arow" when the mean loss of a pass
+        is at most `tol`. With float32 a gradient has rounding errors, of about 1e-7 times the
+        scores and values of features; a `tol` below these is not reached, and the warning says how
+        large they are.
+    warm_start : bool, default=False
+        Start from the weights of the previous fit, matched by label and feature.
+    n_jobs : int, default=None
+        Threads over blocks of sequences, in joblib's meaning. Results have the same bits for any
+        number.
+    random_state : int, RandomState or None, default=None
+        For "sag", "sgd", "ap", "pa", "pa-ii" and "arow": the order of the sequences. "auto" takes
+        None for 0.
+    verbose : int, default=0
+        Print a line an iteration.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_labels,)
+        Labels, sorted.
+    coef_ : ndarray or csr_array of shape (n_labels, n_features)
+        Feature weights; sparse if X is.
+    transition_ : ndarray of shape (n_labels, n_labels)
+        Transition weights, from row label to column label.
+    transition2_ : ndarray of shape (n_labels, n_labels, n_labels)
+        Weights of three labels in a row, in their order; only with ``order=2``.
+    intercept_ : ndarray of shape (n_labels,)
+    edge_coef_ : ndarray or csr_array of shape (n_labels * n_labels, n_edge_features)
+        Weights of the edge features; row j * n_labels + k for the transition from j to k. With
+        ``order=2`` there follow n_labels**3 rows, (i * n_labels + j) * n_labels + k of them for the
+        labels i, j, k.
+    edge_features_ : ndarray of int
+        Columns of X that condition transitions.
+    n_iter_ : int
+        Iterations of `fit`, plus one for each `partial_fit` since.
+    t_ : int
+        Sequences that `fit` has learnt from, plus those of each `partial_fit` since.
+    loss_curve_ : list of float
+        Objective / C after each iteration of `fit`: sum of losses + penalty / C, in CRFsuite's
+        units. For "ap" the sequences labelled wrong in each pass, for "pa", "pa-ii" and "arow"
+        their sum of losses, each before its step.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+        Where X has feature names.
+    vectorizer_ : SequenceVectorizer
+        Where X holds dicts or strings.
+
+    See Also
+    --------
+    SequenceVectorizer : dicts or strings to a SequenceArray, once for many fits.
+    FeatureTemplates : columns and templates to a SequenceArray.
+
+    References
+    ----------
+    .. [1] C. Sutton and A. McCallum, "An introduction to conditional random fields", Foundations
+       and Trends in Machine Learning 4(4), 2012, chapter 5.
+    .. [2] M. Collins, "Discriminative training methods for hidden Markov models: theory and
+       experiments with perceptron algorithms", EMNLP 2002.
+    .. [3] K. Crammer, O. Dekel, J. Keshet, S. Shalev-Shwartz and Y. Singer, "Online
+       passive-aggressive algorithms", Journal of Machine Learning Research 7, 2006.
+    .. [4] M. Schmidt, R. Babanezhad, M. O. Ahmed, A. Defazio, A. Clifton and A. Sarkar,
+       "Non-uniform stochastic average gradient method for training conditional random fields",
+       AISTATS 2015.
+    .. [5] S. Kakade, Y. W. Teh and S. Roweis, "An alternate objective function for Markovian
+       fields", ICML 2002.
+    .. [6] R. Salakhutdinov, S. Roweis and Z. Ghahramani, "Optimization with EM and
+       expectation-conjugate-gradient", ICML 2003.
+    .. [7] K. Crammer, A. Kulesza and M. Dredze, "Adaptive regularization of weight vectors", NIPS
+       2009.
+
+    Examples
+    --------
+    >>> from sklearn_struct import LinearChainCRF
+    >>> X = [["the", "cat", "sleeps"], ["the", "dog", "barks"], ["a", "dog", "sleeps"]]
+    >>> y = [["DET", "NOUN", "VERB"]] * 3
+    >>> crf = LinearChainCRF(C=10).fit(X, y)
+    >>> crf.predict([["a", "cat", "barks"]])[0]
+    ['DET', 'NOUN', 'VERB']
+    >>> crf.predict_proba([["a", "cat"]])[0].round(1)
+    array([[0.7, 0.2, 0.1],
+           [0.1, 0.6, 0.3]])
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **BaseOnlineChain._parameter_constraints,
+        "solver": [
+            StrOptions(
+                {
+                    "auto",
+                    "lbfgs",
+                    "owlqn",
+                    "newton-cg",
+                    "trust-ncg",
+                    "cg",
+                    "sag",
+                    "sgd",
+                    *OF_SOLVERS,
+                }
+            )
+        ],
+        "loss": [StrOptions({"log_likelihood", "pointwise"})],
+        "class_weight": [dict, StrOptions({"balanced"}), None],
+    }
+
+    def __init__(
+        self,
+        *,
+        C: float = 1.0,
+        l1_ratio: float = 0.0,
+        solver: str = "auto",
+        loss: str = "log_likelihood",
+        class_weight: dict[Any, float] | str | None = None,
+        order: int = 1,
+        feature_pairs: str = "observed",
+        transition_features: str = "all",
+        edge_features: Features | None = None,
+        allowed_transitions: Any = None,
+        constrain_training: bool = False,
+        min_frequency: int = 1,
+        fit_intercept: bool = True,
+        dtype: str = "float64",
+        max_iter: int = 1000,
+        tol: float = 1e-4,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.C = C
+        self.l1_ratio = l1_ratio
+        self.solver = solver
+        self.loss = loss
+        self.class_weight = class_weight
+        self.order = order
+        self.feature_pairs = feature_pairs
+        self.transition_features = transition_features
+        self.edge_features = edge_features
+        self.allowed_transitions = allowed_transitions
+        self.constrain_training = constrain_training
+        self.min_frequency = min_frequency
+        self.fit_intercept = fit_intercept
+        self.dtype = dtype
+        self.max_iter = max_iter
+        self.tol = tol
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _loss(self, y: Any = None) -> LogLikelihood | MarginalLikelihood | MaxMargin | Pointwise:
+        if y is not None and y.ndim == 2:
+            if self.loss != "log_likelihood" or self.solver in CONVEX_ONLY:
+                raise ValueError(
+                    "missing labels and sets of labels need loss='log_likelihood' and another "
+                    "solver than "
+                    f"{', '.join(map(repr, sorted(CONVEX_ONLY)))}, got loss={self.loss!r} and "
+                    f"solver={self.solver!r}"
+                )
+            return PARTIAL
+        if self.solver in OF_SOLVERS and self.loss != "log_likelihood":
+            raise ValueError(
+                f"solver={self.solver!r} has a loss of its own; loss={self.loss!r} needs another "
+                "solver"
+            )
+        return OF_SOLVERS[self.solver] if self.solver in OF_SOLVERS else LOSSES[self.loss]

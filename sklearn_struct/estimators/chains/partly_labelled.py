@@ -1,0 +1,55 @@
+"""What chains share that learn from labels of which some are missing or open."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sklearn_struct.encoding.labels import partial_labels
+from sklearn_struct.encoding.sequences import as_list
+from sklearn_struct.estimators.chains.base_chain import BaseChain
+from sklearn_struct.estimators.fitting import sample_weights
+from sklearn_struct.estimators.fitting.base_sequence import Sequences
+from sklearn_struct.exceptions import EmptyDataError
+from sklearn_struct.losses.semi_supervised import labelled
+
+__all__ = ["BasePartlyLabelled"]
+
+
+class BasePartlyLabelled(BaseChain):
+    """A chain for which y may have None in the place of a sequence or a label, and sets of labels."""
+
+    def _read_labels(
+        self, y: Any, sequences: Sequences, reset: bool, unseen: int | None = None
+    ) -> np.ndarray:
+        """Codes, if all labels are known; else masks (n_tokens, n_labels) of what may stand at each
+        token.
+        """
+        y = as_list(y)
+        offsets = sequences.X.offsets
+        flat = [] if y is None else self._flat_labels(y, offsets, sequences.flat)
+        if not partial_labels.is_partial(flat):
+            return self._read_y(y, sequences, reset, unseen)
+        if reset:
+            self.classes_ = partial_labels.known_labels(flat, offsets)
+            if len(self.classes_) == 1:  # nothing is open
+                return np.zeros(len(flat), dtype=np.int32)
+        return partial_labels.masks(flat, self.classes_, offsets, unseen)
+
+    def _read_weights(
+        self, sample_weight: Any, sequences: Sequences, labels: np.ndarray
+    ) -> sample_weights.Weights:
+        """Weights; a sequence of which nothing is known has weight 0, as there is nothing to learn
+        from it.
+        """
+        found = super()._read_weights(sample_weight, sequences, labels)
+        if labels.ndim == 1:
+            return found
+        offsets = sequences.X.offsets
+        known = labelled(labels, offsets)
+        if not np.any(found.sequence[known] > 0):
+            raise EmptyDataError("no sequence with labels has a positive weight")
+        return found._replace(
+            sequence=found.sequence * known, token=found.token * np.repeat(known, np.diff(offsets))
+        )

@@ -1,0 +1,79 @@
+"""The weights of a fitted chain in the layout in which predictions read them, kept from one
+prediction to the next.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sklearn_struct.containers.sequence_array import SequenceArray
+from sklearn_struct.exceptions import NonFiniteError
+from sklearn_struct.linear.lookup import Lookup
+from sklearn_struct.objectives.parameters import LinearPotentials, Pattern, bind, by_matrix, lookup
+
+__all__ = ["Prepared", "check_width"]
+
+
+def check_width(pattern: Pattern, X: SequenceArray) -> None:
+    """Raise ValueError unless X has the features that have weights: kernels look for them without a
+    doubt.
+
+    Whatever encodes X may have been changed since `fit`. All predictions pass here.
+    """
+    if X.tokens.shape[1] != pattern.n_features:
+        raise ValueError(
+            f"X has {X.tokens.shape[1]} features, but the model has weights of "
+            f"{pattern.n_features}: what encodes X "
+            "is not as in fit"
+        )
+
+
+class _Kept(NamedTuple):
+    pattern: Pattern
+    w: np.ndarray
+    kind: tuple[np.dtype, bool]  # float type, and whether weights form a matrix
+    lookup: Lookup | None
+    W: np.ndarray
+
+
+class Prepared:
+    """Made by the first prediction and whenever another pattern, w, float type or kind of X comes.
+
+    It is no part of what was learned: copies and pickles of it are empty, and any two are equal.
+    Threads that predict at once may each make one, and then the last stays.
+    """
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self) -> None:
+        self._kept: _Kept | None = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Prepared, ()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Prepared)
+
+    def bind(
+        self, pattern: Pattern, w: np.ndarray, X: SequenceArray, dtype: np.dtype
+    ) -> tuple[LinearPotentials, np.ndarray]:
+        """Potentials of X and the expanded w that they take."""
+        check_width(pattern, X)
+        kept = self._kept
+        kind = (dtype, by_matrix(pattern, X))
+        if kept is not None and kept.pattern is pattern and kept.w is w and kept.kind == kind:
+            return bind(pattern, X, dtype, kept.lookup), kept.W
+        found = None if kind[1] else lookup(pattern)
+        potentials = bind(pattern, X, dtype, found)
+        with np.errstate(over="ignore"):
+            W = potentials.expand(w)
+        if not np.all(np.isfinite(W)):
+            most = np.max(np.abs(w))
+            raise NonFiniteError(
+                f"the weights are not finite in {dtype} (the largest is {most:.4g}); use another "
+                "dtype"
+            )
+        self._kept = _Kept(pattern, w, kind, found, W)
+        return potentials, W

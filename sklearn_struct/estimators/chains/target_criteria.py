@@ -1,0 +1,181 @@
+"""From labelled features, as an estimator's parameters give them, to the criteria of its loss."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from numbers import Real
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from sklearn_struct._warning import warn
+from sklearn_struct.containers.csr import csr
+from sklearn_struct.containers.sequence_array import SequenceArray
+from sklearn_struct.containers.structures import Potentials, blocks, chain, ends
+from sklearn_struct.encoding.labels import codes as label_codes
+from sklearn_struct.encoding.labels import label_targets, partial_labels
+from sklearn_struct.exceptions import EmptyDataError, ForbiddenLabelError
+from sklearn_struct.inference.chains import exact
+from sklearn_struct.inference.chains.forbidden import Transitions, forbid
+from sklearn_struct.losses.expectation_criteria import Criteria, Expectation, Fired
+
+__all__ = ["Constraints", "among_allowed", "label_set", "read_constraints", "read_shares"]
+
+# weights of criteria that "auto" stands for
+WITHOUT_LABELS = 10.0
+WITH_LABELS = 1.0
+
+
+class Constraints(NamedTuple):
+    """What the labelled features say: their targets, the criteria, where these fire, and whose
+    targets they have.
+    """
+
+    found: list[label_targets.Target]
+    criteria: tuple[Criteria, Criteria]
+    fired: Fired
+    kept: list[np.ndarray]
+
+
+def label_set(estimator: Any, labels: list[Any], offsets: np.ndarray) -> np.ndarray:
+    """The sorted labels: those of `classes`, or of y (flat, None where there is none) and the
+    labelled features.
+    """
+    if estimator.classes is not None:
+        if len(estimator.classes) == 0:
+            raise EmptyDataError("classes has no labels")
+        classes = label_targets.checked_labels(list(estimator.classes), "classes")
+        return label_codes.unique_labels(classes, np.array([0, len(classes)]))
+    known = (
+        set(partial_labels.known_labels(labels, offsets).tolist())
+        if any(entry is not None for entry in labels)
+        else set()
+    )
+    named = label_targets.named_labels(estimator.labeled_features or {}, known)
+    if not known and not named:
+        raise EmptyDataError(
+            "there are no labels: neither y has any, nor `labeled_features`, nor `classes`"
+        )
+    new = sorted({repr(label) for label in named if label not in known}) if known else []
+    if new:
+        warn(
+            f"labels of labeled_features that y does not have: {', '.join(new)}; give `classes` if "
+            "they are meant"
+        )
+    return partial_labels.known_labels(
+        [*labels, *named], np.append(offsets, offsets[-1] + len(named))
+    )
+
+
+def read_constraints(
+    estimator: Any, X: SequenceArray, weight: np.ndarray, free: np.ndarray
+) -> Constraints:
+    """What the labelled features of an estimator say about the tokens of unlabelled sequences
+    (`free`).
+    """
+    K = len(estimator.classes_)
+    given = estimator.labeled_features or {}
+    found = label_targets.read_targets(
+        given, estimator.classes_, estimator.majority, estimator.smoothing
+    )
+    strength = _strengths(estimator.constraint_weight, list(given), not np.all(free))
+    of_pairs = np.array([len(target.probability) > K for target in found], dtype=bool)
+    weight = weight * free
+    second = np.ones(len(free))
+    second[ends(chain(X.offsets))[0]] = 0.0  # no pair ends at a first token
+    criteria = []
+    fired = []
+    kept = []
+    for chosen, size, tokens in ((~of_pairs, K, np.ones(len(free))), (of_pairs, K * K, second)):
+        table = label_targets.firing(
+            X, [target.feature for target, here in zip(found, chosen, strict=True) if here]
+        )
+        table = sp.csr_array(sp.diags_array(tokens * (weight > 0)) @ table)
+        fires = weight @ table > 0
+        for m in np.flatnonzero(chosen)[~fires]:
+            warn(
+                f"labeled_features[{found[m].feature!r}] never fires in unlabelled sequences, and "
+                "counts for nothing"
+            )
+        kept.append(np.flatnonzero(chosen)[fires])
+        probability = np.array([found[m].probability for m in kept[-1]]).reshape(-1, size)
+        criteria.append(Criteria(probability, strength[kept[-1]], estimator.distance))
+        fired.append(csr(table[:, np.flatnonzero(fires)]))
+    return Constraints(found, (criteria[0], criteria[1]), Fired(*fired), kept)
+
+
+def among_allowed(
+    given: Constraints,
+    transitions: Transitions,
+    offsets: np.ndarray,
+    weight: np.ndarray,
+    classes: np.ndarray,
+) -> Constraints:
+    """The constraints without labels that transitions forbid wherever a feature fires; others share
+    what these had.
+
+    ForbiddenLabelError if such a label was asked for by name.
+    """
+    K = len(classes)
+    loss = Expectation(exact, *given.criteria)
+    sums = np.zeros(sum(criteria.target.size for criteria in given.criteria))
+    for block in blocks(offsets, K):
+        n = block.tokens.stop - block.tokens.start
+        theta = forbid(
+            Potentials(np.zeros((n, K)), np.zeros((1, K * K))), block.structure, transitions
+        )
+        sums += loss.statistics(
+            theta, given.fired.of(block.tokens), block.structure, weight[block.examples]
+        )
+    criteria = []
+    parts = np.split(sums, [given.criteria[0].target.size])
+    for old, kept, part in zip(given.criteria, given.kept, parts, strict=True):
+        possible = part.reshape(old.target.shape) > 0
+        for m, row in zip(kept, possible, strict=True):
+            _check_named(given.found[m], row, classes.tolist())
+        left = np.where(possible, old.target, 0.0)
+        criteria.append(old._replace(target=left / left.sum(axis=1, keepdims=True)))
+    return given._replace(criteria=(criteria[0], criteria[1]))
+
+
+def _check_named(target: label_targets.Target, possible: np.ndarray, labels: list[Any]) -> None:
+    wrong = np.flatnonzero(target.named & ~possible)
+    if len(wrong):
+        K = len(labels)
+        code = int(wrong[0])
+        name = labels[code] if len(possible) == K else (labels[code // K], labels[code % K])
+        raise ForbiddenLabelError(
+            f"labeled_features[{target.feature!r}]: allowed_transitions forbid {name!r} wherever "
+            "the feature fires, "
+            "and constrain_training=True learns among allowed labellings only"
+        )
+
+
+def _strengths(weight: Any, features: list[Any], some_labelled: bool) -> np.ndarray:
+    """The weight of each criterion."""
+    if isinstance(weight, str):
+        return np.full(len(features), WITH_LABELS if some_labelled else WITHOUT_LABELS)
+    if not isinstance(weight, Mapping):
+        weight = dict.fromkeys(features, weight)
+    unknown = [feature for feature in weight if feature not in features]
+    if unknown:
+        raise ValueError(
+            f"constraint_weight has {unknown[0]!r}, which is not among the labeled_features"
+        )
+    return np.array(
+        [
+            label_targets.not_negative(weight.get(feature, 1.0), f"constraint_weight[{feature!r}]")
+            for feature in features
+        ]
+    )
+
+
+def read_shares(annealing: Any) -> list[float]:
+    """The parameter `annealing`, checked."""
+    found = []
+    for share in () if annealing is None else annealing:
+        if not isinstance(share, Real) or not 0 <= float(share) < np.inf:
+            raise ValueError(f"annealing must hold finite numbers, not negative, got {share!r}")
+        found.append(float(share))
+    return found

@@ -1,0 +1,65 @@
+"""What happens after each iteration of a solver, and after the last: curve, lines, callbacks, a
+warning.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from sklearn.exceptions import ConvergenceWarning
+
+from sklearn_struct._warning import warn
+from sklearn_struct.estimators.fitting.progress import Progress
+from sklearn_struct.solvers.result import Result
+
+__all__ = ["Iterations"]
+
+
+class Iterations:
+    """The iterations of one fit; an instance is what a solver takes as its callback.
+
+    Learned attributes are those that ``estimator._learned(w)`` makes of the solver's w, with
+    ``n_iter_`` and ``loss_curve_``. The curve has the solver's values times `scale`.
+    """
+
+    def __init__(self, estimator: Any, progress: Progress, scale: float = 1.0) -> None:
+        self.estimator = estimator
+        self.progress = progress
+        self.scale = scale
+        self.curve: list[float] = []
+
+    def _state(self, n_iter: int, w: Any) -> dict[str, Any]:
+        return self.estimator._learned(w) | {"n_iter_": n_iter, "loss_curve_": list(self.curve)}
+
+    def begin(self, w: Any) -> None:
+        """The solver starts here."""
+        self.progress.begin_iteration(partial(self._state, 0, w))
+
+    def __call__(self, n_iter: int, w: Any, value: float) -> bool:
+        """An iteration has led to w; return whether a callback asks to stop."""
+        value *= self.scale
+        self.curve.append(value)
+        if self.estimator.verbose:
+            print(
+                f"[{type(self.estimator).__name__}] iteration {n_iter}, objective {value:.6f}",
+                flush=True,
+            )
+        state = partial(self._state, n_iter, w)
+        stop = self.progress.end_iteration(state)
+        if not stop and n_iter < self.estimator.max_iter:
+            self.progress.begin_iteration(state)
+        return stop
+
+    def end(self, result: Result, stopped: str, advice: str) -> None:
+        """Set what was learned; warn where `tol` is not reached and nobody asked to stop before."""
+        self.progress.end_iterations()
+        # where `max_iter` says when, as in other tools
+        enough = getattr(self.estimator, "_ends_at_max_iter", False)
+        if not result.converged and not self.progress.stopped and not enough:
+            message = f"{stopped} without reaching tol={self.estimator.tol}; {advice}"
+            warn(message, ConvergenceWarning)
+        if not self.curve:
+            # without iterations the start was the optimum
+            self.curve.append(result.value * self.scale)
+        vars(self.estimator).update(self._state(result.n_iter, result.w))

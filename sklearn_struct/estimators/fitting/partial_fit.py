@@ -1,0 +1,236 @@
+"""Learning from batches: `partial_fit` for chains whose solver goes over one example after the
+other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from numbers import Integral
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import _fit_context
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Options, StrOptions
+from sklearn.utils.metaestimators import available_if
+
+from sklearn_struct._published import publishes
+from sklearn_struct.compiled.threads import Pool
+from sklearn_struct.containers.sequence_array import SequenceArray
+from sklearn_struct.encoding.labels import codes as label_codes
+from sklearn_struct.encoding.sequences import as_list, form, is_list, largest_sum
+from sklearn_struct.estimators.chains.base_chain import BaseChain
+from sklearn_struct.estimators.chains.prepared_weights import Prepared, check_width
+from sklearn_struct.estimators.fitting import sample_weights
+from sklearn_struct.estimators.fitting.score_checks import check_learned
+from sklearn_struct.estimators.fitting.solving import strength
+from sklearn_struct.exceptions import EmptyDataError, InputTypeError
+from sklearn_struct.objectives.linear_objective import TrainingData
+from sklearn_struct.objectives.parameters import LinearPotentials, bind
+from sklearn_struct.solvers.online import (
+    passive_aggressive_pass,
+    passive_aggressive_squared_pass,
+    perceptron_pass,
+)
+from sklearn_struct.solvers.result import Stream
+from sklearn_struct.solvers.sgd import sgd_pass
+
+__all__ = ["BaseOnlineChain"]
+
+PASSES: dict[str, Callable[..., Stream]] = {
+    "ap": perceptron_pass,
+    "pa": passive_aggressive_pass,
+    "pa-ii": passive_aggressive_squared_pass,
+    "sgd": sgd_pass,
+}
+# for all data so far; the others weigh each sequence against the weights that it finds
+ONE_PENALTY = {"sgd"}
+
+
+def _learns_online(estimator: Any) -> bool:
+    if estimator.solver not in PASSES:
+        offered = estimator._parameter_constraints["solver"][0].options
+        known = ", ".join(repr(name) for name in PASSES if name in offered)
+        raise AttributeError(
+            f"solver={estimator.solver!r} needs all data at once; partial_fit takes one of {known}"
+        )
+    return True
+
+
+class BaseOnlineChain(BaseChain):
+    """A chain that also learns batch by batch, in scikit-learn's manner.
+
+    Learned, besides: ``_stream``, the name of a solver and where its passes have come to, or None
+    after `fit`.
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **BaseChain._parameter_constraints,
+        "solver": [
+            StrOptions({"auto", "lbfgs", "owlqn", "newton-cg", "trust-ncg", "cg", "sag", "sgd"})
+        ],
+        "order": [Options(Integral, {1, 2})],
+    }
+
+    @available_if(_learns_online)
+    @publishes
+    @_fit_context(prefer_skip_nested_validation=True)
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Go on learning: one pass, in random order, over a batch of sequences.
+
+        Starts from the weights of the previous `partial_fit` or `fit`, or from zero. The average of
+        the weights, with which `predict` works, goes on from call to call; it starts anew after
+        `fit` or a change of `solver`. With "ap", "pa" and "pa-ii" the batches of a stream may be
+        cut anywhere, except that each is shuffled.
+
+        Only for ``solver`` "sgd", and "ap", "pa" and "pa-ii" where the estimator has them. Which
+        weights exist must not depend on what a batch shows: this needs
+        ``transition_features="all"`` and, for sparse X, ``feature_pairs="all"`` and
+        ``min_frequency=1``.
+
+        Parameters
+        ----------
+        X : list of sequences, SequenceArray, or array-like or sparse matrix of shape (n, n_features)
+            As in `fit`, with the same features in each call. Dicts and strings must be encoded by a
+            fitted `SequenceVectorizer` or `FeatureTemplates` first, unless an earlier `fit` has
+            read such.
+        y : list of label sequences, SequenceArray, or array-like of shape (n,)
+            As in `fit`.
+        classes : array-like of shape (n_labels,), default=None
+            All labels that may ever occur. By default they are those of `y` in the first call, or
+            of an earlier `fit`: a later batch with another label is refused.
+        sample_weight : array-like of shape (n_sequences,), list of array-likes or SequenceArray, default=None
+            As in `fit`; 0 leaves a sequence out.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            If `classes` are others than before, if X has other features than before, or if the
+            parameters do not fit, as said above.
+        LengthMismatchError, NonFiniteError, UnknownLabelError, EmptyDataError, InputTypeError
+            With the place. The estimator is then as it was before.
+
+        Examples
+        --------
+        >>> from sklearn_struct import LinearChainCRF, SequenceVectorizer
+        >>> X = [["the", "cat", "sleeps"], ["the", "dog", "barks"], ["a", "dog", "sleeps"]]
+        >>> vectorizer = SequenceVectorizer().fit(X)
+        >>> crf = LinearChainCRF(solver="pa", feature_pairs="all", random_state=0)
+        >>> for batch in (X[:2], X[2:]):
+        ...     y = [["DET", "NOUN", "VERB"]] * len(batch)
+        ...     crf = crf.partial_fit(vectorizer.transform(batch), y, classes=["DET", "NOUN", "VERB"])
+        >>> crf.predict(vectorizer.transform([["a", "cat", "barks"]]))[0]
+        ['DET', 'NOUN', 'VERB']
+        """
+        self._partial_fit(as_list(X), y, classes, sample_weight)
+        return self
+
+    def _partial_fit(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> None:
+        first = not hasattr(self, "_w")
+        if first and form(X) == "attributes":
+            raise InputTypeError(
+                "partial_fit needs numbers: encode X (dicts or strings) with a fitted "
+                "SequenceVectorizer or "
+                "FeatureTemplates, so that all batches have the same features"
+            )
+        if self.l1_ratio > 0:
+            raise ValueError(f"solver={self.solver!r} has no L1 penalty; use l1_ratio=0")
+        if getattr(self, "class_weight", None) == "balanced":
+            raise ValueError(
+                "class_weight='balanced' needs all labels at once; give partial_fit a dict of "
+                "weights"
+            )
+        # labels say what rows are, as in fit
+        single_tokens = getattr(self, "_rows_in", True)
+        self._rows_in = True
+        sequences = self._read_X(X, reset=first)
+        self._rows_in = single_tokens and bool(np.all(sequences.X.lengths <= 1))
+        self._read_classes(classes, first)
+        codes = self._read_y(y, sequences, reset=first and classes is None)
+        weight = sample_weights.read(self, sample_weight, sequences, codes)
+        data = TrainingData(sequences.X.offsets, weight.y, weight.sequence)
+        if data.n_examples == 0:
+            raise EmptyDataError("X has no tokens in sequences of positive weight")
+        if first:
+            self._pattern = self._observe(sequences.X, codes, weight.token)
+            self.n_iter_ = 0
+            self.t_ = 0
+            self._stream = None
+        check_width(self._pattern, sequences.X)
+        potentials = bind(self._pattern, sequences.X, np.dtype(self.dtype))
+        self._check_every_pair(sequences.X, potentials, first)
+        size = largest_sum(sequences.X)
+        self._go_on(potentials, data)
+        check_learned(potentials, data.offsets, self._w, size, self.classes_)
+
+    def _go_on(self, potentials: LinearPotentials, data: TrainingData) -> None:
+        """One pass of the solver. Weights count as they are, not relatively to the others of the
+        batch.
+        """
+        data = data._replace(total=float(data.n_examples))
+        self.t_ += data.n_examples
+        self.n_iter_ += 1
+        solver, stream = self._stream or ("", None)
+        if stream is None or solver != self.solver:
+            w = self._w if hasattr(self, "_w") else np.zeros(potentials.size)
+            stream = Stream(w, w)
+        l2 = 1 / strength(
+            self, self.solver, self.t_ if self.solver in ONE_PENALTY else data.n_examples
+        )
+        with Pool(self.n_jobs) as pool:
+            objective = self._objective(self.solver, potentials, data, pool)
+            with np.errstate(over="ignore", invalid="ignore"):  # what is learned is looked at
+                stream = PASSES[self.solver](
+                    objective, stream, l2=l2, rng=check_random_state(self.random_state)
+                )
+        self._w = stream.mean
+        self._stream = (self.solver, stream)
+        self._prepared = Prepared()
+
+    def _read_classes(self, classes: Any, first: bool) -> None:
+        """Learn ``classes_`` in the first call; later only compare."""
+        if classes is None:
+            return  # those of y in the first call
+        if not (is_list(classes) or isinstance(classes, set | frozenset)):
+            raise InputTypeError(
+                f"classes must be a sequence of labels, got {type(classes).__name__}"
+            )
+        labels = (
+            label_codes.as_labels(np.asarray(classes))
+            if hasattr(classes, "dtype")
+            else list(classes)
+        )
+        found = label_codes.unique_labels(labels, np.array([0, len(labels)]))
+        if first:
+            self.classes_ = found
+        elif found.tolist() != self.classes_.tolist():
+            raise ValueError(
+                f"classes={labels} are not the labels of earlier calls, {self.classes_.tolist()}"
+            )
+
+    def _check_every_pair(
+        self, X: SequenceArray, potentials: LinearPotentials, first: bool
+    ) -> None:
+        """Refuse a model in which only the pairs that were observed have weights."""
+        K = len(self.classes_)
+        pattern = self._pattern
+        if getattr(self, "order", 1) != pattern.order:
+            raise ValueError(
+                f"order={self.order}, but what was learned before has order {pattern.order}"
+            )
+        full = (
+            K * (pattern.n_features + pattern.fit_intercept)
+            + (len(pattern.edge_columns) + 1) * pattern.edge_width
+        )
+        by_batch = sp.issparse(X.tokens) and (self.feature_pairs != "all" or self.min_frequency > 1)
+        if potentials.size < full or (first and (by_batch or self.transition_features != "all")):
+            raise ValueError(
+                "in partial_fit every pair must have a weight, whatever a batch shows: it needs "
+                "transition_features='all' and, for sparse X, feature_pairs='all' and "
+                "min_frequency=1"
+            )

@@ -1,0 +1,200 @@
+"""Weights of sequences, of tokens and of labels -> the weights that objective and loss take."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.utils.validation import _check_sample_weight
+
+from sklearn_struct.containers.sequence_array import SequenceArray
+from sklearn_struct.encoding.sequences import as_list, is_list
+from sklearn_struct.exceptions import (
+    EmptyDataError,
+    InputTypeError,
+    LengthMismatchError,
+    NonFiniteError,
+)
+from sklearn_struct.losses.pointwise import weighted
+
+__all__ = [
+    "Weights",
+    "by_sequence",
+    "check_sum",
+    "check_total",
+    "class_weights",
+    "flatten",
+    "is_per_token",
+    "of_examples",
+    "read",
+]
+
+SMALLEST_SUM = 1e-290  # its inverse must be a float
+
+
+class Weights(NamedTuple):
+    """Of each sequence's loss; what the loss reads of each token; and how often a token counts as
+    seen.
+    """
+
+    sequence: np.ndarray
+    y: Any
+    token: np.ndarray
+
+
+def is_per_token(sample_weight: Any) -> bool:
+    """Whether weights are given for each token: as sequences, not as numbers."""
+    if isinstance(sample_weight, SequenceArray):
+        return True
+    if isinstance(sample_weight, np.ndarray) and sample_weight.dtype.kind != "O":
+        return sample_weight.ndim > 1
+    return is_list(sample_weight) and any(map(is_list, sample_weight))
+
+
+def of_examples(sample_weight: Any, n: int, what: str) -> np.ndarray:
+    """One weight for each of n examples, whatever these are called, all 1 for None."""
+    if sample_weight is not None:
+        try:
+            one = isinstance(sample_weight, Real)
+            sample_weight = (
+                float(sample_weight) if one else np.asarray(sample_weight, dtype=np.float64)
+            )
+        except (TypeError, ValueError, OverflowError) as error:
+            raise InputTypeError(f"sample_weight must hold real numbers: {error}") from None
+    weight = _check_sample_weight(
+        sample_weight, np.empty((n, 1)), dtype=np.float64, ensure_non_negative=True
+    )
+    if not np.any(weight > 0):
+        raise EmptyDataError(f"no {what} has a positive weight")
+    with np.errstate(over="ignore"):
+        if not np.isfinite(weight.sum()):
+            raise NonFiniteError("the sum of sample_weight is not finite")
+    return weight
+
+
+def flatten(sample_weight: Any, offsets: np.ndarray) -> np.ndarray:
+    """Weights of all tokens, one after the other, after a check that they have the lengths of X."""
+    if len(sample_weight) != len(offsets) - 1:
+        raise LengthMismatchError(
+            f"X has {len(offsets) - 1} sequences but sample_weight has {len(sample_weight)}"
+        )
+    parts = [np.empty(0)]
+    for i, (weights, n) in enumerate(zip(sample_weight, np.diff(offsets).tolist(), strict=True)):
+        try:
+            part = np.asarray(weights, dtype=np.float64)
+        except (TypeError, ValueError, OverflowError):
+            raise InputTypeError(f"sample_weight[{i}]: weights must be real numbers") from None
+        if part.shape != (n,):
+            found = f"{len(part)} weights" if part.ndim == 1 else f"the shape {part.shape}"
+            raise LengthMismatchError(f"X[{i}] has {n} tokens but sample_weight[{i}] has {found}")
+        wrong = np.flatnonzero(~(np.isfinite(part) & (part >= 0)))
+        if len(wrong):
+            error, what = (
+                (ValueError, "negative") if part[wrong[0]] < 0 else (NonFiniteError, "not finite")
+            )
+            raise error(f"sample_weight[{i}], token {wrong[0]}: {what} ({part[wrong[0]]})")
+        parts.append(part)
+    return np.concatenate(parts)
+
+
+def check_total(weight: np.ndarray) -> np.ndarray:
+    """The weights of tokens, after a check that they can be added up."""
+    with np.errstate(over="ignore"):
+        if not np.isfinite(weight.sum()):
+            raise NonFiniteError("the sum of sample_weight over all tokens is not finite")
+    return weight
+
+
+def check_sum(weight: np.ndarray) -> np.ndarray:
+    """The weights of a fit, after a check that they can be divided by their sum."""
+    if weight.sum() < SMALLEST_SUM:
+        raise ValueError(
+            f"the sum of sample_weight, {weight.sum():.3g}, is below {SMALLEST_SUM}: multiply the "
+            "weights, as their "
+            "ratios to it are no numbers"
+        )
+    return weight
+
+
+def class_weights(
+    class_weight: Any, classes: np.ndarray, codes: np.ndarray, weight: np.ndarray
+) -> np.ndarray:
+    """The weight of each label; "balanced" gives all labels the same sum of weights, without
+    changing that of all.
+    """
+    labels = classes.tolist()
+    if class_weight == "balanced":
+        seen = np.bincount(codes, weights=weight, minlength=len(labels))
+        return np.divide(
+            seen.sum() / np.count_nonzero(seen), seen, where=seen > 0, out=np.zeros(len(seen))
+        )
+    found = np.array([_number(label, class_weight.get(label, 1.0)) for label in labels])
+    unknown = [label for label in class_weight if label not in labels]
+    # else it only has more than this y
+    if unknown and len(class_weight) - len(unknown) < len(labels):
+        raise ValueError(f"class_weight: {unknown[0]!r} is no label of y, which has {labels[:20]}")
+    for label, value in zip(labels, found.tolist(), strict=True):
+        if not 0 <= value < np.inf:
+            raise ValueError(
+                f"class_weight[{label!r}]: a weight must be finite and not negative, got {value}"
+            )
+    return found
+
+
+def _number(label: Any, value: Any) -> float:
+    try:
+        if isinstance(value, str | bytes):
+            raise TypeError
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        raise InputTypeError(
+            f"class_weight[{label!r}]: a weight must be a real number, got {value!r}"
+        ) from None
+
+
+def by_sequence(weight: np.ndarray, offsets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Weights of tokens as means of the sequences, and as multiples of them; 0 for empty sequences."""
+    lengths = np.diff(offsets)
+    n = len(lengths)
+    mean = np.bincount(np.repeat(np.arange(n), lengths), weights=weight, minlength=n) / np.maximum(
+        lengths, 1
+    )
+    of_tokens = np.repeat(mean, lengths)
+    return mean, np.divide(weight, of_tokens, where=of_tokens > 0, out=np.zeros(len(weight)))
+
+
+def read(estimator: Any, sample_weight: Any, sequences: Any, codes: np.ndarray) -> Weights:
+    """Weights for `fit`. ValueError if tokens have weights and the estimator's loss gives these no
+    meaning.
+    """
+    sample_weight = as_list(sample_weight)
+    class_weight = getattr(estimator, "class_weight", None)
+    X = sequences.X
+    per_token = not sequences.flat and is_per_token(sample_weight)
+    if (
+        per_token or (class_weight is not None and not sequences.flat)
+    ) and not estimator._loss().token_weights:
+        what = "a sample_weight for each token" if per_token else "class_weight"
+        needed = (
+            "loss='pointwise'" if hasattr(estimator, "loss") else "LinearChainCRF(loss='pointwise')"
+        )
+        raise ValueError(
+            f"{what} needs {needed}: other losses are of a labelling as a whole, in which single "
+            "tokens have "
+            "no weight (in a two-dimensional X, where each is a sequence, labels may have weights)"
+        )
+    if codes.ndim == 2 and (per_token or class_weight is not None):
+        raise ValueError("weights of tokens and of labels need labels that are all known")
+    token = estimator._read_token_weight(sample_weight, sequences)
+    if not per_token and class_weight is None:
+        return Weights(check_sum(estimator._read_weight(sample_weight, len(X))), codes, token)
+    omega = (
+        token
+        if class_weight is None
+        else token * class_weights(class_weight, estimator.classes_, codes, token)[codes]
+    )
+    if not np.any(omega > 0):
+        raise EmptyDataError("no token has a positive weight")
+    sequence, share = by_sequence(omega, X.offsets)
+    return Weights(check_sum(sequence), codes if sequences.flat else weighted(codes, share), token)

@@ -1,0 +1,206 @@
+"""From the parameter `solver` of an estimator to a solved objective."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from sklearn_struct.estimators.fitting.iterations import Iterations
+from sklearn_struct.estimators.fitting.progress import Progress
+from sklearn_struct.exceptions import NonFiniteError
+from sklearn_struct.linear.dense import DenseMap
+from sklearn_struct.linear.sparse_rows import SparseRows
+from sklearn_struct.objectives.parameters import LinearPotentials
+from sklearn_struct.solvers.arow import adaptive
+from sklearn_struct.solvers.gradient import cg, gradient_descent
+from sklearn_struct.solvers.lbfgs import lbfgs
+from sklearn_struct.solvers.newton_cg import newton_cg, trust_ncg
+from sklearn_struct.solvers.online import passive_aggressive, passive_aggressive_squared, perceptron
+from sklearn_struct.solvers.owlqn import owlqn
+from sklearn_struct.solvers.penalised import Penalised
+from sklearn_struct.solvers.result import Result
+from sklearn_struct.solvers.rounding import measure
+from sklearn_struct.solvers.sag import LARGEST_MEMORY, sag
+from sklearn_struct.solvers.sdca import sdca
+from sklearn_struct.solvers.sgd import sgd
+
+__all__ = ["SOLVERS", "choice", "choice_for_rows", "minimise", "solve", "strength", "term_tokens"]
+
+SOLVERS: dict[str, Callable[..., Result]] = {
+    "lbfgs": lbfgs,
+    "owlqn": owlqn,
+    "newton-cg": newton_cg,
+    "trust-ncg": trust_ncg,
+    "cg": cg,
+    "gradient": gradient_descent,
+    "sag": sag,
+    "sdca": sdca,
+    "sgd": sgd,
+    "ap": perceptron,
+    "pa": passive_aggressive,
+    "pa-ii": passive_aggressive_squared,
+    "arow": adaptive,
+}
+STOCHASTIC = {"sag", "sdca", "sgd", "ap", "pa", "pa-ii", "arow"}  # take `rng`
+NEWTON = {"newton-cg", "trust-ncg"}  # take second derivatives
+L1 = {"owlqn", "sag"}  # serve an L1 penalty
+BY_VALUE = {"sgd", "ap", "pa", "pa-ii", "arow"}  # whose `tol` is of values, not of gradients
+WEAKEST_LOSS = 1e-100  # beside the penalty, below which solvers' numbers underflow
+LARGE = 30_000  # tokens from which on "auto" may take sag
+# of sag's, where they may have FEWEST to MOST tokens: it learns as much from few as from many
+N_TERMS = 450
+FEWEST = 100
+MOST = 500
+# numbers in rows, for fewer of which no solver takes long, and lbfgs ends nearer to the optimum
+MANY = 50_000
+WEAKEST = 100.0  # ratio up to which sdca has been seen to need fewer passes than L-BFGS iterations
+
+
+def choice(estimator: Any, loss: Any, potentials: LinearPotentials, n_tokens: int) -> str:
+    """The solver that "auto" stands for; ValueError if the one asked for does not serve the penalty
+    or the loss.
+
+    sag is for sparse X with more weights than tokens, for penalties that are not weak (else its
+    steps are too small for them), and for convex losses, since strong convexity tells it where to
+    stop.
+    """
+    solver = estimator.solver
+    if solver == "auto":
+        many = n_tokens >= LARGE and potentials.size > n_tokens and potentials.edge_map is None
+        many &= not isinstance(potentials.node_map, DenseMap)
+        # sag's, with as much again for tables
+        many &= 16 * n_tokens * potentials.n_labels <= LARGEST_MEMORY
+        many &= loss.convex
+        return (
+            "owlqn" if estimator.l1_ratio > 0 else "sag" if many and estimator.C <= 1 else "lbfgs"
+        )
+    if estimator.l1_ratio > 0 and solver not in L1:
+        raise ValueError(
+            f"solver={solver!r} has no L1 penalty; use 'owlqn', 'sag' or 'auto', or l1_ratio=0"
+        )
+    if solver in NEWTON and not hasattr(loss, "hess_vec"):
+        raise ValueError(
+            f"solver={solver!r} needs second derivatives, which this loss has not; use 'lbfgs' or "
+            "'auto'"
+        )
+    return solver
+
+
+def choice_for_rows(estimator: Any, rows: SparseRows) -> str:
+    """The same where each sequence is one row of counts.
+
+    Passes of sdca grow with the ratio of C times the rows' squared length to their number
+    (Shalev-Shwartz & Zhang).
+    """
+    solver = estimator.solver
+    n = rows.n_rows
+    if solver == "auto":
+        strong = estimator.C * float(np.sum(rows.squares)) <= WEAKEST * n**2
+        suits = strong and rows.size > n and rows.n_stored >= MANY
+        return "owlqn" if estimator.l1_ratio > 0 else "sdca" if suits else "lbfgs"
+    if estimator.l1_ratio > 0 and solver != "owlqn":
+        raise ValueError(
+            f"solver={solver!r} has no L1 penalty; use 'owlqn' or 'auto', or l1_ratio=0"
+        )
+    return solver
+
+
+def term_tokens(solver: str, n_tokens: int, n_states: int) -> int:
+    """About how many tokens a term of the finite sum has, in whole sequences: sgd learns more from
+    many small ones.
+
+    sag's have at least as many as labels (at order 2 label pairs), since it remembers a table of
+    edges for each.
+    """
+    if solver == "sag":
+        return max(min(max(n_tokens // N_TERMS, FEWEST), MOST), n_states)
+    return 50 if solver == "sgd" else 1
+
+
+def strength(estimator: Any, solver: str, scale: float) -> float:
+    """What the loss counts for beside the penalty, C * scale; ValueError where next to the penalty
+    it is nothing.
+    """
+    found = float(estimator.C * scale)
+    if found < WEAKEST_LOSS and solver != "ap":
+        raise ValueError(
+            f"C={estimator.C} times the weights of the data ({scale:.3g} in all) is below "
+            f"{WEAKEST_LOSS}: under such a "
+            "penalty nothing is learned; use a larger C, or multiply the weights"
+        )
+    return max(found, float(np.finfo(float).tiny))
+
+
+def minimise(
+    estimator: Any, solver: str, objective: Any, w0: np.ndarray, scale: float, callback: Any = None
+) -> Result:
+    """C * scale * objective + penalty at its minimum, as the solver finds it with the estimator's
+    parameters.
+    """
+    of_loss = strength(estimator, solver, scale)
+    l1_ratio = getattr(estimator, "l1_ratio", 0.0)
+    seed = getattr(estimator, "random_state", None)
+    if estimator.solver == "auto" and seed is None:
+        seed = 0  # whatever it chooses, it gives the same result each time
+    options = {"rng": check_random_state(seed)} if solver in STOCHASTIC else {}
+    # of steps that are too long; what is learned is looked at
+    with np.errstate(over="ignore", invalid="ignore"):
+        return SOLVERS[solver](
+            objective,
+            w0,
+            l1=l1_ratio / of_loss,
+            l2=(1 - l1_ratio) / of_loss,
+            max_iter=estimator.max_iter,
+            tol=estimator.tol,
+            callback=callback,
+            **options,
+        )
+
+
+def solve(
+    estimator: Any,
+    solver: str,
+    objective: Any,
+    w0: np.ndarray,
+    progress: Progress,
+    scale: float | None = None,
+) -> None:
+    """Minimise, set what was learned, and warn where `tol` is not reached and nobody asked to stop
+    before.
+
+    The estimator's objective is C * scale * objective + penalty, and ``loss_curve_`` has it divided
+    by C. By default `scale` is the total weight, for a sum of losses; 1 is for their mean. What is
+    learned is ``estimator._learned(w)``.
+    """
+    scale = objective.total_weight if scale is None else scale
+    iterations = Iterations(estimator, progress, scale)
+    iterations.begin(w0)
+    result = minimise(estimator, solver, objective, w0, scale, iterations)
+    if not (np.isfinite(result.value) and np.all(np.isfinite(result.w))):
+        raise NonFiniteError(
+            f"solver {solver!r} came to weights, or a loss, that are not finite: "
+            "scale numeric features (TokenTransformer)"
+        )
+    stopped = f"solver {solver!r} stopped after {result.n_iter} iterations (max_iter={estimator.max_iter})"
+    iterations.end(result, stopped, _advice(estimator, solver, objective, result))
+
+
+def _advice(estimator: Any, solver: str, objective: Any, result: Result) -> str:
+    """What to do where `tol` is not reached: other numbers where rounding is the cause, which no
+    iteration cures.
+    """
+    if result.converged:
+        return ""
+    scale = "scale numeric features (TokenTransformer)"
+    if getattr(estimator, "dtype", "float64") == "float32" and solver not in BY_VALUE:
+        error = measure(Penalised(objective, 0.0), result.w).grad
+        if error > estimator.tol:
+            return f'float32 rounds the gradient by up to {error:.1g} here, so take dtype="float64" or a larger tol'
+        if result.n_iter < estimator.max_iter:
+            return f'it finds nothing better in float32, so take dtype="float64", {scale}, or accept a larger tol'
+    if result.n_iter < estimator.max_iter:
+        return f"it finds nothing better, so {scale}, or accept a larger tol"
+    return f"allow more iterations, {scale}, or accept a larger tol"

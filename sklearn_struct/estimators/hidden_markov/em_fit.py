@@ -1,0 +1,66 @@
+"""From the start to fitted parameters of a generative model: by counting, or by expectation
+maximisation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from sklearn_struct.estimators.fitting.iterations import Iterations
+from sklearn_struct.estimators.fitting.progress import Progress
+from sklearn_struct.exceptions import ForbiddenLabelError
+from sklearn_struct.hidden_markov.em_starts import labelled_start, random_start
+from sklearn_struct.hidden_markov.em_steps import HiddenMarkov, Training
+from sklearn_struct.solvers.em import em
+from sklearn_struct.solvers.result import Result
+
+__all__ = ["learn", "start"]
+
+
+def start(estimator: Any, training: Training, rng: np.random.RandomState) -> HiddenMarkov:
+    """From labels as far as they are known, else from clusters of tokens, or at random."""
+    if np.any(training.codes >= 0):
+        return labelled_start(training, training.codes, rng)
+    numeric = training.observed.numbers.shape[1] > 0
+    if estimator.start == "random" or (estimator.start == "auto" and not numeric):
+        return random_start(training, rng)
+    if not numeric:
+        raise ValueError("start='kmeans' needs numeric columns; use start='random'")
+    return labelled_start(training, _clusters(training, rng), rng)
+
+
+def _clusters(training: Training, rng: np.random.RandomState) -> np.ndarray:
+    from sklearn.cluster import KMeans  # slow to import, and seldom needed
+
+    with threadpool_limits(1):  # sums of several threads have no fixed order
+        found = KMeans(training.n_labels, n_init=3, random_state=rng)
+        return found.fit(training.observed.numbers, sample_weight=training.token_weight).labels_
+
+
+def learn(
+    estimator: Any, training: Training, begin: Callable[[], HiddenMarkov], progress: Progress
+) -> None:
+    """Set what was learned; warn where EM has not reached `tol` and nobody asked to stop before."""
+    iterations = Iterations(estimator, progress, scale=-1.0)  # of the likelihood, which EM raises
+    if np.all(training.codes[training.token_weight > 0] >= 0):
+        model: Any = training.maximise(training.counted(training.codes))
+        value = training.value(model)
+        iterations.begin(model)
+        iterations(1, model, value)
+        result = Result(model, value, 1, True)
+    else:
+        model = begin()
+        iterations.begin(model)
+        if training.expect(model)[1] == -np.inf:
+            raise ForbiddenLabelError(
+                "a sequence is impossible where EM starts; smooth the model given by `init`"
+            )
+        tol = estimator.tol * float(training.token_weight.sum())
+        options = {"max_iter": estimator.max_iter, "tol": tol, "callback": iterations}
+        result = em(training.expect, training.maximise, model, **options)
+    advice = "allow more iterations or accept a larger tol"
+    iterations.end(result, f"EM stopped after {result.n_iter} iterations", advice)

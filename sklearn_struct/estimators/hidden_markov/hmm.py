@@ -1,0 +1,353 @@
+"""Hidden Markov model of labels and of what they emit."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from sklearn_struct.compiled.threads import Pool
+from sklearn_struct.encoding.features import streams
+from sklearn_struct.encoding.labels import codes as label_codes
+from sklearn_struct.encoding.labels import partial_labels
+from sklearn_struct.encoding.parameter_checks import N_JOBS
+from sklearn_struct.encoding.sequences import as_list
+from sklearn_struct.encoding.two_dimensional import has_label_a_row, refuse_without_labels
+from sklearn_struct.estimators.fitting.progress import Progress
+from sklearn_struct.estimators.fitting.sample_weights import check_total, is_per_token
+from sklearn_struct.estimators.hidden_markov.base_hidden_markov import BaseHiddenChain
+from sklearn_struct.estimators.hidden_markov.em_fit import learn, start
+from sklearn_struct.exceptions import NonFiniteError, UnknownLabelError
+from sklearn_struct.hidden_markov.densities import least_variances
+from sklearn_struct.hidden_markov.em_steps import Observed, Options, Training
+
+__all__ = ["HMM"]
+
+
+class HMM(BaseHiddenChain):
+    """Hidden Markov model: a joint model p(x, y) of labels and of what they emit.
+
+    In order 1
+
+        p(x, y) = start(y_1) * prod_t transition(y_t | y_{t-1}) * prod_t prod_s emission_s(x_ts |
+        y_t) * stop(y_n)
+
+    and in order 2 transitions and stop depend on the two labels before. A token emits a value in
+    each of several streams, which are independent given its label: words and tags, say, or the
+    columns of an array. Values are drawn from a table, numbers from a normal distribution.
+
+    Where all labels are known, fitting is counting. Where some are missing (None in y, in the place
+    of a label or of a sequence's labels), or all of them (``y=None``), expectation maximisation
+    takes expected counts instead, and finds a local optimum.
+
+    Parameters
+    ----------
+    order : {1, 2}, default=1
+        How many labels before it a label depends on. Order 2 takes K times as long.
+    stop : bool, default=True
+        Whether the end of a sequence is an event with a probability of its own, so that p(x, y)
+        sums to 1 over sequences of all lengths (but 0). Without, it does so for each length.
+    emissions : {"auto", "categorical", "gaussian"} or list of these, default="auto"
+        How each stream is distributed. "auto": "gaussian" for a stream of numbers, else
+        "categorical". Where sequences are lists of whole numbers, these are symbols, "categorical".
+    smoothing : float, default=1.0
+        Added to the count of each value in each label. 0 is maximum likelihood.
+    transition_smoothing : float, default=0.0
+        The same for starts, transitions and stops.
+    oov : {"first", "smoothing"} or None, default="first"
+        What is known of values that `fit` has not seen. "first": the first occurrence of each value
+        in X counts as one that is out of vocabulary, and values that occur once are not in the
+        vocabulary [1]_. "smoothing": they get what `smoothing` gives to a value of count 0. None:
+        they are errors.
+    min_variance : float, default=1e-4
+        Least variance of a number in a label, as a share of its variance in all of X.
+    states : int, list of labels or None, default=None
+        The labels, for y that does not show them all: their number, which gives labels 0, 1, ...,
+        or themselves.
+    start : {"auto", "kmeans", "random"}, default="auto"
+        Where EM starts if no label is known: clusters of the numeric columns, or random
+        probabilities. "auto" takes clusters if there are numeric columns. If some labels are known,
+        it starts from them.
+    max_iter : int, default=200
+        Largest number of iterations of EM.
+    tol : float, default=1e-6
+        EM stops when an iteration raises the log-likelihood by no more than this for each token.
+    n_jobs : int, default=None
+        Threads over blocks of sequences, in joblib's meaning. Results have the same bits for any
+        number.
+    random_state : int, RandomState or None, default=None
+        For `start`.
+    verbose : int, default=0
+        Print a line an iteration.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_labels,)
+        Labels, sorted.
+    start_logprob_ : ndarray of shape (n_labels,)
+        log p(y_1).
+    transition_logprob_ : ndarray of shape (n_labels, n_labels) or (n_labels, n_labels, n_labels)
+        ``[j, k]`` is log p(y_t = k | y_{t-1} = j); in order 2 ``[i, j, k]`` is log p(k | i, j) for
+        i before j. The end is one of the outcomes: probabilities in a row sum to 1 together with
+        that of `stop_logprob_`.
+    stop_logprob_ : ndarray of shape (n_labels,) or (n_labels, n_labels)
+        Log-probability that the sequence ends after label ``[k]``, or after ``[j, k]``; zeros
+        without `stop`.
+    pair_start_logprob_ : ndarray of shape (n_labels, n_labels)
+        In order 2: ``[j, k]`` is log p(y_2 = k | y_1 = j).
+    single_stop_logprob_ : ndarray of shape (n_labels,)
+        In order 2: log-probability that the sequence ends after its first label.
+    vocabulary_ : list
+        For each stream a dict {value: column}, or None for one of numbers.
+    emission_logprob_ : list
+        For each stream a table (n_labels, n_values), or None for one of numbers. Columns are those
+        of `vocabulary_`; with `oov` there is one more at the end, for what is out of vocabulary.
+    means_, variances_ : ndarray of shape (n_labels, n_numeric_streams)
+        Of the streams of numbers.
+    n_iter_ : int
+        Iterations of EM; 1 where all labels are known.
+    loss_curve_ : list of float
+        After each iteration minus the log-likelihood of X and of the labels that are known, minus
+        the log-density of the Dirichlet priors that smoothing stands for (up to a constant). It
+        never rises.
+    n_features_in_ : int
+        Number of streams.
+    feature_names_in_ : ndarray of str
+        Where X has names.
+
+    See Also
+    --------
+    LinearChainCRF : a model of y given x, with features of any kind.
+
+    Notes
+    -----
+    The learned attributes are all there is to the model: predictions follow when they are changed.
+
+    References
+    ----------
+    .. [1] N. A. Smith, D. L. Vail and J. D. Lafferty, "Computationally efficient M-estimation of
+       log-linear structure models", ACL 2007.
+    .. [2] L. R. Rabiner, "A tutorial on hidden Markov models and selected applications in speech
+       recognition", Proceedings of the IEEE 77(2), 1989.
+
+    Examples
+    --------
+    >>> from sklearn_struct import HMM
+    >>> X = [["the", "cat", "sleeps"], ["the", "dog", "barks"], ["a", "dog", "sleeps"], ["a", "cat", "barks"]]
+    >>> y = [["DET", "NOUN", "VERB"]] * 4
+    >>> hmm = HMM().fit(X, y)
+    >>> hmm.predict([["the", "bird", "sleeps"]])[0]
+    ['DET', 'NOUN', 'VERB']
+    >>> hmm.score_samples([["the", "dog", "barks"]]).round(2)
+    array([-5.11])
+
+    Without labels:
+
+    >>> import numpy as np
+    >>> numbers = [np.array([[0.1], [0.0], [5.1]]), np.array([[4.9], [0.2], [0.1]])]
+    >>> unlabelled = HMM(states=2, random_state=0).fit(numbers)
+    >>> sorted(unlabelled.means_.round(2).ravel().tolist())
+    [0.1, 5.0]
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "order": [Interval(Integral, 1, 2, closed="both")],
+        "stop": ["boolean"],
+        "emissions": [StrOptions({"auto", "categorical", "gaussian"}), list, tuple],
+        "smoothing": [Interval(Real, 0, None, closed="left")],
+        "transition_smoothing": [Interval(Real, 0, None, closed="left")],
+        "oov": [StrOptions({"first", "smoothing"}), None],
+        "min_variance": [Interval(Real, 0, None, closed="neither")],
+        "states": [Interval(Integral, 1, None, closed="left"), "array-like", None],
+        "start": [StrOptions({"auto", "kmeans", "random"})],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "n_jobs": N_JOBS,
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+    }
+
+    def __init__(
+        self,
+        *,
+        order: int = 1,
+        stop: bool = True,
+        emissions: Any = "auto",
+        smoothing: float = 1.0,
+        transition_smoothing: float = 0.0,
+        oov: str | None = "first",
+        min_variance: float = 1e-4,
+        states: Any = None,
+        start: str = "auto",
+        max_iter: int = 200,
+        tol: float = 1e-6,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.order = order
+        self.stop = stop
+        self.emissions = emissions
+        self.smoothing = smoothing
+        self.transition_smoothing = transition_smoothing
+        self.oov = oov
+        self.min_variance = min_variance
+        self.states = states
+        self.start = start
+        self.max_iter = max_iter
+        self.tol = tol
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, init: Any = None) -> Self:
+        """Fit the model: count, or where labels are missing, maximise the likelihood by EM.
+
+        Parameters
+        ----------
+        X : list of sequences, SequenceArray, or array-like of shape (n, n_columns)
+            A sequence is a list of strings or of whole numbers (one stream of symbols), a list of
+            rows with a value for each stream, or a 2-D array of numbers (tokens, streams). A
+            two-dimensional X is a batch of sequences of length 1, and needs y; so is a list of
+            lists of whole numbers if y has a label for each of these.
+        y : list of label sequences, SequenceArray, array-like of shape (n,) or None, default=None
+            One label a token, None where it is missing; None in the place of a sequence's labels,
+            or of y, if all are.
+        sample_weight : array-like of shape (n_sequences,), default=None
+            Weight of each sequence; counts are multiplied by it.
+        init : fitted HMM, default=None
+            Where EM starts. Its labels and vocabularies are taken over.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        LengthMismatchError, NonFiniteError, UnknownLabelError, UnknownValueError, EmptyDataError, InputTypeError
+            With the place; a two-dimensional X or a wrong `sample_weight` may get scikit-learn's
+            own ValueError. The estimator is then as it was before.
+        """
+        return super().fit(X, y, sample_weight, init=init)
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any, init: Any, progress: Progress) -> None:
+        X = as_list(X)
+        y = as_list(y)
+        found, flat = self._read_columns(
+            X if has_label_a_row(y) else streams.symbols(X), reset=True
+        )
+        if y is None and self.states is None and init is None:
+            raise ValueError(
+                "This HMM estimator requires y to be passed, but the target y is None; without "
+                "labels, set `states`"
+            )
+        if flat and y is None:
+            refuse_without_labels(len(found.offsets) - 1, "HMM")
+        labels = self._flat_labels(y, found.offsets, flat)
+        if init is not None:
+            self._refuse_other_streams(init)
+        self.classes_ = self._label_set(labels, found.offsets) if init is None else init.classes_
+        codes = partial_labels.encode(labels, self.classes_, found.offsets)
+        if is_per_token(sample_weight):
+            raise ValueError(
+                "a hidden Markov model has weights of sequences; a sample_weight for each token is "
+                "refused"
+            )
+        weight = self._read_weight(sample_weight, len(found.offsets) - 1)
+        of_tokens = check_total(np.repeat(weight, np.diff(found.offsets)))
+        self._kind = found.kind
+        if init is None:
+            observed = self._learn_streams(found, of_tokens > 0)
+        else:
+            self.vocabulary_ = init.vocabulary_
+            self.emission_logprob_ = init.emission_logprob_
+            observed = self._observe(found)
+        with Pool(self.n_jobs) as pool:
+            training = Training(
+                observed,
+                codes,
+                weight,
+                len(self.classes_),
+                self._options(observed, weight, init),
+                pool,
+            )
+            rng = check_random_state(self.random_state)
+            learn(
+                self,
+                training,
+                lambda: start(self, training, rng) if init is None else init._model(),
+                progress,
+            )
+
+    def _label_set(self, labels: list[Any], offsets: np.ndarray) -> np.ndarray:
+        """The labels: those of `states`, or those of y."""
+        known = any(label is not None for label in labels)
+        if self.states is None:
+            if not known:
+                raise UnknownLabelError("y has no labels; set `states`")
+            return partial_labels.known_labels(labels, offsets)
+        if isinstance(self.states, Integral):
+            return np.arange(int(self.states))
+        if len(self.states) == 0:
+            raise ValueError("states must have a label")
+        if len(set(self.states)) < len(self.states):
+            raise ValueError(f"states must be different, got {list(self.states)}")
+        return label_codes.unique_labels(list(self.states), np.array([0, len(self.states)]))
+
+    def _learn_streams(self, found: streams.Columns, used: np.ndarray) -> Observed:
+        """Learn vocabularies from the tokens that are used; codes and numbers of all tokens."""
+        codes = []
+        numbers = [np.empty((len(used), 0))]
+        self.vocabulary_ = []
+        for c, (column, kind) in enumerate(
+            zip(found.columns, self._kinds(found.columns), strict=True)
+        ):
+            if kind == "gaussian":
+                numbers.append(streams.numbers(column, found.offsets, c)[:, None])
+                self.vocabulary_.append(None)
+            else:
+                values, coded = streams.learn_values(column, used, self.oov)
+                codes.append(coded)
+                self.vocabulary_.append(values)
+        return Observed(codes, np.hstack(numbers), found.offsets)
+
+    def _options(self, observed: Observed, weight: np.ndarray, init: Any) -> Options:
+        tables = [values for values in self.vocabulary_ if values is not None]
+        n_values = [len(values) + (self.oov is not None) for values in tables]
+        if init is not None:
+            n_values = [table.shape[1] for table in init.emission_logprob_ if table is not None]
+        floor = least_variances(
+            observed.numbers, np.repeat(weight, observed.lengths), self.min_variance
+        )
+        if not np.all(np.isfinite(floor)):
+            raise NonFiniteError("the variance of a column of X is not finite; scale X")
+        return Options(
+            self.order, n_values, self.stop, self.smoothing, self.transition_smoothing, floor
+        )
+
+    def _kinds(self, columns: list[streams.Column]) -> list[str]:
+        """How each column is distributed."""
+        given = (
+            [self.emissions] * len(columns)
+            if isinstance(self.emissions, str)
+            else list(self.emissions)
+        )
+        if len(given) != len(columns) or not set(given) <= {"auto", "categorical", "gaussian"}:
+            raise ValueError(
+                f"emissions={self.emissions!r} does not say how each of {len(columns)} streams is "
+                "emitted"
+            )
+        alone = self._kind == "values"
+        numeric = (
+            "gaussian" if streams.is_numeric(column, alone) else "categorical" for column in columns
+        )
+        return [found if kind == "auto" else kind for kind, found in zip(given, numeric)]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = False
+        tags.input_tags.dict = False
+        return tags

@@ -1,0 +1,411 @@
+"""Hidden Markov model whose labels have states that the data do not show, learned by singular value
+decompositions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, _fit_context
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from sklearn_struct._doc_link import DocLink
+from sklearn_struct._published import Published
+from sklearn_struct.compiled.threads import Pool
+from sklearn_struct.containers.ragged import object_array
+from sklearn_struct.encoding.labels import codes as label_codes
+from sklearn_struct.encoding.parameter_checks import N_JOBS, check_params
+from sklearn_struct.encoding.sequences import as_list
+from sklearn_struct.encoding.trees import label_trees
+from sklearn_struct.encoding.trees.label_trees import LabelTrees
+from sklearn_struct.encoding.trees.sentences import as_sentences
+from sklearn_struct.estimators.fitting.base_sequence import CallbackSupportMixin, logarithms
+from sklearn_struct.estimators.fitting.progress import Progress
+from sklearn_struct.estimators.trees.spectral_steps import CONSTRAINTS, spectral
+from sklearn_struct.exceptions import EmptyDataError
+from sklearn_struct.grammars.node_features import (
+    above,
+    first_leaf,
+    leaf_after,
+    leaf_before,
+    right_leaf,
+    right_rule,
+    rule,
+    second_leaf_before,
+    symbol_after,
+    symbol_before,
+    three_above,
+    two_above,
+)
+from sklearn_struct.grammars.parsing import (
+    Parses,
+    TreeModel,
+    counted,
+    forest_parses,
+    most_expected,
+    one_state,
+    tree_log_probabilities,
+)
+
+__all__ = ["SpectralHMM"]
+
+
+# labels of a sequence say little of states: without words, nodes that stand for all that follows
+# would have none
+FEATURES = (
+    (rule, right_rule, first_leaf, right_leaf),
+    (
+        above,
+        two_above,
+        three_above,
+        symbol_before,
+        symbol_after,
+        leaf_after,
+        leaf_before,
+        second_leaf_before,
+    ),
+)
+
+
+class SpectralHMM(DocLink, Published, CallbackSupportMixin, BaseEstimator):
+    """Latent-variable hidden Markov model of labels and words, by spectral estimation [1]_.
+
+    Each label has hidden states: kinds of nouns, say. A label and its state depend on those of the
+    word before, and the word on the label and its state. Labelled sequences are trees that branch
+    to the right, so this is a special case of `SpectralLPCFG`, on the same code: no iterations, no
+    starts. With one state a label it is an `HMM` of order 1.
+
+    Parameters
+    ----------
+    n_states : int, default=8
+        The most states of a label, and of a label over its word. There are fewer where singular
+        values are below a thousandth of the largest.
+    smoothing, shrinkage, nodes, feature_count
+        As in `SpectralLPCFG`.
+    inside_features, outside_features : list of callables, default=None
+        Feature functions as in `SpectralLPCFG`. None: the two words and labels before and behind,
+        and a third label.
+    min_count : int, default=2
+        Words seen less often are taken for their signatures: capitals, digits, dashes and English
+        endings.
+    unknown_weight : float, default=1.0
+        How many times each known word is taken to have been seen, besides, with the labels that
+        rare words of its signature have.
+    decoder : {"marginal", "viterbi"}, default="marginal"
+        Whether `predict` takes the label of the largest posterior probability at each word, or the
+        labels whose pairs of neighbours have the largest product of posterior probabilities.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the nodes that are drawn with ``nodes="one"``.
+    memory : str or object with the joblib.Memory interface, default=None
+        Caches the features of nodes.
+    n_jobs : int, default=None
+        Threads over sequences, in joblib's meaning. Results have the same bits for any number.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_labels,)
+    n_states_ : ndarray of shape (n_labels,)
+        Number of states of each label.
+    singular_values_ : ndarray of shape (n_labels, n_states)
+    n_negative_ : int
+        How many sequences of the training data have an estimate that is no positive probability.
+
+    See Also
+    --------
+    HMM : Without states, or with all labels hidden.
+
+    References
+    ----------
+    .. [1] S. B. Cohen, K. Stratos, M. Collins, D. P. Foster and L. Ungar, "Spectral learning of
+       latent-variable PCFGs", ACL 2012, section 8.
+
+    Examples
+    --------
+    >>> from sklearn_struct import SpectralHMM
+    >>> X = [["the", "dog", "barks"], ["the", "old", "dog", "sleeps"], ["dogs", "sleep"]]
+    >>> y = [["D", "N", "V"], ["D", "A", "N", "V"], ["N", "V"]]
+    >>> hmm = SpectralHMM(n_states=2, min_count=1).fit(X, y)
+    >>> hmm.predict([["the", "dog", "sleeps"]])[0]
+    ['D', 'N', 'V']
+    """
+
+    _settings = ("decoder", "n_jobs")
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **CONSTRAINTS,
+        "min_count": [Interval(Integral, 1, None, closed="left")],
+        "unknown_weight": [Interval(Real, 0, None, closed="neither")],
+        "decoder": [StrOptions({"marginal", "viterbi"})],
+        "memory": [None, str, HasMethods(["cache"])],
+        "n_jobs": N_JOBS,
+    }
+
+    def __init__(
+        self,
+        *,
+        n_states: int = 8,
+        smoothing: float = 10.0,
+        shrinkage: float = 0.1,
+        nodes: str = "all",
+        inside_features: Any = None,
+        outside_features: Any = None,
+        feature_count: float | None = 5.0,
+        min_count: int = 2,
+        unknown_weight: float = 1.0,
+        decoder: str = "marginal",
+        random_state: Any = None,
+        memory: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_states = n_states
+        self.smoothing = smoothing
+        self.shrinkage = shrinkage
+        self.nodes = nodes
+        self.inside_features = inside_features
+        self.outside_features = outside_features
+        self.feature_count = feature_count
+        self.min_count = min_count
+        self.unknown_weight = unknown_weight
+        self.decoder = decoder
+        self.random_state = random_state
+        self.memory = memory
+        self.n_jobs = n_jobs
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any) -> Self:
+        """Estimate the model.
+
+        Parameters
+        ----------
+        X : list of sequences
+            Each a list of words.
+        y : list of label sequences
+            A label for each word.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        InputTypeError, LengthMismatchError, UnknownLabelError, EmptyDataError
+            With the place. The estimator is then as it was before.
+        """
+        progress = Progress(self, X, y, None)
+        sentences = as_sentences(progress.data[0])
+        labels = as_list(progress.data[1])
+        offsets = np.cumsum([0, *map(len, sentences)])
+        flat = label_codes.flatten(labels, offsets)
+        if not flat:
+            raise EmptyDataError("X has no words")
+        self.classes_ = label_codes.unique_labels(flat, offsets)
+        codes = label_codes.encode(flat, self.classes_, offsets)
+        given = [sentence for sentence in sentences if sentence]
+        data = label_trees.learn(
+            given, codes, len(self.classes_), self.min_count, self.unknown_weight
+        )
+        self._estimate(data, codes)
+        progress.end()
+        return self
+
+    def _estimate(self, data: LabelTrees, codes: np.ndarray) -> None:
+        treebank = data.treebank
+        K = len(self.classes_)
+        found = spectral(self, treebank, data.sums, FEATURES)
+        ones = np.ones((int(np.sum(treebank.forest.leaf >= 0)), 1))
+        plain = counted(treebank, data.sums(ones)[:, 0], 0.0)
+        self._codes = data.codes
+        self._frequency = np.bincount(codes, minlength=K) / len(codes)
+        self._model = TreeModel(treebank.grammar, treebank.leaf_symbol, plain, (found.tensors,))
+        self._plain_states = one_state(self._model)
+        self.n_states_ = found.n_states[K + 1 :]
+        self.singular_values_ = found.singular_values[K + 1 :]
+        self.n_negative_ = int(
+            np.sum(tree_log_probabilities(self._model, treebank.forest)[0] == -np.inf)
+        )
+
+    # ---- predictions
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Label sequences.
+
+        Parameters
+        ----------
+        X : list of sequences
+            Each a list of words.
+
+        Returns
+        -------
+        ndarray of shape (n_sequences,)
+            dtype object, a list of labels each.
+        """
+        check_is_fitted(self)
+        sentences = as_sentences(X)
+        return label_codes.decode(
+            self._predict_codes(sentences), self.classes_, np.cumsum([0, *map(len, sentences)])
+        )
+
+    def _predict_codes(self, sentences: list[list[str]]) -> np.ndarray:
+        return np.concatenate([np.empty(0, np.int64), *self._each(self._predict_one, sentences)])
+
+    def _predict_one(self, sentence: list[str]) -> np.ndarray:
+        found, entries = self._posteriors(sentence)
+        if self.decoder == "viterbi" and found.sign[0] != 0:
+            nodes = most_expected(found, "max-rule")
+            if len(nodes.symbol):
+                return nodes.symbol[nodes.left < 0][:-1].astype(np.int64)
+        return self._proba(found, entries).argmax(axis=1)
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Posterior probability of each label at each word; estimates below 0 count by their
+        absolute values.
+
+        Parameters
+        ----------
+        X : list of sequences
+            Each a list of words.
+
+        Returns
+        -------
+        ndarray of shape (n_sequences,)
+            dtype object, an array (n_words, n_labels) each, whose rows sum to 1.
+        """
+        check_is_fitted(self)
+        return object_array(
+            self._each(lambda sentence: self._proba(*self._posteriors(sentence)), as_sentences(X))
+        )
+
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """Logarithm of `predict_proba`, in the same form.
+
+        Parameters
+        ----------
+        X : list of sequences
+            Each a list of words.
+
+        Returns
+        -------
+        ndarray
+            -inf where a probability is 0.
+        """
+        return logarithms(self.predict_proba(X))
+
+    def _posteriors(self, sentence: list[str]) -> tuple[Parses, list[np.ndarray]]:
+        """Of all labellings; where the states have none the model without them decides, if need be
+        with all labels.
+        """
+        for relaxed in (False, True):
+            entries = label_trees.observe(self._codes, sentence, relaxed)
+            packed = label_trees.forest(self._codes, entries)
+            for states in (self._model.states[0], self._plain_states):
+                found = forest_parses(self._model.grammar, [states], packed)
+                if found.sign[0] != 0:
+                    return found, entries
+        return found, entries
+
+    def _proba(self, found: Parses, entries: list[np.ndarray]) -> np.ndarray:
+        """Posteriors of labels at words; if there is no labelling at all, they are as frequent as
+        in training.
+        """
+        K = len(self.classes_)
+        n_words = [len(rows) for rows in entries]
+        m = sum(n_words)
+        out = np.zeros((len(entries), K))
+        out[np.repeat(np.arange(len(entries)), n_words), found.forest.symbol[:m]] = np.abs(
+            found.item[0, :m]
+        )
+        total = out.sum(axis=1, keepdims=True)
+        return np.where(total > 0, out / np.where(total > 0, total, 1.0), self._frequency)
+
+    def _each(self, work: Callable[[list[str]], Any], sentences: list[list[str]]) -> list[Any]:
+        check_params(self, *self._settings)  # they may be changed after `fit`
+        with Pool(self.n_jobs) as pool:
+            return pool.map(lambda i: work(sentences[i]), len(sentences))
+
+    def score(self, X: Any, y: Any) -> float:
+        """Share of words that `predict` labels rightly.
+
+        Parameters
+        ----------
+        X, y
+            As in `fit`.
+
+        Returns
+        -------
+        float
+        """
+        check_is_fitted(self)
+        sentences = as_sentences(X)
+        offsets = np.cumsum([0, *map(len, sentences)])
+        flat = label_codes.flatten(as_list(y), offsets)
+        if not flat:
+            raise EmptyDataError("there are no words to score")
+        truth = label_codes.encode(flat, self.classes_, offsets, unseen=-1)
+        return float(np.mean(self._predict_codes(sentences) == truth))
+
+    # ---- probabilities
+
+    def score_samples(self, X: Any) -> np.ndarray:
+        """log p(x) of each sequence, summed over labels and states.
+
+        Parameters
+        ----------
+        X : list of sequences
+            Each a list of words.
+
+        Returns
+        -------
+        ndarray of shape (n_sequences,)
+            -inf where the estimate is no positive probability, and for empty sequences.
+        """
+        check_is_fitted(self)
+
+        def work(sentence: list[str]) -> float:
+            packed = label_trees.forest(self._codes, label_trees.observe(self._codes, sentence))
+            found = forest_parses(self._model.grammar, self._model.states, packed)
+            return float(found.log_p[0]) if found.sign[0] > 0 and sentence else -np.inf
+
+        return np.array(self._each(work, as_sentences(X)), dtype=float)
+
+    def log_proba(self, X: Any, y: Any) -> np.ndarray:
+        """log p(x, y) of each sequence and its labels, summed over states.
+
+        Parameters
+        ----------
+        X, y
+            As in `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_sequences,)
+            -inf where the estimate is no positive probability, and for empty sequences.
+
+        Raises
+        ------
+        UnknownLabelError
+            If y holds a label that was not seen in `fit`.
+        """
+        check_is_fitted(self)
+        sentences = as_sentences(X)
+        offsets = np.cumsum([0, *map(len, sentences)])
+        flat = label_codes.flatten(as_list(y), offsets)
+        codes = label_codes.encode(flat, self.classes_, offsets)
+        found = np.full(len(sentences), -np.inf)
+        for i, sentence in enumerate(sentences):
+            if sentence:
+                packed = label_trees.labelled(
+                    self._codes, sentence, codes[offsets[i] : offsets[i + 1]]
+                )
+                found[i] = tree_log_probabilities(self._model, packed)[0][0] if packed else -np.inf
+        return found
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        tags.input_tags.string = True
+        tags.target_tags.required = True
+        return tags

@@ -1,0 +1,418 @@
+"""Log-linear models of single labels, with features of input and label together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from copy import copy
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.special import log_softmax, logsumexp, softmax
+from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from sklearn_struct._doc_link import DocLink
+from sklearn_struct._published import Published
+from sklearn_struct.compiled.threads import Pool
+from sklearn_struct.containers.sequence_array import SequenceArray
+from sklearn_struct.containers.sparse_input import as_csr
+from sklearn_struct.encoding.features.product_features import ProductFeatures, candidate_codes
+from sklearn_struct.encoding.labels import codes as label_codes
+from sklearn_struct.encoding.parameter_checks import N_JOBS, check_params
+from sklearn_struct.encoding.sequences import as_list, is_list
+from sklearn_struct.encoding.two_dimensional import check_table, check_targets, one_column
+from sklearn_struct.estimators.fitting.base_sequence import CallbackSupportMixin
+from sklearn_struct.estimators.fitting.progress import Progress
+from sklearn_struct.estimators.fitting.sample_weights import check_sum, of_examples
+from sklearn_struct.estimators.fitting.score_checks import check_rows
+from sklearn_struct.estimators.fitting.solving import solve
+from sklearn_struct.estimators.log_linear.input_forms import FunctionForm, PairForm, ProductForm
+from sklearn_struct.exceptions import (
+    EmptyDataError,
+    InputTypeError,
+    LengthMismatchError,
+    UnknownLabelError,
+)
+from sklearn_struct.objectives.joint_objective import JointObjective
+
+__all__ = ["LogLinearClassifier"]
+
+
+@contextmanager
+def _without_tokens() -> Iterator[None]:
+    """Errors about labels name an example, not the only token of a sequence."""
+    try:
+        yield
+    except (InputTypeError, UnknownLabelError) as error:
+        raise type(error)(str(error).replace(", token 0: ", ": ", 1)) from None
+
+
+class LogLinearClassifier(DocLink, Published, CallbackSupportMixin, ClassifierMixin, BaseEstimator):
+    """Log-linear model with joint features of an input and a label [1]_.
+
+    p(y | x) = exp(coef . f(x, y)) / sum_y' exp(coef . f(x, y')), where f(x, y) is given by a
+    function of both. The objective is scikit-learn's, over all weights but the intercept:
+
+        C * sum_i weight_i * -log p(y_i | x_i) + ||coef||_2**2 / 2
+
+    Without a function X is a table and there is a feature for each pair of a column and a label:
+    multinomial logistic regression.
+
+    Parameters
+    ----------
+    features : ProductFeatures, callable or None, default=None
+        ``features(x, y)`` gives the features of an input and a label: names (strings), or a dict of
+        name: value. It is called for each input with each of its candidates. With `ProductFeatures`
+        it is not, which makes thousands of labels affordable. Features that are never seen with the
+        label of the data get no weight.
+    candidates : callable, default=None
+        ``candidates(x)`` gives the labels among which the model chooses; None is all labels of the
+        data.
+    C : float, default=1.0
+        Inverse strength of the penalty, sigma**2 of a Gaussian prior; ``np.inf``: no penalty.
+    solver : {"lbfgs", "newton-cg", "gradient"}, default="lbfgs"
+        "gradient" is gradient ascent with a line search, which needs many more iterations.
+    fit_intercept : bool or "auto", default="auto"
+        Give each label an unpenalised weight of its own; "auto" does so unless `candidates` are
+        given.
+    min_frequency : int, default=1
+        Joint features seen fewer times with the label of the data get no weight; an example of
+        sample weight 2 counts twice. Without effect on tables.
+    n_features : int, default=None
+        Hash the names of joint features into this many columns. Unlike features may then share a
+        weight, and no names are kept. `ProductFeatures` are then called like any function.
+    max_iter : int, default=1000
+    tol : float, default=1e-4
+        A solver stops when no entry of the objective's gradient, divided by C and the total weight,
+        exceeds `tol`.
+    n_jobs : int, default=None
+        Threads over examples, in joblib's meaning. Results have the same bits for any number.
+    verbose : int, default=0
+        Print a line an iteration.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_labels,)
+        Labels, sorted; those of candidates, too.
+    coef_ : ndarray of shape (n_joint_features,) or (n_labels, n_features)
+        Weights of joint features; for tables a row a label.
+    intercept_ : ndarray of shape (n_labels,)
+    joint_feature_names_ : ndarray of str
+        Names in the order of ``coef_``; not for tables, and not with hashing.
+    n_iter_ : int
+    loss_curve_ : list of float
+        Objective / C after each iteration.
+    n_features_in_ : int
+        Columns of a table.
+    feature_names_in_ : ndarray of str
+        Names of the columns of a table, where it has any.
+
+    See Also
+    --------
+    ProductFeatures
+    LinearChainCRF
+
+    References
+    ----------
+    .. [1] M. Collins, "Log-linear models", lecture notes, Columbia University.
+
+    Examples
+    --------
+    >>> from sklearn_struct import LogLinearClassifier
+    >>> def features(word, tag):
+    ...     return [f"word={word},{tag}", f"ending={word[-1]},{tag}"]
+    >>> X, y = ["cats", "dogs", "run", "sit", "birds"], ["NOUN", "NOUN", "VERB", "VERB", "NOUN"]
+    >>> model = LogLinearClassifier(features, C=10).fit(X, y)
+    >>> model.predict(["tables", "cut"]).tolist()
+    ['NOUN', 'VERB']
+    >>> model.joint_feature_names_[:2].tolist()
+    ['word=cats,NOUN', 'ending=s,NOUN']
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "features": [callable, None],
+        "candidates": [callable, None],
+        "C": [Interval(Real, 0, None, closed="right")],
+        "solver": [StrOptions({"lbfgs", "newton-cg", "gradient"})],
+        "fit_intercept": ["boolean", StrOptions({"auto"})],
+        "min_frequency": [Interval(Integral, 1, None, closed="left")],
+        "n_features": [None, Interval(Integral, 1, 2**31 - 1, closed="both")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "n_jobs": N_JOBS,
+        "verbose": ["verbose"],
+    }
+
+    def __init__(
+        self,
+        features: Callable[[Any, Any], Any] | None = None,
+        candidates: Callable[[Any], Any] | None = None,
+        *,
+        C: float = 1.0,
+        solver: str = "lbfgs",
+        fit_intercept: bool | str = "auto",
+        min_frequency: int = 1,
+        n_features: int | None = None,
+        max_iter: int = 1000,
+        tol: float = 1e-4,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.features = features
+        self.candidates = candidates
+        self.C = C
+        self.solver = solver
+        self.fit_intercept = fit_intercept
+        self.min_frequency = min_frequency
+        self.n_features = n_features
+        self.max_iter = max_iter
+        self.tol = tol
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : list of objects, or array-like or sparse matrix of shape (n, n_features)
+            The inputs, as `features` takes them; a table if there is no such function.
+        y : array-like of shape (n,)
+            One label an input.
+        sample_weight : array-like of shape (n,), default=None
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        LengthMismatchError, NonFiniteError, UnknownLabelError, ForbiddenLabelError, EmptyDataError, InputTypeError
+            With the place; a table or a wrong `sample_weight` may get scikit-learn's own
+            ValueError. The estimator is then as it was before.
+        """
+        progress = Progress(self, X, y, sample_weight)
+        self._fit(*progress.data, progress)
+        progress.end()
+        return self
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any, progress: Progress) -> None:
+        X = self._read_X(X, reset=True)
+        codes = self._read_y(y, X, reset=True)
+        weight = check_sum(of_examples(sample_weight, len(codes), "example"))
+        self._form = self._choose_form()
+        with Pool(self.n_jobs) as pool:
+            objective = self._form.fit(X, codes, weight, pool)
+            w0 = (
+                objective.start()
+                if isinstance(objective, JointObjective)
+                else np.zeros(objective.size)
+            )
+            solve(self, self.solver, objective, w0, progress)
+
+    def _choose_form(self) -> PairForm | ProductForm | FunctionForm:
+        intercept = (
+            self.candidates is None if self.fit_intercept == "auto" else bool(self.fit_intercept)
+        )
+        if self.features is None:
+            return PairForm(len(self.classes_), intercept)
+        features = self.features
+        if isinstance(features, ProductFeatures):
+            features = copy(features)  # later changes of its parameters are for the next fit
+            if self.candidates is None and self.n_features is None:
+                return ProductForm(features, self.classes_, intercept, self.min_frequency)
+        selection = self.min_frequency, self.n_features
+        return FunctionForm(features, self.candidates, self.classes_, intercept, selection)
+
+    def _read_X(self, X: Any, reset: bool) -> Any:
+        if not reset:
+            check_is_fitted(self)
+            check_params(self, "n_jobs")
+        elif self.features is None and (self.candidates is not None or self.n_features is not None):
+            raise ValueError("candidates and n_features need a function for `features`")
+        if self.features is None if reset else isinstance(self._form, PairForm):
+            X = as_csr(X) if sp.issparse(X) else X
+            check_table(X)
+            return validate_data(self, X, accept_sparse="csr", dtype=float, reset=reset)
+        X = as_list(X)
+        if not is_list(X):
+            raise InputTypeError(f"X must be a list of inputs, got {type(X).__name__}")
+        if not len(X):
+            raise EmptyDataError("X has no inputs")
+        # blocks are slices
+        return X if isinstance(X, list | tuple | np.ndarray | SequenceArray) else list(X)
+
+    def _read_y(self, y: Any, X: Any, reset: bool, unseen: int | None = None) -> np.ndarray:
+        """Codes of the labels, `unseen` for other labels if it is given; with `reset`, learn
+        ``classes_``.
+        """
+        if y is None:
+            raise ValueError(
+                f"This {type(self).__name__} estimator requires y to be passed, but the target y "
+                "is None."
+            )
+        for i, label in enumerate(y if isinstance(y, list | tuple) else ()):
+            # among strings, numpy would make a string of it
+            if isinstance(label, float) and label != label:
+                raise UnknownLabelError(f"y[{i}]: the label is not a number (NaN)")
+        y = one_column(y)
+        n = X.shape[0] if sp.issparse(X) else len(X)
+        if len(y) != n:
+            raise LengthMismatchError(f"X has {n} inputs but y has {len(y)} labels")
+        offsets = np.arange(n + 1)
+        labels = y.tolist()
+        with _without_tokens():
+            if reset:
+                self.classes_ = label_codes.unique_labels(labels, offsets)
+                check_targets(labels)
+                if self.candidates is not None:
+                    self._add_candidates(self.candidates, X, labels)
+            return label_codes.encode(labels, self.classes_, offsets, unseen)
+
+    def _add_candidates(self, candidates: Callable[[Any], Any], X: Any, labels: list[Any]) -> None:
+        codes: dict[Any, int] = {}
+        candidate_codes(X, candidates, codes)
+        known = labels + list(codes)
+        self.classes_ = label_codes.unique_labels(known, np.arange(len(known) + 1))
+
+    def _learned(self, w: np.ndarray) -> dict[str, Any]:
+        return {"_w": w.copy()}
+
+    @property
+    def coef_(self) -> np.ndarray:
+        """Weights of joint features; for tables (n_labels, n_features)."""
+        return self._fitted()._form.coef(self._w)
+
+    @property
+    def intercept_(self) -> np.ndarray:
+        """Unpenalised weight of each label; zeros where there are none."""
+        return self._fitted()._form.intercept(self._w)
+
+    @property
+    def joint_feature_names_(self) -> np.ndarray:
+        """Names of the joint features, in the order of ``coef_``."""
+        names = self._fitted()._form.names()
+        if names is None:
+            raise AttributeError(f"the joint features of this {type(self).__name__} have no names")
+        return names
+
+    def _fitted(self) -> Any:
+        if "_w" not in vars(self):
+            raise AttributeError(f"this {type(self).__name__} is not fitted yet")
+        return self
+
+    def _scores(self, X: Any) -> Iterator[tuple[slice, np.ndarray]]:
+        """Scores of all labels, a block of rows at a time; -inf for what is no candidate."""
+        return self._scores_of(self._read_X(X, reset=False))
+
+    def _scores_of(self, X: Any) -> Iterator[tuple[slice, np.ndarray]]:
+        """The same for X as it was read."""
+        blocks = self._form.scores(X, self._w)
+        forbids = getattr(self._form, "candidates", None) is not None
+        while True:
+            with np.errstate(over="ignore", invalid="ignore"):  # what comes of it is looked at
+                block = next(blocks, None)
+            if block is None:
+                return
+            check_rows(block[1], block[0].start, forbids)
+            yield block
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Most probable label of each input.
+
+        Parameters
+        ----------
+        X
+            As in `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+        """
+        codes = np.concatenate([scores.argmax(axis=1) for _, scores in self._scores(X)])
+        return self.classes_[codes]
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """p(y | x) for each label; 0 for what is no candidate.
+
+        Parameters
+        ----------
+        X
+            As in `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n, n_labels)
+            Columns in the order of ``classes_``.
+        """
+        return np.concatenate([softmax(scores, axis=1) for _, scores in self._scores(X)])
+
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """log p(y | x) for each label; -inf for what is no candidate.
+
+        Parameters
+        ----------
+        X
+            As in `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n, n_labels)
+        """
+        return np.concatenate([log_softmax(scores, axis=1) for _, scores in self._scores(X)])
+
+    def log_proba(self, X: Any, y: Any) -> np.ndarray:
+        """log p(y | x) of given labels, without a table of all others.
+
+        Parameters
+        ----------
+        X, y
+            As in `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            -inf for a label that is no candidate.
+
+        Raises
+        ------
+        UnknownLabelError
+            If y holds a label that was not seen in `fit`.
+        """
+        X = self._read_X(X, reset=False)
+        codes = self._read_y(y, X, reset=False)
+        found = np.empty(len(y))
+        for rows, scores in self._scores_of(X):
+            found[rows] = scores[np.arange(len(scores)), codes[rows]] - logsumexp(scores, axis=1)
+        return found
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Accuracy of `predict`, as of scikit-learn's classifiers.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in `fit`.
+
+        Returns
+        -------
+        float
+        """
+        X = self._read_X(X, reset=False)
+        codes = self._read_y(y, X, reset=False, unseen=-1)
+        weight = of_examples(sample_weight, len(codes), "example")
+        found = label_codes.encode(
+            self.predict(X).tolist(), self.classes_, np.arange(len(codes) + 1)
+        )
+        return float(np.average(found == codes, weights=weight))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.two_d_array = self.features is None
+        return tags

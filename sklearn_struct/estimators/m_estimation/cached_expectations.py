@@ -1,0 +1,95 @@
+"""Expectations of an M-estimated model's features under its base, from a cache where there is one."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_memory
+
+from sklearn_struct.compiled.threads import Pool
+from sklearn_struct.encoding.features.templates import FeatureTemplates
+from sklearn_struct.encoding.labels import codes as label_codes
+from sklearn_struct.encoding.sequences import as_list
+from sklearn_struct.estimators.m_estimation.base_distribution import HiddenBase, read_base
+from sklearn_struct.estimators.m_estimation.base_features import features_of
+from sklearn_struct.objectives.counted_features import Layout, counted_features
+from sklearn_struct.objectives.expected_features import conditional_features, expected_features
+from sklearn_struct.objectives.parameters import bind
+
+__all__ = ["expectations"]
+
+
+class Given(NamedTuple):
+    """Inputs over which expectations are taken, with the weights of the sequences."""
+
+    sequences: Any
+    weight: np.ndarray
+
+
+class Sampling(NamedTuple):
+    """How many sequences to draw, what to add to the count of each feature, and the seed."""
+
+    n: int
+    smoothing: float
+    seed: int
+
+
+def expectations(estimator: Any, layout: Layout, sequences: Any, weight: np.ndarray) -> np.ndarray:
+    """Expected counts under ``estimator.base_``, taken as its parameters ask for."""
+    given = Given(sequences, weight) if estimator.inputs == "empirical" else None
+    sampling = None
+    if given is None and estimator.expectations == "sampled":
+        seed = int(check_random_state(estimator.random_state).randint(2**31 - 1))
+        sampling = Sampling(estimator.n_samples, estimator.sample_smoothing, seed)
+    cached = check_memory(estimator.memory).cache(_expected, ignore=["n_jobs"])
+    return cached(estimator.base_, estimator.features_, layout, given, sampling, estimator.n_jobs)
+
+
+def _expected(
+    fitted: Any,
+    encoder: Any,
+    layout: Layout,
+    given: Given | None,
+    sampling: Sampling | None,
+    n_jobs: int | None,
+) -> np.ndarray:
+    """Under p(y | x) of the given inputs; or over drawn sequences; else exactly."""
+    base = read_base(fitted, layout.pattern.order)
+    if given is not None:
+        return _conditional(base, layout, given, n_jobs)
+    if sampling is not None:
+        return _sampled(base, encoder, layout, sampling)
+    if not (
+        isinstance(base, HiddenBase) and (encoder is None or isinstance(encoder, FeatureTemplates))
+    ):
+        raise ValueError(
+            "exact expectations need a hidden Markov model as base and FeatureTemplates as "
+            "features; "
+            "use expectations='sampled'"
+        )
+    with Pool(1):  # BLAS keeps to one thread
+        return expected_features(*base.chain(encoder), layout)
+
+
+def _conditional(base: Any, layout: Layout, given: Given, n_jobs: int | None) -> np.ndarray:
+    (X, _, observed, _), weight = given
+    potentials = bind(layout.pattern, X, np.dtype(np.float64))
+    with Pool(n_jobs) as pool:
+        found = conditional_features(base.potentials(observed), potentials, X.offsets, weight, pool)
+    inputs = X.tokens.T @ (np.repeat(weight, X.lengths) / weight.sum())
+    return layout.join(inputs, found, 1.0)
+
+
+def _sampled(base: Any, encoder: Any, layout: Layout, sampling: Sampling) -> np.ndarray:
+    """Means over drawn sequences (Smith, Vail & Lafferty 2007, eq. 7)."""
+    X, y = base.model.sample(sampling.n, random_state=sampling.seed)
+    X = as_list(X)
+    observed, _ = base.observe(X)
+    tokens = features_of(encoder, base, X, observed)
+    flat = label_codes.flatten(as_list(y), tokens.offsets)
+    codes = label_codes.encode(flat, base.model.classes_, tokens.offsets)
+    total = np.asarray(counted_features(layout, tokens, codes).sum(axis=0), np.float64)
+    total[: layout.size - layout.constant] += sampling.smoothing
+    return total / sampling.n

@@ -1,0 +1,363 @@
+"""M-estimation: a joint log-linear model over a base distribution, trained without inference."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.utils._param_validation import HasMethods, Interval, Options, StrOptions
+
+from sklearn_struct.compiled.threads import Pool
+from sklearn_struct.encoding.features.column_choice import Features
+from sklearn_struct.encoding.features.streams import symbols
+from sklearn_struct.encoding.sequences import as_list, is_list, largest_sum
+from sklearn_struct.encoding.two_dimensional import has_label_a_row
+from sklearn_struct.estimators.chains.prepared_weights import Prepared
+from sklearn_struct.estimators.chains.warm_start import transfer
+from sklearn_struct.estimators.chains.weight_pattern import observe
+from sklearn_struct.estimators.fitting.progress import Progress
+from sklearn_struct.estimators.fitting.sample_weights import check_sum, is_per_token
+from sklearn_struct.estimators.fitting.solving import choice_for_rows, solve
+from sklearn_struct.estimators.hidden_markov.hmm import HMM
+from sklearn_struct.estimators.m_estimation.base_distribution import fit_base, read_base
+from sklearn_struct.estimators.m_estimation.base_features import choose_features
+from sklearn_struct.estimators.m_estimation.cached_expectations import expectations
+from sklearn_struct.estimators.m_estimation.chain_over_base import BaseBasedChain, BasedSequences
+from sklearn_struct.exceptions import ForbiddenLabelError, UnknownLabelError
+from sklearn_struct.linear.sparse_rows import SparseRows
+from sklearn_struct.losses.row_scores import Exponential
+from sklearn_struct.objectives.boundedness import has_minimum
+from sklearn_struct.objectives.counted_features import Layout, counted_features
+from sklearn_struct.objectives.parameters import of_order
+from sklearn_struct.objectives.rows_objective import RowExamples, RowsObjective
+
+__all__ = ["MEstimatedCRF"]
+
+
+class MEstimatedCRF(BaseBasedChain):
+    r"""Chain whose weights are found without inference, by M-estimation over a base distribution
+    [1]_.
+
+    The model is joint, p(x, y) = q0(x, y) exp(w . f(x, y)) / Z, where q0 is a generative model that
+    is easy to fit, by default a hidden Markov model, and f are counts of features of any kind.
+    Fitting minimises a convex loss,
+
+        1/n * sum_i exp(-w . f(x_i, y_i)) + w . E_q0[f] + ||w||**2 / (2 C),
+
+    (eq. 3, n the sum of weights), in which no labelling but the true ones occurs: the expectations,
+    which are taken once and exactly, stand for all others. Predictions are those of a chain with
+    the scores log q0(x, y) + w . f(x, y).
+
+    That makes training quick, above all the next one with other features or another `C`; a
+    likelihood fits better. The range of good values of `C` is narrow: tune it (see the user guide).
+    A fitted model can initialise `LinearChainCRF`.
+
+    Parameters
+    ----------
+    features : None, str, list of str, or transformer, default=None
+        What the model sees of X: templates as in `FeatureTemplates`, or its name for a set of them;
+        any transformer that gives a SequenceArray or a list of matrices. None: of values the values
+        themselves, of numbers the numbers. Features see X as the base does: what is out of its
+        vocabulary is ``"<OOV>"``.
+    base : None, "locally-uniform", or estimator, default=None
+        The distribution q0, fitted on the same data (unless in scikit-learn's `FrozenEstimator`).
+        None: `HMM` of this `order`. "locally-uniform": all that was seen to follow a label, the end
+        included, is equally probable, and labels emit the same (eq. 14). An estimator with ``fit(X,
+        y)``, ``classes_``, ``sample(n_samples, random_state) -> X, y`` and ``chain_scores(X)``,
+        which returns for each sequence arrays (n_tokens, n_labels) and (n_tokens - 1, n_labels,
+        n_labels) whose entries along a labelling sum to log q0(x, y).
+    inputs : {"base", "empirical"}, default="base"
+        Where expectations take x from: "base" from q0; "empirical" from the training data, with y
+        from q0(y | x) (eq. 15). These see no x but those with which they are compared: they teach
+        nothing of what x are probable.
+    expectations : {"exact", "sampled"}, default="exact"
+        "exact": by linear systems of path sums (eqs. 8 to 12), for a hidden Markov model and
+        templates. "sampled": means over `n_samples` sequences drawn from q0 (eq. 7), for everything
+        else. Without effect for empirical inputs, whose expectations are exact.
+    n_samples : int, default=10000
+    sample_smoothing : float, default=0.1
+        Added to the count of each feature in the sample, for those that never occur in it.
+    C : float, default=1.0
+        Inverse strength of the penalty, beside a *mean* of losses: the c of [1]_. ``np.inf``: no
+        penalty, which few data and features allow.
+    l1_ratio : float, default=0.0
+        Share of the L1 penalty, in [0, 1]; 1 gives sparse weights.
+    order : {1, 2}, default=1
+        Whether three labels in a row have weights, too.
+    constant : bool, default=True
+        Whether there is a feature that is always 1, without penalty. Its weight tends to -log Z.
+        Without it the true weights are not found, however much data there are, unless Z is 1.
+    input_features : bool, default=False
+        Whether each feature of X also has a weight that is the same for all labels. They do not
+        change what is predicted for given weights of the others, but what these have to explain.
+    feature_pairs, transition_features : {"observed", "all"}, default="observed"
+        Which pairs of features and labels, and of labels, have weights: those seen in training, or
+        all.
+    edge_features : None, "all", str, re.Pattern, or iterable of str, re.Pattern and int, default=None
+        Features that also condition the transition into their token; as in `LinearChainCRF`.
+    allowed_transitions : None, str, array-like of shape (n_labels, n_labels) or dict, default=None
+        Which labels may follow each other in predictions; as in `LinearChainCRF`.
+    min_frequency : int, default=1
+        Pairs (and observed transitions) seen fewer times get no weight.
+    fit_intercept : bool, default=True
+        Give each label a weight of its own, penalised as the others are.
+    solver : {"auto", "sdca", "lbfgs", "owlqn", "newton-cg", "trust-ncg", "cg"}, default="auto"
+        "sdca", stochastic dual coordinate ascent, needs some twenty passes over the data where the
+        others, which are those of `LinearChainCRF`, need hundreds of iterations, unless the penalty
+        is very weak. "auto" takes "owlqn" if ``l1_ratio > 0``; else "sdca" if there are much data,
+        more weights than sequences, and `C` is not too large; else "lbfgs".
+    max_iter : int, default=1000
+    tol : float, default=1e-3
+        The solver stops when no entry of the objective's gradient exceeds `tol`.
+    memory : None, str or joblib.Memory, default=None
+        Where expectations are kept: fits that differ in `C` alone, as in a grid search, share them.
+    warm_start : bool, default=False
+        Start from the weights of the previous fit, matched by label and feature.
+    n_jobs : int, default=None
+        Threads over blocks of sequences, in joblib's meaning. Results have the same bits for any
+        number.
+    random_state : int, RandomState or None, default=None
+        For sampled expectations, and for "sdca" the order of the sequences. "auto" takes None for
+        0.
+    verbose : int, default=0
+        Print a line an iteration.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_labels,)
+        Labels, sorted.
+    base_ : estimator
+        The base, fitted.
+    features_ : transformer or None
+        What makes the features, fitted.
+    coef_ : ndarray or csr_array of shape (n_labels, n_features)
+        Weights of features: how the model differs from its base.
+    transition_, transition2_, intercept_, edge_coef_, edge_features_
+        As in `LinearChainCRF`.
+    input_coef_ : ndarray of shape (n_features,)
+        With `input_features`, their weights.
+    constant_ : float
+        Weight of the constant feature; 0 without.
+    n_iter_ : int
+    loss_curve_ : list of float
+        Objective after each iteration.
+    n_features_in_ : int
+        Number of features that the model sees.
+    feature_names_in_ : ndarray of str
+        Their names, where they have any.
+
+    See Also
+    --------
+    LinearChainCRF : the conditional likelihood.
+    HMM : the default base.
+
+    References
+    ----------
+    .. [1] N. A. Smith, D. L. Vail and J. D. Lafferty, "Computationally efficient M-estimation of
+       log-linear structure models", ACL 2007.
+
+    Examples
+    --------
+    >>> from sklearn_struct import MEstimatedCRF
+    >>> X = [[("the", "DT"), ("old", "JJ"), ("man", "NN"), ("left", "VB")],
+    ...      [("a", "DT"), ("man", "NN"), ("saw", "VB"), ("the", "DT"), ("old", "JJ"), ("dog", "NN")],
+    ...      [("dogs", "NN"), ("saw", "VB"), ("a", "DT"), ("dog", "NN")]]
+    >>> y = [["B", "I", "I", "O"], ["B", "I", "O", "B", "I", "I"], ["B", "O", "B", "I"]]
+    >>> model = MEstimatedCRF(["tag:%x[0,1]", "tags:%x[-1,1]/%x[0,1]"]).fit(X, y)
+    >>> model.predict([[("a", "DT"), ("young", "JJ"), ("dog", "NN"), ("left", "VB")]])[0]
+    ['B', 'I', 'I', 'O']
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **BaseBasedChain._parameter_constraints,
+        "features": [None, str, list, tuple, HasMethods(["fit_transform", "transform"])],
+        "base": [None, StrOptions({"locally-uniform"}), HasMethods(["fit"])],
+        "inputs": [StrOptions({"base", "empirical"})],
+        "expectations": [StrOptions({"exact", "sampled"})],
+        "n_samples": [Interval(Integral, 1, None, closed="left")],
+        "sample_smoothing": [Interval(Real, 0, None, closed="left")],
+        "order": [Options(Integral, {1, 2})],
+        "constant": ["boolean"],
+        "input_features": ["boolean"],
+        "solver": [StrOptions({"auto", "sdca", "lbfgs", "owlqn", "newton-cg", "trust-ncg", "cg"})],
+        "memory": [None, str, HasMethods(["cache"])],
+    }
+
+    def __init__(
+        self,
+        features: Any = None,
+        *,
+        base: Any = None,
+        inputs: str = "base",
+        expectations: str = "exact",
+        n_samples: int = 10_000,
+        sample_smoothing: float = 0.1,
+        C: float = 1.0,
+        l1_ratio: float = 0.0,
+        order: int = 1,
+        constant: bool = True,
+        input_features: bool = False,
+        feature_pairs: str = "observed",
+        transition_features: str = "observed",
+        edge_features: Features | None = None,
+        allowed_transitions: Any = None,
+        min_frequency: int = 1,
+        fit_intercept: bool = True,
+        solver: str = "auto",
+        max_iter: int = 1000,
+        tol: float = 1e-3,
+        memory: Any = None,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.features = features
+        self.base = base
+        self.inputs = inputs
+        self.expectations = expectations
+        self.n_samples = n_samples
+        self.sample_smoothing = sample_smoothing
+        self.C = C
+        self.l1_ratio = l1_ratio
+        self.order = order
+        self.constant = constant
+        self.input_features = input_features
+        self.feature_pairs = feature_pairs
+        self.transition_features = transition_features
+        self.edge_features = edge_features
+        self.allowed_transitions = allowed_transitions
+        self.min_frequency = min_frequency
+        self.fit_intercept = fit_intercept
+        self.solver = solver
+        self.max_iter = max_iter
+        self.tol = tol
+        self.memory = memory
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, init: Any = None) -> Self:
+        """Fit base and model.
+
+        Parameters
+        ----------
+        X : list of sequences, SequenceArray, or array-like of shape (n, n_columns)
+            What the base reads: for a hidden Markov model a list of strings or of whole numbers, a
+            list of rows with a value for each stream, or a 2-D array of numbers (tokens, streams).
+            A two-dimensional X is a batch of sequences of length 1, as is a list of lists of whole
+            numbers if y has a label for each of these.
+        y : list of label sequences, SequenceArray, or array-like of shape (n,)
+            One label a token; one-dimensional if X is two-dimensional.
+        sample_weight : array-like of shape (n_sequences,), default=None
+            Weight of each sequence.
+        init : fitted estimator of the same family, default=None
+            Start from its weights, matched by label and by feature name (by position where there
+            are no names).
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        LengthMismatchError, NonFiniteError, UnknownLabelError, EmptyDataError, InputTypeError
+            With the place; a two-dimensional X or a wrong `sample_weight` may get scikit-learn's
+            own ValueError.
+        ForbiddenLabelError
+            If the base gives a sequence and its labels probability 0.
+        ValueError
+            If ``C=np.inf`` and the loss has no minimum. In each case the estimator is then as it
+            was before.
+        """
+        return super().fit(X, y, sample_weight, init=init)
+
+    def _loss(self, y: Any = None) -> Exponential:
+        return Exponential()
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any, init: Any, progress: Progress) -> None:
+        start = init
+        if init is self or (init is None and self.warm_start):
+            start = self._previous() or init
+        if is_per_token(sample_weight):
+            raise ValueError(
+                "M-estimation has weights of sequences; a sample_weight for each token is refused"
+            )
+        self._prepared = Prepared()
+        X = as_list(X)
+        y = as_list(y)
+        X = self._checked(X if has_label_a_row(y) else symbols(X), reset=True)
+        self._refuse_missing(y)
+        self.base_ = fit_base(
+            HMM(order=self.order) if self.base is None else self.base, X, y, sample_weight
+        )
+        base = read_base(self.base_, self.order)
+        self.classes_, self.features_ = self.base_.classes_, choose_features(self.features, base)
+        observed, flat = base.observe(X)
+        lengths = np.diff(observed.offsets)
+        weight = check_sum(self._read_weight(sample_weight, len(lengths))) * (lengths > 0)
+        token_weight = np.repeat(weight, lengths)
+        sequences: Any = self._with_features(X, base, observed, flat, token_weight > 0)
+        largest_sum(sequences.X)
+        codes = self._read_y(y, sequences, reset=False)
+        pattern = observe(self, sequences.X, codes, token_weight)
+        self._pattern = of_order(pattern, base.order)
+        self._stream = None
+        self.t_ = len(sequences.X)
+        impossible = np.flatnonzero(
+            (weight > 0) & (base.log_joint(sequences.observed, codes) == -np.inf)
+        )
+        if len(impossible):
+            raise ForbiddenLabelError(
+                f"X[{impossible[0]}]: the base gives this sequence with its labels probability 0"
+            )
+        layout = Layout(self._pattern, self.input_features, self.constant)
+        with Pool(self.n_jobs) as pool:
+            objective = self._objective_of(layout, sequences, codes, weight, pool)
+            w0 = np.zeros(layout.size)
+            if start is not None:
+                no_inputs = np.zeros(layout.pattern.n_features)
+                constant = getattr(start, "constant_", 0.0)
+                w0 = layout.join(no_inputs, transfer(start, self), constant)
+            solve(self, choice_for_rows(self, objective.rows), objective, w0, progress, scale=1.0)
+        self.n_iter_: int = max(self.n_iter_, 1)  # to see that the start is optimal is work, too
+
+    def _refuse_missing(self, y: Any) -> None:
+        """The base may learn from sequences without labels, this model cannot."""
+        if y is None:
+            raise ValueError(
+                f"This {type(self).__name__} estimator requires y to be passed, but the target y "
+                "is None."
+            )
+        for i, labels in enumerate(y) if is_list(y) else ():
+            if labels is None or (is_list(labels) and any(label is None for label in labels)):
+                place = f"y[{i}]" if labels is None else f"y[{i}], token {list(labels).index(None)}"
+                raise UnknownLabelError(f"{place}: the label is missing (None)")
+
+    def _objective_of(
+        self,
+        layout: Layout,
+        sequences: BasedSequences,
+        codes: np.ndarray,
+        weight: np.ndarray,
+        pool: Pool,
+    ) -> RowsObjective:
+        counts = counted_features(layout, sequences.X, codes)
+        linear = expectations(self, layout, sequences, weight)
+        if np.isinf(self.C) and not has_minimum(counts[weight > 0], linear):
+            raise ValueError(
+                "with C=inf the loss has no minimum: what the base expects is no mixture of what "
+                "the sequences show, "
+                "as it is whenever there are more features than sequences; choose a finite C"
+            )
+        data = RowExamples.single(weight)
+        return RowsObjective(
+            SparseRows(counts), self._loss(), data, pool, linear, n_free=int(self.constant)
+        )
+
+    def _learned(self, w: np.ndarray) -> dict[str, Any]:
+        inputs, chain, constant = Layout(self._pattern, self.input_features, self.constant).split(w)
+        found = {"input_coef_": inputs.copy(), "constant_": float(constant.sum())}
+        return super()._learned(chain) | found

@@ -1,0 +1,215 @@
+"""Grammar whose symbols have states that the trees do not show, learned by expectation
+maximisation.
+"""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from sklearn_struct.compiled.threads import Pool
+from sklearn_struct.containers.trees import Tensors, Treebank
+from sklearn_struct.encoding.trees.tree_corpus import TreeCorpus
+from sklearn_struct.estimators.fitting.iterations import Iterations
+from sklearn_struct.estimators.fitting.progress import Progress
+from sklearn_struct.estimators.trees.base_parser import BaseTreeParser, plain_model
+from sklearn_struct.estimators.trees.clustered_starts import clustered, coordinates
+from sklearn_struct.estimators.trees.drawn_trees import TreeDrawingMixin
+from sklearn_struct.grammars.latent_em import Expected, LatentEM
+from sklearn_struct.solvers.em import em
+
+__all__ = ["EMLPCFG"]
+
+
+class EMLPCFG(TreeDrawingMixin, BaseTreeParser):
+    """Latent-variable probabilistic context-free grammar, by expectation maximisation [1]_, and a
+    parser.
+
+    Each symbol of a PCFG gets states, which trees do not show: kinds of noun phrases, say. Rules
+    then have a probability for all states of their three symbols. EM finds a local optimum of the
+    likelihood of the trees.
+
+    Parameters
+    ----------
+    n_states : int, default=16
+        The most states of a symbol. One that is seen n times has at most sqrt(n) / 2, so that rare
+        ones stay plain.
+    n_grammars : int, default=1
+        Learn so many grammars, from different starts, and let them vote: "max-recall" takes the
+        mean of their posterior probabilities, "max-rule" the product [2]_. That makes better
+        parsers than more states do.
+    init : {"clusters", "random"}, default="clusters"
+        Where EM starts: from clusters of nodes, by k-means, in the coordinates that `SpectralLPCFG`
+        finds, or at random. From clusters, a few iterations make the best single parser; grammars
+        from random starts differ more, and are better together.
+    shrinkage : float, default=0.1
+        How far, in each iteration, the expected counts of a symbol's states are moved towards their
+        mean: 0 not at all, 1 makes them equal. It keeps states of rare rules alike.
+    horizontal_order : int, default=0
+        How many siblings before it a node for the rest of a phrase's children remembers.
+    vertical_order : int, default=1
+        How many labels a phrase remembers: with 1 its own alone, with 2 its parent's, too.
+    min_count : int, default=2
+        Words seen less often are taken for their signatures: capitals, digits, dashes and endings.
+    unknown_weight : float, default=1.0
+        How many times each known word is taken to have been seen, besides, with the tags that rare
+        words of its signature have.
+    decoder : {"max-recall", "max-rule", "viterbi"}, default="max-recall"
+        What `predict` looks for: the tree with the largest expected number of right constituents;
+        the one with the most probable rules, each given the sentence; or the one that is most
+        probable together with its states, which takes one grammar.
+    pruning : float, default=1e-5
+        The least posterior probability, by the grammar without states, of the parts of trees that
+        are looked at; with 0 all that are possible.
+    max_iter : int, default=100
+    tol : float, default=5e-3
+        EM stops when the log-likelihood rises by less than this a token.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the starts.
+    memory : str or object with the joblib.Memory interface, default=None
+        Caches the encoded trees.
+    n_jobs : int, default=None
+        Threads over trees and sentences, in joblib's meaning. Results have the same bits for any
+        number.
+    verbose : int, default=0
+        Print a line an iteration.
+
+    Attributes
+    ----------
+    symbols_ : ndarray of str
+        Names of the symbols of binary trees; see `PCFG`.
+    n_states_ : ndarray of int
+        How many states each of them has.
+    tags_ : list of str
+        Part-of-speech tags.
+    n_iter_ : int
+    loss_curve_ : list of float
+        Minus the log-likelihood of the trees after each iteration; of several grammars, the sum.
+
+    See Also
+    --------
+    PCFG : without states.
+
+    References
+    ----------
+    .. [1] T. Matsuzaki, Y. Miyao and J. Tsujii, "Probabilistic CFG with latent annotations", ACL
+       2005.
+    .. [2] S. Petrov, "Products of random latent variable grammars", NAACL 2010.
+
+    Examples
+    --------
+    >>> from sklearn_struct import EMLPCFG
+    >>> from sklearn_struct.datasets import make_treebank
+    >>> X, y = make_treebank(n_samples=300, random_state=0)
+    >>> parser = EMLPCFG(n_states=4, random_state=0).fit(X, y)
+    >>> print(parser.predict([["the", "women", "in", "the", "garden", "that", "run", "sleep"]])[0])
+    (ROOT
+      (S
+        (NP
+          (NP (NP (D the) (N women)) (PP (P in) (NP (D the) (N garden))))
+          (SBAR (W that) (VP (V run))))
+        (VP (V sleep))))
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **BaseTreeParser._parameter_constraints,
+        "n_states": [Interval(Integral, 1, None, closed="left")],
+        "n_grammars": [Interval(Integral, 1, None, closed="left")],
+        "init": [StrOptions({"clusters", "random"})],
+        "shrinkage": [Interval(Real, 0, 1, closed="both")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+    }
+
+    def __init__(
+        self,
+        *,
+        n_states: int = 16,
+        n_grammars: int = 1,
+        init: str = "clusters",
+        shrinkage: float = 0.1,
+        horizontal_order: int = 0,
+        vertical_order: int = 1,
+        min_count: int = 2,
+        unknown_weight: float = 1.0,
+        decoder: str = "max-recall",
+        pruning: float = 1e-5,
+        max_iter: int = 100,
+        tol: float = 5e-3,
+        random_state: Any = None,
+        memory: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_states = n_states
+        self.n_grammars = n_grammars
+        self.init = init
+        self.shrinkage = shrinkage
+        self.horizontal_order = horizontal_order
+        self.vertical_order = vertical_order
+        self.min_count = min_count
+        self.unknown_weight = unknown_weight
+        self.decoder = decoder
+        self.pruning = pruning
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+        self.memory = memory
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def _check_decoding(self) -> None:
+        super()._check_decoding()
+        self._check_one_grammar(len(self._model.states))
+
+    def _check_one_grammar(self, n_grammars: int) -> None:
+        if self.decoder == "viterbi" and n_grammars > 1:
+            raise ValueError(f"decoder='viterbi' takes one grammar, got n_grammars={n_grammars}")
+
+    def _fit(self, corpus: TreeCorpus, progress: Progress) -> None:
+        self._check_one_grammar(self.n_grammars)
+        forest = corpus.treebank.forest
+        rng = check_random_state(self.random_state)
+        n_nodes = np.bincount(forest.symbol, minlength=len(self.symbols_))
+        self.n_states_ = np.clip(np.sqrt(n_nodes) / 2, 1, self.n_states).astype(int)
+        self._model = plain_model(corpus)
+        with Pool(self.n_jobs) as pool:
+            steps = LatentEM(
+                corpus.treebank, corpus.emissions.sums, self.n_states_, self.shrinkage, pool
+            )
+
+            def expect(models: tuple[Tensors, ...]) -> tuple[list[Expected], float]:
+                expected, values = zip(*(steps.expect(model) for model in models), strict=True)
+                return list(expected), sum(values)
+
+            def maximise(expected: list[Expected]) -> tuple[Tensors, ...]:
+                return tuple(steps.maximise(counts) for counts in expected)
+
+            start = self._start(corpus.treebank, steps, rng)
+            iterations = Iterations(self, progress, scale=-1.0)
+            iterations.begin(start)
+            tol = self.tol * self.n_grammars * np.sum(forest.leaf >= 0)
+            result = em(
+                expect, maximise, start, max_iter=self.max_iter, tol=tol, callback=iterations
+            )
+        iterations.end(
+            result, f"EM stopped after {result.n_iter} iterations", "allow more iterations"
+        )
+
+    def _start(
+        self, treebank: Treebank, steps: LatentEM, rng: np.random.RandomState
+    ) -> tuple[Tensors, ...]:
+        if self.init == "random":
+            return tuple(steps.random_start(rng) for _ in range(self.n_grammars))
+        rows = coordinates(treebank, self.n_states)
+        states = (clustered(treebank, rows, self.n_states_, rng) for _ in range(self.n_grammars))
+        return tuple(steps.maximise(steps.start(given)) for given in states)
+
+    def _learned(self, models: tuple[Tensors, ...]) -> dict[str, Any]:
+        return {"_model": self._model._replace(states=models)}

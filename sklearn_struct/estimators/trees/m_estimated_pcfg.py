@@ -1,0 +1,311 @@
+"""M-estimation of trees: a log-linear model over a probabilistic grammar, trained without
+inference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+
+from sklearn_struct.compiled.threads import Pool
+from sklearn_struct.containers.trees import Forest
+from sklearn_struct.encoding.trees import binarization, brackets, tree_corpus
+from sklearn_struct.encoding.trees.fragment_names import names
+from sklearn_struct.estimators.fitting.progress import Progress
+from sklearn_struct.estimators.fitting.solving import choice_for_rows, solve
+from sklearn_struct.estimators.m_estimation.base_distribution import fit_base
+from sklearn_struct.estimators.trees.base_parser import BaseParser
+from sklearn_struct.estimators.trees.pcfg import PCFG
+from sklearn_struct.exceptions import ForbiddenLabelError, InputTypeError, NonFiniteError
+from sklearn_struct.grammars.fragment_parsing import (
+    WeightedTrees,
+    best,
+    log_probability,
+    log_scores,
+    parses,
+)
+from sklearn_struct.grammars.fragments import (
+    TEMPLATES,
+    Fragments,
+    counted,
+    distinct,
+    expected,
+    observed,
+    places,
+)
+from sklearn_struct.grammars.parsing import Candidates, Parses
+from sklearn_struct.grammars.tree_sums import tree_sums
+from sklearn_struct.inference.trees.chart_decoding import Nodes
+from sklearn_struct.linear.sparse_rows import SparseRows
+from sklearn_struct.losses.row_scores import Exponential
+from sklearn_struct.objectives.boundedness import has_minimum
+from sklearn_struct.objectives.rows_objective import RowExamples, RowsObjective
+
+__all__ = ["MEstimatedPCFG"]
+
+LARGEST = 1e300  # of a weight: any number of them can be added up
+DEFAULT = tuple(template for template in TEMPLATES if not template.endswith("symbol"))
+
+
+class MEstimatedPCFG(BaseParser):
+    r"""Log-linear model of trees over a probabilistic grammar, whose weights are found without
+    inference, and a parser.
+
+    The model is p(x, y) = q0(x, y) exp(w . f(x, y)) / Z [1]_: q0 is a `PCFG`, and f counts
+    connected pieces of trees, two productions one below the other or parts of them, which a PCFG
+    takes to be independent. Fitting minimises a convex loss in which no tree but the true ones
+    occurs; what q0 expects of f, a vector that is computed once and exactly, stands for all others.
+    Predictions take the best tree by log q0(x, y) + w . f(x, y).
+
+    Parameters
+    ----------
+    templates : None, str, or list of str, default=None
+        What pieces are counted. A node is seen with what is above it; a name has what of that, if
+        anything, before what is below: ``"parent"`` (the symbol above), ``"sibling"`` (the symbol
+        beside) or ``"rule"`` (both, in their order), then ``"rule"`` or ``"word"`` (what the node
+        becomes, of the one kind or the other) or ``"symbol"`` (the node's). So ``"rule-rule"`` is a
+        rule below a rule, ``"rule-word"`` a word below one, ``"parent-symbol"`` a pair of symbols,
+        ``"rule"`` a rule alone. None: all that end in a rule or a word.
+    base : None or PCFG, default=None
+        The distribution q0, fitted on the same data (unless in scikit-learn's `FrozenEstimator`);
+        None is ``PCFG()``. It decides about symbols and words. Trees of a smoothed one may go on
+        for ever; those that do not must have a finite expected size.
+    pieces : {"nodes", "trees"}, default="nodes"
+        What the loss has a term for, beside E[f]. "trees": each tree, as in [1]_, 1/n * sum_i
+        exp(-w . f(x_i, y_i)). These numbers differ by orders of magnitude, so only small weights
+        can be learned. "nodes": each node with what is above it, 1/n * sum_i sum_v exp(-w . f(v))
+        over the nodes v of tree i, as piecewise training has it; features then explain pieces
+        instead of trees, which makes much better parsers.
+    C : float, default=300.0
+        Inverse strength of the penalty ||w||**2 / (2 C), beside a *mean* over trees. Good values
+        are 100 to 1000 for nodes, and 10 to 30 for trees, with which the default overfits.
+        ``np.inf``: no penalty.
+    l1_ratio : float, default=0.0
+        Share of the L1 penalty, in [0, 1]; 1 gives sparse weights.
+    min_count : int, default=1
+        Pieces seen fewer times get no weight.
+    constant : bool, default=True
+        Whether there is a feature that is always 1, for each tree or each node, without penalty.
+    decoder : {"max-recall", "max-rule", "viterbi"}, default="max-recall"
+        What `predict` looks for; as in `PCFG`.
+    pruning : float, default=1e-4
+        The least posterior probability, by the base, of the parts of trees that are looked at; with
+        0 all that are possible, which takes much memory.
+    solver : {"auto", "sdca", "lbfgs", "owlqn", "newton-cg", "trust-ncg", "cg"}, default="auto"
+        As in `MEstimatedCRF`.
+    max_iter : int, default=1000
+    tol : float, default=1e-5
+        The solver stops when no entry of the gradient of the loss, as a mean over trees or nodes,
+        exceeds `tol`.
+    n_jobs : int, default=None
+        Threads, in joblib's meaning. Results have the same bits for any number.
+    random_state : int, RandomState or None, default=None
+        For "sdca" the order of the terms. "auto" takes None for 0.
+    verbose : int, default=0
+        Print a line an iteration.
+
+    Attributes
+    ----------
+    base_ : PCFG
+        The base, fitted.
+    symbols_, tags_
+        Those of the base.
+    coef_ : ndarray of shape (n_features,)
+        Weights: how the model differs from its base.
+    feature_names_ : ndarray of str
+        What they belong to: the template, what is above, the side, and the production or symbol.
+        Made when asked for.
+    constant_ : float
+        Weight of the constant feature; 0 without.
+    n_iter_ : int
+    loss_curve_ : list of float
+        Objective after each iteration.
+
+    See Also
+    --------
+    PCFG : the base.
+    MEstimatedCRF : the same for chains.
+
+    References
+    ----------
+    .. [1] N. A. Smith, D. L. Vail and J. D. Lafferty, "Computationally efficient M-estimation of
+       log-linear structure models", ACL 2007, section 4.1.2.
+
+    Notes
+    -----
+    `log_proba` and `score_samples` are log q0 + w . f and its sum over trees. They are log-probabilities as far as the
+    constant's weight has come near to -log Z.
+
+    Examples
+    --------
+    >>> from sklearn_struct import MEstimatedPCFG
+    >>> from sklearn_struct.datasets import make_treebank
+    >>> X, y = make_treebank(n_samples=300, random_state=0)
+    >>> parser = MEstimatedPCFG().fit(X, y)
+    >>> print(parser.predict([["the", "doctor", "sees", "a", "house"]])[0])
+    (ROOT
+      (S (NP (D the) (N doctor)) (VP (V sees) (NP (D a) (N house)))))
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **BaseParser._parameter_constraints,
+        "templates": [None, str, list, tuple],
+        "base": [None, HasMethods(["fit"])],
+        "pieces": [StrOptions({"nodes", "trees"})],
+        "C": [Interval(Real, 0, None, closed="right")],
+        "l1_ratio": [Interval(Real, 0, 1, closed="both")],
+        "min_count": [Interval(Integral, 1, None, closed="left")],
+        "constant": ["boolean"],
+        "solver": [StrOptions({"auto", "sdca", "lbfgs", "owlqn", "newton-cg", "trust-ncg", "cg"})],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+    }
+
+    _fragments: Fragments
+
+    def __init__(
+        self,
+        templates: str | Sequence[str] | None = None,
+        *,
+        base: Any = None,
+        pieces: str = "nodes",
+        C: float = 300.0,
+        l1_ratio: float = 0.0,
+        min_count: int = 1,
+        constant: bool = True,
+        decoder: str = "max-recall",
+        pruning: float = 1e-4,
+        solver: str = "auto",
+        max_iter: int = 1000,
+        tol: float = 1e-5,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.templates = templates
+        self.base = base
+        self.pieces = pieces
+        self.C = C
+        self.l1_ratio = l1_ratio
+        self.min_count = min_count
+        self.constant = constant
+        self.decoder = decoder
+        self.pruning = pruning
+        self.solver = solver
+        self.max_iter = max_iter
+        self.tol = tol
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _learn(self, X: list[list[str]], y: list[Any], progress: Progress) -> None:
+        templates = self._templates()
+        self.base_ = fit_base(PCFG() if self.base is None else self.base, X, y, None)
+        if not isinstance(self.base_, PCFG):
+            raise InputTypeError(f"base must be a PCFG, got {type(self.base_).__name__}")
+        self._codes = self.base_._codes
+        self._model = self.base_._model
+        self._tag_counts = self.base_._tag_counts
+        self.symbols_ = self.base_.symbols_
+        self.tags_ = self.base_.tags_
+        self._per_node, trees = self.pieces == "nodes", self._forest(X, y)
+        seen = places(trees, len(self._model.plain.rule))
+        self._fragments = observed(templates, self._model, seen, self.min_count)
+        with Pool(self.n_jobs) as pool:
+            objective, scale = self._objective(trees, pool)
+            solver = choice_for_rows(self, objective.rows)
+            solve(self, solver, objective, np.zeros(objective.size), progress, scale=scale)
+
+    def _templates(self) -> tuple[str, ...]:
+        if self.templates is None:
+            return DEFAULT
+        templates = (self.templates,) if isinstance(self.templates, str) else tuple(self.templates)
+        for template in templates:
+            if template not in TEMPLATES:
+                raise ValueError(
+                    f"templates has {template!r}, which is none of {', '.join(TEMPLATES)}"
+                )
+        return templates
+
+    def _forest(self, X: list[list[str]], y: list[Any]) -> Forest:
+        """The trees as the base sees them; it must give each a probability."""
+        plain = binarization.read(y)
+        binarization.check_words(X, [brackets.words(tree) for tree in plain], ("X", "y"))
+        trees = tree_corpus.forest(self._codes, X, plain)
+        impossible = np.flatnonzero(self.base_._log_joint(trees) == -np.inf)
+        if len(impossible):
+            raise ForbiddenLabelError(f"y[{impossible[0]}]: the base gives this tree probability 0")
+        return trees
+
+    def _objective(self, trees: Forest, pool: Pool) -> tuple[RowsObjective, float]:
+        """The loss as a mean, and how many of its terms there are for a tree."""
+        model = self._model
+        n = len(trees.offsets) - 1
+        seen = places(trees, len(self._model.plain.rule))
+        weight = np.ones(n)
+        owner = np.repeat(np.arange(n), np.diff(trees.offsets))
+        if self._per_node:
+            seen, weight = distinct(seen)
+            owner = np.arange(len(weight))
+        rows = counted(self._fragments, model, seen, owner, len(weight))
+        linear = self._expected()
+        scale = float(weight.sum() / n)
+        if self.constant:
+            rows = sp.csr_array(sp.hstack([rows, np.ones((len(weight), 1))]))
+        if np.isinf(self.C) and not has_minimum(rows, linear):
+            raise ValueError(
+                "with C=inf the loss has no minimum: what the base expects is no mixture of what "
+                "the trees show, as it "
+                "is whenever there are more features than terms; choose a finite C"
+            )
+        data = RowExamples.single(weight.astype(float))
+        n_free = int(self.constant)
+        return RowsObjective(
+            SparseRows(rows), Exponential(), data, pool, linear / scale, n_free=n_free
+        ), scale
+
+    def _expected(self) -> np.ndarray:
+        """What the base expects of each feature in a tree, and of the constant."""
+        sums = tree_sums(self._model)
+        total = (sums.outside if self._per_node else np.exp(self._model.plain.root)) @ sums.inside
+        return np.concatenate(
+            [expected(self._fragments, self._model, sums), [total] * self.constant]
+        )
+
+    def _learned(self, w: np.ndarray) -> dict[str, Any]:
+        coef, constant = np.split(w, [self._fragments.size])
+        return {"coef_": coef.copy(), "constant_": float(constant.sum())}
+
+    @property
+    def feature_names_(self) -> np.ndarray:
+        return np.array(names(self._fragments, self._model, self._codes), dtype=object)
+
+    @property
+    def _weighted(self) -> WeightedTrees:
+        if not (np.all(np.abs(self.coef_) < LARGEST) and abs(self.constant_) < LARGEST):
+            raise NonFiniteError(
+                f"coef_ or constant_ has a weight that is NaN or beyond {LARGEST}, too large for "
+                "sums"
+            )
+        constants = (0.0, self.constant_) if self._per_node else (self.constant_, 0.0)
+        return WeightedTrees(self._model, self._fragments, self.coef_, *constants)
+
+    def _best(self) -> Callable[[Candidates], Nodes]:
+        trees = self._weighted
+        return lambda candidates: best(trees, candidates, self.decoder, self.pruning)
+
+    def _log_p(self, candidates: Candidates) -> float:
+        return log_probability(self._weighted, candidates, self.pruning)
+
+    def _log_joint(self, trees: Forest) -> np.ndarray:
+        return log_scores(self._weighted, trees)
+
+    def _parses(self, candidates: Candidates) -> Parses:
+        return parses(self._weighted, candidates, self.pruning)

@@ -1,0 +1,147 @@
+"""From an estimator's parameters to a grammar with states, by singular value decompositions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from numbers import Integral, Real
+from typing import Any, NamedTuple
+
+import joblib
+import numpy as np
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_memory
+
+from sklearn_struct.containers.trees import Forest, Tensors, Treebank
+from sklearn_struct.exceptions import InputTypeError
+from sklearn_struct.grammars.node_features import (
+    INSIDE,
+    OUTSIDE,
+    Feature,
+    Features,
+    Nodes,
+    indicators,
+    nodes,
+)
+from sklearn_struct.grammars.spectral_states import Projection, estimate, one_a_tree, project
+
+__all__ = ["CONSTRAINTS", "Spectrum", "projection", "spectral"]
+
+# parameters that spectral estimators share
+CONSTRAINTS: dict[str, list[Any]] = {
+    "n_states": [Interval(Integral, 1, None, closed="left")],
+    "smoothing": [Interval(Real, 0, None, closed="left")],
+    "nodes": [StrOptions({"all", "one"})],
+    "inside_features": [None, list, tuple],
+    "outside_features": [None, list, tuple],
+    "feature_count": [None, Interval(Real, 0, None, closed="left")],
+    "shrinkage": [Interval(Real, 0, None, closed="left")],
+    "random_state": ["random_state"],
+}
+
+
+FeatureSets = tuple[Sequence[Feature], Sequence[Feature]]
+
+
+class Spectrum(NamedTuple):
+    """What was estimated, the states of each symbol and the singular values of each symbol
+    (n_symbols, n_states).
+    """
+
+    tensors: Tensors
+    n_states: np.ndarray
+    singular_values: np.ndarray
+
+
+def spectral(
+    estimator: Any,
+    treebank: Treebank,
+    leaf_sums: Callable[[np.ndarray], np.ndarray],
+    default: FeatureSets = (INSIDE, OUTSIDE),
+) -> Spectrum:
+    """Estimate the tensors of a treebank's grammar; `default` are the features where the estimator
+    names none.
+    """
+    found = projection(estimator, treebank, default)
+    tensors = estimate(treebank, found, leaf_sums, estimator.smoothing, estimator.shrinkage)
+    return Spectrum(
+        tensors, found.n_states.astype(int), found.singular_values[:, : estimator.n_states]
+    )
+
+
+def projection(
+    estimator: Any, treebank: Treebank, default: FeatureSets = (INSIDE, OUTSIDE)
+) -> Projection:
+    """The nodes of the trees in the spaces of their symbols' states."""
+    forest = treebank.forest
+    chosen = [
+        _functions(estimator.inside_features, default[0], "inside_features"),
+        _functions(estimator.outside_features, default[1], "outside_features"),
+    ]
+    if estimator.memory is not None:
+        _check_known_again(estimator)
+    if estimator.n_states == 1:
+        chosen = [(_alike,), (_alike,)]
+    n_symbols = len(treebank.grammar.indptr) - 1
+    phi, psi = check_memory(estimator.memory).cache(_features)(
+        forest, chosen, n_symbols, estimator.feature_count
+    )
+    weight = None
+    if estimator.nodes == "one":
+        weight = one_a_tree(forest.offsets, check_random_state(estimator.random_state))
+    return project(phi, psi, forest.symbol, estimator.n_states, weight)
+
+
+def _features(
+    forest: Forest, chosen: list[Sequence[Feature]], n_symbols: int, count: float | None
+) -> list[Features]:
+    """Features inside and outside of all nodes; a function of its own, so that it can be cached."""
+    given = nodes(forest)
+    return [
+        indicators(given, [_checked(function) for function in functions], n_symbols, count)
+        for functions in chosen
+    ]
+
+
+def _functions(given: Any, default: Sequence[Feature], name: str) -> Sequence[Feature]:
+    if given is None:
+        return default
+    for i, function in enumerate(given):
+        if not callable(function):
+            raise InputTypeError(
+                f"{name}[{i}] is a {type(function).__name__}, expected a function of nodes"
+            )
+    if not given:
+        raise ValueError(f"{name} is empty")
+    return given
+
+
+def _check_known_again(estimator: Any) -> None:
+    """Raise if a cache cannot tell functions from each other."""
+    for name in ("inside_features", "outside_features"):
+        for i, function in enumerate(getattr(estimator, name) or ()):
+            try:
+                joblib.hash(function)
+            except Exception as error:
+                raise InputTypeError(
+                    f"{name}[{i}] has no name or state by which `memory` could know it"
+                ) from error
+
+
+def _alike(nodes: Nodes) -> np.ndarray:
+    """Nothing that tells nodes apart: with one state, estimates are relative frequencies."""
+    return np.zeros_like(nodes.symbol)
+
+
+def _checked(function: Feature) -> Feature:
+    """The function, or an error where it does not give an integer for each node."""
+
+    def codes(given: Nodes) -> np.ndarray:
+        found = np.asarray(function(given))
+        if found.shape != given.symbol.shape or found.dtype.kind not in "iu":
+            what = f"{found.dtype} of shape {found.shape}"
+            name = getattr(function, "__name__", repr(function))
+            raise ValueError(f"feature function {name!r} gave {what}, not an integer for each node")
+        return found.astype(np.int64, copy=False)
+
+    return codes

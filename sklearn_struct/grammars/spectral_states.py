@@ -1,0 +1,334 @@
+"""Grammars with states from trees by singular value decompositions: Cohen et al. (2012), figures 4
+and 5.
+
+Two steps. `project` finds, for each symbol, the directions in which the features inside and outside
+of its nodes correlate, and places the nodes in them: Y and Z. `estimate` averages products of these
+over rules, words, roots. With as many directions as states and enough trees, this is the true model
+up to a change of basis, which no tree's probability shows (theorems 1 to 3). With few trees,
+smoothing and shrinkage trade that for less noise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from sklearn_struct.compiled.simd import LANES, padded
+from sklearn_struct.compiled.threads import Pool
+from sklearn_struct.containers.trees import Forest, Grammar, Tensors, Treebank, tensors
+from sklearn_struct.grammars.node_features import Features
+from sklearn_struct.inference.trees.forest import add_moments, vectors
+
+__all__ = ["Projection", "estimate", "node_vectors", "one_a_tree", "project"]
+
+MIN_NODES = 3  # of a symbol with more than one state
+# passes of the decomposition, and directions that it follows beyond those asked for
+N_ITER = 3
+N_MORE = 8
+LEAVES = 20  # how many times less leaves are smoothed than rules
+
+
+class Projection(NamedTuple):
+    """The nodes of trees in the spaces of their symbols' states, with m, the most states, rounded
+    up to whole vectors.
+
+    ``inside`` and ``outside`` (n_nodes, m) are Y and Z, zeros beyond the number of the symbol's
+    states. ``singular_values`` (n_symbols, m) are the diagonals of Sigma, ``n_states`` (n_symbols,)
+    how many of them count. ``symbol`` and ``weight`` (n_nodes,) say what a node is and how often it
+    counts.
+    """
+
+    symbol: np.ndarray
+    weight: np.ndarray
+    inside: np.ndarray
+    outside: np.ndarray
+    singular_values: np.ndarray
+    n_states: np.ndarray
+
+
+def one_a_tree(offsets: np.ndarray, rng: np.random.RandomState) -> np.ndarray:
+    """Weights of nodes: one of each tree is drawn, and counts as often as the tree has nodes.
+
+    If it counted once, as in section 6.1, a node of a small tree would count for more than one of a
+    large tree, and so what is inside of a node would tell, given its state, about what is outside:
+    theorem 2 would not hold.
+    """
+    n_nodes = np.diff(offsets)
+    weight = np.zeros(offsets[-1])
+    weight[offsets[:-1] + (rng.random_sample(len(n_nodes)) * n_nodes).astype(np.int64)] = n_nodes
+    return weight
+
+
+# ---- steps 0 and 1: singular value decompositions, projection
+
+
+def project(
+    phi: Features,
+    psi: Features,
+    symbol: np.ndarray,
+    n_states: int,
+    weight: np.ndarray | None = None,
+) -> Projection:
+    """Singular vectors of each symbol's Omega = E[phi psi'], and the nodes' features in their
+    directions.
+
+    Parameters
+    ----------
+    phi, psi : Features
+        Features inside and outside of nodes.
+    symbol : ndarray of shape (n_nodes,)
+        Symbols of the nodes.
+    n_states : int
+        The most states of a symbol, m. It has fewer where singular values are below a thousandth of
+        the largest, and a single one where less than three nodes count.
+    weight : ndarray of shape (n_nodes,), default=None
+        How often each node counts; None: once.
+
+    Returns
+    -------
+    projection : Projection
+    """
+    weight = np.ones(len(symbol)) if weight is None else weight
+    n_symbols = len(phi.bounds) - 1
+    total = np.bincount(symbol, weights=weight, minlength=n_symbols)
+    few = np.bincount(symbol, weights=weight > 0, minlength=n_symbols) < MIN_NODES
+    with Pool():
+        U, V, sigma = _singular_vectors(phi, psi, weight, n_states)
+        sigma /= np.where(total > 0, total, 1.0)[:, None]
+        kept = (sigma > 1e-3 * sigma[:, :1]) & ~few[:, None]
+        sigma[~kept] = 0.0
+        inside = phi.rows @ U
+        outside = psi.rows @ V
+    constant = ~kept[:, 0]
+    sigma[constant, 0] = kept[constant, 0] = inside[constant[symbol], 0] = outside[
+        constant[symbol], 0
+    ] = 1
+    inside *= kept[symbol]
+    outside *= kept[symbol]
+    return Projection(symbol, weight, inside, outside, sigma, kept.sum(axis=1).astype(np.int32))
+
+
+def _singular_vectors(
+    phi: Features, psi: Features, weight: np.ndarray, m: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Leading singular vectors of ``phi.T @ (weight * psi)`` and singular values, symbol by symbol.
+
+    By subspace iteration (Halko, Martinsson & Tropp 2011), for all symbols at once, since no entry
+    of the product is between two symbols. What is found is exact where a symbol's rank is at most
+    ``m + N_MORE``.
+    """
+    weighted = sp.diags_array(weight) @ psi.rows
+    forth = weighted.T.tocsr()
+    back = phi.rows.T.tocsr()
+    blocks = [
+        (slice(*of_phi), slice(*of_psi))
+        for of_phi, of_psi in zip(pairwise(phi.bounds), pairwise(psi.bounds))
+    ]
+    right = np.random.RandomState(0).standard_normal((psi.bounds[-1], m + N_MORE))
+    left = np.empty((phi.bounds[-1], m + N_MORE))
+    for _ in range(N_ITER):
+        left[:] = back @ (weighted @ right)
+        for rows, _ in blocks:
+            basis, _ = np.linalg.qr(left[rows])
+            left[rows, basis.shape[1] :] = 0.0
+            left[rows, : basis.shape[1]] = basis
+        right = forth @ (phi.rows @ left)
+    U, V, sigma = (np.zeros((n, padded(m))) for n in (len(left), len(right), len(blocks)))
+    for s, (rows, columns) in enumerate(blocks):
+        v, value, u = np.linalg.svd(right[columns], full_matrices=False)
+        n = min(m, len(value))
+        U[rows, :n], V[columns, :n], sigma[s, :n] = left[rows] @ u[:n].T, v[:, :n], value[:n]
+    return U, V, sigma
+
+
+# ---- steps 2 and 3: correlations, parameters
+
+
+def estimate(
+    treebank: Treebank,
+    found: Projection,
+    leaf_sums: Callable[[np.ndarray], np.ndarray],
+    smoothing: float = 0.0,
+    shrinkage: float = 0.0,
+) -> Tensors:
+    """The parameters of a grammar with states: rules C, leaves c_inf and roots c1.
+
+    Parameters
+    ----------
+    treebank : Treebank
+    found : Projection
+        Of its items, the trees' nodes.
+    leaf_sums : callable
+        A linear map, rows of numbers for items that are leaves, (n_tokens, w) -> (n_leaves, w),
+        which sums them up for each leaf that gets a vector, and may share them out, as to words
+        that were not seen.
+    smoothing : float, default=0.0
+        The constant C of Cohen et al. (2013). Of a rule with n edges, moments of third order get
+        the weight ``l = sqrt(n) / (C + sqrt(n))``; products of second and first moments get l of
+        the rest; products of first moments get l of what is left then, and products of means over
+        all nodes of the symbols the last of it. Leaves are smoothed towards the mean of their
+        symbol, with C / 20.
+    shrinkage : float, default=0.0
+        Directions of small singular values are noise in part. In ``Sigma^-1``, 1 / s becomes ``(1 +
+        c) s / (s**2 + c s1**2)`` for the square c of this number and the symbol's largest value s1,
+        whose direction stays as it is. The estimates are consistent with 0 alone.
+
+    Returns
+    -------
+    tensors : Tensors
+    """
+    grammar, forest, leaf_symbol = treebank
+    found = found._replace(
+        outside=found.outside * _inverse(found.singular_values, shrinkage)[found.symbol]
+    )
+    out = tensors(grammar, found.n_states, leaf_symbol)
+    n_symbols = len(found.n_states)
+    total = np.bincount(found.symbol, weights=found.weight, minlength=n_symbols)
+    share = np.divide(1.0, total, out=np.zeros_like(total), where=total > 0)
+    typical = [
+        share[:, None] * _sums(found.symbol, found.weight, rows, n_symbols) for rows in found[2:4]
+    ]
+    with Pool():
+        _set_rules(out, grammar, forest, found, (*typical, smoothing))
+    for r, a in enumerate(grammar.parent):
+        out.rule[out.rule_start[r] : out.rule_start[r + 1]] *= share[a]
+    items = np.flatnonzero(forest.leaf >= 0)
+    weight = found.weight[items]
+    symbol = found.symbol[items]
+    sums = leaf_sums(weight[:, None] * found.outside[items])
+    number = leaf_sums(weight[:, None])
+    trust = _trust(number, smoothing / LEAVES)
+    mean = trust * sums + (1 - trust) * number * typical[1][leaf_symbol]
+    # smoothed numbers of a symbol's leaves are drawn to the number of its nodes that are leaves
+    smoothed = np.bincount(leaf_symbol, weights=number[:, 0], minlength=n_symbols)
+    mass = (
+        share
+        * np.bincount(symbol, weights=weight, minlength=n_symbols)
+        / np.where(smoothed > 0, smoothed, 1.0)
+    )
+    out.leaf[:] = _padded(mean * mass[leaf_symbol, None], out.n_states[leaf_symbol])
+    roots = forest.offsets[1:] - 1
+    weight = found.weight[roots] if found.weight[roots].any() else np.ones(len(roots))
+    root = _sums(found.symbol[roots], weight / weight.sum(), found.inside[roots], n_symbols)
+    out.root[:] = _padded(root, out.n_states)
+    return out
+
+
+def _inverse(sigma: np.ndarray, shrinkage: float) -> np.ndarray:
+    """1 / sigma, shrunk; 0 for 0."""
+    c = shrinkage**2
+    return (1 + c) * sigma / np.where(sigma > 0, sigma**2 + c * sigma[:, :1] ** 2, 1.0)
+
+
+def _set_rules(
+    out: Tensors,
+    grammar: Grammar,
+    forest: Forest,
+    found: Projection,
+    backoff: tuple[np.ndarray, np.ndarray, float],
+) -> None:
+    """Sums over the edges of each rule; smoothed with means of inside and outside rows by symbol,
+    and the constant.
+    """
+    order = np.argsort(forest.rule, kind="stable")
+    bounds = np.searchsorted(forest.rule[order], np.arange(len(grammar.left) + 1))
+    parent = np.repeat(np.arange(len(forest.symbol), dtype=np.int32), np.diff(forest.indptr))[order]
+    left = forest.left[order]
+    right = forest.right[order]
+    weight = found.weight[parent]
+    inner = vectors(forest, out.n_states)
+    n_states = found.n_states[found.symbol]
+    inner.row[:] = _padded(found.inside, n_states)
+    edges = bounds, left, right, parent, weight
+    add_moments(
+        out,
+        grammar,
+        edges,
+        inner,
+        _padded(found.outside, n_states),
+        (0, len(grammar.left)),
+        out.rule,
+    )
+    inside, outside, smoothing = backoff
+    for r, (b, c, a) in enumerate(
+        zip(grammar.left, grammar.right, grammar.parent) if smoothing > 0 else ()
+    ):
+        here = slice(bounds[r], bounds[r + 1])
+        m = out.n_states[b]
+        n = out.n_states[c]
+        third = out.rule[out.rule_start[r] : out.rule_start[r + 1]].reshape(m, n, -1)
+        k = third.shape[2]
+        rows = (
+            found.inside[left[here], :m],
+            found.inside[right[here], :n],
+            found.outside[parent[here], :k],
+        )
+        _smooth(
+            third, rows, weight[here], (inside[b, :m], inside[c, :n], outside[a, :k]), smoothing
+        )
+
+
+def _smooth(
+    third: np.ndarray,
+    rows: tuple[np.ndarray, np.ndarray, np.ndarray],
+    weight: np.ndarray,
+    typical: tuple[np.ndarray, np.ndarray, np.ndarray],
+    smoothing: float,
+) -> None:
+    """Draw sums of products of three rows, over the edges of a rule, towards products of sums of
+    lower order.
+    """
+    left, right, parent = rows
+    n = weight.sum()
+    if n == 0:
+        return
+    trust = _trust(n**2 / (weight @ weight), smoothing)
+    rest = 1 - trust
+    pairs = trust * (1 - trust) / 3
+    weighted_left = left * weight[:, None]
+    weighted_right = right * weight[:, None]
+    x = weighted_left.sum(axis=0) / n
+    y = weighted_right.sum(axis=0) / n
+    z = weight @ parent / n
+    third *= trust
+    third += (pairs * (weighted_left.T @ right) + n * trust * rest**2 * np.outer(x, y))[
+        :, :, None
+    ] * z
+    third += (pairs * (weighted_left.T @ parent))[:, None] * y[:, None]
+    third += (pairs * (weighted_right.T @ parent)) * x[:, None, None]
+    third += (n * rest**3 * np.outer(*typical[:2]))[:, :, None] * typical[2]
+
+
+def _trust(number: Any, smoothing: float) -> Any:
+    """The weight of a mean of so many, between 0 and 1, against that of what it is drawn to."""
+    return (
+        np.sqrt(number) / (np.sqrt(number) + smoothing) if smoothing > 0 else np.ones_like(number)
+    )
+
+
+def _sums(group: np.ndarray, weight: np.ndarray, rows: np.ndarray, n: int) -> np.ndarray:
+    """Weighted sums of the rows of each of n groups."""
+    by_group = sp.csr_array((weight, (group, np.arange(len(group)))), shape=(n, len(group)))
+    return by_group @ rows
+
+
+def _padded(rows: np.ndarray, n_states: np.ndarray) -> np.ndarray:
+    """Rows of numbers by state one behind the other, as tensors have them."""
+    width = (n_states + LANES - 1) // LANES * LANES
+    return rows[np.arange(rows.shape[1]) < width[:, None]]
+
+
+# ---- and the nodes themselves
+
+
+def node_vectors(found: Projection) -> np.ndarray:
+    """The rows [Y, Sigma Z]: nodes in the same state are near each other, above all where their
+    features correlate.
+    """
+    return np.concatenate(
+        [found.inside, found.outside * found.singular_values[found.symbol]], axis=1
+    )

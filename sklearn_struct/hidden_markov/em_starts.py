@@ -1,0 +1,61 @@
+"""Where EM starts: parameters that leave nothing impossible and do not treat all labels alike."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sklearn_struct.hidden_markov.densities import (
+    Gaussians,
+    fit_gaussians,
+    log_ratios,
+    value_counts,
+)
+from sklearn_struct.hidden_markov.em_steps import Expectation, HiddenMarkov, Training
+from sklearn_struct.hidden_markov.markov_chain import Markov, estimate, n_contexts
+
+__all__ = ["labelled_start", "random_start"]
+
+
+def labelled_start(
+    training: Training, codes: np.ndarray, rng: np.random.RandomState
+) -> HiddenMarkov:
+    """What labels say that are known (or guessed; others are -1), with 1 added to each count.
+
+    A label that is not among them emits at random: as nothing else would, that tells it from
+    others.
+    """
+    counts, posterior = training.counted(codes)
+    model = training.maximise(Expectation(Markov(*(table + 1.0 for table in counts)), posterior))
+    tables = [
+        log_ratios(value_counts(column, posterior, table.shape[1]), 1.0)
+        for column, table in zip(training.observed.codes, model.tables, strict=True)
+    ]
+    unseen = posterior.sum(axis=0) == 0
+    if np.any(unseen):
+        spare = random_start(training, rng)
+        model.gaussians.mean[unseen] = spare.gaussians.mean[unseen]
+        for table, other in zip(tables, spare.tables, strict=True):
+            table[unseen] = other[unseen]
+    return model._replace(tables=tables)
+
+
+def random_start(training: Training, rng: np.random.RandomState) -> HiddenMarkov:
+    """Random probabilities; those of values in proportion to their frequencies, means at random
+    tokens.
+    """
+    K = training.n_labels
+    options = training.options
+    observed = training.observed
+    C = n_contexts(K, options.order)
+    counts = Markov(*(rng.exponential(size=shape) for shape in (K, (C, K), C)))
+    tables = []
+    for column, n in zip(observed.codes, options.n_values, strict=True):
+        frequency = (
+            np.bincount(column, weights=training.token_weight, minlength=n) + options.smoothing
+        )
+        tables.append(log_ratios(frequency * rng.exponential(size=(K, n))))
+    share = training.token_weight / training.token_weight.sum()
+    alike = fit_gaussians(observed.numbers, np.repeat(share[:, None], K, axis=1), options.floor)
+    at = rng.choice(len(share), size=K, p=share)
+    gaussians = Gaussians(observed.numbers[at], alike.variance)
+    return HiddenMarkov(estimate(counts, 0.0, options.stop), tables, gaussians)

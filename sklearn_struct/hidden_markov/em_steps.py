@@ -1,0 +1,249 @@
+"""Hidden Markov models: a chain of labels, and streams that are emitted independently of each other
+given the label.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from sklearn_struct.compiled.threads import Pool
+from sklearn_struct.containers.structures import Block, Potentials, blocks
+from sklearn_struct.containers.structures import chain as chain_structure
+from sklearn_struct.hidden_markov import markov_chain as chains
+from sklearn_struct.hidden_markov.densities import (
+    Gaussians,
+    fit_gaussians,
+    log_densities,
+    log_prior,
+    log_ratios,
+    value_counts,
+)
+from sklearn_struct.hidden_markov.markov_chain import Markov
+from sklearn_struct.inference.chains import exact as inference
+
+__all__ = [
+    "Expectation",
+    "HiddenMarkov",
+    "Observed",
+    "Options",
+    "Training",
+    "emission",
+    "joint",
+    "possible_potentials",
+    "potentials",
+]
+
+IMPOSSIBLE = -1e4  # what relaxed models take for the logarithm of 0
+
+
+@dataclass(frozen=True)
+class Observed:
+    """What was emitted: codes (n,) of each categorical stream, all numeric columns (n, d), bounds
+    of sequences.
+    """
+
+    codes: list[np.ndarray]
+    numbers: np.ndarray
+    offsets: np.ndarray
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """Number of tokens of each sequence."""
+        return np.diff(self.offsets)
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+
+class HiddenMarkov(NamedTuple):
+    """Log-parameters: the chain, a table (K, n_values) of each categorical stream, the numeric
+    columns.
+    """
+
+    markov: Markov
+    tables: list[np.ndarray]
+    gaussians: Gaussians
+
+    @property
+    def n_labels(self) -> int:
+        return len(self.markov.start)
+
+    @property
+    def order(self) -> int:
+        return 1 if len(self.markov.stop) == self.n_labels else 2
+
+
+class Options(NamedTuple):
+    """How parameters are estimated: sizes of the tables, add-lambda smoothing, least variances (d,)
+    of the numbers.
+    """
+
+    order: int
+    n_values: list[int]
+    stop: bool
+    smoothing: float
+    transition_smoothing: float
+    floor: np.ndarray
+
+
+class Expectation(NamedTuple):
+    """Expected counts of the chain, and weighted posteriors (n, K) of the labels, of which M-steps
+    take emissions.
+    """
+
+    markov: Markov
+    posterior: np.ndarray
+
+
+def emission(model: HiddenMarkov, observed: Observed, rows: slice) -> np.ndarray:
+    """Log-probability (n, K) of what some tokens emit, given each label."""
+    found = log_densities(observed.numbers[rows], model.gaussians)
+    for codes, table in zip(observed.codes, model.tables, strict=True):
+        found += table.T[codes[rows]]
+    return found
+
+
+def potentials(model: HiddenMarkov, observed: Observed, block: Block) -> Potentials:
+    """Potentials of labels, whose partition function is the probability of what was emitted."""
+    return chains.potentials(model.markov, emission(model, observed, block.tokens), block.structure)
+
+
+def possible_potentials(model: HiddenMarkov, observed: Observed, block: Block) -> Potentials:
+    """The same, but for sequences that the model cannot emit those of a model in which nothing is
+    quite impossible.
+    """
+    theta = potentials(model, observed, block)
+    n = len(block.structure.offsets) - 1
+    labels = np.empty(len(theta.node), np.int32)
+    score = np.empty(n)
+    inference.argmax(theta, block.structure, labels, score)
+    impossible = score == -np.inf
+    if not np.any(impossible):
+        return theta
+    relaxed = potentials(_relaxed(model), observed, block)
+    lengths = np.diff(block.structure.offsets)
+    n_edges = np.diff(block.structure.edge_offsets)
+    node, edge = (np.repeat(impossible, counts)[:, None] for counts in (lengths, n_edges))
+    return Potentials(
+        np.where(node, relaxed.node, theta.node), np.where(edge, relaxed.edge, theta.edge)
+    )
+
+
+def _relaxed(model: HiddenMarkov) -> HiddenMarkov:
+    """A model in which nothing is impossible, but what was is very improbable."""
+    markov = Markov(*(np.maximum(table, IMPOSSIBLE) for table in model.markov))
+    return HiddenMarkov(
+        markov, [np.maximum(table, IMPOSSIBLE) for table in model.tables], model.gaussians
+    )
+
+
+def joint(model: HiddenMarkov, observed: Observed, codes: np.ndarray) -> np.ndarray:
+    """log p(x, y) of each sequence; 0 for an empty one."""
+    found = [
+        inference.scores(potentials(model, observed, block), block.structure, codes[block.tokens])
+        for block in blocks(observed.offsets, model.n_labels, order=model.order)
+    ]
+    return np.concatenate([np.empty(0), *found])
+
+
+class Training:
+    """The steps of EM on data of which some labels are known.
+
+    Parameters
+    ----------
+    observed : Observed
+    codes : ndarray of shape (n,)
+        Labels, -1 where they are not known.
+    weight : ndarray of shape (n_sequences,)
+    n_labels : int
+    options : Options
+    pool : Pool
+    """
+
+    def __init__(
+        self,
+        observed: Observed,
+        codes: np.ndarray,
+        weight: np.ndarray,
+        n_labels: int,
+        options: Options,
+        pool: Pool,
+    ) -> None:
+        self.observed = observed
+        self.codes = codes
+        self.weight = weight
+        self.n_labels = n_labels
+        self.options = options
+        self.pool = pool
+        self.blocks = blocks(observed.offsets, n_labels, n_blocks=16, order=options.order)
+        self.token_weight = np.repeat(weight, np.diff(observed.offsets))
+
+    def counted(self, codes: np.ndarray) -> Expectation:
+        """Counts of the labels that are known (others are -1), and of them alone."""
+        known = codes >= 0
+        posterior = np.zeros((len(known), self.n_labels))
+        posterior[known, codes[known]] = self.token_weight[known]
+        structure = chain_structure(self.observed.offsets)
+        counts = chains.tally(codes, structure, self.weight, self.n_labels, self.options.order)
+        return Expectation(counts, posterior)
+
+    def value(self, model: HiddenMarkov) -> float:
+        """What `expect` says where all labels of positive weight are known."""
+        used = self.weight > 0
+        log_p = joint(model, self.observed, np.maximum(self.codes, 0))
+        return float(self.weight[used] @ log_p[used]) + self.prior(model)
+
+    def expect(self, model: HiddenMarkov) -> tuple[Expectation, float]:
+        """Expected counts given known labels and what was emitted; log-likelihood of both plus log
+        prior.
+
+        These are the derivatives of log Z over the labellings that the known labels allow, in the
+        log-parameters. The log-likelihood is -inf if there is a sequence that the model cannot
+        emit.
+        """
+        posterior = np.empty((len(self.codes), self.n_labels))
+
+        def work(b: int) -> tuple[Markov, float]:
+            block = self.blocks[b]
+            theta = chains.potentials(model.markov, self._clamped(model, block), block.structure)
+            out = Potentials(np.zeros(theta.node.shape), np.zeros(theta.edge.shape))
+            weight = self.weight[block.examples]
+            log_Z = np.empty(len(block.structure.offsets) - 1)
+            inference.marginals(theta, block.structure, weight, out, log_Z)
+            posterior[block.tokens] = out.node
+            counts = chains.read_counts(out, block.structure, self.n_labels, self.options.order)
+            return counts, float(np.sum(weight[weight > 0] * log_Z[weight > 0]))
+
+        parts, values = zip(*self.pool.map(work, len(self.blocks)), strict=True)
+        counts = Markov(*(np.sum(np.stack(tables), axis=0) for tables in zip(*parts, strict=True)))
+        return Expectation(counts, posterior), sum(values) + self.prior(model)
+
+    def _clamped(self, model: HiddenMarkov, block: Block) -> np.ndarray:
+        """Emissions with -inf for all labels but the known one."""
+        scores = emission(model, self.observed, block.tokens)
+        codes = self.codes[block.tokens]
+        scores[(codes >= 0)[:, None] & (codes[:, None] != np.arange(self.n_labels))] = -np.inf
+        return scores
+
+    def maximise(self, expectation: Expectation) -> HiddenMarkov:
+        """The most probable parameters, given expected counts."""
+        options = self.options
+        counts, posterior = expectation
+        tables = [
+            log_ratios(value_counts(codes, posterior, n), options.smoothing)
+            for codes, n in zip(self.observed.codes, options.n_values, strict=True)
+        ]
+        return HiddenMarkov(
+            chains.estimate(counts, options.transition_smoothing, options.stop),
+            tables,
+            fit_gaussians(self.observed.numbers, posterior, options.floor),
+        )
+
+    def prior(self, model: HiddenMarkov) -> float:
+        """Log-density of the prior that smoothing stands for, up to a constant."""
+        of_tables = sum(log_prior(table, self.options.smoothing) for table in model.tables)
+        markov = model.markov if self.options.stop else model.markov._replace(stop=np.zeros(0))
+        return of_tables + chains.prior(markov, self.options.transition_smoothing)

@@ -1,0 +1,229 @@
+"""Markov chains of order 1 and 2 over K labels: probabilities, potentials, counts, draws.
+
+A context is what the next label depends on: in order 1 the label before it, c = k. In order 2 the
+two labels before it, c = j * K + k for j before k, where j = K stands for the beginning of the
+sequence: (K + 1) * K contexts.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from sklearn_struct.containers.structures import Potentials, Structure, ends
+from sklearn_struct.hidden_markov.densities import log_prior, log_ratios
+
+__all__ = [
+    "Markov",
+    "as_states",
+    "choose",
+    "contexts",
+    "draw",
+    "estimate",
+    "n_contexts",
+    "potentials",
+    "prior",
+    "raised",
+    "read_counts",
+    "tally",
+    "terminates",
+]
+
+
+class Markov(NamedTuple):
+    """Log-probabilities; counts have the same shape.
+
+    ``start`` (K,) of the first label, ``transition`` (C, K) of the next label in each context,
+    ``stop`` (C,) of the end there. A row of ``transition`` and its ``stop`` sum to 1, or the row
+    alone where ``stop`` is 1 throughout.
+    """
+
+    start: np.ndarray
+    transition: np.ndarray
+    stop: np.ndarray
+
+
+def n_contexts(K: int, order: int) -> int:
+    return K if order == 1 else (K + 1) * K
+
+
+def _following(C: int, K: int) -> np.ndarray:
+    """The context (C, K) to which each label leads from each context."""
+    labels = np.arange(K)
+    return np.broadcast_to(labels, (C, K)) if C == K else (np.arange(C) % K)[:, None] * K + labels
+
+
+def contexts(codes: np.ndarray, structure: Structure, K: int, order: int) -> np.ndarray:
+    """The context (int32) that each token makes with what is before it, -1 where a label of it is
+    not known (-1).
+    """
+    if order == 1:
+        return codes.astype(np.int32)
+    before = np.full(len(codes), K)
+    before[structure.edges[:, 1]] = codes[structure.edges[:, 0]]
+    return np.where((before < 0) | (codes < 0), -1, before * K + codes).astype(np.int32)
+
+
+def potentials(markov: Markov, emission: np.ndarray, structure: Structure) -> Potentials:
+    """Potentials for `inference.chains`: exp of a labelling's score is its joint probability with
+    what was emitted.
+    """
+    (first, last), K, C = ends(structure), *reversed(markov.transition.shape)
+    node = emission.copy()
+    node[first] += markov.start
+    if C == K:
+        node[last] += markov.stop
+        return Potentials(node, markov.transition.reshape(1, -1))
+    begins, finals, single = _places(structure)
+    node[single] += markov.stop[C - K :]
+    edge = np.zeros((len(begins), K**2 + K**3))
+    edge[~begins, K**2 :] = markov.transition[: C - K].ravel()
+    edge[begins, : K**2] = markov.transition[C - K :].ravel()
+    edge[finals, : K**2] += markov.stop[: C - K]
+    return Potentials(node, edge)
+
+
+def _places(structure: Structure) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Which edges are the first, and which the last, of a sequence; the tokens that are alone in
+    theirs.
+    """
+    first, last = ends(structure)
+    left, right = structure.edges.T
+    return np.isin(left, first), np.isin(right, last), first[first == last]
+
+
+def read_counts(marginals: Potentials, structure: Structure, K: int, order: int) -> Markov:
+    """Expected counts of marginals, which have an edge table for each edge in order 2."""
+    first, last = ends(structure)
+    node, edge = marginals
+    start = node[first].sum(axis=0)
+    if order == 1:
+        return Markov(start, edge.sum(axis=0).reshape(K, K), node[last].sum(axis=0))
+    begins, finals, single = _places(structure)
+    pairs = edge[:, : K**2]
+    after_pairs = edge[:, K**2 :].sum(axis=0).reshape(-1, K)
+    after_first = pairs[begins].sum(axis=0).reshape(K, K)
+    stop = np.concatenate([pairs[finals].sum(axis=0), node[single].sum(axis=0)])
+    return Markov(start, np.concatenate([after_pairs, after_first]), stop)
+
+
+def raised(markov: Markov, order: int) -> Markov:
+    """A chain of first order as one of second order, if that is asked for."""
+    C, K = markov.transition.shape
+    if order == 1 or C > K:
+        return markov
+    return Markov(markov.start, np.tile(markov.transition, (K + 1, 1)), np.tile(markov.stop, K + 1))
+
+
+def as_states(markov: Markov) -> tuple[np.ndarray, ...]:
+    """Contexts as states: probabilities of start, transition and stop, labels, labels before (-1
+    where unknown).
+    """
+    C, K = markov.transition.shape
+    start = np.zeros(C)
+    transition = np.zeros((C, C))
+    start[C - K :] = np.exp(markov.start)
+    transition[np.arange(C)[:, None], _following(C, K)] = np.exp(markov.transition)
+    before = np.full(C, -1)
+    before[: C - K] = np.arange(C - K) // K
+    return start, transition, np.exp(markov.stop), np.arange(C) % K, before
+
+
+def tally(
+    codes: np.ndarray, structure: Structure, weight: np.ndarray, K: int, order: int
+) -> Markov:
+    """Counts of known labels (unknown ones are -1), those of sequence i times ``weight[i]``."""
+    C = n_contexts(K, order)
+    first, last = ends(structure)
+    left, right = structure.edges.T
+    found = contexts(codes, structure, K, order)
+    weight = np.repeat(weight, np.diff(structure.offsets))
+
+    def count(events: np.ndarray, tokens: np.ndarray, size: int) -> np.ndarray:
+        known = events >= 0
+        return np.bincount(events[known], weights=weight[tokens[known]], minlength=size).astype(
+            np.float64
+        )
+
+    steps = np.where(
+        (found[left] < 0) | (codes[right] < 0), -1, found[left].astype(np.int64) * K + codes[right]
+    )
+    return Markov(
+        count(codes[first], first, K),
+        count(steps, right, C * K).reshape(C, K),
+        count(found[last], last, C),
+    )
+
+
+def estimate(counts: Markov, smoothing: float, stop: bool) -> Markov:
+    """The most probable chain given (expected) counts; without `stop`, ends have no probability of
+    their own.
+    """
+    if not stop:
+        transition = log_ratios(counts.transition, smoothing)
+        return Markov(log_ratios(counts.start, smoothing), transition, np.zeros(len(transition)))
+    rows = log_ratios(np.column_stack([counts.transition, counts.stop]), smoothing)
+    return Markov(
+        log_ratios(counts.start, smoothing), np.ascontiguousarray(rows[:, :-1]), rows[:, -1].copy()
+    )
+
+
+def prior(markov: Markov, smoothing: float) -> float:
+    """Log-density of the prior under which `estimate` is the most probable, up to a constant."""
+    return sum(log_prior(log_p, smoothing) for log_p in markov)
+
+
+def terminates(markov: Markov) -> bool:
+    """Whether from every context that can be reached there is a way to the end."""
+    C, K = markov.transition.shape
+    leads = np.zeros((C, C), dtype=bool)
+    leads[np.arange(C)[:, None], _following(C, K)] = markov.transition > -np.inf
+    reached = np.zeros(C, dtype=bool)
+    ends = markov.stop > -np.inf
+    reached[C - K :] = markov.start > -np.inf
+    for _ in range(C):
+        reached |= leads[reached].any(axis=0)
+        ends |= leads[:, ends].any(axis=1)
+    return bool(np.all(ends[reached]))
+
+
+def draw(
+    markov: Markov, n: int, rng: np.random.RandomState, length: int | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Codes and offsets of n labellings, that end by themselves or have the same length."""
+    C, K = markov.transition.shape
+    following = _following(C, K)
+    rows = np.exp(
+        np.column_stack([markov.transition, markov.stop if length is None else np.full(C, -np.inf)])
+    )
+    steps = [choose(np.exp(markov.start)[None], np.zeros(n, dtype=int), rng)]
+    alive = np.arange(n)
+    taken = [alive]
+    context = C - K + steps[0]
+    while len(alive) and (length is None or len(steps) < length):
+        labels = choose(rows, context, rng)
+        alive = alive[labels < K]
+        context = context[labels < K]
+        labels = labels[labels < K]
+        context = following[context, labels]
+        steps.append(labels)
+        taken.append(alive)
+    sequences = np.concatenate(taken)
+    codes = np.concatenate(steps)[np.argsort(sequences, kind="stable")]
+    return codes.astype(np.int32), np.concatenate(
+        [[0], np.cumsum(np.bincount(sequences, minlength=n))]
+    )
+
+
+def choose(table: np.ndarray, rows: np.ndarray, rng: np.random.RandomState) -> np.ndarray:
+    """For each entry of `rows` a column of that row of the table, with the probabilities (up to a
+    factor) there.
+    """
+    cumulated = np.cumsum(table, axis=1)
+    passed = rng.random_sample(len(rows)) * cumulated[rows, -1]
+    found = np.empty(len(rows), dtype=np.int64)
+    for row in np.unique(rows):
+        here = rows == row
+        found[here] = np.searchsorted(cumulated[row], passed[here], side="right")
+    return found

@@ -1,0 +1,182 @@
+"""Expected counts under a generative chain, without data: sums over all sequences and labellings,
+by linear systems.
+
+The chain visits states, each of which emits one value a column, independently, until it stops. What
+a window of fixed offsets shows (cells of columns, the label of a token, that of the token before)
+is expected as often as the visits of its first state, times the probabilities along the window,
+times the probability to stop some time after it (Smith, Vail & Lafferty, "Computationally efficient
+M-estimation of log-linear structure models", ACL 2007, eqs. 8 to 12).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from sklearn_struct.exceptions import NonFiniteError
+
+__all__ = ["StateChain", "Sums", "Windows", "beside", "edge_counts", "node_counts", "path_sums"]
+
+
+class StateChain(NamedTuple):
+    """A generative chain.
+
+    ``start`` (S,), ``transition`` (S, S) and ``stop`` (S,) are probabilities: those that leave a
+    state sum to 1. ``label`` (S,) is the label of each state, -1 for the positions beside a
+    sequence, and ``before`` (S,) the label of the token before, -1 where there is none or the state
+    does not tell. ``emission`` has a table (S, V_c) for each column c.
+    """
+
+    start: np.ndarray
+    transition: np.ndarray
+    stop: np.ndarray
+    label: np.ndarray
+    before: np.ndarray
+    emission: Sequence[np.ndarray]
+
+
+class Sums(NamedTuple):
+    """Expected visits of each state in a sequence, and from each state the probability to stop some
+    time.
+    """
+
+    visits: np.ndarray
+    ends: np.ndarray
+
+
+def path_sums(chain: StateChain) -> Sums:
+    """Solve i = start + T' i and o = stop + T o.
+
+    Raises
+    ------
+    NonFiniteError
+        If sequences have no finite expected length.
+    """
+    system = np.eye(len(chain.start)) - chain.transition
+    try:
+        visits = np.linalg.solve(system.T, chain.start)
+        ends = np.linalg.solve(system, chain.stop)
+    except np.linalg.LinAlgError:
+        visits = ends = np.full(len(chain.start), np.nan)
+    if not (np.all(np.isfinite(visits)) and np.all(visits >= -1e-9)):
+        raise NonFiniteError(
+            "the base distribution does not end its sequences: their expected length is not finite"
+        )
+    return Sums(np.maximum(visits, 0.0), np.clip(ends, 0.0, 1.0))
+
+
+def beside(chain: StateChain, before: int, after: int) -> StateChain:
+    """The chain with states for the positions beside a sequence, `before` on its left and `after`
+    on its right.
+
+    Their codes come first in each column, as in padded templates: the position next to the
+    sequence, the one beside it, and so on, left before right.
+    """
+    n = before + after
+    S = len(chain.start)
+    T = np.zeros((S + n, S + n))
+    T[n:, n:] = chain.transition
+    for d in range(1, before):
+        T[d, d - 1] = 1.0
+    for d in range(before, n - 1):
+        T[d, d + 1] = 1.0
+    start = np.zeros(S + n)
+    stop = np.zeros(S + n)
+    if before:
+        start[before - 1] = 1.0
+        T[0, n:] = chain.start
+    else:
+        start[n:] = chain.start
+    if after:
+        stop[n - 1] = 1.0
+        T[n:, before] = chain.stop
+    else:
+        stop[n:] = chain.stop
+    emission = [
+        np.block([[np.eye(n), np.zeros((n, e.shape[1]))], [np.zeros((S, n)), e]])
+        for e in chain.emission
+    ]
+    label, label_before = (
+        np.concatenate([np.full(n, -1), labels]) for labels in (chain.label, chain.before)
+    )
+    return StateChain(start, T, stop, label, label_before, emission)
+
+
+class Windows(NamedTuple):
+    """What some windows of the same shape show: ``codes`` (n, n_cells), each of a cell of this
+    offset and column.
+    """
+
+    offsets: Sequence[int]
+    columns: Sequence[int]
+    codes: np.ndarray
+
+
+def node_counts(chain: StateChain, sums: Sums, windows: Windows, n_labels: int) -> np.ndarray:
+    """Expected number of tokens of each label (n, n_labels) around which each window is found."""
+    emitted = _emitted(chain, windows, 0)
+    here = _from_left(chain, sums, emitted, 0) * _from_right(chain, sums, emitted)
+    return here @ _of_label(chain, n_labels)
+
+
+def edge_counts(
+    chain: StateChain, sums: Sums, windows: Windows, n_labels: int, order: int
+) -> np.ndarray:
+    """The same for edges, (n, K**2): column j * K + k for the label j of the token before and k of
+    this one.
+
+    In order 2 there are K**3 more columns, for the triples that end with them.
+    """
+    emitted = _emitted(chain, windows, -1)
+    of_label = _of_label(chain, n_labels)
+    K = n_labels
+    left = _from_left(chain, sums, emitted, -1)
+    here = np.broadcast_to(emitted.get(0, 1.0) * _from_right(chain, sums, emitted), left.shape)
+    found = np.zeros((len(windows.codes), K**2 + (K**3 if order == 2 else 0)))
+    for s in np.flatnonzero(chain.label >= 0):
+        following = np.flatnonzero(chain.transition[s])
+        counts = left[:, s, None] * (
+            (here[:, following] * chain.transition[s, following]) @ of_label[following]
+        )
+        j = chain.label[s]
+        found[:, j * K : (j + 1) * K] += counts
+        if order == 2 and chain.before[s] >= 0:
+            first = K**2 + (chain.before[s] * K + j) * K
+            found[:, first : first + K] += counts
+    return found
+
+
+def _emitted(chain: StateChain, windows: Windows, first: int) -> dict[int, np.ndarray]:
+    """Probability of the cells at each offset, from `first` or before on, given each state (n, S)."""
+    n = len(windows.codes)
+    S = len(chain.start)
+    found = {offset: np.ones((n, S)) for offset in {first, *windows.offsets}}
+    for p, (offset, column) in enumerate(zip(windows.offsets, windows.columns)):
+        found[offset] = found[offset] * chain.emission[column].T[windows.codes[:, p]]
+    return found
+
+
+def _from_left(
+    chain: StateChain, sums: Sums, emitted: dict[int, np.ndarray], last: int
+) -> np.ndarray:
+    """Visits of each state at offset `last`, with the cells up to there."""
+    first = min(emitted)
+    a = sums.visits * emitted[first]
+    for offset in range(first + 1, last + 1):
+        a = (a @ chain.transition) * emitted.get(offset, 1.0)
+    return a
+
+
+def _from_right(chain: StateChain, sums: Sums, emitted: dict[int, np.ndarray]) -> np.ndarray:
+    """Probability from each state at offset 0 to show the cells after it, and to stop some time."""
+    b = np.broadcast_to(sums.ends, next(iter(emitted.values())).shape)
+    for offset in range(max(emitted), 0, -1):
+        b = (b * emitted.get(offset, 1.0)) @ chain.transition.T
+    return b
+
+
+def _of_label(chain: StateChain, n_labels: int) -> np.ndarray:
+    """Which states have which label (S, n_labels)."""
+    return (chain.label[:, None] == np.arange(n_labels)).astype(np.float64)

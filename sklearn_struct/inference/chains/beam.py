@@ -1,0 +1,152 @@
+"""Beam search in a linear chain: from left to right, with only the best few states kept at each
+token.
+
+A state is a label, in chains of second order a pair of labels, of a token and of the one before it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sklearn_struct.compiled.kernel import kernel
+from sklearn_struct.containers.structures import Potentials, Structure
+
+__all__ = ["beam"]
+
+
+def beam(potentials: Potentials, structure: Structure, width: int, labels: np.ndarray) -> None:
+    """Write a labelling (n,) int32: the best one that never leaves the beam.
+
+    At each token the `width` states stay at which the best ways end that are still in the beam. All
+    states kept, this is Viterbi; one kept, it decides greedily, token by token. States from which
+    no allowed labelling goes on to the end are never kept, so wherever there is an allowed
+    labelling, one is found.
+
+    Parameters
+    ----------
+    potentials : Potentials
+        Any, of first or second order; a beam knows only the scores of the tokens up to the one at
+        which it decides.
+    structure : Structure
+        As made by `containers.structures.chain`.
+    width : int
+    labels : ndarray of shape (n,), int32
+        Written. Ties go to the smaller label.
+    """
+    K = potentials.node.shape[1]
+    n_states = K if potentials.edge.shape[1] == K * K else K * K
+    longest = int(np.diff(structure.offsets).max(initial=0))
+    work = np.empty((longest, n_states), np.int32), np.empty((longest, n_states), bool)
+    _beam(potentials, structure, min(width, n_states), work, labels)
+
+
+@kernel
+def _beam(potentials, structure, width, work, labels):
+    node = potentials.node
+    edge = potentials.edge
+    offsets = structure.offsets
+    edge_offsets = structure.edge_offsets
+    back, alive = work
+    K = node.shape[1]
+    S = work[0].shape[1]
+    score = np.empty(S)
+    arrived = np.empty(S)
+    kept = np.empty(width, np.int64)
+    for i in range(len(offsets) - 1):
+        t0 = offsets[i]
+        T = offsets[i + 1] - offsets[i]
+        n = 0
+        place = (t0, edge_offsets[i])
+        _mark(potentials, place, T, alive)
+        for t in range(T):
+            arrived[:] = -np.inf
+            back[t] = 0  # a state, whatever the scores are
+            for k in range(K if t == 0 else 0):
+                arrived[k] = 0.0
+            for r in range(n):
+                e, pair, triple, first = _ways(potentials, place, t, kept[r])
+                for k in range(K):
+                    way = (
+                        score[kept[r]]
+                        + edge[e, pair + k]
+                        + (edge[e, triple + k] if triple >= 0 else 0.0)
+                    )
+                    best = arrived[first + k]
+                    if way > best or (
+                        way == best and way > -np.inf and kept[r] < back[t, first + k]
+                    ):
+                        arrived[first + k], back[t, first + k] = way, kept[r]
+            for state in range(S):
+                arrived[state] += node[t0 + t, _label(state, K)] if alive[t, state] else -np.inf
+            n = _keep(arrived, score, kept)
+        state = kept[0] if n > 0 else 0
+        for t in range(T - 1, -1, -1):
+            labels[t0 + t] = _label(state, K)
+            state = back[t, state] if n > 0 else 0
+
+
+@kernel
+def _label(state, K):
+    """The label of the token itself; most divisions are for nothing, and slow."""
+    return state if state < K else state % K
+
+
+@kernel
+def _ways(potentials, place, t, state):
+    """Edge, first columns of its pairs and of its triples (-1: none), and first state, of the ways
+    on from a state.
+    """
+    edge = potentials.edge
+    K = potentials.node.shape[1]
+    _, e0 = place
+    label = _label(state, K)
+    e = min(e0 + t - 1, len(edge) - 1)
+    if edge.shape[1] == K * K:
+        return e, label * K, -1, 0
+    return e, label * K, (K + state) * K if t > 1 else -1, label * K
+
+
+@kernel
+def _keep(arrived, score, kept):
+    """Write the states of the best ways above -inf, best first, and their scores; return their
+    number.
+
+    Scores are less the best one, so that long chains lose no digits. What is kept is struck from
+    `arrived`.
+    """
+    n = 0
+    top = 0.0
+    for _ in range(len(kept)):
+        best = 0
+        for state in range(len(arrived)):
+            if arrived[state] > arrived[best]:
+                best = state
+        if arrived[best] == -np.inf:
+            break
+        top = arrived[best] if n == 0 else top
+        kept[n], score[best], arrived[best] = best, arrived[best] - top, -np.inf
+        n += 1
+    return n
+
+
+@kernel
+def _mark(potentials, place, T, alive):
+    """Write from which states at which tokens an allowed labelling goes on to the end."""
+    node = potentials.node
+    edge = potentials.edge
+    K = potentials.node.shape[1]
+    t0, _ = place
+    for t in range(T - 1, -1, -1):
+        for state in range(alive.shape[1]):
+            possible = node[t0 + t, _label(state, K)] > -np.inf
+            alive[t, state] = possible and t == T - 1
+            if alive[t, state] or not possible:
+                continue
+            e, pair, triple, first = _ways(potentials, place, t + 1, state)
+            for k in range(K):
+                allowed = edge[e, pair + k] > -np.inf and (
+                    triple < 0 or edge[e, triple + k] > -np.inf
+                )
+                if allowed and alive[t + 1, first + k]:
+                    alive[t, state] = True
+                    break

@@ -1,0 +1,153 @@
+"""Forward-backward of `chain` where each edge has a table of its own: edge by edge, and pieces that
+both share.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sklearn_struct.compiled.kernel import inlined, kernel
+from sklearn_struct.compiled.simd import (
+    LANES,
+    add,
+    exp,
+    largest,
+    least,
+    load,
+    load_part,
+    maximum,
+    minimum,
+    mul,
+    padded,
+    splat,
+    store,
+    sub,
+    total,
+)
+from sklearn_struct.compiled.small_products import matrix_times_row, rows_times_matrix
+
+__all__ = ["absorb", "add_marginals", "backward", "exp_table", "forward", "weigh"]
+
+
+@inlined
+def exp_table(edge, e, E):
+    """Fill E with the exponentials of edge e; return the maximum and the range of its scores."""
+    infinity = edge.dtype.type(np.inf)
+    K = int(np.sqrt(edge.shape[1]))
+    P = padded(K)
+    low = splat(edge.dtype.type(0))
+    best = splat(-infinity)
+    for k in range(0, K * K, LANES):
+        best = maximum(load_part(edge, e * K * K + k, K * K - k, -infinity), best)
+    top = largest(best)
+    shift = splat(top if top > -infinity else edge.dtype.type(0))
+    for j in range(K):
+        m = (e * K + j) * K
+        for k in range(0, K, LANES):
+            store(E, j * P + k, exp(sub(load_part(edge, m + k, K - k, -infinity), shift)))
+            low = minimum(sub(load_part(edge, m + k, K - k, infinity), shift), low)
+    return np.float64(top), -np.float64(least(low))
+
+
+@inlined
+def weigh(A, U, first, n, P, multiply, norms):
+    """Multiply n rows of A by those of U (or set them), then divide each by its sum, its norm."""
+    for row in range(first, first + n):
+        mass = splat(A.dtype.type(0))
+        for k in range(row * P, row * P + P, LANES):
+            a = load(U, k)
+            if multiply:
+                a = mul(load(A, k), a)
+            store(A, k, a)
+            mass = add(mass, a)
+        norms[row] = total(mass)
+        scale = splat(A.dtype.type(1) / norms[row])
+        for k in range(row * P, row * P + P, LANES):
+            store(A, k, mul(load(A, k), scale))
+
+
+@inlined
+def absorb(first, t, n_next, P, U, B, norms):
+    """Start the rows of B that end at step t with 1, and turn the rows of U at that step into v."""
+    for m in range((first[t] + n_next) * P, first[t + 1] * P):
+        B[m] = 1
+    if t > 0:
+        for row in range(first[t], first[t + 1]):
+            scale = splat(U.dtype.type(1) / norms[row])
+            for m in range(row * P, row * P + P, LANES):
+                store(U, m, mul(mul(load(U, m), scale), load(B, m)))
+
+
+@kernel
+def forward(edge, edge_offsets, places, work, K, log_Z):
+    """Fill A and norms, raise spreads; complete log Z, which is nan where alpha vanishes."""
+    first = places.first
+    order = places.order
+    A = work.A
+    E = work.E
+    norms = work.norms
+    mass = work.mass
+    P = padded(K)
+    spreads = np.zeros(len(order))
+    for t in range(len(first) - 1):
+        n = first[t + 1] - first[t]
+        for r in range(n if t > 0 else t):
+            top, spread = exp_table(edge, edge_offsets[order[r]] + t - 1, E)
+            rows_times_matrix(A, (first[t - 1] + r) * P, min(n, 1), E, K, P, A, (first[t] + r) * P)
+            log_Z[order[r]] += top
+            spreads[r] = max(spreads[r], spread)
+        weigh(A, work.U, first[t], n, P, t > 0, norms)
+        for r in range(n):
+            mass[r] = norms[first[t] + r] * (mass[r] if t > 0 else 1.0)
+            if not 1e-100 < mass[r] < 1e100:
+                log_Z[order[r]] += np.log(mass[r]) if mass[r] > 0.0 else np.nan
+                mass[r] = 1.0
+    for r in range(len(order)):
+        log_Z[order[r]] += np.log(mass[r])
+        work.spread[r] += spreads[r]
+
+
+@kernel
+def backward(edge, edge_offsets, places, work, K):
+    """Fill B, and turn U into v."""
+    first = places.first
+    order = places.order
+    B = work.B
+    P = padded(K)
+    n_next = first[0]
+    for t in range(len(first) - 2, -1, -1):
+        for r in range(n_next):
+            exp_table(edge, edge_offsets[order[r]] + t, work.E)
+            store(B, (first[t] + r + 1) * P - LANES, splat(B.dtype.type(0)))  # the padding
+            matrix_times_row(work.E, K, P, work.U, (first[t + 1] + r) * P, B, (first[t] + r) * P)
+        absorb(first, t, n_next, P, work.U, B, work.norms)
+        n_next = first[t + 1] - first[t]
+
+
+@kernel
+def add_marginals(edge, structure, places, weight, work, out_edge):
+    """Add weighted edge marginals alpha_t(j) E(j, k) v_{t+1}(k), while A is not weighted; also
+    where edges share E.
+    """
+    offsets = structure.offsets
+    edge_offsets = structure.edge_offsets
+    K = int(np.sqrt(edge.shape[1]))
+    P = padded(K)
+    zero = splat(work.E.dtype.type(0))
+    out_step = 0 if out_edge.shape[0] == 1 else 1
+    row = np.empty(P, work.E.dtype)
+    for r in range(len(places.order)):
+        i = places.order[r]
+        for t in range(offsets[i + 1] - offsets[i] - 1):
+            e = edge_offsets[i] + t
+            if edge.shape[0] > 1:
+                exp_table(edge, e, work.E)
+            for j in range(K):
+                a = splat(work.A[(places.first[t] + r) * P + j])
+                for k in range(0, P, LANES):
+                    v = load(work.U, (places.first[t + 1] + r) * P + k)
+                    pair = mul(mul(a, v), load(work.E, j * P + k))
+                    # a forbidden pair is inf * 0, and nan > 0 is false
+                    store(row, k, maximum(pair, zero))
+                for k in range(K):
+                    out_edge[out_step * e, j * K + k] += weight[i] * row[k]

@@ -1,0 +1,340 @@
+"""Linear chains, sum-product: log Z, node and edge marginals, entropy (decoding: `chain_decoding`).
+
+p(y | x) = exp(sum_t node[t, y_t] + sum_t edge[t, y_t, y_{t+1}]) / Z(x), with one table ``edge``
+shared by all edges or one per edge; a potential of -inf forbids.
+
+Forward-backward works on scaled numbers, not logarithms (11 times faster), and takes a step of many
+sequences at once, as a matrix product (`time_major`). A state may underflow that would have won
+later, so a result is trusted only where that cannot have happened; any other sequence is redone,
+alone, in log space (`chain_log`). Derivatives of marginals are in `chain_tangent`.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from sklearn_struct.compiled.kernel import inlined, kernel
+from sklearn_struct.compiled.simd import (
+    LANES,
+    cast,
+    exp,
+    fma,
+    largest,
+    least,
+    load,
+    load_part,
+    maximum,
+    minimum,
+    mul,
+    padded,
+    splat,
+    store,
+    store_part,
+    sub,
+    workspace,
+)
+from sklearn_struct.compiled.small_products import add_outer, rows_times_matrix
+from sklearn_struct.containers.structures import Potentials, Structure
+from sklearn_struct.inference.chains import edge_tables
+from sklearn_struct.inference.chains.edge_tables import absorb, exp_table, weigh
+from sklearn_struct.inference.chains.first_order_log import log_marginals
+from sklearn_struct.inference.chains.first_order_tangent import tangent
+from sklearn_struct.inference.chains.time_major import Steps, steps
+
+__all__ = ["entropy", "marginals", "tangent"]
+
+# ranges of scores, by bytes of a number, within which nothing can underflow that matters
+_NEAR = {8: 600.0, 4: 60.0}
+
+
+class _Lattice(NamedTuple):
+    """What forward-backward stores; rows stand as `steps` says, are padded to P numbers and stored
+    flat.
+    """
+
+    # u_t = exp(node - its row's maximum); the backward pass makes it v_t = u_t * beta_t / c_t
+    U: np.ndarray
+    A: np.ndarray  # alpha_t = (alpha_{t-1} E) * u_t / c_t, which sums to 1
+    B: np.ndarray  # beta_t = E v_{t+1}; alpha_t * beta_t are the marginals
+    norms: np.ndarray  # c_t
+    E: np.ndarray  # (P * P,) exp(edge - its maximum), of one edge at a time unless all share it
+    E_T: np.ndarray  # its transpose, where all share it
+    pairs: np.ndarray  # zeros, for sums over edges that share E
+    mass: np.ndarray  # room for a product of norms of each sequence
+    # of each sequence: the largest range of a token's scores + that of an edge's
+    spread: np.ndarray
+
+
+def marginals(
+    potentials: Potentials,
+    structure: Structure,
+    weight: np.ndarray,
+    out: Potentials,
+    log_Z: np.ndarray,
+) -> None:
+    """Add weighted marginals to `out` and write log Z of each sequence.
+
+    Parameters
+    ----------
+    potentials : Potentials
+        ``node`` (n, K) and ``edge`` (n_edges or 1, K * K), float64 or float32, -inf allowed.
+    structure : Structure
+        As made by `containers.structures.chain`.
+    weight : ndarray of shape (n_sequences,), float64
+        ``out += weight[i] * marginals_i``. Sequences of weight 0 are skipped, their log Z is
+        written as 0.
+    out : Potentials
+        float64, ``node`` (n, K) and ``edge`` (n_edges, K * K), or (1, K * K) for the sum over all
+        edges.
+    log_Z : ndarray of shape (n_sequences,), float64
+        Written; -inf where no labelling is allowed, and then nothing is added to `out`.
+    """
+    places = steps(structure.offsets, weight)
+    log_Z[:] = 0.0
+    if len(places.order) == 0:
+        return
+    work = _lattice(places, potentials)
+    if potentials.edge.shape[0] == 1:
+        _sweep(potentials, structure, places, work, log_Z)
+    else:
+        _exp_nodes(potentials.node, structure.offsets, *places, work.U, work.spread, log_Z)
+        K = potentials.node.shape[1]
+        edge_tables.forward(potentials.edge, structure.edge_offsets, places, work, K, log_Z)
+        edge_tables.backward(potentials.edge, structure.edge_offsets, places, work, K)
+    redo = np.isnan(log_Z[places.order]) | ~(work.spread < _NEAR[potentials.node.itemsize])
+    if np.any(redo):
+        _distrust(potentials, structure, places, work, log_Z, redo)
+    if potentials.edge.shape[0] == 1 and out.edge.shape[0] == 1:
+        _add_marginals(structure.offsets, places, weight, work, out)
+    else:
+        edge_tables.add_marginals(potentials.edge, structure, places, weight, work, out.edge)
+        _add_nodes(structure.offsets, *places, weight, work.A, work.B, out.node)
+    for i in places.order[redo]:
+        log_Z[i] = log_marginals(potentials, structure, i, weight[i], out)
+
+
+def _lattice(places: Steps, potentials: Potentials) -> _Lattice:
+    n_rows = places.first[-1]
+    dtype = potentials.node.dtype
+    P = padded(potentials.node.shape[1])
+    n = 3 * n_rows * P
+    room = workspace((3 * (n_rows + P) * P,), dtype)
+    U, A, B = room[:n].reshape(3, -1)
+    tables = room[n:].reshape(3, -1)
+    tables[:] = 0
+    E, E_T, pairs = tables
+    mass, spread = np.zeros((2, len(places.order)))
+    return _Lattice(U, A, B, np.empty(n_rows, dtype), E, E_T, pairs, mass, spread)
+
+
+@kernel
+def _sweep(potentials, structure, places, work, log_Z):
+    """Forward and backward where all edges share a table; log Z is nan where alpha vanished."""
+    K = potentials.node.shape[1]
+    first = places.first
+    order = places.order
+    E = work.E
+    E_T = work.E_T
+    P = padded(K)
+    spread = work.spread
+    _exp_nodes(potentials.node, structure.offsets, first, order, work.U, spread, log_Z)
+    top, edge_spread = exp_table(potentials.edge, 0, E)
+    for r in range(len(order)):
+        spread[r] += edge_spread
+    for j in range(P):
+        for k in range(P):
+            E_T[k * P + j] = E[j * P + k]
+    _forward(structure.edge_offsets, places, work, K, top, log_Z)
+    _backward(first, work.U, work.B, E_T, K, work.norms)
+
+
+@kernel
+def _distrust(potentials, structure, places, work, log_Z, redo):
+    """Of the sequences marked in `redo` leave those whose scaled result cannot be trusted, and
+    clear their rows.
+    """
+    first = places.first
+    order = places.order
+    P = padded(potentials.node.shape[1])
+    for r in range(len(order)):
+        if redo[r] and not np.isnan(log_Z[order[r]]):
+            redo[r] = not _in_range(potentials, structure, places, r, work)
+        for t in range(
+            structure.offsets[order[r] + 1] - structure.offsets[order[r]] if redo[r] else 0
+        ):
+            for m in range((first[t] + r) * P, (first[t] + r + 1) * P):
+                work.A[m] = work.B[m] = work.U[m] = 0
+
+
+@inlined
+def _exp_nodes(node, offsets, first, order, U, spread, log_Z):
+    """Fill U; write the spreads, and to log Z the maxima that were taken out."""
+    K = node.shape[1]
+    infinity = node.dtype.type(np.inf)
+    P = padded(K)
+    for r in range(len(order)):
+        i = order[r]
+        low = splat(node.dtype.type(0))
+        for t in range(offsets[i + 1] - offsets[i]):
+            m = (offsets[i] + t) * K
+            o = (first[t] + r) * P
+            best = splat(-infinity)
+            for k in range(0, K, LANES):
+                best = maximum(load_part(node, m + k, K - k, -infinity), best)
+            top = largest(best)
+            log_Z[i] += top
+            shift = splat(top if top > -infinity else node.dtype.type(0))
+            for k in range(0, K, LANES):
+                store(U, o + k, exp(sub(load_part(node, m + k, K - k, -infinity), shift)))
+                low = minimum(sub(load_part(node, m + k, K - k, infinity), shift), low)
+        spread[r] = -least(low)
+
+
+@inlined
+def _forward(edge_offsets, places, work, K, top, log_Z):
+    """Fill A and norms where all edges share E; complete log Z, which is nan where alpha vanishes."""
+    first = places.first
+    order = places.order
+    A = work.A
+    U = work.U
+    E = work.E
+    norms = work.norms
+    mass = work.mass
+    P = padded(K)
+    for t in range(len(first) - 1):
+        n = first[t + 1] - first[t]
+        if t > 0:
+            rows_times_matrix(A, first[t - 1] * P, n, E, K, P, A, first[t] * P)
+        weigh(A, U, first[t], n, P, t > 0, norms)
+        for r in range(n):
+            mass[r] = norms[first[t] + r] * (mass[r] if t > 0 else 1.0)
+            if not 1e-100 < mass[r] < 1e100:  # a logarithm now and then instead of one a token
+                log_Z[order[r]] += np.log(mass[r]) if mass[r] > 0.0 else np.nan
+                mass[r] = 1.0
+    for r in range(len(order)):
+        n_edges = edge_offsets[order[r] + 1] - edge_offsets[order[r]]
+        log_Z[order[r]] += np.log(mass[r]) + (top * n_edges if n_edges > 0 else 0.0)
+
+
+@inlined
+def _backward(first, U, B, E_T, K, norms):
+    """Fill B, and turn U into v, where all edges share E."""
+    P = padded(K)
+    n_next = first[0]
+    for t in range(len(first) - 2, -1, -1):
+        rows_times_matrix(U, first[t + 1] * P, n_next, E_T, K, P, B, first[t] * P)
+        absorb(first, t, n_next, P, U, B, norms)
+        n_next = first[t + 1] - first[t]
+
+
+@inlined
+def _in_range(potentials, structure, places, r, work):
+    """Whether every alpha that structure allows to be positive stayed far from the smallest
+    numbers, and beta finite.
+
+    A number that is not tiny is reached; reachability in 0/1, from token to token, tells the other
+    zeros that mean "forbidden" from zeros that mean "underflowed". alpha counts as it was before
+    its row was scaled. What `exp` cuts off is then nothing: v of what is reached is at most 1 /
+    `tiny`, and what is not reached has an alpha of 0.
+    """
+    node = potentials.node
+    edge = potentials.edge
+    first = places.first
+    i = places.order[r]
+    t0 = structure.offsets[i]
+    e0 = structure.edge_offsets[i]
+    T = structure.offsets[i + 1] - structure.offsets[i]
+    K = node.shape[1]
+    P = padded(K)
+    step = 0 if edge.shape[0] == 1 else 1
+    tiny = 1e-200 if node.itemsize == 8 else 1e-25
+    reached = np.ones(K, np.bool_)
+    before = np.ones(K, np.bool_)
+    for t in range(T):
+        row = first[t] + r
+        for k in range(K):
+            before[k] = reached[k]
+        for k in range(K):
+            reached[k] = work.A[row * P + k] * work.norms[row] >= tiny
+            if not work.B[row * P + k] < np.inf:
+                return False
+            if not reached[k] and node[t0 + t, k] > -np.inf:
+                if t == 0:
+                    return False
+                for j in range(K):
+                    if before[j] and edge[step * (e0 + t - 1), j * K + k] > -np.inf:
+                        return False
+    return True
+
+
+@inlined
+def _add_nodes(offsets, first, order, weight, A, B, out_node):
+    """Add weighted node marginals; A is weighted from here on."""
+    K = out_node.shape[1]
+    P = padded(K)
+    for r in range(len(order)):
+        i = order[r]
+        for t in range(offsets[i + 1] - offsets[i]):
+            o = (offsets[i] + t) * K
+            m = (first[t] + r) * P
+            for k in range(0, K, LANES):
+                a = mul(cast(load(A, m + k), out_node), splat(out_node.dtype.type(weight[i])))
+                store(A, m + k, cast(a, A))
+                row = load_part(out_node, o + k, K - k, out_node.dtype.type(0))
+                store_part(out_node, o + k, fma(a, cast(load(B, m + k), out_node), row), K - k)
+
+
+@kernel
+def _add_marginals(offsets, places, weight, work, out):
+    """Add weighted marginals where all edges share a table."""
+    _add_nodes(offsets, places.first, places.order, weight, work.A, work.B, out.node)
+    _add_edge_sum(places.first, work, out.node.shape[1], out.edge)
+
+
+@inlined
+def _add_edge_sum(first, work, K, out_edge):
+    """Add the weighted marginals alpha_t(j) E(j, k) v_{t+1}(k) of all edges, which share one table."""
+    P = padded(K)
+    E = work.E
+    pairs = work.pairs
+    for t in range(len(first) - 2):
+        n = first[t + 2] - first[t + 1]
+        add_outer(work.A, first[t] * P, work.U, first[t + 1] * P, n, (K + 3) // 4 * 4, P, pairs)
+    for j in range(K):
+        for k in range(K):
+            if E[j * P + k] > 0.0:  # the sum of a forbidden pair may be inf
+                out_edge[0, j * K + k] += pairs[j * P + k] * E[j * P + k]
+
+
+def entropy(potentials: Potentials, structure: Structure) -> np.ndarray:
+    """Entropy of p(y | x) of each sequence, in nats.
+
+    Summed from local terms, H = sum_e H(edge marginals) - sum_{inner t} H(node marginals), which
+    loses no digits where log Z - E[score] would cancel.
+
+    Returns
+    -------
+    ndarray of shape (n_sequences,)
+        0 for an empty sequence, nan where no labelling is allowed.
+    """
+    n, K = potentials.node.shape
+    n_sequences = len(structure.offsets) - 1
+    out = Potentials(np.zeros((n, K)), np.zeros((len(structure.edges), K * K)))
+    log_Z = np.empty(n_sequences)
+    marginals(potentials, structure, np.ones(n_sequences), out, log_Z)
+    degree = np.bincount(structure.edges.ravel(), minlength=n)
+    surprise = np.zeros(n_sequences)
+    for table, offsets, count in (
+        (out.edge, structure.edge_offsets, np.ones(len(out.edge))),
+        (out.node, structure.offsets, 1 - degree),
+    ):
+        local = (
+            -np.sum(table * np.log(table, where=table > 0, out=np.zeros_like(table)), axis=1)
+            * count
+        )
+        surprise += np.add.reduceat(np.append(local, 0.0), offsets[:-1]) * (np.diff(offsets) > 0)
+    surprise = np.maximum(surprise, 0.0)
+    surprise[log_Z == -np.inf] = np.nan
+    return surprise

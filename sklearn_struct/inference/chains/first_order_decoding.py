@@ -1,0 +1,335 @@
+"""Linear chains, max-sum and sampling: Viterbi, n-best labellings, draws from p(y | x).
+
+All of it works on logarithms, row by row normalised so that long chains lose no digits. Scores are
+log-potentials summed along a labelling; -inf says that no (further) labelling is allowed. Ties go
+to the smallest label.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sklearn_struct.compiled.kernel import kernel
+from sklearn_struct.compiled.simd import (
+    LANES,
+    add,
+    at,
+    largest,
+    load,
+    load_part,
+    maximum,
+    padded,
+    splat,
+    store,
+    sub,
+    where,
+    workspace,
+)
+from sklearn_struct.compiled.small_products import rows_max_plus
+from sklearn_struct.containers.structures import Potentials, Structure
+from sklearn_struct.inference.chains.first_order_log import log_forward
+from sklearn_struct.inference.chains.time_major import steps
+
+SPARE = 3  # rows behind the last: one less than the rows of a tile
+
+__all__ = ["argmax", "draw", "longest", "nbest", "next_head", "path_score", "sample"]
+
+
+@kernel
+def path_score(potentials, structure, labels, score):
+    """Write the sum of log-potentials along a given labelling (n,) int32 of each sequence."""
+    for i in range(len(score)):
+        T = structure.offsets[i + 1] - structure.offsets[i]
+        score[i] = _path_score(
+            potentials, labels, structure.offsets[i], structure.edge_offsets[i], T
+        )
+
+
+@kernel
+def _path_score(potentials, labels, t0, e0, T):
+    node = potentials.node
+    edge = potentials.edge
+    K = node.shape[1]
+    step = 0 if edge.shape[0] == 1 else 1
+    total = 0.0
+    for t in range(T):
+        total += node[t0 + t, labels[t0 + t]]
+        if t > 0:
+            total += edge[step * (e0 + t - 1), labels[t0 + t - 1] * K + labels[t0 + t]]
+    return total
+
+
+def argmax(
+    potentials: Potentials,
+    structure: Structure,
+    labels: np.ndarray,
+    score: np.ndarray | None = None,
+) -> None:
+    """Viterbi: write the best labelling (n,) int32 and, if asked for, its score (n_sequences,).
+
+    There are no back-pointers: going back, the maximum is taken again, along the best path only.
+    """
+    node, edge = potentials
+    places = steps(structure.offsets, np.ones(len(structure.offsets) - 1))
+    P = padded(node.shape[1])
+    if len(places.order):
+        n_rows = places.first[-1] + SPARE
+        delta = workspace((n_rows * P,), node.dtype)
+        table = workspace((node.shape[1] * P,), node.dtype)
+        if edge.shape[0] == 1:
+            _pad_table(edge, 0, node.shape[1], table)
+            _best_arrivals(node, structure.offsets, *places, delta, table)
+        else:
+            _best_arrivals_by_edge(potentials, structure, places, delta, table)
+        _trace_back(edge, delta, structure, places, labels)
+    if score is not None:
+        path_score(potentials, structure, labels, score)
+
+
+@kernel
+def _best_arrivals(node, offsets, first, order, delta, table):
+    """Write delta, the score of the best way to each label at each token, where all edges share a
+    table.
+
+    Up to three rows too many are computed in each step, whole tiles being quicker; the next step
+    overwrites them.
+    """
+    K = node.shape[1]
+    P = padded(K)
+    for i in range(first[1] * P, (first[1] + SPARE) * P):
+        delta[i] = 0.0
+    for t in range(len(first) - 1):
+        n = first[t + 1] - first[t]
+        row = first[t]
+        if t > 0:
+            rows_max_plus(
+                delta, first[t - 1] * P, (n + SPARE) // 4 * 4, table, K, P, delta, row * P
+            )
+        _add_rows(node, offsets, order, t, n, delta, row * P)
+
+
+@kernel
+def _best_arrivals_by_edge(potentials, structure, places, delta, table):
+    node = potentials.node
+    edge = potentials.edge
+    first = places.first
+    order = places.order
+    K = node.shape[1]
+    P = padded(K)
+    for t in range(len(first) - 1):
+        n = first[t + 1] - first[t]
+        row = first[t]
+        for r in range(n if t > 0 else t):
+            _pad_table(edge, structure.edge_offsets[order[r]] + t - 1, K, table)
+            rows_max_plus(
+                delta, (first[t - 1] + r) * P, min(n, 1), table, K, P, delta, (row + r) * P
+            )
+        _add_rows(node, structure.offsets, order, t, n, delta, row * P)
+
+
+@kernel
+def _trace_back(edge, delta, structure, places, labels):
+    """Write the labels of each sequence along the maxima of delta, all sequences side by side."""
+    K = int(np.sqrt(edge.shape[1]))
+    offsets = structure.offsets
+    edge_offsets = structure.edge_offsets
+    first = places.first
+    order = places.order
+    low = delta.dtype.type(-np.inf)
+    P = padded(K)
+    step = 0 if edge.shape[0] == 1 else 1
+    # scores of the edges into each label, and of no edge
+    columns = np.zeros((K + 1) * P, delta.dtype)
+    if step == 0:
+        for j in range(K):
+            for k in range(K):
+                columns[k * P + j] = edge[step, j * K + k]
+    following = np.full(len(order), K)  # the label of the next token, K if there is none
+    for t in range(len(first) - 2, -1, -1):
+        for r in range(first[t + 1] - first[t]):
+            i = at(order, r)
+            row = (at(first, t) + r) * P
+            best = splat(low)
+            label = at(following, r)
+            c = label * P
+            if step == 1 and label < K:
+                c = 0
+                for k in range(K):
+                    columns[k] = edge[at(edge_offsets, i) + t, k * K + label]
+            for k in range(0, P, LANES):
+                best = maximum(add(load(delta, row + k), load(columns, c + k)), best)
+            top = largest(best)
+            label = 0
+            for v in range(1, P // LANES + 1):
+                k = P - v * LANES
+                found = where(add(load(delta, row + k), load(columns, c + k)), top)
+                label = k + found if found < LANES else label
+            label = min(label, K - 1)  # whatever the scores are: behind the last label stands -inf
+            following[r] = labels[at(offsets, i) + t] = label
+
+
+@kernel
+def longest(offsets):
+    longest = 0
+    for i in range(len(offsets) - 1):
+        longest = max(longest, offsets[i + 1] - offsets[i])
+    return longest
+
+
+@kernel
+def _pad_table(edge, e, K, table):
+    P = padded(K)
+    for j in range(K):
+        for k in range(P):
+            table[j * P + k] = edge[e, j * K + k] if k < K else -np.inf
+
+
+@kernel
+def _add_rows(node, offsets, order, t, n, delta, o):
+    """Add the node scores of step t to n rows of delta from o on (or set them).
+
+    Every eighth step subtracts each row's maximum: long chains lose no digits.
+    """
+    K = node.shape[1]
+    low = delta.dtype.type(-np.inf)
+    normalise = t % 8 == 7
+    for r in range(n):
+        m = (at(offsets, at(order, r)) + t) * K
+        for k in range(0, K, LANES):
+            row = load_part(node, m + k, K - k, low)
+            store(delta, o + k, add(row, load(delta, o + k)) if t > 0 else row)
+        if normalise:
+            best = splat(low)
+            for k in range(0, K, LANES):
+                best = maximum(load(delta, o + k), best)
+            top = largest(best)
+            for k in range(0, K if top > low else 0, LANES):
+                store(delta, o + k, sub(load(delta, o + k), splat(top)))
+        o += padded(K)
+
+
+@kernel
+def nbest(potentials, structure, labels, score):
+    """The n best labellings of each sequence, best first.
+
+    Writes ``labels`` (n, n_tokens) int32 and ``score`` (n, n_sequences); where fewer than n
+    labellings are allowed the rest has score -inf.
+    """
+    offsets = structure.offsets
+    edge_offsets = structure.edge_offsets
+    n = len(score)
+    K = potentials.node.shape[1]
+    delta = np.empty((longest(offsets), K, n))
+    back = np.empty((longest(offsets), K, n), np.int64)
+    for i in range(len(offsets) - 1):
+        t0 = offsets[i]
+        T = offsets[i + 1] - offsets[i]
+        e0 = edge_offsets[i]
+        score[:, i] = -np.inf
+        if T == 0:
+            score[0, i] = 0.0
+            continue
+        _extend_lists(potentials, t0, e0, T, delta, back)
+        heads = np.zeros(K, np.int64)
+        for r in range(n):
+            k = next_head(delta[T - 1], np.zeros(K), heads)
+            if k < 0:
+                break
+            state = k * n + heads[k]
+            heads[k] += 1
+            for t in range(T - 1, -1, -1):
+                labels[r, t0 + t] = state // n
+                state = back[t, state // n, state % n]
+            score[r, i] = _path_score(potentials, labels[r], t0, e0, T)
+
+
+@kernel
+def _extend_lists(potentials, t0, e0, T, delta, back):
+    """For each token and label the n best ways to arrive: score, and predecessor label * n + rank."""
+    node = potentials.node
+    edge = potentials.edge
+    K = delta.shape[1]
+    n = delta.shape[2]
+    step = 0 if edge.shape[0] == 1 else 1
+    heads = np.empty(K, np.int64)
+    arrival = np.empty(K)
+    delta[:T] = -np.inf
+    back[:T] = 0
+    for t in range(T):
+        best = -np.inf
+        for k in range(K):
+            if t == 0:
+                delta[0, k, 0] = node[t0, k]
+            else:
+                for j in range(K):
+                    arrival[j] = np.float64(edge[step * (e0 + t - 1), j * K + k]) + node[t0 + t, k]
+                heads[:] = 0
+                for r in range(n):
+                    j = next_head(delta[t - 1], arrival, heads)
+                    if j < 0:
+                        break
+                    delta[t, k, r] = delta[t - 1, j, heads[j]] + arrival[j]
+                    back[t, k, r] = j * n + heads[j]
+                    heads[j] += 1
+            best = max(best, delta[t, k, 0])
+        if best > -np.inf:
+            delta[t] -= best
+
+
+@kernel
+def next_head(lists, arrival, heads):
+    """The label whose list has the best remaining entry, or -1 if none is left."""
+    found = -1
+    best = -np.inf
+    for j in range(len(heads)):
+        if heads[j] < lists.shape[1] and lists[j, heads[j]] + arrival[j] > best:
+            found = j
+            best = lists[j, heads[j]] + arrival[j]
+    return found
+
+
+@kernel
+def sample(potentials, structure, uniform, labels, score):
+    """Draw one labelling of each sequence from p(y | x): forward filtering, backward sampling.
+
+    ``uniform`` (n,) holds one number in [0, 1) a token, so that the draw depends on nothing else.
+    Writes ``labels`` (n,) int32 and ``score`` (n_sequences,), -inf where no labelling is allowed.
+    """
+    node = potentials.node
+    edge = potentials.edge
+    offsets = structure.offsets
+    edge_offsets = structure.edge_offsets
+    K = node.shape[1]
+    step = 0 if edge.shape[0] == 1 else 1
+    row = np.empty(K)
+    for i in range(len(offsets) - 1):
+        t0 = offsets[i]
+        T = offsets[i + 1] - offsets[i]
+        e0 = edge_offsets[i]
+        alpha = np.empty((T, K))
+        norms = np.empty(T)
+        if not log_forward(node, edge, t0, e0, alpha, norms):
+            score[i] = -np.inf
+            continue
+        for t in range(T - 1, -1, -1):
+            for k in range(K):
+                row[k] = alpha[t, k]
+                if t < T - 1:
+                    row[k] += edge[step * (e0 + t), k * K + labels[t0 + t + 1]]
+            labels[t0 + t] = draw(row, uniform[t0 + t])
+        score[i] = _path_score(potentials, labels, t0, e0, T)
+
+
+@kernel
+def draw(log_weights, u):
+    """The label at which the cumulated weights pass the fraction u of their sum."""
+    weights = np.exp(log_weights - np.max(log_weights))
+    rest = u * np.sum(weights)
+    chosen = 0
+    for k in range(len(weights)):
+        if weights[k] > 0.0:
+            chosen = k
+            rest -= weights[k]
+            if rest < 0.0:
+                break
+    return chosen

@@ -1,0 +1,461 @@
+"""Chains of second order, sum-product: log Z, marginals of labels, pairs and triples, and their
+derivatives.
+
+p(y | x) = exp(sum_t node[t, y_t] + sum_t pair[t, y_{t-1}, y_t] + sum_{t >= 2} triple[t, y_{t-2},
+y_{t-1}, y_t]) / Z(x). The structure is that of a chain, and each edge has K * K columns for pairs,
+then K ** 3 for triples, which end with the edge's second token; the first edge of a sequence has no
+triple, and what stands there is ignored. K ** 3 a token.
+
+A state is two labels (j, k), of a token and of the one before it; there is one label before the
+first token. As in `chain`, scaled numbers are trusted only where nothing can have been lost, else
+logarithms redo the sequence. Eight sequences of about one length stand side by side, each in a lane
+of all vectors; so a number of a table that all edges share serves eight products, and a sequence's
+result does not depend on its neighbours.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from sklearn_struct.compiled.kernel import inlined, kernel
+from sklearn_struct.compiled.simd import (
+    LANES,
+    add,
+    at,
+    exp,
+    fma,
+    load,
+    maximum,
+    minimum,
+    mul,
+    padded,
+    splat,
+    store,
+    sub,
+    total,
+    workspace,
+)
+from sklearn_struct.containers.structures import Potentials, Structure
+from sklearn_struct.inference.chains.second_order_log import log_marginals, log_tangent
+
+__all__ = ["marginals", "tangent"]
+
+# ranges of scores within which nothing can underflow that matters, in the two steps that a state
+# spans
+NEAR = 300.0
+TINY = 1e-200
+HUGE = 1e220
+LEAST = -1e300  # stands for the maximum where there is none
+
+
+class _Lanes(NamedTuple):
+    """Eight sequences, longest first, and room for them. Tables are flat, with eight numbers for
+    each entry.
+    """
+
+    tokens: np.ndarray  # (3, 8) first token of each, its number of tokens, and its first edge
+    weight: np.ndarray  # (8,)
+    logs: np.ndarray  # (8,) log Z, nan where the scaled result cannot be trusted
+    spread: np.ndarray  # (2, 8) the largest ranges of a token's scores and of an edge's
+    top: np.ndarray  # (2,) the maxima of the two tables, where all edges share them
+    row: np.ndarray  # two vectors
+    U: np.ndarray  # (T, K) u_t = exp(node - its maximum); 0 behind the end
+    # (T, K, K) alpha_t(j, k) = u_t(k) sum_i alpha_{t-1}(i, j) G(i, j, k) / c_t, which sums to 1
+    A: np.ndarray
+    B: np.ndarray  # (T, K, K) beta_t(j, k); alpha_t * beta_t are marginals. In the end v_t
+    V: np.ndarray  # (K, K) v_t(j, k) = u_t(k) beta_t(j, k) / c_t; then sums over pairs
+    scale: np.ndarray  # (T,) 1 / c_t
+    first: np.ndarray  # (K, K) G of a first edge, exp(score - its maximum)
+    # (K, K, K) G of another; both have one number for each entry if all edges share them
+    later: np.ndarray
+
+
+def marginals(
+    potentials: Potentials,
+    structure: Structure,
+    weight: np.ndarray,
+    out: Potentials,
+    log_Z: np.ndarray,
+) -> None:
+    """Add weighted marginals to `out` and write log Z of each sequence: as `chain.marginals`, with
+    more columns.
+    """
+    potentials = Potentials(*(np.ascontiguousarray(table, np.float64) for table in potentials))
+    lengths = np.diff(structure.offsets) * (weight != 0)
+    order = np.argsort(-lengths, kind="stable")[: np.count_nonzero(lengths)]
+    log_Z[:] = 0.0
+    if len(order) == 0:
+        return
+    lanes = _room(lengths[order[0]], potentials.node.shape[1])
+    _scaled(potentials, structure, (order, weight), lanes, out, log_Z)
+    for i in order[np.isnan(log_Z[order])]:
+        log_Z[i] = log_marginals(potentials, structure, i, weight[i], out)
+
+
+def tangent(
+    potentials: Potentials,
+    reward: Potentials,
+    structure: Structure,
+    weight: np.ndarray,
+    out: Potentials,
+    mean: np.ndarray,
+) -> None:
+    """Add weighted covariances with a reward to `out`: as `chain.tangent`, in logarithms, with more
+    columns.
+    """
+    potentials, reward = (
+        Potentials(*(np.ascontiguousarray(a, np.float64) for a in p)) for p in (potentials, reward)
+    )
+    mean[:] = 0.0
+    for i in np.flatnonzero((weight != 0) & (np.diff(structure.offsets) > 0)):
+        mean[i] = log_tangent(potentials, reward, structure, i, weight[i], out)
+
+
+def _room(T: int, K: int) -> _Lanes:
+    sizes = [T * K, T * K * K, T * K * K, K * K, T, K * K, K**3]
+    tables = np.split(workspace((LANES * sum(sizes),), np.float64), LANES * np.cumsum(sizes)[:-1])
+    weight, logs, *rest = np.zeros((6, LANES))
+    spread = np.array(rest[:2])
+    row = np.concatenate(rest[2:])
+    return _Lanes(np.zeros((3, LANES), np.int64), weight, logs, spread, np.zeros(2), row, *tables)
+
+
+@kernel
+def _scaled(potentials, structure, jobs, lanes, out, log_Z):
+    """All sequences of `jobs` (order, weight); what cannot be trusted gets log Z nan and adds
+    nothing.
+    """
+    node = potentials.node
+    edge = potentials.edge
+    order, weight = jobs
+    K = node.shape[1]
+    top = lanes.top
+    spread = np.zeros(2)
+    for later in range(2 if edge.shape[0] == 1 else 0):
+        _fill_shared(edge, K, later, lanes.later if later else lanes.first, top, spread)
+    for first in range(0, len(order), LANES):
+        n = min(LANES, len(order) - first)
+        for r in range(LANES):
+            i = order[first + min(r, n - 1)]
+            T = structure.offsets[i + 1] - structure.offsets[i] if r < n else 0
+            lanes.tokens[0, r] = structure.offsets[i]
+            lanes.tokens[1, r] = T
+            lanes.tokens[2, r], lanes.weight[r] = structure.edge_offsets[i], weight[i]
+            lanes.spread[0, r], lanes.spread[1, r] = (
+                0.0,
+                max(spread[0], spread[1] if T > 2 else 0.0),
+            )
+            lanes.logs[r] = 0.0
+        _fill_nodes(node, lanes)
+        _forward(edge, K, lanes)
+        _backward(edge, K, lanes)
+        for r in range(n):
+            _distrust(potentials, r, lanes)
+            log_Z[order[first + r]] = lanes.logs[r]
+        _add_pairs(K, lanes, out)
+        _add_triples(edge, K, lanes, out.edge)
+
+
+@inlined
+def _fill_shared(edge, K, later, table, top, spread):
+    """Exponentials of the scores of first or later edges, where all share a table, and their
+    maximum and range.
+    """
+    most = -np.inf
+    least = np.inf
+    n = K**3 if later else K * K
+    for m in range(n):
+        table[m] = edge[0, m % (K * K)]
+        if later:
+            table[m] += edge[0, K * K + m]
+        most = max(most, table[m])
+        least = min(least, table[m])
+    most = max(most, LEAST)
+    for m in range(n, padded(n)):
+        table[m] = LEAST
+    for m in range(0, n, LANES):
+        store(table, m, exp(sub(load(table, m), splat(most))))
+    top[later] = most
+    spread[later] = most - least
+
+
+@kernel
+def _fill_edges(edge, K, t, lanes):
+    """The same for the edges into tokens t, where each has a table of its own; a lane without one
+    gets zeros.
+    """
+    KK = K * K
+    row = lanes.row
+    infinity = splat(np.inf)
+    table = lanes.first if t == 1 else lanes.later
+    best = sub(splat(0.0), infinity)
+    low = infinity
+    n = KK if t == 1 else K * KK
+    for m in range(n):
+        for r in range(LANES):
+            e = lanes.tokens[2, r] + t - 1
+            score = 0.0
+            if t < lanes.tokens[1, r]:
+                score = edge[e, m % KK]
+                if t > 1:
+                    score += edge[e, KK + m]
+            table[m * LANES + r] = score
+        best = maximum(load(table, m * LANES), best)
+        low = minimum(load(table, m * LANES), low)
+    _note(best, low, row)
+    for m in range(0, n * LANES, LANES):
+        store(table, m, exp(sub(load(table, m), load(row, 0))))
+
+
+@kernel
+def _note(best, low, row):
+    """Write maxima and ranges, of what is all forbidden too; then exponentials are 0, not nan."""
+    store(row, 0, best)
+    store(row, LANES, low)
+    for r in range(LANES):
+        row[r] = max(row[r], LEAST)
+        row[LANES + r] = row[r] - row[LANES + r]
+
+
+@kernel
+def _entry(table, m, shared):
+    """Entry m of a table as a vector."""
+    return splat(at(table, m)) if shared else load(table, m * LANES)
+
+
+@kernel
+def _fill_nodes(node, lanes):
+    """Fill U; add to log Z the maxima that were taken out, and note the ranges."""
+    U = lanes.U
+    row = lanes.row
+    K = node.shape[1]
+    for t in range(lanes.tokens[1, 0]):
+        best = splat(-np.inf)
+        low = splat(np.inf)
+        for k in range(K):
+            m = (t * K + k) * LANES
+            for r in range(LANES):
+                U[m + r] = node[lanes.tokens[0, r] + t, k] if t < lanes.tokens[1, r] else -np.inf
+            best = maximum(load(U, m), best)
+            low = minimum(load(U, m), low)
+        _note(best, low, row)
+        for r in range(LANES):
+            if t < lanes.tokens[1, r]:
+                lanes.logs[r] += row[r]
+                if not row[LANES + r] <= lanes.spread[0, r]:
+                    lanes.spread[0, r] = row[LANES + r]
+        for k in range(K):
+            m = (t * K + k) * LANES
+            store(U, m, exp(sub(load(U, m), load(row, 0))))
+
+
+@kernel
+def _forward(edge, K, lanes):
+    """Fill A and the scales, and complete log Z, which is nan where alpha vanishes."""
+    A = lanes.A
+    row = lanes.row
+    shared = edge.shape[0] == 1
+    mass = np.ones(LANES)
+    for t in range(lanes.tokens[1, 0]):
+        if t > 0 and not shared:
+            _fill_edges(edge, K, t, lanes)
+        for r in range(LANES if t > 0 else 0):
+            if t < lanes.tokens[1, r]:
+                lanes.logs[r] += lanes.top[0 if t == 1 else 1] if shared else row[r]
+                if not shared and not row[LANES + r] <= lanes.spread[1, r]:
+                    lanes.spread[1, r] = row[LANES + r]
+        _step(K, t, lanes, shared)
+        for r in range(LANES):
+            norm = row[r]
+            lanes.scale[t * LANES + r] = 0.0
+            if norm > 1e-300:
+                lanes.scale[t * LANES + r] = 1.0 / norm
+                mass[r] *= norm
+            elif t < lanes.tokens[1, r]:
+                lanes.logs[r] = np.nan
+            if not 1e-100 < mass[r] < 1e100:  # a logarithm now and then instead of one a token
+                lanes.logs[r] += np.log(mass[r])
+                mass[r] = 1.0
+        scale = load(lanes.scale, t * LANES)
+        for m in range(t * K * K * LANES, (t + 1) * K * K * LANES, LANES):
+            store(A, m, mul(load(A, m), scale))
+    for r in range(LANES):
+        lanes.logs[r] += np.log(mass[r])
+
+
+@inlined
+def _step(K, t, lanes, shared):
+    """alpha_t before it is scaled, and its sum, into `row`."""
+    A = lanes.A
+    U = lanes.U
+    mass = splat(0.0)
+    zero = splat(0.0)
+    table = lanes.first if t == 1 else lanes.later
+    before = (t - 1) * K * K
+    here = t * K * K
+    n = 1 if t == 1 else K
+    for j in range(K):
+        for k in range(K):
+            a = zero
+            if t == 0:
+                a = splat(1.0) if j == 0 else zero
+            else:
+                for i in range(n):
+                    m = i * K + j
+                    a = fma(load(A, (before + m) * LANES), _entry(table, m * K + k, shared), a)
+            a = mul(a, load(U, (t * K + k) * LANES))
+            store(A, (here + j * K + k) * LANES, a)
+            mass = add(mass, a)
+    store(lanes.row, 0, mass)
+
+
+@kernel
+def _backward(edge, K, lanes):
+    """Fill B."""
+    B = lanes.B
+    V = lanes.V
+    U = lanes.U
+    KK = K * K
+    shared = edge.shape[0] == 1
+    zero = splat(0.0)
+    T = lanes.tokens[1, 0]
+    for t in range(T - 1, -1, -1):
+        n = 0 if t == T - 1 else 1 if t == 0 else K
+        if n > 0 and not shared:
+            _fill_edges(edge, K, t + 1, lanes)
+        table = lanes.first if t == 0 else lanes.later
+        for pair in range(KK):
+            b = zero
+            v = pair % K * K
+            for k in range(K if pair < n * K else 0):
+                b = fma(_entry(table, pair * K + k, shared), load(V, (v + k) * LANES), b)
+            store(B, (t * KK + pair) * LANES, b)
+        for r in range(LANES):
+            if t == lanes.tokens[1, r] - 1:
+                for pair in range(KK):
+                    B[(t * KK + pair) * LANES + r] = 1.0
+        for pair in range(KK):
+            u = mul(load(U, (t * K + pair % K) * LANES), load(lanes.scale, t * LANES))
+            store(V, pair * LANES, mul(u, load(B, (t * KK + pair) * LANES)))
+
+
+@kernel
+def _distrust(potentials, r, lanes):
+    """Clear what stands in a lane whose result cannot be trusted; its log Z is nan."""
+    K = potentials.node.shape[1]
+    KK = K * K
+    T = lanes.tokens[1, r]
+    near = lanes.spread[0, r] + lanes.spread[1, r] < NEAR
+    if np.isnan(lanes.logs[r]) or not (near or not _lost(potentials, r, lanes)):
+        lanes.logs[r] = np.nan
+        for m in range(r, T * KK * LANES, LANES):
+            lanes.A[m] = lanes.B[m] = 0.0
+
+
+@kernel
+def _lost(potentials, r, lanes):
+    """Whether an alpha that structure allows to be positive came near the smallest numbers, or a
+    beta the largest.
+
+    As long as none did, "alpha is positive" is the same as "there is a way here", which tells zeros
+    that mean "forbidden" from zeros that mean "underflowed". What beta or `exp` lose to underflow
+    then has a probability below 1e-308 * HUGE.
+    """
+    node = potentials.node
+    edge = potentials.edge
+    A = lanes.A
+    B = lanes.B
+    last = len(potentials.edge) - 1
+    K = node.shape[1]
+    t0 = lanes.tokens[0, r]
+    e0 = lanes.tokens[2, r]
+    for t in range(lanes.tokens[1, r]):
+        e = min(e0 + t - 1, last)
+        scale = lanes.scale[t * LANES + r]
+        for pair in range(K * K if t > 0 else K):
+            m = (t * K * K + pair) * LANES + r
+            k = pair % K
+            if not B[m] <= HUGE or not B[m] * lanes.U[(t * K + k) * LANES + r] * scale <= HUGE:
+                return True
+            if node[t0 + t, k] == -np.inf or A[m] >= TINY * scale:
+                continue
+            if t == 0:
+                return True
+            for i in range(1 if t == 1 else K):
+                before = ((t - 1) * K * K + i * K + pair // K) * LANES + r
+                if (
+                    A[before] > 0.0
+                    and edge[e, pair] > -np.inf
+                    and (t == 1 or edge[e, (i + 1) * K * K + pair] > -np.inf)
+                ):
+                    return True
+    return False
+
+
+@kernel
+def _add_pairs(K, lanes, out):
+    """Add weighted marginals of labels and pairs; A is weighted from here on, and B is v."""
+    A = lanes.A
+    B = lanes.B
+    sums = lanes.V
+    row = lanes.row
+    out_node = out.node
+    out_edge = out.edge
+    shared = out_edge.shape[0] == 1
+    weight = load(lanes.weight, 0)
+    sums[:] = 0.0
+    for t in range(lanes.tokens[1, 0]):
+        scale = load(lanes.scale, t * LANES)
+        for k in range(K):
+            p = splat(0.0)
+            u = mul(load(lanes.U, (t * K + k) * LANES), scale)
+            for j in range(K):
+                pair = j * K + k
+                m = (t * K * K + pair) * LANES
+                a = mul(load(A, m), weight)
+                b = load(B, m)
+                store(A, m, a)
+                store(B, m, mul(b, u))
+                p = fma(a, b, p)
+                store(row, LANES, mul(a, b))
+                if shared and t > 0:
+                    store(sums, pair * LANES, fma(a, b, load(sums, pair * LANES)))
+                for r in range(LANES if t > 0 and not shared else 0):
+                    if t < lanes.tokens[1, r]:
+                        out_edge[lanes.tokens[2, r] + t - 1, pair] += row[LANES + r]
+            store(row, 0, p)
+            for r in range(LANES):
+                if t < lanes.tokens[1, r]:
+                    out_node[lanes.tokens[0, r] + t, k] += row[r]
+    for pair in range(K * K if shared else 0):
+        out_edge[0, pair] += total(load(sums, pair * LANES))
+
+
+@kernel
+def _add_triples(edge, K, lanes, out_edge):
+    """Add the weighted marginals alpha_{t-1}(i, j) G(i, j, k) v_t(j, k)."""
+    A = lanes.A
+    V = lanes.B
+    KK = K * K
+    row = lanes.row
+    T = lanes.tokens[1, 0]
+    shared = edge.shape[0] == 1
+    step = 0 if out_edge.shape[0] == 1 else 1
+    for m in range(K * KK if shared and step == 0 else 0):
+        a = m // K * LANES
+        v = m % KK * LANES
+        p = splat(0.0)
+        for t in range(2, T):
+            p = fma(load(A, a + (t - 1) * KK * LANES), load(V, v + t * KK * LANES), p)
+        out_edge[0, KK + m] += total(p) * lanes.later[m]
+    for t in range(2, T if step == 1 or not shared else 0):
+        if not shared:
+            _fill_edges(edge, K, t, lanes)
+        for m in range(K * KK):
+            a = mul(load(A, ((t - 1) * KK + m // K) * LANES), _entry(lanes.later, m, shared))
+            store(row, 0, mul(a, load(V, (t * KK + m % KK) * LANES)))
+            for r in range(LANES):
+                if t < lanes.tokens[1, r]:
+                    out_edge[step * (lanes.tokens[2, r] + t - 1), KK + m] += row[r]

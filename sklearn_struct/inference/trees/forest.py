@@ -1,0 +1,286 @@
+"""Inside and outside vectors of packed trees under a grammar with states (tensor form), and sums of
+their products.
+
+The equations are those of Cohen et al. (2012), figures 2 and 3. Numbers may be negative, as
+spectral estimates are. Inside vectors are relative to the largest number of each, whose logarithm
+is kept; outside vectors are relative to its inverse, and divided by Z: so the product of both is a
+posterior probability, and trees may have any size.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from sklearn_struct.compiled.kernel import STEPS, inlined, kernel
+from sklearn_struct.compiled.simd import LANES, fma, load, padded, splat, store, total
+from sklearn_struct.compiled.threads import go_on
+from sklearn_struct.containers.trees import Forest, Grammar, Tensors
+
+__all__ = ["Vectors", "add_moments", "inside", "outside", "vectors"]
+
+# of an inside vector's largest number, what passes something on: so that no outside number
+# overflows
+LEAST = 1e-290
+
+
+class Vectors(NamedTuple):
+    """A row for each item, padded as those of Tensors: item p's is at ``row[start[p]]``; times
+    ``exp(scale[p])``.
+    """
+
+    start: np.ndarray
+    row: np.ndarray
+    scale: np.ndarray
+
+
+def vectors(forest: Forest, n_states: np.ndarray) -> Vectors:
+    """Rows of zeros."""
+    width = (n_states[forest.symbol] + LANES - 1) // LANES * LANES
+    start = np.concatenate([[0], np.cumsum(width, dtype=np.int64)])
+    return Vectors(start, np.zeros(start[-1]), np.full(len(width), -np.inf))
+
+
+def inside(grammar: Grammar, tensors: Tensors, forest: Forest, out: Vectors) -> None:
+    """Write the inside vector of each item (figure 2): zeros, and a scale of -inf, where there is
+    no tree.
+    """
+    done = 0
+    while done < len(forest.symbol):
+        go_on()
+        done = _inside(grammar, tensors, forest, out, done, STEPS)
+
+
+@kernel
+def _inside(grammar, tensors, forest, out, begin, steps):
+    """The same from one item on; the item before which it stopped."""
+    start = out.start
+    row = out.row
+    scale = out.scale
+    left = forest.left
+    right = forest.right
+    rules = forest.rule
+    leaf = forest.leaf
+    indptr = forest.indptr
+    numbers, rule_start, n_states, of_left, of_right = _rules(grammar, tensors)
+    for p in range(begin, len(leaf)):
+        if steps <= 0:
+            return p
+        a = start[p]
+        width = start[p + 1] - start[p]
+        first = indptr[p]
+        last = indptr[p + 1]
+        if leaf[p] >= 0:
+            for i in range(width):
+                row[a + i] = tensors.leaf[tensors.leaf_start[leaf[p]] + i]
+            scale[p] = 0.0
+        for e in range(first, last):
+            scale[p] = max(scale[p], scale[left[e]] + scale[right[e]])
+        for e in range(first, last if scale[p] > -np.inf else first):
+            factor = np.exp(scale[left[e]] + scale[right[e]] - scale[p])
+            b = start[left[e]]
+            c = start[right[e]]
+            r = rules[e]
+            n = n_states[of_right[r]]
+            steps -= 4 + (rule_start[r + 1] - rule_start[r]) // LANES
+            for i in range(0, width if factor > 0.0 else 0, LANES):
+                x = load(row, a + i)
+                t = rule_start[r] + i
+                for j in range(n_states[of_left[r]]):
+                    u = splat(0.0)
+                    v = splat(0.0)
+                    for k in range(0, n - 1, 2):
+                        u = fma(splat(row[c + k]), load(numbers, t), u)
+                        v = fma(splat(row[c + k + 1]), load(numbers, t + width), v)
+                        t += 2 * width
+                    if n % 2:
+                        u = fma(splat(row[c + n - 1]), load(numbers, t), u)
+                        t += width
+                    y = splat(factor * row[b + j])
+                    x = fma(y, v, fma(y, u, x))
+                store(row, a + i, x)
+        peak = 0.0
+        for i in range(a, a + width):
+            peak = max(peak, abs(row[i]))
+        for i in range(a, a + width if peak > 0.0 else a):
+            row[i] /= peak
+        scale[p] = scale[p] + np.log(peak) if peak > 0.0 else -np.inf
+        steps -= 4
+    return len(leaf)
+
+
+@inlined
+def _rules(grammar, tensors):
+    """What loops read of rules; the fields of a NamedTuple would be two to three times slower
+    there.
+    """
+    return tensors.rule, tensors.rule_start, tensors.n_states, grammar.left, grammar.right
+
+
+def outside(
+    grammar: Grammar,
+    tensors: Tensors,
+    forest: Forest,
+    inner: Vectors,
+    out: Vectors,
+    log_Z: np.ndarray,
+    sign: np.ndarray,
+    edge: np.ndarray,
+) -> None:
+    """Write outside vectors (figure 3), the posterior probability of each edge, and log |Z| and the
+    sign of Z.
+
+    Where Z is 0 its logarithm is -inf, its sign 0, and nothing else of the example is written.
+    """
+    place = np.array([0, -1])
+    while not _outside(
+        (grammar, tensors, forest), inner, out.row, (log_Z, sign, edge), place, STEPS
+    ):
+        go_on()
+
+
+@kernel
+def _outside(model, inner, above, out, place, steps):
+    """Go on from a place (example, item; -1 where its roots are still to do); whether all is done."""
+    grammar, tensors, forest = model
+    start, row, scale = inner
+    log_Z, sign, edge = out
+    left = forest.left
+    right = forest.right
+    rules = forest.rule
+    indptr = forest.indptr
+    numbers, rule_start, n_states, of_left, of_right = _rules(grammar, tensors)
+    work = np.empty(padded(n_states.max()) ** 2)
+    for x in range(place[0], len(forest.offsets) - 1):
+        first = forest.offsets[x]
+        last = forest.offsets[x + 1]
+        if place[1] < 0:
+            log_Z[x], sign[x] = _roots(tensors, forest, first, last, inner, above)
+            place[0], place[1] = x, last - 1 if sign[x] != 0.0 else first - 1
+        for p in range(place[1], first - 1, -1):
+            if steps <= 0:
+                place[0] = x
+                place[1] = p
+                return False
+            a = start[p]
+            width = start[p + 1] - start[p]
+            peak = 0.0
+            for i in range(a, a + width):
+                above[i] = above[i] if abs(row[i]) > LEAST and abs(above[i]) < np.inf else 0.0
+                peak = max(peak, abs(above[i]))
+            inverse, log_peak = (1.0 / peak, np.log(peak)) if peak > 0.0 else (0.0, -np.inf)
+            steps -= 4
+            for e in range(indptr[p], indptr[p + 1]):
+                log_factor = scale[left[e]] + scale[right[e]] - scale[p] + log_peak
+                edge[e] = 0.0
+                # in halves, as it may be too large for a float where all numbers of a rule are next
+                # to 0
+                half = (
+                    np.exp(0.5 * min(log_factor, 1400.0)) if -700.0 < log_factor < np.inf else 0.0
+                )
+                b = start[left[e]]
+                c = start[right[e]]
+                r = rules[e]
+                m = n_states[of_left[r]]
+                n = n_states[of_right[r]]
+                t = rule_start[r]
+                steps -= 4 + 4 * m * n
+                for jk in range(m * n if half > 0.0 else 0):
+                    z = splat(0.0)
+                    for i in range(0, width, LANES):
+                        z = fma(load(numbers, t + i), load(above, a + i), z)
+                    work[jk] = half * (inverse * total(z))
+                    t += width
+                for j in range(m if half > 0.0 else 0):
+                    below = 0.0
+                    y = half * row[b + j]
+                    for k in range(n):
+                        below += work[j * n + k] * row[c + k]
+                        above[c + k] += y * work[j * n + k]
+                    above[b + j] += half * below
+                    edge[e] += y * below
+                edge[e] = edge[e] if abs(edge[e]) < np.inf else 0.0
+        place[1] = -1
+    return True
+
+
+@kernel
+def _roots(tensors, forest, first, last, inner, row):
+    """Outside vectors of an example's roots; log |Z| and its sign."""
+    start = inner.start
+    scale = inner.scale
+    mass = 0.0
+    top = -np.inf
+    p = last - 1
+    while (
+        p >= first
+        and forest.start[p] == forest.start[last - 1]
+        and forest.stop[p] == forest.stop[last - 1]
+    ):
+        top = max(top, scale[p])
+        p -= 1
+    for q in range(p + 1, last if top > -np.inf else p + 1):
+        factor = np.exp(scale[q] - top)
+        r = tensors.root_start[forest.symbol[q]]
+        for i in range(start[q + 1] - start[q]):
+            row[start[q] + i] = factor * tensors.root[r + i]
+            mass += row[start[q] + i] * inner.row[start[q] + i]
+    if mass == 0.0:
+        return -np.inf, 0.0
+    for i in range(start[p + 1], start[last]):
+        row[i] /= mass
+    return top + np.log(abs(mass)), np.sign(mass)
+
+
+def add_moments(
+    tensors: Tensors,
+    grammar: Grammar,
+    edges: tuple[np.ndarray, ...],
+    inner: Vectors,
+    outer: np.ndarray,
+    rules: tuple[int, int],
+    out: np.ndarray,
+) -> None:
+    """Add the sums over the edges of each rule of ``weight * left inner x right inner x parent's
+    outer row``.
+
+    ``edges`` are those in the order of their rules, as (bounds of each rule; left, right and parent
+    item; weight), and `rules` is the range for which it is done. Sums stand in `out` where the
+    rules stand in `tensors.rule`.
+    """
+    done = edges[0][rules[0]]
+    while done < edges[0][rules[1]]:
+        go_on()
+        done = _add_moments(
+            (tensors, grammar), edges, (inner.start, inner.row, outer), rules, out, (done, STEPS)
+        )
+
+
+@kernel
+def _add_moments(model, edges, rows, rules, out, limits):
+    """The same from one edge on; the edge before which it stopped."""
+    tensors, grammar = model
+    start, row, outer = rows
+    bounds, left, right, parent, weight = edges
+    begin, steps = limits
+    for r in range(rules[0], rules[1]):
+        m = tensors.n_states[grammar.left[r]]
+        n = tensors.n_states[grammar.right[r]]
+        width = padded(tensors.n_states[grammar.parent[r]])
+        for e in range(max(begin, bounds[r]), bounds[r + 1]):
+            if steps <= 0:
+                return e
+            a = start[left[e]]
+            b = start[right[e]]
+            c = start[parent[e]]
+            t = tensors.rule_start[r]
+            for j in range(m):
+                x = weight[e] * row[a + j]
+                for k in range(n):
+                    y = splat(x * row[b + k])
+                    for i in range(0, width, LANES):
+                        store(out, t + i, fma(y, load(outer, c + i), load(out, t + i)))
+                    t += width
+            steps -= 4 + m * n * width // LANES
+    return bounds[rules[1]]

@@ -1,0 +1,38 @@
+"""Where weights of pairs (feature, code) stand in a compact vector."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sklearn_struct.compiled.kernel import kernel
+from sklearn_struct.containers.csr import CSR
+
+__all__ = ["places"]
+
+
+def places(X: CSR, codes: np.ndarray, pairs: CSR) -> np.ndarray:
+    """For each stored value of X the place among `pairs` of its feature with the code of its row;
+    -1 for nowhere.
+    """
+    found = np.empty(len(X.indices), dtype=np.int64)
+    _find(X.indptr, X.indices, np.asarray(codes, np.int64), pairs, found)
+    return found
+
+
+@kernel
+def _find(indptr, indices, codes, pairs, found):
+    """By bisection among the codes of each feature, which ascend."""
+    bounds = pairs.indptr
+    columns = pairs.indices
+    for t in range(len(codes)):
+        for p in range(indptr[t], indptr[t + 1]):
+            low = bounds[indices[p]]
+            high = bounds[indices[p] + 1]
+            end = high
+            while low < high:
+                middle = (low + high) // 2
+                if columns[middle] < codes[t]:
+                    low = middle + 1
+                else:
+                    high = middle
+            found[p] = low if low < end and columns[low] == codes[t] else -1

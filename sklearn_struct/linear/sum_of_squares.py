@@ -1,0 +1,40 @@
+"""A row added to the scores of all tokens, and with it the sum of their squares.
+
+The sum is the quickest way to see that all scores are finite, and none is very large: it is NaN or
+infinite as soon as one of them is, or its square. Reading them once more would take 1 % of a
+prediction; so it takes nothing.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from sklearn_struct.compiled.kernel import kernel
+from sklearn_struct.compiled.simd import LANES, add, fma, load_part, splat, store_part, total
+
+__all__ = ["add_to_rows"]
+
+
+def add_to_rows(row: np.ndarray, scores: np.ndarray) -> float:
+    """``scores += row`` for each row of a contiguous array; return the sum of squares of the
+    result.
+    """
+    repeats = LANES // math.gcd(len(row), LANES)  # rows end to end fill whole vectors
+    return float(_add(np.concatenate([row] * repeats), scores))
+
+
+@kernel
+def _add(tile, scores):
+    m = len(tile)
+    n = scores.size
+    zero = scores.dtype.type(0)
+    squares = splat(zero)
+    for first in range(0, n, m):
+        for k in range(0, min(m, n - first), LANES):
+            i = first + k
+            x = add(load_part(scores, i, n - i, zero), load_part(tile, k, n - i, zero))
+            store_part(scores, i, x, n - i)
+            squares = fma(x, x, squares)
+    return total(squares)

@@ -1,0 +1,140 @@
+"""Losses on scores of rows: each example owns a few rows, and each row has one score.
+
+    loss(scores, y, offsets, weight, out, value) -> None
+    loss.hess_vec(scores, direction, y, offsets, weight, out) -> None
+
+Example i owns the rows ``offsets[i]:offsets[i + 1]``. Both write `out`: ``weight[i]`` times the
+derivative in the scores, or the second derivative times `direction`; `value` gets the losses
+without the weights.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from sklearn_struct.compiled.kernel import kernel
+
+__all__ = ["Exponential", "Softmax", "exponential_factor"]
+
+LARGEST = 300.0
+
+
+class Softmax:
+    """-log of the softmax over the rows of an example, at row ``y[i]`` of them (P5, section 7.1)."""
+
+    def __call__(
+        self,
+        scores: np.ndarray,
+        y: np.ndarray,
+        offsets: np.ndarray,
+        weight: np.ndarray,
+        out: np.ndarray,
+        value: np.ndarray,
+    ) -> None:
+        """The derivative is p(row) - [row is y[i]]."""
+        _softmax(scores, y, offsets, weight, out, value)
+
+    def hess_vec(
+        self,
+        scores: np.ndarray,
+        direction: np.ndarray,
+        y: np.ndarray,
+        offsets: np.ndarray,
+        weight: np.ndarray,
+        out: np.ndarray,
+    ) -> None:
+        """Cov(rows, direction) = p(row) (direction - its mean)."""
+        _softmax(scores, y, offsets, weight, out, np.empty(len(weight)))
+        _softmax_covariance(direction, y, offsets, weight, out)
+
+
+class Exponential:
+    """The sum of exp(-score) over the rows of an example; `y` is not read.
+
+    Scores below -300 count as that, so that a step that is far too long has a finite value and
+    slope, and is shortened.
+    """
+
+    def __call__(
+        self,
+        scores: np.ndarray,
+        y: np.ndarray,
+        offsets: np.ndarray,
+        weight: np.ndarray,
+        out: np.ndarray,
+        value: np.ndarray,
+    ) -> None:
+        """The derivative is -exp(-score)."""
+        np.exp(np.minimum(-scores, LARGEST), out=out)
+        owner = np.repeat(np.arange(len(value)), np.diff(offsets))
+        value[:] = np.bincount(owner, out, len(value))
+        out *= -weight[owner]
+
+    def hess_vec(
+        self,
+        scores: np.ndarray,
+        direction: np.ndarray,
+        y: np.ndarray,
+        offsets: np.ndarray,
+        weight: np.ndarray,
+        out: np.ndarray,
+    ) -> None:
+        """exp(-score) direction."""
+        np.multiply(np.exp(np.minimum(-scores, LARGEST)), direction, out=out)
+        out *= np.repeat(weight, np.diff(offsets))
+
+
+@kernel
+def exponential_factor(level, growth):
+    """The factor a = exp(level - growth * a): minus the derivative of exp(-score), where the score
+    grows with a.
+
+    By Newton's method in the logarithm of a, in which the equation is convex: from above it comes
+    down to the root.
+    """
+    if not level > -math.inf:
+        return 0.0
+    x = level
+    if growth > 0.0 and level + math.log(growth) > 1.0:
+        x = math.log(level + math.log(growth)) - math.log(growth)
+        x = max(x, -math.log(growth))
+    for _ in range(100):
+        e = growth * math.exp(x)
+        step = (x + e - level) / (1.0 + e)
+        x -= step
+        if abs(step) <= 1e-14 * max(1.0, abs(x)):
+            break
+    return math.exp(x)
+
+
+@kernel
+def _softmax(scores, y, offsets, weight, out, value):
+    for i in range(len(offsets) - 1):
+        first = offsets[i]
+        last = offsets[i + 1]
+        peak = -math.inf
+        total = 0.0
+        for r in range(first, last):
+            peak = max(peak, scores[r])
+        for r in range(first, last):
+            out[r] = math.exp(scores[r] - peak)
+            total += out[r]
+        value[i] = peak + math.log(total) - scores[first + y[i]]
+        for r in range(first, last):
+            out[r] *= weight[i] / total
+        out[first + y[i]] -= weight[i]
+
+
+@kernel
+def _softmax_covariance(direction, y, offsets, weight, out):
+    """From ``weight * (p - indicator)`` in `out` to ``weight * p * (direction - mean)``."""
+    for i in range(len(offsets) - 1):
+        out[offsets[i] + y[i]] += weight[i]
+        mean = 0.0
+        for r in range(offsets[i], offsets[i + 1]):
+            mean += out[r] * direction[r]
+        mean = mean / weight[i] if weight[i] > 0 else 0.0
+        for r in range(offsets[i], offsets[i + 1]):
+            out[r] *= direction[r] - mean

@@ -1,0 +1,134 @@
+"""How often the features of a joint model occur in labelled sequences: a row of counts for each
+sequence.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from sklearn_struct.containers.csr import CSR, csr
+from sklearn_struct.containers.sequence_array import SequenceArray
+from sklearn_struct.containers.structures import chain
+from sklearn_struct.linear.pair_places import places
+from sklearn_struct.objectives.parameters import (
+    Pattern,
+    edge_features,
+    every_edge_pair,
+    every_node_pair,
+)
+
+__all__ = ["Layout", "counted_features"]
+
+
+class Layout(NamedTuple):
+    """Weights of a joint model: perhaps one for each column of X, those of a chain, perhaps that of
+    a constant 1.
+    """
+
+    pattern: Pattern
+    inputs: bool
+    constant: bool
+
+    @property
+    def size(self) -> int:
+        return int(self._bounds[1]) + self.constant
+
+    @property
+    def _bounds(self) -> np.ndarray:
+        return np.cumsum([self.pattern.n_features * self.inputs, self.pattern.size])
+
+    def split(self, w: np.ndarray) -> list[np.ndarray]:
+        """The three parts of a parameter vector."""
+        return np.split(w, self._bounds)
+
+    def join(self, inputs: np.ndarray, chain: np.ndarray, constant: float) -> np.ndarray:
+        """A vector of the parts that there are."""
+        return np.concatenate(
+            [inputs[: self.pattern.n_features * self.inputs], chain, [constant] * self.constant]
+        )
+
+
+def counted_features(layout: Layout, X: SequenceArray, codes: np.ndarray) -> sp.csr_array:
+    """The matrix (n_sequences, n_weights) whose product with w is the score of each sequence with
+    its labels.
+
+    What has no weight is not counted.
+    """
+    parts = [_chain_counts(layout.pattern, X, codes)]
+    if layout.inputs:
+        n = X.offsets[-1]
+        of_sequences = sp.csr_array((np.ones(n), np.arange(n), X.offsets), shape=(len(X), n))
+        parts.insert(0, of_sequences @ sp.csr_array(X.tokens))
+    if layout.constant:
+        parts.append(sp.csr_array(np.ones((len(X), 1))))
+    return sp.csr_array(sp.hstack(parts))
+
+
+def _chain_counts(pattern: Pattern, X: SequenceArray, codes: np.ndarray) -> sp.csr_array:
+    K = pattern.n_labels
+    structure = chain(X.offsets)
+    owner = np.repeat(np.arange(len(X)), X.lengths)
+    edge_owner = owner[structure.edges[:, 1]]
+    pairs, triples = _edge_codes(codes.astype(np.int64), structure.edges, K, pattern.order)
+    node = every_node_pair(pattern)
+    edge = every_edge_pair(pattern)
+    edge_X = (
+        edge_features(X, pattern.edge_columns)
+        if len(pattern.edge_columns)
+        else np.empty((len(pairs), 0))
+    )
+    place = np.full(pattern.edge_width, -1)
+    place[pattern.transitions] = np.arange(len(pattern.transitions))
+    n_node = len(node.indices)
+    n_edge = len(edge.indices)
+    parts = [(_places(X.tokens, codes, node), owner, 0)]
+    for columns in (pairs, triples):
+        parts.append((_places(edge_X, columns, edge), edge_owner, n_node))
+        moves = np.where(columns >= 0, place[columns], -1)
+        parts.append(
+            ((np.arange(len(moves)), moves, np.ones(len(moves))), edge_owner, n_node + n_edge)
+        )
+    if pattern.fit_intercept:
+        parts.append(((np.arange(len(codes)), codes, np.ones(len(codes))), owner, pattern.size - K))
+    return _stacked(parts, (len(X), pattern.size))
+
+
+def _edge_codes(
+    codes: np.ndarray, edges: np.ndarray, K: int, order: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """The columns of the pair and of the triple that each edge ends; -1 where there is no triple."""
+    pairs = codes[edges[:, 0]] * K + codes[edges[:, 1]]
+    triples = np.full(len(pairs), -1)
+    if order == 2:
+        second = 1 + np.flatnonzero(edges[:-1, 1] == edges[1:, 0])
+        triples[second] = K * K + codes[edges[second - 1, 0]] * K * K + pairs[second]
+    return pairs, triples
+
+
+def _places(X: Any, codes: np.ndarray, pairs: CSR) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Row, place among `pairs` and value of each stored value of X, paired with the code of its
+    row; -1 for nowhere.
+    """
+    stored = csr(X)
+    return (
+        np.repeat(np.arange(len(codes)), np.diff(stored.indptr)),
+        places(stored, codes, pairs),
+        stored.data,
+    )
+
+
+def _stacked(parts: list[Any], shape: tuple[int, int]) -> sp.csr_array:
+    """Parts ((row, place, value), sequence of each row, first column) as one matrix of sums."""
+    rows = []
+    columns = []
+    values = []
+    for (row, place, value), owner, first in parts:
+        has = place >= 0
+        rows.append(owner[row[has]])
+        columns.append(first + place[has])
+        values.append(value[has].astype(np.float64))
+    where = np.concatenate(rows), np.concatenate(columns)
+    return sp.csr_array(sp.coo_array((np.concatenate(values), where), shape=shape))

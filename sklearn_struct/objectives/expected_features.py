@@ -1,0 +1,131 @@
+"""How often the features of a chain are expected: under a generative model, or under p(y | x) of
+given inputs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from sklearn_struct.compiled.threads import Pool
+from sklearn_struct.containers.csr import CSR
+from sklearn_struct.containers.structures import Block, Potentials, blocks
+from sklearn_struct.hidden_markov.path_sums import (
+    StateChain,
+    Windows,
+    edge_counts,
+    node_counts,
+    path_sums,
+)
+from sklearn_struct.inference.chains import exact
+from sklearn_struct.objectives.counted_features import Layout
+from sklearn_struct.objectives.parameters import LinearPotentials, every_edge_pair, every_node_pair
+
+__all__ = ["Emitted", "conditional_features", "expected_features"]
+
+LARGEST_TABLE = 4_000_000  # numbers in a table of windows and states
+NOTHING = Windows([], [], np.empty((1, 0), np.int64))  # what is found around every token
+
+
+class Emitted(NamedTuple):
+    """The columns of X: those that show windows of values, then numbers, with their mean in each
+    label (n, K).
+    """
+
+    windows: list[Windows]
+    means: np.ndarray
+
+
+def expected_features(chain: StateChain, emitted: Emitted, layout: Layout) -> np.ndarray:
+    """Expectation of each feature's count under a chain that emits the columns of X.
+
+    Exact (Smith, Vail & Lafferty 2007, section 4.1).
+
+    Raises
+    ------
+    NonFiniteError
+        If sequences have no finite expected length.
+    """
+    pattern = layout.pattern
+    sums = path_sums(chain)
+    K = pattern.n_labels
+    node = every_node_pair(pattern)
+    edge = every_edge_pair(pattern)
+    w_node = np.zeros(len(node.indices))
+    w_edge = np.zeros(len(edge.indices))
+    inputs = np.empty(pattern.n_features)
+    tokens = node_counts(chain, sums, NOTHING, K)
+    moves = edge_counts(chain, sums, NOTHING, K, pattern.order)
+    width = max(len(chain.start), pattern.edge_width)
+    first = 0
+    for windows in _parts(emitted.windows, LARGEST_TABLE // width + 1):
+        columns = np.arange(first, first + len(windows.codes))
+        counts = node_counts(chain, sums, windows, K)
+        _fill(w_node, node, columns, counts)
+        inputs[columns] = counts.sum(axis=1)
+        on_edges = np.flatnonzero(
+            (pattern.edge_columns >= first) & (pattern.edge_columns <= columns[-1])
+        )
+        if len(on_edges):
+            chosen = windows._replace(codes=windows.codes[pattern.edge_columns[on_edges] - first])
+            _fill(w_edge, edge, on_edges, edge_counts(chain, sums, chosen, K, pattern.order))
+        first += len(columns)
+    if len(emitted.means):
+        numbers = tokens * emitted.means
+        _fill(w_node, node, np.arange(first, pattern.n_features), numbers)
+        inputs[first:] = numbers.sum(axis=1)
+        on_edges = np.flatnonzero(pattern.edge_columns >= first)
+        means = emitted.means[pattern.edge_columns[on_edges] - first]
+        _fill(w_edge, edge, on_edges, moves * means[:, np.arange(moves.shape[1]) % K])
+    weights = np.concatenate(
+        [w_node, w_edge, moves[0, pattern.transitions], *tokens[: pattern.fit_intercept]]
+    )
+    return layout.join(inputs, weights, float(chain.start @ sums.ends))
+
+
+def _parts(every: list[Windows], n: int) -> Iterator[Windows]:
+    """Windows of at most n columns each."""
+    for windows in every:
+        for first in range(0, len(windows.codes), n):
+            yield windows._replace(codes=windows.codes[first : first + n])
+
+
+def _fill(weights: np.ndarray, pairs: CSR, features: np.ndarray, counts: np.ndarray) -> None:
+    """Write those of `counts` (n, width) that have a weight; row i is that of ``features[i]``."""
+    n = np.diff(pairs.indptr)[features]
+    row = np.repeat(np.arange(len(features)), n)
+    place = np.arange(len(row)) + np.repeat(pairs.indptr[features] - np.cumsum(n) + n, n)
+    weights[place] = counts[row, pairs.indices[place]]
+
+
+def conditional_features(
+    base: Callable[[Block], Potentials],
+    potentials: LinearPotentials,
+    offsets: np.ndarray,
+    weight: np.ndarray,
+    pool: Pool,
+) -> np.ndarray:
+    """Weighted mean over given inputs of what p(y | x) expects for each weight, by
+    forward-backward.
+
+    `base` gives the potentials of p(y | x) in a block, with as many columns as `potentials`.
+    """
+    found = blocks(offsets, potentials.n_labels, n_blocks=16, order=potentials.pattern.order)
+
+    def work(b: int) -> np.ndarray:
+        block = found[b]
+        theta = base(found[b])
+        n_edges = block.edges.stop - block.edges.start if potentials.edge_map else 1
+        out = Potentials(np.zeros(theta.node.shape), np.zeros((n_edges, theta.edge.shape[1])))
+        of_block = weight[block.examples]
+        total = np.zeros(potentials.expanded_size)
+        exact.marginals(theta, block.structure, of_block, out, np.empty(len(of_block)))
+        potentials.scatter(out, block, np.ones(1), total)
+        return total
+
+    total = np.zeros(potentials.expanded_size)
+    for part in pool.map(work, len(found)):
+        total += part
+    return potentials.compress(total) / weight.sum()

@@ -1,0 +1,122 @@
+"""Hidden Markov models to JSON and arrays, and back with every check."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sklearn_struct.exceptions import ModelFileError
+from sklearn_struct.persistence import checks
+from sklearn_struct.persistence.encoders import Shared
+from sklearn_struct.persistence.values import (
+    fields,
+    labels,
+    natural,
+    optional,
+    plain,
+    put_labels,
+    put_optional,
+    restore,
+    take_optional,
+)
+
+__all__ = ["hidden", "put_hidden"]
+
+OPTIONAL = (int, type(None))
+TABLES = ("start", "transition", "stop", "pair_start", "single_stop")  # those of order 2 last
+
+
+def put_hidden(hmm: Any, where: str, shared: Shared) -> dict[str, Any]:
+    arrays = shared.arrays
+    order = hmm.transition_logprob_.ndim - 1
+    for name in TABLES[: 3 if order == 1 else 5]:
+        arrays[where + name] = np.asarray(getattr(hmm, f"{name}_logprob_"), np.float64)
+    # not three dimensions
+    arrays[where + "transition"] = arrays[where + "transition"].reshape(-1, len(hmm.classes_))
+    for s, table in enumerate(hmm.emission_logprob_):
+        if table is not None:
+            arrays[f"{where}emission/{s}"] = np.asarray(table, np.float64)
+    if hmm.means_.size:
+        arrays[where + "means"], arrays[where + "variances"] = hmm.means_, hmm.variances_
+    arrays[where + "loss_curve"] = np.array(hmm.loss_curve_, np.float64)
+    vocabularies = [
+        None if values is None else plain(list(values), "vocabulary") for values in hmm.vocabulary_
+    ]
+    return {
+        "labels": put_labels(arrays, where + "labels", hmm.classes_),
+        "order": order,
+        "vocabularies": vocabularies,
+        "kind": hmm._kind,
+        "names": shared.put(vars(hmm).get("_names_in")),
+        "n_iter": int(hmm.n_iter_),
+        **put_optional(hmm, "rows_in"),
+    }
+
+
+def hidden(hmm: Any, stored: Any, where: str, shared: Shared) -> None:
+    kinds = {
+        "labels": (str, list),
+        "order": int,
+        "vocabularies": list,
+        "kind": str,
+        "names": OPTIONAL,
+        "n_iter": int,
+    }
+    _, order, vocabularies, hmm._kind, names, n_iter, *_ = fields(
+        stored, "the model", **kinds, **optional(stored, rows_in=bool)
+    )
+    take_optional(hmm, stored, "rows_in")
+    if order not in (1, 2) or hmm._kind not in ("numbers", "values", "rows"):
+        raise ModelFileError("no hidden Markov model of order 1 or 2")
+    if hmm._kind == "values" and len(vocabularies) != 1:
+        raise ModelFileError(f"single values have one stream, not {len(vocabularies)}")
+    hmm.classes_ = labels(shared.arrays, where + "labels", stored["labels"])
+    K = len(hmm.classes_)
+    arrays = shared.arrays
+    shapes = [(K,), (K**order, K), (K,) * order, (K, K), (K,)]
+    for name, shape in list(zip(TABLES, shapes))[: 3 if order == 1 else 5]:
+        setattr(hmm, f"{name}_logprob_", checks.log_probabilities(arrays, where + name, shape))
+    hmm.transition_logprob_ = hmm.transition_logprob_.reshape((K,) * (order + 1))
+    hmm.n_features_in_ = len(vocabularies)
+    hmm.n_iter_ = natural(n_iter, "n_iter")
+    hmm.vocabulary_ = [None if values is None else _vocabulary(values) for values in vocabularies]
+    hmm.emission_logprob_ = [
+        None if values is None else _emission(arrays, f"{where}emission/{s}", K, len(values))
+        for s, values in enumerate(hmm.vocabulary_)
+    ]
+    shape = (K, hmm.vocabulary_.count(None))
+    hmm.means_, hmm.variances_ = (
+        _numbers(arrays, where + name, shape) if shape[1] else np.empty(shape)
+        for name in ("means", "variances")
+    )
+    if np.any(hmm.variances_ <= 0):
+        raise ModelFileError("variances must be positive")
+    hmm.loss_curve_ = arrays.take(where + "loss_curve", np.float64).tolist()
+    hmm._names_in = shared.get(names, np.ndarray)
+    if hmm._names_in is not None and len(hmm._names_in) != hmm.n_features_in_:
+        raise ModelFileError(f"{len(hmm._names_in)} names for {hmm.n_features_in_} streams")
+
+
+def _numbers(arrays: Any, name: str, shape: tuple[int, ...]) -> np.ndarray:
+    found = arrays.take(name, np.float64, len(shape))
+    if found.shape != shape or not np.all(np.isfinite(found)):
+        raise ModelFileError(f"{name} must have finite numbers of shape {shape}")
+    return found
+
+
+def _emission(arrays: Any, name: str, K: int, n_values: int) -> np.ndarray:
+    """A table with a column for each value, and perhaps one for others."""
+    more = name in arrays and arrays[name].shape == (K, n_values + 1)
+    return checks.log_probabilities(arrays, name, (K, n_values + more))
+
+
+def _vocabulary(stored: Any) -> dict[Any, int]:
+    values = restore(stored)
+    try:
+        found = {value: code for code, value in enumerate(values)}
+    except TypeError as error:
+        raise ModelFileError("a vocabulary has values that cannot be looked up") from error
+    if not isinstance(values, list) or len(found) != len(values):
+        raise ModelFileError("a vocabulary must be a list of different values")
+    return found

@@ -1,0 +1,82 @@
+"""Memory is asked for before it is taken, and arrays grow without losing anything."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from sklearn_struct.containers import memory
+from sklearn_struct.containers.memory import longer, reserve
+
+
+def test_more_than_the_machine_has_is_an_error():
+    with pytest.raises(
+        MemoryError, match=r"the chart needs 1048576\.0 GB of memory, and [\d.]+ GB are free"
+    ):
+        reserve(1 << 50, "the chart")
+
+
+def test_little_is_not_asked_about(monkeypatch):
+    monkeypatch.setattr(memory, "_text", None)
+    reserve(1 << 20, "a table")
+    with pytest.raises(TypeError):
+        reserve(1 << 40, "a table")
+
+
+@pytest.mark.parametrize(
+    ("files", "free"),
+    [
+        ({}, np.inf),
+        (
+            {"/proc/meminfo": "MemTotal: 90 kB\nMemAvailable:    300 kB\nSwapFree: 20 kB\n"},
+            320 * 1024,
+        ),
+        ({"/proc/meminfo": "MemTotal: 90 kB\n"}, np.inf),
+        ({"/sys/fs/cgroup/memory.max": "max\n", "/sys/fs/cgroup/memory.current": "5\n"}, np.inf),
+        ({"/sys/fs/cgroup/memory.max": "1000\n", "/sys/fs/cgroup/memory.current": "700\n"}, 300),
+        (
+            {
+                "/sys/fs/cgroup/memory/memory.limit_in_bytes": "1000\n",
+                "/sys/fs/cgroup/memory/memory.usage_in_bytes": "700\n",
+                "/sys/fs/cgroup/memory/memory.stat": "cache 9\ninactive_file 100\nactive_file 50\ntotal_rss 3\n",
+            },
+            450,
+        ),
+    ],
+)
+def test_what_the_system_says(files, free, monkeypatch):
+    monkeypatch.setattr(memory, "_text", lambda path: files.get(path, ""))
+    monkeypatch.setattr(memory, "LARGE", 0)
+    assert refused(1 << 60) is (free < np.inf)
+    if free < np.inf:
+        assert not refused(free)
+        assert refused(free + 1)
+
+
+def refused(n_bytes):
+    try:
+        reserve(n_bytes, "more")
+    except MemoryError as error:
+        return "more needs" in str(error)
+    return False
+
+
+@pytest.mark.parametrize(("n", "dtype"), [(0, float), (2, np.int32), (10, float), (9, np.int64)])
+def test_zeros(n, dtype, monkeypatch):
+    monkeypatch.setattr(memory, "PIECE", 3)
+    found = memory.zeros(n, dtype)
+    assert (found.shape, found.dtype, found.tolist()) == ((n,), dtype, [0] * n)
+
+
+@pytest.mark.parametrize("piece", [3, 1 << 22])
+def test_longer(piece, monkeypatch):
+    monkeypatch.setattr(memory, "PIECE", piece)
+    table = np.arange(20).reshape(10, 2)
+    row = np.arange(10, dtype=np.int32)
+    grown = longer((table, row), 7, 5, "both")
+    assert [array.shape for array in grown] == [(19, 2), (19,)]
+    for array, copy in zip((table, row), grown):
+        assert copy.dtype == array.dtype
+        np.testing.assert_array_equal(copy[:7], array[:7])
+    with pytest.raises(MemoryError, match="both needs"):
+        longer((table, row), 7, 1 << 50, "both")

@@ -1,0 +1,191 @@
+"""Every form of X as columns, and values as codes with a place for those out of vocabulary."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+
+from sklearn_struct import SequenceArray
+from sklearn_struct.encoding.features.streams import (
+    OOV,
+    Column,
+    encode,
+    is_numeric,
+    learn_values,
+    numbers,
+    read,
+)
+from sklearn_struct.exceptions import (
+    EmptyDataError,
+    InputTypeError,
+    LengthMismatchError,
+    NonFiniteError,
+)
+from sklearn_struct.exceptions import UnknownValueError as Unknown
+
+ROWS = [[("a", 1.5), ("b", 2)], [], [("a", 0.5)]]
+OFFSETS = [0, 2, 2, 3]
+
+
+def spelt_out(column):
+    return (
+        list(column.values)
+        if column.codes is None
+        else [column.values[code] for code in column.codes]
+    )
+
+
+@pytest.mark.parametrize(
+    "X",
+    [
+        ROWS,
+        [np.array(rows, dtype=object).reshape(-1, 2) for rows in ROWS],
+        SequenceArray(
+            np.array([("a", 1.5), ("b", 2), ("a", 0.5)], dtype=object), OFFSETS, ["w", "x"]
+        ),
+        SequenceArray(np.array([("a", 1.5), ("b", 2), ("a", 0.5)], dtype=object), OFFSETS),
+    ],
+)
+def test_rows(X):
+    found = read(X)
+    assert [spelt_out(column) for column in found.columns] == [["a", "b", "a"], [1.5, 2, 0.5]]
+    assert (found.offsets.tolist(), found.kind) == (OFFSETS, "rows")
+    assert [is_numeric(column) for column in found.columns] == [False, True]
+    assert numbers(found.columns[1], found.offsets, 1).tolist() == [1.5, 2, 0.5]
+
+
+def test_rows_that_begin_with_a_number():
+    X = [[(b, a) for a, b in rows] for rows in ROWS]
+    assert [spelt_out(column) for column in read(X).columns] == [[1.5, 2, 0.5], ["a", "b", "a"]]
+    assert read([[[1.5, 2.5]], [[0.5, 1.0]]]).kind == "numbers"
+
+
+def test_frames():
+    frame = pd.DataFrame({"s": [0, 0, 1], "word": ["a", "b", "a"], "size": [1.5, 2, 0.5]})
+    found = read(SequenceArray.from_frame(frame, "s"))
+    assert [spelt_out(column) for column in found.columns] == [["a", "b", "a"], [1.5, 2, 0.5]]
+    assert list(found.names) == ["word", "size"]
+    assert read(SequenceArray.from_frame(frame, "s", ["size"])).kind == "numbers"
+
+
+@pytest.mark.parametrize(
+    "X",
+    [
+        [["a", "b"], [], ["a"]],
+        [np.array(["a", "b"]), np.array([], dtype=str), np.array(["a"])],
+        SequenceArray(np.array(["a", "b", "a"]), OFFSETS),
+    ],
+)
+def test_strings(X):
+    found = read(X)
+    assert [spelt_out(column) for column in found.columns] == [["a", "b", "a"]]
+    assert (found.offsets.tolist(), found.kind) == (OFFSETS, "values")
+
+
+@pytest.mark.parametrize(
+    "X",
+    [[np.array([[1.0, 2], [3, 4]]), np.empty((0, 2)), np.array([[5, 6.0]])], np.ones((2, 3, 1))],
+)
+def test_numbers(X):
+    found = read(X)
+    stacked = np.concatenate(list(X))
+    np.testing.assert_array_equal(
+        np.column_stack([spelt_out(column) for column in found.columns]), stacked
+    )
+    assert found.kind == "numbers"
+    assert all(is_numeric(column) for column in found.columns)
+
+
+def test_nothing():
+    found = read([[], []])
+    assert (found.columns, found.offsets.tolist()) == ([], [0, 0, 0])
+
+
+@pytest.mark.parametrize(
+    ("X", "error", "said"),
+    [
+        ([["a"], ["b", None]], InputTypeError, "X[1], token 1: None is not a value"),
+        ([["a"], [("b",)]], InputTypeError, "X[1], token 0: ('b',) is not a value"),
+        (
+            [[("a", "b")], [("c", None)]],
+            InputTypeError,
+            "X[1], token 0, column 1: None is not a value",
+        ),
+        ([[("a", "b")], [("c",)]], LengthMismatchError, "X[1], token 0: 1 columns, expected 2"),
+        ([[("a", "b")], ["cd"]], InputTypeError, "X[1], token 0"),
+        ([[{"w": "a"}]], InputTypeError, "tokens that are a dict"),
+        ([[("a", [1])]], InputTypeError, "X[0], token 0, column 1: values must be hashable"),
+        ([[("a", np.nan)]], NonFiniteError, "X[0], token 0, column 1: not finite"),
+        ([np.ones((1, 2)), np.array([[1, np.inf]])], NonFiniteError, "X[1], token 0, feature 1"),
+        ([sp.csr_array(np.eye(2))], InputTypeError, "sparse"),
+        ([np.ones((1, 2)), np.array(1.0)], InputTypeError, "X[1] must have two dimensions"),
+        ([np.array(1.0), np.ones((1, 2))], InputTypeError, "X[0] must have two dimensions"),
+        ([], EmptyDataError, "no sequences"),
+        ("ab", InputTypeError, "str"),
+    ],
+)
+def test_mistakes(X, error, said):
+    with pytest.raises(error, match=re.escape(said)):
+        read(X)
+
+
+def test_what_is_no_number():
+    found = read([[("a", 1.0)], [("b", "c"), ("b", float("inf"))]])
+    with pytest.raises(
+        InputTypeError, match=re.escape("X[1], token 0, column 1: 'c' is not a number")
+    ):
+        numbers(found.columns[1], found.offsets, 1)
+    with pytest.raises(
+        NonFiniteError, match=re.escape("X[0], token 1, column 0: not finite (inf)")
+    ):
+        numbers(Column([1.0, float("inf")], np.array([0, 1])), np.array([0, 2]), 0)
+    assert not is_numeric(Column([True, False], np.array([0, 1])))
+
+
+VALUES = read([["b", "a", "b", "c", OOV, "b"]]).columns[0]
+ALL = np.ones(6, dtype=bool)
+OF = np.array([0, 6])
+
+
+def test_the_first_occurrence_counts_as_out_of_vocabulary():
+    vocabulary, codes = learn_values(VALUES, ALL, "first")
+    assert vocabulary == {"b": 0}
+    assert codes.tolist() == [1, 1, 0, 1, 1, 0]
+    assert encode(VALUES, vocabulary, "first", OF, 0).tolist() == [0, 1, 0, 1, 1, 0]
+
+
+def test_other_vocabularies():
+    vocabulary, codes = learn_values(VALUES, ALL, "smoothing")
+    assert vocabulary == {"a": 0, "b": 1, "c": 2}
+    assert codes.tolist() == [1, 0, 1, 2, 3, 1]
+    vocabulary, codes = learn_values(VALUES, ALL, None)
+    assert vocabulary == {OOV: 0, "a": 1, "b": 2, "c": 3}
+    assert codes.tolist() == [2, 1, 2, 3, 0, 2]
+    with pytest.raises(
+        Unknown, match=re.escape("X[1], token 1, column 4: 'd' was not seen in fit")
+    ):
+        encode(read([["a"], ["a", "d"]]).columns[0], vocabulary, None, np.array([0, 1, 3]), 4)
+
+
+@pytest.mark.parametrize(
+    ("oov", "expected"), [("first", {}), ("smoothing", {"b": 0, "c": 1}), (None, {"b": 0, "c": 1})]
+)
+def test_only_what_is_used_is_learned(oov, expected):
+    used = np.array([0, 0, 1, 1, 0, 0], dtype=bool)
+    vocabulary, codes = learn_values(VALUES, used, oov)
+    assert vocabulary == expected
+    assert np.all(codes <= len(expected) - (oov is None))
+
+
+def test_values_of_arrays_and_of_several_types():
+    vocabulary, codes = learn_values(
+        Column(np.array([2.0, 1.0, 2.0]), None), np.ones(3, dtype=bool), None
+    )
+    assert (vocabulary, codes.tolist()) == ({1.0: 0, 2.0: 1}, [1, 0, 1])
+    assert list(
+        learn_values(read([[("b",), (1,)]]).columns[0], np.ones(2, dtype=bool), None)[0]
+    ) == ["b", 1]

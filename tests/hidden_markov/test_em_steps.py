@@ -1,0 +1,166 @@
+"""E- and M-steps of hidden Markov models, against enumeration of all labellings."""
+
+from __future__ import annotations
+
+import naive
+import numpy as np
+import pytest
+
+from sklearn_struct.compiled.threads import Pool
+from sklearn_struct.containers.structures import chain
+from sklearn_struct.hidden_markov.densities import least_variances
+from sklearn_struct.hidden_markov.em_starts import labelled_start, random_start
+from sklearn_struct.hidden_markov.em_steps import (
+    Observed,
+    Options,
+    Training,
+    joint,
+    possible_potentials,
+    potentials,
+)
+from sklearn_struct.hidden_markov.markov_chain import tally
+from sklearn_struct.inference.chains import exact
+
+pytestmark = pytest.mark.twins
+KINDS = pytest.mark.parametrize(("order", "stop"), [(1, True), (1, False), (2, True), (2, False)])
+K = 3
+LENGTHS = [3, 0, 4, 1, 2]
+
+
+def training(order=1, stop=True, known=0.4, seed=0, **options):
+    """Two streams of values and two of numbers, some labels, weights of which one is 0."""
+    rng = np.random.RandomState(seed)
+    offsets = np.cumsum([0, *LENGTHS])
+    n = int(offsets[-1])
+    observed = Observed(
+        [rng.randint(4, size=n), rng.randint(2, size=n)], rng.normal(size=(n, 2)), offsets
+    )
+    codes = np.where(rng.uniform(size=n) < known, rng.randint(K, size=n), -1).astype(np.int32)
+    weight = np.array([1.0, 1.0, 2.0, 0.5, 0.0])
+    floor = least_variances(observed.numbers, np.repeat(weight, LENGTHS), 0.01)
+    settings = {"smoothing": 0.5, "transition_smoothing": 0.0, **options}
+    return Training(
+        observed, codes, weight, K, Options(order, [5, 2], stop, floor=floor, **settings), Pool()
+    )
+
+
+def part(observed, i):
+    tokens = slice(observed.offsets[i], observed.offsets[i + 1])
+    n = tokens.stop - tokens.start
+    return Observed(
+        [column[tokens] for column in observed.codes], observed.numbers[tokens], np.array([0, n])
+    )
+
+
+@KINDS
+def test_expected_counts(order, stop):
+    steps = training(order, stop)
+    model = random_start(steps, np.random.RandomState(1))
+    (counts, posterior), value = steps.expect(model)
+    expected = [np.zeros(table.shape) for table in counts]
+    log_likelihood = 0.0
+    by_label = np.zeros(posterior.shape)
+    for i, n in enumerate(LENGTHS):
+        lo = steps.observed.offsets[i]
+        one = part(steps.observed, i)
+        known = steps.codes[lo : lo + n]
+        ys = [np.array(y, dtype=np.int32) for y in naive.labellings(n, K)] if n else []
+        ys = [y for y in ys if np.all((known < 0) | (known == y))]
+        scores = np.array([joint(model, one, y)[0] for y in ys])
+        log_p = np.logaddexp.reduce(scores) if n else 0.0
+        log_likelihood += steps.weight[i] * log_p
+        for y, score in zip(ys, scores, strict=True):
+            p = steps.weight[i] * np.exp(score - log_p)
+            by_label[lo + np.arange(n), y] += p
+            for table, count in zip(
+                expected, tally(y, chain(np.array([0, n])), np.array([p]), K, order), strict=True
+            ):
+                table += count
+    np.testing.assert_allclose(posterior, by_label, atol=1e-10)
+    for table, other in zip(counts, expected, strict=True):
+        np.testing.assert_allclose(table, other, atol=1e-10)
+    assert value == pytest.approx(log_likelihood + steps.prior(model), abs=1e-10)
+
+
+@KINDS
+@pytest.mark.parametrize("known", [0.0, 0.4])
+@pytest.mark.parametrize("smoothing", [0.0, 0.5])
+def test_a_step_never_lowers_the_value(order, stop, known, smoothing):
+    for seed in range(3):
+        steps = training(
+            order, stop, known, seed, smoothing=smoothing, transition_smoothing=smoothing
+        )
+        model = random_start(steps, np.random.RandomState(seed))
+        expectation, value = steps.expect(model)
+        for _ in range(15):
+            before = value
+            model = steps.maximise(expectation)
+            expectation, value = steps.expect(model)
+            assert value >= before - 1e-9
+
+
+@KINDS
+def test_counting_is_expecting_where_all_is_known(order, stop):
+    steps = training(order, stop, known=1.0)
+    counted = steps.counted(steps.codes)
+    (counts, posterior), value = steps.expect(random_start(steps, np.random.RandomState(0)))
+    np.testing.assert_allclose(posterior, counted.posterior, atol=1e-12)
+    for table, other in zip(counts, counted.markov, strict=True):
+        np.testing.assert_allclose(table, other, atol=1e-12)
+    model = steps.maximise(counted)
+    assert steps.value(model) == pytest.approx(steps.expect(model)[1], abs=1e-10)
+    assert np.isfinite(value)
+
+
+@KINDS
+def test_starts_leave_nothing_impossible(order, stop):
+    steps = training(order, stop, known=0.2, smoothing=0.0)
+    rng = np.random.RandomState(0)
+    for model in (labelled_start(steps, steps.codes, rng), random_start(steps, rng)):
+        assert np.isfinite(steps.expect(model)[1])
+        for table, n in zip(model.tables, [5, 2], strict=True):
+            assert table.shape == (K, n)
+            np.testing.assert_allclose(np.exp(table).sum(axis=1), 1)
+        assert len({row.tobytes() for row in model.tables[0]}) == K
+    known = steps.codes == 0
+    mean = np.average(steps.observed.numbers[known], axis=0, weights=steps.token_weight[known])
+    np.testing.assert_allclose(labelled_start(steps, steps.codes, rng).gaussians.mean[0], mean)
+
+
+@pytest.mark.compiled
+def test_bits_do_not_depend_on_threads():
+    rng = np.random.RandomState(0)
+    offsets = np.arange(0, 30_001, 5)
+    observed = Observed([rng.randint(50, size=30_000)], rng.normal(size=(30_000, 1)), offsets)
+    options = Options(2, [50], True, 1.0, 0.0, np.array([0.01]))
+    found = []
+    for n in (1, 3):
+        with Pool(n) as pool:
+            steps = Training(
+                observed, np.full(30_000, -1, np.int32), np.ones(6000), K, options, pool
+            )
+            (counts, posterior), value = steps.expect(random_start(steps, np.random.RandomState(1)))
+            found.append((counts.transition.tobytes(), posterior.tobytes(), value))
+    assert len(steps.blocks) > 5
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("order", [1, 2])
+def test_sequences_that_are_impossible_get_a_way_and_others_are_as_they_were(order):
+    steps = training(order, known=1.0)
+    model = steps.maximise(steps.counted(steps.codes))
+    model.tables[0][:, steps.observed.codes[0][0]] = -np.inf  # what no label emits
+    found = 0
+    for block in steps.blocks:
+        plain, theta = (
+            of(model, steps.observed, block) for of in (potentials, possible_potentials)
+        )
+        before, after = np.empty((2, len(block.structure.offsets) - 1))
+        labels = np.empty(len(theta.node), np.int32)
+        exact.argmax(plain, block.structure, labels, before)
+        exact.argmax(theta, block.structure, labels, after)
+        possible = before > -np.inf
+        np.testing.assert_array_equal(after[possible], before[possible])
+        assert np.all(np.isfinite(after))
+        found += np.sum(~possible)
+    assert 0 < found < len(LENGTHS)

@@ -1,0 +1,187 @@
+"""Chains of order 1 and 2, against chains written out by hand."""
+
+from __future__ import annotations
+
+from itertools import pairwise, product
+
+import naive
+import numpy as np
+import pytest
+
+from sklearn_struct.containers.structures import Potentials, chain
+from sklearn_struct.hidden_markov import markov_chain
+from sklearn_struct.hidden_markov.markov_chain import Markov
+from sklearn_struct.inference.chains import exact as inference
+
+pytestmark = pytest.mark.twins
+ORDERS = pytest.mark.parametrize("order", [1, 2])
+STOPS = pytest.mark.parametrize("stop", [True, False])
+K = 3
+
+
+def random_chain(order, stop=True, seed=0, smoothing=0.0):
+    rng = np.random.RandomState(seed)
+    C = markov_chain.n_contexts(K, order)
+    counts = (rng.uniform(size=shape) * (rng.uniform(size=shape) < 0.9) for shape in (K, (C, K), C))
+    return markov_chain.estimate(Markov(*counts), smoothing, stop)
+
+
+def log_p(model, y):
+    """log p(y) of a labelling, by a walk through the tables."""
+    C = len(model.stop)
+    total = model.start[y[0]]
+    context = y[0] if C == K else K * K + y[0]
+    for before, k in pairwise(y):
+        total += model.transition[context, k]
+        context = k if C == K else before * K + k
+    return total + model.stop[context]
+
+
+@ORDERS
+@STOPS
+def test_probabilities_sum_to_one(order, stop):
+    model = random_chain(order, stop)
+    rows = np.exp(model.transition).sum(axis=1) + (np.exp(model.stop) if stop else 0)
+    np.testing.assert_allclose(rows, 1)
+    np.testing.assert_allclose(np.exp(model.start).sum(), 1)
+    assert stop or not np.any(model.stop)
+    if not stop:
+        total = sum(np.exp(log_p(model, y)) for y in product(range(K), repeat=4))
+        assert total == pytest.approx(1)
+
+
+@ORDERS
+@STOPS
+def test_potentials_score_labellings_jointly(order, stop):
+    model = random_chain(order, stop)
+    rng = np.random.RandomState(1)
+    offsets = np.array([0, 4, 4, 5, 7])
+    emission = rng.normal(size=(7, K))
+    structure = chain(offsets)
+    theta = markov_chain.potentials(model, emission, structure)
+    score = np.empty(4)
+    codes = rng.randint(K, size=7).astype(np.int32)
+    inference.path_score(theta, structure, codes, score)
+    for i, (lo, hi) in enumerate([(0, 4), (4, 4), (4, 5), (5, 7)]):
+        y = codes[lo:hi].tolist()
+        expected = log_p(model, y) + sum(emission[lo + t, k] for t, k in enumerate(y)) if y else 0.0
+        assert score[i] == pytest.approx(expected, abs=1e-12)
+
+
+@ORDERS
+def test_expected_counts_are_those_of_all_labellings(order):
+    model = random_chain(order)
+    rng = np.random.RandomState(2)
+    lengths = [3, 0, 1, 2]
+    offsets = np.cumsum([0, *lengths])
+    emission = rng.normal(size=(6, K))
+    structure = chain(offsets)
+    weight = np.array([1.0, 1.0, 0.5, 2.0])
+    theta = markov_chain.potentials(model, emission, structure)
+    out = Potentials(np.zeros(theta.node.shape), np.zeros(theta.edge.shape))
+    log_Z = np.empty(4)
+    inference.marginals(theta, structure, weight, out, log_Z)
+    found = markov_chain.read_counts(out, structure, K, order)
+    by_label = np.zeros((6, K))
+    expected = Markov(np.zeros(K), np.zeros(model.transition.shape), np.zeros(len(model.stop)))
+    for i, n in enumerate(lengths):
+        ys = naive.labellings(n, K) if n else []
+        scores = [
+            log_p(model, y) + sum(emission[offsets[i] + t, k] for t, k in enumerate(y)) for y in ys
+        ]
+        assert log_Z[i] == pytest.approx(np.logaddexp.reduce(scores) if n else 0, abs=1e-10)
+        for y, score in zip(ys, scores, strict=True):
+            p = weight[i] * np.exp(score - log_Z[i])
+            codes = np.array(y)
+            counts = markov_chain.tally(codes, chain(np.array([0, n])), np.array([p]), K, order)
+            for table, count in zip(expected, counts, strict=True):
+                table += count
+            by_label[offsets[i] + np.arange(n), codes] += p
+    for table, other in zip(found, expected, strict=True):
+        np.testing.assert_allclose(table, other, atol=1e-10)
+    np.testing.assert_allclose(out.node, by_label, atol=1e-10)
+
+
+@STOPS
+def test_a_chain_of_first_order_raised_to_the_second(stop):
+    first = random_chain(1, stop)
+    second = markov_chain.raised(first, 2)
+    assert markov_chain.raised(first, 1) is first
+    assert markov_chain.raised(second, 2) is second
+    for n in (1, 2, 3):
+        for y in naive.labellings(n, K):
+            assert log_p(second, y) == pytest.approx(log_p(first, y), abs=1e-12)
+
+
+@ORDERS
+def test_states_are_contexts(order):
+    model = random_chain(order)
+    start, transition, stop, label, before = markov_chain.as_states(model)
+    np.testing.assert_allclose(start.sum(), 1)
+    np.testing.assert_allclose(transition.sum(axis=1) + stop, 1)
+    y = [0, 2, 1, 1]
+    contexts = markov_chain.contexts(np.array(y), chain(np.array([0, 4])), K, order)
+    p = start[contexts[0]] * np.prod(transition[contexts[:-1], contexts[1:]]) * stop[contexts[-1]]
+    assert p == pytest.approx(np.exp(log_p(model, y)))
+    assert label[contexts].tolist() == y
+    assert before[contexts].tolist() == ([-1] * 4 if order == 1 else [-1, 0, 2, 1])
+
+
+def test_tallies_by_hand():
+    codes = np.array([0, 1, -1, 2, 1, 1])
+    structure = chain(np.array([0, 4, 4, 6]))
+    one = markov_chain.tally(codes, structure, np.array([1.0, 1.0, 2.0]), K, 1)
+    np.testing.assert_array_equal(one.start, [1, 2, 0])
+    np.testing.assert_array_equal(one.transition, [[0, 1, 0], [0, 2, 0], [0, 0, 0]])
+    np.testing.assert_array_equal(one.stop, [0, 2, 1])
+    two = markov_chain.tally(codes, structure, np.array([1.0, 1.0, 2.0]), K, 2)
+    assert two.transition.shape == (12, 3)
+    assert two.transition[9 + 0, 1] == 1  # 0 1 at the beginning
+    assert two.transition[9 + 1, 1] == 2
+    assert two.transition.sum() == 3
+    assert two.stop[1 * K + 1] == two.stop.sum() == 2
+
+
+@ORDERS
+def test_draws_have_the_probabilities_of_the_chain(order):
+    model = random_chain(order, smoothing=0.5)
+    codes, offsets = markov_chain.draw(model, 20_000, np.random.RandomState(0))
+    drawn = [tuple(codes[lo:hi].tolist()) for lo, hi in pairwise(offsets)]
+    for y in [(0,), (2,), (1, 0), (0, 2), (2, 2, 1)]:
+        p = np.exp(log_p(model, y))
+        assert drawn.count(y) / len(drawn) == pytest.approx(
+            p, abs=4 * np.sqrt(p / len(drawn)) + 1e-4
+        )
+
+
+@ORDERS
+def test_draws_of_a_length(order):
+    codes, offsets = markov_chain.draw(
+        random_chain(order, stop=False), 5, np.random.RandomState(0), length=4
+    )
+    assert offsets.tolist() == [0, 4, 8, 12, 16, 20]
+    assert set(codes.tolist()) <= {0, 1, 2}
+
+
+@ORDERS
+def test_termination(order):
+    model = random_chain(order, smoothing=1.0)
+    assert markov_chain.terminates(model)
+    model.stop[:] = -np.inf
+    assert not markov_chain.terminates(model)
+    # the end is reached from 2 alone, which comes after 1, after 0
+    model.start[:] = [0, -np.inf, -np.inf]
+    model.transition[:] = -np.inf
+    labels = np.arange(len(model.stop)) % K
+    model.transition[labels == 0, 1] = model.transition[labels == 1, 2] = 0
+    assert not markov_chain.terminates(model)
+    model.stop[labels == 2] = 0
+    assert markov_chain.terminates(model)
+
+
+def test_choices_take_no_impossible_column():
+    table = np.array([[0.0, 0.5, 0.0, 0.5, 0.0], [1.0, 0, 0, 0, 0]])
+    rows = np.arange(1000) % 2
+    found = markov_chain.choose(table, rows, np.random.RandomState(0))
+    assert set(found[rows == 0].tolist()) == {1, 3}
+    assert set(found[rows == 1].tolist()) == {0}

@@ -1,0 +1,79 @@
+"""Rows of counts: their product with any weights is the score that the potentials of a chain give."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from sklearn_struct.containers.sequence_array import SequenceArray
+from sklearn_struct.containers.structures import blocks
+from sklearn_struct.estimators.chains.weight_pattern import observe
+from sklearn_struct.inference.chains import exact
+from sklearn_struct.objectives.counted_features import Layout, counted_features
+from sklearn_struct.objectives.parameters import bind, of_order
+
+LENGTHS = [3, 0, 1, 4, 2]
+K = 3
+M = 4
+
+
+def data(sparse, seed=0):
+    rng = np.random.RandomState(seed)
+    n = sum(LENGTHS)
+    X = rng.normal(size=(n, M)) * (rng.uniform(size=(n, M)) < 0.6)
+    return SequenceArray(sp.csr_array(X) if sparse else X, np.cumsum([0, *LENGTHS])), rng.randint(
+        K, size=n
+    )
+
+
+def pattern(X, codes, order=1, **options):
+    settings = {
+        "edge_features": None,
+        "min_frequency": 1,
+        "feature_pairs": "observed",
+        "transition_features": "all",
+    }
+    settings |= {"order": order, "fit_intercept": True, "classes_": np.arange(K)}
+    return observe(SimpleNamespace(**settings | options), X, codes, np.ones(len(codes)))
+
+
+@pytest.mark.parametrize("sparse", [True, False])
+@pytest.mark.parametrize("orders", [(1, 1), (2, 2), (1, 2)], ids=str)
+@pytest.mark.parametrize(
+    "options", [{}, {"edge_features": "all", "transition_features": "observed"}], ids=str
+)
+def test_the_product_with_weights_is_the_score(sparse, orders, options):
+    X, codes = data(sparse)
+    found = of_order(pattern(X, codes, orders[0], **options), orders[1])
+    layout = Layout(found, inputs=False, constant=False)
+    potentials = bind(found, X, np.dtype(float))
+    w = np.random.RandomState(1).normal(size=potentials.size)
+    # some pairs have no weight
+    other = np.random.RandomState(2).randint(K, size=len(codes)).astype(np.int32)
+    [block] = blocks(X.offsets, K, order=orders[1], n_blocks=1)
+    score = np.empty(len(X))
+    exact.path_score(potentials.forward(potentials.expand(w), block), block.structure, other, score)
+    rows = counted_features(layout, X, other)
+    assert rows.shape == (len(X), layout.size)
+    np.testing.assert_allclose(rows @ w, score, atol=1e-12)
+
+
+@pytest.mark.parametrize("inputs", [True, False])
+@pytest.mark.parametrize("constant", [True, False])
+def test_layouts(inputs, constant):
+    X, codes = data(sparse=True)
+    layout = Layout(pattern(X, codes), inputs, constant)
+    rows = counted_features(layout, X, codes).toarray()
+    of_inputs, chain, last = layout.split(np.arange(layout.size))
+    assert [len(of_inputs), len(last)] == [M * inputs, int(constant)]
+    np.testing.assert_array_equal(
+        layout.join(of_inputs, chain, float(last.sum())), np.arange(layout.size)
+    )
+    if inputs:
+        sums = [X.tokens.toarray()[lo:hi].sum(axis=0) for lo, hi in zip(X.offsets, X.offsets[1:])]
+        np.testing.assert_allclose(rows[:, of_inputs], sums)
+    if constant:
+        np.testing.assert_array_equal(rows[:, last], np.ones((len(X), 1)))
