@@ -1,0 +1,75 @@
+"""The modules of a package, read but not imported."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+__all__ = ["Function", "Module", "arguments", "body_lines", "read"]
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+@dataclass(frozen=True)
+class Module:
+    """A file of a package.
+
+    Attributes
+    ----------
+    name : str
+        Without the package: "a.b" for the file a/b.py, "a" for a/__init__.py, "" for the package's own __init__.
+    path : str
+        Below the folder of the package, with slashes.
+    text : str
+        What the file says.
+    tree : ast.Module
+        Its syntax tree.
+    """
+
+    name: str
+    path: str
+    text: str
+    tree: ast.Module
+
+    @property
+    def is_init(self) -> bool:
+        return self.path.split("/")[-1] == "__init__.py"
+
+    @cached_property
+    def nodes(self) -> list[ast.AST]:
+        """All nodes of the tree."""
+        return list(ast.walk(self.tree))
+
+    @cached_property
+    def functions(self) -> list[Function]:
+        """All functions and methods, also nested ones."""
+        return [node for node in self.nodes if isinstance(node, Function)]
+
+
+def read(folder: Path) -> list[Module]:
+    """All modules of the package in this folder, sorted by path."""
+    if not (folder / "__init__.py").is_file():
+        raise FileNotFoundError(f"{folder} is not the folder of a package: it has no __init__.py")
+    modules = []
+    for file in sorted(folder.rglob("*.py")):
+        place = file.relative_to(folder)
+        text = file.read_text("utf-8")
+        parts = place.parent.parts if place.name == "__init__.py" else place.with_suffix("").parts
+        modules.append(Module(".".join(parts), place.as_posix(), text, ast.parse(text)))
+    return modules
+
+
+def arguments(function: Function) -> list[ast.arg]:
+    a = function.args
+    starred = [arg for arg in (a.vararg, a.kwarg) if arg is not None]
+    return [*a.posonlyargs, *a.args, *a.kwonlyargs, *starred]
+
+
+def body_lines(function: Function) -> tuple[int, int] | None:
+    """The first and last line of the body without the docstring; None if nothing else is there."""
+    body = function.body[1:] if ast.get_docstring(function) else function.body
+    if not body:
+        return None
+    return body[0].lineno, body[-1].end_lineno or body[-1].lineno
