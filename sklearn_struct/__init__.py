@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from importlib import import_module as _import_module
-from types import ModuleType as _ModuleType
 
 from sklearn_struct import datasets, exceptions, inspection, metrics, persistence
 from sklearn_struct.containers.sequence_array import SequenceArray
@@ -65,7 +64,7 @@ __version__ = "0.1.0"
 _LAZY = {"callbacks", "compat", "labeled_features", "model_selection"}
 
 
-def __getattr__(name: str) -> _ModuleType:
+def __getattr__(name: str) -> object:
     if name in _LAZY:
         return _import_module(f"sklearn_struct.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
