@@ -135,7 +135,7 @@ def memm(watch: Stopwatch) -> dict[str, float]:
     rows = [memm_features(words, common) for words in X_dev]
     figures = {OBJECTIVE: model.loss_curve_[-1], "weights": len(model._w)}
     return figures | scored(
-        lambda n: model.set_params(decoding="beam", beam_width=n).predict(rows), y_dev, watch
+        lambda n: model.set_params(decoder="beam", beam_width=n).predict(rows), y_dev, watch
     )
 
 

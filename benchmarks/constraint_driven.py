@@ -73,7 +73,7 @@ class ConstraintDrivenHMM:
     def fit(self, X: Texts, y: Texts, X_unlabeled: Texts) -> Self:
         """Learn from labelled texts, at least one, and from unlabelled ones."""
         hmm = HMM(
-            states=sorted({*flatten(*y), *self.labeled_words.values()}),
+            n_states=sorted({*flatten(*y), *self.labeled_words.values()}),
             smoothing=self.smoothing,
             transition_smoothing=self.transition_smoothing,
         ).fit(X, y)

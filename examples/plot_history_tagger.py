@@ -93,8 +93,8 @@ memm = MEMM(C=1.0, solver="lbfgs", transition_features="observed", max_iter=200,
 
 found = {
     "history, greedy": greedy(X_test),
-    "MEMM, greedy": memm.set_params(decoding="greedy").predict(test),
-    "MEMM, best labelling": memm.set_params(decoding="viterbi").predict(test),
+    "MEMM, greedy": memm.set_params(decoder="greedy").predict(test),
+    "MEMM, best labelling": memm.set_params(decoder="viterbi").predict(test),
 }
 accuracy = {name: token_accuracy_score(y_test, labels) for name, labels in found.items()}
 for name, value in accuracy.items():

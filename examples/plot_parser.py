@@ -85,12 +85,12 @@ for parser, ax in zip((plain, hidden), axes):
 # The most probable words of each state of a noun. Nobody has told the parser of singular and
 # plural, of people and things, or of times.
 
-latent_states(hidden, "N", n_top=6).groupby("state")["item"].agg(" ".join).to_frame("nouns")
+latent_states(hidden, "N", n=6).groupby("state")["item"].agg(" ".join).to_frame("nouns")
 
 # %%
 # And of verbs: with a subject in the singular or the plural, alone or with objects.
 
-display = LatentStateDisplay.from_estimator(hidden, "V", n_top=3)
+display = LatentStateDisplay.from_estimator(hidden, "V", n=3)
 
 # %%
 # How many states?

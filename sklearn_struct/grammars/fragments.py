@@ -91,14 +91,14 @@ def distinct(seen: Places) -> tuple[Places, np.ndarray]:
 
 
 def observed(
-    templates: Sequence[str], model: TreeModel, seen: Places, min_count: int = 1
+    templates: Sequence[str], model: TreeModel, seen: Places, min_frequency: int = 1
 ) -> Fragments:
-    """The features that are found `min_count` times at least."""
+    """The features that are found `min_frequency` times at least."""
     found = []
     for template in templates:
         codes = _codes(template, model, seen)
         known, count = np.unique(codes[codes >= 0], return_counts=True)
-        found.append(known[count >= min_count])
+        found.append(known[count >= min_frequency])
     return Fragments(tuple(templates), tuple(found))
 
 

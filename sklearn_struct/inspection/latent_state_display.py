@@ -45,7 +45,7 @@ class LatentStateDisplay:
     >>> from sklearn_struct.inspection import LatentStateDisplay
     >>> X, y = make_treebank(n_samples=300, random_state=0)
     >>> parser = EMLPCFG(n_states=4, random_state=0).fit(X, y)
-    >>> display = LatentStateDisplay.from_estimator(parser, "N", n_top=1)
+    >>> display = LatentStateDisplay.from_estimator(parser, "N", n=1)
     >>> display.ax_.get_ylabel()
     'state of N'
     """
@@ -58,10 +58,10 @@ class LatentStateDisplay:
     @classmethod
     def from_estimator(
         cls,
-        parser: Any,
+        estimator: Any,
         symbol: str | int,
         *,
-        n_top: int | None = 5,
+        n: int | None = 5,
         grammar: int = 0,
         ax: Any = None,
         **options: Any,
@@ -73,12 +73,12 @@ class LatentStateDisplay:
 
         Parameters
         ----------
-        parser : fitted EMLPCFG
+        estimator : fitted EMLPCFG
             Or another tree parser whose states have probabilities. Also a pipeline or a search that
             ends in one.
         symbol : str or int
             A name among the parser's `symbols_`, or its place there.
-        n_top : int or None, default=5
+        n : int or None, default=5
             Words or rules a state; None: all of them.
         grammar : int, default=0
             Which of several grammars.
@@ -98,10 +98,10 @@ class LatentStateDisplay:
         UnknownLabelError, InputTypeError, ValueError
             As in `latent_states`.
         """
-        validate_parameter_constraints(CHOICE, {"n_top": n_top, "grammar": grammar}, cls.__name__)
-        found = state_items(parser, symbol, grammar)
+        validate_parameter_constraints(CHOICE, {"n": n, "grammar": grammar}, cls.__name__)
+        found = state_items(estimator, symbol, grammar)
         proba = found.proba
-        chosen = np.unique(np.concatenate([found.top(state, n_top) for state in range(len(proba))]))
+        chosen = np.unique(np.concatenate([found.top(state, n) for state in range(len(proba))]))
         chosen = chosen[np.lexsort((-proba.max(axis=0)[chosen], proba.argmax(axis=0)[chosen]))]
         return cls(proba[:, chosen], [found.items[item] for item in chosen], found.name).plot(
             ax, **options

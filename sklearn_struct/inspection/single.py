@@ -33,7 +33,7 @@ def read_one(estimator: Any, x: Any) -> tuple[BaseChain, Sequences, Any]:
         x = as_list(x)
         if not (is_list(x) or _is_table(x)):
             raise InputTypeError(f"x must be one sequence, got {type(x).__name__}")
-        x = _single(x, "x", _has_lists(_reader(estimator)))
+        x = _single(x, _has_lists(_reader(estimator)))
         batch = [x]
     sequences = model._read_X(as_read(estimator, batch), reset=False)
     if len(sequences.X) != 1:
@@ -41,16 +41,16 @@ def read_one(estimator: Any, x: Any) -> tuple[BaseChain, Sequences, Any]:
     return model, sequences, x
 
 
-def read_sentence(estimator: Any, sentence: Any) -> tuple[BaseParser, list[str]]:
+def read_sentence(estimator: Any, x: Any) -> tuple[BaseParser, list[str]]:
     """The parser, and the words of one sentence as its `predict` reads them."""
     parser = parser_of(estimator)
-    sentence = as_list(sentence)
-    if is_list(sentence):
+    x = as_list(x)
+    if is_list(x):
         # and not what a pipeline makes words of
         words_are_strings = last_step(estimator) is best(estimator)
-        sentence = _single(sentence, "sentence", False if words_are_strings else None)
-    [read] = as_sentences(as_read(estimator, [sentence]))
-    return parser, read
+        x = _single(x, False if words_are_strings else None)
+    [sentence] = as_sentences(as_read(estimator, [x]))
+    return parser, sentence
 
 
 def read_labels(model: BaseChain, y: Any, sequences: Sequences) -> np.ndarray:
@@ -84,12 +84,12 @@ def only_tree(y: Any) -> Any:
     return y[0]
 
 
-def _single(x: Any, name: str, has_lists: bool | None) -> Any:
+def _single(x: Any, has_lists: bool | None) -> Any:
     """The sequence x, or the only one in it."""
     if not _is_batch(x, has_lists):
         return x
     if len(x) != 1:
-        raise LengthMismatchError(f"{name} must be one sequence, got {len(x)}")
+        raise LengthMismatchError(f"x must be one sequence, got {len(x)}")
     return x[0]
 
 

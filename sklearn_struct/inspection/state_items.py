@@ -20,15 +20,13 @@ __all__ = ["CHOICE", "OTHER", "StateItems", "latent_states", "state_items"]
 
 OTHER = "(other)"
 CHOICE = {
-    "n_top": [None, Interval(Integral, 1, None, closed="left")],
+    "n": [None, Interval(Integral, 1, None, closed="left")],
     "grammar": [Interval(Integral, 0, None, closed="left")],
 }
 
 
 @validate_params(CHOICE, prefer_skip_nested_validation=True)
-def latent_states(
-    parser: Any, symbol: str | int, *, n_top: int | None = 5, grammar: int = 0
-) -> Any:
+def latent_states(estimator: Any, symbol: str | int, *, n: int | None = 5, grammar: int = 0) -> Any:
     """What is most probable below each state of a symbol, as a data frame.
 
     For a tag these are words, for a phrase rules. Words that are rare or unknown are their
@@ -37,12 +35,12 @@ def latent_states(
 
     Parameters
     ----------
-    parser : fitted EMLPCFG
+    estimator : fitted EMLPCFG
         Or another tree parser whose states have probabilities. Also a pipeline or a search that
         ends in one.
     symbol : str or int
         A name among the parser's `symbols_`, or its place there.
-    n_top : int or None, default=5
+    n : int or None, default=5
         Words or rules a state; None: all of them. Probabilities of 0 are left out.
     grammar : int, default=0
         Which of several grammars.
@@ -75,15 +73,15 @@ def latent_states(
     >>> from sklearn_struct.inspection import latent_states
     >>> X, y = make_treebank(n_samples=300, random_state=0)
     >>> parser = EMLPCFG(n_states=4, random_state=0).fit(X, y)
-    >>> nouns = latent_states(parser, "N", n_top=2)
+    >>> nouns = latent_states(parser, "N", n=2)
     >>> nouns.columns.tolist(), len(nouns)
     (['state', 'item', 'probability'], 8)
     >>> nouns.groupby("state")["item"].agg(" ".join).tolist()  # doctest: +SKIP
     ['houses books', 'friend pictures', 'night house', 'children women']
     """
     pd = pandas("latent_states")
-    found = state_items(parser, symbol, grammar)
-    top = [found.top(state, n_top) for state in range(len(found.proba))]
+    found = state_items(estimator, symbol, grammar)
+    top = [found.top(state, n) for state in range(len(found.proba))]
     state = np.repeat(np.arange(len(top)), [len(places) for places in top])
     places = np.concatenate(top)
     items = np.array(found.items, dtype=object)[places]

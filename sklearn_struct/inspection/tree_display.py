@@ -69,8 +69,8 @@ class TreeDisplay:
     @classmethod
     def from_estimator(
         cls,
-        parser: Any,
-        sentence: Any,
+        estimator: Any,
+        x: Any,
         y: Any = None,
         *,
         tags: Any = None,
@@ -85,10 +85,11 @@ class TreeDisplay:
 
         Parameters
         ----------
-        parser : fitted tree parser
+        estimator : fitted tree parser
             Also a pipeline or a search that ends in one.
-        sentence : list of str
-            The words; or a list of one such list, as `predict` takes it, and so with what follows.
+        x : list of str
+            The words of a sentence; or a list of one such list, as `predict` takes it, and so with
+            what follows.
         y : str or nltk Tree, default=None
             The tree to draw, over the same words, without its function tags and traces; None: the
             one that is predicted.
@@ -108,18 +109,18 @@ class TreeDisplay:
         ImportError
             If matplotlib is not installed.
         LengthMismatchError, UnknownLabelError, InputTypeError, EmptyDataError, ValueError
-            If `sentence` is not one sentence or has no words, or `y` or `tags` does not fit it.
+            If `x` is not one sentence or has no words, or `y` or `tags` does not fit it.
         """
-        model, x = read_sentence(parser, sentence)
-        if not x:
+        model, sentence = read_sentence(estimator, x)
+        if not sentence:
             raise EmptyDataError("the sentence has no words to draw")
-        [allowed] = model._allowed(None if tags is None else [only(tags)], [x])
+        [allowed] = model._allowed(None if tags is None else [only(tags)], [sentence])
         if y is None:
-            [tree] = model._trees([x], [allowed])
+            [tree] = model._trees([sentence], [allowed])
         else:
             [tree] = binarization.read([only_tree(y)])
-            binarization.check_words([x], [words(tree)], ("X", "y"))
-        return cls(tree, _probabilities(model, x, allowed, tree)).plot(ax, **options)
+            binarization.check_words([sentence], [words(tree)], ("X", "y"))
+        return cls(tree, _probabilities(model, sentence, allowed, tree)).plot(ax, **options)
 
     def plot(
         self,

@@ -22,7 +22,7 @@ def both(kind, X, K, **options):
     theirs.transmat_ = rng.dirichlet(np.ones(K), size=K)
     settings = {} if gaussian else {"emissions": "categorical", "oov": None}
     ours = HMM(
-        stop=False, states=K, smoothing=0, max_iter=10, tol=0, min_variance=1e-12, **settings
+        stop=False, n_states=K, smoothing=0, max_iter=10, tol=0, min_variance=1e-12, **settings
     )
     with pytest.warns(ConvergenceWarning):
         start = clone(ours).set_params(max_iter=1).fit(X)

@@ -32,7 +32,7 @@ every_model = pytest.mark.parametrize("model", MODELS, ids=str)
 @pytest.mark.parametrize(
     "rows", [X, X.tolist(), X.astype(int)], ids=["array", "list", "whole numbers"]
 )
-@pytest.mark.parametrize("model", [HMM(states=2), GECRF({0: "B"}, classes=["A", "B"])], ids=str)
+@pytest.mark.parametrize("model", [HMM(n_states=2), GECRF({0: "B"}, classes=["A", "B"])], ids=str)
 def test_rows_without_labels_are_refused(model, rows):
     model = clone(model)
     with pytest.raises(
@@ -53,7 +53,7 @@ def test_one_sequence_that_is_not_in_a_list_is_refused_by_its_labels(model):
 
 @pytest.mark.parametrize("lengths", [[30, 6], [36], np.array([4, 32])], ids=str)
 def test_lengths_in_the_place_of_labels(lengths):
-    for model in (HMM(states=2), LinearChainCRF()):
+    for model in (HMM(n_states=2), LinearChainCRF()):
         with pytest.raises(
             LengthMismatchError, match=r"lengths of sequences, write fit\(SequenceArray.from_flat"
         ):
@@ -122,8 +122,8 @@ def test_batches_of_a_stream_say_what_they_are():
 def test_lists_of_whole_numbers_are_sequences_of_symbols(form):
     """Two tokens with three streams of numbers were read instead, without a word."""
     words = [[f"w{value}" for value in sequence] for sequence in LISTS]
-    for model in (HMM(), HMM(states=["A", "B"], random_state=0, tol=1e6), MEstimatedCRF()):
-        y = None if getattr(model, "states", None) else OF_LISTS
+    for model in (HMM(), HMM(n_states=["A", "B"], random_state=0, tol=1e6), MEstimatedCRF()):
+        y = None if getattr(model, "n_states", None) else OF_LISTS
         as_words = model.fit(words, y).predict_proba(words)
         proba = model.fit(form, y).predict_proba(form)
         np.testing.assert_allclose(np.concatenate(proba), np.concatenate(as_words), atol=1e-12)
@@ -135,7 +135,7 @@ def test_equally_long_lists_are_no_table_either():
         (None, 2),
         ([None, ["B", "A", "A"]], None),
     ):
-        hmm = HMM(states=states, random_state=0).fit([[1, 2, 3], [3, 1, 2]], y)
+        hmm = HMM(n_states=states, random_state=0).fit([[1, 2, 3], [3, 1, 2]], y)
         assert hmm.vocabulary_ == [{1: 0, 2: 1, 3: 2}]
         assert [len(labels) for labels in hmm.predict([[1, 2, 3], [3, 1, 4]])] == [3, 3]
         assert set(hmm.sample(20, random_state=0)[0].sum()) == {1, 2, 3, "<OOV>"}

@@ -250,7 +250,7 @@ def test_the_form_of_joint_features_is_that_of_the_fit(tmp_path, change):
 PARSERS = [PCFG, EMLPCFG, SpectralLPCFG, MEstimatedPCFG]
 OF_CHAINS = {"dtype", "allowed_transitions", "n_jobs"}
 READ = {cls: {"decoder", "pruning", "n_jobs"} for cls in PARSERS} | dict.fromkeys(CHAINS, OF_CHAINS)
-READ[MEMM] = OF_CHAINS | {"constrain_training", "decoding", "beam_width"}
+READ[MEMM] = OF_CHAINS | {"constrain_training", "decoder", "beam_width"}
 READ[MEstimatedCRF] = {"allowed_transitions", "n_jobs"}
 READ[SpectralHMM] = {"decoder", "n_jobs"}
 READ[HMM] = READ[LogLinearClassifier] = {"n_jobs"}

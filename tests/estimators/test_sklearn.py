@@ -130,7 +130,7 @@ ESTIMATORS = [
     WithConstraints(),
     GEClassifier(distance="squared", entropy_weight=0.001, l1_ratio=0.5, max_iter=20),
     MEMM(),
-    MEMMClassifier(order=2, decoding="beam"),
+    MEMMClassifier(order=2, decoder="beam"),
     PseudoLikelihoodClassifier(order=2, block_size=2),
     PiecewiseCRF(),
     PiecewiseClassifier(order=2, piece_size=3),

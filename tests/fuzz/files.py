@@ -168,7 +168,7 @@ def simple() -> list[tuple[object, object]]:
             WORDS,
         ),
         (FeatureTemplates("w:%x[0,0]").fit([[(1,), (2.5,), ("x",)]]), [[(1,), ("x",)]]),
-        (SpectralHMM(n_states=2, min_count=1).fit(WORDS, TAGS), WORDS),
+        (SpectralHMM(n_states=2, min_frequency=1).fit(WORDS, TAGS), WORDS),
         (PrototypeFeatures(["the", "cat"]).fit(WORDS), WORDS),
     ]
 

@@ -58,13 +58,13 @@ def table(given, trees):
 class Known:
     """All features of some trees, with the column of each."""
 
-    def __init__(self, given, trees, min_count=1):
+    def __init__(self, given, trees, min_frequency=1):
         self.given = given
         self.trees = trees
         forest = packed(given, trees)
         self.seen = places(forest, len(given.plain.rule))
         self.owner = np.repeat(np.arange(len(trees)), np.diff(forest.offsets))
-        self.fragments = observed(TEMPLATES, given, self.seen, min_count)
+        self.fragments = observed(TEMPLATES, given, self.seen, min_frequency)
         self.counts = counted(self.fragments, given, self.seen, self.owner, len(trees))
         self.columns = {}
         for place in sorted({place for tree in trees for place in nodes(tree)}):
@@ -82,11 +82,13 @@ class Known:
                     )
 
 
-@pytest.mark.parametrize("min_count", [1, 3])
-def test_counts(min_count):
+@pytest.mark.parametrize("min_frequency", [1, 3])
+def test_counts(min_frequency):
     given = random_model(np.random.default_rng(1), 4)
-    known = Known(given, [tree for tree, _ in every_tree(given)][::7], min_count)
-    found = {key: row for key, row in table(given, known.trees).items() if row.sum() >= min_count}
+    known = Known(given, [tree for tree, _ in every_tree(given)][::7], min_frequency)
+    found = {
+        key: row for key, row in table(given, known.trees).items() if row.sum() >= min_frequency
+    }
     assert known.columns.keys() == found.keys()
     assert sorted(known.columns.values()) == list(range(known.fragments.size))
     for key, row in found.items():

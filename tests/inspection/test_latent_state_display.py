@@ -44,11 +44,11 @@ def rendered(display):
 @pytest.mark.parametrize("grammar", [0, 1])
 @pytest.mark.parametrize("symbol", ["N", "NP"])
 def test_the_table_as_a_picture(parser, symbol, grammar):
-    display = LatentStateDisplay.from_estimator(parser, symbol, n_top=3, grammar=grammar)
+    display = LatentStateDisplay.from_estimator(parser, symbol, n=3, grammar=grammar)
     items = ticks(display.ax_.get_xticklabels())
     shown = display.im_.get_array()
-    assert set(items) == set(latent_states(parser, symbol, n_top=3, grammar=grammar)["item"])
-    whole = latent_states(parser, symbol, n_top=None, grammar=grammar)
+    assert set(items) == set(latent_states(parser, symbol, n=3, grammar=grammar)["item"])
+    whole = latent_states(parser, symbol, n=None, grammar=grammar)
     found = {(state, item): p for state, item, p in whole.itertuples(index=False)}
     assert shown.shape == (3, len(items))
     for (state, column), p in np.ndenumerate(shown):
@@ -66,7 +66,7 @@ def test_by_number_and_options(parser):
     code = parser.symbols_.tolist().index("@NP")
     figure, axes = plt.subplots(1, 2)
     display = LatentStateDisplay.from_estimator(
-        parser, code, n_top=None, ax=axes[1], colorbar=False, im_kw={"vmax": 1}
+        parser, code, n=None, ax=axes[1], colorbar=False, im_kw={"vmax": 1}
     )
     assert display.ax_ is axes[1]
     assert display.figure_ is figure
@@ -98,8 +98,8 @@ def test_errors(parser, monkeypatch):
         LatentStateDisplay.from_estimator(parser, "np")
     with pytest.raises(InputTypeError, match="PCFG has no states"):
         LatentStateDisplay.from_estimator(PCFG().fit(X, Y), "NP")
-    with pytest.raises(ValueError, match="The 'n_top' parameter of LatentStateDisplay"):
-        LatentStateDisplay.from_estimator(parser, "NP", n_top=0)
+    with pytest.raises(ValueError, match="The 'n' parameter of LatentStateDisplay"):
+        LatentStateDisplay.from_estimator(parser, "NP", n=0)
     with pytest.raises(ValueError, match="grammar must be from 0 to 1"):
         LatentStateDisplay.from_estimator(parser, "NP", grammar=2)
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)

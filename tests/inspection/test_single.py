@@ -163,7 +163,7 @@ def test_a_sentence_and_its_tree():
     for y in (tree, [tree], nltk_tree, [nltk_tree], parser.predict([sentence])):
         display = TreeDisplay.from_estimator(parser, [sentence], y, tags=[["D", "N"]])
         np.testing.assert_array_equal(display.proba, alone.proba)
-    with pytest.raises(LengthMismatchError, match="sentence must be one sequence, got 2"):
+    with pytest.raises(LengthMismatchError, match="x must be one sequence, got 2"):
         TreeDisplay.from_estimator(parser, [sentence, sentence])
     with pytest.raises(LengthMismatchError, match="y must be one tree, got 2"):
         TreeDisplay.from_estimator(parser, sentence, [tree, tree])

@@ -24,13 +24,13 @@ def parser():
 
 
 def test_columns_and_order(parser):
-    frame = latent_states(parser, "N", n_top=3)
+    frame = latent_states(parser, "N", n=3)
     assert list(frame.columns) == ["state", "item", "probability"]
     assert frame["state"].tolist() == np.repeat(np.arange(4), 3).tolist()
     assert frame.index.tolist() == list(range(12))
     for _, of_state in frame.groupby("state"):
         assert of_state["probability"].is_monotonic_decreasing
-    whole = latent_states(parser, "N", n_top=None)
+    whole = latent_states(parser, "N", n=None)
     for state in range(4):
         row = whole[whole["state"] == state]
         assert row["probability"].sum() == pytest.approx(1.0)
@@ -52,7 +52,7 @@ def test_words_by_hand(parser, grammar, symbol):
             for entry in range(words.indptr[o], words.indptr[o + 1]):
                 if words.symbol[entry] == code:
                     expected[name] = states.leaf[states.leaf_start[entry] :][:4]
-    frame = latent_states(parser, symbol, n_top=None, grammar=grammar)
+    frame = latent_states(parser, symbol, n=None, grammar=grammar)
     found = {(state, item): p for state, item, p in frame.itertuples(index=False)}
     assert found == {
         (i, name): row[i] for name, row in expected.items() for i in range(4) if row[i] > 0
@@ -66,7 +66,7 @@ def test_rules_by_hand(parser, grammar):
     states = parser._model.states[grammar]
     rules = parser._codes.grammar
     names = parser.symbols_
-    frame = latent_states(parser, "NP", n_top=None, grammar=grammar)
+    frame = latent_states(parser, "NP", n=None, grammar=grammar)
     found = {(state, item): p for state, item, p in frame.itertuples(index=False)}
     assert {item for _, item in found} >= {"NP -> D N", "NP -> NP PP", "NP -> D @NP"}
     for r in np.flatnonzero(names[rules.parent] == "NP"):
@@ -79,7 +79,7 @@ def test_rules_by_hand(parser, grammar):
 
 def test_states_part_singular_and_plural(parser):
     """What make_treebank hides: people, things, and their number."""
-    frame = latent_states(parser, "N", n_top=2)
+    frame = latent_states(parser, "N", n=2)
     tops = {tuple(sorted(items)) for _, items in frame.groupby("state")["item"]}
     assert ("children", "women") in tops or ("books", "houses") in tops
 
@@ -94,10 +94,10 @@ def test_a_symbol_by_number_and_pipelines(parser):
 
 def test_symbols_with_few_states_and_states_that_never_occur():
     trees = ["(S (A a) (B b))"] * 5 + ["(S (C c) (B b))"]
-    parser = EMLPCFG(n_states=2, tol=1.0, random_state=0, min_count=1)
+    parser = EMLPCFG(n_states=2, tol=1.0, random_state=0, min_frequency=1)
     parser.fit([Tree.fromstring(tree).leaves() for tree in trees], trees)
     assert parser.n_states_[parser.symbols_ == "C"] == 1
-    assert latent_states(parser, "C", n_top=2)["state"].tolist() == [0, 0]
+    assert latent_states(parser, "C", n=2)["state"].tolist() == [0, 0]
     states = parser._model.states[0]
     code = parser.symbols_.tolist().index("S")
     for r in range(len(states.rule_start) - 1):
@@ -131,7 +131,7 @@ def test_a_name_of_two_symbols():
         ValueError, match=rf"several are called 'X'; give the number of one: \[{numbers[0]}, "
     ):
         latent_states(parser, "X")
-    assert set(latent_states(parser, numbers[0], n_top=None)["item"]) > {"a", "b", "(other)"}
+    assert set(latent_states(parser, numbers[0], n=None)["item"]) > {"a", "b", "(other)"}
     assert latent_states(parser, numbers[1])["item"].tolist() == ["X -> X Y"]
 
 
@@ -140,7 +140,7 @@ def test_errors(parser, monkeypatch):
         latent_states(PCFG().fit(X[:20], Y[:20]), "NP")
     with pytest.raises(ValueError, match="grammar must be from 0 to 1, got 2"):
         latent_states(parser, "NP", grammar=2)
-    for options in ({"grammar": -1}, {"grammar": 0.5}, {"n_top": 0}, {"n_top": "all"}):
+    for options in ({"grammar": -1}, {"grammar": 0.5}, {"n": 0}, {"n": "all"}):
         with pytest.raises(
             ValueError, match=f"The '{next(iter(options))}' parameter of latent_states"
         ):

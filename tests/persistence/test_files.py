@@ -150,11 +150,11 @@ def test_labelled_features(tmp_path, options):
 @pytest.mark.parametrize(
     "model",
     [
-        MEMM(decoding="beam", beam_width=2, edge_features="all"),
+        MEMM(decoder="beam", beam_width=2, edge_features="all"),
         PseudoLikelihoodCRF(block_size=np.int64(2), l1_ratio=0.5),
         PiecewiseCRF(piece_size=3, dtype="float32"),
         PiecewiseCRF(solver="sgd", random_state=0, tol=0.5),
-        MEMM(order=2, decoding="greedy"),
+        MEMM(order=2, decoder="greedy"),
         PseudoLikelihoodCRF(order=2, edge_features="all"),
         PiecewiseCRF(order=2, transition_features="observed"),
     ],

@@ -29,17 +29,17 @@ NAMED = SequenceArray(np.arange(12.0).reshape(6, 2), [0, 3, 5, 6], ["a", "b"])
         ({}, X),
         ({"order": 2, "emissions": ("categorical", "categorical", "gaussian"), "oov": None}, X),
         (
-            {"order": 2, "stop": False, "states": ["D", "N", "V", "X"]},
+            {"order": 2, "stop": False, "n_states": ["D", "N", "V", "X"]},
             [[word for word, _, _ in rows] for rows in X],
         ),
         (
-            {"oov": "smoothing", "states": 2, "start": "random", "random_state": 3, "tol": 1.0},
+            {"oov": "smoothing", "n_states": 2, "init": "random", "random_state": 3, "tol": 1.0},
             NAMED,
         ),
     ],
 )
 def test_an_equal_estimator_comes_back(tmp_path, options, data):
-    hmm = HMM(**options).fit(data, None if options.get("states") == 2 else Y)
+    hmm = HMM(**options).fit(data, None if options.get("n_states") == 2 else Y)
     save(hmm, tmp_path / "model")
     loaded = load(tmp_path / "model")
     assert loaded.get_params() == hmm.get_params()
@@ -122,7 +122,7 @@ def test_damaged_models_are_refused(change, said):
 
 
 def test_names_must_fit():
-    stored, shared = parts(HMM(states=2, max_iter=500).fit(NAMED))
+    stored, shared = parts(HMM(n_states=2, max_iter=500).fit(NAMED))
     shared.objects[0] = np.array(["a"], dtype=object)
     with pytest.raises(ModelFileError, match="1 names for 2 streams"):
         estimator(stored, "", shared)

@@ -24,7 +24,7 @@ def first_word(nodes, t):
     [
         {},
         {"n_states": 3, "nodes": "one", "random_state": 0, "decoder": "viterbi"},
-        {"n_states": 1, "min_count": 1, "unknown_weight": 0.5},
+        {"n_states": 1, "min_frequency": 1, "unknown_weight": 0.5},
     ],
 )
 def test_an_equal_model_comes_back(tmp_path, options):

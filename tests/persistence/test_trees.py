@@ -51,7 +51,11 @@ def same(a, b):
     [
         PCFG(),
         PCFG(
-            horizontal_order=2, vertical_order=3, min_count=1, decoder="max-recall", smoothing=0.5
+            horizontal_order=2,
+            vertical_order=3,
+            min_frequency=1,
+            decoder="max-recall",
+            smoothing=0.5,
         ),
         EMLPCFG(**FEW),
         EMLPCFG(**(FEW | {"n_states": 9}), n_grammars=2, decoder="max-rule", vertical_order=2),

@@ -52,14 +52,19 @@ class LabelTrees(NamedTuple):
 
 
 def learn(
-    X: Sequence[Sequence[str]], labels: np.ndarray, n_labels: int, min_count: int, unknown: float
+    X: Sequence[Sequence[str]],
+    labels: np.ndarray,
+    n_labels: int,
+    min_frequency: int,
+    unknown: float,
 ) -> LabelTrees:
-    """Encode sequences of at least one word each; `min_count` and `unknown` are parameters of the
-    lexicon.
+    """Encode sequences of at least one word each.
+
+    `min_frequency` and `unknown` are parameters of the lexicon.
     """
     K = n_labels
     n = np.array([len(x) for x in X])
-    words, emissions, entry = lexicon.learn(X, labels, K, min_count, unknown)
+    words, emissions, entry = lexicon.learn(X, labels, K, min_frequency, unknown)
     trees = _trees(labels, n, K)
     inner = np.flatnonzero(trees.left >= 0)
     keys = _keys(trees.symbol[trees.left[inner]], trees.symbol[trees.right[inner]], K)

@@ -69,23 +69,25 @@ def observations(lexicon: Lexicon, other: str) -> list[str]:
 
 
 def learn(
-    X: Sequence[Sequence[str]], tags: np.ndarray, n_tags: int, min_count: int, unknown: float
+    X: Sequence[Sequence[str]], tags: np.ndarray, n_tags: int, min_frequency: int, unknown: float
 ) -> tuple[Lexicon, Emissions, np.ndarray]:
     """A lexicon from sentences and the tag of each token; and the entry of each token.
 
-    A word seen at least `min_count` times is known, and counts for its tags as often as it was seen
-    with them; besides, `unknown` times for the tags that rare words of its signature have. Of all
-    other words, signatures count, as often as rare words have them. What has neither form counts
-    `unknown` times, as rare words do, and a little as any word. The counts of entries, divided by
-    the sums of their tags, are probabilities of what tags emit.
+    A word seen at least `min_frequency` times is known, and counts for its tags as often as it was
+    seen with them; besides, `unknown` times for the tags that rare words of its signature have. Of
+    all other words, signatures count, as often as rare words have them. What has neither form
+    counts `unknown` times, as rare words do, and a little as any word. The counts of entries,
+    divided by the sums of their tags, are probabilities of what tags emit.
     """
     tokens = list(chain.from_iterable(X))
     n_seen = Counter(tokens)
     words = {
         word: code
-        for code, word in enumerate(sorted(word for word, n in n_seen.items() if n >= min_count))
+        for code, word in enumerate(
+            sorted(word for word, n in n_seen.items() if n >= min_frequency)
+        )
     }
-    rare = np.flatnonzero([n_seen[word] < max(RARE, min_count) for word in tokens])
+    rare = np.flatnonzero([n_seen[word] < max(RARE, min_frequency) for word in tokens])
     position = np.concatenate(
         [np.empty(0, np.int64), *(np.arange(len(sentence)) for sentence in X)]
     )

@@ -44,16 +44,17 @@ def learn(
     X: Sequence[Sequence[str]],
     trees: Sequence[Tree],
     orders: tuple[int, int],
-    min_count: int,
+    min_frequency: int,
     unknown: float,
 ) -> TreeCorpus:
-    """Encode stripped trees over these sentences; `min_count` and `unknown` are parameters of the
-    lexicon.
+    """Encode stripped trees over these sentences.
+
+    `min_frequency` and `unknown` are parameters of the lexicon.
     """
     binary, symbols = encode(trees, h=orders[0], v=orders[1])
     S = len(symbols)
     words, emissions, entry = lexicon.learn(
-        X, binary.symbol[binary.left < 0], S, min_count, unknown
+        X, binary.symbol[binary.left < 0], S, min_frequency, unknown
     )
     keys, rule = np.unique(_keys(binary, S), return_inverse=True)
     rules = grammar(keys // S // S, keys // S % S, keys % S, S)

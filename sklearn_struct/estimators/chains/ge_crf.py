@@ -95,7 +95,7 @@ class GECRF(BasePartlyLabelled):
         Share of the L1 penalty, in [0, 1].
     solver : {"auto", "lbfgs", "owlqn", "cg", "gradient"}, default="auto"
         "auto" is "owlqn" if ``l1_ratio > 0``, else "lbfgs".
-    start : {"zero", "labelled", "random"}, default="zero"
+    init : {"zero", "labelled", "random"}, default="zero"
         Weights to begin with, unless `fit` is given some: zeros, those of the labelled sequences
         alone, or random ones.
     n_restarts : int, default=0
@@ -205,7 +205,7 @@ class GECRF(BasePartlyLabelled):
         "entropy_weight": [Interval(Real, 0, None, closed="left")],
         "classes": ["array-like", None],
         "solver": [StrOptions({"auto", "lbfgs", "owlqn", "cg", "gradient"})],
-        "start": [StrOptions({"zero", "labelled", "random"})],
+        "init": [StrOptions({"zero", "labelled", "random"})],
         "n_restarts": [Interval(Integral, 0, None, closed="left")],
         "annealing": [Iterable, None],
         "order": [Options(Integral, {1, 2})],
@@ -224,7 +224,7 @@ class GECRF(BasePartlyLabelled):
         C: float = 10.0,
         l1_ratio: float = 0.0,
         solver: str = "auto",
-        start: str = "zero",
+        init: str = "zero",
         n_restarts: int = 0,
         annealing: Iterable[float] | None = None,
         order: int = 1,
@@ -253,7 +253,7 @@ class GECRF(BasePartlyLabelled):
         self.C = C
         self.l1_ratio = l1_ratio
         self.solver = solver
-        self.start = start
+        self.init = init
         self.n_restarts = n_restarts
         self.annealing = annealing
         self.order = order
@@ -363,9 +363,9 @@ class GECRF(BasePartlyLabelled):
         rng = check_random_state(self.random_state)
         shares = read_shares(self.annealing)
         starts = [rng.normal(scale=RANDOM, size=len(w0)) for _ in range(self.n_restarts)]
-        if self.start == "random" and not np.any(w0):
+        if self.init == "random" and not np.any(w0):
             w0 = rng.normal(scale=RANDOM, size=len(w0))
-        if self.start == "labelled" and not np.any(w0):
+        if self.init == "labelled" and not np.any(w0):
             shares = [0.0, *shares]
 
         def run(w: np.ndarray, share: float) -> Result:

@@ -47,7 +47,7 @@ class MEMM(BaseOnlineChain):
         Share of the L1 penalty, in [0, 1]; 1 gives sparse weights.
     solver : {"auto", "lbfgs", "owlqn", "newton-cg", "trust-ncg", "cg", "sag", "sgd"}, default="auto"
         As in `LinearChainCRF`.
-    decoding : {"viterbi", "beam", "greedy"}, default="viterbi"
+    decoder : {"viterbi", "beam", "greedy"}, default="viterbi"
         How `predict` looks for the labelling: "viterbi" finds the most probable one; "beam" goes
         from left to right and at each token keeps the `beam_width` labels, at order 2 pairs of
         labels, at which the most probable ways end; "greedy" keeps one.
@@ -142,17 +142,17 @@ class MEMM(BaseOnlineChain):
     >>> memm = MEMM(C=10).fit(X, y)
     >>> memm.predict([["a", "cat", "barks"]])[0]
     ['DET', 'NOUN', 'VERB']
-    >>> memm.set_params(decoding="greedy").predict([["a", "cat", "barks"]])[0]
+    >>> memm.set_params(decoder="greedy").predict([["a", "cat", "barks"]])[0]
     ['DET', 'NOUN', 'VERB']
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BaseOnlineChain._parameter_constraints,
-        "decoding": [StrOptions({"viterbi", "beam", "greedy"})],
+        "decoder": [StrOptions({"viterbi", "beam", "greedy"})],
         "beam_width": [Interval(Integral, 1, None, closed="left")],
     }
 
-    _settings = (*BaseOnlineChain._settings, "constrain_training", "decoding", "beam_width")
+    _settings = (*BaseOnlineChain._settings, "constrain_training", "decoder", "beam_width")
 
     def __init__(
         self,
@@ -160,7 +160,7 @@ class MEMM(BaseOnlineChain):
         C: float = 1.0,
         l1_ratio: float = 0.0,
         solver: str = "auto",
-        decoding: str = "viterbi",
+        decoder: str = "viterbi",
         beam_width: int = 5,
         order: int = 1,
         feature_pairs: str = "observed",
@@ -181,7 +181,7 @@ class MEMM(BaseOnlineChain):
         self.C = C
         self.l1_ratio = l1_ratio
         self.solver = solver
-        self.decoding = decoding
+        self.decoder = decoder
         self.beam_width = beam_width
         self.order = order
         self.feature_pairs = feature_pairs
@@ -206,10 +206,10 @@ class MEMM(BaseOnlineChain):
         transitions = self._transitions() if self.constrain_training else None
         if transitions is not None:
             potentials = forbid(potentials, structure, transitions)
-        return locally_normalised(potentials, structure, by_edge=self.decoding != "viterbi")
+        return locally_normalised(potentials, structure, by_edge=self.decoder != "viterbi")
 
     def _decode(self, potentials: Potentials, structure: Structure, labels: np.ndarray) -> None:
-        if self.decoding == "viterbi":
+        if self.decoder == "viterbi":
             super()._decode(potentials, structure, labels)
         else:
-            beam(potentials, structure, self.beam_width if self.decoding == "beam" else 1, labels)
+            beam(potentials, structure, self.beam_width if self.decoder == "beam" else 1, labels)

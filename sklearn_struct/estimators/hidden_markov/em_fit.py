@@ -26,10 +26,10 @@ def start(estimator: Any, training: Training, rng: np.random.RandomState) -> Hid
     if np.any(training.codes >= 0):
         return labelled_start(training, training.codes, rng)
     numeric = training.observed.numbers.shape[1] > 0
-    if estimator.start == "random" or (estimator.start == "auto" and not numeric):
+    if estimator.init == "random" or (estimator.init == "auto" and not numeric):
         return random_start(training, rng)
     if not numeric:
-        raise ValueError("start='kmeans' needs numeric columns; use start='random'")
+        raise ValueError("init='kmeans' needs numeric columns; use init='random'")
     return labelled_start(training, _clusters(training, rng), rng)
 
 

@@ -64,13 +64,13 @@ class HMM(BaseHiddenChain):
         they are errors.
     min_variance : float, default=1e-4
         Least variance of a number in a label, as a share of its variance in all of X.
-    states : int, list of labels or None, default=None
-        The labels, for y that does not show them all: their number, which gives labels 0, 1, ...,
-        or themselves.
-    start : {"auto", "kmeans", "random"}, default="auto"
-        Where EM starts if no label is known: clusters of the numeric columns, or random
-        probabilities. "auto" takes clusters if there are numeric columns. If some labels are known,
-        it starts from them.
+    n_states : int, list of labels or None, default=None
+        The states, which are the labels, for y that does not show them all: their number, for
+        labels 0, 1, ..., or a list of them.
+    init : {"auto", "kmeans", "random"}, default="auto"
+        Where EM starts if no label is known and `fit` is given no model: clusters of the numeric
+        columns, or random probabilities. "auto" takes clusters if there are numeric columns. If
+        some labels are known, EM starts from them.
     max_iter : int, default=200
         Largest number of iterations of EM.
     tol : float, default=1e-6
@@ -79,7 +79,7 @@ class HMM(BaseHiddenChain):
         Threads over blocks of sequences, in joblib's meaning. Results have the same bits for any
         number.
     random_state : int, RandomState or None, default=None
-        For `start`.
+        For `init`.
     verbose : int, default=0
         Print a line an iteration.
 
@@ -148,7 +148,7 @@ class HMM(BaseHiddenChain):
 
     >>> import numpy as np
     >>> numbers = [np.array([[0.1], [0.0], [5.1]]), np.array([[4.9], [0.2], [0.1]])]
-    >>> unlabelled = HMM(states=2, random_state=0).fit(numbers)
+    >>> unlabelled = HMM(n_states=2, random_state=0).fit(numbers)
     >>> sorted(unlabelled.means_.round(2).ravel().tolist())
     [0.1, 5.0]
     """
@@ -161,8 +161,8 @@ class HMM(BaseHiddenChain):
         "transition_smoothing": [Interval(Real, 0, None, closed="left")],
         "oov": [StrOptions({"first", "smoothing"}), None],
         "min_variance": [Interval(Real, 0, None, closed="neither")],
-        "states": [Interval(Integral, 1, None, closed="left"), "array-like", None],
-        "start": [StrOptions({"auto", "kmeans", "random"})],
+        "n_states": [Interval(Integral, 1, None, closed="left"), "array-like", None],
+        "init": [StrOptions({"auto", "kmeans", "random"})],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
         "n_jobs": N_JOBS,
@@ -180,8 +180,8 @@ class HMM(BaseHiddenChain):
         transition_smoothing: float = 0.0,
         oov: str | None = "first",
         min_variance: float = 1e-4,
-        states: Any = None,
-        start: str = "auto",
+        n_states: Any = None,
+        init: str = "auto",
         max_iter: int = 200,
         tol: float = 1e-6,
         n_jobs: int | None = None,
@@ -195,8 +195,8 @@ class HMM(BaseHiddenChain):
         self.transition_smoothing = transition_smoothing
         self.oov = oov
         self.min_variance = min_variance
-        self.states = states
-        self.start = start
+        self.n_states = n_states
+        self.init = init
         self.max_iter = max_iter
         self.tol = tol
         self.n_jobs = n_jobs
@@ -219,7 +219,8 @@ class HMM(BaseHiddenChain):
         sample_weight : array-like of shape (n_sequences,), default=None
             Weight of each sequence; counts are multiplied by it.
         init : fitted HMM, default=None
-            Where EM starts. Its labels and vocabularies are taken over.
+            Where EM starts, in the place of `init` of the constructor. Its labels and vocabularies
+            are taken over.
 
         Returns
         -------
@@ -239,10 +240,10 @@ class HMM(BaseHiddenChain):
         found, flat = self._read_columns(
             X if has_label_a_row(y) else streams.symbols(X), reset=True
         )
-        if y is None and self.states is None and init is None:
+        if y is None and self.n_states is None and init is None:
             raise ValueError(
                 "This HMM estimator requires y to be passed, but the target y is None; without "
-                "labels, set `states`"
+                "labels, set `n_states`"
             )
         if flat and y is None:
             refuse_without_labels(len(found.offsets) - 1, "HMM")
@@ -283,19 +284,19 @@ class HMM(BaseHiddenChain):
             )
 
     def _label_set(self, labels: list[Any], offsets: np.ndarray) -> np.ndarray:
-        """The labels: those of `states`, or those of y."""
+        """The labels: those of `n_states`, or those of y."""
         known = any(label is not None for label in labels)
-        if self.states is None:
+        if self.n_states is None:
             if not known:
-                raise UnknownLabelError("y has no labels; set `states`")
+                raise UnknownLabelError("y has no labels; set `n_states`")
             return partial_labels.known_labels(labels, offsets)
-        if isinstance(self.states, Integral):
-            return np.arange(int(self.states))
-        if len(self.states) == 0:
-            raise ValueError("states must have a label")
-        if len(set(self.states)) < len(self.states):
-            raise ValueError(f"states must be different, got {list(self.states)}")
-        return label_codes.unique_labels(list(self.states), np.array([0, len(self.states)]))
+        if isinstance(self.n_states, Integral):
+            return np.arange(int(self.n_states))
+        if len(self.n_states) == 0:
+            raise ValueError("n_states must hold a label")
+        if len(set(self.n_states)) < len(self.n_states):
+            raise ValueError(f"n_states must hold different labels, got {list(self.n_states)}")
+        return label_codes.unique_labels(list(self.n_states), np.array([0, len(self.n_states)]))
 
     def _learn_streams(self, found: streams.Columns, used: np.ndarray) -> Observed:
         """Learn vocabularies from the tokens that are used; codes and numbers of all tokens."""

@@ -89,7 +89,7 @@ class SpectralHMM(DocLink, Published, CallbackSupportMixin, BaseEstimator):
     inside_features, outside_features : list of callables, default=None
         Feature functions as in `SpectralLPCFG`. None: the two words and labels before and behind,
         and a third label.
-    min_count : int, default=2
+    min_frequency : int, default=2
         Words seen less often are taken for their signatures: capitals, digits, dashes and English
         endings.
     unknown_weight : float, default=1.0
@@ -128,7 +128,7 @@ class SpectralHMM(DocLink, Published, CallbackSupportMixin, BaseEstimator):
     >>> from sklearn_struct import SpectralHMM
     >>> X = [["the", "dog", "barks"], ["the", "old", "dog", "sleeps"], ["dogs", "sleep"]]
     >>> y = [["D", "N", "V"], ["D", "A", "N", "V"], ["N", "V"]]
-    >>> hmm = SpectralHMM(n_states=2, min_count=1).fit(X, y)
+    >>> hmm = SpectralHMM(n_states=2, min_frequency=1).fit(X, y)
     >>> hmm.predict([["the", "dog", "sleeps"]])[0]
     ['D', 'N', 'V']
     """
@@ -137,7 +137,7 @@ class SpectralHMM(DocLink, Published, CallbackSupportMixin, BaseEstimator):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **CONSTRAINTS,
-        "min_count": [Interval(Integral, 1, None, closed="left")],
+        "min_frequency": [Interval(Integral, 1, None, closed="left")],
         "unknown_weight": [Interval(Real, 0, None, closed="neither")],
         "decoder": [StrOptions({"marginal", "viterbi"})],
         "memory": [None, str, HasMethods(["cache"])],
@@ -154,7 +154,7 @@ class SpectralHMM(DocLink, Published, CallbackSupportMixin, BaseEstimator):
         inside_features: Any = None,
         outside_features: Any = None,
         feature_count: float | None = 5.0,
-        min_count: int = 2,
+        min_frequency: int = 2,
         unknown_weight: float = 1.0,
         decoder: str = "marginal",
         random_state: Any = None,
@@ -168,7 +168,7 @@ class SpectralHMM(DocLink, Published, CallbackSupportMixin, BaseEstimator):
         self.inside_features = inside_features
         self.outside_features = outside_features
         self.feature_count = feature_count
-        self.min_count = min_count
+        self.min_frequency = min_frequency
         self.unknown_weight = unknown_weight
         self.decoder = decoder
         self.random_state = random_state
@@ -206,7 +206,7 @@ class SpectralHMM(DocLink, Published, CallbackSupportMixin, BaseEstimator):
         codes = label_codes.encode(flat, self.classes_, offsets)
         given = [sentence for sentence in sentences if sentence]
         data = label_trees.learn(
-            given, codes, len(self.classes_), self.min_count, self.unknown_weight
+            given, codes, len(self.classes_), self.min_frequency, self.unknown_weight
         )
         self._estimate(data, codes)
         progress.end()

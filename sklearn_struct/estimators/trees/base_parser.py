@@ -350,7 +350,7 @@ class BaseTreeParser(BaseParser):
         **BaseParser._parameter_constraints,
         "horizontal_order": [Interval(Integral, 0, None, closed="left")],
         "vertical_order": [Interval(Integral, 1, None, closed="left")],
-        "min_count": [Interval(Integral, 1, None, closed="left")],
+        "min_frequency": [Interval(Integral, 1, None, closed="left")],
         "unknown_weight": [Interval(Real, 0, None, closed="neither")],
         "memory": [None, str, HasMethods(["cache"])],
     }
@@ -358,7 +358,7 @@ class BaseTreeParser(BaseParser):
     def _learn(self, X: list[list[str]], y: list[Any], progress: Progress) -> None:
         orders = self.horizontal_order, self.vertical_order
         encoded = check_memory(self.memory).cache(_encoded)
-        corpus = encoded(X, y, orders, self.min_count, self.unknown_weight)
+        corpus = encoded(X, y, orders, self.min_frequency, self.unknown_weight)
         self._codes = corpus.codes
         leaf = corpus.treebank.forest.leaf
         symbols = corpus.codes.symbols
@@ -375,14 +375,18 @@ class BaseTreeParser(BaseParser):
 
 
 def _encoded(
-    X: list[list[str]], y: list[Any], orders: tuple[int, int], min_count: int, unknown_weight: float
+    X: list[list[str]],
+    y: list[Any],
+    orders: tuple[int, int],
+    min_frequency: int,
+    unknown_weight: float,
 ) -> TreeCorpus:
     """What a grammar is learned from; a function of its own, so that it can be cached."""
     trees = binarization.read(y)
     binarization.check_words(X, [brackets.words(tree) for tree in trees], ("X", "y"))
     if not trees:
         raise EmptyDataError("X has no sentences")
-    return tree_corpus.learn(X, trees, orders, min_count, unknown_weight)
+    return tree_corpus.learn(X, trees, orders, min_frequency, unknown_weight)
 
 
 def plain_model(corpus: TreeCorpus, smoothing: float = 0.0) -> TreeModel:

@@ -53,7 +53,7 @@ class EMLPCFG(TreeDrawingMixin, BaseTreeParser):
         How many siblings before it a node for the rest of a phrase's children remembers.
     vertical_order : int, default=1
         How many labels a phrase remembers: with 1 its own alone, with 2 its parent's, too.
-    min_count : int, default=2
+    min_frequency : int, default=2
         Words seen less often are taken for their signatures: capitals, digits, dashes and endings.
     unknown_weight : float, default=1.0
         How many times each known word is taken to have been seen, besides, with the tags that rare
@@ -136,7 +136,7 @@ class EMLPCFG(TreeDrawingMixin, BaseTreeParser):
         shrinkage: float = 0.1,
         horizontal_order: int = 0,
         vertical_order: int = 1,
-        min_count: int = 2,
+        min_frequency: int = 2,
         unknown_weight: float = 1.0,
         decoder: str = "max-recall",
         pruning: float = 1e-5,
@@ -153,7 +153,7 @@ class EMLPCFG(TreeDrawingMixin, BaseTreeParser):
         self.shrinkage = shrinkage
         self.horizontal_order = horizontal_order
         self.vertical_order = vertical_order
-        self.min_count = min_count
+        self.min_frequency = min_frequency
         self.unknown_weight = unknown_weight
         self.decoder = decoder
         self.pruning = pruning

@@ -87,7 +87,7 @@ class MEstimatedPCFG(BaseParser):
         ``np.inf``: no penalty.
     l1_ratio : float, default=0.0
         Share of the L1 penalty, in [0, 1]; 1 gives sparse weights.
-    min_count : int, default=1
+    min_frequency : int, default=1
         Pieces seen fewer times get no weight.
     constant : bool, default=True
         Whether there is a feature that is always 1, for each tree or each node, without penalty.
@@ -159,7 +159,7 @@ class MEstimatedPCFG(BaseParser):
         "pieces": [StrOptions({"nodes", "trees"})],
         "C": [Interval(Real, 0, None, closed="right")],
         "l1_ratio": [Interval(Real, 0, 1, closed="both")],
-        "min_count": [Interval(Integral, 1, None, closed="left")],
+        "min_frequency": [Interval(Integral, 1, None, closed="left")],
         "constant": ["boolean"],
         "solver": [StrOptions({"auto", "sdca", "lbfgs", "owlqn", "newton-cg", "trust-ncg", "cg"})],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
@@ -178,7 +178,7 @@ class MEstimatedPCFG(BaseParser):
         pieces: str = "nodes",
         C: float = 300.0,
         l1_ratio: float = 0.0,
-        min_count: int = 1,
+        min_frequency: int = 1,
         constant: bool = True,
         decoder: str = "max-recall",
         pruning: float = 1e-4,
@@ -194,7 +194,7 @@ class MEstimatedPCFG(BaseParser):
         self.pieces = pieces
         self.C = C
         self.l1_ratio = l1_ratio
-        self.min_count = min_count
+        self.min_frequency = min_frequency
         self.constant = constant
         self.decoder = decoder
         self.pruning = pruning
@@ -217,7 +217,7 @@ class MEstimatedPCFG(BaseParser):
         self.tags_ = self.base_.tags_
         self._per_node, trees = self.pieces == "nodes", self._forest(X, y)
         seen = places(trees, len(self._model.plain.rule))
-        self._fragments = observed(templates, self._model, seen, self.min_count)
+        self._fragments = observed(templates, self._model, seen, self.min_frequency)
         with Pool(self.n_jobs) as pool:
             objective, scale = self._objective(trees, pool)
             solver = choice_for_rows(self, objective.rows)

@@ -31,7 +31,7 @@ class PCFG(TreeDrawingMixin, BaseTreeParser):
         How many labels a phrase remembers: with 1 its own alone, with 2 its parent's, too.
     smoothing : float, default=0.0
         Added to the count of each rule that was seen.
-    min_count : int, default=2
+    min_frequency : int, default=2
         Words seen less often are taken for their signatures: capitals, digits, dashes and endings.
     unknown_weight : float, default=1.0
         How many times each known word is taken to have been seen, besides, with the tags that rare
@@ -91,7 +91,7 @@ class PCFG(TreeDrawingMixin, BaseTreeParser):
         horizontal_order: int = 1,
         vertical_order: int = 2,
         smoothing: float = 0.0,
-        min_count: int = 2,
+        min_frequency: int = 2,
         unknown_weight: float = 1.0,
         decoder: str = "viterbi",
         pruning: float = 1e-5,
@@ -101,7 +101,7 @@ class PCFG(TreeDrawingMixin, BaseTreeParser):
         self.horizontal_order = horizontal_order
         self.vertical_order = vertical_order
         self.smoothing = smoothing
-        self.min_count = min_count
+        self.min_frequency = min_frequency
         self.unknown_weight = unknown_weight
         self.decoder = decoder
         self.pruning = pruning

@@ -56,7 +56,7 @@ class SpectralLPCFG(BaseTreeParser):
         How many siblings before it a node for the rest of a phrase's children remembers.
     vertical_order : int, default=1
         How many labels a phrase remembers: with 1 its own alone, with 2 its parent's, too.
-    min_count : int, default=2
+    min_frequency : int, default=2
         Words seen less often are taken for their signatures: capitals, digits, dashes and endings.
     unknown_weight : float, default=1.0
         How many times each known word is taken to have been seen, besides, with the tags that rare
@@ -134,7 +134,7 @@ class SpectralLPCFG(BaseTreeParser):
         feature_count: float | None = 5.0,
         horizontal_order: int = 0,
         vertical_order: int = 1,
-        min_count: int = 2,
+        min_frequency: int = 2,
         unknown_weight: float = 1.0,
         decoder: str = "max-recall",
         pruning: float = 1e-5,
@@ -151,7 +151,7 @@ class SpectralLPCFG(BaseTreeParser):
         self.feature_count = feature_count
         self.horizontal_order = horizontal_order
         self.vertical_order = vertical_order
-        self.min_count = min_count
+        self.min_frequency = min_frequency
         self.unknown_weight = unknown_weight
         self.decoder = decoder
         self.pruning = pruning

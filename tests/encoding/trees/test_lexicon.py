@@ -35,11 +35,11 @@ class Naive:
     some of the tokens.
     """
 
-    def __init__(self, X, tags, min_count, unknown):
+    def __init__(self, X, tags, min_frequency, unknown):
         tokens = [(word, t) for sentence in X for t, word in enumerate(sentence)]
         n_seen = Counter(word for word, _ in tokens)
-        self.known = {word for word, n in n_seen.items() if n >= min_count}
-        rare = [i for i, (word, _) in enumerate(tokens) if n_seen[word] < max(RARE, min_count)]
+        self.known = {word for word, n in n_seen.items() if n >= min_frequency}
+        rare = [i for i, (word, _) in enumerate(tokens) if n_seen[word] < max(RARE, min_frequency)]
         shapes = {i: signature(*tokens[i], self.known) for i in rare}
         n_shown = Counter(shapes.values())
         self.signatures = set(n_shown)
@@ -95,9 +95,9 @@ def tagged(draw):
 
 @given(tagged())
 def test_counts_are_those_of_the_twin(data):
-    X, tags, min_count, unknown = data
-    naive = Naive(X, tags.tolist(), min_count, unknown)
-    lexicon, emissions, own = learn(X, tags, TAGS, min_count, unknown)
+    X, tags, min_frequency, unknown = data
+    naive = Naive(X, tags.tolist(), min_frequency, unknown)
+    lexicon, emissions, own = learn(X, tags, TAGS, min_frequency, unknown)
     assert set(lexicon.words) == naive.known
     assert set(lexicon.signatures) == naive.signatures
     found = names(lexicon)
@@ -118,8 +118,8 @@ def test_all_observations_of_a_tag_have_probability_one(data):
     """Each tag that was seen may be any other word, and is emitted at every token as what the token
     is taken for.
     """
-    X, tags, min_count, unknown = data
-    lexicon, emissions, own = learn(X, tags, TAGS, min_count, unknown)
+    X, tags, min_frequency, unknown = data
+    lexicon, emissions, own = learn(X, tags, TAGS, min_frequency, unknown)
     counts = emissions.sums(np.ones((len(tags), 1)))[:, 0]
     assert np.all(counts > 0)
     total = np.bincount(lexicon.symbol, weights=counts, minlength=TAGS)
@@ -133,8 +133,8 @@ def test_all_observations_of_a_tag_have_probability_one(data):
 
 @given(tagged())
 def test_types_and_order(data):
-    X, tags, min_count, unknown = data
-    lexicon, _, own = learn(X, tags, TAGS, min_count, unknown)
+    X, tags, min_frequency, unknown = data
+    lexicon, _, own = learn(X, tags, TAGS, min_frequency, unknown)
     assert (lexicon.indptr.dtype, lexicon.symbol.dtype, own.dtype) == (np.int64, np.int32, np.int32)
     for o in range(len(lexicon.indptr) - 1):
         row = lexicon.symbol[slice(*lexicon.indptr[o : o + 2])]

@@ -144,7 +144,7 @@ def test_parsers_refuse_frames(model):
 
 
 def test_hidden_states_refuse_frames():
-    hmm = SpectralHMM(n_states=1, min_count=1).fit(
+    hmm = SpectralHMM(n_states=1, min_frequency=1).fit(
         [["the", "cat"], ["a", "dog"]], [["D", "N"], ["D", "N"]]
     )
     frame = pd.DataFrame({"the": [1], "cat": [2]})

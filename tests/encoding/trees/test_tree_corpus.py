@@ -24,9 +24,9 @@ TEXT = [
 ]
 
 
-def corpus_of(plain, h=0, v=1, min_count=1):
+def corpus_of(plain, h=0, v=1, min_frequency=1):
     sentences = [words(tree) for tree in plain]
-    return sentences, learn(sentences, plain, (h, v), min_count, 1.0)
+    return sentences, learn(sentences, plain, (h, v), min_frequency, 1.0)
 
 
 def drawn():
@@ -89,8 +89,8 @@ def test_the_forest_is_the_binary_trees(plain, h, v):
 
 
 @given(drawn(), st.integers(0, 2), st.integers(1, 3), st.integers(1, 4))
-def test_trees_to_learn_from_are_known(plain, h, v, min_count):
-    sentences, (treebank, codes, _) = corpus_of(plain, h, v, min_count)
+def test_trees_to_learn_from_are_known(plain, h, v, min_frequency):
+    sentences, (treebank, codes, _) = corpus_of(plain, h, v, min_frequency)
     for found, expected in zip(forest(codes, sentences, plain), treebank.forest):
         assert found.dtype == expected.dtype
         np.testing.assert_array_equal(found, expected)

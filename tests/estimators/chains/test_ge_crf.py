@@ -110,7 +110,7 @@ def test_label_regularisation():
     """A constraint that fires everywhere."""
     share = {"RENT": 0.25, "SIZE": 0.75}
     crf = GECRF(
-        {None: share}, constraint_weight=1e4, C=1e3, tol=1e-8, start="random", random_state=0
+        {None: share}, constraint_weight=1e4, C=1e3, tol=1e-8, init="random", random_state=0
     ).fit(X, NOTHING)
     found = np.concatenate([p for p in crf.predict_proba(X) if len(p)]).mean(axis=0)
     np.testing.assert_allclose(found, [0.25, 0.75], atol=0.01)
@@ -136,7 +136,7 @@ def test_values_of_features_weigh_tokens():
     """p~ = sum f p / sum f."""
     rows = [np.array([[1.0, 0.0], [3.0, 1.0]]), np.array([[0.0, 1.0]])]
     given = {0: {"A": 0.4, "B": 0.6}}
-    crf = GECRF(given, constraint_weight=1e5, C=1e4, tol=1e-9, start="random", random_state=1).fit(
+    crf = GECRF(given, constraint_weight=1e5, C=1e4, tol=1e-9, init="random", random_state=1).fit(
         rows, [None] * 2
     )
     first, second = crf.predict_proba(rows)[0]
@@ -341,7 +341,7 @@ def test_starts_and_restarts():
     options = {"C": 10.0, "tol": 1e-6, "random_state": 0}
     values = {
         name: GECRF(FEATURES, **options, **more).fit(X, NOTHING).loss_curve_[-1]
-        for name, more in {"zero": {}, "random": {"start": "random"}, "restarts": {"n_restarts": 3},
+        for name, more in {"zero": {}, "random": {"init": "random"}, "restarts": {"n_restarts": 3},
                            "annealing": {"annealing": (0.01, 0.1)}}.items()
     }  # fmt: skip
     assert values["restarts"] <= min(values["zero"], values["random"]) + 1e-6
@@ -357,7 +357,7 @@ def test_start_from_the_labelled_sequences(corpus):
     X, y = corpus
     y_train = [*y[:5], *[None] * 15]
     labels = sorted({label for s in y for label in s})
-    crf = GECRF(WORDS, start="labelled", constraint_weight=0.0, classes=labels, C=1.0).fit(
+    crf = GECRF(WORDS, init="labelled", constraint_weight=0.0, classes=labels, C=1.0).fit(
         X[:20], y_train
     )
     expected = GECRF(classes=labels, C=1.0).fit(X[:20], y_train)

@@ -135,12 +135,12 @@ def test_beams(fitted):
     model = clone(model).fit(X, ragged(np.random.RandomState(0))[1])
     best = model.predict(X)
     proba = model.predict_proba(X)
-    model.set_params(decoding="beam", beam_width=3**model.order)
+    model.set_params(decoder="beam", beam_width=3**model.order)
     assert model.predict(X).tolist() == best.tolist()
     for p, q in zip(model.predict_proba(X), proba):  # probabilities do not depend on the search
         np.testing.assert_allclose(p, q, atol=1e-5)
     one = model.set_params(beam_width=1).predict(X)
-    greedy = model.set_params(decoding="greedy", beam_width=5).predict(X)
+    greedy = model.set_params(decoder="greedy", beam_width=5).predict(X)
     assert greedy.tolist() == one.tolist()
     for tokens, labels in zip(X, greedy):
         node, edge = scores(model, tokens)
@@ -159,8 +159,8 @@ def test_decodings_differ():
     model = MEMM(C=100).fit(X, y)
     x = [[["start"], ["next"]]]
     assert model.predict(x)[0] == ["b", "z"]
-    assert model.set_params(decoding="greedy").predict(x)[0] == ["a", "x"]
-    assert model.set_params(decoding="beam").predict(x)[0] == ["b", "z"]
+    assert model.set_params(decoder="greedy").predict(x)[0] == ["a", "x"]
+    assert model.set_params(decoder="beam").predict(x)[0] == ["b", "z"]
     assert model.score(x, [["b", "z"]]) == 1.0
 
 
@@ -202,9 +202,9 @@ def test_it_is_logistic_regression_on_the_labels_before(C, solver, order):
 def check_constrained(model, X, allowed, inside=None):
     predicted = model.predict(X)
     proba = model.predict_proba(X)
-    greedy = model.set_params(decoding="greedy").predict(X)
-    wide = model.set_params(decoding="beam", beam_width=9).predict(X)
-    model.set_params(decoding="viterbi")
+    greedy = model.set_params(decoder="greedy").predict(X)
+    wide = model.set_params(decoder="beam", beam_width=9).predict(X)
+    model.set_params(decoder="viterbi")
     assert wide.tolist() == predicted.tolist()
     for i, tokens in enumerate(X):
         twin = Twin(model, tokens, allowed, inside)
@@ -243,10 +243,10 @@ def test_normalised_among_what_is_allowed(rule, order):
         model.fit([*X, np.ones((4, 2))], [*y, [wrong, wrong, "O", "O"]])
 
 
-@pytest.mark.parametrize("decoding", ["viterbi", "beam", "greedy"])
-def test_labels_that_are_allowed(decoding):
+@pytest.mark.parametrize("decoder", ["viterbi", "beam", "greedy"])
+def test_labels_that_are_allowed(decoder):
     X, y = ragged(np.random.RandomState(1))
-    model = MEMM(decoding=decoding, beam_width=2).fit(X, y)
+    model = MEMM(decoder=decoder, beam_width=2).fit(X, y)
     allowed = [None if n == 0 else [["O", "I-x"], *[None] * (n - 1)] for n in LENGTHS]
     for labels in model.predict(X, allowed=allowed):
         assert not labels or labels[0] in ("O", "I-x")

@@ -33,7 +33,7 @@ OPTIONS = {"max_iter": 1, "tol": 0}
     ("model", "X", "y"),
     [
         (LinearChainCRF(**OPTIONS), X, Y),
-        (HMM(states=2, **OPTIONS), X, None),
+        (HMM(n_states=2, **OPTIONS), X, None),
         (LogLinearClassifier(**OPTIONS), [[1.0], [2.0]], [0, 1]),
         (make_pipeline(SequenceVectorizer(), LinearChainCRF(**OPTIONS)), X, Y),
     ],

@@ -355,7 +355,7 @@ class TestExpectationMaximisation:
     __test__ = SUPPORTED
 
     def hmm(self, **options):
-        return HMM(states=["DET", "NOUN", "VERB"], random_state=0, max_iter=500, **options)
+        return HMM(n_states=["DET", "NOUN", "VERB"], random_state=0, max_iter=500, **options)
 
     def test_each_iteration_is_a_task(self, y):
         recorder = Recorder()

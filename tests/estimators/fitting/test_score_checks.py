@@ -107,7 +107,7 @@ def test_what_overflows_with_x_has_a_place(cls, container):
         LinearChainCRF(max_iter=5),
         LinearChainCRF(max_iter=5, dtype="float32"),
         LinearChainCRF(max_iter=3, edge_features="all", order=2),
-        MEMM(max_iter=5, decoding="beam"),
+        MEMM(max_iter=5, decoder="beam"),
         MEstimatedCRF(max_iter=5, tol=1.0),
         HMM(),
         HMM(order=2),
@@ -297,7 +297,7 @@ def test_a_file_of_weights_that_its_type_cannot_hold(tmp_path):
 
 
 def test_a_file_of_huge_weights(tmp_path):
-    model = fitted(MEMM, decoding="beam")
+    model = fitted(MEMM, decoder="beam")
     model._w = np.where(np.arange(len(model._w)) % 2, 1e308, -1e308)
     save(model, tmp_path / "model")
     with pytest.raises(

@@ -14,25 +14,25 @@ X = [np.column_stack([6.0 * z + RNG.normal(size=20), RNG.normal(size=20)]) for z
 Y = [z.tolist() for z in Z]
 
 
-@pytest.mark.parametrize("start", ["auto", "kmeans"])
-def test_clusters_are_found(start):
-    hmm = HMM(states=3, start=start, random_state=0).fit(X)
+@pytest.mark.parametrize("init", ["auto", "kmeans"])
+def test_clusters_are_found(init):
+    hmm = HMM(n_states=3, init=init, random_state=0).fit(X)
     order = np.argsort(hmm.means_[:, 0])
     np.testing.assert_allclose(hmm.means_[order, 0], [0, 6, 12], atol=0.5)
     found = [np.argsort(order)[labels].tolist() for labels in hmm.predict(X)]
     assert np.mean(np.concatenate(found) == np.concatenate(Z)) > 0.99
 
 
-@pytest.mark.parametrize("start", ["kmeans", "random"])
-def test_the_same_seed_gives_the_same_bits(start):
-    a, b = (HMM(states=3, start=start, random_state=1, max_iter=500).fit(X) for _ in range(2))
+@pytest.mark.parametrize("init", ["kmeans", "random"])
+def test_the_same_seed_gives_the_same_bits(init):
+    a, b = (HMM(n_states=3, init=init, random_state=1, max_iter=500).fit(X) for _ in range(2))
     assert a.loss_curve_ == b.loss_curve_
     assert a.means_.tobytes() == b.means_.tobytes()
 
 
 def test_other_seeds_start_elsewhere():
     curves = {
-        HMM(states=3, start="random", random_state=seed, tol=1.0).fit(X).loss_curve_[0]
+        HMM(n_states=3, init="random", random_state=seed, tol=1.0).fit(X).loss_curve_[0]
         for seed in range(3)
     }
     assert len(curves) == 3
@@ -40,7 +40,7 @@ def test_other_seeds_start_elsewhere():
 
 def test_known_labels_need_no_seed():
     partly = [labels if i < 3 else None for i, labels in enumerate(Y)]
-    a, b = (HMM(start="random", random_state=seed).fit(X, partly) for seed in range(2))
+    a, b = (HMM(init="random", random_state=seed).fit(X, partly) for seed in range(2))
     assert a.loss_curve_ == b.loss_curve_
     assert a.score(X, Y) > 0.99
 
@@ -54,7 +54,7 @@ def test_labels_of_weight_0_do_not_count():
 
 def test_tol_and_max_iter():
     loose, tight = (
-        HMM(states=3, start="random", random_state=0, tol=tol, max_iter=500).fit(X)
+        HMM(n_states=3, init="random", random_state=0, tol=tol, max_iter=500).fit(X)
         for tol in (1e-2, 1e-8)
     )
     assert loose.n_iter_ < tight.n_iter_
@@ -64,12 +64,12 @@ def test_tol_and_max_iter():
     with pytest.warns(
         ConvergenceWarning, match="EM stopped after 2 iterations without reaching tol=0"
     ):
-        hmm = HMM(states=3, start="random", random_state=0, tol=0, max_iter=2).fit(X)
+        hmm = HMM(n_states=3, init="random", random_state=0, tol=0, max_iter=2).fit(X)
     assert hmm.n_iter_ == len(hmm.loss_curve_) == 2
 
 
 def test_lines_an_iteration(capsys):
-    hmm = HMM(states=2, tol=1e-3, random_state=0, verbose=1).fit(X)
+    hmm = HMM(n_states=2, tol=1e-3, random_state=0, verbose=1).fit(X)
     lines = capsys.readouterr().out.splitlines()
     assert lines == [
         f"[HMM] iteration {n + 1}, objective {v:.6f}" for n, v in enumerate(hmm.loss_curve_)
@@ -79,7 +79,7 @@ def test_lines_an_iteration(capsys):
 
 
 def test_the_curve_is_minus_the_log_likelihood():
-    hmm = HMM(states=3, random_state=0).fit(X)
+    hmm = HMM(n_states=3, random_state=0).fit(X)
     assert hmm.loss_curve_[-1] == pytest.approx(-hmm.score_samples(X).sum())
     known = HMM().fit(X, Y)
     assert known.loss_curve_ == [pytest.approx(-known.log_joint(X, Y).sum())]

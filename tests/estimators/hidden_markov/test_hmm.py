@@ -113,7 +113,7 @@ def test_em_never_lowers_the_likelihood(order, stop, known):
         "some": hidden(y),
         "sequences": [labels if i % 2 else None for i, labels in enumerate(y)],
     }[known]
-    hmm = HMM(order=order, stop=stop, states=LABELS, random_state=0, tol=0, max_iter=60).fit(X, y)
+    hmm = HMM(order=order, stop=stop, n_states=LABELS, random_state=0, tol=0, max_iter=60).fit(X, y)
     assert len(hmm.loss_curve_) == hmm.n_iter_ > 5
     assert np.all(np.diff(hmm.loss_curve_) <= 1e-9)
     assert hmm.loss_curve_[-1] < hmm.loss_curve_[0] - 0.1
@@ -154,7 +154,7 @@ def test_weights_are_repetitions_and_zero_is_absence(order):
     weight = np.array([2, 0, 1, 1, 3, 1, 0, 1])
     times = np.repeat(np.arange(8), weight)
     for labels in (y, hidden(y)):
-        hmm = HMM(order=order, oov="smoothing", states=LABELS, max_iter=20, tol=1e-3)
+        hmm = HMM(order=order, oov="smoothing", n_states=LABELS, max_iter=20, tol=1e-3)
         a = clone(hmm).fit(X, labels, weight)
         b = clone(hmm).fit([X[i] for i in times], [labels[i] for i in times])
         assert a.vocabulary_ == b.vocabulary_
@@ -272,26 +272,26 @@ def test_numbers_as_values():
 
 def test_labels_of_unlabelled_data():
     X, y = data()
-    assert HMM(states=2, max_iter=500).fit(X).classes_.tolist() == [0, 1]
-    assert HMM(states=["b", "a"], max_iter=500).fit(X, None).classes_.tolist() == ["a", "b"]
+    assert HMM(n_states=2, max_iter=500).fit(X).classes_.tolist() == [0, 1]
+    assert HMM(n_states=["b", "a"], max_iter=500).fit(X, None).classes_.tolist() == ["a", "b"]
     assert HMM().fit(X, hidden(y)).classes_.tolist() == LABELS
-    assert HMM(states=[*LABELS, "D"]).fit(X, y).predict_proba(X)[0].shape == (3, 4)
-    with pytest.raises(ValueError, match="set `states`"):
+    assert HMM(n_states=[*LABELS, "D"]).fit(X, y).predict_proba(X)[0].shape == (3, 4)
+    with pytest.raises(ValueError, match="set `n_states`"):
         HMM().fit(X)
     with pytest.raises(UnknownLabelError, match="y has no labels"):
         HMM().fit(X, [None] * 8)
     with pytest.raises(UnknownLabelError, match=re.escape("y[0], token 0")):
-        HMM(states=2).fit(X, y)
+        HMM(n_states=2).fit(X, y)
     with pytest.raises(ValueError, match="needs numeric columns"):
-        HMM(states=2, start="kmeans").fit([["u"]])
+        HMM(n_states=2, init="kmeans").fit([["u"]])
 
 
 def test_mistakes():
     X, y = data()
-    with pytest.raises(ValueError, match="states must have a label"):
-        HMM(states=[]).fit(X)
+    with pytest.raises(ValueError, match="n_states must hold a label"):
+        HMM(n_states=[]).fit(X)
     with pytest.raises(UnknownLabelError, match="None"):
-        HMM(states=["A", None]).fit(X)
+        HMM(n_states=["A", None]).fit(X)
     with pytest.raises(ValueError, match="for each token is refused"):
         HMM().fit(X, y, [np.ones(n) for n in LENGTHS])
     with pytest.raises(NonFiniteError, match="scale X"):
@@ -424,7 +424,7 @@ def test_forms_of_samples():
         HMM().fit(X, y).sample(3, length=2)
     with pytest.raises(ValueError, match="at least 1"):
         hmm.sample(0, length=2)
-    endless = HMM(states=2, transition_smoothing=1, random_state=0).fit(X)
+    endless = HMM(n_states=2, transition_smoothing=1, random_state=0).fit(X)
     endless.stop_logprob_ = np.full(2, -np.inf)
     endless.transition_logprob_ = np.log(np.full((2, 2), 0.5))
     with pytest.raises(ValueError, match="no way to the end"):

@@ -102,14 +102,16 @@ def outputs(model, sentences=X_TEST + SHORT):
 class Counted:
     """An HMM of relative frequencies in dicts, with the lexicon's rules for rare words."""
 
-    def __init__(self, X, y, min_count, unknown):
+    def __init__(self, X, y, min_frequency, unknown):
         tokens = [
             (w, k, t) for words, labels in zip(X, y) for t, (w, k) in enumerate(zip(words, labels))
         ]
         seen = Counter(w for w, _, _ in tokens)
-        self.words = {w for w, n in seen.items() if n >= min_count}
+        self.words = {w for w, n in seen.items() if n >= min_frequency}
         rare = Counter(
-            (signature(w, t, self.words), k) for w, k, t in tokens if seen[w] < max(RARE, min_count)
+            (signature(w, t, self.words), k)
+            for w, k, t in tokens
+            if seen[w] < max(RARE, min_frequency)
         )
         of_signature = Counter()
         for (s, _), n in rare.items():
@@ -155,18 +157,20 @@ class Counted:
 
 
 @pytest.mark.twins
-@pytest.mark.parametrize(("min_count", "unknown"), [(1, 1.0), (2, 0.3), (60, 1.0), (1000, 2.0)])
-def test_one_state_is_counting(min_count, unknown):
+@pytest.mark.parametrize(("min_frequency", "unknown"), [(1, 1.0), (2, 0.3), (60, 1.0), (1000, 2.0)])
+def test_one_state_is_counting(min_frequency, unknown):
     X_more = [*X, ["u", "Xyz", "running"], [], ["3-4"]]
     y_more = [*Y, ["A", "B", "B"], [], ["C"]]
-    model = UNSMOOTHED(n_states=1, min_count=min_count, unknown_weight=unknown).fit(X_more, y_more)
-    twin = Counted(X_more, y_more, min_count, unknown)
+    model = UNSMOOTHED(n_states=1, min_frequency=min_frequency, unknown_weight=unknown).fit(
+        X_more, y_more
+    )
+    twin = Counted(X_more, y_more, min_frequency, unknown)
     given = [(words, labels) for words, labels in zip(X_more + X_TEST, y_more + Y_TEST) if words]
     expected = [np.log(twin.p(*pair)) for pair in given]
     np.testing.assert_allclose(model.log_proba(*zip(*given)), expected, rtol=1e-9)
     assert (
         model.log_proba([["q", "q"], ["q"]], [["C", "C"], ["A"]]).tolist() == [-np.inf, -np.inf]
-        or min_count > 2
+        or min_frequency > 2
     )
     assert model.n_states_.tolist() == [1, 1, 1]
     assert model.n_negative_ == 0
@@ -243,8 +247,8 @@ def by_tensors(model, words, labels):
     "options",
     [
         {"n_states": 2},
-        {"n_states": 3, "smoothing": 0, "shrinkage": 0, "min_count": 1},
-        {"n_states": 5, "feature_count": None, "min_count": 100},
+        {"n_states": 3, "smoothing": 0, "shrinkage": 0, "min_frequency": 1},
+        {"n_states": 5, "feature_count": None, "min_frequency": 100},
         {"n_states": 4, "nodes": "one", "random_state": 0, "smoothing": 0},
     ],
 )
@@ -265,7 +269,7 @@ def test_probabilities_are_sums_over_all_labellings(options):
 
 def test_negative_estimates_are_impossible():
     """Of few examples and many states."""
-    model = UNSMOOTHED(n_states=8, min_count=1, feature_count=None).fit(X[:40], Y[:40])
+    model = UNSMOOTHED(n_states=8, min_frequency=1, feature_count=None).fit(X[:40], Y[:40])
     sentences = [words for words in X + X_TEST if len(words) <= 3]
     totals = [
         sum(by_tensors(model, words, y) for y in product(range(3), repeat=len(words)))
@@ -328,7 +332,7 @@ def test_sentences_without_a_labelling():
     X = [["a", "b"], ["a", "b"], ["a", "b", "c"]]
     y = [["A", "B"], ["A", "B"], ["A", "B", "C"]]
     for decoder in ("marginal", "viterbi"):
-        model = SpectralHMM(n_states=2, min_count=1, decoder=decoder).fit(X, y)
+        model = SpectralHMM(n_states=2, min_frequency=1, decoder=decoder).fit(X, y)
         for words in (["a"] * 4, ["c"] * 4):
             rows = model.predict_proba([words])[0]
             found = model.predict([words])[0]
@@ -403,7 +407,7 @@ def test_same_bits_for_any_number_of_threads(options):
 
 
 def test_pickles_clones_refits():
-    model = SpectralHMM(n_states=3, min_count=1).fit(X, Y)
+    model = SpectralHMM(n_states=3, min_frequency=1).fit(X, Y)
     expected = outputs(model)
     assert outputs(pickle.loads(pickle.dumps(model))) == expected
     assert not hasattr(clone(model), "classes_")
@@ -467,7 +471,7 @@ def test_bad_fits_change_nothing(bad_X, bad_y, error, place):
     [
         {"n_states": 0},
         {"decoder": "max-rule"},
-        {"min_count": 0},
+        {"min_frequency": 0},
         {"unknown_weight": 0},
         {"smoothing": -1},
     ],

@@ -16,7 +16,7 @@ FEW = {"n_states": 2, "max_iter": 3, "random_state": 0}
     [
         PCFG(),
         PCFG(horizontal_order=0, vertical_order=1, decoder="max-recall", smoothing=0.1),
-        PCFG(decoder="max-rule", min_count=1),
+        PCFG(decoder="max-rule", min_frequency=1),
         EMLPCFG(**FEW),
         EMLPCFG(**FEW, decoder="max-rule", horizontal_order=1, n_grammars=2),
         SpectralLPCFG(n_states=4, shrinkage=0.1),

@@ -19,7 +19,7 @@ X, Y = make_treebank(150, random_state=0)
 def models():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        yield PCFG(min_count=1).fit(X, Y)
+        yield PCFG(min_frequency=1).fit(X, Y)
         yield EMLPCFG(n_states=2, n_grammars=2, max_iter=3, random_state=0).fit(X, Y)
 
 
@@ -41,7 +41,7 @@ def test_frequencies_are_probabilities():
     """Two words of a tag, neither of which is rare, and phrases of any length."""
     trees = ["(S (A a) (B b))"] * 10 + ["(S (A a) (B c))"] * 6 + ["(S (A a) (S (A a) (B b)))"] * 4
     words = [Tree.fromstring(tree).leaves() for tree in trees]
-    model = PCFG(vertical_order=1, min_count=1, unknown_weight=1e-9).fit(words, trees)
+    model = PCFG(vertical_order=1, min_frequency=1, unknown_weight=1e-9).fit(words, trees)
     n = 4000
     sentences, found = model.sample(n, random_state=1, max_length=2)
     counts = Counter(map(tuple, sentences))

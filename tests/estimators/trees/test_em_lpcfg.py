@@ -66,7 +66,13 @@ def test_states_that_are_made_alike_are_one():
 def test_the_likelihood_never_falls(seed):
     """Without shrinkage, and without words that are also counted as their signatures."""
     X, y = tagged(200, 0)
-    options = {"shrinkage": 0, "unknown_weight": 1e-12, "min_count": 1, "tol": 0, "max_iter": 60}
+    options = {
+        "shrinkage": 0,
+        "unknown_weight": 1e-12,
+        "min_frequency": 1,
+        "tol": 0,
+        "max_iter": 60,
+    }
     model = EMLPCFG(n_states=4, random_state=seed, **options).fit(X, y)
     assert len(model.loss_curve_) == model.n_iter_ == 60
     assert np.all(np.diff(model.loss_curve_) <= 1e-7)
@@ -130,7 +136,7 @@ def test_a_known_grammar_is_found():
         "init": "random",
         "shrinkage": 0,
         "unknown_weight": 1e-9,
-        "min_count": 1,
+        "min_frequency": 1,
         "tol": 1e-5,
         "max_iter": 500,
     }
@@ -141,7 +147,7 @@ def test_a_known_grammar_is_found():
     )
     truth = np.mean([known.log_p(tree) for tree in trees[test]])
     found = np.mean(best.log_proba(sentences[test], trees[test]))
-    plain = PCFG(vertical_order=1, min_count=1, unknown_weight=1e-9).fit(
+    plain = PCFG(vertical_order=1, min_frequency=1, unknown_weight=1e-9).fit(
         sentences[train], trees[train]
     )
     assert truth - 0.02 < found < truth + 0.01

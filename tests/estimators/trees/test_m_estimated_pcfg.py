@@ -21,7 +21,7 @@ from sklearn_struct.exceptions import ForbiddenLabelError, InputTypeError, NonFi
 from sklearn_struct.grammars.fragments import expected, places, scores
 from sklearn_struct.grammars.tree_sums import tree_sums
 
-BASE = PCFG(horizontal_order=1, vertical_order=1, min_count=1)
+BASE = PCFG(horizontal_order=1, vertical_order=1, min_frequency=1)
 MADE = make_treebank(n_samples=120, random_state=0)
 
 
@@ -50,7 +50,7 @@ def test_finds_the_truth(pieces):
     model = MEstimatedPCFG(
         "parent-rule", base=BASE, pieces=pieces, C=np.inf, solver="lbfgs", tol=1e-9
     ).fit(X, y)
-    true = PCFG(horizontal_order=1, vertical_order=2, min_count=1).fit(X, y).log_proba(X, y)
+    true = PCFG(horizontal_order=1, vertical_order=2, min_frequency=1).fit(X, y).log_proba(X, y)
     plain = model.base_.log_proba(X, y)
     assert np.abs(plain - true).max() > 0.3
     np.testing.assert_allclose(model.log_proba(X, y), true, atol=1e-6)
@@ -159,7 +159,7 @@ def test_features():
         > -0.1
         > weight["rule-rule: S -> NP VP | left | NP -> P N"]
     )
-    fewer = clone(model).set_params(min_count=20).fit(X, y)
+    fewer = clone(model).set_params(min_frequency=20).fit(X, y)
     assert set(fewer.feature_names_) < names
     assert "symbol: NP" in set(fewer.feature_names_)
 
@@ -176,7 +176,7 @@ def test_trees_of_the_base_that_need_not_end():
     X[1:1] = [["a", "b"] * 3]
     y += ["(X (X (A a) (B b)) (X (A a) (B b)))", "(Y (Y (A a) (B b)) (Y (A a) (B b)))"]
     X += [["a", "b", "a", "b"]] * 2
-    base = PCFG(horizontal_order=1, vertical_order=1, min_count=1, smoothing=100)
+    base = PCFG(horizontal_order=1, vertical_order=1, min_frequency=1, smoothing=100)
     model = MEstimatedPCFG("rule-rule", base=base, pieces="trees").fit(X, y)
     sums = tree_sums(model._model)
     assert 0 < np.exp(model._model.plain.root) @ sums.inside < 0.9
@@ -188,7 +188,7 @@ def test_a_base_without_finite_expectations():
     """Two rules of the same probability, one of which makes two of one."""
     X = [["a", "b"] * 2] * 2
     y = ["(X (X (A a) (B b)) (X (A a) (B b)))"] * 2
-    base = PCFG(horizontal_order=1, vertical_order=1, min_count=1, smoothing=1e15)
+    base = PCFG(horizontal_order=1, vertical_order=1, min_frequency=1, smoothing=1e15)
     with pytest.raises(NonFiniteError, match="expected size"):
         MEstimatedPCFG("rule-rule", base=base).fit(X, y)
 

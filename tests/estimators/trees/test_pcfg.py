@@ -102,7 +102,7 @@ def test_counts_by_hand():
     """
     X = [["a", "b"], ["a", "b"], ["c", "a", "b"]]
     y = ["(S (N a) (V b))"] * 2 + ["(S (N c) (S (N a) (V b)))"]
-    model = PCFG(min_count=1, vertical_order=1, unknown_weight=1e-9).fit(X, y)
+    model = PCFG(min_frequency=1, vertical_order=1, unknown_weight=1e-9).fit(X, y)
     log_p = model.log_proba(X, y)
     # rare words, here all, have one signature each, which counts beside them
     of_a = 3 / 8
@@ -117,7 +117,7 @@ def test_all_sentences_have_probability_one():
     """Of a grammar without recursion: all words that it can tell from each other, and all trees."""
     X = [["a", "b"], ["b", "a"], ["a", "c"], ["b"]]
     y = ["(S (N a) (V b))", "(S (N b) (X a))", "(S (V a) (N c))", "(N b)"]
-    model = PCFG(min_count=1).fit(X, y)
+    model = PCFG(min_frequency=1).fit(X, y)
     # known words, one of the signature of all of them, and any other
     kinds = ["a", "b", "c", "zzz", "7"]
     assert sorted(model._codes.lexicon.words) == ["a", "b", "c"]
@@ -132,7 +132,7 @@ def test_a_treebank_is_parsed_as_it_stands(decoder):
     """Of a grammar in which each sentence has one tree."""
     X = [["a", "b"], ["c"], ["a", "b", "b", "b"], ["d", "d"]]
     y = ["(S (N a) (V b))", "(X (Y (Z c)))", "(S (N a) (V b) (V b) (V b))", "((Z d) (Z d))"]
-    model = PCFG(decoder=decoder, horizontal_order=2, min_count=1).fit(X, y)
+    model = PCFG(decoder=decoder, horizontal_order=2, min_frequency=1).fit(X, y)
     assert [line(tree) for tree in model.predict(X)] == [f"(ROOT {tree})" for tree in y[:3]] + [
         "(ROOT (Z d) (Z d))"
     ]
@@ -213,7 +213,7 @@ def test_smoothing_makes_rules_of_a_parent_alike():
 def test_words_seen_less_often_are_their_signatures():
     y = ["(S (N cat) (V runs))"] * 2 + ["(S (N dog) (V barks))"]
     sentences = [words(tree) for tree in read(y)]
-    model = PCFG(min_count=2, unknown_weight=0.5).fit(sentences, y)
+    model = PCFG(min_frequency=2, unknown_weight=0.5).fit(sentences, y)
     assert list(model._codes.lexicon.words) == ["cat", "runs"]
     new = [["dog", "runs"], ["cow", "runs"], ["cat", "runs"]]
     scores = model.score_samples(new)
@@ -235,7 +235,7 @@ def test_a_weight_of_unknown_words_moves_mass_to_them():
     ("name", "value"),
     [
         ("horizontal_order", -1), ("horizontal_order", 1.5), ("vertical_order", 0), ("smoothing", -0.1),
-        ("min_count", 0), ("unknown_weight", 0), ("decoder", "mbr"), ("pruning", 2), ("memory", 3), ("n_jobs", "two"),
+        ("min_frequency", 0), ("unknown_weight", 0), ("decoder", "mbr"), ("pruning", 2), ("memory", 3), ("n_jobs", "two"),
     ],
 )  # fmt: skip
 def test_parameters(name, value):
@@ -270,12 +270,12 @@ STRANGE = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("min_count", [1, 2, 100])
+@pytest.mark.parametrize("min_frequency", [1, 2, 100])
 @pytest.mark.parametrize("decoder", ["viterbi", "max-recall", "max-rule"])
 @pytest.mark.parametrize("name", STRANGE)
-def test_strange_treebanks(name, decoder, min_count):
+def test_strange_treebanks(name, decoder, min_frequency):
     sentences, y = STRANGE[name]
-    model = PCFG(decoder=decoder, min_count=min_count).fit(sentences, y)
+    model = PCFG(decoder=decoder, min_frequency=min_frequency).fit(sentences, y)
     found = model.predict(sentences)
     assert [tree.leaves() for tree in found] == [list(sentence) for sentence in sentences]
     joint = model.log_proba(sentences, y)
@@ -285,7 +285,7 @@ def test_strange_treebanks(name, decoder, min_count):
     for probabilities in model.marginals(sentences):
         assert all(0 < p <= 1 + 1e-9 for p in probabilities.values())
     # "a" and "b" look alike; no brackets
-    if min_count == 1 and name not in ("single words", "ROOT of many"):
+    if min_frequency == 1 and name not in ("single words", "ROOT of many"):
         assert model.score(sentences, y) == 1
 
 
@@ -322,7 +322,7 @@ def test_words_get_other_tags_where_theirs_allow_no_tree():
     ],
 )
 def test_flat_trees(y, sentence, expected):
-    model = PCFG(min_count=1).fit([words(tree) for tree in read(y)], y)
+    model = PCFG(min_frequency=1).fit([words(tree) for tree in read(y)], y)
     with pytest.warns(
         UserWarning, match=r"1 of 1 sentences have no tree and got a flat one; first X\[0\]"
     ):
@@ -353,7 +353,7 @@ def test_a_chain_of_any_length_is_found():
 def test_deep_trees_to_find():
     """As deep as a sentence is long."""
     tree = deep(120, kind="right")
-    model = PCFG(min_count=1).fit([words(tree)], [tree])
+    model = PCFG(min_frequency=1).fit([words(tree)], [tree])
     (found,) = model.predict([words(tree)])
     assert found.height() == 122 + 1
     assert model.score([words(tree)], [tree]) == 1

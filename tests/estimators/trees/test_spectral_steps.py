@@ -54,7 +54,7 @@ class Shifted:
 
 
 def fitted(**options):
-    return SpectralHMM(**({"n_states": 3, "min_count": 1} | options)).fit(X, Y)
+    return SpectralHMM(**({"n_states": 3, "min_frequency": 1} | options)).fit(X, Y)
 
 
 def same(a, b):
