@@ -44,7 +44,7 @@ def load_kernels(parser: Any, **limits: int) -> None:
     X, y = make_treebank(20, random_state=0)
     small = clone(parser).set_params(**limits).fit(X, y)
     small.predict(X[:2])
-    small.log_proba(X[:2], y[:2])
+    small.log_joint(X[:2], y[:2])
 
 
 # ---- against NLTK
@@ -68,7 +68,7 @@ def viterbi(watch: Stopwatch) -> dict[str, float]:
     parser, X = grammar_and_sentences(watch)
     seconds = least(lambda: parser.predict(X))
     (watch.scratch / "viterbi.json").write_text(
-        json.dumps(parser.log_proba(X, parser.predict(X)).tolist())
+        json.dumps(parser.log_joint(X, parser.predict(X)).tolist())
     )
     return {"sentences": len(X), "words": sum(map(len, X)), RATE: len(X) / seconds}
 

@@ -311,7 +311,7 @@ def test_nltk_finds_the_best_parses_of_a_pcfg():
     ]
     grammar = nltk_grammar(parser, sentences)
     found = [next(ViterbiParser(grammar).parse(words)) for words in observations(parser, sentences)]
-    expected = parser.log_proba(sentences, parser.predict(sentences))
+    expected = parser.log_joint(sentences, parser.predict(sentences))
     assert [log(tree.prob()) for tree in found] == pytest.approx(expected.tolist(), abs=1e-12)
     mass = {}
     for production in grammar.productions():

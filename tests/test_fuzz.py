@@ -281,5 +281,5 @@ def test_calls_are_found():
         for shape in ("many", "long")
     }
     names = interrupts.methods(subjects.first(PCFG))
-    assert {"fit", "predict", "score", "log_proba", "score_samples", "marginals"} <= set(names)
+    assert {"fit", "predict", "score", "log_joint", "score_samples", "marginals"} <= set(names)
     assert not {"sample", "get_params"} & set(names)

@@ -70,7 +70,7 @@ def outputs(estimator, sentences=X_TEST[:20], trees=Y_TEST[:20]):
         "trees": [str(tree) for tree in estimator.predict(sentences)],
         "score": estimator.score(sentences, trees),
         "samples": estimator.score_samples(sentences).tolist(),
-        "joint": estimator.log_proba(X[:40], Y[:40]).tolist(),
+        "joint": estimator.log_joint(X[:40], Y[:40]).tolist(),
         "marginals": [sorted(found.items()) for found in estimator.marginals(sentences[:10])],
     }
 
@@ -153,7 +153,7 @@ def check_not_fitted(estimator):
     for method in (estimator.predict, estimator.score_samples, estimator.marginals):
         with pytest.raises(NotFittedError):
             method(X)
-    for method in (estimator.score, estimator.log_proba):
+    for method in (estimator.score, estimator.log_joint):
         with pytest.raises(NotFittedError):
             method(X, Y)
 
@@ -182,9 +182,9 @@ def check_bad_sentences(estimator):
             with pytest.raises(error, match=place):
                 method(bad)
     with pytest.raises(LengthMismatchError, match=r"X\[1\]"):
-        model.log_proba([X[0], X[1][:-1]], Y[:2])
+        model.log_joint([X[0], X[1][:-1]], Y[:2])
     with pytest.raises(UnknownLabelError, match=r"y\[0\]: the label 'STRANGE'"):
-        model.log_proba([["a"]], ["(STRANGE (D a))"])
+        model.log_joint([["a"]], ["(STRANGE (D a))"])
     for tags, error, place in (
         ([["D"]], LengthMismatchError, r"X\[0\] has 2 words"),
         ([["D", "STRANGE"]], UnknownLabelError, r"tags\[0\], token 1"),
@@ -278,7 +278,7 @@ def check_probabilities_by_enumeration(estimator):
     sentences = [sentence for sentence in X_TEST + X if len(sentence) <= 6][:6]
     gold = dict(zip(map(tuple, X_TEST + X), Y_TEST + Y))
     total = model.score_samples(sentences)
-    joint = model.log_proba(sentences, [gold[tuple(sentence)] for sentence in sentences])
+    joint = model.log_joint(sentences, [gold[tuple(sentence)] for sentence in sentences])
     for sentence, log_p, log_joint, marginals in zip(
         sentences, total, joint, model.marginals(sentences)
     ):

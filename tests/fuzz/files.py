@@ -388,7 +388,7 @@ def use(model: object, X: object) -> None:
     if hasattr(model, "best_estimator_"):  # one that is told not to be refitted has neither
         methods.append(lambda X: model.score(X, TAGS))
     if isinstance(model, PCFG | EMLPCFG | SpectralLPCFG | MEstimatedPCFG):
-        methods += model.marginals, model.score_samples, lambda X: model.log_proba(WORDS, TREES)
+        methods += model.marginals, model.score_samples, lambda X: model.log_joint(WORDS, TREES)
     for method in methods:
         try:
             method(X)

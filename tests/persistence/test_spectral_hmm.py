@@ -36,7 +36,7 @@ def test_an_equal_model_comes_back(tmp_path, options):
         assert loaded.predict(X).tolist() == hmm.predict(X).tolist()
         assert all(map(np.array_equal, loaded.predict_proba(X), hmm.predict_proba(X)))
         np.testing.assert_array_equal(loaded.score_samples(X), hmm.score_samples(X))
-    np.testing.assert_array_equal(loaded.log_proba(WORDS, TAGS), hmm.log_proba(WORDS, TAGS))
+    np.testing.assert_array_equal(loaded.log_joint(WORDS, TAGS), hmm.log_joint(WORDS, TAGS))
     for name in ("classes_", "n_states_", "singular_values_", "n_negative_"):
         np.testing.assert_array_equal(getattr(loaded, name), getattr(hmm, name))
 

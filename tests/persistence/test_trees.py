@@ -84,8 +84,8 @@ def test_labels_and_words_of_any_characters(tmp_path, model):
     assert same(loaded._codes, model._codes)
     assert list(loaded.predict(sentences)) == list(model.predict(sentences))
     assert (
-        loaded.log_proba(sentences, STRANGE).tolist()
-        == model.log_proba(sentences, STRANGE).tolist()
+        loaded.log_joint(sentences, STRANGE).tolist()
+        == model.log_joint(sentences, STRANGE).tolist()
     )
 
 

@@ -40,7 +40,7 @@ def test_an_equal_model_comes_back(tmp_path, options):
     assert repr(loaded) == repr(parser)
     assert list(map(str, loaded.predict(WORDS))) == list(map(str, parser.predict(WORDS)))
     np.testing.assert_array_equal(loaded.score_samples(WORDS), parser.score_samples(WORDS))
-    np.testing.assert_array_equal(loaded.log_proba(WORDS, TREES), parser.log_proba(WORDS, TREES))
+    np.testing.assert_array_equal(loaded.log_joint(WORDS, TREES), parser.log_joint(WORDS, TREES))
     assert loaded.marginals(WORDS).tolist() == parser.marginals(WORDS).tolist()
     for name in ("coef_", "feature_names_", "symbols_"):
         np.testing.assert_array_equal(getattr(loaded, name), getattr(parser, name))

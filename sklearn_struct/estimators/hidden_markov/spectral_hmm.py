@@ -371,7 +371,7 @@ class SpectralHMM(DocLink, Published, CallbackSupportMixin, BaseEstimator):
 
         return np.array(self._each(work, as_sentences(X)), dtype=float)
 
-    def log_proba(self, X: Any, y: Any) -> np.ndarray:
+    def log_joint(self, X: Any, y: Any) -> np.ndarray:
         """log p(x, y) of each sequence and its labels, summed over states.
 
         Parameters

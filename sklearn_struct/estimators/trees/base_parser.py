@@ -272,7 +272,7 @@ class BaseParser(DocLink, Published, CallbackSupportMixin, BaseEstimator, metacl
     def _log_p(self, candidates: Candidates) -> float:
         return log_probability(self._model, candidates, self.pruning)
 
-    def log_proba(self, X: Any, y: Any) -> np.ndarray:
+    def log_joint(self, X: Any, y: Any) -> np.ndarray:
         """log p(x, y) of each sentence and its tree, summed over states.
 
         Parameters

@@ -138,8 +138,8 @@ class MEstimatedPCFG(BaseParser):
 
     Notes
     -----
-    `log_proba` and `score_samples` are log q0 + w . f and its sum over trees. They are log-probabilities as far as the
-    constant's weight has come near to -log Z.
+    `log_joint` and `score_samples` are log q0 + w . f and its sum over trees. They are
+    log-probabilities as far as the constant's weight has come near to -log Z.
 
     Examples
     --------

@@ -91,7 +91,7 @@ def outputs(model, sentences=X_TEST + SHORT):
         "labels": model.predict(sentences).tolist(),
         "proba": [rows.tolist() for rows in model.predict_proba(sentences)],
         "samples": model.score_samples(sentences).tolist(),
-        "joint": model.log_proba(X_TEST, Y_TEST).tolist(),
+        "joint": model.log_joint(X_TEST, Y_TEST).tolist(),
         "score": model.score(X_TEST, Y_TEST),
     }
 
@@ -167,9 +167,9 @@ def test_one_state_is_counting(min_frequency, unknown):
     twin = Counted(X_more, y_more, min_frequency, unknown)
     given = [(words, labels) for words, labels in zip(X_more + X_TEST, y_more + Y_TEST) if words]
     expected = [np.log(twin.p(*pair)) for pair in given]
-    np.testing.assert_allclose(model.log_proba(*zip(*given)), expected, rtol=1e-9)
+    np.testing.assert_allclose(model.log_joint(*zip(*given)), expected, rtol=1e-9)
     assert (
-        model.log_proba([["q", "q"], ["q"]], [["C", "C"], ["A"]]).tolist() == [-np.inf, -np.inf]
+        model.log_joint([["q", "q"], ["q"]], [["C", "C"], ["A"]]).tolist() == [-np.inf, -np.inf]
         or min_frequency > 2
     )
     assert model.n_states_.tolist() == [1, 1, 1]
@@ -208,7 +208,7 @@ def test_features_that_see_nothing_find_one_state():
     model = UNSMOOTHED(n_states=5, inside_features=[alike], outside_features=(alike,)).fit(X, Y)
     assert model.n_states_.tolist() == [1, 1, 1]
     np.testing.assert_allclose(
-        model.log_proba(X_TEST, Y_TEST), counted.log_proba(X_TEST, Y_TEST), rtol=1e-9
+        model.log_joint(X_TEST, Y_TEST), counted.log_joint(X_TEST, Y_TEST), rtol=1e-9
     )
 
 
@@ -261,7 +261,7 @@ def test_probabilities_are_sums_over_all_labellings(options):
     values = [
         by_tensors(model, words, [LABELS.index(k) for k in labels]) for words, labels in zip(X, Y)
     ]
-    log_p = model.log_proba(X, Y)
+    log_p = model.log_joint(X, Y)
     expected = [np.log(value) if value > 0 else -np.inf for value in values]
     np.testing.assert_allclose(log_p, expected, rtol=1e-8)
     assert model.n_negative_ == sum(value <= 0 for value in values)
@@ -358,8 +358,8 @@ def test_empty_sequences():
     assert found[1] == model.predict(X[:1])[0]
     assert model.predict_proba([[]])[0].shape == (0, 3)
     assert model.score_samples([[], X[0]])[0] == -np.inf
-    assert model.log_proba([[], X[0]], [[], Y[0]])[1] == model.log_proba(X[:1], Y[:1])[0]
-    assert model.log_proba([[]], [[]]).tolist() == [-np.inf]
+    assert model.log_joint([[], X[0]], [[], Y[0]])[1] == model.log_joint(X[:1], Y[:1])[0]
+    assert model.log_joint([[]], [[]]).tolist() == [-np.inf]
     assert (
         len(model.predict([])) == len(model.predict_proba([])) == len(model.score_samples([])) == 0
     )
@@ -385,10 +385,10 @@ def test_labels_that_were_not_seen():
     with pytest.raises(
         UnknownLabelError, match=re.escape("y[1], token 1: label 'Z' was not seen in fit")
     ):
-        model.log_proba([["u"], ["u", "v"]], [["A"], ["A", "Z"]])
+        model.log_joint([["u"], ["u", "v"]], [["A"], ["A", "Z"]])
     assert model.score([["u", "u"]], [["Z", "Z"]]) == 0.0
     with pytest.raises(LengthMismatchError, match=re.escape("X[0]")):
-        model.log_proba([["u"]], [["A", "B"]])
+        model.log_joint([["u"]], [["A", "B"]])
     with pytest.raises(LengthMismatchError, match=re.escape("X[0]")):
         model.score([["u"]], [["A", "B"]])
     for method in (model.predict, model.predict_proba, model.score_samples):
@@ -428,7 +428,7 @@ def test_not_fitted():
     ):
         with pytest.raises(NotFittedError):
             method(X)
-    for method in (model.score, model.log_proba):
+    for method in (model.score, model.log_joint):
         with pytest.raises(NotFittedError):
             method(X, Y)
 

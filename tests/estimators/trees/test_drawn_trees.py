@@ -34,7 +34,7 @@ def test_trees_are_possible_and_over_the_words():
             for i, words in enumerate(sentences)
             if not any(word[:3] in ("UNK", "<OO") for word in words)
         ]
-        assert np.all(model.log_proba(sentences[known], trees[known]) > -np.inf)
+        assert np.all(model.log_joint(sentences[known], trees[known]) > -np.inf)
 
 
 def test_frequencies_are_probabilities():

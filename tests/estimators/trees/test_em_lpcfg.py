@@ -47,18 +47,18 @@ def test_one_state_a_symbol_is_a_pcfg(h, v):
     model = EMLPCFG(n_states=1, **orders).fit(X, Y)
     assert model.n_iter_ == 1
     np.testing.assert_allclose(
-        model.log_proba(X + X_TEST, Y + Y_TEST), plain.log_proba(X + X_TEST, Y + Y_TEST), 1e-12
+        model.log_joint(X + X_TEST, Y + Y_TEST), plain.log_joint(X + X_TEST, Y + Y_TEST), 1e-12
     )
     np.testing.assert_allclose(model.score_samples(X_TEST), plain.score_samples(X_TEST), 1e-12)
     best = [parser.set_params(decoder="viterbi").predict(X_TEST) for parser in (plain, model)]
-    np.testing.assert_allclose(*(plain.log_proba(X_TEST, trees) for trees in best), 1e-12)
+    np.testing.assert_allclose(*(plain.log_joint(X_TEST, trees) for trees in best), 1e-12)
 
 
 def test_states_that_are_made_alike_are_one():
     """With all expected counts moved to their means the states say nothing."""
     model = EMLPCFG(n_states=4, shrinkage=1, random_state=0).fit(X, Y)
     plain = PCFG(horizontal_order=0, vertical_order=1).fit(X, Y)
-    np.testing.assert_allclose(model.log_proba(X, Y), plain.log_proba(X, Y), rtol=1e-10)
+    np.testing.assert_allclose(model.log_joint(X, Y), plain.log_joint(X, Y), rtol=1e-10)
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -81,11 +81,11 @@ def test_the_likelihood_never_falls(seed):
 
 def test_the_curve_is_the_likelihood_of_the_trees():
     model = EMLPCFG(**FEW).fit(X, Y)
-    assert model.loss_curve_[-1] == pytest.approx(-model.log_proba(X, Y).sum(), rel=1e-10)
+    assert model.loss_curve_[-1] == pytest.approx(-model.log_joint(X, Y).sum(), rel=1e-10)
     assert len(model.loss_curve_) == model.n_iter_ > 2
     assert (
         model.loss_curve_[-1]
-        < -PCFG(horizontal_order=0, vertical_order=1).fit(X, Y).log_proba(X, Y).sum() - 100
+        < -PCFG(horizontal_order=0, vertical_order=1).fit(X, Y).log_joint(X, Y).sum() - 100
     )
 
 
@@ -146,12 +146,12 @@ def test_a_known_grammar_is_found():
         key=lambda model: model.loss_curve_[-1],
     )
     truth = np.mean([known.log_p(tree) for tree in trees[test]])
-    found = np.mean(best.log_proba(sentences[test], trees[test]))
+    found = np.mean(best.log_joint(sentences[test], trees[test]))
     plain = PCFG(vertical_order=1, min_frequency=1, unknown_weight=1e-9).fit(
         sentences[train], trees[train]
     )
     assert truth - 0.02 < found < truth + 0.01
-    assert np.mean(plain.log_proba(sentences[test], trees[test])) < truth - 0.05
+    assert np.mean(plain.log_joint(sentences[test], trees[test])) < truth - 0.05
 
 
 @pytest.mark.parametrize(
@@ -189,10 +189,10 @@ def test_log_probabilities_are_those_of_the_mean():
     singles = []
     for one in states:
         model._model = model._model._replace(states=(one,))
-        singles.append((model.log_proba(X_TEST, Y_TEST), model.score_samples(X_TEST)))
+        singles.append((model.log_joint(X_TEST, Y_TEST), model.score_samples(X_TEST)))
     model._model = model._model._replace(states=states)
     for found, each in zip(
-        (model.log_proba(X_TEST, Y_TEST), model.score_samples(X_TEST)), zip(*singles)
+        (model.log_joint(X_TEST, Y_TEST), model.score_samples(X_TEST)), zip(*singles)
     ):
         np.testing.assert_allclose(found, np.logaddexp.reduce(each) - np.log(3), rtol=1e-12)
         assert np.ptp(each, axis=0).min() > 0  # no two are the same
@@ -204,7 +204,7 @@ def test_log_probabilities_are_those_of_the_mean():
 def _log_likelihood(model, states):
     whole = model._model
     model._model = whole._replace(states=(states,))
-    found = model.log_proba(X, Y).sum()
+    found = model.log_joint(X, Y).sum()
     model._model = whole
     return found
 
@@ -223,7 +223,7 @@ def test_one_best_tree_of_several_grammars_there_is_not():
 def test_nodes_that_are_all_alike():
     """There are fewer clusters than states."""
     model = EMLPCFG(n_states=4).fit([["a"]] * 200, ["(N a)"] * 200)
-    assert model.log_proba([["a"]], ["(N a)"])[0] == model.score_samples([["a"]])[0]
+    assert model.log_joint([["a"]], ["(N a)"])[0] == model.score_samples([["a"]])[0]
 
 
 def test_decoders_may_be_changed_after_fit():
@@ -233,7 +233,7 @@ def test_decoders_may_be_changed_after_fit():
         for decoder in ("viterbi", "max-rule")
     }
     found["max-recall"] = model.set_params(decoder="max-recall").predict(X_TEST)
-    joint = {decoder: model.log_proba(X_TEST, trees).sum() for decoder, trees in found.items()}
+    joint = {decoder: model.log_joint(X_TEST, trees).sum() for decoder, trees in found.items()}
     assert joint["viterbi"] > joint["max-recall"]
     assert all([tree.leaves() for tree in trees] == X_TEST for trees in found.values())
 
@@ -361,8 +361,8 @@ class TestCallbacks:
         assert [state.n_iter_ for state in ends] == list(range(1, model.n_iter_ + 1))
         for state in (first, *ends):
             state.score(X_TEST, Y_TEST)
-        assert ends[-1].log_proba(X, Y).tobytes() == model.log_proba(X, Y).tobytes()
-        assert -ends[0].log_proba(X, Y).sum() == pytest.approx(model.loss_curve_[0], rel=1e-10)
+        assert ends[-1].log_joint(X, Y).tobytes() == model.log_joint(X, Y).tobytes()
+        assert -ends[0].log_joint(X, Y).sum() == pytest.approx(model.loss_curve_[0], rel=1e-10)
         assert (recorder.events[0], recorder.events[-1]) == ("setup", "teardown")
 
     @pytest.mark.filterwarnings("error")
@@ -413,7 +413,7 @@ def test_strange_treebanks(name, options, repeated):
     assert [tree.leaves() for tree in model.predict(sentences)] == [
         list(sentence) for sentence in sentences
     ]
-    joint = model.log_proba(sentences, y)
+    joint = model.log_joint(sentences, y)
     total = model.score_samples(sentences)
     assert np.all(joint > -np.inf)
     assert np.all(joint <= total + 1e-9)
@@ -424,7 +424,7 @@ def test_strange_treebanks(name, options, repeated):
 def test_deep_trees(kind):
     tree = deep(2_000, kind=kind)
     model = EMLPCFG(n_states=3, max_iter=2, random_state=0).fit([words(tree)], [tree])
-    assert -np.inf < model.log_proba([words(tree)], [tree])[0] < 0
+    assert -np.inf < model.log_joint([words(tree)], [tree])[0] < 0
 
 
 # ---- the treebank sample

@@ -50,10 +50,10 @@ def test_finds_the_truth(pieces):
     model = MEstimatedPCFG(
         "parent-rule", base=BASE, pieces=pieces, C=np.inf, solver="lbfgs", tol=1e-9
     ).fit(X, y)
-    true = PCFG(horizontal_order=1, vertical_order=2, min_frequency=1).fit(X, y).log_proba(X, y)
-    plain = model.base_.log_proba(X, y)
+    true = PCFG(horizontal_order=1, vertical_order=2, min_frequency=1).fit(X, y).log_joint(X, y)
+    plain = model.base_.log_joint(X, y)
     assert np.abs(plain - true).max() > 0.3
-    np.testing.assert_allclose(model.log_proba(X, y), true, atol=1e-6)
+    np.testing.assert_allclose(model.log_joint(X, y), true, atol=1e-6)
     np.testing.assert_allclose(model.score_samples(X), true, atol=1e-6)
 
 
@@ -85,7 +85,7 @@ def test_objective(pieces, constant):
 
     def objective():
         if pieces == "trees":
-            loss = np.mean(np.exp(model.base_.log_proba(X, y) - model.log_proba(X, y)))
+            loss = np.mean(np.exp(model.base_.log_joint(X, y) - model.log_joint(X, y)))
             of_constant = model.constant_
         else:
             loss = loss_of_nodes(model, X, y)
@@ -134,7 +134,7 @@ def test_solvers_agree():
     ]
     for other in found[1:]:
         np.testing.assert_allclose(other.coef_, found[0].coef_, atol=2e-3)
-        np.testing.assert_allclose(other.log_proba(X, y), found[0].log_proba(X, y), atol=2e-2)
+        np.testing.assert_allclose(other.log_joint(X, y), found[0].log_joint(X, y), atol=2e-2)
     sparse = MEstimatedPCFG(base=BASE, C=10, l1_ratio=1.0).fit(X, y)
     assert 0 < np.mean(sparse.coef_ != 0) < 0.5
 
@@ -181,7 +181,7 @@ def test_trees_of_the_base_that_need_not_end():
     sums = tree_sums(model._model)
     assert 0 < np.exp(model._model.plain.root) @ sums.inside < 0.9
     assert np.all(np.isfinite(model.coef_))
-    assert np.all(np.isfinite(model.log_proba(X, y)))
+    assert np.all(np.isfinite(model.log_joint(X, y)))
 
 
 def test_a_base_without_finite_expectations():
@@ -196,11 +196,11 @@ def test_a_base_without_finite_expectations():
 def test_frozen_base():
     X, y = MADE
     base = clone(BASE).fit(X[:80], y[:80])
-    known = np.flatnonzero(base.log_proba(X, y) > -np.inf)
+    known = np.flatnonzero(base.log_joint(X, y) > -np.inf)
     known_X, known_y = ([side[i] for i in known] for side in (X, y))
     model = MEstimatedPCFG(base=FrozenEstimator(base)).fit(known_X, known_y)
     np.testing.assert_array_equal(
-        model.base_.log_proba(known_X, known_y), base.log_proba(known_X, known_y)
+        model.base_.log_joint(known_X, known_y), base.log_joint(known_X, known_y)
     )
     assert model.score(X, y) > 0.8
     strange = "(S (NP (D the) (N dog)) (NP (D the) (N dog)))"

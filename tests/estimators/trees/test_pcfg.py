@@ -91,7 +91,7 @@ def test_log_probabilities_are_those_of_the_twin(h, v, smoothing):
     model = PCFG(horizontal_order=h, vertical_order=v, smoothing=smoothing).fit(X, Y)
     naive = Naive(model, Y)
     expected = [naive.log_p(tree) for tree in read(Y + Y_TEST)]
-    np.testing.assert_allclose(model.log_proba(X + X_TEST, Y + Y_TEST), expected, rtol=1e-12)
+    np.testing.assert_allclose(model.log_joint(X + X_TEST, Y + Y_TEST), expected, rtol=1e-12)
     assert np.all(np.array(expected[: len(Y)]) > -np.inf)
     assert np.any(np.array(expected) == -np.inf) == (v > 1)
 
@@ -103,7 +103,7 @@ def test_counts_by_hand():
     X = [["a", "b"], ["a", "b"], ["c", "a", "b"]]
     y = ["(S (N a) (V b))"] * 2 + ["(S (N c) (S (N a) (V b)))"]
     model = PCFG(min_frequency=1, vertical_order=1, unknown_weight=1e-9).fit(X, y)
-    log_p = model.log_proba(X, y)
+    log_p = model.log_joint(X, y)
     # rare words, here all, have one signature each, which counts beside them
     of_a = 3 / 8
     of_c = 1 / 8
@@ -142,7 +142,7 @@ def test_a_treebank_is_parsed_as_it_stands(decoder):
 def test_viterbi_is_the_most_probable_tree():
     model = PCFG().fit(X, Y)
     found = model.predict(X_TEST)
-    of_found, of_true = (model.log_proba(X_TEST, y) for y in (found, Y_TEST))
+    of_found, of_true = (model.log_joint(X_TEST, y) for y in (found, Y_TEST))
     assert np.all(of_found >= of_true - 1e-9)
     assert np.all(of_found <= model.score_samples(X_TEST) + 1e-9)
 
@@ -205,7 +205,7 @@ def test_smoothing_makes_rules_of_a_parent_alike():
     sentences = [words(tree) for tree in read(y)]
     ratios = []
     for smoothing in (0.0, 1.0, 1e6):
-        log_p = PCFG(smoothing=smoothing).fit(sentences, y).log_proba(sentences, y)
+        log_p = PCFG(smoothing=smoothing).fit(sentences, y).log_joint(sentences, y)
         ratios.append(np.exp(log_p[0] - log_p[-1]))
     assert ratios == pytest.approx([9, 10 / 2, 1], rel=1e-4)
 
@@ -278,7 +278,7 @@ def test_strange_treebanks(name, decoder, min_frequency):
     model = PCFG(decoder=decoder, min_frequency=min_frequency).fit(sentences, y)
     found = model.predict(sentences)
     assert [tree.leaves() for tree in found] == [list(sentence) for sentence in sentences]
-    joint = model.log_proba(sentences, y)
+    joint = model.log_joint(sentences, y)
     total = model.score_samples(sentences)
     assert np.all(joint > -np.inf)
     assert np.all(joint <= total + 1e-9)
@@ -337,7 +337,7 @@ def test_flat_trees(y, sentence, expected):
 def test_deep_trees_to_learn_from(kind):
     tree = deep(2_000, kind=kind)
     model = PCFG().fit([words(tree)], [tree])
-    assert np.all(model.log_proba([words(tree)], [tree]) > -np.inf)
+    assert np.all(model.log_joint([words(tree)], [tree]) > -np.inf)
 
 
 def test_a_chain_of_any_length_is_found():
@@ -394,7 +394,7 @@ def test_the_longest_sentence_of_the_treebank_sample():
     assert found.leaves() == X[longest]
     assert bracket_f1_score([y[longest]], [found]) > 0.25
     assert (
-        model.log_proba([X[longest]], [found])[0]
-        >= model.log_proba([X[longest]], [y[longest]])[0]
+        model.log_joint([X[longest]], [found])[0]
+        >= model.log_joint([X[longest]], [y[longest]])[0]
         > -np.inf
     )

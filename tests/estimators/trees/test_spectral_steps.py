@@ -59,7 +59,7 @@ def fitted(**options):
 
 def same(a, b):
     return np.array_equal(a.singular_values_, b.singular_values_) and np.array_equal(
-        a.log_proba(X, Y), b.log_proba(X, Y)
+        a.log_joint(X, Y), b.log_joint(X, Y)
     )
 
 
