@@ -17,7 +17,7 @@ import pandas as pd
 
 from sklearn_struct import GECRF, SequenceVectorizer
 from sklearn_struct.datasets import make_rental_ads
-from sklearn_struct.inspection import ConstraintDisplay, constraint_report
+from sklearn_struct.inspection import TargetDisplay, target_report
 from sklearn_struct.labeled_features import suggest_labeled_features
 from sklearn_struct.metrics import token_accuracy_score
 
@@ -82,14 +82,14 @@ print(sorted({label for ad in y[few] for label in ad} - set(words.values())))
 # other advertisements.
 
 mixed = y[few] + [None] * 200
-deaf = GECRF(words, constraint_weight=0).fit(X[:210], mixed)
-ConstraintDisplay.from_estimator(deaf, X[unlabelled])
+deaf = GECRF(words, target_weight=0).fit(X[:210], mixed)
+TargetDisplay.from_estimator(deaf, X[unlabelled])
 plt.show()
 
 # %%
 # The model of words has learned what it was told. That does not make it true.
 
-ConstraintDisplay.from_estimator(model, X[unlabelled])
+TargetDisplay.from_estimator(model, X[unlabelled])
 plt.show()
 
 # %%
@@ -100,7 +100,7 @@ plt.show()
 # "welcome" is no restriction in "welcome home": it should get another label, probabilities, or
 # counts from some annotated tokens. "photos" is right; there the ten advertisements are too few.
 
-report = constraint_report(model, X[unlabelled], before=deaf)
+report = target_report(model, X[unlabelled], before=deaf)
 columns = ["feature", "label", "tokens", "sequences", "target", "expected", "before"]
 report.sort_values("before")[columns].head(8).round(2)
 

@@ -2,8 +2,6 @@
 pictures.
 """
 
-from sklearn_struct.inspection.constraint_display import ConstraintDisplay
-from sklearn_struct.inspection.constraints import constraint_report
 from sklearn_struct.inspection.explain import explain
 from sklearn_struct.inspection.explanation import Explanation
 from sklearn_struct.inspection.feature_weights_display import FeatureWeightsDisplay
@@ -12,21 +10,23 @@ from sklearn_struct.inspection.loss_curve_display import LossCurveDisplay
 from sklearn_struct.inspection.marginal_display import MarginalDisplay
 from sklearn_struct.inspection.state_items import latent_states
 from sklearn_struct.inspection.tables import feature_weights, transition_weights
+from sklearn_struct.inspection.target_display import TargetDisplay
+from sklearn_struct.inspection.target_report import target_report
 from sklearn_struct.inspection.transition_display import TransitionDisplay
 from sklearn_struct.inspection.tree_display import TreeDisplay
 
 __all__ = [
-    "ConstraintDisplay",
     "Explanation",
     "FeatureWeightsDisplay",
     "LatentStateDisplay",
     "LossCurveDisplay",
     "MarginalDisplay",
+    "TargetDisplay",
     "TransitionDisplay",
     "TreeDisplay",
-    "constraint_report",
     "explain",
     "feature_weights",
     "latent_states",
+    "target_report",
     "transition_weights",
 ]

@@ -32,8 +32,8 @@ def put_estimator(estimator: Any, where: str, shared: Shared) -> dict[str, Any]:
     estimator = as_published(estimator)
     _check_parts(estimator, KINDS[name].parts)
     check_is_fitted(estimator)
-    constrained = getattr(type(estimator), "_parameter_constraints", {})
-    read = {"n_jobs", *getattr(type(estimator), "_settings", ())} & set(constrained)
+    known = getattr(type(estimator), "_parameter_constraints", {})
+    read = {"n_jobs", *getattr(type(estimator), "_settings", ())} & set(known)
     # what is wrong here may be right in the file, as a Python number
     parameter_checks.check_params(estimator, *sorted(read))
     params = put_params(estimator, shared.functions)

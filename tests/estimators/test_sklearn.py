@@ -75,7 +75,7 @@ class PiecewiseClassifier(ClassifierMixin, PiecewiseCRF): ...
 class MEstimatedClassifier(ClassifierMixin, MEstimatedCRF): ...
 
 
-class WithConstraints(GECRF):
+class WithTargets(GECRF):
     """A third of the rows have no labels, whatever they were given, and the labels of these are
     asked to be even.
     """
@@ -100,7 +100,7 @@ class WithConstraints(GECRF):
             self.labeled_features = given
 
 
-class GEClassifier(ClassifierMixin, WithConstraints): ...
+class GEClassifier(ClassifierMixin, WithTargets): ...
 
 
 class GenerativeClassifier(ClassifierMixin, HMM):
@@ -127,7 +127,7 @@ ESTIMATORS = [
     Classifier(warm_start=True, min_frequency=2),
     LinearChainCRF(warm_start=True, fit_intercept=False, min_frequency=2),
     GECRF(),
-    WithConstraints(),
+    WithTargets(),
     GEClassifier(distance="squared", entropy_weight=0.001, l1_ratio=0.5, max_iter=20),
     MEMM(),
     MEMMClassifier(order=2, decoder="beam"),

@@ -126,7 +126,7 @@ def test_an_equal_estimator_comes_back(tmp_path, options, X):
         },
         {
             "labeled_features": {"word:the": Counter(DET=3, NOUN=1), 1: ("DET", "NOUN")},
-            "constraint_weight": {1: 2.0},
+            "target_weight": {1: 2.0},
         },
         {
             "annealing": (0.1,),

@@ -21,7 +21,7 @@ from sklearn_struct.estimators.chains.partly_labelled import BasePartlyLabelled
 from sklearn_struct.estimators.chains.target_criteria import (
     among_allowed,
     label_set,
-    read_constraints,
+    read_criteria,
     read_shares,
 )
 from sklearn_struct.estimators.fitting import sample_weights
@@ -72,7 +72,7 @@ class GECRF(BasePartlyLabelled):
 
         In the place of labels there may be pairs of them, ``(label before, label)``, for the pairs
         that end at tokens with the feature. Only non-negative features can be labelled.
-    constraint_weight : "auto", float or dict, default="auto"
+    target_weight : "auto", float or dict, default="auto"
         Weight of each labelled feature's distance, one for all or a dict from feature to weight, 1
         where it has none. "auto" is 10 without labelled sequences, else 1 (lambda of [1]_; without
         labels only its product with C counts).
@@ -101,7 +101,7 @@ class GECRF(BasePartlyLabelled):
     n_restarts : int, default=0
         How many random starts are tried besides; the lowest objective wins.
     annealing : iterable of float, default=None
-        Shares of `constraint_weight` and `entropy_weight` with which to train first, one after the
+        Shares of `target_weight` and `entropy_weight` with which to train first, one after the
         other, such as ``(0.01, 0.1)``.
     order : {1, 2}, default=1
         As in `LinearChainCRF`; second derivatives of a chain of order 2, which criteria need, are
@@ -172,7 +172,7 @@ class GECRF(BasePartlyLabelled):
     See Also
     --------
     sklearn_struct.labeled_features : Which features to label, and targets from a few annotated tokens.
-    sklearn_struct.inspection.constraint_report : Where labelled features fire, and what became of their targets.
+    sklearn_struct.inspection.target_report : Where labelled features fire, and what became of their targets.
     sklearn_struct.model_selection.KeepUnlabeled : Cross-validation with unlabelled sequences.
 
     References
@@ -194,7 +194,7 @@ class GECRF(BasePartlyLabelled):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BaseChain._parameter_constraints,
         "labeled_features": [Mapping, None],
-        "constraint_weight": [
+        "target_weight": [
             StrOptions({"auto"}),
             Interval(Real, 0, None, closed="left"),
             Mapping,
@@ -215,7 +215,7 @@ class GECRF(BasePartlyLabelled):
         self,
         labeled_features: Mapping[Any, Any] | None = None,
         *,
-        constraint_weight: str | float | Mapping[Any, float] = "auto",
+        target_weight: str | float | Mapping[Any, float] = "auto",
         distance: str = "kl",
         majority: float = 0.99,
         smoothing: float = 0.01,
@@ -244,7 +244,7 @@ class GECRF(BasePartlyLabelled):
         verbose: int = 0,
     ) -> None:
         self.labeled_features = labeled_features
-        self.constraint_weight = constraint_weight
+        self.target_weight = target_weight
         self.distance = distance
         self.majority = majority
         self.smoothing = smoothing
@@ -330,18 +330,14 @@ class GECRF(BasePartlyLabelled):
         X = sequences.X
         found = sample_weights.read(self, sample_weight, sequences, labels)
         free = np.repeat(~labelled(labels, X.offsets), X.lengths)
-        constraints = read_constraints(self, X, found.token, free)
+        targets = read_criteria(self, X, found.token, free)
         transitions = self._transitions()
         if self.constrain_training and transitions is not None:
-            constraints = among_allowed(
-                constraints, transitions, X.offsets, found.sequence, self.classes_
-            )
+            targets = among_allowed(targets, transitions, X.offsets, found.sequence, self.classes_)
         self.targets_ = {
-            target.feature: self._named(target.probability) for target in constraints.found
+            target.feature: self._named(target.probability) for target in targets.found
         }
-        supervision = Supervision(
-            labels, constraints.fired, constraints.criteria, self.entropy_weight
-        )
+        supervision = Supervision(labels, targets.fired, targets.criteria, self.entropy_weight)
         return found._replace(y=supervision)
 
     def _named(self, probability: np.ndarray) -> dict[Any, float]:

@@ -20,14 +20,14 @@ from sklearn_struct.inference.chains import exact
 from sklearn_struct.inference.chains.forbidden import Transitions, forbid
 from sklearn_struct.losses.expectation_criteria import Criteria, Expectation, Fired
 
-__all__ = ["Constraints", "among_allowed", "label_set", "read_constraints", "read_shares"]
+__all__ = ["TargetCriteria", "among_allowed", "label_set", "read_criteria", "read_shares"]
 
 # weights of criteria that "auto" stands for
 WITHOUT_LABELS = 10.0
 WITH_LABELS = 1.0
 
 
-class Constraints(NamedTuple):
+class TargetCriteria(NamedTuple):
     """What the labelled features say: their targets, the criteria, where these fire, and whose
     targets they have.
     """
@@ -68,9 +68,9 @@ def label_set(estimator: Any, labels: list[Any], offsets: np.ndarray) -> np.ndar
     )
 
 
-def read_constraints(
+def read_criteria(
     estimator: Any, X: SequenceArray, weight: np.ndarray, free: np.ndarray
-) -> Constraints:
+) -> TargetCriteria:
     """What the labelled features of an estimator say about the tokens of unlabelled sequences
     (`free`).
     """
@@ -79,7 +79,7 @@ def read_constraints(
     found = label_targets.read_targets(
         given, estimator.classes_, estimator.majority, estimator.smoothing
     )
-    strength = _strengths(estimator.constraint_weight, list(given), not np.all(free))
+    strength = _strengths(estimator.target_weight, list(given), not np.all(free))
     of_pairs = np.array([len(target.probability) > K for target in found], dtype=bool)
     weight = weight * free
     second = np.ones(len(free))
@@ -102,17 +102,17 @@ def read_constraints(
         probability = np.array([found[m].probability for m in kept[-1]]).reshape(-1, size)
         criteria.append(Criteria(probability, strength[kept[-1]], estimator.distance))
         fired.append(csr(table[:, np.flatnonzero(fires)]))
-    return Constraints(found, (criteria[0], criteria[1]), Fired(*fired), kept)
+    return TargetCriteria(found, (criteria[0], criteria[1]), Fired(*fired), kept)
 
 
 def among_allowed(
-    given: Constraints,
+    given: TargetCriteria,
     transitions: Transitions,
     offsets: np.ndarray,
     weight: np.ndarray,
     classes: np.ndarray,
-) -> Constraints:
-    """The constraints without labels that transitions forbid wherever a feature fires; others share
+) -> TargetCriteria:
+    """The targets without labels that transitions forbid wherever a feature fires; others share
     what these had.
 
     ForbiddenLabelError if such a label was asked for by name.
@@ -161,11 +161,11 @@ def _strengths(weight: Any, features: list[Any], some_labelled: bool) -> np.ndar
     unknown = [feature for feature in weight if feature not in features]
     if unknown:
         raise ValueError(
-            f"constraint_weight has {unknown[0]!r}, which is not among the labeled_features"
+            f"target_weight has {unknown[0]!r}, which is not among the labeled_features"
         )
     return np.array(
         [
-            label_targets.not_negative(weight.get(feature, 1.0), f"constraint_weight[{feature!r}]")
+            label_targets.not_negative(weight.get(feature, 1.0), f"target_weight[{feature!r}]")
             for feature in features
         ]
     )

@@ -25,7 +25,7 @@ from sklearn_struct.encoding.trees.label_trees import LabelTrees
 from sklearn_struct.encoding.trees.sentences import as_sentences
 from sklearn_struct.estimators.fitting.base_sequence import CallbackSupportMixin, logarithms
 from sklearn_struct.estimators.fitting.progress import Progress
-from sklearn_struct.estimators.trees.spectral_steps import CONSTRAINTS, spectral
+from sklearn_struct.estimators.trees.spectral_steps import SHARED_PARAMETERS, spectral
 from sklearn_struct.exceptions import EmptyDataError
 from sklearn_struct.grammars.node_features import (
     above,
@@ -136,7 +136,7 @@ class SpectralHMM(DocLink, Published, CallbackSupportMixin, BaseEstimator):
     _settings = ("decoder", "n_jobs")
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **CONSTRAINTS,
+        **SHARED_PARAMETERS,
         "min_frequency": [Interval(Integral, 1, None, closed="left")],
         "unknown_weight": [Interval(Real, 0, None, closed="neither")],
         "decoder": [StrOptions({"marginal", "viterbi"})],

@@ -12,7 +12,7 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn_struct.encoding.trees.tree_corpus import TreeCorpus
 from sklearn_struct.estimators.fitting.progress import Progress
 from sklearn_struct.estimators.trees.base_parser import BaseTreeParser, plain_model
-from sklearn_struct.estimators.trees.spectral_steps import CONSTRAINTS, spectral
+from sklearn_struct.estimators.trees.spectral_steps import SHARED_PARAMETERS, spectral
 from sklearn_struct.grammars.parsing import tree_log_probabilities
 
 __all__ = ["SpectralLPCFG"]
@@ -117,7 +117,7 @@ class SpectralLPCFG(BaseTreeParser):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BaseTreeParser._parameter_constraints,
-        **CONSTRAINTS,
+        **SHARED_PARAMETERS,
         # states in a basis of no meaning have no best tree
         "decoder": [StrOptions({"max-recall", "max-rule"})],
     }

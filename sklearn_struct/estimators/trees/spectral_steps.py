@@ -25,10 +25,10 @@ from sklearn_struct.grammars.node_features import (
 )
 from sklearn_struct.grammars.spectral_states import Projection, estimate, one_a_tree, project
 
-__all__ = ["CONSTRAINTS", "Spectrum", "projection", "spectral"]
+__all__ = ["SHARED_PARAMETERS", "Spectrum", "projection", "spectral"]
 
 # parameters that spectral estimators share
-CONSTRAINTS: dict[str, list[Any]] = {
+SHARED_PARAMETERS: dict[str, list[Any]] = {
     "n_states": [Interval(Integral, 1, None, closed="left")],
     "smoothing": [Interval(Real, 0, None, closed="left")],
     "nodes": [StrOptions({"all", "one"})],

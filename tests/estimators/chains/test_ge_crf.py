@@ -88,15 +88,15 @@ def expected_at(crf, X, word):
 
 @CLOSE
 @pytest.mark.parametrize("distance", ["kl", "squared"])
-def test_strong_constraints_are_met(distance):
+def test_strong_targets_are_met(distance):
     given = {
         "$": {"RENT": 0.7, "SIZE": 0.2, "O": 0.1},
         "room": Counter(SIZE=3, RENT=1),
         "month": "O",
     }
-    crf = GECRF(
-        given, distance=distance, constraint_weight=1e4, C=1e3, tol=1e-9, smoothing=0.5
-    ).fit(X, NOTHING)
+    crf = GECRF(given, distance=distance, target_weight=1e4, C=1e3, tol=1e-9, smoothing=0.5).fit(
+        X, NOTHING
+    )
     assert crf.classes_.tolist() == ["O", "RENT", "SIZE"]
     np.testing.assert_allclose(expected_at(crf, X[:-1], "$"), [0.1, 0.7, 0.2], atol=0.01)
     np.testing.assert_allclose(
@@ -107,19 +107,19 @@ def test_strong_constraints_are_met(distance):
 
 @CLOSE
 def test_label_regularisation():
-    """A constraint that fires everywhere."""
+    """A target of every token."""
     share = {"RENT": 0.25, "SIZE": 0.75}
     crf = GECRF(
-        {None: share}, constraint_weight=1e4, C=1e3, tol=1e-8, init="random", random_state=0
+        {None: share}, target_weight=1e4, C=1e3, tol=1e-8, init="random", random_state=0
     ).fit(X, NOTHING)
     found = np.concatenate([p for p in crf.predict_proba(X) if len(p)]).mean(axis=0)
     np.testing.assert_allclose(found, [0.25, 0.75], atol=0.01)
 
 
 @CLOSE
-def test_constraints_on_pairs():
+def test_targets_of_pairs():
     pairs = {("A", "B"): 2 / 3, ("B", "B"): 1 / 3}  # what three such pairs can have
-    crf = GECRF({"y": pairs}, constraint_weight=1e4, C=1e3, tol=1e-8).fit(
+    crf = GECRF({"y": pairs}, target_weight=1e4, C=1e3, tol=1e-8).fit(
         [["x", "y"], ["x", "y", "y"], ["y"]], [None] * 3
     )
     found = np.mean(
@@ -136,7 +136,7 @@ def test_values_of_features_weigh_tokens():
     """p~ = sum f p / sum f."""
     rows = [np.array([[1.0, 0.0], [3.0, 1.0]]), np.array([[0.0, 1.0]])]
     given = {0: {"A": 0.4, "B": 0.6}}
-    crf = GECRF(given, constraint_weight=1e5, C=1e4, tol=1e-9, init="random", random_state=1).fit(
+    crf = GECRF(given, target_weight=1e5, C=1e4, tol=1e-9, init="random", random_state=1).fit(
         rows, [None] * 2
     )
     first, second = crf.predict_proba(rows)[0]
@@ -215,7 +215,7 @@ def test_objective_is_what_is_documented(corpus):
     """
     X = corpus[0][:6]
     y = [*corpus[1][:2], *[None] * 4]
-    crf = GECRF(WORDS, constraint_weight={"$": 2.0, ".": 0.5}, entropy_weight=0.1, C=3.0, max_iter=3, tol=10.0,
+    crf = GECRF(WORDS, target_weight={"$": 2.0, ".": 0.5}, entropy_weight=0.1, C=3.0, max_iter=3, tol=10.0,
                 classes=sorted({label for s in corpus[1] for label in s})).fit(X, y)  # fmt: skip
     names = X.feature_names.tolist()
     total = -crf.log_proba(X[:2], y[:2]).sum()
@@ -246,7 +246,7 @@ def objective_of(crf, X, y):
 @pytest.mark.parametrize("order", [1, 2])
 @pytest.mark.parametrize("distance", ["kl", "squared"])
 def test_gradient_of_a_mixture_by_finite_differences(distance, order):
-    """Labelled, ambiguous and unlabelled sequences; overlapping constraints on labels and pairs;
+    """Labelled, ambiguous and unlabelled sequences; overlapping targets of labels and pairs;
     edge features.
     """
     given = {
@@ -353,11 +353,11 @@ def test_starts_and_restarts():
 
 @CLOSE
 def test_start_from_the_labelled_sequences(corpus):
-    """With constraints that count for nothing and one iteration, it is where it started."""
+    """With targets that count for nothing and one iteration, it is where it started."""
     X, y = corpus
     y_train = [*y[:5], *[None] * 15]
     labels = sorted({label for s in y for label in s})
-    crf = GECRF(WORDS, init="labelled", constraint_weight=0.0, classes=labels, C=1.0).fit(
+    crf = GECRF(WORDS, init="labelled", target_weight=0.0, classes=labels, C=1.0).fit(
         X[:20], y_train
     )
     expected = GECRF(classes=labels, C=1.0).fit(X[:20], y_train)
@@ -387,7 +387,7 @@ def test_grid_search_with_unlabelled_sequences(corpus):
     labels = sorted({label for s in y for label in s})
     search = GridSearchCV(
         GECRF(WORDS, classes=labels, tol=1e-2),
-        {"constraint_weight": [0.1, 1.0]},
+        {"target_weight": [0.1, 1.0]},
         cv=KeepUnlabeled(3),
     )
     search.fit(X[:30], y_train)
@@ -476,12 +476,12 @@ def test_other_mistakes():
         ValueError, match=r"X\[0\], token 1: the labelled feature 0 is negative \(-1\)"
     ):
         GECRF({0: "A", 1: "B"}).fit([np.array([[1.0, 1.0], [-1.0, 2.0]])], [None])
-    with pytest.raises(ValueError, match="constraint_weight has 'bath'"):
-        GECRF(FEATURES, constraint_weight={"bath": 1.0}).fit(X, NOTHING)
-    with pytest.raises(NonFiniteError, match=r"constraint_weight\['\$'\] must be finite"):
-        GECRF(FEATURES, constraint_weight={"$": np.nan}).fit(X, NOTHING)
-    with pytest.raises(ValueError, match="'constraint_weight' parameter"):
-        GECRF(FEATURES, constraint_weight=np.inf).fit(X, NOTHING)
+    with pytest.raises(ValueError, match="target_weight has 'bath'"):
+        GECRF(FEATURES, target_weight={"bath": 1.0}).fit(X, NOTHING)
+    with pytest.raises(NonFiniteError, match=r"target_weight\['\$'\] must be finite"):
+        GECRF(FEATURES, target_weight={"$": np.nan}).fit(X, NOTHING)
+    with pytest.raises(ValueError, match="'target_weight' parameter"):
+        GECRF(FEATURES, target_weight=np.inf).fit(X, NOTHING)
     with pytest.raises(
         ValueError, match=r"annealing must hold finite numbers, not negative, got -0.1"
     ):

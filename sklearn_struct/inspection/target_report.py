@@ -17,7 +17,7 @@ from sklearn_struct.exceptions import InputTypeError
 from sklearn_struct.inspection.optional import pandas
 from sklearn_struct.inspection.reading import as_read, last_step
 
-__all__ = ["Reading", "constraint_report", "expected", "read_constraints"]
+__all__ = ["Reading", "expected", "read_labelled_features", "target_report"]
 
 
 class Reading(NamedTuple):
@@ -49,7 +49,7 @@ class Reading(NamedTuple):
         return (self.fired > 0).astype(float) @ favoured > 0
 
 
-def read_constraints(estimator: Any, X: Any) -> Reading:
+def read_labelled_features(estimator: Any, X: Any) -> Reading:
     """What the labelled features of a GECRF ask for, and where they fire in X as its `fit` or
     `predict` reads it.
     """
@@ -109,9 +109,8 @@ def _rows(tables: np.ndarray, width: int) -> np.ndarray:
     return np.concatenate([np.zeros((0, width)), *(table.reshape(-1, width) for table in tables)])
 
 
-def constraint_report(estimator: Any, X: Any, *, before: Any = None) -> Any:
-    """Where each labelled feature fires, how often others contradict it, and what became of its
-    target.
+def target_report(estimator: Any, X: Any, *, before: Any = None) -> Any:
+    """Count where labelled features fire and disagree, and compare targets with a model.
 
     Parameters
     ----------
@@ -147,23 +146,23 @@ def constraint_report(estimator: Any, X: Any, *, before: Any = None) -> Any:
 
     See Also
     --------
-    ConstraintDisplay : The whole distributions as a picture.
+    TargetDisplay : The whole distributions as a picture.
 
     Examples
     --------
     >>> from sklearn_struct import GECRF
-    >>> from sklearn_struct.inspection import constraint_report
+    >>> from sklearn_struct.inspection import target_report
     >>> X = [["rent", "$", "900", "month"], ["quiet", "room"], ["sunny", "room"], ["$", "750", "month"]]
     >>> crf = GECRF({"$": "RENT", "month": "RENT", "room": "SIZE"}).fit(X, [None] * 4)
-    >>> constraint_report(crf, X)[["feature", "label", "tokens", "conflicts", "target"]]
+    >>> target_report(crf, X)[["feature", "label", "tokens", "conflicts", "target"]]
       feature label  tokens  conflicts  target
     0       $  RENT       2          0    0.99
     1   month  RENT       2          0    0.99
     2    room  SIZE       2          0    0.99
     """
-    pd = pandas("constraint_report")
+    pd = pandas("target_report")
     X = as_read(estimator, X)
-    reading = read_constraints(estimator, X)
+    reading = read_labelled_features(estimator, X)
     models = {
         "expected": last_step(estimator),
         **({} if before is None else {"before": last_step(before)}),

@@ -1,4 +1,4 @@
-"""The report of labelled features, counted by hand, and the picture of them."""
+"""The report of labelled features, counted by hand."""
 
 from __future__ import annotations
 
@@ -13,12 +13,10 @@ from sklearn.pipeline import make_pipeline
 
 from sklearn_struct import GECRF, LinearChainCRF, SequenceVectorizer
 from sklearn_struct.exceptions import (
-    EmptyDataError,
     InputTypeError,
-    LengthMismatchError,
     UnknownLabelError,
 )
-from sklearn_struct.inspection import ConstraintDisplay, constraint_report
+from sklearn_struct.inspection import TargetDisplay, target_report
 from sklearn_struct.model_selection import KeepUnlabeled
 
 X = [
@@ -42,7 +40,7 @@ def crf():
 
 
 def test_counts_before_a_fit():
-    frame = constraint_report(GECRF(GIVEN, classes=CLASSES, smoothing=0.0), X)
+    frame = target_report(GECRF(GIVEN, classes=CLASSES, smoothing=0.0), X)
     assert frame["feature"].tolist() == list(GIVEN)
     assert frame["label"].tolist() == ["RENT", "SIZE", ("RENT", "SIZE"), "RENT"]
     assert frame["tokens"].tolist() == [2, 2, 1, 1]  # a pair ends at one of the two rooms
@@ -56,7 +54,7 @@ def test_counts_before_a_fit():
 
 
 def test_what_a_model_expects(crf):
-    frame = constraint_report(crf, X)
+    frame = target_report(crf, X)
     proba = crf.predict_proba(X)
     pairs = crf.predict_edge_proba(X)
     up = (proba[0][0] + proba[2][1]) / 2
@@ -70,7 +68,7 @@ def test_what_a_model_expects(crf):
 
 def test_a_model_to_compare_with(crf):
     other = LinearChainCRF().fit(X[:2], [["RENT", "O", "RENT"], ["O"]])
-    frame = constraint_report(crf, X, before=other)
+    frame = target_report(crf, X, before=other)
     proba = other.predict_proba(X)
     # O is no label of the report's model
     kept = (proba[0][0] + proba[2][0])[1] / (proba[0][0] + proba[2][0])[1]
@@ -85,21 +83,21 @@ def test_in_pipelines_and_searches():
     pipeline = make_pipeline(SequenceVectorizer(), estimator).fit(X, y)
     search = GridSearchCV(estimator, {"C": [1.0, 10.0]}, cv=KeepUnlabeled(2)).fit(X, y)
     for model in (pipeline, search):
-        frame = constraint_report(model, X)
+        frame = target_report(model, X)
         assert frame["tokens"].tolist() == [2, 2]
         assert frame["expected"].between(0, 1).all()
-        assert len(ConstraintDisplay.from_estimator(model, X).im_) == 2
+        assert len(TargetDisplay.from_estimator(model, X).im_) == 2
 
 
 def test_a_feature_that_fires_nowhere_here(crf):
-    frame = constraint_report(crf, X[1:2])
+    frame = target_report(crf, X[1:2])
     assert frame["tokens"].tolist() == [0, 0, 0, 0]
     assert frame["expected"].isna().all()
 
 
 def test_a_target_for_all_tokens_contradicts_none():
     given = {None: {"RENT": 0.6, "SIZE": 0.4}, "w:room": "SIZE"}
-    frame = constraint_report(GECRF(given), X)
+    frame = target_report(GECRF(given), X)
     assert frame["feature"].tolist() == [None, "w:room"]
     assert frame["tokens"].tolist() == [6, 2]
     assert frame["conflicts"].tolist() == [0, 0]
@@ -107,59 +105,34 @@ def test_a_target_for_all_tokens_contradicts_none():
 
 def test_a_fitted_model_reports_what_it_learned_with(crf):
     changed = clone(crf).fit(X, [None] * 4).set_params(labeled_features={"w:$": "Q"})
-    assert constraint_report(changed, X)["feature"].tolist() == list(GIVEN)
+    assert target_report(changed, X)["feature"].tolist() == list(GIVEN)
 
 
 def test_targets_without_a_majority_contradict_none():
     given = {"w:$": {"RENT": 0.5, "SIZE": 0.5}, "up": "SIZE"}
-    assert constraint_report(GECRF(given), X)["conflicts"].tolist() == [0, 0]
+    assert target_report(GECRF(given), X)["conflicts"].tolist() == [0, 0]
 
 
-def test_models_that_are_not_fitted(crf):
+def test_a_model_to_compare_with_is_fitted(crf):
     with pytest.raises(NotFittedError):
-        ConstraintDisplay.from_estimator(GECRF(GIVEN, classes=CLASSES), X)
-    with pytest.raises(NotFittedError):
-        constraint_report(crf, X, before=LinearChainCRF())
+        target_report(crf, X, before=LinearChainCRF())
 
 
 def test_no_labelled_features():
     empty = GECRF(classes=CLASSES).fit(X, [["RENT", "RENT", "SIZE"], None, None, None])
-    assert len(constraint_report(empty, X)) == 0
-    with pytest.raises(EmptyDataError, match="no labelled features to draw"):
-        ConstraintDisplay.from_estimator(empty, X)
+    assert len(target_report(empty, X)) == 0
 
 
 def test_mistakes(crf):
     with pytest.raises(InputTypeError, match=r"must be a GECRF.*got LinearChainCRF"):
-        constraint_report(LinearChainCRF(), X)
+        target_report(LinearChainCRF(), X)
     with pytest.raises(ValueError, match="has no feature 'w:\\$'"):
-        constraint_report(GECRF(GIVEN, classes=CLASSES), [["a"]])
+        target_report(GECRF(GIVEN, classes=CLASSES), [["a"]])
     with pytest.raises(UnknownLabelError, match=r"labeled_features\['w:\$'\]"):
-        constraint_report(GECRF(GIVEN, classes=["SIZE", "X"]), X)
+        target_report(GECRF(GIVEN, classes=["SIZE", "X"]), X)
 
 
 def test_report_without_pandas(monkeypatch, crf):
     monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(ImportError, match="constraint_report needs pandas"):
-        constraint_report(crf, X)
-
-
-# -------------------------------------------------------------------------------------------------- the picture
-
-
-def test_the_picture_shows_both(crf):
-    display = ConstraintDisplay.from_estimator(crf, X)
-    assert display.features == ["w:$", "up", "w:month"]  # not the one of pairs
-    np.testing.assert_allclose(display.im_[0].get_array(), display.target)
-    np.testing.assert_allclose(display.im_[1].get_array(), display.expected)
-    np.testing.assert_allclose(display.target.sum(axis=1), 1)
-    np.testing.assert_allclose(display.expected.sum(axis=1), 1)
-    labels = [tick.get_text() for tick in display.axes_[0].get_xticklabels()]
-    assert labels == CLASSES
-    again = display.plot(display.axes_, colorbar=False, im_kw={"cmap": "Greens"})
-    assert again.im_[0].get_cmap().name == "Greens"
-
-
-def test_tables_of_another_shape_are_refused():
-    with pytest.raises(LengthMismatchError, match="must have the shape"):
-        ConstraintDisplay(np.ones((1, 2)), np.ones((1, 3)), ["f"], ["a", "b"]).plot()
+    with pytest.raises(ImportError, match="target_report needs pandas"):
+        target_report(crf, X)

@@ -8,16 +8,15 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from sklearn_struct.exceptions import EmptyDataError, LengthMismatchError
-from sklearn_struct.inspection.constraints import expected, read_constraints
 from sklearn_struct.inspection.optional import subplots
 from sklearn_struct.inspection.reading import as_read, last_step
+from sklearn_struct.inspection.target_report import expected, read_labelled_features
 
-__all__ = ["ConstraintDisplay"]
+__all__ = ["TargetDisplay"]
 
 
-class ConstraintDisplay:
-    """Heat maps, a row for each labelled feature: its target distribution, and what the model
-    expects.
+class TargetDisplay:
+    """Heat maps of targets and of what the model expects, a row for each labelled feature.
 
     It is made by `from_estimator`; `plot` draws it again elsewhere. Features of label pairs are
     left out.
@@ -40,10 +39,10 @@ class ConstraintDisplay:
     Examples
     --------
     >>> from sklearn_struct import GECRF
-    >>> from sklearn_struct.inspection import ConstraintDisplay
+    >>> from sklearn_struct.inspection import TargetDisplay
     >>> X = [["rent", "$", "900", "month"], ["quiet", "room"], ["sunny", "room"], ["$", "750", "month"]]
     >>> crf = GECRF({"$": "RENT", "month": "RENT", "room": "SIZE"}).fit(X, [None] * 4)
-    >>> display = ConstraintDisplay.from_estimator(crf, X)
+    >>> display = TargetDisplay.from_estimator(crf, X)
     >>> [ax.get_title() for ax in display.axes_]
     ['target', 'expected']
     """
@@ -73,7 +72,7 @@ class ConstraintDisplay:
 
         Returns
         -------
-        ConstraintDisplay
+        TargetDisplay
 
         Raises
         ------
@@ -84,7 +83,7 @@ class ConstraintDisplay:
         """
         check_is_fitted(last_step(estimator))
         X = as_read(estimator, X)
-        reading = read_constraints(estimator, X)
+        reading = read_labelled_features(estimator, X)
         found = expected(reading, last_step(estimator), X)
         K = len(reading.labels)
         chosen = [m for m, target in enumerate(reading.found) if len(target.probability) == K]
@@ -111,7 +110,7 @@ class ConstraintDisplay:
 
         Returns
         -------
-        ConstraintDisplay
+        TargetDisplay
             Itself.
         """
         shape = (len(self.features), len(self.labels))
@@ -121,7 +120,7 @@ class ConstraintDisplay:
             )
         if axes is None:
             size = (min(4.0 + 0.5 * shape[1], 40.0), min(2.0 + 0.25 * shape[0], 40.0))
-            _, axes = subplots("ConstraintDisplay", nrows=1, ncols=2, sharey=True, figsize=size)
+            _, axes = subplots("TargetDisplay", nrows=1, ncols=2, sharey=True, figsize=size)
         self.axes_ = np.asarray(axes, dtype=object)
         self.im_, names = [], [str(feature) for feature in self.features]
         for ax, table, title in zip(
