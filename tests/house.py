@@ -1,11 +1,12 @@
-"""What a package is like to live in: its rooms, what they import of each other, and how it is written.
+"""What a package is like to live in: its rooms, what they import of each other, and how it is
+written.
 
     python tests/house.py                           of this package
     python tests/house.py --compare OTHER/package   the figures beside those of another tree
     python tests/house.py OTHER/package --json      all that is known, for a program
 
-The source is read, not run; only ``dir`` of the package is asked for, in a process of its own. The files of
-``tests/survey`` say how each figure is taken.
+The source is read, not run; only ``dir`` of the package is asked for, in a process of its own. The
+files of ``tests/survey`` say how each figure is taken.
 """
 
 from __future__ import annotations
@@ -36,10 +37,14 @@ def survey(folder: Path) -> dict[str, Any]:
         "rooms": imports["rooms"],
         "imports between rooms": len(imports["arrows"]),
         "floors": imports["floors"],
-        "circles": len(imports["circles"]) + len(imports["nested circles"]) + len(imports["module circles"]),
+        "circles": len(imports["circles"])
+        + len(imports["nested circles"])
+        + len(imports["module circles"]),
         "files with order or K * K": len(order.files(places)),
         "files with K * K": len({hit.path for hit in counted if hit.kind == order.ARITHMETIC}),
-        "files with branches on the order": len({hit.path for hit in counted if hit.kind == order.BRANCH}),
+        "files with branches on the order": len(
+            {hit.path for hit in counted if hit.kind == order.BRANCH}
+        ),
     }
     return {
         "figures": numbers,
@@ -96,7 +101,10 @@ def _print_list(title: str, lines: list[str]) -> None:
 
 
 def _print_imports(imports: dict[str, Any]) -> None:
-    print(f"\nImports between {imports['rooms']} rooms, a loose module being one: {len(imports['arrows'])}")
+    print(
+        f"\nImports between {imports['rooms']} rooms, a loose module being one: "
+        f"{len(imports['arrows'])}"
+    )
     targets: dict[str, list[str]] = {}
     for source, target, count in imports["arrows"]:
         targets.setdefault(source, []).append(f"{target} {count}")
@@ -127,9 +135,19 @@ def print_table(before: dict[str, Any], after: dict[str, Any]) -> None:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("package", nargs="?", type=Path, default=HERE, help="folder of a package (default: this one)")
-    parser.add_argument("--compare", type=Path, metavar="BEFORE", help="folder of the package as it was before")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "package",
+        nargs="?",
+        type=Path,
+        default=HERE,
+        help="folder of a package (default: this one)",
+    )
+    parser.add_argument(
+        "--compare", type=Path, metavar="BEFORE", help="folder of the package as it was before"
+    )
     parser.add_argument("--json", action="store_true", help="print everything as JSON")
     options = parser.parse_args()
     known = survey(options.package)

@@ -20,11 +20,13 @@ print(json.dumps([package.__file__, names, modules, sorted(getattr(package, "__a
 
 
 def shown(folder: Path) -> tuple[list[str], list[str], list[str]]:
-    """Names without an underscore that `dir` shows; those of them that are modules; and ``__all__``."""
+    """What `dir` shows without an underscore, those of it that are modules, and ``__all__``."""
     parent = folder.resolve().parent
     command = [sys.executable, "-B", "-P", "-c", ASK, folder.name]
     environment = os.environ | {"PYTHONPATH": str(parent)}
-    answer = subprocess.run(command, env=environment, cwd=parent, capture_output=True, text=True, check=False)
+    answer = subprocess.run(
+        command, env=environment, cwd=parent, capture_output=True, text=True, check=False
+    )
     if answer.returncode:
         raise RuntimeError(f"{folder} cannot be imported: {answer.stderr.strip().splitlines()[-1]}")
     file, names, modules, public = json.loads(answer.stdout.splitlines()[-1])

@@ -1,17 +1,19 @@
 """Where the number of labels is squared or cubed, and where a chain's order decides something.
 
-Arithmetic: an expression of degree two or more in one name for a number of labels. It is a product or a power, so
-``K * K``, ``K**3``, ``n_labels * n_labels`` and ``(i * K + j) * K + k``, which is i * K**2 + ..., count. ``(K, K)``
-as a shape and ``j * K + k`` do not. Names for numbers of labels are those of `COUNTS`, ``len`` of one of `LISTS`, and
-variables of a function that are set to one of these. ``n`` is one only in ``n * n``, which has been label pairs in all
-places where it has stood; ``n * (n + 1)`` and ``n**2`` have not. ``K**r`` with an exponent that is no number and not a
-chain's order is the general case which families of cliques need; it is listed, and does not count.
+Arithmetic: an expression of degree two or more in one name for a number of labels. It is a product
+or a power, so ``K * K``, ``K**3``, ``n_labels * n_labels`` and ``(i * K + j) * K + k``, which is i
+* K**2 + ..., count. ``(K, K)`` as a shape and ``j * K + k`` do not. Names for numbers of labels are
+those of `COUNTS`, ``len`` of one of `LISTS`, and variables of a function that are set to one of
+these. ``n`` is one only in ``n * n``, which has been label pairs in all places where it has stood;
+``n * (n + 1)`` and ``n**2`` have not. ``K**r`` with an exponent that is no number and not a chain's
+order is the general case which families of cliques need; it is listed, and does not count.
 
-Branches: a chain's order, under one of the names of `ORDERS`, in a comparison, as a condition, in arithmetic, in a
-``match``, in ``range``, as an end of a slice, as an index of a literal, or of a constant in capitals. Words of
-`DERIVED` stand for the order wherever they are read. `LENGTHS` in a comparison of their length with a number, and a
-class like `Chain2` in ``isinstance``, say the same in other words. To declare ``order``, to document it, to store it
-and to hand it on does not count. A variable ``order`` that holds a permutation is none; see `_permutations`.
+Branches: a chain's order, under one of the names of `ORDERS`, in a comparison, as a condition, in
+arithmetic, in a ``match``, in ``range``, as an end of a slice, as an index of a literal, or of a
+constant in capitals. Words of `DERIVED` stand for the order wherever they are read. `LENGTHS` in a
+comparison of their length with a number, and a class like `Chain2` in ``isinstance``, say the same
+in other words. To declare ``order``, to document it, to store it and to hand it on does not count.
+A variable ``order`` that holds a permutation is none; see `_permutations`.
 """
 
 from __future__ import annotations
@@ -32,7 +34,16 @@ DERIVED = {"edge_width", "has_triples", "is_second_order", "second_order"}
 LENGTHS = {"families", "tables"}
 OF_ORDER_2 = re.compile("Chain2|SecondOrder|Triple")
 CONVERSIONS = {"int", "float", "int32", "int64", "float64"}
-MAKE_PERMUTATIONS = {"argsort", "empty", "ix_", "lexsort", "permutation", "randint", "unpack", "unpack_from"}
+MAKE_PERMUTATIONS = {
+    "argsort",
+    "empty",
+    "ix_",
+    "lexsort",
+    "permutation",
+    "randint",
+    "unpack",
+    "unpack_from",
+}
 SAYS_WHAT = ast.BinOp | ast.BoolOp | ast.Compare | ast.IfExp | ast.Subscript
 
 ARITHMETIC = "arithmetic"
@@ -73,10 +84,12 @@ def called(node: ast.AST | None) -> str:
 
 
 class _Scopes:
-    """Which function a node is in, and what the variables of functions and the attributes of classes hold."""
+    """Which function a node is in, and what variables and attributes hold."""
 
     def __init__(self, module: Module) -> None:
-        self.parents = {child: node for node in module.nodes for child in ast.iter_child_nodes(node)}
+        self.parents = {
+            child: node for node in module.nodes for child in ast.iter_child_nodes(node)
+        }
         self.aliases = {f: set(_aliases(f)) for f in module.functions}
         self.permutations = {f: set(_permutations(f)) for f in module.functions}
         self.attributes = {
@@ -93,12 +106,19 @@ class _Scopes:
 
     def count(self, node: ast.AST) -> str:
         """The name under which an expression is a number of labels, or ""."""
-        if called(node) == "len" and isinstance(node, ast.Call) and node.args and word(node.args[0]) in LISTS:
+        if (
+            called(node) == "len"
+            and isinstance(node, ast.Call)
+            and node.args
+            and word(node.args[0]) in LISTS
+        ):
             return f"len({word(node.args[0])})"
         name = word(node)
         if name in COUNTS:
             return name
-        if isinstance(node, ast.Name) and any(name in self.aliases.get(f, ()) for f in self.around(node)):
+        if isinstance(node, ast.Name) and any(
+            name in self.aliases.get(f, ()) for f in self.around(node)
+        ):
             return name
         return name if name == "n" and self._is_squared(node) else ""
 
@@ -118,7 +138,7 @@ class _Scopes:
 
 
 def _assignments(nodes: Iterable[ast.AST]) -> Iterator[tuple[ast.expr, ast.expr]]:
-    """(target, value), one by one also where both are tuples; of others each target goes with the whole value."""
+    """(target, value), one by one where both are tuples; else each target with the whole value."""
     for node in nodes:
         if isinstance(node, ast.NamedExpr) or (isinstance(node, ast.AnnAssign) and node.value):
             yield node.target, node.value
@@ -163,14 +183,20 @@ def _of_counts(module: Module, scopes: _Scopes) -> Iterator[Hit]:
         if _is_general(node, scopes):
             yield Hit(module.path, node.lineno, GENERAL, ast.unparse(node))
         outer = scopes.parents.get(node)
-        inside = isinstance(outer, ast.BinOp) and max(_degrees(outer, scopes).values(), default=0) >= 2
+        inside = (
+            isinstance(outer, ast.BinOp) and max(_degrees(outer, scopes).values(), default=0) >= 2
+        )
         if not inside and max(_degrees(node, scopes).values(), default=0) >= 2:
             yield Hit(module.path, node.lineno, ARITHMETIC, ast.unparse(node))
 
 
 def _is_general(node: ast.AST, scopes: _Scopes) -> bool:
     """Whether this is a number of labels to a power that the line does not say."""
-    if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Pow) or not scopes.count(node.left):
+    if (
+        not isinstance(node, ast.BinOp)
+        or not isinstance(node.op, ast.Pow)
+        or not scopes.count(node.left)
+    ):
         return False
     if isinstance(node.right, ast.Constant):
         return False
@@ -246,22 +272,31 @@ def _decides(node: ast.AST, scopes: _Scopes) -> bool:
     outer = scopes.parents.get(node)
     if isinstance(outer, ast.Compare):
         others = [outer.left, *outer.comparators]
-        return not any(isinstance(other, ast.Constant) and isinstance(other.value, str | None) for other in others)
-    if isinstance(outer, ast.BinOp | ast.AugAssign | ast.UnaryOp | ast.BoolOp | ast.Match | ast.Slice):
+        return not any(
+            isinstance(other, ast.Constant) and isinstance(other.value, str | None)
+            for other in others
+        )
+    if isinstance(
+        outer, ast.BinOp | ast.AugAssign | ast.UnaryOp | ast.BoolOp | ast.Match | ast.Slice
+    ):
         return True
     if isinstance(outer, ast.If | ast.IfExp | ast.While):
         return outer.test is node
     if called(outer) in ("range", "min", "max", "bool"):
         return True
     if isinstance(outer, ast.Subscript) and outer.slice is node:
-        return isinstance(outer.value, ast.Dict | ast.Tuple | ast.List) or word(outer.value).isupper()
+        return (
+            isinstance(outer.value, ast.Dict | ast.Tuple | ast.List) or word(outer.value).isupper()
+        )
     return False
 
 
 def _is_length(node: ast.Compare) -> bool:
     """Whether the number of a structure's families is compared with a number."""
     sides = [node.left, *node.comparators]
-    lengths = [side for side in sides if isinstance(side, ast.Call) and called(side) == "len" and side.args]
+    lengths = [
+        side for side in sides if isinstance(side, ast.Call) and called(side) == "len" and side.args
+    ]
     return any(word(side.args[0]) in LENGTHS for side in lengths) and any(
         isinstance(side, ast.Constant) for side in sides
     )

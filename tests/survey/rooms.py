@@ -1,12 +1,13 @@
 """Rooms of a package, what they import of each other, circles and floors.
 
-A room is a folder; the room "a.b" is a folder b inside the room "a". The modules beside the package's ``__init__`` are
-listed as the room "root". In imports and circles, however, each of them is a room of its own: taken together they
-would be in a circle with every room that they import, whatever they hold. The package's ``__init__`` imports
-everything for its users, and is left out of both.
+A room is a folder; the room "a.b" is a folder b inside the room "a". The modules beside the
+package's ``__init__`` are listed as the room "root". In imports and circles, however, each of them
+is a room of its own: taken together they would be in a circle with every room that they import,
+whatever they hold. The package's ``__init__`` imports everything for its users, and is left out of
+both.
 
-All imports count: at any depth, in functions, for type checking only, and by ``import_module`` of a name that stands
-there.
+All imports count: at any depth, in functions, for type checking only, and by ``import_module`` of a
+name that stands there.
 """
 
 from __future__ import annotations
@@ -17,7 +18,17 @@ from collections.abc import Iterable, Iterator
 
 from survey.source import Module
 
-__all__ = ["arrows", "circles", "floors", "imports", "module_graph", "nested_room", "room", "sizes", "top_room"]
+__all__ = [
+    "arrows",
+    "circles",
+    "floors",
+    "imports",
+    "module_graph",
+    "nested_room",
+    "room",
+    "sizes",
+    "top_room",
+]
 
 Graph = dict[str, set[str]]
 
@@ -38,7 +49,7 @@ def sizes(modules: list[Module]) -> dict[str, tuple[int, int]]:
 
 
 def top_room(module: Module) -> str:
-    """The folder of the package in which a module is, at any depth; a loose module is a room of its own."""
+    """The folder of the package that a module is in; a loose module is a room of its own."""
     return module.name.split(".")[0]
 
 
@@ -73,14 +84,19 @@ def _dotted(node: ast.AST, module: Module, package: str) -> Iterator[str]:
             start = ".".join([*folder, start]) if start else ".".join(folder)
         yield from (f"{start}.{alias.name}" for alias in node.names)
     elif isinstance(node, ast.Call) and node.args:
-        called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        called = (
+            node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        )
         first = node.args[0]
         if called in ("import_module", "__import__") and isinstance(first, ast.Constant):
             yield str(first.value)
 
 
 def module_graph(modules: list[Module], package: str) -> Graph:
-    """What each module imports. A module also runs the ``__init__`` of every folder on the way, except its own ones."""
+    """What each module imports.
+
+    A module also runs the ``__init__`` of every folder on the way, except those that it is in.
+    """
     names = [module.name for module in modules]
     folders = {module.name for module in modules if module.is_init}
     graph: Graph = {}
@@ -89,7 +105,11 @@ def module_graph(modules: list[Module], package: str) -> Graph:
         for target in list(targets):
             parts = target.split(".")
             on_the_way = {".".join(parts[:n]) for n in range(1, len(parts))}
-            targets |= {name for name in on_the_way & folders if not f"{module.name}.".startswith(f"{name}.")}
+            targets |= {
+                name
+                for name in on_the_way & folders
+                if not f"{module.name}.".startswith(f"{name}.")
+            }
         graph[module.name] = targets - {module.name, ""}
     graph.pop("", None)
     return graph
@@ -98,8 +118,8 @@ def module_graph(modules: list[Module], package: str) -> Graph:
 def arrows(modules: list[Module], package: str, nested: bool = False) -> Counter[tuple[str, str]]:
     """(A, B) for each room A that imports something of room B, with the number of such imports.
 
-    With `nested` rooms are innermost folders. Then what an ``__init__`` imports of its own folder's rooms is left out:
-    it is their door.
+    With `nested` rooms are innermost folders. Then what an ``__init__`` imports of its own folder's
+    rooms is left out: it is their door.
     """
     room_of = nested_room if nested else top_room
     by_name = {module.name: module for module in modules}
@@ -161,7 +181,7 @@ def circles(graph: Graph) -> list[list[str]]:
 
 
 def floors(graph: Graph) -> int:
-    """How many stand above each other in the longest chain; those of a circle stand beside each other."""
+    """How many stand above each other in the longest chain; a circle is on one floor."""
     height: dict[str, int] = {}
     for part in components(graph):
         below = {target for node in part for target in graph.get(node, ())} - set(part)

@@ -19,7 +19,8 @@ class Module:
     Attributes
     ----------
     name : str
-        Without the package: "a.b" for the file a/b.py, "a" for a/__init__.py, "" for the package's own __init__.
+        Without the package: "a.b" for the file a/b.py, "a" for a/__init__.py, "" for the package's
+        own __init__.
     path : str
         Below the folder of the package, with slashes.
     text : str

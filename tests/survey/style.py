@@ -1,9 +1,11 @@
 """Figures of how a package is written. Each is taken in the same way of any tree.
 
 file lines
-    All lines of a file. Files called ``__init__`` are left out of median, 90th percentile and maximum.
+    All lines of a file. Files called ``__init__`` are left out of median, 90th percentile and
+    maximum.
 function lines
-    From the first line of a body, after the docstring, to the last; of all functions and methods, also nested ones.
+    From the first line of a body, after the docstring, to the last; of all functions and methods,
+    also nested ones.
 tokens a body line
     Tokens of Python in these bodies, without comments, line ends and indents, over their lines.
 tuple assignments
@@ -11,8 +13,8 @@ tuple assignments
 comment lines
     Comments, one a line at most, over lines that are not blank.
 arguments that are Any
-    Share of annotated arguments whose annotation is exactly ``Any``. `Any` inside another annotation, as in
-    ``list[Any]``, is a figure of its own.
+    Share of annotated arguments whose annotation is exactly ``Any``. `Any` inside another
+    annotation, as in ``list[Any]``, is a figure of its own.
 """
 
 from __future__ import annotations
@@ -59,7 +61,9 @@ def figures(modules: list[Module]) -> dict[str, float]:
         "tuple assignments, %": _percent(*_assignments(modules)),
         "comment lines, %": _percent(*_comments(modules)),
         "arguments that are Any, %": _percent(annotations.count("Any"), len(annotations)),
-        "arguments with Any in them, %": _percent(sum("Any" in note for note in annotations), len(annotations)),
+        "arguments with Any in them, %": _percent(
+            sum("Any" in note for note in annotations), len(annotations)
+        ),
         "loose modules": sum(room(module) == "root" and not module.is_init for module in modules),
         "functions with a variable `found`": len(functions_with_found(modules)),
         "file names in two rooms": len(shared_names(modules)),
@@ -87,7 +91,7 @@ def _bodies(module: Module) -> Iterator[tuple[int, int]]:
 
 
 def _tokens_of_bodies(module: Module) -> int:
-    """Tokens of all bodies; those of a nested function count for both functions, as its lines do."""
+    """Tokens of all bodies. A nested function counts for both functions, as its lines do."""
     lines = module.text.splitlines()
     n_tokens = 0
     for first, last in _bodies(module):

@@ -1,0 +1,54 @@
+"""Processes of one version each: its own package, its own compiled kernels, one thread for BLAS."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import NamedTuple
+
+__all__ = ["TESTS", "Side"]
+
+TESTS = Path(__file__).resolve().parents[1]
+ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+
+
+class Side(NamedTuple):
+    """A version: the checkout with its package, and a folder for what it compiles."""
+
+    name: str
+    folder: Path
+    cache: Path
+
+    @classmethod
+    def of(cls, name: str, folder: Path, caches: Path | None = None) -> Side:
+        """A side whose kernels are kept for the next time, in a folder of this checkout's own."""
+        folder = folder.resolve()
+        if not (folder / "sklearn_struct" / "__init__.py").is_file():
+            raise FileNotFoundError(
+                f"{folder} is not a checkout: it has no sklearn_struct/__init__.py"
+            )
+        caches = caches or Path(tempfile.gettempdir()) / "sklearn_struct-versions"
+        mark = hashlib.sha256(str(folder).encode()).hexdigest()[:12]
+        return cls(name, folder, caches.resolve() / mark)
+
+    def environment(self, *paths: Path) -> dict[str, str]:
+        """Variables of a process in which this version is imported, and modules of `paths`."""
+        known = {
+            "PYTHONPATH": os.pathsep.join(map(str, (self.folder, *paths))),
+            "NUMBA_CACHE_DIR": str(self.cache / "kernels"),
+            "PYTHONPYCACHEPREFIX": str(self.cache / "bytecode"),
+        }
+        return os.environ | ONE_THREAD | known
+
+    def start(self, script: Path, *arguments: str) -> subprocess.Popen[bytes]:
+        """A process that runs a script of the tests; what it prints is seen."""
+        command = [sys.executable, "-P", str(script), *arguments]
+        return subprocess.Popen(command, env=self.environment(TESTS), cwd=self.cache_folder())
+
+    def cache_folder(self) -> Path:
+        self.cache.mkdir(parents=True, exist_ok=True)
+        return self.cache
