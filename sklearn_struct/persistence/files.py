@@ -10,6 +10,7 @@ from sklearn_struct.exceptions import ModelFileError
 from sklearn_struct.persistence.container import pack, unpack
 from sklearn_struct.persistence.disk import read_whole, write_whole
 from sklearn_struct.persistence.encoders import Shared
+from sklearn_struct.persistence.former_names import renamed
 from sklearn_struct.persistence.functions import Functions
 from sklearn_struct.persistence.registry import estimator as read_estimator
 from sklearn_struct.persistence.registry import put_estimator
@@ -17,7 +18,7 @@ from sklearn_struct.persistence.values import Arrays, fields
 
 __all__ = ["load", "save"]
 
-FORMAT = 1
+FORMAT = 2  # in format 1 some parameters had other names
 
 
 def save(
@@ -134,12 +135,12 @@ def _read(data: bytes, functions: Functions | None) -> Any:
         )
     kinds = {"format": int, "version": str, "estimator": dict, "names": list}
     number, _, stored, names = fields(model, "the file", **kinds)
-    if number != FORMAT:
+    if number not in (1, FORMAT):
         raise ModelFileError(f"it has the unknown format {number}")
     shared = Shared(Arrays(found), functions)
     try:
         shared.read(names)
-        estimator = read_estimator(stored, "", shared)
+        estimator = read_estimator(renamed(stored) if number == 1 else stored, "", shared)
     except RecursionError as error:
         raise ModelFileError("it is nested too deeply") from error
     if shared.arrays:

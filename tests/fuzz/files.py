@@ -49,6 +49,7 @@ from sklearn_struct.metrics import sequence_accuracy_scorer, token_accuracy_scor
 from sklearn_struct.persistence import from_crfsuite, load
 from sklearn_struct.persistence.container import KEY, N_DIGITS, _digest, _place
 from sklearn_struct.persistence.files import _bytes
+from sklearn_struct.persistence.former_names import renamed
 from sklearn_struct.persistence.kinds import KINDS as CLASSES
 from sklearn_struct.persistence.kinds import class_named
 from sklearn_struct.persistence.values import plain
@@ -223,8 +224,33 @@ def composed() -> list[tuple[object, object]]:
 
 @cache
 def originals() -> list[tuple[bytes, object]]:
-    """The files of `models`, and the data."""
-    return [(_bytes(model, FUNCTIONS), X) for model, X in models()]
+    """The files of `models`, some of them also in an earlier format, and the data."""
+    hmm = HMM(n_states=["DET", "NOUN", "VERB", "."], init="random").fit(WORDS, TAGS)
+    chain = make_pipeline(SequenceVectorizer(), MEMM(**QUICK))
+    search = GridSearchCV(chain, {"memm__decoder": ["beam", "greedy"]}, cv=KFold(2))
+    names = ("decoder", "memm__decoder", "param_memm__decoder")
+    changed = [(name, name.replace("decoder", "decoding")) for name in names]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        former = [
+            in_format_1(_bytes(hmm), ("n_states", "states"), ("init", "start")),
+            in_format_1(_bytes(search.fit(WORDS, TAGS)), *changed),
+        ]
+    return [
+        *((_bytes(model, FUNCTIONS), X) for model, X in models()),
+        *((f, WORDS) for f in former),
+    ]
+
+
+def in_format_1(data: bytes, *names: tuple[str, str]) -> bytes:
+    """A file of the first format, in which parameters of these names had others."""
+    header, model, arrays = taken_apart(data)
+    text = json.dumps({**model, "format": 1})
+    for name, former in names:
+        if f'"{name}"' not in text:
+            raise ValueError(f"the file has no {name!r}")
+        text = text.replace(f'"{name}"', f'"{former}"')
+    return sealed(put_together(header, json.loads(text), arrays))
 
 
 @cache
@@ -398,11 +424,13 @@ def use(model: object, X: object) -> None:
 
 
 def content(data: bytes) -> object:
-    """What a file says, without what is free: names of versions, and parameters that stand for
-    defaults.
+    """What a file says, without what is free: its format, names of versions, and parameters that
+    stand for defaults.
     """
     _, model, _ = taken_apart(data)
-    del model["sha256"], model["version"]
+    if model["format"] == 1:
+        model["estimator"] = renamed(model["estimator"])
+    del model["sha256"], model["version"], model["format"]
     arrays = {
         name: (a.dtype, a.shape, a.tobytes()) for name, a in safetensors.numpy.load(data).items()
     }

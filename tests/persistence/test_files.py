@@ -459,7 +459,7 @@ def test_no_file(tmp_path):
 @pytest.mark.parametrize(
     ("place", "value", "message"),
     [
-        (["format"], 2, "format 2, of a later version"),
+        (["format"], 3, "format 3, of a later version"),
         (["format"], 0, "unknown format 0"),
         (["format"], "1", "format cannot be of type str"),
         (["names"], ["vocabulary", "vocabulary"], "no array 'names/1/utf8'"),
