@@ -49,15 +49,17 @@ class GECRF(BasePartlyLabelled):
     in unlabelled sequences are like that [1]_. It is the linear chain of `LinearChainCRF`, with the
     objective
 
-        C * ( sum_labelled -log p(y_i | x_i) + sum_m weight_m * D(target_m, expected_m)
-              + entropy_weight * sum_unlabelled H(y | x_i) ) + (1 - l1_ratio) / 2 * ||w||_2**2 +
-              l1_ratio * ||w||_1
+        C * (loss of labelled sequences + sum_m weight_m * D(target_m, expected_m)
+             + entropy_weight * sum_unlabelled H(y | x_i)) + penalty,
+
+        penalty = (1 - l1_ratio) / 2 * ||w||_2**2 + l1_ratio * ||w||_1
 
     where expected_m(l) = sum_t f_m(t) p(y_t = l | x) / sum_t f_m(t), over all tokens of unlabelled
     sequences, of which labelled feature m has the value f_m(t) >= 0, and D is the Kullback-Leibler
-    divergence or the squared distance. Sequences of which some labels are known count as labelled:
-    there the loss is minus the log-probability of all labellings that they leave. The objective is
-    not convex if there are unlabelled or partly labelled sequences.
+    divergence or the squared distance. The loss of a labelled sequence is -log p(y_i | x_i).
+    Sequences of which some labels are known count as labelled: there the loss is minus the
+    log-probability of all labellings that they leave. The objective is not convex if there are
+    unlabelled or partly labelled sequences.
 
     Parameters
     ----------
