@@ -4,25 +4,23 @@ that allows.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 
-from sklearn_struct.solvers.result import Result
+from sklearn_struct.solvers.objectives import SumOfTerms
+from sklearn_struct.solvers.result import Callback, Result
 
 __all__ = ["adaptive"]
 
 
 def adaptive(
-    objective: Any,
+    objective: SumOfTerms,
     w0: np.ndarray,
     *,
     l1: float,
     l2: float,
     max_iter: int,
     tol: float,
-    callback: Callable[[int, np.ndarray, float], bool] | None = None,
+    callback: Callback | None = None,
     rng: np.random.RandomState,
 ) -> Result:
     """Step against a term's gradient g, times variances v, by f_i / (g' v g + l2 * n_terms)

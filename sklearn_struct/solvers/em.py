@@ -3,23 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Generic, NamedTuple, TypeVar
 
-from sklearn_struct.solvers.result import Result
+__all__ = ["Maximum", "em"]
 
-__all__ = ["em"]
+Parameters = TypeVar("Parameters")
+Expectations = TypeVar("Expectations")
+
+
+class Maximum(NamedTuple, Generic[Parameters]):
+    """As `Result` of the other solvers, but w are parameters of any type, and `value` is highest."""
+
+    w: Parameters
+    value: float
+    n_iter: int
+    converged: bool
 
 
 def em(
-    expect: Callable[[Any], tuple[Any, float]],
-    maximise: Callable[[Any], Any],
-    start: Any,
+    expect: Callable[[Parameters], tuple[Expectations, float]],
+    maximise: Callable[[Expectations], Parameters],
+    start: Parameters,
     *,
     max_iter: int,
     tol: float,
-    callback: Callable[[int, Any, float], bool] | None = None,
-) -> Result:
-    """Maximise what `expect` says of parameters by turns of expectation and maximisation.
+    callback: Callable[[int, Parameters, float], bool] | None = None,
+) -> Maximum[Parameters]:
+    """Maximise a likelihood by turns of expectation and maximisation.
 
     Parameters
     ----------
@@ -37,8 +47,7 @@ def em(
 
     Returns
     -------
-    Result
-        ``w`` are the parameters, of whatever type.
+    Maximum
     """
     parameters = start
     expectations, value = expect(start)
@@ -48,5 +57,5 @@ def em(
         expectations, value = expect(parameters)
         converged = value - before <= tol
         if (callback is not None and callback(n_iter, parameters, value)) or converged:
-            return Result(parameters, value, n_iter, converged)
-    return Result(parameters, value, max_iter, False)
+            return Maximum(parameters, value, n_iter, converged)
+    return Maximum(parameters, value, max_iter, False)

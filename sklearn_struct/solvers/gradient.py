@@ -6,15 +6,14 @@ Steepest descent is gradient ascent on minus the objective, the simple method (P
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import numpy as np
 
 from sklearn_struct.solvers.line_search import CURVATURE, Point
+from sklearn_struct.solvers.objectives import BatchObjective
 from sklearn_struct.solvers.penalised import Penalised
-from sklearn_struct.solvers.result import Result
+from sklearn_struct.solvers.result import Callback, Result
 from sklearn_struct.solvers.rounding import Search
 
 __all__ = ["cg", "gradient_descent"]
@@ -24,14 +23,14 @@ PATIENCE = 100  # iterations without a lower value or gradient, which rounding e
 
 
 def gradient_descent(
-    objective: Any,
+    objective: BatchObjective,
     w0: np.ndarray,
     *,
     l1: float,
     l2: float,
     max_iter: int,
     tol: float,
-    callback: Callable[[int, np.ndarray, float], bool] | None = None,
+    callback: Callback | None = None,
     conjugate: bool = False,
 ) -> Result:
     """Minimise ``objective + l2 / 2 * ||w||**2`` over the penalised and the ``n_free`` last,

@@ -8,15 +8,15 @@ not the 25 to 70 ms of scipy's iterations.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from sklearn_struct.solvers.line_search import Point
+from sklearn_struct.solvers.objectives import BatchObjective
 from sklearn_struct.solvers.penalised import Penalised
 from sklearn_struct.solvers.quasi_newton import Memory
-from sklearn_struct.solvers.result import Result
+from sklearn_struct.solvers.result import Callback, Result
 from sklearn_struct.solvers.rounding import Search
 
 __all__ = ["lbfgs"]
@@ -25,14 +25,14 @@ PATIENCE = 20  # iterations without a lower value or gradient, which rounding er
 
 
 def lbfgs(
-    objective: Any,
+    objective: BatchObjective,
     w0: np.ndarray,
     *,
     l1: float,
     l2: float,
     max_iter: int,
     tol: float,
-    callback: Callable[[int, np.ndarray, float], bool] | None = None,
+    callback: Callback | None = None,
 ) -> Result:
     """Minimise ``objective + l2 / 2 * ||w||**2`` over the penalised and the ``n_free`` last,
     unpenalised entries.

@@ -6,15 +6,15 @@ conjugate gradients that see the Hessian in products with vectors alone.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import OptimizeResult, minimize
 
+from sklearn_struct.solvers.objectives import BatchObjective
 from sklearn_struct.solvers.penalised import Penalised
-from sklearn_struct.solvers.result import Result
+from sklearn_struct.solvers.result import Callback, Result
 
 __all__ = ["newton_cg", "trust_ncg"]
 
@@ -22,14 +22,14 @@ EPSILON = float(np.finfo(float).eps)
 
 
 def newton_cg(
-    objective: Any,
+    objective: BatchObjective,
     w0: np.ndarray,
     *,
     l1: float,
     l2: float,
     max_iter: int,
     tol: float,
-    callback: Callable[[int, np.ndarray, float], bool] | None = None,
+    callback: Callback | None = None,
     method: str = "Newton-CG",
 ) -> Result:
     """Minimise ``objective + l2 / 2 * ||w||**2`` over the penalised and the ``n_free`` last,

@@ -9,11 +9,11 @@ t * update_t) / n, t from 0, so that a step writes what its term touches and not
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
-from sklearn_struct.solvers.result import Result, Stream
+from sklearn_struct.solvers.objectives import SumOfTerms
+from sklearn_struct.solvers.result import Callback, Result, Stream
 
 __all__ = [
     "passive_aggressive",
@@ -26,18 +26,18 @@ __all__ = [
 
 # (value, gradient, i) -> length of the step down the gradient of term i, and what the step is said
 # to have cost
-Rule = Callable[[float, Any, int], tuple[float, float]]
+Rule = Callable[[float, np.ndarray, int], tuple[float, float]]
 
 
 def perceptron(
-    objective: Any,
+    objective: SumOfTerms,
     w0: np.ndarray,
     *,
     l1: float,
     l2: float,
     max_iter: int,
     tol: float,
-    callback: Callable[[int, np.ndarray, float], bool] | None = None,
+    callback: Callback | None = None,
     rng: np.random.RandomState,
 ) -> Result:
     """Step down every gradient that is not zero, by its whole length (Collins, EMNLP 2002); `l2` is
@@ -53,14 +53,14 @@ def perceptron(
 
 
 def passive_aggressive(
-    objective: Any,
+    objective: SumOfTerms,
     w0: np.ndarray,
     *,
     l1: float,
     l2: float,
     max_iter: int,
     tol: float,
-    callback: Callable[[int, np.ndarray, float], bool] | None = None,
+    callback: Callback | None = None,
     rng: np.random.RandomState,
 ) -> Result:
     """Go just so far that the loss of a term vanishes, at most 1 / (l2 * n_terms) (Crammer et al.,
@@ -79,14 +79,14 @@ def passive_aggressive(
 
 
 def passive_aggressive_squared(
-    objective: Any,
+    objective: SumOfTerms,
     w0: np.ndarray,
     *,
     l1: float,
     l2: float,
     max_iter: int,
     tol: float,
-    callback: Callable[[int, np.ndarray, float], bool] | None = None,
+    callback: Callback | None = None,
     rng: np.random.RandomState,
 ) -> Result:
     """The same with squared losses: step by f_i / (squared norm + l2 * n_terms / 2), without a
@@ -100,44 +100,44 @@ def passive_aggressive_squared(
 
 
 def passive_aggressive_squared_pass(
-    objective: Any, stream: Stream, *, l2: float, rng: np.random.RandomState
+    objective: SumOfTerms, stream: Stream, *, l2: float, rng: np.random.RandomState
 ) -> Stream:
     """One pass of `passive_aggressive_squared` over further terms; the mean goes on."""
     return _pass(objective, stream, _soft(objective, l2), rng)[0]
 
 
 def perceptron_pass(
-    objective: Any, stream: Stream, *, l2: float, rng: np.random.RandomState
+    objective: SumOfTerms, stream: Stream, *, l2: float, rng: np.random.RandomState
 ) -> Stream:
     """One pass of `perceptron` over further terms; the mean goes on."""
     return _pass(objective, stream, _whole_gradient, rng)[0]
 
 
 def passive_aggressive_pass(
-    objective: Any, stream: Stream, *, l2: float, rng: np.random.RandomState
+    objective: SumOfTerms, stream: Stream, *, l2: float, rng: np.random.RandomState
 ) -> Stream:
     """One pass of `passive_aggressive` over further terms; the mean goes on."""
     return _pass(objective, stream, _just_enough(objective, l2), rng)[0]
 
 
-def _whole_gradient(value: float, gradient: Any, i: int) -> tuple[float, float]:
+def _whole_gradient(value: float, gradient: np.ndarray, i: int) -> tuple[float, float]:
     return 1.0, 1.0
 
 
-def _just_enough(objective: Any, l2: float) -> Rule:
+def _just_enough(objective: SumOfTerms, l2: float) -> Rule:
     longest = 1.0 / (l2 * objective.n_terms) if l2 else np.inf
 
-    def rule(value: float, gradient: Any, i: int) -> tuple[float, float]:
+    def rule(value: float, gradient: np.ndarray, i: int) -> tuple[float, float]:
         square = objective.squared_norm(gradient, i)
         return (min(longest, value / square) if square else 0.0), value
 
     return rule
 
 
-def _soft(objective: Any, l2: float) -> Rule:
+def _soft(objective: SumOfTerms, l2: float) -> Rule:
     more = l2 * objective.n_terms / 2
 
-    def rule(value: float, gradient: Any, i: int) -> tuple[float, float]:
+    def rule(value: float, gradient: np.ndarray, i: int) -> tuple[float, float]:
         square = objective.squared_norm(gradient, i) + more
         return (value / square if square else 0.0), value
 
@@ -145,11 +145,11 @@ def _soft(objective: Any, l2: float) -> Rule:
 
 
 def _learn(
-    objective: Any,
+    objective: SumOfTerms,
     w0: np.ndarray,
     rule: Rule,
     limits: tuple[int, float],
-    callback: Callable[[int, np.ndarray, float], bool] | None,
+    callback: Callback | None,
     rng: np.random.RandomState,
 ) -> Result:
     """Passes until the cost of a pass falls no more."""
@@ -177,7 +177,7 @@ def _learn(
 
 
 def _pass(
-    objective: Any, stream: Stream, rule: Rule, rng: np.random.RandomState
+    objective: SumOfTerms, stream: Stream, rule: Rule, rng: np.random.RandomState
 ) -> tuple[Stream, float, int]:
     """Visit each term once; also return the mean cost of the terms and the number of steps.
 

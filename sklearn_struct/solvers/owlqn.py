@@ -4,16 +4,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from sklearn_struct.solvers.lbfgs import lbfgs
 from sklearn_struct.solvers.line_search import OVERSHOOT
+from sklearn_struct.solvers.objectives import BatchObjective
 from sklearn_struct.solvers.penalised import Penalised
 from sklearn_struct.solvers.quasi_newton import Memory
-from sklearn_struct.solvers.result import Result
+from sklearn_struct.solvers.result import Callback, Result
 from sklearn_struct.solvers.rounding import Search
 
 __all__ = ["owlqn", "pseudo_gradient"]
@@ -26,14 +26,14 @@ PATIENCE = 100  # iterations without a lower value or slope, which rounding erro
 
 
 def owlqn(
-    objective: Any,
+    objective: BatchObjective,
     w0: np.ndarray,
     *,
     l1: float,
     l2: float,
     max_iter: int,
     tol: float,
-    callback: Callable[[int, np.ndarray, float], bool] | None = None,
+    callback: Callback | None = None,
 ) -> Result:
     """Minimise ``objective + l2 / 2 * ||w||**2 + l1 * ||w||_1``; the ``n_free`` last entries are
     unpenalised.
@@ -133,4 +133,5 @@ class _Problem:
 def pseudo_gradient(w: np.ndarray, grad: np.ndarray, l1_weights: np.ndarray) -> np.ndarray:
     """The subgradient of smallest norm: at zero the L1 term gives way by up to its weight."""
     shrunk = np.sign(grad) * np.maximum(np.abs(grad) - l1_weights, 0.0)
-    return np.where(w != 0, grad + l1_weights * np.sign(w), shrunk)
+    slopes: np.ndarray = np.where(w != 0, grad + l1_weights * np.sign(w), shrunk)
+    return slopes

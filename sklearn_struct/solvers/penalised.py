@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+
+from sklearn_struct.solvers.objectives import BatchObjective
 
 __all__ = ["Penalised"]
 
@@ -14,7 +14,7 @@ class Penalised:
     not penalised.
     """
 
-    def __init__(self, objective: Any, l2: float) -> None:
+    def __init__(self, objective: BatchObjective, l2: float) -> None:
         self.objective = objective
         self.l2 = l2
         self.entries = slice(0, objective.size - objective.n_free)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
-__all__ = ["Result", "Stream"]
+__all__ = ["Callback", "Result", "Stream"]
+
+# (n_iter, w, value) after each iteration -> whether to stop
+Callback = Callable[[int, np.ndarray, float], bool]
 
 
 class Result(NamedTuple):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from sklearn_struct.solvers.line_search import CURVATURE, Point, search
+from sklearn_struct.solvers.penalised import Penalised
 
 __all__ = ["Rounding", "Search", "measure"]
 
@@ -24,7 +25,7 @@ class Rounding(NamedTuple):
     grad: float
 
 
-def measure(smooth: Any, w: np.ndarray) -> Rounding:
+def measure(smooth: Penalised, w: np.ndarray) -> Rounding:
     """Differences between w and points next to it, as far as steps in float32 make them.
 
     Errors of log Z do not shrink with the loss, which is a difference, so they cannot be told from
@@ -46,7 +47,7 @@ class Search:
     it finds nothing.
     """
 
-    def __init__(self, smooth: Any, curvature: float = CURVATURE) -> None:
+    def __init__(self, smooth: Penalised, curvature: float = CURVATURE) -> None:
         self.smooth = smooth
         self.curvature = curvature
         self.rounding = 0.0

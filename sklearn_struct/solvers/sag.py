@@ -30,14 +30,14 @@ first pass, then ever more rarely.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from math import isfinite
-from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 
+from sklearn_struct.solvers.objectives import SumOfTerms
 from sklearn_struct.solvers.owlqn import pseudo_gradient
-from sklearn_struct.solvers.result import Result
+from sklearn_struct.solvers.result import Callback, Result
 
 __all__ = ["sag"]
 
@@ -67,7 +67,7 @@ SMALLEST_SCALE = 1e-5  # beta, before the lazily scaled tables are written out
 class _Curvature:
     """An estimate of the terms' Lipschitz constant."""
 
-    def __init__(self, objective: Any) -> None:
+    def __init__(self, objective: SumOfTerms) -> None:
         self.objective = objective
         self.scratch = np.zeros_like(objective.expand(np.zeros(objective.size)), dtype=np.float64)
         self.mean = self.largest = 0.0
@@ -77,7 +77,7 @@ class _Curvature:
     def value(self) -> float:
         return (self.mean + self.largest) / 2 if self.count else 1.0
 
-    def measure(self, i: int, theta: Any, gradient: Any, gap: int) -> None:
+    def measure(self, i: int, theta: np.ndarray, gradient: np.ndarray, gap: int) -> None:
         """Take in the curvature of term i along its gradient, a difference of derivatives along X
         X' gradient.
         """
@@ -137,7 +137,9 @@ class _Iterate:
     stays where it is, though proximal steps are few.
     """
 
-    def __init__(self, objective: Any, w: np.ndarray, l1: float, l2: float, dtype: Any) -> None:
+    def __init__(
+        self, objective: SumOfTerms, w: np.ndarray, l1: float, l2: float, dtype: DTypeLike
+    ) -> None:
         self.objective = objective
         self.l1 = l1
         self.l2 = l2
@@ -147,7 +149,7 @@ class _Iterate:
         self.free = self.W[len(self.W) - 2 * objective.n_free :].reshape(2, -1)
         self.free_sum = np.zeros(objective.n_free)
         self.remembered = dtype
-        self.memory: list[Any] = [None] * objective.n_terms
+        self.memory: list[np.ndarray | None] = [None] * objective.n_terms
         self.m = 0
         self._reset()
 
@@ -156,7 +158,7 @@ class _Iterate:
         self.s = 0.0
         self.length = self.pulled = 0.0  # sums of alpha, and of alpha's share that D took part in
 
-    def refined(self, dtype: Any) -> _Iterate:
+    def refined(self, dtype: DTypeLike) -> _Iterate:
         """The same point, and the same memory, with another float type for V and D."""
         new = _Iterate(self.objective, self.w(), self.l1, self.l2, dtype)
         new.memory = self.memory
@@ -169,16 +171,18 @@ class _Iterate:
         new.free[1] = 0.0
         return new
 
-    def potentials(self, i: int) -> Any:
+    def potentials(self, i: int) -> np.ndarray:
         return self.objective.forward(self.W, i, self.beta, -self.beta * self.s)
 
-    def move(self, i: int, gradient: Any, step: float, c: float) -> None:
+    def move(self, i: int, gradient: np.ndarray, step: float, c: float) -> None:
         """Remember the gradient of term i, and go a `step`, in units of 1 / curvature."""
         if self.beta < SMALLEST_SCALE:
             self.write_out()
         before = self.memory[i]
-        self.memory[i] = gradient.astype(self.remembered, copy=False)
-        gradient = self.memory[i].astype(self.W.dtype, copy=False)
+        kept = gradient.astype(self.remembered, copy=False)
+        self.memory[i] = kept
+        # what is added must be what is remembered, rounded, or D would no longer be the sum of it
+        gradient = kept.astype(self.W.dtype, copy=False)
         if before is None:
             self.m += 1
             change = gradient
@@ -231,14 +235,14 @@ class _Iterate:
 
 
 def sag(
-    objective: Any,
+    objective: SumOfTerms,
     w0: np.ndarray,
     *,
     l1: float,
     l2: float,
     max_iter: int,
     tol: float,
-    callback: Callable[[int, np.ndarray, float], bool] | None = None,
+    callback: Callback | None = None,
     rng: np.random.RandomState,
 ) -> Result:
     """Minimise ``objective + l2 / 2 * ||w||**2 + l1 * ||w||_1``; the ``n_free`` last entries are
@@ -339,7 +343,7 @@ def _visit(
 
 
 @np.errstate(over="ignore", invalid="ignore")
-def _evaluate(objective: Any, w: np.ndarray, l1: float, l2: float, tol: float) -> Result:
+def _evaluate(objective: SumOfTerms, w: np.ndarray, l1: float, l2: float, tol: float) -> Result:
     value, grad = objective.value_and_grad(w)
     penalised = w[: objective.size - objective.n_free]
     l1_weights = np.zeros(objective.size)

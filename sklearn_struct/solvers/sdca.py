@@ -9,19 +9,17 @@ L-BFGS needs hundreds of iterations for.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 
+from sklearn_struct.solvers.objectives import DualObjective, State
 from sklearn_struct.solvers.penalised import Penalised
-from sklearn_struct.solvers.result import Result
+from sklearn_struct.solvers.result import Callback, Result
 
 __all__ = ["sdca"]
 
 
 def sdca(
-    objective: Any,
+    objective: DualObjective[State],
     w0: np.ndarray,
     *,
     l1: float,
@@ -29,7 +27,7 @@ def sdca(
     max_iter: int,
     tol: float,
     rng: np.random.RandomState,
-    callback: Callable[[int, np.ndarray, float], bool] | None = None,
+    callback: Callback | None = None,
 ) -> Result:
     """Minimise ``objective + l2 / 2 * ||w||**2`` over the penalised entries and a last one that may
     be free.

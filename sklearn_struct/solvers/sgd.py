@@ -8,14 +8,13 @@ averaging wants. The constant a is the best of a few tried on a small subset.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
 from sklearn_struct.solvers.lbfgs import lbfgs
+from sklearn_struct.solvers.objectives import SumOfTerms
 from sklearn_struct.solvers.penalised import Penalised
-from sklearn_struct.solvers.result import Result, Stream
+from sklearn_struct.solvers.result import Callback, Result, Stream
 
 __all__ = ["sgd", "sgd_pass"]
 
@@ -37,7 +36,7 @@ class _Averaged:
     sparsely.
     """
 
-    def __init__(self, objective: Any, w0: np.ndarray, l2: float) -> None:
+    def __init__(self, objective: SumOfTerms, w0: np.ndarray, l2: float) -> None:
         self.objective = objective
         self.l2 = l2
         self.v = np.array(objective.expand(w0), dtype=np.float64)
@@ -100,14 +99,14 @@ class _Averaged:
 
 
 def sgd(
-    objective: Any,
+    objective: SumOfTerms,
     w0: np.ndarray,
     *,
     l1: float,
     l2: float,
     max_iter: int,
     tol: float,
-    callback: Callable[[int, np.ndarray, float], bool] | None = None,
+    callback: Callback | None = None,
     rng: np.random.RandomState,
 ) -> Result:
     """Minimise ``objective + l2 / 2 * ||w||**2`` by passes over its terms in random order.
@@ -156,7 +155,9 @@ def sgd(
     return best
 
 
-def sgd_pass(objective: Any, stream: Stream, *, l2: float, rng: np.random.RandomState) -> Stream:
+def sgd_pass(
+    objective: SumOfTerms, stream: Stream, *, l2: float, rng: np.random.RandomState
+) -> Stream:
     """One pass over further terms, with `l2` the penalty beside the mean of all terms so far.
 
     The mean goes on, but forgets (Shamir & Zhang, ICML 2013, polynomial-decay averaging). Until
@@ -189,18 +190,18 @@ def sgd_pass(objective: Any, stream: Stream, *, l2: float, rng: np.random.Random
     return Stream(w, mean, stream.n + n, step)
 
 
-def _penalised(objective: Any, w: np.ndarray, l2: float) -> float:
+def _penalised(objective: SumOfTerms, w: np.ndarray, l2: float) -> float:
     penalised = w[: objective.size - objective.n_free]
     return objective.value_and_grad(w)[0] + l2 / 2 * float(np.dot(penalised, penalised))
 
 
-def _is_flat(objective: Any, w: np.ndarray, l2: float, tol: float) -> bool:
+def _is_flat(objective: SumOfTerms, w: np.ndarray, l2: float, tol: float) -> bool:
     """Whether w is an optimum, so that no step can be better."""
     grad = Penalised(objective, l2).value_and_grad(w)[1]
     return float(np.max(np.abs(grad), initial=0.0)) <= tol
 
 
-def _is_low(objective: Any, best: Result, l2: float, first: float) -> bool:
+def _is_low(objective: SumOfTerms, best: Result, l2: float, first: float) -> bool:
     """Whether the value is near the minimum; passes go on improving little where scales of features
     differ, too.
 
@@ -217,7 +218,9 @@ def _is_low(objective: Any, best: Result, l2: float, first: float) -> bool:
     return best.value - lower <= NEAR * scale
 
 
-def _calibrate(objective: Any, w0: np.ndarray, l2: float, rng: np.random.RandomState) -> float:
+def _calibrate(
+    objective: SumOfTerms, w0: np.ndarray, l2: float, rng: np.random.RandomState
+) -> float:
     """The step, of a geometric series, whose single pass over a sample of the terms ends lowest,
     below its start.
     """
@@ -249,7 +252,7 @@ def _calibrate(objective: Any, w0: np.ndarray, l2: float, rng: np.random.RandomS
     return step
 
 
-def _first_step(objective: Any, w0: np.ndarray, l2: float, sample: np.ndarray) -> float:
+def _first_step(objective: SumOfTerms, w0: np.ndarray, l2: float, sample: np.ndarray) -> float:
     """A power of 2: 1, unless features or penalty are so large that a step must be far shorter."""
     W = np.array(objective.expand(w0), dtype=np.float64)
     largest = l2

@@ -11,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from sklearn_struct._warning import warn
 from sklearn_struct.estimators.fitting.progress import Progress
+from sklearn_struct.solvers.em import Maximum
 from sklearn_struct.solvers.result import Result
 
 __all__ = ["Iterations"]
@@ -51,7 +52,7 @@ class Iterations:
             self.progress.begin_iteration(state)
         return stop
 
-    def end(self, result: Result, stopped: str, advice: str) -> None:
+    def end(self, result: Result | Maximum[Any], stopped: str, advice: str) -> None:
         """Set what was learned; warn where `tol` is not reached and nobody asked to stop before."""
         self.progress.end_iterations()
         # where `max_iter` says when, as in other tools

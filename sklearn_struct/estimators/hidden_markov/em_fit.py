@@ -15,8 +15,7 @@ from sklearn_struct.estimators.fitting.progress import Progress
 from sklearn_struct.exceptions import ForbiddenLabelError
 from sklearn_struct.hidden_markov.em_starts import labelled_start, random_start
 from sklearn_struct.hidden_markov.em_steps import HiddenMarkov, Training
-from sklearn_struct.solvers.em import em
-from sklearn_struct.solvers.result import Result
+from sklearn_struct.solvers.em import Maximum, em
 
 __all__ = ["learn", "start"]
 
@@ -51,7 +50,7 @@ def learn(
         value = training.value(model)
         iterations.begin(model)
         iterations(1, model, value)
-        result = Result(model, value, 1, True)
+        result = Maximum(model, value, 1, True)
     else:
         model = begin()
         iterations.begin(model)

@@ -1,0 +1,123 @@
+"""What solvers may ask of an objective: two protocols, and one more for dual ascent.
+
+An objective is a function of a parameter vector w that is to be minimised. Any class with these
+methods is one; it need not inherit from the protocol. Penalties belong to the solvers.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol, TypeVar
+
+import numpy as np
+
+__all__ = ["BatchObjective", "DualObjective", "SumOfTerms"]
+
+# what a dual pass keeps of its examples: a matter of the objective
+State = TypeVar("State")
+
+
+class BatchObjective(Protocol):
+    """A function of w that is evaluated on all data at once."""
+
+    @property
+    def size(self) -> int:
+        """Length of w."""
+        ...
+
+    @property
+    def n_free(self) -> int:
+        """How many entries, at the end of w, no penalty applies to."""
+        ...
+
+    def value_and_grad(self, w: np.ndarray) -> tuple[float, np.ndarray]:
+        """The value and its gradient, an array that the caller may overwrite."""
+        ...
+
+    def hess_vec(self, w: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """The second derivative at w, times v, in an array that the caller may overwrite.
+
+        Only Newton's methods ask for it.
+        """
+        ...
+
+
+class SumOfTerms(BatchObjective, Protocol):
+    """An objective that is also a mean of terms, which are visited one at a time.
+
+    Term i has a few potentials theta, which are linear in w. A solver computes them by `forward`,
+    takes their derivative from `term`, and steps by `add`, which is the transpose of `forward`:
+
+        theta = objective.forward(W, i, 1.0)
+        value, gradient = objective.term(theta, i)
+        objective.add(gradient, i, W, -step)
+
+    Each of these costs as much as the term has features, however long w is. For that, solvers work
+    in an expanded layout W of w. Parameters that no term touches may have no place in it.
+    """
+
+    @property
+    def n_terms(self) -> int: ...
+
+    @property
+    def n_potentials(self) -> int:
+        """How many potentials all terms have together."""
+        ...
+
+    def expand(self, w: np.ndarray) -> np.ndarray:
+        """W of w, one flat array whose last `n_free` entries are the unpenalised ones."""
+        ...
+
+    def compress(self, W: np.ndarray) -> np.ndarray:
+        """w of W; 0 for parameters that have no place in W."""
+        ...
+
+    def forward(self, W: np.ndarray, i: int, *scales: float) -> np.ndarray:
+        """Potentials of term i, flat, at the sum of ``scales[c]`` times the c-th vector in W.
+
+        The unpenalised entries are those of the first vector, and not scaled.
+        """
+        ...
+
+    def term(self, theta: np.ndarray, i: int) -> tuple[float, np.ndarray]:
+        """Value of term i and its derivative in theta. The mean over all terms is the objective."""
+        ...
+
+    def add(self, gradient: np.ndarray, i: int, W: np.ndarray, *scales: float) -> None:
+        """Add ``scales[c]`` times the gradient of term i in the parameters to the c-th vector in W.
+
+        `gradient` is the derivative in the potentials, as `term` returns it.
+        """
+        ...
+
+    def squared_norm(self, gradient: np.ndarray, i: int) -> float:
+        """Squared length of the gradient of term i in the parameters."""
+        ...
+
+    # ---- several vectors interleaved in one W: neighbours in memory are read together
+
+    def side_by_side(self, vector: np.ndarray, n: int) -> np.ndarray:
+        """A W with room for n expanded vectors: a copy of `vector`, and n - 1 that are zero."""
+        ...
+
+    def separate(self, W: np.ndarray, c: int) -> np.ndarray:
+        """A copy of the c-th of the vectors in W."""
+        ...
+
+    def penalised_parts(self, W: np.ndarray) -> list[np.ndarray]:
+        """Views (number, n, width) of the penalised entries of the n vectors in W."""
+        ...
+
+
+class DualObjective(BatchObjective, Protocol[State]):
+    """An objective that has a dual problem, with one factor for each of its terms."""
+
+    @property
+    def n_terms(self) -> int: ...
+
+    def dual_start(self, w: np.ndarray, l2: float) -> tuple[np.ndarray, State, np.ndarray]:
+        """The point at which to start near w, the state of the factors, and scales for passes."""
+        ...
+
+    def dual_pass(self, w: np.ndarray, dual: State, scales: np.ndarray, order: np.ndarray) -> None:
+        """Visit the terms in this order. Each gets its best factor; w and `dual` are updated."""
+        ...
