@@ -11,8 +11,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from fuzz import errors, inputs, interrupts, settings, subjects, workers
-from fuzz.subjects import public_classes, subject
+from fuzz.subjects import subject
 from joblib import Parallel, delayed
+from public_estimators import public_classes
 
 import sklearn_struct
 from sklearn_struct import HMM, PCFG, LinearChainCRF, SequenceVectorizer

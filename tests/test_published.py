@@ -7,7 +7,8 @@ from functools import cached_property
 
 import numpy as np
 import pytest
-from fuzz.subjects import first, made, public_classes, quietly
+from fuzz.subjects import first, made, quietly
+from public_estimators import public_classes
 
 from sklearn_struct import (
     LinearChainCRF,

@@ -17,7 +17,7 @@ from sklearn_struct.encoding.features.product_features import ProductFeatures
 from sklearn_struct.estimators.hidden_markov.hmm import HMM
 from sklearn_struct.exceptions import InputTypeError, ModelFileError
 from sklearn_struct.persistence import choices
-from sklearn_struct.persistence.kinds import KINDS, class_named, is_known
+from sklearn_struct.persistence.kinds import class_named, is_known, state_named
 from sklearn_struct.persistence.values import fields, plain, restore
 
 __all__ = ["Functions", "check_params", "put_params", "put_value", "value"]
@@ -31,7 +31,7 @@ DEEPEST = 8  # estimators inside each other, as in `nested`
 def put_params(estimator: Any, functions: Functions) -> dict[str, Any]:
     """The parameters of a fitted estimator as JSON, but for the one that has its parts."""
     params = estimator.get_params(deep=False)
-    params.pop(KINDS[type(estimator).__name__].parts, None)
+    params.pop(state_named(type(estimator).__name__).parts, None)
     is_frozen = type(params.get("base")) is FrozenEstimator
     return {
         key: FROZEN if is_frozen and key == "base" else put_value(value, key, functions)
@@ -81,15 +81,15 @@ def check_params(name: str, params: Any, functions: Functions) -> Any:
 
     It has no parts yet, and a frozen base is not the right one yet: both are learned.
     """
-    kind = KINDS.get(name)
+    parts = state_named(name).parts
     restored = {}
     for key, stored in params.items():
         frozen = key == "base" and stored == FROZEN
         restored[key] = FrozenEstimator(HMM()) if frozen else value(stored, key, functions)
-    if kind is not None and kind.parts is not None:
-        if kind.parts in restored:
-            raise ModelFileError(f"{name} has {kind.parts} that are not fitted")
-        return _new(name, {**restored, kind.parts: []})
+    if parts is not None:
+        if parts in restored:
+            raise ModelFileError(f"{name} has {parts} that are not fitted")
+        return _new(name, {**restored, parts: []})
     return _checked(name, _new(name, restored))
 
 
@@ -110,7 +110,7 @@ def _new(name: str, restored: dict[str, Any]) -> Any:
 
 
 def _checked(name: str, estimator: Any) -> Any:
-    check = KINDS[name].check
+    check = state_named(name).check
     if check is not None:
         check(estimator)
     return estimator

@@ -11,7 +11,7 @@ from sklearn_struct.encoding import parameter_checks
 from sklearn_struct.exceptions import InputTypeError, ModelFileError
 from sklearn_struct.persistence.encoders import Shared
 from sklearn_struct.persistence.functions import check_params, put_params
-from sklearn_struct.persistence.kinds import KINDS, name_of
+from sklearn_struct.persistence.kinds import check_known, state_named
 from sklearn_struct.persistence.values import fields
 
 __all__ = ["estimator", "put_estimator"]
@@ -24,20 +24,22 @@ def put_estimator(estimator: Any, where: str, shared: Shared) -> dict[str, Any]:
     """A fitted estimator as JSON; its arrays go to those of `shared`, under names that begin with
     `where`.
     """
-    name = name_of(estimator)
+    check_known(estimator)
+    name = type(estimator).__name__
+    state = state_named(name)
     if where.count("/") > DEEPEST:
         raise InputTypeError(
             f"estimators inside each other cannot be saved if they are more than {DEEPEST}"
         )
     estimator = as_published(estimator)
-    _check_parts(estimator, KINDS[name].parts)
+    _check_parts(estimator, state.parts)
     check_is_fitted(estimator)
     known = getattr(type(estimator), "_parameter_constraints", {})
     read = {"n_jobs", *getattr(type(estimator), "_settings", ())} & set(known)
     # what is wrong here may be right in the file, as a Python number
     parameter_checks.check_params(estimator, *sorted(read))
     params = put_params(estimator, shared.functions)
-    return {"class": name, "params": params, "state": KINDS[name].put(estimator, where, shared)}
+    return {"class": name, "params": params, "state": state.put(estimator, where, shared)}
 
 
 def _check_parts(estimator: Any, parts: str | None) -> None:
@@ -52,11 +54,11 @@ def _check_parts(estimator: Any, parts: str | None) -> None:
 
 def estimator(stored: Any, where: str, shared: Shared) -> Any:
     """The estimator of which `put_estimator` made this."""
-    name, params, state = fields(
+    name, params, learned = fields(
         stored, "an estimator", **{"class": str, "params": dict, "state": (dict, list)}
     )
     if where.count("/") > DEEPEST:
         raise ModelFileError(f"it has more than {DEEPEST} estimators inside each other")
-    found = check_params(name, params, shared.functions)
-    KINDS[name].get(found, state, where, shared)
-    return found
+    restored = check_params(name, params, shared.functions)
+    state_named(name).get(restored, learned, where, shared)
+    return restored

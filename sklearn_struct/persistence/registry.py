@@ -1,7 +1,22 @@
-"""All classes that can be saved, and what writes and reads what each of them has learned."""
+"""What writes and reads what each class has learned; all chains share one state."""
 
 from __future__ import annotations
 
+from sklearn_struct.encoding.features.prototypes import PrototypeFeatures
+from sklearn_struct.encoding.features.templates import FeatureTemplates
+from sklearn_struct.encoding.features.token_transformer import TokenTransformer
+from sklearn_struct.encoding.features.union import SequenceUnion
+from sklearn_struct.encoding.features.vectorizer import SequenceVectorizer
+from sklearn_struct.estimators.chains.base_chain import BaseChain
+from sklearn_struct.estimators.chains.ge_crf import GECRF
+from sklearn_struct.estimators.hidden_markov.base_hidden_markov import BaseHiddenChain
+from sklearn_struct.estimators.hidden_markov.spectral_hmm import SpectralHMM
+from sklearn_struct.estimators.log_linear.log_linear_classifier import LogLinearClassifier
+from sklearn_struct.estimators.m_estimation.chain_over_base import BaseBasedChain
+from sklearn_struct.estimators.trees.em_lpcfg import EMLPCFG
+from sklearn_struct.estimators.trees.m_estimated_pcfg import MEstimatedPCFG
+from sklearn_struct.estimators.trees.pcfg import PCFG
+from sklearn_struct.estimators.trees.spectral_lpcfg import SpectralLPCFG
 from sklearn_struct.persistence.chains import put_chain, put_ge, read_chain, read_ge
 from sklearn_struct.persistence.chains_over_base import based, put_based
 from sklearn_struct.persistence.composed import (
@@ -19,7 +34,7 @@ from sklearn_struct.persistence.composed import (
 )
 from sklearn_struct.persistence.encoders import put_templates, put_vectorizer, templates, vectorizer
 from sklearn_struct.persistence.hidden_markov import hidden, put_hidden
-from sklearn_struct.persistence.kinds import KINDS, Kind
+from sklearn_struct.persistence.kinds import ELSEWHERE, STATES, State
 from sklearn_struct.persistence.log_linear import joint, put_joint
 from sklearn_struct.persistence.nested import estimator, put_estimator
 from sklearn_struct.persistence.prototype_features import prototypes, put_prototypes
@@ -37,51 +52,42 @@ from sklearn_struct.persistence.weighted_trees import put_weighted, weighted
 
 __all__ = ["estimator", "put_estimator"]
 
-OURS = {
-    "EMLPCFG": Kind("trees.em_lpcfg", put_em, em),
-    "GECRF": Kind("chains.ge_crf", put_ge, read_ge),
-    "HMM": Kind("hidden_markov.hmm", put_hidden, hidden),
-    "LinearChainCRF": Kind("chains.linear_chain_crf", put_chain, read_chain),
-    "LogLinearClassifier": Kind("log_linear.log_linear_classifier", put_joint, joint),
-    "MEMM": Kind("chains.memm", put_chain, read_chain),
-    "MEstimatedCRF": Kind("m_estimation.m_estimated_crf", put_based, based),
-    "MEstimatedPCFG": Kind("trees.m_estimated_pcfg", put_weighted, weighted),
-    "PCFG": Kind("trees.pcfg", put_parser, parser),
-    "PiecewiseCRF": Kind("chains.piecewise_crf", put_chain, read_chain),
-    "PseudoLikelihoodCRF": Kind("chains.pseudo_likelihood_crf", put_chain, read_chain),
-    "SpectralHMM": Kind("hidden_markov.spectral_hmm", put_spectral_hmm, spectral_hmm),
-    "SpectralLPCFG": Kind("trees.spectral_lpcfg", put_spectral, spectral),
-}
-ENCODERS = {
-    "FeatureTemplates": Kind("features.templates", put_templates, templates),
-    "PrototypeFeatures": Kind("features.prototypes", put_prototypes, prototypes),
-    "SequenceUnion": Kind(
-        "features.union", put_union, union, parts="transformer_list", check=check_union
-    ),
-    "SequenceVectorizer": Kind("features.vectorizer", put_vectorizer, vectorizer),
-    "TokenTransformer": Kind(
-        "features.token_transformer", put_token_transformer, token_transformer, check=check_inner
-    ),
-}
+STATES.update(
+    {
+        BaseBasedChain: State(put_based, based),
+        BaseChain: State(put_chain, read_chain),
+        BaseHiddenChain: State(put_hidden, hidden),
+        EMLPCFG: State(put_em, em),
+        FeatureTemplates: State(put_templates, templates),
+        GECRF: State(put_ge, read_ge),
+        LogLinearClassifier: State(put_joint, joint),
+        MEstimatedPCFG: State(put_weighted, weighted),
+        PCFG: State(put_parser, parser),
+        PrototypeFeatures: State(put_prototypes, prototypes),
+        SequenceUnion: State(put_union, union, parts="transformer_list", check=check_union),
+        SequenceVectorizer: State(put_vectorizer, vectorizer),
+        SpectralHMM: State(put_spectral_hmm, spectral_hmm),
+        SpectralLPCFG: State(put_spectral, spectral),
+        TokenTransformer: State(put_token_transformer, token_transformer, check=check_inner),
+    }
+)
+SEARCH = State(put_search, search, check=check_search)
+HALVING = State(put_halving, halving, check=check_search)
+ROWS = State(put_rows, rows)
 # their own module, so that loading one does not enable what scikit-learn calls experimental
-HALVING = "sklearn.model_selection._search_successive_halving"
-SCIKIT_LEARN = {
-    "GridSearchCV": Kind("sklearn.model_selection", put_search, search, check=check_search),
-    "HalvingGridSearchCV": Kind(HALVING, put_halving, halving, check=check_search),
-    "HalvingRandomSearchCV": Kind(HALVING, put_halving, halving, check=check_search),
-    "Pipeline": Kind(
-        "sklearn.pipeline", put_pipeline, pipeline, parts="steps", check=check_pipeline
-    ),
-    "RandomizedSearchCV": Kind("sklearn.model_selection", put_search, search, check=check_search),
-    **{name: Kind("sklearn.preprocessing", put_rows, rows) for name in LEARNED},
-    **{name: Kind("sklearn.decomposition", put_rows, rows) for name in ("PCA", "TruncatedSVD")},
-}
-for room, kinds in (("estimators", OURS), ("encoding", ENCODERS)):
-    KINDS.update(
-        {
-            name: kind._replace(module=f"sklearn_struct.{room}.{kind.module}")
-            for name, kind in kinds.items()
-        }
-    )
-KINDS.update(SCIKIT_LEARN)
-KINDS["CRF"] = Kind("sklearn_struct.compat.crf", put_drop_in, drop_in)
+OF_HALVING = "sklearn.model_selection._search_successive_halving"
+ELSEWHERE.update(
+    {
+        "CRF": ("sklearn_struct.compat.crf", State(put_drop_in, drop_in)),
+        "GridSearchCV": ("sklearn.model_selection", SEARCH),
+        "HalvingGridSearchCV": (OF_HALVING, HALVING),
+        "HalvingRandomSearchCV": (OF_HALVING, HALVING),
+        "Pipeline": (
+            "sklearn.pipeline",
+            State(put_pipeline, pipeline, parts="steps", check=check_pipeline),
+        ),
+        "RandomizedSearchCV": ("sklearn.model_selection", SEARCH),
+        **dict.fromkeys(LEARNED, ("sklearn.preprocessing", ROWS)),
+        **dict.fromkeys(("PCA", "TruncatedSVD"), ("sklearn.decomposition", ROWS)),
+    }
+)

@@ -11,6 +11,7 @@ import pandas as pd
 import polars
 import pytest
 import scipy.sparse as sp
+from public_estimators import SEQUENCE_MODELS
 from sklearn.preprocessing import StandardScaler
 
 from sklearn_struct import (
@@ -33,8 +34,7 @@ from sklearn_struct.metrics import token_accuracy_score
 WORDS = [["the", "cat", "sleeps"], ["a", "dog"]]
 TAGS = [["DET", "NOUN", "VERB"], ["DET", "NOUN"]]
 NUMBERS = [np.arange(6.0).reshape(3, 2), np.arange(4.0).reshape(2, 2)]
-CHAINS = [LinearChainCRF, GECRF, HMM, MEstimatedCRF]
-READ_WORDS = [*CHAINS, SpectralHMM]
+READ_WORDS = [*SEQUENCE_MODELS, SpectralHMM]
 
 
 @pytest.mark.parametrize("missing", [None, pd.NA, pd.NaT, np.nan, 5])
@@ -62,7 +62,7 @@ def test_dicts_where_values_are_meant(cls):
         cls().fit([[{"word": word} for word in words] for words in WORDS], TAGS)
 
 
-@pytest.mark.parametrize("cls", CHAINS)
+@pytest.mark.parametrize("cls", SEQUENCE_MODELS)
 def test_sparse_arrays_of_one_dimension(cls):
     with pytest.raises(
         InputTypeError, match=r"X\[0\] must have two dimensions \(tokens, features\), got 1"
@@ -75,7 +75,7 @@ def test_sparse_arrays_of_one_dimension(cls):
         cls().fit(sp.coo_array(np.arange(3.0)), TAGS[0])
 
 
-@pytest.mark.parametrize("cls", CHAINS)
+@pytest.mark.parametrize("cls", SEQUENCE_MODELS)
 @pytest.mark.parametrize("as_form", [np.asarray, sp.csr_array])
 def test_tokens_without_features(cls, as_form):
     X = [as_form(np.empty((3, 0))), as_form(np.empty((2, 0)))]
@@ -85,7 +85,7 @@ def test_tokens_without_features(cls, as_form):
         cls().fit(X, TAGS)
 
 
-@pytest.mark.parametrize("cls", CHAINS)
+@pytest.mark.parametrize("cls", SEQUENCE_MODELS)
 def test_one_hot_labels(cls):
     with pytest.raises(
         InputTypeError, match=r"y\[0\], token 0: .* cannot be a label; .*numpy.argmax"
@@ -97,7 +97,7 @@ def test_one_hot_labels(cls):
         cls().fit(NUMBERS[0], np.eye(3))
 
 
-@pytest.mark.parametrize("cls", [*CHAINS, LogLinearClassifier])
+@pytest.mark.parametrize("cls", [*SEQUENCE_MODELS, LogLinearClassifier])
 def test_labels_that_no_array_holds(cls):
     y = ["A", np.zeros((2, 3)), "B"]
     with pytest.raises(InputTypeError, match=r"y\[1\]"):
@@ -105,7 +105,7 @@ def test_labels_that_no_array_holds(cls):
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize("cls", CHAINS)
+@pytest.mark.parametrize("cls", SEQUENCE_MODELS)
 def test_frames_of_polars(cls):
     """Rows of single tokens or sequences, as pandas' are."""
     frames = [polars.DataFrame(rows, schema=["a", "b"]) for rows in NUMBERS]

@@ -7,6 +7,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from public_estimators import SEQUENCE_MODELS
 from sklearn.base import clone
 
 from sklearn_struct import GECRF, HMM, LinearChainCRF, MEstimatedCRF, SequenceArray
@@ -25,7 +26,7 @@ def fitted(model):
     return clone(model).fit([X], [LABELS.tolist()])
 
 
-MODELS = [HMM(), LinearChainCRF(), GECRF({}, fit_intercept=True), MEstimatedCRF()]
+MODELS = [cls() for cls in SEQUENCE_MODELS if cls is not GECRF] + [GECRF({}, fit_intercept=True)]
 every_model = pytest.mark.parametrize("model", MODELS, ids=str)
 
 

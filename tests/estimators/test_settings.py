@@ -2,35 +2,27 @@
 
 from __future__ import annotations
 
-import inspect
 import sys
 from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
 import pytest
-from sklearn.base import BaseEstimator
+from public_estimators import CHAINS, PARSERS, PREDICTORS
 from sklearn.exceptions import ConvergenceWarning
 
 import sklearn_struct
 from sklearn_struct import (
     EMLPCFG,
-    GECRF,
-    HMM,
-    MEMM,
     PCFG,
     FeatureTemplates,
     LinearChainCRF,
     LogLinearClassifier,
     MEstimatedCRF,
-    MEstimatedPCFG,
-    PiecewiseCRF,
     ProductFeatures,
-    PseudoLikelihoodCRF,
     SequenceUnion,
     SequenceVectorizer,
     SpectralHMM,
-    SpectralLPCFG,
 )
 from sklearn_struct.exceptions import InputTypeError
 from sklearn_struct.persistence import save
@@ -43,7 +35,6 @@ TREES = [
     "(NP (DET a) (NOUN dog))",
     "(S (NP (DET the) (NOUN dog)) (VP (VERB barks)) (. .))",
 ]
-CHAINS = [LinearChainCRF, MEMM, PseudoLikelihoodCRF, PiecewiseCRF, GECRF]
 
 pytestmark = pytest.mark.filterwarnings(
     f"ignore::{ConvergenceWarning.__module__}.ConvergenceWarning"
@@ -247,13 +238,6 @@ def test_the_form_of_joint_features_is_that_of_the_fit(tmp_path, change):
 
 # ---- all of them
 
-PARSERS = [PCFG, EMLPCFG, SpectralLPCFG, MEstimatedPCFG]
-OF_CHAINS = {"dtype", "allowed_transitions", "n_jobs"}
-READ = {cls: {"decoder", "pruning", "n_jobs"} for cls in PARSERS} | dict.fromkeys(CHAINS, OF_CHAINS)
-READ[MEMM] = OF_CHAINS | {"constrain_training", "decoder", "beam_width"}
-READ[MEstimatedCRF] = {"allowed_transitions", "n_jobs"}
-READ[SpectralHMM] = {"decoder", "n_jobs"}
-READ[HMM] = READ[LogLinearClassifier] = {"n_jobs"}
 OF_X = [
     "predict",
     "predict_proba",
@@ -293,19 +277,10 @@ def read_by_predictions(cls):
     return read - {"features"}  # which scikit-learn's tags of LogLinearClassifier depend on
 
 
-@pytest.mark.parametrize("cls", READ)
+@pytest.mark.parametrize("cls", PREDICTORS)
 def test_predictions_read_what_is_said_and_looked_at(cls):
     """A new parameter that predictions read must be checked there, as `set_params` may change it."""
-    assert read_by_predictions(cls) == READ[cls]
-
-
-def test_every_estimator_is_there():
-    public = {
-        cls
-        for cls in vars(sklearn_struct).values()
-        if inspect.isclass(cls) and issubclass(cls, BaseEstimator)
-    }
-    assert {cls for cls in public if hasattr(cls, "predict")} == set(READ)
+    assert read_by_predictions(cls) == {"n_jobs", *getattr(cls, "_settings", ())}
 
 
 def test_settings_of_a_parser_that_would_be_valid_in_a_file(tmp_path):

@@ -1,4 +1,4 @@
-"""What MEMM, PseudoLikelihoodCRF and PiecewiseCRF share: objectives, solvers, starting others,
+"""What the chains whose labels are all known share: objectives, solvers, starting others,
 threads.
 """
 
@@ -7,6 +7,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from public_estimators import of_base
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 
@@ -20,12 +21,12 @@ from sklearn_struct import (
 )
 from sklearn_struct.containers.structures import blocks
 from sklearn_struct.datasets import make_rental_ads
+from sklearn_struct.estimators.chains.partly_labelled import BasePartlyLabelled
+from sklearn_struct.estimators.fitting.partial_fit import BaseOnlineChain
 
 MODELS = [
-    MEMM(),
-    PseudoLikelihoodCRF(),
+    *(cls() for cls in of_base(BaseOnlineChain, but=(BasePartlyLabelled,))),
     PseudoLikelihoodCRF(block_size=3),
-    PiecewiseCRF(),
     PiecewiseCRF(piece_size=2),
     MEMM(order=2),
     PseudoLikelihoodCRF(order=2, block_size=2),

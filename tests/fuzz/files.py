@@ -50,8 +50,7 @@ from sklearn_struct.persistence import from_crfsuite, load
 from sklearn_struct.persistence.container import KEY, N_DIGITS, _digest, _place
 from sklearn_struct.persistence.files import _bytes
 from sklearn_struct.persistence.former_names import renamed
-from sklearn_struct.persistence.kinds import KINDS as CLASSES
-from sklearn_struct.persistence.kinds import class_named
+from sklearn_struct.persistence.kinds import class_named, known_names
 from sklearn_struct.persistence.values import plain
 
 WORDS = [["the", "cat", "sleeps"], ["a", "dog"], ["the", "dog", "barks", "."]]
@@ -440,7 +439,7 @@ def content(data: bytes) -> object:
 def _without_defaults(value: object) -> object:
     if isinstance(value, dict):
         params = value.get("params")
-        if isinstance(params, dict) and value.get("class") in CLASSES:
+        if isinstance(params, dict) and value.get("class") in known_names():
             value["params"] = {**_default_params(value["class"]), **params}
         return {key: _without_defaults(item) for key, item in value.items()}
     if isinstance(value, list):

@@ -16,10 +16,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import scipy.sparse as sp
+from public_estimators import public_classes
 from sklearn.base import clone
 
 from fuzz.errors import is_clear, told
-from fuzz.subjects import FORMS, Subject, drawn, public_classes, quietly, subjects
+from fuzz.subjects import FORMS, Subject, drawn, quietly, subjects
 from sklearn_struct import SequenceArray
 
 GOOD = {"a result", "a clear error"}

@@ -23,8 +23,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from public_estimators import public_classes
 
-from fuzz.subjects import Subject, made, public_classes, quietly, subjects
+from fuzz.subjects import Subject, made, quietly, subjects
 from sklearn_struct import SequenceArray
 from sklearn_struct.datasets import make_treebank
 

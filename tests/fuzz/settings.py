@@ -12,12 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from public_estimators import public_classes
 from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval, Options, StrOptions
 
 from fuzz import inputs
 from fuzz.errors import is_clear, told
-from fuzz.subjects import SETTINGS, Subject, drawn, made, public_classes, quietly
+from fuzz.subjects import SETTINGS, Subject, drawn, made, quietly
 from sklearn_struct import (
     FeatureTemplates,
     PrototypeFeatures,

@@ -1,22 +1,17 @@
-"""All public estimators and transformers, each with data that it reads. A new class enrols by
-itself.
-"""
+"""Public estimators and transformers, each with data that it reads."""
 
 from __future__ import annotations
 
 import inspect
-import pkgutil
 import warnings
 from functools import cache
-from importlib import import_module
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 from sklearn.preprocessing import StandardScaler
 
-import sklearn_struct
 from sklearn_struct import (
     EMLPCFG,
     GECRF,
@@ -120,22 +115,6 @@ class Subject(NamedTuple):
     def fitted(self) -> Any:
         """A new one, fitted to the data."""
         return quietly(lambda: clone(self.estimator).fit(self.X, self.y))
-
-
-def public_classes() -> list[type]:
-    """With `fit`, and not abstract, in any module of the package."""
-    found = set()
-    for module in pkgutil.walk_packages(sklearn_struct.__path__, "sklearn_struct."):
-        members = vars(import_module(module.name))
-        found |= {
-            members[name]
-            for name in members.get("__all__", ())
-            if inspect.isclass(members.get(name))
-        }
-    estimators = [cls for cls in found if issubclass(cls, BaseEstimator) and hasattr(cls, "fit")]
-    return sorted(
-        (cls for cls in estimators if not inspect.isabstract(cls)), key=lambda cls: cls.__name__
-    )
 
 
 def made(cls: type, settings: dict[str, Any]) -> Any:

@@ -4,31 +4,21 @@ estimator.
 
 from __future__ import annotations
 
-import inspect
-
 import fitted
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from public_estimators import CHAINS
 from sklearn.base import BaseEstimator
 
-import sklearn_struct
 from sklearn_struct import HMM, LinearChainCRF, MEstimatedCRF, SequenceArray
 from sklearn_struct.containers.structures import Block, Potentials, chain
-from sklearn_struct.estimators.chains.base_chain import BaseChain
 from sklearn_struct.estimators.m_estimation.chain_over_base import BaseBasedChain
 from sklearn_struct.exceptions import InputTypeError, LengthMismatchError, UnknownLabelError
 from sklearn_struct.inference.chains import exact
 from sklearn_struct.inspection import explain
 from sklearn_struct.inspection.single import read_labels, read_one
 from sklearn_struct.objectives.parameters import bind
-
-CHAINS = [
-    value
-    for name, value in sorted(vars(sklearn_struct).items())
-    if inspect.isclass(value) and issubclass(value, BaseChain) and not inspect.isabstract(value)
-    if not issubclass(value, BaseBasedChain)  # they read other X
-]
 
 
 def path_score(estimator, x, labels):

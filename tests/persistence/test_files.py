@@ -13,12 +13,15 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from fuzz import files
+from fuzz.subjects import letters, pairs, subjects
+from public_estimators import public_classes
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import QuantileTransformer
+from versions.data import Data
+from versions.outcomes import answers, learned
 
-import sklearn_struct
 from sklearn_struct import (
     GECRF,
     MEMM,
@@ -32,7 +35,7 @@ from sklearn_struct import (
 from sklearn_struct.containers.csr import CSR
 from sklearn_struct.exceptions import InputTypeError, ModelFileError
 from sklearn_struct.persistence import from_crfsuite, load, save
-from sklearn_struct.persistence.kinds import KINDS
+from sklearn_struct.persistence.kinds import known_names, state_named
 
 WORDS = [["the", "cat", "sleeps"], ["a", "dog"], ["the", "dog", "barks", "."], ["a", "cat", "."]]
 TAGS = [
@@ -332,19 +335,32 @@ def test_names_that_have_been_asked_for(tmp_path, encoder):
         assert loaded.predict(ROWS).tolist() == pipeline.predict(ROWS).tolist()
 
 
-def test_all_public_estimators_can_be_saved_and_are_fuzzed():
-    public = {
-        name for name in sklearn_struct.__all__ if hasattr(getattr(sklearn_struct, name), "fit")
-    } | {"CRF"}
-    assert public <= KINDS.keys()
+def test_all_public_estimators_can_be_saved_and_their_forms_are_fuzzed():
+    public = {cls.__name__ for cls in public_classes()}
+    assert public <= set(known_names())
     fuzzed = {
         name
         for data, _ in files.originals()
         for name in public
         if f'\\"class\\":\\"{name}\\"'.encode() in data
     }
-    # whose files are those of LinearChainCRF
-    assert fuzzed >= public - {"MEMM", "PiecewiseCRF", "PseudoLikelihoodCRF"}
+    # not each class: those that share a state have files of one form
+    assert set(map(state_named, fuzzed)) == set(map(state_named, public))
+
+
+@pytest.mark.parametrize("cls", public_classes(), ids=lambda cls: cls.__name__)
+def test_whatever_a_class_learns_is_in_its_file(cls, tmp_path):
+    """Also in that of a class whose state is the one of its base."""
+    for one in subjects(cls):
+        model = one.fitted()
+        functions = {"letters": letters, "pairs": pairs}
+        save(model, tmp_path / "model", functions=functions)
+        loaded = load(tmp_path / "model", functions=functions)
+        data = Data(one.X, one.y, one.X, one.y)
+        before, after = (learned(one) | answers(one, data) for one in (model, loaded))
+        assert {key: value.digest for key, value in after.items()} == {
+            key: value.digest for key, value in before.items()
+        }
 
 
 def test_the_same_model_gives_the_same_bytes(tmp_path):

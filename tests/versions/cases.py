@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+import sklearn_struct
 from versions import data, renamed
 
 __all__ = ["CASES", "Case", "Spec", "built", "named"]
@@ -104,7 +105,10 @@ def spec(estimator: str, /, **settings: Any) -> Spec:
 
 # ---- chains
 
-CHAINS = ("LinearChainCRF", "MEMM", "PseudoLikelihoodCRF", "PiecewiseCRF")
+# of the version that is imported: those of all loss functions in the potentials of known labels
+CHAINS = [
+    name for name in sklearn_struct.__all__ if hasattr(getattr(sklearn_struct, name), "partial_fit")
+]
 SMOOTH = ("lbfgs", "newton-cg", "trust-ncg", "cg")
 STOCHASTIC = ("sag", "sgd")
 ONLINE = ("ap", "pa", "pa-ii", "arow")

@@ -7,17 +7,14 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from public_estimators import CHAINS
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import make_pipeline
 
 from sklearn_struct import (
-    GECRF,
     HMM,
-    MEMM,
     LinearChainCRF,
     LogLinearClassifier,
-    PiecewiseCRF,
-    PseudoLikelihoodCRF,
     SequenceVectorizer,
 )
 from sklearn_struct.estimators.fitting.progress import Progress
@@ -46,7 +43,7 @@ def test_warnings_point_at_the_line_that_calls_fit(model, X, y):
 
 
 @pytest.mark.blas
-@pytest.mark.parametrize("model", [LinearChainCRF, MEMM, PseudoLikelihoodCRF, PiecewiseCRF, GECRF])
+@pytest.mark.parametrize("model", CHAINS)
 def test_what_tol_means_in_float32(model):
     """The default is reached, without a warning. What float32 cannot tell is said, and what to do
     about it.

@@ -11,27 +11,24 @@ import re
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from public_estimators import CHAINS
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import FunctionTransformer
 
 from sklearn_struct import (
-    GECRF,
     HMM,
     MEMM,
     LinearChainCRF,
     LogLinearClassifier,
     MEstimatedCRF,
     MEstimatedPCFG,
-    PiecewiseCRF,
-    PseudoLikelihoodCRF,
 )
 from sklearn_struct.exceptions import ModelFileError, NonFiniteError
 from sklearn_struct.persistence import load, save
 
 LENGTHS = [2, 3, 1, 9]
 LABELS = np.array(["A", "B"])
-CHAINS = [LinearChainCRF, MEMM, PseudoLikelihoodCRF, PiecewiseCRF, GECRF]
 OF_X = [
     "predict",
     "predict_proba",

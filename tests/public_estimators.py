@@ -1,0 +1,46 @@
+"""The public estimators, by what they have in common. A new class enrols by itself."""
+
+from __future__ import annotations
+
+import inspect
+import pkgutil
+from importlib import import_module
+
+from sklearn.base import BaseEstimator
+
+import sklearn_struct
+from sklearn_struct.estimators.chains.base_chain import BaseChain
+from sklearn_struct.estimators.fitting.base_sequence import BaseSequenceEstimator
+from sklearn_struct.estimators.m_estimation.chain_over_base import BaseBasedChain
+from sklearn_struct.estimators.trees.base_parser import BaseParser
+
+__all__ = ["CHAINS", "PARSERS", "PREDICTORS", "SEQUENCE_MODELS", "of_base", "public_classes"]
+
+
+def public_classes() -> list[type]:
+    """With `fit`, and not abstract, in any module of the package."""
+    classes = set()
+    for module in pkgutil.walk_packages(sklearn_struct.__path__, "sklearn_struct."):
+        members = vars(import_module(module.name))
+        classes |= {
+            members[name]
+            for name in members.get("__all__", ())
+            if inspect.isclass(members.get(name))
+        }
+    estimators = [cls for cls in classes if issubclass(cls, BaseEstimator) and hasattr(cls, "fit")]
+    return sorted(
+        (cls for cls in estimators if not inspect.isabstract(cls)), key=lambda cls: cls.__name__
+    )
+
+
+def of_base(*bases: type, but: tuple[type, ...] = ()) -> list[type]:
+    """Those of `sklearn_struct` itself that have one of the bases, but for some."""
+    exported = [getattr(sklearn_struct, name) for name in sklearn_struct.__all__]
+    classes = [one for one in exported if inspect.isclass(one) and issubclass(one, bases)]
+    return [cls for cls in classes if not issubclass(cls, but)]
+
+
+PREDICTORS = [cls for cls in of_base(BaseEstimator) if hasattr(cls, "predict")]
+SEQUENCE_MODELS = of_base(BaseSequenceEstimator)
+CHAINS = of_base(BaseChain, but=(BaseBasedChain,))  # which read other X
+PARSERS = of_base(BaseParser)
