@@ -71,8 +71,7 @@ def refuse_frame(X: Any, name: str = "X", columns: str = "") -> None:
     if is_frame(X):
         raise InputTypeError(
             f"{name} is a {type(X).__name__}: SequenceArray.from_frame({name}, group{columns}) "
-            "makes sequences of a "
-            "table that has a row for each token"
+            "makes sequences of a table that has a row for each token"
         )
 
 
@@ -291,8 +290,7 @@ def largest_sum(X: SequenceArray) -> float:
         first = int(np.argmax(np.abs(values) > LEARNABLE))
         raise NonFiniteError(
             f"{_place(X, first)}: {values.flat[first]:.4g} is too large to learn from, as products "
-            "of features and "
-            "their squares are not finite: scale numeric features"
+            "of features and their squares are not finite: scale numeric features"
         )
     n_values = (
         np.diff(X.tokens.indptr).max(initial=0) if sp.issparse(X.tokens) else X.tokens.shape[1]

@@ -38,10 +38,9 @@ def refuse_without_labels(n: int, name: str) -> NoReturn:
     """
     raise EmptyDataError(
         f"X is two-dimensional, a sequence of one token in each of its {n} rows, and y is None, so "
-        f"that {name} has no "
-        f"transitions to learn from; one sequence is fit([X]), several are fit({SEVERAL}), "
-        "sequences of symbols are "
-        f"lists of strings or of whole numbers, and single tokens are fit(X, [None] * {n})"
+        f"that {name} has no transitions to learn from; one sequence is fit([X]), several are "
+        f"fit({SEVERAL}), sequences of symbols are lists of strings or of whole numbers, and "
+        f"single tokens are fit(X, [None] * {n})"
     )
 
 
@@ -51,8 +50,7 @@ def refuse_after_sequences(X: Any, name: str) -> NoReturn:
     what = "two-dimensional, a sequence of one token in each row" if rows else "one-dimensional"
     raise InputTypeError(
         f"X is {what}, but {name} was fitted on longer sequences; one sequence is [X], several are "
-        f"{SEVERAL}, and "
-        "single tokens are [[token], [token], ...]"
+        f"{SEVERAL}, and single tokens are [[token], [token], ...]"
     )
 
 
@@ -75,8 +73,8 @@ def column(y: Any, offsets: np.ndarray) -> list[Any]:
     ):
         raise InputTypeError(
             "X is two-dimensional, a sequence of one token in each row, and y a list of label "
-            "sequences; one sequence "
-            f"is [X] with [y], several are {SEVERAL} with a list of labels for each"
+            f"sequences; one sequence is [X] with [y], several are {SEVERAL} with a list of labels "
+            "for each"
         )
     labels = one_column(y)
     if len(labels) != n:

@@ -94,9 +94,8 @@ def warn_of_plain(labels: Iterable[str], scheme: str | None) -> None:
         shown = ", ".join(map(repr, plain[:5])) + (", ..." if len(plain) > 5 else "")
         warn(
             f"labels of spans begin with a letter and a hyphen, as B-NP; {shown} do not, and are "
-            "read as outside of "
-            "spans, or by what follows a hyphen. scheme='IO' reads each run of the same label as a "
-            "span"
+            "read as outside of spans, or by what follows a hyphen. scheme='IO' reads each run of "
+            "the same label as a span"
         )
 
 

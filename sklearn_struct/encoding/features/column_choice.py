@@ -83,9 +83,8 @@ def _exactly(name: str, names: np.ndarray, parameter: str) -> list[int]:
     if len(others) > len(columns):
         warn(
             f"{parameter}: {name!r} is taken for the feature of that name. If it is a pattern (of "
-            f"{len(others)} "
-            f"features), write {pattern!r}; if it is the name, re.compile(re.escape({name!r})) "
-            "says so"
+            f"{len(others)} features), write {pattern!r}; if it is the name, "
+            f"re.compile(re.escape({name!r})) says so"
         )
     return columns
 

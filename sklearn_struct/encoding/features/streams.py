@@ -148,8 +148,8 @@ def _has_single_values(X: Any) -> bool:
     if isinstance(token, dict | set | frozenset):
         raise InputTypeError(
             f"X has tokens that are a {type(token).__name__}; give a string, a row with a value "
-            "for each stream, or "
-            "numbers (SequenceVectorizer makes numbers of dicts, for models that read features)"
+            "for each stream, or numbers (SequenceVectorizer makes numbers of dicts, for models "
+            "that read features)"
         )
     return not isinstance(token, list | tuple | np.ndarray)
 

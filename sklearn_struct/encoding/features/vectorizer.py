@@ -211,8 +211,7 @@ class SequenceVectorizer(
         if found.kind == "strings" and getattr(self, "_tokens_in", None) == "lists":
             warn(
                 "the tokens of X are strings, those that fit saw are lists of strings; if the "
-                "lists in X are meant as "
-                "tokens, one sequence of them is [X]"
+                "lists in X are meant as tokens, one sequence of them is [X]"
             )
         return SequenceArray(
             _rows(found, self.n_features_out_, self.keep_zeros), found.offsets, self._names

@@ -186,6 +186,6 @@ def _column(feature: Any, names: dict[str, int] | None, n: int) -> int:
         return int(feature)
     what = f"{n} columns without names" if names is None else f"{n} features"
     raise ValueError(
-        f"labeled_features: X, with {what}, has no feature {feature!r}; "
-        "a labelled feature is one, by its name or column"
+        f"labeled_features: X, with {what}, has no feature {feature!r}; a labelled feature is one, "
+        "by its name or column"
     )

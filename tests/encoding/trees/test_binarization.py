@@ -51,8 +51,8 @@ def test_bare(label, expected):
 
 def test_strip():
     assert format_tree(stripped(TEXT)) == (
-        "(ROOT (S (NP (NP (NNP Rudolph)) (, ,)) (VP (VBD was) (VP (VBN named) (S "
-        "(NP (NP (DT a) (JJ nonexecutive) (NN director)) (PP (IN of) (NP (DT this))))))) (. .)))"
+        "(ROOT (S (NP (NP (NNP Rudolph)) (, ,)) (VP (VBD was) (VP (VBN named) (S (NP (NP (DT a) "
+        "(JJ nonexecutive) (NN director)) (PP (IN of) (NP (DT this))))))) (. .)))"
     )
 
 
