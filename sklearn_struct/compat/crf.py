@@ -10,9 +10,9 @@ from sklearn.base import BaseEstimator
 from sklearn.pipeline import make_pipeline
 
 from sklearn_struct._doc_link import DocLink
-from sklearn_struct.compat.mapping import mapped
 from sklearn_struct.compat.metrics import flat_accuracy_score, sequence_accuracy_score
 from sklearn_struct.compat.model_file import Filed, check_path
+from sklearn_struct.compat.parameter_mapping import mapped
 from sklearn_struct.compat.tagger import ModelInfo, Tagger
 from sklearn_struct.compat.training_log import TrainingLog, training_log
 from sklearn_struct.containers.ragged import object_array

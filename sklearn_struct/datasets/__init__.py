@@ -2,11 +2,11 @@
 
 from sklearn_struct.datasets.classifieds import read_classifieds
 from sklearn_struct.datasets.conll import read_conll
-from sklearn_struct.datasets.corpora import fetch_conll2000, fetch_ud_ewt
-from sklearn_struct.datasets.made_treebank import make_treebank
-from sklearn_struct.datasets.rental_ads import make_rental_ads
+from sklearn_struct.datasets.downloaded_corpora import fetch_conll2000, fetch_ud_ewt
+from sklearn_struct.datasets.generated_rental_ads import make_rental_ads
+from sklearn_struct.datasets.generated_treebank import make_treebank
 from sklearn_struct.datasets.treebank import fetch_treebank_sample, read_treebank
-from sklearn_struct.datasets.usaddress import fetch_usaddress
+from sklearn_struct.datasets.us_addresses import fetch_usaddress
 
 __all__ = [
     "fetch_conll2000",

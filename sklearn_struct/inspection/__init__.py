@@ -9,11 +9,11 @@ from sklearn_struct.inspection.latent_state_display import LatentStateDisplay
 from sklearn_struct.inspection.loss_curve_display import LossCurveDisplay
 from sklearn_struct.inspection.marginal_display import MarginalDisplay
 from sklearn_struct.inspection.state_items import latent_states
-from sklearn_struct.inspection.tables import feature_weights, transition_weights
 from sklearn_struct.inspection.target_display import TargetDisplay
 from sklearn_struct.inspection.target_report import target_report
 from sklearn_struct.inspection.transition_display import TransitionDisplay
 from sklearn_struct.inspection.tree_display import TreeDisplay
+from sklearn_struct.inspection.weight_tables import feature_weights, transition_weights
 
 __all__ = [
     "Explanation",

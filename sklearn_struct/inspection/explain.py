@@ -12,8 +12,8 @@ from sklearn_struct.containers.structures import chain as chain_structure
 from sklearn_struct.estimators.chains.base_chain import BaseChain
 from sklearn_struct.estimators.m_estimation.chain_over_base import BaseBasedChain
 from sklearn_struct.inspection.explanation import KINDS, Explanation, Terms
-from sklearn_struct.inspection.reading import feature_names, texts
-from sklearn_struct.inspection.single import read_labels, read_one
+from sklearn_struct.inspection.fitted_model import feature_names, texts
+from sklearn_struct.inspection.single_sequence import read_labels, read_one
 from sklearn_struct.objectives.parameters import edge_features
 
 __all__ = ["explain"]

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sklearn_struct.inspection.optional import pandas
+from sklearn_struct.inspection.optional_imports import pandas
 
 __all__ = ["KINDS", "Explanation", "Terms"]
 

@@ -8,10 +8,10 @@ import numpy as np
 from sklearn.utils._param_validation import validate_parameter_constraints
 
 from sklearn_struct.exceptions import LengthMismatchError
-from sklearn_struct.inspection.optional import subplots
-from sklearn_struct.inspection.reading import chain_of
-from sklearn_struct.inspection.tables import CHOICE
-from sklearn_struct.inspection.weights import Top, top_weights
+from sklearn_struct.inspection.fitted_model import chain_of
+from sklearn_struct.inspection.largest_weights import Top, top_weights
+from sklearn_struct.inspection.optional_imports import subplots
+from sklearn_struct.inspection.weight_tables import CHOICE
 
 __all__ = ["FeatureWeightsDisplay"]
 

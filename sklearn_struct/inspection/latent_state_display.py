@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils._param_validation import validate_parameter_constraints
 
 from sklearn_struct.exceptions import LengthMismatchError
-from sklearn_struct.inspection.optional import subplots
+from sklearn_struct.inspection.optional_imports import subplots
 from sklearn_struct.inspection.state_items import CHOICE, state_items
 
 __all__ = ["LatentStateDisplay"]

@@ -8,8 +8,8 @@ from typing import Any, Self
 import numpy as np
 
 from sklearn_struct.exceptions import EmptyDataError, InputTypeError
-from sklearn_struct.inspection.optional import subplots
-from sklearn_struct.inspection.reading import chain_of
+from sklearn_struct.inspection.fitted_model import chain_of
+from sklearn_struct.inspection.optional_imports import subplots
 
 __all__ = ["LossCurveDisplay"]
 

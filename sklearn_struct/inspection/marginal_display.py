@@ -7,9 +7,9 @@ from typing import Any, Self
 import numpy as np
 
 from sklearn_struct.exceptions import EmptyDataError, LengthMismatchError
-from sklearn_struct.inspection.optional import subplots
-from sklearn_struct.inspection.reading import texts
-from sklearn_struct.inspection.single import only, read_labels, read_one
+from sklearn_struct.inspection.fitted_model import texts
+from sklearn_struct.inspection.optional_imports import subplots
+from sklearn_struct.inspection.single_sequence import only, read_labels, read_one
 
 __all__ = ["MarginalDisplay"]
 

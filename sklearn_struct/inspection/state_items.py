@@ -13,8 +13,8 @@ from sklearn_struct.containers.trees import Tensors
 from sklearn_struct.encoding.trees.lexicon import observations
 from sklearn_struct.estimators.trees.base_parser import BaseParser
 from sklearn_struct.exceptions import InputTypeError, UnknownLabelError
-from sklearn_struct.inspection.optional import pandas
-from sklearn_struct.inspection.reading import parser_of
+from sklearn_struct.inspection.fitted_model import parser_of
+from sklearn_struct.inspection.optional_imports import pandas
 
 __all__ = ["CHOICE", "OTHER", "StateItems", "latent_states", "state_items"]
 

@@ -8,8 +8,8 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from sklearn_struct.exceptions import EmptyDataError, LengthMismatchError
-from sklearn_struct.inspection.optional import subplots
-from sklearn_struct.inspection.reading import as_read, last_step
+from sklearn_struct.inspection.fitted_model import as_read, last_step
+from sklearn_struct.inspection.optional_imports import subplots
 from sklearn_struct.inspection.target_report import expected, read_labelled_features
 
 __all__ = ["TargetDisplay"]

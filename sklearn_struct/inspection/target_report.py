@@ -14,8 +14,8 @@ from sklearn_struct.encoding.labels import label_targets
 from sklearn_struct.estimators.chains.ge_crf import GECRF
 from sklearn_struct.estimators.chains.target_criteria import label_set
 from sklearn_struct.exceptions import InputTypeError
-from sklearn_struct.inspection.optional import pandas
-from sklearn_struct.inspection.reading import as_read, last_step
+from sklearn_struct.inspection.fitted_model import as_read, last_step
+from sklearn_struct.inspection.optional_imports import pandas
 
 __all__ = ["Reading", "expected", "read_labelled_features", "target_report"]
 

@@ -11,8 +11,8 @@ from sklearn_struct.encoding.trees import binarization
 from sklearn_struct.encoding.trees.brackets import Tree, as_tree, words
 from sklearn_struct.estimators.trees.base_parser import BaseParser
 from sklearn_struct.exceptions import EmptyDataError, LengthMismatchError
-from sklearn_struct.inspection.optional import subplots
-from sklearn_struct.inspection.single import only, only_tree, read_sentence
+from sklearn_struct.inspection.optional_imports import subplots
+from sklearn_struct.inspection.single_sequence import only, only_tree, read_sentence
 from sklearn_struct.inspection.tree_layout import Layout, layout, spans
 
 __all__ = ["TreeDisplay"]

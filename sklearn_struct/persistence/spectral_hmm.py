@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from sklearn_struct.containers.csr import CSR
-from sklearn_struct.encoding.trees.label_trees import LabelCodes, rules_of
+from sklearn_struct.encoding.trees.labels_as_trees import LabelCodes, rules_of
 from sklearn_struct.exceptions import ModelFileError
 from sklearn_struct.grammars.parsing import Plain, TreeModel, one_state
 from sklearn_struct.persistence import checks

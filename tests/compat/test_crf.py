@@ -21,7 +21,7 @@ from sklearn.model_selection import GridSearchCV, RandomizedSearchCV
 
 import sklearn_struct.compat
 from sklearn_struct.compat import CRF, metrics, scorers
-from sklearn_struct.compat.mapping import ALGORITHMS
+from sklearn_struct.compat.parameter_mapping import ALGORITHMS
 from sklearn_struct.datasets import fetch_conll2000, make_rental_ads
 from sklearn_struct.exceptions import InputTypeError
 from sklearn_struct.inspection import (

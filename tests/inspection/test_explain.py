@@ -17,7 +17,7 @@ from sklearn_struct.estimators.m_estimation.chain_over_base import BaseBasedChai
 from sklearn_struct.exceptions import InputTypeError, LengthMismatchError, UnknownLabelError
 from sklearn_struct.inference.chains import exact
 from sklearn_struct.inspection import explain
-from sklearn_struct.inspection.single import read_labels, read_one
+from sklearn_struct.inspection.single_sequence import read_labels, read_one
 from sklearn_struct.objectives.parameters import bind
 
 

@@ -9,7 +9,7 @@ import pytest
 from sklearn.frozen import FrozenEstimator
 
 from sklearn_struct import HMM, FeatureTemplates, MEstimatedCRF
-from sklearn_struct.encoding.labels import codes as label_codes
+from sklearn_struct.encoding.labels import label_codes
 from sklearn_struct.estimators.m_estimation.base_distribution import read_base
 from sklearn_struct.estimators.m_estimation.base_features import features_of
 from sklearn_struct.estimators.m_estimation.cached_expectations import expectations

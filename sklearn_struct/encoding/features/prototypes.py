@@ -18,8 +18,8 @@ from sklearn_struct._published import Published
 from sklearn_struct._warning import warn
 from sklearn_struct.containers.data_frames import is_frame
 from sklearn_struct.containers.sequence_array import SequenceArray
-from sklearn_struct.encoding.features.attributes import chunks
-from sklearn_struct.encoding.features.name_numbers import Names, as_words
+from sklearn_struct.encoding.features.attribute_reader import chunks
+from sklearn_struct.encoding.features.string_numbers import Names, as_words
 from sklearn_struct.encoding.features.word_contexts import context_counts, context_vectors
 from sklearn_struct.encoding.parameter_checks import check_params
 from sklearn_struct.exceptions import EmptyDataError, InputTypeError

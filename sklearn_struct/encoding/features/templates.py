@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from sklearn_struct._doc_link import DocLink
 from sklearn_struct._published import Published
 from sklearn_struct.containers.sequence_array import SequenceArray
-from sklearn_struct.encoding.features.columns import (
+from sklearn_struct.encoding.features.column_codes import (
     KeyIndex,
     Table,
     Values,

@@ -17,8 +17,7 @@ from sklearn_struct._published import Published
 from sklearn_struct.containers.ragged import object_array
 from sklearn_struct.containers.sequence_array import SequenceArray
 from sklearn_struct.containers.sparse_input import as_csr, check_csr
-from sklearn_struct.encoding.labels import codes as label_codes
-from sklearn_struct.encoding.labels import partial_labels
+from sklearn_struct.encoding.labels import label_codes, partial_labels
 from sklearn_struct.encoding.sequences import as_list, check_sequences, form, pack_arrays
 from sklearn_struct.exceptions import EmptyDataError, InputTypeError, LengthMismatchError
 

@@ -18,8 +18,8 @@ from sklearn_struct._doc_link import DocLink
 from sklearn_struct._published import Published
 from sklearn_struct._warning import warn
 from sklearn_struct.containers.sequence_array import SequenceArray
-from sklearn_struct.encoding.features.attributes import Attributes, read
-from sklearn_struct.encoding.features.name_numbers import Names
+from sklearn_struct.encoding.features.attribute_reader import Attributes, read
+from sklearn_struct.encoding.features.string_numbers import Names
 from sklearn_struct.encoding.parameter_checks import check_as_fitted, check_params
 from sklearn_struct.exceptions import EmptyDataError
 

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.extmath import randomized_svd
 
-from sklearn_struct.encoding.features.columns import Table, Windows
+from sklearn_struct.encoding.features.column_codes import Table, Windows
 
 __all__ = ["context_counts", "context_vectors"]
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from sklearn_struct.encoding.labels.codes import is_hashable
+from sklearn_struct.encoding.labels.label_codes import is_hashable
 from sklearn_struct.encoding.sequences import as_list, is_list
 from sklearn_struct.exceptions import InputTypeError, LengthMismatchError, UnknownLabelError
 

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from sklearn_struct.containers.sequence_array import SequenceArray
-from sklearn_struct.encoding.labels.codes import is_hashable, is_itself
+from sklearn_struct.encoding.labels.label_codes import is_hashable, is_itself
 from sklearn_struct.exceptions import InputTypeError, NonFiniteError, UnknownLabelError
 
 __all__ = ["Target", "checked_labels", "firing", "named_labels", "not_negative", "read_targets"]

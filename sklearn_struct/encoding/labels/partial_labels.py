@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from sklearn_struct.encoding.labels import codes as label_codes
+from sklearn_struct.encoding.labels import label_codes
 from sklearn_struct.encoding.sequences import is_list
 from sklearn_struct.exceptions import EmptyDataError, InputTypeError, UnknownLabelError
 

@@ -19,7 +19,7 @@ from sklearn_struct.containers.sequence_array import SequenceArray
 from sklearn_struct.containers.structures import Block, Potentials, Structure, blocks
 from sklearn_struct.encoding.labels.allowed_labels import label_masks
 from sklearn_struct.encoding.labels.allowed_transitions import SCHEMES, read_transitions
-from sklearn_struct.encoding.labels.codes import decode
+from sklearn_struct.encoding.labels.label_codes import decode
 from sklearn_struct.encoding.parameter_checks import N_JOBS, check_count, generator
 from sklearn_struct.encoding.sequences import largest_sum
 from sklearn_struct.estimators.chains.constraint_errors import check_labels, check_paths

@@ -15,7 +15,7 @@ from sklearn.utils._param_validation import Interval, Options, StrOptions
 from sklearn_struct.compiled.threads import Pool
 from sklearn_struct.encoding.features.column_choice import Features
 from sklearn_struct.encoding.labels import partial_labels
-from sklearn_struct.encoding.two_dimensional import refuse_without_labels
+from sklearn_struct.encoding.two_dimensional_input import refuse_without_labels
 from sklearn_struct.estimators.chains.base_chain import BaseChain
 from sklearn_struct.estimators.chains.partly_labelled import BasePartlyLabelled
 from sklearn_struct.estimators.chains.target_criteria import (

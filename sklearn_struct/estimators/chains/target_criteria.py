@@ -13,8 +13,7 @@ from sklearn_struct._warning import warn
 from sklearn_struct.containers.csr import csr
 from sklearn_struct.containers.sequence_array import SequenceArray
 from sklearn_struct.containers.structures import Potentials, blocks, chain, ends
-from sklearn_struct.encoding.labels import codes as label_codes
-from sklearn_struct.encoding.labels import label_targets, partial_labels
+from sklearn_struct.encoding.labels import label_codes, label_targets, partial_labels
 from sklearn_struct.exceptions import EmptyDataError, ForbiddenLabelError
 from sklearn_struct.inference.chains import exact
 from sklearn_struct.inference.chains.forbidden import Transitions, forbid

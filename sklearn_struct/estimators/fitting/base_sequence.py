@@ -22,10 +22,9 @@ from sklearn_struct._published import Published
 from sklearn_struct.containers.ragged import object_array
 from sklearn_struct.containers.sequence_array import SequenceArray
 from sklearn_struct.containers.sparse_input import as_csr
-from sklearn_struct.encoding import two_dimensional
+from sklearn_struct.encoding import two_dimensional_input
 from sklearn_struct.encoding.features.vectorizer import SequenceVectorizer
-from sklearn_struct.encoding.labels import codes as label_codes
-from sklearn_struct.encoding.labels import partial_labels
+from sklearn_struct.encoding.labels import label_codes, partial_labels
 from sklearn_struct.encoding.parameter_checks import check_params
 from sklearn_struct.encoding.sequences import as_dtype, as_list, check_numbers, form, pack_arrays
 from sklearn_struct.estimators.fitting import sample_weights
@@ -120,7 +119,7 @@ class BaseSequenceEstimator(
         if kind == "flat":
             self._accept_rows(X, reset)
             X = as_csr(X) if sp.issparse(X) else X
-            two_dimensional.check_table(X)
+            two_dimensional_input.check_table(X)
             tokens = validate_data(
                 self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=reset
             )
@@ -165,7 +164,7 @@ class BaseSequenceEstimator(
         if reset:
             self._rows_in = True
         elif not getattr(self, "_rows_in", True):
-            two_dimensional.refuse_after_sequences(X, type(self).__name__)
+            two_dimensional_input.refuse_after_sequences(X, type(self).__name__)
 
     def _vectorize(self, X: Any, reset: bool) -> SequenceArray:
         if reset:
@@ -227,14 +226,14 @@ class BaseSequenceEstimator(
             )
         offsets = sequences.X.offsets
         flat = (
-            two_dimensional.column(y, offsets)
+            two_dimensional_input.column(y, offsets)
             if sequences.flat
             else label_codes.flatten(as_list(y), offsets)
         )
         if reset:
             self.classes_ = label_codes.unique_labels(flat, offsets)
             if sequences.flat:
-                two_dimensional.check_targets(flat)
+                two_dimensional_input.check_targets(flat)
         return label_codes.encode(flat, self.classes_, offsets, unseen)
 
     def _read_labels(
@@ -250,11 +249,11 @@ class BaseSequenceEstimator(
         if y is None:
             return [None] * (len(offsets) - 1)
         labels = partial_labels.flatten(
-            [[label] for label in two_dimensional.column(y, offsets)], offsets
+            [[label] for label in two_dimensional_input.column(y, offsets)], offsets
         )
         known = [label for label in labels if not partial_labels.is_partial([label])]
         if known:
-            two_dimensional.check_targets(known)
+            two_dimensional_input.check_targets(known)
         return labels
 
     def _read_weight(self, sample_weight: Any, n: int) -> np.ndarray:

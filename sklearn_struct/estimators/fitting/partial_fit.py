@@ -18,7 +18,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn_struct._published import publishes
 from sklearn_struct.compiled.threads import Pool
 from sklearn_struct.containers.sequence_array import SequenceArray
-from sklearn_struct.encoding.labels import codes as label_codes
+from sklearn_struct.encoding.labels import label_codes
 from sklearn_struct.encoding.sequences import as_list, form, is_list, largest_sum
 from sklearn_struct.estimators.chains.base_chain import BaseChain
 from sklearn_struct.estimators.chains.prepared_weights import Prepared, check_width

@@ -12,8 +12,8 @@ from sklearn_struct.compiled.threads import Pool
 from sklearn_struct.containers.ragged import cut, object_array
 from sklearn_struct.containers.sequence_array import SequenceArray
 from sklearn_struct.containers.structures import Block, Potentials, blocks
-from sklearn_struct.encoding.features import streams
-from sklearn_struct.encoding.labels import codes as label_codes
+from sklearn_struct.encoding.features import observation_streams as streams
+from sklearn_struct.encoding.labels import label_codes
 from sklearn_struct.encoding.parameter_checks import (
     check_count,
     check_flag,
@@ -21,7 +21,7 @@ from sklearn_struct.encoding.parameter_checks import (
     generator,
 )
 from sklearn_struct.encoding.sequences import as_list, form, refuse_texts
-from sklearn_struct.encoding.two_dimensional import check_table
+from sklearn_struct.encoding.two_dimensional_input import check_table
 from sklearn_struct.estimators.fitting.base_sequence import (
     BaseSequenceEstimator,
     Sequences,

@@ -10,12 +10,11 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from sklearn_struct.compiled.threads import Pool
-from sklearn_struct.encoding.features import streams
-from sklearn_struct.encoding.labels import codes as label_codes
-from sklearn_struct.encoding.labels import partial_labels
+from sklearn_struct.encoding.features import observation_streams as streams
+from sklearn_struct.encoding.labels import label_codes, partial_labels
 from sklearn_struct.encoding.parameter_checks import N_JOBS
 from sklearn_struct.encoding.sequences import as_list
-from sklearn_struct.encoding.two_dimensional import has_label_a_row, refuse_without_labels
+from sklearn_struct.encoding.two_dimensional_input import has_label_a_row, refuse_without_labels
 from sklearn_struct.estimators.fitting.progress import Progress
 from sklearn_struct.estimators.fitting.sample_weights import check_total, is_per_token
 from sklearn_struct.estimators.hidden_markov.base_hidden_markov import BaseHiddenChain

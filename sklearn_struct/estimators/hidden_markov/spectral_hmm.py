@@ -17,12 +17,12 @@ from sklearn_struct._doc_link import DocLink
 from sklearn_struct._published import Published
 from sklearn_struct.compiled.threads import Pool
 from sklearn_struct.containers.ragged import object_array
-from sklearn_struct.encoding.labels import codes as label_codes
+from sklearn_struct.encoding.labels import label_codes
 from sklearn_struct.encoding.parameter_checks import N_JOBS, check_params
 from sklearn_struct.encoding.sequences import as_list
-from sklearn_struct.encoding.trees import label_trees
-from sklearn_struct.encoding.trees.label_trees import LabelTrees
-from sklearn_struct.encoding.trees.sentences import as_sentences
+from sklearn_struct.encoding.trees import labels_as_trees
+from sklearn_struct.encoding.trees.labels_as_trees import LabelTrees
+from sklearn_struct.encoding.trees.sentence_checks import as_sentences
 from sklearn_struct.estimators.fitting.base_sequence import CallbackSupportMixin, logarithms
 from sklearn_struct.estimators.fitting.progress import Progress
 from sklearn_struct.estimators.trees.spectral_steps import SHARED_PARAMETERS, spectral
@@ -205,7 +205,7 @@ class SpectralHMM(DocLink, Published, CallbackSupportMixin, BaseEstimator):
         self.classes_ = label_codes.unique_labels(flat, offsets)
         codes = label_codes.encode(flat, self.classes_, offsets)
         given = [sentence for sentence in sentences if sentence]
-        data = label_trees.learn(
+        data = labels_as_trees.learn(
             given, codes, len(self.classes_), self.min_frequency, self.unknown_weight
         )
         self._estimate(data, codes)
@@ -299,8 +299,8 @@ class SpectralHMM(DocLink, Published, CallbackSupportMixin, BaseEstimator):
         with all labels.
         """
         for relaxed in (False, True):
-            entries = label_trees.observe(self._codes, sentence, relaxed)
-            packed = label_trees.forest(self._codes, entries)
+            entries = labels_as_trees.observe(self._codes, sentence, relaxed)
+            packed = labels_as_trees.forest(self._codes, entries)
             for states in (self._model.states[0], self._plain_states):
                 found = forest_parses(self._model.grammar, [states], packed)
                 if found.sign[0] != 0:
@@ -365,7 +365,9 @@ class SpectralHMM(DocLink, Published, CallbackSupportMixin, BaseEstimator):
         check_is_fitted(self)
 
         def work(sentence: list[str]) -> float:
-            packed = label_trees.forest(self._codes, label_trees.observe(self._codes, sentence))
+            packed = labels_as_trees.forest(
+                self._codes, labels_as_trees.observe(self._codes, sentence)
+            )
             found = forest_parses(self._model.grammar, self._model.states, packed)
             return float(found.log_p[0]) if found.sign[0] > 0 and sentence else -np.inf
 
@@ -397,7 +399,7 @@ class SpectralHMM(DocLink, Published, CallbackSupportMixin, BaseEstimator):
         found = np.full(len(sentences), -np.inf)
         for i, sentence in enumerate(sentences):
             if sentence:
-                packed = label_trees.labelled(
+                packed = labels_as_trees.labelled(
                     self._codes, sentence, codes[offsets[i] : offsets[i + 1]]
                 )
                 found[i] = tree_log_probabilities(self._model, packed)[0][0] if packed else -np.inf

@@ -21,10 +21,10 @@ from sklearn_struct.compiled.threads import Pool
 from sklearn_struct.containers.sequence_array import SequenceArray
 from sklearn_struct.containers.sparse_input import as_csr
 from sklearn_struct.encoding.features.product_features import ProductFeatures, candidate_codes
-from sklearn_struct.encoding.labels import codes as label_codes
+from sklearn_struct.encoding.labels import label_codes
 from sklearn_struct.encoding.parameter_checks import N_JOBS, check_params
 from sklearn_struct.encoding.sequences import as_list, is_list
-from sklearn_struct.encoding.two_dimensional import check_table, check_targets, one_column
+from sklearn_struct.encoding.two_dimensional_input import check_table, check_targets, one_column
 from sklearn_struct.estimators.fitting.base_sequence import CallbackSupportMixin
 from sklearn_struct.estimators.fitting.progress import Progress
 from sklearn_struct.estimators.fitting.sample_weights import check_sum, of_examples

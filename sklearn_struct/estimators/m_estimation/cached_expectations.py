@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_memory
 
 from sklearn_struct.compiled.threads import Pool
 from sklearn_struct.encoding.features.templates import FeatureTemplates
-from sklearn_struct.encoding.labels import codes as label_codes
+from sklearn_struct.encoding.labels import label_codes
 from sklearn_struct.encoding.sequences import as_list
 from sklearn_struct.estimators.m_estimation.base_distribution import HiddenBase, read_base
 from sklearn_struct.estimators.m_estimation.base_features import features_of

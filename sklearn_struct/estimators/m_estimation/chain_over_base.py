@@ -12,10 +12,10 @@ from sklearn.utils.validation import _check_n_features, check_array, check_is_fi
 
 from sklearn_struct.containers.sequence_array import SequenceArray
 from sklearn_struct.containers.structures import Block, Potentials
-from sklearn_struct.encoding.features.streams import symbols
+from sklearn_struct.encoding.features.observation_streams import symbols
 from sklearn_struct.encoding.parameter_checks import check_params
 from sklearn_struct.encoding.sequences import as_list, form, pack_arrays, refuse_texts
-from sklearn_struct.encoding.two_dimensional import check_table
+from sklearn_struct.encoding.two_dimensional_input import check_table
 from sklearn_struct.estimators.chains.base_chain import BaseChain
 from sklearn_struct.estimators.fitting.score_checks import check_sums
 from sklearn_struct.estimators.m_estimation.base_distribution import read_base

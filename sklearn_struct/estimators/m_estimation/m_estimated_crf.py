@@ -10,9 +10,9 @@ from sklearn.utils._param_validation import HasMethods, Interval, Options, StrOp
 
 from sklearn_struct.compiled.threads import Pool
 from sklearn_struct.encoding.features.column_choice import Features
-from sklearn_struct.encoding.features.streams import symbols
+from sklearn_struct.encoding.features.observation_streams import symbols
 from sklearn_struct.encoding.sequences import as_list, is_list, largest_sum
-from sklearn_struct.encoding.two_dimensional import has_label_a_row
+from sklearn_struct.encoding.two_dimensional_input import has_label_a_row
 from sklearn_struct.estimators.chains.prepared_weights import Prepared
 from sklearn_struct.estimators.chains.warm_start import transfer
 from sklearn_struct.estimators.chains.weight_pattern import observe

@@ -25,7 +25,7 @@ from sklearn_struct.encoding.parameter_checks import N_JOBS, check_params
 from sklearn_struct.encoding.sequences import as_list
 from sklearn_struct.encoding.trees import binarization, brackets, tree_corpus
 from sklearn_struct.encoding.trees.lexicon import entries, observe
-from sklearn_struct.encoding.trees.sentences import as_sentences, as_tags
+from sklearn_struct.encoding.trees.sentence_checks import as_sentences, as_tags
 from sklearn_struct.encoding.trees.tree_corpus import TreeCodes, TreeCorpus
 from sklearn_struct.estimators.fitting.base_sequence import CallbackSupportMixin
 from sklearn_struct.estimators.fitting.progress import Progress

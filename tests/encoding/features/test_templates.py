@@ -12,7 +12,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn_struct.containers.ragged import object_array
 from sklearn_struct.containers.sequence_array import SequenceArray
 from sklearn_struct.datasets import fetch_conll2000
-from sklearn_struct.encoding.features import columns
+from sklearn_struct.encoding.features import column_codes
 from sklearn_struct.encoding.features.templates import (
     TEMPLATE_SETS,
     FeatureTemplates,
@@ -134,7 +134,7 @@ def test_equals_a_twin_that_builds_strings(
     )
     with pytest.MonkeyPatch.context() as patch:
         for name, value in limits.items():
-            patch.setattr(columns, name, value)
+            patch.setattr(column_codes, name, value)
         encoded = encoder.fit_transform(X)
         encoded_new = encoder.transform(X_new)
         again = encoder.transform(X)

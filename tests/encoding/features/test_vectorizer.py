@@ -18,7 +18,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn_struct import LinearChainCRF
 from sklearn_struct.containers.ragged import object_array
 from sklearn_struct.containers.sequence_array import SequenceArray
-from sklearn_struct.encoding.features import attributes
+from sklearn_struct.encoding.features import attribute_reader
 from sklearn_struct.encoding.features.vectorizer import SequenceVectorizer
 from sklearn_struct.exceptions import EmptyDataError, InputTypeError, NonFiniteError
 
@@ -127,9 +127,9 @@ def test_equals_the_naive_twin(X, min_frequency, separator):
 
 def slow(monkeypatch_context):
     def refuse(*args):
-        raise attributes._Unexpected
+        raise attribute_reader._Unexpected
 
-    monkeypatch_context.setattr(attributes, "_quick", refuse)
+    monkeypatch_context.setattr(attribute_reader, "_quick", refuse)
 
 
 @pytest.mark.twins
@@ -141,7 +141,7 @@ def test_quick_and_careful_reader_agree(X, X_new, chunk):
     manners = []
     for careful in (False, True):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(attributes, "_CHUNK", chunk)
+            patch.setattr(attribute_reader, "_CHUNK", chunk)
             if careful:
                 slow(patch)
             vectorizer = SequenceVectorizer()

@@ -9,7 +9,7 @@ import pytest
 from sklearn.utils._param_validation import InvalidParameterError
 
 from sklearn_struct import SpectralHMM
-from sklearn_struct.encoding.trees import label_trees
+from sklearn_struct.encoding.trees import labels_as_trees
 from sklearn_struct.estimators.trees.spectral_steps import projection, spectral
 from sklearn_struct.exceptions import InputTypeError
 from sklearn_struct.grammars.node_features import INSIDE, OUTSIDE
@@ -18,7 +18,7 @@ RNG = np.random.RandomState(0)
 CODES = [RNG.randint(3, size=n) for n in RNG.randint(1, 9, size=150)]
 X = [["uvw"[(k + RNG.randint(2)) % 3] for k in codes] for codes in CODES]
 Y = [["ABC"[k] for k in codes] for codes in CODES]
-TREES = label_trees.learn(X, np.concatenate(CODES), 3, 1, 1.0)
+TREES = labels_as_trees.learn(X, np.concatenate(CODES), 3, 1, 1.0)
 CALLS = []
 
 

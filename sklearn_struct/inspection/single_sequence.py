@@ -12,15 +12,15 @@ import scipy.sparse as sp
 from sklearn_struct.containers.data_frames import is_frame
 from sklearn_struct.containers.sequence_array import SequenceArray
 from sklearn_struct.encoding.features.templates import FeatureTemplates
-from sklearn_struct.encoding.labels.codes import is_hashable
+from sklearn_struct.encoding.labels.label_codes import is_hashable
 from sklearn_struct.encoding.sequences import as_list, is_list
-from sklearn_struct.encoding.trees.sentences import as_sentences
+from sklearn_struct.encoding.trees.sentence_checks import as_sentences
 from sklearn_struct.estimators.chains.base_chain import BaseChain
 from sklearn_struct.estimators.fitting.base_sequence import Sequences
 from sklearn_struct.estimators.m_estimation.chain_over_base import BaseBasedChain
 from sklearn_struct.estimators.trees.base_parser import BaseParser
 from sklearn_struct.exceptions import InputTypeError, LengthMismatchError
-from sklearn_struct.inspection.reading import as_read, best, chain_of, last_step, parser_of
+from sklearn_struct.inspection.fitted_model import as_read, best, chain_of, last_step, parser_of
 
 __all__ = ["only", "only_tree", "read_labels", "read_one", "read_sentence"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sklearn_struct.encoding.trees import label_trees
+from sklearn_struct.encoding.trees import labels_as_trees
 
 X = [["a", "b", "a"], ["c"], ["b", "b", "a", "c"], ["a", "c"]]
 Y = [[0, 1, 0], [2], [1, 1, 0, 2], [1, 2]]
@@ -14,7 +14,7 @@ K = 3
 
 @pytest.fixture(scope="module")
 def data():
-    return label_trees.learn(X, np.concatenate(Y), K, 1, 1.0)
+    return labels_as_trees.learn(X, np.concatenate(Y), K, 1, 1.0)
 
 
 def test_trees_branch_to_the_right(data):
@@ -80,8 +80,8 @@ def test_sums_of_leaves(data):
 def test_all_labellings_of_a_sequence(data):
     codes = data.codes
     sentence = ["a", "c", "z"]
-    entries = label_trees.observe(codes, sentence)
-    packed = label_trees.forest(codes, entries)
+    entries = labels_as_trees.observe(codes, sentence)
+    packed = labels_as_trees.forest(codes, entries)
     labels = [codes.lexicon.symbol[found].tolist() for found in entries]
     found = set()
 
@@ -114,6 +114,6 @@ def test_all_labellings_of_a_sequence(data):
 
 def test_a_sequence_of_its_own(data):
     codes = data.codes
-    packed = label_trees.forest(codes, label_trees.observe(codes, []))
+    packed = labels_as_trees.forest(codes, labels_as_trees.observe(codes, []))
     assert packed.symbol.tolist() == [K]
     assert len(packed.rule) == 0

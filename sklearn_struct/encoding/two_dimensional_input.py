@@ -14,7 +14,7 @@ from sklearn.utils.validation import column_or_1d
 
 from sklearn_struct.containers.data_frames import is_frame, refuse_lazy
 from sklearn_struct.containers.sequence_array import SequenceArray
-from sklearn_struct.encoding.labels.codes import as_labels
+from sklearn_struct.encoding.labels.label_codes import as_labels
 from sklearn_struct.encoding.sequences import is_list
 from sklearn_struct.exceptions import EmptyDataError, InputTypeError, LengthMismatchError
 

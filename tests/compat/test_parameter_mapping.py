@@ -11,7 +11,7 @@ import sklearn_crfsuite
 
 from sklearn_struct import LinearChainCRF
 from sklearn_struct.compat import CRF
-from sklearn_struct.compat.mapping import ALGORITHMS, COMMON, PASSES, mapped
+from sklearn_struct.compat.parameter_mapping import ALGORITHMS, COMMON, PASSES, mapped
 
 PEER = {  # CRFsuite's names where sklearn-crfsuite has others
     "feature.minfreq": "min_freq",

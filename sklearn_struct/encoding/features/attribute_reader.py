@@ -19,7 +19,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from sklearn_struct.containers.sequence_array import SequenceArray
-from sklearn_struct.encoding.features.name_numbers import as_words, join_pairs
+from sklearn_struct.encoding.features.string_numbers import as_words, join_pairs
 from sklearn_struct.encoding.sequences import has_items, refuse_frame
 from sklearn_struct.exceptions import InputTypeError, NonFiniteError
 

@@ -8,7 +8,7 @@ import pytest
 from sklearn_struct import LinearChainCRF, SequenceArray
 from sklearn_struct.exceptions import InputTypeError
 from sklearn_struct.inspection import explain
-from sklearn_struct.inspection.reading import texts
+from sklearn_struct.inspection.fitted_model import texts
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from sklearn_struct.inspection.weights import _largest
+from sklearn_struct.inspection.largest_weights import _largest
 
 ROW = np.array([[2.0, 0.0, -2.0, 1.0, 2.0, -3.0]])
 

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sklearn_struct.compiled.kernel import kernel
-from sklearn_struct.encoding.features.attributes import chunks
-from sklearn_struct.encoding.features.name_numbers import Names, as_words
-from sklearn_struct.encoding.labels.codes import is_itself
+from sklearn_struct.encoding.features.attribute_reader import chunks
+from sklearn_struct.encoding.features.string_numbers import Names, as_words
+from sklearn_struct.encoding.labels.label_codes import is_itself
 from sklearn_struct.exceptions import InputTypeError, LengthMismatchError, NonFiniteError
 
 __all__ = [

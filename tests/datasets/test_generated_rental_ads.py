@@ -10,7 +10,7 @@ import pycrfsuite
 import pytest
 
 from sklearn_struct.datasets import make_rental_ads
-from sklearn_struct.datasets.rental_ads import GRAMMAR, POSITIONS, RULES
+from sklearn_struct.datasets.generated_rental_ads import GRAMMAR, POSITIONS, RULES
 from sklearn_struct.metrics import extract_spans, span_f1_score
 
 FIELDS = {

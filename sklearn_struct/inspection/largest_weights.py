@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from sklearn_struct.estimators.chains.base_chain import BaseChain
-from sklearn_struct.inspection.reading import feature_names, label_codes
+from sklearn_struct.inspection.fitted_model import feature_names, label_codes
 
 __all__ = ["SIGNS", "Top", "top_weights"]
 

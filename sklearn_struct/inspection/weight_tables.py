@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 
-from sklearn_struct.inspection.optional import pandas
-from sklearn_struct.inspection.reading import chain_of
-from sklearn_struct.inspection.weights import SIGNS, top_weights
+from sklearn_struct.inspection.fitted_model import chain_of
+from sklearn_struct.inspection.largest_weights import SIGNS, top_weights
+from sklearn_struct.inspection.optional_imports import pandas
 
 __all__ = ["feature_weights", "transition_weights"]
 

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from sklearn_struct import EMLPCFG, PCFG, MEstimatedPCFG, SpectralHMM, SpectralLPCFG
-from sklearn_struct.encoding.trees.sentences import as_sentences, as_tags
+from sklearn_struct.encoding.trees.sentence_checks import as_sentences, as_tags
 from sklearn_struct.exceptions import (
     EmptyDataError,
     InputTypeError,

@@ -11,7 +11,7 @@ import zipfile
 import pytest
 from real_data import real
 
-from sklearn_struct.datasets import corpora, fetch_conll2000, fetch_ud_ewt
+from sklearn_struct.datasets import downloaded_corpora, fetch_conll2000, fetch_ud_ewt
 from sklearn_struct.metrics import extract_spans
 
 TEXTS = {
@@ -31,9 +31,13 @@ def small_corpora(monkeypatch):
             if name.startswith("conll2000"):
                 file.writestr(name, text)
     content = archive.getvalue()
-    monkeypatch.setattr(corpora, "CONLL2000_HASH", f"md5:{hashlib.md5(content).hexdigest()}")
     monkeypatch.setattr(
-        corpora, "SHA256", {name: hashlib.sha256(text).hexdigest() for name, text in TEXTS.items()}
+        downloaded_corpora, "CONLL2000_HASH", f"md5:{hashlib.md5(content).hexdigest()}"
+    )
+    monkeypatch.setattr(
+        downloaded_corpora,
+        "SHA256",
+        {name: hashlib.sha256(text).hexdigest() for name, text in TEXTS.items()},
     )
     return content
 
@@ -44,8 +48,8 @@ def server(small_corpora, httpd, monkeypatch):
     (httpd.folder / "conll2000.zip").write_bytes(small_corpora)
     for name, text in TEXTS.items():
         (httpd.folder / name.split("/")[1]).write_bytes(text)
-    monkeypatch.setattr(corpora, "CONLL2000_URL", httpd.url + "conll2000.zip")
-    monkeypatch.setattr(corpora, "EWT_URL", httpd.url)
+    monkeypatch.setattr(downloaded_corpora, "CONLL2000_URL", httpd.url + "conll2000.zip")
+    monkeypatch.setattr(downloaded_corpora, "EWT_URL", httpd.url)
     return httpd
 
 
@@ -101,7 +105,7 @@ def test_wrong_checksum_of_a_download_leaves_nothing(server, tmp_path, fetch, fi
 
 
 def test_wrong_text_in_the_archive_leaves_nothing(server, tmp_path, monkeypatch):
-    monkeypatch.setitem(corpora.SHA256, "conll2000/train.txt", "0" * 64)
+    monkeypatch.setitem(downloaded_corpora.SHA256, "conll2000/train.txt", "0" * 64)
     with pytest.raises(
         OSError,
         match=r"wrong checksum: sha256 .* instead of 0{64} for the download of conll2000/train.txt",
@@ -213,4 +217,7 @@ def test_noun_phrases_are_the_corpus_s_own():
         [span for span in extract_spans(labels) if span[0] == "NP"] for labels in y
     ]
     assert sum(map(len, map(extract_spans, y_np))) == 12_422
-    assert {label.partition("-")[2] for labels in y for label in labels} <= {"", *corpora.CHUNKS}
+    assert {label.partition("-")[2] for labels in y for label in labels} <= {
+        "",
+        *downloaded_corpora.CHUNKS,
+    }

@@ -13,7 +13,7 @@ import scipy.sparse as sp
 
 from sklearn_struct.containers.ragged import object_array
 from sklearn_struct.containers.sequence_array import SequenceArray
-from sklearn_struct.encoding.features.columns import read_table
+from sklearn_struct.encoding.features.column_codes import read_table
 from sklearn_struct.encoding.sequences import (
     check_numbers,
     check_sequences,

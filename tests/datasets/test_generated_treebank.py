@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from sklearn_struct.datasets import make_treebank
-from sklearn_struct.datasets.made_treebank import GRAMMAR, RULES, draw, without_states
+from sklearn_struct.datasets.generated_treebank import GRAMMAR, RULES, draw, without_states
 from sklearn_struct.encoding.trees.binarization import encode, read
 from sklearn_struct.encoding.trees.brackets import Tree, format_tree, parse_tree, words
 from sklearn_struct.metrics import bracket_f1_score

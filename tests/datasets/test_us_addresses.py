@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from real_data import real
 
-from sklearn_struct.datasets import fetch_usaddress, read_conll, usaddress
+from sklearn_struct.datasets import fetch_usaddress, read_conll, us_addresses
 
 XML = """<AddressCollection>
   <AddressString><AddressNumber>1</AddressNumber> <StreetName>Ash &amp;
@@ -29,12 +29,12 @@ TEXTS = {
 @pytest.fixture
 def server(httpd, monkeypatch):
     """The server of `httpd`, with two small corpora in the place of the real ones."""
-    for name, path in usaddress.FILES.items():
+    for name, path in us_addresses.FILES.items():
         (httpd.folder / path).parent.mkdir(parents=True)
         (httpd.folder / path).write_bytes(TEXTS[name])
-    monkeypatch.setattr(usaddress, "URL", httpd.url)
+    monkeypatch.setattr(us_addresses, "URL", httpd.url)
     monkeypatch.setattr(
-        usaddress,
+        us_addresses,
         "SHA256",
         {name: hashlib.sha256(text).hexdigest() for name, text in TEXTS.items()},
     )
@@ -62,7 +62,7 @@ def test_download(server, tmp_path):
 
 def test_other_text_is_never_parsed(server, tmp_path, monkeypatch):
     bomb = b'<!DOCTYPE a [<!ENTITY b "bb">]><a><c><d>&b;</d></c></a>'
-    monkeypatch.setattr(usaddress.ElementTree, "fromstring", lambda text: pytest.fail("parsed"))
+    monkeypatch.setattr(us_addresses.ElementTree, "fromstring", lambda text: pytest.fail("parsed"))
     (server.folder / "training" / "labeled.xml").write_bytes(bomb)
     with pytest.raises(OSError, match=r"training/labeled.xml could not be downloaded .*hash"):
         fetch_usaddress(data_home=tmp_path)

@@ -14,7 +14,7 @@ from sklearn.exceptions import DataConversionWarning
 
 from sklearn_struct import LinearChainCRF, SequenceArray
 from sklearn_struct.containers.ragged import object_array
-from sklearn_struct.encoding.labels.codes import decode, encode, flatten, unique_labels
+from sklearn_struct.encoding.labels.label_codes import decode, encode, flatten, unique_labels
 from sklearn_struct.exceptions import InputTypeError, LengthMismatchError, UnknownLabelError
 
 OFFSETS = np.array([0, 2, 2, 5])

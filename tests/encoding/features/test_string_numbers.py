@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sklearn_struct.encoding.features.name_numbers import Names, as_words, join_pairs
+from sklearn_struct.encoding.features.string_numbers import Names, as_words, join_pairs
 
 # Lengths around multiples of eight, zeros, lone surrogates, and pairs that differ late or not
 # before their end.

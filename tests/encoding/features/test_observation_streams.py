@@ -10,7 +10,7 @@ import pytest
 import scipy.sparse as sp
 
 from sklearn_struct import SequenceArray
-from sklearn_struct.encoding.features.streams import (
+from sklearn_struct.encoding.features.observation_streams import (
     OOV,
     Column,
     encode,
