@@ -1,12 +1,14 @@
-"""All benchmarks, side by side with python-crfsuite, sklearn-crfsuite and scikit-learn, in one command.
+"""All benchmarks in one command: experiments of papers, other libraries beside ours, time and memory.
 
-    python benchmarks/run.py                        everything, three runs of each contestant
+    python benchmarks/run.py                        what there is
+    python benchmarks/run.py all                    everything, three runs of each contestant
     python benchmarks/run.py training --runs 5      those whose names begin so
-    python benchmarks/run.py --quick                little data, for a look at the benchmarks themselves
+    python benchmarks/run.py training --quick       little data, for a look at the benchmark itself
 
-Needs the corpora (see `fetch_conll2000`) and the "benchmarks" extra. Every run is a fresh process on one thread;
-contestants take turns; medians are printed, and at the end what the project promises beside what was measured.
-A small fit before the clock starts loads the compiled kernels (the very first time it compiles them).
+They need the corpora (see `fetch_conll2000`) and the "benchmarks" extra. Every run is a fresh process
+on one thread; contestants take turns; medians are printed, and at the end what the project promises
+beside what was measured. A small fit before the clock starts loads the compiled kernels (the very
+first time it compiles them).
 """
 
 from __future__ import annotations
@@ -17,54 +19,84 @@ import tempfile
 from importlib.util import find_spec
 from pathlib import Path
 
-import bench_compiling
-import bench_encoding
-import bench_end_to_end
-import bench_few_labels
-import bench_growth
-import bench_language_model
-import bench_latent_hmm
-import bench_logistic
-import bench_np_chunking
-import bench_np_times
-import bench_parsing
-import bench_responsiveness
-import bench_roofline
-import bench_spectral
-import bench_threads
-import bench_training
-from curves import plot_curves
-from goals import print_goals
-from side_by_side import Options, Runs, Stopwatch, in_process, medians, print_table, race, work
-from tasks import write
+from lib.curves import plot_curves
+from lib.goals import print_goals
+from lib.listing import Row, print_rows
+from lib.side_by_side import Options, Runs, Stopwatch, in_process, medians, print_table, race, work
+from lib.tasks import write
+from papers import (
+    few_labels,
+    latent_hmm,
+    log_linear,
+    noun_phrase_times,
+    noun_phrases,
+    spectral_grammars,
+)
+from peers import encoding, end_to_end, logistic, nltk_parsing, training
+from speed import compiling, criteria, growth, parsers, responsiveness, roofline, threads
 
 SUITES = (
-    bench_training,
-    bench_end_to_end,
-    bench_logistic,
-    bench_encoding,
-    bench_threads,
-    bench_responsiveness,
-    bench_compiling,
-    bench_roofline,
-    bench_growth,
-    bench_language_model,
-    bench_np_chunking,
-    bench_np_times,
-    bench_few_labels,
-    bench_parsing,
-    bench_spectral,
-    bench_latent_hmm,
+    noun_phrases,
+    noun_phrase_times,
+    few_labels,
+    spectral_grammars,
+    latent_hmm,
+    log_linear,
+    training,
+    end_to_end,
+    encoding,
+    logistic,
+    nltk_parsing,
+    parsers,
+    threads,
+    responsiveness,
+    compiling,
+    roofline,
+    growth,
+    criteria,
 )
 BENCHMARKS = {name: benchmark for suite in SUITES for name, benchmark in suite.BENCHMARKS.items()}
+ROWS = [
+    *(
+        Row(suite.__name__.partition(".")[0], name, benchmark.title, benchmark.beside)
+        for suite in SUITES
+        for name, benchmark in suite.BENCHMARKS.items()
+    ),
+]
+ALL = "all"
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument(
-        "names", nargs="*", help=f"beginnings of names, of {', '.join(BENCHMARKS)} (default all)"
+    parser = _parser()
+    options = parser.parse_args()
+    if options.worker:
+        _work(*options.worker, Stopwatch(Path(options.scratch), int(options.run), options.quick))
+        return 0
+    if not options.names:
+        print_rows(ROWS)
+        return 0
+    chosen = _chosen(parser, options.names)
+    # matplotlib is not imported, lest it count as memory of the processes
+    if options.plot and not find_spec("matplotlib"):
+        parser.error("--plot needs matplotlib")
+    with tempfile.TemporaryDirectory() as scratch:
+        settings = Options(options.runs, options.quick, Path(scratch))
+        return _race_all(chosen, settings, options.plot)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--runs", type=int, default=3, help="runs of each contestant (default 3)")
+    parser.add_argument(
+        "names", nargs="*", help="beginnings of names, or all; without names they are listed"
+    )
+    parser.add_argument(
+        "--runs",
+        type=int,
+        default=3,
+        help="runs of each contestant (default 3)",
+    )
     parser.add_argument("--quick", action="store_true", help="use little data")
     parser.add_argument(
         "--plot",
@@ -75,26 +107,19 @@ def main() -> int:
         parser.add_argument(
             hidden, nargs=2 if hidden == "--worker" else None, help=argparse.SUPPRESS
         )
-    options = parser.parse_args()
-    if options.worker:
-        _work(*options.worker, Stopwatch(Path(options.scratch), int(options.run), options.quick))
-        return 0
-    chosen = [
-        name for name in BENCHMARKS if not options.names or name.startswith(tuple(options.names))
-    ]
-    unknown = [
-        name for name in options.names if not any(known.startswith(name) for known in BENCHMARKS)
-    ]
+    return parser
+
+
+def _chosen(parser: argparse.ArgumentParser, names: list[str]) -> list[str]:
+    """Names of benchmarks that begin so. It is an error if there are none for one of the beginnings."""
+    if names == [ALL]:
+        return list(BENCHMARKS)
+    unknown = [name for name in names if not any(known.startswith(name) for known in BENCHMARKS)]
     if unknown:
         parser.error(
-            f"no benchmark begins with {', '.join(unknown)}; there are {', '.join(BENCHMARKS)}"
+            f"no benchmark begins with {', '.join(unknown)}; without a name all are listed"
         )
-    if options.plot and not find_spec(
-        "matplotlib"
-    ):  # not imported, lest it count as memory of the processes
-        parser.error("--plot needs matplotlib")
-    with tempfile.TemporaryDirectory() as scratch:
-        return _race_all(chosen, Options(options.runs, options.quick, Path(scratch)), options.plot)
+    return [name for name in BENCHMARKS if name.startswith(tuple(names))]
 
 
 def _work(name: str, contestant: str, watch: Stopwatch) -> None:
@@ -109,15 +134,17 @@ def _work(name: str, contestant: str, watch: Stopwatch) -> None:
 
 def _race_all(names: list[str], options: Options, plot: Path | None) -> int:
     """Run benchmarks, print their tables and then all goals; 1 if a contestant failed."""
-    goals, everything, complete = [], {}, True
+    goals = []
+    everything: dict[str, Runs] = {}
+    complete = True
     for name in names:
         benchmark = BENCHMARKS[name]
         prepared = not benchmark.task or in_process([name, ""], 0, options)
         runs: Runs = race(name, benchmark, options) if prepared else {}
         complete &= len(runs) == len(benchmark.once) + len(benchmark.contestants)
-        found = medians(runs)
-        print_table(benchmark.title, found)
-        goals += benchmark.goals(found)
+        middle = medians(runs)
+        print_table(benchmark.title, middle)
+        goals += benchmark.goals(middle)
         everything[name] = runs
     if options.quick and goals:
         print("\nLittle data (--quick): the figures below say nothing about the goals.")

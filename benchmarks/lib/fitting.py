@@ -1,0 +1,21 @@
+"""What benchmarks of fits share: kernels that are loaded before the clock starts, scores afterwards."""
+
+from __future__ import annotations
+
+from typing import Any
+
+F1 = "test span F1"
+
+
+def load_kernels(model: Any, X: Any, y: Any, **limits: int) -> None:
+    """Fit and predict a little, so that compiling or loading kernels is not counted."""
+    from sklearn.base import clone
+
+    clone(model).set_params(**limits).fit(X, y).predict(X[:5])
+
+
+def scores(task: str, y: Any, predicted: Any) -> dict[str, float]:
+    from sklearn_struct.metrics import span_f1_score, token_accuracy_score
+
+    accuracy = {"test token accuracy": token_accuracy_score(y, predicted)}
+    return accuracy | ({F1: span_f1_score(y, predicted)} if task == "chunking" else {})

@@ -1,0 +1,157 @@
+"""Prototype-driven learning (A. Haghighi and D. Klein, NAACL 2006), a rival of learning from labelled words.
+
+Pairs of labels stand in the place of the paper's triples.
+"""
+
+from __future__ import annotations
+
+from itertools import chain as flatten
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.optimize import minimize
+from scipy.special import logsumexp
+
+from papers.constraint_driven import Texts, broken, decoded, structure_of
+from sklearn_struct.containers.structures import Potentials, Structure, chain, ends
+from sklearn_struct.inference.chains import exact
+
+
+class Weights(NamedTuple):
+    """Of the first label (K,), the last (K,), two in a row (K, K), features of words with labels (n_features, K)."""
+
+    start: np.ndarray
+    stop: np.ndarray
+    transition: np.ndarray
+    emission: np.ndarray
+
+
+class Observed(NamedTuple):
+    """Texts to learn from."""
+
+    codes: np.ndarray  # of their words
+    seen: np.ndarray  # the codes that occur
+    forbidden: np.ndarray  # (n_tokens, K), True where a prototype has another label
+    structure: Structure
+    lengths: Structure  # one chain of each length that occurs
+    n_of_length: np.ndarray
+
+
+class PrototypeMRF:
+    """A model of words and labels, p(x, y) given the length of the text, that learns from unlabelled texts.
+
+    The score of a text and its labelling sums weights of labels in a row, of the first and the last label, and of
+    each label with each feature of its word: the word itself, and features that are given. Probabilities are normalised
+    over all labellings of all texts of the same length, of words that were seen. Features being local, this partition
+    function is that of a chain, in whose nodes the words are summed out. What is maximised is the probability of
+    the texts with all labellings in which prototypes have their labels, and a normal prior.
+
+    Parameters
+    ----------
+    prototypes : dict of str to str
+        Words and their labels; there are no other labels.
+    variance : float
+        Of the prior of each weight.
+    max_iter : int
+        Most iterations of L-BFGS, which starts from zero.
+    """
+
+    def __init__(
+        self, prototypes: dict[str, str], *, variance: float = 1.0, max_iter: int = 200
+    ) -> None:
+        self.prototypes, self.variance, self.max_iter = prototypes, variance, max_iter
+
+    def fit(self, X: Texts, words: list[str], features: Any) -> Self:
+        """Learn from texts. Row i of the matrix `features`, of any number of columns, describes ``words[i]``.
+
+        All words of X must be among `words`. Words to predict may be, too: their features have weights then.
+        """
+        self.classes_ = sorted(set(self.prototypes.values()))
+        self.words_ = {word: i for i, word in enumerate(words)}
+        self.features_ = sp.csr_array(sp.hstack([sp.eye_array(len(words)), sp.csr_array(features)]))
+        observed, K = self.observed(X), len(self.classes_)
+        found = minimize(
+            lambda w: self.objective(w, observed),
+            np.zeros(K * (2 + K + self.features_.shape[1])),
+            method="L-BFGS-B",
+            jac=True,
+            options={"maxiter": self.max_iter, "maxcor": 20},
+        )
+        self.weights_, self.objective_, self.n_iter_ = self.parts(found.x), found.fun, found.nit
+        return self
+
+    def predict(self, X: Texts) -> Texts:
+        """The best labelling of each text in which prototypes have their labels."""
+        rows = [self.words_.get(word, -1) for word in flatten(*X)]
+        scores = np.vstack([self.features_ @ self.weights_.emission, np.zeros(len(self.classes_))])[
+            rows
+        ]
+        scores[broken(X, self.prototypes, self.classes_)] = -np.inf
+        labels, structure = np.empty(len(rows), np.int32), structure_of(X)
+        exact.argmax(_potentials(self.weights_, scores, structure), structure, labels)
+        return decoded(labels, X, self.classes_)
+
+    def observed(self, X: Texts) -> Observed:
+        codes = np.array([self.words_[word] for word in flatten(*X)])
+        lengths, n = np.unique([len(text) for text in X if text], return_counts=True)
+        return Observed(
+            codes,
+            np.unique(codes),
+            broken(X, self.prototypes, self.classes_),
+            structure_of(X),
+            chain(np.cumsum([0, *lengths])),
+            n.astype(float),
+        )
+
+    def parts(self, w: np.ndarray) -> Weights:
+        """Views of a vector of weights."""
+        K = len(self.classes_)
+        rows = w.reshape(-1, K)
+        return Weights(rows[0], rows[1], rows[2 : K + 2], rows[K + 2 :])
+
+    def objective(self, w: np.ndarray, observed: Observed) -> tuple[float, np.ndarray]:
+        """Minus the penalised log-probability of the texts, and its derivative, both divided by the tokens."""
+        weights, n = self.parts(w), len(observed.codes)
+        scores = self.features_ @ weights.emission
+        log_sum = logsumexp(scores[observed.seen], axis=0)  # over all words, of each label
+        allowed = np.where(observed.forbidden, -np.inf, scores[observed.codes])
+        everything = np.tile(log_sum, (observed.lengths.offsets[-1], 1))
+        log_Z, given = _expected(
+            weights, allowed, observed.structure, np.ones(len(observed.structure.offsets) - 1)
+        )
+        log_Z_free, free = _expected(weights, everything, observed.lengths, observed.n_of_length)
+        of_words = np.zeros_like(scores)
+        np.add.at(of_words, observed.codes, given.emission)
+        of_words[observed.seen] -= np.exp(scores[observed.seen] - log_sum) * free.emission.sum(
+            axis=0
+        )
+        slopes = [a - b for a, b in zip(given[:3], free[:3], strict=True)] + [
+            self.features_.T @ of_words
+        ]
+        slope = np.concatenate([part.ravel() for part in slopes]) - w / self.variance
+        return -(log_Z - log_Z_free - w @ w / (2 * self.variance)) / n, -slope / n
+
+
+def _potentials(weights: Weights, scores: np.ndarray, structure: Structure) -> Potentials:
+    """Potentials of chains; the scores (n_tokens, K) of words become those of nodes."""
+    first, last = ends(structure)
+    scores[first] += weights.start
+    scores[last] += weights.stop
+    return Potentials(scores, weights.transition.reshape(1, -1))
+
+
+def _expected(
+    weights: Weights, scores: np.ndarray, structure: Structure, weight: np.ndarray
+) -> tuple[float, Weights]:
+    """Weighted sum of log Z, and of expectations: in the place of `emission` those of each token's label."""
+    (first, last), theta = ends(structure), _potentials(weights, scores, structure)
+    out, log_Z = (
+        Potentials(np.zeros_like(theta.node), np.zeros_like(theta.edge)),
+        np.empty(len(weight)),
+    )
+    exact.marginals(theta, structure, weight, out, log_Z)
+    transition = out.edge.reshape(weights.transition.shape)
+    return float(weight @ log_Z), Weights(
+        out.node[first].sum(axis=0), out.node[last].sum(axis=0), transition, out.node
+    )
