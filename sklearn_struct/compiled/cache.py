@@ -1,5 +1,6 @@
-"""Where compiled kernels are kept: never stale or damaged code, and never an error if they cannot
-be kept.
+"""Where compiled kernels are kept.
+
+Stale or damaged code is never run, and where code cannot be kept, there is a warning, no error.
 """
 
 from __future__ import annotations
@@ -14,14 +15,17 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 from uuid import uuid4
 
 import llvmlite
 import numba
 import numpy as np
 from numba.core.caching import FunctionCache
+from numba.core.compiler import CompileResult
+from numba.core.cpu import CPUContext
 from numba.core.serialize import dumps, loads
+from numba.core.types import Type
 
 from sklearn_struct._warning import warn
 
@@ -29,13 +33,20 @@ __all__ = ["KERNEL_ROOMS", "keep"]
 
 # Rooms that hold kernels, or the containers that kernels receive; a room uses only those before it.
 KERNEL_ROOMS = ("compiled", "containers", "inference", "losses", "linear", "encoding")
-REMEDY = "Set the environment variable NUMBA_CACHE_DIR to a folder that can be written to and will be there later."
+REMEDY = (
+    "Set the environment variable NUMBA_CACHE_DIR to a folder that can be written to and will be "
+    "there later."
+)
+Types: TypeAlias = tuple[Type, ...]  # of the arguments of a call
+# signature, machine, and digests of the function's bytecode and of what it closes over
+Key: TypeAlias = tuple[Types, tuple[object, ...], tuple[str, str]]
 SEAL = hashlib.sha256().digest_size
 
 
 def keep(compiled: Any) -> None:
-    """Let a function of numba's load its machine code from disk, and keep it there, if there is any
-    place.
+    """Let a compiled function load its machine code from disk, and keep it there.
+
+    Nothing happens where there is no place for it.
     """
     kept = _in_a_folder_of_numba(compiled.py_func) or _in_a_temporary_folder(compiled.py_func)
     if kept is not None:
@@ -43,12 +54,10 @@ def keep(compiled: Any) -> None:
 
 
 def _in_a_folder_of_numba(function: Callable[..., Any]) -> KernelCache | None:
-    """NUMBA_CACHE_DIR, beside the package, or in the user's cache folder: the first that can be
-    written to.
-    """
+    """The first that can be written to: NUMBA_CACHE_DIR, beside the package, the user's cache."""
     try:
         return KernelCache(function)
-    except RuntimeError:
+    except RuntimeError:  # numba's, where it finds no folder
         return None
 
 
@@ -89,16 +98,17 @@ class KernelCache(FunctionCache):
         versions = numba.__version__, llvmlite.__version__, np.__version__
         self._stamp = repr((_digest(_n_rooms(function)), source, versions)).encode()
 
-    def load_overload(self, sig: Any, target_context: Any) -> Any:
+    def load_overload(self, sig: Types, target_context: CPUContext) -> CompileResult | None:
         """The compiled function, or None."""
         target_context.refresh()
         key = self._index_key(sig, target_context.codegen())
         kept = self._read(self._path(key))
         if kept is None or kept[0] != key:
             return None
-        return self._impl.rebuild(target_context, kept[1])
+        compiled: CompileResult | None = self._impl.rebuild(target_context, kept[1])
+        return compiled
 
-    def save_overload(self, sig: Any, data: Any) -> None:
+    def save_overload(self, sig: Types, data: CompileResult) -> None:
         """Keep the compiled function, if it can be kept."""
         if not self._impl.check_cachable(data):
             return
@@ -109,8 +119,7 @@ class KernelCache(FunctionCache):
         except OSError as error:
             _say(
                 f"Compiled kernels cannot be kept in {self._cache_path} ({error.strerror}), so "
-                "each process compiles "
-                f"them anew. {REMEDY}"
+                f"each process compiles them anew. {REMEDY}"
             )
 
     def flush(self) -> None:
@@ -118,7 +127,7 @@ class KernelCache(FunctionCache):
         for file in Path(self._cache_path).glob(f"{self._impl.filename_base}.*.nbc"):
             file.unlink(missing_ok=True)
 
-    def _path(self, key: Any) -> Path:
+    def _path(self, key: Key) -> Path:
         """A later version of the kernel has the same name, so that files do not pile up."""
         signature, machine, _ = key
         name = hashlib.sha256(repr((signature, machine)).encode()).hexdigest()[:16]
@@ -167,9 +176,7 @@ def _n_rooms(function: Callable[..., Any]) -> int:
 
 @cache
 def _digest(n_rooms: int) -> str:
-    """Digest of the files of the first rooms, whose change must invalidate kernels of the last of
-    them.
-    """
+    """Digest of the files of the first rooms: kernels of the last of them may call any of these."""
     package = Path(__file__).parents[1]
     digest = hashlib.sha256()
     for room in KERNEL_ROOMS[:n_rooms]:
@@ -187,9 +194,7 @@ def _digest(n_rooms: int) -> str:
 
 @cache
 def _temporary_folder() -> Path | None:
-    """A folder of the user's own under the temporary directory, or else one of this process, or
-    else None.
-    """
+    """Under the temporary directory: the user's own, else one of this process, else None."""
     folder = _of_user() or _of_process()
     where = f"they are kept in {folder}" if folder else "each process compiles them anew"
     config: Any = numba.config
@@ -233,9 +238,7 @@ def _remove(folder: Path, process: int) -> None:
 
 
 def _is_private(folder: Path) -> bool:
-    """Whether it is a folder, no link to one, that is the user's and that nobody else may look
-    into.
-    """
+    """Whether it is a folder, not a link to one, of the user's, that nobody else may look into."""
     try:
         status = folder.lstat()
     except OSError:

@@ -6,7 +6,7 @@ import gc
 import mmap
 from collections.abc import Callable
 from functools import wraps
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 import numba
 
@@ -21,50 +21,62 @@ STEPS = 10_000_000
 # bytes that must be free before a kernel is compiled or loaded: twice what the largest take
 MEMORY = 1 << 27
 
+P = ParamSpec("P")
+R = TypeVar("R")
 
-def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile `function` lazily, without the GIL, and keep the machine code on disk.
 
-    Floating-point contraction (fused multiply-add) is the only liberty given to the compiler: with
-    all of fast-math, infinities and NaN would lose their meaning.
+def kernel(function: Callable[P, R]) -> Callable[P, R]:
+    """Compile `function` when it is first called, and keep the machine code on disk.
+
+    It runs without the GIL. Type annotations are for readers and mypy: numba compiles a kernel for
+    each combination of types that it is called with.
     """
     return _compiled(function)
 
 
-def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A kernel that, before compilation, becomes a part of the one or two others that call it, at
-    one place each.
+def inlined(function: Callable[P, R]) -> Callable[P, R]:
+    """A kernel whose body is put into the kernels that call it, before they are compiled.
 
-    Callees are else compiled for themselves, too, and once more with each caller.
+    Use it for a kernel that one or two others call, at one place each. Any other callee is compiled
+    by itself, and once more with each caller.
     """
     return _compiled(function, inline="always")
 
 
-def _compiled(function: Callable[..., Any], **options: Any) -> Callable[..., Any]:
-    options |= {"nogil": True, "error_model": "numpy", "fastmath": {"contract"}}
-    options["no_cfunc_wrapper"] = True  # nobody takes its address
-    compiled = numba.njit(**options)(function)
+def _compiled(function: Callable[P, R], inline: str = "never") -> Callable[P, R]:
+    options: dict[str, Any] = {
+        "inline": inline,
+        "nogil": True,
+        # as numpy: without a branch for each division
+        "error_model": "numpy",
+        # Fused multiply-add is the only liberty given to the compiler. With all of fast-math,
+        # infinities and NaN would lose their meaning.
+        "fastmath": {"contract"},
+        "no_cfunc_wrapper": True,  # nobody takes its address
+    }
+    compiled: Any = numba.njit(**options)(function)
     if hasattr(compiled, "enable_caching"):  # not where the JIT is switched off
         keep(compiled)
     if hasattr(compiled, "compile"):
         compiled.compile = _uncollected(compiled.compile)
-    return compiled
+    decorated: Callable[P, R] = compiled
+    return decorated
 
 
-def _uncollected(compile_signature: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """The same if there is memory for it, and without garbage collections.
+def _uncollected(compile_signature: Callable[P, R]) -> Callable[P, R]:
+    """The same without garbage collections, and only if there is memory for it.
 
-    Numba's many objects would make Python look at all others again and again: an eighth of the time
-    is saved.
+    While numba makes its many objects, collections would look at all others again and again. An
+    eighth of the time is saved.
     """
 
     @wraps(compile_signature)
-    def compile_at_once(signature: Any) -> Any:
+    def compile_at_once(*args: P.args, **kwargs: P.kwargs) -> R:
         _need_memory()
         enabled = gc.isenabled()
         gc.disable()
         try:
-            return compile_signature(signature)
+            return compile_signature(*args, **kwargs)
         finally:
             if enabled:
                 gc.enable()
@@ -73,8 +85,9 @@ def _uncollected(compile_signature: Callable[[Any], Any]) -> Callable[[Any], Any
 
 
 def _need_memory() -> None:
-    """Raise MemoryError where the compiler would end the process for want of memory, which nobody
-    could catch.
+    """Raise MemoryError where too little is free.
+
+    The compiler would end the process, which nobody could catch.
     """
     try:
         mmap.mmap(-1, MEMORY).close()

@@ -1,5 +1,4 @@
-"""Small dense products on padded rows, inside kernels: matrix products, and their max-plus twin for
-Viterbi.
+"""Products of small dense matrices, inside kernels, and their max-plus twin for Viterbi.
 
 Matrices are flat and row-major; their width is a multiple of `LANES`. Four rows times three vectors
 make twelve independent sums, which hide the latency of the multiply-add and use each loaded number
@@ -9,16 +8,39 @@ row's result does not depend on its neighbours.
 
 from __future__ import annotations
 
+import numpy as np
+
 from sklearn_struct.compiled.kernel import inlined, kernel
-from sklearn_struct.compiled.simd import LANES, add, at, fma, load, maximum, splat, store, total
+from sklearn_struct.compiled.simd import (
+    LANES,
+    Vector,
+    add,
+    at,
+    fma,
+    load,
+    maximum,
+    splat,
+    store,
+    total,
+)
 
 __all__ = ["add_outer", "matrix_times_row", "rows_max_plus", "rows_times_matrix"]
 
 
 @kernel
-def rows_times_matrix(A, a, n_rows, matrix, n, width, out, o):
-    """``out[o + r * width :][:width] = A[a + r * width :][:n] @ matrix`` for `n_rows` rows; matrix
-    is (n, width).
+def rows_times_matrix(
+    A: np.ndarray,
+    a: int,
+    n_rows: int,
+    matrix: np.ndarray,
+    n: int,
+    width: int,
+    out: np.ndarray,
+    o: int,
+) -> None:
+    """``out[o + r * width :][:width] = A[a + r * width :][:n] @ matrix`` for each of `n_rows` rows.
+
+    The matrix is (n, width).
     """
     tiled = n_rows - n_rows % 4
     wide = width - width % (3 * LANES)
@@ -34,7 +56,10 @@ def rows_times_matrix(A, a, n_rows, matrix, n, width, out, o):
 
 
 @inlined
-def _tile_4x3(A, a, matrix, k, n, width, out, o):
+def _tile_4x3(
+    A: np.ndarray, a: int, matrix: np.ndarray, k: int, n: int, width: int, out: np.ndarray, o: int
+) -> None:
+    # twelve names, not an array: each sum stays in a register
     zero = splat(A.dtype.type(0))
     a0 = zero
     a1 = zero
@@ -79,14 +104,16 @@ def _tile_4x3(A, a, matrix, k, n, width, out, o):
 
 
 @kernel
-def _store3(out, o, x, y, z):
+def _store3(out: np.ndarray, o: int, x: Vector, y: Vector, z: Vector) -> None:
     store(out, o, x)
     store(out, o + LANES, y)
     store(out, o + 2 * LANES, z)
 
 
 @inlined
-def _tile_4x1(A, a, matrix, k, n, width, out, o):
+def _tile_4x1(
+    A: np.ndarray, a: int, matrix: np.ndarray, k: int, n: int, width: int, out: np.ndarray, o: int
+) -> None:
     zero = splat(A.dtype.type(0))
     w = zero
     x = zero
@@ -108,7 +135,9 @@ def _tile_4x1(A, a, matrix, k, n, width, out, o):
 
 
 @inlined
-def _tile_1x1(A, a, matrix, k, n, width, out, o):
+def _tile_1x1(
+    A: np.ndarray, a: int, matrix: np.ndarray, k: int, n: int, width: int, out: np.ndarray, o: int
+) -> None:
     w = splat(A.dtype.type(0))
     for j in range(n):
         w = fma(splat(at(A, a + j)), load(matrix, j * width + k), w)
@@ -116,7 +145,9 @@ def _tile_1x1(A, a, matrix, k, n, width, out, o):
 
 
 @kernel
-def matrix_times_row(matrix, n, width, row, i, out, o):
+def matrix_times_row(
+    matrix: np.ndarray, n: int, width: int, row: np.ndarray, i: int, out: np.ndarray, o: int
+) -> None:
     """``out[o : o + n] = matrix @ row[i : i + width]`` for a (n, width) matrix."""
     for j in range(n):
         mass = splat(row.dtype.type(0))
@@ -126,16 +157,28 @@ def matrix_times_row(matrix, n, width, row, i, out, o):
 
 
 @kernel
-def rows_max_plus(A, a, n_rows, matrix, n, width, out, o):
-    """``out[o + r * width + k] = max_j A[a + r * width + j] + matrix[j, k]``: `rows_times_matrix`,
-    max-plus.
+def rows_max_plus(
+    A: np.ndarray,
+    a: int,
+    n_rows: int,
+    matrix: np.ndarray,
+    n: int,
+    width: int,
+    out: np.ndarray,
+    o: int,
+) -> None:
+    """`rows_times_matrix` with max for the sum and + for the product.
+
+    ``out[o + r * width + k] = max_j A[a + r * width + j] + matrix[j, k]``.
     """
     for k in range(0, width, LANES):
         r = 0
         first = load(matrix, k)
         while r < n_rows:
             tile = r + 4 <= n_rows
-            stride = width if tile else 0  # four times the same row
+            # the last rows, fewer than four, are worked on one by one, as four times the same row:
+            # another loop for them would make a kernel that is dear to compile a third longer
+            stride = width if tile else 0
             b = a + r * width
             q = o + r * width + k
             c = b + stride
@@ -159,9 +202,12 @@ def rows_max_plus(A, a, n_rows, matrix, n, width, out, o):
 
 
 @inlined
-def add_outer(A, a, V, v, n_rows, n, width, out):
-    """``out += A[a:].T @ V[v:]`` for two matrices (n_rows, width); out is (n, width), n a multiple
-    of 4.
+def add_outer(
+    A: np.ndarray, a: int, V: np.ndarray, v: int, n_rows: int, n: int, width: int, out: np.ndarray
+) -> None:
+    """``out += A[a:].T @ V[v:]`` for two matrices (n_rows, width).
+
+    `out` is (n, width), and n a multiple of 4.
     """
     wide = width - width % (3 * LANES)
     for j in range(0, n, 4):
@@ -172,7 +218,9 @@ def add_outer(A, a, V, v, n_rows, n, width, out):
 
 
 @inlined
-def _outer_4x3(A, a, V, v, n_rows, width, out, o):
+def _outer_4x3(
+    A: np.ndarray, a: int, V: np.ndarray, v: int, n_rows: int, width: int, out: np.ndarray, o: int
+) -> None:
     p = o + width
     q = o + 2 * width
     r = o + 3 * width
@@ -217,7 +265,9 @@ def _outer_4x3(A, a, V, v, n_rows, width, out, o):
 
 
 @inlined
-def _outer_4x1(A, a, V, v, n_rows, width, out, o):
+def _outer_4x1(
+    A: np.ndarray, a: int, V: np.ndarray, v: int, n_rows: int, width: int, out: np.ndarray, o: int
+) -> None:
     p = o + width
     q = o + 2 * width
     r = o + 3 * width

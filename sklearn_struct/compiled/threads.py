@@ -1,5 +1,6 @@
-"""Threads over blocks of training instances: joblib's meaning of `n_jobs`, a pool that lives as
-long as a fit.
+"""Threads that work on blocks of the data: a pool that lives as long as a fit.
+
+`n_jobs` means what it means to joblib.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from contextvars import copy_context
 from functools import cache
 from itertools import pairwise
 from threading import Event, Lock, Thread, local
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 from joblib import cpu_count, effective_n_jobs
@@ -22,6 +23,8 @@ from sklearn_struct.compiled.kernel import STEPS
 
 __all__ = ["N_PARTS", "Pool", "even_parts", "go_on", "parts", "patiently"]
 
+T = TypeVar("T")
+
 N_PARTS = 16  # pieces of work; fixed, so that sums do not depend on the number of threads
 PAUSE = 0.05  # seconds after which who waits for a thread looks whether it should go on
 # joblib's own classes, whose jobs are of this machine
@@ -31,10 +34,10 @@ _HERE = local()  # of a thread that works for a pool: the event that ends its wo
 
 
 def go_on() -> None:
-    """To be called now and then in long loops: ends them, in threads of a pool, when Ctrl-C or an
-    error has ended it.
+    """Raise CancelledError in a thread whose pool was ended by Ctrl-C or by an error.
 
-    Ctrl-C reaches the main thread alone, which waits for the others before it goes on.
+    Call it now and then in long loops: Ctrl-C reaches the main thread alone, which waits for the
+    others before it goes on.
     """
     stop = getattr(_HERE, "stop", None)
     if stop is not None and stop.is_set():
@@ -42,12 +45,11 @@ def go_on() -> None:
 
 
 def patiently(call: Callable[[], None], n_steps: int) -> None:
-    """Make a call of kernels of about so many steps; where they are many, in a thread for which
-    Ctrl-C does not wait.
+    """Call kernels that take about `n_steps` steps, in a thread of their own if these are many.
 
-    The thread then goes on to the end of its call, and writes into arrays that nobody reads any
-    more. The next such call waits for it, else calls that are made and ended again and again would
-    fill the memory.
+    Ctrl-C does not wait for this thread. It goes on to the end of its call, and writes into arrays
+    that nobody reads any more. The next such call waits for it: else calls that are made and ended
+    again and again would fill the memory.
     """
     if n_steps <= STEPS:
         call()
@@ -104,19 +106,17 @@ class Pool:
             self._executor = self._stack.enter_context(ThreadPoolExecutor(self.n_threads))
         return self
 
-    def __exit__(self, *error: Any) -> None:
+    def __exit__(self, *error: object) -> None:
         self._stack.close()
         self._executor = None
 
-    def map(self, function: Callable[[int], Any], n: int) -> list[Any]:
-        """``[function(0), ..., function(n - 1)]``; which thread does what cannot show in the
-        result.
-        """
+    def map(self, function: Callable[[int], T], n: int) -> list[T]:
+        """``[function(0), ..., function(n - 1)]``, in this order whichever thread does what."""
         if self._executor is None:
             return [function(i) for i in range(n)]
         stop = Event()
 
-        def run(i: int) -> Any:
+        def run(i: int) -> T:
             _HERE.stop = stop
             go_on()
             return function(i)
@@ -137,7 +137,7 @@ def _n_threads(n_jobs: int | None) -> int:
     """
     backend, _ = get_active_backend()
     if type(backend).__module__ == _LOCAL_BACKENDS:
-        return effective_n_jobs(n_jobs)
+        return int(effective_n_jobs(n_jobs))
     if n_jobs is None:
         return 1
     if n_jobs == 0:
@@ -146,8 +146,10 @@ def _n_threads(n_jobs: int | None) -> int:
 
 
 class _OneBlasThread:
-    """BLAS keeps to one thread while any pool is open: limits that overlap would be undone in the
-    wrong order.
+    """BLAS keeps to one thread while any pool is open.
+
+    Pools share one limit: limits of their own, where pools overlap, would be undone in the wrong
+    order.
     """
 
     def __init__(self) -> None:
@@ -161,7 +163,7 @@ class _OneBlasThread:
                 self._limit.enter_context(_blas().limit(limits=1, user_api="blas"))
             self._n_open += 1
 
-    def __exit__(self, *error: Any) -> None:
+    def __exit__(self, *error: object) -> None:
         with self._lock:
             self._n_open -= 1
             if self._n_open == 0:
@@ -173,8 +175,9 @@ _ONE_BLAS_THREAD = _OneBlasThread()
 
 @cache
 def _blas() -> ThreadpoolController:
-    """The libraries that numpy has loaded; to look for them takes as long as to predict hundreds of
-    sentences.
+    """The libraries that numpy has loaded.
+
+    They are looked for once: that takes as long as to predict hundreds of sentences.
     """
     return ThreadpoolController()
 
@@ -190,5 +193,7 @@ def even_parts(indptr: np.ndarray) -> np.ndarray:
     bounds = np.searchsorted(indptr, np.linspace(0, indptr[-1], N_PARTS + 1)).clip(
         0, len(indptr) - 1
     )
-    bounds[0], bounds[-1] = 0, len(indptr) - 1
+    # rows without values at the beginning and at the end belong to a range, too
+    bounds[0] = 0
+    bounds[-1] = len(indptr) - 1
     return np.column_stack([bounds[:-1], bounds[1:]])

@@ -1,20 +1,27 @@
-"""Checks of indices in vector operations, compiled in where numba checks those of plain arrays:
-NUMBA_BOUNDSCHECK=1.
+"""Checks of indices in vector operations, for tests and fuzzers.
 
-For tests and fuzzers. Without the variable nothing is added to a kernel.
+They are compiled in where numba checks indices of plain arrays, with NUMBA_BOUNDSCHECK=1. Without
+this variable nothing is added to a kernel.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
 import numba
+from llvmlite import ir
 from numba.core import cgutils
+from numba.core.cpu import CPUContext
 
 __all__ = ["check"]
 
 
-def check(context: Any, builder: Any, array: Any, index: Any, n: Any, most: int) -> None:
+def check(
+    context: CPUContext,
+    builder: ir.IRBuilder,
+    array: cgutils._StructProxy,
+    index: ir.Value,
+    n: int | ir.Value,
+    most: int,
+) -> None:
     """Add to a kernel: IndexError unless the numbers from flat `index` on are in the array.
 
     They are n, but at most `most`, and none where n is below 0. `array` is numba's structure of the

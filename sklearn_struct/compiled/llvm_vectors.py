@@ -1,0 +1,368 @@
+"""The vector operations of `simd`, as LLVM's vector instructions.
+
+Each operation is a numba intrinsic: a function of the types of its arguments that returns its
+signature and the code that writes the instructions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
+from llvmlite import ir
+from numba.core import cgutils, types
+from numba.core.cpu import CPUContext
+from numba.core.datamodel.manager import DataModelManager
+from numba.core.errors import TypingError
+from numba.core.typing.context import BaseContext as TypingContext
+from numba.core.typing.templates import Signature
+from numba.extending import intrinsic, models, register_model
+
+from sklearn_struct.compiled.index_checks import check
+
+__all__ = [
+    "LANES",
+    "Arguments",
+    "Operation",
+    "Vector",
+    "add",
+    "at",
+    "call_intrinsic",
+    "cast",
+    "constant",
+    "fma",
+    "keep",
+    "largest",
+    "least",
+    "llvm_type",
+    "load",
+    "load_part",
+    "maximum",
+    "minimum",
+    "mul",
+    "n_bytes",
+    "prefetch",
+    "splat",
+    "store",
+    "store_part",
+    "sub",
+    "total",
+    "where",
+]
+
+LANES = 8
+
+Arguments: TypeAlias = Sequence[ir.Value]
+Codegen: TypeAlias = Callable[[CPUContext, ir.IRBuilder, Signature, Arguments], ir.Value]
+Combine: TypeAlias = Callable[[ir.IRBuilder, ir.Value, ir.Value], ir.Value]
+# what an intrinsic tells numba of itself
+Operation: TypeAlias = tuple[Signature, Codegen]
+
+
+class Vector(types.Type):
+    """numba type of eight float64 or float32."""
+
+    def __init__(self, dtype: types.Type) -> None:
+        self.dtype = dtype
+        super().__init__(name=f"Vector({dtype} x {LANES})")
+
+
+@register_model(Vector)
+class _VectorModel(models.PrimitiveModel):
+    def __init__(self, manager: DataModelManager, fe_type: Vector) -> None:
+        super().__init__(manager, fe_type, llvm_type(fe_type.dtype))
+
+
+def llvm_type(dtype: types.Type) -> ir.VectorType:
+    return ir.VectorType(ir.DoubleType() if dtype == types.float64 else ir.FloatType(), LANES)
+
+
+def _pointer(
+    context: CPUContext,
+    builder: ir.IRBuilder,
+    signature: Signature,
+    args: Arguments,
+    n: int | ir.Value,
+) -> ir.Value:
+    """Pointer to eight numbers of the array args[0] from flat index args[1] on; n are used."""
+    array = context.make_array(signature.args[0])(context, builder, args[0])
+    check(context, builder, array, args[1], n, LANES)
+    start = builder.gep(array.data, [args[1]], inbounds=True)
+    return builder.bitcast(start, llvm_type(signature.args[0].dtype).as_pointer())
+
+
+def n_bytes(vector: ir.VectorType) -> int:
+    """Of one of its numbers."""
+    return 8 if isinstance(vector.element, ir.DoubleType) else 4
+
+
+def _contiguous(array: types.Array) -> types.Array:
+    if array.layout != "C":
+        raise TypingError("vector operations need contiguous arrays")
+    return array
+
+
+def _lanes_below(builder: ir.IRBuilder, n: ir.Value) -> ir.Value:
+    """Mask of the lanes 0 .. n - 1."""
+    integers = ir.VectorType(ir.IntType(64), LANES)
+    lanes = ir.Constant(integers, [ir.Constant(integers.element, lane) for lane in range(LANES)])
+    return builder.icmp_signed("<", lanes, constant(builder, integers, n))
+
+
+def _masked(
+    builder: ir.IRBuilder, operation: str, vector: ir.VectorType, result: ir.Type, args: Arguments
+) -> ir.Value:
+    """Call llvm.masked.load or llvm.masked.store."""
+    kind = f"v{LANES}f{n_bytes(vector) * 8}"
+    name = f"llvm.masked.{operation}.{kind}.p0{kind}"
+    function_type = ir.FunctionType(result, [arg.type for arg in args])
+    return builder.call(cgutils.get_or_insert_function(builder.module, function_type, name), args)
+
+
+@intrinsic
+def at(typingctx: TypingContext, array: types.Array, index: types.Integer) -> Operation:
+    def codegen(
+        context: CPUContext, builder: ir.IRBuilder, signature: Signature, args: Arguments
+    ) -> ir.Value:
+        struct = context.make_array(signature.args[0])(context, builder, args[0])
+        check(context, builder, struct, args[1], 1, 1)
+        return builder.load(builder.gep(struct.data, [args[1]], inbounds=True))
+
+    return array.dtype(_contiguous(array), types.intp), codegen
+
+
+@intrinsic
+def load(typingctx: TypingContext, array: types.Array, index: types.Integer) -> Operation:
+    def codegen(
+        context: CPUContext, builder: ir.IRBuilder, signature: Signature, args: Arguments
+    ) -> ir.Value:
+        value = builder.load(_pointer(context, builder, signature, args, LANES))
+        # of one number: flat indices need not be multiples of LANES
+        value.align = n_bytes(llvm_type(signature.args[0].dtype))
+        return value
+
+    return Vector(_contiguous(array).dtype)(array, types.intp), codegen
+
+
+@intrinsic
+def store(
+    typingctx: TypingContext, array: types.Array, index: types.Integer, value: Vector
+) -> Operation:
+    def codegen(
+        context: CPUContext, builder: ir.IRBuilder, signature: Signature, args: Arguments
+    ) -> ir.Value:
+        instruction = builder.store(args[2], _pointer(context, builder, signature, args, LANES))
+        instruction.align = n_bytes(llvm_type(signature.args[0].dtype))
+        return context.get_dummy_value()
+
+    return types.void(_contiguous(array), types.intp, Vector(array.dtype)), codegen
+
+
+@intrinsic
+def load_part(
+    typingctx: TypingContext,
+    array: types.Array,
+    index: types.Integer,
+    n: types.Integer,
+    fill: types.Float,
+) -> Operation:
+    def codegen(
+        context: CPUContext, builder: ir.IRBuilder, signature: Signature, args: Arguments
+    ) -> ir.Value:
+        vector = llvm_type(signature.args[0].dtype)
+        pointer = _pointer(context, builder, signature, args, args[2])
+        align = ir.Constant(ir.IntType(32), n_bytes(vector))
+        rest = constant(builder, vector, args[3])
+        return _masked(
+            builder, "load", vector, vector, [pointer, align, _lanes_below(builder, args[2]), rest]
+        )
+
+    return Vector(_contiguous(array).dtype)(array, types.intp, types.intp, array.dtype), codegen
+
+
+@intrinsic
+def store_part(
+    typingctx: TypingContext,
+    array: types.Array,
+    index: types.Integer,
+    value: Vector,
+    n: types.Integer,
+) -> Operation:
+    def codegen(
+        context: CPUContext, builder: ir.IRBuilder, signature: Signature, args: Arguments
+    ) -> ir.Value:
+        vector = llvm_type(signature.args[0].dtype)
+        pointer = _pointer(context, builder, signature, args, args[3])
+        align = ir.Constant(ir.IntType(32), n_bytes(vector))
+        operands = [args[2], pointer, align, _lanes_below(builder, args[3])]
+        _masked(builder, "store", vector, ir.VoidType(), operands)
+        return context.get_dummy_value()
+
+    return types.void(_contiguous(array), types.intp, Vector(array.dtype), types.intp), codegen
+
+
+@intrinsic
+def prefetch(typingctx: TypingContext, array: types.Array, index: types.Integer) -> Operation:
+    def codegen(
+        context: CPUContext, builder: ir.IRBuilder, signature: Signature, args: Arguments
+    ) -> ir.Value:
+        flag = ir.IntType(32)
+        address = ir.IntType(8).as_pointer()
+        pointer = builder.bitcast(_pointer(context, builder, signature, args, 0), address)
+        function_type = ir.FunctionType(ir.VoidType(), [address, flag, flag, flag])
+        function = cgutils.get_or_insert_function(
+            builder.module, function_type, "llvm.prefetch.p0i8"
+        )
+        # to read, into all caches, data
+        builder.call(function, [pointer, flag(0), flag(3), flag(1)])
+        return context.get_dummy_value()
+
+    return types.void(_contiguous(array), types.intp), codegen
+
+
+@intrinsic
+def cast(typingctx: TypingContext, x: Vector, array: types.Array) -> Operation:
+    def codegen(
+        context: CPUContext, builder: ir.IRBuilder, signature: Signature, args: Arguments
+    ) -> ir.Value:
+        old = llvm_type(signature.args[0].dtype)
+        new = llvm_type(signature.return_type.dtype)
+        if old == new:
+            return args[0]
+        return (builder.fpext if n_bytes(new) > n_bytes(old) else builder.fptrunc)(args[0], new)
+
+    return Vector(array.dtype)(x, array), codegen
+
+
+@intrinsic
+def splat(typingctx: TypingContext, scalar: types.Float) -> Operation:
+    def codegen(
+        context: CPUContext, builder: ir.IRBuilder, signature: Signature, args: Arguments
+    ) -> ir.Value:
+        return constant(builder, llvm_type(signature.return_type.dtype), args[0])
+
+    return Vector(scalar)(scalar), codegen
+
+
+def constant(builder: ir.IRBuilder, vector: ir.VectorType, value: ir.Value | float) -> ir.Value:
+    """All lanes equal: `value` is an LLVM scalar, or a Python number."""
+    if not isinstance(value, ir.Value):
+        return ir.Constant(vector, [ir.Constant(vector.element, value)] * LANES)
+    first = builder.insert_element(
+        ir.Constant(vector, ir.Undefined), value, ir.Constant(ir.IntType(32), 0)
+    )
+    lanes = ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES)
+    return builder.shuffle_vector(first, ir.Constant(vector, ir.Undefined), lanes)
+
+
+def call_intrinsic(
+    builder: ir.IRBuilder, name: str, vector: ir.VectorType, *args: ir.Value
+) -> ir.Value:
+    """Call the LLVM intrinsic `name` on vectors of one type."""
+    suffix = f"v{LANES}f{n_bytes(vector) * 8}"
+    function_type = ir.FunctionType(vector, [vector] * len(args))
+    return builder.call(
+        cgutils.get_or_insert_function(builder.module, function_type, f"llvm.{name}.{suffix}"), args
+    )
+
+
+@intrinsic
+def fma(typingctx: TypingContext, x: Vector, y: Vector, z: Vector) -> Operation:
+    def codegen(
+        context: CPUContext, builder: ir.IRBuilder, signature: Signature, args: Arguments
+    ) -> ir.Value:
+        return call_intrinsic(builder, "fma", llvm_type(signature.return_type.dtype), *args)
+
+    return x(x, x, x), codegen
+
+
+@intrinsic
+def add(typingctx: TypingContext, x: Vector, y: Vector) -> Operation:
+    return x(x, x), lambda context, builder, signature, args: builder.fadd(*args)
+
+
+@intrinsic
+def sub(typingctx: TypingContext, x: Vector, y: Vector) -> Operation:
+    return x(x, x), lambda context, builder, signature, args: builder.fsub(*args)
+
+
+@intrinsic
+def mul(typingctx: TypingContext, x: Vector, y: Vector) -> Operation:
+    return x(x, x), lambda context, builder, signature, args: builder.fmul(*args)
+
+
+@intrinsic
+def keep(typingctx: TypingContext, x: Vector, bits: types.Integer) -> Operation:
+    def codegen(
+        context: CPUContext, builder: ir.IRBuilder, signature: Signature, args: Arguments
+    ) -> ir.Value:
+        mask = builder.bitcast(args[1], ir.VectorType(ir.IntType(1), LANES))
+        return builder.select(
+            mask, args[0], constant(builder, llvm_type(signature.return_type.dtype), 0.0)
+        )
+
+    return x(x, types.uint8), codegen
+
+
+def _larger(builder: ir.IRBuilder, x: ir.Value, y: ir.Value) -> ir.Value:
+    return builder.select(builder.fcmp_ordered(">", x, y), x, y)
+
+
+def _smaller(builder: ir.IRBuilder, x: ir.Value, y: ir.Value) -> ir.Value:
+    return builder.select(builder.fcmp_ordered("<", x, y), x, y)
+
+
+@intrinsic
+def maximum(typingctx: TypingContext, x: Vector, y: Vector) -> Operation:
+    return x(x, x), lambda context, builder, signature, args: _larger(builder, *args)
+
+
+@intrinsic
+def minimum(typingctx: TypingContext, x: Vector, y: Vector) -> Operation:
+    return x(x, x), lambda context, builder, signature, args: _smaller(builder, *args)
+
+
+def _fold(builder: ir.IRBuilder, value: ir.Value, combine: Combine) -> ir.Value:
+    """Combine the lanes pairwise: halves, quarters, ... down to a scalar."""
+    width = LANES
+    while width > 1:
+        width //= 2
+        parts = []
+        for first in (0, width):
+            order = ir.Constant(
+                ir.VectorType(ir.IntType(32), width), list(range(first, first + width))
+            )
+            parts.append(builder.shuffle_vector(value, value, order))
+        value = combine(builder, *parts)
+    return builder.extract_element(value, ir.Constant(ir.IntType(32), 0))
+
+
+@intrinsic
+def total(typingctx: TypingContext, x: Vector) -> Operation:
+    return x.dtype(x), lambda context, builder, signature, args: _fold(
+        builder, args[0], ir.IRBuilder.fadd
+    )
+
+
+@intrinsic
+def largest(typingctx: TypingContext, x: Vector) -> Operation:
+    return x.dtype(x), lambda context, builder, signature, args: _fold(builder, args[0], _larger)
+
+
+@intrinsic
+def least(typingctx: TypingContext, x: Vector) -> Operation:
+    return x.dtype(x), lambda context, builder, signature, args: _fold(builder, args[0], _smaller)
+
+
+@intrinsic
+def where(typingctx: TypingContext, x: Vector, scalar: types.Float) -> Operation:
+    def codegen(
+        context: CPUContext, builder: ir.IRBuilder, signature: Signature, args: Arguments
+    ) -> ir.Value:
+        vector = llvm_type(signature.args[0].dtype)
+        # a ninth bit that is always set: its place, LANES, is the answer where no number equals
+        equal = builder.fcmp_ordered("==", args[0], constant(builder, vector, args[1]))
+        bits = builder.zext(builder.bitcast(equal, ir.IntType(LANES)), ir.IntType(64))
+        return builder.cttz(builder.or_(bits, ir.IntType(64)(1 << LANES)), ir.IntType(1)(1))
+
+    return types.intp(x, x.dtype), codegen
