@@ -4,24 +4,22 @@ back to labels.
 
 from __future__ import annotations
 
-import re
 from abc import abstractmethod
-from collections.abc import Callable, Iterable
-from numbers import Integral, Real
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from sklearn_struct.compiled.threads import Pool
 from sklearn_struct.containers.ragged import cut, object_array
 from sklearn_struct.containers.sequence_array import SequenceArray
 from sklearn_struct.containers.structures import Block, Potentials, Structure, blocks
 from sklearn_struct.encoding.labels.allowed_labels import label_masks
-from sklearn_struct.encoding.labels.allowed_transitions import SCHEMES, read_transitions
+from sklearn_struct.encoding.labels.allowed_transitions import read_transitions
 from sklearn_struct.encoding.labels.label_codes import decode
-from sklearn_struct.encoding.parameter_checks import N_JOBS, check_count, generator
+from sklearn_struct.encoding.parameter_checks import check_count, generator
 from sklearn_struct.encoding.sequences import largest_sum
+from sklearn_struct.estimators.chains.chain_parameters import ChainParameters
 from sklearn_struct.estimators.chains.constraint_errors import check_labels, check_paths
 from sklearn_struct.estimators.chains.learned_matrices import BaseLearned
 from sklearn_struct.estimators.chains.prepared_weights import Prepared
@@ -45,33 +43,14 @@ from sklearn_struct.objectives.parameters import LinearPotentials, Pattern, bind
 __all__ = ["BaseChain"]
 
 
-class BaseChain(BaseLearned, BaseSequenceEstimator):
+class BaseChain(ChainParameters, BaseLearned, BaseSequenceEstimator):
     """A linear chain with a linear model of its potentials; a subclass gives the loss by `_loss`.
 
     Learned, besides the documented attributes: ``_pattern`` (which weights exist) and ``_w`` (their
     values). With them comes ``_prepared``, where predictions keep them in a layout of their own,
     and ``_stream``, see BaseOnlineChain. A subclass adds constraints of its own parameters, among
-    them `solver`, to those below.
+    them `solver`.
     """
-
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "C": [Interval(Real, 0, None, closed="right")],
-        "l1_ratio": [Interval(Real, 0, 1, closed="both")],
-        "feature_pairs": [StrOptions({"observed", "all"})],
-        "transition_features": [StrOptions({"observed", "all"})],
-        "edge_features": [None, str, re.Pattern, Iterable],
-        "allowed_transitions": [None, StrOptions(set(SCHEMES)), dict, "array-like"],
-        "constrain_training": ["boolean"],
-        "min_frequency": [Interval(Integral, 1, None, closed="left")],
-        "fit_intercept": ["boolean"],
-        "dtype": [StrOptions({"float64", "float32"})],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left")],
-        "warm_start": ["boolean"],
-        "n_jobs": N_JOBS,
-        "random_state": ["random_state"],
-        "verbose": ["verbose"],
-    }
 
     _settings: ClassVar[tuple[str, ...]] = ("dtype", "allowed_transitions", "n_jobs")
 

@@ -10,13 +10,11 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, Options, StrOptions
+from sklearn.utils._param_validation import Interval, StrOptions
 
 from sklearn_struct.compiled.threads import Pool
-from sklearn_struct.encoding.features.column_choice import Features
 from sklearn_struct.encoding.labels import partial_labels
 from sklearn_struct.encoding.two_dimensional_input import refuse_without_labels
-from sklearn_struct.estimators.chains.base_chain import BaseChain
 from sklearn_struct.estimators.chains.partly_labelled import BasePartlyLabelled
 from sklearn_struct.estimators.chains.target_criteria import (
     among_allowed,
@@ -26,6 +24,7 @@ from sklearn_struct.estimators.chains.target_criteria import (
 )
 from sklearn_struct.estimators.fitting import sample_weights
 from sklearn_struct.estimators.fitting.base_sequence import Sequences
+from sklearn_struct.estimators.fitting.parameters import positional, with_parameters
 from sklearn_struct.estimators.fitting.solving import minimise
 from sklearn_struct.inference.chains import exact
 from sklearn_struct.losses.expectation_criteria import DISTANCES, Expectation
@@ -40,6 +39,7 @@ __all__ = ["GECRF"]
 RANDOM = 0.1  # standard deviation of random starts
 
 
+@with_parameters
 class GECRF(BasePartlyLabelled):
     """Linear-chain CRF that learns from labelled features, from labels as far as there are any, and
     from bare text.
@@ -93,8 +93,6 @@ class GECRF(BasePartlyLabelled):
         latter do.
     C : float, default=10.0
         Inverse strength of the penalty (sigma**2 of [1]_), ``np.inf`` for none.
-    l1_ratio : float, default=0.0
-        Share of the L1 penalty, in [0, 1].
     solver : {"auto", "lbfgs", "owlqn", "cg", "gradient"}, default="auto"
         "auto" is "owlqn" if ``l1_ratio > 0``, else "lbfgs".
     init : {"zero", "labelled", "random"}, default="zero"
@@ -111,65 +109,28 @@ class GECRF(BasePartlyLabelled):
     feature_pairs : {"observed", "all"}, default="observed"
         Which pairs (feature, label) get a weight: those stored together where the label may stand
         (in unlabelled text any label may), or all.
-    transition_features : {"all", "observed"}, default="all"
-        Which transitions get a weight.
-    edge_features : None, "all", str, re.Pattern, or iterable of str, re.Pattern and int, default=None
-        Features of X that also condition the transition into their token, as in `LinearChainCRF`.
-    allowed_transitions : None, {"BIO", "IOB1", "BIOES"}, array-like of shape (n_labels, n_labels) or dict, default=None
-        Which labels may follow each other, read by each prediction, as in `LinearChainCRF`.
     constrain_training : bool, default=False
         Train among the labellings that `allowed_transitions` allows, too.
-    min_frequency : int, default=1
-        Pairs (and observed transitions) seen fewer times get no weight.
     fit_intercept : bool, default=False
         Give each label an unpenalised weight of its own. In unlabelled text it may make labels
         frequent or rare for nothing; labelled addresses were learnt better without.
-    dtype : {"float64", "float32"}, default="float64"
-        Float type of features, weight tables and potentials.
-    max_iter : int, default=1000
-        Largest number of iterations.
     tol : float, default=1e-5
         Training stops when no entry of the objective's gradient, divided by C and the total weight
         (in which all unlabelled sequences count), exceeds `tol`. With float32 a gradient has
         rounding errors, of about 1e-7 times the scores and values of features; a `tol` below these
         is not reached, and the warning says how large they are.
-    warm_start : bool, default=False
-        Start from the weights of the previous fit, matched by label and feature.
-    n_jobs : int, default=None
-        Threads over blocks of sequences, in joblib's meaning. Results have the same bits for any
-        number.
     random_state : int, RandomState or None, default=None
         For random starts.
-    verbose : int, default=0
-        Print a line an iteration.
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_labels,)
-        Labels, sorted.
     targets_ : dict
         For each labelled feature the probabilities of labels, or of label pairs, that it asks for.
-    coef_ : ndarray or csr_array of shape (n_labels, n_features)
-        Feature weights; sparse if X is.
-    transition_ : ndarray of shape (n_labels, n_labels)
-        Transition weights, from row label to column label.
-    transition2_ : ndarray of shape (n_labels, n_labels, n_labels)
-        Weights of three labels in a row, in their order; only with ``order=2``.
-    intercept_ : ndarray of shape (n_labels,)
-    edge_coef_ : ndarray or csr_array of shape (n_labels * n_labels, n_edge_features)
-        Weights of the edge features, as in `LinearChainCRF`.
-    edge_features_ : ndarray of int
-        Columns of X that condition transitions.
     n_iter_ : int
         Iterations of the last run, from the best of several starts, and where `annealing` has led
         from there.
     loss_curve_ : list of float
         Objective / C after each of these iterations.
-    n_features_in_ : int
-    feature_names_in_ : ndarray of str
-        Where X has feature names.
-    vectorizer_ : SequenceVectorizer
-        Where X holds dicts or strings.
 
     See Also
     --------
@@ -193,8 +154,20 @@ class GECRF(BasePartlyLabelled):
     [['RENT', 'RENT', 'RENT'], ['SIZE', 'SIZE']]
     """
 
+    labeled_features: Mapping[Any, Any] | None = positional(None)
+    target_weight: str | float | Mapping[Any, float] = "auto"
+    distance: str = "kl"
+    majority: float = 0.99
+    smoothing: float = 0.01
+    entropy_weight: float = 0.0
+    classes: Any = None
+    C: float = 10.0
+    init: str = "zero"
+    n_restarts: int = 0
+    annealing: Iterable[float] | None = None
+    fit_intercept: bool = False
+    tol: float = 1e-5
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **BaseChain._parameter_constraints,
         "labeled_features": [Mapping, None],
         "target_weight": [
             StrOptions({"auto"}),
@@ -210,69 +183,7 @@ class GECRF(BasePartlyLabelled):
         "init": [StrOptions({"zero", "labelled", "random"})],
         "n_restarts": [Interval(Integral, 0, None, closed="left")],
         "annealing": [Iterable, None],
-        "order": [Options(Integral, {1, 2})],
     }
-
-    def __init__(
-        self,
-        labeled_features: Mapping[Any, Any] | None = None,
-        *,
-        target_weight: str | float | Mapping[Any, float] = "auto",
-        distance: str = "kl",
-        majority: float = 0.99,
-        smoothing: float = 0.01,
-        entropy_weight: float = 0.0,
-        classes: Any = None,
-        C: float = 10.0,
-        l1_ratio: float = 0.0,
-        solver: str = "auto",
-        init: str = "zero",
-        n_restarts: int = 0,
-        annealing: Iterable[float] | None = None,
-        order: int = 1,
-        feature_pairs: str = "observed",
-        transition_features: str = "all",
-        edge_features: Features | None = None,
-        allowed_transitions: Any = None,
-        constrain_training: bool = False,
-        min_frequency: int = 1,
-        fit_intercept: bool = False,
-        dtype: str = "float64",
-        max_iter: int = 1000,
-        tol: float = 1e-5,
-        warm_start: bool = False,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.labeled_features = labeled_features
-        self.target_weight = target_weight
-        self.distance = distance
-        self.majority = majority
-        self.smoothing = smoothing
-        self.entropy_weight = entropy_weight
-        self.classes = classes
-        self.C = C
-        self.l1_ratio = l1_ratio
-        self.solver = solver
-        self.init = init
-        self.n_restarts = n_restarts
-        self.annealing = annealing
-        self.order = order
-        self.feature_pairs = feature_pairs
-        self.transition_features = transition_features
-        self.edge_features = edge_features
-        self.allowed_transitions = allowed_transitions
-        self.constrain_training = constrain_training
-        self.min_frequency = min_frequency
-        self.fit_intercept = fit_intercept
-        self.dtype = dtype
-        self.max_iter = max_iter
-        self.tol = tol
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, init: Any = None) -> Self:
         """Fit the model.

@@ -6,8 +6,8 @@ from typing import Any, ClassVar
 
 from sklearn.utils._param_validation import StrOptions
 
-from sklearn_struct.encoding.features.column_choice import Features
 from sklearn_struct.estimators.chains.partly_labelled import BasePartlyLabelled
+from sklearn_struct.estimators.fitting.parameters import with_parameters
 from sklearn_struct.estimators.fitting.partial_fit import BaseOnlineChain
 from sklearn_struct.inference.chains import exact
 from sklearn_struct.losses.log_likelihood import LogLikelihood
@@ -28,6 +28,7 @@ OF_SOLVERS = {"ap": MaxMargin(exact), "pa": HINGE, "pa-ii": HINGE, "arow": HINGE
 CONVEX_ONLY = {"sag", *OF_SOLVERS}
 
 
+@with_parameters
 class LinearChainCRF(BasePartlyLabelled, BaseOnlineChain):
     """Linear-chain conditional random field, trained by (penalised) maximum likelihood.
 
@@ -62,8 +63,6 @@ class LinearChainCRF(BasePartlyLabelled, BaseOnlineChain):
         Inverse strength of the penalty (sigma**2 of [1]_, eq. 5.4; CRFsuite's c2 is 1 / (2 C)).
         ``np.inf``: no penalty. For "pa" and "pa-ii" their aggressiveness, the C of [3]_, for "arow"
         1 / r of [7]_; without effect for "ap".
-    l1_ratio : float, default=0.0
-        Share of the L1 penalty, in [0, 1]; 1 gives sparse weights.
     solver : {"auto", "lbfgs", "owlqn", "newton-cg", "trust-ncg", "cg", "sag", "sgd", "ap", "pa", "pa-ii", "arow"}, \
             default="auto"
         "lbfgs" for L2, "owlqn" (orthant-wise L-BFGS) for L1 and elastic net, "sag" stochastic
@@ -95,35 +94,6 @@ class LinearChainCRF(BasePartlyLabelled, BaseOnlineChain):
         Everything stays exact; a token costs n_labels**3 operations instead of n_labels**2. Second
         derivatives, for "newton-cg", "trust-ncg" and ``loss="pointwise"``, are in logarithms at
         order 2, and slow.
-    feature_pairs : {"observed", "all"}, default="observed"
-        Which pairs (feature, label) get a weight: those stored together in the training data, or
-        all. A dense X stores all its values, so there both are the same.
-    transition_features : {"all", "observed"}, default="all"
-        Which transitions, at order 2 also which three labels in a row, get a weight. The others
-        keep weight 0; they are not forbidden.
-    edge_features : None, "all", str, re.Pattern, or iterable of str, re.Pattern and int, default=None
-        Features of X that also condition the transition into their token (a weight for each feature
-        and label pair, at order 2 also for each three labels that end there). Columns by number, by
-        name, or by compiled patterns that match whole names, such as ``re.compile("B.*")``. A
-        string is a name, but "all" by itself is every feature.
-    allowed_transitions : None, {"BIO", "IOB1", "BIOES"}, array-like of shape (n_labels, n_labels) or dict, default=None
-        Which labels may follow each other, read by each prediction: a labelling that is forbidden
-        has probability 0. The name of a scheme of spans also says what may come first and last
-        ("IOB2" is "BIO", "IOBES" is "BIOES"). A matrix of booleans, rows and columns in the order
-        of ``classes_``, says which label (column) may follow which (row). A dict ``{label:
-        [labels]}`` lists what is *forbidden* after each label, under the key None what may not come
-        first; None in a list forbids the end there.
-    constrain_training : bool, default=False
-        Train among the labellings that `allowed_transitions` allows, too. Each y must then be
-        allowed.
-    min_frequency : int, default=1
-        Pairs (and observed transitions) seen fewer times get no weight; a sequence (or token) of
-        sample weight 2 counts twice. Without effect on dense X.
-    fit_intercept : bool, default=True
-        Give each label an unpenalised weight of its own.
-    dtype : {"float64", "float32"}, default="float64"
-        Float type of features, weight tables and potentials. Sums, weights and gradients are always
-        float64.
     max_iter : int, default=1000
         Largest number of iterations; for "sag", "sgd", "ap", "pa", "pa-ii" and "arow" passes over
         the data, of which 10 often do.
@@ -135,47 +105,16 @@ class LinearChainCRF(BasePartlyLabelled, BaseOnlineChain):
         is at most `tol`. With float32 a gradient has rounding errors, of about 1e-7 times the
         scores and values of features; a `tol` below these is not reached, and the warning says how
         large they are.
-    warm_start : bool, default=False
-        Start from the weights of the previous fit, matched by label and feature.
-    n_jobs : int, default=None
-        Threads over blocks of sequences, in joblib's meaning. Results have the same bits for any
-        number.
     random_state : int, RandomState or None, default=None
         For "sag", "sgd", "ap", "pa", "pa-ii" and "arow": the order of the sequences. "auto" takes
         None for 0.
-    verbose : int, default=0
-        Print a line an iteration.
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_labels,)
-        Labels, sorted.
-    coef_ : ndarray or csr_array of shape (n_labels, n_features)
-        Feature weights; sparse if X is.
-    transition_ : ndarray of shape (n_labels, n_labels)
-        Transition weights, from row label to column label.
-    transition2_ : ndarray of shape (n_labels, n_labels, n_labels)
-        Weights of three labels in a row, in their order; only with ``order=2``.
-    intercept_ : ndarray of shape (n_labels,)
-    edge_coef_ : ndarray or csr_array of shape (n_labels * n_labels, n_edge_features)
-        Weights of the edge features; row j * n_labels + k for the transition from j to k. With
-        ``order=2`` there follow n_labels**3 rows, (i * n_labels + j) * n_labels + k of them for the
-        labels i, j, k.
-    edge_features_ : ndarray of int
-        Columns of X that condition transitions.
-    n_iter_ : int
-        Iterations of `fit`, plus one for each `partial_fit` since.
-    t_ : int
-        Sequences that `fit` has learnt from, plus those of each `partial_fit` since.
     loss_curve_ : list of float
         Objective / C after each iteration of `fit`: sum of losses + penalty / C, in CRFsuite's
         units. For "ap" the sequences labelled wrong in each pass, for "pa", "pa-ii" and "arow"
         their sum of losses, each before its step.
-    n_features_in_ : int
-    feature_names_in_ : ndarray of str
-        Where X has feature names.
-    vectorizer_ : SequenceVectorizer
-        Where X holds dicts or strings.
 
     See Also
     --------
@@ -213,8 +152,9 @@ class LinearChainCRF(BasePartlyLabelled, BaseOnlineChain):
            [0.1, 0.6, 0.3]])
     """
 
+    loss: str = "log_likelihood"
+    class_weight: dict[Any, float] | str | None = None
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **BaseOnlineChain._parameter_constraints,
         "solver": [
             StrOptions(
                 {
@@ -233,51 +173,6 @@ class LinearChainCRF(BasePartlyLabelled, BaseOnlineChain):
         "loss": [StrOptions({"log_likelihood", "pointwise"})],
         "class_weight": [dict, StrOptions({"balanced"}), None],
     }
-
-    def __init__(
-        self,
-        *,
-        C: float = 1.0,
-        l1_ratio: float = 0.0,
-        solver: str = "auto",
-        loss: str = "log_likelihood",
-        class_weight: dict[Any, float] | str | None = None,
-        order: int = 1,
-        feature_pairs: str = "observed",
-        transition_features: str = "all",
-        edge_features: Features | None = None,
-        allowed_transitions: Any = None,
-        constrain_training: bool = False,
-        min_frequency: int = 1,
-        fit_intercept: bool = True,
-        dtype: str = "float64",
-        max_iter: int = 1000,
-        tol: float = 1e-4,
-        warm_start: bool = False,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.C = C
-        self.l1_ratio = l1_ratio
-        self.solver = solver
-        self.loss = loss
-        self.class_weight = class_weight
-        self.order = order
-        self.feature_pairs = feature_pairs
-        self.transition_features = transition_features
-        self.edge_features = edge_features
-        self.allowed_transitions = allowed_transitions
-        self.constrain_training = constrain_training
-        self.min_frequency = min_frequency
-        self.fit_intercept = fit_intercept
-        self.dtype = dtype
-        self.max_iter = max_iter
-        self.tol = tol
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
 
     def _loss(self, y: Any = None) -> LogLikelihood | MarginalLikelihood | MaxMargin | Pointwise:
         if y is not None and y.ndim == 2:

@@ -5,14 +5,13 @@ other.
 from __future__ import annotations
 
 from collections.abc import Callable
-from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import _fit_context
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Options, StrOptions
+from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.metaestimators import available_if
 
 from sklearn_struct._published import publishes
@@ -21,8 +20,10 @@ from sklearn_struct.containers.sequence_array import SequenceArray
 from sklearn_struct.encoding.labels import label_codes
 from sklearn_struct.encoding.sequences import as_list, form, is_list, largest_sum
 from sklearn_struct.estimators.chains.base_chain import BaseChain
+from sklearn_struct.estimators.chains.chain_parameters import InferenceParameters
 from sklearn_struct.estimators.chains.prepared_weights import Prepared, check_width
 from sklearn_struct.estimators.fitting import sample_weights
+from sklearn_struct.estimators.fitting.parameters import with_parameters
 from sklearn_struct.estimators.fitting.score_checks import check_learned
 from sklearn_struct.estimators.fitting.solving import strength
 from sklearn_struct.exceptions import EmptyDataError, InputTypeError
@@ -58,19 +59,39 @@ def _learns_online(estimator: Any) -> bool:
     return True
 
 
-class BaseOnlineChain(BaseChain):
+@with_parameters
+class BaseOnlineChain(InferenceParameters, BaseChain):
     """A chain that also learns batch by batch, in scikit-learn's manner.
 
     Learned, besides: ``_stream``, the name of a solver and where its passes have come to, or None
     after `fit`.
+
+    Parameters
+    ----------
+    solver : {"auto", "lbfgs", "owlqn", "newton-cg", "trust-ncg", "cg", "sag", "sgd"}, default="auto"
+        As in `LinearChainCRF`.
+    max_iter : int, default=1000
+        Largest number of iterations; for "sag" and "sgd" passes over the data.
+    tol : float, default=1e-4
+        Solvers stop when no entry of the objective's gradient, divided by C and the total weight,
+        exceeds `tol`; "sgd" when passes improve the objective by less than this share each. With
+        float32 a gradient has rounding errors, of about 1e-7 times the scores and values of
+        features; a `tol` below these is not reached, and the warning says how large they are.
+    random_state : int, RandomState or None, default=None
+        For "sag" and "sgd": the order of the sequences. "auto" takes None for 0.
+
+    Attributes
+    ----------
+    n_iter_ : int
+        Iterations of `fit`, plus one for each `partial_fit` since.
+    t_ : int
+        Sequences that `fit` has learnt from, plus those of each `partial_fit` since.
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **BaseChain._parameter_constraints,
         "solver": [
             StrOptions({"auto", "lbfgs", "owlqn", "newton-cg", "trust-ncg", "cg", "sag", "sgd"})
         ],
-        "order": [Options(Integral, {1, 2})],
     }
 
     @available_if(_learns_online)

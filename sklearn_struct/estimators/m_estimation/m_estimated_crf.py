@@ -6,16 +6,16 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.utils._param_validation import HasMethods, Interval, Options, StrOptions
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from sklearn_struct.compiled.threads import Pool
-from sklearn_struct.encoding.features.column_choice import Features
 from sklearn_struct.encoding.features.observation_streams import symbols
 from sklearn_struct.encoding.sequences import as_list, is_list, largest_sum
 from sklearn_struct.encoding.two_dimensional_input import has_label_a_row
 from sklearn_struct.estimators.chains.prepared_weights import Prepared
 from sklearn_struct.estimators.chains.warm_start import transfer
 from sklearn_struct.estimators.chains.weight_pattern import observe
+from sklearn_struct.estimators.fitting.parameters import positional, with_parameters
 from sklearn_struct.estimators.fitting.progress import Progress
 from sklearn_struct.estimators.fitting.sample_weights import check_sum, is_per_token
 from sklearn_struct.estimators.fitting.solving import choice_for_rows, solve
@@ -35,6 +35,7 @@ from sklearn_struct.objectives.rows_objective import RowExamples, RowsObjective
 __all__ = ["MEstimatedCRF"]
 
 
+@with_parameters
 class MEstimatedCRF(BaseBasedChain):
     r"""Chain whose weights are found without inference, by M-estimation over a base distribution
     [1]_.
@@ -81,8 +82,6 @@ class MEstimatedCRF(BaseBasedChain):
     C : float, default=1.0
         Inverse strength of the penalty, beside a *mean* of losses: the c of [1]_. ``np.inf``: no
         penalty, which few data and features allow.
-    l1_ratio : float, default=0.0
-        Share of the L1 penalty, in [0, 1]; 1 gives sparse weights.
     order : {1, 2}, default=1
         Whether three labels in a row have weights, too.
     constant : bool, default=True
@@ -91,15 +90,10 @@ class MEstimatedCRF(BaseBasedChain):
     input_features : bool, default=False
         Whether each feature of X also has a weight that is the same for all labels. They do not
         change what is predicted for given weights of the others, but what these have to explain.
-    feature_pairs, transition_features : {"observed", "all"}, default="observed"
-        Which pairs of features and labels, and of labels, have weights: those seen in training, or
-        all.
-    edge_features : None, "all", str, re.Pattern, or iterable of str, re.Pattern and int, default=None
-        Features that also condition the transition into their token; as in `LinearChainCRF`.
+    transition_features : {"observed", "all"}, default="observed"
+        Which pairs of labels have weights: those seen in training, or all.
     allowed_transitions : None, str, array-like of shape (n_labels, n_labels) or dict, default=None
         Which labels may follow each other in predictions; as in `LinearChainCRF`.
-    min_frequency : int, default=1
-        Pairs (and observed transitions) seen fewer times get no weight.
     fit_intercept : bool, default=True
         Give each label a weight of its own, penalised as the others are.
     solver : {"auto", "sdca", "lbfgs", "owlqn", "newton-cg", "trust-ncg", "cg"}, default="auto"
@@ -107,39 +101,26 @@ class MEstimatedCRF(BaseBasedChain):
         others, which are those of `LinearChainCRF`, need hundreds of iterations, unless the penalty
         is very weak. "auto" takes "owlqn" if ``l1_ratio > 0``; else "sdca" if there are much data,
         more weights than sequences, and `C` is not too large; else "lbfgs".
-    max_iter : int, default=1000
     tol : float, default=1e-3
         The solver stops when no entry of the objective's gradient exceeds `tol`.
     memory : None, str or joblib.Memory, default=None
         Where expectations are kept: fits that differ in `C` alone, as in a grid search, share them.
-    warm_start : bool, default=False
-        Start from the weights of the previous fit, matched by label and feature.
-    n_jobs : int, default=None
-        Threads over blocks of sequences, in joblib's meaning. Results have the same bits for any
-        number.
     random_state : int, RandomState or None, default=None
         For sampled expectations, and for "sdca" the order of the sequences. "auto" takes None for
         0.
-    verbose : int, default=0
-        Print a line an iteration.
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_labels,)
-        Labels, sorted.
     base_ : estimator
         The base, fitted.
     features_ : transformer or None
         What makes the features, fitted.
     coef_ : ndarray or csr_array of shape (n_labels, n_features)
         Weights of features: how the model differs from its base.
-    transition_, transition2_, intercept_, edge_coef_, edge_features_
-        As in `LinearChainCRF`.
     input_coef_ : ndarray of shape (n_features,)
         With `input_features`, their weights.
     constant_ : float
         Weight of the constant feature; 0 without.
-    n_iter_ : int
     loss_curve_ : list of float
         Objective after each iteration.
     n_features_in_ : int
@@ -169,75 +150,29 @@ class MEstimatedCRF(BaseBasedChain):
     ['B', 'I', 'I', 'O']
     """
 
+    features: Any = positional(None)
+    base: Any = None
+    inputs: str = "base"
+    expectations: str = "exact"
+    n_samples: int = 10_000
+    sample_smoothing: float = 0.1
+    constant: bool = True
+    input_features: bool = False
+    transition_features: str = "observed"
+    tol: float = 1e-3
+    memory: Any = None
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **BaseBasedChain._parameter_constraints,
         "features": [None, str, list, tuple, HasMethods(["fit_transform", "transform"])],
         "base": [None, StrOptions({"locally-uniform"}), HasMethods(["fit"])],
         "inputs": [StrOptions({"base", "empirical"})],
         "expectations": [StrOptions({"exact", "sampled"})],
         "n_samples": [Interval(Integral, 1, None, closed="left")],
         "sample_smoothing": [Interval(Real, 0, None, closed="left")],
-        "order": [Options(Integral, {1, 2})],
         "constant": ["boolean"],
         "input_features": ["boolean"],
         "solver": [StrOptions({"auto", "sdca", "lbfgs", "owlqn", "newton-cg", "trust-ncg", "cg"})],
         "memory": [None, str, HasMethods(["cache"])],
     }
-
-    def __init__(
-        self,
-        features: Any = None,
-        *,
-        base: Any = None,
-        inputs: str = "base",
-        expectations: str = "exact",
-        n_samples: int = 10_000,
-        sample_smoothing: float = 0.1,
-        C: float = 1.0,
-        l1_ratio: float = 0.0,
-        order: int = 1,
-        constant: bool = True,
-        input_features: bool = False,
-        feature_pairs: str = "observed",
-        transition_features: str = "observed",
-        edge_features: Features | None = None,
-        allowed_transitions: Any = None,
-        min_frequency: int = 1,
-        fit_intercept: bool = True,
-        solver: str = "auto",
-        max_iter: int = 1000,
-        tol: float = 1e-3,
-        memory: Any = None,
-        warm_start: bool = False,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.features = features
-        self.base = base
-        self.inputs = inputs
-        self.expectations = expectations
-        self.n_samples = n_samples
-        self.sample_smoothing = sample_smoothing
-        self.C = C
-        self.l1_ratio = l1_ratio
-        self.order = order
-        self.constant = constant
-        self.input_features = input_features
-        self.feature_pairs = feature_pairs
-        self.transition_features = transition_features
-        self.edge_features = edge_features
-        self.allowed_transitions = allowed_transitions
-        self.min_frequency = min_frequency
-        self.fit_intercept = fit_intercept
-        self.solver = solver
-        self.max_iter = max_iter
-        self.tol = tol
-        self.memory = memory
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, init: Any = None) -> Self:
         """Fit base and model.

@@ -1,0 +1,87 @@
+"""Parameters that estimators of several kinds have, in groups of which each is a base."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+from sklearn.utils._param_validation import Interval
+
+from sklearn_struct.encoding.parameter_checks import N_JOBS
+from sklearn_struct.estimators.fitting.parameters import with_parameters
+
+__all__ = ["IterationParameters", "PenaltyParameters", "RandomParameters", "ThreadParameters"]
+
+
+@with_parameters
+class PenaltyParameters:
+    """The penalty on weights.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        Inverse strength of the penalty, ``np.inf`` for none.
+    l1_ratio : float, default=0.0
+        Share of the L1 penalty, in [0, 1]; 1 gives sparse weights.
+    """
+
+    C: float = 1.0
+    l1_ratio: float = 0.0
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "C": [Interval(Real, 0, None, closed="right")],
+        "l1_ratio": [Interval(Real, 0, 1, closed="both")],
+    }
+
+
+@with_parameters
+class IterationParameters:
+    """When training stops, and what it prints.
+
+    Parameters
+    ----------
+    max_iter : int, default=1000
+        Largest number of iterations.
+    tol : float, default=1e-4
+        Training stops when no entry of the objective's gradient, divided by C and the total weight,
+        exceeds `tol`.
+    verbose : int, default=0
+        Print a line an iteration.
+    """
+
+    max_iter: int = 1000
+    tol: float = 1e-4
+    verbose: int = 0
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "verbose": ["verbose"],
+    }
+
+
+@with_parameters
+class RandomParameters:
+    """Random numbers.
+
+    Parameters
+    ----------
+    random_state : int, RandomState or None, default=None
+        Seed of what is drawn.
+    """
+
+    random_state: Any = None
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"random_state": ["random_state"]}
+
+
+@with_parameters
+class ThreadParameters:
+    """Threads.
+
+    Parameters
+    ----------
+    n_jobs : int, default=None
+        Threads over blocks of sequences, in joblib's meaning. Results have the same bits for any
+        number.
+    """
+
+    n_jobs: int | None = None
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"n_jobs": N_JOBS}
