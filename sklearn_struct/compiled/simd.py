@@ -53,6 +53,7 @@ __all__ = [
     "workspace",
 ]
 
+Index: TypeAlias = int | np.integer[Any]
 Vector: TypeAlias = NDArray[np.floating[Any]]  # eight float64 or float32
 CONFIG: Any = numba.config  # its fields are made when numba is imported
 F = TypeVar("F", bound=Callable[..., object])
@@ -95,26 +96,25 @@ def _compiled_as(operation: object) -> Callable[[F], F]:
 
 
 @_compiled_as(llvm_vectors.at)
-def at(array: np.ndarray, index: int) -> float:
+def at(array: np.ndarray, index: Index) -> Any:
     """One number. Its index may not be negative, which saves a comparison in inner loops."""
-    number: float = array.reshape(-1)[index]
-    return number
+    return array.reshape(-1)[index]
 
 
 @_compiled_as(llvm_vectors.load)
-def load(array: np.ndarray, index: int) -> Vector:
+def load(array: np.ndarray, index: Index) -> Vector:
     """Eight numbers, from `index` on."""
     return array.reshape(-1)[index : index + LANES].copy()
 
 
 @_compiled_as(llvm_vectors.store)
-def store(array: np.ndarray, index: int, value: Vector) -> None:
+def store(array: np.ndarray, index: Index, value: Vector) -> None:
     """Write eight numbers."""
     array.reshape(-1)[index : index + LANES] = value
 
 
 @_compiled_as(llvm_vectors.load_part)
-def load_part(array: np.ndarray, index: int, n: int, fill: float) -> Vector:
+def load_part(array: np.ndarray, index: Index, n: int, fill: float) -> Vector:
     """The first `n` as `load`, the rest `fill`; the memory of the rest is not read."""
     value = np.full(LANES, fill, dtype=array.dtype)
     n = max(0, min(n, LANES))
@@ -123,13 +123,13 @@ def load_part(array: np.ndarray, index: int, n: int, fill: float) -> Vector:
 
 
 @_compiled_as(llvm_vectors.store_part)
-def store_part(array: np.ndarray, index: int, value: Vector, n: int) -> None:
+def store_part(array: np.ndarray, index: Index, value: Vector, n: int) -> None:
     """Write the first `n` numbers."""
     array.reshape(-1)[index : index + min(n, LANES)] = value[: max(n, 0)]
 
 
 @_compiled_as(llvm_vectors.prefetch)
-def prefetch(array: np.ndarray, index: int) -> None:
+def prefetch(array: np.ndarray, index: Index) -> None:
     """Start to fetch the memory around `index` into the caches, and do not wait for it."""
 
 
@@ -195,7 +195,7 @@ def minimum(x: Vector, y: Vector) -> Vector:
 
 
 @_compiled_as(llvm_vectors.keep)
-def keep(x: Vector, bits: int) -> Vector:
+def keep(x: Vector, bits: Index) -> Vector:
     """x where the bit of a uint8 is set, else 0."""
     return np.where(np.unpackbits(np.uint8(bits), bitorder="little"), x, x.dtype.type(0))
 

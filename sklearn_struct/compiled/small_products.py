@@ -176,8 +176,8 @@ def rows_max_plus(
         first = load(matrix, k)
         while r < n_rows:
             tile = r + 4 <= n_rows
-            # the last rows, fewer than four, are worked on one by one, as four times the same row:
-            # another loop for them would make a kernel that is dear to compile a third longer
+            # the last rows, fewer than four, are worked on one by one, as four times the same row,
+            # lest another loop be compiled for them
             stride = width if tile else 0
             b = a + r * width
             q = o + r * width + k

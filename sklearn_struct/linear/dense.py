@@ -1,4 +1,4 @@
-"""Dense X: matrix products by BLAS."""
+"""The map of dense X to potentials: matrix products by BLAS."""
 
 from __future__ import annotations
 
@@ -60,9 +60,11 @@ class _DenseTranspose:
         """Write ``X.T @ R``, compact."""
         rows = parts(len(self.X))
 
+        # in parts that do not depend on the number of threads: their sum has the same bits for any
         def of_part(c: int) -> np.ndarray:
             with np.errstate(over="ignore", invalid="ignore"):
-                return self.R[rows[c]].T @ self.X[rows[c]]
+                product: np.ndarray = self.R[rows[c]].T @ self.X[rows[c]]
+                return product
 
         products = pool.map(of_part, len(rows))
         out.reshape(-1, self.R.shape[1])[:] = np.sum(products, axis=0).T

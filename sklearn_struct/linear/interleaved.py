@@ -1,8 +1,8 @@
-"""Several expanded parameter vectors side by side, grain by grain: what belongs together comes from
-memory together.
+"""Several parameter vectors interleaved in one array, so that memory is read once for all of them.
 
-A layout is a list of (length, grain): after each other so many numbers, of which `grain` at a time
-stay neighbours.
+A layout is a list of parts (length, grain): in a part of so many numbers, `grain` at a time stay
+neighbours, and the grains of the vectors take turns. With grain 2, vectors a and b of length 4 are
+kept as a0 a1 b0 b1 a2 a3 b2 b3.
 """
 
 from __future__ import annotations
@@ -17,16 +17,14 @@ ONE = np.ones(1)  # the scales of a single vector
 
 
 def parts(W: np.ndarray, n: int, grains: Grains) -> list[np.ndarray]:
-    """Views of what n vectors side by side share, each of the layout's lengths as (number of
-    grains, n, grain).
-    """
-    found = []
+    """A view (number of grains, n, grain) of each part of a layout that n vectors share."""
+    views = []
     start = 0
     for length, grain in grains:
         stop = start + n * length
-        found.append(W[start:stop].reshape(length // grain if grain else 0, n, grain))
+        views.append(W[start:stop].reshape(length // grain if grain else 0, n, grain))
         start = stop
-    return found
+    return views
 
 
 def put(vector: np.ndarray, n: int, c: int, grains: Grains, W: np.ndarray) -> None:

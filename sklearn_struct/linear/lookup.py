@@ -1,7 +1,7 @@
-"""Sparse X to labels by weights that stay, as in prediction: X is read block by block, as it is.
+"""The map of sparse X to potentials in prediction, where weights stay the same for any X.
 
-`rows.RowsMap` numbers the features of its X, which pays off over the passes of a fit. Here the
-features of a pattern are numbered once, for any X.
+`padded_rows.RowsMap` numbers the features of its X anew, which pays off over the passes of a fit.
+Here the features of a pattern are numbered once, and X is read block by block, as it is.
 """
 
 from __future__ import annotations
@@ -11,20 +11,19 @@ import numpy as np
 from sklearn_struct.compiled.kernel import kernel
 from sklearn_struct.compiled.simd import at, padded, prefetch
 from sklearn_struct.containers.csr import CSR
-from sklearn_struct.linear.entries import AHEAD, Entries
 from sklearn_struct.linear.interleaved import ONE, Grains
-from sklearn_struct.linear.padded_rows import rows_forward
+from sklearn_struct.linear.padded_row_kernels import rows_forward
+from sklearn_struct.linear.stored_values import AHEAD, Entries
 
 __all__ = ["Lookup", "LookupMap"]
 
 
 class Lookup:
-    """Where the weights of each feature stand: in a dense padded row, or, of a feature with one
-    label, as one number.
+    """Where the weights of each feature stand: in a dense padded row, or as one number.
 
-    The code of a feature is its row, or -1 - k if label k is its only one. Row 0 are zeros;
-    whatever has no row reads it, which spares branches. Behind the rows stands a number for each
-    feature.
+    The code of a feature is its row, or -1 - k if label k is its only one. Row 0 is all zeros, and
+    what has no row of its own reads it: that is quicker than a branch. Behind the rows there is one
+    number for each feature.
 
     Parameters
     ----------
@@ -47,8 +46,9 @@ class Lookup:
 
 
 class LookupMap:
-    """X sparse, in any order and with duplicates; weights in the layout of a `Lookup`. Forward
-    only.
+    """X sparse, weights in the layout of a `Lookup`; forward only.
+
+    The values of a row may be in any order, also with duplicates.
     """
 
     def __init__(self, X: CSR, lookup: Lookup) -> None:
@@ -88,7 +88,7 @@ class LookupMap:
 
 
 @kernel
-def _expand(w, pairs, code, P, W):
+def _expand(w: np.ndarray, pairs: CSR, code: np.ndarray, P: int, W: np.ndarray) -> None:
     indptr = pairs.indptr
     labels = pairs.indices
     single = len(W) - len(code)
@@ -99,16 +99,22 @@ def _expand(w, pairs, code, P, W):
 
 
 @kernel
-def _look_up(features, code, weights, rows, single):
-    """Write the row of each value; list those whose feature has a single label, and fetch their
-    weights.
+def _look_up(
+    features: np.ndarray,
+    code: np.ndarray,
+    weights: np.ndarray,
+    rows: np.ndarray,
+    single: np.ndarray,
+) -> np.uint64:
+    """Write the row of each value, and list those whose feature has a single label; their number.
 
-    Returns their number.
+    The weights of these are fetched into the caches.
     """
     s = np.uint64(0)
     for p in range(len(features)):
         c = at(code, at(features, p))
         rows[p] = max(c, 0)
+        # written in any case, and kept by counting it: a branch here would be guessed wrong often
         single[s] = p
         s += np.uint64(c < 0)
     for p in range(len(features), len(rows)):
@@ -119,7 +125,14 @@ def _look_up(features, code, weights, rows, single):
 
 
 @kernel
-def _add_singles(X, code, weights, single, scales, out):
+def _add_singles(
+    X: CSR,
+    code: np.ndarray,
+    weights: np.ndarray,
+    single: np.ndarray,
+    scales: np.ndarray,
+    out: np.ndarray,
+) -> None:
     indptr = X.indptr
     indices = X.indices
     data = X.data

@@ -1,5 +1,6 @@
-"""Which features occur with which labels, by one bit each: a single pass over X, which a sparse
-product needs twice.
+"""Which features occur with which labels, by one bit each.
+
+That takes one pass over X, where a sparse product would need two.
 """
 
 from __future__ import annotations
@@ -26,8 +27,8 @@ def observed(X: CSR, codes: np.ndarray, n_features: int, width: int) -> CSR:
 
 
 @kernel
-def _mark(X, codes, n_words, bits):
-    """Set the bit of the row's code in the words of each of its features; return how many are set."""
+def _mark(X: CSR, codes: np.ndarray, n_words: int, bits: np.ndarray) -> int:
+    """Set the bit of each row's code in the words of its features; return how many are set."""
     n = 0
     one = np.uint64(1)
     indices = X.indices
@@ -42,7 +43,7 @@ def _mark(X, codes, n_words, bits):
 
 
 @kernel
-def _list(bits, n_words, indptr, labels):
+def _list(bits: np.ndarray, n_words: int, indptr: np.ndarray, labels: np.ndarray) -> None:
     """Write bounds and labels of the bits that are set."""
     q = 0
     one = np.uint64(1)

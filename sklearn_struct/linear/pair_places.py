@@ -11,16 +11,19 @@ __all__ = ["places"]
 
 
 def places(X: CSR, codes: np.ndarray, pairs: CSR) -> np.ndarray:
-    """For each stored value of X the place among `pairs` of its feature with the code of its row;
-    -1 for nowhere.
+    """For each stored value of X, the place of its feature with the code of its row among `pairs`.
+
+    It is -1 where there is no such pair.
     """
-    found = np.empty(len(X.indices), dtype=np.int64)
-    _find(X.indptr, X.indices, np.asarray(codes, np.int64), pairs, found)
-    return found
+    where = np.empty(len(X.indices), dtype=np.int64)
+    _find(X.indptr, X.indices, np.asarray(codes, np.int64), pairs, where)
+    return where
 
 
 @kernel
-def _find(indptr, indices, codes, pairs, found):
+def _find(
+    indptr: np.ndarray, indices: np.ndarray, codes: np.ndarray, pairs: CSR, where: np.ndarray
+) -> None:
     """By bisection among the codes of each feature, which ascend."""
     bounds = pairs.indptr
     columns = pairs.indices
@@ -35,4 +38,4 @@ def _find(indptr, indices, codes, pairs, found):
                     low = middle + 1
                 else:
                     high = middle
-            found[p] = low if low < end and columns[low] == codes[t] else -1
+            where[p] = low if low < end and columns[low] == codes[t] else -1

@@ -1,4 +1,4 @@
-"""Sparse X with very wide theta: loops over the pairs that have a weight."""
+"""The map of sparse X to very wide potentials: loops over the pairs that have a weight."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ __all__ = ["PairsMap"]
 
 
 class PairsMap:
-    """X sparse; a weight for each stored pair (feature, column of theta), in loops over the pairs
-    alone.
+    """X sparse, and a weight for each stored pair (feature, column of theta).
+
+    Padded rows would be mostly zeros here, so the pairs alone are visited.
 
     Parameters
     ----------
@@ -51,7 +52,9 @@ class PairsMap:
 
 
 @kernel
-def _pairs_forward(X, pairs, w, first, scales, out):
+def _pairs_forward(
+    X: CSR, pairs: CSR, w: np.ndarray, first: int, scales: np.ndarray, out: np.ndarray
+) -> None:
     indptr = X.indptr
     indices = X.indices
     data = X.data
@@ -66,7 +69,9 @@ def _pairs_forward(X, pairs, w, first, scales, out):
 
 
 @kernel
-def _pairs_scatter(X, pairs, R, first, scales, w):
+def _pairs_scatter(
+    X: CSR, pairs: CSR, R: np.ndarray, first: int, scales: np.ndarray, w: np.ndarray
+) -> None:
     indptr = X.indptr
     indices = X.indices
     data = X.data

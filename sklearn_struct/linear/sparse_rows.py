@@ -1,17 +1,16 @@
-"""The linear map parameters -> scores of rows, one score a row: F w, its transpose, and steps along
-single rows.
-"""
+"""A sparse matrix F of rows: scores F w, the transpose, and dual steps along single rows."""
 
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
 from sklearn_struct.compiled.kernel import kernel
 from sklearn_struct.compiled.threads import Pool, even_parts
-from sklearn_struct.containers.csr import csr
+from sklearn_struct.containers.csr import CSR, csr
 from sklearn_struct.losses.row_scores import exponential_factor
 
 __all__ = ["Dual", "SparseRows"]
@@ -25,15 +24,14 @@ class Dual(NamedTuple):
 
 
 class SparseRows:
-    """F sparse, kept by rows and by columns, so that both products have the same bits on any number
-    of threads.
+    """F sparse, kept by rows and by columns: products have the same bits on any number of threads.
 
     Parameters
     ----------
     F : sparse matrix of shape (n_rows, size)
     """
 
-    def __init__(self, F: Any) -> None:
+    def __init__(self, F: sp.sparray) -> None:
         self.n_rows, self.size = F.shape
         self._by_row = csr(F, np.dtype(float))
         self._by_column = csr(F.T, np.dtype(float))
@@ -51,6 +49,7 @@ class SparseRows:
     def squares(self) -> np.ndarray:
         """The sum of squares of each row."""
         indptr, _, data = self._by_row
+        # reduceat gives a row without numbers the next row's first; the product makes it 0
         return np.add.reduceat(np.append(data**2, 0.0), indptr[:-1]) * (np.diff(indptr) > 0)
 
     @property
@@ -66,9 +65,7 @@ class SparseRows:
         w: np.ndarray,
         dual: Dual,
     ) -> None:
-        """Make w and the rows' factors agree on one row after the other, as each other row keeps
-        its factor.
-        """
+        """Give one row after the other its best factor while the others keep theirs; update w."""
         _ascend(self._by_row, order, log_weight, scales, w, dual)
 
     def _product(self, pool: Pool, turn: int, vector: np.ndarray, out: np.ndarray) -> np.ndarray:
@@ -79,7 +76,14 @@ class SparseRows:
 
 
 @kernel
-def _product(indptr, indices, data, vector, bounds, out):
+def _product(
+    indptr: np.ndarray,
+    indices: np.ndarray,
+    data: np.ndarray,
+    vector: np.ndarray,
+    bounds: np.ndarray,
+    out: np.ndarray,
+) -> None:
     for r in range(bounds[0], bounds[1]):
         total = 0.0
         for p in range(indptr[r], indptr[r + 1]):
@@ -88,9 +92,17 @@ def _product(indptr, indices, data, vector, bounds, out):
 
 
 @kernel
-def _ascend(rows, order, log_weight, scales, w, dual):
-    """w = scales * (F' factors - linear) throughout, where `scales` holds one for all entries and
-    one for the last.
+def _ascend(
+    rows: CSR,
+    order: np.ndarray,
+    log_weight: np.ndarray,
+    scales: np.ndarray,
+    w: np.ndarray,
+    dual: Dual,
+) -> None:
+    """Keep w = scales * (F' factors - linear) while factors change.
+
+    `scales` holds one number for the entries of w, and one for the last of them.
     """
     indptr, indices, data = rows
     factors = dual.factors
@@ -103,6 +115,7 @@ def _ascend(rows, order, log_weight, scales, w, dual):
         factor = exponential_factor(log_weight[r] - score + growth[r] * factors[r], growth[r])
         step = factor - factors[r]
         factors[r] = factor
+        # the last entry has another scale, whether or not the row has a number there
         before = w[last]
         for p in range(indptr[r], indptr[r + 1]):
             w[indices[p]] += scales[0] * step * data[p]

@@ -1,8 +1,7 @@
-"""A row added to the scores of all tokens, and with it the sum of their squares.
+"""Adds a row to the scores of all tokens, and sums the squares of the results on the way.
 
-The sum is the quickest way to see that all scores are finite, and none is very large: it is NaN or
-infinite as soon as one of them is, or its square. Reading them once more would take 1 % of a
-prediction; so it takes nothing.
+The sum tells whether all scores are finite and none is very large: it is NaN or infinite as soon as
+one of them is, or its square. To read the scores once more for that would take 1 % of a prediction.
 """
 
 from __future__ import annotations
@@ -18,15 +17,13 @@ __all__ = ["add_to_rows"]
 
 
 def add_to_rows(row: np.ndarray, scores: np.ndarray) -> float:
-    """``scores += row`` for each row of a contiguous array; return the sum of squares of the
-    result.
-    """
+    """``scores += row`` for each row of a contiguous array; return the sum of squares after it."""
     repeats = LANES // math.gcd(len(row), LANES)  # rows end to end fill whole vectors
     return float(_add(np.concatenate([row] * repeats), scores))
 
 
 @kernel
-def _add(tile, scores):
+def _add(tile: np.ndarray, scores: np.ndarray) -> float:
     m = len(tile)
     n = scores.size
     zero = scores.dtype.type(0)

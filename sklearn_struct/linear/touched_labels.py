@@ -1,11 +1,9 @@
-"""The linear map from pairs (feature of the input, label) to scores of the labels that an input's
-features touch.
-"""
+"""From weights of pairs (feature, label) to scores of the labels that an input's features touch."""
 
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -15,6 +13,9 @@ from sklearn_struct.containers.csr import CSR, csr
 
 __all__ = ["JointMap"]
 
+# offsets, labels and scores (or their derivatives) of the labels that inputs touch
+Touched: TypeAlias = tuple[np.ndarray, np.ndarray, np.ndarray]
+
 BLOCK = 100_000  # touched pairs of a block: its scores stay in the cache, and calls are short
 # what a background costs, in touched pairs: as such, and for each label
 GROUP = 40_000
@@ -23,12 +24,12 @@ MOST = 300  # features that are looked at as parts of backgrounds
 
 
 class JointMap:
-    """Sparse inputs, and a parameter for each of some pairs (feature, label); what is not touched
-    is not visited.
+    """A linear map of sparse inputs, with a parameter for each of some pairs (feature, label).
 
-    Frequent features with many labels, in text most of what would be visited, are parts of
-    backgrounds: inputs that agree in them form a group, and the scores of all labels by these
-    features are computed once a group.
+    Only the labels that an input touches are visited: those with which one of its features has a
+    parameter. Frequent features with many labels would be most of this work in text, so they are
+    parts of backgrounds. Inputs that agree in them form a group, and the scores of all labels by
+    these features are computed once for the group.
 
     Parameters
     ----------
@@ -79,9 +80,9 @@ class JointMap:
         """Scores (group, label) where no other feature touches a label."""
         shape = (len(self._ends) - 1, self.n_labels)
         labels = self.pairs.indices[self._positions]
-        return (
-            self._members @ sp.csr_array((w[self._positions], labels, self._ends), shape)
-        ).toarray() + intercept
+        weights = sp.csr_array((w[self._positions], labels, self._ends), shape)
+        scores: np.ndarray = (self._members @ weights).toarray() + intercept
+        return scores
 
     def add_background(self, gradient: np.ndarray, out: np.ndarray) -> None:
         """The transpose of `background`, added to the derivative in w."""
@@ -94,6 +95,7 @@ class JointMap:
         self, w: np.ndarray, background: np.ndarray, rows: slice
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """(offsets, labels, scores) of the labels that each input of `rows` touches."""
+        # an upper bound: a label that several features touch is written once
         room = int(self._room[rows.stop] - self._room[rows.start])
         offsets = np.zeros(rows.stop - rows.start + 1, np.int64)
         labels = np.empty(room, np.int32)
@@ -103,7 +105,12 @@ class JointMap:
         return offsets, labels[:n], scores[:n]
 
     def scatter(
-        self, offsets: np.ndarray, labels: np.ndarray, gradient: np.ndarray, rows: slice, out: Any
+        self,
+        offsets: np.ndarray,
+        labels: np.ndarray,
+        gradient: np.ndarray,
+        rows: slice,
+        out: np.ndarray,
     ) -> None:
         """Add the derivative in w to `out`, from that in the scores."""
         _scatter(
@@ -117,10 +124,13 @@ class JointMap:
 
 
 def _shared(X: sp.csr_array, n_pairs: np.ndarray, n_labels: int) -> tuple[np.ndarray, np.ndarray]:
-    """Features of backgrounds, greedily the costliest ones whose new groups cost less; and the
-    group of each input.
+    """Features of backgrounds, and the group of each input.
+
+    Greedily, from the feature that costs most: it is shared if the new groups that it makes cost
+    less.
     """
     counts = np.bincount(X.indices, minlength=X.shape[1])
+    # only features that are always 1: inputs with other values would not agree
     whole = np.bincount(X.indices[X.data == 1], minlength=X.shape[1]) == counts
     visits = counts * n_pairs * whole
     frequent = np.argsort(-visits, kind="stable")[:MOST]
@@ -143,7 +153,9 @@ def _shared(X: sp.csr_array, n_pairs: np.ndarray, n_labels: int) -> tuple[np.nda
 
 
 @kernel
-def _forward(X, pairs, w, background, start, out):
+def _forward(
+    X: CSR, pairs: CSR, w: np.ndarray, background: np.ndarray, start: int, out: Touched
+) -> None:
     indptr = X.indptr
     indices = X.indices
     data = X.data
@@ -159,7 +171,7 @@ def _forward(X, pairs, w, background, start, out):
             x = data[p]
             for q in range(pair_indptr[f], pair_indptr[f + 1]):
                 k = pair_labels[q]
-                if place[k] < first:
+                if place[k] < first:  # of an earlier input
                     place[k] = n
                     labels[n] = k
                     scores[n] = background[k]
@@ -169,7 +181,9 @@ def _forward(X, pairs, w, background, start, out):
 
 
 @kernel
-def _scatter(X, pairs, touched, start, row, out):
+def _scatter(
+    X: CSR, pairs: CSR, touched: Touched, start: int, row: np.ndarray, out: np.ndarray
+) -> None:
     indptr = X.indptr
     indices = X.indices
     data = X.data

@@ -1,25 +1,32 @@
-"""From sums over edges to the numbers of rules: expected counts of states, and what remains of them
-for each parent.
-"""
+"""The M step of EM for grammars with states: expected counts of rules, and their shares."""
 
 from __future__ import annotations
 
+import numpy as np
+
 from sklearn_struct.compiled.kernel import kernel
+from sklearn_struct.containers.trees import Grammar, Tensors
 
 __all__ = ["NEVER", "divide", "weigh"]
 
-# what is expected less often has no probability: else EM ends among the smallest floats, far below
-# these
+# What is expected less often gets no probability: else EM would end far below, among the smallest
+# floats, which are slow and lose their digits.
 NEVER = 1e-30
 
 
 @kernel
-def weigh(tensors, grammar, rules, shrinkage, out, total):
-    """Multiply moments in `out` by the tensors: expected counts; and add these to totals of the
-    parents' states.
+def weigh(
+    tensors: Tensors,
+    grammar: Grammar,
+    rules: tuple[int, int],
+    shrinkage: float,
+    out: np.ndarray,
+    total: np.ndarray,
+) -> None:
+    """Turn moments into expected counts, and add these to the totals of the parents' states.
 
-    Counts are moved towards their mean over the parent's states. `rules` is the range for which it
-    is done.
+    A count is a moment in `out` times its number in the tensors, moved by `shrinkage` towards the
+    mean over the parent's states. `rules` is the range of rules to do.
     """
     for r in range(rules[0], rules[1]):
         a = grammar.parent[r]
@@ -38,9 +45,12 @@ def weigh(tensors, grammar, rules, shrinkage, out, total):
 
 
 @kernel
-def divide(tensors, grammar, rules, total, out):
-    """Divide counts by the totals of their parents' states; of a state that never occurs they are
-    0, and `NEVER` is.
+def divide(
+    tensors: Tensors, grammar: Grammar, rules: tuple[int, int], total: np.ndarray, out: np.ndarray
+) -> None:
+    """Divide counts by the totals of their parents' states.
+
+    Counts up to `NEVER` become 0, and so do all of a state that never occurs.
     """
     for r in range(rules[0], rules[1]):
         a = grammar.parent[r]

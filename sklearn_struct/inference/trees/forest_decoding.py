@@ -71,7 +71,9 @@ def _first_root(forest: Forest) -> int:
 
 
 @kernel
-def _fill(forest, edge, best, back, first, steps):
+def _fill(
+    forest: Forest, edge: np.ndarray, best: np.ndarray, back: np.ndarray, first: int, steps: int
+) -> int:
     """Best score of each item from the first on, and its children; the item before which it
     stopped.
 
@@ -92,7 +94,14 @@ def _fill(forest, edge, best, back, first, steps):
 
 
 @kernel
-def _fill_states(grammar, logs, forest, vectors, first, steps):
+def _fill_states(
+    grammar: Grammar,
+    logs: Tensors,
+    forest: Forest,
+    vectors: tuple[np.ndarray, np.ndarray, np.ndarray],
+    first: int,
+    steps: int,
+) -> int:
     """The same for each state of each item, in the places of their vectors."""
     rule = logs.rule
     start, best, back = vectors

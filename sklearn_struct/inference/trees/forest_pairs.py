@@ -101,7 +101,14 @@ def posteriors(
 
 
 @kernel
-def _best(forest, start, pair, out, begin, steps):
+def _best(
+    forest: Forest,
+    start: np.ndarray,
+    pair: np.ndarray,
+    out: tuple[np.ndarray, np.ndarray],
+    begin: int,
+    steps: int,
+) -> int:
     """Best score of the trees below each edge from the first on, and its children; the edge before
     which it stopped.
     """
@@ -125,13 +132,20 @@ def _best(forest, start, pair, out, begin, steps):
 
 
 @kernel
-def _first(indptr, n_edges, item):
+def _first(indptr: np.ndarray, n_edges: int, item: int) -> int:
     """The first production of an item; the others follow."""
     return n_edges + item if indptr[item] == indptr[item + 1] else indptr[item]
 
 
 @kernel
-def _inside(forest, start, pair, out, begin, steps):
+def _inside(
+    forest: Forest,
+    start: np.ndarray,
+    pair: np.ndarray,
+    out: tuple[np.ndarray, np.ndarray],
+    begin: int,
+    steps: int,
+) -> int:
     """Log-sums over the trees below each edge from the first on, and each child; the edge before
     which it stopped.
     """
@@ -157,7 +171,14 @@ def _inside(forest, start, pair, out, begin, steps):
 
 
 @kernel
-def _share(forest, start, pair, given, end, steps):
+def _share(
+    forest: Forest,
+    start: np.ndarray,
+    pair: np.ndarray,
+    given: tuple[np.ndarray, np.ndarray, np.ndarray],
+    end: int,
+    steps: int,
+) -> int:
     """Pass posterior probabilities of productions on to those below, top-down; the last edge for
     which that is done.
     """

@@ -1,5 +1,7 @@
-"""The stored values of a sparse X, shared out and turned round for the maps that read them again
-and again.
+"""The stored values of a sparse X, in the order in which a map reads them again and again.
+
+Values of features with a dense row of weights and of those with a single weight are separated, and
+both can be transposed.
 """
 
 from __future__ import annotations
@@ -18,10 +20,10 @@ AHEAD = 40
 
 
 class Entries(NamedTuple):
-    """Stored values, token by token or feature by feature; where all are 1, `data` holds one and
-    `step` is 0.
+    """Stored values, token by token or feature by feature.
 
-    `indices` goes on for AHEAD more.
+    Value p is ``data[p * step]``: where all are 1, `data` holds a single 1 and `step` is 0.
+    `indices` goes on for AHEAD more, which are read in advance.
     """
 
     indptr: np.ndarray
@@ -31,7 +33,10 @@ class Entries(NamedTuple):
 
 
 def split(X: Entries, kind: np.ndarray, number: np.ndarray, n_hot: int) -> tuple[Entries, Entries]:
-    """Share the values of each token out to rows (kind 2, hot ones first) and singles (kind 1)."""
+    """Share the values of each token out to rows (kind 2) and singles (kind 1).
+
+    Hot rows, those numbered below `n_hot`, come first in each token.
+    """
     rows = _unset(X, len(X.indices))
     singles = _unset(X, len(X.indices))
     later = np.empty(np.max(np.diff(X.indptr), initial=0), dtype=np.int64)
@@ -52,7 +57,15 @@ def _trim(X: Entries, n: int) -> Entries:
 
 
 @kernel
-def _share_out(X, kind, number, n_hot, later, rows, singles):
+def _share_out(
+    X: Entries,
+    kind: np.ndarray,
+    number: np.ndarray,
+    n_hot: int,
+    later: np.ndarray,
+    rows: Entries,
+    singles: Entries,
+) -> tuple[int, int]:
     """Fill rows and singles; return their numbers of values.
 
     Hot rows have their numbers; the other features get theirs as they occur, singles from SINGLE
@@ -81,16 +94,19 @@ def _share_out(X, kind, number, n_hot, later, rows, singles):
                 number[f] = SINGLE + known_singles
                 known_singles += 1
             if number[f] >= SINGLE:
-                single_indices[s], single_data[s * step] = number[f] - SINGLE, data[p * step]
+                single_indices[s] = number[f] - SINGLE
+                single_data[s * step] = data[p * step]
                 s += 1
             elif number[f] >= n_hot:
                 later[n_later] = p
                 n_later += 1
             elif number[f] >= 0:
-                row_indices[r], row_data[r * step] = number[f], data[p * step]
+                row_indices[r] = number[f]
+                row_data[r * step] = data[p * step]
                 r += 1
         for q in range(n_later):
-            row_indices[r], row_data[r * step] = number[indices[later[q]]], data[later[q] * step]
+            row_indices[r] = number[indices[later[q]]]
+            row_data[r * step] = data[later[q] * step]
             r += 1
         rows.indptr[t + 1] = r
         singles.indptr[t + 1] = s
@@ -98,8 +114,7 @@ def _share_out(X, kind, number, n_hot, later, rows, singles):
 
 
 def columns_of(X: Entries, first: int, n: int) -> tuple[Entries, np.ndarray]:
-    """The values of features first ... first + n - 1, feature by feature, and the place of each
-    value there.
+    """The values of features first ... first + n - 1, feature by feature, and each value's place.
 
     As indices do, places go on for AHEAD more.
     """
@@ -114,7 +129,9 @@ def columns_of(X: Entries, first: int, n: int) -> tuple[Entries, np.ndarray]:
 
 
 @kernel
-def _transpose(X, first, columns, place, places):
+def _transpose(
+    X: Entries, first: int, columns: Entries, place: np.ndarray, places: np.ndarray
+) -> None:
     """Fill the columns and places; `place` is where the next value of each feature goes."""
     indptr = X.indptr
     indices = X.indices

@@ -1,0 +1,290 @@
+"""The kernels of `padded_rows`: products with a table of padded rows, and with single numbers."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from sklearn_struct.compiled.kernel import inlined, kernel
+from sklearn_struct.compiled.simd import (
+    LANES,
+    at,
+    cast,
+    fma,
+    keep,
+    load,
+    load_part,
+    mul,
+    padded,
+    prefetch,
+    splat,
+    store,
+    store_part,
+)
+from sklearn_struct.linear.stored_values import AHEAD, Entries
+
+__all__ = [
+    "Rows",
+    "compress",
+    "expand",
+    "mark",
+    "put",
+    "put_singles",
+    "rows_forward",
+    "rows_scatter",
+    "singles_forward",
+    "singles_scatter",
+    "singles_sum",
+]
+
+
+class Rows(NamedTuple):
+    """A table of weights: row r has those of ``features[r]``, a number for each label.
+
+    In the compact layout they stand at the pairs (feature, label) of a CSR pattern.
+    """
+
+    width: int
+    features: np.ndarray
+    indptr: np.ndarray
+    labels: np.ndarray
+
+
+@kernel
+def mark(rows: Rows, masks: np.ndarray) -> None:
+    P = padded(rows.width)
+    for r in range(len(rows.features)):
+        for q in range(rows.indptr[rows.features[r]], rows.indptr[rows.features[r] + 1]):
+            place = r * P + rows.labels[q]
+            masks[place // LANES] |= 1 << (place % LANES)
+
+
+@kernel
+def expand(w: np.ndarray, rows: Rows, single_pairs: np.ndarray, W: np.ndarray) -> None:
+    P = padded(rows.width)
+    for r in range(len(rows.features)):
+        for q in range(rows.indptr[rows.features[r]], rows.indptr[rows.features[r] + 1]):
+            W[r * P + rows.labels[q]] = w[q]
+    n_table = len(rows.features) * P
+    for f in range(len(single_pairs)):
+        W[n_table + f] = w[single_pairs[f]]
+
+
+@kernel
+def compress(table: np.ndarray, stride: int, rows: Rows, w: np.ndarray) -> None:
+    for r in range(len(rows.features)):
+        for q in range(rows.indptr[rows.features[r]], rows.indptr[rows.features[r] + 1]):
+            w[q] = table[r * stride + rows.labels[q]]
+
+
+@kernel
+def rows_forward(
+    X: Entries, table: np.ndarray, first: int, scales: np.ndarray, out: np.ndarray
+) -> None:
+    """out[t] = sum of data[p] * table[indices[p]] over the stored values p of row first + t.
+
+    Of several tables side by side, with `scales[c]` each, row i of table c has the number
+    i * len(scales) + c.
+    """
+    indptr = X.indptr
+    indices = X.indices
+    data = X.data
+    step = X.step
+    n, K = out.shape
+    P = padded(K)
+    zero = splat(table.dtype.type(0))
+    one = splat(table.dtype.type(1))
+    stride = P * len(scales)
+    for t in range(n):
+        k = 0
+        o = t * K
+        while k < P:
+            # three vectors at a time: their sums do not wait for each other
+            wide = k + 3 * LANES <= P
+            A = zero
+            B = zero
+            C = zero
+            for copy in range(len(scales)):
+                a = zero
+                b = zero
+                c = zero
+                i = copy * P + k
+                for p in range(indptr[first + t], indptr[first + t + 1]):
+                    m = np.int64(at(indices, p)) * stride + i
+                    later = np.int64(at(indices, p + AHEAD)) * stride + i
+                    x = one if step == 0 else splat(table.dtype.type(at(data, p * step)))
+                    prefetch(table, later)
+                    a = fma(x, load(table, m), a)
+                    if wide:
+                        prefetch(table, later + LANES)
+                        prefetch(table, later + 2 * LANES)
+                        b = fma(x, load(table, m + LANES), b)
+                        c = fma(x, load(table, m + 2 * LANES), c)
+                scale = splat(table.dtype.type(scales[copy]))
+                A = fma(scale, a, A)
+                B = fma(scale, b, B)
+                C = fma(scale, c, C)
+            store_part(out, o + k, A, K - k)
+            if wide:
+                store_part(out, o + k + LANES, B, K - k - LANES)
+                store_part(out, o + k + 2 * LANES, C, K - k - 2 * LANES)
+            k += 3 * LANES if wide else LANES
+
+
+@kernel
+def rows_scatter(
+    X: Entries,
+    R: np.ndarray,
+    R_stride: int,
+    first: int,
+    masks: np.ndarray,
+    K: int,
+    scales: np.ndarray,
+    table: np.ndarray,
+) -> None:
+    """table[indices[p]] += scales * data[p] * R[t], for the rows that the table has.
+
+    `masks`, if there are any, say which numbers of the table are weights; others are left alone.
+    """
+    indptr = X.indptr
+    indices = X.indices
+    data = X.data
+    step = X.step
+    P = padded(K)
+    zero = R.dtype.type(0)
+    masked = len(masks) > 0
+    stride = P * len(scales)
+    n_rows = len(table) // stride
+    for t in range(len(R) // R_stride):
+        k = P if masked and not _any(R, t * R_stride, K) else 0
+        while k < P:
+            wide = k + 3 * LANES <= P
+            i = t * R_stride + k
+            a = cast(load_part(R, i, K - k, zero), table)
+            b = cast(load_part(R, i + LANES, K - k - LANES, zero), table)
+            c = cast(load_part(R, i + 2 * LANES, K - k - 2 * LANES, zero), table)
+            for copy in range(len(scales)):
+                i = copy * P + k
+                scale = splat(table.dtype.type(scales[copy]))
+                for p in range(indptr[first + t], indptr[first + t + 1]):
+                    if at(indices, p) >= n_rows:
+                        break  # values of hot rows come first
+                    if masked:  # a table of all rows, larger than a cache
+                        later = np.int64(at(indices, p + AHEAD)) * stride + i
+                        prefetch(table, later)
+                        if wide:
+                            prefetch(table, later + LANES)
+                            prefetch(table, later + 2 * LANES)
+                    m = np.int64(at(indices, p)) * stride + i
+                    v = (np.int64(at(indices, p)) * P + k) // LANES
+                    x = scale
+                    if step > 0:
+                        x = mul(scale, splat(table.dtype.type(at(data, p * step))))
+                    y = keep(a, at(masks, v)) if masked else a
+                    store(table, m, fma(x, y, load(table, m)))
+                    if wide:
+                        m += LANES
+                        y = keep(b, at(masks, v + 1)) if masked else b
+                        store(table, m, fma(x, y, load(table, m)))
+                        m += LANES
+                        y = keep(c, at(masks, v + 2)) if masked else c
+                        store(table, m, fma(x, y, load(table, m)))
+            k += 3 * LANES if wide else LANES
+
+
+@inlined
+def _any(R: np.ndarray, i: int, n: int) -> bool:
+    """Whether a row is not zero; of perceptrons most are."""
+    nonzero = False
+    for k in range(i, i + n):
+        nonzero |= R[k] != 0.0  # without a branch, so that LLVM makes vectors of it
+    return nonzero
+
+
+@kernel
+def put(R: np.ndarray, kept: np.ndarray, first: int) -> None:
+    n, K = R.shape
+    for t in range(n):
+        for k in range(0, K, LANES):
+            x = cast(load_part(R, t * K + k, K - k, 0.0), kept)
+            store(kept, (first + t) * padded(K) + k, x)
+
+
+@kernel
+def put_singles(
+    X: Entries,
+    sources: np.ndarray,
+    R: np.ndarray,
+    first: int,
+    places: np.ndarray,
+    values: np.ndarray,
+) -> None:
+    data = X.data
+    step = X.step
+    R_flat = R.reshape(-1)
+    o = first * R.shape[1]
+    for p in range(X.indptr[first], X.indptr[first + len(R)]):
+        prefetch(values, np.int64(at(places, p + AHEAD)))
+        values[at(places, p)] = at(data, p * step) * at(R_flat, at(sources, p) - o)
+
+
+@kernel
+def singles_sum(
+    values: np.ndarray, bounds: np.ndarray, pairs: np.ndarray, part: np.ndarray, grad: np.ndarray
+) -> None:
+    for f in range(part[0], part[1]):
+        total = 0.0
+        for p in range(bounds[f], bounds[f + 1]):
+            total += values[p]
+        grad[pairs[f]] = total
+
+
+@kernel
+def singles_forward(
+    X: Entries,
+    places: np.ndarray,
+    weights: np.ndarray,
+    first: int,
+    scales: np.ndarray,
+    out: np.ndarray,
+) -> None:
+    """Add the values of single-label features, which stand at flat `places` of the potentials.
+
+    It is one loop over all of them, not one for each token.
+    """
+    indices = X.indices
+    data = X.data
+    step = X.step
+    flat = out.reshape(-1)
+    o = first * out.shape[1]
+    for p in range(X.indptr[first], X.indptr[first + len(out)]):
+        i = np.int64(at(indices, p)) * len(scales)
+        later = np.int64(at(indices, p + AHEAD)) * len(scales)
+        prefetch(weights, later)
+        for copy in range(len(scales)):
+            x = out.dtype.type(scales[copy] * at(data, p * step))
+            flat[at(places, p) - o] += x * at(weights, i + copy)
+
+
+@kernel
+def singles_scatter(
+    X: Entries,
+    places: np.ndarray,
+    R: np.ndarray,
+    first: int,
+    scales: np.ndarray,
+    weights: np.ndarray,
+) -> None:
+    indices = X.indices
+    data = X.data
+    step = X.step
+    flat = R.reshape(-1)
+    o = first * R.shape[1]
+    for p in range(X.indptr[first], X.indptr[first + len(R)]):
+        i = np.int64(at(indices, p)) * len(scales)
+        later = np.int64(at(indices, p + AHEAD)) * len(scales)
+        prefetch(weights, later)
+        r = at(flat, at(places, p) - o)
+        for copy in range(len(scales)):
+            weights[i + copy] += scales[copy] * at(data, p * step) * r
