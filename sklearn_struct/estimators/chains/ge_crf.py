@@ -5,6 +5,7 @@ criteria.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import field
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -24,7 +25,7 @@ from sklearn_struct.estimators.chains.target_criteria import (
 )
 from sklearn_struct.estimators.fitting import sample_weights
 from sklearn_struct.estimators.fitting.base_sequence import Sequences
-from sklearn_struct.estimators.fitting.parameters import positional, with_parameters
+from sklearn_struct.estimators.fitting.parameters import with_parameters
 from sklearn_struct.estimators.fitting.solving import minimise
 from sklearn_struct.inference.chains import exact
 from sklearn_struct.losses.expectation_criteria import DISTANCES, Expectation
@@ -154,7 +155,7 @@ class GECRF(BasePartlyLabelled):
     [['RENT', 'RENT', 'RENT'], ['SIZE', 'SIZE']]
     """
 
-    labeled_features: Mapping[Any, Any] | None = positional(None)
+    labeled_features: Mapping[Any, Any] | None = field(default=None, kw_only=False)
     target_weight: str | float | Mapping[Any, float] = "auto"
     distance: str = "kl"
     majority: float = 0.99

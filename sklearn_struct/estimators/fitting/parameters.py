@@ -17,7 +17,8 @@
 
 The class gets an ``__init__`` that assigns its parameters and those of its bases, constraints of
 all of them, and a docstring whose sections Parameters and Attributes are complete. What a class
-documents again replaces what a base says.
+documents again replaces what a base says. ``field(default=None, kw_only=False)`` is a parameter
+that may be given without its name, ``field(init=False)`` an attribute that is learned.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ import inspect
 from dataclasses import dataclass, field, fields
 from typing import Any, TypeVar, dataclass_transform
 
-__all__ = ["positional", "with_parameters"]
+__all__ = ["with_parameters"]
 
 T = TypeVar("T")
 SECTIONS = ("Parameters", "Attributes")
@@ -34,12 +35,7 @@ SECTIONS = ("Parameters", "Attributes")
 LATER = ("Methods", "See Also", "Notes", "References", "Examples")
 
 
-def positional(default: Any) -> Any:
-    """A parameter that may be given without its name."""
-    return field(default=default, kw_only=False)
-
-
-@dataclass_transform(kw_only_default=True, eq_default=False, field_specifiers=(field, positional))
+@dataclass_transform(kw_only_default=True, eq_default=False, field_specifiers=(field,))
 def with_parameters(cls: type[T]) -> type[T]:
     """Make fields of a class its parameters, as the module says."""
     made: Any = dataclass(eq=False, repr=False, match_args=False, kw_only=True)(cls)
@@ -67,7 +63,7 @@ def with_parameters(cls: type[T]) -> type[T]:
 
 def _in_order(cls: Any) -> list[str]:
     """Names of parameters: those of a class before those of its bases."""
-    known = {one.name for one in fields(cls)}
+    known = {one.name for one in fields(cls) if one.init}
     declared = [name for base in cls.__mro__ for name in inspect.get_annotations(base)]
     return [name for name in dict.fromkeys(declared) if name in known]
 

@@ -12,11 +12,16 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn_struct.compiled.threads import Pool
 from sklearn_struct.encoding.features import observation_streams as streams
 from sklearn_struct.encoding.labels import label_codes, partial_labels
-from sklearn_struct.encoding.parameter_checks import N_JOBS
 from sklearn_struct.encoding.sequences import as_list
 from sklearn_struct.encoding.two_dimensional_input import has_label_a_row, refuse_without_labels
+from sklearn_struct.estimators.fitting.parameters import with_parameters
 from sklearn_struct.estimators.fitting.progress import Progress
 from sklearn_struct.estimators.fitting.sample_weights import check_total, is_per_token
+from sklearn_struct.estimators.fitting.shared_parameters import (
+    IterationParameters,
+    RandomParameters,
+    ThreadParameters,
+)
 from sklearn_struct.estimators.hidden_markov.base_hidden_markov import BaseHiddenChain
 from sklearn_struct.estimators.hidden_markov.em_fit import learn, start
 from sklearn_struct.exceptions import NonFiniteError, UnknownLabelError
@@ -26,7 +31,8 @@ from sklearn_struct.hidden_markov.em_steps import Observed, Options, Training
 __all__ = ["HMM"]
 
 
-class HMM(BaseHiddenChain):
+@with_parameters
+class HMM(IterationParameters, RandomParameters, ThreadParameters, BaseHiddenChain):
     """Hidden Markov model: a joint model p(x, y) of labels and of what they emit.
 
     In order 1
@@ -74,13 +80,8 @@ class HMM(BaseHiddenChain):
         Largest number of iterations of EM.
     tol : float, default=1e-6
         EM stops when an iteration raises the log-likelihood by no more than this for each token.
-    n_jobs : int, default=None
-        Threads over blocks of sequences, in joblib's meaning. Results have the same bits for any
-        number.
     random_state : int, RandomState or None, default=None
         For `init`.
-    verbose : int, default=0
-        Print a line an iteration.
 
     Attributes
     ----------
@@ -152,6 +153,17 @@ class HMM(BaseHiddenChain):
     [0.1, 5.0]
     """
 
+    order: int = 1
+    stop: bool = True
+    emissions: Any = "auto"
+    smoothing: float = 1.0
+    transition_smoothing: float = 0.0
+    oov: str | None = "first"
+    min_variance: float = 1e-4
+    n_states: Any = None
+    init: str = "auto"
+    max_iter: int = 200
+    tol: float = 1e-6
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "order": [Interval(Integral, 1, 2, closed="both")],
         "stop": ["boolean"],
@@ -162,45 +174,7 @@ class HMM(BaseHiddenChain):
         "min_variance": [Interval(Real, 0, None, closed="neither")],
         "n_states": [Interval(Integral, 1, None, closed="left"), "array-like", None],
         "init": [StrOptions({"auto", "kmeans", "random"})],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left")],
-        "n_jobs": N_JOBS,
-        "random_state": ["random_state"],
-        "verbose": ["verbose"],
     }
-
-    def __init__(
-        self,
-        *,
-        order: int = 1,
-        stop: bool = True,
-        emissions: Any = "auto",
-        smoothing: float = 1.0,
-        transition_smoothing: float = 0.0,
-        oov: str | None = "first",
-        min_variance: float = 1e-4,
-        n_states: Any = None,
-        init: str = "auto",
-        max_iter: int = 200,
-        tol: float = 1e-6,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.order = order
-        self.stop = stop
-        self.emissions = emissions
-        self.smoothing = smoothing
-        self.transition_smoothing = transition_smoothing
-        self.oov = oov
-        self.min_variance = min_variance
-        self.n_states = n_states
-        self.init = init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, init: Any = None) -> Self:
         """Fit the model: count, or where labels are missing, maximise the likelihood by EM.

@@ -18,14 +18,16 @@ from sklearn_struct._published import Published
 from sklearn_struct.compiled.threads import Pool
 from sklearn_struct.containers.ragged import object_array
 from sklearn_struct.encoding.labels import label_codes
-from sklearn_struct.encoding.parameter_checks import N_JOBS, check_params
+from sklearn_struct.encoding.parameter_checks import check_params
 from sklearn_struct.encoding.sequences import as_list
 from sklearn_struct.encoding.trees import labels_as_trees
 from sklearn_struct.encoding.trees.labels_as_trees import LabelTrees
 from sklearn_struct.encoding.trees.sentence_checks import as_sentences
 from sklearn_struct.estimators.fitting.base_sequence import CallbackSupportMixin, logarithms
+from sklearn_struct.estimators.fitting.parameters import with_parameters
 from sklearn_struct.estimators.fitting.progress import Progress
-from sklearn_struct.estimators.trees.spectral_steps import SHARED_PARAMETERS, spectral
+from sklearn_struct.estimators.fitting.shared_parameters import ThreadParameters
+from sklearn_struct.estimators.trees.spectral_steps import SpectralParameters, spectral
 from sklearn_struct.exceptions import EmptyDataError
 from sklearn_struct.grammars.node_features import (
     above,
@@ -71,7 +73,10 @@ FEATURES = (
 )
 
 
-class SpectralHMM(DocLink, Published, CallbackSupportMixin, BaseEstimator):
+@with_parameters
+class SpectralHMM(
+    SpectralParameters, ThreadParameters, DocLink, Published, CallbackSupportMixin, BaseEstimator
+):
     """Latent-variable hidden Markov model of labels and words, by spectral estimation [1]_.
 
     Each label has hidden states: kinds of nouns, say. A label and its state depend on those of the
@@ -84,10 +89,18 @@ class SpectralHMM(DocLink, Published, CallbackSupportMixin, BaseEstimator):
     n_states : int, default=8
         The most states of a label, and of a label over its word. There are fewer where singular
         values are below a thousandth of the largest.
-    smoothing, shrinkage, nodes, feature_count
-        As in `SpectralLPCFG`.
-    inside_features, outside_features : list of callables, default=None
-        Feature functions as in `SpectralLPCFG`. None: the two words and labels before and behind,
+    smoothing : float, default=10.0
+        How much averages over few edges are drawn to products of averages of lower order; 0 not at
+        all.
+    shrinkage : float, default=0.1
+        How much less directions of small singular values count, which are noise in part: those
+        below this share of the largest one by half or more. With 0 not at all; with that, and no
+        smoothing, estimates are consistent.
+    inside_features : list of callables, default=None
+        Feature functions of what is below nodes, as in `SpectralLPCFG`. None: those of the two
+        words and labels behind, and a third label.
+    outside_features : list of callables, default=None
+        The same of what is around nodes. None: those of the two words and labels before and behind,
         and a third label.
     min_frequency : int, default=2
         Words seen less often are taken for their signatures: capitals, digits, dashes and English
@@ -98,8 +111,6 @@ class SpectralHMM(DocLink, Published, CallbackSupportMixin, BaseEstimator):
     decoder : {"marginal", "viterbi"}, default="marginal"
         Whether `predict` takes the label of the largest posterior probability at each word, or the
         labels whose pairs of neighbours have the largest product of posterior probabilities.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the nodes that are drawn with ``nodes="one"``.
     memory : str or object with the joblib.Memory interface, default=None
         Caches the features of nodes.
     n_jobs : int, default=None
@@ -133,47 +144,21 @@ class SpectralHMM(DocLink, Published, CallbackSupportMixin, BaseEstimator):
     ['D', 'N', 'V']
     """
 
+    n_states: int = 8
+    smoothing: float = 10.0
+    shrinkage: float = 0.1
+    min_frequency: int = 2
+    unknown_weight: float = 1.0
+    decoder: str = "marginal"
+    memory: Any = None
     _settings = ("decoder", "n_jobs")
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **SHARED_PARAMETERS,
         "min_frequency": [Interval(Integral, 1, None, closed="left")],
         "unknown_weight": [Interval(Real, 0, None, closed="neither")],
         "decoder": [StrOptions({"marginal", "viterbi"})],
         "memory": [None, str, HasMethods(["cache"])],
-        "n_jobs": N_JOBS,
     }
-
-    def __init__(
-        self,
-        *,
-        n_states: int = 8,
-        smoothing: float = 10.0,
-        shrinkage: float = 0.1,
-        nodes: str = "all",
-        inside_features: Any = None,
-        outside_features: Any = None,
-        feature_count: float | None = 5.0,
-        min_frequency: int = 2,
-        unknown_weight: float = 1.0,
-        decoder: str = "marginal",
-        random_state: Any = None,
-        memory: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_states = n_states
-        self.smoothing = smoothing
-        self.shrinkage = shrinkage
-        self.nodes = nodes
-        self.inside_features = inside_features
-        self.outside_features = outside_features
-        self.feature_count = feature_count
-        self.min_frequency = min_frequency
-        self.unknown_weight = unknown_weight
-        self.decoder = decoder
-        self.random_state = random_state
-        self.memory = memory
-        self.n_jobs = n_jobs
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any) -> Self:

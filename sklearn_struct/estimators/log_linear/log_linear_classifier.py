@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from copy import copy
+from dataclasses import field
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -22,13 +23,18 @@ from sklearn_struct.containers.sequence_array import SequenceArray
 from sklearn_struct.containers.sparse_input import as_csr
 from sklearn_struct.encoding.features.product_features import ProductFeatures, candidate_codes
 from sklearn_struct.encoding.labels import label_codes
-from sklearn_struct.encoding.parameter_checks import N_JOBS, check_params
+from sklearn_struct.encoding.parameter_checks import check_params
 from sklearn_struct.encoding.sequences import as_list, is_list
 from sklearn_struct.encoding.two_dimensional_input import check_table, check_targets, one_column
 from sklearn_struct.estimators.fitting.base_sequence import CallbackSupportMixin
+from sklearn_struct.estimators.fitting.parameters import with_parameters
 from sklearn_struct.estimators.fitting.progress import Progress
 from sklearn_struct.estimators.fitting.sample_weights import check_sum, of_examples
 from sklearn_struct.estimators.fitting.score_checks import check_rows
+from sklearn_struct.estimators.fitting.shared_parameters import (
+    IterationParameters,
+    ThreadParameters,
+)
 from sklearn_struct.estimators.fitting.solving import solve
 from sklearn_struct.estimators.log_linear.input_forms import FunctionForm, PairForm, ProductForm
 from sklearn_struct.exceptions import (
@@ -51,7 +57,16 @@ def _without_tokens() -> Iterator[None]:
         raise type(error)(str(error).replace(", token 0: ", ": ", 1)) from None
 
 
-class LogLinearClassifier(DocLink, Published, CallbackSupportMixin, ClassifierMixin, BaseEstimator):
+@with_parameters
+class LogLinearClassifier(
+    IterationParameters,
+    ThreadParameters,
+    DocLink,
+    Published,
+    CallbackSupportMixin,
+    ClassifierMixin,
+    BaseEstimator,
+):
     """Log-linear model with joint features of an input and a label [1]_.
 
     p(y | x) = exp(coef . f(x, y)) / sum_y' exp(coef . f(x, y')), where f(x, y) is given by a
@@ -85,14 +100,11 @@ class LogLinearClassifier(DocLink, Published, CallbackSupportMixin, ClassifierMi
     n_features : int, default=None
         Hash the names of joint features into this many columns. Unlike features may then share a
         weight, and no names are kept. `ProductFeatures` are then called like any function.
-    max_iter : int, default=1000
     tol : float, default=1e-4
         A solver stops when no entry of the objective's gradient, divided by C and the total weight,
         exceeds `tol`.
     n_jobs : int, default=None
         Threads over examples, in joblib's meaning. Results have the same bits for any number.
-    verbose : int, default=0
-        Print a line an iteration.
 
     Attributes
     ----------
@@ -133,6 +145,13 @@ class LogLinearClassifier(DocLink, Published, CallbackSupportMixin, ClassifierMi
     ['word=cats,NOUN', 'ending=s,NOUN']
     """
 
+    features: Callable[[Any, Any], Any] | None = field(default=None, kw_only=False)
+    candidates: Callable[[Any], Any] | None = field(default=None, kw_only=False)
+    C: float = 1.0
+    solver: str = "lbfgs"
+    fit_intercept: bool | str = "auto"
+    min_frequency: int = 1
+    n_features: int | None = None
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "features": [callable, None],
         "candidates": [callable, None],
@@ -141,38 +160,7 @@ class LogLinearClassifier(DocLink, Published, CallbackSupportMixin, ClassifierMi
         "fit_intercept": ["boolean", StrOptions({"auto"})],
         "min_frequency": [Interval(Integral, 1, None, closed="left")],
         "n_features": [None, Interval(Integral, 1, 2**31 - 1, closed="both")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left")],
-        "n_jobs": N_JOBS,
-        "verbose": ["verbose"],
     }
-
-    def __init__(
-        self,
-        features: Callable[[Any, Any], Any] | None = None,
-        candidates: Callable[[Any], Any] | None = None,
-        *,
-        C: float = 1.0,
-        solver: str = "lbfgs",
-        fit_intercept: bool | str = "auto",
-        min_frequency: int = 1,
-        n_features: int | None = None,
-        max_iter: int = 1000,
-        tol: float = 1e-4,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.features = features
-        self.candidates = candidates
-        self.C = C
-        self.solver = solver
-        self.fit_intercept = fit_intercept
-        self.min_frequency = min_frequency
-        self.n_features = n_features
-        self.max_iter = max_iter
-        self.tol = tol
-        self.n_jobs = n_jobs
-        self.verbose = verbose
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import field
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -15,7 +16,7 @@ from sklearn_struct.encoding.two_dimensional_input import has_label_a_row
 from sklearn_struct.estimators.chains.prepared_weights import Prepared
 from sklearn_struct.estimators.chains.warm_start import transfer
 from sklearn_struct.estimators.chains.weight_pattern import observe
-from sklearn_struct.estimators.fitting.parameters import positional, with_parameters
+from sklearn_struct.estimators.fitting.parameters import with_parameters
 from sklearn_struct.estimators.fitting.progress import Progress
 from sklearn_struct.estimators.fitting.sample_weights import check_sum, is_per_token
 from sklearn_struct.estimators.fitting.solving import choice_for_rows, solve
@@ -150,7 +151,7 @@ class MEstimatedCRF(BaseBasedChain):
     ['B', 'I', 'I', 'O']
     """
 
-    features: Any = positional(None)
+    features: Any = field(default=None, kw_only=False)
     base: Any = None
     inputs: str = "base"
     expectations: str = "exact"

@@ -7,6 +7,7 @@ from __future__ import annotations
 from abc import ABCMeta, abstractmethod
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import field
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -21,14 +22,16 @@ from sklearn_struct._warning import warn
 from sklearn_struct.compiled.threads import Pool
 from sklearn_struct.containers.ragged import object_array
 from sklearn_struct.containers.trees import Forest, Trees
-from sklearn_struct.encoding.parameter_checks import N_JOBS, check_params
+from sklearn_struct.encoding.parameter_checks import check_params
 from sklearn_struct.encoding.sequences import as_list
 from sklearn_struct.encoding.trees import binarization, brackets, tree_corpus
 from sklearn_struct.encoding.trees.lexicon import entries, observe
 from sklearn_struct.encoding.trees.sentence_checks import as_sentences, as_tags
 from sklearn_struct.encoding.trees.tree_corpus import TreeCodes, TreeCorpus
 from sklearn_struct.estimators.fitting.base_sequence import CallbackSupportMixin
+from sklearn_struct.estimators.fitting.parameters import with_parameters
 from sklearn_struct.estimators.fitting.progress import Progress
+from sklearn_struct.estimators.fitting.shared_parameters import ThreadParameters
 from sklearn_struct.exceptions import EmptyDataError
 from sklearn_struct.grammars.parsing import (
     Candidates,
@@ -47,21 +50,44 @@ from sklearn_struct.metrics.bracket_scores import bracket_f1_score
 __all__ = ["BaseParser", "BaseTreeParser", "plain_model"]
 
 
-class BaseParser(DocLink, Published, CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):
+@with_parameters
+class BaseParser(
+    ThreadParameters, DocLink, Published, CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta
+):
     """A grammar over binary trees, learned from ordinary ones.
 
     Besides its public attributes, a fitted one has `_codes` (what numbers stand for), `_model`
     (probabilities) and `_tag_counts`.
+
+    Parameters
+    ----------
+    decoder : {"max-recall", "max-rule", "viterbi"}, default="max-recall"
+        What `predict` looks for; as in `PCFG`.
+    pruning : float, default=1e-5
+        The least posterior probability, by the grammar without states, of the parts of trees that
+        are looked at; with 0 all that are possible.
+    n_jobs : int, default=None
+        Threads over trees and sentences, in joblib's meaning. Results have the same bits for any
+        number.
+
+    Attributes
+    ----------
+    symbols_ : ndarray of str
+        Names of the symbols of binary trees; see `PCFG`.
+    tags_ : list of str
+        Part-of-speech tags.
     """
 
-    _codes: TreeCodes
-    _model: TreeModel
+    decoder: str = "max-recall"
+    pruning: float = 1e-5
+    _codes: TreeCodes = field(init=False)
+    _model: TreeModel = field(init=False)
+
     _settings = ("decoder", "pruning", "n_jobs")
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "decoder": [StrOptions({"viterbi", "max-recall", "max-rule"})],
         "pruning": [Interval(Real, 0, 1, closed="both")],
-        "n_jobs": N_JOBS,
     }
 
     @_fit_context(prefer_skip_nested_validation=True)
@@ -343,11 +369,32 @@ class BaseParser(DocLink, Published, CallbackSupportMixin, BaseEstimator, metacl
         return tags
 
 
+@with_parameters
 class BaseTreeParser(BaseParser):
-    """One that reads its grammar off the trees; subclasses learn its probabilities."""
+    """One that reads its grammar off the trees; subclasses learn its probabilities.
+
+    Parameters
+    ----------
+    horizontal_order : int, default=0
+        How many siblings before it a node for the rest of a phrase's children remembers.
+    vertical_order : int, default=1
+        How many labels a phrase remembers: with 1 its own alone, with 2 its parent's, too.
+    min_frequency : int, default=2
+        Words seen less often are taken for their signatures: capitals, digits, dashes and endings.
+    unknown_weight : float, default=1.0
+        How many times each known word is taken to have been seen, besides, with the tags that rare
+        words of its signature have.
+    memory : str or object with the joblib.Memory interface, default=None
+        Caches the encoded trees.
+    """
+
+    horizontal_order: int = 0
+    vertical_order: int = 1
+    min_frequency: int = 2
+    unknown_weight: float = 1.0
+    memory: Any = None
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **BaseParser._parameter_constraints,
         "horizontal_order": [Interval(Integral, 0, None, closed="left")],
         "vertical_order": [Interval(Integral, 1, None, closed="left")],
         "min_frequency": [Interval(Integral, 1, None, closed="left")],

@@ -15,7 +15,12 @@ from sklearn_struct.compiled.threads import Pool
 from sklearn_struct.containers.trees import Tensors, Treebank
 from sklearn_struct.encoding.trees.tree_corpus import TreeCorpus
 from sklearn_struct.estimators.fitting.iterations import Iterations
+from sklearn_struct.estimators.fitting.parameters import with_parameters
 from sklearn_struct.estimators.fitting.progress import Progress
+from sklearn_struct.estimators.fitting.shared_parameters import (
+    IterationParameters,
+    RandomParameters,
+)
 from sklearn_struct.estimators.trees.base_parser import BaseTreeParser, plain_model
 from sklearn_struct.estimators.trees.clustered_starts import clustered, coordinates
 from sklearn_struct.estimators.trees.drawn_trees import TreeDrawingMixin
@@ -25,7 +30,8 @@ from sklearn_struct.solvers.em import em
 __all__ = ["EMLPCFG"]
 
 
-class EMLPCFG(TreeDrawingMixin, BaseTreeParser):
+@with_parameters
+class EMLPCFG(TreeDrawingMixin, BaseTreeParser, IterationParameters, RandomParameters):
     """Latent-variable probabilistic context-free grammar, by expectation maximisation [1]_, and a
     parser.
 
@@ -49,43 +55,21 @@ class EMLPCFG(TreeDrawingMixin, BaseTreeParser):
     shrinkage : float, default=0.1
         How far, in each iteration, the expected counts of a symbol's states are moved towards their
         mean: 0 not at all, 1 makes them equal. It keeps states of rare rules alike.
-    horizontal_order : int, default=0
-        How many siblings before it a node for the rest of a phrase's children remembers.
-    vertical_order : int, default=1
-        How many labels a phrase remembers: with 1 its own alone, with 2 its parent's, too.
-    min_frequency : int, default=2
-        Words seen less often are taken for their signatures: capitals, digits, dashes and endings.
-    unknown_weight : float, default=1.0
-        How many times each known word is taken to have been seen, besides, with the tags that rare
-        words of its signature have.
     decoder : {"max-recall", "max-rule", "viterbi"}, default="max-recall"
         What `predict` looks for: the tree with the largest expected number of right constituents;
         the one with the most probable rules, each given the sentence; or the one that is most
         probable together with its states, which takes one grammar.
-    pruning : float, default=1e-5
-        The least posterior probability, by the grammar without states, of the parts of trees that
-        are looked at; with 0 all that are possible.
     max_iter : int, default=100
+        Largest number of iterations.
     tol : float, default=5e-3
         EM stops when the log-likelihood rises by less than this a token.
     random_state : int, RandomState instance or None, default=None
         Seed of the starts.
-    memory : str or object with the joblib.Memory interface, default=None
-        Caches the encoded trees.
-    n_jobs : int, default=None
-        Threads over trees and sentences, in joblib's meaning. Results have the same bits for any
-        number.
-    verbose : int, default=0
-        Print a line an iteration.
 
     Attributes
     ----------
-    symbols_ : ndarray of str
-        Names of the symbols of binary trees; see `PCFG`.
     n_states_ : ndarray of int
         How many states each of them has.
-    tags_ : list of str
-        Part-of-speech tags.
     n_iter_ : int
     loss_curve_ : list of float
         Minus the log-likelihood of the trees after each iteration; of several grammars, the sum.
@@ -115,54 +99,18 @@ class EMLPCFG(TreeDrawingMixin, BaseTreeParser):
         (VP (V sleep))))
     """
 
+    n_states: int = 16
+    n_grammars: int = 1
+    init: str = "clusters"
+    shrinkage: float = 0.1
+    max_iter: int = 100
+    tol: float = 5e-3
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **BaseTreeParser._parameter_constraints,
         "n_states": [Interval(Integral, 1, None, closed="left")],
         "n_grammars": [Interval(Integral, 1, None, closed="left")],
         "init": [StrOptions({"clusters", "random"})],
         "shrinkage": [Interval(Real, 0, 1, closed="both")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left")],
-        "random_state": ["random_state"],
-        "verbose": ["verbose"],
     }
-
-    def __init__(
-        self,
-        *,
-        n_states: int = 16,
-        n_grammars: int = 1,
-        init: str = "clusters",
-        shrinkage: float = 0.1,
-        horizontal_order: int = 0,
-        vertical_order: int = 1,
-        min_frequency: int = 2,
-        unknown_weight: float = 1.0,
-        decoder: str = "max-recall",
-        pruning: float = 1e-5,
-        max_iter: int = 100,
-        tol: float = 5e-3,
-        random_state: Any = None,
-        memory: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_states = n_states
-        self.n_grammars = n_grammars
-        self.init = init
-        self.shrinkage = shrinkage
-        self.horizontal_order = horizontal_order
-        self.vertical_order = vertical_order
-        self.min_frequency = min_frequency
-        self.unknown_weight = unknown_weight
-        self.decoder = decoder
-        self.pruning = pruning
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-        self.memory = memory
-        self.n_jobs = n_jobs
-        self.verbose = verbose
 
     def _check_decoding(self) -> None:
         super()._check_decoding()

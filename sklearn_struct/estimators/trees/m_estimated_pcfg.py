@@ -5,7 +5,8 @@ inference.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from numbers import Integral, Real
+from dataclasses import field
+from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,7 +17,13 @@ from sklearn_struct.compiled.threads import Pool
 from sklearn_struct.containers.trees import Forest
 from sklearn_struct.encoding.trees import binarization, brackets, tree_corpus
 from sklearn_struct.encoding.trees.fragment_names import names
+from sklearn_struct.estimators.fitting.parameters import with_parameters
 from sklearn_struct.estimators.fitting.progress import Progress
+from sklearn_struct.estimators.fitting.shared_parameters import (
+    IterationParameters,
+    PenaltyParameters,
+    RandomParameters,
+)
 from sklearn_struct.estimators.fitting.solving import choice_for_rows, solve
 from sklearn_struct.estimators.m_estimation.base_distribution import fit_base
 from sklearn_struct.estimators.trees.base_parser import BaseParser
@@ -52,7 +59,8 @@ LARGEST = 1e300  # of a weight: any number of them can be added up
 DEFAULT = tuple(template for template in TEMPLATES if not template.endswith("symbol"))
 
 
-class MEstimatedPCFG(BaseParser):
+@with_parameters
+class MEstimatedPCFG(BaseParser, PenaltyParameters, IterationParameters, RandomParameters):
     r"""Log-linear model of trees over a probabilistic grammar, whose weights are found without
     inference, and a parser.
 
@@ -85,8 +93,6 @@ class MEstimatedPCFG(BaseParser):
         Inverse strength of the penalty ||w||**2 / (2 C), beside a *mean* over trees. Good values
         are 100 to 1000 for nodes, and 10 to 30 for trees, with which the default overfits.
         ``np.inf``: no penalty.
-    l1_ratio : float, default=0.0
-        Share of the L1 penalty, in [0, 1]; 1 gives sparse weights.
     min_frequency : int, default=1
         Pieces seen fewer times get no weight.
     constant : bool, default=True
@@ -98,22 +104,19 @@ class MEstimatedPCFG(BaseParser):
         0 all that are possible, which takes much memory.
     solver : {"auto", "sdca", "lbfgs", "owlqn", "newton-cg", "trust-ncg", "cg"}, default="auto"
         As in `MEstimatedCRF`.
-    max_iter : int, default=1000
     tol : float, default=1e-5
         The solver stops when no entry of the gradient of the loss, as a mean over trees or nodes,
         exceeds `tol`.
-    n_jobs : int, default=None
-        Threads, in joblib's meaning. Results have the same bits for any number.
     random_state : int, RandomState or None, default=None
         For "sdca" the order of the terms. "auto" takes None for 0.
-    verbose : int, default=0
-        Print a line an iteration.
 
     Attributes
     ----------
     base_ : PCFG
         The base, fitted.
-    symbols_, tags_
+    symbols_ : ndarray of str
+        Those of the base.
+    tags_ : list of str
         Those of the base.
     coef_ : ndarray of shape (n_features,)
         Weights: how the model differs from its base.
@@ -152,58 +155,24 @@ class MEstimatedPCFG(BaseParser):
       (S (NP (D the) (N doctor)) (VP (V sees) (NP (D a) (N house)))))
     """
 
+    templates: str | Sequence[str] | None = field(default=None, kw_only=False)
+    base: Any = None
+    pieces: str = "nodes"
+    C: float = 300.0
+    min_frequency: int = 1
+    constant: bool = True
+    pruning: float = 1e-4
+    solver: str = "auto"
+    tol: float = 1e-5
+    _fragments: Fragments = field(init=False)
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **BaseParser._parameter_constraints,
         "templates": [None, str, list, tuple],
         "base": [None, HasMethods(["fit"])],
         "pieces": [StrOptions({"nodes", "trees"})],
-        "C": [Interval(Real, 0, None, closed="right")],
-        "l1_ratio": [Interval(Real, 0, 1, closed="both")],
         "min_frequency": [Interval(Integral, 1, None, closed="left")],
         "constant": ["boolean"],
         "solver": [StrOptions({"auto", "sdca", "lbfgs", "owlqn", "newton-cg", "trust-ncg", "cg"})],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left")],
-        "random_state": ["random_state"],
-        "verbose": ["verbose"],
     }
-
-    _fragments: Fragments
-
-    def __init__(
-        self,
-        templates: str | Sequence[str] | None = None,
-        *,
-        base: Any = None,
-        pieces: str = "nodes",
-        C: float = 300.0,
-        l1_ratio: float = 0.0,
-        min_frequency: int = 1,
-        constant: bool = True,
-        decoder: str = "max-recall",
-        pruning: float = 1e-4,
-        solver: str = "auto",
-        max_iter: int = 1000,
-        tol: float = 1e-5,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.templates = templates
-        self.base = base
-        self.pieces = pieces
-        self.C = C
-        self.l1_ratio = l1_ratio
-        self.min_frequency = min_frequency
-        self.constant = constant
-        self.decoder = decoder
-        self.pruning = pruning
-        self.solver = solver
-        self.max_iter = max_iter
-        self.tol = tol
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
 
     def _learn(self, X: list[list[str]], y: list[Any], progress: Progress) -> None:
         templates = self._templates()

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from sklearn.utils._param_validation import Interval
 
 from sklearn_struct.encoding.trees.tree_corpus import TreeCorpus
+from sklearn_struct.estimators.fitting.parameters import with_parameters
 from sklearn_struct.estimators.fitting.progress import Progress
 from sklearn_struct.estimators.trees.base_parser import BaseTreeParser, plain_model
 from sklearn_struct.estimators.trees.drawn_trees import TreeDrawingMixin
@@ -15,6 +16,7 @@ from sklearn_struct.estimators.trees.drawn_trees import TreeDrawingMixin
 __all__ = ["PCFG"]
 
 
+@with_parameters
 class PCFG(TreeDrawingMixin, BaseTreeParser):
     """Probabilistic context-free grammar, read off trees, and a parser.
 
@@ -31,11 +33,6 @@ class PCFG(TreeDrawingMixin, BaseTreeParser):
         How many labels a phrase remembers: with 1 its own alone, with 2 its parent's, too.
     smoothing : float, default=0.0
         Added to the count of each rule that was seen.
-    min_frequency : int, default=2
-        Words seen less often are taken for their signatures: capitals, digits, dashes and endings.
-    unknown_weight : float, default=1.0
-        How many times each known word is taken to have been seen, besides, with the tags that rare
-        words of its signature have.
     decoder : {"viterbi", "max-recall", "max-rule"}, default="viterbi"
         What `predict` looks for: the most probable tree; the one with the largest expected number
         of right constituents [1]_, those of its binary form included; or the one with the most
@@ -44,10 +41,6 @@ class PCFG(TreeDrawingMixin, BaseTreeParser):
         The least posterior probability of the parts of trees that "max-recall", "max-rule" and
         `marginals` look at; with 0 all that are possible, which takes much memory. Everything else
         is exact.
-    memory : str or object with the joblib.Memory interface, default=None
-        Caches the encoded trees.
-    n_jobs : int, default=None
-        Threads over sentences, in joblib's meaning. Results have the same bits for any number.
 
     Attributes
     ----------
@@ -55,8 +48,6 @@ class PCFG(TreeDrawingMixin, BaseTreeParser):
         Names of the symbols of binary trees, tags first: ``A+B`` is a B that is the only child of
         an A, ``@A`` the rest of the children of an A, behind ``|`` with those before them; behind
         ``^`` are labels above.
-    tags_ : list of str
-        Part-of-speech tags.
 
     See Also
     --------
@@ -80,33 +71,13 @@ class PCFG(TreeDrawingMixin, BaseTreeParser):
       (S (NP (D the) (N doctor)) (VP (V sees) (NP (D a) (N house)))))
     """
 
+    horizontal_order: int = 1
+    vertical_order: int = 2
+    smoothing: float = 0.0
+    decoder: str = "viterbi"
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **BaseTreeParser._parameter_constraints,
         "smoothing": [Interval(Real, 0, None, closed="left")],
     }
-
-    def __init__(
-        self,
-        *,
-        horizontal_order: int = 1,
-        vertical_order: int = 2,
-        smoothing: float = 0.0,
-        min_frequency: int = 2,
-        unknown_weight: float = 1.0,
-        decoder: str = "viterbi",
-        pruning: float = 1e-5,
-        memory: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.horizontal_order = horizontal_order
-        self.vertical_order = vertical_order
-        self.smoothing = smoothing
-        self.min_frequency = min_frequency
-        self.unknown_weight = unknown_weight
-        self.decoder = decoder
-        self.pruning = pruning
-        self.memory = memory
-        self.n_jobs = n_jobs
 
     def _fit(self, corpus: TreeCorpus, progress: Progress) -> None:
         self._model = plain_model(corpus, self.smoothing)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from numbers import Integral, Real
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import joblib
 import numpy as np
@@ -13,6 +13,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_memory
 
 from sklearn_struct.containers.trees import Forest, Tensors, Treebank
+from sklearn_struct.estimators.fitting.parameters import with_parameters
+from sklearn_struct.estimators.fitting.shared_parameters import RandomParameters
 from sklearn_struct.exceptions import InputTypeError
 from sklearn_struct.grammars.node_features import (
     INSIDE,
@@ -25,19 +27,56 @@ from sklearn_struct.grammars.node_features import (
 )
 from sklearn_struct.grammars.spectral_states import Projection, estimate, one_a_tree, project
 
-__all__ = ["SHARED_PARAMETERS", "Spectrum", "projection", "spectral"]
+__all__ = ["SpectralParameters", "Spectrum", "projection", "spectral"]
 
-# parameters that spectral estimators share
-SHARED_PARAMETERS: dict[str, list[Any]] = {
-    "n_states": [Interval(Integral, 1, None, closed="left")],
-    "smoothing": [Interval(Real, 0, None, closed="left")],
-    "nodes": [StrOptions({"all", "one"})],
-    "inside_features": [None, list, tuple],
-    "outside_features": [None, list, tuple],
-    "feature_count": [None, Interval(Real, 0, None, closed="left")],
-    "shrinkage": [Interval(Real, 0, None, closed="left")],
-    "random_state": ["random_state"],
-}
+
+@with_parameters
+class SpectralParameters(RandomParameters):
+    """Parameters of spectral estimators.
+
+    Parameters
+    ----------
+    n_states : int, default=16
+        The most states of a symbol. It has fewer where singular values are below a thousandth of
+        the largest, and one if it is seen less than three times.
+    smoothing : float, default=5.0
+        How much averages over few edges are drawn to products of averages of lower order [2]_; 0
+        not at all.
+    shrinkage : float, default=0.2
+        How much less directions of small singular values count, which are noise in part: those
+        below this share of the largest one by half or more. With 0 not at all; with that, and no
+        smoothing, estimates are consistent.
+    nodes : {"all", "one"}, default="all"
+        Whether all nodes of a tree are averaged over, or one that is drawn, as the theorems of [1]_
+        have it.
+    inside_features : list of callables, default=None
+        Feature functions of what is below nodes; see `sklearn_struct.grammars.node_features`. None:
+        those of [2]_ and neighbouring words.
+    outside_features : list of callables, default=None
+        The same of what is around nodes.
+    feature_count : float or None, default=5.0
+        Features that n of the M nodes of a symbol have are scaled by ``sqrt(M / (n +
+        feature_count))``; with None they are not.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the nodes that are drawn with ``nodes="one"``.
+    """
+
+    n_states: int = 16
+    smoothing: float = 5.0
+    shrinkage: float = 0.2
+    nodes: str = "all"
+    inside_features: Sequence[Feature] | None = None
+    outside_features: Sequence[Feature] | None = None
+    feature_count: float | None = 5.0
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "n_states": [Interval(Integral, 1, None, closed="left")],
+        "smoothing": [Interval(Real, 0, None, closed="left")],
+        "nodes": [StrOptions({"all", "one"})],
+        "inside_features": [None, list, tuple],
+        "outside_features": [None, list, tuple],
+        "feature_count": [None, Interval(Real, 0, None, closed="left")],
+        "shrinkage": [Interval(Real, 0, None, closed="left")],
+    }
 
 
 FeatureSets = tuple[Sequence[Feature], Sequence[Feature]]

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import inspect
+from dataclasses import field
 from numbers import Integral
 from typing import Any, ClassVar
 
 import pytest
-from public_estimators import CHAINS
+from public_estimators import PREDICTORS
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils._param_validation import Interval
 
-from sklearn_struct.estimators.fitting.parameters import positional, with_parameters
+from sklearn_struct.estimators.fitting.parameters import with_parameters
 
 
 @with_parameters
@@ -64,7 +65,7 @@ class Model(Base):
     1
     """
 
-    size: int = positional(2)
+    size: int = field(default=2, kw_only=False)
     name: str = "m"
     verbose: int = 1
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -128,7 +129,7 @@ def test_a_class_without_documentation():
     assert Silent(size=2).size == 2
 
 
-@pytest.mark.parametrize("cls", CHAINS)
+@pytest.mark.parametrize("cls", PREDICTORS)
 def test_every_parameter_is_documented_with_its_default_and_constrained(cls):
     lines = cls.__doc__.splitlines()
     parameters = inspect.signature(cls).parameters
