@@ -6,7 +6,7 @@ import numpy as np
 
 from sklearn_struct.containers.trees import Forest, Treebank, grammar, tensors
 from sklearn_struct.grammars.tree_sampling import draw
-from sklearn_struct.inference.trees.forest import inside, outside, vectors
+from sklearn_struct.inference.trees.forest_inside_outside import inside, outside, vectors
 
 # 2 to 4 words, 216 trees
 FINITE = 3, [(1, 1, 0), (1, 2, 0), (2, 1, 0), (2, 2, 1)], [1, 1, 1, 2, 2, 2]

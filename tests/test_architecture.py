@@ -394,10 +394,10 @@ def f(x, n):
 """
     assert returned_arrays(ast.parse(bad).body[0]) == {"c", "a[:n]", "np.empty(n)", "b"}
     assert {
-        ("inference/trees/chart.py", "_descend"),
-        ("inference/trees/chart_cells.py", "cell"),
+        ("inference/trees/chart_outside.py", "_descend"),
+        ("inference/trees/chart_inside.py", "cell"),
     } <= CALLED_FROM_PYTHON
-    assert ("inference/trees/chart.py", "_below") not in CALLED_FROM_PYTHON
+    assert ("inference/trees/chart_outside.py", "_below") not in CALLED_FROM_PYTHON
 
 
 @every()

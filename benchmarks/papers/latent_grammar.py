@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from sklearn_struct.containers.trees import Forest, Tensors, Treebank, grammar, tensors
 from sklearn_struct.grammars.node_features import Nodes, at, joined
 from sklearn_struct.grammars.tree_sampling import draw
-from sklearn_struct.inference.trees.forest import inside, outside, vectors
+from sklearn_struct.inference.trees.forest_inside_outside import inside, outside, vectors
 
 RULES = [
     (0, 1, 0),

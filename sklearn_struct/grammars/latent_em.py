@@ -16,8 +16,14 @@ import scipy.sparse as sp
 
 from sklearn_struct.compiled.threads import N_PARTS, Pool
 from sklearn_struct.containers.trees import Tensors, Treebank, split, tensors
-from sklearn_struct.inference.trees.forest import Vectors, add_moments, inside, outside, vectors
-from sklearn_struct.inference.trees.forest_counts import NEVER, divide, weigh
+from sklearn_struct.inference.trees.forest_inside_outside import (
+    Vectors,
+    add_moments,
+    inside,
+    outside,
+    vectors,
+)
+from sklearn_struct.inference.trees.rule_counts import NEVER, divide, weigh
 
 __all__ = ["Expected", "LatentEM"]
 

@@ -22,9 +22,9 @@ from sklearn_struct.containers.trees import (
     tensors,
 )
 from sklearn_struct.hidden_markov.densities import log_ratios
-from sklearn_struct.inference.trees import chart, chart_decoding, forest_decoding
+from sklearn_struct.inference.trees import chart_decoding, chart_forest, forest_decoding
 from sklearn_struct.inference.trees.chart_decoding import Nodes
-from sklearn_struct.inference.trees.forest import inside, outside, vectors
+from sklearn_struct.inference.trees.forest_inside_outside import inside, outside, vectors
 
 __all__ = [
     "Candidates",
@@ -114,7 +114,9 @@ def parses(model: TreeModel, candidates: Candidates, threshold: float) -> Parses
     """The trees of a sentence whose parts have, by the plain grammar, at least this posterior
     probability.
     """
-    packed, item, edge, log_Z = chart.forest(model.grammar, _scores(model, candidates), threshold)
+    packed, item, edge, log_Z = chart_forest.forest(
+        model.grammar, _scores(model, candidates), threshold
+    )
     if not model.states or not len(packed.symbol):
         n = max(len(model.states), 1)
         items, edges = (np.broadcast_to(row, (n, len(row))) for row in (item, edge))
@@ -196,7 +198,7 @@ def logarithms(states: Tensors) -> Tensors:
 def log_probability(model: TreeModel, candidates: Candidates, threshold: float) -> float:
     """log p(x) of a sentence; -inf where p(x) is not positive. Of several grammars, of their mean."""
     if not model.states:
-        return chart.log_partition(model.grammar, _scores(model, candidates))
+        return chart_forest.log_partition(model.grammar, _scores(model, candidates))
     found = parses(model, candidates, threshold)
     return _log_mean(found.log_p, found.sign)
 
@@ -254,7 +256,7 @@ def probable(model: TreeModel, candidates: Candidates, threshold: float) -> Fore
     probability.
     """
     return _with_leaves(
-        chart.forest(model.grammar, _scores(model, candidates), threshold)[0], candidates
+        chart_forest.forest(model.grammar, _scores(model, candidates), threshold)[0], candidates
     )
 
 

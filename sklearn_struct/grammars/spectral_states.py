@@ -21,7 +21,7 @@ from sklearn_struct.compiled.simd import LANES, padded
 from sklearn_struct.compiled.threads import Pool
 from sklearn_struct.containers.trees import Forest, Grammar, Tensors, Treebank, tensors
 from sklearn_struct.grammars.node_features import Features
-from sklearn_struct.inference.trees.forest import add_moments, vectors
+from sklearn_struct.inference.trees.forest_inside_outside import add_moments, vectors
 
 __all__ = ["Projection", "estimate", "node_vectors", "one_a_tree", "project"]
 

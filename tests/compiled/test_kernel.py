@@ -1,4 +1,4 @@
-"""The decorator of kernels: they run without the GIL, and compilation is quick and ends no process."""
+"""The decorator of kernels: they run without the GIL; compilation is quick and ends no process."""
 
 from __future__ import annotations
 

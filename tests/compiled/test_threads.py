@@ -48,7 +48,7 @@ def test_inside_a_worker_process_none_is_serial():
 
 
 class Cluster(ParallelBackendBase):
-    """A backend that counts workers as that of dask does: all of the cluster, whatever it is asked."""
+    """A backend that counts workers as that of dask does: all of the cluster, whoever asks."""
 
     def effective_n_jobs(self, n_jobs):
         return 1000

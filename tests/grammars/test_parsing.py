@@ -26,8 +26,8 @@ from sklearn_struct.grammars.parsing import (
     parses,
     tree_log_probabilities,
 )
-from sklearn_struct.inference.trees import chart
-from sklearn_struct.inference.trees.forest import inside, vectors
+from sklearn_struct.inference.trees import chart_forest
+from sklearn_struct.inference.trees.forest_inside_outside import inside, vectors
 
 N_LEAVES = 12
 KINDS = ["plain", "states", "three grammars", "signed"]
@@ -238,7 +238,7 @@ def items_of(example):
 @pytest.mark.parametrize("threshold", [0.01, 0.2])
 def test_pruning_is_by_the_plain_grammar(kind, threshold):
     example = Example(0, 5, kind)
-    expected = chart.forest(example.model.grammar, example.scores, threshold)[0]
+    expected = chart_forest.forest(example.model.grammar, example.scores, threshold)[0]
     found = parses(example.model, example.candidates, threshold).forest
     for one, other in zip(keys(found), keys(expected)):
         assert one == other
@@ -480,7 +480,7 @@ def test_no_trees():
 def test_max_rule_where_no_tree_is_possible_in_all_grammars():
     """Three words, two trees, of which each grammar knows one: that of the larger sum."""
     one = grammar(np.zeros(1, int), np.zeros(1, int), np.zeros(1, int), 1)
-    packed, *_ = chart.forest(one, naive_trees.scores([0.0], [0.0], np.zeros((3, 1))), 0.0)
+    packed, *_ = chart_forest.forest(one, naive_trees.scores([0.0], [0.0], np.zeros((3, 1))), 0.0)
     middle = packed.stop[packed.left]  # of an edge over all words: where it is split
     parent = np.repeat(np.arange(len(packed.symbol)), np.diff(packed.indptr))
     whole = packed.stop[parent] - packed.start[parent] == 3

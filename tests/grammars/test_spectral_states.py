@@ -33,8 +33,8 @@ from sklearn_struct.grammars.spectral_states import (
     one_a_tree,
     project,
 )
-from sklearn_struct.inference.trees import chart
-from sklearn_struct.inference.trees.forest import inside, outside, vectors
+from sklearn_struct.inference.trees import chart_forest
+from sklearn_struct.inference.trees.forest_inside_outside import inside, outside, vectors
 
 # of small rank
 FEW_INSIDE = (rule, leaf, first_symbol)
@@ -228,7 +228,7 @@ def test_theorem_1(seed):
     np.testing.assert_allclose(
         [naive.tensor_root(new, tree) for tree in naive.trees], value, rtol=1e-8
     )
-    packed = chart.forest(rules, scores, 0.0)[0]
+    packed = chart_forest.forest(rules, scores, 0.0)[0]
     mu = []
     for numbers in (tensors, new):
         inner = vectors(packed, numbers.n_states)

@@ -10,11 +10,13 @@ import pytest
 
 from sklearn_struct.compiled.kernel import STEPS
 from sklearn_struct.inference.trees import (
-    chart,
     chart_decoding,
-    forest,
+    chart_forest,
+    chart_inside,
+    chart_outside,
     forest_decoding,
-    forest_pairs,
+    forest_inside_outside,
+    production_pairs,
 )
 
 PACKAGE = "sklearn_struct.inference.trees"
@@ -27,11 +29,11 @@ class Example:
         rng = np.random.default_rng(5)
         self.rules = naive_trees.random_grammar(rng, n_rules=30)
         self.scores = dense_scores(rng, self.rules, 9)
-        self.packed, *_ = chart.forest(self.rules, self.scores, 0.0)
+        self.packed, *_ = chart_forest.forest(self.rules, self.scores, 0.0)
         self.tensors = naive_trees.random_tensors(rng, self.rules, len(self.scores.leaf))
         n_items = len(self.packed.symbol)
         n_edges = len(self.packed.rule)
-        pairs = forest_pairs.pairs(self.packed)
+        pairs = production_pairs.pairs(self.packed)
         self.of_pairs = (
             pairs.start,
             rng.normal(size=n_edges + n_items),
@@ -50,8 +52,8 @@ def dense_scores(rng, rules, n_tokens):
 
 
 def inside(example):
-    out = forest.vectors(example.packed, example.tensors.n_states)
-    forest.inside(example.rules, example.tensors, example.packed, out)
+    out = forest_inside_outside.vectors(example.packed, example.tensors.n_states)
+    forest_inside_outside.inside(example.rules, example.tensors, example.packed, out)
     return out
 
 
@@ -62,7 +64,9 @@ def outside(example):
         *np.empty((2, 1)),
         np.zeros(len(example.edge)),
     )
-    forest.outside(example.rules, example.tensors, example.packed, inner, out, log_Z, sign, edge)
+    forest_inside_outside.outside(
+        example.rules, example.tensors, example.packed, inner, out, log_Z, sign, edge
+    )
     return [*out, log_Z, sign, edge]
 
 
@@ -74,7 +78,7 @@ def moments(example):
     parent = np.repeat(np.arange(len(packed.symbol), dtype=np.int32), np.diff(packed.indptr))
     edges = bounds, packed.left[order], packed.right[order], parent[order], np.abs(example.edge)
     out = np.zeros_like(example.tensors.rule)
-    forest.add_moments(
+    forest_inside_outside.add_moments(
         example.tensors, example.rules, edges, inner, inner.row, (1, len(bounds) - 2), out
     )
     return [out]
@@ -88,19 +92,19 @@ def flat(arrays):
 
 
 CASES = {
-    "chart_cells._ascend": lambda e: chart.log_partition(e.rules, e.scores),
-    "chart._descend": lambda e: chart.forest(e.rules, e.scores, 1e-3),
+    "chart_inside._ascend": lambda e: chart_forest.log_partition(e.rules, e.scores),
+    "chart_outside._descend": lambda e: chart_forest.forest(e.rules, e.scores, 1e-3),
     "chart_decoding._fill": lambda e: chart_decoding.argmax(e.rules, e.scores),
-    "forest._inside": inside,
-    "forest._outside": outside,
-    "forest._add_moments": moments,
+    "forest_inside_outside._inside": inside,
+    "forest_inside_outside._outside": outside,
+    "forest_inside_outside._add_moments": moments,
     "forest_decoding._fill": lambda e: forest_decoding.argmax(e.packed, e.item, e.edge),
     "forest_decoding._fill_states": lambda e: forest_decoding.argmax_states(
         e.rules, e.tensors, e.packed
     ),
-    "forest_pairs._best": lambda e: forest_pairs.argmax(e.packed, *e.of_pairs),
-    "forest_pairs._inside": lambda e: forest_pairs.posteriors(e.packed, *e.of_pairs),
-    "forest_pairs._share": lambda e: forest_pairs.posteriors(e.packed, *e.of_pairs),
+    "production_pairs._best": lambda e: production_pairs.argmax(e.packed, *e.of_pairs),
+    "production_pairs._inside": lambda e: production_pairs.posteriors(e.packed, *e.of_pairs),
+    "production_pairs._share": lambda e: production_pairs.posteriors(e.packed, *e.of_pairs),
 }
 
 
@@ -138,11 +142,14 @@ def test_rooms_that_are_full_but_for_one_item(monkeypatch):
     leaf = rng.normal(size=(4, 5))
     leaf[0, 1:] = -np.inf
     scores = naive_trees.scores(rng.normal(size=30), rng.normal(size=5), leaf)
-    expected = [flat(chart.forest(rules, scores, 0.0)), flat(chart_decoding.argmax(rules, scores))]
-    for module in (chart_decoding, importlib.import_module(f"{PACKAGE}.chart_cells")):
+    expected = [
+        flat(chart_forest.forest(rules, scores, 0.0)),
+        flat(chart_decoding.argmax(rules, scores)),
+    ]
+    for module in (chart_decoding, chart_inside):
         monkeypatch.setattr(module, "room", lambda n_cells, n_symbols: n_symbols)
     assert [
-        flat(chart.forest(rules, scores, 0.0)),
+        flat(chart_forest.forest(rules, scores, 0.0)),
         flat(chart_decoding.argmax(rules, scores)),
     ] == expected
 
@@ -152,20 +159,23 @@ def test_rooms_that_grow_in_few_steps(monkeypatch):
     rng = np.random.default_rng(3)
     rules = naive_trees.random_grammar(rng, n_symbols=40, n_rules=4000)
     scores = dense_scores(rng, rules, 9)
-    expected = [flat(chart.forest(rules, scores, 1e-9)), flat(chart_decoding.argmax(rules, scores))]
-    assert len(chart.forest(rules, scores, 1e-9)[0].rule) > 256 * 9
+    expected = [
+        flat(chart_forest.forest(rules, scores, 1e-9)),
+        flat(chart_decoding.argmax(rules, scores)),
+    ]
+    assert len(chart_forest.forest(rules, scores, 1e-9)[0].rule) > 256 * 9
     grown = []
-    for module in (chart, chart_decoding, importlib.import_module(f"{PACKAGE}.chart_cells")):
+    for module in (chart_outside, chart_decoding, chart_inside):
         monkeypatch.setattr(module, "STEPS", 3000)
         monkeypatch.setattr(
             module,
             "longer",
             lambda *given, longer=module.longer: grown.append(given[3]) or longer(*given),
         )
-    for module in (chart_decoding, importlib.import_module(f"{PACKAGE}.chart_cells")):
+    for module in (chart_decoding, chart_inside):
         monkeypatch.setattr(module, "room", lambda n_cells, n_symbols: n_symbols)
     assert [
-        flat(chart.forest(rules, scores, 1e-9)),
+        flat(chart_forest.forest(rules, scores, 1e-9)),
         flat(chart_decoding.argmax(rules, scores)),
     ] == expected
     assert {"the chart of 9 words", "the forest of 9 words"} == set(grown)

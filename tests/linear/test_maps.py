@@ -126,7 +126,7 @@ def test_forward(case):
 
 
 def test_several_vectors_side_by_side(case):
-    """A scaled sum of their products, and the transpose, scaled for each; each stands for itself."""
+    """A scaled sum of their products, and the transpose, scaled for each on its own."""
     rng = np.random.default_rng(0)
     rows = slice(7, 23)
     scales = np.array([0.5, -2.0, 0.0])

@@ -25,7 +25,7 @@ def test_products(shape):
 
 
 def test_ascend():
-    """A step makes the row's factor exp(log weight - score), and w what follows from all factors."""
+    """A step makes the row's factor exp(log weight - score), and w follows from all factors."""
     rng = np.random.default_rng(0)
     F = (rng.random((12, 6)) < 0.6) * rng.normal(size=(12, 6))
     F[:, -1] = rng.random(12) < 0.7  # the last entry has a scale of its own

@@ -233,7 +233,7 @@ STEP = 0.3
 
 
 class Chains:
-    """A corpus whose first batches show few of its features, and the objective of each part of it."""
+    """A corpus whose first batches show few of its features, and objectives of its parts."""
 
     def __init__(self, loss, options):
         rng = np.random.default_rng(0)

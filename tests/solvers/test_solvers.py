@@ -45,7 +45,7 @@ BATCH = {"lbfgs": LBFGS, "owlqn": OWLQN, "newton_cg": NEWTON_CG, "trust_ncg": TR
 
 @pytest.fixture
 def logistic():
-    """Softmax regression with intercepts: tokens of length-1 sequences, labels drawn from a model."""
+    """Softmax regression with intercepts: sequences of one token, labels drawn from a model."""
     rng = np.random.default_rng(0)
     n = 150
     m = 4

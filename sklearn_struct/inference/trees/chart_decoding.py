@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from sklearn_struct.compiled.kernel import STEPS, kernel
+from sklearn_struct.compiled.kernel import STEPS, inlined, kernel
 from sklearn_struct.compiled.threads import go_on
 from sklearn_struct.containers.memory import longer, reserve, zeros
 from sklearn_struct.containers.trees import Grammar, TreeScores
-from sklearn_struct.inference.trees.chart_cells import SPLIT, affordable, cell, leave, room
+from sklearn_struct.inference.trees.chart_inside import SPLIT, affordable, cell, leave, room
 
 __all__ = ["Nodes", "argmax", "no_nodes", "nodes"]
+
+# first and last item of each cell; of items: symbols, best scores, and their children's items
+_Items: TypeAlias = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+# of symbols: best scores of this cell and of the right one; items of the best children, symbols
+# seen, items of the right cell; of first tokens: numbers of rules
+_Work: TypeAlias = tuple[
+    tuple[np.ndarray, np.ndarray],
+    tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray],
+    np.ndarray,
+]
 
 
 class Nodes(NamedTuple):
@@ -26,8 +36,9 @@ class Nodes(NamedTuple):
 
 
 def argmax(grammar: Grammar, scores: TreeScores) -> tuple[Nodes, float]:
-    """The tree of the largest score over one sentence, and its score (Viterbi); no nodes and -inf
-    if there is none.
+    """The tree with the largest score over one sentence, and this score.
+
+    Without any tree: no nodes, and -inf.
     """
     n = len(scores.leaf_indptr) - 1
     if n == 0:
@@ -46,16 +57,14 @@ def no_nodes() -> Nodes:
 
 
 def nodes(n: int, symbols: np.ndarray, back: np.ndarray, root: int) -> Nodes:
-    """The tree below an item, `back` its children's."""
+    """The tree below an item, where `back` has the two items below each, or -1."""
     out = Nodes(*np.empty((len(Nodes._fields), 2 * n - 1), np.int32))
     _write_nodes(symbols, back, root, out)
     return out
 
 
-def _best(grammar: Grammar, scores: TreeScores, n: int) -> tuple[np.ndarray, ...]:
-    """Items of all cells: (first and last of each cell, symbols, best scores, their children's
-    items).
-    """
+def _best(grammar: Grammar, scores: TreeScores, n: int) -> _Items:
+    """Items of all cells, with their best scores."""
     n_symbols = len(grammar.indptr) - 1
     n_cells = n * (n + 1) // 2
     what = f"the chart of {n} words"
@@ -63,39 +72,36 @@ def _best(grammar: Grammar, scores: TreeScores, n: int) -> tuple[np.ndarray, ...
     reserve(16 * n_cells + 28 * size, what)
     first = zeros(n_cells, np.int64)
     stop = zeros(n_cells, np.int64)
-    items: list[np.ndarray] = [
-        np.empty(size, np.int32),
-        np.empty(size),
-        np.empty((size, 2), np.int64),
-    ]
-    numbers = np.empty(n_symbols), np.empty(n_symbols)
-    numbers[0].fill(-np.inf)
-    numbers[1].fill(-np.inf)
-    codes = tuple(np.empty(n_symbols, np.int64) for _ in range(4))
-    n_rules = np.zeros(n, np.int64)
+    symbols = np.empty(size, np.int32)
+    best = np.empty(size)
+    back = np.empty((size, 2), np.int64)
+    numbers = np.full(n_symbols, -np.inf), np.full(n_symbols, -np.inf)
+    left, right, seen, place = (np.empty(n_symbols, np.int64) for _ in range(4))
+    work = numbers, (left, right, seen, place), np.zeros(n, np.int64)
     state = np.array([1, 0, 0, 0, 0])
-    while not _fill(
-        grammar, scores, (first, stop, *items), (numbers, codes, n_rules), state, STEPS
-    ):
+    while not _fill(grammar, scores, (first, stop, symbols, best, back), work, state, STEPS):
         go_on()
-        if state[3] + n_symbols > len(items[0]):
-            items = longer(items, int(state[3]), n_symbols, what)
-    return first, stop, *items
+        n_items = int(state[3])
+        if n_items + n_symbols > len(symbols):
+            symbols, best, back = longer((symbols, best, back), n_items, n_symbols, what)
+    return first, stop, symbols, best, back
 
 
 @kernel
-def _fill(grammar, scores, chart, work, state, steps):
-    """Go on from where `state` is: (length, first token, split, items, symbols of the cell);
-    whether all is done.
+def _fill(
+    grammar: Grammar, scores: TreeScores, chart: _Items, work: _Work, state: np.ndarray, steps: int
+) -> bool:
+    """Go on from `state`: (length, first token, split, number of items, symbols seen in the cell).
+
+    Return whether all is done.
     """
     indptr = grammar.indptr
     right = grammar.right
     parent = grammar.parent
     rule = scores.rule
-    leaf = scores.leaf
     n = len(scores.leaf_indptr) - 1
     S = len(indptr) - 1
-    first, stop, symbols, best, back = chart
+    first, stop, symbols, best, _ = chart
     numbers, codes, n_rules = work
     room, beside = numbers
     left_item, right_item, seen, place = codes
@@ -106,17 +112,8 @@ def _fill(grammar, scores, chart, work, state, steps):
             if n_items + S > len(symbols):
                 state[4] = n_seen
                 return leave(state, length, i, state[2], n_items)
-            for p in range(
-                scores.leaf_indptr[i],
-                scores.leaf_indptr[i + 1] if length == 1 else scores.leaf_indptr[i],
-            ):
-                if leaf[p] > -np.inf:
-                    s = scores.leaf_symbol[p]
-                    room[s] = leaf[p]
-                    seen[n_seen] = s
-                    left_item[s] = -1
-                    right_item[s] = -1
-                    n_seen += 1
+            if length == 1:
+                n_seen = _leaves(scores, i, room, codes)
             begin = max(i + 1, state[2])
             end = affordable(begin, i + length, steps, SPLIT * length + n_rules[i])
             steps -= (SPLIT * length + n_rules[i]) * (end - begin) // length + SPLIT
@@ -134,7 +131,10 @@ def _fill(grammar, scores, chart, work, state, steps):
                             if room[s] == -np.inf:
                                 seen[n_seen] = s
                                 n_seen += 1
-                            room[s], left_item[s], right_item[s] = y, p, place[right[r]]
+                            beneath = place[right[r]]  # read before anything is written
+                            room[s] = y
+                            left_item[s] = p
+                            right_item[s] = beneath
                 for q in range(first[b], stop[b]):
                     beside[symbols[q]] = -np.inf
             if end < i + length:
@@ -142,12 +142,7 @@ def _fill(grammar, scores, chart, work, state, steps):
                 return leave(state, length, i, end, n_items)
             c = cell(n, i, i + length)
             first[c] = n_items
-            for q in range(n_seen):
-                s = seen[q]
-                symbols[n_items], best[n_items] = s, room[s]
-                back[n_items, 0], back[n_items, 1] = left_item[s], right_item[s]
-                room[s] = -np.inf
-                n_items += 1
+            n_items = _store(chart, room, codes, n_seen, n_items)
             for q in range(first[c], n_items):
                 n_rules[i] += indptr[symbols[q] + 1] - indptr[symbols[q]]
             stop[c] = n_items
@@ -158,8 +153,51 @@ def _fill(grammar, scores, chart, work, state, steps):
 
 
 @kernel
-def _write_nodes(symbols, back, root, out):
-    """The same by a stack of its own: deep trees are no recursion."""
+def _store(
+    chart: _Items,
+    room: np.ndarray,
+    codes: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray],
+    n_seen: int,
+    n_items: int,
+) -> int:
+    """Make items of the best scores of a cell; their number, with those before."""
+    _, _, symbols, best, back = chart
+    left_item, right_item, seen, _ = codes
+    for q in range(n_seen):
+        s = seen[q]
+        symbols[n_items] = s
+        best[n_items] = room[s]
+        back[n_items, 0] = left_item[s]
+        back[n_items, 1] = right_item[s]
+        room[s] = -np.inf
+        n_items += 1
+    return n_items
+
+
+@inlined
+def _leaves(
+    scores: TreeScores,
+    i: int,
+    room: np.ndarray,
+    codes: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray],
+) -> int:
+    """Write the scores of a token's symbols, which have no children; the number of symbols."""
+    left_item, right_item, seen, _ = codes
+    n_seen = 0
+    for p in range(scores.leaf_indptr[i], scores.leaf_indptr[i + 1]):
+        if scores.leaf[p] > -np.inf:
+            s = scores.leaf_symbol[p]
+            room[s] = scores.leaf[p]
+            seen[n_seen] = s
+            left_item[s] = -1
+            right_item[s] = -1
+            n_seen += 1
+    return n_seen
+
+
+@kernel
+def _write_nodes(symbols: np.ndarray, back: np.ndarray, root: int, out: Nodes) -> None:
+    """Write the nodes below `root` in post-order, by a stack: deep trees would end a recursion."""
     symbol, left, right, start, stop = out
     m = len(symbol)
     # items, and nodes that are finished
@@ -176,7 +214,8 @@ def _write_nodes(symbols, back, root, out):
         # its children first; then itself, as a negative number
         if item >= 0 and back[item, 0] >= 0:
             stack[depth] = -item - 1
-            stack[depth + 1], stack[depth + 2] = back[item, 1], back[item, 0]
+            stack[depth + 1] = back[item, 1]
+            stack[depth + 2] = back[item, 0]
             depth += 3
             continue
         if item >= 0:
@@ -192,7 +231,8 @@ def _write_nodes(symbols, back, root, out):
             symbol[node] = symbols[-item - 1]
             left[node] = a
             right[node] = b
-            start[node], stop[node] = start[a], stop[b]
+            start[node] = start[a]
+            stop[node] = stop[b]
         done[n_done] = node
         n_done += 1
         node += 1

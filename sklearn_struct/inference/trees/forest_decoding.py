@@ -1,5 +1,6 @@
-"""The best tree of a packed forest, by scores of items and edges: Viterbi, most expected spans,
-most expected rules.
+"""The best tree of a packed forest by scores of items and edges.
+
+With log-scores that is Viterbi decoding; with posteriors, the tree of most expected spans or rules.
 """
 
 from __future__ import annotations
@@ -10,16 +11,15 @@ from sklearn_struct.compiled.kernel import STEPS, kernel
 from sklearn_struct.compiled.threads import go_on
 from sklearn_struct.containers.trees import Forest, Grammar, Tensors
 from sklearn_struct.inference.trees.chart_decoding import Nodes, no_nodes, nodes
-from sklearn_struct.inference.trees.forest import vectors
+from sklearn_struct.inference.trees.forest_inside_outside import vectors
 
 __all__ = ["argmax", "argmax_states"]
 
 
 def argmax(forest: Forest, item: np.ndarray, edge: np.ndarray) -> tuple[Nodes, float]:
-    """The tree, of a forest of one sentence, whose items and edges have the largest sum of scores;
-    -inf forbids.
+    """The tree of one sentence whose items and edges have the largest sum of scores.
 
-    Of equal ones the first; no nodes and -inf if there is none.
+    A score of -inf forbids. Of equal trees it is the first; no nodes and -inf if there is none.
     """
     if len(forest.symbol) == 0:
         return no_nodes(), -np.inf
@@ -36,8 +36,9 @@ def argmax(forest: Forest, item: np.ndarray, edge: np.ndarray) -> tuple[Nodes, f
 
 
 def argmax_states(grammar: Grammar, logs: Tensors, forest: Forest) -> tuple[Nodes, float]:
-    """The same by the best states of each tree; `logs` are logarithms of tensors, -inf where these
-    are not positive.
+    """The same by the best states of each tree.
+
+    `logs` are logarithms of tensors, -inf where these are not positive.
     """
     if len(forest.symbol) == 0:
         return no_nodes(), -np.inf
@@ -59,9 +60,8 @@ def argmax_states(grammar: Grammar, logs: Tensors, forest: Forest) -> tuple[Node
     total = best[first:] + roots
     if total.max() == -np.inf:
         return no_nodes(), -np.inf
-    return nodes(int(forest.stop[-1]), symbols, back, first + int(np.argmax(total))), float(
-        total.max()
-    )
+    root = first + int(np.argmax(total))
+    return nodes(int(forest.stop[-1]), symbols, back, root), float(total.max())
 
 
 def _first_root(forest: Forest) -> int:
@@ -74,10 +74,9 @@ def _first_root(forest: Forest) -> int:
 def _fill(
     forest: Forest, edge: np.ndarray, best: np.ndarray, back: np.ndarray, first: int, steps: int
 ) -> int:
-    """Best score of each item from the first on, and its children; the item before which it
-    stopped.
+    """Write the best score of each item from `first` on, and its children.
 
-    What an item adds is in `best`.
+    Return the item before which it stopped. `best` starts with what the item itself adds.
     """
     for p in range(first, len(best)):
         if steps <= 0:
@@ -88,7 +87,9 @@ def _fill(
         for e in range(forest.indptr[p], forest.indptr[p + 1]):
             score = own + edge[e] + best[forest.left[e]] + best[forest.right[e]]
             if score > best[p]:
-                best[p], back[p, 0], back[p, 1] = score, forest.left[e], forest.right[e]
+                best[p] = score
+                back[p, 0] = forest.left[e]
+                back[p, 1] = forest.right[e]
         steps -= 1 + forest.indptr[p + 1] - forest.indptr[p]
     return len(best)
 

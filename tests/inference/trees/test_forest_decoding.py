@@ -6,7 +6,7 @@ import naive_trees
 import numpy as np
 import pytest
 
-from sklearn_struct.inference.trees import chart
+from sklearn_struct.inference.trees import chart_forest
 from sklearn_struct.inference.trees.forest_decoding import argmax, argmax_states
 
 
@@ -20,7 +20,7 @@ def example(seed, n_tokens):
         rules,
         scores,
         naive_trees.Forest(rules, scores),
-        chart.forest(rules, scores, 0.0)[0],
+        chart_forest.forest(rules, scores, 0.0)[0],
     )
 
 
@@ -75,6 +75,6 @@ def test_states_by_enumeration(seed, n_tokens):
 
 def test_empty_forest():
     _, rules, scores, _, _ = example(0, 3)
-    packed, *_ = chart.forest(rules, scores._replace(root=np.full(5, -np.inf)), 0.0)
+    packed, *_ = chart_forest.forest(rules, scores._replace(root=np.full(5, -np.inf)), 0.0)
     assert argmax(packed, np.zeros(0), np.zeros(0))[1] == -np.inf
     assert len(argmax(packed, np.zeros(0), np.zeros(0))[0].symbol) == 0

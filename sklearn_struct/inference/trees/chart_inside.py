@@ -1,18 +1,17 @@
-"""The cells of a chart, bottom-up: what can stand over each span of a sentence, and how much of Z
-is below it.
+"""The inside pass over a chart (CKY), bottom-up: how much of Z is below each symbol over each span.
 
 A cell is a span of tokens; its items are the symbols that can stand there. Numbers of a cell are
 relative to its largest, whose logarithm is kept, so that sentences may have any length. Of each
 cell only the items are stored: memory grows with what is possible, not with the number of symbols.
 
-Time grows with the cube of a sentence's length, so kernels of charts take a number of steps, come
-back when they have done these, and are called again: a `state` says where they were. Between two
+Time grows with the cube of a sentence's length. Kernels of charts therefore take a number of steps,
+come back when these are done, and are called again: a `state` says where they were. Between two
 calls Ctrl-C is heard, and room is made.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -23,18 +22,21 @@ from sklearn_struct.containers.trees import Grammar, TreeScores
 
 __all__ = ["SPLIT", "Chart", "affordable", "cell", "inside", "leave", "relative", "room"]
 
-# steps for a split besides its rules: in a long sentence the cells that it joins are far away in
-# memory
+# steps for a split besides those for its rules: in a long sentence the two cells that it joins are
+# far away in memory
 SPLIT = 100
-# of a cell's largest number, what is an item: posteriors are divided by these numbers
+# An item has at least this share of its cell's largest number: posteriors are divided by it.
 LEAST = 1e-300
+
+# of symbols: sums, values of the right cell, those seen; of first tokens: numbers of rules; state
+_Work: TypeAlias = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 
 
 class Chart(NamedTuple):
-    """Items of all cells: those of cell c are ``first[c] : stop[c]``, their numbers relative to
-    ``exp(scale[c])``.
+    """Items of all cells: those of cell c are ``first[c] : stop[c]``.
 
-    Cells of short spans come first. Items of single tokens are in the order of `scores.leaf`.
+    ``values`` are relative to ``exp(scale[c])``. Cells of short spans come first. Items of single
+    tokens are in the order of `scores.leaf`.
     """
 
     first: np.ndarray
@@ -52,7 +54,7 @@ def relative(rule: np.ndarray) -> tuple[np.ndarray, float]:
 
 
 def room(n_cells: int, n_symbols: int) -> int:
-    """How many items to make room for at first; memory that is not used costs nothing."""
+    """How many items to make room for at first. Memory that is not used costs nothing."""
     return min(n_symbols * n_cells, max(16 * n_cells, 1 << 16)) + n_symbols
 
 
@@ -83,11 +85,18 @@ def inside(grammar: Grammar, rules: tuple[np.ndarray, float], scores: TreeScores
 
 
 @kernel
-def _ascend(grammar, rules, scores, chart, work, steps):
-    """Go on bottom-up, from where `state` (length, first token, split, number of items) is; whether
-    all is done.
+def _ascend(
+    grammar: Grammar,
+    rules: tuple[np.ndarray, float],
+    scores: TreeScores,
+    chart: Chart,
+    work: _Work,
+    steps: int,
+) -> bool:
+    """Go on bottom-up from `state`: (length, first token, split, number of items).
 
-    `n_rules` are those whose left child is an item of a cell that begins with a token.
+    Return whether all is done. `n_rules` counts the rules whose left child is an item of a cell
+    that begins with a token: they are what a further split of it costs.
     """
     indptr = grammar.indptr
     right = grammar.right
@@ -113,6 +122,7 @@ def _ascend(grammar, rules, scores, chart, work, steps):
             for k in range(begin, end):
                 a = cell(n, i, k)
                 b = cell(n, k, i + length)
+                # relative to the best split: where both parts are small, this one would underflow
                 factor = np.exp(scale[a] + scale[b] - largest) if largest > -np.inf else 0.0
                 if factor == 0.0:
                     continue
@@ -136,26 +146,39 @@ def _ascend(grammar, rules, scores, chart, work, steps):
                         n_seen += 1
                 scale[c] = largest + top
             first[c] = n_items
-            peak = 0.0
-            for q in range(n_seen):
-                peak = max(peak, room[seen[q]])
-            for q in range(n_seen):
-                symbols[n_items], values[n_items] = seen[q], room[seen[q]] / peak
-                n_items += values[n_items] > LEAST
-                room[seen[q]] = 0.0
+            n_items = _store(chart, c, room, seen[:n_seen], n_items)
             for q in range(first[c], n_items):
                 n_rules[i] += indptr[symbols[q] + 1] - indptr[symbols[q]]
-            stop[c] = n_items
-            scale[c] = scale[c] + np.log(peak) if n_seen else -np.inf
         state[1] = 0
     state[3] = n_items
     return True
 
 
+@kernel
+def _store(chart: Chart, c: int, room: np.ndarray, seen: np.ndarray, n_items: int) -> int:
+    """Make items of the sums of a cell, relative to the largest; their number, with those before.
+
+    The sums are set back to 0.
+    """
+    _, stop, scale, symbols, values = chart
+    peak = 0.0
+    for s in seen:
+        peak = max(peak, room[s])
+    for s in seen:
+        symbols[n_items] = s
+        values[n_items] = room[s] / peak
+        n_items += values[n_items] > LEAST
+        room[s] = 0.0
+    stop[c] = n_items
+    scale[c] = scale[c] + np.log(peak) if len(seen) else -np.inf
+    return n_items
+
+
 @inlined
-def affordable(begin, end, steps, cost):
-    """The split before which to stop, one further at least if there are steps; `cost` is that of a
-    whole cell.
+def affordable(begin: int, end: int, steps: int, cost: int) -> int:
+    """The split before which to stop, where a whole cell costs `cost` steps.
+
+    If any steps are left it is one further at least, so that long sentences come to an end.
     """
     if cost <= steps:
         return end
@@ -163,8 +186,8 @@ def affordable(begin, end, steps, cost):
 
 
 @inlined
-def leave(state, length, i, k, n_items):
-    """Note where to go on; False."""
+def leave(state: np.ndarray, length: int, i: int, k: int, n_items: np.ndarray) -> bool:
+    """Note where to go on; return False, for "not done"."""
     state[0] = length
     state[1] = i
     state[2] = k
@@ -173,13 +196,13 @@ def leave(state, length, i, k, n_items):
 
 
 @kernel
-def cell(n, i, j):
+def cell(n: int, i: int, j: int) -> int:
     """Number of the cell of tokens i ... j - 1."""
     return i * (2 * n - i + 1) // 2 + j - i - 1
 
 
 @kernel
-def _leaves(scores, i, room, seen):
+def _leaves(scores: TreeScores, i: int, room: np.ndarray, seen: np.ndarray) -> tuple[int, float]:
     """Exponentials of a token's scores, relative to the largest; their number and that score."""
     leaf = scores.leaf
     peak = -np.inf

@@ -1,5 +1,4 @@
-"""Inside and outside vectors of packed trees under a grammar with states (tensor form), and sums of
-their products.
+"""Inside and outside vectors of packed trees under a grammar with states, and moments of rules.
 
 The equations are those of Cohen et al. (2012), figures 2 and 3. Numbers may be negative, as
 spectral estimates are. Inside vectors are relative to the largest number of each, whose logarithm
@@ -20,14 +19,15 @@ from sklearn_struct.containers.trees import Forest, Grammar, Tensors
 
 __all__ = ["Vectors", "add_moments", "inside", "outside", "vectors"]
 
-# of an inside vector's largest number, what passes something on: so that no outside number
-# overflows
+# Numbers of an inside vector below this share of its largest one get no outside number, which would
+# overflow.
 LEAST = 1e-290
 
 
 class Vectors(NamedTuple):
-    """A row for each item, padded as those of Tensors: item p's is at ``row[start[p]]``; times
-    ``exp(scale[p])``.
+    """A vector for each item: the row at ``row[start[p]]`` times ``exp(scale[p])``.
+
+    Rows are padded as those of Tensors.
     """
 
     start: np.ndarray
@@ -43,8 +43,9 @@ def vectors(forest: Forest, n_states: np.ndarray) -> Vectors:
 
 
 def inside(grammar: Grammar, tensors: Tensors, forest: Forest, out: Vectors) -> None:
-    """Write the inside vector of each item (figure 2): zeros, and a scale of -inf, where there is
-    no tree.
+    """Write the inside vector of each item (figure 2).
+
+    Where there is no tree it is zeros, with a scale of -inf.
     """
     done = 0
     while done < len(forest.symbol):
@@ -53,8 +54,10 @@ def inside(grammar: Grammar, tensors: Tensors, forest: Forest, out: Vectors) -> 
 
 
 @kernel
-def _inside(grammar, tensors, forest, out, begin, steps):
-    """The same from one item on; the item before which it stopped."""
+def _inside(
+    grammar: Grammar, tensors: Tensors, forest: Forest, out: Vectors, begin: int, steps: int
+) -> int:
+    """The same from item `begin` on; return the item before which it stopped."""
     start = out.start
     row = out.row
     scale = out.scale
@@ -84,10 +87,12 @@ def _inside(grammar, tensors, forest, out, begin, steps):
             r = rules[e]
             n = n_states[of_right[r]]
             steps -= 4 + (rule_start[r + 1] - rule_start[r]) // LANES
+            # by parent states, all pairs of states below for each: its sum stays in a register
             for i in range(0, width if factor > 0.0 else 0, LANES):
                 x = load(row, a + i)
                 t = rule_start[r] + i
                 for j in range(n_states[of_left[r]]):
+                    # two sums, which do not wait for each other
                     u = splat(0.0)
                     v = splat(0.0)
                     for k in range(0, n - 1, 2):
@@ -111,9 +116,12 @@ def _inside(grammar, tensors, forest, out, begin, steps):
 
 
 @inlined
-def _rules(grammar, tensors):
-    """What loops read of rules; the fields of a NamedTuple would be two to three times slower
-    there.
+def _rules(
+    grammar: Grammar, tensors: Tensors
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """What loops read of rules.
+
+    To read the fields of the NamedTuples inside the loops would be two to three times slower.
     """
     return tensors.rule, tensors.rule_start, tensors.n_states, grammar.left, grammar.right
 
@@ -128,8 +136,7 @@ def outside(
     sign: np.ndarray,
     edge: np.ndarray,
 ) -> None:
-    """Write outside vectors (figure 3), the posterior probability of each edge, and log |Z| and the
-    sign of Z.
+    """Write outside vectors (figure 3), posteriors of edges, log |Z| and the sign of Z.
 
     Where Z is 0 its logarithm is -inf, its sign 0, and nothing else of the example is written.
     """
@@ -141,8 +148,15 @@ def outside(
 
 
 @kernel
-def _outside(model, inner, above, out, place, steps):
-    """Go on from a place (example, item; -1 where its roots are still to do); whether all is done."""
+def _outside(
+    model: tuple[Grammar, Tensors, Forest],
+    inner: Vectors,
+    above: np.ndarray,
+    out: tuple[np.ndarray, np.ndarray, np.ndarray],
+    place: np.ndarray,
+    steps: int,
+) -> bool:
+    """Go on from `place`: (example, item), -1 if its roots are still to do; whether all is done."""
     grammar, tensors, forest = model
     start, row, scale = inner
     log_Z, sign, edge = out
@@ -157,7 +171,8 @@ def _outside(model, inner, above, out, place, steps):
         last = forest.offsets[x + 1]
         if place[1] < 0:
             log_Z[x], sign[x] = _roots(tensors, forest, first, last, inner, above)
-            place[0], place[1] = x, last - 1 if sign[x] != 0.0 else first - 1
+            place[0] = x
+            place[1] = last - 1 if sign[x] != 0.0 else first - 1
         for p in range(place[1], first - 1, -1):
             if steps <= 0:
                 place[0] = x
@@ -165,20 +180,17 @@ def _outside(model, inner, above, out, place, steps):
                 return False
             a = start[p]
             width = start[p + 1] - start[p]
-            peak = 0.0
-            for i in range(a, a + width):
-                above[i] = above[i] if abs(row[i]) > LEAST and abs(above[i]) < np.inf else 0.0
-                peak = max(peak, abs(above[i]))
+            peak = _without_overflow(row, above, a, a + width)
             inverse, log_peak = (1.0 / peak, np.log(peak)) if peak > 0.0 else (0.0, -np.inf)
             steps -= 4
             for e in range(indptr[p], indptr[p + 1]):
                 log_factor = scale[left[e]] + scale[right[e]] - scale[p] + log_peak
                 edge[e] = 0.0
-                # in halves, as it may be too large for a float where all numbers of a rule are next
-                # to 0
-                half = (
-                    np.exp(0.5 * min(log_factor, 1400.0)) if -700.0 < log_factor < np.inf else 0.0
-                )
+                # the factor's root, twice: where all numbers of a rule are next to 0, the factor
+                # itself may be too large for a float
+                half = 0.0
+                if -700.0 < log_factor < np.inf:
+                    half = np.exp(0.5 * min(log_factor, 1400.0))
                 b = start[left[e]]
                 c = start[right[e]]
                 r = rules[e]
@@ -205,9 +217,21 @@ def _outside(model, inner, above, out, place, steps):
     return True
 
 
+@inlined
+def _without_overflow(row: np.ndarray, above: np.ndarray, first: int, stop: int) -> float:
+    """Set the outside numbers of states that pass nothing on to 0; the largest that is left."""
+    peak = 0.0
+    for i in range(first, stop):
+        above[i] = above[i] if abs(row[i]) > LEAST and abs(above[i]) < np.inf else 0.0
+        peak = max(peak, abs(above[i]))
+    return peak
+
+
 @kernel
-def _roots(tensors, forest, first, last, inner, row):
-    """Outside vectors of an example's roots; log |Z| and its sign."""
+def _roots(
+    tensors: Tensors, forest: Forest, first: int, last: int, inner: Vectors, row: np.ndarray
+) -> tuple[float, float]:
+    """Write the outside vectors of an example's roots; log |Z| and the sign of Z."""
     start = inner.start
     scale = inner.scale
     mass = 0.0
@@ -242,12 +266,11 @@ def add_moments(
     rules: tuple[int, int],
     out: np.ndarray,
 ) -> None:
-    """Add the sums over the edges of each rule of ``weight * left inner x right inner x parent's
-    outer row``.
+    """Add the moments of rules to `out`, where a rule's stand as its numbers do in `tensors.rule`.
 
-    ``edges`` are those in the order of their rules, as (bounds of each rule; left, right and parent
-    item; weight), and `rules` is the range for which it is done. Sums stand in `out` where the
-    rules stand in `tensors.rule`.
+    The moment of a rule is the sum over its edges of ``weight * left inner x right inner x parent's
+    outer row``. `edges` are in the order of their rules, as (bounds of each rule; left, right and
+    parent item; weight), and `rules` is the range of rules to do.
     """
     done = edges[0][rules[0]]
     while done < edges[0][rules[1]]:
@@ -258,8 +281,15 @@ def add_moments(
 
 
 @kernel
-def _add_moments(model, edges, rows, rules, out, limits):
-    """The same from one edge on; the edge before which it stopped."""
+def _add_moments(
+    model: tuple[Tensors, Grammar],
+    edges: tuple[np.ndarray, ...],
+    rows: tuple[np.ndarray, np.ndarray, np.ndarray],
+    rules: tuple[int, int],
+    out: np.ndarray,
+    limits: tuple[int, int],
+) -> int:
+    """The same from an edge on; return the edge before which it stopped."""
     tensors, grammar = model
     start, row, outer = rows
     bounds, left, right, parent, weight = edges
@@ -283,4 +313,5 @@ def _add_moments(model, edges, rows, rules, out, limits):
                         store(out, t + i, fma(y, load(outer, c + i), load(out, t + i)))
                     t += width
             steps -= 4 + m * n * width // LANES
-    return bounds[rules[1]]
+    end: int = bounds[rules[1]]
+    return end

@@ -7,8 +7,14 @@ import numpy as np
 import pytest
 
 from sklearn_struct.containers.trees import Forest
-from sklearn_struct.inference.trees import chart
-from sklearn_struct.inference.trees.forest import Vectors, add_moments, inside, outside, vectors
+from sklearn_struct.inference.trees import chart_forest
+from sklearn_struct.inference.trees.forest_inside_outside import (
+    Vectors,
+    add_moments,
+    inside,
+    outside,
+    vectors,
+)
 
 
 def run(rules, tensors, packed):
@@ -31,7 +37,7 @@ def example(seed, n_tokens, most=3, signed=False):
     scores.root[:] = 0.0
     naive = naive_trees.Forest(rules, scores)
     tensors = naive_trees.random_tensors(rng, rules, len(scores.leaf), most, signed)
-    return rules, naive, tensors, chart.forest(rules, scores, 0.0)[0]
+    return rules, naive, tensors, chart_forest.forest(rules, scores, 0.0)[0]
 
 
 @pytest.mark.parametrize("signed", [False, True])

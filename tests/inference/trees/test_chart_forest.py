@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from sklearn_struct.containers.trees import grammar
-from sklearn_struct.inference.trees import chart
+from sklearn_struct.inference.trees import chart_forest
 
 
 def items_of(packed):
@@ -37,8 +37,8 @@ def test_by_enumeration(seed, n_tokens, spread):
     rules = naive_trees.random_grammar(rng)
     scores = naive_trees.random_scores(rng, rules, n_tokens, spread)
     naive = naive_trees.Forest(rules, scores)
-    packed, item, edge, log_Z = chart.forest(rules, scores, 0.0)
-    assert chart.log_partition(rules, scores) == pytest.approx(log_Z, rel=1e-14, abs=1e-12)
+    packed, item, edge, log_Z = chart_forest.forest(rules, scores, 0.0)
+    assert chart_forest.log_partition(rules, scores) == pytest.approx(log_Z, rel=1e-14, abs=1e-12)
     assert log_Z == (pytest.approx(naive.log_Z, rel=1e-12, abs=1e-12) if naive.trees else -np.inf)
     items, edges = naive.posteriors()
     assert set(items_of(packed)) <= set(items)
@@ -56,7 +56,7 @@ def test_only_probable_edges_stay(seed, threshold):
     rules = naive_trees.random_grammar(rng, n_rules=20)
     scores = naive_trees.random_scores(rng, rules, 5)
     _, edges = naive_trees.Forest(rules, scores).posteriors()
-    packed, *_ = chart.forest(rules, scores, threshold)
+    packed, *_ = chart_forest.forest(rules, scores, threshold)
     parent = np.repeat(np.arange(len(packed.symbol)), np.diff(packed.indptr))
     assert np.all(np.diff(packed.indptr)[packed.leaf < 0] > 0)  # every item has a tree
     assert np.all(np.maximum(packed.left, packed.right) < parent)
@@ -72,20 +72,20 @@ def test_leaves_further_apart_than_floats(seed):
     rules = naive_trees.random_grammar(rng, n_rules=20)
     scores = naive_trees.random_scores(rng, rules, 6)
     scores.leaf[:] *= 350
-    _, item, edge, log_Z = chart.forest(rules, scores, 0.0)
+    _, item, edge, log_Z = chart_forest.forest(rules, scores, 0.0)
     assert log_Z < np.inf
     for found in (item, edge):
         assert np.all((found > 0) & (found < 1 + 1e-9))
 
 
 def test_a_root_without_mass():
-    """Its word and its place at the root are each improbable, and both together beyond all numbers."""
+    """Its word and its place at the root are improbable, and together beyond all numbers."""
     rules = naive_trees.random_grammar(np.random.default_rng(0), n_symbols=3)
     never = -np.inf
     scores = naive_trees.scores(
         np.zeros(12), np.array([-600.0, 0.0, never]), np.array([[-600.0, 0.0, never]])
     )
-    packed, item, edge, log_Z = chart.forest(rules, scores, 0.0)
+    packed, item, edge, log_Z = chart_forest.forest(rules, scores, 0.0)
     assert packed.symbol.tolist() == [1]
     assert packed.indptr.tolist() == [0, 0]
     assert packed.offsets.tolist() == [0, 1]
@@ -105,10 +105,10 @@ def test_long_sentences(score):
     one = grammar(np.zeros(1), np.zeros(1), np.zeros(1), 1)
     n = 120
     scores = naive_trees.scores([score], [0.0], np.full((n, 1), -score))
-    assert chart.log_partition(one, scores) == pytest.approx(
+    assert chart_forest.log_partition(one, scores) == pytest.approx(
         catalan(n - 1) + score * (n - 1) - score * n, rel=1e-12
     )
-    packed, *_ = chart.forest(one, scores, 0.0)
+    packed, *_ = chart_forest.forest(one, scores, 0.0)
     assert len(packed.rule) == (n**3 - n) // 6  # all splits of all spans
     assert len(packed.symbol) == n * (n + 1) // 2
 
@@ -124,7 +124,7 @@ def test_rooms_for_items_and_edges_grow():
     )
     rules = grammar(left, right, rng.integers(n_symbols, size=len(left)), n_symbols)
     scores = naive_trees.scores(np.zeros(len(left)), np.zeros(n_symbols), np.zeros((n, n_symbols)))
-    packed, _, _, log_Z = chart.forest(rules, scores, 0.0)
+    packed, _, _, log_Z = chart_forest.forest(rules, scores, 0.0)
     assert log_Z == pytest.approx(catalan(n - 1) + n * np.log(n_symbols), rel=1e-12)
     assert len(packed.rule) == (n**3 - n) // 6 * n_symbols**2
 
@@ -132,8 +132,12 @@ def test_rooms_for_items_and_edges_grow():
 def test_empty_sentence():
     rules = naive_trees.random_grammar(np.random.default_rng(0))
     scores = naive_trees.scores(np.zeros(12), np.zeros(5), np.zeros((0, 5)))
-    packed, _, _, log_Z = chart.forest(rules, scores, 0.0)
-    assert (len(packed.symbol), log_Z, chart.log_partition(rules, scores)) == (0, -np.inf, -np.inf)
+    packed, _, _, log_Z = chart_forest.forest(rules, scores, 0.0)
+    assert (len(packed.symbol), log_Z, chart_forest.log_partition(rules, scores)) == (
+        0,
+        -np.inf,
+        -np.inf,
+    )
 
 
 def test_inputs_stay():
@@ -141,6 +145,6 @@ def test_inputs_stay():
     rules = naive_trees.random_grammar(rng)
     scores = naive_trees.random_scores(rng, rules, 5)
     before = [np.array(table) for table in (*rules, *scores)]
-    chart.forest(rules, scores, 1e-3)
+    chart_forest.forest(rules, scores, 1e-3)
     for table, kept in zip((*rules, *scores), before):
         np.testing.assert_array_equal(table, kept)

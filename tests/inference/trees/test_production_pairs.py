@@ -6,9 +6,9 @@ import naive_trees
 import numpy as np
 import pytest
 
-from sklearn_struct.inference.trees import chart
+from sklearn_struct.inference.trees import chart_forest
 from sklearn_struct.inference.trees.forest_decoding import argmax as argmax_alone
-from sklearn_struct.inference.trees.forest_pairs import argmax, pairs, posteriors
+from sklearn_struct.inference.trees.production_pairs import argmax, pairs, posteriors
 
 
 class Example:
@@ -20,7 +20,7 @@ class Example:
         scores = naive_trees.random_scores(rng, rules, n_tokens)
         scores.root[:] = 0.0
         self.naive = naive_trees.Forest(rules, scores)
-        self.forest = forest = chart.forest(rules, scores, 0.0)[0]
+        self.forest = forest = chart_forest.forest(rules, scores, 0.0)[0]
         self.pairs = pairs(forest)
         n_edges = len(forest.rule)
         self.own, self.pair = (
@@ -129,7 +129,9 @@ def test_scores_of_any_size():
 def test_empty_forest():
     example = Example(0, 3)
     rules = example.naive.grammar
-    empty, *_ = chart.forest(rules, example.naive.scores._replace(root=np.full(5, -np.inf)), 0.0)
+    empty, *_ = chart_forest.forest(
+        rules, example.naive.scores._replace(root=np.full(5, -np.inf)), 0.0
+    )
     nothing = np.zeros(0)
     assert len(pairs(empty).above) == 0
     nodes, score = argmax(empty, pairs(empty).start, nothing, nothing)

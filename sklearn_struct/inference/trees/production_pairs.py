@@ -1,9 +1,8 @@
-"""Packed trees with scores of pairs of productions, one below the other: the best tree, and
-posterior probabilities.
+"""Packed trees with scores of pairs of productions, one below the other: best tree and posteriors.
 
 A production is an edge, or an item without edges; those are numbered behind the edges: item p is
-n_edges + p. What stands below an item is not the same for whatever stands above, so an item has as
-many states as productions.
+n_edges + p. The best below an item depends on what stands above it, so an item has as many states
+as productions.
 """
 
 from __future__ import annotations
@@ -56,10 +55,10 @@ def roots(forest: Forest) -> np.ndarray:
 def argmax(
     forest: Forest, start: np.ndarray, score: np.ndarray, pair: np.ndarray
 ) -> tuple[Nodes, float]:
-    """The tree, of a forest of one sentence, with the largest sum of scores of productions and
-    pairs; -inf forbids.
+    """The tree of one sentence with the largest sum of scores of productions and pairs.
 
-    `start` is that of `Pairs`. Of equal trees the first; no nodes and -inf if there is none.
+    `start` is that of `Pairs`. A score of -inf forbids. Of equal trees it is the first; no nodes
+    and -inf if there is none.
     """
     best = score.copy()
     back = np.full((len(score), 2), -1, np.int64)
@@ -78,8 +77,9 @@ def argmax(
 def posteriors(
     forest: Forest, start: np.ndarray, score: np.ndarray, pair: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, float]:
-    """Posterior probabilities of items and edges by the same scores, and log Z; zeros and -inf if
-    there is no tree.
+    """Posterior probabilities of items and edges by the same scores, and log Z.
+
+    Zeros and -inf if there is no tree.
     """
     inner = score.copy()
     sums = np.full(2 * len(forest.rule), -np.inf)
@@ -109,8 +109,9 @@ def _best(
     begin: int,
     steps: int,
 ) -> int:
-    """Best score of the trees below each edge from the first on, and its children; the edge before
-    which it stopped.
+    """Write the best score of the trees below each edge from `begin` on, and its children.
+
+    Return the edge before which it stopped.
     """
     indptr = forest.indptr
     n_edges = len(forest.rule)
@@ -146,8 +147,9 @@ def _inside(
     begin: int,
     steps: int,
 ) -> int:
-    """Log-sums over the trees below each edge from the first on, and each child; the edge before
-    which it stopped.
+    """Write log-sums over the trees below each edge from `begin` on, and below each child.
+
+    Return the edge before which it stopped.
     """
     indptr = forest.indptr
     n_edges = len(forest.rule)
@@ -179,8 +181,9 @@ def _share(
     end: int,
     steps: int,
 ) -> int:
-    """Pass posterior probabilities of productions on to those below, top-down; the last edge for
-    which that is done.
+    """Pass posterior probabilities of productions on to those below, top-down.
+
+    Return the last edge for which that is done.
     """
     indptr = forest.indptr
     n_edges = len(forest.rule)

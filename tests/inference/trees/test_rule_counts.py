@@ -6,7 +6,7 @@ import naive_trees
 import numpy as np
 import pytest
 
-from sklearn_struct.inference.trees.forest_counts import divide, weigh
+from sklearn_struct.inference.trees.rule_counts import divide, weigh
 
 PARTS = [[(0, 14)], [(0, 5), (5, 5), (5, 14)]]
 
