@@ -1,14 +1,16 @@
-"""All benchmarks in one command: experiments of papers, other libraries beside ours, time and memory.
+"""All benchmarks in one command: experiments of papers, other libraries beside ours, time and
+memory.
 
     python benchmarks/run.py                        what there is
     python benchmarks/run.py all                    everything, three runs of each contestant
     python benchmarks/run.py training --runs 5      those whose names begin so
     python benchmarks/run.py training --quick       little data, for a look at the benchmark itself
+    python benchmarks/run.py versions --before OLD  CPU times of an earlier version and of this one
 
-They need the corpora (see `fetch_conll2000`) and the "benchmarks" extra. Every run is a fresh process
-on one thread; contestants take turns; medians are printed, and at the end what the project promises
-beside what was measured. A small fit before the clock starts loads the compiled kernels (the very
-first time it compiles them).
+They need the corpora (see `fetch_conll2000`) and the "benchmarks" extra. Every run is a fresh
+process on one thread; contestants take turns; medians are printed, and at the end what the project
+promises beside what was measured. A small fit before the clock starts loads the compiled kernels
+(the very first time it compiles them).
 """
 
 from __future__ import annotations
@@ -33,7 +35,7 @@ from papers import (
     spectral_grammars,
 )
 from peers import encoding, end_to_end, logistic, nltk_parsing, training
-from speed import compiling, criteria, growth, parsers, responsiveness, roofline, threads
+from speed import compiling, criteria, growth, parsers, responsiveness, roofline, threads, versions
 
 SUITES = (
     noun_phrases,
@@ -62,6 +64,7 @@ ROWS = [
         for suite in SUITES
         for name, benchmark in suite.BENCHMARKS.items()
     ),
+    Row("speed", versions.NAME, versions.TITLE, versions.BESIDE),
 ]
 ALL = "all"
 
@@ -75,12 +78,14 @@ def main() -> int:
     if not options.names:
         print_rows(ROWS)
         return 0
+    if options.names[0] == versions.NAME:
+        return versions.main(parser, options)
     chosen = _chosen(parser, options.names)
     # matplotlib is not imported, lest it count as memory of the processes
     if options.plot and not find_spec("matplotlib"):
         parser.error("--plot needs matplotlib")
     with tempfile.TemporaryDirectory() as scratch:
-        settings = Options(options.runs, options.quick, Path(scratch))
+        settings = Options(options.runs or 3, options.quick, Path(scratch))
         return _race_all(chosen, settings, options.plot)
 
 
@@ -94,8 +99,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--runs",
         type=int,
-        default=3,
-        help="runs of each contestant (default 3)",
+        help=f"runs of each contestant (default 3; pairs of versions: {versions.PAIRS})",
     )
     parser.add_argument("--quick", action="store_true", help="use little data")
     parser.add_argument(
@@ -103,6 +107,7 @@ def _parser() -> argparse.ArgumentParser:
         type=Path,
         help="file for plots of curves (training-, np-learning-curves, np-accuracy-time, -cost)",
     )
+    versions.add_arguments(parser)
     for hidden in ("--worker", "--run", "--scratch"):
         parser.add_argument(
             hidden, nargs=2 if hidden == "--worker" else None, help=argparse.SUPPRESS
@@ -111,7 +116,9 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _chosen(parser: argparse.ArgumentParser, names: list[str]) -> list[str]:
-    """Names of benchmarks that begin so. It is an error if there are none for one of the beginnings."""
+    """Names of benchmarks that begin so. It is an error if there are none for one of the
+    beginnings.
+    """
     if names == [ALL]:
         return list(BENCHMARKS)
     unknown = [name for name in names if not any(known.startswith(name) for known in BENCHMARKS)]

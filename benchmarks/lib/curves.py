@@ -70,7 +70,9 @@ def _drawn(runs: Runs) -> Runs:
 
 def slope(x: list[int], y: list[float]) -> float:
     """Of the least-squares line of log y on log x."""
-    log_x, log_y = [math.log(value) for value in x], [math.log(value) for value in y]
-    mean_x, mean_y = sum(log_x) / len(x), sum(log_y) / len(y)
+    log_x = [math.log(value) for value in x]
+    log_y = [math.log(value) for value in y]
+    mean_x = sum(log_x) / len(x)
+    mean_y = sum(log_y) / len(y)
     covariance = sum((a - mean_x) * (b - mean_y) for a, b in zip(log_x, log_y, strict=True))
     return covariance / sum((a - mean_x) ** 2 for a in log_x)

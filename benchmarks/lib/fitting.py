@@ -1,4 +1,6 @@
-"""What benchmarks of fits share: kernels that are loaded before the clock starts, scores afterwards."""
+"""What benchmarks of fits share: kernels that are loaded before the clock starts, scores
+afterwards.
+"""
 
 from __future__ import annotations
 

@@ -8,7 +8,9 @@ from typing import NamedTuple
 
 
 class Goal(NamedTuple):
-    """A figure with what it should be and the least that will do; None where it could not be measured."""
+    """A figure with what it should be and the least that will do; None where it could not be
+    measured.
+    """
 
     what: str
     value: float | None
@@ -46,5 +48,6 @@ def print_goals(goals: Iterable[Goal]) -> None:
             else f"{goal.value:.4g}"
         )
         sign = "≤" if goal.at_most else "≥"
-        wanted, least = f"{sign} {goal.goal:g}", f"({goal.least:g})"
+        wanted = f"{sign} {goal.goal:g}"
+        least = f"({goal.least:g})"
         print(f"{goal.what:{width}}{value:>10} {wanted:>10} {least:>11}  {goal.verdict()}")

@@ -1,4 +1,6 @@
-"""What a fit of ours does on the way: seconds of evaluations, and the objective after each iteration."""
+"""What a fit of ours does on the way: seconds of evaluations, and the objective after each
+iteration.
+"""
 
 from __future__ import annotations
 
@@ -16,16 +18,21 @@ Probe = Callable[[np.ndarray, float], float]  # (parameter vector, objective) ->
 
 
 class Compiling(event.Listener):
-    """CPU seconds and number of compilations since it was made, nested ones within the outer one's seconds."""
+    """CPU seconds and number of compilations since it was made, nested ones within the outer one's
+    seconds.
+    """
 
     def __init__(self) -> None:
-        self.count, self.seconds = 0, 0.0
-        self._depth, self._start = 0, 0.0
+        self.count = 0
+        self.seconds = 0.0
+        self._depth = 0
+        self._start = 0.0
         event.register("numba:compile", self)
 
     def on_start(self, event: Any) -> None:
         self._start = self._start if self._depth else time.process_time()
-        self._depth, self.count = self._depth + 1, self.count + 1
+        self._depth = self._depth + 1
+        self.count = self.count + 1
 
     def on_end(self, event: Any) -> None:
         self._depth -= 1
@@ -56,16 +63,18 @@ def evaluation_seconds(clock: Callable[[], float] = time.process_time) -> Iterat
 
 @contextmanager
 def iterations(probe: Probe | None, exact: bool) -> Iterator[list[tuple[float, float, float]]]:
-    """Of each iteration of fits: CPU seconds since it was entered, the objective in CRFsuite's units, the probe.
+    """Of each iteration of fits: CPU seconds since it was entered, the objective in CRFsuite's
+    units, the probe.
 
-    With `exact` the objective is evaluated at the parameters, for solvers whose own value is an estimate. Neither
-    that nor the probe counts as time, nor does compiling what no small fit needs.
+    With `exact` the objective is evaluated at the parameters, for solvers whose own value is an
+    estimate. Neither that nor the probe counts as time, nor does compiling what no small fit needs.
     """
     from sklearn_struct.estimators.fitting.solving import SOLVERS
 
     originals = dict(SOLVERS)
     noted: list[tuple[float, float, float]] = []
-    compiling, start = Compiling(), time.process_time()
+    compiling = Compiling()
+    start = time.process_time()
 
     def noting(solver: Callable[..., Any]) -> Callable[..., Any]:
         def solve(

@@ -34,7 +34,9 @@ class Stopwatch:
     """
 
     def __init__(self, scratch: Path, run: int = 0, quick: bool = False) -> None:
-        self.scratch, self.run, self.quick = scratch, run, quick
+        self.scratch = scratch
+        self.run = run
+        self.quick = quick
         self.figures: dict[str, float] = {}
         self.curve: list[tuple[float, float]] = []
 
@@ -45,7 +47,9 @@ class Stopwatch:
         self.figures[f"{name}, CPU s"] = time.process_time() - start
 
     def note_memory(self, name: str = "peak memory, MB") -> None:
-        """Peak memory until the first call with this name; with the default one, without a call, until the run ends."""
+        """Peak memory until the first call with this name; with the default one, without a call,
+        until the run ends.
+        """
         unit = 2**20 if sys.platform == "darwin" else 2**10
         self.figures.setdefault(name, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit)
 
@@ -72,12 +76,15 @@ class Medians(dict[str, dict[str, float]]):
 
     def ratio(self, above: tuple[str, str], below: tuple[str, str]) -> float | None:
         """One figure (contestant, name) over another."""
-        a, b = self.figure(*above), self.figure(*below)
+        a = self.figure(*above)
+        b = self.figure(*below)
         return None if a is None or b is None else a / b if b else math.inf
 
 
 class Picture(NamedTuple):
-    """What a plot of a benchmark's curves shows; with `excess` how far values are above the lowest of all."""
+    """What a plot of a benchmark's curves shows; with `excess` how far values are above the lowest
+    of all.
+    """
 
     x: str = "CPU seconds"
     y: str = "objective above the lowest, relative"
@@ -87,9 +94,10 @@ class Picture(NamedTuple):
 class Benchmark(NamedTuple):
     """Contestants at one thing.
 
-    Those of `once` run a single time, before the others; `finish` may add figures that need all runs; `goals` reads
-    the medians; `task` names the data that must be prepared; `picture` says what the curves are, if there are some;
-    `beside` is the paper or the library beside whose figures ours stand.
+    Those of `once` run a single time, before the others; `finish` may add figures that need all
+    runs; `goals` reads the medians; `task` names the data that must be prepared; `picture` says
+    what the curves are, if there are some; `beside` is the paper or the library beside whose
+    figures ours stand.
     """
 
     title: str
@@ -128,7 +136,9 @@ def work(contestant: Contestant, watch: Stopwatch) -> None:
 
 
 def race(name: str, benchmark: Benchmark, options: Options) -> Runs:
-    """Those of `once` first, then the contestants in turns; who fails says why and does not run again."""
+    """Those of `once` first, then the contestants in turns; who fails says why and does not run
+    again.
+    """
     rounds = [(contestant, r) for r in range(options.runs) for contestant in benchmark.contestants]
     runs: Runs = {}
     failed = set()
@@ -148,7 +158,7 @@ def race(name: str, benchmark: Benchmark, options: Options) -> Runs:
 
 
 def in_process(worker: list[str], run: int, options: Options) -> Run | None:
-    """What a contestant answers from a process of its own; None, and its last words, if it fails."""
+    """What a contestant answers from its own process; None, and its last words, if it fails."""
     command = [
         sys.executable,
         sys.argv[0],

@@ -1,6 +1,8 @@
-"""The data of the benchmarks: what each is, its attributes as strings for CRFsuite, and packed for us.
+"""The data of the benchmarks: what each is, its attributes as strings for CRFsuite, and packed for
+us.
 
-Contestants read small text files that one process prepared, so that no peer's memory holds this package.
+Contestants read small text files that one process prepared, so that no peer's memory holds this
+package.
 """
 
 from __future__ import annotations
@@ -24,8 +26,9 @@ Corpus = tuple[list[Sentence], list[list[str]]]
 class Task(NamedTuple):
     """Sequences to learn from.
 
-    ``load(split)`` gives rows and labels, ``strings(sentence)`` the attributes of its tokens as CRFsuite wants them,
-    ``encode(train, test)`` the same as packed numbers. With `all_pairs` every attribute has a weight for each label.
+    ``load(split)`` gives rows and labels, ``strings(sentence)`` the attributes of its tokens as
+    CRFsuite wants them, ``encode(train, test)`` the same as packed numbers. With `all_pairs` every
+    attribute has a weight for each label.
     """
 
     title: str
@@ -67,7 +70,9 @@ def packed(name: str, watch: Stopwatch) -> tuple[Any, Any, Any, Any]:
 
 
 def corpus(watch: Stopwatch, form: str) -> tuple[Any, Any, Any, Any]:
-    """The chunking corpus as X, y, X_test, y_test; sentences are lists of columns, of dicts or of lists of strings."""
+    """The chunking corpus as X, y, X_test, y_test; sentences are lists of columns, of dicts or of
+    lists of strings.
+    """
     make = {
         "columns": list,
         "strings": window_attributes,
@@ -96,7 +101,9 @@ def _tags(kind: str) -> Callable[[str], Corpus]:
 
 
 def _letters(split: str) -> Corpus:
-    """Words of handwritten letters, a string of 128 pixels each; ten folds, the first one for testing."""
+    """Words of handwritten letters, a string of 128 pixels each; ten folds, the first one for
+    testing.
+    """
     path = Path(os.environ.get("SKLEARN_STRUCT_DATA", "")) / "letters" / "letter.data.gz"
     if not path.exists():
         import pooch
@@ -137,7 +144,7 @@ TAGS = [
 def window_attributes(sentence: Sentence) -> list[list[str]]:
     """The attributes of CRFsuite's chunking tutorial."""
     n = len(sentence)
-    found = []
+    attributes = []
     for t in range(n):
         token = []
         for column, (name, windows) in enumerate((("w", WORDS), ("pos", TAGS))):
@@ -146,15 +153,15 @@ def window_attributes(sentence: Sentence) -> list[list[str]]:
                     names = "|".join(f"{name}[{o}]" for o in window)
                     token.append(names + "=" + "|".join(sentence[t + o][column] for o in window))
         token += ["__BOS__"] * (t == 0) + ["__EOS__"] * (t == n - 1)
-        found.append(token)
-    return found
+        attributes.append(token)
+    return attributes
 
 
 def affix_attributes(sentence: Sentence) -> list[list[str]]:
     """Words around a token, the beginnings and ends of its word, what it looks like."""
     words = [token[0] for token in sentence]
     padded = ["<start>"] * 2 + [word.lower() for word in words] + ["<end>"] * 2
-    found = []
+    attributes = []
     for t, word in enumerate(words):
         token = ["word=" + word] + [f"w[{o}]={padded[t + 2 + o]}" for o in range(-2, 3)]
         token += [
@@ -168,8 +175,8 @@ def affix_attributes(sentence: Sentence) -> list[list[str]]:
             + ["upper"] * word.isupper()
             + ["digit"] * any(map(str.isdigit, word))
         )
-        found.append(token + ["hyphen"] * ("-" in word))
-    return found
+        attributes.append(token + ["hyphen"] * ("-" in word))
+    return attributes
 
 
 def pixel_attributes(sentence: Sentence) -> list[list[str]]:
@@ -178,7 +185,7 @@ def pixel_attributes(sentence: Sentence) -> list[list[str]]:
 
 
 def dicts(attributes: list[list[str]]) -> list[dict[str, Any]]:
-    """Attributes such as ``w[0]=dog`` as a dict, which is how sklearn-crfsuite's users write them."""
+    """Attributes such as ``w[0]=dog`` as a dict, as sklearn-crfsuite's users write them."""
     return [dict(a.split("=", 1) if "=" in a else (a, True) for a in token) for token in attributes]
 
 

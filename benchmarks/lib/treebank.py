@@ -1,4 +1,4 @@
-"""The sample of the Penn Treebank, and kernels of parsers that are loaded before the clock starts."""
+"""The sample of the Penn Treebank; kernels of parsers, loaded before the clock starts."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
 """Learning with few labels: labelled features beside their rivals, on four corpora of fields.
 
-``few-labels-addresses`` and ``-precise`` are table 3 and 4 of Mann and McCallum (ACL 2008) on other data, with another
-rule for the words in the second; the paper's own corpus cannot be had. Accuracies are per cent of test tokens, means of
-five draws of labelled sequences; all rivals get the same. ``-cost`` is its figure 2.
+``few-labels-addresses`` and ``-precise`` are table 3 and 4 of Mann and McCallum (ACL 2008) on other
+data, with another rule for the words in the second; the paper's own corpus cannot be had.
+Accuracies are per cent of test tokens, means of five draws of labelled sequences; all rivals get
+the same. ``-cost`` is its figure 2.
 """
 
 from __future__ import annotations
@@ -20,15 +21,15 @@ from papers import few_labels_experiment as methods
 from papers.few_labels_experiment import DRAWS, GRID, N_LABELLED, RESPLITS, experiment, resplit
 
 PAPER = "Mann and McCallum (ACL 2008)"
-NONE, SOME = (0,), N_LABELLED
-GE, CRF, BASELINE, SAMPLED, TEN = (
-    "GE, majority",
-    "CRF",
-    "baseline",
-    "GE, 100 tokens",
-    "GE, 10 tokens",
-)
-WITH_ENTROPY, RESPLIT = "GE + entropy", "gain, mean of resplits"
+NONE = (0,)
+SOME = N_LABELLED
+GE = "GE, majority"
+CRF = "CRF"
+BASELINE = "baseline"
+SAMPLED = "GE, 100 tokens"
+TEN = "GE, 10 tokens"
+WITH_ENTROPY = "GE + entropy"
+RESPLIT = "gain, mean of resplits"
 
 
 class Method(NamedTuple):
@@ -57,18 +58,19 @@ METHODS = {
 
 def figures_of(corpus: str, rule: str, name: str, watch: Stopwatch) -> dict[str, float]:
     """Means over draws, and each draw's accuracy."""
-    e, method = experiment(corpus, rule), METHODS[name]
-    found: dict[int, list[float]] = {}
+    e = experiment(corpus, rule)
+    method = METHODS[name]
+    accuracies: dict[int, list[float]] = {}
     for n in method.sizes[: 2 if watch.quick else None]:
         draws = 1 if watch.quick else DRAWS if n else method.draws_without_labels
-        found[n] = [method.accuracy(e, e.drawn(n, draw), draw) for draw in range(draws)]
-    return _figures(found)
+        accuracies[n] = [method.accuracy(e, e.drawn(n, draw), draw) for draw in range(draws)]
+    return _figures(accuracies)
 
 
-def _figures(found: dict[int, list[float]]) -> dict[str, float]:
-    figures = {f"{n} labelled": mean(values) for n, values in found.items()}
+def _figures(accuracies: dict[int, list[float]]) -> dict[str, float]:
+    figures = {f"{n} labelled": mean(values) for n, values in accuracies.items()}
     return figures | {
-        draw_of(n, d): value for n, values in found.items() for d, value in enumerate(values)
+        draw_of(n, d): value for n, values in accuracies.items() for d, value in enumerate(values)
     }
 
 
@@ -78,7 +80,8 @@ def draw_of(n: int, draw: int) -> str:
 
 def tuned_crf(corpus: str, rule: str, watch: Stopwatch) -> dict[str, float]:
     """The supervised CRF with the C that is best on the test set, which flatters it."""
-    e, figures = experiment(corpus, rule), {}
+    e = experiment(corpus, rule)
+    figures = {}
     for n in N_LABELLED:
         tried = {
             C: [
@@ -107,32 +110,33 @@ def resplits(corpus: str, rule: str, name: str, watch: Stopwatch) -> dict[str, f
 
 
 def goals(title: str, gains: dict[str, Any], medians: Medians) -> list[Goal]:
-    """Gains with their goal and least: alone, of resplits, and with labelled sequences over the CRF."""
+    """Gains with their goal and least: alone, of resplits, and with labelled sequences over the
+    CRF.
+    """
 
     def gain(what: str, over: str, figure: str) -> float | None:
-        a, b = medians.figure(what, figure), medians.figure(over, figure)
+        a = medians.figure(what, figure)
+        b = medians.figure(over, figure)
         return None if a is None or b is None else a - b
 
-    found = []
+    promises = []
     for name in (GE, WITH_ENTROPY):
-        alone, others = (
-            gain(name, BASELINE, "0 labelled"),
-            medians.figure(f"{name}, resplits", RESPLIT),
-        )
-        found.append(Goal(f"{title}: {name}, words alone - baseline", alone, *gains["alone"]))
-        found.append(Goal(f"{title}: {name}, words alone, resplits", others, *gains["resplits"]))
+        alone = gain(name, BASELINE, "0 labelled")
+        others = medians.figure(f"{name}, resplits", RESPLIT)
+        promises.append(Goal(f"{title}: {name}, words alone - baseline", alone, *gains["alone"]))
+        promises.append(Goal(f"{title}: {name}, words alone, resplits", others, *gains["resplits"]))
     for n in N_LABELLED:
         what = f"{title}: {n} labelled, GE - CRF"
-        found.append(Goal(what, gain(GE, CRF, f"{n} labelled"), *gains[f"{n}"]))
+        promises.append(Goal(what, gain(GE, CRF, f"{n} labelled"), *gains[f"{n}"]))
     for n in N_LABELLED[:2]:
         each = [gain(GE, CRF, draw_of(n, d)) for d in range(DRAWS)]
         worst = None if None in each else min(value for value in each if value is not None)
-        found.append(Goal(f"{title}: the worst of its draws, {n} labelled", worst, 0, 0))
+        promises.append(Goal(f"{title}: the worst of its draws, {n} labelled", worst, 0, 0))
     for n in (0, *N_LABELLED[:2]):
         for name, bound in ((SAMPLED, 1), (TEN, -1)) if "sampled" in gains else ():
             what = f"{title}: {n} labelled, {name} - majority"
-            found.append(Goal(what, gain(name, GE, f"{n} labelled"), bound, bound))
-    return found
+            promises.append(Goal(what, gain(name, GE, f"{n} labelled"), bound, bound))
+    return promises
 
 
 PROMISES = {
@@ -167,14 +171,18 @@ def _table(title: str, corpus: str, rule: str, of_paper: str = "table 3") -> Ben
     )
 
 
-# ---------------------------------------------------------------------------------------- cost of annotation
+# ---- cost of annotation
 
-TOKENS, N_TEXTS = (1, 2, 5, 10, 100), (1, 2, 5, 10, 25, 50, 100, 200)
-SEQUENCES, MAJORITY = "whole sequences", "majority labels"
+TOKENS = (1, 2, 5, 10, 100)
+N_TEXTS = (1, 2, 5, 10, 25, 50, 100, 200)
+SEQUENCES = "whole sequences"
+MAJORITY = "majority labels"
 
 
 def cost(name: str, watch: Stopwatch) -> dict[str, float]:
-    """Test accuracy against labelled tokens: of whole sequences, or of occurrences of a number of features."""
+    """Test accuracy against labelled tokens: of whole sequences, or of occurrences of a number of
+    features.
+    """
     e = experiment("usaddress", "frequent" if name == SEQUENCES else name)
     for n in (N_TEXTS if name == SEQUENCES else TOKENS)[: 2 if watch.quick else None]:
         points = [
@@ -201,7 +209,9 @@ def _by_features(e: Any, n: int, draw: int) -> tuple[int, float]:
 
 
 def savings(runs: Any) -> None:
-    """How many times as many tokens of whole sequences reach the same accuracy, where their curve gets there."""
+    """How many times as many tokens of whole sequences reach the same accuracy, where their curve
+    gets there.
+    """
     if SEQUENCES not in runs:
         return
     whole = runs[SEQUENCES][0].curve

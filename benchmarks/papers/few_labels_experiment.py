@@ -1,6 +1,7 @@
 """Learning with few labels: labelled features and their rivals on one corpus of fields.
 
-Everything is chosen from training data, by rules that are fixed: which words are labelled, and with what.
+Everything is chosen from training data, by rules that are fixed: which words are labelled, and with
+what.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ TEMPLATES = (
     *("digits-1:%x[-1,4]", "digits:%x[0,4]", "digits+1:%x[1,4]"),
 )
 WORD = "w:"
-N_LABELLED, DRAWS = (10, 25, 100), 5
+N_LABELLED = (10, 25, 100)
+DRAWS = 5
 RESPLITS = 6
 GRID = (
     0.1,
@@ -38,7 +40,9 @@ ENTROPY = 0.001  # as in the paper
 
 
 class Rule(NamedTuple):
-    """Which words are labelled: for each frequent label the most frequent words not more frequent with another."""
+    """Which words are labelled: for each frequent label the most frequent words not more frequent
+    with another.
+    """
 
     min_label_tokens: float  # a share of the tokens if it is below 1
     n_per_label: int = 3
@@ -65,16 +69,17 @@ def normalised(word: str) -> str:
 
 def described(X: Texts) -> list[list[tuple[str, ...]]]:
     """The columns of `TEMPLATES`."""
-    found = []
+    rows = []
     for text in X:
-        words, n = [normalised(word) for word in text], len(text)
+        words = [normalised(word) for word in text]
+        n = len(text)
         ends = ["," if word[-1] in ",;" else "." if word[-1] == "." else "" for word in text]
         digits = ["9" if "9" in word else "a" for word in words]
         places = [(str(min(t, 20)), str(min(n - 1 - t, 20))) for t in range(n)]
-        found.append(
+        rows.append(
             [(w, *p, end, d) for w, p, end, d in zip(words, places, ends, digits, strict=True)]
         )
-    return found
+    return rows
 
 
 class Experiment:
@@ -85,9 +90,11 @@ class Experiment:
         from sklearn_struct.labeled_features import suggest_labeled_features
 
         warnings.simplefilter("ignore")
-        self.split, self.rule = split, RULES[rule]
+        self.split = split
+        self.rule = RULES[rule]
         templates = FeatureTemplates(list(TEMPLATES))
-        self.X, self.X_test = templates.fit_transform(described(split.X_train)), None
+        self.X = templates.fit_transform(described(split.X_train))
+        self.X_test = None
         self.X_test = templates.transform(described(split.X_test))
         least = self.rule.min_label_tokens
         self.labeled_features: dict[str, str] = suggest_labeled_features(
@@ -155,14 +162,16 @@ def experiment(corpus: str, rule: str) -> Experiment:
 def resplit(corpus: str, rule: str, seed: int) -> Experiment:
     """The same number of texts to learn from, drawn from all."""
     X_train, y_train, X_test, y_test = load(corpus)
-    X, y = X_train + X_test, y_train + y_test
+    X = X_train + X_test
+    y = y_train + y_test
     order = np.random.RandomState(seed).permutation(len(X)).tolist()
-    train, test = order[: len(X_train)], order[len(X_train) :]
+    train = order[: len(X_train)]
+    test = order[len(X_train) :]
     parts = [[part[i] for i in chosen] for chosen in (train, test) for part in (X, y)]
     return Experiment(Split(*parts), rule)
 
 
-# ------------------------------------------------------------------------------- accuracies of rivals in one draw
+# ---- accuracies of rivals in one draw
 
 
 def supervised_crf(e: Experiment, chosen: list[int], C: float) -> float:
@@ -179,10 +188,11 @@ def with_entropy(e: Experiment, chosen: list[int], draw: int) -> float:
 
 
 def expected_gradient(e: Experiment, chosen: list[int], draw: int) -> float:
-    """Partial labels: tokens that are labelled words have their label, of others nothing is known."""
+    """Partial labels: labelled words have their label, of other tokens nothing is known."""
     from sklearn_struct import LinearChainCRF
 
-    y, words = e.partly(chosen), e.words
+    y = e.partly(chosen)
+    words = e.words
     known = [
         [words.get(normalised(word)) for word in text] if labels is None else labels
         for text, labels in zip(e.split.X_train, y, strict=True)
@@ -214,7 +224,9 @@ def sampled(n_tokens: int) -> Callable[[Experiment, list[int], int], float]:
 
 
 def prototype_features(e: Experiment, chosen: list[int], draw: int) -> float:
-    """Labelled features, with features of words that stand in the contexts of labelled words besides."""
+    """Labelled features, with features of words that stand in the contexts of labelled words
+    besides.
+    """
     import scipy.sparse as sp
 
     from sklearn_struct import GECRF, PrototypeFeatures, SequenceArray
@@ -250,7 +262,8 @@ def _constraint_driven(e: Experiment, chosen: list[int], rounds: int = 5) -> tup
     """Without and with constraints at test time."""
     from papers.constraint_driven import ConstraintDrivenHMM
 
-    texts, y = [[normalised(word) for word in text] for text in e.split.X_train], e.split.y_train
+    texts = [[normalised(word) for word in text] for text in e.split.X_train]
+    y = e.split.y_train
     rest = [text for i, text in enumerate(texts) if i not in set(chosen)]
     hmm = ConstraintDrivenHMM(e.words, n_rounds=rounds)
     hmm.fit([texts[i] for i in chosen], [y[i] for i in chosen], rest)
@@ -259,7 +272,9 @@ def _constraint_driven(e: Experiment, chosen: list[int], rounds: int = 5) -> tup
 
 
 def prototype_driven(e: Experiment, chosen: list[int], draw: int) -> float:
-    """Without labels alone: the word, its digits and last letters, and the prototypes that it stands near."""
+    """Without labels alone: the word, its digits and last letters, and the prototypes that it
+    stands near.
+    """
     import scipy.sparse as sp
     from sklearn.feature_extraction import DictVectorizer
 

@@ -1,4 +1,5 @@
-"""Texts whose fields are labelled, for learning with few labels: tokens as strings, a label each, no B- or I-.
+"""Texts whose fields are labelled, for learning with few labels: tokens as strings, a label each,
+no B- or I-.
 
 All but the made-up advertisements are read from the data home that SKLEARN_STRUCT_DATA names.
 """
@@ -35,53 +36,57 @@ def load(name: str) -> Split:
 def _usaddress() -> Split:
     from sklearn_struct.datasets import fetch_usaddress
 
-    found: list[Texts] = []
+    texts_and_labels: list[Texts] = []
     for subset in ("train", "test"):
         X, y = fetch_usaddress(subset=subset, return_X_y=True)
-        found += [[[word for (word,) in tokens] for tokens in X], y]
-    return Split(*found)
+        texts_and_labels += [[[word for (word,) in tokens] for tokens in X], y]
+    return Split(*texts_and_labels)
 
 
 def _citations() -> Split:
     """Citations of papers on arXiv; the outermost of their nested labels."""
     from sklearn_struct.datasets import read_conll
 
-    found: list[Texts] = []
+    texts_and_labels: list[Texts] = []
     for subset in ("train", "test"):
         rows = read_conll(_in_data_home("umass_citations", f"{subset}.parsed.gz"), columns=[0, -1])
-        found.append([[word for word, _ in citation] for citation in rows])
-        found.append(
+        texts_and_labels.append([[word for word, _ in citation] for citation in rows])
+        texts_and_labels.append(
             [[path.split("/")[0].partition("-")[2] for _, path in citation] for citation in rows]
         )
-    return Split(*found)
+    return Split(*texts_and_labels)
 
 
 def _seminars() -> Split:
-    """Announcements of seminars: the first of the five splits, both of its training parts together."""
+    """Announcements of seminars: the first of five splits, both of its training parts."""
     with tarfile.open(_in_data_home("seminars", "raw.tar.gz")) as archive:
         texts = {
             Path(member.name).name: archive.extractfile(member).read().decode()
             for member in archive
             if member.isfile()
         }
-    found: list[Texts] = []
+    texts_and_labels: list[Texts] = []
     for parts in (["labeled.25", "unlabeled.25"], ["test"]):
         files = [_in_data_home("seminars", f"splits/{part}.0.txt") for part in parts]
         names = [name.strip("#") for file in files for name in file.read_text().split()]
-        announcements = [
-            seminar_tokens(texts[name].partition("\n")[2]) for name in names
-        ]  # after the message's id
-        found += [[tokens for tokens, _ in announcements], [labels for _, labels in announcements]]
-    return Split(*found)
+        # a text begins after the line with the message's id
+        announcements = [seminar_tokens(texts[name].partition("\n")[2]) for name in names]
+        texts_and_labels += [
+            [tokens for tokens, _ in announcements],
+            [labels for _, labels in announcements],
+        ]
+    return Split(*texts_and_labels)
 
 
 def seminar_tokens(text: str) -> tuple[list[str], list[str]]:
-    """What white space parts once tags are cut out, so that tokens tell nothing of labels, and the fields in tags.
+    """What white space parts once tags are cut out, so that tokens tell nothing of labels, and the
+    fields in tags.
 
     A token of which but a part is tagged has the field of that part.
     """
     plain, *rest = SEMINAR_TAG.split(text)
-    fields, field = ["O"] * len(plain), "O"
+    fields = ["O"] * len(plain)
+    field = "O"
     for slash, tag, piece in zip(rest[::3], rest[1::3], rest[2::3], strict=True):
         if tag in SEMINAR_FIELDS:
             field = "O" if slash else tag
@@ -95,14 +100,14 @@ def seminar_tokens(text: str) -> tuple[list[str], list[str]]:
 def _rental_ads() -> Split:
     from sklearn_struct.datasets import make_rental_ads
 
-    found: list[Texts] = []
+    texts_and_labels: list[Texts] = []
     for n_samples, seed in ((1000, 0), (300, 1)):
         X, y = make_rental_ads(n_samples, random_state=seed)
-        found += [
+        texts_and_labels += [
             X,
             [[label.removeprefix("B-").removeprefix("I-") for label in labels] for labels in y],
         ]
-    return Split(*found)
+    return Split(*texts_and_labels)
 
 
 def _in_data_home(*parts: str) -> Path:

@@ -1,7 +1,8 @@
-"""A history-based tagger, P(t_i | t_i-2, t_i-1, words, i) by a log-linear model, decoded greedily or with a beam.
+"""A history-based tagger, P(t_i | t_i-2, t_i-1, words, i) by a log-linear model, decoded greedily
+or with a beam.
 
-Of order 1, without t_i-2, it is a `MEMM` on the same features, for which `memm_features` are: both minimise the same
-function of the same weights.
+Of order 1, without t_i-2, it is a `MEMM` on the same features, for which `memm_features` are: both
+minimise the same function of the same weights.
 """
 
 from __future__ import annotations
@@ -26,8 +27,11 @@ class Context(NamedTuple):
 
 
 def word_features(words: list[str], common: set[str]) -> list[list[str]]:
-    """The features of each place that need no tags; those of spelling for words that are not common."""
-    padded, found = [START, START, *words, START, START], []
+    """The features of each place that need no tags; those of spelling for words that are not
+    common.
+    """
+    padded = [START, START, *words, START, START]
+    features = []
     for i, word in enumerate(words, 2):
         names = [
             f"w={word}",
@@ -41,8 +45,8 @@ def word_features(words: list[str], common: set[str]) -> list[list[str]]:
                 f"suffix{n}={word[-n:]}" for n in (1, 3, 4)
             ]
             names += [f"{kind}" for kind, test in TESTS.items() if test(word, i)]
-        found.append(names)
-    return found
+        features.append(names)
+    return features
 
 
 TESTS = {
@@ -64,7 +68,9 @@ def second_order(x: Context) -> list[str]:
 
 
 def memm_features(words: list[str], common: set[str]) -> list[list[str]]:
-    """With those of the first tag that a MEMM cannot have as transitions; `WORD_AND_TAG` are the edge features."""
+    """With those of the first tag that a MEMM cannot have as transitions; `WORD_AND_TAG` are the
+    edge features.
+    """
     first, *others = word_features(words, common)
     return [first_order(Context(first, START, START)), *others]
 
@@ -77,7 +83,8 @@ def common_words(X: list[list[str]]) -> set[str]:
 
 
 class HistoryTagger:
-    """Each tag given the one or two before it; trained on the tags of the data, decoded with those that it has found.
+    """Each tag given the one or two before it; trained on the tags of the data, decoded with those
+    that it has found.
 
     Parameters
     ----------
@@ -89,7 +96,8 @@ class HistoryTagger:
 
     def __init__(self, order: int = 2, **options: Any) -> None:
         context = first_order if order == 1 else second_order
-        self.order, self.model = order, LogLinearClassifier(ProductFeatures(context), **options)
+        self.order = order
+        self.model = LogLinearClassifier(ProductFeatures(context), **options)
 
     def fit(self, X: list[list[str]], y: list[list[str]]) -> HistoryTagger:
         self.common = common_words(X)
@@ -104,15 +112,16 @@ class HistoryTagger:
     def predict(self, X: list[list[str]], beam: int = 1, batch: int = 500) -> list[list[str]]:
         """The labellings that a beam finds; sentences advance together, some hundred at a time.
 
-        `beam` partial labellings are kept; 1 is greedy. As many as there are tags, or pairs of them, find the best.
+        `beam` partial labellings are kept; 1 is greedy. As many as there are tags, or pairs of
+        them, find the best.
         """
         order = sorted(range(len(X)), key=lambda i: len(X[i]))
-        found: list[list[str]] = [[]] * len(X)
+        labellings: list[list[str]] = [[]] * len(X)
         for start in range(0, len(X), batch):
             chosen = order[start : start + batch]
             for i, labels in zip(chosen, self._decode([X[i] for i in chosen], beam)):
-                found[i] = labels
-        return found
+                labellings[i] = labels
+        return labellings
 
     def _decode(self, X: list[list[str]], beam: int) -> list[list[str]]:
         fixed = [word_features(words, self.common) for words in X]
@@ -120,7 +129,8 @@ class HistoryTagger:
         for t in range(max(map(len, X))):
             alive = [i for i, words in enumerate(X) if len(words) > t]
             places = [Context(fixed[i][t], *tags[-2:]) for i in alive for _, tags in beams[i]]
-            log_p, row = self.model.predict_log_proba(places), 0
+            log_p = self.model.predict_log_proba(places)
+            row = 0
             for i in alive:
                 n = len(beams[i])
                 beams[i] = self._extend(beams[i], log_p[row : row + n], beam)
@@ -130,7 +140,9 @@ class HistoryTagger:
     def _extend(
         self, beam: list[tuple[float, tuple[str, ...]]], log_p: np.ndarray, width: int
     ) -> list:
-        """The best continuations of the labellings of a beam; of those whose future is the same, the best."""
+        """The best continuations of the labellings of a beam; of those whose future is the same,
+        the best.
+        """
         scores = log_p + np.array([score for score, _ in beam])[:, None]
         kept: dict[tuple[str, ...], tuple[float, tuple[str, ...]]] = {}
         for place in np.argsort(-scores, axis=None, kind="stable"):
@@ -142,6 +154,6 @@ class HistoryTagger:
         return list(kept.values())
 
 
-def accuracy(found: list[list[str]], y: list[list[str]]) -> float:
-    pairs = [(a, b) for tags, gold in zip(found, y) for a, b in zip(tags, gold)]
+def accuracy(predicted: list[list[str]], y: list[list[str]]) -> float:
+    pairs = [(a, b) for tags, gold in zip(predicted, y) for a, b in zip(tags, gold)]
     return float(np.mean([a == b for a, b in pairs]))

@@ -1,4 +1,6 @@
-"""Grammars whose symbols have states, with known probabilities; their trees; and how well estimates fit them."""
+"""Grammars whose symbols have states, with known probabilities; their trees; and how well estimates
+fit them.
+"""
 
 from __future__ import annotations
 
@@ -22,19 +24,25 @@ RULES = [
     (4, 3, 2),
 ]
 LOOPS = {(0, 1, 0), (1, 3, 1), (2, 4, 2), (3, 1, 2)}  # rules that lead back to their parent
-N_SYMBOLS, TAGS, N_WORDS, MAX_LENGTH = 5, (3, 4), 6, 400
+N_SYMBOLS = 5
+TAGS = (3, 4)
+N_WORDS = 6
+MAX_LENGTH = 400
 
 
 class LatentGrammar:
-    """Random probabilities: of rules, of the states of children given that of their parent, and of words given tags.
+    """Random probabilities: of rules, of the states of children given that of their parent, and of
+    words given tags.
 
-    Rules have a left child, a right child and a parent. Loops are made rarer, so that trees stay small.
+    Rules have a left child, a right child and a parent. Loops are made rarer, so that trees stay
+    small.
     """
 
     def __init__(self, seed: int, n_states: int = 2) -> None:
         rng = np.random.RandomState(seed)
         self.rules = grammar(*np.array(sorted(RULES)).T, N_SYMBOLS)
-        self.leaf_symbol, self.n_states = np.repeat(TAGS, N_WORDS), np.full(N_SYMBOLS, n_states)
+        self.leaf_symbol = np.repeat(TAGS, N_WORDS)
+        self.n_states = np.full(N_SYMBOLS, n_states)
         self.tensors = tensors(self.rules, self.n_states, self.leaf_symbol)
         loops = np.array([rule in LOOPS for rule in sorted(RULES)])
         for a in range(N_SYMBOLS - len(TAGS)):
@@ -63,20 +71,20 @@ class LatentGrammar:
         return Treebank(self.rules, forest, self.leaf_symbol)
 
     def probabilities(self, forest: Forest, tensors: Tensors) -> np.ndarray:
-        inner, (log_Z, sign) = (
-            vectors(forest, tensors.n_states),
-            np.empty((2, len(forest.offsets) - 1)),
-        )
+        inner = vectors(forest, tensors.n_states)
+        (log_Z, sign) = np.empty((2, len(forest.offsets) - 1))
         outer = inner._replace(row=np.zeros_like(inner.row))
         inside(self.rules, tensors, forest, inner)
         outside(self.rules, tensors, forest, inner, outer, log_Z, sign, np.empty(len(forest.rule)))
         return sign * np.exp(log_Z)
 
-    def error(self, found: Tensors, test: Forest) -> float:
+    def error(self, estimated: Tensors, test: Forest) -> float:
         """The mean of |p / p0 - 1| over trees."""
         return float(
             np.mean(
-                np.abs(self.probabilities(test, found) / self.probabilities(test, self.tensors) - 1)
+                np.abs(
+                    self.probabilities(test, estimated) / self.probabilities(test, self.tensors) - 1
+                )
             )
         )
 

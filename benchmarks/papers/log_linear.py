@@ -1,9 +1,11 @@
-"""The two examples of Collins's notes on real text: a language model against interpolated trigrams, and a tagger.
+"""The two examples of Collins's notes on real text: a language model against interpolated trigrams,
+and a tagger.
 
-The language model learns from Wall Street Journal sentences (those of CoNLL-2000) and chooses among the most frequent
-words of them; the strength of its penalty and the weights of interpolation come from held-out sentences; perplexity is
-that of the test set, sentence ends and unknown words included. The tagger learns universal parts of speech (EWT) and is
-scored on the dev set, beside a MEMM on the same features, which should find the same.
+The language model learns from Wall Street Journal sentences (those of CoNLL-2000) and chooses among
+the most frequent words of them; the strength of its penalty and the weights of interpolation come
+from held-out sentences; perplexity is that of the test set, sentence ends and unknown words
+included. The tagger learns universal parts of speech (EWT) and is scored on the dev set, beside a
+MEMM on the same features, which should find the same.
 """
 
 from __future__ import annotations
@@ -17,16 +19,19 @@ from typing import Any
 from lib.goals import Goal
 from lib.side_by_side import Benchmark, Medians, Stopwatch
 
-PERPLEXITY, ACCURACY = "perplexity", "accuracy, %"
-TRIGRAM, BUCKETS, OURS = "interpolated trigram", "interpolated, by counts", "LogLinearClassifier"
-OBJECTIVE, CHAIN, TAGGERS = (
-    "losses + penalty / C",
-    "MEMM",
-    ("history-based, order 1", "history-based, order 2"),
-)
+PERPLEXITY = "perplexity"
+ACCURACY = "accuracy, %"
+TRIGRAM = "interpolated trigram"
+BUCKETS = "interpolated, by counts"
+OURS = "LogLinearClassifier"
+OBJECTIVE = "losses + penalty / C"
+CHAIN = "MEMM"
+TAGGERS = ("history-based, order 1", "history-based, order 2")
 BEAMS = {"greedy": 1, "beam of 5": 5, "beam of 17": 17}
 OPTIONS: dict[str, Any] = {"C": 1.0, "max_iter": 300, "tol": 1e-5}
-HELD_OUT, WORDS, STRENGTHS = 1000, 4000, (0.5, 1.0)
+HELD_OUT = 1000
+WORDS = 4000
+STRENGTHS = (0.5, 1.0)
 
 
 def text(watch: Stopwatch) -> dict[str, tuple[Any, Any]]:
@@ -36,9 +41,12 @@ def text(watch: Stopwatch) -> dict[str, tuple[Any, Any]]:
 
     everything = [[word for word, _ in sentence] for sentence in fetch_conll2000().data]
     test = [[word for word, _ in sentence] for sentence in fetch_conll2000(subset="test").data]
-    train, held_out = everything[:-HELD_OUT], everything[-HELD_OUT:]
+    train = everything[:-HELD_OUT]
+    held_out = everything[-HELD_OUT:]
     if watch.quick:
-        train, held_out, test = train[:500], held_out[:100], test[:100]
+        train = train[:500]
+        held_out = held_out[:100]
+        test = test[:100]
     words = vocabulary(train, WORDS // 8 if watch.quick else WORDS)
     return {
         name: histories(s, words)
@@ -63,7 +71,8 @@ def log_linear(watch: Stopwatch) -> dict[str, float]:
     from sklearn_struct import LogLinearClassifier, ProductFeatures
 
     warnings.simplefilter("ignore")  # the last digits of the weights change no perplexity
-    data, models = text(watch), []
+    data = text(watch)
+    models = []
     features = ProductFeatures(context, keep=is_feature)
     for C in STRENGTHS:
         start = time.process_time()
@@ -84,10 +93,9 @@ def parts_of_speech(watch: Stopwatch) -> tuple[Any, Any, Any, Any]:
     from sklearn_struct.datasets import fetch_ud_ewt
 
     n = 500 if watch.quick else None
-    train, dev = fetch_ud_ewt(), fetch_ud_ewt(subset="dev")
-    X, X_dev = (
-        [[word for (word,) in sentence] for sentence in found.data] for found in (train, dev)
-    )
+    train = fetch_ud_ewt()
+    dev = fetch_ud_ewt(subset="dev")
+    X, X_dev = ([[word for (word,) in sentence] for sentence in part.data] for part in (train, dev))
     return X[:n], train.target[:n], X_dev, dev.target
 
 
@@ -98,8 +106,8 @@ def scored(predict: Callable[[int], Any], y: Any, watch: Stopwatch) -> dict[str,
     figures = {}
     for name, width in BEAMS.items():
         with watch.part(f"predict, {name}"):
-            found = predict(width)
-        figures[f"{ACCURACY}, {name}"] = 100 * accuracy(found, y)
+            tags = predict(width)
+        figures[f"{ACCURACY}, {name}"] = 100 * accuracy(tags, y)
     return figures
 
 

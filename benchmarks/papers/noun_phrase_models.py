@@ -1,9 +1,11 @@
-"""The noun-phrase experiment of Smith, Vail and Lafferty (ACL 2007): its data, features and models, the choice of C.
+"""The noun-phrase experiment of Smith, Vail and Lafferty (ACL 2007): its data, features and models,
+the choice of C.
 
-As in the paper, the first occurrence of each word and of each tag is out of vocabulary, for all models alike, and C is
-what gives the best F1 on held-out sentences. The fit that is timed has 100 iterations of L-BFGS from zero;
-M-estimation, unless it says L-BFGS, at most 100 passes of dual coordinate ascent. Candidates of C are compared on the
-way from strong to weak penalties, each fit starting from the one before, to save time.
+As in the paper, the first occurrence of each word and of each tag is out of vocabulary, for all
+models alike, and C is what gives the best F1 on held-out sentences. The fit that is timed has 100
+iterations of L-BFGS from zero; M-estimation, unless it says L-BFGS, at most 100 passes of dual
+coordinate ascent. Candidates of C are compared on the way from strong to weak penalties, each fit
+starting from the one before, to save time.
 """
 
 from __future__ import annotations
@@ -20,15 +22,18 @@ from lib.side_by_side import Stopwatch
 from lib.tasks import Sentence, read
 
 TASK = "noun-phrases"
-UNKNOWN, HELD_OUT = "<unk>", 900
-HMM_FEATURES, EXTENDED = "HMM features", "extended features"
+UNKNOWN = "<unk>"
+HELD_OUT = 900
+HMM_FEATURES = "HMM features"
+EXTENDED = "extended features"
 TEMPLATES: dict[str, Any] = {HMM_FEATURES: ["w:%x[0,0]", "pos:%x[0,1]"], EXTENDED: "sha-pereira"}
 LABEL_PAIRS = {
     HMM_FEATURES: None,
     EXTENDED: "all",
 }  # the features that two labels in a row are paired with
 GRID = tuple(10 ** (k / 3) for k in range(-3, 4))
-ITERATIONS, PATH_ITERATIONS = 100, 25
+ITERATIONS = 100
+PATH_ITERATIONS = 25
 
 
 class Part(NamedTuple):
@@ -54,7 +59,7 @@ class Model(NamedTuple):
 
 
 class Point(NamedTuple):
-    """One fit: precision, recall and F1 in percent; weights 0 where the model does not count them."""
+    """One fit: precision, recall, F1 in percent; weights 0 where the model does not count them."""
 
     C: float
     seconds: float
@@ -82,7 +87,9 @@ def hidden(order: int) -> Any:
 
 
 def m_estimated(base: Any = None, wide: bool = False, **options: Any) -> Model:
-    """Everything that these benchmarks ask of `MEstimatedCRF`; the base is the HMM of order 2 unless told."""
+    """Everything that these benchmarks ask of `MEstimatedCRF`; the base is the HMM of order 2
+    unless told.
+    """
 
     def make(features: str, C: float, max_iter: int) -> Any:
         from sklearn_struct import MEstimatedCRF
@@ -105,8 +112,10 @@ def _hidden_model(order: int) -> Model:
     return Model(lambda features, C, max_iter: hidden(order), (1.0,), packed=False, path=False)
 
 
-HMM_2, M_ESTIMATED = "HMM, order 2", "M-est."
-M_BY_LBFGS, M_SINGLE = "M-est., L-BFGS", "M-est., single labels"
+HMM_2 = "HMM, order 2"
+M_ESTIMATED = "M-est."
+M_BY_LBFGS = "M-est., L-BFGS"
+M_SINGLE = "M-est., single labels"
 MODELS = {
     "HMM": _hidden_model(1),
     HMM_2: _hidden_model(2),
@@ -125,7 +134,9 @@ MODELS = {
 
 
 def parts(watch: Stopwatch, n: int | None = None) -> Parts:
-    """Rows of the first n training sentences, of those held out and of the test set, with `UNKNOWN` in place."""
+    """Rows of the first n training sentences, of those held out and of the test set, with `UNKNOWN`
+    in place.
+    """
     (X, y), (X_test, y_test) = (read(TASK, split, watch) for split in ("train", "test"))
     n_held = min(HELD_OUT, max(len(X) // 9, 1))  # fewer of little data
     cut = len(X) - n_held
@@ -138,7 +149,9 @@ def parts(watch: Stopwatch, n: int | None = None) -> Parts:
 
 
 def with_unknown(train: list[Sentence], *others: list[Sentence]) -> list[list[Sentence]]:
-    """`UNKNOWN` in place of each value's first occurrence in `train`, and of values elsewhere that have no second."""
+    """`UNKNOWN` in place of each value's first occurrence in `train`, and of values elsewhere that
+    have no second.
+    """
     seen: set[tuple[int, str]] = set()  # column and value
     known: set[tuple[int, str]] = set()
 
@@ -178,7 +191,9 @@ def scores(y: list[list[str]], predicted: Any) -> tuple[float, float, float]:
 
 
 def fit_once(model: Model, features: str, C: float, data: Parts) -> Point:
-    """A fit on the training part, timed in CPU seconds; expectations of a base model are part of it."""
+    """A fit on the training part, timed in CPU seconds; expectations of a base model are part of
+    it.
+    """
     estimator = model.make(features, C, ITERATIONS)
     load_kernels(estimator, data["train"].X[:50], data["train"].y[:50])
     start = time.process_time()
@@ -192,12 +207,13 @@ def fit_once(model: Model, features: str, C: float, data: Parts) -> Point:
 
 
 def best_on_path(model: Model, features: str, data: Parts) -> float:
-    """The C of the best F1 on held-out sentences, from strong to weak penalties with warm starts."""
+    """The C of the best held-out F1, from strong to weak penalties with warm starts."""
     estimator = model.make(features, model.grid[0], PATH_ITERATIONS).set_params(warm_start=True)
-    (X, y), found = data["tune"], {}
+    (X, y) = data["tune"]
+    f1 = {}
     for C in model.grid:
-        found[C] = scores(y, estimator.set_params(C=C).fit(*data["train"]).predict(X))[2]
-    return max(found, key=found.__getitem__)
+        f1[C] = scores(y, estimator.set_params(C=C).fit(*data["train"]).predict(X))[2]
+    return max(f1, key=f1.__getitem__)
 
 
 def fits(model: Model, features: str, data: Parts) -> list[Point]:
@@ -217,7 +233,9 @@ def readable(features: str, model: Model, rows: Parts) -> Parts:
 
 
 def best_fit(name: str, features: str, watch: Stopwatch, n: int | None = None) -> Point:
-    """The fit of a model with its best C on n sentences, unless another benchmark of this call has done it."""
+    """The fit of a model with its best C on n sentences, unless another benchmark of this call has
+    done it.
+    """
     path = watch.scratch / f"np-{name}-{features}-{n}.json"
     if not path.exists():
         warnings.simplefilter("ignore")  # 100 iterations are seldom enough to converge

@@ -1,7 +1,8 @@
 """How long M-estimation takes for noun phrases: against CRFs, and in a search for C.
 
-Times run from rows of words and tags to a fitted model (python-crfsuite: from its attributes) and include expectations
-under the base model. Models stop after 100 iterations, or where their own F1 on held-out sentences rises no more.
+Times run from rows of words and tags to a fitted model (python-crfsuite: from its attributes) and
+include expectations under the base model. Models stop after 100 iterations, or where their own F1
+on held-out sentences rises no more.
 """
 
 from __future__ import annotations
@@ -36,7 +37,8 @@ from papers.noun_phrase_models import (
 )
 
 SOURCE = "Smith, Vail and Lafferty (ACL 2007)"
-CRFSUITE, N_SEARCHED = "python-crfsuite", 8
+CRFSUITE = "python-crfsuite"
+N_SEARCHED = 8
 # near its best; of others 0.5, CRFsuite's c2 = 1
 STRENGTH = dict.fromkeys((M_ESTIMATED, M_BY_LBFGS, M_SINGLE), GRID[4])
 OURS = (M_ESTIMATED, M_BY_LBFGS, M_SINGLE, "CRF", "CRF, single labels")
@@ -46,8 +48,10 @@ RIVALS = {
     CRFSUITE: M_SINGLE,
 }  # with the same features
 LIMITS = (5, 10, 20, 40, ITERATIONS)
-FIT, F1 = f"{ITERATIONS} iterations, CPU s", f"F1 after {ITERATIONS} iterations"
-PLATEAU, PLATEAU_F1 = "to its own plateau, CPU s", "F1 of its plateau"
+FIT = f"{ITERATIONS} iterations, CPU s"
+F1 = f"F1 after {ITERATIONS} iterations"
+PLATEAU = "to its own plateau, CPU s"
+PLATEAU_F1 = "F1 of its plateau"
 
 
 def ours(name: str, watch: Stopwatch) -> dict[str, float]:
@@ -56,7 +60,9 @@ def ours(name: str, watch: Stopwatch) -> dict[str, float]:
     from sklearn_struct import FeatureTemplates
 
     warnings.simplefilter("ignore")
-    model, rows, noted = MODELS[name], parts(watch), []
+    model = MODELS[name]
+    rows = parts(watch)
+    noted = []
     for limit in LIMITS:
         estimator = model.make(EXTENDED, STRENGTH.get(name, 0.5), limit)
         if model.packed:
@@ -70,12 +76,15 @@ def ours(name: str, watch: Stopwatch) -> dict[str, float]:
 
 
 def crfsuite(watch: Stopwatch) -> dict[str, float]:
-    """It has no features of label pairs. Its trainer keeps the data from one limit to the next; loading them counts."""
+    """It has no features of label pairs. Its trainer keeps the data from one limit to the next;
+    loading them counts.
+    """
     rows = {
         name: Part(list(map(window_attributes, part.X)), part.y)
         for name, part in parts(watch).items()
     }
-    path, noted = watch.scratch / "np.model", []
+    path = watch.scratch / "np.model"
+    noted = []
     with watch.part("loading"):
         trainer = loaded_trainer(*rows["train"])
     loading = watch.figures["loading, CPU s"]
@@ -115,7 +124,9 @@ def ratios(runs: Runs) -> None:
 def search(remembers: bool, watch: Stopwatch) -> dict[str, float]:
     """Fits with eight values of C, with or without a memory for what does not depend on C."""
     warnings.simplefilter("ignore")
-    folder, (X, y), seconds = watch.scratch / "np-memory", parts(watch)["train"], []
+    folder = watch.scratch / "np-memory"
+    (X, y) = parts(watch)["train"]
+    seconds = []
     model = m_estimated(wide=True, **({"memory": str(folder)} if remembers else {}))
     for C in model.grid[:N_SEARCHED]:
         estimator = model.make(EXTENDED, C, ITERATIONS)
@@ -132,7 +143,7 @@ def search(remembers: bool, watch: Stopwatch) -> dict[str, float]:
 
 
 def stored(folder: Path) -> Counter[str]:
-    """How many results of each function a joblib memory holds: <function>/<arguments>/output.pkl."""
+    """Results that a joblib memory holds of each function: <function>/<arguments>/output.pkl."""
     return Counter(path.parents[1].name for path in folder.rglob("output.pkl"))
 
 

@@ -1,7 +1,9 @@
-"""The noun-phrase experiment of Smith, Vail and Lafferty (ACL 2007), beside the figures that the paper has.
+"""The noun-phrase experiment of Smith, Vail and Lafferty (ACL 2007), beside the figures that the
+paper has.
 
-``np-chunking`` is its table 1, features x models. Table 2 (base distributions) and figures 2 and 3 (learning curves,
-accuracy against training time) are benchmarks of their own, as are ratios of training times in `noun_phrase_times`.
+``np-chunking`` is its table 1, features x models. Table 2 (base distributions) and figures 2 and 3
+(learning curves, accuracy against training time) are benchmarks of their own, as are ratios of
+training times in `noun_phrase_times`.
 """
 
 from __future__ import annotations
@@ -32,7 +34,9 @@ from papers.noun_phrase_models import (
 )
 
 SOURCE = "Smith, Vail and Lafferty (ACL 2007)"
-MEASURES, TRAINING, PUBLISHED = ("precision", "recall", "F1"), "training, CPU s", ", paper"
+MEASURES = ("precision", "recall", "F1")
+TRAINING = "training, CPU s"
+PUBLISHED = ", paper"
 Measured = tuple[float, float, float]
 
 PAPER: dict[tuple[str, str], Measured] = {
@@ -75,7 +79,8 @@ BASES: dict[str, dict[str, Any]] = {
     "HMM, input-only features": {"input_features": True},
     "HMM, sampled": {"expectations": "sampled"},
 }
-BY_F1, BY_PRECISION = ", C by F1", ", C by precision"
+BY_F1 = ", C by F1"
+BY_PRECISION = ", C by precision"
 PAPER_BASES: dict[str, dict[str, Measured]] = {
     "HMM": {BY_F1: (88.88, 90.42, 89.64), BY_PRECISION: (88.88, 90.42, 89.64)},
     "locally uniform": {BY_F1: (72.91, 57.56, 64.33), BY_PRECISION: (84.40, 37.68, 52.10)},
@@ -83,8 +88,10 @@ PAPER_BASES: dict[str, dict[str, Measured]] = {
     "HMM, input-only features": {BY_F1: (math.nan, math.nan, 89.33)},
 }
 
-SIZES, QUICK_SIZES = (250, 500, 1000, 2000, 4000, 8036), (100, 200)
-TIMED_SIZES, TIMED_C = (1000, 8036), (0.1, 1.0, 10.0)
+SIZES = (250, 500, 1000, 2000, 4000, 8036)
+QUICK_SIZES = (100, 200)
+TIMED_SIZES = (1000, 8036)
+TIMED_C = (0.1, 1.0, 10.0)
 CURVES = (M_ESTIMATED, "CRF", HMM_2, "PL", "MEMM")
 
 
@@ -110,7 +117,9 @@ def table(features: str, name: str, watch: Stopwatch) -> dict[str, float]:
 
 
 def bases(name: str, watch: Stopwatch) -> dict[str, float]:
-    """A line of table 2: the M-estimator with another base distribution, C chosen by F1 and by precision."""
+    """A line of table 2: the M-estimator with another base distribution, C chosen by F1 and by
+    precision.
+    """
     warnings.simplefilter("ignore")
     points = fits(m_estimated(wide=True, **BASES[name]), EXTENDED, parts(watch))
     figures: dict[str, float] = {}
@@ -134,14 +143,18 @@ def learning_curve(name: str, watch: Stopwatch) -> dict[str, float]:
 
 
 def accuracy_in_time(name: str, watch: Stopwatch) -> dict[str, float]:
-    """Figure 3: held-out F1 against training time, for numbers of sentences and strengths of the penalty."""
+    """Figure 3: held-out F1 against training time, for numbers of sentences and strengths of the
+    penalty.
+    """
     warnings.simplefilter("ignore")
     features = HMM_FEATURES if name == HMM_2 else EXTENDED
-    model, figures = MODELS[name], {}
+    model = MODELS[name]
+    figures = {}
     for n in QUICK_SIZES if watch.quick else TIMED_SIZES:
         data = readable(features, model, parts(watch, n))
         for C in TIMED_C if len(model.grid) > 1 else model.grid:
-            point, what = fit_once(model, features, C, data), f"{n:,} sentences, C = {C:g}"
+            point = fit_once(model, features, C, data)
+            what = f"{n:,} sentences, C = {C:g}"
             figures |= {f"{what}: CPU s": point.seconds, f"{what}: F1": point.tune[2]}
             watch.curve.append((point.seconds, point.tune[2]))
         watch.curve.append(

@@ -1,8 +1,10 @@
-"""Spectral estimation of grammars with states, on trees drawn from known ones: error by size, and against EM.
+"""Spectral estimation of grammars with states, on trees drawn from known ones: error by size, and
+against EM.
 
-The error is the mean of |p / p0 - 1| over new trees, for their estimated and true probabilities; it should fall as one
-over the root of the number of trees (Cohen et al. 2012, theorem 3). EM is the package's own, the most likely of three
-random starts after 100 iterations each. Both know the number of states. All figures are means over five grammars.
+The error is the mean of |p / p0 - 1| over new trees, for their estimated and true probabilities; it
+should fall as one over the root of the number of trees (Cohen et al. 2012, theorem 3). EM is the
+package's own, the most likely of three random starts after 100 iterations each. Both know the
+number of states. All figures are means over five grammars.
 """
 
 from __future__ import annotations
@@ -16,10 +18,18 @@ from lib.curves import slope
 from lib.goals import Goal
 from lib.side_by_side import Benchmark, Medians, Stopwatch
 
-SPECTRAL, EM = "spectral", "EM"
-SLOPE, ERROR, SECONDS = "slope (log-log)", "error", "CPU s"
-SEEDS, SIZES, COMPARED = range(5), (1_000, 3_000, 10_000, 30_000, 100_000), 30_000
-N_STATES, N_TEST, RESTARTS, ITERATIONS = 2, 1_000, 3, 100
+SPECTRAL = "spectral"
+EM = "EM"
+SLOPE = "slope (log-log)"
+ERROR = "error"
+SECONDS = "CPU s"
+SEEDS = range(5)
+SIZES = (1_000, 3_000, 10_000, 30_000, 100_000)
+COMPARED = 30_000
+N_STATES = 2
+N_TEST = 1_000
+RESTARTS = 3
+ITERATIONS = 100
 
 
 def spectral_estimate(grammar: Any, forest: Any) -> Any:
@@ -31,7 +41,8 @@ def spectral_estimate(grammar: Any, forest: Any) -> Any:
     inside += rules.first_leaf, rules.last_leaf, words.left_word, words.right_word
     outside = words.anything, rules.above, rules.two_above
     outside += rules.leaf_before, rules.leaf_after, words.sibling_word, words.sibling_rule
-    given, n_symbols = rules.nodes(forest), len(grammar.n_states)
+    given = rules.nodes(forest)
+    n_symbols = len(grammar.n_states)
     phi, psi = (rules.indicators(given, functions, n_symbols) for functions in (inside, outside))
     sums = words.leaf_counts(forest, len(grammar.leaf_symbol))
     return estimate(
@@ -48,7 +59,8 @@ def em_estimate(grammar: Any, forest: Any, seed: int, iterations: int) -> Any:
     from sklearn_struct.grammars.latent_em import LatentEM
     from sklearn_struct.solvers.em import em
 
-    rng, sums = np.random.RandomState(seed), leaf_counts(forest, len(grammar.leaf_symbol))
+    rng = np.random.RandomState(seed)
+    sums = leaf_counts(forest, len(grammar.leaf_symbol))
     with Pool(1) as pool:
         steps = LatentEM(
             grammar.treebank(forest), lambda rows: sums @ rows, grammar.n_states, 0.0, pool
@@ -74,9 +86,9 @@ def measured(method: Any, sizes: Any, watch: Stopwatch) -> tuple[np.ndarray, np.
         for i, n in enumerate(sizes):
             forest = grammar.trees(n, seed=s)
             start = time.process_time()
-            found = method(grammar, forest, s)
+            estimated = method(grammar, forest, s)
             seconds[s, i] = time.process_time() - start
-            errors[s, i] = grammar.error(found, test)
+            errors[s, i] = grammar.error(estimated, test)
     return errors, seconds
 
 
@@ -111,8 +123,8 @@ def expectation_maximisation(watch: Stopwatch) -> dict[str, float]:
 
 
 def goals(medians: Medians) -> list[Goal]:
-    found = medians.figure(SPECTRAL, SLOPE)
-    off = None if found is None else abs(found + 0.5)
+    steepness = medians.figure(SPECTRAL, SLOPE)
+    off = None if steepness is None else abs(steepness + 0.5)
     times, errors = (
         medians.ratio((SPECTRAL, name), (EM, name))
         for name in (f"{COMPARED:,} trees, {SECONDS}", f"{ERROR}, {COMPARED:,} trees")

@@ -1,4 +1,6 @@
-"""Text for language models, the features of a log-linear one, and interpolated trigrams to compare it with."""
+"""Text for language models, the features of a log-linear one, and interpolated trigrams to compare
+it with.
+"""
 
 from __future__ import annotations
 
@@ -8,17 +10,20 @@ from typing import NamedTuple
 
 import numpy as np
 
-START, END, UNKNOWN = "<s>", "</s>", "<unk>"
-SHORT, LONG = (
-    2,
-    3,
-)  # how often at most a history has occurred, for weights of interpolation of its own
+START = "<s>"
+END = "</s>"
+UNKNOWN = "<unk>"
+# how often at most a history has occurred, for weights of interpolation of its own
+SHORT = 2
+LONG = 3
 
 Sentences = list[list[str]]
 
 
 class History(NamedTuple):
-    """What comes before a word: the text so far with words outside the vocabulary as they are, and with `UNKNOWN`."""
+    """What comes before a word: the text so far with words outside the vocabulary as they are, and
+    with `UNKNOWN`.
+    """
 
     raw: list[str]
     known: list[str]
@@ -31,7 +36,9 @@ def vocabulary(sentences: Sentences, size: int) -> set[str]:
 
 
 def histories(sentences: Sentences, words: set[str]) -> tuple[list[History], list[str]]:
-    """A history and the word that follows, for each word and each end of a sentence; earlier sentences count."""
+    """A history and the word that follows, for each word and each end of a sentence; earlier
+    sentences count.
+    """
     raw: list[str] = [START, START]
     X: list[int] = []
     for sentence in sentences:
@@ -42,9 +49,12 @@ def histories(sentences: Sentences, words: set[str]) -> tuple[list[History], lis
 
 
 def context(x: History, reach: int = 40) -> list[str]:
-    """The templates: bigram, trigram, skips, suffixes, shape, and which words occur in the history."""
-    t, known = x.position, x.known
-    u, v, w = known[t - 3] if t > 2 else START, known[t - 2], known[t - 1]
+    """The templates: bigram, trigram, skips, suffixes, shape, and words of the history."""
+    t = x.position
+    known = x.known
+    u = known[t - 3] if t > 2 else START
+    v = known[t - 2]
+    w = known[t - 1]
     last = x.raw[t - 1]
     names = [
         f"w-1={w}",
@@ -67,13 +77,16 @@ def perplexity(log_p: np.ndarray) -> float:
 
 
 class InterpolatedTrigram:
-    """q(w | u, v) = a q_ML(w | u, v) + b q_ML(w | v) + c q_ML(w) + d / V, weights by expectation maximisation.
+    """q(w | u, v) = a q_ML(w | u, v) + b q_ML(w | v) + c q_ML(w) + d / V, weights by expectation
+    maximisation.
 
-    They are learned on held-out text; with `buckets`, one set for each of some ranges of the counts of (u, v) and v.
+    They are learned on held-out text; with `buckets`, one set for each of some ranges of the counts
+    of (u, v) and v.
     """
 
     def __init__(self, n_words: int, buckets: bool = False) -> None:
-        self.n_words, self.buckets = n_words, buckets
+        self.n_words = n_words
+        self.buckets = buckets
 
     def fit(
         self, X: list[History], y: list[str], X_held: list[History], y_held: list[str]
@@ -104,7 +117,8 @@ class InterpolatedTrigram:
 
     def _estimates(self, X: Iterable[History], y: list[str]) -> tuple[np.ndarray, np.ndarray]:
         """The four probabilities of each word, and the bucket of its history."""
-        q, bucket = np.zeros((len(y), 4)), np.zeros(len(y), dtype=int)
+        q = np.zeros((len(y), 4))
+        bucket = np.zeros(len(y), dtype=int)
         q[:, 3] = 1 / self.n_words
         for i, (histories_, word) in enumerate(zip(map(self._histories, X), y)):
             for order, history in enumerate(histories_):

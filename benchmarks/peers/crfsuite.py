@@ -36,13 +36,16 @@ def train(
 ) -> list[tuple[float, float, int]]:
     """Train and store the model; what was noted."""
     trainer.set_params({"max_iterations": max_iterations or 2**31 - 1})
-    trainer.noted, trainer.start = [], time.process_time()
+    trainer.noted = []
+    trainer.start = time.process_time()
     trainer.train(str(path))
     return trainer.noted
 
 
 def seconds_per_evaluation(noted: list[tuple[float, float, int]]) -> float:
-    """CPU seconds between the first iteration and the last over the line searches' trials, so without preparations."""
+    """CPU seconds between the first iteration and the last over the line searches' trials, so
+    without preparations.
+    """
     return (noted[-1][0] - noted[0][0]) / sum(trials for _, _, trials in noted[1:])
 
 

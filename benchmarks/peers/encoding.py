@@ -1,4 +1,6 @@
-"""Encoding of the chunking corpus, 19 attributes a token: tokens a second of ours and of scikit-learn's vectorizers."""
+"""Encoding of the chunking corpus, 19 attributes a token: tokens a second of ours and of
+scikit-learn's vectorizers.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,8 @@ from lib.goals import Goal
 from lib.side_by_side import Benchmark, Medians, Stopwatch, least
 from lib.tasks import corpus
 
-LEARN, LOOK_UP = "fit_transform, tokens / CPU s", "transform, tokens / CPU s"
+LEARN = "fit_transform, tokens / CPU s"
+LOOK_UP = "transform, tokens / CPU s"
 RATES = {"templates": 2e6, "strings": 550e3, "dicts": 300e3}
 FORMS = {  # where it is not the name itself
     "templates": "columns",
@@ -40,9 +43,11 @@ def _encoder(name: str) -> Any:
 
 def encode(name: str, watch: Stopwatch) -> dict[str, float]:
     X, _, X_test, _ = corpus(watch, FORMS.get(name, name))
-    n, n_test = sum(map(len, X)), sum(map(len, X_test))
+    n = sum(map(len, X))
+    n_test = sum(map(len, X_test))
     if name not in RATES:  # scikit-learn's know no sequences
-        X, X_test = list(chain.from_iterable(X)), list(chain.from_iterable(X_test))
+        X = list(chain.from_iterable(X))
+        X_test = list(chain.from_iterable(X_test))
     _encoder(name).fit(X[:50]).transform(X[:50])
     encoder = _encoder(name)
     figures = {LEARN: n / least(lambda: encoder.fit_transform(X), 3)}

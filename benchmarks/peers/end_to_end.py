@@ -1,6 +1,7 @@
 """Chunking from columns, dicts or strings to a fitted model, and from the same to predicted labels.
 
-What the peers need before, attributes as dicts or strings made in Python, is not counted; ours has none.
+What the peers need before, attributes as dicts or strings made in Python, is not counted; ours has
+none.
 """
 
 from __future__ import annotations
@@ -16,10 +17,14 @@ from lib.tasks import corpus
 from peers.crfsuite import loaded_trainer, open_tagger, train
 
 TASK = "chunking"
-FIT, END, MEMORY = "fit, CPU s", "objective at the end", "peak memory, MB"
-PREDICT, DECODE = "predict, tokens / CPU s", "decoding packed data, tokens / CPU s"
+FIT = "fit, CPU s"
+END = "objective at the end"
+MEMORY = "peak memory, MB"
+PREDICT = "predict, tokens / CPU s"
+DECODE = "decoding packed data, tokens / CPU s"
 PROBA = "predict_proba / predict on packed data"
-SKLEARN_CRFSUITE, PYTHON_CRFSUITE = "sklearn-crfsuite, dicts", "python-crfsuite, strings"
+SKLEARN_CRFSUITE = "sklearn-crfsuite, dicts"
+PYTHON_CRFSUITE = "python-crfsuite, strings"
 
 
 def ours(form: str, solver: str, watch: Stopwatch) -> dict[str, float]:
@@ -36,7 +41,8 @@ def ours(form: str, solver: str, watch: Stopwatch) -> dict[str, float]:
     with watch.part("fit"):
         model.fit(X, y)
     watch.note_memory()
-    predicted, n_tokens = model.predict(X_test), sum(map(len, y_test))
+    predicted = model.predict(X_test)
+    n_tokens = sum(map(len, y_test))
     figures = {END: crf.loss_curve_[-1], PREDICT: n_tokens / least(lambda: model.predict(X_test))}
     packed = templates[0].transform(X_test) if templates else crf.vectorizer_.transform(X_test)
     seconds = least(lambda: crf.predict(packed), 10)
@@ -55,7 +61,8 @@ def sklearn_crfsuite(watch: Stopwatch) -> dict[str, float]:
     with watch.part("fit"):
         crf.fit(X, y)
     watch.note_memory()
-    predicted, n_tokens = crf.predict(X_test), sum(map(len, y_test))
+    predicted = crf.predict(X_test)
+    n_tokens = sum(map(len, y_test))
     figures = {
         PREDICT: n_tokens / least(lambda: crf.predict(X_test), 3),
         END: crf.training_log_.last_iteration["loss"],
@@ -72,11 +79,10 @@ def python_crfsuite(watch: Stopwatch) -> dict[str, float]:
     with watch.part("fit"):
         noted = train(loaded_trainer(X, y), path)
     watch.note_memory()
-    tagger, n_tokens = open_tagger(path), sum(map(len, y_test))
-    predicted, items = (
-        [tagger.tag(sentence) for sentence in X_test],
-        [ItemSequence(sentence) for sentence in X_test],
-    )
+    tagger = open_tagger(path)
+    n_tokens = sum(map(len, y_test))
+    predicted = [tagger.tag(sentence) for sentence in X_test]
+    items = [ItemSequence(sentence) for sentence in X_test]
     figures = {PREDICT: n_tokens / least(lambda: [tagger.tag(sentence) for sentence in X_test], 3)}
     figures |= {
         DECODE: n_tokens / least(lambda: [tagger.tag(item) for item in items], 3),
@@ -89,7 +95,8 @@ def goals(medians: Medians) -> list[Goal]:
     def over(name: str, above: str, below: str) -> float | None:
         return medians.ratio((above, name), (below, name))
 
-    peer, tagger = SKLEARN_CRFSUITE, PYTHON_CRFSUITE
+    peer = SKLEARN_CRFSUITE
+    tagger = PYTHON_CRFSUITE
     return [
         Goal(
             "3. columns to fitted model: sklearn-crfsuite / ours", over(FIT, peer, "columns"), 12, 8

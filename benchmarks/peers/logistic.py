@@ -1,4 +1,6 @@
-"""Sequences of length 1: scikit-learn's LogisticRegression and LinearChainCRF are the same model there."""
+"""Sequences of length 1: scikit-learn's LogisticRegression and LinearChainCRF are the same model
+there.
+"""
 
 from __future__ import annotations
 
@@ -13,12 +15,11 @@ from lib.goals import no_goals
 from lib.side_by_side import Benchmark, Runs, Stopwatch, least
 from lib.tasks import packed
 
-C, N_SENTENCES = 1.0, 3000
-END, EXCESS, RATE = (
-    "objective at the end",
-    "above the lowest objective, %",
-    "predict_proba, rows / CPU s",
-)
+C = 1.0
+N_SENTENCES = 3000
+END = "objective at the end"
+EXCESS = "above the lowest objective, %"
+RATE = "predict_proba, rows / CPU s"
 
 
 def tokens(task: str, watch: Stopwatch) -> tuple[Any, Any, Any]:

@@ -11,7 +11,9 @@ REST = "<other words>"
 
 
 def with_one_root(parser: Any) -> Any:
-    """The parser itself, but that all trees have its most probable root: nltk's grammars have one start symbol."""
+    """The parser itself, but that all trees have its most probable root: nltk's grammars have one
+    start symbol.
+    """
     root = parser._model.plain.root
     only = np.where(np.arange(len(root)) == np.argmax(root), 0.0, -np.inf)
     parser._model = parser._model._replace(plain=parser._model.plain._replace(root=only))
@@ -28,8 +30,8 @@ def observations(parser: Any, X: Sequence[Sequence[str]]) -> list[list[str]]:
 def nltk_grammar(parser: Any, X: Sequence[Sequence[str]]) -> Any:
     """An nltk PCFG: all rules, and of the words those of these sentences.
 
-    Probabilities given a left side must sum to 1, or nltk refuses them. So the words that are left out are one more
-    terminal, which no sentence has.
+    Probabilities given a left side must sum to 1, or nltk refuses them. So the words that are left
+    out are one more terminal, which no sentence has.
     """
     from nltk.grammar import PCFG, Nonterminal, ProbabilisticProduction
 
@@ -51,7 +53,8 @@ def nltk_grammar(parser: Any, X: Sequence[Sequence[str]]) -> Any:
         {code for sentence in X for code in observe(parser._codes.lexicon, sentence)}
     ):
         for entry in entries(parser._codes.lexicon, code).tolist():
-            tag, p = int(symbol[entry]), float(np.exp(leaf[entry]))
+            tag = int(symbol[entry])
+            p = float(np.exp(leaf[entry]))
             productions.append(ProbabilisticProduction(names[tag], [f"word {code}"], prob=p))
             missing[tag] -= p
     productions += [

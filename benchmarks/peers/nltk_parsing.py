@@ -1,8 +1,9 @@
-"""Best parses of the Penn Treebank sample, by NLTK's ViterbiParser and by ours with the same grammar.
+"""Best parses of the Penn Treebank sample, by NLTK's ViterbiParser and by ours with the same
+grammar.
 
-It gets the rules of a fitted PCFG, of the words those of the sentences, and for words what the PCFG takes them for. It
-needs half a minute for a sentence, so both parse a few of 5 to 25 words; its best parses must have the same
-log-probabilities.
+It gets the rules of a fitted PCFG, of the words those of the sentences, and for words what the PCFG
+takes them for. It needs half a minute for a sentence, so both parse a few of 5 to 25 words; its
+best parses must have the same log-probabilities.
 """
 
 from __future__ import annotations
@@ -52,19 +53,20 @@ def nltk_viterbi(watch: Stopwatch) -> dict[str, float]:
 
     parser, X = grammar_and_sentences(watch)
     grammar = nltk_grammar(parser, X)
-    expected, found = json.loads((watch.scratch / "viterbi.json").read_text()), []
+    expected = json.loads((watch.scratch / "viterbi.json").read_text())
+    scores = []
     with watch.part("parsing"):
         for sentence in observations(parser, X):
             rival = ViterbiParser(grammar)
             rival._max_time = None  # newer versions give up after 5 s
-            found += [math.log(tree.prob()) for tree in rival.parse(sentence)]
+            scores += [math.log(tree.prob()) for tree in rival.parse(sentence)]
     figures = {
         "sentences": len(X),
         "words": sum(map(len, X)),
         "productions": len(grammar.productions()),
     }
     figures[RATE] = len(X) / watch.figures["parsing, CPU s"]
-    return figures | {DIFFERENCE: max(abs(a - b) for a, b in zip(found, expected, strict=True))}
+    return figures | {DIFFERENCE: max(abs(a - b) for a, b in zip(scores, expected, strict=True))}
 
 
 def faster_than_nltk(medians: Medians) -> list[Goal]:

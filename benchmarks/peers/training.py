@@ -1,7 +1,8 @@
 """Training from packed data: seconds of an evaluation, and until the objective is near its optimum.
 
-The objective is the same for all, CRFsuite's with c2 = 1. Time runs from packed data (ours) or from a trainer that
-holds the data (CRFsuite) and includes all preparations, such as the search for a step. Solvers have default settings.
+The objective is the same for all, CRFsuite's with c2 = 1. Time runs from packed data (ours) or from
+a trainer that holds the data (CRFsuite) and includes all preparations, such as the search for a
+step. Solvers have default settings.
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ from lib.tasks import TASKS, packed, read
 
 from peers.crfsuite import loaded_trainer, open_tagger, seconds_per_evaluation, train
 
-PEER, OPTIMUM, PEER_F1 = "python-crfsuite", "optimum", "python-crfsuite, F1"
+PEER = "python-crfsuite"
+OPTIMUM = "optimum"
+PEER_F1 = "python-crfsuite, F1"
 OURS = {
     "lbfgs": ("lbfgs", "float64"),
     "lbfgs, float32": ("lbfgs", "float32"),
@@ -29,12 +32,11 @@ OURS = {
 }
 EVALUATION = "one evaluation, CPU s"
 EXCESS = {"to 1 %, CPU s": 1e-2, "to 0.1 %, CPU s": 1e-3, "to 0.01 %, CPU s": 1e-4}
-TARGET, SLOWEST, PLATEAU = (
-    "to 0.1 %, CPU s",
-    "to 0.1 %, slowest run, CPU s",
-    "to the plateau of test F1, CPU s",
-)
-PLATEAU_F1, ITERATIONS_TO_F1 = 0.9355, "iterations to the plateau"
+TARGET = "to 0.1 %, CPU s"
+SLOWEST = "to 0.1 %, slowest run, CPU s"
+PLATEAU = "to the plateau of test F1, CPU s"
+PLATEAU_F1 = 0.9355
+ITERATIONS_TO_F1 = "iterations to the plateau"
 EVALUATION_GOALS = {
     "chunking": {"lbfgs": (6.0, 5.0), "lbfgs, float32": (9.0, 7.5)},
     "noun-phrases": {"lbfgs": (5.0, 4.0)},
@@ -107,14 +109,17 @@ def _reference(task: str, watch: Stopwatch) -> dict[str, float]:
 
 
 def _plateau(task: str, watch: Stopwatch) -> float:
-    """The F1 to reach; with little data, that of the optimum less what 0.9355 is below the optimum's 0.936."""
+    """The F1 to reach; with little data, that of the optimum less what 0.9355 is below the
+    optimum's 0.936.
+    """
     return _reference(task, watch)[F1] - 0.0005 if watch.quick else PLATEAU_F1
 
 
 def peer_data(task: str, watch: Stopwatch) -> tuple[Any, Any, Any]:
     """A trainer with the training data, X_test, y_test."""
     (X, y), (X_test, y_test) = (read(task, split, watch) for split in ("train", "test"))
-    strings, all_pairs = TASKS[task].strings, TASKS[task].all_pairs
+    strings = TASKS[task].strings
+    all_pairs = TASKS[task].all_pairs
     return (
         loaded_trainer(map(strings, X), y, all_pairs),
         [strings(sentence) for sentence in X_test],
@@ -137,7 +142,9 @@ def peer(task: str, watch: Stopwatch) -> dict[str, float]:
 
 
 def peer_to_f1(task: str, watch: Stopwatch) -> dict[str, float]:
-    """After how many iterations CRFsuite reaches the plateau, by bisection: what it stores is the last iterate."""
+    """After how many iterations CRFsuite reaches the plateau, by bisection: what it stores is the
+    last iterate.
+    """
     path = watch.scratch / "crfsuite-f1.model"
     trainer, X_test, y_test = peer_data(task, watch)
 
@@ -145,7 +152,8 @@ def peer_to_f1(task: str, watch: Stopwatch) -> dict[str, float]:
         n_iter = len(train(trainer, path, n))
         return n_iter, scores(task, y_test, list(map(open_tagger(path).tag, X_test)))[F1]
 
-    low, (high, last) = 0, f1_after(None)
+    low = 0
+    (high, last) = f1_after(None)
     plateau = _plateau(task, watch)
     if last < plateau:
         return {ITERATIONS_TO_F1: math.inf}
@@ -156,7 +164,9 @@ def peer_to_f1(task: str, watch: Stopwatch) -> dict[str, float]:
 
 
 def finish(runs: Runs) -> None:
-    """Figures that need the lowest objective seen, or the iterations that CRFsuite needs to the plateau."""
+    """Figures that need the lowest objective seen, or the iterations that CRFsuite needs to the
+    plateau.
+    """
     lowest = min(
         (value for several in runs.values() for run in several for _, value in run.curve),
         default=math.nan,
@@ -185,23 +195,23 @@ def first_within(curve: list[tuple[float, float]], value: float) -> float:
 
 
 def goals(task: str, medians: Medians) -> list[Goal]:
-    found = []
+    promises = []
     for name, wanted in EVALUATION_GOALS.get(task, {}).items():
         ratio = medians.ratio((PEER, EVALUATION), (name, EVALUATION))
-        found.append(
+        promises.append(
             Goal(f"1. {task}: an evaluation, {OURS[name][1]}: CRFsuite / ours", ratio, *wanted)
         )
     for name, wanted in SOLVER_GOALS.items():
         ratio = medians.ratio((PEER, TARGET), (name, TARGET))
-        found.append(
+        promises.append(
             Goal(f"2. {task}: to 0.1 % above the optimum: CRFsuite / {name}", ratio, *wanted)
         )
     if task == "chunking":
         ratio = medians.ratio((PEER, PLATEAU), ("sag", PLATEAU))
-        found.append(
+        promises.append(
             Goal(f"2. {task}: to the plateau of test F1: CRFsuite / sag", ratio, 30.0, 20.0)
         )
-    return found
+    return promises
 
 
 def _benchmark(task: str) -> Benchmark:

@@ -1,4 +1,6 @@
-"""What the first fit of a process costs, with an empty cache of compiled kernels and with a full one."""
+"""What the first fit of a process costs, with an empty cache of compiled kernels and with a full
+one.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,8 @@ FORMS = {
     "strings, lbfgs": ("strings", "lbfgs", "float64"),
     "strings, sag": ("strings", "sag", "float64"),
 }
-COMPILING, IMPORT = "cold fit - warm fit, CPU s", "warm: import"
+COMPILING = "cold fit - warm fit, CPU s"
+IMPORT = "warm: import"
 RECOMPILED = "warm: kernels compiled in fit"
 
 

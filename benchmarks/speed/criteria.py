@@ -14,10 +14,11 @@ N_CRITERIA = (10, 100, 1000)
 
 
 def evaluation(n: int, on_pairs: bool, watch: Stopwatch) -> dict[str, float]:
-    """Shortest evaluation of the objective on CoNLL-2000 (22 labels): the likelihood, or without labels n criteria.
+    """Shortest evaluation of the objective on CoNLL-2000 (22 labels): the likelihood, or without
+    labels n criteria.
 
-    Labelled features are the most frequent words; all pairs of features and labels have weights. The criteria are on
-    labels or on pairs of them.
+    Labelled features are the most frequent words; all pairs of features and labels have weights.
+    The criteria are on labels or on pairs of them.
     """
     import numpy as np
     from lib.recording import evaluation_seconds
@@ -32,7 +33,8 @@ def evaluation(n: int, on_pairs: bool, watch: Stopwatch) -> dict[str, float]:
     classes = sorted({label for labels in y for label in labels})
     options: dict[str, Any] = {"feature_pairs": "all", "solver": "lbfgs", "max_iter": 8, "tol": 0.0}
     if n == 0:
-        model, target = LinearChainCRF(**options), y
+        model = LinearChainCRF(**options)
+        target = y
     else:
         names = X.feature_names
         words = np.flatnonzero([name.startswith("w[0]:") for name in names.tolist()])
@@ -41,14 +43,17 @@ def evaluation(n: int, on_pairs: bool, watch: Stopwatch) -> dict[str, float]:
         ]
         labels = [(label, label) for label in classes] if on_pairs else classes
         given = {names[f]: labels[m % len(labels)] for m, f in enumerate(frequent)}
-        model, target = GECRF(given, classes=classes, **options), [None] * len(y)
+        model = GECRF(given, classes=classes, **options)
+        target = [None] * len(y)
     with evaluation_seconds() as seconds:
         model.fit(X, target)
     return {EXACT: min(seconds)}
 
 
 def goals(medians: Medians) -> list[Goal]:
-    few, many, plain = f"{N_CRITERIA[0]} criteria", f"{N_CRITERIA[-1]} criteria", "likelihood"
+    few = f"{N_CRITERIA[0]} criteria"
+    many = f"{N_CRITERIA[-1]} criteria"
+    plain = "likelihood"
     return [
         Goal(
             "evaluation, 10 criteria / likelihood",

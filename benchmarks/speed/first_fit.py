@@ -44,7 +44,9 @@ def main(form: str, solver: str, dtype: str) -> None:
     compiling = Compiling()
     began = time.process_time()
     crf = LinearChainCRF(solver=solver, dtype=dtype, random_state=0).fit(data(form), LABELS)
-    fitted, compiled, seconds = time.process_time(), compiling.count, compiling.seconds
+    fitted = time.process_time()
+    compiled = compiling.count
+    seconds = compiling.seconds
     crf.predict(data(form))
     predicted = time.process_time()
     figures = {

@@ -1,4 +1,6 @@
-"""How the cost of an evaluation grows with the number of sequences, their length, labels and features a token."""
+"""How the cost of an evaluation grows with the number of sequences, their length, labels and
+features a token.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,8 @@ from lib.curves import slope
 from lib.goals import Goal
 from lib.side_by_side import Benchmark, Medians, Stopwatch
 
-SLOPE, VOCABULARY = "slope (log-log)", 5000
+SLOPE = "slope (log-log)"
+VOCABULARY = 5000
 
 
 class Size(NamedTuple):
@@ -55,9 +58,9 @@ def seconds(size: Size, seed: int) -> float:
     from sklearn_struct import LinearChainCRF
 
     crf = LinearChainCRF(solver="lbfgs", fit_intercept=False, max_iter=5, tol=0)
-    with evaluation_seconds() as found:
+    with evaluation_seconds() as noted:
         crf.fit(*make(size, seed))
-    return min(found)
+    return min(noted)
 
 
 def growth(what: str, watch: Stopwatch) -> dict[str, float]:
@@ -75,12 +78,12 @@ def growth(what: str, watch: Stopwatch) -> dict[str, float]:
 
 
 def goals(medians: Medians) -> list[Goal]:
-    found = []
+    promises = []
     for what in ("sequences", "length"):
         value = medians.figure(what, SLOPE)
         off = None if value is None else abs(value - 1)
-        found.append(Goal(f"4. growth with {what}: |slope - 1|", off, 0.05, 0.05, True))
-    return found
+        promises.append(Goal(f"4. growth with {what}: |slope - 1|", off, 0.05, 0.05, True))
+    return promises
 
 
 CONTESTANTS = {what: partial(growth, what) for what in GROWTH}

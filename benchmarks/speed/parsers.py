@@ -1,6 +1,7 @@
 """Parsers on the Penn Treebank sample: how fast, large and good they are.
 
-They learn from the 3,139 trees of at most 40 words and parse the 260 such sentences of the development set.
+They learn from the 3,139 trees of at most 40 words and parse the 260 such sentences of the
+development set.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ def parsing(made: Callable[[], Any], watch: Stopwatch) -> dict[str, float]:
         parser.fit(X, y)
     watch.note_memory(MEMORY.format("it is trained"))
     start = time.process_time()
-    found = parser.predict(X_dev)
+    predicted = parser.predict(X_dev)
     rate = len(X_dev) / (time.process_time() - start)
     watch.note_memory(MEMORY.format("all is parsed"))
     long = max(treebank("train", None, watch)[0], key=len)
@@ -57,13 +58,13 @@ def parsing(made: Callable[[], Any], watch: Stopwatch) -> dict[str, float]:
         "sentences to parse": len(X_dev),
         "words of " + LONG: len(long),
     }
-    return figures | {RATE: rate, F1: _f1(y_dev, found)}
+    return figures | {RATE: rate, F1: _f1(y_dev, predicted)}
 
 
-def _f1(y: Any, found: Any) -> float:
+def _f1(y: Any, predicted: Any) -> float:
     from sklearn_struct.metrics import bracket_f1_score
 
-    return 100 * bracket_f1_score(y, found)
+    return 100 * bracket_f1_score(y, predicted)
 
 
 PARSERS: dict[str, Callable[[], Any]] = {

@@ -1,4 +1,6 @@
-"""How long other Python threads stall while we work, and how soon Ctrl-C ends the work; wall-clock time, the worst."""
+"""How long other Python threads stall while we work, and how soon Ctrl-C ends the work; wall-clock
+time, the worst.
+"""
 
 from __future__ import annotations
 
@@ -17,18 +19,17 @@ from lib.goals import Goal
 from lib.side_by_side import Benchmark, Contestant, Medians, Stopwatch
 from lib.tasks import corpus, packed
 
-STALL, WITH_COLLECTIONS = "longest stall, wall ms", "with Python's garbage collections, wall ms"
+STALL = "longest stall, wall ms"
+WITH_COLLECTIONS = "with Python's garbage collections, wall ms"
 DELAY = "Ctrl-C to KeyboardInterrupt, wall ms"
 FITS = {
     "fit, lbfgs": {"solver": "lbfgs"},
     "fit, sag": {"solver": "sag", "random_state": 0},
     "fit, two threads": {"solver": "lbfgs", "n_jobs": 2},
 }
-PREDICTIONS, ENCODERS, IDLE = (
-    ("predict", "predict_proba"),
-    ("columns", "strings", "dicts"),
-    "nothing",
-)
+PREDICTIONS = ("predict", "predict_proba")
+ENCODERS = ("columns", "strings", "dicts")
+IDLE = "nothing"
 
 
 def _job(name: str, watch: Stopwatch) -> Callable[[], Any]:
@@ -67,11 +68,12 @@ def _repeat(job: Callable[[], Any], seconds: float = 1.0) -> None:
 def stall(name: str, watch: Stopwatch) -> dict[str, float]:
     """The longest that a thread which wants to run every millisecond has to wait.
 
-    Without and with the time of Python's garbage collector, which looks at all objects of the process now and then,
-    the corpus and the loaded modules, whoever makes the next one.
+    Without and with the time of Python's garbage collector, which looks at all objects of the
+    process now and then, the corpus and the loaded modules, whoever makes the next one.
     """
     job = _job(name, watch)
-    ticks, done = [time.perf_counter()], threading.Event()
+    ticks = [time.perf_counter()]
+    done = threading.Event()
     collections: dict[str, list[float]] = {"start": [], "stop": []}
 
     def collected(phase: str, info: dict[str, int]) -> None:
@@ -93,10 +95,8 @@ def stall(name: str, watch: Stopwatch) -> dict[str, float]:
     for begin, end in pairwise(ticks):
         spans = zip(collections["start"], collections["stop"], strict=True)
         collecting = sum(max(0.0, min(end, stop) - max(begin, start)) for start, stop in spans)
-        longest, with_collections = (
-            max(longest, end - begin - collecting),
-            max(with_collections, end - begin),
-        )
+        longest = max(longest, end - begin - collecting)
+        with_collections = max(with_collections, end - begin)
     return {STALL: 1000 * longest, WITH_COLLECTIONS: 1000 * with_collections}
 
 

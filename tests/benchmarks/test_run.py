@@ -56,14 +56,22 @@ def test_file_names_do_not_repeat_their_room(folder):
 @pytest.mark.parametrize("name", ["training", "end-to-end", "encoding", "parsers", "np"])
 def test_names_that_comparisons_of_versions_use(name):
     from run import BENCHMARKS
+    from speed.version_cases import GROUPS
 
     assert any(known.startswith(name) for known in BENCHMARKS)
+    assert any(known.startswith(name) for known in GROUPS)
 
 
 def test_unknown_names_are_an_error(monkeypatch, capsys):
     with pytest.raises(SystemExit):
         run(monkeypatch, capsys, "trainign")
     assert "no benchmark begins with trainign" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        run(monkeypatch, capsys, "versions")
+    assert "--before" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        run(monkeypatch, capsys, "versions", "trainign", "--before", str(ROOT))
+    assert "no group begins with trainign" in capsys.readouterr().err
 
 
 def test_commands_in_the_documentation_exist():

@@ -2,7 +2,8 @@
 
     python tests/versions/run.py bits --before FOLDER    fits and predictions, bit for bit
     python tests/versions/run.py files --before FOLDER   models that the earlier version saved
-    python tests/versions/run.py speed --before FOLDER   ratios of CPU times of benchmarks
+
+CPU times are compared by ``python benchmarks/run.py versions --before FOLDER``.
 
 FOLDER is a checkout of the earlier version (``git worktree add FOLDER COMMIT``). What compiles is
 kept for the next call. Fails if there is a difference for which DIFFERENCES.md has no reason.
@@ -24,7 +25,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("kind", choices=["bits", "files", "speed"])
+    parser.add_argument("kind", choices=["bits", "files"])
     parser.add_argument("--before", type=Path, required=True, help="checkout of an earlier version")
     parser.add_argument("--after", type=Path, default=HERE, help="the later one (default: this)")
     parser.add_argument("--only", default="", metavar="REGEX", help="cases whose names have this")

@@ -7,10 +7,11 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-__all__ = ["TESTS", "Side"]
+__all__ = ["TESTS", "Side", "check_package"]
 
 TESTS = Path(__file__).resolve().parents[1]
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
@@ -49,6 +50,40 @@ class Side(NamedTuple):
         command = [sys.executable, "-P", str(script), *arguments]
         return subprocess.Popen(command, env=self.environment(TESTS), cwd=self.cache_folder())
 
+    def answer(
+        self,
+        script: Path,
+        *arguments: str,
+        paths: Sequence[Path] = (),
+        kernels: Path | None = None,
+    ) -> str:
+        """What a script prints, in whose process modules of `paths` can be imported, too.
+
+        With `kernels`, compiled kernels are read from and kept in another folder than the side's.
+        """
+        command = [sys.executable, "-P", str(script), *arguments]
+        environment = self.environment(*paths)
+        if kernels is not None:
+            environment["NUMBA_CACHE_DIR"] = str(kernels)
+        finished = subprocess.run(
+            command,
+            env=environment,
+            cwd=self.cache_folder(),
+            stdout=subprocess.PIPE,
+            text=True,
+            check=True,
+        )
+        return finished.stdout
+
     def cache_folder(self) -> Path:
         self.cache.mkdir(parents=True, exist_ok=True)
         return self.cache
+
+
+def check_package(folder: Path) -> None:
+    """End the process if another package than that of this checkout is imported."""
+    import sklearn_struct
+
+    here = Path(sklearn_struct.__file__).resolve().parents[1]
+    if here != folder.resolve():
+        sys.exit(f"imported the package of {here} in the place of that of {folder}")

@@ -21,11 +21,11 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-import sklearn_struct
 from versions import renamed
 from versions.cases import Case, built, named
 from versions.data import CORPORA, FUNCTIONS, Data, bundle, has_corpora
 from versions.outcomes import FAILED, Outcome, answers, learned, outcome, parameters, quietly
+from versions.sides import check_package
 
 __all__ = ["chosen", "file_name", "fitted"]
 
@@ -102,9 +102,7 @@ def _of_load(case: Case, models: Path | None) -> dict[str, Outcome] | None:
 
 
 def main(job: str, folder: str, out: str, pattern: str, models: str = "") -> None:
-    here = Path(sklearn_struct.__file__).resolve().parents[1]
-    if here != Path(folder).resolve():
-        sys.exit(f"imported the package of {here} in the place of that of {folder}")
+    check_package(Path(folder))
     work = {"fit": _of_fit, "load": _of_load}[job]
     cases = chosen(pattern)
     for i, case in enumerate(cases):

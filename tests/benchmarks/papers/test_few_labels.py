@@ -1,4 +1,4 @@
-"""The arithmetic of the benchmark of learning with few labels, on made-up addresses; no accuracies."""
+"""Arithmetic of the benchmark of learning with few labels, on made-up addresses."""
 
 from __future__ import annotations
 

@@ -11,12 +11,18 @@ from sklearn_struct.datasets import fetch_usaddress
 def test_fields_of_seminars():
     from papers.field_corpora import seminar_tokens
 
-    text = "<sentence>At <stime>4</stime>-<etime>5:30</etime> <a@b>\nin <location>PH 2</sentence></location>."
-    text += " <<stime>4 p.m</stime>."
+    text = "<sentence>At <stime>4</stime>-<etime>5:30</etime> <a@b>\n"
+    text += "in <location>PH 2</sentence></location>. <<stime>4 p.m</stime>."
     assert list(zip(*seminar_tokens(text))) == [
-        ("At", "O"), ("4-5:30", "stime"), ("<a@b>", "O"), ("in", "O"), ("PH", "location"), ("2.", "location"),
-        ("<4", "stime"), ("p.m.", "stime"),
-    ]  # fmt: skip
+        ("At", "O"),
+        ("4-5:30", "stime"),
+        ("<a@b>", "O"),
+        ("in", "O"),
+        ("PH", "location"),
+        ("2.", "location"),
+        ("<4", "stime"),
+        ("p.m.", "stime"),
+    ]
     assert seminar_tokens("") == ([], [])
 
 

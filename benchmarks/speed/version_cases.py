@@ -1,0 +1,154 @@
+"""The side of one version: CPU seconds of its fits, predictions and encodings, as JSON.
+
+    version_cases.py FOLDER GROUP SCRATCH [--quick]    one of `GROUPS`
+    version_cases.py FOLDER prepare SCRATCH [--quick]  write the data that groups read
+
+FOLDER is the checkout whose package must be the one that is imported. Only public names occur here,
+those of today; `versions.renamed` knows the former ones. Fits end after some iterations: what is
+compared is the work of each, and equal versions do the same number.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+import warnings
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from lib.fitting import load_kernels
+from lib.side_by_side import Stopwatch, least
+from lib.tasks import TASKS, corpus, packed, write
+from lib.treebank import treebank
+from papers.noun_phrase_models import EXTENDED, HMM_FEATURES, LABEL_PAIRS, TEMPLATES, parts
+from peers.training import OURS
+from versions import renamed
+from versions.sides import check_package
+
+from speed.parsers import PARSERS
+
+PREPARE = "prepare"
+N_SMALL = 50  # sequences of the fit that loads kernels
+PASSES = {"lbfgs": 15, "sag": 4, "sdca": 4}
+FITS = {"fit_intercept": False, "C": 0.5, "tol": 0.0, "random_state": 0}
+
+# Class, settings and features of models of noun phrases.
+NOUN_PHRASES: dict[str, tuple[str, dict[str, Any], str]] = {
+    "HMM": ("HMM", {"oov": None}, HMM_FEATURES),
+    "HMM, order 2": ("HMM", {"oov": None, "order": 2}, HMM_FEATURES),
+    "CRF": ("LinearChainCRF", {}, HMM_FEATURES),
+    "CRF, order 2": ("LinearChainCRF", {"order": 2}, HMM_FEATURES),
+    "CRF, extended": ("LinearChainCRF", {}, EXTENDED),
+    "PL, extended": ("PseudoLikelihoodCRF", {}, EXTENDED),
+    "MEMM, extended": ("MEMM", {}, EXTENDED),
+    "MEMM, order 2, extended": ("MEMM", {"order": 2}, EXTENDED),
+    "M-est., extended": ("MEstimatedCRF", {"solver": "sdca"}, EXTENDED),
+    "M-est., L-BFGS, extended": ("MEstimatedCRF", {"solver": "lbfgs"}, EXTENDED),
+}
+
+
+def training(task: str, watch: Stopwatch) -> None:
+    """Fits of packed data, by each solver in both precisions."""
+    X, y, X_test, _ = packed(task, watch)
+    for name, (solver, dtype) in OURS.items():
+        settings = FITS | {"solver": solver, "dtype": dtype, "max_iter": PASSES[solver]}
+        _fit_and_predict(name, renamed.make("LinearChainCRF", settings), X, y, X_test, watch)
+
+
+def end_to_end(watch: Stopwatch) -> None:
+    """From columns, dicts or strings to a fitted model, and to predictions."""
+    from sklearn.pipeline import make_pipeline
+
+    for form in ("columns", "dicts", "strings"):
+        X, y, X_test, _ = corpus(watch, form)
+        crf = renamed.make("LinearChainCRF", FITS | {"max_iter": PASSES["sag"]})
+        steps = [_encoder(form)] if form == "columns" else []
+        model = make_pipeline(*steps, crf)
+        _fit_and_predict(form, model, X, y, X_test, watch)
+        watch.figures[f"{form}: predict_proba"] = least(partial(model.predict_proba, X_test), 3)
+
+
+def encoding(watch: Stopwatch) -> None:
+    for form in ("columns", "strings", "dicts"):
+        X, _, X_test, _ = corpus(watch, form)
+        encoder = _encoder(form)
+        encoder.fit(X[:N_SMALL]).transform(X[:N_SMALL])
+        watch.figures[f"{form}: fit_transform"] = least(partial(encoder.fit_transform, X), 3)
+        watch.figures[f"{form}: transform"] = least(partial(encoder.transform, X_test), 5)
+
+
+def _encoder(form: str) -> Any:
+    if form == "columns":
+        return renamed.public("FeatureTemplates")("chunking", add_bos_eos=True)
+    return renamed.public("SequenceVectorizer")()
+
+
+def parsers(watch: Stopwatch) -> None:
+    X, y = treebank("train", 40, watch)
+    X_dev, _ = treebank("dev", 40, watch)
+    for name, made in PARSERS.items():
+        parser = renamed.make(made.args[0], made.keywords)
+        if "max_iter" in parser.get_params():
+            parser.set_params(max_iter=4)
+        _fit_and_predict(name, parser, X, y, X_dev, watch, repeats=1)
+
+
+def noun_phrases(watch: Stopwatch) -> None:
+    """Models of Smith, Vail and Lafferty: of rows, or of packed features."""
+    rows = parts(watch)
+    features = {}
+    for kind in (HMM_FEATURES, EXTENDED):
+        templates = renamed.public("FeatureTemplates")(TEMPLATES[kind]).fit(rows["train"].X)
+        features[kind] = [templates.transform(rows[part].X) for part in ("train", "tune")]
+    for name, (kind, settings, shown) in NOUN_PHRASES.items():
+        X = rows["train"].X
+        X_test = rows["tune"].X
+        options: dict[str, Any] = dict(settings)
+        if kind != "HMM":
+            options = {"solver": "lbfgs", "tol": 0.0, "edge_features": LABEL_PAIRS[shown]} | options
+            options["max_iter"] = PASSES[options["solver"]]
+        if kind == "MEstimatedCRF":
+            base = renamed.make("HMM", {"order": 2, "oov": None})
+            options |= {"features": TEMPLATES[shown], "base": base, "random_state": 0}
+        elif kind != "HMM":
+            X, X_test = features[shown]
+        _fit_and_predict(name, renamed.make(kind, options), X, rows["train"].y, X_test, watch)
+
+
+def _fit_and_predict(
+    name: str, model: Any, X: Any, y: Any, X_test: Any, watch: Stopwatch, repeats: int = 5
+) -> None:
+    load_kernels(model, X[:N_SMALL], y[:N_SMALL])
+    start = time.process_time()
+    model.fit(X, y)
+    watch.figures[f"{name}: fit"] = time.process_time() - start
+    watch.figures[f"{name}: predict"] = least(partial(model.predict, X_test), repeats)
+
+
+GROUPS: dict[str, Callable[[Stopwatch], None]] = {
+    **{f"training-{task}": partial(training, task) for task in TASKS},
+    "end-to-end": end_to_end,
+    "encoding": encoding,
+    "parsers": parsers,
+    "np": noun_phrases,
+}
+
+
+def main(folder: str, group: str, scratch: str, *flags: str) -> None:
+    check_package(Path(folder))
+    warnings.simplefilter("ignore")
+    watch = Stopwatch(Path(scratch), quick="--quick" in flags)
+    if group == PREPARE:
+        for task in TASKS:
+            write(task, watch.scratch, watch.quick)
+        return
+
+    GROUPS[group](watch)
+    print(json.dumps(watch.figures))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,226 @@
+"""CPU times of an earlier version of this package and of a later one, in turns.
+
+Each round runs the earlier version, the later one, and the earlier one again, every time in a process
+of its own, with one version's package and kernels. The ratio of a case is the median over rounds of
+later / earlier. The earlier version against itself shows how much chance there is in a ratio: its
+spread is the median of the larger of again / earlier and earlier / again. A case is slower if its
+ratio is above 1.03 and above that spread. A first round is not counted; it compiles kernels.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import statistics
+import subprocess
+import sys
+import tempfile
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+BENCHMARKS = Path(__file__).resolve().parents[1]
+HERE = BENCHMARKS.parent
+TESTS = HERE / "tests"
+
+if TYPE_CHECKING:
+    from versions.sides import Side
+
+NAME = "versions"
+TITLE = "CPU times of cases of training, end-to-end, encoding, parsers and np"
+BESIDE = "an earlier version: --before FOLDER"
+PAIRS = 9
+HIGHEST_RATIO = 1.03
+HIGHEST_MEAN = 1.01
+SMALLEST = 0.005  # CPU seconds; below that chance is larger than what is looked for
+START = "start"
+WARM_STARTS = 3
+# what the first fit of a process prints, and what it is called here; kernels are compiled or loaded
+COLD = {"fit": "cold: first fit", "predict": "cold: first predict"}
+WARM = {"import": "warm: import", "fit": "warm: first fit"}
+
+Figures = dict[str, float]
+Round = dict[str, Figures]  # "before", "after", "again"
+
+
+class Comparison(NamedTuple):
+    """One case over all rounds.
+
+    Attributes
+    ----------
+    name : str
+        Group and case.
+    seconds : float
+        Median CPU seconds of the earlier version.
+    ratio, lowest, highest : float
+        Of later / earlier: median, least and largest.
+    itself : float
+        Median of the earlier version over itself.
+    spread : float
+        How far that usually is from 1, as a factor.
+    """
+
+    name: str
+    seconds: float
+    ratio: float
+    lowest: float
+    highest: float
+    itself: float
+    spread: float
+
+    @property
+    def is_slower(self) -> bool:
+        return self.ratio > max(HIGHEST_RATIO, self.spread)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    given = parser.add_argument_group(
+        "versions", "python benchmarks/run.py versions [GROUP ...] --before FOLDER"
+    )
+    given.add_argument("--before", type=Path, help="checkout of an earlier version")
+    given.add_argument("--after", type=Path, default=HERE, help="the later one (default: this)")
+    given.add_argument("--cache", type=Path, help="where compiled kernels are kept")
+
+
+def main(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
+    if options.before is None:
+        parser.error("versions are compared with --before FOLDER, a checkout of an earlier one")
+    sys.path.append(str(TESTS))
+    groups = [START, *import_module("speed.version_cases").GROUPS]
+    wanted = tuple(options.names[1:])
+    unknown = [name for name in wanted if not any(group.startswith(name) for group in groups)]
+    if unknown:
+        parser.error(f"no group begins with {', '.join(unknown)}; there are {', '.join(groups)}")
+    chosen = [group for group in groups if not wanted or group.startswith(wanted)]
+    make = import_module("versions.sides").Side.of
+    sides = [make(name, getattr(options, name), options.cache) for name in ("before", "after")]
+    with tempfile.TemporaryDirectory() as scratch:
+        race = Race(sides, Path(scratch), options.quick)
+        return _print_comparisons(race.run(chosen, options.runs or PAIRS)) or int(race.failed)
+
+
+class Race:
+    """Runs both sides in turns.
+
+    Parameters
+    ----------
+    sides : list of Side
+        The earlier version and the later one.
+    scratch : Path
+        Folder for data.
+    quick : bool
+        Whether the data are small.
+    """
+
+    def __init__(self, sides: list[Side], scratch: Path, quick: bool) -> None:
+        before, after = sides
+        self.sides = {"before": before, "after": after, "again": before}
+        self.scratch = scratch
+        self.flags = ["--quick"] * quick
+        self.failed = False
+
+    def run(self, groups: list[str], pairs: int) -> dict[str, list[Round]]:
+        """Rounds of each group; Ctrl-C ends it with those that there are."""
+        rounds: dict[str, list[Round]] = {group: [] for group in groups}
+        self._work(self.sides["after"], "prepare")
+        try:
+            for number in range(pairs + 1):
+                for group in groups:
+                    done = self._round(group, number)
+                    if number:
+                        rounds[group].append(done)
+        except KeyboardInterrupt:
+            print("stopped", file=sys.stderr)
+        except subprocess.CalledProcessError as error:
+            print(f"FAILED: {' '.join(map(str, error.cmd))}", file=sys.stderr)
+            self.failed = True
+        return rounds
+
+    def _round(self, group: str, number: int) -> Round:
+        """All sides once. Each is the first, the second and the third equally often."""
+        names = list(self.sides)
+        if number == 0:
+            names.remove("again")
+        turn = number % len(names)
+        figures = {}
+        for name in names[turn:] + names[:turn]:
+            print(f"round {number}, {group}: {name}", file=sys.stderr, flush=True)
+            side = self.sides[name]
+            figures[name] = self._start(side) if group == START else self._work(side, group)
+        return figures
+
+    def _work(self, side: Side, group: str) -> Figures:
+        script = BENCHMARKS / "speed" / "version_cases.py"
+        arguments = [str(side.folder), group, str(self.scratch), *self.flags]
+        answer = side.answer(script, *arguments, paths=(TESTS, BENCHMARKS))
+        return json.loads(answer.splitlines()[-1]) if answer else {}
+
+    def _start(self, side: Side) -> Figures:
+        """The first fit of a process whose kernels must be compiled, then of some that load them."""
+        script = BENCHMARKS / "speed" / "first_fit.py"
+        with tempfile.TemporaryDirectory() as kernels:
+            answers = [
+                json.loads(
+                    side.answer(
+                        script,
+                        *("columns", "auto", "float64"),
+                        paths=(BENCHMARKS,),
+                        kernels=Path(kernels),
+                    )
+                )
+                for _ in range(1 + WARM_STARTS)
+            ]
+        cold, *warm = answers
+        figures = {name: cold[what] for what, name in COLD.items()}
+        return figures | {name: min(a[what] for a in warm) for what, name in WARM.items()}
+
+
+def compared(group: str, rounds: list[Round]) -> list[Comparison]:
+    """A comparison for each case of a group that takes long enough."""
+    comparisons = []
+    for case in rounds[0]["before"] if rounds else ():
+        seconds = statistics.median(done["before"][case] for done in rounds)
+        if seconds < SMALLEST:
+            continue
+        ratios = [done["after"][case] / done["before"][case] for done in rounds]
+        itself = [done["again"][case] / done["before"][case] for done in rounds]
+        comparisons.append(
+            Comparison(
+                f"{group}: {case}",
+                seconds,
+                statistics.median(ratios),
+                min(ratios),
+                max(ratios),
+                statistics.median(itself),
+                statistics.median(max(ratio, 1 / ratio) for ratio in itself),
+            )
+        )
+    return comparisons
+
+
+def geometric_mean(ratios: list[float]) -> float:
+    return math.exp(statistics.fmean(map(math.log, ratios)))
+
+
+def _print_comparisons(rounds: dict[str, list[Round]]) -> int:
+    """The table; 1 if a case is slower, or all are a little."""
+    rows = [row for group, done in rounds.items() for row in compared(group, done)]
+    if not rows:
+        print("no round is complete")
+        return 1
+    width = max(len(row.name) for row in rows) + 2
+    print(f"{'':{width}}{'earlier':>10}{'later/':>9}{'':>15}{'earlier/':>10}")
+    print(f"{'':{width}}{'CPU s':>10}{'earlier':>9}{'range':>15}{'itself':>10}{'spread':>9}")
+    for row in rows:
+        between = f"{row.lowest:.3f}-{row.highest:.3f}"
+        numbers = f"{row.seconds:10.4g}{row.ratio:9.3f}{between:>15}{row.itself:10.3f}"
+        print(f"{row.name:{width}}{numbers}{row.spread:9.3f}{'  SLOWER' * row.is_slower}")
+    mean = geometric_mean([row.ratio for row in rows])
+    itself = geometric_mean([row.itself for row in rows])
+    print(f"{'geometric mean':{width}}{'':10}{mean:9.3f}{'':15}{itself:10.3f}")
+    n_slower = sum(row.is_slower for row in rows)
+    pairs = sorted(set(map(len, rounds.values())))
+    print(f"{len(rows)} cases, pairs: {' or '.join(map(str, pairs))}; slower: {n_slower}", end="")
+    print(f"; mean at most {HIGHEST_MEAN}: {'yes' if mean <= HIGHEST_MEAN else 'NO'}")
+    return int(n_slower > 0 or mean > HIGHEST_MEAN)
