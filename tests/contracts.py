@@ -15,30 +15,37 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from sklearn_struct.containers.structures import Potentials, Structure, chain
+from sklearn_struct.containers import structures
+from sklearn_struct.containers.structures import Potentials, chain
+from sklearn_struct.losses.base import Batch
+from sklearn_struct.losses.evidence import Evidence
 
 # ------------------------------------------------------------------------------------------ examples and tools
 
 
 def random_chains(rng, lengths=(3, 0, 1, 4), n_labels=3, shared=True, order=1):
-    """Potentials of a few chains, with the structure; one edge table for all edges, or one for
-    each.
+    """Potentials of a few chains, with the structure; one table for all cliques of a family, or one
+    for each.
     """
-    structure = chain(np.concatenate([[0], np.cumsum(lengths)]))
-    n_edges = 1 if shared else len(structure.edges)
+    structure = chain(np.concatenate([[0], np.cumsum(lengths)]), order)
     node = rng.normal(size=(sum(lengths), n_labels))
-    return Potentials(node, rng.normal(size=(n_edges, edge_width(n_labels, order)))), structure
+    cliques = [rng.normal(size=shape) for shape in clique_shapes(structure, n_labels, shared)]
+    return Potentials(node, tuple(cliques)), structure
 
 
-def edge_width(n_labels, order):
-    return n_labels**2 if order == 1 else n_labels**2 + n_labels**3
+def clique_shapes(structure, n_labels, shared):
+    """The shape of each family's table."""
+    return [
+        (1 if shared else len(family.nodes), n_labels ** family.nodes.shape[1])
+        for family in structure.families
+    ]
 
 
 def single(node, edge, dtype=np.float64):
     """A batch of one chain; `edge` is one table or one for each edge."""
     node = np.array(node, dtype=dtype, order="C")
     edge = np.array(edge, dtype=dtype, order="C").reshape(-1, node.shape[1] ** 2)
-    return Potentials(node, edge), chain([0, len(node)])
+    return Potentials(node, (edge,)), chain([0, len(node)])
 
 
 def log_potentials(shape):
@@ -53,37 +60,63 @@ def log_potentials(shape):
 
 @st.composite
 def any_chains(draw, order=1):
-    """A batch of at most three chains, with one edge table or one for each edge."""
+    """A batch of at most three chains, with one table for all cliques or one for each."""
     K = draw(st.integers(1, 4))
     lengths = draw(st.lists(st.integers(0, 5), min_size=1, max_size=3))
-    structure = chain(np.concatenate([[0], np.cumsum(lengths)]))
-    n_edges = 1 if draw(st.booleans()) else len(structure.edges)
+    structure = chain(np.concatenate([[0], np.cumsum(lengths)]), order)
+    shapes = clique_shapes(structure, K, draw(st.booleans()))
     node = draw(log_potentials((sum(lengths), K)))
-    return Potentials(node, draw(log_potentials((n_edges, edge_width(K, order))))), structure
+    return Potentials(node, tuple(draw(log_potentials(shape)) for shape in shapes)), structure
+
+
+def arrays_of(value):
+    """All arrays of nested tuples, such as potentials and structures."""
+    if isinstance(value, tuple):
+        return [array for part in value for array in arrays_of(part)]
+    return [] if value is None else [value]
+
+
+def mapped(function, *potentials):
+    """Potentials whose tables are ``function(table, ...)`` of those given."""
+    nodes = [p.node for p in potentials]
+    families = zip(*(p.cliques for p in potentials), strict=True)
+    return Potentials(function(*nodes), tuple(function(*tables) for tables in families))
 
 
 def zeros(potentials):
-    return Potentials(np.zeros(potentials.node.shape), np.zeros(potentials.edge.shape))
+    return mapped(np.zeros_like, potentials)
 
 
-def flat(tables):
-    return np.concatenate([table.ravel() for table in tables])
+def flat(potentials):
+    return np.concatenate([table.ravel() for table in arrays_of(potentials)])
+
+
+def entropy(inference, potentials, structure):
+    """Entropy of p(y | x) of each sequence of a chain of first order, in nats, from local terms."""
+    n = len(potentials.node)
+    edges = structure.families[0]
+    pairs = np.zeros((len(edges.nodes), potentials.cliques[0].shape[1]))
+    out, log_Z = marginals(
+        inference, potentials, structure, out=Potentials(np.zeros(potentials.node.shape), (pairs,))
+    )
+    degree = np.bincount(edges.nodes.ravel(), minlength=n)
+    surprise = np.zeros(structure.n_examples)
+    for table, offsets, count in (
+        (pairs, edges.offsets, np.ones(len(pairs))),
+        (out.node, structure.offsets, 1 - degree),
+    ):
+        logs = np.log(table, where=table > 0, out=np.zeros_like(table))
+        local = -np.sum(table * logs, axis=1) * count
+        surprise += np.add.reduceat(np.append(local, 0.0), offsets[:-1]) * (np.diff(offsets) > 0)
+    surprise = np.maximum(surprise, 0.0)
+    surprise[log_Z == -np.inf] = np.nan
+    return surprise
 
 
 def select(potentials, structure, order):
-    """The examples `order` as a batch of their own; with the tokens and the edges they had."""
-    tokens = [np.arange(*structure.offsets[i : i + 2]) for i in order]
-    edges = [np.arange(*structure.edge_offsets[i : i + 2]) for i in order]
-    offsets, edge_offsets = (np.cumsum([0, *map(len, parts)]) for parts in (tokens, edges))
-    cliques = [
-        structure.edges[e] - structure.offsets[i] + first
-        for i, e, first in zip(order, edges, offsets)
-    ]
-    tokens = np.concatenate(tokens)
-    edges = np.concatenate(edges)
-    edge = potentials.edge if len(potentials.edge) == 1 else potentials.edge[edges]
-    structure = Structure(offsets, np.concatenate(cliques), edge_offsets)
-    return Potentials(potentials.node[tokens], edge), structure, tokens
+    """The examples `order` as a batch of their own; with the tokens that they had."""
+    clones = structures.copies(structure, np.asarray(order))
+    return clones.cut(potentials), clones.structure, clones.tokens
 
 
 def derivative(function, array, index, step=1e-5):
@@ -126,7 +159,7 @@ def check_marginals_are_the_derivative_of_log_Z(inference, rng, shared, order=1)
     potentials, structure = random_chains(rng, shared=shared, order=order)
     weight = np.array([1.0, 1.0, 2.0, 0.5])
     out, _ = marginals(inference, potentials, structure, weight)
-    for table, expected in zip(potentials, out):
+    for table, expected in zip(arrays_of(potentials), arrays_of(out)):
         for index in some_entries(rng, table):
             slope = derivative(
                 lambda: weight @ marginals(inference, potentials, structure)[1], table, index
@@ -137,17 +170,17 @@ def check_marginals_are_the_derivative_of_log_Z(inference, rng, shared, order=1)
 def check_marginals_are_distributions(inference, rng, shared, order=1):
     potentials, structure = random_chains(rng, shared=shared, order=order)
     K = potentials.node.shape[1]
-    out = Potentials(
-        np.zeros(potentials.node.shape), np.zeros((len(structure.edges), potentials.edge.shape[1]))
-    )
+    shapes = clique_shapes(structure, K, shared=False)
+    out = Potentials(np.zeros(potentials.node.shape), tuple(map(np.zeros, shapes)))
     marginals(inference, potentials, structure, out=out)
     np.testing.assert_allclose(out.node.sum(axis=1), 1.0, atol=1e-12)
-    pairs = out.edge[:, : K * K].reshape(-1, K, K)
-    np.testing.assert_allclose(pairs.sum(axis=2), out.node[structure.edges[:, 0]], atol=1e-12)
-    np.testing.assert_allclose(pairs.sum(axis=1), out.node[structure.edges[:, 1]], atol=1e-12)
+    pairs = out.cliques[0].reshape(-1, K, K)
+    edges = structure.families[0].nodes
+    np.testing.assert_allclose(pairs.sum(axis=2), out.node[edges[:, 0]], atol=1e-12)
+    np.testing.assert_allclose(pairs.sum(axis=1), out.node[edges[:, 1]], atol=1e-12)
     if order == 2:
-        second = 1 + np.flatnonzero(structure.edges[1:, 0] == structure.edges[:-1, 1])
-        triples = out.edge[second, K * K :].reshape(-1, K, K, K)
+        second = 1 + np.flatnonzero(edges[1:, 0] == edges[:-1, 1])
+        triples = out.cliques[1].reshape(-1, K, K, K)
         np.testing.assert_allclose(triples.sum(axis=1), pairs[second], atol=1e-12)
         np.testing.assert_allclose(triples.sum(axis=3), pairs[second - 1], atol=1e-12)
 
@@ -157,18 +190,17 @@ def check_weights_scale_and_results_are_added(inference, rng, shared, order=1):
     weight = np.array([2.0, 1.0, -1.0, 0.25])
     node_weight = np.repeat(weight, np.diff(structure.offsets))[:, None]
     unit, _ = marginals(inference, potentials, structure)
-    out = Potentials(np.full(unit.node.shape, 7.0), np.full(unit.edge.shape, 7.0))
+    out = mapped(lambda table: np.full(table.shape, 7.0), unit)
     marginals(inference, potentials, structure, weight, out)
     np.testing.assert_allclose(out.node, 7.0 + node_weight * unit.node, atol=1e-12)
-    singles = [marginals(inference, potentials, structure, np.eye(4)[i])[0].edge for i in range(4)]
-    np.testing.assert_allclose(out.edge, 7.0 + np.tensordot(weight, singles, 1), atol=1e-12)
+    singles = [flat(marginals(inference, potentials, structure, np.eye(4)[i])[0]) for i in range(4)]
+    np.testing.assert_allclose(flat(out), 7.0 + weight @ singles, atol=1e-12)
 
 
 def check_weight_zero_skips(inference, rng, shared, order=1):
     potentials, structure = random_chains(rng, shared=shared, order=order)
     out, log_Z = marginals(inference, potentials, structure, np.zeros(4))
-    assert not out.node.any()
-    assert not out.edge.any()
+    assert not flat(out).any()
     assert log_Z.tolist() == [0.0] * 4
 
 
@@ -176,8 +208,7 @@ def check_minus_one_takes_back(inference, rng, shared, order=1):
     potentials, structure = random_chains(rng, shared=shared, order=order)
     out, _ = marginals(inference, potentials, structure)
     marginals(inference, potentials, structure, -np.ones(4), out)
-    np.testing.assert_allclose(out.node, 0.0, atol=1e-15)
-    np.testing.assert_allclose(out.edge, 0.0, atol=1e-15)
+    np.testing.assert_allclose(flat(out), 0.0, atol=1e-15)
 
 
 def check_examples_do_not_see_each_other(inference, rng, shared, order=1):
@@ -197,30 +228,29 @@ def check_no_allowed_labelling(inference, rng, shared, order=1):
     potentials.node[1] = -np.inf
     out, log_Z = marginals(inference, potentials, structure)
     np.testing.assert_array_equal(log_Z, [-np.inf, *expected_log_Z[1:]])
-    np.testing.assert_array_equal(out.node, expected.node)
-    np.testing.assert_array_equal(out.edge, expected.edge)
+    np.testing.assert_array_equal(flat(out), flat(expected))
 
 
 def check_float32_gives_the_same(inference, rng, shared, order=1):
     potentials, structure = random_chains(rng, shared=shared, order=order)
-    single = Potentials(*(table.astype(np.float32) for table in potentials))
-    for found, expected in zip(
-        marginals(inference, single, structure), marginals(inference, potentials, structure)
-    ):
-        for a, b in zip(np.atleast_1d(*found), np.atleast_1d(*expected)):
-            np.testing.assert_allclose(a, b, atol=1e-5)
+    single = mapped(lambda table: table.astype(np.float32), potentials)
+    out, log_Z = marginals(inference, single, structure)
+    expected, expected_log_Z = marginals(inference, potentials, structure)
+    np.testing.assert_allclose(flat(out), flat(expected), atol=1e-5)
+    np.testing.assert_allclose(log_Z, expected_log_Z, atol=1e-5)
 
 
 def check_inputs_stay(inference, rng, shared, order=1):
     potentials, structure = random_chains(rng, shared=shared, order=order)
     expected, expected_log_Z = marginals(inference, potentials, structure)
     weight = np.ones(4)
-    before = copies(*potentials, *structure, weight)
+    given = arrays_of((potentials, structure, weight))
+    before = copies(*given)
     if order == 1:  # may be read-only, too; each such kernel is compiled again, so for some
-        for array in (*potentials, *structure, weight):
+        for array in given:
             array.flags.writeable = False
     out, log_Z = marginals(inference, potentials, structure, weight)
-    for array, kept in zip((*potentials, *structure, weight), before):
+    for array, kept in zip(given, before):
         np.testing.assert_array_equal(array, kept)
     np.testing.assert_array_equal(log_Z, expected_log_Z)
     np.testing.assert_array_equal(out.node, expected.node)
@@ -271,7 +301,7 @@ def check_tangent_is_the_derivative_of_marginals(inference, rng, shared, order=1
     step = np.zeros(1)
 
     def moved():
-        return Potentials(*(a + step[0] * b for a, b in zip(potentials, reward)))
+        return mapped(lambda a, b: a + step[0] * b, potentials, reward)
 
     out, mean = tangent(inference, potentials, reward, structure, weight)
     slope = derivative(lambda: marginals(inference, moved(), structure)[1], step, 0)
@@ -292,12 +322,11 @@ def check_tangent_is_symmetric(inference, rng, shared, order=1):
 
 def check_tangent_of_a_constant(inference, rng, shared, order=1):
     potentials, structure = random_chains(rng, shared=shared, order=order)
-    reward = Potentials(np.full(potentials.node.shape, 3.0), np.full(potentials.edge.shape, -1.0))
+    reward = mapped(lambda table: np.full(table.shape, -1.0), potentials)
+    reward.node[:] = 3.0
     out, mean = tangent(inference, potentials, reward, structure)
-    for table in out:
-        np.testing.assert_allclose(table, 0.0, atol=1e-14)
-    n_edges = np.diff(structure.edge_offsets)
-    n_scores = n_edges if order == 1 else n_edges + np.maximum(n_edges - 1, 0)
+    np.testing.assert_allclose(flat(out), 0.0, atol=1e-14)
+    n_scores = sum(np.diff(family.offsets) for family in structure.families)
     np.testing.assert_allclose(mean, 3.0 * np.diff(structure.offsets) - n_scores, rtol=1e-14)
 
 
@@ -306,12 +335,9 @@ def check_tangent_is_weighted_and_added(inference, rng, shared, order=1):
     reward, _ = random_chains(rng, shared=shared, order=order)
     weight = np.array([2.0, 1.0, 0.0, -0.25])
     singles = [tangent(inference, potentials, reward, structure, np.eye(4)[i]) for i in range(4)]
-    out = Potentials(*(np.full(table.shape, 7.0) for table in potentials))
+    out = mapped(lambda table: np.full(table.shape, 7.0), potentials)
     _, mean = tangent(inference, potentials, reward, structure, weight, out)
-    for i in range(2):
-        np.testing.assert_allclose(
-            out[i], 7.0 + np.tensordot(weight, [s[0][i] for s in singles], 1), atol=1e-12
-        )
+    np.testing.assert_allclose(flat(out), 7.0 + weight @ [flat(s[0]) for s in singles], atol=1e-12)
     np.testing.assert_allclose(mean, [singles[0][1][0], 0.0, 0.0, singles[3][1][3]], rtol=1e-12)
 
 
@@ -336,15 +362,14 @@ def check_tangent_without_an_allowed_labelling(inference, rng, shared, order=1):
     potentials.node[1] = -np.inf
     out, mean = tangent(inference, potentials, reward, structure)
     np.testing.assert_array_equal(mean, [np.nan, *expected_mean[1:]])
-    np.testing.assert_array_equal(out.node, expected.node)
-    np.testing.assert_array_equal(out.edge, expected.edge)
+    np.testing.assert_array_equal(flat(out), flat(expected))
 
 
 def check_tangent_inputs_stay(inference, rng, shared, order=1):
     potentials, structure = random_chains(rng, shared=shared, order=order)
     reward, _ = random_chains(rng, shared=shared, order=order)
     weight = np.ones(4)
-    given_arrays = (*potentials, *reward, *structure, weight)
+    given_arrays = arrays_of((potentials, reward, structure, weight))
     expected = tangent(inference, potentials, reward, structure, weight)
     before = copies(*given_arrays)
     out, mean = tangent(inference, potentials, reward, structure, weight)
@@ -381,12 +406,26 @@ def inference_tangent(subject: Any, order: int = 1) -> Callable[..., None]:
 # ------------------------------------------------------------------------------------------------------- losses
 
 
+def evidence(y):
+    """What is known: labels, a mask of allowed ones, or the evidence itself."""
+    if isinstance(y, Evidence):
+        return y
+    return Evidence(y) if y.ndim == 1 else Evidence(allowed=y)
+
+
 def evaluate(loss, potentials, y, structure, weight, out=None):
     """Values, and derivatives added to `out`."""
-    out = zeros(potentials) if out is None else out
+    out = mapped(lambda table: np.zeros(table.shape), potentials) if out is None else out
     value = np.full(len(weight), np.nan)
-    loss(potentials, y, structure, weight, out, value)
+    loss(Batch(potentials, evidence(y), structure, weight), out, value)
     return value, out
+
+
+def second_derivative(loss, potentials, direction, y, structure, weight, out=None):
+    """Second derivatives times a direction, added to `out`."""
+    out = mapped(lambda table: np.zeros(table.shape), potentials) if out is None else out
+    loss.hess_vec(Batch(potentials, evidence(y), structure, weight), direction, out)
+    return out
 
 
 def labelled_chains(rng, shared, order=1):
@@ -399,7 +438,7 @@ def check_derivative(loss, rng, shared, order=1):
     potentials, y, structure = labelled_chains(rng, shared, order)
     weight = np.array([1.0, 1.0, 2.0, 0.5])
     _, out = evaluate(loss, potentials, y, structure, weight)
-    for table, expected in zip(potentials, out):
+    for table, expected in zip(arrays_of(potentials), arrays_of(out)):
         for index in some_entries(rng, table, 12):
             slope = derivative(
                 lambda: weight @ evaluate(loss, potentials, y, structure, weight)[0], table, index
@@ -411,17 +450,11 @@ def check_weight_scales_the_derivative_alone(loss, rng, shared, order=1):
     potentials, y, structure = labelled_chains(rng, shared, order)
     weight = np.array([2.0, 1.0, 0.5, 0.0])
     unit_value, _ = evaluate(loss, potentials, y, structure, np.ones(4))
-    value, out = evaluate(
-        loss, potentials, y, structure, weight, Potentials(*(a + 7 for a in zeros(potentials)))
-    )
+    sevens = mapped(lambda table: np.full(table.shape, 7.0), potentials)
+    value, out = evaluate(loss, potentials, y, structure, weight, sevens)
     singles = [evaluate(loss, potentials, y, structure, np.eye(4)[i])[1] for i in range(4)]
     np.testing.assert_array_equal(value, [*unit_value[:3], 0.0])
-    np.testing.assert_allclose(
-        out.node, 7 + np.tensordot(weight, [s.node for s in singles], 1), atol=1e-12
-    )
-    np.testing.assert_allclose(
-        out.edge, 7 + np.tensordot(weight, [s.edge for s in singles], 1), atol=1e-12
-    )
+    np.testing.assert_allclose(flat(out), 7 + weight @ [flat(s) for s in singles], atol=1e-12)
 
 
 def check_loss_examples_do_not_see_each_other(loss, rng, shared, order=1):
@@ -442,9 +475,10 @@ def check_empty_example_costs_nothing(loss, rng, shared, order=1):
 def check_loss_inputs_stay(loss, rng, shared, order=1):
     potentials, y, structure = labelled_chains(rng, shared, order)
     weight = np.array([1.0, 0.0, 2.0, 3.0])
-    before = copies(*potentials, y, *structure, weight)
+    given = arrays_of((potentials, y, structure, weight))
+    before = copies(*given)
     evaluate(loss, potentials, y, structure, weight)
-    for array, kept in zip((*potentials, y, *structure, weight), before):
+    for array, kept in zip(given, before):
         np.testing.assert_array_equal(array, kept)
 
 
@@ -456,10 +490,10 @@ def check_second_derivative(loss, rng, shared, order=1):
     step = np.zeros(1)
 
     def moved():
-        return Potentials(*(a + step[0] * b for a, b in zip(potentials, direction)))
+        return mapped(lambda a, b: a + step[0] * b, potentials, direction)
 
-    out = Potentials(*(a + 7 for a in zeros(potentials)))
-    loss.hess_vec(potentials, direction, y, structure, weight, out)
+    sevens = mapped(lambda table: np.full(table.shape, 7.0), potentials)
+    out = second_derivative(loss, potentials, direction, y, structure, weight, sevens)
     slope = derivative(lambda: flat(evaluate(loss, moved(), y, structure, weight)[1]), step, 0)
     np.testing.assert_allclose(flat(out) - 7, slope, atol=1e-8)
 
@@ -474,8 +508,8 @@ LOSS_CHECKS = [
 
 
 def loss(subject: Any, order: int = 1) -> Callable[..., None]:
-    """Enrol a loss ``(potentials, y, structure, weight, out, value)``."""
-    checks = LOSS_CHECKS + [check_second_derivative] * hasattr(subject, "hess_vec")
+    """Enrol a loss of known labels."""
+    checks = LOSS_CHECKS + [check_second_derivative] * subject.twice_differentiable
 
     @pytest.mark.parametrize("shared", [True, False], ids=["shared", "per_edge"])
     @pytest.mark.parametrize("check", checks, ids=_names)

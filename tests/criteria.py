@@ -7,8 +7,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from sklearn_struct.containers.csr import csr
-from sklearn_struct.inference.chains import exact
-from sklearn_struct.losses.expectation_criteria import Criteria, Expectation, Fired
+from sklearn_struct.inference.chains.chain import Chain
+from sklearn_struct.losses.base import Batch
+from sklearn_struct.losses.evidence import Evidence, Fired
+from sklearn_struct.losses.expectation_criteria import Criteria, Expectation
 
 K = 4
 
@@ -30,15 +32,16 @@ def problem(seed, distance="kl", entropy_weight=0.3, shared=True, order=1):
     ]
     targets[0].target[1] = np.eye(K)[2]  # zeros in a target
     fired = Fired(csr(sp.csr_array(node)), csr(sp.csr_array(edge)))
-    return Expectation(exact, *targets, entropy_weight), potentials, structure, fired
+    evidence = Evidence(fired=fired)
+    return Expectation(Chain(), *targets, entropy_weight), potentials, structure, evidence
 
 
-def whole(loss, potentials, structure, fired, weight):
+def whole(loss, potentials, structure, evidence, weight):
     """Value and derivative of the whole: statistics, outer, and the loss of examples that comes
     with it.
     """
-    value, inner = loss.outer(loss.statistics(potentials, fired, structure, weight))
-    values, out = contracts.evaluate(inner, potentials, fired, structure, weight)
+    value, inner = loss.outer(loss.statistics(Batch(potentials, evidence, structure, weight)))
+    values, out = contracts.evaluate(inner, potentials, evidence, structure, weight)
     return value + weight @ values, out
 
 

@@ -9,14 +9,14 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from sklearn_struct.containers.csr import csr
+from sklearn_struct.containers.csr import CSR, csr
 from sklearn_struct.containers.sequence_array import SequenceArray
 from sklearn_struct.containers.structures import Potentials, chain
-from sklearn_struct.objectives.parameters import (
-    LinearPotentials,
+from sklearn_struct.objectives.linear_potentials import LinearPotentials, bind
+from sklearn_struct.objectives.weight_patterns import (
+    CliquePattern,
     Pattern,
-    bind,
-    every_edge_pair,
+    every_clique_pair,
     every_node_pair,
     observed_pairs,
     split,
@@ -27,33 +27,34 @@ def labellings(n_tokens, n_labels):
     return list(product(range(n_labels), repeat=n_tokens))
 
 
-def moves(y, K, width):
-    """Edge and column of each label pair of a labelling, and of each three labels where edges are
-    so wide.
+def moves(y, K, n_families=1):
+    """Family, clique and column of each label pair of a labelling, and with two families of each
+    three labels.
     """
-    found = [(t, y[t] * K + y[t + 1]) for t in range(len(y) - 1)]
-    if width > K * K:
-        found += [(t, ((y[t - 1] + 1) * K + y[t]) * K + y[t + 1]) for t in range(1, len(y) - 1)]
-    return found
+    steps = [(0, t, y[t] * K + y[t + 1]) for t in range(len(y) - 1)]
+    if n_families > 1:
+        steps += [(1, t, (y[t] * K + y[t + 1]) * K + y[t + 2]) for t in range(len(y) - 2)]
+    return steps
 
 
-def score(node, edge, y):
-    """Log-potential of one labelling; edge is (n_edges or 1, K * K), or with K ** 3 more columns."""
+def score(node, cliques, y):
+    """Log-potential of one labelling; tables of cliques have a row for each, or one for all."""
     total = sum(node[t, k] for t, k in enumerate(y))
     return total + sum(
-        edge[min(t, len(edge) - 1), column] for t, column in moves(y, node.shape[1], edge.shape[1])
+        cliques[f][min(c, len(cliques[f]) - 1), column]
+        for f, c, column in moves(y, node.shape[1], len(cliques))
     )
 
 
 class Chain:
     """All labellings of one chain with their probabilities."""
 
-    def __init__(self, node, edge):
+    def __init__(self, node, *cliques):
         node = np.asarray(node, dtype=np.longdouble)
-        edge = np.asarray(edge, dtype=np.longdouble)
+        cliques = [np.asarray(table, dtype=np.longdouble) for table in cliques]
         T, self.K = node.shape
         self.y = labellings(T, self.K)
-        self.scores = np.array([score(node, edge, y) for y in self.y], dtype=np.longdouble)
+        self.scores = np.array([score(node, cliques, y) for y in self.y], dtype=np.longdouble)
         top = self.scores.max()
         if top == -np.inf:
             self.log_Z, self.p = top, np.zeros(len(self.y))
@@ -62,34 +63,37 @@ class Chain:
             self.log_Z = top + np.log(mass.sum())
             self.p = mass / mass.sum()
         self.node = np.zeros((T, self.K), dtype=np.longdouble)
-        self.edge = np.zeros((max(T - 1, 0), edge.shape[1]), dtype=np.longdouble)
+        self.cliques = [
+            np.zeros((max(T - 1 - f, 0), table.shape[1]), dtype=np.longdouble)
+            for f, table in enumerate(cliques)
+        ]
         for p, y in zip(self.p, self.y, strict=True):
             for t, k in enumerate(y):
                 self.node[t, k] += p
-            for move in moves(y, self.K, edge.shape[1]):
-                self.edge[move] += p
+            for f, c, column in moves(y, self.K, len(cliques)):
+                self.cliques[f][c, column] += p
 
     def entropy(self):
         p = self.p[self.p > 0]
         return -(p * np.log(p)).sum()
 
-    def covariances(self, node, edge):
-        """Of indicators of labels and label pairs with a reward, and its mean; what is forbidden
-        has none.
+    def covariances(self, node, *cliques):
+        """Of indicators of labels, pairs (and triples) with a reward, and its mean; what is
+        forbidden has none.
         """
         rewards = np.array(
-            [score(node, edge, y) if p > 0 else 0 for y, p in zip(self.y, self.p)],
+            [score(node, cliques, y) if p > 0 else 0 for y, p in zip(self.y, self.p)],
             dtype=np.longdouble,
         )
         mean = self.p @ rewards if self.log_Z > -np.inf else np.nan
         of_node = np.zeros_like(self.node)
-        of_edge = np.zeros_like(self.edge)
+        of_cliques = [np.zeros_like(table) for table in self.cliques]
         for p, reward, y in zip(self.p, rewards, self.y, strict=True):
             if p > 0:
                 of_node[np.arange(len(y)), y] += p * (reward - mean)
-                for move in moves(y, self.K, of_edge.shape[1]):
-                    of_edge[move] += p * (reward - mean)
-        return of_node, of_edge, float(mean)
+                for f, c, column in moves(y, self.K, len(of_cliques)):
+                    of_cliques[f][c, column] += p * (reward - mean)
+        return of_node, *of_cliques, float(mean)
 
     def nbest(self, n):
         """Scores of the n best allowed labellings, best first."""
@@ -110,11 +114,12 @@ class Chain:
 
 def twins(potentials, structure):
     """The enumeration of each chain of a batch."""
-    for i in range(len(structure.offsets) - 1):
-        edge = potentials.edge
-        if len(edge) != 1:
-            edge = edge[structure.edge_offsets[i] : structure.edge_offsets[i + 1]]
-        yield Chain(potentials.node[structure.offsets[i] : structure.offsets[i + 1]], edge)
+    for i in range(structure.n_examples):
+        cliques = [
+            table if len(table) == 1 else table[slice(*family.offsets[i : i + 2])]
+            for table, family in zip(potentials.cliques, structure.families, strict=True)
+        ]
+        yield Chain(potentials.node[slice(*structure.offsets[i : i + 2])], *cliques)
 
 
 def scaled_log_Z(node, edge):
@@ -162,32 +167,44 @@ class LinearModel(NamedTuple):
     y: np.ndarray
 
     def dense(self, w):
-        """Node weights, edge weights, transitions and intercept as full matrices, zero where there
-        is no weight.
+        """Node weights, weights of clique features and of columns for each family, and intercept,
+        as full matrices, zero where there is no weight.
         """
         pattern = self.potentials.pattern
         K = self.potentials.n_labels
-        parts = split(w, self.potentials.pattern)
-        matrices = []
-        for pairs, values, width in (
-            (every_node_pair(pattern), parts.node, K),
-            (every_edge_pair(pattern), parts.edge, pattern.edge_width),
-        ):
-            shape = (len(pairs.indptr) - 1, width)
-            matrices.append(sp.csr_array((values, pairs.indices, pairs.indptr), shape).toarray())
-        table = np.zeros(pattern.edge_width)
-        table[pattern.transitions] = parts.transition
-        return *matrices, table, parts.intercept if pattern.fit_intercept else np.zeros(K)
+        parts = split(w, pattern)
+        node = _full(every_node_pair(pattern), parts.node, K)
+        features = []
+        tables = []
+        for f, (family, width) in enumerate(zip(pattern.families, pattern.widths, strict=True)):
+            features.append(_full(every_clique_pair(pattern, f), parts.features[f], width))
+            tables.append(np.zeros(width))
+            tables[f][family.columns] = parts.columns[f]
+        return node, features, tables, parts.intercept if pattern.fit_intercept else np.zeros(K)
 
     def twin(self, w):
         """Potentials of all the data, by dense products."""
-        node_weights, edge_weights, table, intercept = self.dense(w)
+        node_weights, features, tables, intercept = self.dense(w)
         tokens = self.X.tokens.toarray() if sp.issparse(self.X.tokens) else self.X.tokens
-        edge = table[None]
-        if len(edge_weights):
-            second = chain(self.X.offsets).edges[:, 1]
-            edge = tokens[second][:, self.potentials.pattern.edge_columns] @ edge_weights + table
-        return Potentials(tokens @ node_weights + intercept, edge)
+        cliques = [table[None] for table in tables]
+        columns = self.potentials.pattern.edge_columns
+        if len(columns):
+            cliques = [
+                tokens[family.nodes[:, -1]][:, columns] @ weights + table
+                for family, weights, table in zip(
+                    self.structure.families, features, tables, strict=True
+                )
+            ]
+        return Potentials(tokens @ node_weights + intercept, tuple(cliques))
+
+    @property
+    def structure(self):
+        return chain(self.X.offsets, self.potentials.pattern.order)
+
+
+def _full(pairs, values, width):
+    shape = (len(pairs.indptr) - 1, width)
+    return sp.csr_array((values, pairs.indices, pairs.indptr), shape).toarray()
 
 
 def linear_model(
@@ -212,9 +229,11 @@ def linear_model(
     X = SequenceArray(tokens if dense else sp.csr_array(tokens), offsets)
     y = rng.integers(K, size=offsets[-1]).astype(np.int32)
     columns = np.array([1, 4]) if edge else np.array([], dtype=int)
-    first, second = chain(offsets).edges.T
+    structure = chain(offsets, 2 if triples else 1)
+    first, second = structure.families[0].nodes.T
     node_pairs = None
     edge_pairs = None
+    no_pairs = None
     transitions = np.arange(K**2)
     if observed:
         pairs = y[first] * K + y[second]
@@ -223,12 +242,12 @@ def linear_model(
         if edge:
             edge_X = sp.csr_array(tokens[second][:, columns])
             edge_pairs = observed_pairs(edge_X, pairs, np.ones(len(pairs)), K**2, 1)
+            no_pairs = CSR(np.zeros(len(columns) + 1, int), np.empty(0, np.int32), np.empty(0))
+    families = [CliquePattern(2, edge_pairs, transitions)]
     if triples:
-        transitions = np.concatenate([transitions, K**2 + np.arange(0, K**3, 4 if observed else 1)])
-    pattern = Pattern(
-        m, K, node_pairs, edge_pairs, columns, transitions, intercept, 2 if triples else 1
-    )
-    return LinearModel(bind(pattern, X, np.dtype(dtype)), X, y)
+        families.append(CliquePattern(3, no_pairs, np.arange(0, K**3, 4 if observed else 1)))
+    pattern = Pattern(m, K, node_pairs, tuple(families), columns, intercept)
+    return LinearModel(bind(pattern, X, structure, np.dtype(dtype)), X, y)
 
 
 LINEAR_MODELS = [

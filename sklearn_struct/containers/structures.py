@@ -4,57 +4,98 @@ them.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
 
-__all__ = ["Block", "Potentials", "Structure", "blocks", "chain", "ends"]
+__all__ = [
+    "Block",
+    "Copies",
+    "Family",
+    "Potentials",
+    "Structure",
+    "block_size",
+    "blocks",
+    "chain",
+    "columns_of",
+    "copies",
+    "ends",
+    "product",
+    "ranges",
+    "zeros",
+]
+
+
+class Family(NamedTuple):
+    """Cliques of one kind, whose scores have one table each, or share one.
+
+    ``nodes`` (n_cliques, r) names the r nodes of each clique, ``offsets`` (n + 1) bounds those of
+    example i. Both int64.
+    """
+
+    nodes: np.ndarray
+    offsets: np.ndarray
 
 
 class Structure(NamedTuple):
     """Who depends on whom, for a few consecutive examples.
 
-    ``offsets`` (n + 1) bounds the nodes of example i, ``edge_offsets`` (n + 1) its edges, and
-    ``edges`` (n_edges, r) names the r nodes of each clique. All int64.
+    ``offsets`` (n + 1), int64, bounds the nodes of example i. ``families`` are the kinds of cliques:
+    of a chain of first order pairs of neighbours; of one of second order also three in a row.
     """
 
     offsets: np.ndarray
-    edges: np.ndarray
-    edge_offsets: np.ndarray
+    families: tuple[Family, ...]
+
+    @property
+    def n_examples(self) -> int:
+        """The number of examples."""
+        return len(self.offsets) - 1
 
 
 class Potentials(NamedTuple):
     """Log-potentials; marginals, gradients and rewards have the same shape.
 
-    ``node`` (n_nodes, K); ``edge`` (n_edges, K**r), or (1, K**r) when all edges share one table.
-    Edges of a chain of second order have K**3 more columns, for the triples that end with them.
+    ``node`` (n_nodes, K); ``cliques``, a table for each family: (n_cliques, K**r), or (1, K**r)
+    where all cliques of the family share one row.
     """
 
     node: np.ndarray
-    edge: np.ndarray
+    cliques: tuple[np.ndarray, ...]
 
 
 class Block(NamedTuple):
-    """Consecutive examples that one kernel call works on, as ranges of the whole data."""
+    """Consecutive examples that one kernel call works on, as ranges of the whole data.
+
+    ``cliques`` has a range for each family.
+    """
 
     examples: slice
     tokens: slice
-    edges: slice
+    cliques: tuple[slice, ...]
     structure: Structure
 
 
-def chain(offsets: np.ndarray) -> Structure:
-    """The structure of linear chains: an edge between each token and the next of the same sequence."""
+def chain(offsets: np.ndarray, order: int = 1) -> Structure:
+    """The structure of linear chains: families of 2 ... order + 1 neighbours in the same sequence."""
     offsets = np.asarray(offsets, dtype=np.int64)
+    return Structure(offsets, tuple(_neighbours(offsets, r) for r in range(2, order + 2)))
+
+
+def _neighbours(offsets: np.ndarray, r: int) -> Family:
+    """All r consecutive tokens of a sequence."""
     lengths = np.diff(offsets)
-    n_edges = np.maximum(lengths - 1, 0)
-    edge_offsets = np.concatenate([[0], np.cumsum(n_edges)])
-    is_left = np.ones(offsets[-1], dtype=bool)
-    is_left[offsets[1:][lengths > 0] - 1] = False
-    edges = np.empty((edge_offsets[-1], 2), dtype=np.int64)
-    edges[:, 0] = np.flatnonzero(is_left)
-    np.add(edges[:, 0], 1, out=edges[:, 1])
-    return Structure(offsets, edges, edge_offsets)
+    counts = np.maximum(lengths - r + 1, 0)
+    bounds = np.concatenate([[0], np.cumsum(counts)])
+    first = np.arange(bounds[-1]) + np.repeat(offsets[:-1] - bounds[:-1], counts)
+    return Family(np.add.outer(first, np.arange(r)), bounds)
+
+
+def columns_of(labels: np.ndarray, family: Family, n_labels: int) -> np.ndarray:
+    """The column, in tables of its family, that the labels (n,) of each clique's nodes have."""
+    of_nodes = labels[family.nodes].astype(np.int64)
+    return of_nodes @ n_labels ** np.arange(of_nodes.shape[1])[::-1]
 
 
 def ends(structure: Structure) -> tuple[np.ndarray, np.ndarray]:
@@ -64,31 +105,98 @@ def ends(structure: Structure) -> tuple[np.ndarray, np.ndarray]:
     return first[first < stop], stop[first < stop] - 1
 
 
-def blocks(
-    offsets: np.ndarray, n_labels: int, n_tokens: int = 3000, n_blocks: int = 64, order: int = 1
-) -> list[Block]:
-    """Cut sequences into blocks of about `n_tokens` tokens.
+def zeros(potentials: Potentials, shared: bool = True) -> Potentials:
+    """Room for sums: of the node scores' shape, and one row a family, or as many as it has."""
+    return Potentials(
+        np.zeros(potentials.node.shape),
+        tuple(
+            np.zeros((1 if shared else len(table), table.shape[1])) for table in potentials.cliques
+        ),
+    )
 
-    Fewer with many labels, to keep calls short, and with little data, to make `n_blocks` of it, so
-    that many threads have work. The cuts depend on the data alone, never on the number of threads.
+
+def product(a: Potentials, b: Potentials) -> Potentials:
+    """Potentials of the product of two models of the same labels and families."""
+    cliques = tuple(x + y for x, y in zip(a.cliques, b.cliques, strict=True))
+    return Potentials(a.node + b.node, cliques)
+
+
+def block_size(n_tokens: int, largest: int, of_all: int, n_blocks: int) -> int:
+    """How many tokens a block has: `n_tokens`, but at most `largest`, to keep calls short, and with
+    little data fewer, to make `n_blocks` of it, so that many threads have work.
     """
-    largest = 80_000_000 // n_labels**2 if order == 1 else 8_000_000 // n_labels**3
-    size = max(1, min(n_tokens, max(1000, int(offsets[-1]) // n_blocks), largest))
-    found = []
+    return max(1, min(n_tokens, max(1000, of_all // n_blocks), largest))
+
+
+def blocks(structure: Structure, size: int) -> list[Block]:
+    """Cut examples into blocks of about `size` nodes.
+
+    The cuts depend on the data alone, never on the number of threads.
+    """
+    offsets = structure.offsets
+    cuts = []
     first = 0
-    n = len(offsets) - 1
-    _, edges, n_edges = chain(offsets)
+    n = structure.n_examples
     while first < n:
         last = int(np.searchsorted(offsets, offsets[first] + size, side="left"))
         last = min(max(last, first + 1), n)
-        tokens, of_edges = (
-            slice(int(bounds[first]), int(bounds[last])) for bounds in (offsets, n_edges)
-        )
-        structure = Structure(
-            offsets[first : last + 1] - tokens.start,
-            edges[of_edges] - tokens.start,
-            n_edges[first : last + 1] - of_edges.start,
-        )
-        found.append(Block(slice(first, last), tokens, of_edges, structure))
+        cuts.append(_block(structure, first, last))
         first = last
-    return found
+    return cuts
+
+
+def _block(structure: Structure, first: int, last: int) -> Block:
+    """The examples from `first` to before `last`, counted from 0."""
+    tokens = _range(structure.offsets, first, last)
+    ranges = tuple(_range(family.offsets, first, last) for family in structure.families)
+    families = tuple(
+        Family(
+            family.nodes[cliques] - tokens.start, family.offsets[first : last + 1] - cliques.start
+        )
+        for family, cliques in zip(structure.families, ranges, strict=True)
+    )
+    part = Structure(structure.offsets[first : last + 1] - tokens.start, families)
+    return Block(slice(first, last), tokens, ranges, part)
+
+
+def _range(offsets: np.ndarray, first: int, last: int) -> slice:
+    return slice(int(offsets[first]), int(offsets[last]))
+
+
+class Copies(NamedTuple):
+    """Copies of some examples, one after the other, and where their nodes and cliques come from."""
+
+    structure: Structure
+    tokens: np.ndarray
+    cliques: tuple[np.ndarray, ...]
+
+    def cut(self, potentials: Potentials) -> Potentials:
+        """The potentials of the copies; shared tables stay shared."""
+        cliques = tuple(
+            table if len(table) == 1 else table[rows]
+            for table, rows in zip(potentials.cliques, self.cliques, strict=True)
+        )
+        return Potentials(potentials.node[self.tokens], cliques)
+
+
+def copies(structure: Structure, examples: np.ndarray) -> Copies:
+    """Copies of the chosen examples; one may be chosen many times."""
+    tokens, offsets = ranges(structure.offsets, examples)
+    families = []
+    origins = []
+    for family in structure.families:
+        rows, bounds = ranges(family.offsets, examples)
+        moved = np.repeat(offsets[:-1] - structure.offsets[examples], np.diff(bounds))
+        families.append(Family(family.nodes[rows] + moved[:, None], bounds))
+        origins.append(rows)
+    return Copies(Structure(offsets, tuple(families)), tokens, tuple(origins))
+
+
+def ranges(
+    offsets: np.ndarray, chosen: Iterable[int] | np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """What stands in the chosen ranges, one after the other, and the bounds of the ranges there."""
+    chosen = np.asarray(chosen)
+    lengths = np.diff(offsets)[chosen]
+    bounds = np.concatenate([[0], np.cumsum(lengths)])
+    return np.arange(bounds[-1]) + np.repeat(offsets[chosen] - bounds[:-1], lengths), bounds

@@ -10,8 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sklearn_struct.compiled.threads import Pool
-from sklearn_struct.containers.structures import Block, Potentials, blocks
-from sklearn_struct.containers.structures import chain as chain_structure
+from sklearn_struct.containers.structures import Block, Potentials
 from sklearn_struct.hidden_markov import markov_chain as chains
 from sklearn_struct.hidden_markov.densities import (
     Gaussians,
@@ -22,7 +21,7 @@ from sklearn_struct.hidden_markov.densities import (
     value_counts,
 )
 from sklearn_struct.hidden_markov.markov_chain import Markov
-from sklearn_struct.inference.chains import exact as inference
+from sklearn_struct.inference.chains.chain import Chain
 
 __all__ = [
     "Expectation",
@@ -75,6 +74,16 @@ class HiddenMarkov(NamedTuple):
     def order(self) -> int:
         return 1 if len(self.markov.stop) == self.n_labels else 2
 
+    @property
+    def inference(self) -> Chain:
+        """Exact inference on chains of this order."""
+        return Chain(self.order)
+
+    def blocks(self, offsets: np.ndarray, n_blocks: int = 64) -> list[Block]:
+        """Sequences cut into blocks."""
+        inference = self.inference
+        return inference.blocks(inference.structure(offsets), self.n_labels, n_blocks=n_blocks)
+
 
 class Options(NamedTuple):
     """How parameters are estimated: sizes of the tables, add-lambda smoothing, least variances (d,)
@@ -116,20 +125,22 @@ def possible_potentials(model: HiddenMarkov, observed: Observed, block: Block) -
     quite impossible.
     """
     theta = potentials(model, observed, block)
-    n = len(block.structure.offsets) - 1
     labels = np.empty(len(theta.node), np.int32)
-    score = np.empty(n)
-    inference.argmax(theta, block.structure, labels, score)
+    score = np.empty(block.structure.n_examples)
+    model.inference.argmax(theta, block.structure, labels, score)
     impossible = score == -np.inf
     if not np.any(impossible):
         return theta
     relaxed = potentials(_relaxed(model), observed, block)
     lengths = np.diff(block.structure.offsets)
-    n_edges = np.diff(block.structure.edge_offsets)
-    node, edge = (np.repeat(impossible, counts)[:, None] for counts in (lengths, n_edges))
-    return Potentials(
-        np.where(node, relaxed.node, theta.node), np.where(edge, relaxed.edge, theta.edge)
-    )
+    node = np.where(np.repeat(impossible, lengths)[:, None], relaxed.node, theta.node)
+    cliques = [
+        np.where(np.repeat(impossible, np.diff(family.offsets))[:, None], mild, strict)
+        for family, mild, strict in zip(
+            block.structure.families, relaxed.cliques, theta.cliques, strict=True
+        )
+    ]
+    return Potentials(node, tuple(cliques))
 
 
 def _relaxed(model: HiddenMarkov) -> HiddenMarkov:
@@ -143,8 +154,10 @@ def _relaxed(model: HiddenMarkov) -> HiddenMarkov:
 def joint(model: HiddenMarkov, observed: Observed, codes: np.ndarray) -> np.ndarray:
     """log p(x, y) of each sequence; 0 for an empty one."""
     found = [
-        inference.scores(potentials(model, observed, block), block.structure, codes[block.tokens])
-        for block in blocks(observed.offsets, model.n_labels, order=model.order)
+        model.inference.scores(
+            potentials(model, observed, block), block.structure, codes[block.tokens]
+        )
+        for block in model.blocks(observed.offsets)
     ]
     return np.concatenate([np.empty(0), *found])
 
@@ -178,7 +191,9 @@ class Training:
         self.n_labels = n_labels
         self.options = options
         self.pool = pool
-        self.blocks = blocks(observed.offsets, n_labels, n_blocks=16, order=options.order)
+        self.inference = Chain(options.order)
+        self.structure = self.inference.structure(observed.offsets)
+        self.blocks = self.inference.blocks(self.structure, n_labels, n_blocks=16)
         self.token_weight = np.repeat(weight, np.diff(observed.offsets))
 
     def counted(self, codes: np.ndarray) -> Expectation:
@@ -186,8 +201,7 @@ class Training:
         known = codes >= 0
         posterior = np.zeros((len(known), self.n_labels))
         posterior[known, codes[known]] = self.token_weight[known]
-        structure = chain_structure(self.observed.offsets)
-        counts = chains.tally(codes, structure, self.weight, self.n_labels, self.options.order)
+        counts = chains.tally(codes, self.structure, self.weight, self.n_labels, self.options.order)
         return Expectation(counts, posterior)
 
     def value(self, model: HiddenMarkov) -> float:
@@ -209,10 +223,10 @@ class Training:
         def work(b: int) -> tuple[Markov, float]:
             block = self.blocks[b]
             theta = chains.potentials(model.markov, self._clamped(model, block), block.structure)
-            out = Potentials(np.zeros(theta.node.shape), np.zeros(theta.edge.shape))
+            out = chains.room(theta, block.structure)
             weight = self.weight[block.examples]
-            log_Z = np.empty(len(block.structure.offsets) - 1)
-            inference.marginals(theta, block.structure, weight, out, log_Z)
+            log_Z = np.empty(block.structure.n_examples)
+            self.inference.marginals(theta, block.structure, weight, out, log_Z)
             posterior[block.tokens] = out.node
             counts = chains.read_counts(out, block.structure, self.n_labels, self.options.order)
             return counts, float(np.sum(weight[weight > 0] * log_Z[weight > 0]))

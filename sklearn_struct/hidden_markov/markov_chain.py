@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sklearn_struct.containers.structures import Potentials, Structure, ends
+from sklearn_struct.containers.structures import Potentials, Structure, ends, zeros
 from sklearn_struct.hidden_markov.densities import log_prior, log_ratios
 
 __all__ = [
@@ -26,6 +26,7 @@ __all__ = [
     "prior",
     "raised",
     "read_counts",
+    "room",
     "tally",
     "terminates",
 ]
@@ -61,7 +62,8 @@ def contexts(codes: np.ndarray, structure: Structure, K: int, order: int) -> np.
     if order == 1:
         return codes.astype(np.int32)
     before = np.full(len(codes), K)
-    before[structure.edges[:, 1]] = codes[structure.edges[:, 0]]
+    left, right = structure.families[0].nodes.T
+    before[right] = codes[left]
     return np.where((before < 0) | (codes < 0), -1, before * K + codes).astype(np.int32)
 
 
@@ -74,14 +76,25 @@ def potentials(markov: Markov, emission: np.ndarray, structure: Structure) -> Po
     node[first] += markov.start
     if C == K:
         node[last] += markov.stop
-        return Potentials(node, markov.transition.reshape(1, -1))
+        return Potentials(node, (markov.transition.reshape(1, -1),))
     begins, finals, single = _places(structure)
     node[single] += markov.stop[C - K :]
-    edge = np.zeros((len(begins), K**2 + K**3))
-    edge[~begins, K**2 :] = markov.transition[: C - K].ravel()
-    edge[begins, : K**2] = markov.transition[C - K :].ravel()
-    edge[finals, : K**2] += markov.stop[: C - K]
-    return Potentials(node, edge)
+    pairs = np.zeros((len(begins), C - K))
+    pairs[begins] = markov.transition[C - K :].ravel()
+    pairs[finals] += markov.stop[: C - K]
+    return Potentials(node, (pairs, markov.transition[: C - K].reshape(1, -1)))
+
+
+def room(potentials: Potentials, structure: Structure) -> Potentials:
+    """Zeros for the marginals that `read_counts` reads."""
+    node, cliques = potentials
+    if len(cliques) == 1:
+        return zeros(potentials)
+    tables = [
+        np.zeros((len(family.nodes), table.shape[1]))
+        for family, table in zip(structure.families, cliques, strict=True)
+    ]
+    return Potentials(np.zeros(node.shape), tuple(tables))
 
 
 def _places(structure: Structure) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -89,20 +102,19 @@ def _places(structure: Structure) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     theirs.
     """
     first, last = ends(structure)
-    left, right = structure.edges.T
+    left, right = structure.families[0].nodes.T
     return np.isin(left, first), np.isin(right, last), first[first == last]
 
 
 def read_counts(marginals: Potentials, structure: Structure, K: int, order: int) -> Markov:
-    """Expected counts of marginals, which have an edge table for each edge in order 2."""
+    """Expected counts of marginals that were added to `room`."""
     first, last = ends(structure)
-    node, edge = marginals
+    node, (pairs, *triples) = marginals
     start = node[first].sum(axis=0)
     if order == 1:
-        return Markov(start, edge.sum(axis=0).reshape(K, K), node[last].sum(axis=0))
+        return Markov(start, pairs.sum(axis=0).reshape(K, K), node[last].sum(axis=0))
     begins, finals, single = _places(structure)
-    pairs = edge[:, : K**2]
-    after_pairs = edge[:, K**2 :].sum(axis=0).reshape(-1, K)
+    after_pairs = triples[0].sum(axis=0).reshape(-1, K)
     after_first = pairs[begins].sum(axis=0).reshape(K, K)
     stop = np.concatenate([pairs[finals].sum(axis=0), node[single].sum(axis=0)])
     return Markov(start, np.concatenate([after_pairs, after_first]), stop)
@@ -136,7 +148,7 @@ def tally(
     """Counts of known labels (unknown ones are -1), those of sequence i times ``weight[i]``."""
     C = n_contexts(K, order)
     first, last = ends(structure)
-    left, right = structure.edges.T
+    left, right = structure.families[0].nodes.T
     found = contexts(codes, structure, K, order)
     weight = np.repeat(weight, np.diff(structure.offsets))
 

@@ -123,29 +123,28 @@ def node_counts(chain: StateChain, sums: Sums, windows: Windows, n_labels: int) 
 
 def edge_counts(
     chain: StateChain, sums: Sums, windows: Windows, n_labels: int, order: int
-) -> np.ndarray:
-    """The same for edges, (n, K**2): column j * K + k for the label j of the token before and k of
-    this one.
-
-    In order 2 there are K**3 more columns, for the triples that end with them.
+) -> list[np.ndarray]:
+    """The same for label pairs (n, K**2), j of the token before and k of this one, and in order 2
+    for three labels in a row (n, K**3).
     """
     emitted = _emitted(chain, windows, -1)
     of_label = _of_label(chain, n_labels)
     K = n_labels
     left = _from_left(chain, sums, emitted, -1)
     here = np.broadcast_to(emitted.get(0, 1.0) * _from_right(chain, sums, emitted), left.shape)
-    found = np.zeros((len(windows.codes), K**2 + (K**3 if order == 2 else 0)))
+    tables = [np.zeros((len(windows.codes), K**size)) for size in range(2, order + 2)]
     for s in np.flatnonzero(chain.label >= 0):
         following = np.flatnonzero(chain.transition[s])
         counts = left[:, s, None] * (
             (here[:, following] * chain.transition[s, following]) @ of_label[following]
         )
-        j = chain.label[s]
-        found[:, j * K : (j + 1) * K] += counts
-        if order == 2 and chain.before[s] >= 0:
-            first = K**2 + (chain.before[s] * K + j) * K
-            found[:, first : first + K] += counts
-    return found
+        context = chain.label[s]
+        tables[0][:, context * K : (context + 1) * K] += counts
+        for triples in tables[1:]:
+            if chain.before[s] >= 0:
+                context = chain.before[s] * K + chain.label[s]
+                triples[:, context * K : (context + 1) * K] += counts
+    return tables
 
 
 def _emitted(chain: StateChain, windows: Windows, first: int) -> dict[int, np.ndarray]:

@@ -7,14 +7,13 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from sklearn_struct.containers.structures import Block, Potentials
-from sklearn_struct.containers.structures import chain as chain_structure
+from sklearn_struct.containers.structures import Block, Potentials, Structure, chain, columns_of
 from sklearn_struct.estimators.chains.base_chain import BaseChain
 from sklearn_struct.estimators.m_estimation.chain_over_base import BaseBasedChain
 from sklearn_struct.inspection.explanation import KINDS, Explanation, Terms
 from sklearn_struct.inspection.fitted_model import feature_names, texts
 from sklearn_struct.inspection.single_sequence import read_labels, read_one
-from sklearn_struct.objectives.parameters import edge_features
+from sklearn_struct.objectives.linear_potentials import clique_features
 
 __all__ = ["explain"]
 
@@ -80,15 +79,15 @@ def _ahead(weight: np.ndarray, of_rival: np.ndarray) -> np.ndarray:
     return np.subtract(weight, of_rival, out=np.zeros_like(weight), where=weight != of_rival)
 
 
-def _base_scores(model: BaseChain, sequences: Any) -> Potentials | None:
+def _base_scores(model: BaseChain, sequences: Any, structure: Structure) -> Potentials | None:
     """log q0 of each label at each token, and of each step to the next one; None for a model
     without a base.
     """
     if not isinstance(model, BaseBasedChain):
         return None
-    structure = chain_structure(sequences.X.offsets)
     n = sequences.X.tokens.shape[0]
-    block = Block(slice(0, 1), slice(0, n), slice(0, len(structure.edges)), structure)
+    cliques = tuple(slice(0, len(family.nodes)) for family in structure.families)
+    block = Block(slice(0, 1), slice(0, n), cliques, structure)
     return model._base_potentials(sequences)(block)
 
 
@@ -101,28 +100,30 @@ class _Rows:
         X = sequences.X
         self.model = model
         n = X.tokens.shape[0]
-        self.base = _base_scores(model, sequences)
+        self.structure = chain(X.offsets, model._pattern.order)
+        self.base = _base_scores(model, sequences, self.structure)
         self.based = np.arange(n if self.base else 0)
         self.edge_columns = model.edge_features_
         self.node_at = _stored(X.tokens)
-        self.edge_at = _stored(edge_features(X, self.edge_columns))
+        self.edge_at = _stored(clique_features(X, self.structure.families[0], self.edge_columns))
         self.intercepts = np.arange(n if model._pattern.fit_intercept else 0)
         self.transitions = np.arange(1, n)
-        self.seconds = np.arange(2, n if model._pattern.order == 2 else 2)
+        self.seconds = np.array([family.nodes[:, 2] for family in self.structure.families[1:]])
+        self.seconds = self.seconds.ravel().astype(np.int64)
 
     def weights(self, codes: np.ndarray) -> np.ndarray:
         """The weight of each term under a labelling."""
         model = self.model
         K = len(self.model.classes_)
-        pairs = codes[:-1].astype(np.int64) * K + codes[1:]
-        triples = codes[self.seconds - 2].astype(np.int64) * K * K + pairs[self.seconds - 1]
+        pairs, *wider = (columns_of(codes, family, K) for family in self.structure.families)
+        triples = np.concatenate([np.arange(0), *wider])
         token, column, _ = self.node_at
         edge, edge_column, _ = self.edge_at
         of_edges = _entries(model.edge_coef_, pairs[edge], edge_column)
         if len(self.seconds):
             late = edge > 0
             of_edges[late] += _entries(
-                model.edge_coef_, K * K + triples[edge[late] - 1], edge_column[late]
+                model.edge_coef_, K**2 + triples[edge[late] - 1], edge_column[late]
             )
         return np.concatenate(
             [
@@ -131,21 +132,20 @@ class _Rows:
                 model.transition_.ravel()[pairs],
                 of_edges,
                 model.transition2_.ravel()[triples] if len(triples) else np.zeros(0),
-                *self._of_base(codes, pairs, triples),
+                *self._of_base(codes),
             ]
         )
 
-    def _of_base(
-        self, codes: np.ndarray, pairs: np.ndarray, triples: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def _of_base(self, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """What the base gives to tokens, and to steps from one to the next."""
         if self.base is None:
             return np.zeros(0), np.zeros(0)
-        node, edge = self.base
-        edge = np.broadcast_to(edge, (len(pairs), edge.shape[1]))
-        step = np.arange(len(pairs))
-        of_steps = edge[step, pairs]
-        if len(triples):
-            of_steps[1:] += edge[step[1:], len(self.model.classes_) ** 2 + triples]
+        node, cliques = self.base
+        of_steps = np.zeros(len(self.transitions))
+        for table, family in zip(cliques, self.structure.families, strict=True):
+            columns = columns_of(codes, family, node.shape[1])
+            rows = np.arange(len(columns)) if len(table) > 1 else 0
+            of_steps[family.nodes[:, -1] - 1] += table[rows, columns]
         return node[self.based, codes], of_steps
 
     def terms(self, weight: np.ndarray) -> Terms:

@@ -89,7 +89,7 @@ def expected(reading: Reading, model: Any, X: Any) -> list[np.ndarray]:
     columns = [known.get(label, -1) for label in reading.labels]
     K = len(known)
     tables = [_rows(model.predict_proba(X), len(known))]
-    second = chain(reading.offsets).edges[:, 1]
+    second = chain(reading.offsets).families[0].nodes[:, 1]
     if any(len(target.probability) != len(columns) for target in reading.found):
         tables.append(_rows(model.predict_edge_proba(X), K * K))
     pairs = [j * K + k if min(j, k) >= 0 else -1 for j in columns for k in columns]

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sklearn_struct.compiled.kernel import kernel
+from sklearn_struct.compiled.kernel import inlined, kernel
 from sklearn_struct.compiled.simd import (
     LANES,
     add,
@@ -21,14 +21,15 @@ from sklearn_struct.compiled.simd import (
     store_part,
 )
 from sklearn_struct.compiled.softmax import softmax
-from sklearn_struct.containers.structures import Potentials, Structure
+from sklearn_struct.containers.structures import Potentials
+from sklearn_struct.inference.chains.flat import with_triple_links, with_triples
+from sklearn_struct.losses.base import Batch, Loss
 from sklearn_struct.losses.neighbour_scores import MOST, beside
-from sklearn_struct.losses.triples import has_triples
 
 __all__ = ["Conditionals"]
 
 
-class Conditionals:
+class Conditionals(Loss):
     """The loss sum_t -log p(y_t | given neighbours, x), each normalised over the labels of that
     token alone.
 
@@ -46,61 +47,55 @@ class Conditionals:
         Whether the labels of the tokens before, and of those behind, are given.
     """
 
-    convex = True
-    token_weights = False
+    twice_differentiable = True
 
     def __init__(self, left: bool = True, right: bool = True) -> None:
         self.left = left
         self.right = right
 
-    def __call__(
-        self,
-        potentials: Potentials,
-        y: np.ndarray,
-        structure: Structure,
-        weight: np.ndarray,
-        out: Potentials,
-        value: np.ndarray,
-    ) -> None:
-        """Write ``value[i]``; add ``weight[i]`` times its derivative, probabilities minus
-        indicators, to `out`.
-        """
-        _conditionals(potentials, y, structure, (weight, self._given(potentials)), out, value)
+    def __call__(self, batch: Batch, out: Potentials, value: np.ndarray) -> None:
+        """The derivative is probabilities minus indicators."""
+        potentials, evidence, structure, weight = batch
+        given = weight, (self.left, self.right)
+        _conditionals(
+            with_triples(potentials),
+            evidence.known_labels(),
+            with_triple_links(structure),
+            given,
+            with_triples(out),
+            value,
+        )
 
-    def hess_vec(
-        self,
-        potentials: Potentials,
-        direction: Potentials,
-        y: np.ndarray,
-        structure: Structure,
-        weight: np.ndarray,
-        out: Potentials,
-    ) -> None:
-        """Add ``weight[i]`` times the second derivative in a direction, covariances with its
-        scores, to `out`.
-        """
-        _covariances(potentials, direction, y, structure, (weight, self._given(potentials)), out)
-
-    def _given(self, potentials: Potentials) -> tuple[tuple[bool, bool], int]:
-        """The sides whose labels are given, and the order of the chain."""
-        return (self.left, self.right), 2 if has_triples(potentials) else 1
+    def hess_vec(self, batch: Batch, direction: Potentials, out: Potentials) -> None:
+        """Covariances with the scores of the direction."""
+        potentials, evidence, structure, weight = batch
+        given = weight, (self.left, self.right)
+        _covariances(
+            with_triples(potentials),
+            with_triples(direction),
+            evidence.known_labels(),
+            with_triple_links(structure),
+            given,
+            with_triples(out),
+        )
 
 
 @kernel
 def _conditionals(potentials, y, structure, given, out, value):
     offsets = structure.offsets
-    edge_offsets = structure.edge_offsets
-    weight, (sides, order) = given
+    weight, sides = given
     K = potentials.node.shape[1]
-    rows = np.empty((MOST, 3), np.int64)
+    triples = potentials.triple.shape[1] > 0
+    rows = np.empty((MOST, 4), np.int64)
     row = np.empty(padded(K))
     for i in range(len(weight)):
         loss = 0.0
         product = 1.0
         lo = offsets[i]
         hi = offsets[i + 1] if weight[i] != 0.0 else offsets[i]
+        bounds = (lo, hi, structure.edge_offsets[i], structure.triple_offsets[i], triples)
         for t in range(lo, hi):
-            place = (t, rows, beside(y, t, (lo, hi, edge_offsets[i], order), sides, K, rows))
+            place = (t, rows, beside(y, t, bounds, sides, K, rows))
             _scores(potentials, place, -np.inf, row)
             score = row[y[t]]
             top, mass = softmax(row)
@@ -117,17 +112,18 @@ def _conditionals(potentials, y, structure, given, out, value):
 @kernel
 def _covariances(potentials, direction, y, structure, given, out):
     offsets = structure.offsets
-    edge_offsets = structure.edge_offsets
-    weight, (sides, order) = given
+    weight, sides = given
     K = potentials.node.shape[1]
-    rows = np.empty((MOST, 3), np.int64)
+    triples = potentials.triple.shape[1] > 0
+    rows = np.empty((MOST, 4), np.int64)
     row = np.empty(padded(K))
     slope = np.empty(padded(K))
     for i in range(len(weight)):
         lo = offsets[i]
         hi = offsets[i + 1] if weight[i] != 0.0 else offsets[i]
+        bounds = (lo, hi, structure.edge_offsets[i], structure.triple_offsets[i], triples)
         for t in range(lo, hi):
-            place = (t, rows, beside(y, t, (lo, hi, edge_offsets[i], order), sides, K, rows))
+            place = (t, rows, beside(y, t, bounds, sides, K, rows))
             _scores(potentials, place, -np.inf, row)
             _scores(direction, place, 0.0, slope)
             softmax(row)
@@ -141,48 +137,67 @@ def _covariances(potentials, direction, y, structure, given, out):
 
 @kernel
 def _scores(potentials, place, fill, row):
-    """The scores of the labels of a token, with the rows of edges that they have beside those
+    """The scores of the labels of a token, with the rows of cliques that they have beside those
     given.
     """
     node = potentials.node
     edge = potentials.edge
+    triple = potentials.triple
     t, rows, n = place
     K = node.shape[1]
-    width = edge.shape[1]
-    last = edge.shape[0] - 1
     low = node.dtype.type(fill)
     whole = _whole(rows, n)
     for k in range(0, K, LANES):
         x = cast(load_part(node, t * K + k, K - k, low), row)
         for r in range(whole):
-            o = min(rows[r, 0], last) * width + rows[r, 1]
-            x = add(cast(load_part(edge, o + k, K - k, low), row), x)
+            o = _first(potentials, rows, r) + k
+            if rows[r, 0] == 0:
+                x = add(cast(load_part(edge, o, K - k, low), row), x)
+            else:
+                x = add(cast(load_part(triple, o, K - k, low), row), x)
         store(row, k, x)
     for r in range(whole, n):
-        o = min(rows[r, 0], last) * width + rows[r, 1]
-        step = rows[r, 2]
+        o = _first(potentials, rows, r)
+        step = rows[r, 3]
         for k in range(K):
-            row[k] += at(edge, o + k * step)
+            row[k] += at(edge, o + k * step) if rows[r, 0] == 0 else at(triple, o + k * step)
+
+
+@inlined
+def _first(tables, rows, r):
+    """Where a row's scores begin in its table, counted from the table's first number."""
+    if rows[r, 0] == 0:
+        return min(rows[r, 1], tables.edge.shape[0] - 1) * tables.edge.shape[1] + rows[r, 2]
+    return min(rows[r, 1], tables.triple.shape[0] - 1) * tables.triple.shape[1] + rows[r, 2]
 
 
 @kernel
 def _whole(rows, n):
     """How many rows are consecutive numbers."""
     for r in range(n):
-        if rows[r, 2] != 1:
+        if rows[r, 3] != 1:
             return r
     return n
+
+
+@inlined
+def _row(tables, rows, r):
+    """The number of a row's clique in its table."""
+    n = tables.edge.shape[0] if rows[r, 0] == 0 else tables.triple.shape[0]
+    return min(rows[r, 1], n - 1)
 
 
 @kernel
 def _subtract(label, weight, place, out):
     """Subtract the indicators of a labelling at one token."""
-    node = out.node
-    edge = out.edge
     t, rows, n = place
-    node[t, label] -= weight
+    out.node[t, label] -= weight
     for r in range(n):
-        edge[min(rows[r, 0], edge.shape[0] - 1), rows[r, 1] + label * rows[r, 2]] -= weight
+        column = rows[r, 2] + label * rows[r, 3]
+        if rows[r, 0] == 0:
+            out.edge[_row(out, rows, r), column] -= weight
+        else:
+            out.triple[_row(out, rows, r), column] -= weight
 
 
 @kernel
@@ -190,21 +205,26 @@ def _add(row, weight, place, out):
     """Add a weighted row to the derivatives in all potentials that it is made of."""
     node = out.node
     edge = out.edge
+    triple = out.triple
     t, rows, n = place
     K = node.shape[1]
-    width = edge.shape[1]
-    last = edge.shape[0] - 1
     scale = splat(weight)
     whole = _whole(rows, n)
     for k in range(0, K, LANES):
         x = load(row, k)
         store_part(node, t * K + k, fma(x, scale, load_part(node, t * K + k, K - k, 0.0)), K - k)
         for r in range(whole):
-            o = min(rows[r, 0], last) * width + rows[r, 1] + k
-            store_part(edge, o, fma(x, scale, load_part(edge, o, K - k, 0.0)), K - k)
+            o = _first(out, rows, r) + k
+            if rows[r, 0] == 0:
+                store_part(edge, o, fma(x, scale, load_part(edge, o, K - k, 0.0)), K - k)
+            else:
+                store_part(triple, o, fma(x, scale, load_part(triple, o, K - k, 0.0)), K - k)
     for r in range(whole, n):
-        e = min(rows[r, 0], last)
-        column = rows[r, 1]
-        step = rows[r, 2]
+        clique = _row(out, rows, r)
+        column = rows[r, 2]
+        step = rows[r, 3]
         for k in range(K):
-            edge[e, column + k * step] += weight * row[k]
+            if rows[r, 0] == 0:
+                edge[clique, column + k * step] += weight * row[k]
+            else:
+                triple[clique, column + k * step] += weight * row[k]

@@ -4,76 +4,58 @@ forbidden.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from sklearn_struct.containers.structures import Potentials, Structure
+from sklearn_struct.containers.structures import Potentials
 from sklearn_struct.inference.chains.forbidden import Transitions, forbid
+from sklearn_struct.losses.base import Batch, Loss
 
 __all__ = ["Constrained"]
 
 
-class Constrained:
-    """Another loss, of potentials in which transitions are forbidden; so probabilities are among
-    allowed labellings.
+class Constrained(Loss):
+    """Another loss, with -inf for the scores of forbidden transitions: probabilities are then those
+    among allowed labellings.
 
     What is forbidden has no marginal, so derivatives in the given potentials are those of the other
     loss.
 
     Parameters
     ----------
-    loss : callable
-        Another loss; labellings y must be allowed.
+    loss : Loss
+        Labellings in the evidence must be allowed.
     transitions : Transitions
     """
 
-    def __init__(self, loss: Any, transitions: Transitions) -> None:
+    def __init__(self, loss: Loss, transitions: Transitions) -> None:
         self.loss = loss
         self.transitions = transitions
+        self.convex = loss.convex
+        self.token_weights = loss.token_weights
+        self.twice_differentiable = loss.twice_differentiable
+        self.couples = loss.couples
 
-    @property
-    def couples(self) -> bool:
-        """Whether examples depend on each other."""
-        return getattr(self.loss, "couples", False)
+    def __call__(self, batch: Batch, out: Potentials, value: np.ndarray) -> None:
+        """That of the other loss."""
+        self.loss(self._forbid(batch), out, value)
 
-    def statistics(
-        self, potentials: Potentials, y: Any, structure: Structure, weight: np.ndarray
-    ) -> np.ndarray:
+    def hess_vec(self, batch: Batch, direction: Potentials, out: Potentials) -> None:
+        """That of the other loss."""
+        self.loss.hess_vec(self._forbid(batch), direction, out)
+
+    def statistics(self, batch: Batch) -> np.ndarray:
         """Those of the other loss."""
-        return self.loss.statistics(
-            forbid(potentials, structure, self.transitions), y, structure, weight
-        )
+        return self.loss.statistics(self._forbid(batch))
 
-    def outer(self, statistics: np.ndarray) -> tuple[float, Constrained]:
-        """What the sums of `statistics` cost, and the loss of single examples that has the whole's
-        derivative.
-        """
+    def outer(self, statistics: np.ndarray) -> tuple[float, Loss]:
+        """That of the other loss, with the single examples' loss constrained, too."""
         value, loss = self.loss.outer(statistics)
         return value, Constrained(loss, self.transitions)
 
-    def __call__(
-        self,
-        potentials: Potentials,
-        y: np.ndarray,
-        structure: Structure,
-        weight: np.ndarray,
-        out: Potentials,
-        value: np.ndarray,
-    ) -> None:
-        """Write ``value[i]``; add ``weight[i]`` times its derivative to `out`."""
-        self.loss(forbid(potentials, structure, self.transitions), y, structure, weight, out, value)
+    def scaled(self, share: float) -> Loss:
+        """The other loss scaled, constrained."""
+        return Constrained(self.loss.scaled(share), self.transitions)
 
-    def hess_vec(
-        self,
-        potentials: Potentials,
-        direction: Potentials,
-        y: np.ndarray,
-        structure: Structure,
-        weight: np.ndarray,
-        out: Potentials,
-    ) -> None:
-        """Add ``weight[i]`` times the second derivative in a direction to `out`."""
-        self.loss.hess_vec(
-            forbid(potentials, structure, self.transitions), direction, y, structure, weight, out
-        )
+    def _forbid(self, batch: Batch) -> Batch:
+        potentials = forbid(batch.potentials, batch.structure, self.transitions)
+        return batch._replace(potentials=potentials)

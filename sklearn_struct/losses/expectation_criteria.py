@@ -4,37 +4,19 @@ whole (P3).
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from sklearn_struct.compiled.kernel import kernel
-from sklearn_struct.containers.csr import CSR
-from sklearn_struct.containers.structures import Potentials, Structure
+from sklearn_struct.containers.structures import Potentials, Structure, zeros
+from sklearn_struct.inference.base import Inference
+from sklearn_struct.losses.base import Batch, Loss
+from sklearn_struct.losses.evidence import Evidence, Fired
 
-__all__ = ["DISTANCES", "Criteria", "Expectation", "Fired"]
+__all__ = ["DISTANCES", "Criteria", "Expectation"]
 
 DISTANCES = ("kl", "squared")
-
-
-class Fired(NamedTuple):
-    """How strongly each criterion fires at each token, a row a token, non-negative.
-
-    ``edge`` are those of criteria on label pairs: they fire at the second token of a pair.
-    """
-
-    node: CSR
-    edge: CSR
-
-    def of(self, tokens: slice) -> Fired:
-        """Those of some tokens, without a copy."""
-        rows = slice(tokens.start, tokens.stop + 1)
-        return Fired(*(table._replace(indptr=table.indptr[rows]) for table in self))
-
-    @property
-    def has_edges(self) -> bool:
-        """Whether a criterion on label pairs fires."""
-        return bool(self.edge.indptr[-1] > self.edge.indptr[0])
 
 
 class Criteria(NamedTuple):
@@ -68,7 +50,7 @@ class Criteria(NamedTuple):
         ) / total
 
 
-class Expectation:
+class Expectation(Loss):
     """Distances of expected label distributions from targets, plus `entropy_weight` times the
     entropy of p(y | x).
 
@@ -85,7 +67,7 @@ class Expectation:
 
     Parameters
     ----------
-    inference : module or object with ``marginals`` and ``tangent``
+    inference : Inference
     node, edge : Criteria
         On labels, and on label pairs.
     entropy_weight : float
@@ -93,40 +75,46 @@ class Expectation:
         The derivatives in the sums; None where there are no criteria.
     """
 
+    convex = False
+
     def __init__(
         self,
-        inference: Any,
+        inference: Inference,
         node: Criteria,
         edge: Criteria,
         entropy_weight: float = 0.0,
-        slopes: Any = None,
+        slopes: tuple[np.ndarray, ...] | None = None,
     ) -> None:
         self.inference = inference
         self.node = node
         self.edge = edge
         self.entropy_weight = entropy_weight
         self.slopes = slopes
+        self.couples = len(node.target) + len(edge.target) > 0
 
-    @property
-    def couples(self) -> bool:
-        """Whether examples depend on each other: `outer` is to be asked first."""
-        return len(self.node.target) + len(self.edge.target) > 0
-
-    def statistics(
-        self, potentials: Potentials, y: Fired, structure: Structure, weight: np.ndarray
-    ) -> np.ndarray:
-        """Unnormalised expected distributions of all criteria, one after the other."""
-        n_edges = len(structure.edges) if y.has_edges else 1
-        marginals = Potentials(
-            np.zeros(potentials.node.shape), np.zeros((n_edges, potentials.edge.shape[1]))
+    def scaled(self, share: float) -> Expectation:
+        """With a share of the weights of distances and of the entropy."""
+        node, edge = (
+            criteria._replace(weight=share * criteria.weight) for criteria in (self.node, self.edge)
         )
-        used = np.where(_fires(y, structure), weight, 0.0)
+        return Expectation(self.inference, node, edge, share * self.entropy_weight, self.slopes)
+
+    def statistics(self, batch: Batch) -> np.ndarray:
+        """Unnormalised expected distributions of all criteria, one after the other."""
+        potentials, evidence, structure, weight = batch
+        fired = _fired(evidence)
+        edges = structure.families[0].nodes
+        marginals = zeros(potentials)
+        if fired.has_edges:
+            room = np.zeros((len(edges), potentials.cliques[0].shape[1]))
+            marginals = Potentials(marginals.node, (room, *marginals.cliques[1:]))
+        used = np.where(_fires(fired, structure), weight, 0.0)
         self.inference.marginals(potentials, structure, used, marginals, np.empty(len(weight)))
         node = np.zeros(self.node.target.shape)
         edge = np.zeros(self.edge.target.shape)
-        _collect(y.node, np.arange(len(marginals.node)), marginals.node, node)
-        if y.has_edges:
-            _collect(y.edge, structure.edges[:, 1], marginals.edge, edge)
+        _collect(fired.node, np.arange(len(marginals.node)), marginals.node, node)
+        if fired.has_edges:
+            _collect(fired.edge, edges[:, 1], marginals.cliques[0], edge)
         return np.concatenate([node.ravel(), edge.ravel()])
 
     def outer(self, statistics: np.ndarray) -> tuple[float, Expectation]:
@@ -145,53 +133,53 @@ class Expectation:
             self.inference, self.node, self.edge, self.entropy_weight, tuple(slopes)
         )
 
-    def __call__(
-        self,
-        potentials: Potentials,
-        y: Fired,
-        structure: Structure,
-        weight: np.ndarray,
-        out: Potentials,
-        value: np.ndarray,
-    ) -> None:
-        """Write ``value[i]``, the expected reward plus the weighted entropy; add ``weight[i]``
-        times its derivative.
-        """
+    def __call__(self, batch: Batch, out: Potentials, value: np.ndarray) -> None:
+        """The expected reward plus the weighted entropy; the derivative is a covariance."""
+        potentials, evidence, structure, weight = batch
+        fired = _fired(evidence)
         value[:] = 0.0
-        used = np.where(_fires(y, structure), weight, 0.0)
-        reward = self._reward(potentials, y, structure)
+        used = np.where(_fires(fired, structure), weight, 0.0)
+        reward = self._reward(potentials, fired, structure)
         if self.entropy_weight:
-            scratch = Potentials(
-                np.zeros(potentials.node.shape), np.zeros((1, potentials.edge.shape[1]))
-            )
-            self.inference.marginals(potentials, structure, weight, scratch, value)
+            self.inference.marginals(potentials, structure, weight, zeros(potentials), value)
             value *= self.entropy_weight
             used = weight
         mean = np.empty(len(weight))
         self.inference.tangent(potentials, reward, structure, used, out, mean)
         value += mean
 
-    def _reward(self, potentials: Potentials, y: Fired, structure: Structure) -> Potentials:
+    def _reward(self, potentials: Potentials, fired: Fired, structure: Structure) -> Potentials:
         """What labels and label pairs add to the value: the criteria's slopes, less the scores for
         the entropy.
         """
-        node = np.zeros(potentials.node.shape)
-        edge = np.zeros((1, potentials.edge.shape[1]))
+        node, (edge, *wider) = zeros(potentials)
         if self.slopes is not None:
-            _spread(y.node, np.arange(len(node)), self.slopes[0], node)
-            if y.has_edges:
-                edge = np.zeros((len(structure.edges), potentials.edge.shape[1]))
-                _spread(y.edge, structure.edges[:, 1], self.slopes[1], edge)
+            _spread(fired.node, np.arange(len(node)), self.slopes[0], node)
+            if fired.has_edges:
+                edges = structure.families[0].nodes
+                edge = np.zeros((len(edges), edge.shape[1]))
+                _spread(fired.edge, edges[:, 1], self.slopes[1], edge)
+        cliques = (edge, *wider)
         if self.entropy_weight:
             node = node - self.entropy_weight * potentials.node
-            edge = edge - self.entropy_weight * potentials.edge
-        return Potentials(node, edge)
+            cliques = tuple(
+                reward - self.entropy_weight * table
+                for reward, table in zip(cliques, potentials.cliques, strict=True)
+            )
+        return Potentials(node, cliques)
 
 
-def _fires(y: Fired, structure: Structure) -> np.ndarray:
+def _fired(evidence: Evidence) -> Fired:
+    if evidence.fired is None:
+        raise TypeError("the evidence does not say which criteria fire")
+    return evidence.fired
+
+
+def _fires(fired: Fired, structure: Structure) -> np.ndarray:
     """Whether a criterion fires anywhere in each example."""
     counts = [
-        table.indptr[structure.offsets[1:]] > table.indptr[structure.offsets[:-1]] for table in y
+        table.indptr[structure.offsets[1:]] > table.indptr[structure.offsets[:-1]]
+        for table in fired
     ]
     return counts[0] | counts[1]
 

@@ -6,19 +6,20 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sklearn_struct.compiled.kernel import kernel
+from sklearn_struct.compiled.kernel import inlined, kernel
 from sklearn_struct.compiled.simd import padded
 from sklearn_struct.compiled.softmax import softmax
-from sklearn_struct.containers.structures import Potentials, Structure
+from sklearn_struct.containers.structures import Potentials
+from sklearn_struct.inference.chains.flat import with_triple_links, with_triples
+from sklearn_struct.losses.base import Batch, Loss
 from sklearn_struct.losses.conditionals import Conditionals
-from sklearn_struct.losses.triples import has_triples
 
 __all__ = ["Factors"]
 
 NODES = Conditionals(left=False, right=False)
 
 
-class Factors:
+class Factors(Loss):
     """The loss of a chain cut into single factors (Sutton & McCallum, UAI 2005).
 
         sum_t -log p_t(y_t) + sum_t -log p_{t,t+1}(y_t, y_{t+1}),
@@ -30,147 +31,147 @@ class Factors:
     above.
     """
 
-    convex = True
-    token_weights = False
+    twice_differentiable = True
 
-    def __call__(
-        self,
-        potentials: Potentials,
-        y: np.ndarray,
-        structure: Structure,
-        weight: np.ndarray,
-        out: Potentials,
-        value: np.ndarray,
-    ) -> None:
-        """Write ``value[i]``; add ``weight[i]`` times its derivative, probabilities minus
-        indicators, to `out`.
-        """
-        NODES(potentials, y, structure, weight, out, value)
-        for factors in _factors(potentials, structure):
-            codes = (
-                _codes(y, structure, potentials.node.shape[1])
-                % potentials.node.shape[1] ** factors.size
-            )
-            _edges(potentials.edge, codes, factors, weight, out.edge, value)
+    def __call__(self, batch: Batch, out: Potentials, value: np.ndarray) -> None:
+        """The derivative is probabilities minus indicators."""
+        NODES(batch, out, value)
+        y = batch.evidence.known_labels()
+        tables = with_triples(batch.potentials)
+        for factors in _factors(batch):
+            K = tables.node.shape[1]
+            codes = _codes(y, factors, batch, K)
+            _edges(tables, codes, factors, batch.weight, with_triples(out), value)
 
-    def hess_vec(
-        self,
-        potentials: Potentials,
-        direction: Potentials,
-        y: np.ndarray,
-        structure: Structure,
-        weight: np.ndarray,
-        out: Potentials,
-    ) -> None:
-        """Add ``weight[i]`` times the second derivative in a direction, covariances with its
-        scores, to `out`.
-        """
-        NODES.hess_vec(potentials, direction, y, structure, weight, out)
-        for factors in _factors(potentials, structure):
-            _edge_covariances(potentials.edge, direction.edge, factors, weight, out.edge)
+    def hess_vec(self, batch: Batch, direction: Potentials, out: Potentials) -> None:
+        """Covariances with the scores of the direction."""
+        NODES.hess_vec(batch, direction, out)
+        tables = with_triples(batch.potentials)
+        for factors in _factors(batch):
+            into = with_triples(out)
+            _edge_covariances(tables, with_triples(direction), factors, batch.weight, into)
 
 
 class _Factors(NamedTuple):
     """The edges of each example whose factors are of `size` labels, from ``first[i]`` to
-    ``stop[i]``.
+    ``stop[i]``; the triple that ends with edge e is e + ``shift[i]``.
     """
 
     size: int
     first: np.ndarray
     stop: np.ndarray
-    n_pairs: int
+    shift: np.ndarray
 
 
-def _factors(potentials: Potentials, structure: Structure) -> list[_Factors]:
-    first = structure.edge_offsets[:-1]
-    stop = structure.edge_offsets[1:]
-    n_pairs = potentials.node.shape[1] ** 2
-    if not has_triples(potentials):
-        return [_Factors(2, first, stop, n_pairs)]
+def _factors(batch: Batch) -> list[_Factors]:
+    links = with_triple_links(batch.structure)
+    first = links.edge_offsets[:-1]
+    stop = links.edge_offsets[1:]
+    shift = links.triple_offsets[:-1] - first - 1
+    if len(batch.potentials.cliques) == 1:
+        return [_Factors(2, first, stop, shift)]
     second = np.minimum(first + 1, stop)
-    return [_Factors(2, first, second, n_pairs), _Factors(3, second, stop, n_pairs)]
+    return [_Factors(2, first, second, shift), _Factors(3, second, stop, shift)]
 
 
-def _codes(y: np.ndarray, structure: Structure, K: int) -> np.ndarray:
-    """The triple that ends with each edge; of first edges only the pair has a meaning."""
-    left, right = y[structure.edges.T].astype(np.int64)
-    return (np.concatenate([left[:1], left])[: len(left)] * K + left) * K + right
+def _codes(y: np.ndarray, factors: _Factors, batch: Batch, K: int) -> np.ndarray:
+    """The label pair of each edge, or the triple that ends with it; of first edges only the pair
+    has a meaning.
+    """
+    left, right = y[batch.structure.families[0].nodes.T].astype(np.int64)
+    pairs = left * K + right
+    if factors.size == 2:
+        return pairs
+    before = np.concatenate([left[:1], left])[: len(left)]
+    return before * K * K + pairs
 
 
 @kernel
-def _edges(edge, codes, factors, weight, out, value):
+def _edges(tables, codes, factors, weight, out, value):
     """Add the losses of edges, and their derivatives; a table that all share is normalised once."""
-    step = 0 if edge.shape[0] == 1 else 1
-    out_step = 0 if out.shape[0] == 1 else 1
-    n = _n_columns(factors, edge)
+    shared = _is_shared(tables, factors)
+    out_shared = _is_shared(out, factors)
+    n = _n_columns(factors, tables)
     row = np.empty(padded(n))
     norm = 0.0
     mass = 0.0
-    for e in range(min(len(edge), 1)):
-        norm = _normalise(edge, e, factors, row)
+    if shared:
+        norm = _normalise(tables, 0, 0, factors, row)
     for i in range(len(weight)):
+        shift = factors.shift[i]
         for e in range(factors.first[i], factors.stop[i] if weight[i] != 0.0 else factors.first[i]):
-            if step == 1:
-                norm = _normalise(edge, e, factors, row)
-            value[i] += norm - _score(edge, step * e, codes[e], factors)
-            _add(-weight[i], out, out_step * e, codes[e], factors)
+            if not shared:
+                norm = _normalise(tables, e, e + shift, factors, row)
+            value[i] += norm - _score(tables, e, e + shift, codes[e], factors)
+            _add(-weight[i], out, e, e + shift, codes[e], factors)
             mass += weight[i]
-            for p in range(n if step == 1 or out_step == 1 else 0):
-                _add(weight[i] * row[p], out, out_step * e, p, factors)
-    for p in range(n if step == 0 and out_step == 0 else 0):
-        _add(mass * row[p], out, 0, p, factors)
+            for p in range(n if not (shared and out_shared) else 0):
+                _add(weight[i] * row[p], out, e, e + shift, p, factors)
+    for p in range(n if shared and out_shared else 0):
+        _add(mass * row[p], out, 0, 0, p, factors)
 
 
 @kernel
-def _edge_covariances(edge, direction, factors, weight, out):
-    step = 0 if edge.shape[0] == 1 else 1
-    out_step = 0 if out.shape[0] == 1 else 1
-    n = _n_columns(factors, edge)
-    direction_step = 0 if direction.shape[0] == 1 else 1
+def _edge_covariances(tables, direction, factors, weight, out):
+    shared = _is_shared(tables, factors)
+    n = _n_columns(factors, tables)
     row = np.empty(padded(n))
     for i in range(len(weight)):
+        shift = factors.shift[i]
         for e in range(factors.first[i], factors.stop[i] if weight[i] != 0.0 else factors.first[i]):
-            if step == 1 or e == factors.first[i]:
-                _normalise(edge, step * e, factors, row)
+            if not shared or e == factors.first[i]:
+                _normalise(tables, e, e + shift, factors, row)
             mean = 0.0
             for p in range(n):
-                mean += row[p] * _score(direction, direction_step * e, p, factors)
+                mean += row[p] * _score(direction, e, e + shift, p, factors)
             for p in range(n):
-                slope = _score(direction, direction_step * e, p, factors) - mean
-                _add(weight[i] * row[p] * slope, out, out_step * e, p, factors)
+                slope = _score(direction, e, e + shift, p, factors) - mean
+                _add(weight[i] * row[p] * slope, out, e, e + shift, p, factors)
+
+
+@inlined
+def _is_shared(tables, factors):
+    """Whether all factors have the same scores."""
+    return tables.edge.shape[0] == 1 and (factors.size == 2 or tables.triple.shape[0] == 1)
 
 
 @kernel
-def _n_columns(factors, edge):
+def _n_columns(factors, tables):
     """Number of labellings of a factor."""
-    return factors.n_pairs if factors.size == 2 else edge.shape[1] - factors.n_pairs
+    return tables.edge.shape[1] if factors.size == 2 else tables.triple.shape[1]
 
 
 @kernel
-def _score(edge, e, p, factors):
+def _score(tables, e, m, p, factors):
     """The score of one labelling of a factor: that of its last pair and, of three labels, of the
     triple.
     """
+    edge = tables.edge
+    triple = tables.triple
+    row = min(e, edge.shape[0] - 1)
     if factors.size == 2:
-        return edge[e, p]
-    return edge[e, p % factors.n_pairs] + edge[e, factors.n_pairs + p]
+        return edge[row, p]
+    return edge[row, p % edge.shape[1]] + triple[min(m, triple.shape[0] - 1), p]
 
 
 @kernel
-def _add(number, out, e, p, factors):
+def _add(number, out, e, m, p, factors):
     """The transpose of `_score`."""
+    edge = out.edge
+    triple = out.triple
+    row = min(e, edge.shape[0] - 1)
     if factors.size == 2:
-        out[e, p] += number
+        edge[row, p] += number
     else:
-        out[e, p % factors.n_pairs] += number
-        out[e, factors.n_pairs + p] += number
+        edge[row, p % edge.shape[1]] += number
+        triple[min(m, triple.shape[0] - 1), p] += number
 
 
 @kernel
-def _normalise(edge, e, factors, row):
+def _normalise(tables, e, m, factors, row):
     """Probabilities of the labellings of one factor; return the logarithm of their sum."""
-    n = _n_columns(factors, edge)
+    n = _n_columns(factors, tables)
     for p in range(len(row)):
-        row[p] = _score(edge, e, p, factors) if p < n else -np.inf
+        row[p] = _score(tables, e, m, p, factors) if p < n else -np.inf
     top, mass = softmax(row)
     return top + np.log(mass)

@@ -4,18 +4,17 @@ of margins.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from sklearn_struct.compiled.kernel import kernel
-from sklearn_struct.containers.structures import Potentials, Structure
-from sklearn_struct.losses.triples import add_triples, has_triples
+from sklearn_struct.containers.structures import Potentials
+from sklearn_struct.inference.base import Inference
+from sklearn_struct.losses.base import Batch, Loss
 
 __all__ = ["MaxMargin"]
 
 
-class MaxMargin:
+class MaxMargin(Loss):
     """The loss max_y' (score(y') + margin * (number of labels in which y' differs from y)) -
     score(y).
 
@@ -26,71 +25,60 @@ class MaxMargin:
 
     Parameters
     ----------
-    inference : module or object with ``argmax(potentials, structure, labels, score)``
+    inference : Inference
     margin : float, default=0.0
         By how much y shall be ahead for each label that differs.
     """
 
-    convex = True
-    token_weights = False
-
-    def __init__(self, inference: Any, margin: float = 0.0) -> None:
+    def __init__(self, inference: Inference, margin: float = 0.0) -> None:
         self.inference = inference
         self.margin = margin
 
-    def __call__(
-        self,
-        potentials: Potentials,
-        y: np.ndarray,
-        structure: Structure,
-        weight: np.ndarray,
-        out: Potentials,
-        value: np.ndarray,
-    ) -> None:
-        """Write ``value[i]``; add ``weight[i]`` times a subgradient, indicators of the rival minus
-        of y, to `out`.
-        """
+    def __call__(self, batch: Batch, out: Potentials, value: np.ndarray) -> None:
+        """The subgradient is indicators of the best rival minus those of y."""
+        potentials, evidence, structure, weight = batch
+        y = evidence.known_labels()
         rival = np.empty(len(y), dtype=np.int32)
         node = potentials.node
         # less for y, instead of more for all others: another constant, the same rival
         if self.margin:
             node = node.copy()
             node[np.arange(len(y)), y] -= self.margin
-        self.inference.argmax(Potentials(node, potentials.edge), structure, rival, value)
-        _differences(potentials, (y, rival), structure, (weight, self.margin), out, value)
-        if has_triples(potentials):
-            add_triples(potentials, rival, structure, (weight, 1.0), out, value)
-            add_triples(potentials, y, structure, (-weight, -1.0), out, value)
+        self.inference.argmax(Potentials(node, potentials.cliques), structure, rival, value)
+        tables = zip(potentials.cliques, structure.families, out.cliques, strict=True)
+        for f, (table, family, into) in enumerate(tables):
+            given = (y, rival, weight, self.margin, f == 0)
+            nodes = (potentials.node, structure.offsets, out.node)
+            _differences(nodes, table, *family, given, into, value)
 
 
 @kernel
-def _differences(potentials, labellings, structure, weights, out, value):
-    """Compare the rival with y where they differ; so a loss of 0 is exact."""
-    node = potentials.node
-    edge = potentials.edge
-    offsets = structure.offsets
-    edges = structure.edges
-    edge_offsets = structure.edge_offsets
-    out_node = out.node
-    out_edge = out.edge
-    y, rival = labellings
-    weight, margin = weights
+def _differences(of_nodes, table, nodes, bounds, given, out, value):
+    """Compare the rival with y where they differ; so a loss of 0 is exact. With the first family
+    the nodes are compared, too.
+    """
+    node, offsets, out_node = of_nodes
+    y, rival, weight, margin, first = given
     K = node.shape[1]
-    step = 0 if edge.shape[0] == 1 else 1
-    out_step = 0 if out_edge.shape[0] == 1 else 1
+    step = 0 if table.shape[0] == 1 else 1
+    out_step = 0 if out.shape[0] == 1 else 1
     for i in range(len(offsets) - 1):
-        value[i] = 0.0
+        if first:
+            value[i] = 0.0
         if weight[i] == 0.0:
             continue
-        for t in range(offsets[i], offsets[i + 1]):
+        for t in range(offsets[i], offsets[i + 1] if first else offsets[i]):
             if rival[t] != y[t]:
                 value[i] += node[t, rival[t]] - node[t, y[t]] + margin
                 out_node[t, rival[t]] += weight[i]
                 out_node[t, y[t]] -= weight[i]
-        for e in range(edge_offsets[i], edge_offsets[i + 1]):
-            rival_pair = rival[edges[e, 0]] * K + rival[edges[e, 1]]
-            pair = y[edges[e, 0]] * K + y[edges[e, 1]]
-            if rival_pair != pair:
-                value[i] += edge[step * e, rival_pair] - edge[step * e, pair]
-                out_edge[out_step * e, rival_pair] += weight[i]
-                out_edge[out_step * e, pair] -= weight[i]
+        for c in range(bounds[i], bounds[i + 1]):
+            column = 0
+            of_rival = 0
+            for r in range(nodes.shape[1]):
+                column = column * K + y[nodes[c, r]]
+                of_rival = of_rival * K + rival[nodes[c, r]]
+            if of_rival != column:
+                value[i] += table[step * c, of_rival] - table[step * c, column]
+                out[out_step * c, of_rival] += weight[i]
+                out[out_step * c, column] -= weight[i]

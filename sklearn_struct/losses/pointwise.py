@@ -2,34 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from sklearn_struct.containers.structures import Potentials, Structure
+from sklearn_struct.containers.structures import Potentials, Structure, copies, zeros
+from sklearn_struct.inference.base import Inference
+from sklearn_struct.losses.base import Batch, Loss
 
-__all__ = ["Pointwise", "labels_of", "weighted"]
+__all__ = ["Pointwise"]
 
 # smaller probabilities come from clamped copies: covariances lose as many digits as rewards have
 TINY = 1e-6
 COPIES = 10_000  # tokens of clamped copies at a time
-TOKEN = np.dtype([("label", np.int32), ("weight", np.float64)])
 
 
-def weighted(labels: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    """Labels with a weight for each token, in the form in which `Pointwise` takes them for y."""
-    y = np.empty(len(labels), dtype=TOKEN)
-    y["label"] = labels
-    y["weight"] = weight
-    return y
-
-
-def labels_of(y: np.ndarray) -> np.ndarray:
-    """The labels alone, whether or not y is `weighted`."""
-    return y["label"] if y.dtype == TOKEN else y
-
-
-class Pointwise:
+class Pointwise(Loss):
     """The loss sum_t omega_t * -log p(y_t | x) of each example (Kakade, Teh & Roweis, ICML 2002).
 
     It asks of each label alone to be probable, not of the labelling; so each may have a weight
@@ -43,35 +31,26 @@ class Pointwise:
 
     Parameters
     ----------
-    inference : module or object with ``marginals(potentials, structure, weight, out, log_Z)``
-        And ``tangent(potentials, reward, structure, weight, out, mean)``.
+    inference : Inference
     """
 
     convex = False
     token_weights = True
 
-    def __init__(self, inference: Any) -> None:
+    def __init__(self, inference: Inference) -> None:
         self.inference = inference
 
-    def __call__(
-        self,
-        potentials: Potentials,
-        y: np.ndarray,
-        structure: Structure,
-        weight: np.ndarray,
-        out: Potentials,
-        value: np.ndarray,
-    ) -> None:
-        """Write ``value[i]``; add ``weight[i]`` times its derivative to `out`. y holds labels, or
-        is `weighted`.
-        """
-        labels = labels_of(y)
-        omega = y["weight"] if y.dtype == TOKEN else np.ones(len(y))
+    def __call__(self, batch: Batch, out: Potentials, value: np.ndarray) -> None:
+        """The derivative is minus a covariance; the evidence may weigh tokens."""
+        potentials, evidence, structure, weight = batch
+        labels = evidence.known_labels()
+        omega = np.ones(len(labels)) if evidence.weight is None else evidence.weight
         # ratios keep their digits
-        potentials = Potentials(*(np.asarray(table, np.float64) for table in potentials))
+        cliques = tuple(np.asarray(table, np.float64) for table in potentials.cliques)
+        potentials = Potentials(np.asarray(potentials.node, np.float64), cliques)
         example = np.repeat(np.arange(len(weight)), np.diff(structure.offsets))
         tokens = np.arange(len(labels))
-        marginals = _zeros(potentials)
+        marginals = zeros(potentials)
         log_Z = np.empty(len(weight))
         self.inference.marginals(
             potentials, structure, (weight != 0).astype(np.float64), marginals, log_Z
@@ -84,7 +63,7 @@ class Pointwise:
         near = np.flatnonzero(asked & (p >= TINY))
         far = np.flatnonzero(asked & ~(p >= TINY))
         cost[near] = np.where(p[near] > 0.5, -np.log1p(-rest[near]), -np.log(p[near]))
-        reward = _zeros(potentials)
+        reward = zeros(potentials)
         reward.node[near, labels[near]] = omega[near] / p[near]
         self.inference.tangent(potentials, reward, structure, -weight, out, np.empty(len(weight)))
         if len(far):
@@ -104,32 +83,31 @@ class Pointwise:
         are subtracted.
         """
         log_Z = np.empty(len(chosen.token))
-        shared = len(potentials.edge) == 1
-        out_shared = len(out.edge) == 1
         ends = np.cumsum(np.diff(structure.offsets)[chosen.example])
         for part in np.split(np.arange(len(log_Z)), np.flatnonzero(np.diff(ends // COPIES)) + 1):
             token, label, example, weight = (field[part] for field in chosen)
-            tokens, offsets = _ranges(structure.offsets, example)
-            edges, edge_offsets = _ranges(structure.edge_offsets, example)
-            moved = np.repeat(offsets[:-1] - structure.offsets[example], np.diff(edge_offsets))
-            copies = Structure(offsets, structure.edges[edges] + moved[:, None], edge_offsets)
-            node = potentials.node[tokens]
+            clones = copies(structure, example)
+            node, cliques = clones.cut(potentials)
+            offsets = clones.structure.offsets
             rows = offsets[:-1] + token - structure.offsets[example]
             kept = node[rows, label]
             node[rows] = -np.inf
             node[rows, label] = kept
-            edge = potentials.edge if shared else potentials.edge[edges]
-            found = Potentials(
-                np.zeros(node.shape), np.zeros((1 if out_shared else len(edges), edge.shape[1]))
-            )
+            room = _room(Potentials(node, cliques), clones.structure, out)
             part_log_Z = np.empty(len(part))
-            self.inference.marginals(Potentials(node, edge), copies, -weight, found, part_log_Z)
+            self.inference.marginals(
+                Potentials(node, cliques), clones.structure, -weight, room, part_log_Z
+            )
             log_Z[part] = part_log_Z
-            _add_ranges(out.node, structure.offsets[example], found.node, offsets)
-            if out_shared:
-                out.edge[0] += found.edge[0]
-            else:
-                _add_ranges(out.edge, structure.edge_offsets[example], found.edge, edge_offsets)
+            _add_ranges(out.node, structure.offsets[example], room.node, offsets)
+            for into, table, family, family_of_clones in zip(
+                out.cliques, room.cliques, structure.families, clones.structure.families
+            ):
+                if len(into) == 1:
+                    into[0] += table[0]
+                else:
+                    first = family.offsets[example]
+                    _add_ranges(into, first, table, family_of_clones.offsets)
         return log_Z
 
 
@@ -142,9 +120,15 @@ class _Labels(NamedTuple):
     weight: np.ndarray
 
 
-def _zeros(potentials: Potentials) -> Potentials:
-    """Room for nodes and for what all edges share."""
-    return Potentials(np.zeros(potentials.node.shape), np.zeros((1, potentials.edge.shape[1])))
+def _room(potentials: Potentials, structure: Structure, out: Potentials) -> Potentials:
+    """Zeros for derivatives in the potentials of copies; one row where `out` has one."""
+    return Potentials(
+        np.zeros(potentials.node.shape),
+        tuple(
+            np.zeros((1 if len(into) == 1 else len(family.nodes), into.shape[1]))
+            for family, into in zip(structure.families, out.cliques, strict=True)
+        ),
+    )
 
 
 def _add_ranges(out: np.ndarray, first: np.ndarray, rows: np.ndarray, offsets: np.ndarray) -> None:
@@ -153,10 +137,3 @@ def _add_ranges(out: np.ndarray, first: np.ndarray, rows: np.ndarray, offsets: n
         first.tolist(), offsets[:-1].tolist(), offsets[1:].tolist(), strict=True
     ):
         out[begin : begin + b - a] += rows[a:b]
-
-
-def _ranges(offsets: np.ndarray, chosen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """What stands in the chosen ranges, one after the other, and the bounds of the ranges there."""
-    lengths = np.diff(offsets)[chosen]
-    bounds = np.concatenate([[0], np.cumsum(lengths)])
-    return np.arange(bounds[-1]) + np.repeat(offsets[chosen] - bounds[:-1], lengths), bounds

@@ -2,100 +2,62 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
 import numpy as np
 
-from sklearn_struct.containers.structures import Potentials, Structure
-from sklearn_struct.losses.expectation_criteria import Criteria, Expectation, Fired
-from sklearn_struct.losses.marginal_likelihood import MarginalLikelihood
+from sklearn_struct.containers.structures import Potentials
+from sklearn_struct.losses.base import Batch, Loss
 
-__all__ = ["SemiSupervised", "Supervision", "labelled"]
-
-
-@dataclass(frozen=True)
-class Supervision:
-    """What is known of tokens: a mask of allowed labels (n_tokens, n_labels), and the criteria that
-    fire there.
-
-    Cut by tokens, as labels are.
-    """
-
-    allowed: np.ndarray
-    fired: Fired
-    criteria: tuple[Criteria, Criteria]  # of labels, and of label pairs
-    entropy_weight: float = 0.0
-
-    def __getitem__(self, tokens: slice) -> Supervision:
-        return replace(self, allowed=self.allowed[tokens], fired=self.fired.of(tokens))
-
-    def scaled(self, share: float) -> Supervision:
-        """The same with a share of the weights of what is asked of unlabelled examples."""
-        node, edge = (
-            criteria._replace(weight=share * criteria.weight) for criteria in self.criteria
-        )
-        return replace(self, criteria=(node, edge), entropy_weight=share * self.entropy_weight)
-
-    def __len__(self) -> int:
-        return len(self.allowed)
+__all__ = ["SemiSupervised", "is_labelled"]
 
 
-def labelled(allowed: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+def is_labelled(allowed: np.ndarray, offsets: np.ndarray) -> np.ndarray:
     """Whether anything is known of each example: a token where not every label may stand."""
     known = np.concatenate([[0], np.cumsum(~allowed.all(axis=1))])
     return known[offsets[1:]] > known[offsets[:-1]]
 
 
-class SemiSupervised:
-    """-log p(y is allowed | x) of labelled examples, and an `Expectation` of the others.
+class SemiSupervised(Loss):
+    """One loss of the examples of which something is known, and another one of the rest.
 
     Parameters
     ----------
-    likelihood : MarginalLikelihood
-    expectation : Expectation
+    of_labelled : Loss
+        Such as `MarginalLikelihood`; it reads which labels the evidence allows.
+    of_unlabelled : Loss
+        Such as `Expectation`.
     """
 
     convex = False
-    token_weights = False
 
-    def __init__(self, likelihood: MarginalLikelihood, expectation: Expectation) -> None:
-        self.likelihood = likelihood
-        self.expectation = expectation
+    def __init__(self, of_labelled: Loss, of_unlabelled: Loss) -> None:
+        self.of_labelled = of_labelled
+        self.of_unlabelled = of_unlabelled
+        self.couples = of_unlabelled.couples
 
-    @property
-    def couples(self) -> bool:
-        """Whether examples depend on each other."""
-        return self.expectation.couples
-
-    def statistics(
-        self, potentials: Potentials, y: Supervision, structure: Structure, weight: np.ndarray
-    ) -> np.ndarray:
-        """Those of the unlabelled examples."""
-        free = np.where(labelled(y.allowed, structure.offsets), 0.0, weight)
-        return self.expectation.statistics(potentials, y.fired, structure, free)
-
-    def outer(self, statistics: np.ndarray) -> tuple[float, SemiSupervised]:
-        """What the sums of `statistics` cost, and the loss of single examples that has the whole's
-        derivative.
-        """
-        value, expectation = self.expectation.outer(statistics)
-        return value, SemiSupervised(self.likelihood, expectation)
-
-    def __call__(
-        self,
-        potentials: Potentials,
-        y: Supervision,
-        structure: Structure,
-        weight: np.ndarray,
-        out: Potentials,
-        value: np.ndarray,
-    ) -> None:
-        """Write ``value[i]``; add ``weight[i]`` times its derivative to `out`."""
-        known = labelled(y.allowed, structure.offsets)
-        of_labelled = np.zeros(len(weight))
+    def __call__(self, batch: Batch, out: Potentials, value: np.ndarray) -> None:
+        """Each example has the value and the derivative of its own loss."""
+        weight = batch.weight
+        known = self._known(batch)
+        cost = np.zeros(len(weight))
         if np.any(known):
-            self.likelihood(
-                potentials, y.allowed, structure, np.where(known, weight, 0.0), out, of_labelled
-            )
-        self.expectation(potentials, y.fired, structure, np.where(known, 0.0, weight), out, value)
-        value += of_labelled
+            self.of_labelled(batch._replace(weight=np.where(known, weight, 0.0)), out, cost)
+        self.of_unlabelled(batch._replace(weight=np.where(known, 0.0, weight)), out, value)
+        value += cost
+
+    def statistics(self, batch: Batch) -> np.ndarray:
+        """Those of the unlabelled examples."""
+        free = np.where(self._known(batch), 0.0, batch.weight)
+        return self.of_unlabelled.statistics(batch._replace(weight=free))
+
+    def outer(self, statistics: np.ndarray) -> tuple[float, Loss]:
+        """That of the unlabelled examples."""
+        value, of_unlabelled = self.of_unlabelled.outer(statistics)
+        return value, SemiSupervised(self.of_labelled, of_unlabelled)
+
+    def scaled(self, share: float) -> Loss:
+        """With a share of the weights of what is asked of unlabelled examples."""
+        return SemiSupervised(self.of_labelled, self.of_unlabelled.scaled(share))
+
+    @staticmethod
+    def _known(batch: Batch) -> np.ndarray:
+        return is_labelled(batch.evidence.allowed_labels(), batch.structure.offsets)

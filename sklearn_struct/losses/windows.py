@@ -5,14 +5,16 @@ of account.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from sklearn_struct.compiled.kernel import kernel
 from sklearn_struct.containers.structures import Potentials, Structure, chain
+from sklearn_struct.inference.chains.flat import with_triple_links, with_triples
+from sklearn_struct.losses.base import Batch, Loss
+from sklearn_struct.losses.evidence import Evidence
 from sklearn_struct.losses.neighbour_scores import MOST, beside
-from sklearn_struct.losses.triples import has_triples
 
 __all__ = ["Windows"]
 
@@ -21,7 +23,7 @@ TOKENS = 10_000
 NUMBERS = 5_000_000  # of their edges at a time, where each has a table of its own
 
 
-class Windows:
+class Windows(Loss):
     """The loss of another kind, summed over the windows of `size` consecutive tokens with stride 1.
 
     A sequence of n tokens has max(1, n - size + 1) of them. A window becomes a chain of its own; at
@@ -43,86 +45,70 @@ class Windows:
 
     Parameters
     ----------
-    loss : callable
-        A loss of chains of both orders, as `LogLikelihood`; `hess_vec` needs its.
+    loss : Loss
+        One of chains of both orders and known labels, as `LogLikelihood`; `hess_vec` needs its.
     size : int
     left, right : bool, default=True
         Whether the labels before the window, and those behind it, are given.
     """
 
-    convex = True
-    token_weights = False
-
-    def __init__(self, loss: Any, size: int, left: bool = True, right: bool = True) -> None:
+    def __init__(self, loss: Loss, size: int, left: bool = True, right: bool = True) -> None:
         self.loss = loss
         self.size = size
         self.sides = (left, right)
+        self.twice_differentiable = loss.twice_differentiable
 
-    def __call__(
-        self,
-        potentials: Potentials,
-        y: np.ndarray,
-        structure: Structure,
-        weight: np.ndarray,
-        out: Potentials,
-        value: np.ndarray,
-    ) -> None:
-        """Write ``value[i]``; add ``weight[i]`` times its derivative to `out`."""
+    def __call__(self, batch: Batch, out: Potentials, value: np.ndarray) -> None:
+        """The sum over the windows of each example."""
         value[:] = 0.0
-        for windows in self._windows(potentials, y, structure, weight):
-            theta = _cut(potentials, windows)
-            found = _room(windows, out)
+        for windows in self._windows(batch):
+            room = _room(windows, out)
             cost = windows.weight.copy()
-            self.loss(theta, y[windows.tokens], windows.structure, windows.weight, found, cost)
-            _put_back(found, windows, out)
+            self.loss(_batch(batch, windows), room, cost)
+            _put_back(room, windows, out)
             value += np.bincount(windows.example, cost, len(value))
 
-    def hess_vec(
-        self,
-        potentials: Potentials,
-        direction: Potentials,
-        y: np.ndarray,
-        structure: Structure,
-        weight: np.ndarray,
-        out: Potentials,
-    ) -> None:
-        """Add ``weight[i]`` times the second derivative in a direction to `out`."""
-        for windows in self._windows(potentials, y, structure, weight):
-            theta = _cut(potentials, windows)
-            delta = _cut(direction, windows)
-            found = _room(windows, out)
-            self.loss.hess_vec(
-                theta, delta, y[windows.tokens], windows.structure, windows.weight, found
-            )
-            _put_back(found, windows, out)
+    def hess_vec(self, batch: Batch, direction: Potentials, out: Potentials) -> None:
+        """The sum over the windows of each example."""
+        for windows in self._windows(batch):
+            room = _room(windows, out)
+            self.loss.hess_vec(_batch(batch, windows), _cut(direction, windows), room)
+            _put_back(room, windows, out)
 
-    def _windows(
-        self, potentials: Potentials, y: np.ndarray, structure: Structure, weight: np.ndarray
-    ) -> Iterator[_Windows]:
+    def _windows(self, batch: Batch) -> Iterator[_Windows]:
         """All windows of examples whose weight is not 0, some at a time."""
+        potentials, evidence, structure, weight = batch
+        y = evidence.known_labels()
         K = potentials.node.shape[1]
-        order = 2 if has_triples(potentials) else 1
-        width = potentials.edge.shape[1] if self.size > 2 else K * K
-        n_tokens = TOKENS if order == 1 else min(TOKENS, NUMBERS // width)
+        order = len(potentials.cliques)
+        # windows of two tokens have no triples
+        widths = [table.shape[1] for table in potentials.cliques[: max(self.size - 1, 1)]]
+        n_tokens = TOKENS if order == 1 else min(TOKENS, NUMBERS // sum(widths))
+        links = with_triple_links(structure)
         for example, first, bounds in _bounds(structure.offsets, weight, self.size, n_tokens):
             tokens = np.arange(bounds[-1]) + np.repeat(first - bounds[:-1], np.diff(bounds))
-            chains = chain(bounds)
-            edges = tokens[chains.edges[:, 0]] + np.repeat(
-                (structure.edge_offsets - structure.offsets)[example], np.diff(chains.edge_offsets)
+            chains = chain(bounds, len(widths))
+            cliques = tuple(
+                tokens[of_windows.nodes[:, 0]]
+                + np.repeat(
+                    (family.offsets - structure.offsets)[example], np.diff(of_windows.offsets)
+                )
+                for family, of_windows in zip(structure.families, chains.families)
             )
-            links = np.empty((2, MOST * len(example), 4), np.int64)
-            n = np.zeros(2, np.int64)  # links of nodes and of edges
-            _link(y, structure, (example, tokens, chains), (self.sides, order, K), links, n)
-            given = _Given(links[0, : n[0]], links[1, : n[1]])
-            yield _Windows(example, weight[example], tokens, edges, width, chains, given)
+            given = np.empty((2, MOST * len(example), 5), np.int64)
+            n = np.zeros(2, np.int64)  # of nodes and of edges
+            where = (example, tokens, chains.offsets, chains.families[0].offsets)
+            _link(y, links, where, (self.sides, order == 2, K), given, n)
+            of_windows = _Given(given[0, : n[0]], given[1, : n[1]])
+            yield _Windows(example, weight[example], tokens, cliques, chains, of_windows)
 
 
 class _Given(NamedTuple):
-    """What is scored together with given labels, for tokens and for edges of windows: rows of four
+    """What is scored together with given labels, for tokens and for edges of windows: rows of five
     numbers.
 
-    An edge, its first column and the step to the next one, as `beside` writes them; then whose
-    score it is.
+    A table, a clique, its first column and the step to the next one, as `beside` writes them; then
+    whose score it is.
     """
 
     node: np.ndarray
@@ -130,15 +116,12 @@ class _Given(NamedTuple):
 
 
 class _Windows(NamedTuple):
-    """Some windows: of which example, its weight, where tokens and edges come from, columns of
-    edges, chains.
-    """
+    """Some windows: of which example, its weight, where tokens and cliques come from, chains."""
 
     example: np.ndarray
     weight: np.ndarray
     tokens: np.ndarray
-    edges: np.ndarray
-    width: int
+    cliques: tuple[np.ndarray, ...]
     structure: Structure
     given: _Given
 
@@ -159,44 +142,61 @@ def _bounds(
         yield example[part], first[part], np.concatenate([[0], np.cumsum(widths[example[part]])])
 
 
+def _batch(batch: Batch, windows: _Windows) -> Batch:
+    """The windows as examples of their own."""
+    labels = batch.evidence.known_labels()[windows.tokens]
+    potentials = _cut(batch.potentials, windows)
+    return Batch(potentials, Evidence(labels), windows.structure, windows.weight)
+
+
 def _cut(potentials: Potentials, windows: _Windows) -> Potentials:
     """The potentials of the windows, as chains; one table for all edges as long as nothing given
     changes it.
     """
     node = potentials.node[windows.tokens]
-    n_edges = len(windows.edges)
     given = windows.given
-    _take(given.node, potentials.edge, node.shape[1], node)
-    if n_edges == 0:
-        return Potentials(node, np.zeros((1, windows.width), potentials.edge.dtype))
-    edge = potentials.edge[:, : windows.width]
-    if len(edge) > 1:
-        edge = edge[windows.edges]
-    elif len(given.edge):
-        edge = np.repeat(edge, n_edges, axis=0)
-    _take(given.edge, potentials.edge, node.shape[1] ** 2, edge)
-    return Potentials(node, edge)
+    everywhere = with_triples(potentials)
+    _take(given.node, everywhere, node.shape[1], node)
+    cliques = []
+    for table, rows in zip(potentials.cliques, windows.cliques):
+        if len(rows) == 0:
+            cliques.append(np.zeros((1, table.shape[1]), table.dtype))
+        elif len(table) == 1:
+            cliques.append(table)
+        else:
+            cliques.append(table[rows])
+    if len(given.edge):
+        if len(cliques[0]) == 1:
+            cliques[0] = np.repeat(cliques[0], len(windows.cliques[0]), axis=0)
+        _take(given.edge, everywhere, cliques[0].shape[1], cliques[0])
+    return Potentials(node, tuple(cliques))
 
 
 def _room(windows: _Windows, out: Potentials) -> Potentials:
-    """Zeros for derivatives in the windows' potentials; but `out` itself for those of edges that
+    """Zeros for derivatives in the windows' potentials; but `out` itself for those of cliques that
     share one table.
     """
     node = np.zeros((len(windows.tokens), out.node.shape[1]))
-    if len(out.edge) == 1 and len(windows.given.edge) == 0:
-        return Potentials(node, out.edge[:, : windows.width])
-    return Potentials(node, np.zeros((max(len(windows.edges), 1), windows.width)))
+    cliques = []
+    for f, (table, rows) in enumerate(zip(out.cliques, windows.cliques)):
+        changed = f == 0 and len(windows.given.edge)
+        if len(table) == 1 and not changed:
+            cliques.append(table)
+        else:
+            cliques.append(np.zeros((max(len(rows), 1), table.shape[1])))
+    return Potentials(node, tuple(cliques))
 
 
-def _put_back(found: Potentials, windows: _Windows, out: Potentials) -> None:
+def _put_back(room: Potentials, windows: _Windows, out: Potentials) -> None:
     """Add derivatives in the windows' potentials to those in the potentials that they are made of."""
     given = windows.given
-    K = out.node.shape[1]
-    _add_rows(found.node, windows.tokens, out.node)
-    _give(given.node, found.node, K, out.edge)
-    _give(given.edge, found.edge, K * K, out.edge)
-    if not np.may_share_memory(found.edge, out.edge):
-        _add_rows(found.edge, windows.edges, out.edge)
+    everywhere = with_triples(out)
+    _add_rows(room.node, windows.tokens, out.node)
+    _give(given.node, room.node, everywhere)
+    _give(given.edge, room.cliques[0], everywhere)
+    for table, rows, into in zip(room.cliques, windows.cliques, out.cliques):
+        if table is not into:
+            _add_rows(table, rows, into)
 
 
 @kernel
@@ -204,65 +204,78 @@ def _link(y, structure, windows, kind, links, n):
     """Write what is scored together with given labels into `links`, and how many of nodes and of
     edges there are.
     """
-    example, tokens, chains = windows
-    (left, right), order, K = kind
+    example, tokens, starts, edge_starts = windows
+    (left, right), triples, K = kind
     offsets = structure.offsets
-    edge_offsets = structure.edge_offsets
     of_nodes = links[0]
     of_edges = links[1]
     for v in range(len(example)):
         i = example[v]
-        first = chains.offsets[v]
-        last = chains.offsets[v + 1] - 1
-        bounds = (offsets[i], offsets[i + 1], edge_offsets[i], order)
+        first = starts[v]
+        last = starts[v + 1] - 1
+        lo = offsets[i]
+        m0 = structure.triple_offsets[i]
+        bounds = (lo, offsets[i + 1], structure.edge_offsets[i], m0, triples)
         a = tokens[first]
         b = tokens[last]
-        e = edge_offsets[i] + tokens[first] - offsets[i]
         m = beside(y, a, bounds, (left, right and a == b), K, of_nodes[n[0] :])
-        of_nodes[n[0] : n[0] + m, 3] = first
+        of_nodes[n[0] : n[0] + m, 4] = first
         n[0] += m
         if a == b:
             continue
         m = beside(y, b, bounds, (False, right), K, of_nodes[n[0] :])
-        of_nodes[n[0] : n[0] + m, 3] = last
+        of_nodes[n[0] : n[0] + m, 4] = last
         n[0] += m
-        if order == 2 and left and a > offsets[i]:
-            _write(of_edges, n, (e, (y[a - 1] + 1) * K * K, 1, chains.edge_offsets[v]))
-        if order == 2 and right and b + 1 < offsets[i + 1]:
-            _write(of_edges, n, (e + b - a, K * K + y[b + 1], K, chains.edge_offsets[v + 1] - 1))
+        if triples and left and a > lo:
+            _write(of_edges, n, (m0 + a - 1 - lo, y[a - 1] * K * K, 1, edge_starts[v]))
+        if triples and right and b + 1 < offsets[i + 1]:
+            _write(of_edges, n, (m0 + b - 1 - lo, y[b + 1], K, edge_starts[v + 1] - 1))
 
 
 @kernel
 def _write(of_edges, n, link):
-    """One more link of an edge."""
-    of_edges[n[1], 0], of_edges[n[1], 1], of_edges[n[1], 2], of_edges[n[1], 3] = link
+    """One more link of an edge, to a triple."""
+    of_edges[n[1], 0] = 1
+    of_edges[n[1], 1], of_edges[n[1], 2], of_edges[n[1], 3], of_edges[n[1], 4] = link
     n[1] += 1
 
 
 @kernel
-def _take(links, edge, n_columns, table):
-    """Add to rows of a table the scores of edges that are linked to them."""
-    last = len(edge) - 1
+def _take(links, tables, n_columns, table):
+    """Add to rows of a table the scores of cliques that are linked to them."""
+    edge = tables.edge
+    triple = tables.triple
     for m in range(len(links)):
-        e = min(links[m, 0], last)
-        column = links[m, 1]
-        step = links[m, 2]
-        row = links[m, 3]
-        for k in range(n_columns):
-            table[row, k] += edge[e, column + k * step]
+        column = links[m, 2]
+        step = links[m, 3]
+        row = links[m, 4]
+        if links[m, 0] == 0:
+            c = min(links[m, 1], len(edge) - 1)
+            for k in range(n_columns):
+                table[row, k] += edge[c, column + k * step]
+        else:
+            c = min(links[m, 1], len(triple) - 1)
+            for k in range(n_columns):
+                table[row, k] += triple[c, column + k * step]
 
 
 @kernel
-def _give(links, table, n_columns, edge):
+def _give(links, table, tables):
     """The transpose of `_take`."""
-    last = len(edge) - 1
+    edge = tables.edge
+    triple = tables.triple
     for m in range(len(links)):
-        e = min(links[m, 0], last)
-        column = links[m, 1]
-        step = links[m, 2]
-        row = links[m, 3]
-        for k in range(n_columns):
-            edge[e, column + k * step] += table[row, k]
+        column = links[m, 2]
+        step = links[m, 3]
+        row = links[m, 4]
+        if links[m, 0] == 0:
+            c = min(links[m, 1], len(edge) - 1)
+            for k in range(table.shape[1]):
+                edge[c, column + k * step] += table[row, k]
+        else:
+            c = min(links[m, 1], len(triple) - 1)
+            for k in range(table.shape[1]):
+                triple[c, column + k * step] += table[row, k]
 
 
 @kernel

@@ -11,14 +11,10 @@ import scipy.sparse as sp
 
 from sklearn_struct.containers.csr import CSR, csr
 from sklearn_struct.containers.sequence_array import SequenceArray
-from sklearn_struct.containers.structures import chain
+from sklearn_struct.containers.structures import chain, columns_of
 from sklearn_struct.linear.pair_places import places
-from sklearn_struct.objectives.parameters import (
-    Pattern,
-    edge_features,
-    every_edge_pair,
-    every_node_pair,
-)
+from sklearn_struct.objectives.linear_potentials import clique_features
+from sklearn_struct.objectives.weight_patterns import Pattern, every_clique_pair, every_node_pair
 
 __all__ = ["Layout", "counted_features"]
 
@@ -69,43 +65,30 @@ def counted_features(layout: Layout, X: SequenceArray, codes: np.ndarray) -> sp.
 
 def _chain_counts(pattern: Pattern, X: SequenceArray, codes: np.ndarray) -> sp.csr_array:
     K = pattern.n_labels
-    structure = chain(X.offsets)
+    structure = chain(X.offsets, pattern.order)
     owner = np.repeat(np.arange(len(X)), X.lengths)
-    edge_owner = owner[structure.edges[:, 1]]
-    pairs, triples = _edge_codes(codes.astype(np.int64), structure.edges, K, pattern.order)
-    node = every_node_pair(pattern)
-    edge = every_edge_pair(pattern)
-    edge_X = (
-        edge_features(X, pattern.edge_columns)
-        if len(pattern.edge_columns)
-        else np.empty((len(pairs), 0))
-    )
-    place = np.full(pattern.edge_width, -1)
-    place[pattern.transitions] = np.arange(len(pattern.transitions))
-    n_node = len(node.indices)
-    n_edge = len(edge.indices)
-    parts = [(_places(X.tokens, codes, node), owner, 0)]
-    for columns in (pairs, triples):
-        parts.append((_places(edge_X, columns, edge), edge_owner, n_node))
-        moves = np.where(columns >= 0, place[columns], -1)
-        parts.append(
-            ((np.arange(len(moves)), moves, np.ones(len(moves))), edge_owner, n_node + n_edge)
-        )
+    first = np.cumsum([0, *pattern.sizes])
+    of_features = first[1:]
+    of_columns = of_features[len(pattern.families) :]
+    parts = [(_places(X.tokens, codes, every_node_pair(pattern)), owner, 0)]
+    for f, family in enumerate(structure.families):
+        columns = columns_of(codes, family, K)
+        clique_owner = owner[family.nodes[:, 0]]
+        if len(pattern.edge_columns):
+            features = clique_features(X, family, pattern.edge_columns)
+            where = _places(features, columns, every_clique_pair(pattern, f))
+            parts.append((where, clique_owner, of_features[f]))
+        place = np.full(pattern.widths[f], -1)
+        place[pattern.families[f].columns] = np.arange(len(pattern.families[f].columns))
+        parts.append((_once(place[columns]), clique_owner, of_columns[f]))
     if pattern.fit_intercept:
-        parts.append(((np.arange(len(codes)), codes, np.ones(len(codes))), owner, pattern.size - K))
+        parts.append((_once(codes), owner, pattern.size - K))
     return _stacked(parts, (len(X), pattern.size))
 
 
-def _edge_codes(
-    codes: np.ndarray, edges: np.ndarray, K: int, order: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """The columns of the pair and of the triple that each edge ends; -1 where there is no triple."""
-    pairs = codes[edges[:, 0]] * K + codes[edges[:, 1]]
-    triples = np.full(len(pairs), -1)
-    if order == 2:
-        second = 1 + np.flatnonzero(edges[:-1, 1] == edges[1:, 0])
-        triples[second] = K * K + codes[edges[second - 1, 0]] * K * K + pairs[second]
-    return pairs, triples
+def _once(places: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Row, place and value where each row counts once."""
+    return np.arange(len(places)), places, np.ones(len(places))
 
 
 def _places(X: Any, codes: np.ndarray, pairs: CSR) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

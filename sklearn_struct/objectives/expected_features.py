@@ -11,7 +11,7 @@ import numpy as np
 
 from sklearn_struct.compiled.threads import Pool
 from sklearn_struct.containers.csr import CSR
-from sklearn_struct.containers.structures import Block, Potentials, blocks
+from sklearn_struct.containers.structures import Block, Potentials, Structure
 from sklearn_struct.hidden_markov.path_sums import (
     StateChain,
     Windows,
@@ -19,9 +19,10 @@ from sklearn_struct.hidden_markov.path_sums import (
     node_counts,
     path_sums,
 )
-from sklearn_struct.inference.chains import exact
+from sklearn_struct.inference.base import Inference
 from sklearn_struct.objectives.counted_features import Layout
-from sklearn_struct.objectives.parameters import LinearPotentials, every_edge_pair, every_node_pair
+from sklearn_struct.objectives.linear_potentials import LinearPotentials
+from sklearn_struct.objectives.weight_patterns import every_clique_pair, every_node_pair
 
 __all__ = ["Emitted", "conditional_features", "expected_features"]
 
@@ -52,13 +53,13 @@ def expected_features(chain: StateChain, emitted: Emitted, layout: Layout) -> np
     sums = path_sums(chain)
     K = pattern.n_labels
     node = every_node_pair(pattern)
-    edge = every_edge_pair(pattern)
     w_node = np.zeros(len(node.indices))
-    w_edge = np.zeros(len(edge.indices))
+    pairs = [every_clique_pair(pattern, f) for f in range(len(pattern.families))]
+    w_cliques = [np.zeros(len(of_family.indices)) for of_family in pairs]
     inputs = np.empty(pattern.n_features)
     tokens = node_counts(chain, sums, NOTHING, K)
     moves = edge_counts(chain, sums, NOTHING, K, pattern.order)
-    width = max(len(chain.start), pattern.edge_width)
+    width = max(len(chain.start), sum(pattern.widths))
     first = 0
     for windows in _parts(emitted.windows, LARGEST_TABLE // width + 1):
         columns = np.arange(first, first + len(windows.codes))
@@ -70,7 +71,9 @@ def expected_features(chain: StateChain, emitted: Emitted, layout: Layout) -> np
         )
         if len(on_edges):
             chosen = windows._replace(codes=windows.codes[pattern.edge_columns[on_edges] - first])
-            _fill(w_edge, edge, on_edges, edge_counts(chain, sums, chosen, K, pattern.order))
+            tables = edge_counts(chain, sums, chosen, K, pattern.order)
+            for w_family, of_family, table in zip(w_cliques, pairs, tables, strict=True):
+                _fill(w_family, of_family, on_edges, table)
         first += len(columns)
     if len(emitted.means):
         numbers = tokens * emitted.means
@@ -78,10 +81,12 @@ def expected_features(chain: StateChain, emitted: Emitted, layout: Layout) -> np
         inputs[first:] = numbers.sum(axis=1)
         on_edges = np.flatnonzero(pattern.edge_columns >= first)
         means = emitted.means[pattern.edge_columns[on_edges] - first]
-        _fill(w_edge, edge, on_edges, moves * means[:, np.arange(moves.shape[1]) % K])
-    weights = np.concatenate(
-        [w_node, w_edge, moves[0, pattern.transitions], *tokens[: pattern.fit_intercept]]
-    )
+        for w_family, of_family, table in zip(w_cliques, pairs, moves, strict=True):
+            _fill(w_family, of_family, on_edges, table * means[:, np.arange(table.shape[1]) % K])
+    w_columns = [
+        table[0, family.columns] for family, table in zip(pattern.families, moves, strict=True)
+    ]
+    weights = np.concatenate([w_node, *w_cliques, *w_columns, *tokens[: pattern.fit_intercept]])
     return layout.join(inputs, weights, float(chain.start @ sums.ends))
 
 
@@ -103,7 +108,8 @@ def _fill(weights: np.ndarray, pairs: CSR, features: np.ndarray, counts: np.ndar
 def conditional_features(
     base: Callable[[Block], Potentials],
     potentials: LinearPotentials,
-    offsets: np.ndarray,
+    inference: Inference,
+    structure: Structure,
     weight: np.ndarray,
     pool: Pool,
 ) -> np.ndarray:
@@ -112,20 +118,23 @@ def conditional_features(
 
     `base` gives the potentials of p(y | x) in a block, with as many columns as `potentials`.
     """
-    found = blocks(offsets, potentials.n_labels, n_blocks=16, order=potentials.pattern.order)
+    cuts = inference.blocks(structure, potentials.n_labels, n_blocks=16)
 
     def work(b: int) -> np.ndarray:
-        block = found[b]
-        theta = base(found[b])
-        n_edges = block.edges.stop - block.edges.start if potentials.edge_map else 1
-        out = Potentials(np.zeros(theta.node.shape), np.zeros((n_edges, theta.edge.shape[1])))
+        block = cuts[b]
+        theta = base(block)
+        rows = potentials.n_rows(block)
+        cliques = tuple(
+            np.zeros((n, width)) for n, width in zip(rows, potentials.widths, strict=True)
+        )
+        out = Potentials(np.zeros(theta.node.shape), cliques)
         of_block = weight[block.examples]
         total = np.zeros(potentials.expanded_size)
-        exact.marginals(theta, block.structure, of_block, out, np.empty(len(of_block)))
+        inference.marginals(theta, block.structure, of_block, out, np.empty(len(of_block)))
         potentials.scatter(out, block, np.ones(1), total)
         return total
 
     total = np.zeros(potentials.expanded_size)
-    for part in pool.map(work, len(found)):
+    for part in pool.map(work, len(cuts)):
         total += part
     return potentials.compress(total) / weight.sum()

@@ -4,22 +4,26 @@ loss.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from sklearn_struct.compiled.simd import aligned
 from sklearn_struct.compiled.threads import N_PARTS, Pool, go_on
-from sklearn_struct.containers.structures import Block, Potentials, blocks
-from sklearn_struct.linear.interleaved import ONE, parts, put, take
-from sklearn_struct.objectives.parameters import LinearPotentials, split
+from sklearn_struct.containers.structures import Block, Potentials, Structure
+from sklearn_struct.inference.base import Inference
+from sklearn_struct.linear.interleaved import ONE
+from sklearn_struct.losses.base import Batch, Loss
+from sklearn_struct.losses.evidence import Evidence
+from sklearn_struct.objectives.linear_potentials import LinearPotentials
+from sklearn_struct.objectives.weight_patterns import split
 
 __all__ = ["LinearObjective", "TrainingData"]
 
-# (block, room for node potentials, derivatives in the potentials to be written: nodes afresh, edges
-# added)
+# (block, room for node potentials, derivatives in the potentials to be written: nodes afresh,
+# cliques added)
 Work = Callable[[Block, np.ndarray, Potentials], None]
 
 # residuals that fit a cache: float32 ones would save no time there, but cost digits
@@ -27,13 +31,13 @@ SMALL = 100_000
 
 
 class TrainingData(NamedTuple):
-    """Labels, or whatever a loss reads of tokens, and weights of packed sequences.
+    """Who depends on whom, what is known of the labels, and weights of packed examples.
 
     Sums of losses are divided by `total`, by default that of the weights.
     """
 
-    offsets: np.ndarray
-    y: Any
+    structure: Structure
+    evidence: Evidence
     weight: np.ndarray
     total: float | None = None
 
@@ -43,72 +47,88 @@ class TrainingData(NamedTuple):
         return int(np.count_nonzero(self.learnable))
 
     @property
+    def n_nodes(self) -> int:
+        """Number of nodes of all examples."""
+        return int(self.structure.offsets[-1])
+
+    @property
     def learnable(self) -> np.ndarray:
         """Whether there is something to learn from an example: it is not empty and has a positive
         weight.
         """
-        return (self.weight != 0) & (np.diff(self.offsets) > 0)
+        return (self.weight != 0) & (np.diff(self.structure.offsets) > 0)
 
 
 class LinearObjective:
     """Weighted mean of a structured loss over all examples, as a function of the parameter vector.
 
-        value = sum_i weight[i] * loss(potentials_i(w), y_i) / sum_i weight[i]
+        value = sum_i weight[i] * loss(potentials_i(w), evidence_i) / sum_i weight[i]
 
-    For batch solvers there are `value_and_grad` and `hess_vec`; for stochastic ones the same as a
-    sum of ``n_terms`` terms, each a few examples, taken apart at the linear map so that their
-    updates can stay sparse.
+    It is a value that pickles; threads are lent to it by `on`.
 
     Parameters
     ----------
     potentials : LinearPotentials
-    loss : callable
-        One of `sklearn_struct.losses`.
+    loss : Loss
+    inference : Inference
+        Cuts the examples into blocks.
     data : TrainingData
-    pool : Pool
-        Threads to use; the result has the same bits for any number of them.
-    term_tokens : int
-        About how many tokens a term has; 1 makes a term of each sequence. None has weight 0.
     """
 
     def __init__(
         self,
         potentials: LinearPotentials,
-        loss: Any,
+        loss: Loss,
+        inference: Inference,
         data: TrainingData,
-        pool: Pool,
-        term_tokens: int = 50,
     ) -> None:
         self.potentials = potentials
         self.loss = loss
+        self.inference = inference
         self.data = data
-        self.pool = pool
+        self.pool: Pool | None = None
         self.size = potentials.size
         self.n_free = potentials.n_free
         self.total_weight = float(np.sum(data.weight)) if data.total is None else data.total
-        self._blocks = blocks(data.offsets, potentials.n_labels, order=potentials.pattern.order)
-        self._parts = [
-            part for part in np.array_split(np.arange(len(self._blocks)), N_PARTS) if len(part)
-        ]
-        self._term_tokens = term_tokens
-        self._value = np.empty(len(data.weight))
-        self._direction: np.ndarray | None = None
+
+    def on(self, pool: Pool) -> Self:
+        """The same objective on the threads of a pool; the result has the same bits for any number
+        of them.
+        """
+        objective = copy.copy(self)
+        objective.pool = pool
+        return objective
+
+    def with_loss(self, loss: Loss) -> Self:
+        """The objective of another loss of the same data."""
+        objective = copy.copy(self)
+        objective.loss = loss
+        return objective
+
+    def __getstate__(self) -> dict[str, Any]:
+        # neither threads nor scratch belong to the value
+        scratch = {"pool", "blocks", "_parts", "_value", "_transpose", "_W"}
+        state = {name: value for name, value in vars(self).items() if name not in scratch}
+        return {**state, "pool": None}
 
     @cached_property
-    def _terms(self) -> list[Block]:
-        order = self.potentials.pattern.order
-        terms = blocks(self.data.offsets, self.potentials.n_labels, self._term_tokens, order=order)
-        learnable = self.data.learnable
-        return [block for block in terms if np.any(learnable[block.examples])] or terms[:1]
+    def blocks(self) -> list[Block]:
+        """The examples in pieces of work."""
+        return self.inference.blocks(self.data.structure, self.potentials.n_labels)
 
     @cached_property
-    def _term_weight(self) -> np.ndarray:
-        """Weights with which the mean over terms is the objective."""
-        return self.data.weight * (self.n_terms / self.total_weight)
+    def _parts(self) -> list[np.ndarray]:
+        every = np.array_split(np.arange(len(self.blocks)), N_PARTS)
+        return [part for part in every if len(part)]
+
+    @cached_property
+    def _value(self) -> np.ndarray:
+        """Room for the loss of each example."""
+        return np.empty(len(self.data.weight))
 
     @cached_property
     def _transpose(self) -> Any:
-        small = len(self.data.y) * self.potentials.n_labels <= SMALL
+        small = self.data.n_nodes * self.potentials.n_labels <= SMALL
         return self.potentials.node_map.transpose(
             np.dtype(np.float64) if small else self.potentials.dtype
         )
@@ -117,23 +137,31 @@ class LinearObjective:
     def _W(self) -> np.ndarray:
         return self.potentials.expand(np.zeros(self.size))
 
-    @property
-    def n_terms(self) -> int:
-        return len(self._terms)
+    def _map(self, function: Callable[[int], Any], n: int) -> list[Any]:
+        if self.pool is not None:
+            return self.pool.map(function, n)
+        return [function(i) for i in range(n)]
 
     def value_and_grad(self, w: np.ndarray) -> tuple[float, np.ndarray]:
         """The weighted mean loss and its gradient."""
         W = self.potentials.expand(w, self._W)
         loss = self.loss
+        losses = self._value
         value = 0.0
-        if getattr(loss, "couples", False):
+        if loss.couples:
             value, loss = loss.outer(self._statistics(W))
 
         def work(block: Block, room: np.ndarray, gradient: Potentials) -> None:
-            self._gradient(loss, self.potentials.forward(W, block, out=room), block, gradient)
+            batch = self._batch(self.potentials.forward(W, block, out=room), block)
+            gradient.node[:] = 0.0
+            loss(batch, gradient, losses[block.examples])
 
         grad = self._sum(work)
-        return (value + float(np.dot(self.data.weight, self._value))) / self.total_weight, grad
+        return (value + float(np.dot(self.data.weight, losses))) / self.total_weight, grad
+
+    def _batch(self, theta: Potentials, block: Block) -> Batch:
+        evidence = self.data.evidence.part(block.tokens)
+        return Batch(theta, evidence, block.structure, self.data.weight[block.examples])
 
     def _statistics(self, W: np.ndarray) -> np.ndarray:
         """What a loss that couples examples wants to know of all of them: the sum of its statistics
@@ -142,15 +170,11 @@ class LinearObjective:
 
         def of_block(b: int) -> np.ndarray:
             go_on()
-            block = self._blocks[b]
-            y = self.data.y[block.tokens]
-            weight = self.data.weight[block.examples]
+            block = self.blocks[b]
             with np.errstate(over="ignore", invalid="ignore"):
-                return self.loss.statistics(
-                    self.potentials.forward(W, block), y, block.structure, weight
-                )
+                return self.loss.statistics(self._batch(self.potentials.forward(W, block), block))
 
-        parts = self.pool.map(
+        parts = self._map(
             lambda c: np.sum([of_block(b) for b in self._parts[c]], axis=0), len(self._parts)
         )
         return np.sum(parts, axis=0)
@@ -164,9 +188,7 @@ class LinearObjective:
             theta = self.potentials.forward(W, block, out=room)
             direction = self.potentials.forward(V, block)
             gradient.node[:] = 0.0
-            y = self.data.y[block.tokens]
-            weight = self.data.weight[block.examples]
-            self.loss.hess_vec(theta, direction, y, block.structure, weight, gradient)
+            self.loss.hess_vec(self._batch(theta, block), direction, gradient)
 
         return self._sum(work)
 
@@ -176,148 +198,53 @@ class LinearObjective:
         """
         transpose = self._transpose
 
-        def of_part(c: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        def of_part(c: int) -> list[np.ndarray]:
             with np.errstate(over="ignore", invalid="ignore"):  # of steps that are too long
                 return self._part(work, self._parts[c])
 
-        parts = self.pool.map(of_part, len(self._parts))
+        parts = self._map(of_part, len(self._parts))
         grad = np.empty(self.size)
         segments = split(grad, self.potentials.pattern)
-        transpose.product(self.pool, segments.node)
-        edge, table, intercept = (np.sum([part[i] for part in parts], axis=0) for i in range(3))
-        segments.edge[:], segments.transition[:] = edge, table[self.potentials.transitions]
+        transpose.product(self.pool or Pool(1), segments.node)
+        *sums, intercept = (np.sum(of_parts, axis=0) for of_parts in zip(*parts, strict=True))
+        for f, family in enumerate(self.potentials.pattern.families):
+            segments.features[f][:] = sums[2 * f]
+            segments.columns[f][:] = sums[2 * f + 1][family.columns]
         segments.intercept[:] = intercept[: self.n_free]
         grad /= self.total_weight
         return grad
 
-    def _part(self, work: Work, part: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Do the work of some blocks; return its derivatives in edge weights, transitions and
-        intercept.
+    def _part(self, work: Work, part: np.ndarray) -> list[np.ndarray]:
+        """Do the work of some blocks; return its derivatives in the weights of clique features and
+        of columns, of one family after the other, and in the intercept.
         """
-        edge_map = self.potentials.edge_map
+        maps = self.potentials.clique_maps
+        of_features = [np.zeros(m.expanded_size if m else 0) for m in maps]
+        tables = [np.zeros((1, width)) for width in self.potentials.widths]
         K = self.potentials.n_labels
-        width = self.potentials.edge_width
-        edge_grad = np.zeros(edge_map.expanded_size if edge_map else 0)
-        table = np.zeros((1, width))
         intercept = np.zeros(K)
-        n_tokens = max(self._blocks[b].tokens.stop - self._blocks[b].tokens.start for b in part)
-        room = np.empty((n_tokens, K), dtype=self.potentials.dtype)
-        node = np.empty((n_tokens, K))
+        n_nodes = max(self.blocks[b].tokens.stop - self.blocks[b].tokens.start for b in part)
+        room = np.empty((n_nodes, K), dtype=self.potentials.dtype)
+        node = np.empty((n_nodes, K))
         for b in part:
             go_on()
-            block = self._blocks[b]
+            block = self.blocks[b]
             n = block.tokens.stop - block.tokens.start
-            n_edges = block.edges.stop - block.edges.start
-            gradient = Potentials(node[:n], np.zeros((n_edges, width)) if edge_map else table)
+            rows = self.potentials.n_rows(block)
+            cliques = tuple(
+                np.zeros((rows[f], table.shape[1])) if maps[f] else table
+                for f, table in enumerate(tables)
+            )
+            gradient = Potentials(node[:n], cliques)
             work(block, room, gradient)
             self._transpose.put(gradient.node, block.tokens)
-            if edge_map:
-                edge_map.scatter(gradient.edge, block.edges, ONE, edge_grad)
-                table += gradient.edge.sum(axis=0)
+            for f, clique_map in enumerate(maps):
+                if clique_map:
+                    clique_map.scatter(cliques[f], block.cliques[f], ONE, of_features[f])
+                    tables[f] += cliques[f].sum(axis=0)
             if self.n_free:
                 intercept += gradient.node.sum(axis=0)
-        return edge_grad, table[0], intercept
-
-    def _gradient(self, loss: Any, theta: Potentials, block: Block, gradient: Potentials) -> None:
-        """Loss of a block into ``_value``, its derivative into the nodes of `gradient`, and added
-        to its edges.
-        """
-        gradient.node[:] = 0.0
-        examples = block.examples
-        y = self.data.y[block.tokens]
-        weight = self.data.weight[examples]
-        loss(theta, y, block.structure, weight, gradient, self._value[examples])
-
-    def expand(self, w: np.ndarray) -> np.ndarray:
-        """The layout in which terms are added to parameters."""
-        return self.potentials.expand(w)
-
-    def compress(self, W: np.ndarray) -> np.ndarray:
-        return self.potentials.compress(W)
-
-    def side_by_side(self, vector: np.ndarray, n: int) -> np.ndarray:
-        """Room for n expanded vectors that are read and written together: `vector`, and others that
-        are zero.
-        """
-        W = aligned(n * self.potentials.expanded_size, vector.dtype)
-        put(vector, n, 0, self.potentials.grains, W)
-        return W
-
-    def separate(self, W: np.ndarray, c: int) -> np.ndarray:
-        """The c-th of the vectors that stand side by side in W."""
-        vector = np.empty(self.potentials.expanded_size, W.dtype)
-        take(W, len(W) // len(vector), c, self.potentials.grains, vector)
-        return vector
-
-    def penalised_parts(self, W: np.ndarray) -> list[np.ndarray]:
-        """Views (number, n, grain) of the penalised entries of the n vectors side by side in W."""
-        return parts(W, len(W) // self.potentials.expanded_size, self.potentials.grains)[:-1]
-
-    def forward(self, W: np.ndarray, i: int, *scales: float) -> np.ndarray:
-        """Potentials of term i, one flat vector, at the sum of the scaled vectors side by side in
-        W.
-
-        Unpenalised parameters are those of the first, unscaled.
-        """
-        block = self._terms[i]
-        K = self.potentials.n_labels
-        n_tables = block.edges.stop - block.edges.start if self.potentials.edge_map else 1
-        n_nodes = (block.tokens.stop - block.tokens.start) * K
-        theta = np.empty(n_nodes + n_tables * self.potentials.edge_width, dtype=W.dtype)
-        out = self._unflat(theta, block)
-        out.edge[:] = self.potentials.forward(W, block, np.array(scales), out.node).edge
-        return theta
-
-    def term(self, theta: np.ndarray, i: int) -> tuple[float, np.ndarray]:
-        """Value of term i, and its derivative in the potentials; the mean over all terms is the
-        objective.
-        """
-        block = self._terms[i]
-        gradient = np.zeros(len(theta))
-        examples = block.examples
-        y = self.data.y[block.tokens]
-        weight = self._term_weight[examples]
-        value = self._value[examples]
-        self.loss(
-            self._unflat(theta, block),
-            y,
-            block.structure,
-            weight,
-            self._unflat(gradient, block),
-            value,
-        )
-        return float(np.dot(weight, value)), gradient
-
-    def add(self, gradient: np.ndarray, i: int, W: np.ndarray, *scales: float) -> None:
-        """Add the gradient of term i in the parameters, scaled for each, to the vectors side by
-        side in W.
-        """
-        block = self._terms[i]
-        self.potentials.scatter(self._unflat(gradient, block), block, np.array(scales), W)
-
-    def _unflat(self, vector: np.ndarray, block: Block) -> Potentials:
-        K = self.potentials.n_labels
-        n = (block.tokens.stop - block.tokens.start) * K
-        return Potentials(
-            vector[:n].reshape(-1, K), vector[n:].reshape(-1, self.potentials.edge_width)
-        )
-
-    @property
-    def n_potentials(self) -> int:
-        """How many numbers the derivatives of all terms have."""
-        n_tables = self._terms[-1].edges.stop if self.potentials.edge_map else self.n_terms
-        return (
-            int(self.data.offsets[-1]) * self.potentials.n_labels
-            + n_tables * self.potentials.edge_width
-        )
-
-    def squared_norm(self, gradient: np.ndarray, i: int) -> float:
-        """Squared norm of the gradient of term i in the parameters: <gradient, its forward>, as
-        forward is linear.
-        """
-        if self._direction is None:
-            self._direction = np.array(self.expand(np.zeros(self.size)), dtype=np.float64)
-        self.add(gradient, i, self._direction, 1.0)
-        square = float(np.dot(self.forward(self._direction, i, 1.0), gradient))
-        self.add(gradient, i, self._direction, -1.0)
-        return square
+        of_families = [
+            part for pair in zip(of_features, tables, strict=True) for part in (pair[0], pair[1][0])
+        ]
+        return [*of_families, intercept]

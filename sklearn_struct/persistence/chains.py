@@ -12,8 +12,9 @@ from sklearn_struct.encoding.features.vectorizer import SequenceVectorizer
 from sklearn_struct.estimators.chains.prepared_weights import Prepared
 from sklearn_struct.estimators.fitting.partial_fit import PASSES
 from sklearn_struct.exceptions import ModelFileError
-from sklearn_struct.objectives.parameters import Pattern
+from sklearn_struct.objectives.weight_patterns import Pattern
 from sklearn_struct.persistence import checks
+from sklearn_struct.persistence.edge_tables import joined, parted
 from sklearn_struct.persistence.encoders import Shared
 from sklearn_struct.persistence.nested import estimator, put_estimator
 from sklearn_struct.persistence.values import (
@@ -38,19 +39,21 @@ def put_chain(chain: Any, where: str, shared: Shared) -> dict[str, Any]:
     pattern = chain._pattern
     arrays = shared.arrays
     has = vars(chain)
-    for name, pairs in (("node", pattern.node), ("edge", pattern.edge)):
+    edges = joined(pattern)
+    for name, pairs in (("node", pattern.node), ("edge", edges.features)):
         if pairs is not None:
             checks.put_pairs(arrays, where + name, pairs)
     arrays[where + "edge_columns"] = np.asarray(pattern.edge_columns, np.int64)
-    arrays[where + "transitions"] = np.asarray(pattern.transitions, np.int64)
+    arrays[where + "transitions"] = np.asarray(edges.columns, np.int64)
     if pattern.order == 2:
         arrays[where + "order"] = np.array([2])
-    arrays[where + "w"] = np.asarray(chain._w, np.float64)
+    arrays[where + "w"] = np.asarray(chain._w, np.float64)[edges.place]
     if "loss_curve_" in has:
         arrays[where + "loss_curve"] = np.array(chain.loss_curve_, np.float64)
     stream = None
     if chain._stream is not None:
-        solver, (arrays[where + "last_w"], _, n, step) = chain._stream  # the mean is `_w`
+        solver, (last, _, n, step) = chain._stream  # the mean is `_w`
+        arrays[where + "last_w"] = np.asarray(last, np.float64)[edges.place]
         stream = {"solver": solver, "n": int(n), "step": float(step)}
     encoder = has.get("vectorizer_")
     names = has.get("_names_in") if encoder is None else encoder._names
@@ -58,7 +61,7 @@ def put_chain(chain: Any, where: str, shared: Shared) -> dict[str, Any]:
         "labels": put_labels(arrays, where + "labels", chain.classes_),
         "n_features": int(pattern.n_features),
         "node": pattern.node is not None,
-        "edge": pattern.edge is not None,
+        "edge": edges.features is not None,
         "fit_intercept": bool(pattern.fit_intercept),
         "names": shared.put(names),
         "vectorizer": None
@@ -89,7 +92,8 @@ def read_chain(chain: Any, stored: Any, where: str, shared: Shared) -> None:
     chain._pattern = _pattern(stored, where, len(chain.classes_), shared)
     chain.n_features_in_ = chain._pattern.n_features
     size = chain._pattern.size
-    chain._w = checks.weights(arrays, where + "w", size)
+    place = joined(chain._pattern).place
+    chain._w = _placed(checks.weights(arrays, where + "w", size), place)
     checks.fit_into(chain._w, getattr(chain, "dtype", "float64"), where + "w")
     chain.n_iter_ = natural(stored["n_iter"], "n_iter")
     chain.t_ = natural(stored["t"], "t")
@@ -98,11 +102,17 @@ def read_chain(chain: Any, stored: Any, where: str, shared: Shared) -> None:
     if stored["stream"] is None:
         chain._stream = None
     else:
-        chain._stream = _stream(
-            stored["stream"], checks.weights(arrays, where + "last_w", size), chain._w
-        )
+        last = _placed(checks.weights(arrays, where + "last_w", size), place)
+        chain._stream = _stream(stored["stream"], last, chain._w)
     _name_features(chain, stored, where, shared)
     chain._prepared = Prepared()
+
+
+def _placed(stored: np.ndarray, place: np.ndarray) -> np.ndarray:
+    """Weights in the order of the pattern, from that of the file."""
+    w = np.empty_like(stored)
+    w[place] = stored
+    return w
 
 
 def put_ge(chain: Any, where: str, shared: Shared) -> dict[str, Any]:
@@ -124,7 +134,7 @@ def read_ge(chain: Any, stored: Any, where: str, shared: Shared) -> None:
     for m, feature in enumerate(features):
         probability = shared.arrays.take(f"{where}target {m}", np.float64)
         if (
-            len(probability) not in (K, K * K)
+            len(probability) not in (K, K**2)
             or not np.all(probability >= 0)
             or abs(probability.sum() - 1) > 1e-6
         ):
@@ -165,11 +175,12 @@ def _pattern(stored: Any, where: str, K: int, shared: Shared) -> Pattern:
         order = 2
         if arrays.take(where + "order", np.int64).tolist() != [2]:
             raise ModelFileError(f"{where}order must be 2")
-    width = K * K if order == 1 else K * K + K**3
+    width = sum(K**size for size in range(2, order + 2))
     transitions = checks.ascending(arrays, where + "transitions", width)
     node = checks.pairs(arrays, where + "node", n_features, K) if stored["node"] else None
     edge = checks.pairs(arrays, where + "edge", len(columns), width) if stored["edge"] else None
-    return Pattern(n_features, K, node, edge, columns, transitions, stored["fit_intercept"], order)
+    families = tuple(parted(edge, transitions, K, order))
+    return Pattern(n_features, K, node, families, columns, stored["fit_intercept"])
 
 
 def _stream(stored: Any, w: np.ndarray, mean: np.ndarray) -> tuple[str, Stream]:

@@ -26,7 +26,7 @@ from sklearn_struct.encoding.features.vectorizer import SequenceVectorizer
 from sklearn_struct.estimators.chains.linear_chain_crf import LinearChainCRF
 from sklearn_struct.estimators.chains.prepared_weights import Prepared
 from sklearn_struct.exceptions import ModelFileError
-from sklearn_struct.objectives.parameters import Pattern
+from sklearn_struct.objectives.weight_patterns import CliquePattern, Pattern
 from sklearn_struct.persistence.disk import read_whole
 from sklearn_struct.persistence.encoders import vocabulary
 
@@ -114,7 +114,8 @@ def _estimator(model: _Model) -> LinearChainCRF:
     crf.vectorizer_ = vectorizer
     crf._names_in = names
     crf.n_features_in_ = n
-    crf._pattern = Pattern(n, K, node, None, np.arange(0), moves, False)
+    transitions = CliquePattern(2, None, moves)
+    crf._pattern = Pattern(n, K, node, (transitions,), np.arange(0), False)
     crf._w = np.concatenate([w_node, w_edge])
     crf._stream = None
     crf._prepared = Prepared()

@@ -19,7 +19,7 @@ from sklearn_struct.hidden_markov.em_steps import (
     potentials,
 )
 from sklearn_struct.hidden_markov.markov_chain import tally
-from sklearn_struct.inference.chains import exact
+from sklearn_struct.inference.chains.chain import Chain
 
 pytestmark = pytest.mark.twins
 KINDS = pytest.mark.parametrize(("order", "stop"), [(1, True), (1, False), (2, True), (2, False)])
@@ -157,8 +157,8 @@ def test_sequences_that_are_impossible_get_a_way_and_others_are_as_they_were(ord
         )
         before, after = np.empty((2, len(block.structure.offsets) - 1))
         labels = np.empty(len(theta.node), np.int32)
-        exact.argmax(plain, block.structure, labels, before)
-        exact.argmax(theta, block.structure, labels, after)
+        Chain().argmax(plain, block.structure, labels, before)
+        Chain().argmax(theta, block.structure, labels, after)
         possible = before > -np.inf
         np.testing.assert_array_equal(after[possible], before[possible])
         assert np.all(np.isfinite(after))

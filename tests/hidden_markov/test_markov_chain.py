@@ -11,7 +11,6 @@ import pytest
 from sklearn_struct.containers.structures import Potentials, chain
 from sklearn_struct.hidden_markov import markov_chain
 from sklearn_struct.hidden_markov.markov_chain import Markov
-from sklearn_struct.inference.chains import exact as inference
 
 pytestmark = pytest.mark.twins
 ORDERS = pytest.mark.parametrize("order", [1, 2])

@@ -10,6 +10,7 @@ import pytest
 import scipy.sparse as sp
 from public_estimators import CHAINS
 from sklearn.base import BaseEstimator
+from sklearn_struct.objectives.parameters import bind
 
 from sklearn_struct import HMM, LinearChainCRF, MEstimatedCRF, SequenceArray
 from sklearn_struct.containers.structures import Block, Potentials, chain
@@ -18,7 +19,6 @@ from sklearn_struct.exceptions import InputTypeError, LengthMismatchError, Unkno
 from sklearn_struct.inference.chains import exact
 from sklearn_struct.inspection import explain
 from sklearn_struct.inspection.single_sequence import read_labels, read_one
-from sklearn_struct.objectives.parameters import bind
 
 
 def path_score(estimator, x, labels):

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from sklearn_struct.containers.structures import Potentials, chain
-from sklearn_struct.inference.chains import exact as inference
+from sklearn_struct.inference.chains.chain import Chain
 from sklearn_struct.losses.conditionals import Conditionals
 from sklearn_struct.losses.log_likelihood import LogLikelihood
 from sklearn_struct.losses.windows import Windows
@@ -75,7 +75,7 @@ def test_windows_of_one_token_are_the_same(left, right, shared, order, K):
     direction, _ = contracts.random_chains(rng, lengths, K, shared, order)
     y = rng.integers(K, size=15).astype(np.int32)
     one = Conditionals(left, right)
-    other = Windows(LogLikelihood(inference), 1, left, right)
+    other = Windows(LogLikelihood(Chain()), 1, left, right)
     value, out = contracts.evaluate(one, potentials, y, structure, weight)
     same_value, same = contracts.evaluate(other, potentials, y, structure, weight)
     np.testing.assert_allclose(value, same_value, rtol=1e-12, atol=1e-12)
@@ -93,7 +93,7 @@ def test_long_sequences():
     potentials = Potentials(*(0.01 * table for table in potentials))
     y = np.zeros(2005, dtype=np.int32)
     value, _ = contracts.evaluate(Conditionals(), potentials, y, structure, np.ones(2))
-    windows = Windows(LogLikelihood(inference), 1, True, True)
+    windows = Windows(LogLikelihood(Chain()), 1, True, True)
     same_value, _ = contracts.evaluate(windows, potentials, y, structure, np.ones(2))
     np.testing.assert_allclose(value, same_value, rtol=1e-12)
 
@@ -106,7 +106,7 @@ def test_one_token_is_the_likelihood(loss):
     weight = rng.uniform(0.1, 2, size=20)
     value, out = contracts.evaluate(loss, potentials, y, structure, weight)
     same_value, same = contracts.evaluate(
-        LogLikelihood(inference), potentials, y, structure, weight
+        LogLikelihood(Chain()), potentials, y, structure, weight
     )
     np.testing.assert_allclose(value, same_value, rtol=1e-12)
     np.testing.assert_allclose(out.node, same.node, atol=1e-14)

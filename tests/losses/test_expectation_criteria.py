@@ -11,7 +11,7 @@ from criteria import K, dense, problem, whole
 
 from sklearn_struct.containers.csr import csr
 from sklearn_struct.containers.structures import Potentials, chain
-from sklearn_struct.inference.chains import exact
+from sklearn_struct.inference.chains.chain import Chain
 from sklearn_struct.losses.expectation_criteria import DISTANCES, Criteria, Expectation, Fired
 
 
@@ -120,7 +120,7 @@ def test_what_cannot_be_costs_infinitely_much():
     a number.
     """
     criteria = Criteria(np.array([[0.5, 0.5]]), np.ones(1), "kl")
-    loss = Expectation(exact, criteria, Criteria(np.zeros((0, 4)), np.zeros(0), "kl"))
+    loss = Expectation(Chain(), criteria, Criteria(np.zeros((0, 4)), np.zeros(0), "kl"))
     potentials = Potentials(np.array([[0.0, -np.inf], [0.0, -np.inf]]), np.zeros((1, 4)))
     fired = Fired(csr(sp.csr_array(np.ones((2, 1)))), csr(sp.csr_array((2, 0))))
     value, out = whole(loss, potentials, chain([0, 2]), fired, np.ones(1))

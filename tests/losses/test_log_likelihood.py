@@ -10,10 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sklearn_struct.containers.structures import Potentials, chain
-from sklearn_struct.inference.chains import first_order as inference
 from sklearn_struct.losses.log_likelihood import LogLikelihood
 
-LOSS = LogLikelihood(inference)
+LOSS = LogLikelihood(Chain())
 
 test_contract = contracts.loss(LOSS)
 

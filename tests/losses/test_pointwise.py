@@ -10,12 +10,11 @@ import numpy as np
 import pytest
 
 from sklearn_struct.containers.structures import Potentials, chain
-from sklearn_struct.inference.chains import first_order as inference
 from sklearn_struct.losses.log_likelihood import LogLikelihood
 from sklearn_struct.losses.pointwise import TINY, Pointwise, weighted
 
-LOSS = Pointwise(inference)
-LIKELIHOOD = LogLikelihood(inference)
+LOSS = Pointwise(Chain())
+LIKELIHOOD = LogLikelihood(Chain())
 
 
 class Weighing:

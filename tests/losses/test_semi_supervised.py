@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from criteria import K, problem, whole
 
-from sklearn_struct.inference.chains import exact
+from sklearn_struct.inference.chains.chain import Chain
 from sklearn_struct.inference.chains.forbidden import Transitions, forbid
 from sklearn_struct.losses.constrained import Constrained
 from sklearn_struct.losses.expectation_criteria import Fired
@@ -25,7 +25,7 @@ def mixture(seed=0):
     allowed[7:11] = np.eye(K, dtype=bool)[[0, 2, 1, 1]]
     allowed[13] = [True, False, True, False]
     y = Supervision(allowed, fired, (expectation.node, expectation.edge), 0.3)
-    return SemiSupervised(MarginalLikelihood(exact), expectation), potentials, structure, y
+    return SemiSupervised(MarginalLikelihood(Chain()), expectation), potentials, structure, y
 
 
 def test_which_examples_are_labelled():

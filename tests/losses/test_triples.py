@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 from sklearn_struct.containers.structures import Potentials
-from sklearn_struct.inference.chains import exact
+from sklearn_struct.inference.chains.chain import Chain
 from sklearn_struct.losses.log_likelihood import LogLikelihood
 from sklearn_struct.losses.max_margin import MaxMargin
 from sklearn_struct.losses.pointwise import Pointwise
 
-test_likelihood_contract = contracts.loss(LogLikelihood(exact), order=2)
-test_pointwise_contract = contracts.loss(Pointwise(exact), order=2)
-test_margin_contract = contracts.loss(MaxMargin(exact, margin=1.0), order=2)
+test_likelihood_contract = contracts.loss(LogLikelihood(Chain()), order=2)
+test_pointwise_contract = contracts.loss(Pointwise(Chain()), order=2)
+test_margin_contract = contracts.loss(MaxMargin(Chain(), margin=1.0), order=2)
 
 
 @pytest.mark.twins
@@ -23,7 +23,7 @@ test_margin_contract = contracts.loss(MaxMargin(exact, margin=1.0), order=2)
 def test_likelihood_by_enumeration(shared):
     potentials, y, structure = contracts.labelled_chains(np.random.default_rng(0), shared, order=2)
     weight = np.array([1.0, 1.0, 2.5, 0.5])
-    value, out = contracts.evaluate(LogLikelihood(exact), potentials, y, structure, weight)
+    value, out = contracts.evaluate(LogLikelihood(Chain()), potentials, y, structure, weight)
     edge = []
     for i, twin in enumerate(naive.twins(potentials, structure)):
         path = tuple(y[slice(*structure.offsets[i : i + 2])].tolist())
@@ -43,7 +43,7 @@ def test_margin_by_enumeration(shared):
     """The best rival, a point ahead for each label that differs."""
     potentials, y, structure = contracts.labelled_chains(np.random.default_rng(0), shared, order=2)
     value, _ = contracts.evaluate(
-        MaxMargin(exact, margin=1.0), potentials, y, structure, np.ones(4)
+        MaxMargin(Chain(), margin=1.0), potentials, y, structure, np.ones(4)
     )
     for i, twin in enumerate(naive.twins(potentials, structure)):
         path = tuple(y[slice(*structure.offsets[i : i + 2])].tolist())
@@ -55,7 +55,7 @@ def test_margin_by_enumeration(shared):
         )
 
 
-@pytest.mark.parametrize("loss", [LogLikelihood(exact), Pointwise(exact), MaxMargin(exact)])
+@pytest.mark.parametrize("loss", [LogLikelihood(Chain()), Pointwise(Chain()), MaxMargin(Chain())])
 def test_triples_of_score_0_change_nothing(loss):
     potentials, y, structure = contracts.labelled_chains(np.random.default_rng(0), False)
     wide = Potentials(

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 from sklearn_struct.containers.structures import Potentials, chain
-from sklearn_struct.inference.chains import exact as inference
+from sklearn_struct.inference.chains.chain import Chain
 from sklearn_struct.inference.chains.forbidden import Transitions
 from sklearn_struct.losses import windows
 from sklearn_struct.losses.constrained import Constrained
 from sklearn_struct.losses.log_likelihood import LogLikelihood
 from sklearn_struct.losses.windows import Windows
 
-LIKELIHOOD = LogLikelihood(inference)
+LIKELIHOOD = LogLikelihood(Chain())
 SIDES = [(True, True), (True, False), (False, True), (False, False)]
 
 test_contract_1 = contracts.loss(Windows(LIKELIHOOD, 1))

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn_struct.objectives.parameters import bind
 
 from sklearn_struct.compiled.threads import Pool
 from sklearn_struct.containers.structures import blocks, chain
-from sklearn_struct.inference.chains import exact as inference
+from sklearn_struct.inference.chains.chain import Chain
 from sklearn_struct.losses.log_likelihood import LogLikelihood
 from sklearn_struct.objectives.linear_objective import LinearObjective, TrainingData
-from sklearn_struct.objectives.parameters import bind
 
 LENGTHS = (3, 0, 1, 4, 2)
 WEIGHTS = np.array([1.0, 5.0, 2.0, 0.5, 0.0])
@@ -29,7 +29,7 @@ def ids(options):
 def make(model, weight=None, pool=None):
     weight = np.ones(len(model.X)) if weight is None else weight
     data = TrainingData(model.X.offsets, model.y, weight)
-    return LinearObjective(model.potentials, LogLikelihood(inference), data, pool or Pool(1))
+    return LinearObjective(model.potentials, LogLikelihood(Chain()), data, pool or Pool(1))
 
 
 @pytest.fixture(params=naive.LINEAR_MODELS, ids=ids)
@@ -149,13 +149,13 @@ class Counted(LogLikelihood):
         return np.array([weight.sum()])
 
     def outer(self, statistics):
-        return float(statistics[0]), LogLikelihood(inference)
+        return float(statistics[0]), LogLikelihood(Chain())
 
 
 def test_what_couples_examples_is_divided_by_their_weight_too():
     model, weight, w = many_blocks()
     data = TrainingData(model.X.offsets, model.y, weight)
-    coupled = LinearObjective(model.potentials, Counted(inference), data, Pool(1))
+    coupled = LinearObjective(model.potentials, Counted(Chain()), data, Pool(1))
     value, grad = make(model, weight).value_and_grad(w)
     other, other_grad = coupled.value_and_grad(w)
     assert other == pytest.approx(value + 1.0, rel=1e-12)
@@ -270,7 +270,7 @@ def test_terms_of_one_sequence():
     weight = np.array([1.0, 1, 1, 0, 2, 0.5, 0, 1])
     data = TrainingData(model.X.offsets, model.y, weight)
     objective = LinearObjective(
-        model.potentials, LogLikelihood(inference), data, Pool(1), term_tokens=1
+        model.potentials, LogLikelihood(Chain()), data, Pool(1), term_tokens=1
     )
     assert data.learnable.tolist() == [False, True, False, False, True, True, False, False]
     assert data.n_examples == objective.n_terms == 3
@@ -292,7 +292,7 @@ def test_a_total_of_ones_own():
     model = naive.linear_model(np.random.default_rng(0), LENGTHS)
     w = np.random.default_rng(1).normal(size=model.potentials.size)
     data = TrainingData(model.X.offsets, model.y, WEIGHTS, 2.0)
-    objective = LinearObjective(model.potentials, LogLikelihood(inference), data, Pool(1))
+    objective = LinearObjective(model.potentials, LogLikelihood(Chain()), data, Pool(1))
     value, grad = make(model, WEIGHTS).value_and_grad(w)
     found, found_grad = objective.value_and_grad(w)
     assert found == pytest.approx(value * WEIGHTS.sum() / 2, rel=1e-12)

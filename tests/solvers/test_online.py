@@ -8,6 +8,7 @@ import contracts
 import naive
 import numpy as np
 import pytest
+from sklearn_struct.objectives.parameters import bind
 
 from sklearn_struct.compiled.threads import Pool
 from sklearn_struct.containers.sequence_array import SequenceArray
@@ -15,7 +16,6 @@ from sklearn_struct.inference.chains import first_order, first_order_decoding
 from sklearn_struct.losses.log_likelihood import LogLikelihood
 from sklearn_struct.losses.max_margin import MaxMargin
 from sklearn_struct.objectives.linear_objective import LinearObjective, TrainingData
-from sklearn_struct.objectives.parameters import bind
 from sklearn_struct.solvers import sgd as sgd_module
 from sklearn_struct.solvers.online import (
     passive_aggressive,

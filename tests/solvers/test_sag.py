@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from sklearn_struct.compiled.threads import Pool
-from sklearn_struct.inference.chains import exact as inference
+from sklearn_struct.inference.chains.chain import Chain
 from sklearn_struct.losses.log_likelihood import LogLikelihood
 from sklearn_struct.objectives.linear_objective import LinearObjective, TrainingData
 from sklearn_struct.solvers import sag as module
@@ -31,7 +31,7 @@ def chains(lengths=None, weight=None, **options):
     model = naive.linear_model(rng, lengths, **options)
     weight = rng.uniform(0, 2, size=len(lengths)) if weight is None else weight
     data = TrainingData(model.X.offsets, model.y, weight)
-    return LinearObjective(model.potentials, LogLikelihood(inference), data, Pool(1), term_tokens=8)
+    return LinearObjective(model.potentials, LogLikelihood(Chain()), data, Pool(1), term_tokens=8)
 
 
 def names(options):

@@ -6,13 +6,13 @@ import contracts
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn_struct.objectives.parameters import Pattern, bind
 
 from sklearn_struct.compiled.threads import Pool
 from sklearn_struct.containers.sequence_array import SequenceArray
 from sklearn_struct.inference.chains import first_order
 from sklearn_struct.losses.log_likelihood import LogLikelihood
 from sklearn_struct.objectives.linear_objective import LinearObjective, TrainingData
-from sklearn_struct.objectives.parameters import Pattern, bind
 from sklearn_struct.solvers.gradient import cg, gradient_descent
 from sklearn_struct.solvers.lbfgs import lbfgs
 from sklearn_struct.solvers.newton_cg import newton_cg, trust_ncg

@@ -13,7 +13,7 @@ import numpy as np
 from sklearn_struct.compiled.threads import Pool
 from sklearn_struct.containers.ragged import cut, object_array
 from sklearn_struct.containers.sequence_array import SequenceArray
-from sklearn_struct.containers.structures import Block, Potentials, Structure, blocks
+from sklearn_struct.containers.structures import Block, Potentials, Structure, zeros
 from sklearn_struct.encoding.labels.allowed_labels import label_masks
 from sklearn_struct.encoding.labels.allowed_transitions import read_transitions
 from sklearn_struct.encoding.labels.label_codes import decode
@@ -33,12 +33,17 @@ from sklearn_struct.estimators.fitting.base_sequence import (
 )
 from sklearn_struct.estimators.fitting.progress import Progress
 from sklearn_struct.estimators.fitting.score_checks import check_learned, check_scores, check_sums
-from sklearn_struct.estimators.fitting.solving import choice, solve, term_tokens
-from sklearn_struct.inference.chains import exact
-from sklearn_struct.inference.chains.forbidden import Transitions, forbid, forbid_labels
+from sklearn_struct.estimators.fitting.solving import STOCHASTIC, choice, solve, term_tokens
+from sklearn_struct.inference.chains.chain import Chain
+from sklearn_struct.inference.chains.forbidden import Transitions, forbid
+from sklearn_struct.inference.labellings import forbid_labels
+from sklearn_struct.losses.base import Loss
 from sklearn_struct.losses.constrained import Constrained
+from sklearn_struct.losses.evidence import Evidence
 from sklearn_struct.objectives.linear_objective import LinearObjective, TrainingData
-from sklearn_struct.objectives.parameters import LinearPotentials, Pattern, bind, without_zeros
+from sklearn_struct.objectives.linear_potentials import LinearPotentials, bind, without_zeros
+from sklearn_struct.objectives.linear_terms import LinearTerms
+from sklearn_struct.objectives.weight_patterns import Pattern
 
 __all__ = ["BaseChain"]
 
@@ -58,10 +63,18 @@ class BaseChain(ChainParameters, BaseLearned, BaseSequenceEstimator):
     _stream: Any
 
     @abstractmethod
-    def _loss(self, y: Any = None) -> Any:
-        """The loss on potentials that `fit` minimises, for y in the form in which losses get it
-        (None: all known).
+    def _loss(self, evidence: Evidence | None = None) -> Loss:
+        """The loss on potentials that `fit` minimises, where this is known of the labels; without
+        evidence, where all labels are.
         """
+
+    def _inference(self) -> Chain:
+        """What sums over labellings: of chains of the order that the parameter says."""
+        return Chain(getattr(self, "order", 1))
+
+    def _learned_inference(self) -> Chain:
+        """The same of the order that was learned."""
+        return Chain(self._pattern.order)
 
     def _decode_potentials(self, potentials: Potentials, structure: Structure) -> Potentials:
         """Potentials whose chain is decoded; here those of the model itself."""
@@ -69,7 +82,7 @@ class BaseChain(ChainParameters, BaseLearned, BaseSequenceEstimator):
 
     def _decode(self, potentials: Potentials, structure: Structure, labels: np.ndarray) -> None:
         """Write the labelling that `predict` chooses; here the best one."""
-        exact.argmax(potentials, structure, labels)
+        self._learned_inference().argmax(potentials, structure, labels)
 
     def _transitions(self) -> Transitions | None:
         """What `allowed_transitions` allows; None is everything."""
@@ -82,48 +95,48 @@ class BaseChain(ChainParameters, BaseLearned, BaseSequenceEstimator):
         self._prepared = Prepared()
         sequences = self._read_X(X, reset=True)
         codes = self._read_labels(y, sequences, reset=True)
-        weight = self._read_weights(sample_weight, sequences, codes)
-        self._pattern = self._observe(sequences.X, codes, weight.token)
+        weights, loss = self._read_weights(sample_weight, sequences, codes)
+        self._pattern = self._observe(sequences.X, codes, weights.token)
         size = largest_sum(sequences.X)
-        potentials = bind(self._pattern, without_zeros(sequences.X), np.dtype(self.dtype))
+        structure = self._inference().structure(sequences.X.offsets)
+        X = without_zeros(sequences.X)
+        potentials = bind(self._pattern, X, structure, np.dtype(self.dtype))
         w0 = np.zeros(potentials.size) if start is None else transfer(start, self)
-        data = TrainingData(sequences.X.offsets, weight.y, weight.sequence)
-        del sequences  # if only this method holds X, it is free while the solver needs memory
+        data = TrainingData(structure, weights.evidence, weights.sequence)
+        del X, sequences  # if only this method holds X, it is free while the solver needs memory
         self.t_ = data.n_examples
         self._stream = None
         with Pool(self.n_jobs) as pool:
-            solver = choice(self, self._loss(data.y), potentials, len(codes))
-            w0 = self._begin(solver, potentials, data, w0, pool)
-            solve(self, solver, self._objective(solver, potentials, data, pool), w0, progress)
-        check_learned(potentials, data.offsets, self._w, size, self.classes_)
+            solver = choice(self, loss, potentials, data.n_nodes)
+            objective = self._objective(solver, potentials, loss, data).on(pool)
+            w0 = self._begin(solver, objective, w0)
+            solve(self, solver, objective, w0, progress)
+        check_learned(objective, self._w, size, self.classes_)
 
-    def _begin(
-        self,
-        solver: str,
-        potentials: LinearPotentials,
-        data: TrainingData,
-        w0: np.ndarray,
-        pool: Pool,
-    ) -> np.ndarray:
+    def _begin(self, solver: str, objective: LinearObjective, w0: np.ndarray) -> np.ndarray:
         """Where the solver starts; here at the weights of the start that was given, or at zero."""
         return w0
 
     def _read_weights(
         self, sample_weight: Any, sequences: Sequences, labels: np.ndarray
-    ) -> sample_weights.Weights:
-        """Weights, and what the loss reads of each token."""
-        return sample_weights.read(self, sample_weight, sequences, labels)
+    ) -> tuple[sample_weights.Weights, Loss]:
+        """Weights, with what is known of each token, and the loss that reads it."""
+        weights = sample_weights.read(self, sample_weight, sequences, labels)
+        return weights, self._loss(weights.evidence)
 
     def _objective(
-        self, solver: str, potentials: LinearPotentials, data: TrainingData, pool: Pool
+        self, solver: str, potentials: LinearPotentials, loss: Loss, data: TrainingData
     ) -> LinearObjective:
-        tokens = term_tokens(solver, len(data.y), potentials.n_labels**potentials.pattern.order)
-        loss = self._loss(data.y)
         transitions = self._transitions()
         if self.constrain_training and transitions is not None:
             check_labels(data, transitions, self.classes_)
             loss = Constrained(loss, transitions)
-        return LinearObjective(potentials, loss, data, pool, tokens)
+        inference = self._inference()
+        if solver not in STOCHASTIC:
+            return LinearObjective(potentials, loss, inference, data)
+        n_states = potentials.widths[-1] // potentials.n_labels
+        tokens = term_tokens(solver, data.n_nodes, n_states)
+        return LinearTerms(potentials, loss, inference, data, tokens)
 
     def _learned(self, w: np.ndarray) -> dict[str, Any]:
         return {"_w": w.copy(), "_prepared": Prepared()}
@@ -140,10 +153,12 @@ class BaseChain(ChainParameters, BaseLearned, BaseSequenceEstimator):
         """Which weights exist: what the tokens of positive weight show, or everything."""
         return observe(self, X, codes, weight)
 
-    def _potentials(self, sequences: Sequences) -> Callable[[Block], Potentials]:
+    def _potentials(
+        self, sequences: Sequences, structure: Structure
+    ) -> Callable[[Block], Potentials]:
         """What gives the model's potentials in a block of X."""
         potentials, W = self._prepared.bind(
-            self._pattern, self._w, sequences.X, np.dtype(self.dtype)
+            self._pattern, self._w, sequences.X, structure, np.dtype(self.dtype)
         )
 
         def of_block(block: Block) -> Potentials:
@@ -161,24 +176,25 @@ class BaseChain(ChainParameters, BaseLearned, BaseSequenceEstimator):
         if allowed is not None:
             masks = label_masks(allowed, self.classes_, sequences.X.offsets, sequences.flat)
         transitions = self._transitions()
-        of_block = self._potentials(sequences)
-        found = blocks(
-            sequences.X.offsets, len(self.classes_), n_blocks=16, order=self._pattern.order
-        )
+        inference = self._learned_inference()
+        structure = inference.structure(sequences.X.offsets)
+        of_block = self._potentials(sequences, structure)
+        cuts = inference.blocks(structure, len(self.classes_), n_blocks=16)
 
         def run(b: int) -> Any:
+            block = cuts[b]
             with np.errstate(over="ignore", invalid="ignore"):  # what comes of it is looked at
-                theta = self._decode_potentials(of_block(found[b]), found[b].structure)
+                theta = self._decode_potentials(of_block(block), block.structure)
                 if transitions is not None:
-                    theta = forbid(theta, found[b].structure, transitions)
+                    theta = forbid(theta, block.structure, transitions)
                 if masks is not None:
-                    theta = forbid_labels(theta, masks[found[b].tokens])
+                    theta = forbid_labels(theta, masks[block.tokens])
                 if transitions is not None or masks is not None:
-                    check_paths(theta, found[b])
-                return work(theta, found[b])
+                    check_paths(theta, block)
+                return work(theta, block)
 
         with Pool(self.n_jobs) as pool:
-            return pool.map(run, len(found))
+            return pool.map(run, len(cuts))
 
     def _each_sequence(
         self, sequences: Sequences, work: Callable[[Potentials, Block], np.ndarray]
@@ -247,11 +263,12 @@ class BaseChain(ChainParameters, BaseLearned, BaseSequenceEstimator):
         K = len(self.classes_)
         node = np.zeros((n, K))
         log_Z = np.empty(len(sequences.X))
+        inference = self._learned_inference()
 
         def work(potentials: Potentials, block: Block) -> None:
-            out = Potentials(node[block.tokens], np.zeros((1, potentials.edge.shape[1])))
-            weight = np.ones(len(block.structure.offsets) - 1)
-            exact.marginals(potentials, block.structure, weight, out, log_Z[block.examples])
+            out = Potentials(node[block.tokens], zeros(potentials).cliques)
+            weight = np.ones(block.structure.n_examples)
+            inference.marginals(potentials, block.structure, weight, out, log_Z[block.examples])
 
         self._each_block(sequences, work, allowed)
         return node
@@ -294,13 +311,16 @@ class BaseChain(ChainParameters, BaseLearned, BaseSequenceEstimator):
         sequences = self._read_X(X, reset=False)
         K = len(self.classes_)
         log_Z = np.empty(len(sequences.X))
+        inference = self._learned_inference()
 
         def work(potentials: Potentials, block: Block) -> list[np.ndarray]:
-            edge = np.zeros((len(block.structure.edges), potentials.edge.shape[1]))
-            out = Potentials(np.zeros(potentials.node.shape), edge)
-            weight = np.ones(len(block.structure.offsets) - 1)
-            exact.marginals(potentials, block.structure, weight, out, log_Z[block.examples])
-            return np.split(edge[:, : K * K].reshape(-1, K, K), block.structure.edge_offsets[1:-1])
+            pairs = block.structure.families[0]
+            node, (_, *wider) = zeros(potentials)
+            edge = np.zeros((len(pairs.nodes), potentials.cliques[0].shape[1]))
+            weight = np.ones(block.structure.n_examples)
+            out = Potentials(node, (edge, *wider))
+            inference.marginals(potentials, block.structure, weight, out, log_Z[block.examples])
+            return np.split(edge.reshape(-1, K, K), pairs.offsets[1:-1])
 
         return object_array(
             [table for part in self._each_block(sequences, work, allowed) for table in part]
@@ -324,14 +344,15 @@ class BaseChain(ChainParameters, BaseLearned, BaseSequenceEstimator):
         """
         sequences = self._read_X(X, reset=False)
         check_count(n, "n", 16 * len(self.classes_) * sequences.X.tokens.shape[0])
+        inference = self._learned_inference()
 
         def work(potentials: Potentials, block: Block) -> list[Any]:
-            n_examples = len(block.structure.offsets) - 1
+            n_examples = block.structure.n_examples
             codes = np.empty((n, len(potentials.node)), dtype=np.int32)
             score = np.empty((n, n_examples))
-            exact.nbest(potentials, block.structure, codes, score)
+            inference.nbest(potentials, block.structure, codes, score)
             log_p = check_sums(
-                score - exact.log_partition(potentials, block.structure), block.examples.start
+                score - inference.log_partition(potentials, block.structure), block.examples.start
             )
             found = []
             for i in range(n_examples):
@@ -374,11 +395,12 @@ class BaseChain(ChainParameters, BaseLearned, BaseSequenceEstimator):
         uniform = generator(random_state).random_sample((n_samples, n_tokens))
         codes = np.empty(uniform.shape, dtype=np.int32)
         score = np.empty(len(sequences.X))
+        inference = self._learned_inference()
 
         def work(potentials: Potentials, block: Block) -> None:
             for r in range(n_samples):
                 draw = uniform[r, block.tokens], codes[r, block.tokens], score[block.examples]
-                exact.sample(potentials, block.structure, *draw)
+                inference.sample(potentials, block.structure, *draw)
 
         self._each_block(sequences, work, allowed)
         drawn = [decode(row, self.classes_, sequences.X.offsets) for row in codes]
@@ -404,13 +426,14 @@ class BaseChain(ChainParameters, BaseLearned, BaseSequenceEstimator):
         """
         sequences = self._read_X(X, reset=False)
         labels = self._read_labels(y, sequences, reset=False)
+        inference = self._learned_inference()
 
         def work(theta: Potentials, block: Block) -> np.ndarray:
             known = labels[block.tokens]
             if known.ndim == 1:
-                score = exact.scores(theta, block.structure, known)
+                score = inference.scores(theta, block.structure, known)
             else:
-                score = exact.log_partition(forbid_labels(theta, known), block.structure)
-            return score - exact.log_partition(theta, block.structure)
+                score = inference.log_partition(forbid_labels(theta, known), block.structure)
+            return score - inference.log_partition(theta, block.structure)
 
         return self._each_sequence(sequences, work)

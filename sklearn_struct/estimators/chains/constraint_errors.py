@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from sklearn_struct.containers.structures import Block, Potentials, chain
+from sklearn_struct.containers.structures import Block, Potentials
 from sklearn_struct.exceptions import ForbiddenLabelError
 from sklearn_struct.inference.chains.forbidden import (
     Transitions,
     dead_ends,
     forbid,
-    forbid_labels,
     forbidden_tokens,
 )
-from sklearn_struct.losses.pointwise import labels_of
+from sklearn_struct.inference.labellings import forbid_labels
 from sklearn_struct.objectives.linear_objective import TrainingData
 
 __all__ = ["check_labels", "check_paths"]
@@ -21,8 +20,7 @@ __all__ = ["check_labels", "check_paths"]
 
 def check_paths(potentials: Potentials, block: Block) -> None:
     """Raise ForbiddenLabelError for the first sequence of which no labelling is allowed."""
-    dead = np.empty(len(block.structure.offsets) - 1, dtype=np.int64)
-    dead_ends(potentials, block.structure, dead)
+    dead = dead_ends(potentials, block.structure)
     if np.any(dead >= 0):
         i = int(np.argmax(dead >= 0))
         place = f"X[{block.examples.start + i}], token {dead[i]}"
@@ -35,19 +33,19 @@ def check_labels(data: TrainingData, transitions: Transitions, classes: np.ndarr
     """Raise ForbiddenLabelError for the first label of a sequence to learn from that may not stand
     where it does.
     """
-    y = getattr(data.y, "allowed", data.y)
-    if y.ndim == 2:
-        _check_masks(y, data, transitions)
+    if data.evidence.allowed is not None:
+        _check_masks(data.evidence.allowed, data, transitions)
         return
-    labels = labels_of(y)
-    found = forbidden_tokens(labels, chain(data.offsets), transitions)
-    sequence = np.searchsorted(data.offsets, found, side="right") - 1
+    labels = data.evidence.known_labels()
+    offsets = data.structure.offsets
+    wrong = forbidden_tokens(labels, data.structure, transitions)
+    sequence = np.searchsorted(offsets, wrong, side="right") - 1
     used = data.weight[sequence] > 0
     if np.any(used):
-        position = found[used][0]
+        position = wrong[used][0]
         i = sequence[used][0]
         raise ForbiddenLabelError(
-            f"y[{i}], token {position - data.offsets[i]}: allowed_transitions forbids the label "
+            f"y[{i}], token {position - offsets[i]}: allowed_transitions forbids the label "
             f"{classes.tolist()[labels[position]]!r} here, and "
             "constrain_training=True learns among allowed labellings only"
         )
@@ -57,11 +55,10 @@ def _check_masks(allowed: np.ndarray, data: TrainingData, transitions: Transitio
     """The same where there may be several labels at a token: none of the labellings that they leave
     is allowed.
     """
-    structure = chain(data.offsets)
     n, K = allowed.shape
-    theta = forbid_labels(Potentials(np.zeros((n, K)), np.zeros((1, K * K))), allowed)
-    dead = np.empty(len(data.weight), dtype=np.int64)
-    dead_ends(forbid(theta, structure, transitions), structure, dead)
+    free = Potentials(np.zeros((n, K)), (np.zeros((1, K**2)),))
+    theta = forbid_labels(free, allowed)
+    dead = dead_ends(forbid(theta, data.structure, transitions), data.structure)
     wrong = np.flatnonzero((dead >= 0) & (data.weight > 0))
     if len(wrong):
         raise ForbiddenLabelError(

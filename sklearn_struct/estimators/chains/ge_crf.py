@@ -13,7 +13,6 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from sklearn_struct.compiled.threads import Pool
 from sklearn_struct.encoding.labels import partial_labels
 from sklearn_struct.encoding.two_dimensional_input import refuse_without_labels
 from sklearn_struct.estimators.chains.partly_labelled import BasePartlyLabelled
@@ -27,12 +26,13 @@ from sklearn_struct.estimators.fitting import sample_weights
 from sklearn_struct.estimators.fitting.base_sequence import Sequences
 from sklearn_struct.estimators.fitting.parameters import with_parameters
 from sklearn_struct.estimators.fitting.solving import minimise
-from sklearn_struct.inference.chains import exact
+from sklearn_struct.inference.chains.chain import Chain
+from sklearn_struct.losses.base import Loss
+from sklearn_struct.losses.evidence import Evidence
 from sklearn_struct.losses.expectation_criteria import DISTANCES, Expectation
 from sklearn_struct.losses.marginal_likelihood import MarginalLikelihood
-from sklearn_struct.losses.semi_supervised import SemiSupervised, Supervision, labelled
-from sklearn_struct.objectives.linear_objective import TrainingData
-from sklearn_struct.objectives.parameters import LinearPotentials
+from sklearn_struct.losses.semi_supervised import SemiSupervised, is_labelled
+from sklearn_struct.objectives.linear_objective import LinearObjective
 from sklearn_struct.solvers.result import Result
 
 __all__ = ["GECRF"]
@@ -214,12 +214,8 @@ class GECRF(BasePartlyLabelled):
         """
         return super().fit(X, y, sample_weight, init=init)
 
-    def _loss(self, y: Supervision | None = None) -> SemiSupervised | MarginalLikelihood:
-        likelihood = MarginalLikelihood(exact)
-        if y is None:
-            return likelihood
-        expectation = Expectation(exact, *y.criteria, y.entropy_weight)
-        return SemiSupervised(likelihood, expectation)
+    def _loss(self, evidence: Evidence | None = None) -> Loss:
+        return MarginalLikelihood(Chain())
 
     def _read_labels(
         self, y: Any, sequences: Sequences, reset: bool, unseen: int | None = None
@@ -239,20 +235,26 @@ class GECRF(BasePartlyLabelled):
 
     def _read_weights(
         self, sample_weight: Any, sequences: Sequences, labels: np.ndarray
-    ) -> sample_weights.Weights:
-        """Weights, and for each token its labels and the labelled features that it has."""
+    ) -> tuple[sample_weights.Weights, Loss]:
+        """Weights, with the labels of each token and the labelled features that it has, and the
+        loss of both.
+        """
         X = sequences.X
-        found = sample_weights.read(self, sample_weight, sequences, labels)
-        free = np.repeat(~labelled(labels, X.offsets), X.lengths)
-        targets = read_criteria(self, X, found.token, free)
+        weights = sample_weights.read(self, sample_weight, sequences, labels)
+        free = np.repeat(~is_labelled(labels, X.offsets), X.lengths)
+        targets = read_criteria(self, X, weights.token, free)
         transitions = self._transitions()
         if self.constrain_training and transitions is not None:
-            targets = among_allowed(targets, transitions, X.offsets, found.sequence, self.classes_)
+            targets = among_allowed(
+                targets, transitions, X.offsets, weights.sequence, self.classes_
+            )
         self.targets_ = {
             target.feature: self._named(target.probability) for target in targets.found
         }
-        supervision = Supervision(labels, targets.fired, targets.criteria, self.entropy_weight)
-        return found._replace(y=supervision)
+        evidence = weights.evidence._replace(fired=targets.fired)
+        of_unlabelled = Expectation(Chain(), *targets.criteria, self.entropy_weight)
+        loss = SemiSupervised(self._loss(), of_unlabelled)
+        return weights._replace(evidence=evidence), loss
 
     def _named(self, probability: np.ndarray) -> dict[Any, float]:
         """Probabilities by label, or by pair of labels."""
@@ -261,14 +263,7 @@ class GECRF(BasePartlyLabelled):
             names = [(before, label) for before in names for label in names]
         return dict(zip(names, probability.tolist(), strict=True))
 
-    def _begin(
-        self,
-        solver: str,
-        potentials: LinearPotentials,
-        data: TrainingData,
-        w0: np.ndarray,
-        pool: Pool,
-    ) -> np.ndarray:
+    def _begin(self, solver: str, objective: LinearObjective, w0: np.ndarray) -> np.ndarray:
         """Where the last run starts: of several starts, where the lowest minimum was found from."""
         rng = check_random_state(self.random_state)
         shares = read_shares(self.annealing)
@@ -279,10 +274,8 @@ class GECRF(BasePartlyLabelled):
             shares = [0.0, *shares]
 
         def run(w: np.ndarray, share: float) -> Result:
-            objective = self._objective(
-                solver, potentials, data._replace(y=data.y.scaled(share)), pool
-            )
-            return minimise(self, solver, objective, w, objective.total_weight)
+            annealed = objective.with_loss(objective.loss.scaled(share))
+            return minimise(self, solver, annealed, w, objective.total_weight)
 
         best = np.inf
         for w in [w0, *starts]:

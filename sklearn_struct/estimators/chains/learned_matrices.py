@@ -8,7 +8,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from sklearn_struct._published import Published
-from sklearn_struct.objectives.parameters import Pattern, split
+from sklearn_struct.containers.csr import CSR
+from sklearn_struct.objectives.weight_patterns import Pattern, Segments, split
 
 __all__ = ["BaseLearned"]
 
@@ -22,7 +23,7 @@ class BaseLearned(Published):
     def coef_(self) -> Any:
         """Weights of features: (n_labels, n_features), a csr_array if X was sparse."""
         pattern = self._fitted("_pattern")
-        return self._matrix("node", pattern.n_labels, pattern.n_features)
+        return _matrix(pattern.node, self._segments().node, pattern.n_labels, pattern.n_features)
 
     @property
     def edge_coef_(self) -> Any:
@@ -30,7 +31,15 @@ class BaseLearned(Published):
         triples behind pairs.
         """
         pattern = self._fitted("_pattern")
-        return self._matrix("edge", pattern.edge_width, len(pattern.edge_columns))
+        tables = [
+            _matrix(family.features, weights, width, len(pattern.edge_columns))
+            for family, weights, width in zip(
+                pattern.families, self._segments().features, pattern.widths, strict=True
+            )
+        ]
+        if not sp.issparse(tables[0]):
+            return np.concatenate(tables)
+        return sp.csr_array(sp.vstack(tables)) if len(tables) > 1 else tables[0]
 
     @property
     def edge_features_(self) -> np.ndarray:
@@ -43,43 +52,33 @@ class BaseLearned(Published):
         there is none.
         """
         K = self._fitted("_pattern").n_labels
-        return self._edge_table()[: K * K].reshape(K, K)
+        return self._columns(0).reshape(K, K)
 
     @property
     def transition2_(self) -> np.ndarray:
         """Weights of three labels in a row (n_labels, n_labels, n_labels), where the order is 2."""
         K = self._fitted("_pattern").n_labels
-        if self._pattern.order == 1:
+        if len(self._pattern.families) == 1:
             raise AttributeError(
                 f"this {type(self).__name__} has order 1, without weights of three labels in a row"
             )
-        return self._edge_table()[K * K :].reshape(K, K, K)
+        return self._columns(1).reshape(K, K, K)
 
-    def _edge_table(self) -> np.ndarray:
-        """Transition weights of all columns of an edge."""
-        table = np.zeros(self._pattern.edge_width)
-        table[self._pattern.transitions] = self._segment("transition")
+    def _columns(self, f: int) -> np.ndarray:
+        """The weights of all columns of a family."""
+        table = np.zeros(self._pattern.widths[f])
+        table[self._pattern.families[f].columns] = self._segments().columns[f]
         return table
 
     @property
     def intercept_(self) -> np.ndarray:
         """Unpenalised weight of each label (n_labels,); zeros with ``fit_intercept=False``."""
-        intercept = self._segment("intercept")
+        intercept = self._segments().intercept
         return intercept.copy() if len(intercept) else np.zeros(self._pattern.n_labels)
 
-    def _matrix(self, segment: str, n_rows: int, n_columns: int) -> Any:
-        """Compact weights of pairs (column, row) as a matrix, dense if every pair has one."""
-        pairs = getattr(self._fitted("_pattern"), segment)
-        weights = self._segment(segment)
-        if pairs is None:
-            return weights.reshape(n_columns, n_rows).T.copy()
-        return sp.csr_array(
-            sp.csc_array((weights, pairs.indices, pairs.indptr), shape=(n_rows, n_columns))
-        )
-
-    def _segment(self, name: str) -> np.ndarray:
-        """One part of the fitted parameter vector."""
-        return getattr(split(self._fitted("_w"), self._pattern), name)
+    def _segments(self) -> Segments:
+        """The parts of the fitted parameter vector."""
+        return split(self._fitted("_w"), self._pattern)
 
     def _fitted(self, name: str) -> Any:
         """A private learned attribute; its absence shows as that of the public one that was asked
@@ -88,3 +87,12 @@ class BaseLearned(Published):
         if name not in vars(self):
             raise AttributeError(f"this {type(self).__name__} is not fitted yet")
         return vars(self)[name]
+
+
+def _matrix(pairs: CSR | None, weights: np.ndarray, n_rows: int, n_columns: int) -> Any:
+    """Compact weights of pairs (column, row) as a matrix, dense if every pair has one."""
+    if pairs is None:
+        return weights.reshape(n_columns, n_rows).T.copy()
+    return sp.csr_array(
+        sp.csc_array((weights, pairs.indices, pairs.indptr), shape=(n_rows, n_columns))
+    )

@@ -9,7 +9,9 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn_struct.estimators.chains.partly_labelled import BasePartlyLabelled
 from sklearn_struct.estimators.fitting.parameters import with_parameters
 from sklearn_struct.estimators.fitting.partial_fit import BaseOnlineChain
-from sklearn_struct.inference.chains import exact
+from sklearn_struct.inference.chains.chain import Chain
+from sklearn_struct.losses.base import Loss
+from sklearn_struct.losses.evidence import Evidence
 from sklearn_struct.losses.log_likelihood import LogLikelihood
 from sklearn_struct.losses.marginal_likelihood import MarginalLikelihood
 from sklearn_struct.losses.max_margin import MaxMargin
@@ -18,13 +20,13 @@ from sklearn_struct.losses.pointwise import Pointwise
 __all__ = ["LinearChainCRF"]
 
 LOSSES: dict[str, LogLikelihood | Pointwise] = {
-    "log_likelihood": LogLikelihood(exact),
-    "pointwise": Pointwise(exact),
+    "log_likelihood": LogLikelihood(Chain()),
+    "pointwise": Pointwise(Chain()),
 }
-PARTIAL = MarginalLikelihood(exact)
-HINGE = MaxMargin(exact, margin=1.0)
+PARTIAL = MarginalLikelihood(Chain())
+HINGE = MaxMargin(Chain(), margin=1.0)
 # those with their own
-OF_SOLVERS = {"ap": MaxMargin(exact), "pa": HINGE, "pa-ii": HINGE, "arow": HINGE}
+OF_SOLVERS = {"ap": MaxMargin(Chain()), "pa": HINGE, "pa-ii": HINGE, "arow": HINGE}
 CONVEX_ONLY = {"sag", *OF_SOLVERS}
 
 
@@ -174,8 +176,8 @@ class LinearChainCRF(BasePartlyLabelled, BaseOnlineChain):
         "class_weight": [dict, StrOptions({"balanced"}), None],
     }
 
-    def _loss(self, y: Any = None) -> LogLikelihood | MarginalLikelihood | MaxMargin | Pointwise:
-        if y is not None and y.ndim == 2:
+    def _loss(self, evidence: Evidence | None = None) -> Loss:
+        if evidence is not None and evidence.allowed is not None:
             if self.loss != "log_likelihood" or self.solver in CONVEX_ONLY:
                 raise ValueError(
                     "missing labels and sets of labels need loss='log_likelihood' and another "

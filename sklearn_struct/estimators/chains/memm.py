@@ -14,7 +14,9 @@ from sklearn_struct.estimators.fitting.partial_fit import BaseOnlineChain
 from sklearn_struct.inference.chains.beam import beam
 from sklearn_struct.inference.chains.forbidden import forbid
 from sklearn_struct.inference.chains.local_normalisation import locally_normalised
+from sklearn_struct.losses.base import Loss
 from sklearn_struct.losses.conditionals import Conditionals
+from sklearn_struct.losses.evidence import Evidence
 
 __all__ = ["MEMM"]
 
@@ -89,7 +91,7 @@ class MEMM(BaseOnlineChain):
 
     _settings = (*BaseOnlineChain._settings, "constrain_training", "decoder", "beam_width")
 
-    def _loss(self, y: Any = None) -> Conditionals:
+    def _loss(self, evidence: Evidence | None = None) -> Loss:
         return LOSS
 
     def _decode_potentials(self, potentials: Potentials, structure: Structure) -> Potentials:

@@ -13,7 +13,8 @@ from sklearn_struct.estimators.chains.chain_parameters import InferenceParameter
 from sklearn_struct.estimators.fitting import sample_weights
 from sklearn_struct.estimators.fitting.base_sequence import Sequences
 from sklearn_struct.exceptions import EmptyDataError
-from sklearn_struct.losses.semi_supervised import labelled
+from sklearn_struct.losses.base import Loss
+from sklearn_struct.losses.semi_supervised import is_labelled
 
 __all__ = ["BasePartlyLabelled"]
 
@@ -40,17 +41,16 @@ class BasePartlyLabelled(InferenceParameters, BaseChain):
 
     def _read_weights(
         self, sample_weight: Any, sequences: Sequences, labels: np.ndarray
-    ) -> sample_weights.Weights:
-        """Weights; a sequence of which nothing is known has weight 0, as there is nothing to learn
+    ) -> tuple[sample_weights.Weights, Loss]:
+        """Weights and loss; a sequence of which nothing is known has weight 0, as there is nothing to learn
         from it.
         """
-        found = super()._read_weights(sample_weight, sequences, labels)
+        weights, loss = super()._read_weights(sample_weight, sequences, labels)
         if labels.ndim == 1:
-            return found
+            return weights, loss
         offsets = sequences.X.offsets
-        known = labelled(labels, offsets)
-        if not np.any(found.sequence[known] > 0):
+        known = is_labelled(labels, offsets)
+        if not np.any(weights.sequence[known] > 0):
             raise EmptyDataError("no sequence with labels has a positive weight")
-        return found._replace(
-            sequence=found.sequence * known, token=found.token * np.repeat(known, np.diff(offsets))
-        )
+        token = weights.token * np.repeat(known, np.diff(offsets))
+        return weights._replace(sequence=weights.sequence * known, token=token), loss

@@ -9,7 +9,9 @@ from sklearn.utils._param_validation import Interval
 
 from sklearn_struct.estimators.fitting.parameters import with_parameters
 from sklearn_struct.estimators.fitting.partial_fit import BaseOnlineChain
-from sklearn_struct.inference.chains import exact
+from sklearn_struct.inference.chains.chain import Chain
+from sklearn_struct.losses.base import Loss
+from sklearn_struct.losses.evidence import Evidence
 from sklearn_struct.losses.factors import Factors
 from sklearn_struct.losses.log_likelihood import LogLikelihood
 from sklearn_struct.losses.windows import Windows
@@ -17,7 +19,7 @@ from sklearn_struct.losses.windows import Windows
 __all__ = ["PiecewiseCRF"]
 
 FACTORS = Factors()
-LIKELIHOOD = LogLikelihood(exact)
+LIKELIHOOD = LogLikelihood(Chain())
 
 
 @with_parameters
@@ -75,7 +77,7 @@ class PiecewiseCRF(BaseOnlineChain):
         "piece_size": [Interval(Integral, 1, None, closed="left")],
     }
 
-    def _loss(self, y: Any = None) -> Factors | Windows:
+    def _loss(self, evidence: Evidence | None = None) -> Loss:
         if self.order == 2 and self.piece_size == 2:
             raise ValueError(
                 "with order=2 piece_size must be 1 or from 3 on: no three labels lie in a piece of "

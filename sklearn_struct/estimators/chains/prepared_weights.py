@@ -9,9 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sklearn_struct.containers.sequence_array import SequenceArray
+from sklearn_struct.containers.structures import Structure
 from sklearn_struct.exceptions import NonFiniteError
 from sklearn_struct.linear.lookup import Lookup
-from sklearn_struct.objectives.parameters import LinearPotentials, Pattern, bind, by_matrix, lookup
+from sklearn_struct.objectives.linear_potentials import LinearPotentials, bind, by_matrix, lookup
+from sklearn_struct.objectives.weight_patterns import Pattern
 
 __all__ = ["Prepared", "check_width"]
 
@@ -57,16 +59,21 @@ class Prepared:
         return isinstance(other, Prepared)
 
     def bind(
-        self, pattern: Pattern, w: np.ndarray, X: SequenceArray, dtype: np.dtype
+        self,
+        pattern: Pattern,
+        w: np.ndarray,
+        X: SequenceArray,
+        structure: Structure,
+        dtype: np.dtype,
     ) -> tuple[LinearPotentials, np.ndarray]:
         """Potentials of X and the expanded w that they take."""
         check_width(pattern, X)
         kept = self._kept
         kind = (dtype, by_matrix(pattern, X))
         if kept is not None and kept.pattern is pattern and kept.w is w and kept.kind == kind:
-            return bind(pattern, X, dtype, kept.lookup), kept.W
+            return bind(pattern, X, structure, dtype, kept.lookup), kept.W
         found = None if kind[1] else lookup(pattern)
-        potentials = bind(pattern, X, dtype, found)
+        potentials = bind(pattern, X, structure, dtype, found)
         with np.errstate(over="ignore"):
             W = potentials.expand(w)
         if not np.all(np.isfinite(W)):

@@ -9,15 +9,17 @@ from sklearn.utils._param_validation import Interval
 
 from sklearn_struct.estimators.fitting.parameters import with_parameters
 from sklearn_struct.estimators.fitting.partial_fit import BaseOnlineChain
-from sklearn_struct.inference.chains import exact
+from sklearn_struct.inference.chains.chain import Chain
+from sklearn_struct.losses.base import Loss
 from sklearn_struct.losses.conditionals import Conditionals
+from sklearn_struct.losses.evidence import Evidence
 from sklearn_struct.losses.log_likelihood import LogLikelihood
 from sklearn_struct.losses.windows import Windows
 
 __all__ = ["PseudoLikelihoodCRF"]
 
 BESAG = Conditionals()
-LIKELIHOOD = LogLikelihood(exact)
+LIKELIHOOD = LogLikelihood(Chain())
 
 
 @with_parameters
@@ -72,5 +74,5 @@ class PseudoLikelihoodCRF(BaseOnlineChain):
         "block_size": [Interval(Integral, 1, None, closed="left")],
     }
 
-    def _loss(self, y: Any = None) -> Conditionals | Windows:
+    def _loss(self, evidence: Evidence | None = None) -> Loss:
         return BESAG if self.block_size == 1 else Windows(LIKELIHOOD, self.block_size)

@@ -12,12 +12,14 @@ import scipy.sparse as sp
 from sklearn_struct._warning import warn
 from sklearn_struct.containers.csr import csr
 from sklearn_struct.containers.sequence_array import SequenceArray
-from sklearn_struct.containers.structures import Potentials, blocks, chain, ends
+from sklearn_struct.containers.structures import Potentials, chain, ends
 from sklearn_struct.encoding.labels import label_codes, label_targets, partial_labels
 from sklearn_struct.exceptions import EmptyDataError, ForbiddenLabelError
-from sklearn_struct.inference.chains import exact
+from sklearn_struct.inference.chains.chain import Chain
 from sklearn_struct.inference.chains.forbidden import Transitions, forbid
-from sklearn_struct.losses.expectation_criteria import Criteria, Expectation, Fired
+from sklearn_struct.losses.base import Batch
+from sklearn_struct.losses.evidence import Evidence, Fired
+from sklearn_struct.losses.expectation_criteria import Criteria, Expectation
 
 __all__ = ["TargetCriteria", "among_allowed", "label_set", "read_criteria", "read_shares"]
 
@@ -86,7 +88,7 @@ def read_criteria(
     criteria = []
     fired = []
     kept = []
-    for chosen, size, tokens in ((~of_pairs, K, np.ones(len(free))), (of_pairs, K * K, second)):
+    for chosen, size, tokens in ((~of_pairs, K, np.ones(len(free))), (of_pairs, K**2, second)):
         table = label_targets.firing(
             X, [target.feature for target, here in zip(found, chosen, strict=True) if here]
         )
@@ -117,16 +119,16 @@ def among_allowed(
     ForbiddenLabelError if such a label was asked for by name.
     """
     K = len(classes)
-    loss = Expectation(exact, *given.criteria)
+    inference = Chain()
+    loss = Expectation(inference, *given.criteria)
+    evidence = Evidence(fired=given.fired)
     sums = np.zeros(sum(criteria.target.size for criteria in given.criteria))
-    for block in blocks(offsets, K):
+    for block in inference.blocks(inference.structure(offsets), K):
         n = block.tokens.stop - block.tokens.start
-        theta = forbid(
-            Potentials(np.zeros((n, K)), np.zeros((1, K * K))), block.structure, transitions
-        )
-        sums += loss.statistics(
-            theta, given.fired.of(block.tokens), block.structure, weight[block.examples]
-        )
+        free = Potentials(np.zeros((n, K)), (np.zeros((1, K**2)),))
+        theta = forbid(free, block.structure, transitions)
+        of_block = evidence.part(block.tokens)
+        sums += loss.statistics(Batch(theta, of_block, block.structure, weight[block.examples]))
     criteria = []
     parts = np.split(sums, [given.criteria[0].target.size])
     for old, kept, part in zip(given.criteria, given.kept, parts, strict=True):

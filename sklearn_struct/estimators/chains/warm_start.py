@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from sklearn_struct._published import as_published
 from sklearn_struct.containers.csr import CSR
 from sklearn_struct.exceptions import InputTypeError, LengthMismatchError
-from sklearn_struct.objectives.parameters import every_edge_pair, every_node_pair
+from sklearn_struct.objectives.weight_patterns import every_clique_pair, every_node_pair
 
 __all__ = ["transfer"]
 
@@ -41,21 +41,29 @@ def transfer(source: Any, target: Any) -> np.ndarray:
     feature = _features(source, target)
     pattern = target._pattern
     K = len(label)
-    pair = _columns(label, len(source.classes_), pattern.order)
-    table = np.concatenate(
-        [np.ravel(getattr(source, name, [])) for name in ("transition_", "transition2_")]
-    )
-    pair[pair >= len(table)] = -1  # a chain of first order knows no triples
     node = _lookup(source.coef_, every_node_pair(pattern), feature, label)
     columns = _positions(source.edge_features_.tolist(), feature[pattern.edge_columns].tolist())
-    edge = _lookup(source.edge_coef_, every_edge_pair(pattern), columns, pair)
-    moves = np.where(pair >= 0, table[pair], 0.0)[pattern.transitions]
+    features = []
+    moves = []
+    first = 0
+    place = label
+    for f, name in enumerate(("transition_", "transition2_")[: len(pattern.families)]):
+        place = _further(place, label, len(source.classes_))
+        table = np.ravel(getattr(source, name, []))  # a chain of first order knows no triples
+        rows = np.where(place < len(table), place, -1)
+        of_features = np.where(rows >= 0, first + rows, -1)
+        pairs = every_clique_pair(pattern, f)
+        features.append(_lookup(source.edge_coef_, pairs, columns, of_features))
+        known = np.zeros(len(rows))
+        known[rows >= 0] = table[rows[rows >= 0]]
+        moves.append(known[pattern.families[f].columns])
+        first += len(table)
     intercept = (
         np.where(label >= 0, source.intercept_[label], 0.0)
         if pattern.fit_intercept
         else np.zeros(0)
     )
-    return np.concatenate([node, edge, moves, intercept[:K]])
+    return np.concatenate([node, *features, *moves, intercept[:K]])
 
 
 def _positions(old: list[Any], new: list[Any]) -> np.ndarray:
@@ -64,17 +72,12 @@ def _positions(old: list[Any], new: list[Any]) -> np.ndarray:
     return np.fromiter((where.get(item, -1) for item in new), dtype=np.int64, count=len(new))
 
 
-def _columns(label: np.ndarray, n: int, order: int) -> np.ndarray:
-    """Where each column of an edge stands among those of a chain of n labels, whose codes are
-    given; -1 for nowhere.
+def _further(before: np.ndarray, label: np.ndarray, n: int) -> np.ndarray:
+    """Columns of cliques with one more node, among those of n labels, whose codes are given; -1 for
+    nowhere.
     """
-    before = label
-    found = []
-    for power in range(1, order + 1):
-        known = (before[:, None] >= 0) & (label >= 0)
-        before = np.where(known, before[:, None] * n + label, -1).ravel()
-        found.append(np.where(before >= 0, before + (n * n if power == 2 else 0), -1))
-    return np.concatenate(found)
+    known = (before[:, None] >= 0) & (label >= 0)
+    return np.where(known, before[:, None] * n + label, -1).ravel()
 
 
 def _features(source: Any, target: Any) -> np.ndarray:

@@ -27,8 +27,8 @@ from sklearn_struct.estimators.fitting.parameters import with_parameters
 from sklearn_struct.estimators.fitting.score_checks import check_learned
 from sklearn_struct.estimators.fitting.solving import strength
 from sklearn_struct.exceptions import EmptyDataError, InputTypeError
-from sklearn_struct.objectives.linear_objective import TrainingData
-from sklearn_struct.objectives.parameters import LinearPotentials, bind
+from sklearn_struct.objectives.linear_objective import LinearObjective, TrainingData
+from sklearn_struct.objectives.linear_potentials import LinearPotentials, bind
 from sklearn_struct.solvers.online import (
     passive_aggressive_pass,
     passive_aggressive_squared_pass,
@@ -173,25 +173,27 @@ class BaseOnlineChain(InferenceParameters, BaseChain):
         self._rows_in = single_tokens and bool(np.all(sequences.X.lengths <= 1))
         self._read_classes(classes, first)
         codes = self._read_y(y, sequences, reset=first and classes is None)
-        weight = sample_weights.read(self, sample_weight, sequences, codes)
-        data = TrainingData(sequences.X.offsets, weight.y, weight.sequence)
+        weights = sample_weights.read(self, sample_weight, sequences, codes)
+        structure = self._inference().structure(sequences.X.offsets)
+        data = TrainingData(structure, weights.evidence, weights.sequence)
         if data.n_examples == 0:
             raise EmptyDataError("X has no tokens in sequences of positive weight")
         if first:
-            self._pattern = self._observe(sequences.X, codes, weight.token)
+            self._pattern = self._observe(sequences.X, codes, weights.token)
             self.n_iter_ = 0
             self.t_ = 0
             self._stream = None
         check_width(self._pattern, sequences.X)
-        potentials = bind(self._pattern, sequences.X, np.dtype(self.dtype))
+        self._check_order()
+        potentials = bind(self._pattern, sequences.X, structure, np.dtype(self.dtype))
         self._check_every_pair(sequences.X, potentials, first)
         size = largest_sum(sequences.X)
-        self._go_on(potentials, data)
-        check_learned(potentials, data.offsets, self._w, size, self.classes_)
+        objective = self._go_on(potentials, data)
+        check_learned(objective, self._w, size, self.classes_)
 
-    def _go_on(self, potentials: LinearPotentials, data: TrainingData) -> None:
-        """One pass of the solver. Weights count as they are, not relatively to the others of the
-        batch.
+    def _go_on(self, potentials: LinearPotentials, data: TrainingData) -> LinearObjective:
+        """One pass of the solver over an objective, which is returned. Weights count as they are,
+        not relatively to the others of the batch.
         """
         data = data._replace(total=float(data.n_examples))
         self.t_ += data.n_examples
@@ -204,7 +206,8 @@ class BaseOnlineChain(InferenceParameters, BaseChain):
             self, self.solver, self.t_ if self.solver in ONE_PENALTY else data.n_examples
         )
         with Pool(self.n_jobs) as pool:
-            objective = self._objective(self.solver, potentials, data, pool)
+            loss = self._loss(data.evidence)
+            objective = self._objective(self.solver, potentials, loss, data).on(pool)
             with np.errstate(over="ignore", invalid="ignore"):  # what is learned is looked at
                 stream = PASSES[self.solver](
                     objective, stream, l2=l2, rng=check_random_state(self.random_state)
@@ -212,6 +215,7 @@ class BaseOnlineChain(InferenceParameters, BaseChain):
         self._w = stream.mean
         self._stream = (self.solver, stream)
         self._prepared = Prepared()
+        return objective
 
     def _read_classes(self, classes: Any, first: bool) -> None:
         """Learn ``classes_`` in the first call; later only compare."""
@@ -234,20 +238,21 @@ class BaseOnlineChain(InferenceParameters, BaseChain):
                 f"classes={labels} are not the labels of earlier calls, {self.classes_.tolist()}"
             )
 
+    def _check_order(self) -> None:
+        """Refuse another order than that of the weights so far."""
+        learned = self._pattern.order
+        if self._inference().order != learned:
+            raise ValueError(f"order={self.order}, but what was learned before has order {learned}")
+
     def _check_every_pair(
         self, X: SequenceArray, potentials: LinearPotentials, first: bool
     ) -> None:
         """Refuse a model in which only the pairs that were observed have weights."""
         K = len(self.classes_)
         pattern = self._pattern
-        if getattr(self, "order", 1) != pattern.order:
-            raise ValueError(
-                f"order={self.order}, but what was learned before has order {pattern.order}"
-            )
-        full = (
-            K * (pattern.n_features + pattern.fit_intercept)
-            + (len(pattern.edge_columns) + 1) * pattern.edge_width
-        )
+        full = K * (pattern.n_features + pattern.fit_intercept) + (
+            len(pattern.edge_columns) + 1
+        ) * sum(pattern.widths)
         by_batch = sp.issparse(X.tokens) and (self.feature_pairs != "all" or self.min_frequency > 1)
         if potentials.size < full or (first and (by_batch or self.transition_features != "all")):
             raise ValueError(

@@ -16,7 +16,7 @@ from sklearn_struct.exceptions import (
     LengthMismatchError,
     NonFiniteError,
 )
-from sklearn_struct.losses.pointwise import weighted
+from sklearn_struct.losses.evidence import Evidence
 
 __all__ = [
     "Weights",
@@ -34,12 +34,10 @@ SMALLEST_SUM = 1e-290  # its inverse must be a float
 
 
 class Weights(NamedTuple):
-    """Of each sequence's loss; what the loss reads of each token; and how often a token counts as
-    seen.
-    """
+    """Of each sequence's loss; what is known of the tokens; and how often a token counts as seen."""
 
     sequence: np.ndarray
-    y: Any
+    evidence: Evidence
     token: np.ndarray
 
 
@@ -188,7 +186,9 @@ def read(estimator: Any, sample_weight: Any, sequences: Any, codes: np.ndarray) 
         raise ValueError("weights of tokens and of labels need labels that are all known")
     token = estimator._read_token_weight(sample_weight, sequences)
     if not per_token and class_weight is None:
-        return Weights(check_sum(estimator._read_weight(sample_weight, len(X))), codes, token)
+        weight = check_sum(estimator._read_weight(sample_weight, len(X)))
+        evidence = Evidence(codes) if codes.ndim == 1 else Evidence(allowed=codes)
+        return Weights(weight, evidence, token)
     omega = (
         token
         if class_weight is None
@@ -197,4 +197,5 @@ def read(estimator: Any, sample_weight: Any, sequences: Any, codes: np.ndarray) 
     if not np.any(omega > 0):
         raise EmptyDataError("no token has a positive weight")
     sequence, share = by_sequence(omega, X.offsets)
-    return Weights(check_sum(sequence), codes if sequences.flat else weighted(codes, share), token)
+    evidence = Evidence(codes, weight=None if sequences.flat else share)
+    return Weights(check_sum(sequence), evidence, token)

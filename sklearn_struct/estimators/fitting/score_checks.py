@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from sklearn_struct.containers.structures import Block, Potentials, blocks
+from sklearn_struct.containers.structures import Block, Potentials
 from sklearn_struct.exceptions import NonFiniteError
-from sklearn_struct.objectives.parameters import LinearPotentials
+from sklearn_struct.objectives.linear_objective import LinearObjective
 
 __all__ = ["check_rows", "check_scores", "check_sums"]
 
@@ -27,7 +27,7 @@ def check_scores(potentials: Potentials, squares: float, block: Block, classes: 
 
 
 def check_learned(
-    potentials: LinearPotentials, offsets: np.ndarray, w: np.ndarray, size: float, classes: Any
+    objective: LinearObjective, w: np.ndarray, size: float, classes: np.ndarray
 ) -> None:
     """Raise NonFiniteError unless weights that were just learned, and their scores, are as
     predictions need them.
@@ -41,16 +41,17 @@ def check_learned(
             "training came to weights that are not finite: scale numeric features "
             "(TokenTransformer)"
         )
+    potentials = objective.potentials
     if (size + 1) * largest < float(np.finfo(potentials.dtype).max) / TERMS:
         return
     with np.errstate(over="ignore", invalid="ignore"):
         W = potentials.expand(w)
-        for block in blocks(offsets, potentials.n_labels, order=potentials.pattern.order):
+        for block in objective.blocks:
             check_scores(*potentials.forward_and_squares(W, block), block, classes)
 
 
 def _look_up(potentials: Potentials, block: Block, classes: np.ndarray) -> None:
-    node, edge = potentials
+    node, cliques = potentials
     if _sums_are_finite(potentials, block):
         return
     limit = float(np.finfo(node.dtype).max) / TERMS
@@ -62,15 +63,17 @@ def _look_up(potentials: Potentials, block: Block, classes: np.ndarray) -> None:
         raise NonFiniteError(
             f"{_place(block, token)}: the score of the label {label!r} is {_too_large(value)}"
         )
-    wrong = np.flatnonzero(~(np.abs(edge).ravel() <= limit))
-    if len(wrong):
-        e, column = divmod(int(wrong[0]), edge.shape[1])
-        value = edge[e, column]
-        if len(edge) == 1:
+    for table, family in zip(cliques, block.structure.families, strict=True):
+        wrong = np.flatnonzero(~(np.abs(table).ravel() <= limit))
+        if not len(wrong):
+            continue
+        c, column = divmod(int(wrong[0]), table.shape[1])
+        value = table[c, column]
+        if len(table) == 1:
             raise NonFiniteError(
                 f"the weights of transitions are too large: a score is {_too_large(value)}"
             )
-        token = int(block.structure.edges[e, 1])
+        token = int(family.nodes[c, -1])
         raise NonFiniteError(
             f"{_place(block, token)}: the score of a transition is {_too_large(value)}"
         )
@@ -81,7 +84,7 @@ def _sums_are_finite(potentials: Potentials, block: Block) -> bool:
     longest = int(np.diff(block.structure.offsets).max(initial=0))
     # of a token, a pair and a triple
     most = float(np.finfo(potentials.node.dtype).max) / max(3 * longest, 1)
-    return all(np.all(np.abs(table) <= most) for table in potentials)
+    return all(np.all(np.abs(table) <= most) for table in (potentials.node, *potentials.cliques))
 
 
 def _place(block: Block, token: int) -> str:

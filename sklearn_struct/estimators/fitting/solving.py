@@ -13,7 +13,7 @@ from sklearn_struct.estimators.fitting.progress import Progress
 from sklearn_struct.exceptions import NonFiniteError
 from sklearn_struct.linear.dense import DenseMap
 from sklearn_struct.linear.sparse_rows import SparseRows
-from sklearn_struct.objectives.parameters import LinearPotentials
+from sklearn_struct.objectives.linear_potentials import LinearPotentials
 from sklearn_struct.solvers.arow import adaptive
 from sklearn_struct.solvers.gradient import cg, gradient_descent
 from sklearn_struct.solvers.lbfgs import lbfgs
@@ -27,7 +27,16 @@ from sklearn_struct.solvers.sag import LARGEST_MEMORY, sag
 from sklearn_struct.solvers.sdca import sdca
 from sklearn_struct.solvers.sgd import sgd
 
-__all__ = ["SOLVERS", "choice", "choice_for_rows", "minimise", "solve", "strength", "term_tokens"]
+__all__ = [
+    "SOLVERS",
+    "STOCHASTIC",
+    "choice",
+    "choice_for_rows",
+    "minimise",
+    "solve",
+    "strength",
+    "term_tokens",
+]
 
 SOLVERS: dict[str, Callable[..., Result]] = {
     "lbfgs": lbfgs,
@@ -69,7 +78,9 @@ def choice(estimator: Any, loss: Any, potentials: LinearPotentials, n_tokens: in
     """
     solver = estimator.solver
     if solver == "auto":
-        many = n_tokens >= LARGE and potentials.size > n_tokens and potentials.edge_map is None
+        many = (
+            n_tokens >= LARGE and potentials.size > n_tokens and not potentials.has_clique_features
+        )
         many &= not isinstance(potentials.node_map, DenseMap)
         # sag's, with as much again for tables
         many &= 16 * n_tokens * potentials.n_labels <= LARGEST_MEMORY
@@ -81,7 +92,7 @@ def choice(estimator: Any, loss: Any, potentials: LinearPotentials, n_tokens: in
         raise ValueError(
             f"solver={solver!r} has no L1 penalty; use 'owlqn', 'sag' or 'auto', or l1_ratio=0"
         )
-    if solver in NEWTON and not hasattr(loss, "hess_vec"):
+    if solver in NEWTON and not loss.twice_differentiable:
         raise ValueError(
             f"solver={solver!r} needs second derivatives, which this loss has not; use 'lbfgs' or "
             "'auto'"

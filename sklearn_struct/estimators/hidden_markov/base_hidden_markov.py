@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from sklearn_struct.compiled.threads import Pool
 from sklearn_struct.containers.ragged import cut, object_array
 from sklearn_struct.containers.sequence_array import SequenceArray
-from sklearn_struct.containers.structures import Block, Potentials, blocks
+from sklearn_struct.containers.structures import Block, Potentials, zeros
 from sklearn_struct.encoding.features import observation_streams as streams
 from sklearn_struct.encoding.labels import label_codes
 from sklearn_struct.encoding.parameter_checks import (
@@ -37,7 +37,6 @@ from sklearn_struct.hidden_markov.em_steps import (
     potentials,
 )
 from sklearn_struct.hidden_markov.markov_chain import Markov, choose, draw, terminates
-from sklearn_struct.inference.chains import exact
 
 __all__ = ["BaseHiddenChain"]
 
@@ -144,18 +143,17 @@ class BaseHiddenChain(BaseSequenceEstimator):
     ) -> list[Any]:
         """Call ``work(potentials, block)`` for every block of X, on `n_jobs` threads."""
         model = self._model()
-        found = blocks(observed.offsets, model.n_labels, n_blocks=16, order=model.order)
+        cuts = model.blocks(observed.offsets, n_blocks=16)
         with Pool(self.n_jobs) as pool:
-            return pool.map(
-                lambda b: work(of_block(model, observed, found[b]), found[b]), len(found)
-            )
+            return pool.map(lambda b: work(of_block(model, observed, cuts[b]), cuts[b]), len(cuts))
 
     def _predict_codes(self, sequences: Sequences) -> np.ndarray:
         observed: Any = sequences.X
         codes = np.empty(observed.offsets[-1], dtype=np.int32)
+        inference = self._model().inference
 
         def work(theta: Potentials, block: Block) -> None:
-            exact.argmax(theta, block.structure, codes[block.tokens])
+            inference.argmax(theta, block.structure, codes[block.tokens])
 
         self._each_block(observed, work)
         return codes
@@ -196,11 +194,12 @@ class BaseHiddenChain(BaseSequenceEstimator):
         observed: Any = sequences.X
         node = np.zeros((observed.offsets[-1], len(self.classes_)))
         log_Z = np.empty(len(observed))
+        inference = self._model().inference
 
         def work(theta: Potentials, block: Block) -> None:
-            out = Potentials(node[block.tokens], np.zeros((1, theta.edge.shape[1])))
-            weight = np.ones(len(block.structure.offsets) - 1)
-            exact.marginals(theta, block.structure, weight, out, log_Z[block.examples])
+            out = Potentials(node[block.tokens], zeros(theta).cliques)
+            weight = np.ones(block.structure.n_examples)
+            inference.marginals(theta, block.structure, weight, out, log_Z[block.examples])
 
         self._each_block(observed, work)
         return node if sequences.flat else object_array(cut(node, observed.offsets))
@@ -234,10 +233,13 @@ class BaseHiddenChain(BaseSequenceEstimator):
             -inf for a sequence that the model cannot emit, 0 for an empty one.
         """
         observed: Any = self._read_X(X, reset=False).X
-        found = self._each_block(
-            observed, lambda theta, block: exact.log_partition(theta, block.structure), potentials
+        inference = self._model().inference
+        sums = self._each_block(
+            observed,
+            lambda theta, block: inference.log_partition(theta, block.structure),
+            potentials,
         )
-        return np.concatenate([np.empty(0), *found])
+        return np.concatenate([np.empty(0), *sums])
 
     def log_joint(self, X: Any, y: Any) -> np.ndarray:
         """log p(x, y) of each sequence and its labelling.

@@ -29,15 +29,17 @@ from sklearn_struct.encoding.features.product_features import (
 from sklearn_struct.encoding.features.vectorizer import SequenceVectorizer
 from sklearn_struct.encoding.sequences import largest_sum
 from sklearn_struct.exceptions import EmptyDataError, ForbiddenLabelError
-from sklearn_struct.inference.chains import first_order
+from sklearn_struct.inference.chains.chain import Chain
 from sklearn_struct.linear.sparse_rows import SparseRows
 from sklearn_struct.linear.touched_labels import JointMap
+from sklearn_struct.losses.evidence import Evidence
 from sklearn_struct.losses.log_likelihood import LogLikelihood
 from sklearn_struct.losses.row_scores import Softmax
 from sklearn_struct.objectives.joint_objective import JointObjective
 from sklearn_struct.objectives.linear_objective import LinearObjective, TrainingData
-from sklearn_struct.objectives.parameters import Pattern, bind, without_zeros
+from sklearn_struct.objectives.linear_potentials import bind, without_zeros
 from sklearn_struct.objectives.rows_objective import RowExamples, RowsObjective
+from sklearn_struct.objectives.weight_patterns import CliquePattern, Pattern
 
 __all__ = ["FunctionForm", "PairForm", "ProductForm"]
 
@@ -58,14 +60,16 @@ class PairForm:
         self.fit_intercept = fit_intercept
 
     def fit(self, X: Any, y: np.ndarray, weight: np.ndarray, pool: Pool) -> Any:
-        offsets = np.arange(X.shape[0] + 1)
         none = np.array([], dtype=int)
-        pattern = Pattern(X.shape[1], self.n_labels, None, None, none, none, self.fit_intercept)
-        largest_sum(SequenceArray(X, offsets))
-        potentials = bind(pattern, without_zeros(SequenceArray(X, offsets)), np.dtype(float))
-        return LinearObjective(
-            potentials, LogLikelihood(first_order), TrainingData(offsets, y, weight), pool
-        )
+        pairs = CliquePattern(2, None, none)
+        pattern = Pattern(X.shape[1], self.n_labels, None, (pairs,), none, self.fit_intercept)
+        inference = Chain()
+        singles = SequenceArray(X, np.arange(X.shape[0] + 1))  # chains of one token
+        structure = inference.structure(singles.offsets)
+        largest_sum(singles)
+        potentials = bind(pattern, without_zeros(singles), structure, np.dtype(float))
+        data = TrainingData(structure, Evidence(y), weight)
+        return LinearObjective(potentials, LogLikelihood(inference), inference, data).on(pool)
 
     def scores(self, X: Any, w: np.ndarray) -> Scores:
         coef = self.coef(w).T

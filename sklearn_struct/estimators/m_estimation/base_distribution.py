@@ -12,7 +12,6 @@ from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 
 from sklearn_struct.containers.structures import Block, Potentials
-from sklearn_struct.containers.structures import chain as chain_structure
 from sklearn_struct.encoding.features.template_windows import beside as positions_beside
 from sklearn_struct.encoding.features.template_windows import values, windows
 from sklearn_struct.encoding.features.templates import FeatureTemplates
@@ -29,7 +28,7 @@ from sklearn_struct.hidden_markov.em_steps import (
 )
 from sklearn_struct.hidden_markov.markov_chain import as_states, raised
 from sklearn_struct.hidden_markov.path_sums import StateChain, beside
-from sklearn_struct.inference.chains import exact
+from sklearn_struct.inference.chains.chain import Chain
 from sklearn_struct.objectives.expected_features import Emitted
 
 LARGEST = 1e300  # of scores that others give
@@ -215,10 +214,14 @@ class GivenBase:
     def potentials(self, observed: Scores, exact: bool = False) -> Callable[[Block], Potentials]:
         """What gives log q0(x, y) in a block."""
         K = observed.node.shape[1]
-        edge = np.pad(observed.edge, ((0, 0), (0, 0 if self.order == 1 else K**3)))
-        return lambda block: Potentials(observed.node[block.tokens], edge[block.edges])
+        # it says nothing of wider cliques than pairs
+        wider = [np.zeros((1, K ** (r + 1))) for r in range(2, self.order + 1)]
+        return lambda block: Potentials(
+            observed.node[block.tokens], (observed.edge[block.cliques[0]], *wider)
+        )
 
     def log_joint(self, observed: Scores, codes: np.ndarray) -> np.ndarray:
         """log q0(x, y) of each sequence."""
-        theta = Potentials(observed.node, observed.edge)
-        return exact.scores(theta, chain_structure(observed.offsets), codes)
+        inference = Chain()
+        theta = Potentials(observed.node, (observed.edge,))
+        return inference.scores(theta, inference.structure(observed.offsets), codes)

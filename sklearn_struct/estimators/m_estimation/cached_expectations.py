@@ -14,9 +14,10 @@ from sklearn_struct.encoding.labels import label_codes
 from sklearn_struct.encoding.sequences import as_list
 from sklearn_struct.estimators.m_estimation.base_distribution import HiddenBase, read_base
 from sklearn_struct.estimators.m_estimation.base_features import features_of
+from sklearn_struct.inference.chains.chain import Chain
 from sklearn_struct.objectives.counted_features import Layout, counted_features
 from sklearn_struct.objectives.expected_features import conditional_features, expected_features
-from sklearn_struct.objectives.parameters import bind
+from sklearn_struct.objectives.linear_potentials import bind
 
 __all__ = ["expectations"]
 
@@ -75,11 +76,14 @@ def _expected(
 
 def _conditional(base: Any, layout: Layout, given: Given, n_jobs: int | None) -> np.ndarray:
     (X, _, observed, _), weight = given
-    potentials = bind(layout.pattern, X, np.dtype(np.float64))
+    inference = Chain(layout.pattern.order)
+    structure = inference.structure(X.offsets)
+    potentials = bind(layout.pattern, X, structure, np.dtype(np.float64))
+    of_base = base.potentials(observed)
     with Pool(n_jobs) as pool:
-        found = conditional_features(base.potentials(observed), potentials, X.offsets, weight, pool)
+        weights = conditional_features(of_base, potentials, inference, structure, weight, pool)
     inputs = X.tokens.T @ (np.repeat(weight, X.lengths) / weight.sum())
-    return layout.join(inputs, found, 1.0)
+    return layout.join(inputs, weights, 1.0)
 
 
 def _sampled(base: Any, encoder: Any, layout: Layout, sampling: Sampling) -> np.ndarray:

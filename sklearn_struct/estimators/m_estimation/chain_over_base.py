@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.utils.validation import _check_n_features, check_array, check_is_fitted, validate_data
 
 from sklearn_struct.containers.sequence_array import SequenceArray
-from sklearn_struct.containers.structures import Block, Potentials
+from sklearn_struct.containers.structures import Block, Potentials, Structure, product
 from sklearn_struct.encoding.features.observation_streams import symbols
 from sklearn_struct.encoding.parameter_checks import check_params
 from sklearn_struct.encoding.sequences import as_list, form, pack_arrays, refuse_texts
@@ -20,7 +20,6 @@ from sklearn_struct.estimators.chains.base_chain import BaseChain
 from sklearn_struct.estimators.fitting.score_checks import check_sums
 from sklearn_struct.estimators.m_estimation.base_distribution import read_base
 from sklearn_struct.estimators.m_estimation.base_features import features_of
-from sklearn_struct.inference.chains import exact
 
 __all__ = ["BaseBasedChain", "BasedSequences"]
 
@@ -93,10 +92,10 @@ class BaseBasedChain(BaseChain):
             self._learn_lengths(found.lengths, reset=True)
         return BasedSequences(found, flat, observed)
 
-    def _potentials(self, sequences: Any) -> Callable[[Block], Potentials]:
-        of_features = super()._potentials(sequences)
+    def _potentials(self, sequences: Any, structure: Structure) -> Callable[[Block], Potentials]:
+        of_features = super()._potentials(sequences, structure)
         of_base = self._base_potentials(sequences)
-        return lambda block: exact.product(of_base(block), of_features(block))
+        return lambda block: product(of_base(block), of_features(block))
 
     def _base_potentials(self, sequences: BasedSequences) -> Callable[[Block], Potentials]:
         """What gives log q0(x, y) in a block of X."""
@@ -128,10 +127,11 @@ class BaseBasedChain(BaseChain):
             -inf for a sequence that the base cannot emit.
         """
         sequences = self._read_X(X, reset=False)._replace(exact=True)
-        found = self._each_sequence(
-            sequences, lambda theta, block: exact.log_partition(theta, block.structure)
+        inference = self._learned_inference()
+        sums = self._each_sequence(
+            sequences, lambda theta, block: inference.log_partition(theta, block.structure)
         )
-        return check_sums(found + self._of_inputs(sequences.X))
+        return check_sums(sums + self._of_inputs(sequences.X))
 
     def log_joint(self, X: Any, y: Any) -> np.ndarray:
         """log of q0(x, y) exp(w . f(x, y)): log p(x, y) up to a constant, log Z.
@@ -152,9 +152,10 @@ class BaseBasedChain(BaseChain):
         """
         sequences = self._read_X(X, reset=False)._replace(exact=True)
         codes = self._read_y(y, sequences, reset=False)
+        inference = self._learned_inference()
 
         def work(theta: Potentials, block: Block) -> np.ndarray:
-            return exact.scores(theta, block.structure, codes[block.tokens])
+            return inference.scores(theta, block.structure, codes[block.tokens])
 
         return check_sums(self._each_sequence(sequences, work) + self._of_inputs(sequences.X))
 

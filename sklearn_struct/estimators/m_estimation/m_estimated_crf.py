@@ -27,11 +27,13 @@ from sklearn_struct.estimators.m_estimation.cached_expectations import expectati
 from sklearn_struct.estimators.m_estimation.chain_over_base import BaseBasedChain, BasedSequences
 from sklearn_struct.exceptions import ForbiddenLabelError, UnknownLabelError
 from sklearn_struct.linear.sparse_rows import SparseRows
+from sklearn_struct.losses.base import Loss
+from sklearn_struct.losses.evidence import Evidence
 from sklearn_struct.losses.row_scores import Exponential
 from sklearn_struct.objectives.boundedness import has_minimum
 from sklearn_struct.objectives.counted_features import Layout, counted_features
-from sklearn_struct.objectives.parameters import of_order
 from sklearn_struct.objectives.rows_objective import RowExamples, RowsObjective
+from sklearn_struct.objectives.weight_patterns import of_order
 
 __all__ = ["MEstimatedCRF"]
 
@@ -210,8 +212,9 @@ class MEstimatedCRF(BaseBasedChain):
         """
         return super().fit(X, y, sample_weight, init=init)
 
-    def _loss(self, y: Any = None) -> Exponential:
-        return Exponential()
+    def _loss(self, evidence: Evidence | None = None) -> Loss:
+        # of rows that count features, one a sequence, instead of potentials
+        raise NotImplementedError("M-estimation has no loss of potentials")
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, init: Any, progress: Progress) -> None:
         start = init
@@ -290,7 +293,7 @@ class MEstimatedCRF(BaseBasedChain):
             )
         data = RowExamples.single(weight)
         return RowsObjective(
-            SparseRows(counts), self._loss(), data, pool, linear, n_free=int(self.constant)
+            SparseRows(counts), Exponential(), data, pool, linear, n_free=int(self.constant)
         )
 
     def _learned(self, w: np.ndarray) -> dict[str, Any]:

@@ -10,6 +10,7 @@ import numpy as np
 
 from sklearn_struct.compiled.kernel import kernel
 from sklearn_struct.containers.structures import Potentials, Structure
+from sklearn_struct.inference.chains.flat import with_triple_links, with_triples
 
 __all__ = ["beam"]
 
@@ -34,18 +35,20 @@ def beam(potentials: Potentials, structure: Structure, width: int, labels: np.nd
         Written. Ties go to the smaller label.
     """
     K = potentials.node.shape[1]
-    n_states = K if potentials.edge.shape[1] == K * K else K * K
+    n_states = K ** len(potentials.cliques)
     longest = int(np.diff(structure.offsets).max(initial=0))
     work = np.empty((longest, n_states), np.int32), np.empty((longest, n_states), bool)
-    _beam(potentials, structure, min(width, n_states), work, labels)
+    _beam(
+        with_triples(potentials), with_triple_links(structure), min(width, n_states), work, labels
+    )
 
 
 @kernel
 def _beam(potentials, structure, width, work, labels):
     node = potentials.node
     edge = potentials.edge
+    triple = potentials.triple
     offsets = structure.offsets
-    edge_offsets = structure.edge_offsets
     back, alive = work
     K = node.shape[1]
     S = work[0].shape[1]
@@ -56,7 +59,7 @@ def _beam(potentials, structure, width, work, labels):
         t0 = offsets[i]
         T = offsets[i + 1] - offsets[i]
         n = 0
-        place = (t0, edge_offsets[i])
+        place = (t0, structure.edge_offsets[i], structure.triple_offsets[i])
         _mark(potentials, place, T, alive)
         for t in range(T):
             arrived[:] = -np.inf
@@ -64,13 +67,11 @@ def _beam(potentials, structure, width, work, labels):
             for k in range(K if t == 0 else 0):
                 arrived[k] = 0.0
             for r in range(n):
-                e, pair, triple, first = _ways(potentials, place, t, kept[r])
+                e, m, first = _ways(potentials, place, t, kept[r])
+                pair = _label(kept[r], K) * K
                 for k in range(K):
-                    way = (
-                        score[kept[r]]
-                        + edge[e, pair + k]
-                        + (edge[e, triple + k] if triple >= 0 else 0.0)
-                    )
+                    of_three = triple[m, kept[r] * K + k] if m >= 0 else 0.0
+                    way = score[kept[r]] + edge[e, pair + k] + of_three
                     best = arrived[first + k]
                     if way > best or (
                         way == best and way > -np.inf and kept[r] < back[t, first + k]
@@ -93,17 +94,16 @@ def _label(state, K):
 
 @kernel
 def _ways(potentials, place, t, state):
-    """Edge, first columns of its pairs and of its triples (-1: none), and first state, of the ways
-    on from a state.
+    """Rows of the tables of pairs and of triples (-1: none), and the first state, of the ways on
+    from a state.
     """
-    edge = potentials.edge
     K = potentials.node.shape[1]
-    _, e0 = place
-    label = _label(state, K)
-    e = min(e0 + t - 1, len(edge) - 1)
-    if edge.shape[1] == K * K:
-        return e, label * K, -1, 0
-    return e, label * K, (K + state) * K if t > 1 else -1, label * K
+    _, e0, m0 = place
+    e = min(e0 + t - 1, len(potentials.edge) - 1)
+    if potentials.triple.shape[1] == 0:
+        return e, -1, 0
+    m = min(m0 + t - 2, len(potentials.triple) - 1)
+    return e, m if t > 1 else -1, _label(state, K) * K
 
 
 @kernel
@@ -134,19 +134,20 @@ def _mark(potentials, place, T, alive):
     """Write from which states at which tokens an allowed labelling goes on to the end."""
     node = potentials.node
     edge = potentials.edge
+    triple = potentials.triple
     K = potentials.node.shape[1]
-    t0, _ = place
+    t0 = place[0]
     for t in range(T - 1, -1, -1):
         for state in range(alive.shape[1]):
             possible = node[t0 + t, _label(state, K)] > -np.inf
             alive[t, state] = possible and t == T - 1
             if alive[t, state] or not possible:
                 continue
-            e, pair, triple, first = _ways(potentials, place, t + 1, state)
+            e, m, first = _ways(potentials, place, t + 1, state)
+            pair = _label(state, K) * K
             for k in range(K):
-                allowed = edge[e, pair + k] > -np.inf and (
-                    triple < 0 or edge[e, triple + k] > -np.inf
-                )
+                allowed = edge[e, pair + k] > -np.inf
+                allowed = allowed and (m < 0 or triple[m, state * K + k] > -np.inf)
                 if allowed and alive[t + 1, first + k]:
                     alive[t, state] = True
                     break

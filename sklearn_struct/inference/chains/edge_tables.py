@@ -1,4 +1,4 @@
-"""Forward-backward of `chain` where each edge has a table of its own: edge by edge, and pieces that
+"""Forward-backward of `first_order` where each edge has a table of its own: edge by edge, and pieces that
 both share.
 """
 

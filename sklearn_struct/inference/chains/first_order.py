@@ -1,4 +1,4 @@
-"""Linear chains, sum-product: log Z, node and edge marginals, entropy (decoding: `chain_decoding`).
+"""Linear chains, sum-product: log Z, node and edge marginals.
 
 p(y | x) = exp(sum_t node[t, y_t] + sum_t edge[t, y_t, y_{t+1}]) / Z(x), with one table ``edge``
 shared by all edges or one per edge; a potential of -inf forbids.
@@ -6,7 +6,7 @@ shared by all edges or one per edge; a potential of -inf forbids.
 Forward-backward works on scaled numbers, not logarithms (11 times faster), and takes a step of many
 sequences at once, as a matrix product (`time_major`). A state may underflow that would have won
 later, so a result is trusted only where that cannot have happened; any other sequence is redone,
-alone, in log space (`chain_log`). Derivatives of marginals are in `chain_tangent`.
+alone, in log space (`first_order_log`). Derivatives of marginals are in `first_order_tangent`.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ from sklearn_struct.compiled.simd import (
     workspace,
 )
 from sklearn_struct.compiled.small_products import add_outer, rows_times_matrix
-from sklearn_struct.containers.structures import Potentials, Structure
 from sklearn_struct.inference.chains import edge_tables
 from sklearn_struct.inference.chains.edge_tables import absorb, exp_table, weigh
 from sklearn_struct.inference.chains.first_order_log import log_marginals
 from sklearn_struct.inference.chains.first_order_tangent import tangent
+from sklearn_struct.inference.chains.flat import Links, Pairs
 from sklearn_struct.inference.chains.time_major import Steps, steps
 
-__all__ = ["entropy", "marginals", "tangent"]
+__all__ = ["marginals", "tangent"]
 
 # ranges of scores, by bytes of a number, within which nothing can underflow that matters
 _NEAR = {8: 600.0, 4: 60.0}
@@ -68,24 +68,24 @@ class _Lattice(NamedTuple):
 
 
 def marginals(
-    potentials: Potentials,
-    structure: Structure,
+    potentials: Pairs,
+    structure: Links,
     weight: np.ndarray,
-    out: Potentials,
+    out: Pairs,
     log_Z: np.ndarray,
 ) -> None:
     """Add weighted marginals to `out` and write log Z of each sequence.
 
     Parameters
     ----------
-    potentials : Potentials
+    potentials : Pairs
         ``node`` (n, K) and ``edge`` (n_edges or 1, K * K), float64 or float32, -inf allowed.
-    structure : Structure
-        As made by `containers.structures.chain`.
+    structure : Links
+        As made by `flat.links`.
     weight : ndarray of shape (n_sequences,), float64
         ``out += weight[i] * marginals_i``. Sequences of weight 0 are skipped, their log Z is
         written as 0.
-    out : Potentials
+    out : Pairs
         float64, ``node`` (n, K) and ``edge`` (n_edges, K * K), or (1, K * K) for the sum over all
         edges.
     log_Z : ndarray of shape (n_sequences,), float64
@@ -115,7 +115,7 @@ def marginals(
         log_Z[i] = log_marginals(potentials, structure, i, weight[i], out)
 
 
-def _lattice(places: Steps, potentials: Potentials) -> _Lattice:
+def _lattice(places: Steps, potentials: Pairs) -> _Lattice:
     n_rows = places.first[-1]
     dtype = potentials.node.dtype
     P = padded(potentials.node.shape[1])
@@ -306,35 +306,3 @@ def _add_edge_sum(first, work, K, out_edge):
         for k in range(K):
             if E[j * P + k] > 0.0:  # the sum of a forbidden pair may be inf
                 out_edge[0, j * K + k] += pairs[j * P + k] * E[j * P + k]
-
-
-def entropy(potentials: Potentials, structure: Structure) -> np.ndarray:
-    """Entropy of p(y | x) of each sequence, in nats.
-
-    Summed from local terms, H = sum_e H(edge marginals) - sum_{inner t} H(node marginals), which
-    loses no digits where log Z - E[score] would cancel.
-
-    Returns
-    -------
-    ndarray of shape (n_sequences,)
-        0 for an empty sequence, nan where no labelling is allowed.
-    """
-    n, K = potentials.node.shape
-    n_sequences = len(structure.offsets) - 1
-    out = Potentials(np.zeros((n, K)), np.zeros((len(structure.edges), K * K)))
-    log_Z = np.empty(n_sequences)
-    marginals(potentials, structure, np.ones(n_sequences), out, log_Z)
-    degree = np.bincount(structure.edges.ravel(), minlength=n)
-    surprise = np.zeros(n_sequences)
-    for table, offsets, count in (
-        (out.edge, structure.edge_offsets, np.ones(len(out.edge))),
-        (out.node, structure.offsets, 1 - degree),
-    ):
-        local = (
-            -np.sum(table * np.log(table, where=table > 0, out=np.zeros_like(table)), axis=1)
-            * count
-        )
-        surprise += np.add.reduceat(np.append(local, 0.0), offsets[:-1]) * (np.diff(offsets) > 0)
-    surprise = np.maximum(surprise, 0.0)
-    surprise[log_Z == -np.inf] = np.nan
-    return surprise

@@ -26,8 +26,8 @@ from sklearn_struct.compiled.simd import (
     workspace,
 )
 from sklearn_struct.compiled.small_products import rows_max_plus
-from sklearn_struct.containers.structures import Potentials, Structure
 from sklearn_struct.inference.chains.first_order_log import log_forward
+from sklearn_struct.inference.chains.flat import Links, Pairs
 from sklearn_struct.inference.chains.time_major import steps
 
 SPARE = 3  # rows behind the last: one less than the rows of a tile
@@ -60,8 +60,8 @@ def _path_score(potentials, labels, t0, e0, T):
 
 
 def argmax(
-    potentials: Potentials,
-    structure: Structure,
+    potentials: Pairs,
+    structure: Links,
     labels: np.ndarray,
     score: np.ndarray | None = None,
 ) -> None:

@@ -6,8 +6,8 @@ then change by the covariances of their indicators with R. One forward-backward 
 each number with its derivative, gives all of them: Hessian-vector products, entropies and
 expectation criteria alike.
 
-As in `chain` numbers are scaled, and a sequence whose scaled result cannot be trusted is redone,
-alone, in log space (`chain_log`). Everything is normalised before it is differentiated: derivatives
+As in `first_order` numbers are scaled, and a sequence whose scaled result cannot be trusted is redone,
+alone, in log space (`first_order_log`). Everything is normalised before it is differentiated: derivatives
 are deviations from a mean, and do not grow with the length of a chain.
 """
 
@@ -37,7 +37,6 @@ from sklearn_struct.compiled.simd import (
     sub,
     total,
 )
-from sklearn_struct.containers.structures import Potentials, Structure
 from sklearn_struct.inference.chains.dual_numbers import (
     SPARE,
     add_outer_duals,
@@ -46,6 +45,7 @@ from sklearn_struct.inference.chains.dual_numbers import (
     transpose_duals,
 )
 from sklearn_struct.inference.chains.first_order_log import log_tangent
+from sklearn_struct.inference.chains.flat import Links, Pairs
 
 __all__ = ["tangent"]
 
@@ -93,11 +93,11 @@ class _Work(NamedTuple):
 
 
 def tangent(
-    potentials: Potentials,
-    reward: Potentials,
-    structure: Structure,
+    potentials: Pairs,
+    reward: Pairs,
+    structure: Links,
     weight: np.ndarray,
-    out: Potentials,
+    out: Pairs,
     mean: np.ndarray,
 ) -> None:
     """Add weighted covariances with a reward, the derivative of the marginals in its direction, to
@@ -105,17 +105,17 @@ def tangent(
 
     Parameters
     ----------
-    potentials : Potentials
+    potentials : Pairs
         ``node`` (n, K) and ``edge`` (n_edges or 1, K * K), float64 or float32, -inf allowed.
-    reward : Potentials
+    reward : Pairs
         Rewards of labels and label pairs, ``edge`` (n_edges or 1, K * K), finite; of what is
         forbidden they may be anything, and are ignored.
-    structure : Structure
-        As made by `containers.structures.chain`.
+    structure : Links
+        As made by `flat.links`.
     weight : ndarray of shape (n_sequences,), float64
         ``out += weight[i] * Cov(indicators, R)``. Sequences of weight 0 are skipped, their mean is
         written as 0.
-    out : Potentials
+    out : Pairs
         float64, ``node`` (n, K) and ``edge`` (n_edges, K * K), or (1, K * K) for the sum over all
         edges.
     mean : ndarray of shape (n_sequences,), float64
@@ -123,7 +123,7 @@ def tangent(
         nothing is added.
     """
     potentials, reward = (
-        Potentials(*(np.ascontiguousarray(a, np.float64) for a in p)) for p in (potentials, reward)
+        Pairs(*(np.ascontiguousarray(a, np.float64) for a in p)) for p in (potentials, reward)
     )
     lengths = np.diff(structure.offsets) * (weight != 0)
     order = np.argsort(-lengths, kind="stable")[: np.count_nonzero(lengths)]

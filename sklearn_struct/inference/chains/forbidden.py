@@ -8,8 +8,9 @@ import numpy as np
 
 from sklearn_struct.compiled.kernel import kernel
 from sklearn_struct.containers.structures import Potentials, Structure, ends
+from sklearn_struct.inference.chains.flat import Links, Pairs
 
-__all__ = ["Transitions", "dead_ends", "forbid", "forbid_labels", "forbidden_tokens"]
+__all__ = ["Transitions", "dead_ends", "forbid", "forbidden_tokens"]
 
 
 class Transitions(NamedTuple):
@@ -26,7 +27,7 @@ def forbid(potentials: Potentials, structure: Structure, transitions: Transition
     """A copy of the potentials, as far as `transitions` change them, with -inf for what they
     forbid.
     """
-    node, edge = potentials
+    node, (edge, *wider) = potentials
     start, pairs, end = transitions
     if not np.all(pairs):
         edge = edge.copy()
@@ -36,16 +37,7 @@ def forbid(potentials: Potentials, structure: Structure, transitions: Transition
         node = node.copy()
         node[np.ix_(first, ~start)] = -np.inf
         node[np.ix_(last, ~end)] = -np.inf
-    return Potentials(node, edge)
-
-
-def forbid_labels(potentials: Potentials, allowed: np.ndarray) -> Potentials:
-    """A copy of the potentials with -inf for the labels of each token that the mask (n, K) does not
-    allow.
-    """
-    node = potentials.node.copy()
-    node[~allowed] = -np.inf
-    return Potentials(node, potentials.edge)
+    return Potentials(node, (edge, *wider))
 
 
 def forbidden_tokens(
@@ -53,7 +45,7 @@ def forbidden_tokens(
 ) -> np.ndarray:
     """The tokens, sorted, whose label may not stand there: after its predecessor, or at an end."""
     first, last = ends(structure)
-    left, right = structure.edges.T
+    left, right = structure.families[0].nodes.T
     start, pairs, end = transitions
     wrong = (
         first[~start[labels[first]]],
@@ -63,14 +55,23 @@ def forbidden_tokens(
     return np.unique(np.concatenate(wrong))
 
 
-@kernel
-def dead_ends(potentials, structure, dead):
-    """Write the first token of each sequence that no allowed labelling of the tokens up to it
-    reaches, -1 for none.
+def dead_ends(potentials: Potentials, structure: Structure) -> np.ndarray:
+    """The first token of each sequence that no allowed labelling of the tokens up to it reaches, -1
+    for none.
 
     Tokens count from 0 in each sequence. Reachability is 0/1, so no underflow can be taken for
     "forbidden".
     """
+    dead = np.empty(structure.n_examples, np.int64)
+    pairs = structure.families[0]
+    _dead_ends(
+        Pairs(potentials.node, potentials.cliques[0]), Links(structure.offsets, *pairs), dead
+    )
+    return dead
+
+
+@kernel
+def _dead_ends(potentials, structure, dead):
     node = potentials.node
     edge = potentials.edge
     offsets = structure.offsets
@@ -88,13 +89,13 @@ def dead_ends(potentials, structure, dead):
             for k in range(K):
                 before[k] = reached[k]
             for k in range(K):
-                found = t == 0
+                is_reached = t == 0
                 if node[row, k] > -np.inf:
                     for j in range(K):
-                        if found:
+                        if is_reached:
                             break
-                        found = before[j] and edge[e, j * K + k] > -np.inf
-                reached[k] = found and node[row, k] > -np.inf
+                        is_reached = before[j] and edge[e, j * K + k] > -np.inf
+                reached[k] = is_reached and node[row, k] > -np.inf
                 alive = alive or reached[k]
             if not alive:
                 dead[i] = t

@@ -10,6 +10,7 @@ from sklearn_struct.compiled.kernel import kernel
 from sklearn_struct.compiled.simd import LANES, add, load_part, padded, store
 from sklearn_struct.compiled.softmax import softmax
 from sklearn_struct.containers.structures import Potentials, Structure
+from sklearn_struct.inference.chains.flat import Triples, with_triple_links, with_triples
 
 __all__ = ["locally_normalised"]
 
@@ -48,25 +49,34 @@ def locally_normalised(
     Potentials
         Of the same float type.
     """
-    node, edge = (np.ascontiguousarray(table, np.float64) for table in potentials)
-    K = node.shape[1]
+    tables = Triples(*(np.ascontiguousarray(a, np.float64) for a in with_triples(potentials)))
+    links = with_triple_links(structure)
+    K = tables.node.shape[1]
     dtype = potentials.node.dtype
     first = structure.offsets[:-1][np.diff(structure.offsets) > 0]
-    second_order = edge.shape[1] > K * K
-    norms = np.empty((len(node), K * K if second_order else K))
-    _normalisers(node, edge, structure, norms)
-    node = node.copy()
+    order = len(potentials.cliques)
+    norms = np.empty((len(tables.node), K**order))
+    _normalisers(tables, links, norms)
+    node = tables.node.copy()
     node[first] -= norms[first, :K]
-    if not (second_order or by_edge):
-        node[structure.edges[:, 0]] -= norms[structure.edges[:, 1]]
-        return Potentials(node.astype(dtype), potentials.edge)
-    edge = np.repeat(edge, len(structure.edges), axis=0) if len(edge) == 1 else edge.copy()
-    _subtract(node, edge, norms, structure.edges, by_edge)
-    return Potentials(node.astype(dtype), edge.astype(dtype))
+    left, right = links.edges.T
+    if order == 1 and not by_edge:
+        node[left] -= norms[right]
+        return Potentials(node.astype(dtype), potentials.cliques)
+    cliques = [
+        np.repeat(table, len(family.nodes), axis=0) if len(table) == 1 else table.copy()
+        for table, family in zip(tables[1:], structure.families)
+    ]
+    _subtract(node, cliques, norms, links.edges, by_edge)
+    return Potentials(node.astype(dtype), tuple(table.astype(dtype) for table in cliques))
 
 
 def _subtract(
-    node: np.ndarray, edge: np.ndarray, norms: np.ndarray, edges: np.ndarray, by_edge: bool
+    node: np.ndarray,
+    cliques: list[np.ndarray],
+    norms: np.ndarray,
+    edges: np.ndarray,
+    by_edge: bool,
 ) -> None:
     """Subtract the normalisers of all tokens but the first from the edges into them, or from what
     comes before.
@@ -78,41 +88,44 @@ def _subtract(
     two = np.flatnonzero(has_two)
     of_one = np.where(has_two[:, None], 0.0, norms[right, :K])
     if by_edge:
-        # rows: each label before, then each two
-        tables = edge.reshape(len(edge), edge.shape[1] // K, K)
-        tables[:, :K] -= of_one[:, :, None]
-        tables[two, K:] -= norms[right[two]][:, : tables.shape[1] - K, None]
+        cliques[0].reshape(-1, K, K)[:] -= of_one[:, :, None]
+        for triples in cliques[1:]:  # as many as edges with two labels before
+            triples.reshape(-1, K * K, K)[:] -= norms[right[two]][:, :, None]
     else:
         node[left] -= of_one
-        edge[two - 1, : K * K] -= norms[right[two]]
+        cliques[0][two - 1] -= norms[right[two]]
 
 
 @kernel
-def _normalisers(node, edge, structure, norms):
+def _normalisers(tables, structure, norms):
     """Write the normaliser of each token after each context, the label or the two labels before it;
     inf for none.
 
     A second token of a chain of order 2 has K contexts, which come first. A first token has one,
     written K times.
     """
+    node = tables.node
+    edge = tables.edge
+    triple = tables.triple
     offsets = structure.offsets
     edge_offsets = structure.edge_offsets
+    triple_offsets = structure.triple_offsets
     K = node.shape[1]
-    last = len(edge) - 1
     row = np.empty(padded(K))
-    width = edge.shape[1]
+    width = triple.shape[1]
     for i in range(len(offsets) - 1):
         for t in range(offsets[i], offsets[i + 1]):
             before = t - offsets[i]
-            o = min(edge_offsets[i] + before - 1, last) * width
+            o = min(edge_offsets[i] + before - 1, len(edge) - 1) * K * K
+            m = min(triple_offsets[i] + before - 2, len(triple) - 1) * width
             for c in range(K if before < 2 else norms.shape[1]):
                 if before > 0 or c == 0:
                     for k in range(0, K, LANES):
                         x = load_part(node, t * K + k, K - k, -np.inf)
                         if before > 0:
                             x = add(load_part(edge, o + c % K * K + k, K - k, -np.inf), x)
-                        if before > 1 and width > K * K:
-                            x = add(load_part(edge, o + (K + c) * K + k, K - k, -np.inf), x)
+                        if before > 1 and width > 0:
+                            x = add(load_part(triple, m + c * K + k, K - k, -np.inf), x)
                         store(row, k, x)
                     top, mass = softmax(row)
                 norms[t, c] = top + np.log(mass) if mass > 0.0 else np.inf

@@ -2,12 +2,10 @@
 derivatives.
 
 p(y | x) = exp(sum_t node[t, y_t] + sum_t pair[t, y_{t-1}, y_t] + sum_{t >= 2} triple[t, y_{t-2},
-y_{t-1}, y_t]) / Z(x). The structure is that of a chain, and each edge has K * K columns for pairs,
-then K ** 3 for triples, which end with the edge's second token; the first edge of a sequence has no
-triple, and what stands there is ignored. K ** 3 a token.
+y_{t-1}, y_t]) / Z(x). K ** 3 a token.
 
 A state is two labels (j, k), of a token and of the one before it; there is one label before the
-first token. As in `chain`, scaled numbers are trusted only where nothing can have been lost, else
+first token. As in `first_order`, scaled numbers are trusted only where nothing can have been lost, else
 logarithms redo the sequence. Eight sequences of about one length stand side by side, each in a lane
 of all vectors; so a number of a table that all edges share serves eight products, and a sequence's
 result does not depend on its neighbours.
@@ -37,7 +35,7 @@ from sklearn_struct.compiled.simd import (
     total,
     workspace,
 )
-from sklearn_struct.containers.structures import Potentials, Structure
+from sklearn_struct.inference.chains.flat import TripleLinks, Triples
 from sklearn_struct.inference.chains.second_order_log import log_marginals, log_tangent
 
 __all__ = ["marginals", "tangent"]
@@ -55,7 +53,9 @@ class _Lanes(NamedTuple):
     each entry.
     """
 
-    tokens: np.ndarray  # (3, 8) first token of each, its number of tokens, and its first edge
+    # (4, 8) first token of each, its number of tokens, its first edge, and where its triples begin
+    # if its first tokens had some, too
+    tokens: np.ndarray
     weight: np.ndarray  # (8,)
     logs: np.ndarray  # (8,) log Z, nan where the scaled result cannot be trusted
     spread: np.ndarray  # (2, 8) the largest ranges of a token's scores and of an edge's
@@ -73,16 +73,16 @@ class _Lanes(NamedTuple):
 
 
 def marginals(
-    potentials: Potentials,
-    structure: Structure,
+    potentials: Triples,
+    structure: TripleLinks,
     weight: np.ndarray,
-    out: Potentials,
+    out: Triples,
     log_Z: np.ndarray,
 ) -> None:
-    """Add weighted marginals to `out` and write log Z of each sequence: as `chain.marginals`, with
-    more columns.
+    """Add weighted marginals to `out` and write log Z of each sequence: as
+    `first_order.marginals`, with triples.
     """
-    potentials = Potentials(*(np.ascontiguousarray(table, np.float64) for table in potentials))
+    potentials = Triples(*(np.ascontiguousarray(table, np.float64) for table in potentials))
     lengths = np.diff(structure.offsets) * (weight != 0)
     order = np.argsort(-lengths, kind="stable")[: np.count_nonzero(lengths)]
     log_Z[:] = 0.0
@@ -95,18 +95,18 @@ def marginals(
 
 
 def tangent(
-    potentials: Potentials,
-    reward: Potentials,
-    structure: Structure,
+    potentials: Triples,
+    reward: Triples,
+    structure: TripleLinks,
     weight: np.ndarray,
-    out: Potentials,
+    out: Triples,
     mean: np.ndarray,
 ) -> None:
-    """Add weighted covariances with a reward to `out`: as `chain.tangent`, in logarithms, with more
-    columns.
+    """Add weighted covariances with a reward to `out`: as `first_order.tangent`, in logarithms, with
+    triples.
     """
     potentials, reward = (
-        Potentials(*(np.ascontiguousarray(a, np.float64) for a in p)) for p in (potentials, reward)
+        Triples(*(np.ascontiguousarray(a, np.float64) for a in p)) for p in (potentials, reward)
     )
     mean[:] = 0.0
     for i in np.flatnonzero((weight != 0) & (np.diff(structure.offsets) > 0)):
@@ -119,7 +119,7 @@ def _room(T: int, K: int) -> _Lanes:
     weight, logs, *rest = np.zeros((6, LANES))
     spread = np.array(rest[:2])
     row = np.concatenate(rest[2:])
-    return _Lanes(np.zeros((3, LANES), np.int64), weight, logs, spread, np.zeros(2), row, *tables)
+    return _Lanes(np.zeros((4, LANES), np.int64), weight, logs, spread, np.zeros(2), row, *tables)
 
 
 @kernel
@@ -128,13 +128,13 @@ def _scaled(potentials, structure, jobs, lanes, out, log_Z):
     nothing.
     """
     node = potentials.node
-    edge = potentials.edge
+    tables = potentials.edge, potentials.triple
     order, weight = jobs
     K = node.shape[1]
     top = lanes.top
     spread = np.zeros(2)
-    for later in range(2 if edge.shape[0] == 1 else 0):
-        _fill_shared(edge, K, later, lanes.later if later else lanes.first, top, spread)
+    for later in range(2 if _shared(tables) else 0):
+        _fill_shared(tables, K, later, lanes.later if later else lanes.first, top, spread)
     for first in range(0, len(order), LANES):
         n = min(LANES, len(order) - first)
         for r in range(LANES):
@@ -142,34 +142,42 @@ def _scaled(potentials, structure, jobs, lanes, out, log_Z):
             T = structure.offsets[i + 1] - structure.offsets[i] if r < n else 0
             lanes.tokens[0, r] = structure.offsets[i]
             lanes.tokens[1, r] = T
-            lanes.tokens[2, r], lanes.weight[r] = structure.edge_offsets[i], weight[i]
-            lanes.spread[0, r], lanes.spread[1, r] = (
-                0.0,
-                max(spread[0], spread[1] if T > 2 else 0.0),
-            )
+            lanes.tokens[2, r] = structure.edge_offsets[i]
+            lanes.tokens[3, r] = structure.triple_offsets[i] - 2
+            lanes.weight[r] = weight[i]
+            lanes.spread[0, r] = 0.0
+            lanes.spread[1, r] = max(spread[0], spread[1] if T > 2 else 0.0)
             lanes.logs[r] = 0.0
         _fill_nodes(node, lanes)
-        _forward(edge, K, lanes)
-        _backward(edge, K, lanes)
+        _forward(tables, K, lanes)
+        _backward(tables, K, lanes)
         for r in range(n):
             _distrust(potentials, r, lanes)
             log_Z[order[first + r]] = lanes.logs[r]
         _add_pairs(K, lanes, out)
-        _add_triples(edge, K, lanes, out.edge)
+        _add_triples(_shared(tables), tables, K, lanes, out.triple)
 
 
 @inlined
-def _fill_shared(edge, K, later, table, top, spread):
+def _shared(tables):
+    """Whether all pairs share a table, and all triples."""
+    edge, triple = tables
+    return edge.shape[0] == 1 and triple.shape[0] == 1
+
+
+@inlined
+def _fill_shared(tables, K, later, table, top, spread):
     """Exponentials of the scores of first or later edges, where all share a table, and their
     maximum and range.
     """
+    edge, triple = tables
     most = -np.inf
     least = np.inf
     n = K**3 if later else K * K
     for m in range(n):
         table[m] = edge[0, m % (K * K)]
         if later:
-            table[m] += edge[0, K * K + m]
+            table[m] += triple[0, m]
         most = max(most, table[m])
         least = min(least, table[m])
     most = max(most, LEAST)
@@ -182,10 +190,13 @@ def _fill_shared(edge, K, later, table, top, spread):
 
 
 @kernel
-def _fill_edges(edge, K, t, lanes):
+def _fill_edges(tables, K, t, lanes):
     """The same for the edges into tokens t, where each has a table of its own; a lane without one
     gets zeros.
     """
+    edge, triple = tables
+    last = len(edge) - 1
+    last_triple = len(triple) - 1
     KK = K * K
     row = lanes.row
     infinity = splat(np.inf)
@@ -195,12 +206,11 @@ def _fill_edges(edge, K, t, lanes):
     n = KK if t == 1 else K * KK
     for m in range(n):
         for r in range(LANES):
-            e = lanes.tokens[2, r] + t - 1
             score = 0.0
             if t < lanes.tokens[1, r]:
-                score = edge[e, m % KK]
+                score = edge[min(lanes.tokens[2, r] + t - 1, last), m % KK]
                 if t > 1:
-                    score += edge[e, KK + m]
+                    score += triple[min(lanes.tokens[3, r] + t, last_triple), m]
             table[m * LANES + r] = score
         best = maximum(load(table, m * LANES), best)
         low = minimum(load(table, m * LANES), low)
@@ -252,15 +262,15 @@ def _fill_nodes(node, lanes):
 
 
 @kernel
-def _forward(edge, K, lanes):
+def _forward(tables, K, lanes):
     """Fill A and the scales, and complete log Z, which is nan where alpha vanishes."""
     A = lanes.A
     row = lanes.row
-    shared = edge.shape[0] == 1
+    shared = _shared(tables)
     mass = np.ones(LANES)
     for t in range(lanes.tokens[1, 0]):
         if t > 0 and not shared:
-            _fill_edges(edge, K, t, lanes)
+            _fill_edges(tables, K, t, lanes)
         for r in range(LANES if t > 0 else 0):
             if t < lanes.tokens[1, r]:
                 lanes.logs[r] += lanes.top[0 if t == 1 else 1] if shared else row[r]
@@ -312,19 +322,19 @@ def _step(K, t, lanes, shared):
 
 
 @kernel
-def _backward(edge, K, lanes):
+def _backward(tables, K, lanes):
     """Fill B."""
     B = lanes.B
     V = lanes.V
     U = lanes.U
     KK = K * K
-    shared = edge.shape[0] == 1
+    shared = _shared(tables)
     zero = splat(0.0)
     T = lanes.tokens[1, 0]
     for t in range(T - 1, -1, -1):
         n = 0 if t == T - 1 else 1 if t == 0 else K
         if n > 0 and not shared:
-            _fill_edges(edge, K, t + 1, lanes)
+            _fill_edges(tables, K, t + 1, lanes)
         table = lanes.first if t == 0 else lanes.later
         for pair in range(KK):
             b = zero
@@ -365,14 +375,16 @@ def _lost(potentials, r, lanes):
     """
     node = potentials.node
     edge = potentials.edge
+    triple = potentials.triple
     A = lanes.A
     B = lanes.B
-    last = len(potentials.edge) - 1
+    last = len(edge) - 1
+    last_triple = len(triple) - 1
     K = node.shape[1]
     t0 = lanes.tokens[0, r]
-    e0 = lanes.tokens[2, r]
     for t in range(lanes.tokens[1, r]):
-        e = min(e0 + t - 1, last)
+        e = min(lanes.tokens[2, r] + t - 1, last)
+        of_three = min(lanes.tokens[3, r] + t, last_triple)
         scale = lanes.scale[t * LANES + r]
         for pair in range(K * K if t > 0 else K):
             m = (t * K * K + pair) * LANES + r
@@ -388,7 +400,7 @@ def _lost(potentials, r, lanes):
                 if (
                     A[before] > 0.0
                     and edge[e, pair] > -np.inf
-                    and (t == 1 or edge[e, (i + 1) * K * K + pair] > -np.inf)
+                    and (t == 1 or triple[of_three, i * K * K + pair] > -np.inf)
                 ):
                     return True
     return False
@@ -434,28 +446,27 @@ def _add_pairs(K, lanes, out):
 
 
 @kernel
-def _add_triples(edge, K, lanes, out_edge):
+def _add_triples(shared, tables, K, lanes, out_triple):
     """Add the weighted marginals alpha_{t-1}(i, j) G(i, j, k) v_t(j, k)."""
     A = lanes.A
     V = lanes.B
     KK = K * K
     row = lanes.row
     T = lanes.tokens[1, 0]
-    shared = edge.shape[0] == 1
-    step = 0 if out_edge.shape[0] == 1 else 1
+    step = 0 if out_triple.shape[0] == 1 else 1
     for m in range(K * KK if shared and step == 0 else 0):
         a = m // K * LANES
         v = m % KK * LANES
         p = splat(0.0)
         for t in range(2, T):
             p = fma(load(A, a + (t - 1) * KK * LANES), load(V, v + t * KK * LANES), p)
-        out_edge[0, KK + m] += total(p) * lanes.later[m]
+        out_triple[0, m] += total(p) * lanes.later[m]
     for t in range(2, T if step == 1 or not shared else 0):
         if not shared:
-            _fill_edges(edge, K, t, lanes)
+            _fill_edges(tables, K, t, lanes)
         for m in range(K * KK):
             a = mul(load(A, ((t - 1) * KK + m // K) * LANES), _entry(lanes.later, m, shared))
             store(row, 0, mul(a, load(V, (t * KK + m % KK) * LANES)))
             for r in range(LANES):
                 if t < lanes.tokens[1, r]:
-                    out_edge[step * (lanes.tokens[2, r] + t - 1), KK + m] += row[r]
+                    out_triple[step * (lanes.tokens[3, r] + t), m] += row[r]

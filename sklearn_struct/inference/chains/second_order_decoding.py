@@ -1,6 +1,6 @@
 """Chains of second order, max-sum and sampling: Viterbi, n-best labellings, draws from p(y | x).
 
-The twins of those in `chain_decoding`, on the states of `chain2`; ties go to the smallest label.
+The twins of those in `first_order_decoding`, on the states of `second_order`; ties go to the smallest label.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from sklearn_struct.compiled.simd import (
     sub,
     workspace,
 )
-from sklearn_struct.containers.structures import Potentials, Structure
 from sklearn_struct.inference.chains.first_order_decoding import draw, longest, next_head
 from sklearn_struct.inference.chains.first_order_log import log_sum_exp
+from sklearn_struct.inference.chains.flat import TripleLinks, Triples
 from sklearn_struct.inference.chains.second_order_log import edge_scores, log_forward
 
 __all__ = ["argmax", "nbest", "path_score", "sample"]
@@ -35,40 +35,41 @@ def path_score(potentials, structure, labels, score):
     """Write the sum of log-potentials along a given labelling (n,) int32 of each sequence."""
     for s in range(len(score)):
         T = structure.offsets[s + 1] - structure.offsets[s]
-        score[s] = _path_score(
-            potentials, labels, structure.offsets[s], structure.edge_offsets[s], T
-        )
+        place = structure.edge_offsets[s], structure.triple_offsets[s]
+        score[s] = _path_score(potentials, labels, structure.offsets[s], place, T)
 
 
 @kernel
-def _path_score(potentials, labels, t0, e0, T):
+def _path_score(potentials, labels, t0, place, T):
     node = potentials.node
     edge = potentials.edge
+    triple = potentials.triple
+    e0, m0 = place
     pair = 0
     total = 0.0
     K = node.shape[1]
     last = len(edge) - 1
+    last_triple = len(triple) - 1
     for t in range(T):
         k = labels[t0 + t]
         before = pair
         total += node[t0 + t, k]
         if t > 0:
-            e = min(e0 + t - 1, last)
             pair = labels[t0 + t - 1] * K + k
-            total += edge[e, pair]
+            total += edge[min(e0 + t - 1, last), pair]
             if t > 1:
-                total += edge[e, (before + K) * K + k]
+                total += triple[min(m0 + t - 2, last_triple), before * K + k]
     return total
 
 
 def argmax(
-    potentials: Potentials,
-    structure: Structure,
+    potentials: Triples,
+    structure: TripleLinks,
     labels: np.ndarray,
     score: np.ndarray | None = None,
 ) -> None:
     """Viterbi: write the best labelling (n,) int32 and, if asked for, its score (n_sequences,)."""
-    potentials = Potentials(*(np.ascontiguousarray(table, np.float64) for table in potentials))
+    potentials = Triples(*(np.ascontiguousarray(table, np.float64) for table in potentials))
     K = potentials.node.shape[1]
     T = int(np.diff(structure.offsets).max(initial=0))
     P = padded(K)
@@ -83,17 +84,18 @@ def argmax(
 def _viterbi(potentials, structure, delta, table, labels):
     """Fill delta (T, K, P), the score of the best way to each state, and go back along the maxima."""
     node = potentials.node
-    edge = potentials.edge
+    tables = potentials.edge, potentials.triple
+    shared = len(potentials.edge) == 1 and len(potentials.triple) == 1
     K = potentials.node.shape[1]
     P = padded(K)
     scores = np.empty((K, K, K))
     for s in range(len(structure.offsets) - 1):
         t0 = structure.offsets[s]
-        e0 = structure.edge_offsets[s]
+        place = structure.edge_offsets[s], structure.triple_offsets[s]
         T = structure.offsets[s + 1] - t0
         for t in range(T):
-            if t == 1 or t == 2 or (t > 2 and len(edge) > 1):
-                n = edge_scores(edge, e0 + t - 1, t > 1, scores)
+            if t == 1 or t == 2 or (t > 2 and not shared):
+                n = edge_scores(tables, place, t, scores)
                 for row in range(n * K):
                     for k in range(P):
                         table[row * P + k] = scores[row // K, row % K, k] if k < K else -np.inf
@@ -101,7 +103,7 @@ def _viterbi(potentials, structure, delta, table, labels):
         state = _best(delta, (T - 1) * K * P, K) if T > 0 else 0
         for t in range(T - 1, -1, -1):
             labels[t0 + t] = state % K
-            state = _predecessor(edge, e0, t, state, delta, K) if t > 0 else 0
+            state = _predecessor(tables, place, t, state, delta, K) if t > 0 else 0
 
 
 @kernel
@@ -147,17 +149,18 @@ def _best(delta, o, K):
 
 
 @kernel
-def _predecessor(edge, e0, t, state, delta, K):
+def _predecessor(tables, place, t, state, delta, K):
     """The best state of token t - 1 before a state of token t."""
-    e = min(e0 + t - 1, len(edge) - 1)
+    edge, triple = tables
+    e = min(place[0] + t - 1, len(edge) - 1)
+    of_three = min(place[1] + t - 2, len(triple) - 1)
     j = state // K
     found = 0
     best = -np.inf
     P = padded(K)
     for i in range(K if t > 1 else 0):
-        score = delta[((t - 1) * K + i) * P + j] + (
-            edge[e, state] + edge[e, (i + 1) * K * K + state]
-        )
+        ways = edge[e, state] + triple[of_three, i * K * K + state]
+        score = delta[((t - 1) * K + i) * P + j] + ways
         if score > best:
             found = i
             best = score
@@ -166,9 +169,9 @@ def _predecessor(edge, e0, t, state, delta, K):
 
 @kernel
 def nbest(potentials, structure, labels, score):
-    """The n best labellings of each sequence, best first: as `chain_decoding.nbest`."""
+    """The n best labellings of each sequence, best first: as
+    `first_order_decoding.nbest`."""
     offsets = structure.offsets
-    edge_offsets = structure.edge_offsets
     n = len(score)
     K = potentials.node.shape[1]
     delta = np.empty((longest(offsets), K * K, n))
@@ -176,12 +179,12 @@ def nbest(potentials, structure, labels, score):
     for s in range(len(offsets) - 1):
         t0 = offsets[s]
         T = offsets[s + 1] - offsets[s]
-        e0 = edge_offsets[s]
+        place = structure.edge_offsets[s], structure.triple_offsets[s]
         score[:, s] = -np.inf
         if T == 0:
             score[0, s] = 0.0
             continue
-        _extend_lists(potentials, t0, e0, T, delta, back)
+        _extend_lists(potentials, t0, place, T, delta, back)
         heads = np.zeros(K * K, np.int64)
         for r in range(n):
             state = next_head(delta[T - 1], np.zeros(K * K), heads)
@@ -194,15 +197,16 @@ def nbest(potentials, structure, labels, score):
                 way = back[t, state, rank]
                 state = way // n * K + state // K
                 rank = way % n
-            score[r, s] = _path_score(potentials, labels[r], t0, e0, T)
+            score[r, s] = _path_score(potentials, labels[r], t0, place, T)
 
 
 @kernel
-def _extend_lists(potentials, t0, e0, T, delta, back):
+def _extend_lists(potentials, t0, place, T, delta, back):
     """For each token and state the n best ways to arrive: score, and predecessor label i * n +
     rank.
     """
     node = potentials.node
+    tables = potentials.edge, potentials.triple
     n = delta.shape[2]
     K = potentials.node.shape[1]
     heads = np.empty(K, np.int64)
@@ -212,7 +216,7 @@ def _extend_lists(potentials, t0, e0, T, delta, back):
     delta[:T] = -np.inf
     back[:T] = 0
     for t in range(T):
-        n_before = edge_scores(potentials.edge, e0 + t - 1, t > 1, scores) if t > 0 else 0
+        n_before = edge_scores(tables, place, t, scores) if t > 0 else 0
         best = -np.inf
         for state in range(K * K if t > 0 else K):
             j = state // K
@@ -237,20 +241,23 @@ def _extend_lists(potentials, t0, e0, T, delta, back):
 
 @kernel
 def sample(potentials, structure, uniform, labels, score):
-    """Draw one labelling of each sequence from p(y | x): as `chain_decoding.sample`."""
+    """Draw one labelling of each sequence from p(y | x): as
+    `first_order_decoding.sample`."""
     node = potentials.node
     edge = potentials.edge
+    triple = potentials.triple
     offsets = structure.offsets
-    last = len(potentials.edge) - 1
+    last = len(edge) - 1
+    last_triple = len(triple) - 1
     K = node.shape[1]
     row = np.empty(K)
     for s in range(len(offsets) - 1):
         t0 = offsets[s]
         T = offsets[s + 1] - offsets[s]
-        e0 = structure.edge_offsets[s]
+        place = structure.edge_offsets[s], structure.triple_offsets[s]
         alpha = np.empty((T, K, K))
         norms = np.empty(T)
-        if T > 0 and not log_forward(node, edge, t0, e0, alpha, norms):
+        if T > 0 and not log_forward(potentials, t0, place, alpha, norms):
             score[s] = -np.inf
             continue
         for t in range(T - 1, -1, -1):
@@ -262,7 +269,8 @@ def sample(potentials, structure, uniform, labels, score):
                     row[i] = alpha[t + 1, i, j]
                     if t < T - 2:
                         pair = j * K + labels[t0 + t + 2]
-                        e = min(e0 + t + 1, last)
-                        row[i] += edge[e, pair] + edge[e, (i + 1) * K * K + pair]
+                        e = min(place[0] + t + 1, last)
+                        of_three = min(place[1] + t, last_triple)
+                        row[i] += edge[e, pair] + triple[of_three, i * K * K + pair]
             labels[t0 + t] = draw(row, uniform[t0 + t])
-        score[s] = _path_score(potentials, labels, t0, e0, T)
+        score[s] = _path_score(potentials, labels, t0, place, T)

@@ -2,7 +2,7 @@
 
 A state is two labels (j, k), of a token and of the one before it; there is one label before the
 first token, so states of the first token have j = 0, and the scores of the first edge i = 0. Rows
-are normalised as in `chain_log`.
+are normalised as in `first_order_log`.
 """
 
 from __future__ import annotations
@@ -18,11 +18,16 @@ __all__ = ["edge_scores", "log_forward", "log_marginals", "log_tangent"]
 
 
 @kernel
-def edge_scores(edge, e, with_triples, scores):
-    """Write the scores of edge e (its last row where all share it), pair plus triple (i, j, k);
-    return how many i.
+def edge_scores(tables, place, t, scores):
+    """Write the scores of the edge into token t > 0, pair plus triple (i, j, k); return how many i.
+
+    Of the sequence whose first edge and first triple `place` names; the second token has no triple.
     """
-    row = min(e, len(edge) - 1)
+    edge, triple = tables
+    e0, m0 = place
+    row = min(e0 + t - 1, len(edge) - 1)
+    of_three = min(m0 + t - 2, len(triple) - 1)
+    with_triples = t > 1
     K = scores.shape[1]
     n = K if with_triples else 1
     for i in range(n):
@@ -30,22 +35,24 @@ def edge_scores(edge, e, with_triples, scores):
             for k in range(K):
                 scores[i, j, k] = edge[row, j * K + k]
                 if with_triples:
-                    scores[i, j, k] += edge[row, ((i + 1) * K + j) * K + k]
+                    scores[i, j, k] += triple[of_three, (i * K + j) * K + k]
     return n
 
 
 @kernel
-def log_forward(node, edge, t0, e0, alpha, norms):
+def log_forward(potentials, t0, place, alpha, norms):
     """Write normalised log alpha (T, K, K) of the tokens from t0, and the normalisers; return
-    whether a path exists.
+    whether a path exists. `place` is as in `edge_scores`.
     """
+    node = potentials.node
+    tables = potentials.edge, potentials.triple
     T = alpha.shape[0]
     K = alpha.shape[1]
     scores = np.empty((K, K, K))
     terms = np.empty(K)
     alpha[:1, 1:] = -np.inf  # where there is a first token
     for t in range(T):
-        n = edge_scores(edge, e0 + t - 1, t > 1, scores) if t > 0 else 0
+        n = edge_scores(tables, place, t, scores) if t > 0 else 0
         for j in range(K if t > 0 else 1):
             for k in range(K):
                 alpha[t, j, k] = node[t0 + t, k]
@@ -64,26 +71,24 @@ def log_forward(node, edge, t0, e0, alpha, norms):
 def log_marginals(potentials, structure, s, weight, out):
     """Add `weight` times the marginals of sequence s to `out`; return its log Z."""
     node = potentials.node
-    edge = potentials.edge
+    tables = potentials.edge, potentials.triple
     out_node = out.node
-    out_edge = out.edge
+    out_tables = out.edge, out.triple
     t0 = structure.offsets[s]
     T = structure.offsets[s + 1] - structure.offsets[s]
-    e0 = structure.edge_offsets[s]
+    place = structure.edge_offsets[s], structure.triple_offsets[s]
     K = node.shape[1]
-    last = len(out_edge) - 1
     alpha = np.empty((T, K, K))
     beta = np.zeros((K, K))
     norms = np.empty(T)
     after = np.zeros((K, K))
     scores = np.empty((K, K, K))
     cells = np.empty((K, K, K))
-    if not log_forward(node, edge, t0, e0, alpha, norms):
+    if not log_forward(potentials, t0, place, alpha, norms):
         return -np.inf
     for t in range(T - 1, -1, -1):
         if t < T - 1:
-            e = e0 + t
-            n = edge_scores(edge, e, t > 0, scores)
+            n = edge_scores(tables, place, t + 1, scores)
             for j in range(K):
                 for k in range(K):
                     after[j, k] = node[t0 + t + 1, k] + beta[j, k] - norms[t + 1]
@@ -95,7 +100,7 @@ def log_marginals(potentials, structure, s, weight, out):
                 for j in range(K):
                     beta[i, j] = log_sum_exp(scores[i, j])
             normalise(cells[:n].reshape(-1))
-            _add_cells(cells[:n], weight, t > 0, out_edge[min(e, last)])
+            _add_cells(cells[:n], weight, place, t + 1, out_tables)
         row = (alpha[t] + beta).reshape(-1)
         beta -= log_sum_exp(row)
         normalise(row)
@@ -105,16 +110,20 @@ def log_marginals(potentials, structure, s, weight, out):
 
 
 @kernel
-def _add_cells(p, weight, with_triples, out):
-    """Add p (i, j, k), weighted, to the label pairs of an edge, and to its triples."""
+def _add_cells(p, weight, place, t, out):
+    """Add p (i, j, k), weighted, to the pairs and to the triples that end with token t."""
+    e0, m0 = place
+    pair = out[0][min(e0 + t - 1, len(out[0]) - 1)]
+    triple = out[1]
+    of_three = min(m0 + t - 2, len(triple) - 1)
     n = p.shape[0]
     K = p.shape[1]
     for i in range(n):
         for j in range(K):
             for k in range(K):
-                out[j * K + k] += weight * p[i, j, k]
-                if with_triples:
-                    out[((i + 1) * K + j) * K + k] += weight * p[i, j, k]
+                pair[j * K + k] += weight * p[i, j, k]
+                if t > 1:
+                    triple[of_three, (i * K + j) * K + k] += weight * p[i, j, k]
 
 
 @kernel
@@ -122,12 +131,13 @@ def log_tangent(potentials, reward, structure, s, weight, out):
     """Add `weight` times the covariances of sequence s with a reward to `out`; return its mean.
 
     ``before[t, j, k]`` is the mean reward up to t of what ends with j, k, minus its mean over
-    states, as in `chain_log.log_tangent`.
+    states, as in `first_order_log.log_tangent`.
     """
     node = potentials.node
-    edge = potentials.edge
+    tables = potentials.edge, potentials.triple
+    reward_tables = reward.edge, reward.triple
     t0 = structure.offsets[s]
-    e0 = structure.edge_offsets[s]
+    place = structure.edge_offsets[s], structure.triple_offsets[s]
     T = structure.offsets[s + 1] - t0
     K = node.shape[1]
     alpha = np.empty((T, K, K))
@@ -138,13 +148,13 @@ def log_tangent(potentials, reward, structure, s, weight, out):
     rewards = np.empty((K, K, K))
     p = np.empty(K)
     expected = 0.0
-    if not log_forward(node, edge, t0, e0, alpha, norms):
+    if not log_forward(potentials, t0, place, alpha, norms):
         return np.nan
     for t in range(T):
         n = 0
         if t > 0:
-            n = edge_scores(edge, e0 + t - 1, t > 1, scores)
-            edge_scores(reward.edge, e0 + t - 1, t > 1, rewards)
+            n = edge_scores(tables, place, t, scores)
+            edge_scores(reward_tables, place, t, rewards)
         for j in range(K):
             for k in range(K):
                 if alpha[t, j, k] == -np.inf:
@@ -159,15 +169,15 @@ def log_tangent(potentials, reward, structure, s, weight, out):
                         before[t, j, k] += p[i] * (before[t - 1, i, j] + rewards[i, j, k])
         rises[t] = centre(before[t].reshape(-1), np.exp(alpha[t]).reshape(-1))
         expected += rises[t]
-    _log_backward(potentials, reward, _Forward(t0, e0, alpha, before, rises), weight, out)
+    _log_backward(potentials, reward, _Forward(t0, place, alpha, before, rises), weight, out)
     return expected
 
 
 class _Forward(NamedTuple):
-    """First token and first edge of a sequence, and the first half of `log_tangent`."""
+    """First token of a sequence, its first edge and triple, and the first half of `log_tangent`."""
 
     t0: int
-    e0: int
+    place: tuple[int, int]
     alpha: np.ndarray
     before: np.ndarray
     rises: np.ndarray
@@ -178,11 +188,13 @@ def _log_backward(potentials, reward, forward, weight, out):
     """Second half of `log_tangent`. ``after[j, k]`` is the mean reward after t of what begins with
     j, k.
     """
-    t0, e0, alpha, before, rises = forward
+    t0, place, alpha, before, rises = forward
     node = potentials.node
     node_reward = reward.node
     out_node = out.node
-    last = len(out.edge) - 1
+    tables = potentials.edge, potentials.triple
+    reward_tables = reward.edge, reward.triple
+    out_tables = out.edge, out.triple
     T = alpha.shape[0]
     K = alpha.shape[1]
     beta = np.zeros((K, K))
@@ -195,8 +207,8 @@ def _log_backward(potentials, reward, forward, weight, out):
     for t in range(T - 1, -1, -1):
         n = 0
         if t < T - 1:
-            n = edge_scores(potentials.edge, e0 + t, t > 0, scores)
-            edge_scores(reward.edge, e0 + t, t > 0, gains)
+            n = edge_scores(tables, place, t + 1, scores)
+            edge_scores(reward_tables, place, t + 1, gains)
             for j in range(K):
                 for k in range(K):
                     score[j, k] = node[t0 + t + 1, k] + beta[j, k]
@@ -219,7 +231,7 @@ def _log_backward(potentials, reward, forward, weight, out):
             normalise(scores[:n].reshape(-1))
             centre(gains[:n].reshape(-1), scores[:n].reshape(-1))
             scores[:n] *= gains[:n]
-            _add_cells(scores[:n], weight, t > 0, out.edge[min(e0 + t, last)])
+            _add_cells(scores[:n], weight, place, t + 1, out_tables)
         row = (alpha[t] + beta).reshape(-1)
         rise = (before[t] + after).reshape(-1)
         beta -= normalise(row)

@@ -13,6 +13,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
+from sklearn_struct.objectives.parameters import bind
 
 from sklearn_struct import GECRF, LinearChainCRF, SequenceArray, SequenceVectorizer
 from sklearn_struct.compiled.threads import Pool
@@ -27,7 +28,6 @@ from sklearn_struct.exceptions import (
 from sklearn_struct.inference.chains import first_order
 from sklearn_struct.model_selection import KeepUnlabeled
 from sklearn_struct.objectives.linear_objective import TrainingData
-from sklearn_struct.objectives.parameters import bind
 
 # as near as floats allow
 CLOSE = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

@@ -6,14 +6,6 @@ import naive
 import numpy as np
 import pytest
 import scipy.sparse as sp
-
-from sklearn_struct import LinearChainCRF
-from sklearn_struct.containers.csr import csr
-from sklearn_struct.containers.sequence_array import SequenceArray
-from sklearn_struct.containers.structures import Potentials, blocks
-from sklearn_struct.linear.dense import DenseMap
-from sklearn_struct.linear.padded_rows import RowsMap
-from sklearn_struct.linear.pairs import PairsMap
 from sklearn_struct.objectives.parameters import (
     Pattern,
     all_pairs,
@@ -25,6 +17,14 @@ from sklearn_struct.objectives.parameters import (
     split,
     without_zeros,
 )
+
+from sklearn_struct import LinearChainCRF
+from sklearn_struct.containers.csr import csr
+from sklearn_struct.containers.sequence_array import SequenceArray
+from sklearn_struct.containers.structures import Potentials, blocks
+from sklearn_struct.linear.dense import DenseMap
+from sklearn_struct.linear.padded_rows import RowsMap
+from sklearn_struct.linear.pairs import PairsMap
 
 LENGTHS = (3, 0, 1, 5, 4, 2, 7, 1)
 

@@ -1,0 +1,90 @@
+"""What an inference is: all that losses, objectives and estimators ask of it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+
+from sklearn_struct.containers.structures import Block, Potentials, Structure, zeros
+from sklearn_struct.inference.labellings import add_labelling
+
+__all__ = ["Inference"]
+
+
+class Inference(ABC):
+    """Sums and maxima over all labellings of a kind of structures, p(y | x) = exp(score(y)) / Z.
+
+    It sees potentials and structures, never evidence or a loss; it can add up a labelling that it
+    is given. Inferences are small values that pickle and compare.
+    """
+
+    @abstractmethod
+    def blocks(
+        self, structure: Structure, n_labels: int, n_tokens: int = 3000, n_blocks: int = 64
+    ) -> list[Block]:
+        """Cut examples into blocks of about `n_tokens` nodes, each the work of one call.
+
+        Fewer nodes where calls would be long, and where there would be less than `n_blocks` blocks.
+        """
+
+    @abstractmethod
+    def marginals(
+        self,
+        potentials: Potentials,
+        structure: Structure,
+        weight: np.ndarray,
+        out: Potentials,
+        log_Z: np.ndarray,
+    ) -> None:
+        """Add ``weight[i]`` times the marginals of example i to `out`; write log Z of each.
+
+        Weight 0 skips an example, whose log Z is written as 0. Where no labelling is allowed log Z
+        is -inf, and nothing is added. A table of `out` with one row takes the sum over its family.
+        """
+
+    @abstractmethod
+    def tangent(
+        self,
+        potentials: Potentials,
+        reward: Potentials,
+        structure: Structure,
+        weight: np.ndarray,
+        out: Potentials,
+        mean: np.ndarray,
+    ) -> None:
+        """Add ``weight[i]`` times Cov(indicators, R) for an additive reward R of labellings, the
+        derivative of the marginals in its direction; write E[R], nan where none is allowed.
+        """
+
+    @abstractmethod
+    def argmax(
+        self,
+        potentials: Potentials,
+        structure: Structure,
+        labels: np.ndarray,
+        score: np.ndarray | None = None,
+    ) -> None:
+        """Write the best labelling (n,) int32 and, if asked for, its score (n_examples,)."""
+
+    def log_partition(self, potentials: Potentials, structure: Structure) -> np.ndarray:
+        """log Z of each example, without the marginals."""
+        n = structure.n_examples
+        log_Z = np.empty(n)
+        self.marginals(potentials, structure, np.ones(n), zeros(potentials), log_Z)
+        return log_Z
+
+    def add_labelling(
+        self,
+        potentials: Potentials,
+        structure: Structure,
+        labels: np.ndarray,
+        weight: np.ndarray,
+        out: Potentials,
+        score: np.ndarray,
+    ) -> None:
+        """Add ``weight[i]`` times the indicators of a labelling to `out`; write its score.
+
+        Weight 0 skips an example, whose score is written as 0.
+        """
+        add_labelling(potentials, structure, labels, weight, out, score)

@@ -1,0 +1,150 @@
+"""Exact inference on chains of first and second order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from types import ModuleType
+
+import numpy as np
+
+from sklearn_struct.compiled.threads import patiently
+from sklearn_struct.containers import structures
+from sklearn_struct.containers.structures import Block, Potentials, Structure
+from sklearn_struct.inference.base import Inference
+from sklearn_struct.inference.chains import (
+    first_order,
+    first_order_decoding,
+    second_order,
+    second_order_decoding,
+)
+from sklearn_struct.inference.chains.flat import links, tables
+
+__all__ = ["Chain"]
+
+
+@dataclass(frozen=True)
+class Chain(Inference):
+    """Exact inference on chains, in which a token depends on the label before it, or on two.
+
+    The tables of potentials say whether pairs of neighbours have scores, or also three in a row;
+    kernels of second order are compiled only once they are called.
+
+    Parameters
+    ----------
+    order : {1, 2}, default=1
+        Of the chains that `structure` makes.
+    """
+
+    order: int = 1
+
+    def structure(self, offsets: np.ndarray) -> Structure:
+        """Chains over the tokens that ``offsets`` (n + 1) bounds."""
+        return structures.chain(offsets, self.order)
+
+    def blocks(
+        self, structure: Structure, n_labels: int, n_tokens: int = 3000, n_blocks: int = 64
+    ) -> list[Block]:
+        """Cut sequences into blocks; see `Inference.blocks`."""
+        order = len(structure.families)
+        # a token takes K ** (order + 1) steps, those of second order ten times the time
+        largest = (80_000_000 if order == 1 else 8_000_000) // n_labels ** (order + 1)
+        size = structures.block_size(n_tokens, largest, int(structure.offsets[-1]), n_blocks)
+        return structures.blocks(structure, size)
+
+    def marginals(
+        self,
+        potentials: Potentials,
+        structure: Structure,
+        weight: np.ndarray,
+        out: Potentials,
+        log_Z: np.ndarray,
+    ) -> None:
+        """Add weighted marginals to `out`, write log Z; see `Inference.marginals`."""
+        products = _products(potentials)
+        room = tables(out)
+        patiently(
+            lambda: products.marginals(tables(potentials), links(structure), weight, room, log_Z),
+            2 * _steps(potentials),
+        )
+
+    def tangent(
+        self,
+        potentials: Potentials,
+        reward: Potentials,
+        structure: Structure,
+        weight: np.ndarray,
+        out: Potentials,
+        mean: np.ndarray,
+    ) -> None:
+        """Add weighted covariances with a reward to `out`; see `Inference.tangent`."""
+        products = _products(potentials)
+        arguments = tables(potentials), tables(reward), links(structure), weight, tables(out), mean
+        patiently(lambda: products.tangent(*arguments), 4 * _steps(potentials))
+
+    def argmax(
+        self,
+        potentials: Potentials,
+        structure: Structure,
+        labels: np.ndarray,
+        score: np.ndarray | None = None,
+    ) -> None:
+        """Viterbi: write the best labelling and, if asked for, its score."""
+        decoding = _decoding(potentials)
+        patiently(
+            lambda: decoding.argmax(tables(potentials), links(structure), labels, score),
+            _steps(potentials),
+        )
+
+    def nbest(
+        self, potentials: Potentials, structure: Structure, labels: np.ndarray, score: np.ndarray
+    ) -> None:
+        """Write the n best labellings (n, n_tokens) int32 and their scores (n, n_sequences), best
+        first; -inf where there are fewer.
+        """
+        decoding = _decoding(potentials)
+        patiently(
+            lambda: decoding.nbest(tables(potentials), links(structure), labels, score),
+            len(score) * _steps(potentials),
+        )
+
+    def sample(
+        self,
+        potentials: Potentials,
+        structure: Structure,
+        uniform: np.ndarray,
+        labels: np.ndarray,
+        score: np.ndarray,
+    ) -> None:
+        """Draw one labelling of each sequence from p(y | x), by one number in [0, 1) a token."""
+        decoding = _decoding(potentials)
+        patiently(
+            lambda: decoding.sample(tables(potentials), links(structure), uniform, labels, score),
+            2 * _steps(potentials),
+        )
+
+    def path_score(
+        self, potentials: Potentials, structure: Structure, labels: np.ndarray, score: np.ndarray
+    ) -> None:
+        """Write the sum of log-potentials along a given labelling (n,) int32 of each sequence."""
+        _decoding(potentials).path_score(tables(potentials), links(structure), labels, score)
+
+    def scores(
+        self, potentials: Potentials, structure: Structure, labels: np.ndarray
+    ) -> np.ndarray:
+        """What `path_score` writes."""
+        score = np.empty(structure.n_examples)
+        self.path_score(potentials, structure, labels, score)
+        return score
+
+
+def _products(potentials: Potentials) -> ModuleType:
+    return first_order if len(potentials.cliques) == 1 else second_order
+
+
+def _decoding(potentials: Potentials) -> ModuleType:
+    return first_order_decoding if len(potentials.cliques) == 1 else second_order_decoding
+
+
+def _steps(potentials: Potentials) -> int:
+    """About how many steps a pass takes."""
+    return len(potentials.node) * sum(table.shape[1] for table in potentials.cliques)

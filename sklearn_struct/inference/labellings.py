@@ -1,0 +1,61 @@
+"""Labellings under any families of cliques: their scores and indicators, and which are allowed."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sklearn_struct.compiled.kernel import kernel
+from sklearn_struct.containers.structures import Potentials, Structure
+
+__all__ = ["add_labelling", "forbid_labels"]
+
+
+def add_labelling(
+    potentials: Potentials,
+    structure: Structure,
+    labels: np.ndarray,
+    weight: np.ndarray,
+    out: Potentials,
+    score: np.ndarray,
+) -> None:
+    """Add ``weight[i]`` times the indicators of a labelling to `out`, and write its score."""
+    node, cliques = potentials
+    offsets, families = structure
+    # one call where there is one family: of short chains calls cost as much as what they do
+    for f, (table, family, into) in enumerate(zip(cliques, families, out.cliques, strict=True)):
+        first = f == 0
+        _add(node, offsets, table, *family, labels, weight, out.node, into, first, score)
+
+
+def forbid_labels(potentials: Potentials, allowed: np.ndarray) -> Potentials:
+    """A copy of the potentials with -inf for the labels of each token that the mask (n, K) does not
+    allow.
+    """
+    node = potentials.node.copy()
+    node[~allowed] = -np.inf
+    return Potentials(node, potentials.cliques)
+
+
+@kernel
+def _add(node, offsets, table, nodes, bounds, labels, weight, out_node, out_table, first, score):
+    """Add the indicators of a family's cliques; with the first family those of the nodes, too."""
+    K = node.shape[1]
+    step = 0 if table.shape[0] == 1 else 1
+    out_step = 0 if out_table.shape[0] == 1 else 1
+    for i in range(len(offsets) - 1):
+        if first:
+            score[i] = 0.0
+        w = weight[i]
+        if w == 0.0:
+            continue
+        total = score[i]
+        for t in range(offsets[i], offsets[i + 1] if first else offsets[i]):
+            total += node[t, labels[t]]
+            out_node[t, labels[t]] += w
+        for c in range(bounds[i], bounds[i + 1]):
+            column = 0
+            for r in range(nodes.shape[1]):
+                column = column * K + labels[nodes[c, r]]
+            total += table[step * c, column]
+            out_table[out_step * c, column] += w
+        score[i] = total

@@ -1,0 +1,277 @@
+"""The potentials that weights give to features: linear in the weights, with a table for each family
+of cliques.
+
+    node[t] = X[t] W + intercept        cliques[c] = columns + X[last node of c] V
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+import scipy.sparse as sp
+
+from sklearn_struct.compiled.simd import aligned
+from sklearn_struct.containers.csr import csr
+from sklearn_struct.containers.sequence_array import SequenceArray
+from sklearn_struct.containers.structures import Block, Family, Potentials, Structure
+from sklearn_struct.linear.dense import DenseMap
+from sklearn_struct.linear.interleaved import ONE, Grains
+from sklearn_struct.linear.lookup import Lookup, LookupMap
+from sklearn_struct.linear.padded_rows import RowsMap
+from sklearn_struct.linear.pairs import PairsMap
+from sklearn_struct.linear.sum_of_squares import add_to_rows
+from sklearn_struct.objectives.weight_patterns import (
+    Pattern,
+    Segments,
+    every_clique_pair,
+    every_node_pair,
+    segments,
+    split,
+)
+
+__all__ = [
+    "LinearPotentials",
+    "bind",
+    "by_matrix",
+    "clique_features",
+    "lookup",
+    "without_zeros",
+]
+
+CliqueMap: TypeAlias = DenseMap | PairsMap | None
+
+# share of other values than 0 below which loops over them are faster than matrix products
+SPARSE = 0.25
+
+
+def by_matrix(pattern: Pattern, X: SequenceArray) -> bool:
+    """Whether tokens and weights are multiplied as dense matrices."""
+    return pattern.node is None and not sp.issparse(X.tokens)
+
+
+def without_zeros(X: SequenceArray) -> SequenceArray:
+    """X itself, or, if it is a matrix of mostly zeros, the same as a sparse one."""
+    if sp.issparse(X.tokens) or np.count_nonzero(X.tokens) >= SPARSE * X.tokens.size:
+        return X
+    return SequenceArray(sp.csr_array(X.tokens), X.offsets)
+
+
+def lookup(pattern: Pattern) -> Lookup:
+    """What `bind` takes to predict, for any X that is not multiplied as a matrix."""
+    return Lookup(every_node_pair(pattern), pattern.n_labels)
+
+
+def bind(
+    pattern: Pattern,
+    X: SequenceArray,
+    structure: Structure,
+    dtype: np.dtype,
+    table: Lookup | None = None,
+) -> LinearPotentials:
+    """The potentials that parameters of this pattern give to X; with `table` for a single pass over
+    X, forward.
+    """
+    K = pattern.n_labels
+    node_map: DenseMap | RowsMap | LookupMap
+    if by_matrix(pattern, X):
+        node_map = DenseMap(np.ascontiguousarray(X.tokens, dtype=dtype), K)
+    elif table is None:
+        node_map = RowsMap(csr(X.tokens, dtype), every_node_pair(pattern), K)
+    else:
+        node_map = LookupMap(csr(X.tokens, dtype, canonical=False), table)
+    clique_maps = [
+        _clique_map(pattern, f, X, family, dtype) for f, family in enumerate(structure.families)
+    ]
+    return LinearPotentials(pattern, node_map, clique_maps)
+
+
+def _clique_map(
+    pattern: Pattern, f: int, X: SequenceArray, family: Family, dtype: np.dtype
+) -> CliqueMap:
+    """The map of family f; None where features condition no cliques."""
+    if not len(pattern.edge_columns):
+        return None
+    features = clique_features(X, family, pattern.edge_columns)
+    if not sp.issparse(features) and pattern.families[f].features is None:
+        return DenseMap(np.ascontiguousarray(features, dtype=dtype), pattern.widths[f])
+    return PairsMap(csr(features, dtype), every_clique_pair(pattern, f))
+
+
+def clique_features(
+    X: SequenceArray, family: Family, columns: np.ndarray
+) -> np.ndarray | sp.csr_array:
+    """The chosen features of the last node of each clique."""
+    return X.tokens[family.nodes[:, -1]][:, columns]
+
+
+class LinearPotentials:
+    """Potentials of nodes and cliques as a linear function of parameters.
+
+    Parameters
+    ----------
+    pattern : Pattern
+        Which weights exist.
+    node_map : DenseMap, RowsMap or LookupMap
+        From features of nodes to labels.
+    clique_maps : sequence of DenseMap, PairsMap or None
+        For each family from features of cliques to their columns; None without features: one table
+        for all its cliques.
+    """
+
+    def __init__(
+        self,
+        pattern: Pattern,
+        node_map: DenseMap | RowsMap | LookupMap,
+        clique_maps: Sequence[CliqueMap],
+    ) -> None:
+        self.pattern = pattern
+        self.node_map: Any = node_map  # a LookupMap has no way back
+        self.clique_maps = tuple(clique_maps)
+        self.n_labels = pattern.n_labels
+        self.widths = pattern.widths
+        self.n_free = pattern.n_labels if pattern.fit_intercept else 0
+        self.dtype = node_map.dtype
+        self.size = pattern.size
+        expanded = [m.expanded_size if m else 0 for m in self.clique_maps]
+        self._lengths = [node_map.expanded_size, *expanded, *self.widths, self.n_free]
+        self.expanded_size = sum(self._lengths)
+        self._has_column = []
+        for family, width in zip(pattern.families, self.widths, strict=True):
+            self._has_column.append(np.zeros(width))
+            self._has_column[-1][family.columns] = 1.0
+
+    @property
+    def has_clique_features(self) -> bool:
+        """Whether features condition cliques."""
+        return any(m is not None for m in self.clique_maps)
+
+    def n_rows(self, block: Block) -> list[int]:
+        """How many rows the table of each family has in a block."""
+        return [
+            1 if m is None else cliques.stop - cliques.start
+            for m, cliques in zip(self.clique_maps, block.cliques, strict=True)
+        ]
+
+    @property
+    def grains(self) -> Grains:
+        """The layout of an expanded vector: what stays together where several stand side by side."""
+        of_features = [grain for m in self.clique_maps if m for grain in m.grains]
+        tables = [(width, width) for width in (*self.widths, self.n_free)]
+        return [*self.node_map.grains, *of_features, *tables]
+
+    def split_expanded(self, W: np.ndarray, n: int = 1) -> Segments:
+        """The segments of n expanded vectors, side by side; their columns are whole tables."""
+        return segments(W, [n * length for length in self._lengths])
+
+    def expand(self, w: np.ndarray, W: np.ndarray | None = None) -> np.ndarray:
+        """The layout in which potentials are computed, in their float type; written into an earlier
+        one if given.
+        """
+        if W is None:
+            W = aligned(self.expanded_size, self.dtype)
+        parts = split(w, self.pattern)
+        expanded = self.split_expanded(W)
+        self.node_map.expand(parts.node, expanded.node)
+        for f, family in enumerate(self.pattern.families):
+            clique_map = self.clique_maps[f]
+            if clique_map:
+                clique_map.expand(parts.features[f], expanded.features[f])
+            expanded.columns[f][family.columns] = parts.columns[f]
+        expanded.intercept[:] = parts.intercept
+        return W
+
+    def compress(self, W: np.ndarray) -> np.ndarray:
+        """The inverse of `expand`."""
+        parts = self.split_expanded(W)
+        features = [
+            m.compress(part) if m else part
+            for m, part in zip(self.clique_maps, parts.features, strict=True)
+        ]
+        columns = [
+            table[family.columns]
+            for family, table in zip(self.pattern.families, parts.columns, strict=True)
+        ]
+        node = self.node_map.compress(parts.node)
+        return np.concatenate([node, *features, *columns, parts.intercept], dtype=np.float64)
+
+    def forward(
+        self, W: np.ndarray, block: Block, scales: np.ndarray = ONE, out: np.ndarray | None = None
+    ) -> Potentials:
+        """Potentials of a block at the sum of ``scales[c]`` times the vectors side by side in W.
+
+        Unpenalised parameters are those of the first vector, unscaled: scales are for lazily shrunk
+        ones. The node potentials are written into the first rows of `out` if it is given.
+        """
+        node, cliques, tables, intercept = self._products(W, block, scales, out)
+        for clique, table in zip(cliques, tables, strict=True):
+            if clique is not None:
+                clique += table
+        if self.n_free:
+            node += intercept
+        return Potentials(node, _either(cliques, tables))
+
+    def forward_and_squares(self, W: np.ndarray, block: Block) -> tuple[Potentials, float]:
+        """Potentials of a block, and the sum of their squares, which tells whether they are finite."""
+        node, cliques, tables, intercept = self._products(W, block, ONE, None)
+        if not self.n_free:
+            intercept = np.zeros(self.n_labels, W.dtype)
+        squares = add_to_rows(intercept, node)
+        for clique, table in zip(cliques, tables, strict=True):
+            if clique is None:
+                squares += add_to_rows(np.zeros_like(table[0]), table)
+            else:
+                squares += add_to_rows(table[0], clique)
+        return Potentials(node, _either(cliques, tables)), squares
+
+    def _products(
+        self, W: np.ndarray, block: Block, scales: np.ndarray, out: np.ndarray | None
+    ) -> tuple[np.ndarray, list[np.ndarray | None], list[np.ndarray], np.ndarray]:
+        """What features give to nodes and, if they condition cliques, to these; the tables that
+        families share; and the intercept.
+        """
+        parts = self.split_expanded(W, len(scales))
+        n = block.tokens.stop - block.tokens.start
+        node = np.empty((n, self.n_labels), dtype=W.dtype) if out is None else out[:n]
+        self.node_map.forward(parts.node, block.tokens, node, scales)
+        factors = scales.astype(W.dtype)[None, :]
+        cliques: list[np.ndarray | None] = []
+        tables = []
+        for f, clique_map in enumerate(self.clique_maps):
+            table = None
+            if clique_map:
+                n_cliques = block.cliques[f].stop - block.cliques[f].start
+                table = np.empty((n_cliques, self.widths[f]), dtype=W.dtype)
+                clique_map.forward(parts.features[f], block.cliques[f], table, scales)
+            cliques.append(table)
+            tables.append(factors @ parts.columns[f].reshape(len(scales), -1))
+        return node, cliques, tables, parts.intercept[: self.n_free]
+
+    def scatter(
+        self, gradient: Potentials, block: Block, scales: np.ndarray, W: np.ndarray
+    ) -> None:
+        """Add ``scales[c]`` times the pullback of a block's `gradient` to the vectors in W; sparse
+        where X is.
+        """
+        parts = self.split_expanded(W, len(scales))
+        self.node_map.scatter(gradient.node, block.tokens, scales, parts.node)
+        for f, clique_map in enumerate(self.clique_maps):
+            table = gradient.cliques[f]
+            if clique_map:
+                clique_map.scatter(table, block.cliques[f], scales, parts.features[f])
+            of_all = np.sum(table, axis=0) if clique_map else table[0]
+            parts.columns[f].reshape(len(scales), -1)[:] += scales[:, None] * (
+                of_all * self._has_column[f]
+            )
+        if self.n_free:
+            parts.intercept.reshape(len(scales), -1)[:] += np.outer(
+                scales, gradient.node.sum(axis=0)
+            )
+
+
+def _either(cliques: list[np.ndarray | None], tables: list[np.ndarray]) -> tuple[np.ndarray, ...]:
+    """The tables of single cliques where there are some, else those that families share."""
+    return tuple(
+        table if clique is None else clique for clique, table in zip(cliques, tables, strict=True)
+    )

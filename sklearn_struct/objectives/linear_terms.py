@@ -1,0 +1,165 @@
+"""A linear objective as a mean of terms, for solvers that visit one term at a time."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from sklearn_struct.compiled.simd import aligned
+from sklearn_struct.containers.structures import Block, Potentials
+from sklearn_struct.inference.base import Inference
+from sklearn_struct.linear.interleaved import parts, put, take
+from sklearn_struct.losses.base import Batch, Loss
+from sklearn_struct.objectives.linear_objective import LinearObjective, TrainingData
+from sklearn_struct.objectives.linear_potentials import LinearPotentials
+
+__all__ = ["LinearTerms"]
+
+
+class LinearTerms(LinearObjective):
+    """The same as a mean of ``n_terms`` terms, each a few examples, taken apart at the linear map
+    so that their updates can stay sparse.
+
+    Parameters
+    ----------
+    potentials : LinearPotentials
+    loss : Loss
+    inference : Inference
+    data : TrainingData
+    term_tokens : int
+        About how many tokens a term has; 1 makes a term of each sequence. None has weight 0.
+    """
+
+    def __init__(
+        self,
+        potentials: LinearPotentials,
+        loss: Loss,
+        inference: Inference,
+        data: TrainingData,
+        term_tokens: int = 50,
+    ) -> None:
+        super().__init__(potentials, loss, inference, data)
+        self.term_tokens = term_tokens
+        self._direction: np.ndarray | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = super().__getstate__()
+        state.pop("_terms", None)
+        state.pop("_term_weight", None)
+        return {**state, "_direction": None}
+
+    @cached_property
+    def _terms(self) -> list[Block]:
+        n_labels = self.potentials.n_labels
+        terms = self.inference.blocks(self.data.structure, n_labels, self.term_tokens)
+        learnable = self.data.learnable
+        return [block for block in terms if np.any(learnable[block.examples])] or terms[:1]
+
+    @cached_property
+    def _term_weight(self) -> np.ndarray:
+        """Weights with which the mean over terms is the objective."""
+        return self.data.weight * (self.n_terms / self.total_weight)
+
+    @property
+    def n_terms(self) -> int:
+        """Number of terms."""
+        return len(self._terms)
+
+    def expand(self, w: np.ndarray) -> np.ndarray:
+        """The layout in which terms are added to parameters."""
+        return self.potentials.expand(w)
+
+    def compress(self, W: np.ndarray) -> np.ndarray:
+        """The inverse of `expand`."""
+        return self.potentials.compress(W)
+
+    def side_by_side(self, vector: np.ndarray, n: int) -> np.ndarray:
+        """Room for n expanded vectors that are read and written together: `vector`, and others that
+        are zero.
+        """
+        W = aligned(n * self.potentials.expanded_size, vector.dtype)
+        put(vector, n, 0, self.potentials.grains, W)
+        return W
+
+    def separate(self, W: np.ndarray, c: int) -> np.ndarray:
+        """The c-th of the vectors that stand side by side in W."""
+        vector = np.empty(self.potentials.expanded_size, W.dtype)
+        take(W, len(W) // len(vector), c, self.potentials.grains, vector)
+        return vector
+
+    def penalised_parts(self, W: np.ndarray) -> list[np.ndarray]:
+        """Views (number, n, grain) of the penalised entries of the n vectors side by side in W."""
+        return parts(W, len(W) // self.potentials.expanded_size, self.potentials.grains)[:-1]
+
+    def forward(self, W: np.ndarray, i: int, *scales: float) -> np.ndarray:
+        """Potentials of term i, one flat vector, at the sum of the scaled vectors side by side in
+        W.
+
+        Unpenalised parameters are those of the first, unscaled.
+        """
+        block = self._terms[i]
+        theta = np.empty(self._n_potentials(block), dtype=W.dtype)
+        out = self._unflat(theta, block)
+        made = self.potentials.forward(W, block, np.array(scales), out.node)
+        for table, into in zip(made.cliques, out.cliques, strict=True):
+            into[:] = table
+        return theta
+
+    def term(self, theta: np.ndarray, i: int) -> tuple[float, np.ndarray]:
+        """Value of term i, and its derivative in the potentials; the mean over all terms is the
+        objective.
+        """
+        block = self._terms[i]
+        gradient = np.zeros(len(theta))
+        weight = self._term_weight[block.examples]
+        value = self._value[block.examples]
+        evidence = self.data.evidence.part(block.tokens)
+        batch = Batch(self._unflat(theta, block), evidence, block.structure, weight)
+        self.loss(batch, self._unflat(gradient, block), value)
+        return float(np.dot(weight, value)), gradient
+
+    def add(self, gradient: np.ndarray, i: int, W: np.ndarray, *scales: float) -> None:
+        """Add the gradient of term i in the parameters, scaled for each, to the vectors side by
+        side in W.
+        """
+        block = self._terms[i]
+        self.potentials.scatter(self._unflat(gradient, block), block, np.array(scales), W)
+
+    def _unflat(self, vector: np.ndarray, block: Block) -> Potentials:
+        K = self.potentials.n_labels
+        first = (block.tokens.stop - block.tokens.start) * K
+        node = vector[:first].reshape(-1, K)
+        tables = []
+        for rows, width in zip(self.potentials.n_rows(block), self.potentials.widths, strict=True):
+            tables.append(vector[first : first + rows * width].reshape(rows, width))
+            first += rows * width
+        return Potentials(node, tuple(tables))
+
+    def _n_potentials(self, block: Block) -> int:
+        """How many numbers the potentials of a block have."""
+        rows = self.potentials.n_rows(block)
+        of_cliques = sum(n * width for n, width in zip(rows, self.potentials.widths, strict=True))
+        return (block.tokens.stop - block.tokens.start) * self.potentials.n_labels + of_cliques
+
+    @property
+    def n_potentials(self) -> int:
+        """How many numbers the derivatives of all terms have."""
+        of_cliques = 0
+        last = self._terms[-1]
+        for f, width in enumerate(self.potentials.widths):
+            shared = self.potentials.clique_maps[f] is None
+            of_cliques += width * (self.n_terms if shared else last.cliques[f].stop)
+        return self.data.n_nodes * self.potentials.n_labels + of_cliques
+
+    def squared_norm(self, gradient: np.ndarray, i: int) -> float:
+        """Squared norm of the gradient of term i in the parameters: <gradient, its forward>, as
+        forward is linear.
+        """
+        if self._direction is None:
+            self._direction = np.array(self.expand(np.zeros(self.size)), dtype=np.float64)
+        self.add(gradient, i, self._direction, 1.0)
+        square = float(np.dot(self.forward(self._direction, i, 1.0), gradient))
+        self.add(gradient, i, self._direction, -1.0)
+        return square

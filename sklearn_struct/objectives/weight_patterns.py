@@ -1,0 +1,185 @@
+"""Which weights a model of nodes and cliques has, and the segments of their vector.
+
+w = [node | features of each family | columns of each family | intercept], compact: weights of pairs
+(feature, label) of nodes; of pairs (feature, column) of cliques, for those of X that condition
+them; of columns, whatever X is; and of labels. The intercept comes last because solvers leave the
+last ``n_free`` entries unpenalised.
+
+A clique of r nodes has a column for each of its labellings: j * K + k for the pair (j, k).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from sklearn_struct.containers.csr import CSR, csr
+from sklearn_struct.linear.observed_pairs import BITS, observed
+
+__all__ = [
+    "CliquePattern",
+    "Pattern",
+    "Segments",
+    "all_pairs",
+    "every_clique_pair",
+    "every_node_pair",
+    "masked_pairs",
+    "observed_pairs",
+    "of_order",
+    "segments",
+    "split",
+]
+
+
+class CliquePattern(NamedTuple):
+    """Which weights cliques of `size` nodes have.
+
+    ``features`` are the pairs (clique feature, column) with a weight, None for all of them;
+    ``columns`` the columns with a weight that is the same whatever X is.
+    """
+
+    size: int
+    features: CSR | None
+    columns: np.ndarray
+
+
+class Pattern(NamedTuple):
+    """Which weights exist.
+
+    ``node`` are the pairs (feature, label) with a weight; None stands for all of them.
+    ``edge_columns`` are the features of X that condition cliques.
+    """
+
+    n_features: int
+    n_labels: int
+    node: CSR | None
+    families: tuple[CliquePattern, ...]
+    edge_columns: np.ndarray
+    fit_intercept: bool
+
+    @property
+    def order(self) -> int:
+        """How many labels before a token its own depends on, in a chain of these families."""
+        return max(family.size for family in self.families) - 1
+
+    @property
+    def widths(self) -> tuple[int, ...]:
+        """The number of columns of each family."""
+        return tuple(self.n_labels**family.size for family in self.families)
+
+    @property
+    def sizes(self) -> list[int]:
+        """The lengths of the segments of w; of Python's integers, which do not overflow."""
+        of_nodes = self.n_features * self.n_labels if self.node is None else len(self.node.indices)
+        of_features = [
+            len(self.edge_columns) * width if f.features is None else len(f.features.indices)
+            for f, width in zip(self.families, self.widths, strict=True)
+        ]
+        of_columns = [len(family.columns) for family in self.families]
+        return [of_nodes, *of_features, *of_columns, self.n_labels * self.fit_intercept]
+
+    @property
+    def size(self) -> int:
+        """The number of weights."""
+        return sum(self.sizes)
+
+
+class Segments(NamedTuple):
+    """Views of the parts of a parameter vector."""
+
+    node: np.ndarray
+    features: tuple[np.ndarray, ...]
+    columns: tuple[np.ndarray, ...]
+    intercept: np.ndarray
+
+
+def segments(w: np.ndarray, lengths: list[int]) -> Segments:
+    """The parts of a vector, of these lengths."""
+    node, *cliques, intercept = np.split(w, np.cumsum(lengths[:-1]))
+    n = len(cliques) // 2
+    return Segments(node, tuple(cliques[:n]), tuple(cliques[n:]), intercept)
+
+
+def split(w: np.ndarray, pattern: Pattern) -> Segments:
+    """The segments of a compact parameter vector."""
+    return segments(w, pattern.sizes)
+
+
+def observed_pairs(
+    X: sp.csr_array, codes: np.ndarray, weight: np.ndarray, width: int, min_frequency: int
+) -> CSR:
+    """The pairs (feature, code) stored together in rows of a total weight of at least
+    `min_frequency`.
+    """
+    few = X.shape[1] * width <= BITS * X.nnz  # else the bits would take more memory than X
+    if few and min_frequency <= 1 and np.all(weight > 0):
+        return observed(csr(X, canonical=False), codes, X.shape[1], width)
+    stored = sp.csr_array((np.ones(X.nnz, dtype=np.int32), X.indices, X.indptr), shape=X.shape)
+    seen = np.flatnonzero(weight > 0)
+    labels = sp.csr_array((weight[seen], (seen, codes[seen])), shape=(len(codes), width))
+    counts = sp.csr_array(stored.T @ labels)
+    if min_frequency > 1:
+        counts.data[counts.data < min_frequency] = 0
+        counts.eliminate_zeros()
+    return csr(counts)
+
+
+def masked_pairs(
+    X: sp.csr_array, masks: np.ndarray, weight: np.ndarray, width: int, min_frequency: int
+) -> CSR:
+    """As `observed_pairs`, where a row has each code of its mask (n_rows, width)."""
+    stored = sp.csr_array((np.ones(X.nnz), X.indices, X.indptr), shape=X.shape)
+    counts = stored.T @ (masks * weight[:, None])
+    return csr(
+        sp.csr_array(counts * (counts >= min_frequency if min_frequency > 1 else counts > 0))
+    )
+
+
+def all_pairs(
+    X: sp.csr_array, codes: np.ndarray, weight: np.ndarray, width: int, min_frequency: int
+) -> CSR:
+    """All pairs of the features stored in rows of a total weight of at least `min_frequency`."""
+    counts = np.bincount(
+        X.indices, weights=np.repeat(weight, np.diff(X.indptr)), minlength=X.shape[1]
+    )
+    return _pairs_of(counts >= (min_frequency if min_frequency > 1 else 0), width)
+
+
+def _pairs_of(kept: np.ndarray, width: int) -> CSR:
+    indptr = np.concatenate([[0], np.cumsum(kept * width)]).astype(np.int64)
+    indices = np.tile(np.arange(width, dtype=np.int32), int(np.sum(kept)))
+    return CSR(indptr, indices, np.empty(0, dtype=np.int32))
+
+
+def _every_pair(pairs: CSR | None, n_features: int, width: int) -> CSR:
+    """The pairs themselves, also where None stands for all of them."""
+    return _pairs_of(np.ones(n_features, dtype=bool), width) if pairs is None else pairs
+
+
+def every_node_pair(pattern: Pattern) -> CSR:
+    """The pairs (feature, label), also where None stands for all of them."""
+    return _every_pair(pattern.node, pattern.n_features, pattern.n_labels)
+
+
+def every_clique_pair(pattern: Pattern, f: int) -> CSR:
+    """The pairs (feature, column) of family f, also where None stands for all of them."""
+    family = pattern.families[f]
+    return _every_pair(family.features, len(pattern.edge_columns), pattern.widths[f])
+
+
+def of_order(pattern: Pattern, order: int) -> Pattern:
+    """The pattern of a chain as one of a higher order, whose wider cliques have no weights."""
+    sizes = range(pattern.order + 2, order + 2)
+    families = pattern.families
+    none = None
+    if len(sizes) and len(pattern.edge_columns):
+        # None would stand for all pairs, of the wider cliques, too
+        families = tuple(
+            family._replace(features=every_clique_pair(pattern, f))
+            for f, family in enumerate(families)
+        )
+        none = _pairs_of(np.zeros(len(pattern.edge_columns), bool), 0)
+    wider = tuple(CliquePattern(size, none, np.arange(0)) for size in sizes)
+    return pattern._replace(families=families + wider)
