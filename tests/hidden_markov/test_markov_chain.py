@@ -8,9 +8,10 @@ import naive
 import numpy as np
 import pytest
 
-from sklearn_struct.containers.structures import Potentials, chain
+from sklearn_struct.containers.structures import chain
 from sklearn_struct.hidden_markov import markov_chain
 from sklearn_struct.hidden_markov.markov_chain import Markov
+from sklearn_struct.inference.chains.chain import Chain
 
 pytestmark = pytest.mark.twins
 ORDERS = pytest.mark.parametrize("order", [1, 2])
@@ -56,11 +57,11 @@ def test_potentials_score_labellings_jointly(order, stop):
     rng = np.random.RandomState(1)
     offsets = np.array([0, 4, 4, 5, 7])
     emission = rng.normal(size=(7, K))
-    structure = chain(offsets)
+    structure = chain(offsets, order)
     theta = markov_chain.potentials(model, emission, structure)
     score = np.empty(4)
     codes = rng.randint(K, size=7).astype(np.int32)
-    inference.path_score(theta, structure, codes, score)
+    Chain().path_score(theta, structure, codes, score)
     for i, (lo, hi) in enumerate([(0, 4), (4, 4), (4, 5), (5, 7)]):
         y = codes[lo:hi].tolist()
         expected = log_p(model, y) + sum(emission[lo + t, k] for t, k in enumerate(y)) if y else 0.0
@@ -74,12 +75,12 @@ def test_expected_counts_are_those_of_all_labellings(order):
     lengths = [3, 0, 1, 2]
     offsets = np.cumsum([0, *lengths])
     emission = rng.normal(size=(6, K))
-    structure = chain(offsets)
+    structure = chain(offsets, order)
     weight = np.array([1.0, 1.0, 0.5, 2.0])
     theta = markov_chain.potentials(model, emission, structure)
-    out = Potentials(np.zeros(theta.node.shape), np.zeros(theta.edge.shape))
+    out = markov_chain.room(theta, structure)
     log_Z = np.empty(4)
-    inference.marginals(theta, structure, weight, out, log_Z)
+    Chain().marginals(theta, structure, weight, out, log_Z)
     found = markov_chain.read_counts(out, structure, K, order)
     by_label = np.zeros((6, K))
     expected = Markov(np.zeros(K), np.zeros(model.transition.shape), np.zeros(len(model.stop)))

@@ -87,7 +87,8 @@ def test_counts_by_enumeration(cells, pad):
         int(np.prod(sizes)), len(cells)
     )
     node = np.zeros((len(codes), 3))
-    edge = np.zeros((len(codes), 9 + 27))
+    pairs = np.zeros((len(codes), 9))
+    triples = np.zeros((len(codes), 27))
     for path, p in sequences(chain):
         for t in range(len(path)):
             for i, row in enumerate(codes):
@@ -101,21 +102,19 @@ def test_counts_by_enumeration(cells, pad):
                     before = chain.before[path[t - 1]]
                     j = chain.label[path[t - 1]]
                     k = chain.label[path[t]]
-                    edge[i, 3 * j + k] += q
+                    pairs[i, 3 * j + k] += q
                     if before >= 0:
-                        edge[i, 9 + 9 * before + 3 * j + k] += q
+                        triples[i, 9 * before + 3 * j + k] += q
     extended = beside(chain, *pad)
     sums = path_sums(extended)
     windows = Windows([offset for offset, _ in cells], [column for _, column in cells], codes)
     np.testing.assert_allclose(
         node_counts(extended, sums, windows, 3), node, rtol=1e-10, atol=1e-14
     )
-    np.testing.assert_allclose(
-        edge_counts(extended, sums, windows, 3, 2), edge, rtol=1e-10, atol=1e-14
-    )
-    np.testing.assert_allclose(
-        edge_counts(extended, sums, windows, 3, 1), edge[:, :9], rtol=1e-10, atol=1e-14
-    )
+    for order, expected in ((2, [pairs, triples]), (1, [pairs])):
+        tables = edge_counts(extended, sums, windows, 3, order)
+        for found, table in zip(tables, expected, strict=True):
+            np.testing.assert_allclose(found, table, rtol=1e-10, atol=1e-14)
 
 
 def test_visits_of_a_chain_with_loops():

@@ -32,7 +32,7 @@ def test_pseudolikelihood_by_enumeration(order, scale, shared):
     """p(y_t | all other labels) from the probabilities of all labellings."""
     rng = np.random.default_rng(0)
     potentials, structure = contracts.random_chains(rng, (5, 0, 1, 3), shared=shared, order=order)
-    potentials = Potentials(*(scale * table for table in potentials))
+    potentials = contracts.mapped(lambda table: scale * table, potentials)
     y = rng.integers(3, size=9).astype(np.int32)
     value, _ = contracts.evaluate(Conditionals(), potentials, y, structure, np.ones(4))
     for i, twin in enumerate(naive.twins(potentials, structure)):
@@ -80,17 +80,15 @@ def test_windows_of_one_token_are_the_same(left, right, shared, order, K):
     same_value, same = contracts.evaluate(other, potentials, y, structure, weight)
     np.testing.assert_allclose(value, same_value, rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(contracts.flat(out), contracts.flat(same), atol=1e-12)
-    out = contracts.zeros(potentials)
-    same = contracts.zeros(potentials)
-    one.hess_vec(potentials, direction, y, structure, weight, out)
-    other.hess_vec(potentials, direction, y, structure, weight, same)
+    out = contracts.second_derivative(one, potentials, direction, y, structure, weight)
+    same = contracts.second_derivative(other, potentials, direction, y, structure, weight)
     np.testing.assert_allclose(contracts.flat(out), contracts.flat(same), atol=1e-12)
 
 
 def test_long_sequences():
     """Where the product of the normalisers would leave the range of floats: 3**2000."""
     potentials, structure = contracts.random_chains(np.random.default_rng(0), lengths=(2000, 5))
-    potentials = Potentials(*(0.01 * table for table in potentials))
+    potentials = contracts.mapped(lambda table: 0.01 * table, potentials)
     y = np.zeros(2005, dtype=np.int32)
     value, _ = contracts.evaluate(Conditionals(), potentials, y, structure, np.ones(2))
     windows = Windows(LogLikelihood(Chain()), 1, True, True)
@@ -105,9 +103,7 @@ def test_one_token_is_the_likelihood(loss):
     y = rng.integers(3, size=20).astype(np.int32)
     weight = rng.uniform(0.1, 2, size=20)
     value, out = contracts.evaluate(loss, potentials, y, structure, weight)
-    same_value, same = contracts.evaluate(
-        LogLikelihood(Chain()), potentials, y, structure, weight
-    )
+    same_value, same = contracts.evaluate(LogLikelihood(Chain()), potentials, y, structure, weight)
     np.testing.assert_allclose(value, same_value, rtol=1e-12)
     np.testing.assert_allclose(out.node, same.node, atol=1e-14)
 
@@ -115,11 +111,9 @@ def test_one_token_is_the_likelihood(loss):
 @pytest.mark.parametrize("shared", [True, False])
 def test_float32_potentials(shared):
     potentials, y, structure = contracts.labelled_chains(np.random.default_rng(0), shared)
-    single = Potentials(*(table.astype(np.float32) for table in potentials))
-    double = Potentials(*(table.astype(np.float64) for table in single))
-    value, out = contracts.evaluate(
-        Conditionals(), single, y, structure, np.ones(4), contracts.zeros(potentials)
-    )
+    single = contracts.mapped(lambda table: table.astype(np.float32), potentials)
+    double = contracts.mapped(lambda table: table.astype(np.float64), single)
+    value, out = contracts.evaluate(Conditionals(), single, y, structure, np.ones(4))
     same_value, same = contracts.evaluate(Conditionals(), double, y, structure, np.ones(4))
     np.testing.assert_allclose(value, same_value, rtol=1e-12)
     np.testing.assert_allclose(contracts.flat(out), contracts.flat(same), atol=1e-12)
@@ -131,7 +125,7 @@ def test_certain_and_forbidden_labels():
     y = np.array([0, 1, 1, 1, 0], dtype=np.int32)
     for loss in (Conditionals(), Conditionals(right=False)):
         value, out = contracts.evaluate(
-            loss, Potentials(node, np.zeros((1, 4))), y, chain([0, 2, 4, 5]), np.ones(3)
+            loss, Potentials(node, (np.zeros((1, 4)),)), y, chain([0, 2, 4, 5]), np.ones(3)
         )
         assert value.tolist() == [0.0, np.inf, np.inf]
         assert not out.node[:2].any()

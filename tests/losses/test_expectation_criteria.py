@@ -12,15 +12,18 @@ from criteria import K, dense, problem, whole
 from sklearn_struct.containers.csr import csr
 from sklearn_struct.containers.structures import Potentials, chain
 from sklearn_struct.inference.chains.chain import Chain
-from sklearn_struct.losses.expectation_criteria import DISTANCES, Criteria, Expectation, Fired
+from sklearn_struct.losses.base import Batch, Loss
+from sklearn_struct.losses.evidence import Evidence, Fired
+from sklearn_struct.losses.expectation_criteria import DISTANCES, Criteria, Expectation
 
 
-def enumerated(loss, potentials, structure, fired, weight):
+def enumerated(loss, potentials, structure, evidence, weight):
+    fired = evidence.fired
     twins = list(naive.twins(potentials, structure))
     node = np.concatenate([w * t.node for w, t in zip(weight, twins)])
-    edge = np.concatenate([w * t.edge[:, : K * K] for w, t in zip(weight, twins)])
+    edge = np.concatenate([w * t.cliques[0] for w, t in zip(weight, twins)])
     total = loss.entropy_weight * sum(w * t.entropy() for w, t in zip(weight, twins))
-    second = dense(fired.edge, 2)[structure.edges[:, 1]]
+    second = dense(fired.edge, 2)[structure.families[0].nodes[:, 1]]
     for criteria, q in ((loss.node, dense(fired.node, 3).T @ node), (loss.edge, second.T @ edge)):
         for p, row, strength in zip(
             criteria.target, q / q.sum(axis=1, keepdims=True), criteria.weight
@@ -32,14 +35,14 @@ def enumerated(loss, potentials, structure, fired, weight):
     return float(total)
 
 
-def covariances(loss, potentials, structure, fired, weight):
+def covariances(loss, potentials, structure, evidence, weight):
     """The derivative by enumeration: covariances with the rewards."""
+    fired = evidence.fired
     twins = list(naive.twins(potentials, structure))
     node = sum_of = dense(fired.node, 3)
     q = [node.T @ np.concatenate([w * t.node for w, t in zip(weight, twins)])]
-    second = np.zeros((len(structure.edges), 2))
-    second[:] = dense(fired.edge, 2)[structure.edges[:, 1]]
-    q.append(second.T @ np.concatenate([w * t.edge[:, : K * K] for w, t in zip(weight, twins)]))
+    second = dense(fired.edge, 2)[structure.families[0].nodes[:, 1]]
+    q.append(second.T @ np.concatenate([w * t.cliques[0] for w, t in zip(weight, twins)]))
     slopes = []
     for criteria, expected in zip((loss.node, loss.edge), q):
         n = expected.sum(axis=1, keepdims=True)
@@ -49,18 +52,22 @@ def covariances(loss, potentials, structure, fired, weight):
             -w * criteria.target / expected if kl else 2 * w * (expected / n - criteria.target) / n
         )
     reward_node = sum_of @ slopes[0] - loss.entropy_weight * potentials.node
-    width = potentials.edge.shape[1]
-    reward_edge = np.zeros((len(structure.edges), width), dtype=np.longdouble)
-    reward_edge[:, : K * K] = second @ slopes[1]
-    reward_edge = reward_edge - loss.entropy_weight * potentials.edge
+    rewards = [
+        np.zeros((len(family.nodes), table.shape[1]), np.longdouble) - loss.entropy_weight * table
+        for family, table in zip(structure.families, potentials.cliques, strict=True)
+    ]
+    rewards[0] += second @ slopes[1]
     found = []
     for i, t in enumerate(twins):
-        of = slice(*structure.offsets[i : i + 2]), slice(*structure.edge_offsets[i : i + 2])
-        found.append(
-            [weight[i] * part for part in t.covariances(reward_node[of[0]], reward_edge[of[1]])[:2]]
-        )
-    node, edge = (np.concatenate(parts) for parts in zip(*found))
-    return Potentials(node.astype(float), edge.astype(float))
+        of_cliques = [
+            table[slice(*family.offsets[i : i + 2])]
+            for family, table in zip(structure.families, rewards, strict=True)
+        ]
+        tokens = slice(*structure.offsets[i : i + 2])
+        *parts, _ = t.covariances(reward_node[tokens], *of_cliques)
+        found.append([weight[i] * part for part in parts])
+    node, *cliques = (np.concatenate(parts).astype(float) for parts in zip(*found, strict=True))
+    return Potentials(node, tuple(cliques))
 
 
 @pytest.mark.parametrize("order", [1, 2])
@@ -68,47 +75,52 @@ def covariances(loss, potentials, structure, fired, weight):
 @pytest.mark.parametrize("shared", [True, False])
 @pytest.mark.parametrize("seed", range(3))
 def test_by_enumeration(seed, shared, distance, order):
-    loss, potentials, structure, fired = problem(seed, distance, shared=shared, order=order)
+    loss, potentials, structure, evidence = problem(seed, distance, shared=shared, order=order)
     weight = np.array([1.0, 1.0, 2.0, 0.0, 0.5])
-    value, out = whole(loss, potentials, structure, fired, weight)
-    assert value == pytest.approx(enumerated(loss, potentials, structure, fired, weight), abs=1e-10)
-    expected = covariances(loss, potentials, structure, fired, weight)
+    value, out = whole(loss, potentials, structure, evidence, weight)
+    assert value == pytest.approx(
+        enumerated(loss, potentials, structure, evidence, weight), abs=1e-10
+    )
+    expected = covariances(loss, potentials, structure, evidence, weight)
     np.testing.assert_allclose(out.node, expected.node, atol=1e-10)
-    edge = expected.edge.sum(axis=0, keepdims=True) if shared else expected.edge
-    np.testing.assert_allclose(out.edge, edge, atol=1e-10)
+    for found, table in zip(out.cliques, expected.cliques, strict=True):
+        cliques = table.sum(axis=0, keepdims=True) if shared else table
+        np.testing.assert_allclose(found, cliques, atol=1e-10)
 
 
 @pytest.mark.parametrize("distance", DISTANCES)
 @pytest.mark.parametrize("entropy_weight", [0.0, 0.3])
 def test_derivative_of_the_whole(distance, entropy_weight):
-    loss, potentials, structure, fired = problem(7, distance, entropy_weight)
+    loss, potentials, structure, evidence = problem(7, distance, entropy_weight)
     weight = np.array([1.0, 1.0, 2.0, 0.0, 0.5])
-    out = whole(loss, potentials, structure, fired, weight)[1]
-    for table, expected in zip(potentials, out):
+    out = whole(loss, potentials, structure, evidence, weight)[1]
+    for table, expected in zip(*map(contracts.arrays_of, (potentials, out)), strict=True):
         for index in contracts.some_entries(np.random.default_rng(0), table, 20):
             slope = contracts.derivative(
-                lambda: whole(loss, potentials, structure, fired, weight)[0], table, index
+                lambda: whole(loss, potentials, structure, evidence, weight)[0], table, index
             )
             assert slope == pytest.approx(expected[index], abs=1e-6)
 
 
-class OfExamples:
+class OfExamples(Loss):
     """The loss of examples that `outer` gives, with an entropy; fixed slopes, and criteria that
     fire by code.
     """
 
     def __init__(self, order=1):
-        loss, potentials, structure, fired = problem(3, order=order)
-        inner = loss.outer(loss.statistics(potentials, fired, structure, np.ones(5)))[1]
+        loss, potentials, structure, evidence = problem(3, order=order)
+        batch = Batch(potentials, evidence, structure, np.ones(5))
+        inner = loss.outer(loss.statistics(batch))[1]
         self.loss = Expectation(
-            exact, inner.node, inner.edge, 0.3, [s[:, :m] for s, m in zip(inner.slopes, (3, 9))]
+            Chain(), inner.node, inner.edge, 0.3, [s[:, :m] for s, m in zip(inner.slopes, (3, 9))]
         )
         self.loss.edge = inner.edge._replace(target=inner.edge.target[:, :9])
         self.fires = np.array([[0.0, 0.0, 0.0], [1.0, 0.5, 0.0], [0.0, 0.0, 2.0]])
 
-    def __call__(self, potentials, y, *others):
-        fired = Fired(csr(sp.csr_array(self.fires[y])), csr(sp.csr_array(self.fires[y][:, :2])))
-        self.loss(potentials, fired, *others)
+    def __call__(self, batch, out, value):
+        strengths = self.fires[batch.evidence.known_labels()]
+        fired = Fired(csr(sp.csr_array(strengths)), csr(sp.csr_array(strengths[:, :2])))
+        self.loss(batch._replace(evidence=Evidence(fired=fired)), out, value)
 
 
 test_contract = contracts.loss(OfExamples())
@@ -121,8 +133,9 @@ def test_what_cannot_be_costs_infinitely_much():
     """
     criteria = Criteria(np.array([[0.5, 0.5]]), np.ones(1), "kl")
     loss = Expectation(Chain(), criteria, Criteria(np.zeros((0, 4)), np.zeros(0), "kl"))
-    potentials = Potentials(np.array([[0.0, -np.inf], [0.0, -np.inf]]), np.zeros((1, 4)))
+    potentials = Potentials(np.array([[0.0, -np.inf], [0.0, -np.inf]]), (np.zeros((1, 4)),))
     fired = Fired(csr(sp.csr_array(np.ones((2, 1)))), csr(sp.csr_array((2, 0))))
-    value, out = whole(loss, potentials, chain([0, 2]), fired, np.ones(1))
+    evidence = Evidence(fired=fired)
+    value, out = whole(loss, potentials, chain([0, 2]), evidence, np.ones(1))
     assert value == np.inf
     assert np.all(np.isfinite(out.node))

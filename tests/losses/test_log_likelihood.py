@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sklearn_struct.containers.structures import Potentials, chain
+from sklearn_struct.containers.structures import Potentials, chain, columns_of
+from sklearn_struct.inference.chains.chain import Chain
 from sklearn_struct.losses.log_likelihood import LogLikelihood
 
 LOSS = LogLikelihood(Chain())
@@ -42,11 +43,11 @@ def test_by_enumeration(batch, seed):
 def test_edge_gradient_by_enumeration(shared):
     potentials, y, structure = contracts.labelled_chains(np.random.default_rng(0), shared)
     _, out = contracts.evaluate(LOSS, potentials, y, structure, np.ones(4))
-    expected = np.concatenate([twin.edge for twin in naive.twins(potentials, structure)])
-    pairs = y[structure.edges[:, 0]] * 3 + y[structure.edges[:, 1]]
+    expected = np.concatenate([twin.cliques[0] for twin in naive.twins(potentials, structure)])
+    pairs = columns_of(y, structure.families[0], 3)
     expected[np.arange(len(pairs)), pairs] -= 1.0
     np.testing.assert_allclose(
-        out.edge, expected.sum(axis=0, keepdims=True) if shared else expected, atol=1e-10
+        out.cliques[0], expected.sum(axis=0, keepdims=True) if shared else expected, atol=1e-10
     )
 
 
@@ -54,7 +55,7 @@ def test_gradient_sums_to_zero():
     potentials, y, structure = contracts.labelled_chains(np.random.default_rng(0), False)
     _, out = contracts.evaluate(LOSS, potentials, y, structure, np.array([1.0, 2.0, 3.0, 4.0]))
     np.testing.assert_allclose(out.node.sum(axis=1), 0.0, atol=1e-12)
-    np.testing.assert_allclose(out.edge.sum(axis=1), 0.0, atol=1e-12)
+    np.testing.assert_allclose(out.cliques[0].sum(axis=1), 0.0, atol=1e-12)
 
 
 def test_certain_and_forbidden_labellings():
@@ -62,6 +63,6 @@ def test_certain_and_forbidden_labellings():
     node = np.array([[0.0, -np.inf], [-np.inf, 0.0]] * 2)
     y = np.array([0, 1, 1, 1], dtype=np.int32)
     value, _ = contracts.evaluate(
-        LOSS, Potentials(node, np.zeros((1, 4))), y, chain([0, 2, 4]), np.ones(2)
+        LOSS, Potentials(node, (np.zeros((1, 4)),)), y, chain([0, 2, 4]), np.ones(2)
     )
     assert value.tolist() == [0.0, np.inf]

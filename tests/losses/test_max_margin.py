@@ -12,14 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from sklearn_struct.containers.structures import Potentials, chain
-from sklearn_struct.inference.chains import first_order_decoding
+from sklearn_struct.containers.structures import Potentials, chain, columns_of
+from sklearn_struct.inference.chains.chain import Chain
 from sklearn_struct.losses.max_margin import MaxMargin
 
-PERCEPTRON = MaxMargin(first_order_decoding)
-HINGE = MaxMargin(first_order_decoding, margin=1.0)
+PERCEPTRON = MaxMargin(Chain())
+HINGE = MaxMargin(Chain(), margin=1.0)
 LOSSES = pytest.mark.parametrize(
-    "loss", [PERCEPTRON, HINGE, MaxMargin(first_order_decoding, 0.3)], ids=["0", "1", "0.3"]
+    "loss", [PERCEPTRON, HINGE, MaxMargin(Chain(), 0.3)], ids=["0", "1", "0.3"]
 )
 
 # random scores have no ties, so there is a derivative
@@ -48,13 +48,13 @@ def labelled(draw):
     lengths = draw(st.lists(st.integers(0, 4), min_size=1, max_size=3))
     structure = chain(np.concatenate([[0], np.cumsum(lengths)]))
     values = st.sampled_from([-1.0, 0.0, 0.0, 1.0]) | st.floats(-1e3, 1e3)
-    n_edges = 1 if draw(st.booleans()) else len(structure.edges)
+    n_edges = 1 if draw(st.booleans()) else len(structure.families[0].nodes)
     node, edge = (
         draw(arrays(float, shape, elements=values))
         for shape in ((sum(lengths), K), (n_edges, K**2))
     )
     y = draw(arrays(np.int32, sum(lengths), elements=st.integers(0, K - 1)))
-    return Potentials(node, edge), y, structure
+    return Potentials(node, (edge,)), y, structure
 
 
 @LOSSES
@@ -85,18 +85,18 @@ def test_gradient_by_enumeration(loss, shared):
     ]
     rival = np.concatenate([np.array(labels, dtype=int) for labels in rivals])
     node = np.zeros(out.node.shape)
-    edge = np.zeros((len(structure.edges), 9))
+    edge = np.zeros((len(structure.families[0].nodes), 9))
     token_weight, edge_weight = (
-        np.repeat(weight, np.diff(o)) for o in (structure.offsets, structure.edge_offsets)
+        np.repeat(weight, np.diff(o)) for o in (structure.offsets, structure.families[0].offsets)
     )
     for labels, sign in ((rival, 1.0), (y, -1.0)):
         node[np.arange(len(y)), labels] += sign * token_weight
-        pairs = labels[structure.edges[:, 0]] * 3 + labels[structure.edges[:, 1]]
+        pairs = columns_of(labels, structure.families[0], 3)
         edge[np.arange(len(pairs)), pairs] += sign * edge_weight
     assert np.any(node)
     np.testing.assert_allclose(out.node, node, atol=1e-15)
     np.testing.assert_allclose(
-        out.edge, edge.sum(axis=0, keepdims=True) if shared else edge, atol=1e-15
+        out.cliques[0], edge.sum(axis=0, keepdims=True) if shared else edge, atol=1e-15
     )
 
 
@@ -108,10 +108,10 @@ def test_subgradient_inequality(loss, batch, seed, scale):
     rng = np.random.default_rng(seed)
     weight = np.ones(len(structure.offsets) - 1)
     value, out = contracts.evaluate(loss, potentials, y, structure, weight)
-    moves = [scale * rng.normal(size=table.shape) for table in potentials]
-    moved = Potentials(*(table + move for table, move in zip(potentials, moves)))
+    move = contracts.mapped(lambda table: scale * rng.normal(size=table.shape), potentials)
+    moved = contracts.mapped(np.add, potentials, move)
     further, _ = contracts.evaluate(loss, moved, y, structure, weight)
-    bound = value.sum() + sum(np.vdot(table, move) for table, move in zip(out, moves))
+    bound = value.sum() + contracts.flat(out) @ contracts.flat(move)
     assert further.sum() >= bound - 1e-9 * (1 + np.abs(value).sum())
 
 
@@ -123,7 +123,7 @@ def test_hinge_bounds_the_errors_of_viterbi(batch):
     potentials, y, structure = batch
     predicted = np.empty(len(y), dtype=np.int32)
     score = np.empty(len(structure.offsets) - 1)
-    first_order_decoding.argmax(potentials, structure, predicted, score)
+    Chain().argmax(potentials, structure, predicted, score)
     errors = [int(np.sum(a != b)) for a, b in zip(parts(predicted, structure), parts(y, structure))]
     value, _ = contracts.evaluate(HINGE, potentials, y, structure, np.ones(len(score)))
     assert np.all(value >= np.array(errors) - 1e-9)
@@ -138,11 +138,11 @@ def test_no_loss_no_gradient_exactly():
     node = np.array([[0.1, 0.7], [1e9 + 0.3, -0.2], [0.3, 1e-9]])
     y = np.array([1, 0, 0], dtype=np.int32)
     value, out = contracts.evaluate(
-        HINGE, Potentials(node * 1e3, np.full((1, 4), 0.1)), y, chain([0, 3]), np.ones(1)
+        HINGE, Potentials(node * 1e3, (np.full((1, 4), 0.1),)), y, chain([0, 3]), np.ones(1)
     )
     assert value.tolist() == [0.0]
     assert not out.node.any()
-    assert not out.edge.any()
+    assert not out.cliques[0].any()
 
 
 def test_single_labels_are_the_multiclass_hinge():
@@ -151,7 +151,7 @@ def test_single_labels_are_the_multiclass_hinge():
     node = rng.normal(size=(50, 4))
     y = rng.integers(4, size=50).astype(np.int32)
     value, _ = contracts.evaluate(
-        HINGE, Potentials(node, np.zeros((1, 16))), y, chain(np.arange(51)), np.ones(50)
+        HINGE, Potentials(node, (np.zeros((1, 16)),)), y, chain(np.arange(51)), np.ones(50)
     )
     own = node[np.arange(50), y]
     others = np.where(np.arange(4) == y[:, None], -np.inf, node).max(axis=1)
@@ -163,7 +163,7 @@ def test_forbidden_labels():
     node = np.array([[0.0, -np.inf], [0.0, -np.inf]])
     y = np.array([0, 1], dtype=np.int32)
     value, out = contracts.evaluate(
-        HINGE, Potentials(node, np.zeros((1, 4))), y, chain([0, 1, 2]), np.ones(2)
+        HINGE, Potentials(node, (np.zeros((1, 4)),)), y, chain([0, 1, 2]), np.ones(2)
     )
     assert value.tolist() == [0.0, np.inf]
     np.testing.assert_array_equal(out.node, [[0.0, 0.0], [1.0, -1.0]])

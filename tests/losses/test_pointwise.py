@@ -10,18 +10,27 @@ import numpy as np
 import pytest
 
 from sklearn_struct.containers.structures import Potentials, chain
+from sklearn_struct.inference.chains.chain import Chain
+from sklearn_struct.losses.base import Loss
+from sklearn_struct.losses.evidence import Evidence
 from sklearn_struct.losses.log_likelihood import LogLikelihood
-from sklearn_struct.losses.pointwise import TINY, Pointwise, weighted
+from sklearn_struct.losses.pointwise import TINY, Pointwise
 
 LOSS = Pointwise(Chain())
 LIKELIHOOD = LogLikelihood(Chain())
 
 
-class Weighing:
+class Weighing(Loss):
     """The loss with weights that belong to labels, for contracts, which know labels only."""
 
-    def __call__(self, potentials, y, *others):
-        LOSS(potentials, weighted(y, np.array([0.0, 0.7, 2.5])[y]), *others)
+    def __call__(self, batch, out, value):
+        y = batch.evidence.known_labels()
+        evidence = weighted(y, np.array([0.0, 0.7, 2.5])[y])
+        LOSS(batch._replace(evidence=evidence), out, value)
+
+
+def weighted(y, omega):
+    return Evidence(y, weight=omega)
 
 
 test_contract = contracts.loss(LOSS)
@@ -40,7 +49,7 @@ def expected(twins, y, omega, structure):
     ):
         value = np.longdouble(0)
         node = np.zeros_like(twin.node)
-        edge = np.zeros_like(twin.edge)
+        edge = np.zeros_like(twin.cliques[0])
         log_p = twin.scores - twin.log_Z
         paths = np.array(twin.y, dtype=int).reshape(len(twin.y), len(labels))
         for t, (k, weight) in enumerate(zip(labels, weights)):
@@ -65,17 +74,17 @@ def test_by_enumeration(shared, scale, seed):
     """Also where labels have probabilities that are no floats."""
     rng = np.random.default_rng(seed)
     potentials, y, structure = contracts.labelled_chains(rng, shared)
-    potentials = Potentials(*(scale * np.sign(a) * np.minimum(abs(a), 1) for a in potentials))
+    potentials = contracts.mapped(lambda a: scale * np.sign(a) * np.minimum(abs(a), 1), potentials)
     omega = rng.choice([0.0, 0.3, 1.0, 20.0], size=len(y))
     weight = rng.choice([0.5, 1.0, 3.0], size=4)
     value, out = contracts.evaluate(LOSS, potentials, weighted(y, omega), structure, weight)
     values, node, edge = expected(list(naive.twins(potentials, structure)), y, omega, structure)
     node *= np.repeat(weight, np.diff(structure.offsets))[:, None]
-    edge *= np.repeat(weight, np.diff(structure.edge_offsets))[:, None]
+    edge *= np.repeat(weight, np.diff(structure.families[0].offsets))[:, None]
     np.testing.assert_allclose(value, values.astype(float), rtol=1e-12, atol=1e-10)
     np.testing.assert_allclose(out.node, node.astype(float), atol=1e-10)
     edge = edge.sum(axis=0, keepdims=True) if shared else edge
-    np.testing.assert_allclose(out.edge, edge.astype(float), atol=1e-10)
+    np.testing.assert_allclose(out.cliques[0], edge.astype(float), atol=1e-10)
 
 
 def test_digits_of_small_losses():
@@ -83,7 +92,7 @@ def test_digits_of_small_losses():
     node = np.array([[30.0, 0.0], [700.0, 0.0], [0.0, 0.0]])
     y = np.zeros(3, dtype=np.int32)
     value, _ = contracts.evaluate(
-        LOSS, Potentials(node, np.zeros((1, 4))), y, chain([0, 1, 2, 3]), np.ones(3)
+        LOSS, Potentials(node, (np.zeros((1, 4)),)), y, chain([0, 1, 2, 3]), np.ones(3)
     )
     np.testing.assert_allclose(
         value, [np.log1p(np.exp(-30.0)), np.exp(-700.0), np.log(2)], rtol=1e-14
@@ -97,14 +106,14 @@ def test_both_ways_meet_at_the_limit(gap):
     node = np.array([[0.0, low, -2.0], [0.3, -0.2, 0.1]])
     y = np.array([1, 2], dtype=np.int32)
     structure = chain([0, 2])
-    potentials = Potentials(node, np.linspace(-0.1, 0.2, 9)[None])
+    potentials = Potentials(node, (np.linspace(-0.1, 0.2, 9)[None],))
     value, out = contracts.evaluate(LOSS, potentials, y, structure, np.ones(1))
     values, of_node, of_edge = expected(
         list(naive.twins(potentials, structure)), y, np.ones(2), structure
     )
     np.testing.assert_allclose(value, values.astype(float), rtol=1e-13)
     np.testing.assert_allclose(out.node, of_node.astype(float), atol=1e-12)
-    np.testing.assert_allclose(out.edge, of_edge.astype(float), atol=1e-12)
+    np.testing.assert_allclose(out.cliques[0], of_edge.astype(float), atol=1e-12)
 
 
 def test_one_token_is_the_likelihood():
@@ -137,11 +146,9 @@ def test_a_label_of_weight_zero_is_not_read():
 @pytest.mark.parametrize("shared", [True, False])
 def test_float32_is_computed_in_float64(shared):
     potentials, y, structure = contracts.labelled_chains(np.random.default_rng(0), shared)
-    single = Potentials(*(table.astype(np.float32) for table in potentials))
-    double = Potentials(*(table.astype(np.float64) for table in single))
-    value, out = contracts.evaluate(
-        LOSS, single, y, structure, np.ones(4), contracts.zeros(potentials)
-    )
+    single = contracts.mapped(lambda table: table.astype(np.float32), potentials)
+    double = contracts.mapped(lambda table: table.astype(np.float64), single)
+    value, out = contracts.evaluate(LOSS, single, y, structure, np.ones(4))
     same_value, same = contracts.evaluate(LOSS, double, y, structure, np.ones(4))
     np.testing.assert_array_equal(value, same_value)
     np.testing.assert_array_equal(contracts.flat(out), contracts.flat(same))
@@ -152,7 +159,7 @@ def test_certain_and_forbidden_labels():
     node = np.array([[0.0, -np.inf], [-np.inf, 0.0]] * 2 + [[-np.inf] * 2])
     y = np.array([0, 1, 1, 1, 0], dtype=np.int32)
     value, out = contracts.evaluate(
-        LOSS, Potentials(node, np.zeros((1, 4))), y, chain([0, 2, 4, 5]), np.ones(3)
+        LOSS, Potentials(node, (np.zeros((1, 4)),)), y, chain([0, 2, 4, 5]), np.ones(3)
     )
     assert value.tolist() == [0.0, np.inf, np.inf]
     assert not out.node.any()

@@ -31,7 +31,7 @@ test_contract_free_3_second_order = contracts.loss(
 )
 
 
-def expected(node, edge, labels, size, sides):
+def expected(node, cliques, labels, size, sides):
     """The loss of one sequence: each window's labellings, scored with what is beside it, one after
     the other.
     """
@@ -45,10 +45,10 @@ def expected(node, edge, labels, size, sides):
         for inside in naive.labellings(last - first + 1, K):
             path = np.concatenate([labels[:first], inside, labels[last + 1 :]]).astype(int)
             score = sum(node[t, path[t]] for t in range(first, last + 1))
-            for e, column in naive.moves(path, K, edge.shape[1]):
-                tokens = range(e if column < K * K else e - 1, e + 2)
+            for f, c, column in naive.moves(path, K, len(cliques)):
+                tokens = range(c, c + f + 2)
                 if set(tokens) <= set(known) and set(tokens) & set(range(first, last + 1)):
-                    score += edge[min(e, len(edge) - 1), column]
+                    score += cliques[f][min(c, len(cliques[f]) - 1), column]
             scores.append(score)
             own = score if np.array_equal(path, labels) else own
         found += np.logaddexp.reduce(scores) - own
@@ -67,12 +67,13 @@ def test_by_enumeration(order, sides, shared, size):
         Windows(LIKELIHOOD, size, *sides), potentials, y, structure, np.ones(5)
     )
     for i in range(5):
-        tokens, edges = (
-            slice(*bounds[i : i + 2]) for bounds in (structure.offsets, structure.edge_offsets)
-        )
-        edge = (potentials.edge if shared else potentials.edge[edges]).astype(np.longdouble)
+        tokens = slice(*structure.offsets[i : i + 2])
+        cliques = [
+            (table if shared else table[slice(*family.offsets[i : i + 2])]).astype(np.longdouble)
+            for table, family in zip(potentials.cliques, structure.families, strict=True)
+        ]
         naively = expected(
-            potentials.node[tokens].astype(np.longdouble), edge, y[tokens], size, sides
+            potentials.node[tokens].astype(np.longdouble), cliques, y[tokens], size, sides
         )
         assert value[i] == pytest.approx(naively, rel=1e-12, abs=1e-11)
 
@@ -85,15 +86,13 @@ def test_a_window_of_the_whole_sequence_is_the_likelihood(order, sides, shared):
     weight = np.arange(1.0, 5.0)
     direction, _ = contracts.random_chains(np.random.default_rng(1), shared=shared, order=order)
     value, out = contracts.evaluate(LIKELIHOOD, potentials, y, structure, weight)
-    second = contracts.zeros(potentials)
-    LIKELIHOOD.hess_vec(potentials, direction, y, structure, weight, second)
+    second = contracts.second_derivative(LIKELIHOOD, potentials, direction, y, structure, weight)
     for size in (4, 5, 10**9):
         loss = Windows(LIKELIHOOD, size, *sides)
         found, gradient = contracts.evaluate(loss, potentials, y, structure, weight)
         np.testing.assert_allclose(found, value, atol=1e-10)
         np.testing.assert_allclose(contracts.flat(gradient), contracts.flat(out), atol=1e-10)
-        again = contracts.zeros(potentials)
-        loss.hess_vec(potentials, direction, y, structure, weight, again)
+        again = contracts.second_derivative(loss, potentials, direction, y, structure, weight)
         np.testing.assert_allclose(contracts.flat(again), contracts.flat(second), atol=1e-10)
 
 
@@ -121,18 +120,18 @@ def test_an_edge_table_for_all_and_derivatives_for_each(order, size):
     """Potentials that are shared, derivatives that are not: their sum is that of the shared ones."""
     potentials, y, structure = contracts.labelled_chains(np.random.default_rng(0), True, order)
     _, out = contracts.evaluate(Windows(LIKELIHOOD, size), potentials, y, structure, np.ones(4))
-    each = Potentials(
-        np.zeros(potentials.node.shape), np.zeros((len(structure.edges), potentials.edge.shape[1]))
-    )
+    shapes = contracts.clique_shapes(structure, 3, shared=False)
+    each = Potentials(np.zeros(potentials.node.shape), tuple(map(np.zeros, shapes)))
     contracts.evaluate(Windows(LIKELIHOOD, size), potentials, y, structure, np.ones(4), each)
-    np.testing.assert_allclose(each.edge.sum(axis=0), out.edge[0], atol=1e-12)
+    for table, sums in zip(each.cliques, out.cliques, strict=True):
+        np.testing.assert_allclose(table.sum(axis=0), sums[0], atol=1e-12)
 
 
 def test_no_edges_at_all():
     """Sequences of one token, where edges would have tables of their own."""
     node = np.random.default_rng(0).normal(size=(3, 4))
     y = np.array([0, 3, 2], dtype=np.int32)
-    potentials = Potentials(node, np.zeros((0, 16)))
+    potentials = Potentials(node, (np.zeros((0, 16)),))
     value, _ = contracts.evaluate(
         Windows(LIKELIHOOD, 2), potentials, y, chain([0, 1, 2, 3]), np.ones(3)
     )
@@ -152,7 +151,7 @@ def test_among_allowed_labellings():
     y = np.array([1, 0, 1], dtype=np.int32)
     value, _ = contracts.evaluate(
         Constrained(Windows(LIKELIHOOD, 1), pairs),
-        Potentials(node, edge),
+        Potentials(node, (edge,)),
         y,
         chain([0, 3]),
         np.ones(1),
