@@ -56,6 +56,7 @@ class Windows(Loss):
         self.loss = loss
         self.size = size
         self.sides = (left, right)
+        self.convex = loss.convex
         self.twice_differentiable = loss.twice_differentiable
 
     def __call__(self, batch: Batch, out: Potentials, value: np.ndarray) -> None:

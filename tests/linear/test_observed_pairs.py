@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 from sklearn_struct.containers.csr import CSR
 from sklearn_struct.linear.observed_pairs import observed
-from sklearn_struct.objectives import parameters
+from sklearn_struct.objectives import weight_patterns
 
 
 @pytest.mark.parametrize("width", [1, 3, 63, 64, 65, 128, 300])
@@ -52,8 +52,8 @@ def test_the_same_as_by_counts(width, monkeypatch):
     indptr = np.arange(0, 201, 10)
     X = sp.csr_array((np.ones(200), indices, indptr), shape=(20, 9))
     arguments = X, rng.integers(width, size=20).astype(np.int32), np.ones(20), width, 1
-    by_bits = parameters.observed_pairs(*arguments)
-    monkeypatch.setattr(parameters, "BITS", 0)
-    by_counts = parameters.observed_pairs(*arguments)
+    by_bits = weight_patterns.observed_pairs(*arguments)
+    monkeypatch.setattr(weight_patterns, "BITS", 0)
+    by_counts = weight_patterns.observed_pairs(*arguments)
     np.testing.assert_array_equal(by_bits.indptr, by_counts.indptr)
     np.testing.assert_array_equal(by_bits.indices, by_counts.indices)

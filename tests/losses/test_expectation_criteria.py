@@ -7,7 +7,7 @@ import naive
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from criteria import K, dense, problem, whole
+from criteria import dense, problem, whole
 
 from sklearn_struct.containers.csr import csr
 from sklearn_struct.containers.structures import Potentials, chain
