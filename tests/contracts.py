@@ -41,6 +41,25 @@ def clique_shapes(structure, n_labels, shared):
     ]
 
 
+def partly_shared_chains(rng, lengths, n_labels, shared):
+    """Chains of second order, of which pairs share a table, or triples do, or both, or neither."""
+    structure = chain(np.concatenate([[0], np.cumsum(lengths)]), 2)
+    shapes = [
+        clique_shapes(structure, n_labels, is_shared)[f] for f, is_shared in enumerate(shared)
+    ]
+    cliques = tuple(rng.normal(size=shape) for shape in shapes)
+    return Potentials(rng.normal(size=(sum(lengths), n_labels)), cliques), structure
+
+
+def unshared(potentials, structure):
+    """The same scores, with a row for each clique."""
+    cliques = tuple(
+        np.repeat(table, len(family.nodes), axis=0) if len(table) == 1 else table
+        for table, family in zip(potentials.cliques, structure.families, strict=True)
+    )
+    return potentials._replace(cliques=cliques)
+
+
 def single(node, edge, dtype=np.float64):
     """A batch of one chain; `edge` is one table or one for each edge."""
     node = np.array(node, dtype=dtype, order="C")

@@ -4,33 +4,33 @@ inferences agree on it.
 
 from __future__ import annotations
 
+import contracts
 import numpy as np
 import pytest
 
-from sklearn_struct.containers.structures import Potentials, chain
+from sklearn_struct.containers.structures import Potentials, chain, zeros
 from sklearn_struct.estimators.fitting.score_checks import TERMS
-from sklearn_struct.inference.chains import exact
 from sklearn_struct.inference.chains.beam import beam
+from sklearn_struct.inference.chains.chain import Chain
 
 LENGTHS = [1, 2, 3, 9, 30]
+
+exact = Chain()
 
 
 def potentials(rng, K, order, shared, dtype=np.float64):
     """Of both signs, each a random share of the largest, and a structure."""
-    structure = chain(np.cumsum([0, *LENGTHS]))
-    width = K**2 if order == 1 else K**2 + K**3
+    structure = chain(np.cumsum([0, *LENGTHS]), order)
     largest = np.finfo(dtype).max / TERMS
-    n_edges = 1 if shared else len(structure.edges)
-    node, edge = (
-        rng.uniform(-1, 1, size=(n, w)) * largest for n, w in ((sum(LENGTHS), K), (n_edges, width))
-    )
-    return Potentials(node.astype(dtype), edge.astype(dtype)), structure
+    shapes = (sum(LENGTHS), K), *contracts.clique_shapes(structure, K, shared)
+    node, *cliques = ((rng.uniform(-1, 1, size=s) * largest).astype(dtype) for s in shapes)
+    return Potentials(node, tuple(cliques)), structure
 
 
 def scaled_down(theta):
     """The same with numbers of usual size: the best labelling stays, as this is exact."""
     exponent = {8: -1015, 4: -118}[theta.node.dtype.itemsize]
-    return Potentials(*(np.ldexp(table.astype(np.float64), exponent) for table in theta))
+    return contracts.mapped(lambda table: np.ldexp(table.astype(np.float64), exponent), theta)
 
 
 def best(theta, structure):
@@ -60,7 +60,7 @@ def test_the_best_labelling(K, order, shared, dtype):
 def test_marginals_are_certain(K, order, shared, dtype):
     rng = np.random.default_rng(K)
     theta, structure = potentials(rng, K, order, shared, dtype)
-    out = Potentials(np.zeros(theta.node.shape), np.zeros((1, theta.edge.shape[1])))
+    out = zeros(theta)
     n = len(LENGTHS)
     with np.errstate(over="ignore"):
         exact.marginals(theta, structure, np.ones(n), out, np.empty(n))
@@ -89,7 +89,7 @@ def test_whatever_the_scores_are_labels_are_labels(K, order, shared):
     rng = np.random.default_rng(K)
     for _ in range(30):
         theta, structure = potentials(rng, K, order, shared)
-        for table in theta:
+        for table in contracts.arrays_of(theta):
             strange = rng.choice([np.nan, np.inf, -np.inf, 1e308, -1e308], size=table.shape)
             table[:] = np.where(
                 rng.random(table.shape) < rng.choice([0.05, 0.5, 1.0]), strange, table

@@ -10,18 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sklearn_struct.containers.structures import Potentials, chain
-from sklearn_struct.inference.chains import exact
 from sklearn_struct.inference.chains.beam import beam
+from sklearn_struct.inference.chains.chain import Chain
+
+exact = Chain()
 
 
 def search(potentials, structure, width):
     labels = np.full(len(potentials.node), -1, dtype=np.int32)
     beam(potentials, structure, width, labels)
     return labels
-
-
-def order(potentials):
-    return 1 if potentials.edge.shape[1] == potentials.node.shape[1] ** 2 else 2
 
 
 def score(potentials, structure, labels):
@@ -39,7 +37,9 @@ def test_as_wide_as_there_are_states_it_is_viterbi(batch, more):
     best = np.empty(len(potentials.node), dtype=np.int32)
     expected = np.empty(len(structure.offsets) - 1)
     exact.argmax(potentials, structure, best, expected)
-    labels = search(potentials, structure, potentials.node.shape[1] ** order(potentials) + more)
+    labels = search(
+        potentials, structure, potentials.node.shape[1] ** len(potentials.cliques) + more
+    )
     np.testing.assert_allclose(
         score(potentials, structure, labels), expected, rtol=1e-12, atol=1e-9
     )
@@ -56,17 +56,17 @@ def test_where_something_is_allowed_it_is_found(batch, width):
     np.testing.assert_array_equal(found > -np.inf, expected > -np.inf)
 
 
-def by_lists(node, edge, width):
+def by_lists(node, cliques, width):
     """The same over whole labellings: of those with the same last labels the best, of these the
     best `width`.
     """
     K = node.shape[1]
     ways = [((), 0.0)]
-    n_last = order(Potentials(node, edge))
+    n_last = len(cliques)
     for t in range(len(node)):
         ways = [(*y, k) for y, _ in ways for k in range(K)]
         ways = sorted(
-            ((y, naive.score(node[: t + 1], edge, y)) for y in ways), key=lambda way: -way[1]
+            ((y, naive.score(node[: t + 1], cliques, y)) for y in ways), key=lambda way: -way[1]
         )
         ends = {}
         for way in ways:
@@ -86,13 +86,8 @@ def test_by_lists(n_last, seed, shared, width):
     )
     labels = search(potentials, structure, width)
     for i, n in enumerate(lengths):
-        tokens, edges = (
-            slice(*bounds[i : i + 2]) for bounds in (structure.offsets, structure.edge_offsets)
-        )
-        edge = potentials.edge if shared else potentials.edge[edges]
-        assert labels[tokens].tolist() == (
-            by_lists(potentials.node[tokens], edge, width) if n else []
-        )
+        part, _, tokens = contracts.select(potentials, structure, [i])
+        assert labels[tokens].tolist() == (by_lists(*part, width) if n else [])
 
 
 def test_greedy_is_not_viterbi():
@@ -103,8 +98,8 @@ def test_greedy_is_not_viterbi():
 
 
 def test_ties_go_to_the_smaller_label():
-    for n_columns in (9, 36):
-        potentials = Potentials(np.zeros((4, 3)), np.zeros((1, n_columns)))
-        structure = chain([0, 4])
+    for tables in ((np.zeros((1, 9)),), (np.zeros((1, 9)), np.zeros((1, 27)))):
+        potentials = Potentials(np.zeros((4, 3)), tables)
+        structure = chain([0, 4], len(tables))
         for width in (1, 2, 3, 9):
             assert search(potentials, structure, width).tolist() == [0] * 4

@@ -10,9 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sklearn_struct.containers.structures import Potentials, chain
-from sklearn_struct.inference.chains import first_order as inference
+from sklearn_struct.inference.chains import first_order
+from sklearn_struct.inference.chains.chain import Chain
 
 INF = np.inf
+
+inference = Chain()
 
 test_contract = contracts.inference(inference)
 
@@ -20,7 +23,7 @@ test_contract = contracts.inference(inference)
 def full_marginals(potentials, structure, weight=None):
     """Marginals of nodes and of each edge, and log Z."""
     n, K = potentials.node.shape
-    out = Potentials(np.zeros((n, K)), np.zeros((len(structure.edges), K * K)))
+    out = Potentials(np.zeros((n, K)), (np.zeros((len(structure.families[0].nodes), K * K)),))
     return contracts.marginals(inference, potentials, structure, weight, out)
 
 
@@ -28,17 +31,17 @@ def assert_exact(potentials, structure, weight=None, digits=1e-10):
     """log Z, node marginals, and edge marginals, singly and summed, agree with enumeration."""
     weight = np.ones(len(structure.offsets) - 1) if weight is None else weight
     out, log_Z = full_marginals(potentials, structure, weight)
-    summed = Potentials(np.zeros_like(out.node), np.zeros((1, out.edge.shape[1])))
+    summed = Potentials(np.zeros_like(out.node), (np.zeros((1, out.cliques[0].shape[1])),))
     contracts.marginals(inference, potentials, structure, weight, summed)
     expected = list(naive.twins(potentials, structure))
     node = np.concatenate([w * twin.node for w, twin in zip(weight, expected)])
-    edge = np.concatenate([w * twin.edge for w, twin in zip(weight, expected)])
+    edge = np.concatenate([w * twin.cliques[0] for w, twin in zip(weight, expected)])
     expected_log_Z = [float(twin.log_Z) if w else 0.0 for w, twin in zip(weight, expected)]
     np.testing.assert_allclose(log_Z, expected_log_Z, rtol=digits / 100, atol=digits)
     np.testing.assert_allclose(out.node, node, atol=digits)
-    np.testing.assert_allclose(out.edge, edge, atol=digits)
+    np.testing.assert_allclose(out.cliques[0], edge, atol=digits)
     np.testing.assert_allclose(summed.node, node, atol=digits)
-    np.testing.assert_allclose(summed.edge, edge.sum(axis=0)[None], atol=digits)
+    np.testing.assert_allclose(summed.cliques[0], edge.sum(axis=0)[None], atol=digits)
 
 
 @given(
@@ -56,7 +59,7 @@ def test_entropy_by_enumeration(batch):
     expected = [
         float(twin.entropy()) if twin.log_Z > -INF else np.nan for twin in naive.twins(*batch)
     ]
-    np.testing.assert_allclose(inference.entropy(*batch), expected, atol=1e-9)
+    np.testing.assert_allclose(contracts.entropy(inference, *batch), expected, atol=1e-9)
 
 
 @given(contracts.any_chains())
@@ -65,7 +68,7 @@ def test_float32_by_enumeration(batch):
     """The scores are float32 numbers; what is computed from them may lose digits, never a
     labelling.
     """
-    potentials = Potentials(*(table.astype(np.float32) for table in batch[0]))
+    potentials = contracts.mapped(lambda table: table.astype(np.float32), batch[0])
     structure = batch[1]
     assert_exact(potentials, structure, digits=1e-4)
 
@@ -74,7 +77,7 @@ def test_float32_in_log_space_rounds_no_sums():
     """A certain labelling, redone in log space: its scores are sums that are not float32 numbers."""
     node = np.full((4, 2), 1.5829315, dtype=np.float32)
     edge = np.array([[1697.0, 2.0, 2.0, 2.0]], dtype=np.float32)
-    assert_exact(Potentials(node, edge), chain([0, 4]), digits=1e-6)
+    assert_exact(Potentials(node, (edge,)), chain([0, 4]), digits=1e-6)
 
 
 @pytest.mark.twins
@@ -92,7 +95,7 @@ def test_all_numbers_of_labels(n_labels):
 @pytest.mark.twins
 def test_forbidden_transitions():
     potentials, structure = contracts.random_chains(np.random.default_rng(0))
-    potentials.edge[0, [1, 3, 5]] = -INF
+    potentials.cliques[0][0, [1, 3, 5]] = -INF
     potentials.node[2, 0] = -INF
     assert_exact(potentials, structure)
 
@@ -117,12 +120,12 @@ def test_impossible_sequences():
     structure = chain([0, 3, 6, 9])
     edge = np.zeros((6, 4))
     edge[2] = forbidden
-    out, log_Z = full_marginals(Potentials(node, edge), structure)
+    out, log_Z = full_marginals(Potentials(node, (edge,)), structure)
     assert log_Z == pytest.approx([np.log(8), -INF, np.log(8)])
     assert not out.node[3:6].any()
-    assert not out.edge[2:4].any()
+    assert not out.cliques[0][2:4].any()
     np.testing.assert_allclose(out.node[[0, 1, 2, 6, 7, 8]], 0.5)
-    _, log_Z = full_marginals(Potentials(node, forbidden[None]), structure)
+    _, log_Z = full_marginals(Potentials(node, (forbidden[None],)), structure)
     assert log_Z.tolist() == [-INF] * 3
 
 
@@ -131,7 +134,7 @@ def test_scores_far_from_zero():
     potentials, structure = contracts.random_chains(np.random.default_rng(0), (5,))
     out, log_Z = full_marginals(potentials, structure)
     moved, moved_log_Z = full_marginals(
-        Potentials(potentials.node + 1e9, potentials.edge - 1e9), structure
+        Potentials(potentials.node + 1e9, (potentials.cliques[0] - 1e9,)), structure
     )
     assert moved_log_Z[0] == pytest.approx(log_Z[0] + 1e9, rel=1e-14)
     np.testing.assert_allclose(moved.node, out.node, atol=1e-6)  # 1e9 leaves seven digits
@@ -143,16 +146,16 @@ def test_what_is_forbidden_needs_no_logarithms(monkeypatch):
     def never(*args):
         raise AssertionError
 
-    monkeypatch.setattr(inference, "log_marginals", never)
+    monkeypatch.setattr(first_order, "log_marginals", never)
     for shared in (True, False):
         potentials, structure = contracts.random_chains(
             np.random.default_rng(0), (6, 5, 4, 1), 3, shared
         )
-        potentials.edge[:, [1, 3]] = -INF
+        potentials.cliques[0][:, [1, 3]] = -INF
         potentials.node[0, 0] = potentials.node[8, 2] = -INF
         assert_exact(potentials, structure)
         potentials.node[1, 1] -= 320.0
-        potentials.edge[:, 4] -= 320.0
+        potentials.cliques[0][:, 4] -= 320.0
         assert_exact(potentials, structure)
         potentials.node[2] = [0.0, 1e4, -1e4]
         with pytest.raises(AssertionError):
@@ -203,7 +206,7 @@ def test_underflowed_label_that_wins_later():
     node[1:, 0] = -400.0
     edge = np.array([[0.0, -1e4], [-1e4, 0.0]])
     potentials, structure = contracts.single(node, edge)
-    assert naive.scaled_log_Z(*potentials) == -2000.0
+    assert naive.scaled_log_Z(potentials.node, potentials.cliques[0]) == -2000.0
     _, log_Z = full_marginals(potentials, structure)
     assert log_Z[0] == -1000.0
     assert_exact(potentials, structure)
@@ -242,7 +245,9 @@ def test_underflow_without_forbidden_labels(dtype, gap, step):
     """To enter label 1 is too dear for scaled numbers, but to stay in 0 is dearer in the long run."""
     edge = np.array([[0.0, -gap, 0.0, -gap]] + [[-step, -gap, -gap, 0.0]] * 2)
     potentials, structure = contracts.single(np.zeros((4, 2)), edge, dtype)
-    assert naive.scaled_log_Z(*potentials) == pytest.approx(-2 * step, abs=2)
+    assert naive.scaled_log_Z(potentials.node, potentials.cliques[0]) == pytest.approx(
+        -2 * step, abs=2
+    )
     assert_exact(potentials, structure, digits=1e-10 if dtype is np.float64 else 1e-4)
 
 
@@ -289,7 +294,7 @@ def test_transition_lost_below_the_smallest_exponential(first, dtype, n_after):
     node[3:, 0] = 0.0
     potentials, structure = contracts.single(node, edge)
     assert_exact(
-        Potentials(*(table.astype(dtype) for table in potentials)),
+        contracts.mapped(lambda table: table.astype(dtype), potentials),
         structure,
         digits=1e-10 if wide else 1e-4,
     )
@@ -325,12 +330,12 @@ def test_100_000_tokens():
     edge = rng.normal(size=(1, 9))
     node[rng.random(100_000) < 0.05, 1] = -INF
     log_Z, expected_node, expected_edge = naive.long_chain(node, edge)
-    potentials = Potentials(node, edge)
+    potentials = Potentials(node, (edge,))
     structure = chain([0, 100_000])
     out, found = contracts.marginals(inference, potentials, structure)
     assert found[0] == pytest.approx(log_Z, rel=1e-11)
     np.testing.assert_allclose(out.node, expected_node, atol=1e-10)
-    np.testing.assert_allclose(out.edge[0].reshape(3, 3), expected_edge, rtol=1e-10)
+    np.testing.assert_allclose(out.cliques[0][0].reshape(3, 3), expected_edge, rtol=1e-10)
     np.testing.assert_allclose(out.node.sum(axis=1), 1.0, atol=1e-10)
 
 
@@ -344,7 +349,7 @@ def test_100_000_tokens_in_log_space():
     node[11] = 5e3, -5e3
     edge[0, 2] = -1e4
     log_Z, expected_node, _ = naive.long_chain(node, edge)
-    out, found = contracts.marginals(inference, Potentials(node, edge), chain([0, 100_000]))
+    out, found = contracts.marginals(inference, Potentials(node, (edge,)), chain([0, 100_000]))
     assert found[0] == pytest.approx(log_Z, rel=1e-12)
     np.testing.assert_allclose(out.node, expected_node, atol=1e-10)
     np.testing.assert_allclose(out.node.sum(axis=1), 1.0, atol=1e-10)
@@ -361,12 +366,14 @@ def test_entropy_of_known_distributions():
     node[3:6, 0] = 1e4
     node[7] = -INF
     np.testing.assert_allclose(
-        inference.entropy(Potentials(node, edge), structure),
+        contracts.entropy(inference, Potentials(node, (edge,)), structure),
         [3 * np.log(4), 0.0, np.nan, 0.0],
         atol=1e-12,
     )
     np.testing.assert_allclose(
-        inference.entropy(Potentials(np.full((1000, 2), 1e6), np.zeros((1, 4))), chain([0, 1000])),
+        contracts.entropy(
+            inference, Potentials(np.full((1000, 2), 1e6), (np.zeros((1, 4)),)), chain([0, 1000])
+        ),
         1000 * np.log(2),
     )
 
@@ -375,9 +382,9 @@ def test_entropy_of_known_distributions():
 def test_entropy_without_edges():
     node = np.log([[0.5, 0.5], [0.9, 0.1], [1.0, 1.0]])
     expected = [np.log(2), -0.9 * np.log(0.9) - 0.1 * np.log(0.1), np.log(2)]
-    found = inference.entropy(Potentials(node, np.zeros((1, 4))), chain([0, 1, 2, 3]))
+    found = contracts.entropy(inference, Potentials(node, (np.zeros((1, 4)),)), chain([0, 1, 2, 3]))
     np.testing.assert_allclose(found, expected, atol=1e-12)
-    found = inference.entropy(Potentials(node, np.zeros((0, 4))), chain([0, 1, 2, 3]))
+    found = contracts.entropy(inference, Potentials(node, (np.zeros((0, 4)),)), chain([0, 1, 2, 3]))
     np.testing.assert_allclose(found, expected, atol=1e-12)
 
 
@@ -388,10 +395,11 @@ def test_marginals_of_enormous_scores(scale):
     structure = chain([0, 4, 9])
     for _ in range(20):
         potentials = Potentials(
-            scale * rng.normal(size=(9, 3)), scale * rng.normal(size=(len(structure.edges), 9))
+            scale * rng.normal(size=(9, 3)),
+            (scale * rng.normal(size=(len(structure.families[0].nodes), 9)),),
         )
-        out = Potentials(np.zeros((9, 3)), np.zeros((len(structure.edges), 9)))
+        out = Potentials(np.zeros((9, 3)), (np.zeros((len(structure.families[0].nodes), 9)),))
         inference.marginals(potentials, structure, np.ones(2), out, np.empty(2))
         np.testing.assert_allclose(out.node.sum(axis=1), 1.0, atol=1e-10)
-        np.testing.assert_allclose(out.edge.sum(axis=1), 1.0, atol=1e-10)
-        assert np.all(inference.entropy(potentials, structure) >= 0)
+        np.testing.assert_allclose(out.cliques[0].sum(axis=1), 1.0, atol=1e-10)
+        assert np.all(contracts.entropy(inference, potentials, structure) >= 0)

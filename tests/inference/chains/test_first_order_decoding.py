@@ -11,9 +11,11 @@ from hypothesis import strategies as st
 from scipy.stats import chisquare
 
 from sklearn_struct.containers.structures import Potentials, chain
-from sklearn_struct.inference.chains import first_order_decoding as decoding
+from sklearn_struct.inference.chains.chain import Chain
 
 INF = np.inf
+
+decoding = Chain()
 
 
 def argmax(potentials, structure):
@@ -66,7 +68,7 @@ def test_argmax_without_score(n, shared):
     rng = np.random.default_rng(n)
     structure = chain(np.arange(n + 1) * 20)
     potentials = Potentials(
-        rng.normal(size=(20 * n, 9)), rng.normal(size=(1 if shared else 19 * n, 81))
+        rng.normal(size=(20 * n, 9)), (rng.normal(size=(1 if shared else 19 * n, 81)),)
     )
     labels = np.full(20 * n, -1, dtype=np.int32)
     decoding.argmax(potentials, structure, labels)
@@ -91,7 +93,7 @@ def test_argmax_in_float32(batch):
     """The labelling may lose by rounding (scores of 1e4 have three decimals); its score is that of
     the labelling.
     """
-    potentials = Potentials(*(table.astype(np.float32) for table in batch[0]))
+    potentials = contracts.mapped(lambda table: table.astype(np.float32), batch[0])
     structure = batch[1]
     labels, score = argmax(potentials, structure)
     for twin, y, found in zip(
@@ -121,7 +123,7 @@ def test_argmax_for_all_numbers_of_labels(n_labels):
 def test_ties_go_to_the_smallest_label():
     structure = chain([0, 4, 4, 5])
     for edge in (np.zeros((1, 9)), np.zeros((3, 9))):
-        labels, score = argmax(Potentials(np.zeros((5, 3)), edge), structure)
+        labels, score = argmax(Potentials(np.zeros((5, 3)), (edge,)), structure)
         assert labels.tolist() == [0] * 5
         assert score.tolist() == [0.0] * 3
     labels, _ = argmax(*contracts.single([[0, 1, 1], [2, 0, 2]], np.zeros((3, 3))))
@@ -145,9 +147,9 @@ def test_viterbi_on_100_000_tokens():
     rng = np.random.default_rng(0)
     node = rng.normal(size=(100_000, 3)) + 1e4
     edge = rng.normal(size=(1, 9))
-    labels, score = argmax(Potentials(node, edge), chain([0, 100_000]))
+    labels, score = argmax(Potentials(node, (edge,)), chain([0, 100_000]))
     again, _ = argmax(
-        Potentials(node[::-1].copy(), edge.reshape(3, 3).T.reshape(1, 9).copy()),
+        Potentials(node[::-1].copy(), (edge.reshape(3, 3).T.reshape(1, 9).copy(),)),
         chain([0, 100_000]),
     )
     assert np.array_equal(again[::-1], labels)
@@ -175,7 +177,7 @@ def test_nbest_by_enumeration(batch, n):
 
 @given(contracts.any_chains())
 def test_nbest_in_float32(batch):
-    potentials = Potentials(*(table.astype(np.float32) for table in batch[0]))
+    potentials = contracts.mapped(lambda table: table.astype(np.float32), batch[0])
     structure = batch[1]
     _, score = nbest(potentials, structure, 3)
     for i, twin in enumerate(naive.twins(potentials, structure)):
@@ -252,8 +254,8 @@ def test_draws_follow_the_distribution():
     rng = np.random.default_rng(0)
     n = 20_000
     potentials, _ = contracts.random_chains(rng, (3,), 3)
-    twin = naive.Chain(*potentials)
-    many = Potentials(np.tile(potentials.node, (n, 1)), potentials.edge)
+    twin = naive.Chain(potentials.node, *potentials.cliques)
+    many = Potentials(np.tile(potentials.node, (n, 1)), potentials.cliques)
     labels, _ = sample(many, chain(np.arange(n + 1) * 3), rng.random(3 * n))
     counts = np.bincount(labels.reshape(n, 3) @ [9, 3, 1], minlength=27)
     assert chisquare(counts, n * twin.p.astype(float)).pvalue > 1e-3
@@ -300,7 +302,7 @@ def test_impossible_and_empty_sequences():
     structure = chain([0, 2, 2, 4])
     node = np.zeros((4, 2))
     node[1] = -INF
-    potentials = Potentials(node, np.zeros((1, 4)))
+    potentials = Potentials(node, (np.zeros((1, 4)),))
     assert argmax(potentials, structure)[1].tolist() == [-INF, 0.0, 0.0]
     assert nbest(potentials, structure, 2)[1].tolist() == [[-INF, 0.0, 0.0], [-INF, -INF, 0.0]]
     assert sample(potentials, structure, np.full(4, 0.5))[1].tolist() == [-INF, 0.0, 0.0]

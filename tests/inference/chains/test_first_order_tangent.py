@@ -11,11 +11,14 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from sklearn_struct.containers.structures import Potentials, chain
-from sklearn_struct.inference.chains import first_order as inference
 from sklearn_struct.inference.chains import first_order_tangent
+from sklearn_struct.inference.chains.chain import Chain
 from sklearn_struct.inference.chains.first_order_log import log_tangent
+from sklearn_struct.inference.chains.flat import links, tables
 
 INF = np.inf
+
+inference = Chain()
 
 test_contract = contracts.inference_tangent(inference)
 
@@ -25,8 +28,8 @@ def enumerated(potentials, reward, structure, weight):
     found = []
     for i, twin in enumerate(naive.twins(potentials, structure)):
         tokens = slice(*structure.offsets[i : i + 2])
-        edges = slice(*structure.edge_offsets[i : i + 2])
-        edge = reward.edge if len(reward.edge) == 1 else reward.edge[edges]
+        edges = slice(*structure.families[0].offsets[i : i + 2])
+        edge = reward.cliques[0] if len(reward.cliques[0]) == 1 else reward.cliques[0][edges]
         node, edge, mean = twin.covariances(reward.node[tokens], edge)
         found.append((weight[i] * node, weight[i] * edge, mean if weight[i] else 0.0))
     node, edge, mean = zip(*found)
@@ -34,7 +37,9 @@ def enumerated(potentials, reward, structure, weight):
 
 
 def tangent(potentials, reward, structure, weight, n_edges):
-    out = Potentials(np.zeros(potentials.node.shape), np.zeros((n_edges, potentials.edge.shape[1])))
+    out = Potentials(
+        np.zeros(potentials.node.shape), (np.zeros((n_edges, potentials.cliques[0].shape[1])),)
+    )
     return contracts.tangent(inference, potentials, reward, structure, weight, out)
 
 
@@ -42,17 +47,18 @@ def assert_exact(potentials, reward, structure, weight=None, digits=1e-10):
     """Of labels, and of label pairs, singly and summed; relative to the largest reward."""
     weight = np.ones(len(structure.offsets) - 1) if weight is None else weight
     node, edge, mean = enumerated(potentials, reward, structure, weight)
-    pairs = [np.broadcast_arrays(p, r) for p, r in zip(potentials, reward)]
+    given = contracts.arrays_of(potentials), contracts.arrays_of(reward)
+    pairs = [np.broadcast_arrays(p, r) for p, r in zip(*given, strict=True)]
     size = digits * max(1.0, *(np.max(np.abs(r[p > -INF]), initial=0.0) for p, r in pairs))
-    single, found = tangent(potentials, reward, structure, weight, len(structure.edges))
+    single, found = tangent(potentials, reward, structure, weight, len(structure.families[0].nodes))
     summed, found_too = tangent(potentials, reward, structure, weight, 1)
     np.testing.assert_array_equal(found, found_too)
     np.testing.assert_allclose(found, mean, atol=len(potentials.node) * size, rtol=digits)
     np.testing.assert_allclose(single.node, node.astype(float), atol=size)
-    np.testing.assert_allclose(single.edge, edge.astype(float), atol=size)
+    np.testing.assert_allclose(single.cliques[0], edge.astype(float), atol=size)
     np.testing.assert_allclose(summed.node, node.astype(float), atol=size)
     np.testing.assert_allclose(
-        summed.edge[0], edge.sum(axis=0).astype(float), atol=max(1, len(edge)) * size
+        summed.cliques[0][0], edge.sum(axis=0).astype(float), atol=max(1, len(edge)) * size
     )
 
 
@@ -65,9 +71,9 @@ def rewards(shape, scale=1.0):
 def rewarded_chains(draw, scale=1.0):
     """Any chains, and rewards that all edges share, or not; where labels are forbidden, too."""
     potentials, structure = draw(contracts.any_chains())
-    n_edges = 1 if draw(st.booleans()) else len(structure.edges)
-    edge = draw(rewards((n_edges, potentials.edge.shape[1]), scale))
-    return potentials, Potentials(draw(rewards(potentials.node.shape, scale)), edge), structure
+    n_edges = 1 if draw(st.booleans()) else len(structure.families[0].nodes)
+    edge = draw(rewards((n_edges, potentials.cliques[0].shape[1]), scale))
+    return potentials, Potentials(draw(rewards(potentials.node.shape, scale)), (edge,)), structure
 
 
 @given(rewarded_chains(), st.lists(st.sampled_from([1.0, 0.0, -1.0, 2.5]), min_size=3, max_size=3))
@@ -83,10 +89,10 @@ def test_rewards_of_any_size(batch, scale):
     potentials, reward, structure = batch
     weight = np.ones(len(structure.offsets) - 1)
     unit, unit_mean = tangent(potentials, reward, structure, weight, 1)
-    scaled = Potentials(*(scale * table for table in reward))
+    scaled = contracts.mapped(lambda table: scale * table, reward)
     out, mean = tangent(potentials, scaled, structure, weight, 1)
     np.testing.assert_allclose(out.node / scale, unit.node, atol=1e-5, rtol=1e-9)
-    np.testing.assert_allclose(out.edge / scale, unit.edge, atol=1e-5, rtol=1e-9)
+    np.testing.assert_allclose(out.cliques[0] / scale, unit.cliques[0], atol=1e-5, rtol=1e-9)
     np.testing.assert_allclose(mean / scale, unit_mean, atol=1e-5, rtol=1e-9)
 
 
@@ -97,12 +103,12 @@ def test_rewards_of_any_size_of_labels_that_win_late(scale, gap):
     rng = np.random.default_rng(0)
     node = np.array([[0.0, -gap], [0.0, 0.0], [-gap, 0.0]])
     potentials, structure = contracts.single(node, [[0.0, -gap, -gap, 0.0]])
-    reward = Potentials(rng.normal(size=(3, 2)), rng.normal(size=(1, 4)))
+    reward = Potentials(rng.normal(size=(3, 2)), (rng.normal(size=(1, 4)),))
     assert_exact(potentials, reward, structure)
     expected, expected_mean = tangent(potentials, reward, structure, np.ones(1), 1)
-    scaled = Potentials(*(scale * table for table in reward))
+    scaled = contracts.mapped(lambda table: scale * table, reward)
     out, mean = tangent(potentials, scaled, structure, np.ones(1), 1)
-    for found, exact in zip((*out, mean), (*expected, expected_mean)):
+    for found, exact in zip((*tables(out), mean), (*tables(expected), expected_mean), strict=True):
         np.testing.assert_allclose(found / scale, exact, rtol=1e-9, atol=1e-9)
 
 
@@ -111,7 +117,9 @@ def test_rewards_of_any_size_of_labels_that_win_late(scale, gap):
 def test_float32_by_enumeration(batch):
     """The scores are float32 numbers; all that is computed from them is float64."""
     potentials, reward, structure = batch
-    assert_exact(Potentials(*(table.astype(np.float32) for table in potentials)), reward, structure)
+    assert_exact(
+        contracts.mapped(lambda table: table.astype(np.float32), potentials), reward, structure
+    )
 
 
 @given(rewarded_chains())
@@ -122,13 +130,15 @@ def test_in_log_space_by_enumeration(batch):
         potentials, reward, structure, weight := np.full(len(structure.offsets) - 1, 2.5)
     )
     out = Potentials(
-        np.zeros(potentials.node.shape), np.zeros((len(structure.edges), potentials.edge.shape[1]))
+        np.zeros(potentials.node.shape),
+        (np.zeros((len(structure.families[0].nodes), potentials.cliques[0].shape[1])),),
     )
+    flat = tables(potentials), tables(reward), links(structure)
     mean = [
-        log_tangent(potentials, reward, structure, i, weight[i], out) if T else 0.0
+        log_tangent(*flat, i, weight[i], tables(out)) if T else 0.0
         for i, T in enumerate(np.diff(structure.offsets))
     ]
-    for found, exact in zip((*out, mean), expected):
+    for found, exact in zip((*tables(out), mean), expected, strict=True):
         np.testing.assert_allclose(np.array(found), exact.astype(float), atol=1e-6)
 
 
@@ -155,11 +165,11 @@ def test_many_sequences_of_many_lengths():
 
 
 def test_no_sequences():
-    empty = Potentials(np.zeros((0, 2)), np.zeros((1, 4)))
+    empty = Potentials(np.zeros((0, 2)), (np.zeros((1, 4)),))
     for offsets in ([0], [0, 0, 0]):
         out, mean = tangent(empty, empty, chain(offsets), np.ones(len(offsets) - 1), 1)
         assert mean.tolist() == [0.0] * (len(offsets) - 1)
-        assert not out.edge.any()
+        assert not out.cliques[0].any()
 
 
 @pytest.mark.twins
@@ -167,14 +177,14 @@ def test_no_sequences():
 def test_rewards_of_what_is_forbidden_are_ignored(forbidden_reward):
     potentials, structure = contracts.random_chains(np.random.default_rng(0))
     reward, _ = contracts.random_chains(np.random.default_rng(1))
-    potentials.edge[0, [1, 3, 5]] = potentials.node[2, 0] = -INF
+    potentials.cliques[0][0, [1, 3, 5]] = potentials.node[2, 0] = -INF
     expected = tangent(potentials, reward, structure, np.ones(4), 1)
-    reward.edge[0, [1, 3, 5]] = reward.node[2, 0] = forbidden_reward
+    reward.cliques[0][0, [1, 3, 5]] = reward.node[2, 0] = forbidden_reward
     out, mean = tangent(potentials, reward, structure, np.ones(4), 1)
     np.testing.assert_allclose(out.node, expected[0].node, atol=1e-12)
-    np.testing.assert_allclose(out.edge, expected[0].edge, atol=1e-12)
+    np.testing.assert_allclose(out.cliques[0], expected[0].cliques[0], atol=1e-12)
     np.testing.assert_allclose(mean, expected[1], atol=1e-12)
-    reward.edge[0, [1, 3, 5]] = reward.node[2, 0] = 0.0
+    reward.cliques[0][0, [1, 3, 5]] = reward.node[2, 0] = 0.0
     assert_exact(potentials, reward, structure)
 
 
@@ -182,8 +192,8 @@ def test_forbidden_labels_need_no_logarithms(monkeypatch):
     """Neither they nor their rewards make a scaled result doubtful."""
     potentials, structure = contracts.random_chains(np.random.default_rng(0))
     reward, _ = contracts.random_chains(np.random.default_rng(1))
-    potentials.edge[0, [1, 3, 5]] = potentials.node[2, 0] = -INF
-    reward.edge[0, [1, 3, 5]] = reward.node[2, 0] = -INF
+    potentials.cliques[0][0, [1, 3, 5]] = potentials.node[2, 0] = -INF
+    reward.cliques[0][0, [1, 3, 5]] = reward.node[2, 0] = -INF
 
     def refuse(*arguments):
         raise AssertionError
@@ -192,16 +202,18 @@ def test_forbidden_labels_need_no_logarithms(monkeypatch):
     _, mean = tangent(potentials, reward, structure, np.ones(4), 1)
     assert np.all(np.isfinite(mean))
     potentials.node[1, 1] -= 320.0
-    potentials.edge[0, 4] -= 320.0
+    potentials.cliques[0][0, 4] -= 320.0
     tangent(potentials, reward, structure, np.ones(4), 1)
-    by_edge = potentials._replace(edge=np.repeat(potentials.edge, len(structure.edges), axis=0))
+    by_edge = potentials._replace(
+        cliques=(np.repeat(potentials.cliques[0], len(structure.families[0].nodes), axis=0),)
+    )
     by_edge.node[-2, 1] -= 320.0
     for e in (0, -1):
         # labels that the next token cannot have, and others can
-        by_edge.edge[e, [1, 2, 4, 5, 7, 8]] = -INF
+        by_edge.cliques[0][e, [1, 2, 4, 5, 7, 8]] = -INF
     tangent(by_edge, reward, structure, np.ones(4), 1)
     potentials.node[0, 1] = -1e4
-    potentials.edge[0, 0] = -1e4
+    potentials.cliques[0][0, 0] = -1e4
     with pytest.raises(AssertionError):
         tangent(potentials, reward, structure, np.ones(4), 1)
 
@@ -211,14 +223,18 @@ def test_entropy_is_the_derivative_of_log_Z():
     -Cov(indicators, score).
     """
     potentials, structure = contracts.random_chains(np.random.default_rng(0))
-    potentials.edge[0, [1, 3, 5]] = potentials.node[2, 0] = -INF
+    potentials.cliques[0][0, [1, 3, 5]] = potentials.node[2, 0] = -INF
     out, mean = tangent(potentials, potentials, structure, np.ones(4), 1)
     _, log_Z = contracts.marginals(inference, potentials, structure)
-    np.testing.assert_allclose(log_Z - mean, inference.entropy(potentials, structure), atol=1e-12)
-    for table, gradient in zip(potentials, out):
+    np.testing.assert_allclose(
+        log_Z - mean, contracts.entropy(inference, potentials, structure), atol=1e-12
+    )
+    for table, gradient in zip(*map(contracts.arrays_of, (potentials, out)), strict=True):
         for index in np.argwhere(table > -INF):
             slope = contracts.derivative(
-                lambda: inference.entropy(potentials, structure).sum(), table, tuple(index)
+                lambda: contracts.entropy(inference, potentials, structure).sum(),
+                table,
+                tuple(index),
             )
             assert slope == pytest.approx(-gradient[tuple(index)], abs=1e-7)
 
@@ -233,7 +249,7 @@ def test_underflowed_label_that_wins_later():
     node[0, 1] = -1000.0
     node[1:, 0] = -200.0  # at the end both are as likely
     potentials, structure = contracts.single(node, [[0.0, -1e4], [-1e4, 0.0]])
-    reward = Potentials(rng.normal(size=(6, 2)), rng.normal(size=(1, 4)))
+    reward = Potentials(rng.normal(size=(6, 2)), (rng.normal(size=(1, 4)),))
     assert_exact(potentials, reward, structure)
     out, _ = tangent(potentials, reward, structure, np.ones(1), 1)
     assert np.abs(out.node).min() > 0.1
@@ -254,14 +270,16 @@ def test_two_groups_of_labels_on_4000_tokens():
     for g in (slice(2), slice(2, 4)):
         potentials, structure = contracts.single(node[:, g], table[g, g])
         out, log_Z = contracts.marginals(inference, potentials, structure)
-        reward = Potentials(bonus[:, g].copy(), nothing)
+        reward = Potentials(bonus[:, g].copy(), (nothing,))
         found.append(
             (log_Z[0], out.node, *contracts.tangent(inference, potentials, reward, structure))
         )
     (log_Z, p, cov, mean), (other_log_Z, other_p, other_cov, other_mean) = found
     node[0, 2:] += log_Z - other_log_Z + 0.5  # both groups matter in the end
     potentials, structure = contracts.single(node, table)
-    out, total = tangent(potentials, Potentials(bonus, np.zeros((1, 16))), structure, np.ones(1), 1)
+    out, total = tangent(
+        potentials, Potentials(bonus, (np.zeros((1, 16)),)), structure, np.ones(1), 1
+    )
     share = 1 / (1 + np.exp(0.5))
     expected = share * mean[0] + (1 - share) * other_mean[0]
     # log Z of 4,000 tokens has an error of 1e-10
@@ -287,7 +305,7 @@ def test_label_out_of_reach_that_would_win():
     node[0, 0] = edge[1, 0] = edge[2, 0] = -INF
     potentials, structure = contracts.single(node, edge)
     assert_exact(
-        potentials, Potentials(rng.normal(size=(4, 3)), rng.normal(size=(1, 9))), structure
+        potentials, Potentials(rng.normal(size=(4, 3)), (rng.normal(size=(1, 9)),)), structure
     )
 
 
@@ -301,7 +319,7 @@ def test_labels_far_behind_one_out_of_reach(shared):
     potentials, structure = contracts.single(node, edge if shared else np.repeat(edge, 2, axis=0))
     rng = np.random.default_rng(0)
     assert_exact(
-        potentials, Potentials(rng.normal(size=(3, 3)), rng.normal(size=(1, 9))), structure
+        potentials, Potentials(rng.normal(size=(3, 3)), (rng.normal(size=(1, 9)),)), structure
     )
 
 
@@ -310,7 +328,7 @@ def test_scores_far_from_zero(far):
     """A constant on all scores of a token, or of an edge, changes nothing."""
     potentials, structure = contracts.random_chains(np.random.default_rng(0), shared=False)
     reward, _ = contracts.random_chains(np.random.default_rng(1))
-    for table in potentials:
+    for table in tables(potentials):
         table[::2] += far
     assert_exact(potentials, reward, structure)
 
@@ -323,7 +341,7 @@ def test_a_label_that_is_far_behind_where_all_are_far_from_zero(far):
     )
     rng = np.random.default_rng(0)
     assert_exact(
-        potentials, Potentials(rng.normal(size=(2, 2)), rng.normal(size=(1, 4))), structure
+        potentials, Potentials(rng.normal(size=(2, 2)), (rng.normal(size=(1, 4)),)), structure
     )
 
 
@@ -334,7 +352,7 @@ def test_underflow_without_forbidden_labels(gap, step):
     potentials, structure = contracts.single(np.zeros((4, 2)), edge)
     rng = np.random.default_rng(0)
     assert_exact(
-        potentials, Potentials(rng.normal(size=(4, 2)), rng.normal(size=(3, 4))), structure
+        potentials, Potentials(rng.normal(size=(4, 2)), (rng.normal(size=(3, 4)),)), structure
     )
 
 
@@ -356,7 +374,7 @@ def test_transition_lost_below_the_smallest_exponential(first):
     potentials, structure = contracts.single(node, edge)
     rng = np.random.default_rng(0)
     assert_exact(
-        potentials, Potentials(rng.normal(size=(3, 5)), rng.normal(size=(2, 25))), structure
+        potentials, Potentials(rng.normal(size=(3, 5)), (rng.normal(size=(2, 25)),)), structure
     )
 
 
@@ -365,7 +383,7 @@ def test_no_jump_where_the_exact_way_takes_over(gap):
     """Around the range of scores up to which scaled numbers are trusted."""
     edge = np.array([[0.0, -gap, 0.0, -gap], [-gap, -gap, 0.0, 0.0]])
     rng = np.random.default_rng(0)
-    reward = Potentials(rng.normal(size=(3, 2)), rng.normal(size=(2, 4)))
+    reward = Potentials(rng.normal(size=(3, 2)), (rng.normal(size=(2, 4)),))
     assert_exact(*contracts.single(np.zeros((3, 2)), edge)[:1], reward, chain([0, 3]))
     for share in (0.0, 0.5, 1.0):
         node = rng.normal(size=(5, 3))
@@ -375,7 +393,7 @@ def test_no_jump_where_the_exact_way_takes_over(gap):
         edge[1, 2] -= (1 - share) * gap
         potentials, structure = contracts.single(node, edge)
         assert_exact(
-            potentials, Potentials(rng.normal(size=(5, 3)), rng.normal(size=(1, 9))), structure
+            potentials, Potentials(rng.normal(size=(5, 3)), (rng.normal(size=(1, 9)),)), structure
         )
 
 
@@ -394,15 +412,18 @@ def test_100_000_tokens(log_space):
         node[10] = (-5e3, 5e3)
         node[11] = (5e3, -5e3)
         edge[0, 2] = -1e4
-    reward = Potentials(rng.normal(size=(T, 2)), rng.normal(size=(1, 4)))
-    out, mean = tangent(Potentials(node, edge), reward, chain([0, T]), np.ones(1), 1)
+    reward = Potentials(rng.normal(size=(T, 2)), (rng.normal(size=(1, 4)),))
+    out, mean = tangent(Potentials(node, (edge,)), reward, chain([0, T]), np.ones(1), 1)
     (log_Z, above, pairs), (other_log_Z, below, other_pairs) = (
-        naive.long_chain(node + h * reward.node, edge + h * reward.edge) for h in (step, -step)
+        naive.long_chain(node + h * reward.node, edge + h * reward.cliques[0])
+        for h in (step, -step)
     )
     assert mean[0] == pytest.approx((log_Z - other_log_Z) / (2 * step), rel=1e-8)
     np.testing.assert_allclose(out.node, ((above - below) / (2 * step)).astype(float), atol=1e-6)
     np.testing.assert_allclose(
-        out.edge[0].reshape(2, 2), ((pairs - other_pairs) / (2 * step)).astype(float), atol=0.1
+        out.cliques[0][0].reshape(2, 2),
+        ((pairs - other_pairs) / (2 * step)).astype(float),
+        atol=0.1,
     )
     np.testing.assert_allclose(out.node.sum(axis=1), 0.0, atol=1e-9)
 
@@ -416,10 +437,15 @@ def test_enormous_scores(scale):
     structure = chain([0, 4, 9])
     for _ in range(20):
         potentials = Potentials(
-            scale * rng.normal(size=(9, 3)), scale * rng.normal(size=(len(structure.edges), 9))
+            scale * rng.normal(size=(9, 3)),
+            (scale * rng.normal(size=(len(structure.families[0].nodes), 9)),),
         )
-        reward = Potentials(rng.normal(size=(9, 3)), rng.normal(size=(len(structure.edges), 9)))
-        out, mean = tangent(potentials, reward, structure, np.ones(2), len(structure.edges))
+        reward = Potentials(
+            rng.normal(size=(9, 3)), (rng.normal(size=(len(structure.families[0].nodes), 9)),)
+        )
+        out, mean = tangent(
+            potentials, reward, structure, np.ones(2), len(structure.families[0].nodes)
+        )
         assert np.all(np.isfinite(mean))
         np.testing.assert_allclose(out.node.sum(axis=1), 0.0, atol=1e-10)
-        np.testing.assert_allclose(out.edge.sum(axis=1), 0.0, atol=1e-10)
+        np.testing.assert_allclose(out.cliques[0].sum(axis=1), 0.0, atol=1e-10)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 
+import contracts
 import naive
 import numpy as np
 import pytest
@@ -13,12 +14,13 @@ from sklearn_struct.inference.chains.forbidden import (
     Transitions,
     dead_ends,
     forbid,
-    forbid_labels,
     forbidden_tokens,
 )
+from sklearn_struct.inference.labellings import forbid_labels
 
 LENGTHS = [3, 0, 1, 4, 2, 3]
-STRUCTURE = chain(np.cumsum([0, *LENGTHS]))
+OFFSETS = np.cumsum([0, *LENGTHS])
+STRUCTURE = chain(OFFSETS)
 N = sum(LENGTHS)
 K = 3
 
@@ -36,35 +38,40 @@ def is_allowed(labels, transitions):
     return bool(transitions.start[labels[0]] and pairs and transitions.end[labels[-1]])
 
 
-def random_potentials(rng, shared=True, dtype=float):
-    edge = rng.normal(size=(1 if shared else len(STRUCTURE.edges), K * K))
-    return Potentials(rng.normal(size=(N, K)).astype(dtype), edge.astype(dtype))
+def random_potentials(rng, shared=True, dtype=float, order=1):
+    shapes = contracts.clique_shapes(chain(OFFSETS, order), K, shared)
+    cliques = tuple(rng.normal(size=shape).astype(dtype) for shape in shapes)
+    return Potentials(rng.normal(size=(N, K)).astype(dtype), cliques)
 
 
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("shared", [True, False])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_forbid_leaves_the_scores_of_what_is_allowed(seed, shared, dtype):
+@pytest.mark.parametrize("order", [1, 2])
+def test_forbid_leaves_the_scores_of_what_is_allowed(order, seed, shared, dtype):
     rng = np.random.default_rng(seed)
     transitions = random_transitions(rng)
-    given = random_potentials(rng, shared, dtype)
-    before = given.node.copy(), given.edge.copy()
-    found = forbid(given, STRUCTURE, transitions)
-    assert found.node.dtype == found.edge.dtype == dtype
-    for twin, free in zip(naive.twins(found, STRUCTURE), naive.twins(given, STRUCTURE)):
+    structure = chain(OFFSETS, order)
+    given = random_potentials(rng, shared, dtype, order)
+    before = contracts.copies(*contracts.arrays_of(given))
+    found = forbid(given, structure, transitions)
+    assert {table.dtype for table in contracts.arrays_of(found)} == {np.dtype(dtype)}
+    for twin, free in zip(naive.twins(found, structure), naive.twins(given, structure)):
         expected = [
             score if is_allowed(y, transitions) else -np.inf
             for y, score in zip(free.y, free.scores)
         ]
         np.testing.assert_array_equal(twin.scores, expected)
-    np.testing.assert_array_equal(given.node, before[0])
-    np.testing.assert_array_equal(given.edge, before[1])
+    for table, kept in zip(contracts.arrays_of(given), before, strict=True):
+        np.testing.assert_array_equal(table, kept)
 
 
 def test_forbid_copies_no_more_than_it_changes():
     given = random_potentials(np.random.default_rng(0))
     everything = np.ones(K, dtype=bool), np.ones((K, K), dtype=bool), np.ones(K, dtype=bool)
-    assert all(a is b for a, b in zip(forbid(given, STRUCTURE, Transitions(*everything)), given))
+    unchanged = forbid(given, STRUCTURE, Transitions(*everything))
+    assert unchanged.node is given.node
+    assert unchanged.cliques[0] is given.cliques[0]
     found = forbid(
         given, STRUCTURE, Transitions(everything[0], np.eye(K, dtype=bool), everything[2])
     )
@@ -77,15 +84,12 @@ def test_dead_ends_by_enumeration(seed, shared):
     rng = np.random.default_rng(seed)
     potentials = forbid(random_potentials(rng, shared), STRUCTURE, random_transitions(rng))
     potentials = forbid_labels(potentials, rng.random((N, K)) < 0.6)
-    dead = np.full(len(LENGTHS), 99)
-    dead_ends(potentials, STRUCTURE, dead)
+    dead = dead_ends(potentials, STRUCTURE)
     offsets = STRUCTURE.offsets
+    edges = STRUCTURE.families[0].offsets
     for i, n in enumerate(LENGTHS):
-        edge = (
-            potentials.edge
-            if shared
-            else potentials.edge[slice(*STRUCTURE.edge_offsets[i : i + 2])]
-        )
+        table = potentials.cliques[0]
+        edge = table if shared else table[edges[i] : edges[i + 1]]
         parts = (
             naive.Chain(potentials.node[offsets[i] : offsets[i] + t], edge) for t in range(1, n + 1)
         )

@@ -11,55 +11,61 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sklearn_struct.containers.structures import Potentials, chain
-from sklearn_struct.inference.chains import first_order as first_order
-from sklearn_struct.inference.chains import second_order as inference
+from sklearn_struct.containers.structures import Potentials, chain, zeros
+from sklearn_struct.inference.chains import second_order
+from sklearn_struct.inference.chains.chain import Chain
 
 INF = np.inf
+
+inference = Chain(2)
 
 test_contract = contracts.inference(inference, order=2)
 test_tangent_contract = contracts.inference_tangent(inference, order=2)
 
 
-def widened(potentials, triples=0.0):
-    """The same chain, with triples of one score."""
+def widened(potentials, structure, triples=0.0):
+    """The same chains, with triples of one score; shared, as pairs are, or of their own."""
+    wide = chain(structure.offsets, 2)
+    (pairs,) = potentials.cliques
     K = potentials.node.shape[1]
-    more = np.full((len(potentials.edge), K**3), triples)
-    return Potentials(potentials.node, np.concatenate([potentials.edge, more], axis=1))
+    n = 1 if len(pairs) == 1 else len(wide.families[1].nodes)
+    more = np.full((n, K**3), triples, pairs.dtype)
+    return Potentials(potentials.node, (pairs, more)), wide
 
 
 def single(node, pairs, triples):
     K = np.shape(node)[1]
-    edge = np.concatenate([np.reshape(pairs, (-1, K**2)), np.reshape(triples, (-1, K**3))], axis=1)
-    return Potentials(np.array(node, dtype=float), edge.astype(float)), chain([0, len(node)])
+    cliques = tuple(
+        np.reshape(table, (-1, K**r)).astype(float) for r, table in ((2, pairs), (3, triples))
+    )
+    return Potentials(np.array(node, dtype=float), cliques), chain([0, len(node)], 2)
 
 
 def full_marginals(potentials, structure, weight=None):
-    """Marginals of nodes and of each edge, and log Z."""
-    out = Potentials(
-        np.zeros(potentials.node.shape), np.zeros((len(structure.edges), potentials.edge.shape[1]))
-    )
+    """Marginals of nodes, of each pair and of each triple, and log Z."""
+    shapes = contracts.clique_shapes(structure, potentials.node.shape[1], shared=False)
+    out = Potentials(np.zeros(potentials.node.shape), tuple(map(np.zeros, shapes)))
     return contracts.marginals(inference, potentials, structure, weight, out)
 
 
 def assert_exact(potentials, structure, weight=None, digits=1e-10):
-    """log Z and marginals, those of edges singly and summed, agree with enumeration."""
+    """log Z and marginals, those of pairs and triples singly and summed, agree with enumeration."""
     weight = np.ones(len(structure.offsets) - 1) if weight is None else weight
     out, log_Z = full_marginals(potentials, structure, weight)
-    summed = Potentials(np.zeros_like(out.node), np.zeros((1, out.edge.shape[1])))
+    summed = zeros(out)
     contracts.marginals(inference, potentials, structure, weight, summed)
     expected = list(naive.twins(potentials, structure))
     node = np.concatenate([w * twin.node for w, twin in zip(weight, expected)])
-    edge = np.concatenate([w * twin.edge for w, twin in zip(weight, expected)])
+    cliques = [
+        np.concatenate([w * twin.cliques[f] for w, twin in zip(weight, expected)]) for f in (0, 1)
+    ]
     expected_log_Z = [float(twin.log_Z) if w else 0.0 for w, twin in zip(weight, expected)]
     np.testing.assert_allclose(log_Z, expected_log_Z, rtol=digits / 100, atol=digits)
-    for found, wanted in (
-        (out.node, node),
-        (out.edge, edge),
-        (summed.node, node),
-        (summed.edge[0], edge.sum(axis=0)),
-    ):
+    for found in (out.node, summed.node):
+        np.testing.assert_allclose(found, node, atol=digits)
+    for found, total, wanted in zip(out.cliques, summed.cliques, cliques, strict=True):
         np.testing.assert_allclose(found, wanted, atol=digits)
+        np.testing.assert_allclose(total[0], wanted.sum(axis=0), atol=digits)
 
 
 @given(
@@ -77,24 +83,19 @@ def test_marginals_by_enumeration(batch, weight):
 def test_tangent_by_enumeration(batch, seed):
     potentials, structure = batch
     rng = np.random.default_rng(seed)
-    reward = Potentials(*(rng.normal(size=table.shape) for table in potentials))
+    reward = contracts.mapped(lambda table: rng.normal(size=table.shape), potentials)
     out, mean = contracts.tangent(inference, potentials, reward, structure)
-    found = []
-    for twin, part in zip(
-        naive.twins(potentials, structure), naive.twins(reward, structure), strict=True
-    ):
-        i = len(found)
-        edge = reward.edge
-        if len(edge) > 1:
-            edge = edge[slice(*structure.edge_offsets[i : i + 2])]
-        assert len(part.y) == len(twin.y)
-        found.append(twin.covariances(reward.node[slice(*structure.offsets[i : i + 2])], edge))
-    np.testing.assert_allclose(mean, [m for _, _, m in found], atol=1e-9)
-    np.testing.assert_allclose(out.node, np.concatenate([node for node, _, _ in found]), atol=1e-9)
-    edge = np.concatenate([edge for _, edge, _ in found])
-    np.testing.assert_allclose(
-        out.edge, edge.sum(axis=0)[None] if len(out.edge) == 1 else edge, atol=1e-9
-    )
+    expected = []
+    for i, twin in enumerate(naive.twins(potentials, structure)):
+        part, _, _ = contracts.select(reward, structure, [i])
+        expected.append(twin.covariances(part.node, *part.cliques))
+    *tables, means = zip(*expected, strict=True)
+    np.testing.assert_allclose(mean, means, atol=1e-9)
+    for found, parts in zip(contracts.arrays_of(out), tables, strict=True):
+        wanted = np.concatenate(parts)
+        if len(found) == 1:
+            wanted = wanted.sum(axis=0)[None]
+        np.testing.assert_allclose(found, wanted, atol=1e-9)
 
 
 @pytest.mark.twins
@@ -132,38 +133,44 @@ def test_triples_of_one_score_change_nothing(shared, dtype):
     rng = np.random.default_rng(0)
     lengths = np.array([5, 0, 1, 2, 40])
     potentials, structure = contracts.random_chains(rng, tuple(lengths), 4, shared)
-    potentials = Potentials(*(table.astype(dtype) for table in potentials))
-    expected, expected_log_Z = contracts.marginals(first_order, potentials, structure)
+    potentials = contracts.mapped(lambda table: table.astype(dtype), potentials)
+    expected, expected_log_Z = contracts.marginals(Chain(), potentials, structure)
     digits = 1e-10 if dtype is np.float64 else 1e-4
     for score in (0.0, 0.5):
-        out, log_Z = contracts.marginals(inference, widened(potentials, dtype(score)), structure)
+        out, log_Z = contracts.marginals(inference, *widened(potentials, structure, score))
         np.testing.assert_allclose(
             log_Z, expected_log_Z + score * np.maximum(lengths - 2, 0), atol=digits * 10
         )
         np.testing.assert_allclose(out.node, expected.node, atol=digits)
-        np.testing.assert_allclose(out.edge[:, :16], expected.edge, atol=digits)
+        np.testing.assert_allclose(out.cliques[0], expected.cliques[0], atol=digits)
 
 
-def test_of_the_first_edge_no_triple_counts():
+@pytest.mark.parametrize("shared", [True, False])
+def test_of_the_first_edge_no_triple_counts(shared):
+    """Whatever triples score, two tokens are the chain of first order."""
     rng = np.random.default_rng(0)
-    potentials, structure = contracts.random_chains(rng, (4, 2), 3, False, order=2)
-    expected, expected_log_Z = full_marginals(potentials, structure)
-    potentials.edge[[0, 3], 9:] = rng.choice([-INF, 1e4], size=(2, 27))
-    out, log_Z = full_marginals(potentials, structure)
-    np.testing.assert_array_equal(log_Z, expected_log_Z)
-    np.testing.assert_array_equal(out.edge, expected.edge)
-    assert not out.edge[[0, 3], 9:].any()
+    potentials, structure = contracts.random_chains(rng, (4, 2), 3, shared)
+    _, expected_log_Z = contracts.marginals(Chain(), potentials, structure)
+    for score in (-INF, 1e4):
+        wide, wide_structure = widened(potentials, structure, score)
+        out, log_Z = full_marginals(wide, wide_structure)
+        assert log_Z[0] == pytest.approx(expected_log_Z[0] + 2 * score)
+        assert log_Z[1] == pytest.approx(expected_log_Z[1])
+        assert len(out.cliques[1]) == 2  # of the longer sequence
+        assert_exact(wide, wide_structure, digits=1e-7)
 
 
 @pytest.mark.twins
 def test_impossible_sequences():
     """Nothing is added for them, and those beside them stay right."""
-    edge = np.zeros((6, 12))
-    edge[3, 4:] = -INF  # no triple at the end of the second sequence
-    out, log_Z = full_marginals(Potentials(np.zeros((9, 2)), edge), chain([0, 3, 6, 9]))
+    triples = np.zeros((3, 8))
+    triples[1] = -INF  # no triple in the second sequence
+    potentials = Potentials(np.zeros((9, 2)), (np.zeros((6, 4)), triples))
+    out, log_Z = full_marginals(potentials, chain([0, 3, 6, 9], 2))
     assert log_Z == pytest.approx([np.log(8), -INF, np.log(8)])
     assert not out.node[3:6].any()
-    assert not out.edge[2:4].any()
+    assert not out.cliques[0][2:4].any()
+    assert not out.cliques[1][1].any()
     np.testing.assert_allclose(out.node[[0, 1, 2, 6, 7, 8]], 0.5)
 
 
@@ -174,6 +181,42 @@ def test_best_labels_lead_into_a_dead_end():
     node[:, 0] = 1e4
     triples[0, 0] = -INF
     assert_exact(*single(node, np.zeros(9), triples))
+
+
+# ---- a table that one family shares, and tables of their own in the other
+
+
+SOME_SHARED = [(True, False), (False, True)]
+
+
+@pytest.mark.parametrize(("pairs_shared", "triples_shared"), SOME_SHARED)
+@pytest.mark.parametrize("far", [0.0, 1e3])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_one_family_shares_its_table(pairs_shared, triples_shared, far, dtype):
+    """Marginals and their derivatives are those of chains whose cliques have equal tables each."""
+    rng = np.random.default_rng(0)
+    lengths = tuple(rng.integers(0, 7, 19))
+    are_shared = pairs_shared, triples_shared
+    some, structure = contracts.partly_shared_chains(rng, lengths, 3, are_shared)
+    reward, _ = contracts.partly_shared_chains(rng, lengths, 3, are_shared)
+    some.node[[0, 5]] += [-far, far, 0.0]  # by logarithms
+    some.cliques[1][:, 4] = -INF
+    some = contracts.mapped(lambda table: table.astype(dtype), some)
+    own = contracts.unshared(some, structure)
+    weight = rng.choice([0.0, 1.0, 2.5], len(lengths))
+
+    def results(potentials, reward, room):
+        out, log_Z = contracts.marginals(inference, potentials, structure, weight, zeros(*room))
+        slope, mean = contracts.tangent(
+            inference, potentials, reward, structure, weight, zeros(*room)
+        )
+        return *contracts.arrays_of(out), log_Z, *contracts.arrays_of(slope), mean
+
+    for room in ((own, False), (some, False), (own, True)):
+        expected = results(own, contracts.unshared(reward, structure), room)
+        for found, wanted in zip(results(some, reward, room), expected, strict=True):
+            np.testing.assert_allclose(found, wanted, rtol=1e-11, atol=1e-11)
+    assert_exact(some, structure, weight, 1e-10 if dtype is np.float64 else 1e-4)
 
 
 # ---- where scaled numbers are silently wrong
@@ -239,7 +282,7 @@ def test_transition_lost_below_the_smallest_exponential(first):
     node[0, :2] = 0.0, first * ten
     node[1, 2:4] = 0.0
     node[2, 2:4] = 0.0, -279.3 * ten
-    assert_exact(*single(node, pairs, np.zeros((2, 5, 5, 5))))
+    assert_exact(*single(node, pairs, np.zeros((1, 5, 5, 5))))
 
 
 @pytest.mark.compiled
@@ -277,8 +320,8 @@ def test_no_jump_where_the_exact_way_takes_over(gap, shared):
         potentials, structure = contracts.random_chains(rng, (6, 5, 4), 3, shared, order=2)
         potentials.node[1, 0] -= share * gap
         potentials.node[3, 1] += share * gap
-        potentials.edge[:, 12] -= (1 - share) * gap
-        potentials.edge[:, 30] += (1 - share) * gap
+        potentials.cliques[1][:, 3] -= (1 - share) * gap
+        potentials.cliques[1][:, 21] += (1 - share) * gap
         assert_exact(potentials, structure)
 
 
@@ -291,12 +334,13 @@ def test_what_is_forbidden_needs_no_logarithms(monkeypatch):
     rng = np.random.default_rng(0)
     for shared in (True, False):
         potentials, structure = contracts.random_chains(rng, (6, 5, 4, 1), 3, shared, order=2)
-        potentials.edge[:, [1, 12, 25]] = -INF
+        potentials.cliques[0][:, 1] = -INF
+        potentials.cliques[1][:, [3, 16]] = -INF
         potentials.node[0, 0] = potentials.node[8, 2] = -INF
-        monkeypatch.setattr(inference, "log_marginals", never)
+        monkeypatch.setattr(second_order, "log_marginals", never)
         assert_exact(potentials, structure)
         potentials.node[1, 1] -= 170.0
-        potentials.edge[:, 4] -= 170.0
+        potentials.cliques[0][:, 4] -= 170.0
         assert_exact(potentials, structure)
         potentials.node[2] = [0.0, 1e4, -1e4]
         with pytest.raises(AssertionError):
@@ -312,12 +356,12 @@ def test_100_000_tokens(far):
     rng = np.random.default_rng(0)
     T = 100_000
     node = rng.normal(size=(T, 2)) * 3
-    edge = rng.normal(size=(1, 4 + 8))
+    cliques = rng.normal(size=(1, 4)), rng.normal(size=(1, 8))
     node[10] = (-far, far)
     node[11] = (far, -far)
-    out, log_Z = contracts.marginals(inference, Potentials(node, edge), chain([0, T]))
-    pairs = edge[0, :4]
-    triples = edge[0, 4:].reshape(2, 2, 2)
+    out, log_Z = contracts.marginals(inference, Potentials(node, cliques), chain([0, T], 2))
+    pairs = cliques[0][0]
+    triples = cliques[1].reshape(2, 2, 2)
     states = np.repeat(node[1:, None], 2, axis=1).reshape(-1, 4) + pairs
     states[0] += np.repeat(node[0], 2)
     table = np.full((4, 4), -INF)
@@ -327,8 +371,8 @@ def test_100_000_tokens(far):
     expected_log_Z, expected, expected_pairs = naive.long_chain(states, table.reshape(1, -1))
     assert log_Z[0] == pytest.approx(expected_log_Z, rel=1e-11)
     np.testing.assert_allclose(out.node[1:], expected.reshape(-1, 2, 2).sum(axis=1), atol=1e-10)
-    np.testing.assert_allclose(out.edge[0, :4], expected.sum(axis=0), rtol=1e-9)
+    np.testing.assert_allclose(out.cliques[0][0], expected.sum(axis=0), rtol=1e-9)
     found = [
         [expected_pairs[i * 2 + j, j * 2 + k] for k in range(2)] for i in range(2) for j in range(2)
     ]
-    np.testing.assert_allclose(out.edge[0, 4:], np.ravel(found), rtol=1e-9)
+    np.testing.assert_allclose(out.cliques[1][0], np.ravel(found), rtol=1e-9)

@@ -12,10 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sklearn_struct.containers.structures import Potentials, chain
-from sklearn_struct.inference.chains import first_order_decoding as first_order
-from sklearn_struct.inference.chains import second_order_decoding as decoding
+from sklearn_struct.inference.chains.chain import Chain
 
 INF = np.inf
+
+decoding = Chain(2)
 
 
 def written(function, potentials, structure, *args, n=None):
@@ -90,16 +91,16 @@ def test_argmax_and_draws(shared, n_labels):
 def test_triples_of_score_0_change_nothing(shared):
     rng = np.random.default_rng(0)
     potentials, structure = contracts.random_chains(rng, (20, 1, 2, 0, 7), 4, shared)
-    wide = np.concatenate([potentials.edge, np.zeros((len(potentials.edge), 64))], axis=1)
+    wide_structure = chain(structure.offsets, 2)
+    n_triples = 1 if shared else len(wide_structure.families[1].nodes)
+    wide = Potentials(potentials.node, (*potentials.cliques, np.zeros((n_triples, 64))))
     for name, args, n in (
         ("argmax", (), None),
         ("nbest", (), 5),
         ("sample", (rng.random(30),), None),
     ):
-        expected = written(getattr(first_order, name), potentials, structure, *args, n=n)
-        found = written(
-            getattr(decoding, name), Potentials(potentials.node, wide), structure, *args, n=n
-        )
+        expected = written(getattr(Chain(), name), potentials, structure, *args, n=n)
+        found = written(getattr(decoding, name), wide, wide_structure, *args, n=n)
         close(found[1], expected[1])
         allowed = np.repeat(expected[1] > -INF, np.diff(structure.offsets), axis=-1)
         np.testing.assert_array_equal(found[0][allowed], expected[0][allowed])
@@ -107,19 +108,18 @@ def test_triples_of_score_0_change_nothing(shared):
 
 @pytest.mark.twins
 def test_ties_go_to_the_smallest_label():
-    structure = chain([0, 4, 4, 5])
-    for edge in (np.zeros((1, 36)), np.zeros((3, 36))):
-        labels, score = written(decoding.argmax, Potentials(np.zeros((5, 3)), edge), structure)
+    structure = chain([0, 4, 4, 5], 2)
+    for n_pairs, n_triples in ((1, 1), (3, 2), (1, 2), (3, 1)):
+        cliques = np.zeros((n_pairs, 9)), np.zeros((n_triples, 27))
+        labels, score = written(decoding.argmax, Potentials(np.zeros((5, 3)), cliques), structure)
         assert labels.tolist() == [0] * 5
         assert score.tolist() == [0.0] * 3
 
 
 @pytest.mark.twins
 def test_impossible_sequences():
-    edge = np.zeros((1, 12))
-    edge[0, 4:] = -INF
-    potentials = Potentials(np.zeros((5, 2)), edge)
-    structure = chain([0, 3, 5])
+    potentials = Potentials(np.zeros((5, 2)), (np.zeros((1, 4)), np.full((1, 8), -INF)))
+    structure = chain([0, 3, 5], 2)
     for name, args in (("argmax", ()), ("sample", (np.full(5, 0.25),))):
         _, score = written(getattr(decoding, name), potentials, structure, *args)
         assert score.tolist() == [-INF, 0.0]
@@ -133,21 +133,46 @@ def test_viterbi_on_100_000_tokens():
     """Scores are differences from the best, so that a long chain loses no digits."""
     rng = np.random.default_rng(0)
     node = rng.normal(size=(100_000, 3)) + 1e4
-    edge = rng.normal(size=(1, 36))
-    labels, score = written(decoding.argmax, Potentials(node, edge), chain([0, 100_000]))
-    turned = np.concatenate(
-        [
-            edge[0, :9].reshape(3, 3).T.ravel(),
-            edge[0, 9:].reshape(3, 3, 3).transpose(2, 1, 0).ravel(),
-        ]
+    pairs, triples = (rng.normal(size=(1, 3**r)) for r in (2, 3))
+    potentials = Potentials(node, (pairs, triples))
+    structure = chain([0, 100_000], 2)
+    labels, score = written(decoding.argmax, potentials, structure)
+    turned = (
+        pairs.reshape(3, 3).T.reshape(1, -1).copy(),
+        triples.reshape(3, 3, 3).transpose(2, 1, 0).reshape(1, -1).copy(),
     )
-    again, _ = written(
-        decoding.argmax, Potentials(node[::-1].copy(), turned[None]), chain([0, 100_000])
-    )
+    again, _ = written(decoding.argmax, Potentials(node[::-1].copy(), turned), structure)
     assert np.array_equal(again[::-1], labels)
     _, path = written(
         lambda p, s, y, score: decoding.path_score(p, s, labels, score),
-        Potentials(node, edge),
-        chain([0, 100_000]),
+        potentials,
+        structure,
     )
     assert score[0] == path[0]
+
+
+@pytest.mark.parametrize("shared", [(True, False), (False, True)], ids=["pairs", "triples"])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_one_family_shares_its_table(shared, dtype):
+    """Labellings are those of chains whose cliques have equal tables each."""
+    rng = np.random.default_rng(0)
+    lengths = tuple(rng.integers(0, 7, 19))
+    some, structure = contracts.partly_shared_chains(rng, lengths, 3, shared)
+    some.cliques[1][:, 4] = -INF
+    some = contracts.mapped(lambda table: table.astype(dtype), some)
+    own = contracts.unshared(some, structure)
+    twins = list(naive.twins(some, structure))
+    labels, score = written(decoding.argmax, some, structure)
+    assert sequences(labels, structure) == [twin.y[int(np.argmax(twin.scores))] for twin in twins]
+    close(score, [twin.scores.max() for twin in twins])
+    for name, args, n in (
+        ("argmax", (), None),
+        ("nbest", (), 5),
+        ("sample", (rng.random(sum(lengths)),), None),
+    ):
+        found, expected = (
+            written(getattr(decoding, name), potentials, structure, *args, n=n)
+            for potentials in (some, own)
+        )
+        np.testing.assert_array_equal(found[0], expected[0])
+        np.testing.assert_array_equal(found[1], expected[1])
