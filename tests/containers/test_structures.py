@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
+
+import contracts
+import naive
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -11,8 +15,20 @@ from hypothesis import strategies as st
 from sklearn_struct.containers.csr import csr
 from sklearn_struct.containers.ragged import object_array
 from sklearn_struct.containers.sequence_array import SequenceArray
-from sklearn_struct.containers.structures import Structure, blocks, chain
+from sklearn_struct.containers.structures import (
+    Potentials,
+    Structure,
+    blocks,
+    chain,
+    columns_of,
+    copies,
+    ends,
+    product,
+    ranges,
+    zeros,
+)
 from sklearn_struct.containers.trees import Forest, examples, grammar, split, tensors
+from sklearn_struct.inference.chains.chain import Chain
 
 # ---- chains
 
@@ -21,31 +37,157 @@ def test_chain():
     found = chain([0, 3, 3, 4, 6])
     assert isinstance(found, Structure)
     assert found.offsets.tolist() == [0, 3, 3, 4, 6]
-    assert found.edges.tolist() == [[0, 1], [1, 2], [4, 5]]
-    assert found.edge_offsets.tolist() == [0, 2, 2, 2, 3]
-    assert {field.dtype for field in found} == {np.dtype(np.int64)}
+    (pairs,) = found.families
+    assert pairs.nodes.tolist() == [[0, 1], [1, 2], [4, 5]]
+    assert pairs.offsets.tolist() == [0, 2, 2, 2, 3]
+    assert found.n_examples == 4
+    assert {array.dtype for array in contracts.arrays_of(found)} == {np.dtype(np.int64)}
+
+
+def test_chain_of_second_order():
+    """Pairs are those of first order; three in a row are a family of their own."""
+    offsets = [0, 3, 3, 4, 6, 10]
+    found = chain(offsets, 2)
+    pairs, triples = found.families
+    (expected,) = chain(offsets).families
+    np.testing.assert_array_equal(pairs.nodes, expected.nodes)
+    np.testing.assert_array_equal(pairs.offsets, expected.offsets)
+    assert triples.nodes.tolist() == [[0, 1, 2], [6, 7, 8], [7, 8, 9]]
+    assert triples.offsets.tolist() == [0, 1, 1, 1, 1, 3]
+    assert {array.dtype for array in contracts.arrays_of(found)} == {np.dtype(np.int64)}
+
+
+@given(st.lists(st.integers(0, 6), max_size=8), st.integers(1, 3))
+def test_neighbours_of_any_chains(lengths, order):
+    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    found = chain(offsets, order)
+    assert len(found.families) == order
+    for r, family in enumerate(found.families, 2):
+        assert family.nodes.shape[1] == r
+        for i in range(len(lengths)):
+            nodes = family.nodes[family.offsets[i] : family.offsets[i + 1]].tolist()
+            tokens = range(offsets[i], offsets[i + 1])
+            assert nodes == [list(tokens[t : t + r]) for t in range(len(tokens) - r + 1)]
 
 
 @pytest.mark.parametrize("offsets", [[0], [0, 0], [0, 1, 2]])
 def test_chain_without_edges(offsets):
-    assert chain(offsets).edges.shape == (0, 2)
-    assert not chain(offsets).edge_offsets.any()
+    for r, family in enumerate(chain(offsets, 2).families, 2):
+        assert family.nodes.shape == (0, r)
+        assert len(family.offsets) == len(offsets)
+        assert not family.offsets.any()
+
+
+def test_ends():
+    first, last = ends(chain([0, 3, 3, 4, 6]))
+    assert first.tolist() == [0, 3, 4]
+    assert last.tolist() == [2, 3, 5]
+
+
+@pytest.mark.parametrize("order", [1, 2])
+def test_columns_of(order):
+    """The column counts the labels of a clique's nodes, the last one fastest."""
+    rng = np.random.default_rng(0)
+    structure = chain([0, 5, 5, 6, 9], order)
+    labels = rng.integers(4, size=9).astype(np.int32)
+    for family in structure.families:
+        found = columns_of(labels, family, 4)
+        columns = list(itertools.product(range(4), repeat=family.nodes.shape[1]))
+        assert [columns[c] for c in found] == [tuple(y) for y in labels[family.nodes].tolist()]
+
+
+def test_columns_of_many_small_labels():
+    """Labels of few bits give columns of many."""
+    family = chain([0, 3], 2).families[1]
+    labels = np.full(3, 120, np.int8)
+    assert columns_of(labels, family, 121).tolist() == [121**3 - 1]
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_zeros(dtype):
+    """Room for sums is of float64, whatever the scores are."""
+    potentials, _ = contracts.random_chains(np.random.default_rng(0), (5, 3), 2, False, 2)
+    potentials = contracts.mapped(lambda table: table.astype(dtype), potentials)
+    summed = zeros(potentials)
+    single = zeros(potentials, shared=False)
+    assert [table.shape for table in contracts.arrays_of(summed)] == [(8, 2), (1, 4), (1, 8)]
+    assert [table.shape for table in contracts.arrays_of(single)] == [(8, 2), (6, 4), (4, 8)]
+    for table in contracts.arrays_of((summed, single)):
+        assert table.dtype == np.float64
+        assert not table.any()
+
+
+def test_product():
+    """Scores add up, and tables that all cliques share are added to each."""
+    rng = np.random.default_rng(0)
+    a, structure = contracts.random_chains(rng, shared=True, order=2)
+    b, _ = contracts.random_chains(rng, shared=False, order=2)
+    for found in (product(a, b), product(b, a)):
+        twins = (naive.twins(p, structure) for p in (found, a, b))
+        for both, of_a, of_b in zip(*twins, strict=True):
+            np.testing.assert_allclose(
+                both.scores.astype(float), (of_a.scores + of_b.scores).astype(float), atol=1e-12
+            )
+    assert product(a, a).cliques[0].shape == a.cliques[0].shape
+    with pytest.raises(ValueError, match="zip"):
+        product(a, Potentials(b.node, b.cliques[:1]))
+
+
+# ---- copies
+
+
+@given(st.lists(st.integers(0, 6), min_size=1, max_size=8), st.data())
+def test_ranges(lengths, data):
+    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    chosen = data.draw(st.lists(st.integers(0, len(lengths) - 1), max_size=8))
+    for given_as in (chosen, np.array(chosen, np.int64)):
+        found, bounds = ranges(offsets, np.asarray(given_as, np.int64))
+        parts = [found[bounds[j] : bounds[j + 1]].tolist() for j in range(len(chosen))]
+        assert parts == [list(range(offsets[i], offsets[i + 1])) for i in chosen]
+        assert bounds[-1] == len(found)
+
+
+@pytest.mark.parametrize("shared", [True, False])
+@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize("chosen", [[], [1], [3, 0], [2, 2, 0, 3, 2], [0, 1, 2, 3]])
+def test_copies(chosen, order, shared):
+    """They stand one after the other, as a chain of such lengths; each has its scores."""
+    lengths = np.array([4, 0, 1, 3])
+    potentials, structure = contracts.random_chains(
+        np.random.default_rng(0), tuple(lengths), 2, shared, order
+    )
+    found = copies(structure, np.array(chosen, np.int64))
+    offsets = np.concatenate([[0], np.cumsum(lengths[chosen])]).astype(np.int64)
+    expected = contracts.arrays_of(chain(offsets, order))
+    for array, wanted in zip(contracts.arrays_of(found.structure), expected, strict=True):
+        np.testing.assert_array_equal(array, wanted)
+        assert array.dtype == np.int64
+    part = found.cut(potentials)
+    if shared:
+        assert all(a is b for a, b in zip(part.cliques, potentials.cliques, strict=True))
+    twins = list(naive.twins(potentials, structure))
+    for i, twin in zip(chosen, naive.twins(part, found.structure), strict=True):
+        np.testing.assert_array_equal(twin.scores, twins[i].scores)
 
 
 # ---- blocks
 
 
-@given(st.lists(st.integers(0, 300), max_size=60), st.integers(1, 400), st.integers(1, 300))
-def test_blocks_cover_everything_once(lengths, n_labels, n_tokens):
+@given(
+    st.lists(st.integers(0, 300), max_size=60),
+    st.integers(1, 400),
+    st.integers(1, 300),
+    st.integers(1, 2),
+)
+def test_blocks_cover_everything_once(lengths, n_labels, n_tokens, order):
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-    whole = chain(offsets)
-    found = blocks(offsets, n_labels, n_tokens)
-    examples, tokens, edges = (
-        [r for b in found for r in range(b[i].start, b[i].stop)] for i in range(3)
-    )
-    assert examples == list(range(len(lengths)))
-    assert tokens == list(range(offsets[-1]))
-    assert edges == list(range(len(whole.edges)))
+    whole = chain(offsets, order)
+    found = Chain(order).blocks(whole, n_labels, n_tokens)
+    assert [r for b in found for r in _indices(b.examples)] == list(range(len(lengths)))
+    assert [r for b in found for r in _indices(b.tokens)] == list(range(offsets[-1]))
+    for f, family in enumerate(whole.families):
+        cliques = [r for b in found for r in _indices(b.cliques[f])]
+        assert cliques == list(range(len(family.nodes)))
     for block in found:
         part = block.structure
         assert (
@@ -54,43 +196,59 @@ def test_blocks_cover_everything_once(lengths, n_labels, n_tokens):
                 offsets[block.examples.start : block.examples.stop + 1] - block.tokens.start
             ).tolist()
         )
-        assert part.edges.tolist() == (whole.edges[block.edges] - block.tokens.start).tolist()
-        assert part.edge_offsets[0] == 0
+        for of_part, of_whole, cliques in zip(
+            part.families, whole.families, block.cliques, strict=True
+        ):
+            nodes = of_whole.nodes[cliques] - block.tokens.start
+            bounds = of_whole.offsets[block.examples.start : block.examples.stop + 1]
+            assert of_part.nodes.tolist() == nodes.tolist()
+            assert of_part.offsets.tolist() == (bounds - cliques.start).tolist()
+            assert of_part.offsets[0] == 0
 
 
 @given(st.lists(st.integers(0, 300), min_size=1, max_size=60), st.integers(1, 300))
 def test_blocks_are_bounded_by_the_longest_sequence(lengths, n_tokens):
     """A block begins a new sequence only while it is below its size: no sequence is cut."""
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-    for block in blocks(offsets, 2, n_tokens):
+    for block in blocks(chain(offsets), n_tokens):
         before_last = offsets[block.examples.stop - 1] - block.tokens.start
         assert before_last < n_tokens or block.examples.stop - block.examples.start == 1
 
 
 def test_sizes_of_blocks():
     offsets = np.arange(0, 100_001, 10)
-    few = blocks(offsets, 3)
-    many = blocks(offsets, 1000)
-    more = blocks(offsets * 10, 3)
+    few = Chain().blocks(chain(offsets), 3)
+    many = Chain().blocks(chain(offsets), 1000)
+    more = Chain().blocks(chain(offsets * 10), 3)
+    of_triples = Chain(2).blocks(chain(offsets, 2), 50)
     # a 64th, of whole sequences
     assert {b.tokens.stop - b.tokens.start for b in few[:-1]} == {1570}
     assert {b.tokens.stop - b.tokens.start for b in more[:-1]} == {3000}
-    assert {b.tokens.stop - b.tokens.start for b in blocks(offsets[:1001], 3)} == {1000}
+    assert {b.tokens.stop - b.tokens.start for b in Chain().blocks(chain(offsets[:1001]), 3)} == {
+        1000
+    }
     assert max(b.tokens.stop - b.tokens.start for b in many) == 80
+    assert max(b.tokens.stop - b.tokens.start for b in of_triples) == 70  # 8,000,000 / 50**3 = 64
 
 
 def test_long_sequences():
     """A sequence longer than a block is not cut, and closes its block."""
-    found = blocks(np.array([0, 5000, 5010, 5020, 12000]), 3)
+    found = Chain().blocks(chain([0, 5000, 5010, 5020, 12000]), 3)
     assert [(b.examples.start, b.examples.stop) for b in found] == [(0, 1), (1, 4)]
-    assert blocks(np.array([0, 5000]), 3)[0].structure.offsets.tolist() == [0, 5000]
+    (block,) = Chain().blocks(chain([0, 5000]), 3)
+    assert block.structure.offsets.tolist() == [0, 5000]
 
 
 def test_blocks_of_nothing():
-    assert blocks(np.array([0]), 3) == []
-    (block,) = blocks(np.array([0, 0, 0]), 3)
+    assert blocks(chain([0]), 3) == []
+    (block,) = blocks(chain([0, 0, 0], 2), 3)
     assert block.examples == slice(0, 2)
     assert block.tokens == slice(0, 0)
+    assert block.cliques == (slice(0, 0), slice(0, 0))
+
+
+def _indices(part):
+    return range(part.start, part.stop)
 
 
 # ---- CSR
