@@ -15,8 +15,6 @@ from sklearn_struct.containers.structures import Family, Potentials, Structure, 
 from sklearn_struct.inference.chains.chain import Chain
 from sklearn_struct.inference.labellings import add_labelling, forbid_labels
 
-pytestmark = pytest.mark.twins
-
 
 def added(potentials, structure, labels, weight, shared=True, fill=0.0):
     """Scores, and what is added to `fill`."""
@@ -72,6 +70,7 @@ def random_labels(rng, potentials):
 WEIGHTS = np.array([2.0, 1.0, 0.0, -0.5])
 
 
+@pytest.mark.twins
 @given(contracts.any_chains() | contracts.any_chains(order=2), st.integers(0, 2**32 - 1))
 def test_of_any_chains(batch, seed):
     """Forbidden labellings, too, and scores of 1e4."""
@@ -89,9 +88,9 @@ def test_of_any_chains(batch, seed):
 
 @pytest.mark.parametrize("order", [1, 2])
 @pytest.mark.parametrize("shared", [True, False])
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("dtype", [pytest.param(np.float64, marks=pytest.mark.twins), np.float32])
 def test_of_a_chain(order, shared, dtype):
-    """As inferences do it; scores are those along the path."""
+    """As inferences do it; scores are those along the path, compiled code rounds none to float32."""
     rng = np.random.default_rng(0)
     potentials, structure = contracts.random_chains(rng, shared=shared, order=order)
     potentials = contracts.mapped(lambda table: table.astype(dtype), potentials)
@@ -105,6 +104,7 @@ def test_of_a_chain(order, shared, dtype):
     assert out.node.sum() == len(labels)
 
 
+@pytest.mark.twins
 @pytest.mark.parametrize("order", [1, 2])
 def test_weight_zero_skips(order):
     """Neither the scores nor the labels of such an example are read."""
@@ -145,6 +145,7 @@ def any_cliques(rng, shared, n_labels=3, sizes=(4, 3, 0, 5)):
     return Potentials(node, tuple(rng.normal(size=shape) for shape in shapes)), structure
 
 
+@pytest.mark.twins
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("shared", [True, False])
 def test_of_cliques_that_are_no_chain(shared, seed):
@@ -159,6 +160,7 @@ def test_of_cliques_that_are_no_chain(shared, seed):
     assert_added(mixed, structure, labels, WEIGHTS)
 
 
+@pytest.mark.twins
 def test_without_families():
     """Labels alone, each by itself."""
     potentials = Potentials(np.log([[0.5, 0.25], [0.125, 1.0]]), ())
@@ -168,6 +170,7 @@ def test_without_families():
     assert out.node.tolist() == [[0.0, 1.0], [3.0, 0.0]]
 
 
+@pytest.mark.twins
 @pytest.mark.parametrize("order", [1, 2])
 def test_forbid_labels(order):
     """Labellings with a label that is not allowed get -inf, others keep their scores; what was
