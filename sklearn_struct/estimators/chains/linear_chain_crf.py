@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import StrOptions
 
+from sklearn_struct.encoding.labels.label_costs import read_cost
 from sklearn_struct.estimators.chains.partly_labelled import BasePartlyLabelled
 from sklearn_struct.estimators.fitting.parameters import with_parameters
 from sklearn_struct.estimators.fitting.partial_fit import BaseOnlineChain
@@ -16,10 +18,11 @@ from sklearn_struct.losses.log_likelihood import LogLikelihood
 from sklearn_struct.losses.marginal_likelihood import MarginalLikelihood
 from sklearn_struct.losses.max_margin import MaxMargin
 from sklearn_struct.losses.pointwise import Pointwise
+from sklearn_struct.losses.softmax_margin import SoftmaxMargin
 
 __all__ = ["LinearChainCRF"]
 
-LOSSES: dict[str, LogLikelihood | Pointwise] = {
+LOSSES: dict[str, Loss] = {
     "log_likelihood": LogLikelihood(Chain()),
     "pointwise": Pointwise(Chain()),
 }
@@ -82,14 +85,19 @@ class LinearChainCRF(BasePartlyLabelled, BaseOnlineChain):
         less far the smaller C is. These average the weights over all steps. "arow", adaptive
         regularisation [7]_, moves weights that have been seen often less than new ones. None has a
         penalty.
-    loss : {"log_likelihood", "pointwise"}, default="log_likelihood"
-        Minus the log-probability of the labelling, or minus the sum of those of its labels [5]_.
-        The latter takes weights of tokens and labels. It is not convex, costs three to four times
-        as much, and is not for "newton-cg", "trust-ncg", "ap" and "pa".
+    loss : {"log_likelihood", "pointwise", "softmax_margin"}, default="log_likelihood"
+        Minus the log-probability of the labelling; or minus the sum of those of its labels [5]_,
+        which takes weights of tokens and labels, is not convex, costs three to four times as much,
+        and is not for "newton-cg", "trust-ncg", "ap" and "pa"; or minus the log-probability where
+        `cost` is added to the scores while training [8]_.
     class_weight : dict of {label: weight}, "balanced" or None, default=None
         Weights of labels, which multiply those of tokens; 1 where a dict has none. "balanced" gives
         all labels the same sum of weights. For ``loss="pointwise"``, or a two-dimensional X. They
         change what probabilities mean.
+    cost : array-like of shape (n_labels, n_labels), default=None
+        For ``loss="softmax_margin"``: what a label (column) costs where another one (row) is right,
+        in the order of ``classes_``, with zeros for right ones. None is 1 for each wrong label.
+        Higher costs make such errors rarer; probabilities are then not calibrated.
     order : {1, 2}, default=1
         How many labels before a token its own depends on. At order 2 there is a weight for each
         three labels in a row, too, and the score has + sum_t transition2[y_{t-2}, y_{t-1}, y_t].
@@ -140,6 +148,8 @@ class LinearChainCRF(BasePartlyLabelled, BaseOnlineChain):
        expectation-conjugate-gradient", ICML 2003.
     .. [7] K. Crammer, A. Kulesza and M. Dredze, "Adaptive regularization of weight vectors", NIPS
        2009.
+    .. [8] K. Gimpel and N. A. Smith, "Softmax-margin CRFs: training log-linear models with cost
+       functions", NAACL 2010.
 
     Examples
     --------
@@ -156,6 +166,7 @@ class LinearChainCRF(BasePartlyLabelled, BaseOnlineChain):
 
     loss: str = "log_likelihood"
     class_weight: dict[Any, float] | str | None = None
+    cost: ArrayLike | None = None
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "solver": [
             StrOptions(
@@ -172,8 +183,9 @@ class LinearChainCRF(BasePartlyLabelled, BaseOnlineChain):
                 }
             )
         ],
-        "loss": [StrOptions({"log_likelihood", "pointwise"})],
+        "loss": [StrOptions({*LOSSES, "softmax_margin"})],
         "class_weight": [dict, StrOptions({"balanced"}), None],
+        "cost": [None, "array-like"],
     }
 
     def _loss(self, evidence: Evidence | None = None) -> Loss:
@@ -191,4 +203,8 @@ class LinearChainCRF(BasePartlyLabelled, BaseOnlineChain):
                 f"solver={self.solver!r} has a loss of its own; loss={self.loss!r} needs another "
                 "solver"
             )
+        if self.loss == "softmax_margin":
+            return SoftmaxMargin(Chain(), read_cost(self.cost, self.classes_))
+        if self.cost is not None:
+            raise ValueError(f"cost is of loss='softmax_margin'; loss={self.loss!r} has none")
         return OF_SOLVERS[self.solver] if self.solver in OF_SOLVERS else LOSSES[self.loss]

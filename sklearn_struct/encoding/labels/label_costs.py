@@ -1,0 +1,44 @@
+"""What it costs to take one label for another, as a matrix."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sklearn_struct.exceptions import InputTypeError, LengthMismatchError, NonFiniteError
+
+__all__ = ["read_cost"]
+
+
+def read_cost(cost: ArrayLike | None, classes: np.ndarray) -> np.ndarray | None:
+    """The parameter `cost`, checked; None is the Hamming cost.
+
+    Raises
+    ------
+    LengthMismatchError, InputTypeError, NonFiniteError
+        If it is no matrix (n_labels, n_labels) of finite numbers.
+    ValueError
+        If a number is negative, or a right label costs something.
+    """
+    if cost is None:
+        return None
+    try:
+        table = np.asarray(cost, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputTypeError(f"cost is no matrix of numbers: {error}") from None
+    K = len(classes)
+    if table.shape != (K, K):
+        raise LengthMismatchError(f"cost has shape {table.shape}, but {K} labels need ({K}, {K})")
+    labels = classes.tolist()
+    for wrong, error, problem in (
+        (~np.isfinite(table), NonFiniteError, "be finite"),
+        (table < 0, ValueError, "not be negative"),
+        ((table != 0) & np.eye(K, dtype=bool), ValueError, "be 0 where the label is right"),
+    ):
+        if np.any(wrong):
+            j, k = np.argwhere(wrong)[0]
+            raise error(
+                f"cost[{j}, {k}] of {labels[k]!r} in the place of {labels[j]!r} must {problem}, "
+                f"got {table[j, k]}"
+            )
+    return table
