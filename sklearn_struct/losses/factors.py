@@ -108,7 +108,10 @@ def _edges(tables, codes, factors, weight, out, value):
             for p in range(n if not (shared and out_shared) else 0):
                 _add(weight[i] * row[p], out, e, e + shift, p, factors)
     for p in range(n if shared and out_shared else 0):
-        _add(mass * row[p], out, 0, 0, p, factors)
+        of_all = mass * row[p]
+        out.edge[0, p % out.edge.shape[1]] += of_all
+        if factors.size == 3:
+            out.triple[0, p] += of_all
 
 
 @kernel
