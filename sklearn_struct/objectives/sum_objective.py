@@ -34,7 +34,8 @@ class SumObjective:
             raise ValueError("shards must be objectives of the same weights, and at least one")
         if any(shard.loss.couples for shard in shards):
             raise ValueError("the loss depends on all examples at once: it has no sum over shards")
-        self.shards = list(shards)
+        # one without weight has no mean
+        self.shards = [shard for shard in shards if shard.total_weight > 0]
         self.size = shards[0].size
         self.n_free = shards[0].n_free
         self.total_weight = sum(shard.total_weight for shard in shards)

@@ -7,13 +7,13 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from sklearn_struct.objectives.parameters import bind, of_order
 
 from sklearn_struct.containers.sequence_array import SequenceArray
-from sklearn_struct.containers.structures import blocks
 from sklearn_struct.estimators.chains.weight_pattern import observe
 from sklearn_struct.inference.chains.chain import Chain
 from sklearn_struct.objectives.counted_features import Layout, counted_features
+from sklearn_struct.objectives.linear_potentials import bind
+from sklearn_struct.objectives.weight_patterns import of_order
 
 LENGTHS = [3, 0, 1, 4, 2]
 K = 3
@@ -49,13 +49,16 @@ def test_the_product_with_weights_is_the_score(sparse, orders, options):
     X, codes = data(sparse)
     found = of_order(pattern(X, codes, orders[0], **options), orders[1])
     layout = Layout(found, inputs=False, constant=False)
-    potentials = bind(found, X, np.dtype(float))
+    chain = Chain(orders[1])
+    structure = chain.structure(X.offsets)
+    potentials = bind(found, X, structure, np.dtype(float))
     w = np.random.RandomState(1).normal(size=potentials.size)
     # some pairs have no weight
     other = np.random.RandomState(2).randint(K, size=len(codes)).astype(np.int32)
-    [block] = blocks(X.offsets, K, order=orders[1], n_blocks=1)
-    score = np.empty(len(X))
-    Chain().path_score(potentials.forward(potentials.expand(w), block), block.structure, other, score)
+    [block] = chain.blocks(structure, K, n_blocks=1)
+    made = potentials.forward(potentials.expand(w), block)
+    assert len(made.cliques) == orders[1]
+    score = chain.scores(made, block.structure, other)
     rows = counted_features(layout, X, other)
     assert rows.shape == (len(X), layout.size)
     np.testing.assert_allclose(rows @ w, score, atol=1e-12)

@@ -4,19 +4,23 @@ finite sum.
 
 from __future__ import annotations
 
+import pickle
+
 import contracts
 import naive
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn_struct.objectives.parameters import bind
 
 from sklearn_struct.compiled.threads import Pool
-from sklearn_struct.containers.structures import blocks, chain
 from sklearn_struct.inference.chains.chain import Chain
+from sklearn_struct.losses.evidence import Evidence
 from sklearn_struct.losses.log_likelihood import LogLikelihood
+from sklearn_struct.losses.max_margin import MaxMargin
 from sklearn_struct.objectives.linear_objective import LinearObjective, TrainingData
+from sklearn_struct.objectives.linear_potentials import bind
+from sklearn_struct.objectives.linear_terms import LinearTerms
 
 LENGTHS = (3, 0, 1, 4, 2)
 WEIGHTS = np.array([1.0, 5.0, 2.0, 0.5, 0.0])
@@ -26,10 +30,19 @@ def ids(options):
     return "-".join([name for name, on in options.items() if on]) or "plain"
 
 
-def make(model, weight=None, pool=None):
+def data_of(model, weight=None, total=None):
     weight = np.ones(len(model.X)) if weight is None else weight
-    data = TrainingData(model.X.offsets, model.y, weight)
-    return LinearObjective(model.potentials, LogLikelihood(Chain()), data, pool or Pool(1))
+    return TrainingData(model.structure, Evidence(model.y), weight, total)
+
+
+def make(model, weight=None):
+    data = data_of(model, weight)
+    return LinearObjective(model.potentials, LogLikelihood(Chain()), Chain(), data)
+
+
+def make_terms(model, weight=None, term_tokens=50):
+    data = data_of(model, weight)
+    return LinearTerms(model.potentials, LogLikelihood(Chain()), Chain(), data, term_tokens)
 
 
 @pytest.fixture(params=naive.LINEAR_MODELS, ids=ids)
@@ -40,31 +53,25 @@ def model(request):
 def by_enumeration(model, w, weight):
     """The weighted mean of -log p(y | x)."""
     potentials = model.twin(w)
-    structure = chain(model.X.offsets)
+    offsets = model.structure.offsets
     losses = []
-    for i, twin in enumerate(naive.twins(potentials, structure)):
-        y = tuple(model.y[structure.offsets[i] : structure.offsets[i + 1]].tolist())
+    for i, twin in enumerate(naive.twins(potentials, model.structure)):
+        y = tuple(model.y[offsets[i] : offsets[i + 1]].tolist())
         losses.append(float(twin.log_Z - twin.scores[twin.y.index(y)]))
     return weight @ losses / weight.sum()
 
 
 def hessian_by_enumeration(model, w, weight):
     """The weighted mean of Cov(F, F), F the features of a labelling: the derivatives of its score."""
-    offsets = chain(model.X.offsets).offsets
+    structure = model.structure
     hessian = np.zeros((len(w), len(w)))
     origin = model.twin(np.zeros_like(w))
     units = [model.twin(v) for v in np.eye(len(w))]
-    assert not origin.node.any()
-    assert not origin.edge.any()
-    for i, twin in enumerate(naive.twins(model.twin(w), chain(model.X.offsets))):
-        tokens = slice(*offsets[i : i + 2])
-        edges = slice(*chain(model.X.offsets).edge_offsets[i : i + 2])
-        tables = [
-            (unit.node[tokens], unit.edge if len(unit.edge) == 1 else unit.edge[edges])
-            for unit in units
-        ]
+    assert not contracts.flat(origin).any()
+    for i, twin in enumerate(naive.twins(model.twin(w), structure)):
+        parts = [contracts.select(unit, structure, [i])[0] for unit in units]
         features = np.array(
-            [[naive.score(*table, y) for table in tables] for y in twin.y], dtype=float
+            [[naive.score(*part, y) for part in parts] for y in twin.y], dtype=float
         )
         p = twin.p.astype(float)
         deviations = features - p @ features
@@ -124,6 +131,13 @@ def test_arguments_stay_and_gradients_are_new(model):
     np.testing.assert_array_equal(second, kept)
 
 
+def bound(model, X, y):
+    """The same pattern of weights on other data."""
+    pattern = model.potentials.pattern
+    structure = Chain(pattern.order).structure(X.offsets)
+    return naive.LinearModel(bind(pattern, X, structure, np.dtype(float)), X, y)
+
+
 def test_a_weight_of_two_is_a_sequence_twice():
     rng = np.random.default_rng(0)
     model = naive.linear_model(rng, LENGTHS)
@@ -131,9 +145,7 @@ def test_a_weight_of_two_is_a_sequence_twice():
     order = [0, 1, 2, 2, 3, 3, 3]
     X = model.X[order]
     tokens = np.concatenate([np.arange(*model.X.offsets[i : i + 2]) for i in order])
-    twice = naive.LinearModel(
-        bind(model.potentials.pattern, X, np.dtype(float)), X, model.y[tokens]
-    )
+    twice = bound(model, X, model.y[tokens])
     expected, expected_grad = make(twice).value_and_grad(w)
     found, grad = make(model, np.array([1.0, 1.0, 2.0, 3.0, 0.0])).value_and_grad(w)
     assert found == pytest.approx(expected, rel=1e-12)
@@ -145,8 +157,8 @@ class Counted(LogLikelihood):
 
     couples = True
 
-    def statistics(self, potentials, y, structure, weight):
-        return np.array([weight.sum()])
+    def statistics(self, batch):
+        return np.array([batch.weight.sum()])
 
     def outer(self, statistics):
         return float(statistics[0]), LogLikelihood(Chain())
@@ -154,12 +166,32 @@ class Counted(LogLikelihood):
 
 def test_what_couples_examples_is_divided_by_their_weight_too():
     model, weight, w = many_blocks()
-    data = TrainingData(model.X.offsets, model.y, weight)
-    coupled = LinearObjective(model.potentials, Counted(Chain()), data, Pool(1))
+    coupled = make(model, weight).with_loss(Counted(Chain()))
     value, grad = make(model, weight).value_and_grad(w)
     other, other_grad = coupled.value_and_grad(w)
     assert other == pytest.approx(value + 1.0, rel=1e-12)
     np.testing.assert_array_equal(other_grad, grad)
+
+
+def test_another_loss(model):
+    """The objective of another loss of the same data; the first one stays."""
+    w = np.random.default_rng(1).normal(size=model.potentials.size)
+    objective = make(model, WEIGHTS)
+    value, grad = objective.value_and_grad(w)
+    other = objective.with_loss(MaxMargin(Chain(), margin=1.0))
+    expected = LinearObjective(
+        model.potentials, MaxMargin(Chain(), margin=1.0), Chain(), data_of(model, WEIGHTS)
+    )
+    found, found_grad = other.value_and_grad(w)
+    assert (found, found_grad.tobytes()) == bits(expected.value_and_grad(w))
+    assert found != value
+    assert isinstance(objective.loss, LogLikelihood)
+    assert bits(objective.value_and_grad(w)) == bits((value, grad))
+
+
+def bits(result):
+    value, grad = result
+    return value, grad.tobytes()
 
 
 # ---- many blocks
@@ -169,7 +201,7 @@ def many_blocks(**options):
     """More than 20 blocks, of sequences of 0 to 30 tokens."""
     rng = np.random.default_rng(0)
     model = naive.linear_model(rng, rng.integers(0, 31, size=1600), **options)
-    assert len(blocks(model.X.offsets, 3)) >= 20
+    assert len(make(model).blocks) >= 20
     return model, rng.uniform(0, 2, size=1600), rng.normal(size=model.potentials.size)
 
 
@@ -179,7 +211,7 @@ def test_same_bits_for_any_number_of_threads(options):
     found = []
     for n_jobs in (1, 2, 3, 3):
         with Pool(n_jobs) as pool:
-            objective = make(model, weight, pool)
+            objective = make(model, weight).on(pool)
             found.append(
                 [
                     objective.value_and_grad(w),
@@ -193,13 +225,61 @@ def test_same_bits_for_any_number_of_threads(options):
             np.testing.assert_array_equal(grad, other_grad)
 
 
+@pytest.mark.parametrize("options", naive.LINEAR_MODELS[::3], ids=ids)
+@pytest.mark.parametrize("build", [make, make_terms])
+def test_objectives_pickle(options, build):
+    """The copy gives the same bits, on one thread or two; threads and scratch stay behind."""
+    model, weight, w = many_blocks(**options)
+    objective = build(model, weight)
+    alone = len(pickle.dumps(objective))
+    expected = bits(objective.value_and_grad(w))
+    product = objective.hess_vec(w, w[::-1]).tobytes()
+    with Pool(2) as pool:
+        lent = objective.on(pool)
+        assert bits(lent.value_and_grad(w)) == expected
+        pickled = pickle.dumps(lent)
+    assert len(pickled) == alone
+    copied = pickle.loads(pickled)
+    assert copied.pool is None
+    assert bits(copied.value_and_grad(w)) == expected
+    assert copied.hess_vec(w, w[::-1]).tobytes() == product
+    for n_jobs in (1, 2):
+        with Pool(n_jobs) as pool:
+            lent = pickle.loads(pickled).on(pool)
+            assert bits(lent.value_and_grad(w)) == expected
+            assert lent.hess_vec(w, w[::-1]).tobytes() == product
+
+
+def test_terms_pickle():
+    """With their scratch in use; the copy's terms are the same."""
+    model, weight, w = many_blocks()
+    objective = make_terms(model, weight)
+    W = objective.expand(w)
+    theta = objective.forward(W, 3, 1.0)
+    value, gradient = objective.term(theta, 3)
+    norm = objective.squared_norm(gradient, 3)
+    copied = pickle.loads(pickle.dumps(objective))
+    assert (copied.n_terms, copied.n_potentials) == (objective.n_terms, objective.n_potentials)
+    assert copied.forward(copied.expand(w), 3, 1.0).tobytes() == theta.tobytes()
+    assert bits(copied.term(theta, 3)) == bits((value, gradient))
+    assert copied.squared_norm(gradient, 3) == norm
+
+
+def test_threads_are_lent():
+    """To the objective that `on` returns; that which it is asked of has none."""
+    objective = make(naive.linear_model(np.random.default_rng(0), LENGTHS))
+    with Pool(2) as pool:
+        assert objective.on(pool).pool is pool
+        assert objective.pool is None
+
+
 def test_the_order_of_the_sequences_does_not_matter():
     model, weight, w = many_blocks(observed=True)
     order = np.random.default_rng(1).permutation(len(weight))
     X = model.X[order]
     labels = np.split(model.y, model.X.offsets[1:-1])
     y = np.concatenate([labels[i] for i in order])
-    moved = naive.LinearModel(bind(model.potentials.pattern, X, np.dtype(float)), X, y)
+    moved = bound(model, X, y)
     value, grad = make(model, weight).value_and_grad(w)
     other, other_grad = make(moved, weight[order]).value_and_grad(w)
     assert other == pytest.approx(value, rel=1e-12)
@@ -230,7 +310,7 @@ def test_float32_comes_near_float64(dense):
 @pytest.mark.parametrize("options", naive.LINEAR_MODELS[::3], ids=ids)
 def test_terms_average_to_the_objective(options):
     model, weight, w = many_blocks(**options)
-    objective = make(model, weight)
+    objective = make_terms(model, weight)
     value, grad = objective.value_and_grad(w)
     W = objective.expand(w)
     total = objective.expand(np.zeros_like(w))
@@ -251,7 +331,7 @@ def test_terms_average_to_the_objective(options):
 def test_squared_norm_of_a_term_in_the_parameters(options):
     model = naive.linear_model(np.random.default_rng(0), LENGTHS, **options)
     w = np.random.default_rng(1).normal(size=model.potentials.size)
-    objective = make(model, WEIGHTS)
+    objective = make_terms(model, WEIGHTS)
     W = objective.expand(w)
     for i in [*range(objective.n_terms), 0]:  # one call leaves nothing behind for the next
         _, gradient = objective.term(objective.forward(W, i, 1.0), i)
@@ -268,10 +348,8 @@ def test_terms_of_one_sequence():
     lengths = (0, 3, 0, 0, 1, 4, 2, 0)
     model = naive.linear_model(rng, lengths)
     weight = np.array([1.0, 1, 1, 0, 2, 0.5, 0, 1])
-    data = TrainingData(model.X.offsets, model.y, weight)
-    objective = LinearObjective(
-        model.potentials, LogLikelihood(Chain()), data, Pool(1), term_tokens=1
-    )
+    objective = make_terms(model, weight, term_tokens=1)
+    data = objective.data
     assert data.learnable.tolist() == [False, True, False, False, True, True, False, False]
     assert data.n_examples == objective.n_terms == 3
     w = rng.normal(size=objective.size)
@@ -291,8 +369,8 @@ def test_a_total_of_ones_own():
     """Sums may be divided by another number than that of the weights."""
     model = naive.linear_model(np.random.default_rng(0), LENGTHS)
     w = np.random.default_rng(1).normal(size=model.potentials.size)
-    data = TrainingData(model.X.offsets, model.y, WEIGHTS, 2.0)
-    objective = LinearObjective(model.potentials, LogLikelihood(Chain()), data, Pool(1))
+    data = data_of(model, WEIGHTS, 2.0)
+    objective = LinearObjective(model.potentials, LogLikelihood(Chain()), Chain(), data)
     value, grad = make(model, WEIGHTS).value_and_grad(w)
     found, found_grad = objective.value_and_grad(w)
     assert found == pytest.approx(value * WEIGHTS.sum() / 2, rel=1e-12)
@@ -315,7 +393,7 @@ def test_any_data(seed, lengths, options):
     weight = rng.uniform(0.1, 2, size=len(lengths) + 2)
     w = rng.normal(size=model.potentials.size)
     direction = rng.normal(size=len(w))
-    objective = make(model, weight)
+    objective = make_terms(model, weight)
     value, grad = objective.value_and_grad(w)
     assert value == pytest.approx(by_enumeration(model, w, weight), abs=1e-10)
     step = np.zeros(1)
