@@ -140,14 +140,15 @@ def test_solvers_import_nothing_of_ours(path, tree):
 
 @every("losses")
 def test_losses_never_see_weights_or_features(path, tree):
-    assert not rooms_of_ours(tree) & {"linear", "parameters", "objective", "encoding", "estimators"}
+    assert not rooms_of_ours(tree) & {"linear", "objectives", "encoding", "estimators"}
     assert not any(arguments(f) & {"w", "W", "X", "coef", "features"} for f in functions(tree))
 
 
 @every("inference")
-def test_inference_never_sees_labels_or_a_loss(path, tree):
+def test_inference_never_sees_evidence_or_a_loss(path, tree):
+    """It can add up a labelling that it is given."""
     assert "losses" not in rooms_of_ours(tree)
-    assert not any(arguments(f) & {"y", "y_true", "loss"} for f in functions(tree))
+    assert not any(arguments(f) & {"y", "y_true", "evidence", "loss"} for f in functions(tree))
 
 
 @every(*ABOVE_ENCODING)

@@ -8,14 +8,15 @@ import contracts
 import naive
 import numpy as np
 import pytest
-from sklearn_struct.objectives.parameters import bind
 
-from sklearn_struct.compiled.threads import Pool
 from sklearn_struct.containers.sequence_array import SequenceArray
-from sklearn_struct.inference.chains import first_order, first_order_decoding
+from sklearn_struct.inference.chains.chain import Chain
+from sklearn_struct.losses.evidence import Evidence
 from sklearn_struct.losses.log_likelihood import LogLikelihood
 from sklearn_struct.losses.max_margin import MaxMargin
-from sklearn_struct.objectives.linear_objective import LinearObjective, TrainingData
+from sklearn_struct.objectives.linear_objective import TrainingData
+from sklearn_struct.objectives.linear_potentials import bind
+from sklearn_struct.objectives.linear_terms import LinearTerms
 from sklearn_struct.solvers import sgd as sgd_module
 from sklearn_struct.solvers.online import (
     passive_aggressive,
@@ -220,13 +221,14 @@ MODELS = pytest.mark.parametrize(
         {"edge": False, "intercept": False},
         {"dtype": np.float32},
         {"observed": True},
+        {"triples": True},
     ],
 )
 PASSES = {
-    "ap": (perceptron_pass, MaxMargin(first_order_decoding)),
-    "pa-ii": (passive_aggressive_squared_pass, MaxMargin(first_order_decoding, margin=1.0)),
-    "pa": (passive_aggressive_pass, MaxMargin(first_order_decoding, 1.0)),
-    "sgd": (sgd_pass, LogLikelihood(first_order)),
+    "ap": (perceptron_pass, MaxMargin(Chain())),
+    "pa-ii": (passive_aggressive_squared_pass, MaxMargin(Chain(), margin=1.0)),
+    "pa": (passive_aggressive_pass, MaxMargin(Chain(), 1.0)),
+    "sgd": (sgd_pass, LogLikelihood(Chain())),
 }
 BATCHES = [(0, 1), (1, 2), (2, 9), (9, 30)]
 STEP = 0.3
@@ -247,10 +249,11 @@ class Chains:
     def __call__(self, lo, hi):
         X = SequenceArray(self.model.X.tokens, self.model.X.offsets)[lo:hi]
         y = self.model.y[self.model.X.offsets[lo] : self.model.X.offsets[hi]]
-        data = TrainingData(X.offsets, y, self.weight[lo:hi], float(hi - lo))
-        return LinearObjective(
-            bind(self.pattern, X, self.dtype), self.loss, data, Pool(1), term_tokens=1
-        )
+        inference = Chain(self.pattern.order)
+        structure = inference.structure(X.offsets)
+        data = TrainingData(structure, Evidence(y), self.weight[lo:hi], float(hi - lo))
+        potentials = bind(self.pattern, X, structure, self.dtype)
+        return LinearTerms(potentials, self.loss, inference, data, term_tokens=1)
 
 
 def dense_steps(name, chains, batches, l2):
@@ -336,7 +339,7 @@ def test_step_of_a_stream_is_calibrated_until_enough_was_seen(monkeypatch):
     steps = iter([0.1, 0.4, 0.2])
     monkeypatch.setattr(sgd_module, "_calibrate", lambda *args: next(steps))
     monkeypatch.setattr(sgd_module, "CALIBRATION_TERMS", 6)
-    chains = Chains(LogLikelihood(first_order), {})
+    chains = Chains(LogLikelihood(Chain()), {})
     stream = Stream(np.zeros(chains.size), np.zeros(chains.size))
     found = []
     for lo, hi in [(0, 1), (1, 4), (4, 8), (8, 10)]:

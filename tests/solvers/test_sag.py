@@ -7,10 +7,11 @@ import naive
 import numpy as np
 import pytest
 
-from sklearn_struct.compiled.threads import Pool
 from sklearn_struct.inference.chains.chain import Chain
+from sklearn_struct.losses.evidence import Evidence
 from sklearn_struct.losses.log_likelihood import LogLikelihood
-from sklearn_struct.objectives.linear_objective import LinearObjective, TrainingData
+from sklearn_struct.objectives.linear_objective import TrainingData
+from sklearn_struct.objectives.linear_terms import LinearTerms
 from sklearn_struct.solvers import sag as module
 from sklearn_struct.solvers.lbfgs import lbfgs
 from sklearn_struct.solvers.owlqn import owlqn
@@ -30,8 +31,8 @@ def chains(lengths=None, weight=None, **options):
     lengths = rng.integers(0, 9, size=80) if lengths is None else lengths
     model = naive.linear_model(rng, lengths, **options)
     weight = rng.uniform(0, 2, size=len(lengths)) if weight is None else weight
-    data = TrainingData(model.X.offsets, model.y, weight)
-    return LinearObjective(model.potentials, LogLikelihood(Chain()), data, Pool(1), term_tokens=8)
+    data = TrainingData(model.structure, Evidence(model.y), weight)
+    return LinearTerms(model.potentials, LogLikelihood(Chain()), Chain(), data, term_tokens=8)
 
 
 def names(options):

@@ -6,13 +6,15 @@ import contracts
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from sklearn_struct.objectives.parameters import Pattern, bind
 
-from sklearn_struct.compiled.threads import Pool
 from sklearn_struct.containers.sequence_array import SequenceArray
-from sklearn_struct.inference.chains import first_order
+from sklearn_struct.inference.chains.chain import Chain
+from sklearn_struct.losses.evidence import Evidence
 from sklearn_struct.losses.log_likelihood import LogLikelihood
-from sklearn_struct.objectives.linear_objective import LinearObjective, TrainingData
+from sklearn_struct.objectives.linear_objective import TrainingData
+from sklearn_struct.objectives.linear_potentials import bind
+from sklearn_struct.objectives.linear_terms import LinearTerms
+from sklearn_struct.objectives.weight_patterns import CliquePattern, Pattern
 from sklearn_struct.solvers.gradient import cg, gradient_descent
 from sklearn_struct.solvers.lbfgs import lbfgs
 from sklearn_struct.solvers.newton_cg import newton_cg, trust_ncg
@@ -43,6 +45,17 @@ test_sgd = contracts.solver(SGD)
 BATCH = {"lbfgs": LBFGS, "owlqn": OWLQN, "newton_cg": NEWTON_CG, "trust_ncg": TRUST_NCG, "cg": CG}
 
 
+def objective_of(X, y, weight, edge_columns):
+    """The terms of a chain with all of its weights."""
+    n_features = X.tokens.shape[1]
+    pairs = CliquePattern(2, None, np.arange(9))
+    pattern = Pattern(n_features, 3, None, (pairs,), np.array(edge_columns, dtype=int), True)
+    structure = Chain().structure(X.offsets)
+    potentials = bind(pattern, X, structure, np.dtype(float))
+    data = TrainingData(structure, Evidence(y), weight)
+    return LinearTerms(potentials, LogLikelihood(Chain()), Chain(), data)
+
+
 @pytest.fixture
 def logistic():
     """Softmax regression with intercepts: sequences of one token, labels drawn from a model."""
@@ -52,13 +65,8 @@ def logistic():
     K = 3
     X = SequenceArray(rng.normal(size=(n, m)), np.arange(n + 1))
     scores = X.tokens @ rng.normal(size=(m, K)) + rng.gumbel(size=(n, K))
-    pattern = Pattern(m, K, None, None, np.array([], dtype=int), np.arange(K**2), True)
-    data = TrainingData(
-        X.offsets, scores.argmax(axis=1).astype(np.int32), rng.uniform(0.5, 2, size=n)
-    )
-    return LinearObjective(
-        bind(pattern, X, np.dtype(float)), LogLikelihood(first_order), data, Pool(1)
-    )
+    y = scores.argmax(axis=1).astype(np.int32)
+    return objective_of(X, y, rng.uniform(0.5, 2, size=n), [])
 
 
 @pytest.mark.parametrize("solver", BATCH.values(), ids=BATCH)
@@ -101,7 +109,8 @@ def test_a_heavy_penalty_leaves_the_intercept(logistic):
     """With all else at zero the intercept alone gives the weighted label frequencies."""
     found = OWLQN(logistic, l1=10.0, l2=0.0)
     assert not found.w[: -logistic.n_free].any()
-    frequencies = np.bincount(logistic.data.y, logistic.data.weight) / logistic.data.weight.sum()
+    weight = logistic.data.weight
+    frequencies = np.bincount(logistic.data.evidence.labels, weight) / weight.sum()
     odds = np.exp(found.w[-3:])
     np.testing.assert_allclose(odds / odds.sum(), frequencies, atol=1e-6)
 
@@ -130,11 +139,8 @@ def test_sgd_with_sparse_updates_and_a_warm_start():
     offsets = np.concatenate([[0], np.cumsum(rng.integers(0, 8, size=200))])
     tokens = rng.normal(size=(offsets[-1], 12)) * (rng.random((offsets[-1], 12)) < 0.3)
     X = SequenceArray(sp.csr_array(tokens), offsets)
-    pattern = Pattern(12, 3, None, None, np.array([0, 3]), np.arange(9), True)
-    data = TrainingData(offsets, rng.integers(3, size=offsets[-1]).astype(np.int32), np.ones(200))
-    objective = LinearObjective(
-        bind(pattern, X, np.dtype(float)), LogLikelihood(first_order), data, Pool(1)
-    )
+    y = rng.integers(3, size=offsets[-1]).astype(np.int32)
+    objective = objective_of(X, y, np.ones(200), [0, 3])
     optimum = LBFGS(objective, l2=0.05)
     for w0 in (None, rng.normal(size=objective.size), optimum.w):
         found = SGD(objective, w0, l2=0.05)
