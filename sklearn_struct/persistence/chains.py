@@ -92,8 +92,9 @@ def read_chain(chain: Any, stored: Any, where: str, shared: Shared) -> None:
     chain._pattern = _pattern(stored, where, len(chain.classes_), shared)
     chain.n_features_in_ = chain._pattern.n_features
     size = chain._pattern.size
-    place = joined(chain._pattern).place
-    chain._w = _placed(checks.weights(arrays, where + "w", size), place)
+    stored_w = checks.weights(arrays, where + "w", size)
+    place = joined(chain._pattern).place  # only now: a number in a file may claim any size
+    chain._w = _placed(stored_w, place)
     checks.fit_into(chain._w, getattr(chain, "dtype", "float64"), where + "w")
     chain.n_iter_ = natural(stored["n_iter"], "n_iter")
     chain.t_ = natural(stored["t"], "t")

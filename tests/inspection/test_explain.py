@@ -10,15 +10,14 @@ import pytest
 import scipy.sparse as sp
 from public_estimators import CHAINS
 from sklearn.base import BaseEstimator
-from sklearn_struct.objectives.parameters import bind
 
 from sklearn_struct import HMM, LinearChainCRF, MEstimatedCRF, SequenceArray
-from sklearn_struct.containers.structures import Block, Potentials, chain
 from sklearn_struct.estimators.m_estimation.chain_over_base import BaseBasedChain
 from sklearn_struct.exceptions import InputTypeError, LengthMismatchError, UnknownLabelError
-from sklearn_struct.inference.chains import exact
+from sklearn_struct.inference.chains.chain import Chain
 from sklearn_struct.inspection import explain
 from sklearn_struct.inspection.single_sequence import read_labels, read_one
+from sklearn_struct.objectives.linear_potentials import bind
 
 
 def path_score(estimator, x, labels):
@@ -28,13 +27,13 @@ def path_score(estimator, x, labels):
         return model.log_joint([x], [labels])[0] - model._of_inputs(sequences.X)[0]
     codes = read_labels(model, labels, sequences)
     X = SequenceArray(sequences.X.tokens.astype(np.float64), sequences.X.offsets)
-    potentials = bind(model._pattern, X, np.dtype(np.float64))
-    n = len(codes)
-    block = Block(slice(0, 1), slice(0, n), slice(0, max(n - 1, 0)), chain(X.offsets))
+    pattern = model._pattern
+    inference = Chain(pattern.order)
+    structure = inference.structure(X.offsets)
+    potentials = bind(pattern, X, structure, np.dtype(np.float64))
+    (block,) = inference.blocks(structure, pattern.n_labels)
     theta = potentials.forward(potentials.expand(model._w), block)
-    score = np.empty(1)
-    exact.path_score(theta, block.structure, codes, score)
-    return score[0]
+    return inference.scores(theta, block.structure, codes)[0]
 
 
 @pytest.fixture(scope="module", params=fitted.KINDS)
@@ -94,7 +93,7 @@ class Decoded(LinearChainCRF):
     def _decode_potentials(self, potentials, structure):
         node = potentials.node.copy()
         node[:, 0] = -np.inf
-        return Potentials(node, potentials.edge)
+        return potentials._replace(node=node)
 
 
 def test_scores_are_the_models_own_whatever_is_decoded():

@@ -8,15 +8,14 @@ import pickle
 from collections import Counter
 from copy import deepcopy
 
+import contracts
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
-from sklearn_struct.objectives.parameters import bind
 
 from sklearn_struct import GECRF, LinearChainCRF, SequenceArray, SequenceVectorizer
-from sklearn_struct.compiled.threads import Pool
 from sklearn_struct.datasets import make_rental_ads
 from sklearn_struct.exceptions import (
     EmptyDataError,
@@ -25,9 +24,10 @@ from sklearn_struct.exceptions import (
     NonFiniteError,
     UnknownLabelError,
 )
-from sklearn_struct.inference.chains import first_order
+from sklearn_struct.inference.chains.chain import Chain
 from sklearn_struct.model_selection import KeepUnlabeled
 from sklearn_struct.objectives.linear_objective import TrainingData
+from sklearn_struct.objectives.linear_potentials import bind
 
 # as near as floats allow
 CLOSE = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -226,7 +226,7 @@ def test_objective_is_what_is_documented(corpus):
         q = at @ proba / at.sum()
         total += {"$": 2.0, ".": 0.5}.get(word, 1.0) * np.sum(p * np.log(p / q))
     for potentials, structure in potentials_of(crf, X[2:]):
-        total += 0.1 * first_order.entropy(potentials, structure).sum()
+        total += 0.1 * contracts.entropy(Chain(), potentials, structure).sum()
     penalised = np.concatenate([crf.coef_.toarray().ravel(), crf.transition_.ravel()])
     assert crf.loss_curve_[-1] == pytest.approx(total + penalised @ penalised / 2 / 3.0, rel=1e-10)
 
@@ -235,12 +235,12 @@ def objective_of(crf, X, y):
     """What `fit` minimises, before the penalty, as a function of the parameters."""
     sequences = crf._read_X(X, reset=True)
     labels = crf._read_labels(y, sequences, reset=True)
-    weight = crf._read_weights([1.0, 2.0, 1.0, 0.5, 1.0, 1.0], sequences, labels)
+    weight, loss = crf._read_weights([1.0, 2.0, 1.0, 0.5, 1.0, 1.0], sequences, labels)
     crf._pattern = crf._observe(sequences.X, labels, weight.token)
-    potentials = bind(crf._pattern, sequences.X, np.dtype(float))
-    return crf._objective(
-        "lbfgs", potentials, TrainingData(sequences.X.offsets, weight.y, weight.sequence), Pool(1)
-    )
+    structure = Chain(crf.order).structure(sequences.X.offsets)
+    potentials = bind(crf._pattern, sequences.X, structure, np.dtype(float))
+    data = TrainingData(structure, weight.evidence, weight.sequence)
+    return crf._objective("lbfgs", potentials, loss, data)
 
 
 @pytest.mark.parametrize("order", [1, 2])

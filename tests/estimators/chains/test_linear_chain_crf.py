@@ -13,8 +13,9 @@ from sklearn.datasets import load_wine
 from sklearn.exceptions import ConvergenceWarning
 
 from sklearn_struct import LinearChainCRF, SequenceArray, SequenceVectorizer
-from sklearn_struct.containers.structures import blocks
+from sklearn_struct.containers.structures import chain
 from sklearn_struct.datasets import make_rental_ads
+from sklearn_struct.inference.chains.chain import Chain
 
 LABELS = ["x", "y", "z"]
 
@@ -454,7 +455,7 @@ def ads():
     ]
     X = SequenceVectorizer().fit_transform(X)
     y = SequenceArray.from_sequences(y)
-    assert len(blocks(X.offsets, len(set(y.tokens)))) >= 10
+    assert len(Chain().blocks(chain(X.offsets), len(set(y.tokens)))) >= 10
     return X, y
 
 

@@ -121,10 +121,10 @@ def test_observed_weights_are_those_that_labels_may_show(order):
         (np.ones(len(pairs.indices)), pairs.indices, pairs.indptr), shape=(4, 2)
     ).toarray()
     np.testing.assert_array_equal(shown, [[1, 0], [1, 1], [0, 1], [1, 1]])
-    assert [t for t in crf._pattern.transitions.tolist() if t < 4] == [0, 1, 2, 3]
+    assert crf._pattern.families[0].columns.tolist() == [0, 1, 2, 3]
     alone = LinearChainCRF(**options).fit([["a", "b", "a"]], [["A", {"A", "B"}, "A"]])
-    expected = [0, 1, 2] if order == 1 else [0, 1, 2, 4 + 0, 4 + 2]
-    assert alone._pattern.transitions.tolist() == expected
+    expected = [[0, 1, 2], [0, 2]][:order]
+    assert [family.columns.tolist() for family in alone._pattern.families] == expected
 
 
 def test_least_frequency_counts_each_label_that_may_stand():
@@ -137,7 +137,7 @@ def test_least_frequency_counts_each_label_that_may_stand():
 def test_edge_features_have_all_pairs():
     crf = LinearChainCRF(edge_features="all").fit(X, Y)
     assert crf.edge_coef_.shape == (9, 6)
-    assert crf._pattern.n_pairs[1] == 9 * 6
+    assert crf._pattern.sizes[1] == 9 * 6
 
 
 def test_forms_of_data():

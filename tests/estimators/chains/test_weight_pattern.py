@@ -41,9 +41,9 @@ def echoes(rng, n=30, labels=2):
 
 def existing(crf):
     """The triples with a weight."""
-    filled = np.zeros(crf._pattern.edge_width)
-    filled[crf._pattern.transitions] = 1
-    return {tuple(LABELS[k] for k in triple) for triple in np.argwhere(filled[9:].reshape(3, 3, 3))}
+    filled = np.zeros(27)
+    filled[crf._pattern.families[1].columns] = 1
+    return {tuple(LABELS[k] for k in triple) for triple in np.argwhere(filled.reshape(3, 3, 3))}
 
 
 def test_triples_that_have_a_weight():

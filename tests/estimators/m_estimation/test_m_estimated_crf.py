@@ -137,7 +137,7 @@ def test_predictions_are_those_of_base_and_weights_together(order, of_base, edge
     shown = model.features_.transform([[("b",), ("<OOV>",), ("a",)]])[0].toarray()
     coef = model.coef_.toarray()
     K = 3
-    edge_coef = model.edge_coef_.toarray() if edges else np.zeros((model._pattern.edge_width, 0))
+    edge_coef = model.edge_coef_.toarray() if edges else np.zeros((sum(model._pattern.widths), 0))
     for y, score in zip(ys, joint, strict=True):
         k = np.searchsorted(model.classes_, y)
         expected = (
