@@ -19,7 +19,6 @@ from sklearn_struct import (
     SequenceArray,
     SequenceVectorizer,
 )
-from sklearn_struct.containers.structures import chain
 from sklearn_struct.datasets import make_rental_ads
 from sklearn_struct.estimators.chains.partly_labelled import BasePartlyLabelled
 from sklearn_struct.estimators.fitting.partial_fit import BaseOnlineChain
@@ -47,7 +46,7 @@ def ads():
     ]
     X = SequenceVectorizer().fit_transform(X)
     y = SequenceArray.from_sequences(y)
-    assert len(Chain().blocks(chain(X.offsets), len(set(y.tokens)))) >= 10
+    assert len(Chain().blocks(Chain().structure(X.offsets), len(set(y.tokens)))) >= 10
     return X, y
 
 

@@ -115,12 +115,10 @@ def test_models_come_back(tmp_path, sparse, order, edge_features, solver):
     X = [rng.normal(size=(n, 2)) * (rng.random((n, 2)) < 0.6) for n in (4, 1, 3, 5, 2)]
     y = [rng.choice(["a", "b", "c"], size=len(x)).tolist() for x in X]
     X = [sp.csr_array(x) for x in X] if sparse else X
+    # a stream has every pair
+    which = {"feature_pairs": "all"} if solver == "sgd" else {"transition_features": "observed"}
     crf = LinearChainCRF(
-        order=order,
-        edge_features=edge_features,
-        transition_features="observed",
-        solver=solver,
-        random_state=0,
+        order=order, edge_features=edge_features, solver=solver, random_state=0, **which
     )
     crf = crf.partial_fit(X, y, classes=["a", "b", "c"]) if solver == "sgd" else crf.fit(X, y)
     save(crf, tmp_path / "model")

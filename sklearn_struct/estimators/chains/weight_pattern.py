@@ -111,5 +111,6 @@ def _counts_of_moves(masks: np.ndarray, weight: np.ndarray, family: Family) -> n
     first, *inner, last = family.nodes.T
     before = masks[first] * weight[:, None]
     for nodes in inner:
-        before = (before[:, :, None] * masks[nodes][:, None, :]).reshape(len(nodes), -1)
+        width = before.shape[1] * masks.shape[1]
+        before = (before[:, :, None] * masks[nodes][:, None, :]).reshape(len(nodes), width)
     return (before.T @ masks[last]).ravel()

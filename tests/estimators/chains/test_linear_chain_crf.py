@@ -13,7 +13,6 @@ from sklearn.datasets import load_wine
 from sklearn.exceptions import ConvergenceWarning
 
 from sklearn_struct import LinearChainCRF, SequenceArray, SequenceVectorizer
-from sklearn_struct.containers.structures import chain
 from sklearn_struct.datasets import make_rental_ads
 from sklearn_struct.inference.chains.chain import Chain
 
@@ -81,18 +80,29 @@ def dense(matrix):
     return matrix.toarray() if sp.issparse(matrix) else matrix
 
 
-def moves(crf):
+def tables(crf):
     """The weights of all label pairs and, at order 2, of all triples."""
-    return np.concatenate(
-        [crf.transition_.ravel(), crf.transition2_.ravel() if crf.order == 2 else []]
-    )
+    triples = [crf.transition2_.ravel()] if crf.order == 2 else []
+    return [crf.transition_.ravel(), *triples]
+
+
+def moves(crf):
+    """The same, side by side."""
+    return np.concatenate(tables(crf))
+
+
+def of_edges(crf):
+    """The same of edge features: (columns, features)."""
+    return np.split(dense(crf.edge_coef_), [9])[: crf.order]
 
 
 def enumerated(crf, tokens):
     node = tokens @ dense(crf.coef_).T + crf.intercept_
-    edge = np.tile(moves(crf), (max(len(tokens) - 1, 1), 1))
-    edge[: len(tokens) - 1] += tokens[1:][:, crf.edge_features_] @ dense(crf.edge_coef_).T
-    return naive.Chain(node, edge)
+    cliques = [
+        table + tokens[size - 1 :][:, crf.edge_features_] @ weights.T
+        for size, table, weights in zip((2, 3), tables(crf), of_edges(crf))
+    ]
+    return naive.Chain(node, *cliques)
 
 
 def test_predict_finds_the_best_labelling(fitted):
@@ -113,7 +123,7 @@ def test_predict_edge_proba_sums_over_labellings(fitted):
     crf, X, _, chains = fitted
     node = crf.predict_proba(X)
     for i, (p, chain) in enumerate(zip(crf.predict_edge_proba(X), chains, strict=True)):
-        np.testing.assert_allclose(p.reshape(-1, 9), chain.edge[:, :9].astype(float), atol=1e-10)
+        np.testing.assert_allclose(p.reshape(-1, 9), chain.cliques[0].astype(float), atol=1e-10)
         np.testing.assert_allclose(p.sum(axis=2), node[i][:-1], atol=1e-10)
         np.testing.assert_allclose(p.sum(axis=1), node[i][1:], atol=1e-10)
 
@@ -178,24 +188,24 @@ def test_moments_match(fitted):
     an intercept.
     """
     crf, X, y, chains = fitted
-    width = 9 if crf.order == 1 else 36
-    shapes = (3, crf.n_features_in_), (width,), (width, len(crf.edge_features_)), (3,)
-    node, table, edge, intercept = moments = [np.zeros(shape) for shape in shapes]
+    widths = (9, 27)[: crf.order]
+    node = np.zeros((3, crf.n_features_in_))
+    of_tables = [np.zeros(width) for width in widths]
+    of_features = [np.zeros((width, len(crf.edge_features_))) for width in widths]
+    intercept = np.zeros(3)
     for tokens, labels, chain in zip(packed(crf, X), y, chains, strict=True):
         codes = np.array([LABELS.index(label) for label in labels])
         at_node = np.eye(3)[codes] - chain.node.astype(float)
-        at_edge = -chain.edge.astype(float)
-        for move in naive.moves(codes, 3, width):
-            at_edge[move] += 1.0
-        edge_tokens = tokens[1:][:, crf.edge_features_]
-        parts = (
-            at_node.T @ tokens,
-            at_edge.sum(axis=0),
-            at_edge.T @ edge_tokens,
-            at_node.sum(axis=0),
-        )
-        for moment, part in zip(moments, parts, strict=True):
-            moment += part
+        at_cliques = [-table.astype(float) for table in chain.cliques]
+        for f, c, column in naive.moves(codes, 3, crf.order):
+            at_cliques[f][c, column] += 1.0
+        node += at_node.T @ tokens
+        intercept += at_node.sum(axis=0)
+        for f, at_clique in enumerate(at_cliques):
+            of_tables[f] += at_clique.sum(axis=0)
+            of_features[f] += at_clique.T @ tokens[f + 1 :][:, crf.edge_features_]
+    table = np.concatenate(of_tables)
+    edge = np.concatenate(of_features)
     for weights, moment in (
         (dense(crf.coef_), node),
         (moves(crf), table),
@@ -455,7 +465,7 @@ def ads():
     ]
     X = SequenceVectorizer().fit_transform(X)
     y = SequenceArray.from_sequences(y)
-    assert len(Chain().blocks(chain(X.offsets), len(set(y.tokens)))) >= 10
+    assert len(Chain().blocks(Chain().structure(X.offsets), len(set(y.tokens)))) >= 10
     return X, y
 
 

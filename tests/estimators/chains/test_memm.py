@@ -51,31 +51,35 @@ def dense(matrix):
 
 
 def scores(model, tokens):
-    """Node scores and one table an edge, from what was learned."""
+    """Scores of labels, of pairs and, at order 2, of triples."""
     tokens = dense(tokens)
     node = tokens @ dense(model.coef_).T + model.intercept_
-    table = np.concatenate(
-        [model.transition_.ravel(), np.ravel(getattr(model, "transition2_", []))]
-    )
-    edge = np.tile(table, (max(len(tokens) - 1, 1), 1))
-    edge[: len(tokens) - 1] += tokens[1:][:, model.edge_features_] @ dense(model.edge_coef_).T
-    return node, edge
+    tables = [model.transition_.ravel()]
+    if model.order == 2:
+        tables.append(model.transition2_.ravel())
+    of_features = np.split(dense(model.edge_coef_), [9])
+    cliques = [
+        table + tokens[size - 1 :][:, model.edge_features_] @ weights.T
+        for size, table, weights in zip((2, 3), tables, of_features)
+    ]
+    return node, *cliques
 
 
-def rows(node, edge, labels):
+def rows(tables, labels):
     """The scores of the labels of each token after those given."""
+    node, edge, *triples = tables
     for t in range(len(node)):
         row = node[t]
         if t:
-            row = row + edge[t - 1, :9].reshape(3, 3)[labels[t - 1]]
-        if t > 1 and edge.shape[1] > 9:
-            row = row + edge[t - 1, 9:].reshape(3, 3, 3)[labels[t - 2], labels[t - 1]]
+            row = row + edge[t - 1].reshape(3, 3)[labels[t - 1]]
+        if t > 1 and triples:
+            row = row + triples[0][t - 2].reshape(3, 3, 3)[labels[t - 2], labels[t - 1]]
         yield row
 
 
-def steps(node, edge, labels):
+def steps(tables, labels):
     """log p(y_t | y_{t-1}) one after the other, at order 2 log p(y_t | y_{t-2}, y_{t-1})."""
-    for row, k in zip(rows(node, edge, labels), labels):
+    for row, k in zip(rows(tables, labels), labels):
         norm = np.logaddexp.reduce(row)
         yield row[k] - norm if row[k] > -np.inf else -np.inf
 
@@ -84,28 +88,28 @@ class Twin:
     """All labellings of a sequence with their log-probabilities."""
 
     def __init__(self, model, tokens, allowed=None, inside=None):
-        node, edge = scores(model, tokens)
+        tables = scores(model, tokens)
         if inside is not None:  # normalised among what is allowed
-            node, edge = masked(node, edge, *inside)
-        self.y = naive.labellings(len(node), 3)
-        self.log_p = np.array([sum(steps(node, edge, y)) for y in self.y], float)
+            tables = masked(tables, *inside)
+        self.y = naive.labellings(len(tokens), 3)
+        self.log_p = np.array([sum(steps(tables, y)) for y in self.y], float)
         if allowed is not None:
-            zero, tables = masked(np.zeros(node.shape), np.zeros(edge.shape), *allowed)
-            self.log_p += [naive.score(zero, tables, y) for y in self.y]
+            zeros = [np.zeros(table.shape) for table in tables]
+            node, *cliques = masked(zeros, *allowed)
+            self.log_p += [naive.score(node, cliques, y) for y in self.y]
         self.log_p -= np.logaddexp.reduce(self.log_p)
-        self.node = np.zeros(node.shape)
+        self.node = np.zeros(tables[0].shape)
         for y, p in zip(self.y, np.exp(self.log_p)):
             self.node[np.arange(len(y)), list(y)] += p
 
 
-def masked(node, edge, start, pairs, end):
-    node = node.copy()
-    edge = edge.copy()
+def masked(tables, start, pairs, end):
+    node, edge, *triples = (table.copy() for table in tables)
     edge[:, np.flatnonzero(~pairs)] = -np.inf
     if len(node):
         node[0, ~start] = -np.inf
         node[-1, ~end] = -np.inf
-    return node, edge
+    return node, edge, *triples
 
 
 def test_predictions_by_enumeration(fitted):
@@ -143,9 +147,8 @@ def test_beams(fitted):
     greedy = model.set_params(decoder="greedy", beam_width=5).predict(X)
     assert greedy.tolist() == one.tolist()
     for tokens, labels in zip(X, greedy):
-        node, edge = scores(model, tokens)
         found = []
-        found.extend(int(np.argmax(row)) for row in rows(node, edge, found))
+        found.extend(int(np.argmax(row)) for row in rows(scores(model, tokens), found))
         assert labels == [LABELS[k] for k in found]
 
 

@@ -40,7 +40,9 @@ def test_log_proba_sums_over_what_is_allowed(order):
     crf = LinearChainCRF(C=10, order=order).fit(X, Y)
     codes = {label: k for k, label in enumerate(crf.classes_.tolist())}
     for x, y, found in zip(X[:3], Y[:3], crf.log_proba(X[:3], Y[:3])):
-        twin = naive.Chain(*potentials_of(crf, x))
+        node, cliques = potentials_of(crf, x)
+        assert len(cliques) == order
+        twin = naive.Chain(node, *cliques)
         allowed = [
             {codes[k] for k in (ANY if e is None else e if isinstance(e, set | frozenset) else {e})}
             for e in y

@@ -7,8 +7,8 @@ import pytest
 from sklearn.base import clone
 
 from sklearn_struct import PiecewiseCRF, PseudoLikelihoodCRF, SequenceArray
-from sklearn_struct.containers.structures import Potentials, chain
-from sklearn_struct.inference.chains import first_order_decoding
+from sklearn_struct.containers.structures import Potentials
+from sklearn_struct.inference.chains.chain import Chain
 
 CONSISTENT = [
     PseudoLikelihoodCRF(),
@@ -23,11 +23,10 @@ def drawn(n, rng):
     """Sequences of 2 to 6 tokens that have these weights."""
     lengths = rng.integers(2, 7, size=n)
     X = rng.normal(size=(lengths.sum(), 2))
-    structure = chain(np.concatenate([[0], np.cumsum(lengths)]))
+    structure = Chain().structure(np.concatenate([[0], np.cumsum(lengths)]))
     y = np.empty(len(X), dtype=np.int32)
-    first_order_decoding.sample(
-        Potentials(X @ NODE, EDGE.reshape(1, -1)), structure, rng.random(len(X)), y, np.empty(n)
-    )
+    potentials = Potentials(X @ NODE, (EDGE.reshape(1, -1),))
+    Chain().sample(potentials, structure, rng.random(len(X)), y, np.empty(n))
     return SequenceArray(X, structure.offsets), SequenceArray(y, structure.offsets)
 
 

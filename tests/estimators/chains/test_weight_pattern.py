@@ -177,10 +177,10 @@ def test_constrained_training_by_enumeration():
         node = w[:6].reshape(2, 3)
         for tokens, y in zip(data, labels):
             scores = tokens @ node + w[42:]
-            edge = w[6:42][None].copy()
+            edge = w[6:15][None].copy()
             scores[0, ~transitions.start] = -np.inf
             edge[:, np.flatnonzero(~transitions.pairs)] = -np.inf
-            chain = naive.Chain(scores, edge)
+            chain = naive.Chain(scores, edge, w[15:42][None])
             total += float(chain.log_Z - chain.scores[chain.y.index(tuple(map(tags.index, y)))])
         return total
 
