@@ -261,10 +261,8 @@ def _labelled_features() -> Iterator[Case]:
     for init in ("zero", "labelled", "random"):
         yield case(name, "ads", **options, init=init, random_state=0)
     yield case(name, "ads without labels", **options | {"labeled_features": TARGETS})
-    yield case(name, "ads without labels", **options, distance="squared", constraint_weight=3.0)
-    yield case(
-        name, "ads", **options, distance="kl", constraint_weight={"$": 2.0}, entropy_weight=0.01
-    )
+    yield case(name, "ads without labels", **options, distance="squared", target_weight=3.0)
+    yield case(name, "ads", **options, distance="kl", target_weight={"$": 2.0}, entropy_weight=0.01)
     yield case(name, "ads", **options, n_restarts=1, annealing=(0.1, 0.5), random_state=0)
     yield case(name, "ads", **options, solver="owlqn", l1_ratio=0.5, fit_intercept=True)
     yield case(name, "ads", **options | {"max_iter": 2}, order=2)

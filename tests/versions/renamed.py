@@ -24,8 +24,9 @@ PARAMETERS: dict[str, tuple[str, ...]] = {
     "init": ("start",),
     "min_frequency": ("min_count",),
     "n_states": ("states",),
+    "target_weight": ("constraint_weight",),
 }
-ATTRIBUTES: dict[str, tuple[str, ...]] = {}
+ATTRIBUTES: dict[str, tuple[str, ...]] = {"targets_": ("constraints_",)}
 
 # In these classes log p(x, y) was called `log_proba`, before all classes had one name for it.
 METHODS: dict[str, tuple[str, ...]] = {"log_joint": ("log_proba",)}

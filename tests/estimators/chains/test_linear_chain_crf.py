@@ -572,3 +572,56 @@ def test_sgd_finds_a_step_where_long_ones_lead_away(seed):
     X, y = make_rental_ads(200, random_state=0)
     crf = LinearChainCRF(solver="sgd", random_state=seed, max_iter=2)
     assert crf.fit(SequenceVectorizer().fit_transform(X), y).loss_curve_[-1] < 15_000
+
+
+def test_softmax_margin_minimises_the_loss_with_costs():
+    """The curve ends at C * sum of losses, taken from all labellings; a cost of 0 is the likelihood."""
+    X, y = ragged(np.random.RandomState(0))
+    X = numeric(X)
+    cost = np.array([[0.0, 1.0, 2.0], [0.5, 0.0, 1.0], [3.0, 0.0, 0.0]])
+    crf = LinearChainCRF(loss="softmax_margin", cost=cost, C=2.0, tol=1e-8).fit(X, y)
+    total = 0.0
+    for x, labels in zip(X, y, strict=True):
+        codes = np.searchsorted(crf.classes_, labels)
+        chain = enumerated(crf, x)
+        raised = [s + cost[codes, list(k)].sum() for k, s in zip(chain.y, chain.scores)]
+        total += np.logaddexp.reduce(raised) - chain.scores[chain.y.index(tuple(codes.tolist()))]
+    weights = np.concatenate([dense(crf.coef_).ravel(), crf.transition_.ravel()])
+    penalty = weights @ weights / 2 / crf.C
+    assert crf.loss_curve_[-1] == pytest.approx(float(total) + penalty, rel=1e-8)
+    free = LinearChainCRF(loss="softmax_margin", cost=np.zeros((3, 3)), C=2.0, tol=1e-8).fit(X, y)
+    likelihood = LinearChainCRF(C=2.0, tol=1e-8).fit(X, y)
+    np.testing.assert_allclose(free._w, likelihood._w, atol=1e-6)
+
+
+def test_what_is_dear_to_miss_is_missed_less(ads):
+    X, y = ads
+    classes = np.unique(y.tokens)
+    costs = 1.0 - np.eye(len(classes))
+    rare = 1
+    costs[rare] *= 8.0
+    predicted = []
+    for cost in (None, costs):
+        crf = LinearChainCRF(loss="softmax_margin", cost=cost, C=0.01, max_iter=60, tol=1e-3)
+        predicted.append(np.concatenate(crf.fit(X, y).predict(X)))
+    plain, careful = ((labels == classes[rare]).sum() for labels in predicted)
+    assert careful > plain
+
+
+@pytest.mark.parametrize(
+    ("cost", "message"),
+    [
+        (np.zeros((2, 2)), r"cost has shape \(2, 2\), but 3 labels need \(3, 3\)"),
+        (np.ones((3, 3)), r"cost\[0, 0\] of 'a' in the place of 'a' must be 0"),
+        (-np.eye(3)[::-1], "must not be negative"),
+        (np.diag([np.nan, 0, 0]), "must be finite"),
+        ([["x"] * 3] * 3, "no matrix of numbers"),
+    ],
+)
+def test_costs_are_checked(cost, message):
+    crf = LinearChainCRF(loss="softmax_margin", cost=cost)
+    with pytest.raises((ValueError, TypeError), match=message):
+        crf.fit([["p", "q", "r"]], [["a", "b", "c"]])
+    assert not hasattr(crf, "classes_")
+    with pytest.raises(ValueError, match="loss='softmax_margin'"):
+        LinearChainCRF(cost=np.zeros((3, 3))).fit([["p", "q", "r"]], [["a", "b", "c"]])
