@@ -144,7 +144,7 @@ class _Rows:
         of_steps = np.zeros(len(self.transitions))
         for table, family in zip(cliques, self.structure.families, strict=True):
             columns = columns_of(codes, family, node.shape[1])
-            rows = np.arange(len(columns)) if len(table) > 1 else 0
+            rows = np.arange(len(columns)) if len(table) == len(columns) else 0
             of_steps[family.nodes[:, -1] - 1] += table[rows, columns]
         return node[self.based, codes], of_steps
 

@@ -170,16 +170,21 @@ def every_clique_pair(pattern: Pattern, f: int) -> CSR:
 
 
 def of_order(pattern: Pattern, order: int) -> Pattern:
-    """The pattern of a chain as one of a higher order, whose wider cliques have no weights."""
-    sizes = range(pattern.order + 2, order + 2)
-    families = pattern.families
+    """The pattern of a chain as one of a higher order, whose wider cliques have no weights.
+
+    Then the pairs of all families are listed, if features condition them.
+    """
+    if order == pattern.order:
+        return pattern
+    families = list(pattern.families)
     none = None
-    if len(sizes) and len(pattern.edge_columns):
-        # None would stand for all pairs, of the wider cliques, too
-        families = tuple(
+    if len(pattern.edge_columns):
+        none = _pairs_of(np.zeros(len(pattern.edge_columns), dtype=bool), 0)
+        families = [
             family._replace(features=every_clique_pair(pattern, f))
             for f, family in enumerate(families)
-        )
-        none = _pairs_of(np.zeros(len(pattern.edge_columns), bool), 0)
-    wider = tuple(CliquePattern(size, none, np.arange(0)) for size in sizes)
-    return pattern._replace(families=families + wider)
+        ]
+    wider = [
+        CliquePattern(size, none, np.arange(0)) for size in range(pattern.order + 2, order + 2)
+    ]
+    return pattern._replace(families=(*families, *wider))

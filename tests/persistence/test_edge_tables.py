@@ -90,8 +90,8 @@ def test_pairs_alone_stay_where_they_are():
 
 
 @pytest.mark.parametrize("dense", [True, False])
-def test_families_of_which_one_has_all_pairs(dense):
-    """A file has one answer for all: then it lists the pairs."""
+def test_families_of_which_one_has_no_pairs(dense):
+    """A file has one answer for all: it lists the pairs."""
     pattern = of_order(model_of({"dense": dense}).potentials.pattern, 2)
     edges = joined(pattern)
     assert edges.features is not None

@@ -91,7 +91,7 @@ class Twin:
         tables = scores(model, tokens)
         if inside is not None:  # normalised among what is allowed
             tables = masked(tables, *inside)
-        self.y = naive.labellings(len(tokens), 3)
+        self.y = naive.labellings(tokens.shape[0], 3)
         self.log_p = np.array([sum(steps(tables, y)) for y in self.y], float)
         if allowed is not None:
             zeros = [np.zeros(table.shape) for table in tables]

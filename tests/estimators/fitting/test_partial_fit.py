@@ -23,7 +23,7 @@ from sklearn_struct.exceptions import (
     NonFiniteError,
     UnknownLabelError,
 )
-from sklearn_struct.objectives.linear_objective import LinearObjective
+from sklearn_struct.objectives.linear_terms import LinearTerms
 
 LABELS = ["x", "y", "z"]
 ONLINE = ["ap", "pa", "pa-ii", "sgd"]
@@ -537,7 +537,7 @@ def test_an_interrupted_call_leaves_no_trace(solver, n_calls, monkeypatch):
     for _ in range(n_calls):
         model.partial_fit(X, Y, LABELS)
     before = state(model)
-    add = LinearObjective.add
+    add = LinearTerms.add
     n_adds = []
 
     def interrupted(*args):
@@ -545,7 +545,7 @@ def test_an_interrupted_call_leaves_no_trace(solver, n_calls, monkeypatch):
         if len(n_adds) == 3:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(LinearObjective, "add", interrupted)
+    monkeypatch.setattr(LinearTerms, "add", interrupted)
     with pytest.raises(KeyboardInterrupt):
         model.partial_fit(*numbers(10, seed=3), LABELS)
     unchanged(model, before)
