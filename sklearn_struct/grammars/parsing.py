@@ -87,14 +87,25 @@ class Parses(NamedTuple):
     sign: np.ndarray
 
 
-def counted(treebank: Treebank, leaf_counts: np.ndarray, smoothing: float) -> Plain:
-    """Relative frequencies; `smoothing` is added to the counts of rules."""
+def counted(
+    treebank: Treebank,
+    leaf_counts: np.ndarray,
+    smoothing: float,
+    weight: np.ndarray | None = None,
+) -> Plain:
+    """Relative frequencies; `smoothing` is added to the counts of rules, and `weight` says how
+    often each tree counts (None: once), as it does in `leaf_counts`.
+    """
     grammar, forest, symbol = treebank
     S = len(grammar.indptr) - 1
-    of_rule = np.bincount(forest.rule, minlength=len(grammar.parent)) + smoothing
+    of_edge = None
+    if weight is not None:
+        # edges are in the order of the nodes that they belong to
+        of_edge = np.repeat(weight, np.diff(forest.indptr[forest.offsets]))
+    of_rule = np.bincount(forest.rule, weights=of_edge, minlength=len(grammar.parent)) + smoothing
     of_parent = np.bincount(grammar.parent, weights=of_rule, minlength=S)
     of_symbol = np.bincount(symbol, weights=leaf_counts, minlength=S)
-    roots = np.bincount(forest.symbol[forest.offsets[1:] - 1], minlength=S)
+    roots = np.bincount(forest.symbol[forest.offsets[1:] - 1], weights=weight, minlength=S)
     with np.errstate(divide="ignore"):
         leaf = np.log(leaf_counts / of_symbol[symbol])
     return Plain(np.log(of_rule / of_parent[grammar.parent]), log_ratios(roots), leaf)
