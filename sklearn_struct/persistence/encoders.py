@@ -11,7 +11,8 @@ import numpy as np
 from sklearn_struct.containers.ragged import object_array
 from sklearn_struct.encoding.features.column_codes import _KEY_LIMIT, KeyIndex, Values
 from sklearn_struct.encoding.features.string_numbers import Names
-from sklearn_struct.encoding.features.templates import FeatureTemplates, Template, _Learnt
+from sklearn_struct.encoding.features.template_syntax import Template
+from sklearn_struct.encoding.features.templates import FeatureTemplates, _Learnt
 from sklearn_struct.encoding.features.vectorizer import SequenceVectorizer
 from sklearn_struct.encoding.parameter_checks import check_as_fitted
 from sklearn_struct.exceptions import InputTypeError, ModelFileError
