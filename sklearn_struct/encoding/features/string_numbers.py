@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sklearn_struct.compiled.kernel import inlined, kernel
-from sklearn_struct.compiled.simd import prefetch
+from sklearn_struct.compiled.simd import Index, prefetch
 
 __all__ = ["Names", "as_words", "join_pairs"]
 
@@ -260,7 +260,7 @@ def number_texts(
 
 
 @kernel
-def copy_text(source: np.ndarray, p: int, target: np.ndarray, q: int) -> np.int64:
+def copy_text(source: np.ndarray, p: Index, target: np.ndarray, q: Index) -> np.int64:
     """Copy the string at p, the zero after it and a few bytes more; return its length."""
     n = 0
     word = source[p]
