@@ -394,4 +394,5 @@ class CRF(DocLink, Filed, BaseEstimator):
         return tags
 
     def _names(self) -> list[str]:
-        return self.crf_[-1].feature_names_in_.tolist()
+        names: list[str] = self.crf_[-1].feature_names_in_.tolist()
+        return names
