@@ -8,14 +8,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cached_property, wraps
 from types import FunctionType
-from typing import Any, TypeVar
-
-from sklearn.base import BaseEstimator
+from typing import Any, Protocol, TypeVar
 
 __all__ = ["Published", "as_published", "publishes"]
 
 T = TypeVar("T")
 FITS = {"fit", "fit_transform", "partial_fit"}
+
+
+class Estimator(Protocol):
+    """What an estimator of scikit-learn has that is needed here."""
+
+    @classmethod
+    def _get_param_names(cls) -> list[str]:
+        """Names of the parameters."""
 
 
 class Published:
@@ -51,7 +57,7 @@ def publishes(fit: Callable[..., Any]) -> Callable[..., Any]:
     """Let this method of an estimator work on a draft."""
 
     @wraps(fit)
-    def on_draft(self: BaseEstimator, *args: Any, **options: Any) -> Any:
+    def on_draft(self: Estimator, *args: Any, **options: Any) -> Any:
         before = dict(vars(self))
         draft = object.__new__(type(self))
         draft.__dict__ = dict(before)
@@ -62,7 +68,7 @@ def publishes(fit: Callable[..., Any]) -> Callable[..., Any]:
     return on_draft
 
 
-def _publish(draft: BaseEstimator, estimator: BaseEstimator, before: dict[str, Any]) -> None:
+def _publish(draft: Estimator, estimator: Estimator, before: dict[str, Any]) -> None:
     """Give the estimator the attributes of the draft; parameters that were set meanwhile stay."""
     attributes = dict(vars(draft))
     now = vars(estimator)
@@ -76,7 +82,7 @@ def _reads(method: Callable[..., Any]) -> Callable[..., Any]:
     """Let this method, or the getter of a property, work on the attributes of one fit."""
 
     @wraps(method)
-    def on_published(self: BaseEstimator, *args: Any, **options: Any) -> Any:
+    def on_published(self: Estimator, *args: Any, **options: Any) -> Any:
         view = as_published(self)
         result = method(view, *args, **options)
         return self if result is view else result
