@@ -358,7 +358,8 @@ def _information_gain(counts: sp.csr_array, n_tokens: np.ndarray) -> np.ndarray:
     # that never occurs: these are 0 for all labels that a feature does not have.
     stored = _n_log_n(counts.data) + _n_log_n(of_label - counts.data) - _n_log_n(of_label)
     cells = sp.csr_array((stored, counts.indices, counts.indptr), shape=counts.shape).sum(axis=1)
-    return (cells + _n_log_n(N) - _n_log_n(total) - _n_log_n(N - total)) / N
+    gain: np.ndarray = (cells + _n_log_n(N) - _n_log_n(total) - _n_log_n(N - total)) / N
+    return gain
 
 
 def _n_log_n(n: np.ndarray) -> np.ndarray:
