@@ -73,7 +73,7 @@ def read_labelled_features(estimator: BaseEstimator, X: SequenceInput) -> Readin
     else:
         model = clone(model)
         sequences = model._read_X(X, reset=True)
-        model.classes_ = label_set(model, [], np.array([0]))
+        model.classes_ = label_set(model.classes, model.labeled_features, [], np.array([0]))
         given = model.labeled_features or {}
         targets = label_targets.read_targets(given, model.classes_, model.majority, model.smoothing)
     fired = sp.lil_array(label_targets.firing(sequences.X, [target.feature for target in targets]))

@@ -190,7 +190,7 @@ class MEstimatedPCFG(BaseParser, PenaltyParameters, IterationParameters, RandomP
         self._fragments = observed(templates, self._model, seen, self.min_frequency)
         with Pool(self.n_jobs) as pool:
             objective, scale = self._objective(trees, pool)
-            solver = choice_for_rows(self, objective.rows)
+            solver = choice_for_rows(self.solver, self.C, self.l1_ratio, objective.rows)
             solve(self, solver, objective, np.zeros(objective.size), progress, scale=scale)
 
     def _templates(self) -> tuple[str, ...]:
