@@ -137,7 +137,7 @@ def tally(
     C = n_contexts(K, order)
     first, last = ends(structure)
     left, right = structure.edges.T
-    found = contexts(codes, structure, K, order)
+    context = contexts(codes, structure, K, order)
     weight = np.repeat(weight, np.diff(structure.offsets))
 
     def count(events: np.ndarray, tokens: np.ndarray, size: int) -> np.ndarray:
@@ -147,12 +147,14 @@ def tally(
         )
 
     steps = np.where(
-        (found[left] < 0) | (codes[right] < 0), -1, found[left].astype(np.int64) * K + codes[right]
+        (context[left] < 0) | (codes[right] < 0),
+        -1,
+        context[left].astype(np.int64) * K + codes[right],
     )
     return Markov(
         count(codes[first], first, K),
         count(steps, right, C * K).reshape(C, K),
-        count(found[last], last, C),
+        count(context[last], last, C),
     )
 
 
@@ -222,8 +224,8 @@ def choose(table: np.ndarray, rows: np.ndarray, rng: np.random.RandomState) -> n
     """
     cumulated = np.cumsum(table, axis=1)
     passed = rng.random_sample(len(rows)) * cumulated[rows, -1]
-    found = np.empty(len(rows), dtype=np.int64)
+    states = np.empty(len(rows), dtype=np.int64)
     for row in np.unique(rows):
         here = rows == row
-        found[here] = np.searchsorted(cumulated[row], passed[here], side="right")
-    return found
+        states[here] = np.searchsorted(cumulated[row], passed[here], side="right")
+    return states
