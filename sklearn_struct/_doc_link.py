@@ -15,21 +15,19 @@ def address() -> str:
         urls = metadata("sklearn-struct").get_all("Project-URL") or []
     except PackageNotFoundError:
         return ""
-    named = dict(url.split(", ", 1) for url in urls)
+    named: dict[str, str] = dict(url.split(", ", 1) for url in urls)
     return named.get("Documentation", "").rstrip("/")
 
 
 class DocLink:
-    """Mixin, before `BaseEstimator`: the page of the class in the API reference; no link while
-    there is no address.
-    """
+    """Mixin, before `BaseEstimator`: the link to the class in the API reference, if it has one."""
 
     _doc_link_module = "sklearn_struct"
     _doc_link_public = "sklearn_struct"  # where users import the class from
 
     @property
     def _doc_link_template(self) -> str:
-        return (
-            address()
-            and f"{address()}/api/generated/{self._doc_link_public}.{{estimator_name}}.html"
-        )
+        # "" is scikit-learn's sign for no link
+        if not address():
+            return ""
+        return f"{address()}/api/generated/{self._doc_link_public}.{{estimator_name}}.html"

@@ -1,11 +1,14 @@
-"""A fit publishes its result in one step, and whatever reads an estimator meanwhile reads one fit."""
+"""Fits and predictions in several threads: a fit publishes its result in one step.
+
+Whatever reads an estimator meanwhile reads the result of one fit.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property, wraps
 from types import FunctionType
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 __all__ = ["Published", "as_published", "publishes"]
 
@@ -13,14 +16,20 @@ T = TypeVar("T")
 FITS = {"fit", "fit_transform", "partial_fit"}
 
 
-class Published:
-    """Mixin, before `BaseEstimator`: `fit` and `predict` may run at once on one estimator, in
-    several threads.
+class Estimator(Protocol):
+    """What an estimator of scikit-learn has that is needed here."""
 
-    Fits of a class work on a draft, whose attributes take the place of the estimator's when all is
-    done; so after an exception, also Ctrl-C, the estimator is as it was before. All other public
-    methods and properties that a class defines work on the attributes that they find when they are
-    called, which no fit changes any more.
+    @classmethod
+    def _get_param_names(cls) -> list[str]:
+        """Names of the parameters."""
+
+
+class Published:
+    """Mixin, before `BaseEstimator`: several threads may fit one estimator and predict by it.
+
+    A fit works on a draft, whose attributes replace those of the estimator when all is done. So
+    after an exception, also Ctrl-C, the estimator is as it was before. All other public methods and
+    properties of a class work on the attributes at the time of the call, which no fit changes.
     """
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -37,11 +46,9 @@ class Published:
 
 
 def as_published(estimator: T) -> T:
-    """The estimator as it is now: a later fit of it shows no more here.
-
-    It shares its attributes with the estimator, which a fit replaces by others and never changes.
-    """
+    """The estimator as it is now: later fits do not change this view."""
     view = object.__new__(type(estimator))
+    # the same dict, no copy: a fit replaces it by another, and never changes it
     view.__dict__ = vars(estimator)
     return view
 
@@ -50,32 +57,32 @@ def publishes(fit: Callable[..., Any]) -> Callable[..., Any]:
     """Let this method of an estimator work on a draft."""
 
     @wraps(fit)
-    def on_draft(self: Any, *args: Any, **options: Any) -> Any:
+    def on_draft(self: Estimator, *args: Any, **options: Any) -> Any:
         before = dict(vars(self))
         draft = object.__new__(type(self))
         draft.__dict__ = dict(before)
         result = fit(draft, *args, **options)
         _publish(draft, self, before)
-        return self if result is draft else result
+        return self if result is draft else result  # callers must not get hold of the draft
 
     return on_draft
 
 
-def _publish(draft: Any, estimator: Any, before: dict[str, Any]) -> None:
+def _publish(draft: Estimator, estimator: Estimator, before: dict[str, Any]) -> None:
     """Give the estimator the attributes of the draft; parameters that were set meanwhile stay."""
     attributes = dict(vars(draft))
     now = vars(estimator)
     for name in type(estimator)._get_param_names():
         if name in attributes and attributes[name] is before.get(name):
             attributes[name] = now[name]
-    estimator.__dict__ = attributes
+    estimator.__dict__ = attributes  # one assignment, which no other thread sees half done
 
 
 def _reads(method: Callable[..., Any]) -> Callable[..., Any]:
-    """Let this method, or what makes a property, work on the attributes of one fit."""
+    """Let this method, or the getter of a property, work on the attributes of one fit."""
 
     @wraps(method)
-    def on_published(self: Any, *args: Any, **options: Any) -> Any:
+    def on_published(self: Estimator, *args: Any, **options: Any) -> Any:
         view = as_published(self)
         result = method(view, *args, **options)
         return self if result is view else result

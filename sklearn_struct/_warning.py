@@ -8,13 +8,12 @@ import warnings
 __all__ = ["warn"]
 
 
+# packages whose frames lie between a user's line and ours
 INSIDE = {"sklearn_struct", "sklearn", "numba", "importlib", "functools"}
 
 
 def warn(message: str, category: type[Warning] = UserWarning) -> None:
-    """Warn, with a line as the place that is not ours nor of those through which we are called or
-    imported.
-    """
+    """Warn, with the user's line as the place: the nearest that is not in a package of `INSIDE`."""
     frame = sys._getframe(1)
     level = 2
     while frame.f_back is not None and str(frame.f_globals.get("__name__")).split(".")[0] in INSIDE:
@@ -24,5 +23,5 @@ def warn(message: str, category: type[Warning] = UserWarning) -> None:
 
 
 def _is_uncounted(file: str) -> bool:
-    """Whether `warnings` leaves it out of the count of levels: Python's own machinery of imports."""
+    """Whether `warnings` leaves a frame out of the levels: those of Python's import machinery."""
     return "importlib" in file and "_bootstrap" in file

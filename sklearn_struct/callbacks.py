@@ -1,10 +1,20 @@
-"""A callback for fits, as scikit-learn has them from its version 1.9 on."""
+"""A callback for fits, in the protocol of scikit-learn 1.9 and later."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Protocol
+
+from sklearn.base import BaseEstimator
+
+from sklearn_struct.containers.typing import Scorer, SequenceInput
 
 __all__ = ["EarlyStopping"]
+
+
+class FitContext(Protocol):
+    """What scikit-learn tells a callback of a task of a fit."""
+
+    task_name: str
 
 
 class EarlyStopping:
@@ -21,10 +31,9 @@ class EarlyStopping:
         Called as ``scoring(estimator, X, y)``, such as a scorer of `sklearn_struct.metrics`. None:
         the estimator's ``score``.
     patience : int, default=3
-        Stop when so many iterations one after the other have not risen above the best score of
-        those before.
+        Stop when this many iterations in a row have not raised the best score.
     min_delta : float, default=0.0
-        How much above counts as risen.
+        By how much a score must exceed the best one to raise it.
 
     Attributes
     ----------
@@ -45,7 +54,13 @@ class EarlyStopping:
     """
 
     def __init__(
-        self, X: Any, y: Any, *, scoring: Any = None, patience: int = 3, min_delta: float = 0.0
+        self,
+        X: SequenceInput,
+        y: SequenceInput,
+        *,
+        scoring: Scorer | None = None,
+        patience: int = 3,
+        min_delta: float = 0.0,
     ) -> None:
         if patience < 1:
             raise ValueError(f"patience must be at least 1, got {patience}")
@@ -56,18 +71,22 @@ class EarlyStopping:
         self.min_delta = min_delta
         self.scores_: list[float] = []
 
-    def setup(self, estimator: Any, context: Any) -> None:
+    def setup(self, estimator: BaseEstimator, context: FitContext) -> None:
         """A fit begins."""
         self.scores_ = []
 
-    def teardown(self, estimator: Any, context: Any) -> None:
+    def teardown(self, estimator: BaseEstimator, context: FitContext) -> None:
         """A fit has ended."""
 
-    def on_fit_task_begin(self, estimator: Any, context: Any) -> None:
+    def on_fit_task_begin(self, estimator: BaseEstimator, context: FitContext) -> None:
         """A task of the fit begins."""
 
     def on_fit_task_end(
-        self, estimator: Any, context: Any, *, fitted_estimator: Any = None
+        self,
+        estimator: BaseEstimator,
+        context: FitContext,
+        *,
+        fitted_estimator: BaseEstimator | None = None,
     ) -> bool:
         """Score the model of an iteration; return whether to stop."""
         if context.task_name != "iteration" or fitted_estimator is None:

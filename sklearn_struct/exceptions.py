@@ -1,5 +1,6 @@
-"""Exceptions about the data, one a kind. Each message names the place: ``X[3], token 7: ...``, or
-the file.
+"""Exceptions about the data.
+
+Each message names the place, ``X[3], token 7: ...``, or the file.
 """
 
 from __future__ import annotations
@@ -25,9 +26,7 @@ class ModelFileError(ValueError):
 
 
 class NonFiniteError(ValueError):
-    """A feature value or weight is NaN or infinite, or what comes of them: a score, or a sum of
-    scores.
-    """
+    """A feature value, a weight, a score or a sum of scores is NaN or infinite."""
 
 
 class UnknownLabelError(ValueError):

@@ -1,6 +1,4 @@
-"""Tools for people who label features instead of sentences: what to label, and what an annotator
-would find.
-"""
+"""Tools for people who label features instead of sentences: which features to label, and how."""
 
 from __future__ import annotations
 
@@ -9,7 +7,6 @@ import warnings
 from collections import Counter
 from collections.abc import Iterable
 from numbers import Integral, Real
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -18,6 +15,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 
 from sklearn_struct.containers.sequence_array import SequenceArray
+from sklearn_struct.containers.typing import Label, Seed, SequenceInput, Sequences
 from sklearn_struct.encoding.features.column_choice import Features, columns_named
 from sklearn_struct.encoding.features.vectorizer import SequenceVectorizer
 from sklearn_struct.encoding.labels import partial_labels
@@ -41,19 +39,19 @@ _FEATURES = [None, str, re.Pattern, "array-like"]
     prefer_skip_nested_validation=True,
 )
 def suggest_labeled_features(
-    X: Any,
-    y: Any,
+    X: SequenceInput,
+    y: SequenceInput,
     *,
     n_per_label: int = 3,
     min_label_tokens: int = 1,
     min_frequency: int = 1,
     min_precision: float = 0.0,
     features: Features | None = None,
-) -> dict[Any, Any]:
-    """The features that a person would label first: the most frequent ones that tell of a label.
+) -> dict[str, Label]:
+    """Label the features that a person would label first: frequent ones that indicate a label.
 
-    For each label these are the features that occur with it most often, among those that are not
-    more frequent with another label; the rule of [1]_, which [2]_ uses.
+    Each label gets the features that occur with it most often, among those that are not more
+    frequent with another label. The rule is that of [1]_, and [2]_ uses it, too.
 
     Parameters
     ----------
@@ -65,24 +63,24 @@ def suggest_labeled_features(
         None stands for labels that are missing, of a token or of a whole sequence. Such tokens do
         not count.
     n_per_label : int, default=3
-        At most so many features for a label.
+        Largest number of features for a label.
     min_label_tokens : int, default=1
-        Labels of fewer tokens get no features. Features may still not be more frequent with such a
-        label.
+        Labels of fewer tokens get no features. But a feature that is more frequent with such a
+        label than with all others goes to none of the others either.
     min_frequency : int, default=1
         Least number of tokens with a feature and its label.
     min_precision : float, default=0.0
         Least share of a feature's tokens that have the label.
     features : str, re.Pattern or list of them, default=None
-        Only these: names, or compiled patterns that match whole names, such as
+        Choose among these only: names, or compiled patterns that match whole names, such as
         ``re.compile("word:.*")``; None is all.
 
     Returns
     -------
     dict
-        The label of each feature; labels in sorted order, the features of a label by falling
-        frequency, then by name. A feature that is as frequent with several labels goes to the first
-        one that takes it.
+        The label of each feature. Labels are in sorted order, the features of a label by falling
+        frequency, then by name. If a feature is equally frequent with several labels, the first of
+        these that has room takes it.
 
     Raises
     ------
@@ -108,7 +106,8 @@ def suggest_labeled_features(
     Examples
     --------
     >>> from sklearn_struct.labeled_features import suggest_labeled_features
-    >>> X = [["rent", "$", "900"], ["large", "kitchen"], ["$", "800", "a", "month"], ["new", "kitchen"]]
+    >>> texts = ["rent $ 900", "large kitchen", "$ 800 a month", "new kitchen"]
+    >>> X = [text.split() for text in texts]
     >>> y = [["RENT"] * 3, ["FEATURES"] * 2, ["RENT"] * 4, None]
     >>> suggest_labeled_features(X, y, n_per_label=2)
     {'kitchen': 'FEATURES', 'large': 'FEATURES', '$': 'RENT', '800': 'RENT'}
@@ -121,7 +120,7 @@ def suggest_labeled_features(
     total = counts.sum(axis=1)
     n_tokens = np.bincount(codes[codes >= 0], minlength=len(classes))
     free = np.ones(len(names), dtype=bool)
-    found: dict[Any, Any] = {}
+    label_of: dict[str, Label] = {}
     for k in np.flatnonzero(n_tokens >= min_label_tokens).tolist():
         stored = slice(counts.indptr[k], counts.indptr[k + 1])
         rows = counts.indices[stored]
@@ -134,8 +133,8 @@ def suggest_labeled_features(
         )
         chosen = _ranked(rows[best], count[best], names)[:n_per_label]
         free[chosen] = False
-        found.update(dict.fromkeys(names[chosen].tolist(), classes.tolist()[k]))
-    return found
+        label_of.update(dict.fromkeys(names[chosen].tolist(), classes.tolist()[k]))
+    return label_of
 
 
 @validate_params(
@@ -147,34 +146,34 @@ def suggest_labeled_features(
     prefer_skip_nested_validation=True,
 )
 def suggest_features(
-    X: Any,
-    y: Any = None,
+    X: SequenceInput,
+    y: SequenceInput | None = None,
     *,
     n: int | None = 50,
     criterion: str = "frequency",
     features: Features | None = None,
-) -> list[Any]:
-    """Candidates for a person to label: the features that occur most often, or that tell most about
-    labels.
+) -> list[str]:
+    """Suggest features for a person to label: the most frequent or the most informative ones.
 
     Parameters
     ----------
     X : list of sequences or SequenceArray
         As for `suggest_labeled_features`.
     y : list of label sequences, default=None
-        Read with ``criterion="information_gain"`` alone. None stands for labels that are missing.
+        Only read with ``criterion="information_gain"``. None stands for labels that are missing.
     n : int or None, default=50
         How many; None is all.
     criterion : {"frequency", "information_gain"}, default="frequency"
-        What to sort by: the number of tokens with the feature, or how much whether a token has it
-        tells about the token's label. The latter counts only tokens that have a label.
+        What to sort by: the number of tokens with the feature, or the mutual information of a
+        token's label and whether the token has the feature. The latter is taken over tokens that
+        have a label.
     features : str, re.Pattern or list of them, default=None
-        Only these, as for `suggest_labeled_features`.
+        Choose among these only, as for `suggest_labeled_features`.
 
     Returns
     -------
     list of str
-        The best first, equal ones by name. Features of no token that counts are left out.
+        The best first, equal ones by name. A feature that occurs in no such token is left out.
 
     Raises
     ------
@@ -202,7 +201,8 @@ def suggest_features(
         frequency = counts.sum(axis=1)
         score = _information_gain(counts, np.bincount(codes[codes >= 0], minlength=len(classes)))
     there = np.flatnonzero(frequency)
-    return names[_ranked(there, score[there], names)[:n]].tolist()
+    best: list[str] = names[_ranked(there, score[there], names)[:n]].tolist()
+    return best
 
 
 @validate_params(
@@ -214,10 +214,14 @@ def suggest_features(
     prefer_skip_nested_validation=True,
 )
 def sample_targets(
-    X: Any, y: Any, features: Iterable[Any], n_tokens: int | None = 10, *, random_state: Any = None
-) -> dict[Any, Counter]:
-    """What an annotator finds who looks at a few tokens of each feature: how often each label
-    occurs.
+    X: SequenceInput,
+    y: SequenceInput,
+    features: Iterable[str],
+    n_tokens: int | None = 10,
+    *,
+    random_state: Seed = None,
+) -> dict[str, Counter[Label]]:
+    """Count the labels of a few tokens of each feature, as an annotator would.
 
     Parameters
     ----------
@@ -268,52 +272,58 @@ def sample_targets(
     tokens = fires[labelled][:, np.array([known[name] for name in wanted], dtype=np.int64)].tocsc()
     rng = check_random_state(random_state)
     labels = classes.tolist()
-    found: dict[Any, Counter] = {}
+    n_with: dict[str, Counter[Label]] = {}
     for name, start, stop in zip(wanted, tokens.indptr[:-1], tokens.indptr[1:]):
         drawn = rng.permutation(tokens.indices[start:stop])[:n_tokens]
         counts = np.bincount(codes[labelled[drawn]], minlength=len(labels))
         if len(drawn):
-            found[name] = Counter({labels[k]: int(counts[k]) for k in np.flatnonzero(counts)})
-    missing = [name for name in wanted if name not in found]
+            n_with[name] = Counter({labels[k]: int(counts[k]) for k in np.flatnonzero(counts)})
+    missing = [name for name in wanted if name not in n_with]
     if missing:
         warnings.warn(
             f"features that occur nowhere with a label are left out: {missing}",
             UserWarning,
-            stacklevel=3,
+            stacklevel=3,  # the caller of the function that validate_params wraps
         )
-    return found
+    return n_with
 
 
-def _read(X: Any) -> tuple[SequenceArray, sp.csr_array]:
+def _read(X: SequenceInput) -> tuple[SequenceArray, sp.csr_array]:
     """X as packed tokens with names of features, and ones where a feature's value is not 0."""
-    X = as_list(X)
-    kind = form(X)
+    sequences = as_list(X)
+    packed = _packed(sequences, form(sequences))
+    if packed.tokens.ndim != 2 or packed.tokens.dtype.kind not in "fiub":
+        raise InputTypeError(
+            f"the tokens of X must be rows of real numbers, got dtype {packed.tokens.dtype}"
+        )
+    if packed.feature_names is None:
+        raise InputTypeError("X has no feature names")
+    check_numbers(packed)
+    fires = sp.csr_array(packed.tokens, copy=True)
+    fires.sum_duplicates()
+    fires.data = (fires.data != 0).astype(np.int64)
+    fires.eliminate_zeros()
+    return packed, fires
+
+
+def _packed(X: Sequences, kind: str) -> SequenceArray:
+    """X, of a form that `form` tells, as a SequenceArray."""
+    if isinstance(X, SequenceArray) and kind == "packed":
+        return X
     if kind == "flat":
         raise InputTypeError("X must be a list of sequences, or one SequenceArray")
     if kind == "empty":
         raise EmptyDataError("X has no tokens")
-    if kind != "packed":
-        X = (
-            SequenceVectorizer().fit_transform(X)
-            if kind == "attributes"
-            else pack_arrays(X, np.float64)
-        )
-    if X.tokens.ndim != 2 or X.tokens.dtype.kind not in "fiub":
-        raise InputTypeError(
-            f"the tokens of X must be rows of real numbers, got dtype {X.tokens.dtype}"
-        )
-    if X.feature_names is None:
-        raise InputTypeError("X has no feature names")
-    check_numbers(X)
-    fires = sp.csr_array(X.tokens, copy=True)
-    fires.sum_duplicates()
-    fires.data = (fires.data != 0).astype(np.int64)
-    fires.eliminate_zeros()
-    return X, fires
+    if kind == "attributes":
+        encoded: SequenceArray = SequenceVectorizer().fit_transform(X)
+        return encoded
+    return pack_arrays(X, np.float64)
 
 
-def _labels(y: Any, offsets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The distinct labels, sorted, and the code of each token's, -1 where it is missing."""
+def _labels(y: SequenceInput | None, offsets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The distinct labels, sorted, and the code of each token's label, -1 where it is missing."""
+    if y is None:
+        raise EmptyDataError("y has no labels")
     labels = partial_labels.flatten(as_list(y), offsets)
     if all(label is None for label in labels):
         raise EmptyDataError("y has no labels")
@@ -321,7 +331,7 @@ def _labels(y: Any, offsets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return classes, partial_labels.encode(labels, classes, offsets)
 
 
-def _candidates(features: Any, X: SequenceArray) -> tuple[np.ndarray, np.ndarray]:
+def _candidates(features: Features | None, X: SequenceArray) -> tuple[np.ndarray, np.ndarray]:
     """The columns that the parameter `features` names, and their names."""
     names: np.ndarray = X.feature_names  # type: ignore[assignment]
     columns = np.arange(len(names)) if features is None else columns_named(features, X, "features")
@@ -337,25 +347,29 @@ def _counts(fires: sp.csr_array, codes: np.ndarray, n_labels: int) -> sp.csr_arr
 
 
 def _information_gain(counts: sp.csr_array, n_tokens: np.ndarray) -> np.ndarray:
-    """Mutual information, in nats, of each feature's presence and the label; `n_tokens` of each
-    label.
+    """Mutual information, in nats, of a feature's presence and the label.
+
+    `n_tokens` is the number of tokens of each label.
     """
     N = n_tokens.sum()
     total = counts.sum(axis=1)
     of_label = n_tokens[counts.indices]
-    # sums of n log n over the cells of a table (present or not, label), as differences to a feature
-    # that never occurs
+    # Sums of n log n over the cells of a table (present or not, label), as differences to a feature
+    # that never occurs: these are 0 for all labels that a feature does not have.
     stored = _n_log_n(counts.data) + _n_log_n(of_label - counts.data) - _n_log_n(of_label)
     cells = sp.csr_array((stored, counts.indices, counts.indptr), shape=counts.shape).sum(axis=1)
-    return (cells + _n_log_n(N) - _n_log_n(total) - _n_log_n(N - total)) / N
+    gain: np.ndarray = (cells + _n_log_n(N) - _n_log_n(total) - _n_log_n(N - total)) / N
+    return gain
 
 
-def _n_log_n(n: Any) -> Any:
-    return xlogy(n, n)
+def _n_log_n(n: np.ndarray) -> np.ndarray:
+    product: np.ndarray = xlogy(n, n)
+    return product
 
 
 def _ranked(columns: np.ndarray, scores: np.ndarray, names: np.ndarray) -> list[int]:
-    """Columns by falling score, equal ones by name; differences of rounding are none."""
+    """Columns by falling score, equal ones by name."""
+    # scores that differ by rounding alone are equal
     keys = zip(
         np.round(-scores.astype(float), 12).tolist(), names[columns].tolist(), columns.tolist()
     )

@@ -1,48 +1,54 @@
-"""What scikit-learn's model selection cannot do with ragged predictions; everything else of it
-works as it is.
+"""Cross-validation for sequences, where scikit-learn's own does not take ragged predictions.
+
+Everything else of ``sklearn.model_selection`` works on sequences as it is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator
+from typing import Any, TypeAlias
 
 import numpy as np
 from joblib import Parallel, delayed
+from numpy.typing import ArrayLike
 from sklearn import model_selection
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import BaseCrossValidator
 from sklearn.utils import _safe_indexing
 
 from sklearn_struct.containers.ragged import object_array
+from sklearn_struct.containers.typing import SequenceInput, Sequences, Splitter
 from sklearn_struct.encoding.sequences import as_list, form, is_list
 
 __all__ = ["KeepUnlabeled", "cross_val_predict"]
 
-# of labels that a fold's training data lack
+Split: TypeAlias = tuple[np.ndarray, np.ndarray]  # indices of training and test part
+CrossValidation: TypeAlias = int | Splitter | Iterable[Split] | None
+
+# the value for labels that the training data of a fold do not have
 FILL = {"predict_proba": 0.0, "predict_log_proba": -np.inf}
 
 
 def cross_val_predict(
-    estimator: Any,
-    X: Any,
-    y: Any,
+    estimator: BaseEstimator,
+    X: SequenceInput,
+    y: SequenceInput,
     *,
-    groups: Any = None,
-    cv: Any = None,
+    groups: ArrayLike | None = None,
+    cv: CrossValidation = None,
     n_jobs: int | None = None,
     method: str = "predict_proba",
     params: dict[str, Any] | None = None,
 ) -> np.ndarray:
     """Predictions for each sequence by a model that was fitted without it.
 
-    As `sklearn.model_selection.cross_val_predict`, which handles labels of ragged sequences, but
-    not probabilities.
+    It replaces `sklearn.model_selection.cross_val_predict`, which handles labels of ragged
+    sequences, but not their probabilities.
 
     Parameters
     ----------
     estimator : estimator
-        With ``fit`` and `method`; it is cloned. A pipeline or a search, too.
+        It has ``fit`` and `method`, and is cloned. It may be a pipeline or a search.
     X, y : list of sequences, object array or SequenceArray
         As the estimator's ``fit`` takes them. A generator is read once.
     groups : array-like of shape (n_sequences,), default=None
@@ -52,7 +58,7 @@ def cross_val_predict(
     n_jobs : int, default=None
         Processes over the folds, in joblib's meaning.
     method : {"predict", "predict_proba", "predict_log_proba"}, default="predict_proba"
-        What to call.
+        The method that predicts.
     params : dict, default=None
         More arguments of ``fit``. Arrays with an entry for each sequence, such as
         ``sample_weight``, are split.
@@ -61,8 +67,8 @@ def cross_val_predict(
     -------
     ndarray of shape (n_sequences,)
         dtype object: lists of labels, or arrays (n_tokens, n_labels) whose columns are all labels
-        of y, sorted; those of labels that were missing in the training data of a fold are 0 (their
-        logarithms -inf). For two-dimensional X what scikit-learn's function returns.
+        of y, sorted. A label that the training data of a fold did not have gets probability 0
+        (logarithm -inf). For a two-dimensional X what scikit-learn's function returns.
 
     Raises
     ------
@@ -82,9 +88,10 @@ def cross_val_predict(
     X = as_list(X)
     y = as_list(y)
     if form(X) == "flat":
-        return model_selection.cross_val_predict(
+        of_rows: np.ndarray = model_selection.cross_val_predict(
             estimator, X, y, groups=groups, cv=cv, n_jobs=n_jobs, method=method, params=params
         )
+        return of_rows
     if method not in ("predict", *FILL):
         raise ValueError(
             f"method must be 'predict', 'predict_proba' or 'predict_log_proba', got {method!r}"
@@ -103,29 +110,26 @@ def cross_val_predict(
     )
     predictions: list[Any] = [None] * n
     classes = sorted({label for _, seen in parts for label in seen})
-    for (_, test), (found, seen) in zip(splits, parts, strict=True):
-        for i, prediction in zip(test, found, strict=True):
-            predictions[i] = (
-                prediction
-                if method == "predict"
-                else _spread(prediction, seen, classes, FILL[method])
-            )
+    for (_, test), (of_test, seen) in zip(splits, parts, strict=True):
+        for i, prediction in zip(test, of_test, strict=True):
+            if method != "predict":
+                prediction = _spread(prediction, seen, classes, FILL[method])
+            predictions[i] = prediction
     return object_array(predictions)
 
 
 class KeepUnlabeled(BaseCrossValidator):
-    """Split the sequences of which all labels are known; all others are in the training part of
-    every split.
+    """Split the fully labelled sequences; all others are in the training part of every split.
 
-    For searches and cross-validation of models that learn from unlabelled sequences, too (None in
-    the place of a sequence's labels), and from partly labelled ones. Test parts are scored, so they
-    hold labelled sequences alone.
+    Use it for searches and cross-validation of models that also learn from unlabelled sequences
+    (None in the place of a sequence's labels) or from partly labelled ones. Test parts are scored,
+    so they hold fully labelled sequences alone.
 
     Parameters
     ----------
     cv : int, splitter or iterable of (train, test), default=None
-        How to split the labelled sequences, numbered from 0 as if there were no others; None: five
-        folds.
+        How to split the fully labelled sequences, which are numbered from 0 as if there were no
+        others; None: five folds.
 
     Examples
     --------
@@ -137,12 +141,12 @@ class KeepUnlabeled(BaseCrossValidator):
     [0 1 3] [2]
     """
 
-    def __init__(self, cv: Any = None) -> None:
+    def __init__(self, cv: CrossValidation = None) -> None:
         self.cv = cv
 
     def split(
-        self, X: Any, y: Any = None, groups: Any = None
-    ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        self, X: Sequences, y: Sequences | None = None, groups: ArrayLike | None = None
+    ) -> Iterator[Split]:
         """Indices of the sequences of training and test parts.
 
         Parameters
@@ -159,7 +163,7 @@ class KeepUnlabeled(BaseCrossValidator):
         Raises
         ------
         ValueError
-            If y has no labels, or not the length of X.
+            If no sequence of y is fully labelled, or y does not have the length of X.
         """
         labelled = self._labelled(X, y)
         free = np.setdiff1d(np.arange(len(X)), labelled)
@@ -168,34 +172,44 @@ class KeepUnlabeled(BaseCrossValidator):
         ):
             yield np.sort(np.concatenate([labelled[train], free])), labelled[test]
 
-    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+    def get_n_splits(
+        self,
+        X: Sequences | None = None,
+        y: Sequences | None = None,
+        groups: ArrayLike | None = None,
+    ) -> int:
         """Number of splits; X, y and groups as in `split`."""
-        parts = (None, None, None) if X is None else self._parts(self._labelled(X, y), X, y, groups)
-        return model_selection.check_cv(self.cv).get_n_splits(*parts)
+        parts = [None, None, None] if X is None else self._parts(self._labelled(X, y), X, y, groups)
+        return int(model_selection.check_cv(self.cv).get_n_splits(*parts))
 
     @staticmethod
-    def _parts(labelled: np.ndarray, *data: Any) -> list[Any]:
-        """What the labelled sequences have of X, y and groups."""
+    def _parts(labelled: np.ndarray, *data: Sequences | ArrayLike | None) -> list[Any]:
+        """X, y and groups of the labelled sequences."""
         return [None if part is None else _safe_indexing(part, labelled) for part in data]
 
     @staticmethod
-    def _labelled(X: Any, y: Any) -> np.ndarray:
+    def _labelled(X: Sequences, y: Sequences | None) -> np.ndarray:
         if y is None or len(y) != len(X):
             raise ValueError(f"KeepUnlabeled needs y, with an entry for each of {len(X)} sequences")
-        found = np.flatnonzero([_is_known(labels) for labels in y])
-        if len(found) == 0:
+        labelled = np.flatnonzero([_is_known(labels) for labels in y])
+        if len(labelled) == 0:
             raise ValueError("no sequence has all of its labels; there is nothing to split")
-        return found
+        return labelled
 
 
-def _is_known(labels: Any) -> bool:
-    """Whether all labels of a sequence, or that of a row, are known."""
+def _is_known(labels: object) -> bool:
+    """Whether all labels of a sequence, or the one label of a row, are known."""
     entries = list(labels) if is_list(labels) else [labels]
     return not any(entry is None or isinstance(entry, set | frozenset) for entry in entries)
 
 
 def _fit_and_predict(
-    estimator: Any, X: Any, y: Any, split: Any, method: str, params: dict[str, Any]
+    estimator: BaseEstimator,
+    X: Sequences,
+    y: Sequences,
+    split: Split,
+    method: str,
+    params: dict[str, Any],
 ) -> tuple[Any, list[Any]]:
     """Predictions for the test part, and the labels that the training part has."""
     train, test = split

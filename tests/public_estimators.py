@@ -7,6 +7,7 @@ import pkgutil
 from importlib import import_module
 
 from sklearn.base import BaseEstimator
+from sklearn.utils import get_tags
 
 import sklearn_struct
 from sklearn_struct.estimators.chains.base_chain import BaseChain
@@ -14,7 +15,15 @@ from sklearn_struct.estimators.fitting.base_sequence import BaseSequenceEstimato
 from sklearn_struct.estimators.m_estimation.chain_over_base import BaseBasedChain
 from sklearn_struct.estimators.trees.base_parser import BaseParser
 
-__all__ = ["CHAINS", "PARSERS", "PREDICTORS", "SEQUENCE_MODELS", "of_base", "public_classes"]
+__all__ = [
+    "CHAINS",
+    "PARSERS",
+    "PREDICTORS",
+    "READ_TABLES",
+    "SEQUENCE_MODELS",
+    "of_base",
+    "public_classes",
+]
 
 
 def public_classes() -> list[type]:
@@ -42,5 +51,6 @@ def of_base(*bases: type, but: tuple[type, ...] = ()) -> list[type]:
 
 PREDICTORS = [cls for cls in of_base(BaseEstimator) if hasattr(cls, "predict")]
 SEQUENCE_MODELS = of_base(BaseSequenceEstimator)
+READ_TABLES = [cls for cls in SEQUENCE_MODELS if get_tags(cls()).input_tags.two_d_array]
 CHAINS = of_base(BaseChain, but=(BaseBasedChain,))  # which read other X
 PARSERS = of_base(BaseParser)

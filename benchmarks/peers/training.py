@@ -57,7 +57,7 @@ def ours(task: str, solver: str, dtype: str, watch: Stopwatch) -> dict[str, floa
     )
     load_kernels(crf, X, y, max_iter=2)
     f1_of = (
-        _prober(crf, X_test, y_test, 1.1 * _reference(task, watch)["objective"])
+        prober(crf, X, y, X_test, y_test, 1.1 * _reference(task, watch)["objective"])
         if task == "chunking"
         else None
     )
@@ -73,16 +73,22 @@ def ours(task: str, solver: str, dtype: str, watch: Stopwatch) -> dict[str, floa
     return figures | scores(task, y_test, crf.predict(X_test))
 
 
-def _prober(crf: Any, X: Any, y: Any, below: float) -> Any:
+def prober(crf: Any, X: Any, y: Any, X_test: Any, y_test: Any, below: float) -> Any:
     """The test F1 at parameters w, once the objective is low enough for it to matter."""
     import copy
+
+    from sklearn.base import clone
+
+    # the estimator itself knows nothing before its fit ends
+    known = clone(crf).set_params(max_iter=1).fit(X, y)
 
     def f1(w: Any, objective: float) -> float:
         if objective > below:
             return -math.inf
-        now = copy.copy(crf)  # it knows its classes and features already
+        now = copy.copy(known)
         now._w = w
-        return scores("chunking", y, now.predict(X))[F1]
+        now._prepared = type(known._prepared)()  # predictions keep weights there
+        return scores("chunking", y_test, now.predict(X_test))[F1]
 
     return f1
 

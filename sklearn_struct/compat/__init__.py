@@ -1,6 +1,4 @@
-"""Other libraries' interfaces on our models: `CRF`, `metrics` and `scorers` stand in for those of
-sklearn-crfsuite.
-"""
+"""Interfaces of other libraries: `CRF`, `metrics` and `scorers` as in sklearn-crfsuite."""
 
 from __future__ import annotations
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, Self
 
 import numpy as np
@@ -16,6 +17,7 @@ from sklearn_struct.compat.parameter_mapping import mapped
 from sklearn_struct.compat.tagger import ModelInfo, Tagger
 from sklearn_struct.compat.training_log import TrainingLog, training_log
 from sklearn_struct.containers.ragged import object_array
+from sklearn_struct.containers.typing import Label, SequenceInput, Token
 from sklearn_struct.encoding.features.vectorizer import SequenceVectorizer
 from sklearn_struct.encoding.sequences import as_list
 from sklearn_struct.estimators.chains.linear_chain_crf import LinearChainCRF
@@ -27,23 +29,23 @@ __all__ = ["CRF"]
 
 
 class CRF(DocLink, Filed, BaseEstimator):
-    """Drop-in for ``sklearn_crfsuite.CRF``: its parameters, methods and attributes on a
-    `LinearChainCRF`.
+    """Drop-in replacement for ``sklearn_crfsuite.CRF``, on a `LinearChainCRF`.
 
-    For code that is to run as it is, with another import. The model, its objective and its features
-    are CRFsuite's, so that "lbfgs" finds the same optimum. New code has more choices with
-    `LinearChainCRF` itself. The user guide has a table of all parameters.
+    It has the same parameters, methods and attributes, so that code runs as it is, with another
+    import. The model, its objective and its features are CRFsuite's, so that "lbfgs" finds the same
+    optimum. New code has more choices with `LinearChainCRF` itself. The user guide has a table of
+    all parameters.
 
     Parameters
     ----------
     algorithm : {"lbfgs", "l2sgd", "ap", "pa", "arow"}, default=None
         None is "lbfgs".
     min_freq : float, default=None
-        Pairs of attribute and label, and transitions, that occur fewer times get no weight.
-        CRFsuite adds up the attribute's values, here occurrences count.
+        Pairs of attribute and label, and transitions, that occur fewer times get no weight. Here
+        each occurrence counts as 1; CRFsuite adds up the values of the attribute.
     all_possible_states, all_possible_transitions : bool, default=None
-        Weights also for pairs that do not occur in the training data. As in CRFsuite, that is
-        without effect with ``min_freq > 0``.
+        Weights also for pairs that do not occur in the training data. As in CRFsuite, they have no
+        effect with ``min_freq > 0``.
     c1, c2 : float, default=None
         Coefficients of the L1 (0 if None) and of the L2 penalty (1 if None).
     max_iterations : int, default=None
@@ -61,21 +63,21 @@ class CRF(DocLink, Filed, BaseEstimator):
     calibration_candidates, calibration_max_trials : default=None
         Ignored.
     pa_type : {0, 1, 2}, default=None
-        How far "pa" goes: as far as it must (0), at most `c` times (1, as None), or less far the
-        smaller `c` is (2).
+        The variant of passive-aggressive updates: without slack (0), with slack whose cost is
+        linear (1, as None) or quadratic (2). `c` is the weight of the slack.
     c : float, default=None
         Aggressiveness of "pa", 1 if None.
     error_sensitive, averaging : bool, default=None
         "pa" is always both.
     variance, gamma : float, default=None
-        Of "arow", each 1 if None: how far weights move at first, and how far they stay where they
-        are.
+        Of "arow", each 1 if None: the variance of all weights at the start, and how much an update
+        is regularised.
     verbose : bool, default=False
     model_filename : str, default=None
-        Where `fit` keeps the model as a file of CRFsuite's, which CRFsuite itself and
-        `sklearn_struct.persistence.from_crfsuite` read. Labels must be strings. Without a `fit` the
-        model is the one in this file, if it exists; it is read once. After a `fit` it is never
-        read.
+        The file to which `fit` writes the model, in CRFsuite's format. CRFsuite itself and
+        `sklearn_struct.persistence.from_crfsuite` read it. Labels must be strings. Before `fit` the
+        model is the one in this file, if it exists; it is read once. After `fit` the file is not
+        read any more.
     keep_tempfiles : bool, default=False
         Leave the temporary file of `modelfile` where it is.
     trainer_cls : default=None
@@ -156,7 +158,7 @@ class CRF(DocLink, Filed, BaseEstimator):
         verbose: bool = False,
         model_filename: str | None = None,
         keep_tempfiles: bool = False,
-        trainer_cls: Any = None,
+        trainer_cls: type[object] | None = None,
     ) -> None:
         self.algorithm = algorithm
         self.min_freq = min_freq
@@ -187,7 +189,13 @@ class CRF(DocLink, Filed, BaseEstimator):
         self.keep_tempfiles = keep_tempfiles
         self.trainer_cls = trainer_cls
 
-    def fit(self, X: Any, y: Any, X_dev: Any = None, y_dev: Any = None) -> Self:
+    def fit(
+        self,
+        X: SequenceInput,
+        y: SequenceInput,
+        X_dev: SequenceInput | None = None,
+        y_dev: SequenceInput | None = None,
+    ) -> Self:
         """Train the model.
 
         Parameters
@@ -216,29 +224,29 @@ class CRF(DocLink, Filed, BaseEstimator):
         if (X_dev is None) != (y_dev is None):
             raise ValueError("X_dev and y_dev go together: pass both or neither")
         check_path(self.model_filename)
-        crf: Any = LinearChainCRF(**mapped(self.get_params(deep=False)))
+        crf = LinearChainCRF(**mapped(self.get_params(deep=False)))
         crf._ends_at_max_iter = True
         self._crf = make_pipeline(SequenceVectorizer(keep_zeros=True), crf).fit(X, y)
         self._forget_files()
         self._accuracies: dict[str, float] = {}
-        if X_dev is not None:
+        if X_dev is not None and y_dev is not None:
             self._score_in_log(X_dev, y_dev)
         if self.model_filename is not None:
             write_whole(self.model_filename, crfsuite_bytes(self.crf_[-1]))
         return self
 
-    def _score_in_log(self, X: Any, y: Any) -> None:
-        y = as_list(y)
+    def _score_in_log(self, X: SequenceInput, y: SequenceInput) -> None:
+        labels = as_list(y)
         predicted = self.crf_.predict(X)
-        accuracy = flat_accuracy_score(y, predicted)
+        accuracy = flat_accuracy_score(labels, predicted)
         self._accuracies = {
             "item_accuracy_float": accuracy,
-            "instance_accuracy_float": sequence_accuracy_score(y, predicted),
+            "instance_accuracy_float": sequence_accuracy_score(labels, predicted),
         }
         if self.verbose:
             print(f"[CRF] accuracy on X_dev: {accuracy:.4f}", flush=True)
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: SequenceInput) -> np.ndarray:
         """Most probable labelling of each sequence.
 
         Parameters
@@ -251,9 +259,10 @@ class CRF(DocLink, Filed, BaseEstimator):
         ndarray of shape (n_sequences,)
             dtype object, a list of labels each.
         """
-        return self.crf_.predict(X)
+        labels: np.ndarray = self.crf_.predict(X)
+        return labels
 
-    def predict_single(self, xseq: Any) -> list[Any]:
+    def predict_single(self, xseq: Iterable[Token]) -> list[Any]:
         """Most probable labelling of one sequence.
 
         Parameters
@@ -266,9 +275,10 @@ class CRF(DocLink, Filed, BaseEstimator):
         list
             One label a token.
         """
-        return self.predict([as_list(xseq)])[0]
+        labels: list[Label] = self.predict([as_list(xseq)])[0]
+        return labels
 
-    def predict_marginals(self, X: Any) -> np.ndarray:
+    def predict_marginals(self, X: SequenceInput) -> np.ndarray:
         """Probability of each label at each token.
 
         Parameters
@@ -289,7 +299,7 @@ class CRF(DocLink, Filed, BaseEstimator):
             ]
         )
 
-    def predict_marginals_single(self, xseq: Any) -> list[dict[Any, float]]:
+    def predict_marginals_single(self, xseq: Iterable[Token]) -> list[dict[Any, float]]:
         """Probability of each label at each token of one sequence.
 
         Parameters
@@ -302,9 +312,10 @@ class CRF(DocLink, Filed, BaseEstimator):
         list of dict
             From labels to probabilities.
         """
-        return self.predict_marginals([as_list(xseq)])[0]
+        marginals: list[dict[Any, float]] = self.predict_marginals([as_list(xseq)])[0]
+        return marginals
 
-    def score(self, X: Any, y: Any) -> float:
+    def score(self, X: SequenceInput, y: SequenceInput) -> float:
         """Accuracy of tokens.
 
         Parameters
@@ -316,11 +327,11 @@ class CRF(DocLink, Filed, BaseEstimator):
         -------
         float
         """
-        return token_accuracy_score(y, self.predict(X))
+        return token_accuracy_score(as_list(y), self.predict(X))
 
     @property
     def tagger_(self) -> Tagger:
-        """The model as python-crfsuite's Tagger, with `tag`, `probability`, `marginal` and so on."""
+        """The model with the methods of python-crfsuite's Tagger, such as `tag`."""
         labels = {label: str(number) for number, label in enumerate(self.classes_)}
         attributes = {name: str(number) for number, name in enumerate(self.attributes_)}
         return Tagger(
@@ -330,7 +341,7 @@ class CRF(DocLink, Filed, BaseEstimator):
 
     @property
     def training_log_(self) -> TrainingLog:
-        """The iterations of `fit`; a model that was loaded does not know how well it did on X_dev."""
+        """The iterations of `fit`; a model from a file has no scores on X_dev."""
         return training_log(self.crf_[-1], getattr(self, "_accuracies", {}))
 
     @property
@@ -341,7 +352,8 @@ class CRF(DocLink, Filed, BaseEstimator):
     @property
     def classes_(self) -> list[Any]:
         """Labels, sorted."""
-        return self.crf_[-1].classes_.tolist()
+        labels: list[Any] = self.crf_[-1].classes_.tolist()
+        return labels
 
     @property
     def state_features_(self) -> dict[tuple[str, Any], float]:
@@ -382,4 +394,5 @@ class CRF(DocLink, Filed, BaseEstimator):
         return tags
 
     def _names(self) -> list[str]:
-        return self.crf_[-1].feature_names_in_.tolist()
+        names: list[str] = self.crf_[-1].feature_names_in_.tolist()
+        return names

@@ -1,10 +1,13 @@
-"""sklearn-crfsuite's metrics: scikit-learn's, on the labels of all sequences one after the other."""
+"""The metrics of sklearn-crfsuite: those of scikit-learn, on the labels of all sequences."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
+from numpy.typing import ArrayLike
+
+from sklearn_struct.containers.typing import Sequences
 from sklearn_struct.metrics.accuracy import sequence_accuracy_score
 from sklearn_struct.metrics.spans import paired
 
@@ -19,7 +22,7 @@ __all__ = [
 ]
 
 
-def flat_accuracy_score(y_true: Any, y_pred: Any) -> float:
+def flat_accuracy_score(y_true: Sequences, y_pred: Sequences) -> float:
     """Fraction of tokens with the right label.
 
     Parameters
@@ -35,10 +38,10 @@ def flat_accuracy_score(y_true: Any, y_pred: Any) -> float:
     LengthMismatchError
         If the numbers of sequences or of labels differ; as in all metrics here.
     """
-    return _flat("accuracy_score", y_true, y_pred)
+    return float(_flat("accuracy_score", y_true, y_pred))
 
 
-def flat_precision_score(y_true: Any, y_pred: Any, **kwargs: Any) -> Any:
+def flat_precision_score(y_true: Sequences, y_pred: Sequences, **kwargs: Any) -> Any:
     """Precision of tokens.
 
     Parameters
@@ -54,7 +57,7 @@ def flat_precision_score(y_true: Any, y_pred: Any, **kwargs: Any) -> Any:
     return _flat("precision_score", y_true, y_pred, **kwargs)
 
 
-def flat_recall_score(y_true: Any, y_pred: Any, **kwargs: Any) -> Any:
+def flat_recall_score(y_true: Sequences, y_pred: Sequences, **kwargs: Any) -> Any:
     """Recall of tokens.
 
     Parameters
@@ -70,7 +73,7 @@ def flat_recall_score(y_true: Any, y_pred: Any, **kwargs: Any) -> Any:
     return _flat("recall_score", y_true, y_pred, **kwargs)
 
 
-def flat_f1_score(y_true: Any, y_pred: Any, **kwargs: Any) -> Any:
+def flat_f1_score(y_true: Sequences, y_pred: Sequences, **kwargs: Any) -> Any:
     """F1 of tokens.
 
     Parameters
@@ -92,7 +95,7 @@ def flat_f1_score(y_true: Any, y_pred: Any, **kwargs: Any) -> Any:
     return _flat("f1_score", y_true, y_pred, **kwargs)
 
 
-def flat_fbeta_score(y_true: Any, y_pred: Any, beta: float, **kwargs: Any) -> Any:
+def flat_fbeta_score(y_true: Sequences, y_pred: Sequences, beta: float, **kwargs: Any) -> Any:
     """F-beta of tokens.
 
     Parameters
@@ -110,7 +113,9 @@ def flat_fbeta_score(y_true: Any, y_pred: Any, beta: float, **kwargs: Any) -> An
     return _flat("fbeta_score", y_true, y_pred, beta=beta, **kwargs)
 
 
-def flat_classification_report(y_true: Any, y_pred: Any, labels: Any = None, **kwargs: Any) -> Any:
+def flat_classification_report(
+    y_true: Sequences, y_pred: Sequences, labels: ArrayLike | None = None, **kwargs: Any
+) -> Any:
     """Table of the scores of each label.
 
     Parameters
@@ -128,8 +133,8 @@ def flat_classification_report(y_true: Any, y_pred: Any, labels: Any = None, **k
     return _flat("classification_report", y_true, y_pred, labels=labels, **kwargs)
 
 
-def _flat(name: str, y_true: Any, y_pred: Any, **kwargs: Any) -> Any:
-    from sklearn import metrics  # takes a while
+def _flat(name: str, y_true: Sequences, y_pred: Sequences, **kwargs: Any) -> Any:
+    from sklearn import metrics  # here, since it takes a while
 
     pairs = paired(y_true, y_pred)
     true, pred = ([label for pair in pairs for label in pair[side]] for side in (0, 1))

@@ -1,11 +1,12 @@
-"""Files of a `CRF`'s model: what sklearn-crfsuite calls `modelfile`, and models read from them."""
+"""The file of a `CRF`'s model, sklearn-crfsuite's `modelfile`, and models read from such files."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from contextlib import suppress
 from tempfile import mkstemp
-from typing import Any
+from typing import Any, TypeAlias
 from weakref import finalize
 
 from sklearn.exceptions import NotFittedError
@@ -19,14 +20,16 @@ from sklearn_struct.persistence.crfsuite_writer import crfsuite_bytes
 
 __all__ = ["Filed", "ModelFile", "check_path"]
 
-OF_FILES = ("_in_file", "_temporary")  # attributes that no fit makes
+Path: TypeAlias = str | os.PathLike[str]
+
+OF_FILES = ("_in_file", "_temporary")  # attributes that copies and pickles leave out
 
 
 class ModelFile:
-    """The file of a model, under a name that the user has chosen, or else a temporary one.
+    """The file of a model: one that the user has named, or a temporary one.
 
-    A temporary file is written when its name is asked for, and deleted when nobody holds this
-    object any more. Copies and pickles have files of their own.
+    A temporary file is written when its name is asked for, and deleted with this object. Copies and
+    pickles have files of their own.
 
     Parameters
     ----------
@@ -43,7 +46,7 @@ class ModelFile:
 
     def __init__(
         self,
-        filename: Any = None,
+        filename: Path | None = None,
         model: LinearChainCRF | None = None,
         keep_tempfiles: bool = False,
     ) -> None:
@@ -51,10 +54,10 @@ class ModelFile:
         self.keep_tempfiles = keep_tempfiles
         self._path = filename
         self._model = model
-        self._delete: Any = None
+        self._delete: Callable[[], object] | None = None
 
     @property
-    def name(self) -> Any:
+    def name(self) -> Path | None:
         """The path; None for a temporary file of a model that is not fitted yet."""
         self.ensure_name()
         return self._path
@@ -72,7 +75,7 @@ class ModelFile:
         self._path = path
 
     def cleanup(self) -> None:
-        """Delete the temporary file; there is another one when its name is asked for again."""
+        """Delete the temporary file; another one is written when its name is asked for."""
         if self._delete is not None:
             self._delete()
             self._path = None
@@ -82,7 +85,7 @@ class ModelFile:
         self.cleanup()
         self.ensure_name()
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> tuple[type[ModelFile], tuple[object, ...]]:
         return ModelFile, (None if self.auto else self._path, self._model, self.keep_tempfiles)
 
 
@@ -91,16 +94,16 @@ def _delete(path: str) -> None:
         os.unlink(path)
 
 
-def check_path(path: Any) -> None:
+def check_path(path: object) -> None:
     """Raise unless this is the path of a file, or None."""
     if path is not None and not isinstance(path, str | bytes | os.PathLike):
         raise InputTypeError(f"model_filename must be the path of a file, or None, got {path!r}")
 
 
 class Filed(Published):
-    """Mixin, before `BaseEstimator`: the model, fitted or from a file, and the file of the model."""
+    """Mixin, before `BaseEstimator`: the model, fitted or from a file, and its file."""
 
-    model_filename: Any
+    model_filename: Path | None
     keep_tempfiles: bool
     _crf: Pipeline
 
@@ -122,15 +125,17 @@ class Filed(Published):
         if self.model_filename is not None or "_crf" not in self.__dict__:
             return ModelFile(self.model_filename, None, self.keep_tempfiles)
         temporary = ModelFile(None, self._crf[-1], self.keep_tempfiles)
-        return self.__dict__.setdefault("_temporary", temporary)  # held, for its file to stay
+        # the file is deleted with the object, so the estimator holds on to it
+        kept: ModelFile = self.__dict__.setdefault("_temporary", temporary)
+        return kept
 
     def _forget_files(self) -> None:
-        """What was read from a file or written to one is not the model any more."""
+        """Drop what was read from a file or written to one: there is another model."""
         for name in OF_FILES:
             self.__dict__.pop(name, None)
 
     def __sklearn_is_fitted__(self) -> bool:
-        """Whether there is a model; a file without one is no reason for HTML to fail."""
+        """Whether there is a model; a damaged file must not break the HTML representation."""
         try:
             return self.crf_ is not None
         except (OSError, TypeError, ValueError):
@@ -142,7 +147,7 @@ class Filed(Published):
         return {name: value for name, value in state.items() if name not in OF_FILES}
 
 
-def _read(path: Any) -> Pipeline:
+def _read(path: Path | None) -> Pipeline:
     """The model in a file of CRFsuite's, as `CRF.fit` would have left it.
 
     Raises

@@ -52,8 +52,8 @@ def mapped(parameters: dict[str, Any]) -> dict[str, Any]:
     Raises
     ------
     ValueError
-        For what the algorithm does not have, as CRFsuite itself does, and for what there is no
-        counterpart of.
+        For a parameter that the algorithm does not have, as CRFsuite raises, or a value that has no
+        counterpart here.
     """
     given = {name: _number(name, value) for name, value in parameters.items() if value is not None}
     algorithm = given.get("algorithm", "lbfgs")
@@ -74,7 +74,7 @@ def mapped(parameters: dict[str, Any]) -> dict[str, Any]:
 
 
 def _number(name: str, value: Any) -> Any:
-    """Numbers may be written as text, as in CRFsuite."""
+    """The value of a parameter; CRFsuite takes numbers written as text, too."""
     if name not in NUMBERS or not isinstance(value, str):
         return value
     try:
@@ -83,7 +83,7 @@ def _number(name: str, value: Any) -> Any:
         raise ValueError(f"{name} must be a number, got {value!r}") from None
 
 
-def _check(algorithm: Any, given: dict[str, Any]) -> None:
+def _check(algorithm: str, given: dict[str, Any]) -> None:
     if algorithm not in ALGORITHMS:
         raise ValueError(
             f"algorithm must be one of {', '.join(map(repr, ALGORITHMS))}, got {algorithm!r}"
@@ -112,11 +112,12 @@ def _warn(given: dict[str, Any]) -> None:
 
 
 def _lbfgs(given: dict[str, Any]) -> dict[str, Any]:
-    """CRFsuite adds c1 |w| + c2 w² to the loss, `LinearChainCRF` multiplies the loss by C.
+    """Parameters for L-BFGS: CRFsuite adds c1 |w| + c2 w² to the loss, here C multiplies the loss.
 
-    CRFsuite stops when the first of two rules says so, hence the larger tolerance; they ask for the
-    norm of the gradient and the change of the loss. Ten times that, as our largest entry, ends at
-    the same labels about as soon.
+    CRFsuite stops when one of two rules is met: for the norm of the gradient, with `epsilon`, and
+    for the change of the loss, with `delta`. Hence the larger of both. Here `tol` is for the
+    largest entry of the gradient: ten times the tolerance ends after about as many iterations, with
+    the same labels.
     """
     c1 = given.get("c1", 0.0)
     c2 = given.get("c2", 1.0)
@@ -155,6 +156,6 @@ def _pa(given: dict[str, Any]) -> dict[str, Any]:
 
 
 def _arow(given: dict[str, Any]) -> dict[str, Any]:
-    """A variance and `gamma` come to the same as variance 1 and a `gamma` that is smaller by it."""
+    """Parameters for AROW, whose updates depend on the ratio of variance and `gamma` alone."""
     C = given.get("variance", 1.0) / given.get("gamma", 1.0)
     return {"solver": "arow", "C": C, "tol": given.get("epsilon", 0.0), "random_state": 0}

@@ -1,4 +1,4 @@
-"""What python-crfsuite tells of a training, from what a fitted model knows of it."""
+"""python-crfsuite's log of a training, made from a fitted model."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from sklearn_struct.estimators.chains.linear_chain_crf import LinearChainCRF
+
 __all__ = ["TrainingLog", "training_log"]
 
 
 class TrainingLog(NamedTuple):
-    """Iterations, with the names that python-crfsuite's log has for what they tell.
+    """The iterations of a fit, under the names of python-crfsuite's log.
 
     Each is a dict with its number ``num`` and its ``loss``; the last one has ``feature_norm``,
     ``active_features``, and ``item_accuracy_float`` and ``instance_accuracy_float`` if there were
@@ -26,8 +28,8 @@ class TrainingLog(NamedTuple):
         return self.iterations[-1] if self.iterations else None
 
 
-def training_log(model: Any, accuracies: dict[str, float]) -> TrainingLog:
-    """The log of a fitted chain; `accuracies` are those of the data that were held out, if any."""
+def training_log(model: LinearChainCRF, accuracies: dict[str, float]) -> TrainingLog:
+    """The log of a fitted chain; `accuracies` are those on held-out data, if there were any."""
     w = model._w
     iterations = [
         {"num": number, "loss": loss, "scores": {}}

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import DTypeLike
 
 __all__ = ["CSR", "csr"]
 
@@ -48,7 +49,7 @@ class _Writeable:
         self.__array_interface__ = {**array.__array_interface__, "data": (array.ctypes.data, False)}
 
 
-def _for_kernels(array: np.ndarray, dtype: Any) -> np.ndarray:
+def _for_kernels(array: np.ndarray, dtype: DTypeLike) -> np.ndarray:
     """An array of this type, in the same memory if it is of it: a memory map is not read here.
 
     Kernels would be compiled once more for read-only arrays; none writes to a CSR, which a test

@@ -8,19 +8,20 @@ from typing import Any
 import numpy as np
 
 from sklearn_struct.containers.ragged import object_array
+from sklearn_struct.containers.typing import Frame
 from sklearn_struct.exceptions import InputTypeError
 
 __all__ = ["is_frame", "names_of", "refuse_lazy", "runs", "table"]
 
 
-def is_frame(value: Any) -> bool:
+def is_frame(value: object) -> bool:
     """Whether it is a table whose columns have names: who goes through it gets these, or columns,
     and no rows.
     """
     return len(getattr(value, "shape", ())) == 2 and hasattr(value, "columns")
 
 
-def refuse_lazy(value: Any, name: str) -> None:
+def refuse_lazy(value: object, name: str) -> None:
     """Raise InputTypeError for a query such as a LazyFrame: to ask it for its shape or columns may
     run it.
     """
@@ -41,7 +42,7 @@ def names_of(frame: Any) -> list[str]:
     return names
 
 
-def table(frame: Any, columns: list[Any]) -> np.ndarray:
+def table(frame: Frame, columns: list[Any]) -> np.ndarray:
     """Some columns side by side: floats if all of them hold numbers, NaN for a missing one, else
     objects.
     """
@@ -64,12 +65,15 @@ def _is_numeric(dtype: Any) -> bool:
 
 
 def _floats(column: Any) -> np.ndarray:
-    if hasattr(column, "cast"):
-        return column.cast(float).to_numpy()
-    return column.to_numpy(dtype=np.float64, na_value=np.nan)
+    floats: np.ndarray
+    if hasattr(column, "cast"):  # of polars
+        floats = column.cast(float).to_numpy()
+    else:
+        floats = column.to_numpy(dtype=np.float64, na_value=np.nan)
+    return floats
 
 
-def runs(frame: Any, columns: list[Any]) -> np.ndarray:
+def runs(frame: Frame, columns: list[Any]) -> np.ndarray:
     """Offsets of the runs of rows with equal values in these columns, each of which names one
     sequence.
     """
@@ -94,10 +98,11 @@ def runs(frame: Any, columns: list[Any]) -> np.ndarray:
 
 def _missing(column: Any) -> np.ndarray:
     if hasattr(column, "isna"):
-        return column.isna().to_numpy()
+        missing: np.ndarray = column.isna().to_numpy()
+        return missing
     return np.array([value is None or value != value for value in column.to_list()], dtype=bool)
 
 
-def _named(frame: Any, columns: list[Any], row: int) -> str:
+def _named(frame: Frame, columns: list[Any], row: int) -> str:
     """How a row names its sequence."""
     return ", ".join(f"{column}={frame[column].to_list()[row]!r}" for column in columns)

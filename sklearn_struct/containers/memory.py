@@ -7,9 +7,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 __all__ = ["longer", "reserve", "zeros"]
 
@@ -42,7 +42,7 @@ def reserve(n_bytes: int, what: str) -> None:
         raise MemoryError(f"{what} needs {gigabytes}")
 
 
-def zeros(n: int, dtype: Any = float) -> np.ndarray:
+def zeros(n: int, dtype: DTypeLike = float) -> np.ndarray:
     """An array of zeros in memory that the system has given, so that kernels need not wait for it."""
     array = np.empty(n, dtype)
     for first in range(0, n, PIECE):

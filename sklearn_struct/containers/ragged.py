@@ -11,7 +11,7 @@ import numpy as np
 __all__ = ["cut", "object_array"]
 
 
-def cut(items: Any, offsets: np.ndarray) -> list[Any]:
+def cut(items: Sequence[Any] | np.ndarray, offsets: np.ndarray) -> list[Any]:
     """The items of each sequence, of a list or an array of all."""
     return [items[lo:hi] for lo, hi in pairwise(offsets.tolist())]
 

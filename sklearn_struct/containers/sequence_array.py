@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import ArrayLike, DTypeLike
 
 from sklearn_struct.containers.data_frames import is_frame, names_of, refuse_lazy, runs, table
 from sklearn_struct.containers.ragged import object_array
 from sklearn_struct.containers.sparse_input import as_csr
+from sklearn_struct.containers.typing import Frame
 
 __all__ = ["SequenceArray"]
 
@@ -56,12 +58,17 @@ class SequenceArray:
     ndim = 1
     device = "cpu"
 
-    def __init__(self, tokens: Any, offsets: Any, feature_names: Any = None) -> None:
+    def __init__(
+        self,
+        tokens: ArrayLike | sp.sparray,
+        offsets: ArrayLike,
+        feature_names: ArrayLike | Callable[[], ArrayLike] | None = None,
+    ) -> None:
         self.tokens: Any = as_csr(tokens, "tokens") if sp.issparse(tokens) else np.asarray(tokens)
         self.offsets = np.asarray(offsets).astype(np.int64)
         if not np.array_equal(self.offsets, offsets):
             raise ValueError("offsets must be whole numbers")
-        self.names = feature_names
+        self.names: Any = feature_names
         if self.tokens.ndim not in (1, 2):
             raise ValueError(f"tokens must have one or two dimensions, got {self.tokens.ndim}")
         bounds = self.offsets
@@ -85,7 +92,8 @@ class SequenceArray:
         if callable(self.names):
             self.names = self.names()
             self._check_names()
-        return self.names
+        names: np.ndarray | None = self.names
+        return names
 
     def _check_names(self) -> None:
         if self.names is not None:
@@ -96,7 +104,11 @@ class SequenceArray:
                 )
 
     @classmethod
-    def from_sequences(cls, sequences: Sequence[Any], feature_names: Any = None) -> SequenceArray:
+    def from_sequences(
+        cls,
+        sequences: Sequence[Any],
+        feature_names: ArrayLike | Callable[[], ArrayLike] | None = None,
+    ) -> SequenceArray:
         """Pack a list of 2-D arrays, of sparse matrices, or of label lists.
 
         Examples
@@ -160,7 +172,12 @@ class SequenceArray:
         return cls(tokens, _offsets(sizes), feature_names)
 
     @classmethod
-    def from_frame(cls, frame: Any, group: Any, columns: Any = None) -> SequenceArray:
+    def from_frame(
+        cls,
+        frame: Frame,
+        group: Hashable | list[Hashable],
+        columns: Hashable | Sequence[Hashable] | None = None,
+    ) -> SequenceArray:
         """Read a table with a row for each token, and a column that says which sequence it belongs
         to.
 
@@ -259,21 +276,27 @@ class SequenceArray:
         ):
             return False
         if sp.issparse(self.tokens) or sp.issparse(other.tokens):
-            return (sp.csr_array(self.tokens) != sp.csr_array(other.tokens)).nnz == 0
+            return bool((sp.csr_array(self.tokens) != sp.csr_array(other.tokens)).nnz == 0)
         return bool(np.array_equal(self.tokens, other.tokens))
 
     def __repr__(self) -> str:
         features = f", n_features={self.tokens.shape[1]}" if self.tokens.ndim == 2 else ""
         return f"SequenceArray(n_sequences={len(self)}, n_tokens={self.tokens.shape[0]}{features})"
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> np.ndarray:
         if dtype is not None and np.dtype(dtype) != object:
             raise ValueError("sequences of several lengths only fit an array of dtype object")
         if copy is False:
             raise ValueError("a SequenceArray cannot become an object array without a copy")
         return object_array(list(self))
 
-    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+    def __array_function__(
+        self,
+        function: Callable[..., Any],
+        types: Iterable[type],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+    ) -> Any:
         """`np.concatenate` and `np.take` give SequenceArrays again."""
         if function is np.concatenate:
             return _concatenate(*args, **kwargs)
@@ -285,17 +308,18 @@ class SequenceArray:
         return np
 
 
-def _offsets(lengths: Any) -> np.ndarray:
+def _offsets(lengths: ArrayLike) -> np.ndarray:
     return np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]).astype(np.int64)
 
 
 def _take(
     array: SequenceArray, indices: Any, axis: int | None = None, **kwargs: Any
 ) -> SequenceArray:
-    return array[np.asarray(indices)]
+    taken: SequenceArray = array[np.asarray(indices)]
+    return taken
 
 
-def _concatenate(arrays: Sequence[SequenceArray], axis: int = 0, **kwargs: Any) -> SequenceArray:
+def _concatenate(arrays: Sequence[SequenceArray], axis: int = 0, **kwargs: object) -> SequenceArray:
     parts = [
         part if isinstance(part, SequenceArray) else SequenceArray.from_sequences(part)
         for part in arrays

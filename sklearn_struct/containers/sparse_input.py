@@ -19,7 +19,7 @@ __all__ = ["as_csr", "check_csr"]
 LARGEST = np.iinfo(np.int32).max  # kernels number columns by int32
 
 
-def as_csr(matrix: Any, name: str = "X") -> sp.csr_array:
+def as_csr(matrix: sp.sparray | sp.spmatrix, name: str = "X") -> sp.csr_array:
     """A scipy sparse matrix of any format as a csr_array, in shared memory where it is in
     compressed rows.
 
@@ -62,7 +62,7 @@ def check_csr(matrix: sp.csr_array, name: str = "X") -> None:
         raise _named(error, matrix, name) from None
 
 
-def _check_dtype(matrix: Any, name: str) -> None:
+def _check_dtype(matrix: sp.sparray | sp.spmatrix, name: str) -> None:
     """scipy makes no such matrix, but takes any array for the values of one, and fails later in its
     compiled code.
     """
@@ -80,14 +80,14 @@ class _DamagedError(Exception):
     """What is wrong with a matrix."""
 
 
-def _named(error: _DamagedError, matrix: Any, name: str) -> ValueError:
+def _named(error: _DamagedError, matrix: sp.sparray | sp.spmatrix, name: str) -> ValueError:
     kind = type(matrix).__name__
     return ValueError(
         f"{name} is a damaged {kind}: {error}; make it anew from coordinates or a dense array"
     )
 
 
-def _check_compressed(matrix: Any) -> None:
+def _check_compressed(matrix: sp.sparray | sp.spmatrix) -> None:
     """Raise unless bounds and indices stay in their arrays and in the shape."""
     indptr = matrix.indptr
     indices = matrix.indices
@@ -133,7 +133,7 @@ def _check_bounds(indptr: np.ndarray, n_values: int, n_rows: int, line: str) -> 
         raise _DamagedError(f"indptr goes from {indptr[0]} to {indptr[-1]}, of {n_values} values")
 
 
-def _as_coo(matrix: Any) -> Any:
+def _as_coo(matrix: sp.sparray | sp.spmatrix) -> Any:
     """Coordinates; those of diagonals, and of lists, without scipy's compiled code, which trusts
     them.
     """
@@ -147,7 +147,7 @@ def _as_coo(matrix: Any) -> Any:
         raise _DamagedError(str(error)) from error
 
 
-def _of_diagonals(matrix: Any) -> sp.coo_array:
+def _of_diagonals(matrix: sp.sparray | sp.spmatrix) -> sp.coo_array:
     """Value j of a diagonal stands in column j, and in row j less the diagonal's offset."""
     (n_rows, n_columns) = matrix.shape
     offsets = matrix.offsets
@@ -168,7 +168,7 @@ def _of_diagonals(matrix: Any) -> sp.coo_array:
     return sp.coo_array((np.concatenate(values), where), shape=matrix.shape)
 
 
-def _check_places(matrix: Any, row: np.ndarray, column: np.ndarray) -> None:
+def _check_places(matrix: sp.sparray | sp.spmatrix, row: np.ndarray, column: np.ndarray) -> None:
     """Raise unless coordinates stay in the shape."""
     if not row.ndim == column.ndim == matrix.data.ndim == 1 or not len(row) == len(column) == len(
         matrix.data

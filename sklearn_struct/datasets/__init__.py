@@ -1,4 +1,4 @@
-"""Readers of annotated text, corpora to download, and made-up data."""
+"""Readers of annotated text, corpora to download, and generated data."""
 
 from sklearn_struct.datasets.classifieds import read_classifieds
 from sklearn_struct.datasets.conll import read_conll

@@ -9,8 +9,8 @@ from sklearn_struct.datasets.conll import Lines, numbered_lines, source_name, sp
 __all__ = ["read_classifieds"]
 
 FIELDS = {
-    "ADDRESS", "AVAILABLE", "CONTACT", "FEATURES", "NEIGHBORHOOD", "PHOTOS", "RENT", "RESTRICTIONS", "ROOMMATES",
-    "SIZE", "UTILITIES", "O", "OTHER",
+    "ADDRESS", "AVAILABLE", "CONTACT", "FEATURES", "NEIGHBORHOOD", "PHOTOS", "RENT", "RESTRICTIONS",
+    "ROOMMATES", "SIZE", "UTILITIES", "O", "OTHER",
 }  # fmt: skip
 Row = tuple[int, list[str]]  # number and columns of a line
 
@@ -18,11 +18,11 @@ Row = tuple[int, list[str]]  # number and columns of a line
 def read_classifieds(
     source: str | os.PathLike[str] | Lines,
 ) -> tuple[list[list[str]], list[list[str]]]:
-    """Read apartment advertisements with labelled fields, the CLASSIFIEDS of research on weak
-    supervision [1]_.
+    """Read the CLASSIFIEDS, apartment advertisements with labelled fields [1]_.
 
-    The files, which this package does not have, hold a token and its field a line, in either order
-    and with a tab or spaces between them, and an empty line after each advertisement.
+    Research on weak supervision uses them; this package does not have the files. A line holds a
+    token and its field, in either order, with a tab or spaces between them. An empty line follows
+    each advertisement.
 
     Parameters
     ----------
@@ -40,8 +40,8 @@ def read_classifieds(
     Raises
     ------
     ValueError
-        If a line has not two columns, if neither column, or both, have names of fields alone, or if
-        the text is not UTF-8. The message names file and line.
+        If a line does not have two columns, if none or both of the columns have only names of
+        fields, or if the text is not UTF-8. The message names file and line.
     InputTypeError
         If a line is no string.
 
@@ -57,7 +57,8 @@ def read_classifieds(
     Examples
     --------
     >>> from sklearn_struct.datasets import read_classifieds
-    >>> X, y = read_classifieds(["size\\tlarge", "size\\tstudio", "rent\\t$", "rent\\t900", "", "contact\\tcall"])
+    >>> lines = ["size large", "size studio", "rent $", "rent 900", "", "contact call"]
+    >>> X, y = read_classifieds(lines)
     >>> X
     [['large', 'studio', '$', '900'], ['call']]
     >>> y
@@ -93,7 +94,7 @@ def _label(field: str) -> str:
 
 
 def _field_column(ads: list[list[Row]], name: str) -> int:
-    """The column that has names of fields alone."""
+    """The column that has only names of fields."""
     rows = [(number, columns) for ad in ads for number, columns in ad]
     left, right = (
         next(
@@ -103,7 +104,10 @@ def _field_column(ads: list[list[Row]], name: str) -> int:
         for c in (0, 1)
     )  # the first that is no field, and its line
     if left and right:
-        places = f"line {left[0]} has {left[1]!r} in the first, line {right[0]} {right[1]!r} in the second"
+        places = (
+            f"line {left[0]} has {left[1]!r} in the first, line {right[0]} {right[1]!r} in the "
+            "second"
+        )
         raise ValueError(f"{name}: neither column has names of fields alone: {places}")
     if rows and not left and not right:
         place = f"{name}, from line {rows[0][0]} on"

@@ -1,6 +1,4 @@
-"""Reader of the CoNLL formats: a token a line, its columns side by side, an empty line after each
-sentence.
-"""
+"""Reader of the CoNLL formats: columns of a token on a line, an empty line after a sentence."""
 
 from __future__ import annotations
 
@@ -53,8 +51,8 @@ def read_conll(
     Raises
     ------
     ValueError
-        If a line has not as many columns as the first one or too few for `columns`, or the text is
-        not UTF-8. The message names file and line.
+        If a line does not have as many columns as the first one, or too few for `columns`, or the
+        text is not UTF-8. The message names file and line.
     InputTypeError
         If a line is no string, or `columns` no list of integers.
 
@@ -115,7 +113,7 @@ def source_name(source: object) -> str:
 
 
 def numbered_lines(source: str | os.PathLike[str] | Lines, name: str) -> Iterator[tuple[int, str]]:
-    """Lines without their ends, from 1."""
+    """The lines without their ends, and their numbers, from 1."""
     number = 0
     try:
         for number, line in enumerate(_lines(source), 1):
@@ -150,11 +148,10 @@ def _text(line: str | bytes, number: int, name: str) -> str:
 
 
 def split_columns(line: str, separator: str | None = None) -> list[str]:
-    """The columns. Not `str.split()`, which also parts at no-break spaces, and these occur within
-    words.
-    """
+    """The columns of a line."""
     if separator is not None:
         return line.split(separator)
+    # `line.split()` would also part at no-break spaces, which occur within words
     return [field for field in line.replace("\t", " ").split(" ") if field]
 
 

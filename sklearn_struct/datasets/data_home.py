@@ -1,6 +1,4 @@
-"""The folder that holds downloaded corpora: texts in it, gzipped, each known by the checksum of
-what was packed.
-"""
+"""The folder of downloaded corpora: gzipped texts, each with a known checksum of the plain text."""
 
 from __future__ import annotations
 
@@ -10,6 +8,7 @@ import os
 import tempfile
 import zlib
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -20,7 +19,7 @@ from sklearn_struct.datasets.conll import Sentence
 
 __all__ = ["as_corpus", "check_choice", "read_text", "retrieve"]
 
-# a text's name -> it, and the others that come with it
+# from the name of a text to this text, and others that come with it, by name
 Download = Callable[[str], dict[str, bytes]]
 
 
@@ -31,16 +30,16 @@ def read_text(
     data_home: str | os.PathLike[str] | None,
     download_if_missing: bool,
 ) -> bytes:
-    """The text `name` from the data home, downloaded if it is not there yet, its checksum verified."""
+    """The text `name` from the data home, downloaded if it is not there, with a known checksum."""
     home = _home(data_home)
     path = home / f"{name}.gz"
     if not path.exists():
         if not download_if_missing:
             raise FileNotFoundError(f"{path} does not exist, and download_if_missing is False")
-        for found, text in download(name).items():
-            if not (home / f"{found}.gz").exists():
-                _check_sha256(text, sha256[found], f"the download of {found}")
-                _store(home / f"{found}.gz", text)
+        for each, text in download(name).items():
+            if not (home / f"{each}.gz").exists():
+                _check_sha256(text, sha256[each], f"the download of {each}")
+                _store(home / f"{each}.gz", text)
     try:
         text = gzip.decompress(path.read_bytes())
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
@@ -54,7 +53,7 @@ def read_text(
 
 
 def retrieve(url: str, known_hash: str) -> bytes:
-    """What pooch downloads, its hash checked."""
+    """The content of a URL, downloaded and checked by pooch."""
     with tempfile.TemporaryDirectory() as folder:
         try:
             return Path(
@@ -66,7 +65,7 @@ def retrieve(url: str, known_hash: str) -> bytes:
 
 
 def as_corpus(sentences: list[Sentence], column_names: list[str], descr: str, as_pair: bool) -> Any:
-    """Part the last column, the label, from the others."""
+    """The corpus as a Bunch or as (data, target): the last column is the label."""
     data = [[token[:-1] for token in sentence] for sentence in sentences]
     target = [[token[-1] for token in sentence] for sentence in sentences]
     return (
@@ -88,24 +87,23 @@ def _home(data_home: str | os.PathLike[str] | None) -> Path:
 
 def _pooch() -> ModuleType:
     try:
-        import pooch
+        return import_module("pooch")
     except ImportError as error:
         raise ImportError(
             'downloading corpora needs pooch: pip install "sklearn-struct[datasets]"'
         ) from error
-    return pooch
 
 
 def _check_sha256(text: bytes, expected: str, what: str) -> None:
-    found = hashlib.sha256(text).hexdigest()
-    if found != expected:
-        raise OSError(f"wrong checksum: sha256 {found} instead of {expected} for {what}")
+    checksum = hashlib.sha256(text).hexdigest()
+    if checksum != expected:
+        raise OSError(f"wrong checksum: sha256 {checksum} instead of {expected} for {what}")
 
 
 def _store(path: Path, text: bytes) -> None:
-    """Write the file under another name and then rename it, so that no half of it is ever read."""
+    """Write the file under another name and then rename it, so that nobody reads half of it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=path.parent) as folder:
         part = Path(folder) / "part"
-        part.write_bytes(gzip.compress(text, mtime=0))
+        part.write_bytes(gzip.compress(text, mtime=0))  # the same bytes at any time
         part.replace(path)

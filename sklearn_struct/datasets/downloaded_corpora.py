@@ -24,27 +24,30 @@ CHUNKS = ("ADJP", "ADVP", "CONJP", "INTJ", "LST", "NP", "PP", "PRT", "SBAR", "UC
 SHA256 = {
     "conll2000/train.txt": "82033cd7a72b209923a98007793e8f9de3abc1c8b79d646c50648eb949b87cea",
     "conll2000/test.txt": "73b7b1e565fa75a1e22fe52ecdf41b6624d6f59dacb591d44252bf4d692b1628",
-    "ewt/en_ewt-ud-train.conllu": "0f6e92f3fe4b461df863ff4c6c63a936ed4a16f39b7136d4635bc20b87d230b3",
+    "ewt/en_ewt-ud-train.conllu": (
+        "0f6e92f3fe4b461df863ff4c6c63a936ed4a16f39b7136d4635bc20b87d230b3"
+    ),
     "ewt/en_ewt-ud-dev.conllu": "9af2d3fb48c7a2084130633e30ba1494cd089ad56450b087e3a587d8dc4fd98a",
 }
 
 CONLL2000_DESCR = """\
 CoNLL-2000 shared task: text chunking.
 
-Sentences of the Wall Street Journal with automatic part-of-speech tags and IOB2 chunk labels. Training set (sections
-15-18): 8,936 sentences, 211,727 tokens, 22 labels; test set (section 20): 2,012 sentences, 47,377 tokens.
-The copy is NLTK's. No licence is stated; the text is derived from the Penn Treebank: use it for research, and do not
-redistribute it.
+Sentences of the Wall Street Journal with automatic part-of-speech tags and IOB2 chunk labels.
+Training set (sections 15-18): 8,936 sentences, 211,727 tokens, 22 labels; test set (section 20):
+2,012 sentences, 47,377 tokens. The copy is NLTK's. No licence is stated; the text is derived from
+the Penn Treebank: use it for research, and do not redistribute it.
 
-E. F. Tjong Kim Sang and S. Buchholz (2000). Introduction to the CoNLL-2000 shared task: chunking. CoNLL-2000, 127-132.
+E. F. Tjong Kim Sang and S. Buchholz (2000). Introduction to the CoNLL-2000 shared task: chunking.
+CoNLL-2000, 127-132.
 """
 
 EWT_DESCR = """\
 Universal Dependencies, English Web Treebank (EWT), release 2.8: parts of speech.
 
-Sentences of weblogs, newsgroups, e-mails, reviews and answers. Training set: 12,543 sentences, 204,584 words;
-development set: 2,001 sentences, 25,149 words. 17 universal tags (upos), 50 Penn Treebank tags (xpos).
-Licence: CC BY-SA 4.0.
+Sentences of weblogs, newsgroups, e-mails, reviews and answers. Training set: 12,543 sentences,
+204,584 words; development set: 2,001 sentences, 25,149 words. 17 universal tags (upos), 50 Penn
+Treebank tags (xpos). Licence: CC BY-SA 4.0.
 
 N. Silveira et al. (2014). A gold standard dependency corpus for English. LREC 2014, 2897-2904.
 """
@@ -108,8 +111,9 @@ def fetch_ud_ewt(
     download_if_missing: bool = True,
     return_X_y: bool = False,
 ) -> Any:
-    """Load words and parts of speech of the English Web Treebank (UD 2.8), downloading it if
-    necessary.
+    """Load words and parts of speech of the English Web Treebank (UD 2.8).
+
+    It is downloaded if necessary.
 
     Parameters
     ----------
@@ -152,7 +156,7 @@ def fetch_ud_ewt(
 
 
 def _with_chunks(sentence: Sentence, kind: str | None) -> Sentence:
-    """The sentence with the labels of other chunks made "O"; the kind is what follows "B-" or "I-"."""
+    """The sentence with "O" for the labels of other kinds of chunks; NP is the kind of "B-NP"."""
     if kind is None:
         return sentence
     return [token if token[-1][2:] == kind else (*token[:-1], "O") for token in sentence]

@@ -1,6 +1,4 @@
-"""A made-up treebank whose labels hide what decides between parses: trees to parse without a
-download.
-"""
+"""A generated treebank whose labels hide what decides between parses; it needs no download."""
 
 from __future__ import annotations
 
@@ -25,8 +23,10 @@ GRAMMAR = {
     "NP": "1 NP.s | 1 NP.p",
     "NP.s": "3 NP.sh | 1 NP.st",
     "NP.p": "6 NP.ph | 2 NP.pt | 1 NP C NP",
-    "NP.sh": "5 D.s N.sh | 2 D.s A N.sh | 3 E | 6 NP.sh PP.place | 3 NP.sh SBAR.s | 1 D.s N.rs PP.of",
-    "NP.ph": "5 D.p N.ph | 2 D.p A N.ph | 2 A N.ph | 6 NP.ph PP.place | 3 NP.ph SBAR.p | 1 D.p N.rp PP.of",
+    "NP.sh": "5 D.s N.sh | 2 D.s A N.sh | 3 E | 6 NP.sh PP.place | 3 NP.sh SBAR.s"
+    " | 1 D.s N.rs PP.of",
+    "NP.ph": "5 D.p N.ph | 2 D.p A N.ph | 2 A N.ph | 6 NP.ph PP.place | 3 NP.ph SBAR.p"
+    " | 1 D.p N.rp PP.of",
     "NP.st": "3 D.s N.st | 1 D.s A N.st",
     "NP.pt": "2 D.p N.pt | 1 D.p A N.pt | 2 A N.pt",
     "NP.time": "2 D.s N.time | 1 D.s A N.time",
@@ -85,13 +85,13 @@ MAX_WORDS = 40
 def make_treebank(
     n_samples: int = 100, *, random_state: int | np.random.RandomState | None = None
 ) -> tuple[list[list[str]], list[str]]:
-    """Generate sentences and the trees over them, from a small grammar with states that the trees
-    do not show.
+    """Generate sentences and the trees over them, from a small grammar with hidden states.
 
-    Where a prepositional phrase or a clause belongs depends on number (*the dogs near the house
-    that run*), on what a verb takes, on the kind of preposition, and on who can be somewhere. But
-    the labels are just S, NP, VP, PP and SBAR, above A, C, D, E, N, P, V and W. So a grammar of
-    these labels gets three times as many brackets wrong as one that knows the states.
+    Where a prepositional phrase or a clause is attached depends on number (*the dogs near the house
+    that run*), on the arguments of the verb, on the kind of preposition, and on which nouns can be
+    at a place. The labels do not show that: they are S, NP, VP, PP and SBAR, above A, C, D, E, N,
+    P, V and W. A grammar of these labels gets three times as many brackets wrong as one that knows
+    the states.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ def make_treebank(
     Raises
     ------
     ValueError
-        If `n_samples` is negative or no integer.
+        If `n_samples` is negative or not an integer.
 
     Examples
     --------

@@ -28,14 +28,14 @@ BOUNDS = {"train": (0, 3396), "dev": (3396, 3669), "test": (3669, 3914), "all": 
 DESCR = """\
 Penn Treebank sample: sentences of the Wall Street Journal and the trees over them.
 
-199 files, about 5 % of the treebank's Wall Street Journal, with 3,914 trees over 94,084 words; the longest sentence has
-249 words, 3,629 have at most 40. 27 labels of phrases without function tags, with the root's, and 45 of words.
-Training set: files 1 to 159, 3,396 trees; development set: 160 to 179, 273 trees; test set: 180 to 199, 245 trees. No
-split is official. The copy is NLTK's. (C) 1995 Linguistic Data Consortium, for non-commercial use only: do not
-redistribute it.
+199 files, about 5 % of the treebank's Wall Street Journal, with 3,914 trees over 94,084 words; the
+longest sentence has 249 words, 3,629 have at most 40. 27 labels of phrases without function tags,
+with the root's, and 45 of words. Training set: files 1 to 159, 3,396 trees; development set: 160 to
+179, 273 trees; test set: 180 to 199, 245 trees. No split is official. The copy is NLTK's. (C) 1995
+Linguistic Data Consortium, for non-commercial use only: do not redistribute it.
 
-M. P. Marcus, B. Santorini and M. A. Marcinkiewicz (1993). Building a large annotated corpus of English: the Penn
-Treebank. Computational Linguistics 19, 313-330.
+M. P. Marcus, B. Santorini and M. A. Marcinkiewicz (1993). Building a large annotated corpus of
+English: the Penn Treebank. Computational Linguistics 19, 313-330.
 """
 
 

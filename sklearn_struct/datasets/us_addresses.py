@@ -22,18 +22,22 @@ FILES = {
 
 # Of the uncompressed texts; their place in the data home is the name and ".gz".
 SHA256 = {
-    "usaddress/train/labeled.xml": "dbd125fa01fbdbc4e25cce722c648ce4e224e4c9bdb9b5a14498aa8a042aee32",
-    "usaddress/test/labeled.xml": "2a5f222a4c52c73d9abacb3be21b501972d1bfb48ebe7d8bbb80671ea5e755e5",
+    "usaddress/train/labeled.xml": (
+        "dbd125fa01fbdbc4e25cce722c648ce4e224e4c9bdb9b5a14498aa8a042aee32"
+    ),
+    "usaddress/test/labeled.xml": (
+        "2a5f222a4c52c73d9abacb3be21b501972d1bfb48ebe7d8bbb80671ea5e755e5"
+    ),
 }
 
 DESCR = """\
 usaddress: addresses of the United States, parsed.
 
-Tokens of addresses with the parts that they belong to, such as AddressNumber, StreetName, StreetNamePostType,
-OccupancyIdentifier, PlaceName, StateName and ZipCode. Training set: 1,513 addresses, 10,722 tokens, 29 labels; test
-set: 146 addresses, 1,094 tokens, 21 labels, all of which the training set has. Tokens keep their punctuation. Eight
-addresses are in both sets.
-Licence: MIT, (c) 2014 The Atlanta Journal Constitution. Source: https://github.com/datamade/usaddress.
+Tokens of addresses with the parts that they belong to, such as AddressNumber, StreetName,
+StreetNamePostType, OccupancyIdentifier, PlaceName, StateName and ZipCode. Training set: 1,513
+addresses, 10,722 tokens, 29 labels; test set: 146 addresses, 1,094 tokens, 21 labels, all of which
+the training set has. Tokens keep their punctuation. Eight addresses are in both sets. Licence: MIT,
+(c) 2014 The Atlanta Journal Constitution. Source: https://github.com/datamade/usaddress.
 """
 
 
@@ -44,11 +48,10 @@ def fetch_usaddress(
     download_if_missing: bool = True,
     return_X_y: bool = False,
 ) -> Any:
-    """Load addresses of the United States with labelled parts (usaddress), downloading them if
-    necessary.
+    """Load addresses of the United States with labelled parts (usaddress).
 
-    Short sequences whose words say much about their labels (street types, directions, states), so
-    that a few labelled words go far.
+    They are downloaded if necessary. The sequences are short, and many words (street types,
+    directions, states) say much about their labels, so that a few labelled words go far.
 
     Parameters
     ----------
@@ -96,9 +99,8 @@ def fetch_usaddress(
 
 
 def _addresses(text: bytes) -> list[Sentence]:
-    """Addresses as rows (word, label). Only for text whose checksum is known: entities of others
-    may grow at will.
-    """
+    """Addresses as rows (word, label)."""
+    # only for text of a known checksum: entities in other XML may take all memory
     return [
         [((part.text or "").strip(), part.tag) for part in address]
         for address in ElementTree.fromstring(text)

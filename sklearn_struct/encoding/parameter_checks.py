@@ -1,6 +1,4 @@
-"""Parameters that are read after `fit`: `set_params` may have changed them since, so they are
-looked at again.
-"""
+"""Checks of parameters that are read after `fit`, since `set_params` may have changed them."""
 
 from __future__ import annotations
 
@@ -10,6 +8,7 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import (
     Interval,
@@ -18,10 +17,12 @@ from sklearn.utils._param_validation import (
 )
 
 from sklearn_struct.containers.memory import reserve
+from sklearn_struct.containers.typing import Seed
 from sklearn_struct.exceptions import InputTypeError
 
 __all__ = ["N_JOBS", "check_as_fitted", "check_count", "check_flag", "check_params", "generator"]
 
+# joblib's meaning: None is one, -1 all cores; 0 means nothing
 N_JOBS = [
     None,
     Interval(Integral, 1, None, closed="left"),
@@ -29,17 +30,16 @@ N_JOBS = [
 ]
 
 
-def check_params(estimator: Any, *names: str) -> None:
-    """Raise scikit-learn's InvalidParameterError unless these parameters have values that `fit`
-    would take.
+def check_params(estimator: BaseEstimator, *names: str) -> None:
+    """Raise scikit-learn's InvalidParameterError unless `fit` would take these parameters.
 
-    The same as its own check of all parameters, but in a microsecond each, since single sentences
-    are predicted, too.
+    scikit-learn's own check looks at all parameters. This one takes a microsecond for each, so that
+    the prediction of a single sentence does not wait for it.
     """
     cls: Any = type(estimator)
     for name in names:
         value = getattr(estimator, name)
-        if isinstance(value, np.timedelta64):  # which numpy counts among the whole numbers
+        if isinstance(value, np.timedelta64):  # numpy counts it among the whole numbers
             raise InputTypeError(
                 f"the {name!r} parameter of {cls.__name__} cannot be a span of time, got {value!r}"
             )
@@ -47,7 +47,7 @@ def check_params(estimator: Any, *names: str) -> None:
             satisfied = any(
                 constraint.is_satisfied_by(value) for constraint in _constraints(cls, name)
             )
-        except TypeError:  # fractions are real numbers for scikit-learn, and none for numpy
+        except TypeError:  # a Fraction is Real for scikit-learn, but numpy cannot compare it
             kind = type(value).__name__
             raise InputTypeError(
                 f"the {name!r} parameter of {cls.__name__} cannot be a {kind}: {value!r}"
@@ -58,42 +58,40 @@ def check_params(estimator: Any, *names: str) -> None:
             )
 
 
+# making the constraints is what takes scikit-learn most of its time
 @cache
-def _constraints(cls: Any, name: str) -> list[Any]:
+def _constraints(cls: type[BaseEstimator], name: str) -> list[Any]:
     return [make_constraint(constraint) for constraint in cls._parameter_constraints[name]]
 
 
-def check_count(value: Any, name: str, n_bytes: int = 0) -> None:
-    """Raise unless an argument of this name is a whole number of at least 1, and there is memory
-    for so many.
-    """
+def check_count(value: object, name: str, n_bytes: int = 0) -> None:
+    """Raise unless an argument is a whole number of at least 1, for which there is memory."""
     if not isinstance(value, Integral) or isinstance(value, bool):
         raise InputTypeError(f"{name} must be a whole number, got {type(value).__name__}")
     if value < 1:
         raise ValueError(f"{name} must be at least 1, got {value}")
-    if int(value) >= 1 << 62:
+    if int(value) >= 1 << 62:  # sums of two still fit int64
         raise ValueError(f"{name} must be below 2**62")
     reserve(int(value) * n_bytes, f"{name}={value}")
 
 
-def check_flag(value: Any, name: str) -> None:
+def check_flag(value: object, name: str) -> None:
     """Raise unless an argument of this name is True or False."""
     if not isinstance(value, bool | np.bool_):
         raise InputTypeError(f"{name} must be True or False, got {type(value).__name__}")
 
 
-def generator(random_state: Any) -> np.random.RandomState:
-    """The random numbers that an argument asks for; scikit-learn's own error for what is no seed."""
+def generator(random_state: Seed) -> np.random.RandomState:
+    """The generator that an argument asks for; scikit-learn's error for what is no seed."""
     validate_parameter_constraints(
         {"random_state": ["random_state"]}, {"random_state": random_state}, "sample"
     )
-    return check_random_state(random_state)
+    rng: np.random.RandomState = check_random_state(random_state)
+    return rng
 
 
-def check_as_fitted(estimator: Any, learned: Mapping[str, Any]) -> None:
-    """Raise ValueError if a parameter without which what was learned has no meaning is not as in
-    `fit`.
-    """
+def check_as_fitted(estimator: BaseEstimator, learned: Mapping[str, object]) -> None:
+    """Raise ValueError if a parameter has changed that gives what was learned its meaning."""
     for name, value in learned.items():
         now = getattr(estimator, name)
         if not (now is value or (isinstance(now, str | Integral) and now == value)):

@@ -1,19 +1,22 @@
-"""Which form X has, and numeric sequences -> one token matrix with offsets. Every error names its
-place.
+"""Which form X has, and numeric sequences -> one token matrix with offsets.
+
+Every error names its place.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from numbers import Number
-from typing import Any
+from typing import Any, TypeGuard, cast
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import DTypeLike
 
 from sklearn_struct.containers.data_frames import is_frame, refuse_lazy
 from sklearn_struct.containers.sequence_array import SequenceArray
 from sklearn_struct.containers.sparse_input import check_csr
+from sklearn_struct.containers.typing import Matrix, SequenceInput, Sequences
 from sklearn_struct.exceptions import (
     EmptyDataError,
     InputTypeError,
@@ -37,35 +40,41 @@ __all__ = [
 LEARNABLE = 1e75  # gradients hold products of values, and solvers the squares of these
 
 
-_WANTED = "X must be a list of sequences, each a list of tokens or a two-dimensional array, or one such array"
+_WANTED = (
+    "X must be a list of sequences, each a list of tokens or a two-dimensional array, or one such "
+    "array"
+)
 _ONE = "one sequence is [sentence], a list of one"
 
 
-def as_list(X: Any) -> Any:
-    """Iterators and one-dimensional data frame columns become lists; anything else passes through."""
-    return list(X) if isinstance(X, Iterator) or (hasattr(X, "iloc") and X.ndim == 1) else X
+def as_list(X: SequenceInput) -> Sequences:
+    """X as something that can be read twice: iterators and columns of data frames become lists.
+
+    Anything else passes through, also what is no list; `form` and the readers refuse that.
+    """
+    if isinstance(X, Iterator) or (hasattr(X, "iloc") and len(getattr(X, "shape", ())) == 1):
+        return list(X)
+    return cast("Sequences", X)
 
 
-def is_list(value: Any) -> bool:
-    """Whether it has items in an order, and may be a list of sequences, or a sequence."""
+def is_list(value: object) -> TypeGuard[Sequences]:
+    """Whether a value may be a list of sequences, or a sequence: ordered items and a length."""
     return has_items(value) and hasattr(value, "__len__")
 
 
-def has_items(value: Any) -> bool:
-    """Whether one can go through it, and gets its items in an order; iterators are no lists, but
-    have items.
-    """
+def has_items(value: object) -> TypeGuard[Iterable[Any]]:
+    """Whether iterating over a value gives items in an order, as lists and iterators do."""
     if isinstance(value, str | bytes | dict | set | frozenset) or sp.issparse(value):
         return False
-    if is_frame(value):  # its items are no rows, but columns, or no more than their names
+    if is_frame(value):  # a frame gives the names of its columns, or the columns, but no rows
         return False
     return isinstance(value, Iterable) and getattr(value, "shape", None) != ()
 
 
-def refuse_frame(X: Any, name: str = "X", columns: str = "") -> None:
-    """Raise InputTypeError if X is a data frame, which would be read as the names of its columns.
+def refuse_frame(X: object, name: str = "X", columns: str = "") -> None:
+    """Raise InputTypeError for a data frame, of which only column names would be read.
 
-    `name` is what errors call X, `columns` how they name a further argument of `from_frame`.
+    Errors call X `name`; `columns` is their text for a further argument of `from_frame`.
     """
     refuse_lazy(X, name)
     if is_frame(X):
@@ -75,7 +84,7 @@ def refuse_frame(X: Any, name: str = "X", columns: str = "") -> None:
         )
 
 
-def check_sequences(X: Any) -> None:
+def check_sequences(X: Iterable[object]) -> None:
     """Raise InputTypeError unless all items of X are lists, or the like."""
     for i, sequence in enumerate(X):
         if not is_list(sequence):
@@ -84,7 +93,7 @@ def check_sequences(X: Any) -> None:
             )
 
 
-def form(X: Any) -> str:
+def form(X: object) -> str:
     """Tell how to read X.
 
     Returns
@@ -105,6 +114,7 @@ def form(X: Any) -> str:
         return "arrays"
     if isinstance(X, np.generic) or getattr(X, "shape", None) == ():
         raise InputTypeError(f"X is a single {type(X).__name__}: {_WANTED}")
+    # an array of another library may have no len(), but gives numpy's on request
     array_like = hasattr(X, "iloc") or (hasattr(X, "__array__") and not hasattr(X, "__len__"))
     if array_like or sp.issparse(X) or len(getattr(X, "shape", (1,))) != 1:
         return "flat"
@@ -114,16 +124,17 @@ def form(X: Any) -> str:
         )
     if len(X) == 0:
         raise EmptyDataError("X has no sequences")
+    # empty sequences show nothing, so the first one with tokens decides
     for i, sequence in enumerate(X):
-        found = _form_of_sequence(sequence, i)
-        if found == "flat":
+        kind = _form_of_sequence(sequence, i)
+        if kind == "flat":
             _check_rows(X, i)
-        if found:
-            return found
+        if kind:
+            return kind
     return "empty"
 
 
-def refuse_texts(X: Any) -> None:
+def refuse_texts(X: object) -> None:
     """Raise InputTypeError if a two-dimensional X holds strings, where numbers are wanted."""
     table = np.asarray(X)
     if table.dtype.kind in "US" or (
@@ -135,10 +146,8 @@ def refuse_texts(X: Any) -> None:
         )
 
 
-def _check_rows(X: Any, first: int) -> None:
-    """Raise unless X, whose item `first` looks like a row of numbers, or like a number, has such
-    items only.
-    """
+def _check_rows(X: Sequences, first: int) -> None:
+    """Raise unless all items of X are what item `first` looks like: numbers, or rows of numbers."""
     if isinstance(X[first], Number | np.generic):
         for i, number in enumerate(X):
             if not isinstance(number, Number | np.generic):
@@ -165,8 +174,8 @@ def _check_rows(X: Any, first: int) -> None:
             )
 
 
-def _form_of_sequence(sequence: Any, i: int) -> str | None:
-    """The form that one sequence shows; None for an empty one, which shows nothing."""
+def _form_of_sequence(sequence: object, i: int) -> str | None:
+    """The form that one sequence shows; None for an empty one."""
     if isinstance(sequence, Number | np.generic):
         return "flat"  # a one-dimensional X: scikit-learn's own message explains
     if sp.issparse(sequence) or len(getattr(sequence, "shape", (1,))) != 1:
@@ -191,7 +200,7 @@ def _form_of_sequence(sequence: Any, i: int) -> str | None:
     return None
 
 
-def pack_arrays(X: Any, dtype: Any) -> SequenceArray:
+def pack_arrays(X: Sequences, dtype: DTypeLike) -> SequenceArray:
     """Stack sequences that are 2-D arrays (dense or sparse) of the same number of features."""
     for i, sequence in enumerate(X):
         refuse_lazy(sequence, f"X[{i}]")
@@ -219,18 +228,13 @@ def pack_arrays(X: Any, dtype: Any) -> SequenceArray:
             raise LengthMismatchError(
                 f"X[{i}] has {n_features} features but X[{filled[0][0]}] has {filled[0][1]}"
             )
-    return as_dtype(
-        SequenceArray.from_sequences(
-            [s if s.shape[0] else s.reshape(0, filled[0][1]) for s in sequences], names
-        ),
-        dtype,
-    )
+    # an empty sequence may have any number of features, and is given that of the others
+    stackable = [s if s.shape[0] else s.reshape(0, filled[0][1]) for s in sequences]
+    return as_dtype(SequenceArray.from_sequences(stackable, names), dtype)
 
 
-def _shared_names(X: Any) -> list[str] | None:
-    """Names of the columns of sequences that are data frames; those that have tokens must have the
-    same.
-    """
+def _shared_names(X: Sequences) -> list[str] | None:
+    """Column names of sequences that are data frames; all that have tokens must share them."""
     framed = [(i, list(map(str, x.columns))) for i, x in enumerate(X) if is_frame(x) and len(x)]
     for i, names in framed:
         if names != framed[0][1]:
@@ -240,14 +244,14 @@ def _shared_names(X: Any) -> list[str] | None:
     return framed[0][1] if framed else None
 
 
-def _as_2d(sequence: Any, i: int) -> np.ndarray:
+def _as_2d(sequence: object, i: int) -> np.ndarray:
     try:
         array = np.asarray(sequence)
         if isinstance(sequence, np.ma.MaskedArray) and np.ma.is_masked(sequence):
             raise TypeError("some of its values are masked")
         if array.dtype.kind in "USmM":
             raise TypeError(f"it is one of {array.dtype}")
-        # scipy has no sparse float16
+        # float16 goes to float64, too: scipy has no sparse float16
         if array.dtype.kind not in "fiubc" or array.dtype == np.float16:
             array = array.astype(np.float64)
     except (TypeError, ValueError, OverflowError) as error:
@@ -257,19 +261,18 @@ def _as_2d(sequence: Any, i: int) -> np.ndarray:
     return array.reshape(0, 0) if array.shape == (0,) else array
 
 
-def as_dtype(X: SequenceArray, dtype: Any) -> SequenceArray:
+def as_dtype(X: SequenceArray, dtype: DTypeLike) -> SequenceArray:
     """X in a float type; what is too large for it becomes infinite."""
     if X.tokens.dtype == dtype:
         return X
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore"):  # check_numbers says where the infinite value is
         return SequenceArray(X.tokens.astype(dtype), X.offsets, X.names)
 
 
 def check_numbers(X: SequenceArray) -> None:
-    """Raise NonFiniteError for the first NaN or infinite feature value, ValueError for a sparse
-    matrix that is damaged.
+    """Raise NonFiniteError for the first NaN or infinite value, ValueError for damaged indices.
 
-    The latter was looked at when X was made, but its arrays can be written to since then.
+    The indices of a sparse X were checked when X was made, but may have been overwritten since.
     """
     if sp.issparse(X.tokens):
         check_csr(X.tokens, "X.tokens")
@@ -281,10 +284,15 @@ def check_numbers(X: SequenceArray) -> None:
 
 
 def largest_sum(X: SequenceArray) -> float:
-    """A bound for the sum of the absolute values of a token; NonFiniteError if one is too large to
-    learn from.
+    """A bound for the sum of the absolute values of a token.
+
+    Raises
+    ------
+    NonFiniteError
+        If a value is too large to learn from.
     """
     values = _values(X)
+    # max(abs(values)) would copy all values
     largest = max(float(values.max(initial=0)), -float(values.min(initial=0)))
     if largest > LEARNABLE:
         first = int(np.argmax(np.abs(values) > LEARNABLE))
@@ -299,7 +307,8 @@ def largest_sum(X: SequenceArray) -> float:
 
 
 def _values(X: SequenceArray) -> np.ndarray:
-    return X.tokens.data if sp.issparse(X.tokens) else X.tokens
+    tokens: Matrix = X.tokens
+    return tokens if isinstance(tokens, np.ndarray) else tokens.data
 
 
 def _place(X: SequenceArray, number: int) -> str:

@@ -1,19 +1,19 @@
-"""A two-dimensional X: sequences of one token each, as scikit-learn has them, or one long sequence
-by mistake.
-"""
+"""A two-dimensional X: sequences of one token each, or one long sequence given by mistake."""
 
 from __future__ import annotations
 
 from numbers import Number
-from typing import Any, NoReturn
+from typing import NoReturn, TypeGuard
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import ArrayLike
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
 from sklearn_struct.containers.data_frames import is_frame, refuse_lazy
 from sklearn_struct.containers.sequence_array import SequenceArray
+from sklearn_struct.containers.typing import Label, Sequences
 from sklearn_struct.encoding.labels.label_codes import as_labels
 from sklearn_struct.encoding.sequences import is_list
 from sklearn_struct.exceptions import EmptyDataError, InputTypeError, LengthMismatchError
@@ -33,9 +33,7 @@ SEVERAL = "SequenceArray.from_flat(X, lengths)"
 
 
 def refuse_without_labels(n: int, name: str) -> NoReturn:
-    """Raise for n rows where y is None: nothing says that these are single tokens, without
-    transitions to learn.
-    """
+    """Raise for n rows without y: as sequences of one token they have no transitions to learn."""
     raise EmptyDataError(
         f"X is two-dimensional, a sequence of one token in each of its {n} rows, and y is None, so "
         f"that {name} has no transitions to learn from; one sequence is fit([X]), several are "
@@ -44,8 +42,8 @@ def refuse_without_labels(n: int, name: str) -> NoReturn:
     )
 
 
-def refuse_after_sequences(X: Any, name: str) -> NoReturn:
-    """Raise for numbers or rows of them that are given to a model of longer sequences."""
+def refuse_after_sequences(X: Sequences, name: str) -> NoReturn:
+    """Raise for numbers, or rows of numbers, that are given to a model of longer sequences."""
     rows = len(getattr(X, "shape", (1,))) == 2 or is_list(X[0])
     what = "two-dimensional, a sequence of one token in each row" if rows else "one-dimensional"
     raise InputTypeError(
@@ -54,14 +52,14 @@ def refuse_after_sequences(X: Any, name: str) -> NoReturn:
     )
 
 
-def has_label_a_row(y: Any) -> bool:
-    """Whether y has labels, not sequences of them, as it has for a two-dimensional X."""
+def has_label_a_row(y: object) -> TypeGuard[Sequences]:
+    """Whether y has one label for each row of a two-dimensional X, and no sequences of labels."""
     if getattr(y, "ndim", 1) != 1 or isinstance(y, SequenceArray) or not is_list(y):
         return False
     return any(entry is not None and not is_list(entry) for entry in y)
 
 
-def column(y: Any, offsets: np.ndarray) -> list[Any]:
+def column(y: ArrayLike | Sequences, offsets: np.ndarray) -> list[Label]:
     """The labels of the rows."""
     n = len(offsets) - 1
     if (
@@ -79,33 +77,38 @@ def column(y: Any, offsets: np.ndarray) -> list[Any]:
     labels = one_column(y)
     if len(labels) != n:
         hint = ""
+        # whole numbers that sum to the number of rows are hmmlearn's `lengths`
         if labels.dtype.kind in "iu" and sum(labels.tolist()) == n:
             hint = f"; if these are the lengths of sequences, write fit({SEVERAL})"
         raise LengthMismatchError(f"X has {n} rows but y has {len(labels)}{hint}")
     return as_labels(labels)
 
 
-def one_column(y: Any) -> np.ndarray:
-    """The labels of single inputs, one-dimensional; scikit-learn's errors, and for what no array
-    holds one of ours.
+def one_column(y: ArrayLike | Sequences) -> np.ndarray:
+    """The labels of single inputs, as a one-dimensional array.
+
+    The errors are scikit-learn's, but for lists of which numpy makes no array.
     """
     try:
         table = np.asarray(y)
     except (TypeError, ValueError):
-        i = next((i for i, label in enumerate(y) if is_list(label)), 0)
+        entries = list(y) if is_list(y) else [y]
+        i = next((i for i, label in enumerate(entries) if is_list(label)), 0)
         raise InputTypeError(
-            f"y[{i}] is a {type(y[i]).__name__}, which cannot be a label: {_A_LABEL}"
+            f"y[{i}] is a {type(entries[i]).__name__}, which cannot be a label: {_A_LABEL}"
         ) from None
     if table.ndim == 2 and table.shape[1] != 1:
         raise ValueError(
             f"y should be a 1d array, got an array of shape {table.shape} instead: {_A_LABEL}"
         )
-    return column_or_1d(y, warn=True)
+    labels: np.ndarray = column_or_1d(y, warn=True)
+    return labels
 
 
-def check_targets(labels: Any) -> None:
-    """scikit-learn's check that these are classes, for labels that it can compare; others have
-    errors of ours.
+def check_targets(labels: np.ndarray | list[Label]) -> None:
+    """scikit-learn's check that these are classes, for labels that it can compare.
+
+    It fails inside numpy for labels of several kinds, which get errors of their own elsewhere.
     """
     kinds = {
         type(label) for label in (labels.tolist() if isinstance(labels, np.ndarray) else labels)
@@ -116,9 +119,10 @@ def check_targets(labels: Any) -> None:
         check_classification_targets(labels)
 
 
-def check_table(X: Any) -> None:
-    """Raise InputTypeError, with the place, unless a two-dimensional X holds numbers; scikit-learn
-    checks all else.
+def check_table(X: object) -> None:
+    """Raise InputTypeError, with the place, unless a two-dimensional X holds numbers.
+
+    scikit-learn checks all else.
     """
     if sp.issparse(X):
         return
@@ -139,7 +143,7 @@ def check_table(X: Any) -> None:
         raise EmptyDataError(f"X has no columns, its shape is {numbers.shape}")
 
 
-def _no_number(X: Any) -> str:
+def _no_number(X: object) -> str:
     """Where the first item stands that is no number, in words."""
     table = X.to_numpy() if hasattr(X, "to_numpy") else X
     for i, row in enumerate(table if is_list(table) else ()):
@@ -151,6 +155,6 @@ def _no_number(X: Any) -> str:
     return ""
 
 
-def _is_column(y: Any, n: int) -> bool:
+def _is_column(y: Sequences, n: int) -> bool:
     """Whether y has lists of one label each, one for each of the n rows."""
     return len(y) == n and all(len(label) == 1 for label in y)

@@ -67,16 +67,16 @@ def log_probability(trees: WeightedTrees, candidates: Candidates, threshold: flo
 
 def log_scores(trees: WeightedTrees, given: Forest) -> np.ndarray:
     """Log-scores of trees, an example each; -inf where the grammar alone makes one impossible."""
-    found, known = tree_log_probabilities(trees.model, given)
+    log_p, known = tree_log_probabilities(trees.model, given)
     seen = places(given, len(trees.model.plain.rule))
-    owner = np.repeat(np.arange(len(found)), np.diff(given.offsets))
+    owner = np.repeat(np.arange(len(log_p)), np.diff(given.offsets))
     whole = known[owner]
     seen = Places(*(column[whole] for column in seen))
     owner = owner[whole]
     return (
-        found
+        log_p
         + trees.of_tree
-        + np.bincount(owner, _weights(trees, seen) + trees.of_node, len(found))
+        + np.bincount(owner, _weights(trees, seen) + trees.of_node, len(log_p))
     )
 
 

@@ -94,12 +94,12 @@ def observed(
     templates: Sequence[str], model: TreeModel, seen: Places, min_frequency: int = 1
 ) -> Fragments:
     """The features that are found `min_frequency` times at least."""
-    found = []
+    frequent = []
     for template in templates:
         codes = _codes(template, model, seen)
         known, count = np.unique(codes[codes >= 0], return_counts=True)
-        found.append(known[count >= min_frequency])
-    return Fragments(tuple(templates), tuple(found))
+        frequent.append(known[count >= min_frequency])
+    return Fragments(tuple(templates), tuple(frequent))
 
 
 def counted(
@@ -142,14 +142,14 @@ def expected(fragments: Fragments, model: TreeModel, sums: TreeSums) -> np.ndarr
     above = np.concatenate([number, number, np.full(S, -1)])
     upper = Places(above, np.repeat([0, 1, ROOT], [len(number), len(number), S]), np.empty(0))
     kinds = {"symbol": (np.arange(S), sums.inside)}
-    found = []
+    weights = []
     for template, codes in zip(*fragments):
         context, what = np.divmod(codes, _width(model))
         symbol, lower = kinds.get(_kind(template), (production_symbols(model), below(model, sums)))
         known, place = np.unique(_above(template, model, upper) * S + child, return_inverse=True)
         total = np.append(np.bincount(place, weight), 0.0)
-        found.append(total[_find(known, context * S + symbol[what])] * lower[what])
-    return np.concatenate(found)
+        weights.append(total[_find(known, context * S + symbol[what])] * lower[what])
+    return np.concatenate(weights)
 
 
 def parts(
@@ -211,16 +211,19 @@ def _codes(template: str, model: TreeModel, seen: Places) -> np.ndarray:
 
 def _above(template: str, model: TreeModel, seen: Places) -> np.ndarray:
     """Codes of what a template sees above each place."""
+    codes: np.ndarray
     kind = template.rpartition("-")[0]
     rules = model.grammar
     if kind == "":
         return np.zeros(len(seen.above), np.int64)
     if kind == "rule":
-        return (seen.above + 1) * (ROOT + 1) + seen.side
+        codes = (seen.above + 1) * (ROOT + 1) + seen.side
+        return codes
     sides = (rules.parent, rules.parent) if kind == "parent" else (rules.right, rules.left)
     # the last, -1, is of roots
     left, right = (np.append(side, len(model.plain.root))[seen.above] for side in sides)
-    return np.where(seen.side == 0, left, right) * (ROOT + 1) + seen.side
+    codes = np.where(seen.side == 0, left, right) * (ROOT + 1) + seen.side
+    return codes
 
 
 def _columns(fragments: Fragments, model: TreeModel, seen: Places) -> Iterator[np.ndarray]:

@@ -104,16 +104,17 @@ def joined(*codes: np.ndarray) -> np.ndarray:
     """One code for several, -1 where one of them is; their numbers of values may multiply up to
     2**63.
     """
-    found = codes[0].astype(np.int64)
+    pairs = codes[0].astype(np.int64)
     for code in codes[1:]:
         n = int(code.max(initial=-1)) + 1
-        found = np.where((found < 0) | (code < 0), -1, found * n + code)
-    return found
+        pairs = np.where((pairs < 0) | (code < 0), -1, pairs * n + code)
+    return pairs
 
 
 def binned(n: np.ndarray) -> np.ndarray:
     """Numbers of words, those that are large in classes."""
-    return np.digitize(n, (1, 2, 3, 4, 5, 6, 8, 11, 16, 21, 41))
+    codes: np.ndarray = np.digitize(n, (1, 2, 3, 4, 5, 6, 8, 11, 16, 21, 41))
+    return codes
 
 
 def rule(nodes: Nodes) -> np.ndarray:
@@ -148,17 +149,20 @@ def right_rule(nodes: Nodes) -> np.ndarray:
 
 def first_symbol(nodes: Nodes) -> np.ndarray:
     """The symbol over the first word."""
-    return nodes.symbol[nodes.first]
+    codes: np.ndarray = nodes.symbol[nodes.first]
+    return codes
 
 
 def last_symbol(nodes: Nodes) -> np.ndarray:
     """The symbol over the last word."""
-    return nodes.symbol[nodes.last]
+    codes: np.ndarray = nodes.symbol[nodes.last]
+    return codes
 
 
 def first_leaf(nodes: Nodes) -> np.ndarray:
     """The first word of the node."""
-    return nodes.leaf[nodes.first]
+    codes: np.ndarray = nodes.leaf[nodes.first]
+    return codes
 
 
 def right_leaf(nodes: Nodes) -> np.ndarray:
@@ -168,7 +172,8 @@ def right_leaf(nodes: Nodes) -> np.ndarray:
 
 def last_leaf(nodes: Nodes) -> np.ndarray:
     """The last word of the node."""
-    return nodes.leaf[nodes.last]
+    codes: np.ndarray = nodes.leaf[nodes.last]
+    return codes
 
 
 def n_words(nodes: Nodes) -> np.ndarray:

@@ -87,14 +87,25 @@ class Parses(NamedTuple):
     sign: np.ndarray
 
 
-def counted(treebank: Treebank, leaf_counts: np.ndarray, smoothing: float) -> Plain:
-    """Relative frequencies; `smoothing` is added to the counts of rules."""
+def counted(
+    treebank: Treebank,
+    leaf_counts: np.ndarray,
+    smoothing: float,
+    weight: np.ndarray | None = None,
+) -> Plain:
+    """Relative frequencies; `smoothing` is added to the counts of rules, and `weight` says how
+    often each tree counts (None: once), as it does in `leaf_counts`.
+    """
     grammar, forest, symbol = treebank
     S = len(grammar.indptr) - 1
-    of_rule = np.bincount(forest.rule, minlength=len(grammar.parent)) + smoothing
+    of_edge = None
+    if weight is not None:
+        # edges are in the order of the nodes that they belong to
+        of_edge = np.repeat(weight, np.diff(forest.indptr[forest.offsets]))
+    of_rule = np.bincount(forest.rule, weights=of_edge, minlength=len(grammar.parent)) + smoothing
     of_parent = np.bincount(grammar.parent, weights=of_rule, minlength=S)
     of_symbol = np.bincount(symbol, weights=leaf_counts, minlength=S)
-    roots = np.bincount(forest.symbol[forest.offsets[1:] - 1], minlength=S)
+    roots = np.bincount(forest.symbol[forest.offsets[1:] - 1], weights=weight, minlength=S)
     with np.errstate(divide="ignore"):
         leaf = np.log(leaf_counts / of_symbol[symbol])
     return Plain(np.log(of_rule / of_parent[grammar.parent]), log_ratios(roots), leaf)
@@ -103,11 +114,11 @@ def counted(treebank: Treebank, leaf_counts: np.ndarray, smoothing: float) -> Pl
 def one_state(model: TreeModel) -> Tensors:
     """The probabilities of the grammar itself as tensors of one state."""
     S = len(model.plain.root)
-    found = tensors(model.grammar, np.ones(S, np.int32), model.symbol)
-    found.rule[found.rule_start[:-1]] = np.exp(model.plain.rule)
-    found.leaf[found.leaf_start[:-1]] = np.exp(model.plain.leaf)
-    found.root[found.root_start[:-1]] = np.exp(model.plain.root)
-    return found
+    of_one_state = tensors(model.grammar, np.ones(S, np.int32), model.symbol)
+    of_one_state.rule[of_one_state.rule_start[:-1]] = np.exp(model.plain.rule)
+    of_one_state.leaf[of_one_state.leaf_start[:-1]] = np.exp(model.plain.leaf)
+    of_one_state.root[of_one_state.root_start[:-1]] = np.exp(model.plain.root)
+    return of_one_state
 
 
 def parses(model: TreeModel, candidates: Candidates, threshold: float) -> Parses:
@@ -161,24 +172,24 @@ def best(
             model.grammar, logs, probable(plain, candidates, threshold)
         )
         return nodes if score > -np.inf else best(plain, candidates, decoder, threshold)
-    found = parses(model, candidates, threshold)
+    parsed = parses(model, candidates, threshold)
     return most_expected(
-        found if np.any(found.sign) else parses(plain, candidates, threshold), decoder
+        parsed if np.any(parsed.sign) else parses(plain, candidates, threshold), decoder
     )
 
 
-def most_expected(found: Parses, decoder: str) -> Nodes:
+def most_expected(parsed: Parses, decoder: str) -> Nodes:
     """The best tree by posterior probabilities, for "max-recall" or "max-rule"."""
-    item, edge = (np.abs(rows[found.sign != 0]) for rows in (found.item, found.edge))
+    item, edge = (np.abs(rows[parsed.sign != 0]) for rows in (parsed.item, parsed.edge))
     if decoder == "max-recall":
-        return forest_decoding.argmax(found.forest, item.sum(axis=0), np.zeros(edge.shape[1]))[0]
+        return forest_decoding.argmax(parsed.forest, item.sum(axis=0), np.zeros(edge.shape[1]))[0]
     with np.errstate(divide="ignore"):
         together = item.sum(axis=0, keepdims=True), edge.sum(axis=0, keepdims=True)
         # where no tree is possible in all grammars, by their sum
         for items, edges in ((item, edge), together):
-            of_leaves = np.where(found.forest.leaf >= 0, np.log(items).sum(axis=0), 0.0)
+            of_leaves = np.where(parsed.forest.leaf >= 0, np.log(items).sum(axis=0), 0.0)
             nodes, score = forest_decoding.argmax(
-                found.forest, of_leaves, np.log(edges).sum(axis=0)
+                parsed.forest, of_leaves, np.log(edges).sum(axis=0)
             )
             if score > -np.inf:
                 break
@@ -199,8 +210,8 @@ def log_probability(model: TreeModel, candidates: Candidates, threshold: float) 
     """log p(x) of a sentence; -inf where p(x) is not positive. Of several grammars, of their mean."""
     if not model.states:
         return chart_forest.log_partition(model.grammar, _scores(model, candidates))
-    found = parses(model, candidates, threshold)
-    return _log_mean(found.log_p, found.sign)
+    parsed = parses(model, candidates, threshold)
+    return _log_mean(parsed.log_p, parsed.sign)
 
 
 def tree_log_probabilities(model: TreeModel, trees: Forest) -> tuple[np.ndarray, np.ndarray]:
@@ -215,10 +226,10 @@ def tree_log_probabilities(model: TreeModel, trees: Forest) -> tuple[np.ndarray,
     strange = (trees.symbol < 0) | (is_leaf & (trees.leaf < 0))
     strange[~is_leaf] |= trees.rule < 0
     known = np.bincount(of_item, weights=strange, minlength=n) == 0
-    found = np.full(n, -np.inf)
+    log_p = np.full(n, -np.inf)
     for i in np.flatnonzero(known).tolist():
-        found[i] = _tree_log_probability(model, examples(trees, i, i + 1))
-    return found, known
+        log_p[i] = _tree_log_probability(model, examples(trees, i, i + 1))
+    return log_p, known
 
 
 def _tree_log_probability(model: TreeModel, tree: Forest) -> float:

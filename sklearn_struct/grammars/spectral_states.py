@@ -150,7 +150,7 @@ def _singular_vectors(
 
 def estimate(
     treebank: Treebank,
-    found: Projection,
+    projection: Projection,
     leaf_sums: Callable[[np.ndarray], np.ndarray],
     smoothing: float = 0.0,
     shrinkage: float = 0.0,
@@ -160,7 +160,7 @@ def estimate(
     Parameters
     ----------
     treebank : Treebank
-    found : Projection
+    projection : Projection
         Of its items, the trees' nodes.
     leaf_sums : callable
         A linear map, rows of numbers for items that are leaves, (n_tokens, w) -> (n_leaves, w),
@@ -182,24 +182,26 @@ def estimate(
     tensors : Tensors
     """
     grammar, forest, leaf_symbol = treebank
-    found = found._replace(
-        outside=found.outside * _inverse(found.singular_values, shrinkage)[found.symbol]
+    projection = projection._replace(
+        outside=projection.outside
+        * _inverse(projection.singular_values, shrinkage)[projection.symbol]
     )
-    out = tensors(grammar, found.n_states, leaf_symbol)
-    n_symbols = len(found.n_states)
-    total = np.bincount(found.symbol, weights=found.weight, minlength=n_symbols)
+    out = tensors(grammar, projection.n_states, leaf_symbol)
+    n_symbols = len(projection.n_states)
+    total = np.bincount(projection.symbol, weights=projection.weight, minlength=n_symbols)
     share = np.divide(1.0, total, out=np.zeros_like(total), where=total > 0)
     typical = [
-        share[:, None] * _sums(found.symbol, found.weight, rows, n_symbols) for rows in found[2:4]
+        share[:, None] * _sums(projection.symbol, projection.weight, rows, n_symbols)
+        for rows in projection[2:4]
     ]
     with Pool():
-        _set_rules(out, grammar, forest, found, (*typical, smoothing))
+        _set_rules(out, grammar, forest, projection, (*typical, smoothing))
     for r, a in enumerate(grammar.parent):
         out.rule[out.rule_start[r] : out.rule_start[r + 1]] *= share[a]
     items = np.flatnonzero(forest.leaf >= 0)
-    weight = found.weight[items]
-    symbol = found.symbol[items]
-    sums = leaf_sums(weight[:, None] * found.outside[items])
+    weight = projection.weight[items]
+    symbol = projection.symbol[items]
+    sums = leaf_sums(weight[:, None] * projection.outside[items])
     number = leaf_sums(weight[:, None])
     trust = _trust(number, smoothing / LEAVES)
     mean = trust * sums + (1 - trust) * number * typical[1][leaf_symbol]
@@ -212,8 +214,10 @@ def estimate(
     )
     out.leaf[:] = _padded(mean * mass[leaf_symbol, None], out.n_states[leaf_symbol])
     roots = forest.offsets[1:] - 1
-    weight = found.weight[roots] if found.weight[roots].any() else np.ones(len(roots))
-    root = _sums(found.symbol[roots], weight / weight.sum(), found.inside[roots], n_symbols)
+    weight = projection.weight[roots] if projection.weight[roots].any() else np.ones(len(roots))
+    root = _sums(
+        projection.symbol[roots], weight / weight.sum(), projection.inside[roots], n_symbols
+    )
     out.root[:] = _padded(root, out.n_states)
     return out
 
@@ -228,7 +232,7 @@ def _set_rules(
     out: Tensors,
     grammar: Grammar,
     forest: Forest,
-    found: Projection,
+    projection: Projection,
     backoff: tuple[np.ndarray, np.ndarray, float],
 ) -> None:
     """Sums over the edges of each rule; smoothed with means of inside and outside rows by symbol,
@@ -239,17 +243,17 @@ def _set_rules(
     parent = np.repeat(np.arange(len(forest.symbol), dtype=np.int32), np.diff(forest.indptr))[order]
     left = forest.left[order]
     right = forest.right[order]
-    weight = found.weight[parent]
+    weight = projection.weight[parent]
     inner = vectors(forest, out.n_states)
-    n_states = found.n_states[found.symbol]
-    inner.row[:] = _padded(found.inside, n_states)
+    n_states = projection.n_states[projection.symbol]
+    inner.row[:] = _padded(projection.inside, n_states)
     edges = bounds, left, right, parent, weight
     add_moments(
         out,
         grammar,
         edges,
         inner,
-        _padded(found.outside, n_states),
+        _padded(projection.outside, n_states),
         (0, len(grammar.left)),
         out.rule,
     )
@@ -263,9 +267,9 @@ def _set_rules(
         third = out.rule[out.rule_start[r] : out.rule_start[r + 1]].reshape(m, n, -1)
         k = third.shape[2]
         rows = (
-            found.inside[left[here], :m],
-            found.inside[right[here], :n],
-            found.outside[parent[here], :k],
+            projection.inside[left[here], :m],
+            projection.inside[right[here], :n],
+            projection.outside[parent[here], :k],
         )
         _smooth(
             third, rows, weight[here], (inside[b, :m], inside[c, :n], outside[a, :k]), smoothing
@@ -303,7 +307,7 @@ def _smooth(
     third += (n * rest**3 * np.outer(*typical[:2]))[:, :, None] * typical[2]
 
 
-def _trust(number: Any, smoothing: float) -> Any:
+def _trust(number: np.ndarray | float, smoothing: float) -> Any:
     """The weight of a mean of so many, between 0 and 1, against that of what it is drawn to."""
     return (
         np.sqrt(number) / (np.sqrt(number) + smoothing) if smoothing > 0 else np.ones_like(number)
@@ -313,7 +317,8 @@ def _trust(number: Any, smoothing: float) -> Any:
 def _sums(group: np.ndarray, weight: np.ndarray, rows: np.ndarray, n: int) -> np.ndarray:
     """Weighted sums of the rows of each of n groups."""
     by_group = sp.csr_array((weight, (group, np.arange(len(group)))), shape=(n, len(group)))
-    return by_group @ rows
+    sums: np.ndarray = by_group @ rows
+    return sums
 
 
 def _padded(rows: np.ndarray, n_states: np.ndarray) -> np.ndarray:
@@ -325,10 +330,11 @@ def _padded(rows: np.ndarray, n_states: np.ndarray) -> np.ndarray:
 # ---- and the nodes themselves
 
 
-def node_vectors(found: Projection) -> np.ndarray:
+def node_vectors(projection: Projection) -> np.ndarray:
     """The rows [Y, Sigma Z]: nodes in the same state are near each other, above all where their
     features correlate.
     """
     return np.concatenate(
-        [found.inside, found.outside * found.singular_values[found.symbol]], axis=1
+        [projection.inside, projection.outside * projection.singular_values[projection.symbol]],
+        axis=1,
     )

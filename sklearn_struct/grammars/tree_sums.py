@@ -83,7 +83,8 @@ def below(model: TreeModel, sums: TreeSums) -> np.ndarray:
 
 def production_counts(model: TreeModel, sums: TreeSums) -> np.ndarray:
     """How often each production is expected in a tree."""
-    return sums.outside[production_symbols(model)] * below(model, sums)
+    counts: np.ndarray = sums.outside[production_symbols(model)] * below(model, sums)
+    return counts
 
 
 class _Reduced(NamedTuple):
@@ -175,8 +176,8 @@ def _outside(reduced: _Reduced, inside: np.ndarray | None) -> np.ndarray | None:
     system = None if inside is None else _system(reduced, inside)
     if system is None:
         return None
-    found = system.solve(reduced.root, trans="T")
-    return found if np.all((found >= 0.0) & (found <= LARGEST)) else None
+    visits = system.solve(reduced.root, trans="T")
+    return visits if np.all((visits >= 0.0) & (visits <= LARGEST)) else None
 
 
 def _smallest(reduced: _Reduced) -> np.ndarray | None:
@@ -198,5 +199,6 @@ def _smallest(reduced: _Reduced) -> np.ndarray | None:
         products = _right_side(reduced, v) - reduced.word
         x = np.clip(x + system.solve(short), 0.0, 1.0)
         if np.all(v > 0.0) and 8.0 * d * np.max(products) <= 1.0 and 2.0 * d * np.max(v) <= CLOSE:
-            return x
+            smallest: np.ndarray = x
+            return smallest
     return None

@@ -18,13 +18,15 @@ __all__ = [
 
 
 def log_ratios(counts: np.ndarray, smoothing: float = 0.0) -> np.ndarray:
-    """Logarithms of the rows of ``counts + smoothing``, each divided by its sum; a row of zeros
-    becomes uniform.
+    """Logarithms of the rows of ``counts + smoothing``, each divided by its sum.
+
+    A row of zeros becomes uniform.
     """
     raised = counts + smoothing
     total = raised.sum(axis=-1, keepdims=True)
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(total > 0, np.log(raised / total), -np.log(counts.shape[-1]))
+        logs: np.ndarray = np.where(total > 0, np.log(raised / total), -np.log(counts.shape[-1]))
+    return logs
 
 
 def log_prior(log_p: np.ndarray, smoothing: float) -> float:
@@ -76,12 +78,12 @@ def log_densities(x: np.ndarray, gaussians: Gaussians) -> np.ndarray:
     """Log-density of each row of x in each state: (n, K). None is -inf: however far away, nothing
     is impossible.
     """
-    found = np.zeros((len(x), len(gaussians.mean)))
+    log_p = np.zeros((len(x), len(gaussians.mean)))
     if x.shape[1] == 0:
-        return found
+        return log_p
     with np.errstate(over="ignore"):
         for k, (mean, variance) in enumerate(zip(*gaussians, strict=True)):
-            found[:, k] = -0.5 * np.sum(
+            log_p[:, k] = -0.5 * np.sum(
                 (x - mean) ** 2 / variance + np.log(2 * np.pi * variance), axis=1
             )
-    return np.maximum(found, -1e300)
+    return np.maximum(log_p, -1e300)

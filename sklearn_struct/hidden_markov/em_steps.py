@@ -109,10 +109,10 @@ class Expectation(NamedTuple):
 
 def emission(model: HiddenMarkov, observed: Observed, rows: slice) -> np.ndarray:
     """Log-probability (n, K) of what some tokens emit, given each label."""
-    found = log_densities(observed.numbers[rows], model.gaussians)
+    log_p = log_densities(observed.numbers[rows], model.gaussians)
     for codes, table in zip(observed.codes, model.tables, strict=True):
-        found += table.T[codes[rows]]
-    return found
+        log_p += table.T[codes[rows]]
+    return log_p
 
 
 def potentials(model: HiddenMarkov, observed: Observed, block: Block) -> Potentials:
@@ -153,13 +153,13 @@ def _relaxed(model: HiddenMarkov) -> HiddenMarkov:
 
 def joint(model: HiddenMarkov, observed: Observed, codes: np.ndarray) -> np.ndarray:
     """log p(x, y) of each sequence; 0 for an empty one."""
-    found = [
+    scores = [
         model.inference.scores(
             potentials(model, observed, block), block.structure, codes[block.tokens]
         )
         for block in model.blocks(observed.offsets)
     ]
-    return np.concatenate([np.empty(0), *found])
+    return np.concatenate([np.empty(0), *scores])
 
 
 class Training:

@@ -149,7 +149,7 @@ def tally(
     C = n_contexts(K, order)
     first, last = ends(structure)
     left, right = structure.families[0].nodes.T
-    found = contexts(codes, structure, K, order)
+    context = contexts(codes, structure, K, order)
     weight = np.repeat(weight, np.diff(structure.offsets))
 
     def count(events: np.ndarray, tokens: np.ndarray, size: int) -> np.ndarray:
@@ -159,12 +159,14 @@ def tally(
         )
 
     steps = np.where(
-        (found[left] < 0) | (codes[right] < 0), -1, found[left].astype(np.int64) * K + codes[right]
+        (context[left] < 0) | (codes[right] < 0),
+        -1,
+        context[left].astype(np.int64) * K + codes[right],
     )
     return Markov(
         count(codes[first], first, K),
         count(steps, right, C * K).reshape(C, K),
-        count(found[last], last, C),
+        count(context[last], last, C),
     )
 
 
@@ -234,8 +236,8 @@ def choose(table: np.ndarray, rows: np.ndarray, rng: np.random.RandomState) -> n
     """
     cumulated = np.cumsum(table, axis=1)
     passed = rng.random_sample(len(rows)) * cumulated[rows, -1]
-    found = np.empty(len(rows), dtype=np.int64)
+    states = np.empty(len(rows), dtype=np.int64)
     for row in np.unique(rows):
         here = rows == row
-        found[here] = np.searchsorted(cumulated[row], passed[here], side="right")
-    return found
+        states[here] = np.searchsorted(cumulated[row], passed[here], side="right")
+    return states

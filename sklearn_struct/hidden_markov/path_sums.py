@@ -118,7 +118,8 @@ def node_counts(chain: StateChain, sums: Sums, windows: Windows, n_labels: int) 
     """Expected number of tokens of each label (n, n_labels) around which each window is found."""
     emitted = _emitted(chain, windows, 0)
     here = _from_left(chain, sums, emitted, 0) * _from_right(chain, sums, emitted)
-    return here @ _of_label(chain, n_labels)
+    counts: np.ndarray = here @ _of_label(chain, n_labels)
+    return counts
 
 
 def edge_counts(
@@ -151,10 +152,10 @@ def _emitted(chain: StateChain, windows: Windows, first: int) -> dict[int, np.nd
     """Probability of the cells at each offset, from `first` or before on, given each state (n, S)."""
     n = len(windows.codes)
     S = len(chain.start)
-    found = {offset: np.ones((n, S)) for offset in {first, *windows.offsets}}
+    tables = {offset: np.ones((n, S)) for offset in {first, *windows.offsets}}
     for p, (offset, column) in enumerate(zip(windows.offsets, windows.columns)):
-        found[offset] = found[offset] * chain.emission[column].T[windows.codes[:, p]]
-    return found
+        tables[offset] = tables[offset] * chain.emission[column].T[windows.codes[:, p]]
+    return tables
 
 
 def _from_left(
@@ -162,7 +163,7 @@ def _from_left(
 ) -> np.ndarray:
     """Visits of each state at offset `last`, with the cells up to there."""
     first = min(emitted)
-    a = sums.visits * emitted[first]
+    a: np.ndarray = sums.visits * emitted[first]
     for offset in range(first + 1, last + 1):
         a = (a @ chain.transition) * emitted.get(offset, 1.0)
     return a
@@ -178,4 +179,5 @@ def _from_right(chain: StateChain, sums: Sums, emitted: dict[int, np.ndarray]) -
 
 def _of_label(chain: StateChain, n_labels: int) -> np.ndarray:
     """Which states have which label (S, n_labels)."""
-    return (chain.label[:, None] == np.arange(n_labels)).astype(np.float64)
+    of_label: np.ndarray = chain.label[:, None] == np.arange(n_labels)
+    return of_label.astype(np.float64)

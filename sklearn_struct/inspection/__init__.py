@@ -1,5 +1,6 @@
-"""What a fitted model has learned, and why it predicts what it does: tables, explanations,
-pictures.
+"""What a fitted model has learned, and why it predicts what it does.
+
+There are tables, explanations and pictures.
 """
 
 from sklearn_struct.inspection.explain import explain

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.base import BaseEstimator
 
 from sklearn_struct.containers.structures import Block, Potentials, Structure, chain, columns_of
+from sklearn_struct.containers.typing import Label, Matrix, SequenceInput
 from sklearn_struct.estimators.chains.base_chain import BaseChain
-from sklearn_struct.estimators.m_estimation.chain_over_base import BaseBasedChain
+from sklearn_struct.estimators.fitting.base_sequence import Sequences
+from sklearn_struct.estimators.m_estimation.chain_over_base import BaseBasedChain, BasedSequences
 from sklearn_struct.inspection.explanation import KINDS, Explanation, Terms
 from sklearn_struct.inspection.fitted_model import feature_names, texts
 from sklearn_struct.inspection.single_sequence import read_labels, read_one
@@ -18,7 +21,13 @@ from sklearn_struct.objectives.linear_potentials import clique_features
 __all__ = ["explain"]
 
 
-def explain(estimator: Any, x: Any, y: Any = None, *, rival: Any = None) -> Explanation:
+def explain(
+    estimator: BaseEstimator,
+    x: SequenceInput,
+    y: Iterable[Label] | None = None,
+    *,
+    rival: Iterable[Label] | None = None,
+) -> Explanation:
     """Say why a labelling of one sequence has the score that it has.
 
     Parameters
@@ -27,14 +36,14 @@ def explain(estimator: Any, x: Any, y: Any = None, *, rival: Any = None) -> Expl
         Also a pipeline or a search that ends in one.
     x : sequence
         One sequence, in any form that the items of X in `predict` may have, or a batch of one
-        sequence, as `predict` takes it. What a list of lists of strings is, tokens or sequences,
-        follows from the tokens that `fit` saw.
+        sequence, as `predict` takes it. The tokens that `fit` saw decide whether the inner lists of
+        a list of lists of strings are tokens or sequences.
     y : list of labels, default=None
         The labelling to explain; None: the one that is predicted.
     rival : list of labels, default=None
         Explain how far y is ahead of this labelling instead: a difference of scores, equal to the
-        logarithm of p(y | x) / p(rival | x), unless the model is an `MEMM`, whose normalisers are
-        no score of a feature.
+        logarithm of p(y | x) / p(rival | x). An `MEMM` also has normalisers of each step, which
+        belong to no feature and are left out.
 
     Returns
     -------
@@ -76,14 +85,16 @@ def explain(estimator: Any, x: Any, y: Any = None, *, rival: Any = None) -> Expl
 
 def _ahead(weight: np.ndarray, of_rival: np.ndarray) -> np.ndarray:
     """Differences; 0 where both are -inf."""
-    return np.subtract(weight, of_rival, out=np.zeros_like(weight), where=weight != of_rival)
+    ahead = np.zeros_like(weight)
+    np.subtract(weight, of_rival, out=ahead, where=weight != of_rival)
+    return ahead
 
 
-def _base_scores(model: BaseChain, sequences: Any, structure: Structure) -> Potentials | None:
-    """log q0 of each label at each token, and of each step to the next one; None for a model
-    without a base.
-    """
-    if not isinstance(model, BaseBasedChain):
+def _base_scores(
+    model: BaseChain, sequences: Sequences | BasedSequences, structure: Structure
+) -> Potentials | None:
+    """log q0 of each label at each token and of each step, or None for a model without a base."""
+    if not isinstance(model, BaseBasedChain) or not isinstance(sequences, BasedSequences):
         return None
     n = sequences.X.tokens.shape[0]
     cliques = tuple(slice(0, len(family.nodes)) for family in structure.families)
@@ -92,11 +103,12 @@ def _base_scores(model: BaseChain, sequences: Any, structure: Structure) -> Pote
 
 
 class _Rows:
-    """The terms that any labelling of a sequence has: of features, edge features, intercepts,
-    transitions, the base.
+    """The terms of the score of any labelling of a sequence, one a row.
+
+    There are terms of features, edge features, intercepts, transitions and the base.
     """
 
-    def __init__(self, model: BaseChain, sequences: Any) -> None:
+    def __init__(self, model: BaseChain, sequences: Sequences) -> None:
         X = sequences.X
         self.model = model
         n = X.tokens.shape[0]
@@ -121,7 +133,7 @@ class _Rows:
         edge, edge_column, _ = self.edge_at
         of_edges = _entries(model.edge_coef_, pairs[edge], edge_column)
         if len(self.seconds):
-            late = edge > 0
+            late = edge > 0  # the first edge of a sequence has no label two places before
             of_edges[late] += _entries(
                 model.edge_coef_, K**2 + triples[edge[late] - 1], edge_column[late]
             )
@@ -165,10 +177,8 @@ class _Rows:
         kind = np.repeat(np.arange(len(KINDS)), [len(part) for part in parts])
         token = np.concatenate(parts)
         feature = np.full(len(token), None, dtype=object)
-        feature[kind == 0], feature[kind == 3] = (
-            names[column],
-            names[self.edge_columns[edge_column]],
-        )
+        feature[kind == 0] = names[column]
+        feature[kind == 3] = names[self.edge_columns[edge_column]]
         values = np.ones(len(token))
         values[kind == 0] = value
         values[kind == 3] = edge_value
@@ -177,17 +187,18 @@ class _Rows:
         return Terms(*(column[order] for column in columns))
 
 
-def _stored(matrix: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Row, column and value (float64) of each stored value, row by row; of a dense matrix those
-    other than 0.
-    """
+def _stored(matrix: Matrix) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Row, column and value (float64) of each value that is stored or, in a dense matrix, not 0."""
     rows = sp.csr_array(matrix)
     row = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
     return row, rows.indices, rows.data.astype(np.float64)
 
 
-def _entries(matrix: Any, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+def _entries(matrix: Matrix, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
     """matrix[rows[i], columns[i]] for each i."""
-    if sp.issparse(matrix) and len(rows):
-        return np.asarray(sp.csr_matrix(matrix)[rows, columns]).ravel()
-    return matrix[rows, columns] if len(rows) else np.zeros(0)
+    if len(rows) == 0:
+        return np.zeros(0)
+    if isinstance(matrix, np.ndarray):
+        entries: np.ndarray = matrix[rows, columns]
+        return entries
+    return np.asarray(sp.csr_matrix(matrix)[rows, columns]).ravel()

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from sklearn_struct.inspection.optional_imports import pandas
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 __all__ = ["KINDS", "Explanation", "Terms"]
 
@@ -25,8 +29,9 @@ SHOWN = 3  # contributions of a token in the printed form
 
 
 class Terms(NamedTuple):
-    """The terms of a score, ordered by token and kind (a number of `KINDS`); feature None where
-    there is none.
+    """The terms of a score, ordered by token and kind, a place in `KINDS`.
+
+    Terms of intercepts, transitions and the base have None as their feature.
     """
 
     token: np.ndarray
@@ -40,17 +45,17 @@ class Explanation:
     """The score of a labelling of one sequence, split into contributions; made by `explain`.
 
     A contribution is the value of a feature times its weight (intercepts and transitions have the
-    value 1). The contributions of a token add up to its score, those of all tokens to the score of
-    the labelling, which is log p(y | x) + log Z(x). Transitions count for the last of their tokens;
-    those of three labels are "second transitions". An edge feature's weight is that of its pair of
-    labels, and at order 2 of all three. Beside a rival labelling all scores and weights are
-    differences, those of the labelling minus those of the rival.
+    value 1). The contributions of a token add up to its score, and those of all tokens to the score
+    of the labelling, which is log p(y | x) + log Z(x). Transitions count for the last of their
+    tokens; those of three labels are "second transitions". The weight of an edge feature is that
+    for its pair of labels, at order 2 plus that for its three labels. With a rival labelling all
+    scores and weights are differences: those of the labelling minus those of the rival.
 
-    Of a model over a base distribution, such as `MEstimatedCRF`, "base" is log q0 of a token with
-    its label and "base transition" that of the step into it. With the first token belongs the
-    start, with the last one the end. What is the same for all labellings, the constant and the
-    weights of inputs, is left out: the rest of ``log_joint``. A sequence that the base cannot emit
-    has the very small probabilities by which it is predicted.
+    A model over a base distribution, such as `MEstimatedCRF`, has two kinds more: "base" is log q0
+    of a token with its label, "base transition" that of the step into it. The first token has the
+    start with it, the last one the end. The constant and the weights of inputs are the same for all
+    labellings, and left out; with them the score would be ``log_joint``. A sequence that the base
+    cannot emit has the very small probabilities with which `predict` works.
 
     Parameters
     ----------
@@ -89,7 +94,7 @@ class Explanation:
         with np.errstate(invalid="ignore"):
             self.score = float(np.sum(self.token_scores))
 
-    def to_frame(self) -> Any:
+    def to_frame(self) -> DataFrame:
         """All contributions as a data frame, one a row.
 
         Returns
@@ -119,7 +124,7 @@ class Explanation:
         return pd.DataFrame({**frame, **numbers})
 
     def _label_columns(
-        self, pd: Any, labels: list[Any], name: str, previous: str
+        self, pd: ModuleType, labels: list[Any], name: str, previous: str
     ) -> dict[str, Any]:
         """A label of each term, and for those of two tokens the label before."""
         here = [labels[t] for t in self.terms.token]
@@ -138,9 +143,8 @@ class Explanation:
         bounds = np.searchsorted(self.terms.token, np.arange(len(self.labels) + 1))
         for t, (text, name) in enumerate(zip(self.texts, names, strict=True)):
             parts = ", ".join(self._largest(t, bounds[t], bounds[t + 1]))
-            lines.append(
-                f"  {text:{widths[0]}}  {name:{widths[1]}}  {self.token_scores[t]:+8.3f}  {parts}".rstrip()
-            )
+            token = f"{text:{widths[0]}}  {name:{widths[1]}}"
+            lines.append(f"  {token}  {self.token_scores[t]:+8.3f}  {parts}".rstrip())
         return "\n".join(lines)
 
     def _label_of(self, t: int) -> str:
@@ -150,7 +154,7 @@ class Explanation:
         return f"{label} (not {self.rival[t]})"
 
     def _largest(self, t: int, start: int, stop: int) -> list[str]:
-        """The largest contributions of token t, in words, but for those that would be written as 0."""
+        """The largest contributions of token t, in words, but none that would be written as 0."""
         size = np.abs(self.contributions[start:stop])
         order = start + np.argsort(-size, kind="stable")[:SHOWN]
         return [

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import validate_parameter_constraints
 
+from sklearn_struct.containers.typing import Label
 from sklearn_struct.exceptions import LengthMismatchError
 from sklearn_struct.inspection.fitted_model import chain_of
 from sklearn_struct.inspection.largest_weights import Top, top_weights
 from sklearn_struct.inspection.optional_imports import subplots
 from sklearn_struct.inspection.weight_tables import CHOICE
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["FeatureWeightsDisplay"]
 
@@ -51,12 +57,12 @@ class FeatureWeightsDisplay:
     @classmethod
     def from_estimator(
         cls,
-        estimator: Any,
+        estimator: BaseEstimator,
         *,
         n: int = 10,
-        labels: Any = None,
+        labels: Sequence[Label] | None = None,
         sign: str = "both",
-        ax: Any = None,
+        ax: Axes | None = None,
         **options: Any,
     ) -> Self:
         """Draw the largest weights of a fitted chain.
@@ -92,10 +98,10 @@ class FeatureWeightsDisplay:
         validate_parameter_constraints(
             CHOICE, {"n": n, "labels": labels, "sign": sign}, cls.__name__
         )
-        found: list[Top] = list(top_weights(chain_of(estimator), n, labels=labels, sign=sign))
-        return cls([(top.label, top.features, top.weights) for top in found]).plot(ax, **options)
+        tops: list[Top] = list(top_weights(chain_of(estimator), n, labels=labels, sign=sign))
+        return cls([(top.label, top.features, top.weights) for top in tops]).plot(ax, **options)
 
-    def plot(self, ax: Any = None, *, bar_kw: dict[str, Any] | None = None) -> Self:
+    def plot(self, ax: Axes | None = None, *, bar_kw: dict[str, Any] | None = None) -> Self:
         """Draw the bars; red favours the label, blue is against it.
 
         Parameters
@@ -128,7 +134,7 @@ class FeatureWeightsDisplay:
         return self
 
     def _new_axes(self) -> np.ndarray:
-        """A grid of axes, those that are not needed removed."""
+        """A grid of axes, without those that are not needed."""
         n = len(self.weights)
         rows = max((len(weights) for *_, weights in self.weights), default=0)
         n_columns = max(1, min(n, COLUMNS))
@@ -139,4 +145,5 @@ class FeatureWeightsDisplay:
         )
         for spare in grid.ravel()[n:]:
             spare.remove()
-        return grid.ravel()[:n]
+        axes: np.ndarray = grid.ravel()[:n]
+        return axes

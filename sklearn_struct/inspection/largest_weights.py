@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 
+from sklearn_struct.containers.typing import Label, Matrix
 from sklearn_struct.estimators.chains.base_chain import BaseChain
 from sklearn_struct.inspection.fitted_model import feature_names, label_codes
 
@@ -29,13 +29,11 @@ def top_weights(
     model: BaseChain,
     n: int | None,
     *,
-    labels: Any = None,
+    labels: Sequence[Label] | None = None,
     sign: str = "both",
     transitions: bool = False,
 ) -> Iterator[Top]:
-    """The `n` largest weights other than 0 (all for None) of each label, or of each transition into
-    it.
-    """
+    """The `n` largest weights of each label, or of each transition into it; None: all but zeros."""
     names = feature_names(model)
     K = len(model.classes_)
     classes = model.classes_.tolist()
@@ -54,15 +52,16 @@ def top_weights(
             yield Top(classes[j], classes[k], names[columns], weights)
 
 
-def _largest(matrix: Any, row: int, n: int | None, sign: str) -> tuple[np.ndarray, np.ndarray]:
-    if sp.issparse(matrix):
+def _largest(matrix: Matrix, row: int, n: int | None, sign: str) -> tuple[np.ndarray, np.ndarray]:
+    if isinstance(matrix, np.ndarray):
+        columns = np.arange(matrix.shape[1])
+        weights = matrix[row]
+    else:
         stored = slice(matrix.indptr[row], matrix.indptr[row + 1])
         columns = matrix.indices[stored]
         weights = matrix.data[stored]
-    else:
-        columns = np.arange(matrix.shape[1])
-        weights = matrix[row]
     size = SIGNS[sign](weights)
     order = np.argsort(-size, kind="stable")[: np.sum(size > 0)][:n]
+    # chosen by size, shown by weight with its sign
     order = order[np.argsort(-weights[order], kind="stable")]
     return columns[order], weights[order]

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import validate_parameter_constraints
 
 from sklearn_struct.exceptions import LengthMismatchError
 from sklearn_struct.inspection.optional_imports import subplots
 from sklearn_struct.inspection.state_items import CHOICE, state_items
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["LatentStateDisplay"]
 
@@ -58,12 +62,12 @@ class LatentStateDisplay:
     @classmethod
     def from_estimator(
         cls,
-        estimator: Any,
+        estimator: BaseEstimator,
         symbol: str | int,
         *,
         n: int | None = 5,
         grammar: int = 0,
-        ax: Any = None,
+        ax: Axes | None = None,
         **options: Any,
     ) -> Self:
         """Draw what is most probable below the states of a symbol.
@@ -99,16 +103,16 @@ class LatentStateDisplay:
             As in `latent_states`.
         """
         validate_parameter_constraints(CHOICE, {"n": n, "grammar": grammar}, cls.__name__)
-        found = state_items(estimator, symbol, grammar)
-        proba = found.proba
-        chosen = np.unique(np.concatenate([found.top(state, n) for state in range(len(proba))]))
+        below = state_items(estimator, symbol, grammar)
+        proba = below.proba
+        chosen = np.unique(np.concatenate([below.top(state, n) for state in range(len(proba))]))
+        # by the state in which they are most probable, then by that probability
         chosen = chosen[np.lexsort((-proba.max(axis=0)[chosen], proba.argmax(axis=0)[chosen]))]
-        return cls(proba[:, chosen], [found.items[item] for item in chosen], found.name).plot(
-            ax, **options
-        )
+        items = [below.items[item] for item in chosen]
+        return cls(proba[:, chosen], items, below.name).plot(ax, **options)
 
     def plot(
-        self, ax: Any = None, *, colorbar: bool = True, im_kw: dict[str, Any] | None = None
+        self, ax: Axes | None = None, *, colorbar: bool = True, im_kw: dict[str, Any] | None = None
     ) -> Self:
         """Draw the heat map.
 

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Self
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from sklearn_struct.exceptions import EmptyDataError, InputTypeError
 from sklearn_struct.inspection.fitted_model import chain_of
 from sklearn_struct.inspection.optional_imports import subplots
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.lines import Line2D
 
 __all__ = ["LossCurveDisplay"]
 
@@ -47,7 +52,13 @@ class LossCurveDisplay:
         self.curves = curves
 
     @classmethod
-    def from_estimator(cls, estimator: Any, *, ax: Any = None, **options: Any) -> Self:
+    def from_estimator(
+        cls,
+        estimator: BaseEstimator | Sequence[BaseEstimator] | Mapping[Any, BaseEstimator],
+        *,
+        ax: Axes | None = None,
+        **options: Any,
+    ) -> Self:
         """Draw the curves of fitted chains.
 
         Parameters
@@ -86,7 +97,7 @@ class LossCurveDisplay:
         )
 
     def plot(
-        self, ax: Any = None, *, gap: bool = False, line_kw: dict[str, Any] | None = None
+        self, ax: Axes | None = None, *, gap: bool = False, line_kw: dict[str, Any] | None = None
     ) -> Self:
         """Draw the curves.
 
@@ -95,8 +106,8 @@ class LossCurveDisplay:
         ax : matplotlib Axes, default=None
             Where to draw; None: a new figure.
         gap : bool, default=False
-            Draw what each value is above the lowest of all curves, as a share of that one, on a
-            logarithmic axis.
+            Draw how far each value is above the lowest of all curves, as a share of the lowest, on
+            a logarithmic axis.
         line_kw : dict, default=None
             For matplotlib's `plot`, such as ``{"marker": "."}``.
 
@@ -108,7 +119,7 @@ class LossCurveDisplay:
         if ax is None:
             _, ax = subplots("LossCurveDisplay")
         lowest = min((np.min(curve) for curve in self.curves.values()), default=0.0)
-        self.lines_ = []
+        self.lines_: list[Line2D] = []
         for name, curve in self.curves.items():
             values = np.asarray(curve, dtype=np.float64)
             if gap:
@@ -129,8 +140,9 @@ class LossCurveDisplay:
         return self
 
 
-def _curve(name: Any, estimator: Any) -> list[float]:
+def _curve(name: object, estimator: BaseEstimator) -> list[float]:
     model = chain_of(estimator)
     if not hasattr(model, "loss_curve_"):
         raise InputTypeError(f"{name}: no loss_curve_; partial_fit keeps none, fit does")
-    return model.loss_curve_
+    curve: list[float] = model.loss_curve_
+    return curve

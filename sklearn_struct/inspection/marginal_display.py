@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
+from sklearn_struct.containers.typing import Label, SequenceInput
 from sklearn_struct.exceptions import EmptyDataError, LengthMismatchError
 from sklearn_struct.inspection.fitted_model import texts
 from sklearn_struct.inspection.optional_imports import subplots
 from sklearn_struct.inspection.single_sequence import only, read_labels, read_one
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["MarginalDisplay"]
 
@@ -67,12 +73,12 @@ class MarginalDisplay:
     @classmethod
     def from_estimator(
         cls,
-        estimator: Any,
-        x: Any,
-        y: Any = None,
+        estimator: BaseEstimator,
+        x: SequenceInput,
+        y: Iterable[Label] | None = None,
         *,
-        tokens: Any = None,
-        ax: Any = None,
+        tokens: Sequence[object] | None = None,
+        ax: Axes | None = None,
         **options: Any,
     ) -> Self:
         """Draw the marginals that a fitted chain gives to one sequence.
@@ -113,7 +119,7 @@ class MarginalDisplay:
 
     def plot(
         self,
-        ax: Any = None,
+        ax: Axes | None = None,
         *,
         n_labels: int | None = None,
         colorbar: bool = True,
@@ -173,14 +179,15 @@ class MarginalDisplay:
             raise ValueError(f"n_labels must be at least 1, got {n_labels}")
         height = np.max(self.proba, axis=0, initial=0.0)
         if self.path is not None:
-            height[self.path] += 1.0
+            height[self.path] += 1.0  # before all others, whose probabilities are at most 1
         return np.sort(np.argsort(-height, kind="stable")[:n_labels])
 
-    def _mark(self, ax: Any, rows: np.ndarray) -> list[Any]:
+    def _mark(self, ax: Axes, rows: np.ndarray) -> list[Any]:
         """Frames around the cells of the labelling that are drawn."""
         places = {int(k): r for r, k in enumerate(rows)}
         path = [] if self.path is None else np.asarray(self.path).tolist()
-        rectangle = type(ax.patch)  # matplotlib's own class, without importing it here
+        # the background of axes is a Rectangle: its class, without an import of matplotlib
+        rectangle: type[Any] = type(ax.patch)
         frames = [
             rectangle(
                 (t - 0.5, places[k] - 0.5), 1, 1, fill=False, edgecolor="tab:red", linewidth=2

@@ -3,25 +3,30 @@
 from __future__ import annotations
 
 from importlib import import_module
+from types import ModuleType
 from typing import Any
 
 __all__ = ["pandas", "subplots"]
 
 
-def pandas(caller: str) -> Any:
+def pandas(caller: str) -> ModuleType:
+    """The module pandas, for a caller that errors name."""
     return _module("pandas", caller, "frames")
 
 
 def subplots(caller: str, **options: Any) -> tuple[Any, Any]:
-    """A new figure, with room for long labels, and its axes, as matplotlib's `subplots` gives them."""
-    return _module("matplotlib.pyplot", caller, "plots").subplots(layout="constrained", **options)
+    """A new figure with room for long labels, and its axes, as by matplotlib's `subplots`."""
+    plots = _module("matplotlib.pyplot", caller, "plots")
+    figure, axes = plots.subplots(layout="constrained", **options)
+    return figure, axes
 
 
-def _module(name: str, caller: str, extra: str) -> Any:
+def _module(name: str, caller: str, extra: str) -> ModuleType:
     try:
         return import_module(name)
     except ImportError as error:
         package = name.split(".")[0]
         raise ImportError(
-            f'{caller} needs {package}: pip install {package}, or sklearn-struct with the extra "{extra}"'
+            f"{caller} needs {package}: pip install {package}, or sklearn-struct with the extra "
+            f'"{extra}"'
         ) from error

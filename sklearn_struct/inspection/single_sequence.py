@@ -1,16 +1,18 @@
-"""One sequence, and what belongs to it: by itself, or as the only one of a batch, which is what
-`predict` takes.
-"""
+"""One sequence with its labels or tree, given by itself or, as `predict` takes it, in a batch."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.base import BaseEstimator
 
+from sklearn_struct.containers import typing as types
 from sklearn_struct.containers.data_frames import is_frame
 from sklearn_struct.containers.sequence_array import SequenceArray
+from sklearn_struct.containers.typing import Label, SequenceInput
 from sklearn_struct.encoding.features.templates import FeatureTemplates
 from sklearn_struct.encoding.labels.label_codes import is_hashable
 from sklearn_struct.encoding.sequences import as_list, is_list
@@ -25,7 +27,9 @@ from sklearn_struct.inspection.fitted_model import as_read, best, chain_of, last
 __all__ = ["only", "only_tree", "read_labels", "read_one", "read_sentence"]
 
 
-def read_one(estimator: Any, x: Any) -> tuple[BaseChain, Sequences, Any]:
+def read_one(
+    estimator: BaseEstimator, x: SequenceInput
+) -> tuple[BaseChain, Sequences, SequenceInput]:
     """The chain, and the single sequence x, as its `predict` reads it and as it was given."""
     model = chain_of(estimator)
     batch: Any = x
@@ -41,29 +45,27 @@ def read_one(estimator: Any, x: Any) -> tuple[BaseChain, Sequences, Any]:
     return model, sequences, x
 
 
-def read_sentence(estimator: Any, x: Any) -> tuple[BaseParser, list[str]]:
+def read_sentence(estimator: BaseEstimator, x: SequenceInput) -> tuple[BaseParser, list[str]]:
     """The parser, and the words of one sentence as its `predict` reads them."""
     parser = parser_of(estimator)
     x = as_list(x)
     if is_list(x):
-        # and not what a pipeline makes words of
+        # a pipeline may make words of something else, such as lists
         words_are_strings = last_step(estimator) is best(estimator)
         x = _single(x, False if words_are_strings else None)
     [sentence] = as_sentences(as_read(estimator, [x]))
     return parser, sentence
 
 
-def read_labels(model: BaseChain, y: Any, sequences: Sequences) -> np.ndarray:
-    """Codes of the labels of one sequence; of a row of a two-dimensional X, y may be its label
-    alone.
-    """
-    y = only(as_list(y), set(model.classes_.tolist()))
+def read_labels(model: BaseChain, y: Iterable[Label], sequences: Sequences) -> np.ndarray:
+    """Codes of the labels of one sequence; for one row of a two-dimensional X, y may be a label."""
+    labels = only(as_list(y), set(model.classes_.tolist()))
     if sequences.flat:
-        return model._read_y([y] if np.ndim(y) == 0 else y, sequences, reset=False)
-    return model._read_y([y], sequences, reset=False)
+        return model._read_y([labels] if np.ndim(labels) == 0 else labels, sequences, reset=False)
+    return model._read_y([labels], sequences, reset=False)
 
 
-def only(y: Any, known: set[Any] | None = None) -> Any:
+def only(y: object, known: set[Any] | None = None) -> Any:
     """The only list in a list; a tuple that is `known` is no list. Anything else passes through."""
     if (
         not is_list(y)
@@ -75,7 +77,7 @@ def only(y: Any, known: set[Any] | None = None) -> Any:
     return y[0]
 
 
-def only_tree(y: Any) -> Any:
+def only_tree(y: object) -> Any:
     """A tree, or the only one in a list; trees of nltk are lists, too, but of their own type."""
     if type(y) not in (list, tuple, np.ndarray) or not is_list(y):
         return y
@@ -84,7 +86,7 @@ def only_tree(y: Any) -> Any:
     return y[0]
 
 
-def _single(x: Any, has_lists: bool | None) -> Any:
+def _single(x: types.Sequences, has_lists: bool | None) -> Any:
     """The sequence x, or the only one in it."""
     if not _is_batch(x, has_lists):
         return x
@@ -93,14 +95,16 @@ def _single(x: Any, has_lists: bool | None) -> Any:
     return x[0]
 
 
-def _is_batch(x: Any, has_lists: bool | None) -> bool:
-    """Whether the items of x are sequences, not tokens; `has_lists` says whether tokens are lists,
-    if that is known.
+def _is_batch(x: types.Sequences, has_lists: bool | None) -> bool:
+    """Whether the items of x are sequences, not tokens.
+
+    `has_lists` says whether tokens are lists, if that is known.
     """
     if _is_table(x):
         return False
-    if getattr(x, "ndim", 1) != 1:
-        return x.ndim == 3
+    n_dimensions: int = getattr(x, "ndim", 1)
+    if n_dimensions != 1:
+        return n_dimensions == 3
     item = next((i for i in x if _is_table(i) or not is_list(i) or len(i)), None)
     if item is None:
         return has_lists is False and len(x) > 0
@@ -113,12 +117,12 @@ def _is_batch(x: Any, has_lists: bool | None) -> bool:
     return has_lists is False or is_list(item[0]) or isinstance(item[0], dict | set | frozenset)
 
 
-def _is_table(x: Any) -> bool:
+def _is_table(x: object) -> bool:
     """Whether it is a sparse matrix or a data frame, whose rows are tokens though it is no list."""
     return sp.issparse(x) or is_frame(x)
 
 
-def _reader(estimator: Any) -> Any:
+def _reader(estimator: BaseEstimator) -> BaseEstimator:
     """What reads X first: the first step of a pipeline, a part of a union, or the model."""
     steps = [
         step
@@ -134,10 +138,10 @@ def _reader(estimator: Any) -> Any:
     return next((part for part in parts if _has_lists(part) is not None), reader)
 
 
-def _has_lists(reader: Any) -> bool | None:
-    """Whether the tokens that `fit` saw were lists: several strings, or rows. None if nobody knows."""
+def _has_lists(reader: BaseEstimator) -> bool | None:
+    """Whether the tokens that `fit` saw were lists of strings, or rows; None if nobody knows."""
     if isinstance(reader, BaseBasedChain):
-        return getattr(reader.base_, "_kind", "rows") != "values"
+        return bool(getattr(reader.base_, "_kind", "rows") != "values")
     if isinstance(reader, FeatureTemplates) or (
         isinstance(reader, BaseChain) and not hasattr(reader, "vectorizer_")
     ):

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from difflib import get_close_matches
 from numbers import Integral
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval, validate_params
 
 from sklearn_struct.containers.trees import Tensors
@@ -15,6 +16,9 @@ from sklearn_struct.estimators.trees.base_parser import BaseParser
 from sklearn_struct.exceptions import InputTypeError, UnknownLabelError
 from sklearn_struct.inspection.fitted_model import parser_of
 from sklearn_struct.inspection.optional_imports import pandas
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 __all__ = ["CHOICE", "OTHER", "StateItems", "latent_states", "state_items"]
 
@@ -26,12 +30,14 @@ CHOICE = {
 
 
 @validate_params(CHOICE, prefer_skip_nested_validation=True)
-def latent_states(estimator: Any, symbol: str | int, *, n: int | None = 5, grammar: int = 0) -> Any:
-    """What is most probable below each state of a symbol, as a data frame.
+def latent_states(
+    estimator: BaseEstimator, symbol: str | int, *, n: int | None = 5, grammar: int = 0
+) -> DataFrame:
+    """The words or rules that are most probable below each state of a symbol, as a data frame.
 
-    For a tag these are words, for a phrase rules. Words that are rare or unknown are their
-    signatures, such as ``UNK-CAPS``, and those of no known signature ``(other)``. Which number a
-    state has is arbitrary.
+    Below a tag stand words, below a phrase rules. Rare and unknown words are shown as their
+    signatures, such as ``UNK-CAPS``, and words without a known signature as ``(other)``. The
+    numbers of the states are arbitrary.
 
     Parameters
     ----------
@@ -48,8 +54,8 @@ def latent_states(estimator: Any, symbol: str | int, *, n: int | None = 5, gramm
     Returns
     -------
     pandas.DataFrame
-        Columns ``state``, ``item`` and ``probability``, p(item | symbol, state); those of a state
-        by falling probability. Rules are summed over the states of their children.
+        Columns ``state``, ``item`` and ``probability``, p(item | symbol, state); the items of a
+        state by falling probability. Rules are summed over the states of their children.
 
     Raises
     ------
@@ -80,30 +86,28 @@ def latent_states(estimator: Any, symbol: str | int, *, n: int | None = 5, gramm
     ['houses books', 'friend pictures', 'night house', 'children women']
     """
     pd = pandas("latent_states")
-    found = state_items(estimator, symbol, grammar)
-    top = [found.top(state, n) for state in range(len(found.proba))]
+    below = state_items(estimator, symbol, grammar)
+    top = [below.top(state, n) for state in range(len(below.proba))]
     state = np.repeat(np.arange(len(top)), [len(places) for places in top])
     places = np.concatenate(top)
-    items = np.array(found.items, dtype=object)[places]
-    return pd.DataFrame({"state": state, "item": items, "probability": found.proba[state, places]})
+    items = np.array(below.items, dtype=object)[places]
+    return pd.DataFrame({"state": state, "item": items, "probability": below.proba[state, places]})
 
 
 class StateItems(NamedTuple):
-    """Words or rules of a symbol, called `name`, and their probabilities, a row of them a state."""
+    """The words or rules below the symbol `name`, and a row of their probabilities by state."""
 
     name: str
     items: list[str]
     proba: np.ndarray
 
     def top(self, state: int, n: int | None) -> np.ndarray:
-        """Places of the `n` most probable items of a state, all but those of probability 0 for
-        None.
-        """
+        """Places of the `n` most probable items of a state, or of all that have a probability."""
         row = self.proba[state]
         return np.argsort(-row, kind="stable")[: np.sum(row > 0)][:n]
 
 
-def state_items(estimator: Any, symbol: str | int, grammar: int) -> StateItems:
+def state_items(estimator: BaseEstimator, symbol: str | int, grammar: int) -> StateItems:
     """All that may stand directly below a symbol, in one of the grammars of a parser."""
     parser = parser_of(estimator)
     all_states = parser._model.states
@@ -119,6 +123,7 @@ def state_items(estimator: Any, symbol: str | int, grammar: int) -> StateItems:
     )
     proba = rows[:, : all_states[grammar].n_states[code]].T
     total = proba.sum(axis=1)
+    # spectral estimates have negative numbers, and rows that do not sum to 1
     if np.any(proba < 0) or np.any(np.abs(total[total > 0] - 1) > 1e-6):
         raise InputTypeError(f"the states of this {type(parser).__name__} have no probabilities")
     return StateItems(str(parser.symbols_[code]), items, proba)
@@ -132,21 +137,21 @@ def _code(parser: BaseParser, symbol: str | int) -> int:
                 f"symbol: there are {len(names)} symbols, none has the number {symbol}"
             )
         return int(symbol)
-    found = [code for code, name in enumerate(names) if name == symbol]
-    if not found:
+    codes = [code for code, name in enumerate(names) if name == symbol]
+    if not codes:
         by_letters = {name.upper(): name for name in names}
         close = get_close_matches(str(symbol).upper(), by_letters, n=5, cutoff=0.4)
         known = ", ".join(repr(by_letters[name]) for name in close) or "none"
         raise UnknownLabelError(
             f"symbol: {symbol!r} is not among symbols_; of a similar name are: {known}"
         )
-    if len(found) > 1:
-        raise ValueError(f"symbol: several are called {symbol!r}; give the number of one: {found}")
-    return found[0]
+    if len(codes) > 1:
+        raise ValueError(f"symbol: several are called {symbol!r}; give the number of one: {codes}")
+    return codes[0]
 
 
 def _words(parser: BaseParser, states: Tensors, code: int) -> tuple[list[str], np.ndarray]:
-    """What a tag may be, and a row of probabilities by state each."""
+    """The words that a tag may have, and a row of probabilities by state for each."""
     lexicon = parser._codes.lexicon
     names = observations(lexicon, OTHER)
     entries = np.flatnonzero(lexicon.symbol == code)
@@ -155,7 +160,7 @@ def _words(parser: BaseParser, states: Tensors, code: int) -> tuple[list[str], n
 
 
 def _rules(parser: BaseParser, states: Tensors, code: int) -> tuple[list[str], np.ndarray]:
-    """What may stand below a phrase, and a row of probabilities by state each."""
+    """The rules below a phrase, and a row of probabilities by state for each."""
     rules = parser._codes.grammar
     names = parser.symbols_
     below = rules.down[slice(*rules.down_indptr[code : code + 2])]

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from sklearn_struct.containers.typing import SequenceInput
 from sklearn_struct.exceptions import EmptyDataError, LengthMismatchError
 from sklearn_struct.inspection.fitted_model import as_read, last_step
 from sklearn_struct.inspection.optional_imports import subplots
 from sklearn_struct.inspection.target_report import expected, read_labelled_features
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["TargetDisplay"]
 
@@ -40,7 +46,7 @@ class TargetDisplay:
     --------
     >>> from sklearn_struct import GECRF
     >>> from sklearn_struct.inspection import TargetDisplay
-    >>> X = [["rent", "$", "900", "month"], ["quiet", "room"], ["sunny", "room"], ["$", "750", "month"]]
+    >>> X = [["rent", "$", "900", "month"], ["quiet", "room"], ["sunny", "room"], ["$", "750"]]
     >>> crf = GECRF({"$": "RENT", "month": "RENT", "room": "SIZE"}).fit(X, [None] * 4)
     >>> display = TargetDisplay.from_estimator(crf, X)
     >>> [ax.get_title() for ax in display.axes_]
@@ -56,7 +62,14 @@ class TargetDisplay:
         self.labels = labels
 
     @classmethod
-    def from_estimator(cls, estimator: Any, X: Any, *, axes: Any = None, **options: Any) -> Self:
+    def from_estimator(
+        cls,
+        estimator: BaseEstimator,
+        X: SequenceInput,
+        *,
+        axes: Sequence[Axes] | np.ndarray | None = None,
+        **options: Any,
+    ) -> Self:
         """Draw the labelled features of a fitted GECRF.
 
         Parameters
@@ -84,19 +97,22 @@ class TargetDisplay:
         check_is_fitted(last_step(estimator))
         X = as_read(estimator, X)
         reading = read_labelled_features(estimator, X)
-        found = expected(reading, last_step(estimator), X)
+        rows = expected(reading, last_step(estimator), X)
         K = len(reading.labels)
-        chosen = [m for m, target in enumerate(reading.found) if len(target.probability) == K]
+        chosen = [m for m, target in enumerate(reading.targets) if len(target.probability) == K]
         if not chosen:
             raise EmptyDataError("there are no labelled features to draw")
-        target = np.array([reading.found[m].probability for m in chosen])
-        features = [reading.found[m].feature for m in chosen]
-        return cls(target, np.array([found[m] for m in chosen]), features, reading.labels).plot(
-            axes, **options
-        )
+        target = np.array([reading.targets[m].probability for m in chosen])
+        features = [reading.targets[m].feature for m in chosen]
+        display = cls(target, np.array([rows[m] for m in chosen]), features, reading.labels)
+        return display.plot(axes, **options)
 
     def plot(
-        self, axes: Any = None, *, colorbar: bool = True, im_kw: dict[str, Any] | None = None
+        self,
+        axes: Sequence[Axes] | np.ndarray | None = None,
+        *,
+        colorbar: bool = True,
+        im_kw: dict[str, Any] | None = None,
     ) -> Self:
         """Draw the heat maps.
 
@@ -122,7 +138,8 @@ class TargetDisplay:
             size = (min(4.0 + 0.5 * shape[1], 40.0), min(2.0 + 0.25 * shape[0], 40.0))
             _, axes = subplots("TargetDisplay", nrows=1, ncols=2, sharey=True, figsize=size)
         self.axes_ = np.asarray(axes, dtype=object)
-        self.im_, names = [], [str(feature) for feature in self.features]
+        self.im_ = []
+        names = [str(feature) for feature in self.features]
         for ax, table, title in zip(
             self.axes_, (self.target, self.expected), ("target", "expected"), strict=True
         ):

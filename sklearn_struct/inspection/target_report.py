@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
 from sklearn_struct.containers.structures import chain, ends
+from sklearn_struct.containers.typing import SequenceInput
 from sklearn_struct.encoding.labels import label_targets
 from sklearn_struct.estimators.chains.ge_crf import GECRF
 from sklearn_struct.estimators.chains.target_criteria import label_set
 from sklearn_struct.exceptions import InputTypeError
 from sklearn_struct.inspection.fitted_model import as_read, last_step
 from sklearn_struct.inspection.optional_imports import pandas
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 __all__ = ["Reading", "expected", "read_labelled_features", "target_report"]
 
@@ -24,35 +28,33 @@ class Reading(NamedTuple):
     """The labelled features of a model in some sequences."""
 
     labels: list[Any]
-    found: list[label_targets.Target]
+    targets: list[label_targets.Target]
     fired: sp.csr_array  # (n_tokens, n_targets); of pairs at their second tokens
     offsets: np.ndarray
 
     def names(self, m: int) -> list[Any]:
         """Labels, or pairs of labels, of target m."""
-        if len(self.found[m].probability) == len(self.labels):
+        if len(self.targets[m].probability) == len(self.labels):
             return self.labels
         return [(before, label) for before in self.labels for label in self.labels]
 
     def votes(self) -> np.ndarray:
-        """Which labels the features of each token favour (n_tokens, n_labels): have for more than
-        half of their tokens.
+        """Which labels the features of each token favour, (n_tokens, n_labels).
 
-        Of a pair it is the second label. A target for all tokens has no vote: it does not say what
-        single ones are.
+        A target favours a label that it gives more than half of the probability, and of a pair the
+        second label. A target for all tokens favours none: it says nothing about single tokens.
         """
         K = len(self.labels)
-        favoured = np.zeros((len(self.found), K))
-        for m, target in enumerate(self.found):
+        favoured = np.zeros((len(self.targets), K))
+        for m, target in enumerate(self.targets):
             favours = target.feature is not None and target.probability.max() > 0.5
             favoured[m, np.argmax(target.probability) % K] = float(favours)
-        return (self.fired > 0).astype(float) @ favoured > 0
+        votes: np.ndarray = (self.fired > 0).astype(float) @ favoured > 0
+        return votes
 
 
-def read_labelled_features(estimator: Any, X: Any) -> Reading:
-    """What the labelled features of a GECRF ask for, and where they fire in X as its `fit` or
-    `predict` reads it.
-    """
+def read_labelled_features(estimator: BaseEstimator, X: SequenceInput) -> Reading:
+    """The targets of a GECRF, and where their features fire in X, as its `fit` would read both."""
     model = last_step(estimator)
     if not isinstance(model, GECRF):
         raise InputTypeError(
@@ -64,44 +66,45 @@ def read_labelled_features(estimator: Any, X: Any) -> Reading:
         learned = {
             feature: np.array(list(target.values())) for feature, target in model.targets_.items()
         }
-        found = [
+        targets = [
             label_targets.Target(feature, probability, probability > 0)
             for feature, probability in learned.items()
         ]
     else:
         model = clone(model)
         sequences = model._read_X(X, reset=True)
-        model.classes_ = label_set(model, [], np.array([0]))
+        model.classes_ = label_set(model.classes, model.labeled_features, [], np.array([0]))
         given = model.labeled_features or {}
-        found = label_targets.read_targets(given, model.classes_, model.majority, model.smoothing)
-    fired = sp.lil_array(label_targets.firing(sequences.X, [target.feature for target in found]))
+        targets = label_targets.read_targets(given, model.classes_, model.majority, model.smoothing)
+    fired = sp.lil_array(label_targets.firing(sequences.X, [target.feature for target in targets]))
     labels = model.classes_.tolist()
-    pairs = np.flatnonzero([len(target.probability) != len(labels) for target in found])
+    pairs = np.flatnonzero([len(target.probability) != len(labels) for target in targets])
     fired[np.ix_(ends(chain(sequences.X.offsets))[0], pairs)] = 0  # no pair ends at a first token
-    return Reading(labels, found, sp.csr_array(fired), sequences.X.offsets)
+    return Reading(labels, targets, sp.csr_array(fired), sequences.X.offsets)
 
 
-def expected(reading: Reading, model: Any, X: Any) -> list[np.ndarray]:
-    """The distributions that a fitted chain expects where each target's feature fires; 0 for labels
-    it has not.
+def expected(reading: Reading, model: BaseEstimator, X: SequenceInput) -> list[np.ndarray]:
+    """The distribution that a fitted chain expects where the feature of each target fires.
+
+    Labels that the chain does not know have the probability 0.
     """
     known = {label: k for k, label in enumerate(model.classes_.tolist())}
     columns = [known.get(label, -1) for label in reading.labels]
     K = len(known)
     tables = [_rows(model.predict_proba(X), len(known))]
     second = chain(reading.offsets).families[0].nodes[:, 1]
-    if any(len(target.probability) != len(columns) for target in reading.found):
+    if any(len(target.probability) != len(columns) for target in reading.targets):
         tables.append(_rows(model.predict_edge_proba(X), K * K))
     pairs = [j * K + k if min(j, k) >= 0 else -1 for j in columns for k in columns]
-    found = []
-    for m, target in enumerate(reading.found):
-        kind = len(target.probability) != len(columns)
+    rows = []
+    for m, target in enumerate(reading.targets):
+        of_pairs = len(target.probability) != len(columns)
         values = reading.fired[:, [m]].toarray()[:, 0]
-        row = np.append((values[second] if kind else values) @ tables[kind], 0.0)[
-            pairs if kind else columns
-        ]
-        found.append(row / row.sum() if row.sum() > 0 else np.full(len(row), np.nan))
-    return found
+        # the 0 at the end is what labels with the code -1 get
+        sums = np.append((values[second] if of_pairs else values) @ tables[of_pairs], 0.0)
+        row = sums[pairs if of_pairs else columns]
+        rows.append(row / row.sum() if row.sum() > 0 else np.full(len(row), np.nan))
+    return rows
 
 
 def _rows(tables: np.ndarray, width: int) -> np.ndarray:
@@ -109,7 +112,9 @@ def _rows(tables: np.ndarray, width: int) -> np.ndarray:
     return np.concatenate([np.zeros((0, width)), *(table.reshape(-1, width) for table in tables)])
 
 
-def target_report(estimator: Any, X: Any, *, before: Any = None) -> Any:
+def target_report(
+    estimator: BaseEstimator, X: SequenceInput, *, before: BaseEstimator | None = None
+) -> DataFrame:
     """Count where labelled features fire and disagree, and compare targets with a model.
 
     Parameters
@@ -126,23 +131,25 @@ def target_report(estimator: Any, X: Any, *, before: Any = None) -> Any:
     pandas.DataFrame
         A row for each labelled feature:
 
-        - ``feature`` (None for all tokens), and the ``label`` that its target favours, or pair of
-          labels;
-        - ``tokens`` and ``sequences`` where it fires, and ``share`` of the tokens of X;
-        - ``conflicts``, tokens where it and another labelled feature favour different labels (more
-          than half of a target, and not that of all tokens);
-        - ``target``, the probability of the label that is asked for; ``expected``, that of the
-          fitted model in X (NaN before `fit`); ``before``, that of the model to compare with, if
-          there is one;
-        - ``divergence`` of the model's whole distribution from the target (Kullback-Leibler, in
-          nats).
+        - ``feature`` (None for all tokens), and the ``label``, or pair of labels, to which its
+          target gives the highest probability;
+        - ``tokens`` and ``sequences``, in how many the feature fires, and ``share`` of the tokens
+          of X;
+        - ``conflicts``, the number of tokens where another labelled feature fires that favours a
+          different label (a target favours the label that has more than half of the probability;
+          the target for all tokens favours none);
+        - ``target``, the probability that the target gives the label; ``expected``, the probability
+          that the fitted model gives it in X (NaN before `fit`); ``before``, the same of the model
+          to compare with, if there is one;
+        - ``divergence``, the Kullback-Leibler divergence, in nats, of the model's distribution of
+          all labels from the target.
 
     Raises
     ------
     ImportError
         If pandas is not installed.
     InputTypeError, ValueError
-        If `estimator` is none, or X has not its features.
+        If `estimator` is no GECRF, or X does not have its features.
 
     See Also
     --------
@@ -152,7 +159,7 @@ def target_report(estimator: Any, X: Any, *, before: Any = None) -> Any:
     --------
     >>> from sklearn_struct import GECRF
     >>> from sklearn_struct.inspection import target_report
-    >>> X = [["rent", "$", "900", "month"], ["quiet", "room"], ["sunny", "room"], ["$", "750", "month"]]
+    >>> X = [["rent", "$", "month"], ["quiet", "room"], ["sunny", "room"], ["$", "750", "month"]]
     >>> crf = GECRF({"$": "RENT", "month": "RENT", "room": "SIZE"}).fit(X, [None] * 4)
     >>> target_report(crf, X)[["feature", "label", "tokens", "conflicts", "target"]]
       feature label  tokens  conflicts  target
@@ -170,13 +177,13 @@ def target_report(estimator: Any, X: Any, *, before: Any = None) -> Any:
     if before is not None:
         check_is_fitted(models["before"])
     disputed = reading.votes().sum(axis=1) > 1
-    rows = [_counts(reading, m, disputed) for m in range(len(reading.found))]
-    unknown = [np.full(len(target.probability), np.nan) for target in reading.found]
+    rows = [_counts(reading, m, disputed) for m in range(len(reading.targets))]
+    unknown = [np.full(len(target.probability), np.nan) for target in reading.targets]
     for column, model in models.items():
-        found = expected(reading, model, X) if hasattr(model, "classes_") else unknown
-        for row, target, q in zip(rows, reading.found, found, strict=True):
+        expectations = expected(reading, model, X) if hasattr(model, "classes_") else unknown
+        for row, target, q in zip(rows, reading.targets, expectations, strict=True):
             row[column] = q[np.argmax(target.probability)]
-            row.setdefault("divergence", _divergence(target.probability, q))
+            row.setdefault("divergence", _divergence(target.probability, q))  # of the first model
     names = [
         "feature",
         "label",
@@ -189,29 +196,27 @@ def target_report(estimator: Any, X: Any, *, before: Any = None) -> Any:
         "divergence",
     ]
     columns = {name: [row[name] for row in rows] for name in names}
-    # None stays None
+    # as objects, None stays None
     of_names = {name: pd.Series(columns[name], dtype=object) for name in ("feature", "label")}
     return pd.DataFrame(columns | of_names)
 
 
 def _counts(reading: Reading, m: int, disputed: np.ndarray) -> dict[str, Any]:
-    """What the report says of a target without a model."""
-    target = reading.found[m]
+    """The columns of the report that need no model."""
+    target = reading.targets[m]
     names = reading.names(m)
     best = int(np.argmax(target.probability))
     tokens = np.flatnonzero(reading.fired[:, [m]].toarray())
     sequences = np.unique(np.searchsorted(reading.offsets, tokens, side="right"))
-    found = {
+    return {
         "feature": target.feature,
         "label": names[best],
         "tokens": len(tokens),
         "sequences": len(sequences),
-    }
-    found |= {
         "share": len(tokens) / max(int(reading.offsets[-1]), 1),
         "conflicts": int(disputed[tokens].sum()),
+        "target": target.probability[best],
     }
-    return found | {"target": target.probability[best]}
 
 
 def _divergence(target: np.ndarray, expected: np.ndarray) -> float:

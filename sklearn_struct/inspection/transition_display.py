@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from sklearn_struct.exceptions import LengthMismatchError
 from sklearn_struct.inspection.fitted_model import chain_of
 from sklearn_struct.inspection.optional_imports import subplots
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["TransitionDisplay"]
 
@@ -51,7 +55,9 @@ class TransitionDisplay:
         self.labels = labels
 
     @classmethod
-    def from_estimator(cls, estimator: Any, *, ax: Any = None, **options: Any) -> Self:
+    def from_estimator(
+        cls, estimator: BaseEstimator, *, ax: Axes | None = None, **options: Any
+    ) -> Self:
         """Draw the transition weights of a fitted chain.
 
         Parameters
@@ -77,7 +83,7 @@ class TransitionDisplay:
 
     def plot(
         self,
-        ax: Any = None,
+        ax: Axes | None = None,
         *,
         include_values: bool | None = None,
         values_format: str = ".1f",

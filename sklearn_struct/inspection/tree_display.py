@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any, Self
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
+from sklearn_struct.containers.typing import SequenceInput
 from sklearn_struct.encoding.trees import binarization
-from sklearn_struct.encoding.trees.brackets import Tree, as_tree, words
+from sklearn_struct.encoding.trees.brackets import NltkTree, Tree, as_tree, words
 from sklearn_struct.estimators.trees.base_parser import BaseParser
 from sklearn_struct.exceptions import EmptyDataError, LengthMismatchError
 from sklearn_struct.inspection.optional_imports import subplots
 from sklearn_struct.inspection.single_sequence import only, only_tree, read_sentence
 from sklearn_struct.inspection.tree_layout import Layout, layout, spans
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.colors import Colormap
 
 __all__ = ["TreeDisplay"]
 
@@ -62,19 +69,21 @@ class TreeDisplay:
     >>> _ = TreeDisplay("(NP (D the) (N doctor))").plot()
     """
 
-    def __init__(self, tree: Any, proba: Any = None) -> None:
+    def __init__(
+        self, tree: str | Tree | NltkTree, proba: Sequence[float] | np.ndarray | None = None
+    ) -> None:
         self.tree = tree
         self.proba = proba
 
     @classmethod
     def from_estimator(
         cls,
-        estimator: Any,
-        x: Any,
-        y: Any = None,
+        estimator: BaseEstimator,
+        x: SequenceInput,
+        y: str | Tree | NltkTree | None = None,
         *,
-        tags: Any = None,
-        ax: Any = None,
+        tags: Sequence[str] | None = None,
+        ax: Axes | None = None,
         **options: Any,
     ) -> Self:
         """Draw the parse of a sentence, and how probable its constituents are.
@@ -124,10 +133,10 @@ class TreeDisplay:
 
     def plot(
         self,
-        ax: Any = None,
+        ax: Axes | None = None,
         *,
         colorbar: bool = True,
-        cmap: Any = "Blues",
+        cmap: str | Colormap = "Blues",
         text_kw: dict[str, Any] | None = None,
     ) -> Self:
         """Draw the picture.
@@ -178,11 +187,11 @@ class TreeDisplay:
                 for color, known in zip(self.shades_.to_rgba(proba), shaded)
             ]
             if colorbar:
-                share = min(0.15, 1.0 / ax.figure.get_size_inches()[0])
+                share = min(0.15, ax.figure.dpi / ax.figure.bbox.width)  # an inch at most
                 ax.figure.colorbar(
                     self.shades_, ax=ax, label="probability", fraction=share, pad=0.01
                 )
-        [self.line_] = ax.plot(*_lines(places), color="gray", linewidth=0.8, zorder=0)
+        self.line_ = ax.plot(*_lines(places), color="gray", linewidth=0.8, zorder=0)[0]
         font = {"fontsize": max(POINTS * min(1.0, *(room / size)), 1.0), **(text_kw or {})}
         self.text_ = [
             ax.text(
@@ -198,16 +207,17 @@ class TreeDisplay:
         return self
 
 
-def _box(color: Any) -> dict[str, Any]:
+def _box(color: np.ndarray | None) -> dict[str, Any]:
     """How a text with this shade is drawn."""
     if color is None:
         return {}
     box = {"boxstyle": "round,pad=0.2", "facecolor": color, "edgecolor": "lightgray"}
+    # white letters on dark shades
     return {"bbox": box, "color": "white" if np.mean(color[:3]) < 0.6 else "black"}
 
 
 def _lines(places: Layout) -> tuple[np.ndarray, np.ndarray]:
-    """From each node to its parent, upright up to the level below it; nan between two of them."""
+    """Lines from each node to its parent, upright up to the level below it, with nan between."""
     x, y, parent = (column[1:] for column in (places.x, places.y, places.parent))
     above = places.y[parent]
     none = np.full(len(x), np.nan)
@@ -217,11 +227,14 @@ def _lines(places: Layout) -> tuple[np.ndarray, np.ndarray]:
     )
 
 
-def _probabilities(parser: BaseParser, sentence: list[str], allowed: Any, tree: Tree) -> np.ndarray:
-    """Posterior probabilities of the nodes of a tree; nan for its root and words, and all where
-    there is no parse.
+def _probabilities(
+    parser: BaseParser, sentence: list[str], allowed: list[np.ndarray] | None, tree: Tree
+) -> np.ndarray:
+    """Posterior probabilities of the nodes of a tree.
+
+    The root and the words have nan; so have all nodes if the sentence has no parse.
     """
-    found: Counter[tuple[str, bool, int, int]] = Counter()
+    posterior: Counter[tuple[str, bool, int, int]] = Counter()
     for relaxed in (False, True):  # as in `predict`
         forest, item, *_ = parser._parses(parser._candidates(sentence, allowed, relaxed))
         columns = (
@@ -232,12 +245,13 @@ def _probabilities(parser: BaseParser, sentence: list[str], allowed: Any, tree: 
             symbol = parser._codes.symbols[code]
             if symbol.siblings is None:
                 tags = [False] * (len(symbol.chain) - 1) + [symbol.tag]
+                # a chain that has a label twice is one constituent of that label
                 for label, tag in set(zip(symbol.chain, tags)):
-                    found[label, tag, start, stop] += p
-        if found:
+                    posterior[label, tag, start, stop] += p
+        if posterior:
             break
     proba = np.full(len(tree.labels), np.nan)
     for i, (label, n, span) in enumerate(zip(tree.labels, tree.arity, spans(tree))):
-        if found and i and n:
-            proba[i] = found[label, n == 1 and tree.arity[i + 1] == 0, *span]
+        if posterior and i and n:
+            proba[i] = posterior[label, n == 1 and tree.arity[i + 1] == 0, *span]
     return proba

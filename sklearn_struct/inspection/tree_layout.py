@@ -1,6 +1,4 @@
-"""Where the nodes of a tree stand in a picture: words in a row, each node above the middle of its
-children.
-"""
+"""Where the nodes of a tree stand in a picture: each above the middle of its children."""
 
 from __future__ import annotations
 
@@ -32,11 +30,10 @@ class Layout(NamedTuple):
 
 
 def layout(tree: Tree) -> Layout:
-    """A node stands over its words, where no text of another node of its level can be, and a level
-    above its children.
+    """Place each node a level above its children and over its own words, so that no texts overlap.
 
-    Columns of words are as wide as the longest text over them alone; those below a phrase grow if
-    it is longer.
+    The column of a word is as wide as the longest text that stands over it alone. The columns below
+    a phrase grow if its text is longer.
     """
     children, start, stop = _nodes(tree)
     n = len(children)
@@ -71,19 +68,20 @@ def _nodes(tree: Tree) -> tuple[list[list[int]], list[int], list[int]]:
     children: list[list[int]] = [[] for _ in range(n)]
     start = [0] * n
     stop = [0] * n
-    found: list[int] = []  # nodes without a parent yet, the leftmost on top
+    subtrees: list[int] = []  # nodes without a parent yet, the leftmost on top
     word = tree.arity.count(0)
     for i in reversed(range(n)):
         below = tree.arity[i]
         if below:
-            children[i] = found[: -below - 1 : -1]
-            del found[-below:]
-            start[i], stop[i] = start[children[i][0]], stop[children[i][-1]]
+            children[i] = subtrees[: -below - 1 : -1]
+            del subtrees[-below:]
+            start[i] = start[children[i][0]]
+            stop[i] = stop[children[i][-1]]
         else:
             word -= 1
             start[i] = word
             stop[i] = word + 1
-        found.append(i)
+        subtrees.append(i)
     return children, start, stop
 
 

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from numbers import Integral
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 
+from sklearn_struct.containers.typing import Label
 from sklearn_struct.inspection.fitted_model import chain_of
 from sklearn_struct.inspection.largest_weights import SIGNS, top_weights
 from sklearn_struct.inspection.optional_imports import pandas
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 __all__ = ["feature_weights", "transition_weights"]
 
@@ -23,13 +29,13 @@ CHOICE = {
 
 @validate_params({**CHOICE, "transitions": ["boolean"]}, prefer_skip_nested_validation=True)
 def feature_weights(
-    estimator: Any,
+    estimator: BaseEstimator,
     n: int | None = 10,
     *,
-    labels: Any = None,
+    labels: Sequence[Label] | None = None,
     sign: str = "both",
     transitions: bool = False,
-) -> Any:
+) -> DataFrame:
     """The features of the largest weights of each label, as a data frame.
 
     Parameters
@@ -50,9 +56,9 @@ def feature_weights(
     Returns
     -------
     pandas.DataFrame
-        Columns ``label``, ``feature``, ``weight``, and before them ``previous``, the label of the
-        token before, with ``transitions=True``. The features of a label by falling weight. Features
-        without names are ``x0``, ``x1``, ...
+        Columns ``label``, ``feature`` and ``weight``; with ``transitions=True`` also ``previous``,
+        the label of the token before. The features of a label are sorted by falling weight.
+        Features without names are ``x0``, ``x1``, ...
 
     Raises
     ------
@@ -78,16 +84,16 @@ def feature_weights(
     2  VERB  sleeps     1.1
     """
     pd = pandas("feature_weights")
-    found = list(
+    tops = list(
         top_weights(chain_of(estimator), n, labels=labels, sign=sign, transitions=transitions)
     )
-    counts = [len(top.weights) for top in found]
+    counts = [len(top.weights) for top in tops]
     names = ["previous", "label"] if transitions else ["label"]
     frame = {
-        name: pd.Series(_repeated([getattr(top, name) for top in found], counts)) for name in names
+        name: pd.Series(_repeated([getattr(top, name) for top in tops], counts)) for name in names
     }
-    frame["feature"] = np.concatenate([np.empty(0, dtype=object), *(top.features for top in found)])
-    frame["weight"] = np.concatenate([np.empty(0), *(top.weights for top in found)])
+    frame["feature"] = np.concatenate([np.empty(0, dtype=object), *(top.features for top in tops)])
+    frame["weight"] = np.concatenate([np.empty(0), *(top.weights for top in tops)])
     return pd.DataFrame(frame)
 
 
@@ -95,7 +101,7 @@ def _repeated(labels: list[Any], counts: list[int]) -> list[Any]:
     return [label for label, count in zip(labels, counts, strict=True) for _ in range(count)]
 
 
-def transition_weights(estimator: Any) -> Any:
+def transition_weights(estimator: BaseEstimator) -> DataFrame:
     """The weights of transitions as a data frame.
 
     Parameters
@@ -134,6 +140,7 @@ def transition_weights(estimator: Any) -> Any:
     pd = pandas("transition_weights")
     model = chain_of(estimator)
     labels = model.classes_.tolist()
+    # pandas would make levels of labels that are tuples
     return pd.DataFrame(
         model.transition_,
         index=pd.Index(labels, name="label", tupleize_cols=False),

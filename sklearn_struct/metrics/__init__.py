@@ -43,9 +43,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Scorers are made when one is asked for: they need all of `sklearn.metrics`, which takes a
-    while to import.
-    """
+    """Make the scorers when one is asked for: all of `sklearn.metrics` takes a while to import."""
     if name in __all__ and name.endswith("_scorer"):
         from sklearn_struct.metrics import scorers
 

@@ -5,14 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from sklearn_struct.containers.typing import Sequences
 from sklearn_struct.exceptions import InputTypeError, LengthMismatchError, NonFiniteError
 from sklearn_struct.metrics.spans import paired
 
 __all__ = ["sequence_accuracy_score", "token_accuracy_score"]
 
 
-def token_accuracy_score(y_true: Any, y_pred: Any, *, sample_weight: Any = None) -> float:
+def token_accuracy_score(
+    y_true: Sequences, y_pred: Sequences, *, sample_weight: ArrayLike | None = None
+) -> float:
     """Fraction of tokens with the right label.
 
     Parameters
@@ -32,7 +36,7 @@ def token_accuracy_score(y_true: Any, y_pred: Any, *, sample_weight: Any = None)
     LengthMismatchError
         If the lengths of `y_true`, `y_pred` or `sample_weight` differ, or those of two sequences.
     InputTypeError
-        If a sequence is none, or a label of `y_true` is missing (None) or a set.
+        If something is no sequence, or a label of `y_true` is missing (None) or a set.
 
     Examples
     --------
@@ -45,7 +49,9 @@ def token_accuracy_score(y_true: Any, y_pred: Any, *, sample_weight: Any = None)
     return _weighted_fraction(hits, [len(true) for true, _ in pairs], sample_weight)
 
 
-def sequence_accuracy_score(y_true: Any, y_pred: Any, *, sample_weight: Any = None) -> float:
+def sequence_accuracy_score(
+    y_true: Sequences, y_pred: Sequences, *, sample_weight: ArrayLike | None = None
+) -> float:
     """Fraction of sequences in which every label is right. An empty sequence is right.
 
     Parameters
@@ -65,7 +71,7 @@ def sequence_accuracy_score(y_true: Any, y_pred: Any, *, sample_weight: Any = No
     LengthMismatchError
         If the lengths of `y_true`, `y_pred` or `sample_weight` differ, or those of two sequences.
     InputTypeError
-        If a sequence is none, or a label of `y_true` is missing (None) or a set.
+        If something is no sequence, or a label of `y_true` is missing (None) or a set.
 
     Examples
     --------
@@ -85,7 +91,7 @@ def _n_hits(true: list[Any], pred: list[Any], place: str) -> int:
     for t, (label, predicted) in enumerate(zip(true, pred)):
         try:
             right = bool(label == predicted)
-        # arrays and what stands for missing values are not equal, and not different
+        # arrays, and values for what is missing such as pandas.NA, are neither equal nor different
         except (TypeError, ValueError):
             raise InputTypeError(f"{place}, token {t}: {label!r} is no label") from None
         if right:
@@ -97,7 +103,7 @@ def _n_hits(true: list[Any], pred: list[Any], place: str) -> int:
     return hits
 
 
-def _weighted_fraction(hits: list[Any], sizes: list[int], sample_weight: Any) -> float:
+def _weighted_fraction(hits: list[Any], sizes: list[int], sample_weight: ArrayLike | None) -> float:
     weight = (
         np.ones(len(hits)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     )

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import accumulate
 from typing import Any
 
 from sklearn_struct.encoding.trees.binarization import ROOT, TRACE, bare, check_words
-from sklearn_struct.encoding.trees.brackets import Tree, as_trees, tagged_words
+from sklearn_struct.encoding.trees.brackets import NltkTree, Tree, as_trees, tagged_words
 from sklearn_struct.metrics.span_report import report_rows, report_text
 from sklearn_struct.metrics.span_scores import (
     SpanCounts,
@@ -24,28 +24,27 @@ __all__ = [
     "complete_match_score",
 ]
 
-PUNCTUATION = {",", ".", ":", "``", "''"}
+PUNCTUATION = {",", ".", ":", "``", "''"}  # tags, as in EVALB's COLLINS.prm
 
 Bracket = tuple[str, int, int]
 Leaf = tuple[str, str]  # word and tag
 
 
 def bracket_precision_recall_fscore(
-    y_true: Any,
-    y_pred: Any,
+    y_true: Iterable[str | Tree | NltkTree],
+    y_pred: Iterable[str | Tree | NltkTree],
     *,
     average: str | None = "micro",
     labels: Sequence[str] | None = None,
     zero_division: float = 0.0,
 ) -> tuple[Any, Any, Any, Any]:
-    """Precision, recall, F1 and support of labelled brackets: one is right if label, start and stop
-    are.
+    """Precision, recall, F1 and support of labelled brackets.
 
-    The figures are those of EVALB with its usual parameters (``COLLINS.prm``): function tags and
-    traces are left out, punctuation (words that `y_true` tags as ``, . : `` ''``) is taken out
-    before places are compared, the root (ROOT, TOP, S1 or without a label) and the tags of words do
-    not count, and ADVP and PRT are one label. Several brackets of one label over the same words
-    count as often as they stand in both trees.
+    A bracket is right if its label, start and stop are. The figures are those of EVALB with its
+    usual parameters (``COLLINS.prm``). Function tags and traces are left out. Punctuation (words
+    that `y_true` tags as ``, . : `` ''``) is taken out before places are compared. The root (ROOT,
+    TOP, S1 or without a label) and the tags of words do not count. ADVP and PRT are one label. If a
+    tree has several brackets of one label over the same words, each of them counts.
 
     Parameters
     ----------
@@ -88,7 +87,9 @@ def bracket_precision_recall_fscore(
     return average_scores(_count(y_true, y_pred, labels)[0], average, zero_division)
 
 
-def bracket_f1_score(y_true: Any, y_pred: Any) -> float:
+def bracket_f1_score(
+    y_true: Iterable[str | Tree | NltkTree], y_pred: Iterable[str | Tree | NltkTree]
+) -> float:
     """F1 of labelled brackets, the harmonic mean of precision and recall over all trees.
 
     Parameters
@@ -111,7 +112,9 @@ def bracket_f1_score(y_true: Any, y_pred: Any) -> float:
     return float(bracket_precision_recall_fscore(y_true, y_pred)[2])
 
 
-def complete_match_score(y_true: Any, y_pred: Any) -> float:
+def complete_match_score(
+    y_true: Iterable[str | Tree | NltkTree], y_pred: Iterable[str | Tree | NltkTree]
+) -> float:
     """The share of trees with exactly the true brackets.
 
     Parameters
@@ -122,7 +125,7 @@ def complete_match_score(y_true: Any, y_pred: Any) -> float:
     Returns
     -------
     score : float
-        The share; trees over punctuation alone are left out, and the share of none is 0. See
+        The share among trees that have more than punctuation; 0 if there are no such trees. See
         `bracket_precision_recall_fscore` for which brackets count.
 
     Examples
@@ -136,7 +139,11 @@ def complete_match_score(y_true: Any, y_pred: Any) -> float:
 
 
 def bracket_report(
-    y_true: Any, y_pred: Any, *, digits: int = 2, output_dict: bool = False
+    y_true: Iterable[str | Tree | NltkTree],
+    y_pred: Iterable[str | Tree | NltkTree],
+    *,
+    digits: int = 2,
+    output_dict: bool = False,
 ) -> str | dict[str, dict[str, float] | float]:
     """Table of the bracket scores of each label, of all, and the share of complete matches.
 
@@ -176,7 +183,11 @@ def bracket_report(
     return rows if output_dict else report_text(rows, digits)
 
 
-def _count(y_true: Any, y_pred: Any, labels: Sequence[str] | None) -> tuple[SpanCounts, float]:
+def _count(
+    y_true: Iterable[str | Tree | NltkTree],
+    y_pred: Iterable[str | Tree | NltkTree],
+    labels: Sequence[str] | None,
+) -> tuple[SpanCounts, float]:
     """Numbers of brackets by label, and the share of complete matches."""
     true = as_trees(y_true, "y_true")
     pred = as_trees(y_pred, "y_pred")
@@ -188,24 +199,26 @@ def _count(y_true: Any, y_pred: Any, labels: Sequence[str] | None) -> tuple[Span
     counters: tuple[Counter[str], ...] = (Counter(), Counter(), Counter())
     complete = []
     for true_tree, pred_tree, true_leaves, pred_leaves in zip(true, pred, *leaves):
+        # the tags of the true tree say for both what is punctuation
         counted = [tag not in PUNCTUATION for _, tag in true_leaves if tag != TRACE]
-        found = (
-            _brackets(true_tree, true_leaves, counted),
-            _brackets(pred_tree, pred_leaves, counted),
-        )
-        for counter, brackets in zip(counters, (found[0] & found[1], found[1], found[0])):
+        of_true = _brackets(true_tree, true_leaves, counted)
+        of_pred = _brackets(pred_tree, pred_leaves, counted)
+        for counter, brackets in zip(counters, (of_true & of_pred, of_pred, of_true)):
             for (label, _, _), n in brackets.items():
                 counter[label] += n
         if any(counted):
-            complete.append(found[0] == found[1])
+            complete.append(of_true == of_pred)
     return counts_of(counters, labels), sum(complete) / max(len(complete), 1)
 
 
 def _brackets(tree: Tree, leaves: list[Leaf], counted: list[bool]) -> Counter[Bracket]:
-    """The labelled brackets, bounded by words that count; `counted` has those that are no traces."""
+    """The labelled brackets, bounded by words that count.
+
+    `counted` says which words do, traces left out.
+    """
     spoken = iter(counted)
     before = [0, *accumulate(tag != TRACE and next(spoken) for _, tag in leaves)]
-    found: Counter[Bracket] = Counter()
+    brackets: Counter[Bracket] = Counter()
     stops: list[int] = []  # of subtrees without a parent yet, the leftmost on top
     start = len(leaves)
     n_below = 0
@@ -216,11 +229,11 @@ def _brackets(tree: Tree, leaves: list[Leaf], counted: list[bool]) -> Counter[Br
         else:
             stops[-n:] = [stops[-n]]
             bracket = _label(label), before[start], before[stops[-1]]
-            # n_below 0: a tag
+            # a node whose only child is a word, of n_below = 0, is a tag
             if bracket[0] != ROOT and bracket[1] < bracket[2] and (n > 1 or n_below > 0):
-                found[bracket] += 1
+                brackets[bracket] += 1
         n_below = n
-    return found
+    return brackets
 
 
 def _label(label: str) -> str:

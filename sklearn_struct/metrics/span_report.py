@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
+from sklearn_struct.containers.typing import Sequences
 from sklearn_struct.metrics.span_scores import SpanCounts, average_scores, count_spans
 
 __all__ = ["report_rows", "report_text", "span_classification_report"]
@@ -13,8 +13,8 @@ _COLUMNS = ("precision", "recall", "f1-score", "support")
 
 
 def span_classification_report(
-    y_true: Any,
-    y_pred: Any,
+    y_true: Sequences,
+    y_pred: Sequences,
     *,
     scheme: str | None = None,
     digits: int = 2,

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from sklearn_struct.containers.typing import Sequences
 from sklearn_struct.exceptions import InputTypeError
 from sklearn_struct.metrics.spans import check_scheme, paired, spans_at, warn_of_plain
 
@@ -27,8 +28,8 @@ _AVERAGES = ("micro", "macro", "weighted", None)
 
 
 def span_precision_recall_fscore_support(
-    y_true: Any,
-    y_pred: Any,
+    y_true: Sequences,
+    y_pred: Sequences,
     *,
     scheme: str | None = None,
     average: str | None = "micro",
@@ -70,7 +71,7 @@ def span_precision_recall_fscore_support(
     LengthMismatchError
         If the lengths of `y_true` and `y_pred` differ, or those of two sequences.
     InputTypeError
-        If a sequence is none or a label no string.
+        If something is no sequence, or a label no string.
 
     Warns
     -----
@@ -84,8 +85,8 @@ def span_precision_recall_fscore_support(
     >>> y_pred = [["B-PER", "I-PER", "O", "B-PER"]]
     >>> span_precision_recall_fscore_support(y_true, y_pred)
     (0.5, 0.5, 0.5, None)
-    >>> precision, recall, f1, support = span_precision_recall_fscore_support(y_true, y_pred, average=None)
-    >>> precision, recall, support
+    >>> scores = span_precision_recall_fscore_support(y_true, y_pred, average=None)
+    >>> scores[0], scores[1], scores[3]
     (array([0. , 0.5]), array([0., 1.]), array([1, 1]))
     """
     check_averaging(average, zero_division)
@@ -93,8 +94,8 @@ def span_precision_recall_fscore_support(
 
 
 def span_precision_score(
-    y_true: Any,
-    y_pred: Any,
+    y_true: Sequences,
+    y_pred: Sequences,
     *,
     scheme: str | None = None,
     average: str | None = "micro",
@@ -131,8 +132,8 @@ def span_precision_score(
 
 
 def span_recall_score(
-    y_true: Any,
-    y_pred: Any,
+    y_true: Sequences,
+    y_pred: Sequences,
     *,
     scheme: str | None = None,
     average: str | None = "micro",
@@ -169,8 +170,8 @@ def span_recall_score(
 
 
 def span_f1_score(
-    y_true: Any,
-    y_pred: Any,
+    y_true: Sequences,
+    y_pred: Sequences,
     *,
     scheme: str | None = None,
     average: str | None = "micro",
@@ -207,7 +208,7 @@ def span_f1_score(
 
 
 class SpanCounts(NamedTuple):
-    """Numbers of spans of each type: predicted and true, predicted, true."""
+    """Numbers of spans of each type: those that are predicted and true, all predicted, all true."""
 
     types: list[str]
     hits: np.ndarray
@@ -216,7 +217,7 @@ class SpanCounts(NamedTuple):
 
 
 def check_averaging(average: str | None, zero_division: float) -> None:
-    """Raise ValueError for what is no average, or no value of a score without spans."""
+    """Raise ValueError unless both parameters are among their choices."""
     if average not in _AVERAGES:
         raise ValueError(
             f"average must be one of {', '.join(map(repr, _AVERAGES))}, got {average!r}"
@@ -226,7 +227,7 @@ def check_averaging(average: str | None, zero_division: float) -> None:
 
 
 def count_spans(
-    y_true: Any, y_pred: Any, scheme: str | None, labels: Sequence[str] | None
+    y_true: Sequences, y_pred: Sequences, scheme: str | None, labels: Sequence[str] | None
 ) -> SpanCounts:
     """Count the spans of both sides; `labels` chooses the types."""
     check_scheme(scheme)
@@ -273,9 +274,7 @@ def average_scores(
 
 
 def _mean(values: np.ndarray, weights: np.ndarray, empty: float) -> float:
-    """Mean without NaNs. Without any support the weights say nothing, and all types count alike (as
-    scikit-learn).
-    """
+    """Mean without NaNs. If all weights are 0, all types count alike, as in scikit-learn."""
     if len(values) == 0:
         return float(empty)
     kept = ~np.isnan(values)

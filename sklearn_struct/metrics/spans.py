@@ -10,6 +10,7 @@ import numpy as np
 
 from sklearn_struct._warning import warn
 from sklearn_struct.containers.data_frames import is_frame
+from sklearn_struct.containers.typing import Sequences
 from sklearn_struct.exceptions import InputTypeError, LengthMismatchError, UnknownLabelError
 
 __all__ = ["check_scheme", "extract_spans", "paired", "spans_at", "warn_of_plain"]
@@ -33,15 +34,18 @@ def extract_spans(labels: Sequence[str], scheme: str | None = None) -> list[Span
     labels : sequence of str
         The labels of one sequence.
     scheme : {"IO", "IOB1", "IOB2", "IOBES"}, default=None
-        None reads any labels in the lenient way of conlleval: each token outside of O is in a span;
-        a new span starts after O, where the type changes, at ``B`` or ``S`` and after ``E`` or
-        ``S``. The BILOU letters L and U are read as E and S. Other letters with a type (the M of
-        BMES) continue a span; labels without letter and type (``NOUN``) are outside, with a
-        warning. "IO" is for labels that are types by themselves, with or without ``I-`` before
-        them: each run of the same label is a span, so neighbours of one type are one. Any other
-        named scheme is strict: spans that are not well formed are left out (in IOB1 also one that
-        opens with a ``B`` without a span of its type before it, which seqeval reads otherwise), and
-        other letters are errors.
+        None reads any labels in the lenient way of conlleval. Each token that is not O is in a
+        span. A new span starts after O, where the type changes, at ``B`` or ``S``, and after ``E``
+        or ``S``. The BILOU letters L and U are read as E and S. Other letters with a type (the M of
+        BMES) continue a span. Labels without letter and type (``NOUN``) are outside, with a
+        warning.
+
+        "IO" is for labels that are types, with or without ``I-`` before them. Each run of the same
+        label is a span, so two neighbouring spans of one type are read as one.
+
+        The other schemes are strict: spans that are not well formed are left out, and letters of
+        other schemes are errors. In IOB1, unlike in seqeval, a ``B`` that does not follow a span of
+        its type is not well formed.
 
     Returns
     -------
@@ -78,7 +82,7 @@ def extract_spans(labels: Sequence[str], scheme: str | None = None) -> list[Span
 
 
 def check_scheme(scheme: str | None) -> None:
-    """Raise ValueError unless `scheme` is None or one that we know."""
+    """Raise ValueError unless `scheme` is None or a known scheme."""
     if scheme is not None and (not isinstance(scheme, str) or scheme not in _SCHEMES):
         raise ValueError(
             f"scheme must be None or one of {', '.join(map(repr, _SCHEMES))}, got {scheme!r}"
@@ -86,7 +90,7 @@ def check_scheme(scheme: str | None) -> None:
 
 
 def warn_of_plain(labels: Iterable[str], scheme: str | None) -> None:
-    """Warn if the lenient reading is given labels that are not written as those of spans."""
+    """Warn if the lenient reading gets labels without a letter, which mark no spans."""
     plain = (
         sorted({label for label in set(labels) if not _has_letter(label)}) if scheme is None else []
     )
@@ -104,20 +108,19 @@ def _has_letter(label: str) -> bool:
     return len(letter) == 1 and (bool(hyphen) or letter in _LETTERS)
 
 
-def _label_list(sequence: Any, place: str) -> list[Any]:
+def _label_list(sequence: object, place: str) -> list[Any]:
     """The labels of one sequence as a list; `place` names the sequence in errors."""
     if isinstance(sequence, np.ndarray) and sequence.ndim == 1:
-        return sequence.tolist()
-    unordered = str | bytes | dict | set | frozenset | np.ndarray
-    is_ordered = isinstance(sequence, Iterable) and not isinstance(sequence, unordered)
-    if not is_ordered or is_frame(sequence):
+        return list(sequence.tolist())
+    unordered = (str, bytes, dict, set, frozenset, np.ndarray)
+    if not isinstance(sequence, Iterable) or isinstance(sequence, unordered) or is_frame(sequence):
         raise InputTypeError(
             f"{place} is a {type(sequence).__name__}, expected a sequence of labels"
         )
     return list(sequence)
 
 
-def paired(y_true: Any, y_pred: Any) -> list[tuple[list[Any], list[Any]]]:
+def paired(y_true: Sequences, y_pred: Sequences) -> list[tuple[list[Any], list[Any]]]:
     """Both sides as lists of label lists of the same lengths."""
     both = []
     for name, y in (("y_true", y_true), ("y_pred", y_pred)):
@@ -174,7 +177,7 @@ def _tag(label: str, scheme: str | None) -> Tag | None:
 
 
 def _lenient_spans(tags: list[Tag]) -> list[Span]:
-    """conlleval's reading: every token outside of O is in exactly one span, so breaks say it all."""
+    """The spans by conlleval's reading: each token that is not O is in exactly one span."""
     spans: list[Span] = []
     start = -1
     kind = ""
@@ -198,7 +201,7 @@ def _is_well_formed(span: Span, tags: list[Tag], scheme: str) -> bool:
     first = tags[start][0]
     if scheme == "IOB2":
         return first == "B"
-    if scheme == "IOB1":  # B only parts a span from one of the same type right before it
+    if scheme == "IOB1":  # B parts a span from one of the same type right before it, no more
         return first == "I" or (
             start > 0 and tags[start - 1][0] != "O" and tags[start - 1][1] == kind
         )

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from sklearn_struct.encoding.features.vectorizer import SequenceVectorizer
+from sklearn_struct.estimators.chains.base_chain import BaseChain
 from sklearn_struct.estimators.chains.prepared_weights import Prepared
 from sklearn_struct.estimators.fitting.partial_fit import PASSES
 from sklearn_struct.exceptions import ModelFileError
@@ -18,6 +19,7 @@ from sklearn_struct.persistence.edge_tables import joined, parted
 from sklearn_struct.persistence.encoders import Shared
 from sklearn_struct.persistence.nested import estimator, put_estimator
 from sklearn_struct.persistence.values import (
+    Json,
     fields,
     labels,
     natural,
@@ -35,7 +37,7 @@ __all__ = ["put_chain", "put_ge", "read_chain", "read_ge"]
 OPTIONAL = (int, type(None))
 
 
-def put_chain(chain: Any, where: str, shared: Shared) -> dict[str, Any]:
+def put_chain(chain: BaseChain, where: str, shared: Shared) -> dict[str, Any]:
     pattern = chain._pattern
     arrays = shared.arrays
     has = vars(chain)
@@ -75,7 +77,7 @@ def put_chain(chain: Any, where: str, shared: Shared) -> dict[str, Any]:
     }
 
 
-def read_chain(chain: Any, stored: Any, where: str, shared: Shared) -> None:
+def read_chain(chain: Any, stored: dict[str, Any], where: str, shared: Shared) -> None:
     kinds = {
         "labels": (str, list),
         "n_features": int,
@@ -116,7 +118,7 @@ def _placed(stored: np.ndarray, place: np.ndarray) -> np.ndarray:
     return w
 
 
-def put_ge(chain: Any, where: str, shared: Shared) -> dict[str, Any]:
+def put_ge(chain: BaseChain, where: str, shared: Shared) -> dict[str, Any]:
     features = list(chain.targets_)
     tables = [list(target.values()) for target in chain.targets_.values()]
     for m, table in enumerate(tables):
@@ -127,7 +129,7 @@ def put_ge(chain: Any, where: str, shared: Shared) -> dict[str, Any]:
     }
 
 
-def read_ge(chain: Any, stored: Any, where: str, shared: Shared) -> None:
+def read_ge(chain: BaseChain, stored: Json, where: str, shared: Shared) -> None:
     of_chain, features = fields(stored, "the model", chain=dict, features=list)
     read_chain(chain, of_chain, where, shared)
     K = len(chain.classes_)
@@ -148,7 +150,7 @@ def read_ge(chain: Any, stored: Any, where: str, shared: Shared) -> None:
         raise ModelFileError("two targets of the same feature")
 
 
-def _name_features(chain: Any, stored: Any, where: str, shared: Shared) -> None:
+def _name_features(chain: Any, stored: dict[str, Any], where: str, shared: Shared) -> None:
     """The names of the features and the vectorizer that gives them, of the right number."""
     names = shared.get(stored["names"])
     n_names = chain.n_features_in_ if names is None else _n_names(names)
@@ -167,7 +169,7 @@ def _n_names(names: Any) -> int:
     return sum(map(len, names.indexes)) if hasattr(names, "indexes") else len(names)
 
 
-def _pattern(stored: Any, where: str, K: int, shared: Shared) -> Pattern:
+def _pattern(stored: dict[str, Any], where: str, K: int, shared: Shared) -> Pattern:
     n_features = natural(stored["n_features"], "n_features")
     arrays = shared.arrays
     columns = checks.ascending(arrays, where + "edge_columns", n_features)
@@ -184,7 +186,7 @@ def _pattern(stored: Any, where: str, K: int, shared: Shared) -> Pattern:
     return Pattern(n_features, K, node, families, columns, stored["fit_intercept"])
 
 
-def _stream(stored: Any, w: np.ndarray, mean: np.ndarray) -> tuple[str, Stream]:
+def _stream(stored: Json, w: np.ndarray, mean: np.ndarray) -> tuple[str, Stream]:
     solver, n, step = fields(stored, "the stream", solver=str, n=int, step=float)
     if solver not in PASSES or not 0 < step < np.inf:
         raise ModelFileError(f"no stream: {solver[:50]!r}, step {step}")

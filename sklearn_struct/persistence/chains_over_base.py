@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.frozen import FrozenEstimator
 
 from sklearn_struct.encoding.features.templates import FeatureTemplates
@@ -14,12 +15,12 @@ from sklearn_struct.persistence import checks
 from sklearn_struct.persistence.chains import put_chain, read_chain
 from sklearn_struct.persistence.encoders import Shared
 from sklearn_struct.persistence.nested import estimator, put_estimator
-from sklearn_struct.persistence.values import fields
+from sklearn_struct.persistence.values import Json, fields
 
 __all__ = ["based", "put_based"]
 
 
-def put_based(model: Any, where: str, shared: Shared) -> dict[str, Any]:
+def put_based(model: BaseEstimator, where: str, shared: Shared) -> dict[str, Any]:
     _check_parts(model)
     encoder = model.features_
     arrays = shared.arrays
@@ -34,7 +35,7 @@ def put_based(model: Any, where: str, shared: Shared) -> dict[str, Any]:
     }
 
 
-def based(model: Any, stored: Any, where: str, shared: Shared) -> None:
+def based(model: BaseEstimator, stored: Json, where: str, shared: Shared) -> None:
     encoder, base, chain = fields(
         stored, "the model", features=(dict, type(None)), base=dict, chain=dict
     )
@@ -50,7 +51,7 @@ def based(model: Any, stored: Any, where: str, shared: Shared) -> None:
         model.base = FrozenEstimator(model.base_)
 
 
-def _check_parts(model: Any) -> None:
+def _check_parts(model: BaseEstimator) -> None:
     """Refuse to save other bases than hidden Markov models, and other features than templates and
     numbers.
 
@@ -72,7 +73,7 @@ def _check_parts(model: Any) -> None:
         )
 
 
-def _check_based(model: Any) -> None:
+def _check_based(model: BaseEstimator) -> None:
     """Refuse a model whose base and features are not those of its weights.
 
     Raises
@@ -95,7 +96,7 @@ def _check_based(model: Any) -> None:
     _check_features(model, len(base.vocabulary_))
 
 
-def _check_features(model: Any, n_streams: int) -> None:
+def _check_features(model: BaseEstimator, n_streams: int) -> None:
     """The features of the model are those that templates, or streams of numbers, give."""
     base = model.base_
     encoder = model.features_

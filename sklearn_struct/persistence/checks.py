@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from sklearn_struct.containers.csr import CSR
 from sklearn_struct.exceptions import ModelFileError
+from sklearn_struct.persistence.values import Arrays
 
 __all__ = ["ascending", "fit_into", "log_probabilities", "pairs", "put_pairs", "weights"]
 
 
-def ascending(arrays: Any, name: str, end: int) -> np.ndarray:
+def ascending(arrays: Arrays, name: str, end: int) -> np.ndarray:
     """Different numbers below `end`, in order."""
     numbers = arrays.take(name, np.int64)
     if len(numbers) and (
@@ -22,15 +21,15 @@ def ascending(arrays: Any, name: str, end: int) -> np.ndarray:
     return numbers
 
 
-def put_pairs(arrays: Any, where: str, found: Any) -> None:
+def put_pairs(arrays: Arrays, where: str, pattern: CSR) -> None:
     """Which entries of a matrix in compressed rows exist."""
     arrays[where + "/indptr"], arrays[where + "/indices"] = (
-        np.asarray(found.indptr, np.int64),
-        np.asarray(found.indices, np.int32),
+        np.asarray(pattern.indptr, np.int64),
+        np.asarray(pattern.indices, np.int32),
     )
 
 
-def pairs(arrays: Any, where: str, n_rows: int, width: int) -> CSR:
+def pairs(arrays: Arrays, where: str, n_rows: int, width: int) -> CSR:
     """Pairs, checked so that kernels may use them: rows within bounds, columns in each row
     ascending.
     """
@@ -52,24 +51,24 @@ def pairs(arrays: Any, where: str, n_rows: int, width: int) -> CSR:
     return CSR(indptr, indices, np.empty(0, np.int32))
 
 
-def weights(arrays: Any, name: str, size: int) -> np.ndarray:
-    found = arrays.take(name, np.float64)
-    if len(found) != size or not np.all(np.isfinite(found)):
+def weights(arrays: Arrays, name: str, size: int) -> np.ndarray:
+    w = arrays.take(name, np.float64)
+    if len(w) != size or not np.all(np.isfinite(w)):
         raise ModelFileError(f"{name} must have {size} finite weights")
-    return found
+    return w
 
 
-def fit_into(found: np.ndarray, dtype: str, name: str) -> None:
+def fit_into(numbers: np.ndarray, dtype: str, name: str) -> None:
     """Raise unless weights are also finite in the float type in which predictions read them."""
-    most = np.max(np.abs(found), initial=0.0)
+    most = np.max(np.abs(numbers), initial=0.0)
     if not most <= float(np.finfo(dtype).max):
         raise ModelFileError(
             f"{name} must have weights that are finite in {dtype}, and one is {most:.4g}"
         )
 
 
-def log_probabilities(arrays: Any, name: str, shape: tuple[int, ...]) -> np.ndarray:
-    found = arrays.take(name, np.float64, len(shape))
-    if found.shape != shape or not np.all(found < 1e-6):
+def log_probabilities(arrays: Arrays, name: str, shape: tuple[int, ...]) -> np.ndarray:
+    logs = arrays.take(name, np.float64, len(shape))
+    if logs.shape != shape or not np.all(logs < 1e-6):
         raise ModelFileError(f"{name} must have log-probabilities of shape {shape}")
-    return found
+    return logs

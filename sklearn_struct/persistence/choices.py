@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from sklearn_struct.exceptions import InputTypeError, ModelFileError
-from sklearn_struct.persistence.values import plain, restore
+from sklearn_struct.persistence.values import Json, plain, restore
 
 __all__ = ["get", "is_scorer", "put", "same", "unsavable"]
 
@@ -76,12 +76,12 @@ def put(value: Any, what: str) -> dict[str, Any] | None:
     return None
 
 
-def is_scorer(value: Any) -> bool:
+def is_scorer(value: object) -> bool:
     """Whether this is a scorer that scikit-learn made, which gives one number."""
     return type(value).__module__.startswith("sklearn.metrics.")
 
 
-def same(value: Any, known: Any) -> bool:
+def same(value: object, known: object) -> bool:
     """Whether one function stands for the other; `clone` makes copies of scorers, which are not
     equal to them.
     """
@@ -90,15 +90,15 @@ def same(value: Any, known: Any) -> bool:
     return is_scorer(value) and type(value) is type(known) and vars(value) == vars(known)
 
 
-def _put_inner(value: Any, what: str) -> dict[str, Any]:
+def _put_inner(value: object, what: str) -> dict[str, Any]:
     """A splitter that another one asks."""
-    found = put(value, what)
-    if found is None:
+    splitter = put(value, what)
+    if splitter is None:
         raise unsavable(value, what)
-    return found
+    return splitter
 
 
-def unsavable(value: Any, what: str) -> InputTypeError:
+def unsavable(value: object, what: str) -> InputTypeError:
     """The error of a parameter that no file holds; `what` says where it is."""
     hint = ""
     if isinstance(value, np.random.RandomState | np.random.Generator):
@@ -108,7 +108,7 @@ def unsavable(value: Any, what: str) -> InputTypeError:
     return InputTypeError(f"{what}: {value!r} ({type(value).__name__}) cannot be saved{hint}")
 
 
-def get(kind: str, content: Any) -> Any:
+def get(kind: str, content: Json) -> Any:
     """What `put` was given, or ModelFileError."""
     if kind == "scorer" and content in SCORERS:
         return _scorer(content)

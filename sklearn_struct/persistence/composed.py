@@ -4,18 +4,19 @@ one.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.pipeline import Pipeline
+from sklearn.pipeline import FeatureUnion, Pipeline
 
 from sklearn_struct.encoding.features.vectorizer import SequenceVectorizer
 from sklearn_struct.estimators.chains.linear_chain_crf import LinearChainCRF
 from sklearn_struct.exceptions import InputTypeError, ModelFileError
 from sklearn_struct.persistence.encoders import Shared
 from sklearn_struct.persistence.nested import estimator, put_estimator
-from sklearn_struct.persistence.values import fields, natural, plain, restore
+from sklearn_struct.persistence.values import Json, fields, natural, plain, restore
 
 __all__ = [
     "check_inner",
@@ -35,53 +36,55 @@ OPTIONAL = (int, type(None))
 WIDEST = 2**31  # columns that a transformer may say that it gives
 
 
-def put_pipeline(pipeline: Any, where: str, shared: Shared) -> list[Any]:
+def put_pipeline(pipeline: Pipeline, where: str, shared: Shared) -> list[Any]:
     for name in ("memory", "transform_input"):
         if getattr(pipeline, name, None) is not None:
             raise InputTypeError(f"a pipeline's {name} cannot be saved; set it to None")
     return _put_parts(pipeline.steps, f"{where}step ", shared)
 
 
-def pipeline(found: Any, stored: Any, where: str, shared: Shared) -> None:
-    found.steps = _parts(stored, f"{where}step ", shared)
-    check_pipeline(found)
+def pipeline(restored: Pipeline, stored: Json, where: str, shared: Shared) -> None:
+    restored.steps = _parts(stored, f"{where}step ", shared)
+    check_pipeline(restored)
 
 
-def check_pipeline(found: Any) -> None:
+def check_pipeline(restored: Pipeline) -> None:
     """Refuse steps of which scikit-learn could not make use."""
     for name in ("memory", "transform_input"):
-        if getattr(found, name, None) is not None:
+        if getattr(restored, name, None) is not None:
             raise ModelFileError(f"a pipeline's {name} must be None")
-    _check_parts(found.steps)
-    for _, step in found.steps[:-1]:
+    _check_parts(restored.steps)
+    for _, step in restored.steps[:-1]:
         if step != "passthrough" and not hasattr(step, "transform"):
             raise ModelFileError("a model must be the last step of a pipeline")
-    last = found.steps[-1][1]
+    last = restored.steps[-1][1]
     if last == "drop":
         raise ModelFileError("the last step of a pipeline cannot be dropped")
 
 
-def put_union(union: Any, where: str, shared: Shared) -> list[Any]:
+def put_union(union: FeatureUnion, where: str, shared: Shared) -> list[Any]:
     return _put_parts(union.transformer_list, f"{where}part ", shared)
 
 
-def union(found: Any, stored: Any, where: str, shared: Shared) -> None:
-    found.transformer_list = _parts(stored, f"{where}part ", shared)
-    check_union(found)
+def union(restored: FeatureUnion, stored: Json, where: str, shared: Shared) -> None:
+    restored.transformer_list = _parts(stored, f"{where}part ", shared)
+    check_union(restored)
 
 
-def check_union(found: Any) -> None:
+def check_union(restored: FeatureUnion) -> None:
     """Refuse transformers of which scikit-learn could not make use."""
-    _check_parts(found.transformer_list)
+    _check_parts(restored.transformer_list)
     if not all(
-        isinstance(part, str) or hasattr(part, "transform") for _, part in found.transformer_list
+        isinstance(part, str) or hasattr(part, "transform") for _, part in restored.transformer_list
     ):
         raise ModelFileError("a union is one of transformers")
-    if all(isinstance(part, str) and part == "drop" for _, part in found.transformer_list):
+    if all(isinstance(part, str) and part == "drop" for _, part in restored.transformer_list):
         raise ModelFileError("a union has no transformer")
 
 
-def _put_parts(parts: Any, where: str, shared: Shared) -> list[Any]:
+def _put_parts(
+    parts: Sequence[tuple[str, BaseEstimator | str]], where: str, shared: Shared
+) -> list[Any]:
     return [
         [
             plain(name, "steps"),
@@ -91,7 +94,7 @@ def _put_parts(parts: Any, where: str, shared: Shared) -> list[Any]:
     ]
 
 
-def _parts(stored: Any, where: str, shared: Shared) -> list[tuple[str, Any]]:
+def _parts(stored: Json, where: str, shared: Shared) -> list[tuple[str, Any]]:
     """Names and fitted estimators, or strings that stand for some."""
     if type(stored) is not list or not all(
         type(part) is list and len(part) == 2 for part in stored
@@ -103,7 +106,7 @@ def _parts(stored: Any, where: str, shared: Shared) -> list[tuple[str, Any]]:
     ]
 
 
-def _check_parts(parts: Any) -> None:
+def _check_parts(parts: Sequence[tuple[str, BaseEstimator | str]]) -> None:
     """Pairs of different names and estimators, or strings that stand for some; at least one."""
     if not isinstance(parts, list | tuple) or not parts:
         raise ModelFileError("its parts are a list of pairs of a name and an estimator")
@@ -117,21 +120,21 @@ def _check_parts(parts: Any) -> None:
         raise ModelFileError("the names of parts must differ, without two underscores")
 
 
-def _is_estimator(part: Any) -> bool:
+def _is_estimator(part: object) -> bool:
     return isinstance(part, BaseEstimator)
 
 
 # ---- one inside another
 
 
-def check_inner(found: Any) -> None:
+def check_inner(wrapper: BaseEstimator) -> None:
     """Refuse a wrapper around what is no transformer."""
-    inner = found.transformer
+    inner = wrapper.transformer
     if not _is_estimator(inner) or not hasattr(inner, "fit") or not hasattr(inner, "transform"):
         raise ModelFileError("it must have an estimator that transforms")
 
 
-def put_token_transformer(wrapper: Any, where: str, shared: Shared) -> dict[str, Any]:
+def put_token_transformer(wrapper: BaseEstimator, where: str, shared: Shared) -> dict[str, Any]:
     return {
         "transformer": put_estimator(wrapper.transformer_, where + "transformer/", shared),
         "n_features_out": int(wrapper.n_features_out_),
@@ -151,12 +154,12 @@ def token_transformer(wrapper: Any, stored: Any, where: str, shared: Shared) -> 
     wrapper._names_in = shared.get(names, np.ndarray)
 
 
-def put_drop_in(crf: Any, where: str, shared: Shared) -> dict[str, Any]:
+def put_drop_in(crf: BaseEstimator, where: str, shared: Shared) -> dict[str, Any]:
     """The interface of another library around a pipeline."""
     return {"pipeline": put_estimator(crf.crf_, where + "pipeline/", shared)}
 
 
-def drop_in(crf: Any, stored: Any, where: str, shared: Shared) -> None:
+def drop_in(crf: BaseEstimator, stored: Json, where: str, shared: Shared) -> None:
     [inner] = fields(stored, "the model", pipeline=dict)
     model = estimator(inner, where + "pipeline/", shared)
     steps = [type(step) for _, step in model.steps] if isinstance(model, Pipeline) else []

@@ -62,13 +62,13 @@ def unpack(data: bytes) -> tuple[Any, dict[str, np.ndarray]]:
     if data[place : place + N_DIGITS] != _digest(data, place):
         raise ModelFileError("its checksum is wrong, so it was damaged or changed")
     try:
-        found = safetensors.deserialize(data)
+        tensors = safetensors.deserialize(data)
         header = json.loads(data[8 : _end_of_header(data)])
         model = json.loads(header["__metadata__"][KEY], parse_constant=_refuse)
         del model["sha256"]
     except (safetensors.SafetensorError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise ModelFileError(f"its header cannot be read ({error})") from error
-    return model, {name: _array(name, stored) for name, stored in found}
+    return model, {name: _array(name, stored) for name, stored in tensors}
 
 
 def _end_of_header(data: bytes | bytearray) -> int:

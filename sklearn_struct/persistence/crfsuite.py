@@ -122,7 +122,8 @@ def _estimator(model: _Model) -> LinearChainCRF:
     crf.n_iter_ = 0
     crf.t_ = 0
     crf.loss_curve_ = []
-    return crf
+    fitted: LinearChainCRF = crf
+    return fitted
 
 
 def _sorted(
@@ -146,20 +147,20 @@ def _read(data: bytes) -> _Model:
     if size != len(data):
         raise ModelFileError(f"it has {len(data)} bytes but should have {size}")
     features, labels, attributes, label_references, attribute_references = offsets
-    found = _features(data, features)
+    records = _features(data, features)
     model = _Model(
         _strings(data, labels, n_labels),
         _strings(data, attributes, n_attributes),
-        found[found["kind"] == STATE],
-        found[found["kind"] == TRANSITION],
+        records[records["kind"] == STATE],
+        records[records["kind"] == TRANSITION],
     )
     if not n_labels:
         raise ModelFileError("it has no labels")
-    if len(model.state) + len(model.transition) < len(found):
+    if len(model.state) + len(model.transition) < len(records):
         raise ModelFileError("it has features of an unknown kind")
     _check_numbers(model)
-    _check_references(data, label_references, b"LFRF", n_labels, found, TRANSITION)
-    _check_references(data, attribute_references, b"AFRF", n_attributes, found, STATE)
+    _check_references(data, label_references, b"LFRF", n_labels, records, TRANSITION)
+    _check_references(data, attribute_references, b"AFRF", n_attributes, records, STATE)
     return model
 
 
@@ -198,13 +199,13 @@ def _strings(data: bytes, offset: int, n: int) -> list[str]:
         raise ModelFileError("a string lies outside its dictionary")
     if np.any(_numbers(data, places) != np.arange(n)):
         raise ModelFileError("a string has another number than its place says")
-    found = [
+    strings = [
         data[begin : begin + length] for begin, length in zip(begins.tolist(), lengths.tolist())
     ]
-    if any(text.find(0) != len(text) - 1 for text in found):
+    if any(text.find(0) != len(text) - 1 for text in strings):
         raise ModelFileError("a string does not end where it should")
     try:
-        return [text[:-1].decode() for text in found]
+        return [text[:-1].decode() for text in strings]
     except UnicodeDecodeError as error:
         raise ModelFileError(f"a string is not UTF-8 ({error})") from error
 

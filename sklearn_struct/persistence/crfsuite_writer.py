@@ -139,7 +139,7 @@ def _table(hashes: list[int], places: list[int]) -> bytes:
 
 def _hashes(keys: list[bytes]) -> np.ndarray:
     """Jenkins' hash lookup3 of each string, by which CRFsuite finds it."""
-    found = np.zeros(len(keys), np.uint32)
+    numbers = np.zeros(len(keys), np.uint32)
     n_blocks = np.array([(len(key) + 11) // 12 for key in keys], dtype=np.int64)
     for n in np.unique(n_blocks).tolist():
         own = np.flatnonzero(n_blocks == n)
@@ -150,8 +150,8 @@ def _hashes(keys: list[bytes]) -> np.ndarray:
         for block in range(n):
             state = [part + words[:, block, j] for j, part in enumerate(state)]
             _mix(state) if block < n - 1 else _finish(state)
-        found[own] = state[2]
-    return found
+        numbers[own] = state[2]
+    return numbers
 
 
 def _rotated(x: np.ndarray, k: int) -> np.ndarray:

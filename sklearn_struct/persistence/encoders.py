@@ -11,12 +11,14 @@ import numpy as np
 from sklearn_struct.containers.ragged import object_array
 from sklearn_struct.encoding.features.column_codes import _KEY_LIMIT, KeyIndex, Values
 from sklearn_struct.encoding.features.string_numbers import Names
-from sklearn_struct.encoding.features.templates import FeatureTemplates, Template, _Learnt
+from sklearn_struct.encoding.features.template_syntax import Template
+from sklearn_struct.encoding.features.templates import FeatureTemplates, _Learnt
 from sklearn_struct.encoding.features.vectorizer import SequenceVectorizer
 from sklearn_struct.encoding.parameter_checks import check_as_fitted
 from sklearn_struct.exceptions import InputTypeError, ModelFileError
 from sklearn_struct.persistence.values import (
     Arrays,
+    Json,
     fields,
     optional,
     plain,
@@ -78,9 +80,9 @@ class Shared:
         for number, kind in enumerate(stored):
             where = f"names/{number}"
             if kind in ("vocabulary", "array"):
-                found = texts(self.arrays, where)
+                strings = texts(self.arrays, where)
                 self.objects.append(
-                    vocabulary(found) if kind == "vocabulary" else object_array(found)
+                    vocabulary(strings) if kind == "vocabulary" else object_array(strings)
                 )
             else:
                 self.objects.append(_learnt(self.arrays, where, kind))
@@ -94,13 +96,14 @@ class Shared:
 
 
 def _spelt_out(names: Any) -> list[str]:
-    return np.asarray(names() if callable(names) else names, dtype=object).tolist()
+    spelt: list[str] = np.asarray(names() if callable(names) else names, dtype=object).tolist()
+    return spelt
 
 
-def vocabulary(found: list[str]) -> Names:
+def vocabulary(strings: list[str]) -> Names:
     """Strings by number, all different."""
-    names = Names(found)
-    if len(names) != len(found):
+    names = Names(strings)
+    if len(names) != len(strings):
         raise ModelFileError("a name occurs twice")
     return names
 
@@ -140,7 +143,7 @@ def put_templates(estimator: FeatureTemplates, where: str, shared: Shared) -> di
     return {"names": shared.put(estimator._learnt), "n_columns": int(estimator.n_columns_)}
 
 
-def templates(estimator: FeatureTemplates, stored: Any, where: str, shared: Shared) -> None:
+def templates(estimator: FeatureTemplates, stored: Json, where: str, shared: Shared) -> None:
     """Give new templates what others have learnt."""
     number, n_columns = fields(stored, "the templates", names=int, n_columns=int)
     learnt = shared.get(number, _Learnt)
@@ -178,20 +181,20 @@ def _put_learnt(arrays: Arrays, where: str, learnt: _Learnt) -> dict[str, Any]:
     return {"templates": lines, "columns": columns, "pad": bool(learnt.pad)}
 
 
-def _learnt(arrays: Arrays, where: str, stored: Any) -> _Learnt:
+def _learnt(arrays: Arrays, where: str, stored: Json) -> _Learnt:
     lines, columns, pad = fields(stored, where, templates=list, columns=list, pad=bool)
     values = [_values(arrays, f"{where}/column {c}", column) for c, column in enumerate(columns)]
-    found = [_template(line, len(values)) for line in lines]
-    offsets = [0, *(offset for template in found for offset, _ in template.parts)]
-    learnt = _Learnt(found, values, (-min(offsets), max(offsets)), pad, [], [])
-    for j, template in enumerate(found):
+    templates = [_template(line, len(values)) for line in lines]
+    offsets = [0, *(offset for template in templates for offset, _ in template.parts)]
+    learnt = _Learnt(templates, values, (-min(offsets), max(offsets)), pad, [], [])
+    for j, template in enumerate(templates):
         stages, index = _indexes(arrays, f"{where}/template {j}", learnt, template)
         learnt.stages.append(stages)
         learnt.indexes.append(index)
     return learnt
 
 
-def _values(arrays: Arrays, where: str, stored: Any) -> Values:
+def _values(arrays: Arrays, where: str, stored: Json) -> Values:
     if stored is None:
         return vocabulary(texts(arrays, where))
     if type(stored) is not list:
@@ -205,7 +208,7 @@ def _values(arrays: Arrays, where: str, stored: Any) -> Values:
     return values
 
 
-def _template(stored: Any, n_columns: int) -> Template:
+def _template(stored: Json, n_columns: int) -> Template:
     text = (str, dict)
     name, parts, joiners, line = fields(
         stored, "a template", name=text, parts=list, joiners=str, text=text

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from sklearn.base import BaseEstimator
+
 import sklearn_struct
 from sklearn_struct.exceptions import ModelFileError
 from sklearn_struct.persistence.container import pack, unpack
@@ -22,7 +24,7 @@ FORMAT = 2  # in format 1 some parameters had other names
 
 
 def save(
-    estimator: Any, path: str | os.PathLike[str], *, functions: Functions | None = None
+    estimator: BaseEstimator, path: str | os.PathLike[str], *, functions: Functions | None = None
 ) -> None:
     """Save a fitted estimator to a file.
 
@@ -76,7 +78,7 @@ def save(
     write_whole(path, _bytes(estimator, functions))
 
 
-def _bytes(estimator: Any, functions: Functions | None = None) -> bytes:
+def _bytes(estimator: BaseEstimator, functions: Functions | None = None) -> bytes:
     """The file of an estimator, after a check that it can be loaded."""
     shared = Shared(Arrays(), functions)
     model = {
@@ -127,7 +129,7 @@ def load(path: str | os.PathLike[str], *, functions: Functions | None = None) ->
 
 
 def _read(data: bytes, functions: Functions | None) -> Any:
-    model, found = unpack(data)
+    model, arrays = unpack(data)
     if type(model) is dict and type(model.get("format")) is int and model["format"] > FORMAT:
         raise ModelFileError(
             f"it has format {model['format']}, of a later version of sklearn_struct: upgrade to "
@@ -137,7 +139,7 @@ def _read(data: bytes, functions: Functions | None) -> Any:
     number, _, stored, names = fields(model, "the file", **kinds)
     if number not in (1, FORMAT):
         raise ModelFileError(f"it has the unknown format {number}")
-    shared = Shared(Arrays(found), functions)
+    shared = Shared(Arrays(arrays), functions)
     try:
         shared.read(names)
         estimator = read_estimator(renamed(stored) if number == 1 else stored, "", shared)

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from sklearn.base import BaseEstimator
+
 from sklearn_struct.exceptions import ModelFileError
+from sklearn_struct.persistence.values import Json
 
 __all__ = ["RENAMED", "renamed"]
 
@@ -25,7 +28,7 @@ GRIDS = ("param_grid", "param_distributions")
 PARTS = ("steps", "transformer_list")
 
 
-def renamed(stored: Any) -> Any:
+def renamed(stored: Json) -> Any:
     """JSON of format 1 in which all estimators have parameters of today's names.
 
     The JSON may be of any form: nothing has checked it yet, and what follows will. Only an object
@@ -85,11 +88,11 @@ class Tried:
     `names` has those that were asked for, and what they are called today.
     """
 
-    def __init__(self, estimator: Any) -> None:
+    def __init__(self, estimator: BaseEstimator) -> None:
         self.estimators = _estimators(estimator)
         self.names: dict[str, str] = {}
 
-    def renamed(self, stored: Any) -> Any:
+    def renamed(self, stored: Json) -> Any:
         """The JSON of a dict by names of parameters, or of several such dicts."""
         if isinstance(stored, list):
             return [self.renamed(item) for item in stored]
@@ -118,7 +121,7 @@ class Tried:
         outer, _, last = path.rpartition("__")
         return [part for owner in self._at(outer, given) for part in _parts(owner, last)]
 
-    def columns(self, stored: Any) -> Any:
+    def columns(self, stored: Json) -> Any:
         """Pairs of a result's name and kind; two whose names have become one are one."""
         if not isinstance(stored, list):
             return stored
@@ -134,11 +137,11 @@ class Tried:
         return columns
 
 
-def _is_pair(stored: Any) -> bool:
+def _is_pair(stored: Json) -> bool:
     return isinstance(stored, list) and len(stored) == 2 and isinstance(stored[0], str)
 
 
-def _estimators(stored: Any) -> list[dict[str, Any]]:
+def _estimators(stored: Json) -> list[dict[str, Any]]:
     """The estimator that some JSON is, or those that it lists."""
     if isinstance(stored, list):
         return [estimator for item in stored for estimator in _estimators(item)]
@@ -167,7 +170,7 @@ def _parts(owner: dict[str, Any], name: str) -> list[dict[str, Any]]:
     ]
 
 
-def _listed(stored: Any) -> list[Any]:
+def _listed(stored: Json) -> list[Any]:
     """The items of a list or tuple."""
     if isinstance(stored, dict):
         stored = stored.get("tuple")

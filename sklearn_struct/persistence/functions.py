@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
+from sklearn.base import BaseEstimator
 from sklearn.frozen import FrozenEstimator
 
 from sklearn_struct.encoding.features.product_features import ProductFeatures
@@ -18,7 +19,7 @@ from sklearn_struct.estimators.hidden_markov.hmm import HMM
 from sklearn_struct.exceptions import InputTypeError, ModelFileError
 from sklearn_struct.persistence import choices
 from sklearn_struct.persistence.kinds import class_named, is_known, state_named
-from sklearn_struct.persistence.values import fields, plain, restore
+from sklearn_struct.persistence.values import Json, fields, plain, restore
 
 __all__ = ["Functions", "check_params", "put_params", "put_value", "value"]
 
@@ -28,7 +29,7 @@ FROZEN = {"frozen": "base_"}  # a base that is the fitted one
 DEEPEST = 8  # estimators inside each other, as in `nested`
 
 
-def put_params(estimator: Any, functions: Functions) -> dict[str, Any]:
+def put_params(estimator: BaseEstimator, functions: Functions) -> dict[str, Any]:
     """The parameters of a fitted estimator as JSON, but for the one that has its parts."""
     params = estimator.get_params(deep=False)
     params.pop(state_named(type(estimator).__name__).parts, None)
@@ -39,7 +40,7 @@ def put_params(estimator: Any, functions: Functions) -> dict[str, Any]:
     }
 
 
-def put_value(value: Any, what: str, functions: Functions) -> Any:
+def put_value(value: object, what: str, functions: Functions) -> Any:
     """A parameter of any kind as JSON; `what` names it, and where it is inside of others."""
     return plain(value, what, partial(_put_other, functions=functions))
 
@@ -63,9 +64,9 @@ def _put_other(value: Any, what: str, functions: Functions) -> Any:
         params = value.get_params(deep=False).items()
         stored = {key: put_value(param, f"{what}.{key}", functions) for key, param in params}
         return {"estimator": {"class": type(value).__name__, "params": stored}}
-    found = choices.put(value, what)
-    if found is not None:
-        return found
+    choice = choices.put(value, what)
+    if choice is not None:
+        return choice
     if not callable(value) or isinstance(value, type):
         raise choices.unsavable(value, what)
     raise InputTypeError(
@@ -75,7 +76,7 @@ def _put_other(value: Any, what: str, functions: Functions) -> Any:
     )
 
 
-def check_params(name: str, params: Any, functions: Functions) -> Any:
+def check_params(name: str, params: dict[str, Json], functions: Functions) -> Any:
     """A new estimator with these parameters; those that the file lacks, as it is older, have their
     defaults.
 
@@ -109,19 +110,19 @@ def _new(name: str, restored: dict[str, Any]) -> Any:
     return estimator
 
 
-def _checked(name: str, estimator: Any) -> Any:
+def _checked(name: str, estimator: BaseEstimator) -> Any:
     check = state_named(name).check
     if check is not None:
         check(estimator)
     return estimator
 
 
-def value(stored: Any, what: str, functions: Functions) -> Any:
+def value(stored: Json, what: str, functions: Functions) -> Any:
     """What `put_value` was given, or ModelFileError."""
     return restore(stored, partial(_get_other, what=what, functions=functions))
 
 
-def _get_other(kind: str, content: Any, what: str, functions: Functions) -> Any:
+def _get_other(kind: str, content: Json, what: str, functions: Functions) -> Any:
     """What `_put_other` was given, or ModelFileError."""
     if kind == "function":
         if type(content) is not str or content not in functions:

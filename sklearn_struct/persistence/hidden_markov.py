@@ -5,11 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from sklearn_struct.exceptions import ModelFileError
 from sklearn_struct.persistence import checks
 from sklearn_struct.persistence.encoders import Shared
 from sklearn_struct.persistence.values import (
+    Arrays,
+    Json,
     fields,
     labels,
     natural,
@@ -27,7 +30,7 @@ OPTIONAL = (int, type(None))
 TABLES = ("start", "transition", "stop", "pair_start", "single_stop")  # those of order 2 last
 
 
-def put_hidden(hmm: Any, where: str, shared: Shared) -> dict[str, Any]:
+def put_hidden(hmm: BaseEstimator, where: str, shared: Shared) -> dict[str, Any]:
     arrays = shared.arrays
     order = hmm.transition_logprob_.ndim - 1
     for name in TABLES[: 3 if order == 1 else 5]:
@@ -54,7 +57,7 @@ def put_hidden(hmm: Any, where: str, shared: Shared) -> dict[str, Any]:
     }
 
 
-def hidden(hmm: Any, stored: Any, where: str, shared: Shared) -> None:
+def hidden(hmm: Any, stored: dict[str, Any], where: str, shared: Shared) -> None:
     kinds = {
         "labels": (str, list),
         "order": int,
@@ -98,25 +101,25 @@ def hidden(hmm: Any, stored: Any, where: str, shared: Shared) -> None:
         raise ModelFileError(f"{len(hmm._names_in)} names for {hmm.n_features_in_} streams")
 
 
-def _numbers(arrays: Any, name: str, shape: tuple[int, ...]) -> np.ndarray:
-    found = arrays.take(name, np.float64, len(shape))
-    if found.shape != shape or not np.all(np.isfinite(found)):
+def _numbers(arrays: Arrays, name: str, shape: tuple[int, ...]) -> np.ndarray:
+    numbers = arrays.take(name, np.float64, len(shape))
+    if numbers.shape != shape or not np.all(np.isfinite(numbers)):
         raise ModelFileError(f"{name} must have finite numbers of shape {shape}")
-    return found
+    return numbers
 
 
-def _emission(arrays: Any, name: str, K: int, n_values: int) -> np.ndarray:
+def _emission(arrays: Arrays, name: str, K: int, n_values: int) -> np.ndarray:
     """A table with a column for each value, and perhaps one for others."""
     more = name in arrays and arrays[name].shape == (K, n_values + 1)
     return checks.log_probabilities(arrays, name, (K, n_values + more))
 
 
-def _vocabulary(stored: Any) -> dict[Any, int]:
+def _vocabulary(stored: Json) -> dict[Any, int]:
     values = restore(stored)
     try:
-        found = {value: code for code, value in enumerate(values)}
+        codes = {value: code for code, value in enumerate(values)}
     except TypeError as error:
         raise ModelFileError("a vocabulary has values that cannot be looked up") from error
-    if not isinstance(values, list) or len(found) != len(values):
+    if not isinstance(values, list) or len(codes) != len(values):
         raise ModelFileError("a vocabulary must be a list of different values")
-    return found
+    return codes

@@ -11,6 +11,8 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any, NamedTuple
 
+from sklearn.base import BaseEstimator
+
 import sklearn_struct
 from sklearn_struct.exceptions import InputTypeError, ModelFileError
 
@@ -71,7 +73,7 @@ def state_named(name: str) -> State:
     return ELSEWHERE[name][1] if name in ELSEWHERE else _of_nearest_base(cls)
 
 
-def is_known(estimator: Any) -> bool:
+def is_known(estimator: BaseEstimator) -> bool:
     """Whether it is of a class that can be saved; nothing is imported, as the class of what exists
     was.
     """
@@ -83,7 +85,7 @@ def is_known(estimator: Any) -> bool:
     return _public_class(name) is cls
 
 
-def check_known(estimator: Any) -> None:
+def check_known(estimator: BaseEstimator) -> None:
     """Refuse to save estimators of other classes, and of subclasses of those that are known.
 
     Raises

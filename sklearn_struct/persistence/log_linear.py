@@ -10,10 +10,11 @@ import scipy.sparse as sp
 from sklearn_struct.containers.csr import CSR, csr
 from sklearn_struct.encoding.features.product_features import ProductFeatures
 from sklearn_struct.estimators.log_linear.input_forms import FunctionForm, PairForm, ProductForm
+from sklearn_struct.estimators.log_linear.log_linear_classifier import LogLinearClassifier
 from sklearn_struct.exceptions import InputTypeError, ModelFileError
 from sklearn_struct.persistence import checks
 from sklearn_struct.persistence.encoders import Shared, put_vectorizer, vectorizer
-from sklearn_struct.persistence.values import fields, labels, natural, put_labels
+from sklearn_struct.persistence.values import Json, fields, labels, natural, put_labels
 
 __all__ = ["joint", "put_joint"]
 
@@ -21,7 +22,7 @@ OPTIONAL = (int, type(None))
 FORMS = {PairForm: "table", ProductForm: "products", FunctionForm: "function"}
 
 
-def put_joint(model: Any, where: str, shared: Shared) -> dict[str, Any]:
+def put_joint(model: LogLinearClassifier, where: str, shared: Shared) -> dict[str, Any]:
     form = model._form
     arrays = shared.arrays
     kind = FORMS[type(model._form)]
@@ -39,7 +40,7 @@ def put_joint(model: Any, where: str, shared: Shared) -> dict[str, Any]:
     }
 
 
-def _changed(model: Any) -> str:
+def _changed(model: LogLinearClassifier) -> str:
     """The first parameter that is not what the model was fitted with; "" if there is none."""
     form = model._form
     used = {name: getattr(form, name, None) for name in ("features", "candidates")}
@@ -49,7 +50,7 @@ def _changed(model: Any) -> str:
     )
 
 
-def _same(parameter: Any, used: Any) -> bool:
+def _same(parameter: object, used: object) -> bool:
     """Whether a parameter is still what the model was fitted with, which has a copy of
     ProductFeatures.
     """
@@ -62,7 +63,7 @@ def _same(parameter: Any, used: Any) -> bool:
     )
 
 
-def joint(model: Any, stored: Any, where: str, shared: Shared) -> None:
+def joint(model: Any, stored: dict[str, Any], where: str, shared: Shared) -> None:
     kinds = {
         "labels": (str, list),
         "form": str,
@@ -94,7 +95,7 @@ def joint(model: Any, stored: Any, where: str, shared: Shared) -> None:
 # ---- tables
 
 
-def _put_table(model: Any, where: str, shared: Shared) -> dict[str, Any]:
+def _put_table(model: LogLinearClassifier, where: str, shared: Shared) -> dict[str, Any]:
     return {
         "n_features": int(model.n_features_in_),
         "names": shared.put(vars(model).get("feature_names_in_")),
@@ -102,7 +103,7 @@ def _put_table(model: Any, where: str, shared: Shared) -> dict[str, Any]:
 
 
 def _table(
-    model: Any, fit_intercept: bool, stored: Any, where: str, shared: Shared
+    model: LogLinearClassifier, fit_intercept: bool, stored: Json, where: str, shared: Shared
 ) -> tuple[PairForm, int]:
     n_features, names = fields(stored, "a table", n_features=int, names=OPTIONAL)
     model.n_features_in_ = natural(n_features, "n_features")
@@ -132,7 +133,7 @@ def _put_products(model: Any, where: str, shared: Shared) -> dict[str, Any]:
 
 
 def _products(
-    model: Any, fit_intercept: bool, stored: Any, where: str, shared: Shared
+    model: Any, fit_intercept: bool, stored: dict[str, Any], where: str, shared: Shared
 ) -> tuple[ProductForm, int]:
     fields(stored, "products", context=dict, label=dict, spread=bool)
     K = len(model.classes_)
@@ -156,8 +157,10 @@ def _products(
     return form, form.kept.nnz + K * fit_intercept
 
 
-def _matrix(found: CSR, data: np.ndarray, width: int) -> sp.csr_array:
-    return sp.csr_array((data, found.indices, found.indptr), shape=(len(found.indptr) - 1, width))
+def _matrix(pattern: CSR, data: np.ndarray, width: int) -> sp.csr_array:
+    return sp.csr_array(
+        (data, pattern.indices, pattern.indptr), shape=(len(pattern.indptr) - 1, width)
+    )
 
 
 # ---- any function

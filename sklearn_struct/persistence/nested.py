@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from sklearn_struct._published import as_published
@@ -20,7 +21,7 @@ __all__ = ["estimator", "put_estimator"]
 DEEPEST = 8
 
 
-def put_estimator(estimator: Any, where: str, shared: Shared) -> dict[str, Any]:
+def put_estimator(estimator: BaseEstimator, where: str, shared: Shared) -> dict[str, Any]:
     """A fitted estimator as JSON; its arrays go to those of `shared`, under names that begin with
     `where`.
     """
@@ -42,7 +43,7 @@ def put_estimator(estimator: Any, where: str, shared: Shared) -> dict[str, Any]:
     return {"class": name, "params": params, "state": state.put(estimator, where, shared)}
 
 
-def _check_parts(estimator: Any, parts: str | None) -> None:
+def _check_parts(estimator: BaseEstimator, parts: str | None) -> None:
     """Refuse steps, or the like, of a form that scikit-learn could not go through."""
     pairs = getattr(estimator, parts) if parts is not None else []
     if not isinstance(pairs, list | tuple) or not all(

@@ -6,17 +6,18 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.base import BaseEstimator
 
 from sklearn_struct.containers.csr import CSR
 from sklearn_struct.exceptions import ModelFileError
 from sklearn_struct.persistence import checks
 from sklearn_struct.persistence.encoders import Shared, vocabulary
-from sklearn_struct.persistence.values import fields, put_texts, texts
+from sklearn_struct.persistence.values import Json, fields, put_texts, texts
 
 __all__ = ["prototypes", "put_prototypes"]
 
 
-def put_prototypes(estimator: Any, where: str, shared: Shared) -> dict[str, Any]:
+def put_prototypes(estimator: BaseEstimator, where: str, shared: Shared) -> dict[str, Any]:
     arrays = shared.arrays
     similarity = estimator._similarity
     put_texts(arrays, where + "words", list(estimator._vocabulary))
@@ -28,7 +29,7 @@ def put_prototypes(estimator: Any, where: str, shared: Shared) -> dict[str, Any]
     return {}
 
 
-def prototypes(estimator: Any, stored: Any, where: str, shared: Shared) -> None:
+def prototypes(estimator: BaseEstimator, stored: Json, where: str, shared: Shared) -> None:
     fields(stored, "the features")
     arrays = shared.arrays
     words = texts(arrays, where + "words")

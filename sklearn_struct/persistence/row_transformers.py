@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from sklearn_struct.exceptions import ModelFileError
 from sklearn_struct.persistence.encoders import Shared
-from sklearn_struct.persistence.values import fields, natural, plain, restore
+from sklearn_struct.persistence.values import Json, fields, natural, plain, restore
 
 __all__ = ["LEARNED", "put_rows", "rows"]
 
@@ -47,7 +48,7 @@ WITHOUT = {  # parameters without which something learned may be None
 }
 
 
-def put_rows(transformer: Any, where: str, shared: Shared) -> dict[str, Any]:
+def put_rows(transformer: BaseEstimator, where: str, shared: Shared) -> dict[str, Any]:
     learned = {}
     for name in LEARNED[type(transformer).__name__]:
         value = getattr(transformer, name)
@@ -64,7 +65,7 @@ def put_rows(transformer: Any, where: str, shared: Shared) -> dict[str, Any]:
     }
 
 
-def rows(transformer: Any, stored: Any, where: str, shared: Shared) -> None:
+def rows(transformer: BaseEstimator, stored: Json, where: str, shared: Shared) -> None:
     n_features, names, learned = fields(
         stored, "the transformer", n_features=OPTIONAL, names=OPTIONAL, learned=dict
     )
@@ -86,7 +87,7 @@ def rows(transformer: Any, stored: Any, where: str, shared: Shared) -> None:
         setattr(transformer, name, _value(transformer, name, learned[name], where, shared))
 
 
-def _value(transformer: Any, name: str, stored: Any, where: str, shared: Shared) -> Any:
+def _value(transformer: BaseEstimator, name: str, stored: Json, where: str, shared: Shared) -> Any:
     """Something that was learned, of the right shape. The first in each table has that of the
     others.
     """
@@ -106,7 +107,7 @@ def _value(transformer: Any, name: str, stored: Any, where: str, shared: Shared)
     return np.float64(value) if isinstance(value, float) else np.int64(value)
 
 
-def _shape(transformer: Any, name: str, shape: int, shared: Shared) -> tuple[int, ...]:
+def _shape(transformer: BaseEstimator, name: str, shape: int, shared: Shared) -> tuple[int, ...]:
     """What an array must have; how many components there are the first one of them says."""
     n_features = transformer.n_features_in_
     if shape == OF_BOTH:
@@ -114,11 +115,11 @@ def _shape(transformer: Any, name: str, shape: int, shared: Shared) -> tuple[int
     return (len(transformer.components_),) if shape == OF_COMPONENTS else (n_features,)
 
 
-def _array(name: str, shape: Any, shared: Shared) -> np.ndarray:
+def _array(name: str, shape: tuple[int, ...], shared: Shared) -> np.ndarray:
     """Finite numbers."""
     if name not in shared.arrays or shared.arrays[name].shape != shape:
         raise ModelFileError(f"there is no array {name!r} of shape {shape}")
-    found = shared.arrays.pop(name)
-    if found.dtype.kind not in "fi" or not np.all(np.isfinite(found)):
+    array = shared.arrays.pop(name)
+    if array.dtype.kind not in "fi" or not np.all(np.isfinite(array)):
         raise ModelFileError(f"{name} must have finite numbers")
-    return found
+    return array

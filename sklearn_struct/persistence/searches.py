@@ -5,7 +5,7 @@ they have tried.
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -15,7 +15,10 @@ from sklearn_struct.persistence.choices import is_scorer
 from sklearn_struct.persistence.encoders import Shared
 from sklearn_struct.persistence.functions import put_value, value
 from sklearn_struct.persistence.nested import estimator, put_estimator
-from sklearn_struct.persistence.values import fields, natural, plain, restore
+from sklearn_struct.persistence.values import Json, fields, natural, plain, restore
+
+if TYPE_CHECKING:
+    from sklearn.model_selection._search import BaseSearchCV
 
 __all__ = ["check_search", "halving", "put_halving", "put_search", "search"]
 
@@ -28,10 +31,10 @@ RESOURCES = (
     "n_possible_iterations",
 )
 NUMBERS = "fiu"  # kinds of the columns that hold scores, times and ranks
-SEVERAL = list | tuple | set | frozenset | dict  # forms in which `scoring` has several scores
+SEVERAL = (list, tuple, set, frozenset, dict)  # forms in which `scoring` has several scores
 
 
-def put_search(search: Any, where: str, shared: Shared) -> dict[str, Any]:
+def put_search(search: BaseSearchCV, where: str, shared: Shared) -> dict[str, Any]:
     results = search.cv_results_
     has = vars(search)
     params = [put_value(candidate, "params", shared.functions) for candidate in results["params"]]
@@ -52,7 +55,7 @@ def put_search(search: Any, where: str, shared: Shared) -> dict[str, Any]:
     }
 
 
-def _put_column(name: str, column: Any, where: str, shared: Shared) -> list[str]:
+def _put_column(name: str, column: np.ndarray, where: str, shared: Shared) -> list[str]:
     """The name of a column of results, and what it is; that of all parameters stands for itself."""
     if name == "params":
         return [name, "params"]
@@ -64,7 +67,7 @@ def _put_column(name: str, column: Any, where: str, shared: Shared) -> list[str]
     return [name, "numbers"]
 
 
-def search(found: Any, stored: Any, where: str, shared: Shared) -> None:
+def search(restored: Any, stored: dict[str, Any], where: str, shared: Shared) -> None:
     kinds: dict[str, Any] = {
         "best": (dict, type(None)),
         "best_index": OPTIONAL,
@@ -73,48 +76,48 @@ def search(found: Any, stored: Any, where: str, shared: Shared) -> None:
     }
     kinds |= {"best_score": (float, dict, type(None)), "refit_time": (float, dict, type(None))}
     fields(stored, "the search", **kinds, params=list, columns=list)
-    found.multimetric_ = stored["multimetric"]
-    found.n_splits_ = natural(stored["n_splits"], "n_splits")
+    restored.multimetric_ = stored["multimetric"]
+    restored.n_splits_ = natural(stored["n_splits"], "n_splits")
     params = [value(candidate, "params", shared.functions) for candidate in stored["params"]]
     if not params or not all(type(candidate) is dict for candidate in params):
         raise ModelFileError("a search has tried no candidates")
-    found.cv_results_ = _results(stored["columns"], params, where, shared)
+    restored.cv_results_ = _results(stored["columns"], params, where, shared)
     for name in ("best_score", "refit_time"):
         if stored[name] is not None:
-            setattr(found, f"{name}_", _number(stored[name], name))
+            setattr(restored, f"{name}_", _number(stored[name], name))
     if stored["best_index"] is not None:
-        found.best_index_ = natural(stored["best_index"], "best_index")
-        if found.best_index_ >= len(params):
+        restored.best_index_ = natural(stored["best_index"], "best_index")
+        if restored.best_index_ >= len(params):
             raise ModelFileError("the best candidate is none of those that were tried")
-        found.best_params_ = params[found.best_index_]
+        restored.best_params_ = params[restored.best_index_]
     if stored["best"] is not None:
-        found.best_estimator_ = estimator(stored["best"], where + "best/", shared)
-        if hasattr(found.best_estimator_, "feature_names_in_"):
-            found.feature_names_in_ = found.best_estimator_.feature_names_in_
-    found.scorer_ = _scorer(found)
+        restored.best_estimator_ = estimator(stored["best"], where + "best/", shared)
+        if hasattr(restored.best_estimator_, "feature_names_in_"):
+            restored.feature_names_in_ = restored.best_estimator_.feature_names_in_
+    restored.scorer_ = _scorer(restored)
 
 
-def put_halving(found: Any, where: str, shared: Shared) -> dict[str, Any]:
+def put_halving(fitted: BaseSearchCV, where: str, shared: Shared) -> dict[str, Any]:
     """What a halving search has besides: what each iteration tried, and how far the data went."""
     return {
-        "search": put_search(found, where, shared),
-        "resources": {name: int(getattr(found, f"{name}_")) for name in RESOURCES},
-        "n_resources": list(map(int, found.n_resources_)),
-        "n_candidates": list(map(int, found.n_candidates_)),
+        "search": put_search(fitted, where, shared),
+        "resources": {name: int(getattr(fitted, f"{name}_")) for name in RESOURCES},
+        "n_resources": list(map(int, fitted.n_resources_)),
+        "n_candidates": list(map(int, fitted.n_candidates_)),
     }
 
 
-def halving(found: Any, stored: Any, where: str, shared: Shared) -> None:
+def halving(restored: BaseSearchCV, stored: Json, where: str, shared: Shared) -> None:
     kinds = {"search": dict, "resources": dict, "n_resources": list, "n_candidates": list}
     tried, resources, n_resources, n_candidates = fields(stored, "a halving search", **kinds)
-    search(found, tried, where, shared)
+    search(restored, tried, where, shared)
     fields(resources, "its resources", **dict.fromkeys(RESOURCES, int))
     for name in RESOURCES:
-        setattr(found, f"{name}_", natural(resources[name], name))
-    found.n_resources_ = _naturals(n_resources, "n_resources")
-    found.n_candidates_ = _naturals(n_candidates, "n_candidates")
-    found.n_iterations_ = len(n_candidates)
-    has_all = sum(n_candidates) == len(found.cv_results_["params"])
+        setattr(restored, f"{name}_", natural(resources[name], name))
+    restored.n_resources_ = _naturals(n_resources, "n_resources")
+    restored.n_candidates_ = _naturals(n_candidates, "n_candidates")
+    restored.n_iterations_ = len(n_candidates)
+    has_all = sum(n_candidates) == len(restored.cv_results_["params"])
     if len(n_resources) != len(n_candidates) or not has_all:
         raise ModelFileError("the iterations have not tried the candidates of the results")
 
@@ -125,13 +128,13 @@ def _naturals(stored: list[Any], what: str) -> list[int]:
     return [natural(number, what) for number in stored]
 
 
-def check_search(found: Any) -> None:
+def check_search(restored: BaseSearchCV) -> None:
     """Refuse a search of what cannot be fitted."""
-    if not isinstance(found.estimator, BaseEstimator):
+    if not isinstance(restored.estimator, BaseEstimator):
         raise ModelFileError("a search is one of an estimator's parameters")
 
 
-def _number(stored: Any, what: str) -> float:
+def _number(stored: Json, what: str) -> float:
     number = restore(stored)
     if type(number) is not float:
         raise ModelFileError(f"{what} is no number")
@@ -166,51 +169,53 @@ def _results(columns: list[Any], params: list[Any], where: str, shared: Shared) 
 
 def _numbers(name: str, n: int, shared: Shared) -> np.ndarray:
     dtype = shared.arrays[name].dtype if name in shared.arrays else np.dtype(np.float64)
-    found = shared.arrays.take(name, dtype)
-    if found.dtype.kind not in NUMBERS or len(found) != n:
+    column = shared.arrays.take(name, dtype)
+    if column.dtype.kind not in NUMBERS or len(column) != n:
         raise ModelFileError(f"{name} must have {n} numbers")
-    return found
+    return column
 
 
 def _tried(params: list[dict[str, Any]], name: str) -> np.ma.MaskedArray:
     """A parameter of all candidates, masked for those that do not have it, as scikit-learn has it."""
     given = {i: candidate[name] for i, candidate in enumerate(params) if name in candidate}
     try:
-        found = np.array(list(given.values()))
+        array = np.array(list(given.values()))
     except ValueError:  # of lists of different lengths
-        found = np.empty((0, 0))
-    dtype = found.dtype if found.ndim == 1 and found.dtype.kind != "U" else np.dtype(object)
+        array = np.empty((0, 0))
+    dtype = array.dtype if array.ndim == 1 and array.dtype.kind != "U" else np.dtype(object)
     column = np.ma.MaskedArray(np.empty(len(params), dtype), mask=True)
     for i, item in given.items():
         column[i] = item
     return column
 
 
-def _scorer(found: Any) -> Any:
+def _scorer(restored: BaseSearchCV) -> Any:
     """What scikit-learn's own fit makes of the parameter `scoring`."""
     from sklearn.metrics import check_scoring  # takes a while to import
 
-    several = isinstance(found.scoring, SEVERAL)
-    if several != found.multimetric_ and (is_scorer(found.scoring) or not callable(found.scoring)):
+    several = isinstance(restored.scoring, SEVERAL)
+    if several != restored.multimetric_ and (
+        is_scorer(restored.scoring) or not callable(restored.scoring)
+    ):
         raise ModelFileError("the search has other scores than its results")
-    if callable(found.scoring):
-        return found.scoring
-    check = partial(check_scoring, getattr(found, "best_estimator_", found.estimator))
+    if callable(restored.scoring):
+        return restored.scoring
+    check = partial(check_scoring, getattr(restored, "best_estimator_", restored.estimator))
     try:
         if not several:
-            return check(found.scoring)
+            return check(restored.scoring)
         by_name = (
-            found.scoring
-            if isinstance(found.scoring, dict)
-            else {name: name for name in found.scoring}
+            restored.scoring
+            if isinstance(restored.scoring, dict)
+            else {name: name for name in restored.scoring}
         )
         scorers = {name: check(scoring) for name, scoring in by_name.items()}
     except (TypeError, ValueError) as error:
         raise ModelFileError(f"the search cannot score: {error}") from error
     if (
-        hasattr(found, "best_estimator_")
-        and not callable(found.refit)
-        and found.refit not in scorers
+        hasattr(restored, "best_estimator_")
+        and not callable(restored.refit)
+        and restored.refit not in scorers
     ):
         raise ModelFileError("the search has no such score as it was refitted for")
     return scorers

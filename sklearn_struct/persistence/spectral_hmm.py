@@ -13,7 +13,15 @@ from sklearn_struct.grammars.parsing import Plain, TreeModel, one_state
 from sklearn_struct.persistence import checks
 from sklearn_struct.persistence.encoders import Shared
 from sklearn_struct.persistence.trees import lexicon, put_lexicon, put_states, states
-from sklearn_struct.persistence.values import fields, labels, natural, put_labels
+from sklearn_struct.persistence.values import (
+    fields,
+    labels,
+    natural,
+    optional,
+    put_labels,
+    put_optional,
+    take_optional,
+)
 
 __all__ = ["put_spectral_hmm", "spectral_hmm"]
 
@@ -33,11 +41,15 @@ def put_spectral_hmm(hmm: Any, where: str, shared: Shared) -> dict[str, Any]:
     return {
         "labels": put_labels(arrays, where + "labels", hmm.classes_),
         "n_negative": int(hmm.n_negative_),
+        **put_optional(hmm, "rows_in"),
     }
 
 
 def spectral_hmm(hmm: Any, stored: Any, where: str, shared: Shared) -> None:
-    _, n_negative = fields(stored, "the model", labels=(str, list), n_negative=int)
+    kinds = {"labels": (str, list), "n_negative": int, **optional(stored, rows_in=bool)}
+    _, n_negative, *_ = fields(stored, "the model", **kinds)
+    take_optional(hmm, stored, "rows_in")
+    hmm.n_features_in_ = 1
     arrays = shared.arrays
     hmm.classes_ = labels(arrays, where + "labels", stored["labels"])
     hmm.n_negative_ = natural(n_negative, "n_negative")

@@ -11,11 +11,21 @@ from sklearn_struct.containers.trees import Grammar, grammar, tensors
 from sklearn_struct.encoding.trees.binarization import Symbol
 from sklearn_struct.encoding.trees.lexicon import Lexicon
 from sklearn_struct.encoding.trees.tree_corpus import TreeCodes
+from sklearn_struct.estimators.trees.base_parser import BaseParser
 from sklearn_struct.exceptions import ModelFileError
 from sklearn_struct.grammars.parsing import Plain, TreeModel
 from sklearn_struct.persistence import checks
 from sklearn_struct.persistence.encoders import Shared
-from sklearn_struct.persistence.values import fields, natural, plain, put_texts, restore, texts
+from sklearn_struct.persistence.values import (
+    Arrays,
+    Json,
+    fields,
+    natural,
+    plain,
+    put_texts,
+    restore,
+    texts,
+)
 
 __all__ = [
     "em",
@@ -39,7 +49,7 @@ TABLES = "rule", "leaf", "root"  # numbers of Tensors
 # ---- a parser without states
 
 
-def put_parser(parser: Any, where: str, shared: Shared) -> dict[str, Any]:
+def put_parser(parser: BaseParser, where: str, shared: Shared) -> dict[str, Any]:
     rules, symbols, words, orders = parser._codes
     arrays = shared.arrays
     put_lexicon(words, where, arrays)
@@ -63,7 +73,7 @@ def _put_symbol(symbol: Symbol) -> dict[str, Any]:
     return {name: plain(part, "a symbol") for name, part in parts.items()}
 
 
-def parser(found: Any, stored: Any, where: str, shared: Shared) -> None:
+def parser(restored: BaseParser, stored: Json, where: str, shared: Shared) -> None:
     rows, orders = fields(stored, "the parser", symbols=list, orders=list)
     if list(map(type, orders)) != [int, int] or orders[1] < 1:
         raise ModelFileError(
@@ -80,13 +90,13 @@ def parser(found: Any, stored: Any, where: str, shared: Shared) -> None:
         checks.log_probabilities(arrays, f"{where}log_p/{name}", (sizes[name],))
         for name in Plain._fields
     )
-    found._codes = TreeCodes(rules, symbols, words, (h, v))
-    found._model = TreeModel(rules, words.symbol, Plain(*tables))
-    found._tag_counts = arrays.take(where + "tag_counts", np.int64)
-    if len(found._tag_counts) != len(symbols) or np.any(found._tag_counts < 0):
+    restored._codes = TreeCodes(rules, symbols, words, (h, v))
+    restored._model = TreeModel(rules, words.symbol, Plain(*tables))
+    restored._tag_counts = arrays.take(where + "tag_counts", np.int64)
+    if len(restored._tag_counts) != len(symbols) or np.any(restored._tag_counts < 0):
         raise ModelFileError(f"{where}tag_counts must be {len(symbols)} numbers of words")
-    found.symbols_ = np.array([str(symbol) for symbol in symbols], dtype=object)
-    found.tags_ = sorted({symbol.chain[-1] for symbol in symbols[:n_tags]})
+    restored.symbols_ = np.array([str(symbol) for symbol in symbols], dtype=object)
+    restored.tags_ = sorted({symbol.chain[-1] for symbol in symbols[:n_tags]})
 
 
 def _symbols(stored: list[Any], orders: tuple[int, int]) -> list[Symbol]:
@@ -111,7 +121,7 @@ def _symbol(stored: Any, orders: tuple[int, int]) -> Symbol:
     return symbol
 
 
-def _rules(arrays: Any, where: str, n_tags: int, n_symbols: int) -> Grammar:
+def _rules(arrays: Arrays, where: str, n_tags: int, n_symbols: int) -> Grammar:
     """Different rules in order, whose parents are no tags."""
     left, right, parent = rules = [arrays.take(f"{where}rules/{side}", np.int32) for side in SIDES]
     if not len(left) == len(right) == len(parent):
@@ -128,7 +138,7 @@ def _rules(arrays: Any, where: str, n_tags: int, n_symbols: int) -> Grammar:
     return grammar(left, right, parent, n_symbols)
 
 
-def put_lexicon(words: Lexicon, where: str, arrays: Any) -> None:
+def put_lexicon(words: Lexicon, where: str, arrays: Arrays) -> None:
     put_texts(arrays, where + "words", sorted(words.words, key=words.words.__getitem__))
     put_texts(
         arrays, where + "signatures", sorted(words.signatures, key=words.signatures.__getitem__)
@@ -136,7 +146,7 @@ def put_lexicon(words: Lexicon, where: str, arrays: Any) -> None:
     checks.put_pairs(arrays, where + "entries", CSR(words.indptr, words.symbol, np.empty(0)))
 
 
-def lexicon(arrays: Any, where: str, n_tags: int) -> Lexicon:
+def lexicon(arrays: Arrays, where: str, n_tags: int) -> Lexicon:
     """Words and signatures, each with tags, and other words, which may have all of them."""
     words = texts(arrays, where + "words")
     signatures = texts(arrays, where + "signatures")
@@ -154,12 +164,12 @@ def lexicon(arrays: Any, where: str, n_tags: int) -> Lexicon:
 # ---- and with states
 
 
-def put_latent(parser: Any, where: str, shared: Shared) -> dict[str, Any]:
+def put_latent(parser: BaseParser, where: str, shared: Shared) -> dict[str, Any]:
     put_states(parser._model, where, shared.arrays)
     return {"parser": put_parser(parser, where, shared), "n_grammars": len(parser._model.states)}
 
 
-def put_states(model: TreeModel, where: str, arrays: Any) -> None:
+def put_states(model: TreeModel, where: str, arrays: Arrays) -> None:
     arrays[where + "n_states"] = n_states = model.states[0].n_states
     real = _real(model, n_states)
     for g, of_grammar in enumerate(model.states):
@@ -167,14 +177,14 @@ def put_states(model: TreeModel, where: str, arrays: Any) -> None:
             arrays[f"{where}states/{g}/{name}"] = getattr(of_grammar, name)[mask]
 
 
-def latent(found: Any, stored: Any, where: str, shared: Shared) -> None:
+def latent(restored: BaseParser, stored: Json, where: str, shared: Shared) -> None:
     of_parser, n_grammars = fields(stored, "the model", parser=dict, n_grammars=int)
-    parser(found, of_parser, where, shared)
-    found._model = states(found._model, n_grammars, where, shared.arrays)
-    found.n_states_ = found._model.states[0].n_states.astype(np.int64)
+    parser(restored, of_parser, where, shared)
+    restored._model = states(restored._model, n_grammars, where, shared.arrays)
+    restored.n_states_ = restored._model.states[0].n_states.astype(np.int64)
 
 
-def states(model: TreeModel, n_grammars: int, where: str, arrays: Any) -> TreeModel:
+def states(model: TreeModel, n_grammars: int, where: str, arrays: Arrays) -> TreeModel:
     """The model with the states that `put_states` has put."""
     S = len(model.plain.root)
     n_states = arrays.take(where + "n_states", np.int32)
@@ -191,13 +201,13 @@ def states(model: TreeModel, n_grammars: int, where: str, arrays: Any) -> TreeMo
             if np.size(arrays.get(f"{where}states/{g}/{name}", ())) != size:
                 raise ModelFileError(f"{where}states/{g}/{name} must have {size:.0f} numbers")
     real = _real(model, n_states)
-    found = [tensors(model.grammar, n_states, model.symbol) for _ in range(n_grammars)]
-    for g, of_grammar in enumerate(found):
+    numbers = [tensors(model.grammar, n_states, model.symbol) for _ in range(n_grammars)]
+    for g, of_grammar in enumerate(numbers):
         for name, mask, size in zip(TABLES, real, sizes):
             getattr(of_grammar, name)[mask] = checks.weights(
                 arrays, f"{where}states/{g}/{name}", int(size)
             )
-    return model._replace(states=tuple(found))
+    return model._replace(states=tuple(numbers))
 
 
 def _real(model: TreeModel, n_states: np.ndarray) -> list[np.ndarray]:
@@ -213,28 +223,28 @@ def _real(model: TreeModel, n_states: np.ndarray) -> list[np.ndarray]:
     return masks
 
 
-def put_em(parser: Any, where: str, shared: Shared) -> dict[str, Any]:
+def put_em(parser: BaseParser, where: str, shared: Shared) -> dict[str, Any]:
     shared.arrays[where + "loss_curve"] = np.array(parser.loss_curve_, np.float64)
     return {"model": put_latent(parser, where, shared), "n_iter": int(parser.n_iter_)}
 
 
-def em(found: Any, stored: Any, where: str, shared: Shared) -> None:
+def em(restored: BaseParser, stored: Json, where: str, shared: Shared) -> None:
     of_model, n_iter = fields(stored, "EM", model=dict, n_iter=int)
-    latent(found, of_model, where, shared)
-    found.n_iter_ = natural(n_iter, "n_iter")
-    found.loss_curve_ = shared.arrays.take(where + "loss_curve", np.float64).tolist()
+    latent(restored, of_model, where, shared)
+    restored.n_iter_ = natural(n_iter, "n_iter")
+    restored.loss_curve_ = shared.arrays.take(where + "loss_curve", np.float64).tolist()
 
 
-def put_spectral(parser: Any, where: str, shared: Shared) -> dict[str, Any]:
+def put_spectral(parser: BaseParser, where: str, shared: Shared) -> dict[str, Any]:
     shared.arrays[where + "singular_values"] = np.ascontiguousarray(parser.singular_values_)
     return {"model": put_latent(parser, where, shared), "n_negative": int(parser.n_negative_)}
 
 
-def spectral(found: Any, stored: Any, where: str, shared: Shared) -> None:
+def spectral(restored: BaseParser, stored: Json, where: str, shared: Shared) -> None:
     of_model, n_negative = fields(stored, "spectral", model=dict, n_negative=int)
-    latent(found, of_model, where, shared)
-    found.n_negative_ = natural(n_negative, "n_negative")
+    latent(restored, of_model, where, shared)
+    restored.n_negative_ = natural(n_negative, "n_negative")
     values = shared.arrays.take(where + "singular_values", np.float64, 2)
-    if len(values) != len(found.symbols_):
+    if len(values) != len(restored.symbols_):
         raise ModelFileError(f"{where}singular_values: not a row for each symbol")
-    found.singular_values_ = values
+    restored.singular_values_ = values

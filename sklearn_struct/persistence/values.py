@@ -6,15 +6,18 @@ import re
 from collections import Counter
 from collections.abc import Callable
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import DTypeLike
+from sklearn.base import BaseEstimator
 
 from sklearn_struct.containers.ragged import object_array
 from sklearn_struct.exceptions import InputTypeError, ModelFileError
 
 __all__ = [
     "Arrays",
+    "Json",
     "fields",
     "labels",
     "natural",
@@ -27,6 +30,9 @@ __all__ = [
     "take_optional",
     "texts",
 ]
+
+# what JSON holds; its lists and objects are checked where they are read
+Json: TypeAlias = dict[str, Any] | list[Any] | str | int | float | None
 
 TYPES: dict[str, Any] = {"float64": np.float64, "float32": np.float32, "float": float}
 LONGEST = 1000  # characters of a pattern; ten may take 30 ms to compile
@@ -64,7 +70,7 @@ COLLECTIONS: dict[str, Any] = {
 class Arrays(dict[str, np.ndarray]):
     """The arrays of a file by name; each is taken once."""
 
-    def take(self, name: str, dtype: Any, ndim: int = 1) -> np.ndarray:
+    def take(self, name: str, dtype: DTypeLike, ndim: int = 1) -> np.ndarray:
         if name not in self or self[name].dtype != dtype or self[name].ndim != ndim:
             raise ModelFileError(
                 f"there is no array {name!r} of {ndim} dimensions of {np.dtype(dtype)}"
@@ -124,7 +130,7 @@ def _has_utf8(text: str) -> bool:
     return True
 
 
-def restore(value: Any, other: Callable[[str, Any], Any] | None = None) -> Any:
+def restore(value: Json, other: Callable[[str, Any], Any] | None = None) -> Any:
     """The value that `plain` was given, or ModelFileError; `other` reads kinds that are not known
     here.
     """
@@ -149,7 +155,7 @@ def restore(value: Any, other: Callable[[str, Any], Any] | None = None) -> Any:
     raise ModelFileError(f"unknown kind of value: {kind[:50]}")
 
 
-def fields(value: Any, where: str, **kinds: Any) -> list[Any]:
+def fields(value: Json, where: str, **kinds: Any) -> list[Any]:
     """The values of an object that has these fields and no others, each of the type, or one of the
     types, given.
     """
@@ -166,12 +172,12 @@ def optional(stored: dict[str, Any], **kinds: Any) -> dict[str, Any]:
     return {name: kind for name, kind in kinds.items() if name in stored}
 
 
-def put_optional(estimator: Any, name: str) -> dict[str, Any]:
+def put_optional(estimator: BaseEstimator, name: str) -> dict[str, Any]:
     """A private attribute, if the estimator has it, as a field that may lack."""
     return {name: getattr(estimator, f"_{name}")} if hasattr(estimator, f"_{name}") else {}
 
 
-def take_optional(estimator: Any, stored: dict[str, Any], name: str) -> None:
+def take_optional(estimator: BaseEstimator, stored: dict[str, Any], name: str) -> None:
     """Give the estimator what `put_optional` put, if it is there."""
     if name in stored:
         setattr(estimator, f"_{name}", stored[name])
@@ -183,15 +189,15 @@ def natural(value: int, where: str) -> int:
     return value
 
 
-def put_texts(arrays: Arrays, name: str, found: list[str]) -> None:
+def put_texts(arrays: Arrays, name: str, strings: list[str]) -> None:
     """Strings, each of any characters, as UTF-8 and where each ends."""
-    for j, text in enumerate(found):
+    for j, text in enumerate(strings):
         if not isinstance(text, str):
             raise InputTypeError(
                 f"feature name {j}: {text!r} ({type(text).__name__}) cannot be saved; names are "
                 "strings"
             )
-    parts = [str.encode(text, "utf-8", "surrogatepass") for text in found]
+    parts = [str.encode(text, "utf-8", "surrogatepass") for text in strings]
     arrays[name + "/utf8"] = np.frombuffer(b"".join(parts), np.uint8)
     arrays[name + "/ends"] = np.cumsum([len(part) for part in parts], dtype=np.int64)
 
@@ -238,7 +244,8 @@ def labels(arrays: Arrays, name: str, stored: Any) -> np.ndarray:
             raise ModelFileError(f"{name} are not strings")
         classes = table.view(f"{stored}{table.shape[1]}")[:, 0]
     else:
-        classes = arrays.take(name, arrays[name].dtype if name in arrays else None)
+        # of any type that is there; without the array, take says so
+        classes = arrays.take(name, arrays[name].dtype if name in arrays else np.dtype(float))
         if classes.dtype.kind != stored:
             raise ModelFileError(f"{name} are not of the kind {stored!r}")
     if not len(classes) or not _increasing(classes.tolist()):

@@ -7,18 +7,19 @@ from typing import Any
 import numpy as np
 from sklearn.frozen import FrozenEstimator
 
+from sklearn_struct.estimators.trees.base_parser import BaseParser
 from sklearn_struct.estimators.trees.pcfg import PCFG
 from sklearn_struct.exceptions import InputTypeError, ModelFileError
 from sklearn_struct.grammars.fragments import TEMPLATES, Fragments, exist
 from sklearn_struct.persistence import checks
 from sklearn_struct.persistence.encoders import Shared
 from sklearn_struct.persistence.nested import estimator, put_estimator
-from sklearn_struct.persistence.values import fields, natural
+from sklearn_struct.persistence.values import Json, fields, natural
 
 __all__ = ["put_weighted", "weighted"]
 
 
-def put_weighted(parser: Any, where: str, shared: Shared) -> dict[str, Any]:
+def put_weighted(parser: BaseParser, where: str, shared: Shared) -> dict[str, Any]:
     if type(parser.base_) is not PCFG:
         raise InputTypeError(
             f"a model over a {type(parser.base_).__name__} cannot be saved; over a PCFG it can"
@@ -42,7 +43,7 @@ def put_weighted(parser: Any, where: str, shared: Shared) -> dict[str, Any]:
     }
 
 
-def weighted(parser: Any, stored: Any, where: str, shared: Shared) -> None:
+def weighted(parser: BaseParser, stored: Json, where: str, shared: Shared) -> None:
     kinds = {"base": dict, "templates": list, "per_node": bool, "n_iter": int}
     of_base, templates, parser._per_node, n_iter = fields(stored, "the model", **kinds)
     parser.base_ = base = estimator(of_base, where + "base/", shared)

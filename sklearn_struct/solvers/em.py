@@ -12,7 +12,7 @@ Expectations = TypeVar("Expectations")
 
 
 class Maximum(NamedTuple, Generic[Parameters]):
-    """As `Result` of the other solvers, but w are parameters of any type, and `value` is highest."""
+    """As `Result` of other solvers, but w are parameters of any type, and `value` is highest."""
 
     w: Parameters
     value: float

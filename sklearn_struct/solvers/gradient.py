@@ -56,28 +56,28 @@ def gradient_descent(
         if not 0 < square < np.inf:
             break  # it is no float
         slope = float(np.dot(direction, grad))
-        found = None
+        better = None
         if slope < 0:
             at = partial(_point, smooth, w, direction)
-            found = search(
+            better = search(
                 at, Point(0.0, value, slope, w, grad), step or 1.0 / float(np.sqrt(square))
             )
-        if found is None and np.array_equal(direction, -grad):
+        if better is None and np.array_equal(direction, -grad):
             break
-        if found is None:
+        if better is None:
             direction = -grad
             step = 0.0
             continue
         share = (
-            max(float(np.dot(found.grad, found.grad - grad)) / square, 0.0) if conjugate else 0.0
+            max(float(np.dot(better.grad, better.grad - grad)) / square, 0.0) if conjugate else 0.0
         )
-        direction = share * direction - found.grad
+        direction = share * direction - better.grad
         # the next line promises as much as this one did (Nocedal & Wright, section 3.5)
-        ahead = float(np.dot(direction, found.grad))
-        step = float(found.step) * slope / ahead if ahead < 0 else 0.0
-        w = found.w
-        value = found.value
-        grad = found.grad
+        ahead = float(np.dot(direction, better.grad))
+        step = float(better.step) * slope / ahead if ahead < 0 else 0.0
+        w = better.w
+        value = better.value
+        grad = better.grad
         n_iter = n_iter + 1
         steepest = _steepest(grad)
         idle = 0 if value < lowest or steepest < flattest else idle + 1

@@ -60,20 +60,20 @@ def lbfgs(
             memory.clear()
             line = _Line(smooth, w, -grad)
             slope = -float(np.dot(grad, grad))
-        found = search(
+        better = search(
             line.at,
             Point(0.0, value, slope, w, grad),
             1.0 if memory else 1.0 / float(np.sqrt(-slope)),
         )
-        if found is None and not memory:
+        if better is None and not memory:
             break
-        if found is None:
+        if better is None:
             memory.clear()
             continue
-        memory.add(line.direction, found.grad - grad, found.step)
-        w = found.w
-        value = found.value
-        grad = found.grad
+        memory.add(line.direction, better.grad - grad, better.step)
+        w = better.w
+        value = better.value
+        grad = better.grad
         n_iter = n_iter + 1
         steepest = _steepest(grad)
         idle = 0 if value < lowest or steepest < flattest else idle + 1

@@ -107,5 +107,5 @@ def _minimum(a: Point, b: Point, default: float, rounding: float) -> float:
     square = mean * mean - a.slope * b.slope
     root = math.sqrt(square) if square >= 0 else math.nan
     steepness = b.slope - a.slope + 2 * root
-    found = b.step - width * (b.slope + root - mean) / steepness if steepness else math.nan
-    return found if math.isfinite(found) else default
+    lowest = b.step - width * (b.slope + root - mean) / steepness if steepness else math.nan
+    return lowest if math.isfinite(lowest) else default

@@ -63,16 +63,16 @@ def owlqn(
             direction = -here.slopes
         step = 1.0 if memory else 1.0 / float(np.linalg.norm(here.slopes))
         n_trials = FEW_BACKTRACKS if memory else MAX_BACKTRACKS
-        found = problem.backtrack(here, direction, step, search.rounding, n_trials)
-        if found is None and search.look(here.w):
+        better = problem.backtrack(here, direction, step, search.rounding, n_trials)
+        if better is None and search.look(here.w):
             continue
-        if found is None and not memory:
+        if better is None and not memory:
             break
-        if found is None:
+        if better is None:
             memory.clear()
             continue
-        memory.add(found.w - here.w, found.grad - here.grad)
-        here = found
+        memory.add(better.w - here.w, better.grad - here.grad)
+        here = better
         n_iter = n_iter + 1
         idle = 0 if here.value < lowest or here.steepest < flattest else idle + 1
         lowest = min(lowest, here.value)

@@ -91,15 +91,15 @@ class Memory:
         """
         rows = self._rows[: 1 + 2 * len(self)]
         newest = self._slots[-1]
-        found = np.zeros((2, len(rows)))
+        products = np.zeros((2, len(rows)))
         for start in range(0, rows.shape[1], COLUMNS):
             block = rows[:, start : start + COLUMNS]
-            found[0] += block @ block[0]
-            found[1] += block @ block[2 + 2 * newest]
-        found *= self._lengths[: len(rows)]
-        found *= self._lengths[[[0], [2 + 2 * newest]]]
-        by_s = found[:, 1::2]
-        by_y = found[:, 2::2]
+            products[0] += block @ block[0]
+            products[1] += block @ block[2 + 2 * newest]
+        products *= self._lengths[: len(rows)]
+        products *= self._lengths[[[0], [2 + 2 * newest]]]
+        by_s = products[:, 1::2]
+        by_y = products[:, 2::2]
         curvature = self._sy[newest, newest]  # exact: next to its factors it may vanish
         self._sy[: len(self), newest] = by_s[1]
         self._sy[newest, newest] = curvature

@@ -1,4 +1,4 @@
-"""How much of a value and of a gradient is rounding, measured where a solver finds nothing better."""
+"""How large rounding errors of values and gradients are, measured where a solver is stuck."""
 
 from __future__ import annotations
 
@@ -43,9 +43,7 @@ def measure(smooth: Penalised, w: np.ndarray) -> Rounding:
 
 
 class Search:
-    """A line search that looks how large the rounding errors of values are, once at a point where
-    it finds nothing.
-    """
+    """A line search that measures the rounding errors of values at a point where it is stuck."""
 
     def __init__(self, smooth: Penalised, curvature: float = CURVATURE) -> None:
         self.smooth = smooth
@@ -55,13 +53,13 @@ class Search:
 
     def __call__(self, at: Callable[[float], Point], start: Point, step: float) -> Point | None:
         """A point on the line that is better than `start`; None if even slopes tell of none."""
-        found = search(at, start, step, self.rounding, self.curvature)
-        if found is not None or not self.look(start.w):
-            return found
+        better = search(at, start, step, self.rounding, self.curvature)
+        if better is not None or not self.look(start.w):
+            return better
         return search(at, start, step, self.rounding, self.curvature)
 
     def look(self, w: np.ndarray) -> bool:
-        """Measure at w, unless that has been done; return whether errors are larger than was known."""
+        """Measure at w, once; return whether errors are larger than was known."""
         if w is self._measured_at:
             return False
         before = self.rounding

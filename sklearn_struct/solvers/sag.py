@@ -103,7 +103,7 @@ class _Curvature:
 
 
 class _Course:
-    """The way from one evaluated point to the next. Where it goes to and fro, steps are too long."""
+    """The way from one evaluated point to the next: if it goes to and fro, steps are too long."""
 
     def __init__(self, w: np.ndarray, length: float = 1.0) -> None:
         self.w = w
@@ -256,12 +256,7 @@ def sag(
     pass only fills the memory. Where the value stays, or evaluated points lie to and fro, steps get
     shorter; where it is above those at the start and at zero, the best point is taken up again.
     """
-    if objective.n_potentials * 8 > LARGEST_MEMORY:
-        raise ValueError(
-            f"sag would remember {objective.n_potentials * 8 / 2**30:.1f} GiB of derivatives: a "
-            "number for each label "
-            "at each token and, with edge features, for each pair of labels; use lbfgs or owlqn"
-        )
+    _check_memory(objective)
     start = zero = _evaluate(objective, w0, l1, l2, tol)
     if np.any(w0) and not start.converged:
         zero = _evaluate(objective, 0.0 * w0, l1, l2, tol)
@@ -287,26 +282,19 @@ def sag(
         mean = _visit(iterate, curvature, order, c, length, FIRST_GAP * passes)
         if n_iter >= due or n_iter == max_iter or not mean <= limit:
             due = n_iter + PATIENCE
-            found = best._replace(value=np.inf)
+            here = best._replace(value=np.inf)
             if isfinite(mean):
-                found = _evaluate(objective, iterate.w(), l1, l2, tol)
-                beyond = None if l1 else course.follow(found.w)
-                if beyond is not None:
-                    farther = _evaluate(objective, found.w + beyond, l1, l2, tol)
-                    if farther.value < found.value:
-                        found = farther
-                        course.w = farther.w
-                        iterate.shift(beyond)
-            rise = found.value - best.value
+                here = _look(iterate, course, tol)
+            rise = here.value - best.value
             if iterate.W.dtype != dtype and -ENOUGH * abs(best.value) <= rise < np.inf:
                 iterate = iterate.refined(dtype)
-            if rise < 0 or (found.converged and rise <= 1e-12 * abs(best.value)):
-                best = found._replace(value=min(found.value, best.value))
+            if rise < 0 or (here.converged and rise <= 1e-12 * abs(best.value)):
+                best = here._replace(value=min(here.value, best.value))
                 improved = n_iter
             elif n_iter >= improved + PATIENCE and rise > 1e-9 * abs(best.value):
                 course.length = course.length / 2
                 improved = n_iter
-            if not found.value <= limit + 1e-9 * abs(limit):
+            if not here.value <= limit + 1e-9 * abs(limit):
                 # the first pass may just be too noisy without a memory
                 course = _Course(best.w, course.length / 2 if warm else course.length)
                 iterate = _Iterate(objective, best.w, l1, l2, iterate.W.dtype)
@@ -318,12 +306,23 @@ def sag(
     return best
 
 
+def _check_memory(objective: SumOfTerms) -> None:
+    """Refuse data whose derivatives do not fit into LARGEST_MEMORY."""
+    n_bytes = objective.n_potentials * 8
+    if n_bytes > LARGEST_MEMORY:
+        raise ValueError(
+            f"sag would remember {n_bytes / 2**30:.1f} GiB of derivatives: a number for each label "
+            "at each token and, with edge features, for each pair of labels; use lbfgs or owlqn"
+        )
+
+
 @np.errstate(over="ignore", invalid="ignore")
 def _visit(
     iterate: _Iterate, curvature: _Curvature, order: np.ndarray, c: float, length: float, gap: int
 ) -> float:
-    """A step of `length` / L for each term in `order`; return the mean of their values, without the
-    penalty.
+    """Step by `length` / L for each term in `order`; return the mean of their values.
+
+    The penalty is not in it.
     """
     objective = iterate.objective
     n = len(order)
@@ -340,6 +339,23 @@ def _visit(
         if iterate.l1 and t % (n // PROX_PER_PASS + 1) == 0:
             iterate.write_out()
     return total / n
+
+
+def _look(iterate: _Iterate, course: _Course, tol: float) -> Result:
+    """Evaluate the point, and one farther on where the way has been straight; go there if lower."""
+    objective = iterate.objective
+    l1 = iterate.l1
+    l2 = iterate.l2
+    here = _evaluate(objective, iterate.w(), l1, l2, tol)
+    beyond = None if l1 else course.follow(here.w)
+    if beyond is None:
+        return here
+    farther = _evaluate(objective, here.w + beyond, l1, l2, tol)
+    if not farther.value < here.value:
+        return here
+    course.w = farther.w
+    iterate.shift(beyond)
+    return farther
 
 
 @np.errstate(over="ignore", invalid="ignore")

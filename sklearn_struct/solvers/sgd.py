@@ -144,12 +144,14 @@ def sgd(
             and n_iter > 1
             and at_start - best.value <= tol * abs(best.value) * window
         ):
-            found = best.w is not w0
+            improved = best.w is not w0
             converged = (
-                _is_low(objective, best, l2, first) if found else _is_flat(objective, w0, l2, tol)
+                _is_low(objective, best, l2, first)
+                if improved
+                else _is_flat(objective, w0, l2, tol)
             )
             best = best._replace(converged=converged)
-            settled = converged or not found
+            settled = converged or not improved
         if (callback is not None and callback(n_iter, best.w, best.value)) or settled:
             break
     return best

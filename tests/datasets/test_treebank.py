@@ -116,7 +116,7 @@ def test_download(server, tmp_path):
     corpus = fetch_treebank_sample(data_home=tmp_path)
     assert corpus.data == [["a1", "b"]]
     assert corpus.target == ["( (S (A a1) (-NONE- *) (B b)) )"]
-    assert "do not\nredistribute" in corpus.DESCR
+    assert "do not redistribute" in corpus.DESCR
     X, y = fetch_treebank_sample(
         subset="all", data_home=tmp_path, return_X_y=True, download_if_missing=False
     )

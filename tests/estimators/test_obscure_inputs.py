@@ -11,7 +11,7 @@ import pandas as pd
 import polars
 import pytest
 import scipy.sparse as sp
-from public_estimators import SEQUENCE_MODELS
+from public_estimators import READ_TABLES, SEQUENCE_MODELS
 from sklearn.preprocessing import StandardScaler
 
 from sklearn_struct import (
@@ -34,11 +34,10 @@ from sklearn_struct.metrics import token_accuracy_score
 WORDS = [["the", "cat", "sleeps"], ["a", "dog"]]
 TAGS = [["DET", "NOUN", "VERB"], ["DET", "NOUN"]]
 NUMBERS = [np.arange(6.0).reshape(3, 2), np.arange(4.0).reshape(2, 2)]
-READ_WORDS = [*SEQUENCE_MODELS, SpectralHMM]
 
 
 @pytest.mark.parametrize("missing", [None, pd.NA, pd.NaT, np.nan, 5])
-@pytest.mark.parametrize("cls", READ_WORDS)
+@pytest.mark.parametrize("cls", SEQUENCE_MODELS)
 def test_a_sequence_that_is_missing(cls, missing):
     with pytest.raises(
         InputTypeError,
@@ -48,7 +47,7 @@ def test_a_sequence_that_is_missing(cls, missing):
 
 
 @pytest.mark.parametrize("missing", [None, pd.NA, pd.NaT])
-@pytest.mark.parametrize("cls", READ_WORDS)
+@pytest.mark.parametrize("cls", SEQUENCE_MODELS)
 def test_a_token_that_is_missing(cls, missing):
     with pytest.raises(InputTypeError, match=r"X\[1\], token 1"):
         cls().fit([WORDS[0], ["a", missing]], TAGS)
@@ -62,7 +61,7 @@ def test_dicts_where_values_are_meant(cls):
         cls().fit([[{"word": word} for word in words] for words in WORDS], TAGS)
 
 
-@pytest.mark.parametrize("cls", SEQUENCE_MODELS)
+@pytest.mark.parametrize("cls", READ_TABLES)
 def test_sparse_arrays_of_one_dimension(cls):
     with pytest.raises(
         InputTypeError, match=r"X\[0\] must have two dimensions \(tokens, features\), got 1"
@@ -75,7 +74,7 @@ def test_sparse_arrays_of_one_dimension(cls):
         cls().fit(sp.coo_array(np.arange(3.0)), TAGS[0])
 
 
-@pytest.mark.parametrize("cls", SEQUENCE_MODELS)
+@pytest.mark.parametrize("cls", READ_TABLES)
 @pytest.mark.parametrize("as_form", [np.asarray, sp.csr_array])
 def test_tokens_without_features(cls, as_form):
     X = [as_form(np.empty((3, 0))), as_form(np.empty((2, 0)))]
@@ -85,7 +84,7 @@ def test_tokens_without_features(cls, as_form):
         cls().fit(X, TAGS)
 
 
-@pytest.mark.parametrize("cls", SEQUENCE_MODELS)
+@pytest.mark.parametrize("cls", READ_TABLES)
 def test_one_hot_labels(cls):
     with pytest.raises(
         InputTypeError, match=r"y\[0\], token 0: .* cannot be a label; .*numpy.argmax"
@@ -97,7 +96,7 @@ def test_one_hot_labels(cls):
         cls().fit(NUMBERS[0], np.eye(3))
 
 
-@pytest.mark.parametrize("cls", [*SEQUENCE_MODELS, LogLinearClassifier])
+@pytest.mark.parametrize("cls", [*READ_TABLES, LogLinearClassifier])
 def test_labels_that_no_array_holds(cls):
     y = ["A", np.zeros((2, 3)), "B"]
     with pytest.raises(InputTypeError, match=r"y\[1\]"):
@@ -105,7 +104,7 @@ def test_labels_that_no_array_holds(cls):
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize("cls", SEQUENCE_MODELS)
+@pytest.mark.parametrize("cls", READ_TABLES)
 def test_frames_of_polars(cls):
     """Rows of single tokens or sequences, as pandas' are."""
     frames = [polars.DataFrame(rows, schema=["a", "b"]) for rows in NUMBERS]
@@ -132,7 +131,7 @@ def test_tables_of_what_is_no_number(cls):
         cls().fit(pd.DataFrame(index=range(2)), ["A", "B"])
 
 
-@pytest.mark.parametrize("cls", [*READ_WORDS, SequenceVectorizer])
+@pytest.mark.parametrize("cls", [*SEQUENCE_MODELS, SequenceVectorizer])
 @pytest.mark.parametrize("single", [np.array(5.0), np.float64(5), np.array("a")])
 def test_arrays_without_dimensions(cls, single):
     with pytest.raises(InputTypeError, match=r"X (is|must be) a"):
@@ -159,7 +158,7 @@ def test_conllu_that_is_read_as_conll(tmp_path, name):
     assert len(read_conll(tmp_path / name, conllu=True)) == 1
 
 
-@pytest.mark.parametrize("cls", READ_WORDS)
+@pytest.mark.parametrize("cls", SEQUENCE_MODELS)
 def test_one_sentence_where_a_batch_is_meant(cls):
     with pytest.raises(InputTypeError, match=r"X\[0\] is a str, .* is \[sentence\]"):
         cls().fit(WORDS, TAGS).predict(WORDS[0])

@@ -7,7 +7,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from public_estimators import SEQUENCE_MODELS
+from public_estimators import READ_TABLES
 from sklearn.base import clone
 
 from sklearn_struct import GECRF, HMM, LinearChainCRF, MEstimatedCRF, SequenceArray
@@ -26,7 +26,7 @@ def fitted(model):
     return clone(model).fit([X], [LABELS.tolist()])
 
 
-MODELS = [cls() for cls in SEQUENCE_MODELS if cls is not GECRF] + [GECRF({}, fit_intercept=True)]
+MODELS = [cls() for cls in READ_TABLES if cls is not GECRF] + [GECRF({}, fit_intercept=True)]
 every_model = pytest.mark.parametrize("model", MODELS, ids=str)
 
 

@@ -10,7 +10,7 @@ import pickle
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from public_estimators import PARSERS, SEQUENCE_MODELS, public_classes
+from public_estimators import PARSERS, READ_TABLES, public_classes
 from scipy.stats import loguniform
 from sklearn.base import ClassifierMixin, clone
 from sklearn.datasets import load_iris
@@ -140,7 +140,7 @@ ESTIMATORS = [
     TokenTransformer(MaxAbsScaler()),
 ]
 # what is new, until it has settings above
-ESTIMATORS += [cls() for cls in SEQUENCE_MODELS if not any(isinstance(e, cls) for e in ESTIMATORS)]
+ESTIMATORS += [cls() for cls in READ_TABLES if not any(isinstance(e, cls) for e in ESTIMATORS)]
 WITHOUT_TABLES = [
     SequenceVectorizer(),
     FeatureTemplates(),

@@ -32,6 +32,15 @@ from survey.source import Module, arguments, body_lines
 
 __all__ = ["figures", "functions_with_found", "shared_names", "takers_of_estimators"]
 
+# rooms, and modules, whose users give them estimators of any class
+OF_ANY_ESTIMATOR = {
+    "_published",
+    "callbacks",
+    "compat",
+    "inspection",
+    "model_selection",
+    "persistence",
+}
 NO_TOKENS = {
     tokenize.COMMENT,
     tokenize.DEDENT,
@@ -167,13 +176,24 @@ def shared_names(modules: list[Module]) -> dict[str, list[str]]:
 
 
 def takers_of_estimators(modules: list[Module]) -> list[str]:
-    """Functions with an argument called ``estimator``, as path:line name."""
+    """Functions that take an estimator as a bag of parameters, as path:line name.
+
+    A bag is an argument called ``estimator`` of the type Any, or of none. Not counted are the rooms
+    to which users give estimators of any class, and which ask them by their public methods.
+    """
     return [
         _place(module, function)
         for module in modules
+        if module.path.split("/")[0].removesuffix(".py") not in OF_ANY_ESTIMATOR
         for function in module.functions
-        if any(argument.arg == "estimator" for argument in arguments(function))
+        if any(_is_bag(argument) for argument in arguments(function))
     ]
+
+
+def _is_bag(argument: ast.arg) -> bool:
+    if argument.arg != "estimator":
+        return False
+    return argument.annotation is None or ast.unparse(argument.annotation) == "Any"
 
 
 def _place(module: Module, function: ast.AST) -> str:

@@ -1,10 +1,9 @@
-"""Read tokens (dicts, strings, lists or sets of strings) as columns and values, a few sequences at
-a time.
+"""Read tokens (dicts, strings, lists or sets of strings) as columns and values.
 
-A chunk of sequences is read by the quick reader, whose loops run inside the interpreter or are
-compiled. Whatever it does not expect (nested values, several kinds of tokens, mistakes) sends the
-chunk to the careful reader, which knows every rule and says where a mistake is. Both give the same
-columns and values.
+A few sequences, a chunk, are read at a time. The quick reader's loops run inside the interpreter or
+are compiled. Whatever it does not expect (nested values, several kinds of tokens, mistakes) sends
+the chunk to the careful reader, which knows every rule and says where a mistake is. Both give the
+same columns and values.
 """
 
 from __future__ import annotations
@@ -13,12 +12,13 @@ import math
 import numbers
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, islice
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias, TypeGuard
 
 import numpy as np
 import scipy.sparse as sp
 
 from sklearn_struct.containers.sequence_array import SequenceArray
+from sklearn_struct.containers.typing import Token
 from sklearn_struct.encoding.features.string_numbers import as_words, join_pairs
 from sklearn_struct.encoding.sequences import has_items, refuse_frame
 from sklearn_struct.exceptions import InputTypeError, NonFiniteError
@@ -28,15 +28,20 @@ __all__ = ["Attributes", "chunks", "read"]
 _CHUNK = 25  # so few that their temporary objects seldom start the garbage collector
 _NUMBERS = (bool, int, float)
 _NUMPY_NUMBERS = (np.floating, np.integer, np.bool_)
-_NESTING = "X is a list of sequences and a sequence a list of tokens: [['a', 'b']] is one sequence of two tokens"
+_NESTING = (
+    "X is a list of sequences and a sequence a list of tokens: [['a', 'b']] is one sequence of two "
+    "tokens"
+)
+
+FloatType: TypeAlias = type[np.float32] | type[np.float64]
+Numberer: TypeAlias = Callable[[np.ndarray, int], np.ndarray]  # words, how many -> columns
 
 
 class Attributes(NamedTuple):
-    """Attribute occurrences in reading order: a column (-1 = none) and a value each; `counts` per
-    token.
+    """The attributes of all tokens in reading order, each with a column (-1: none) and a value.
 
-    `kind` says how tokens are written: "strings", "lists" (of strings), "others", "mixed", or
-    "none" if there are none.
+    `counts` says how many a token has. `kind` says how tokens are written: "strings", "lists" (of
+    strings), "others", "mixed", or "none" if there are none.
     """
 
     columns: np.ndarray
@@ -47,13 +52,11 @@ class Attributes(NamedTuple):
 
 
 class _Manner(NamedTuple):
-    """How to read: words and their number to columns (`Names.learn`, `Names.find`), and three
-    parameters.
-    """
+    """How to read: the columns of names (`Names.learn` or `Names.find`), and three parameters."""
 
-    number: Callable[[np.ndarray, int], np.ndarray]
+    number: Numberer
     separator: str
-    dtype: Any
+    dtype: FloatType
     keep_zeros: bool
 
 
@@ -61,7 +64,7 @@ class _Unexpected(Exception):  # noqa: N818 - a signal between the two readers, 
     """The quick reader met something that the careful reader must look at."""
 
 
-def chunks(X: Any) -> Iterator[tuple[int, list[Any]]]:
+def chunks(X: Iterable[Any]) -> Iterator[tuple[int, list[Any]]]:
     """The sequences of X in small lists, each with the number of its first sequence."""
     refuse_frame(X)
     if not has_items(X):
@@ -76,13 +79,13 @@ def chunks(X: Any) -> Iterator[tuple[int, list[Any]]]:
 
 
 def read(
-    X: Any,
-    number: Callable[[np.ndarray, int], np.ndarray],
+    X: Iterable[Any],
+    number: Numberer,
     separator: str,
-    dtype: Any,
+    dtype: FloatType,
     keep_zeros: bool = False,
 ) -> Attributes:
-    """All attributes of all tokens of X; those of value zero have no column unless they are kept.
+    """All attributes of all tokens of X. Zeros have no column, unless they are kept.
 
     Raises
     ------
@@ -109,12 +112,12 @@ def read(
 
 
 def _together(kinds: set[str]) -> str:
-    """How tokens are written of which some are written in each of these ways."""
+    """The kind of a batch whose chunks have these kinds."""
     kinds = kinds - {"none"}
     return "mixed" if len(kinds) > 1 else next(iter(kinds), "none")
 
 
-def _is_table(X: Any) -> bool:
+def _is_table(X: object) -> TypeGuard[SequenceArray]:
     return isinstance(X, SequenceArray) and not sp.issparse(X.tokens)
 
 
@@ -163,7 +166,7 @@ def _lengths(items: list[Any]) -> np.ndarray:
     return np.fromiter(map(len, items), np.int64, len(items))
 
 
-def _from_dicts(tokens: list[dict], manner: _Manner) -> tuple[np.ndarray, np.ndarray]:
+def _from_dicts(tokens: list[dict[str, Any]], manner: _Manner) -> tuple[np.ndarray, np.ndarray]:
     keys = list(chain.from_iterable(tokens))
     objects = list(chain.from_iterable(map(dict.values, tokens)))
     is_text = _are(str, objects)
@@ -171,7 +174,8 @@ def _from_dicts(tokens: list[dict], manner: _Manner) -> tuple[np.ndarray, np.nda
     values = np.ones(len(keys), manner.dtype)
     values[others] = _finite([objects[p] for p in others], manner.dtype)
     for p in others:
-        objects[p] = ""
+        objects[p] = ""  # a number adds no text to its name
+    # the kinds of `join_pairs`: 0 for a zero, 1 for a number, 2 for a text
     stored = (values != 0) | manner.keep_zeros
     kinds = is_text.astype(np.uint8) + stored
     names = join_pairs(as_words(keys), as_words([manner.separator]), as_words(objects), kinds)
@@ -186,14 +190,15 @@ def _ones(n: int, manner: _Manner) -> np.ndarray:
 
 
 def _are(kind: type, objects: list[Any]) -> np.ndarray:
-    """Whether the type of each object is `kind`: compares addresses, since numpy asks objects one
-    by one.
-    """
+    """Whether the type of each object is `kind`."""
     types = np.fromiter(map(type, objects), object, len(objects))
-    return np.ndarray(len(objects), np.intp, types) == id(kind)
+    # compares addresses: numpy would call == on one object after the other
+    same: np.ndarray = np.ndarray(len(objects), np.intp, types) == id(kind)
+    return same
 
 
-def _finite(values: list[Any], dtype: Any) -> np.ndarray:
+def _finite(values: list[Any], dtype: FloatType) -> np.ndarray:
+    """The values as an array; _Unexpected if there is something else than finite numbers."""
     if not all(
         kind in _NUMBERS or issubclass(kind, _NUMPY_NUMBERS) for kind in set(map(type, values))
     ):
@@ -233,21 +238,19 @@ def _careful(first: int, chunk: list[Any], manner: _Manner) -> Attributes:
     return Attributes(columns, array, np.array(counts, np.int64), _lengths(chunk), kind)
 
 
-def _kind(token: Any) -> str:
-    return (
-        "strings"
-        if isinstance(token, str)
-        else "lists"
-        if isinstance(token, list | tuple)
-        else "others"
-    )
+def _kind(token: object) -> str:
+    if isinstance(token, str):
+        return "strings"
+    return "lists" if isinstance(token, list | tuple) else "others"
 
 
-def _holds_objects(sequence: Any) -> bool:
+def _holds_objects(sequence: object) -> bool:
     return isinstance(sequence, np.ndarray) and sequence.ndim == 1 and sequence.dtype.kind in "OU"
 
 
-def _attributes(token: Any, separator: str, place: str, dtype: Any) -> Iterator[tuple[str, float]]:
+def _attributes(
+    token: Token, separator: str, place: str, dtype: FloatType
+) -> Iterator[tuple[str, float]]:
     """Names and values of one token."""
     if isinstance(token, str):
         yield _text(token, place), 1.0
@@ -264,8 +267,9 @@ def _attributes(token: Any, separator: str, place: str, dtype: Any) -> Iterator[
 
 
 def _flatten(
-    token: dict, prefix: str, separator: str, place: str, dtype: Any
+    token: dict[str, Any], prefix: str, separator: str, place: str, dtype: FloatType
 ) -> Iterator[tuple[str, float]]:
+    """Names and values of a dict; those of dicts inside it begin with their key."""
     for key, value in token.items():
         name = prefix + _text(key, place)
         here = f"{place}, feature {name!r}"
@@ -285,7 +289,7 @@ def _flatten(
             raise InputTypeError(f"{here}: {expected}; got {type(value).__name__}")
 
 
-def _text(name: Any, place: str) -> str:
+def _text(name: object, place: str) -> str:
     if not isinstance(name, str):
         raise InputTypeError(
             f"{place}: names of features must be strings, got {name!r} ({type(name).__name__})"
@@ -293,15 +297,14 @@ def _text(name: Any, place: str) -> str:
     return str.__str__(name)  # a plain string, whatever a subclass makes of str()
 
 
-def _texts(names: Iterable[Any], place: str) -> list[str]:
-    """Strings of a list in its order; those of a set sorted, as their own order differs between
-    processes.
-    """
+def _texts(names: Iterable[object], place: str) -> list[str]:
+    """The strings of a list in its order, those of a set sorted."""
     texts = [_text(name, place) for name in names]
+    # the order of a set of strings differs from process to process
     return sorted(texts) if isinstance(names, set | frozenset) else texts
 
 
-def _number(value: Any, place: str, dtype: Any) -> float:
+def _number(value: Any, place: str, dtype: FloatType) -> float:
     try:
         number = float(value)
     except TypeError:

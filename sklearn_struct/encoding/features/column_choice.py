@@ -1,8 +1,8 @@
 """Which columns a parameter means: numbers, names, patterns of names.
 
-A string is a name and nothing else, since any text may be the name of a feature: in text "word:*"
-is the asterisk. What looks like a pattern and would be one elsewhere gets an error or a warning
-that says how patterns are written.
+A string is a name and nothing else, since any text may be the name of a feature: "word:*" is the
+word asterisk. A string with wildcards, which other libraries read as a pattern, gets an error or a
+warning that says how patterns are written here.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from numbers import Integral
-from typing import Any
 
 import numpy as np
 
@@ -26,20 +25,19 @@ WILDCARDS = re.compile(r"\*|\?|\[!?[^\]]+\]")
 
 
 def columns_named(wanted: Features, X: SequenceArray, parameter: str) -> np.ndarray:
-    """The columns of X that a parameter names: numbers, names, compiled patterns that match a whole
-    name.
+    """The columns of X that a parameter asks for, by number, name, or pattern of the whole name.
 
     Raises
     ------
     ValueError
         If X has no such feature.
     InputTypeError
-        If `wanted` holds something else, or is nothing that can be read twice.
+        If `wanted` holds something else, or cannot be read twice.
 
     Warns
     -----
     UserWarning
-        If a name, read with the wildcards of file names, would be several.
+        If a name has wildcards with which it would match several names.
     """
     # a second fit, or a copy, would find an iterator empty
     if isinstance(wanted, Iterator | bytes | Mapping):
@@ -50,7 +48,7 @@ def columns_named(wanted: Features, X: SequenceArray, parameter: str) -> np.ndar
     return np.array(sorted(chosen), dtype=np.int64)
 
 
-def _columns(key: Any, X: SequenceArray, parameter: str) -> list[int]:
+def _columns(key: object, X: SequenceArray, parameter: str) -> list[int]:
     n_features = X.tokens.shape[1]
     if isinstance(key, Integral) and not isinstance(key, bool):
         if not 0 <= int(key) < n_features:
@@ -109,5 +107,5 @@ def _from_wildcards(text: str) -> re.Pattern[str] | None:
         end = place.end()
     try:
         return re.compile("".join([*parts, re.escape(text[end:])]))
-    except re.error:  # as of [z-a]
+    except re.error:  # such as [z-a]
         return None

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import chain, count, repeat
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -28,11 +28,12 @@ __all__ = [
 ]
 
 _KEY_LIMIT = 1 << 62
-# 2**32 over the golden ratio, or rather its negative: spreads neighbouring keys
+# minus 2**32 over the golden ratio, modulo 2**32: spreads neighbouring keys over the table
 _MULTIPLIER = 0x61C88647
 _LOW = 0xFFFFFFFF
 
-Values = Names | dict[Any, int]  # of one column: by compiled code while all of them are strings
+# The values of a column. Strings, the common case, are numbered by compiled code.
+Values: TypeAlias = Names | dict[Any, int]
 
 
 class Table(NamedTuple):
@@ -43,7 +44,7 @@ class Table(NamedTuple):
     values: list[Values]
 
 
-def read_table(X: Any, known: list[Values] | None = None) -> Table:
+def read_table(X: Iterable[Any], known: list[Values] | None = None) -> Table:
     """Read sequences of rows. Without `known` values, each column numbers its values as they
     appear.
 
@@ -64,6 +65,7 @@ def read_table(X: Any, known: list[Values] | None = None) -> Table:
         columns = _columns(first, chunk, len(values))
         lengths += map(len, chunk)
         if not values:
+            # the first rows say how many columns there are
             values += [Names() for _ in columns]
             parts += [[] for _ in columns]
         for c, column in enumerate(columns):
@@ -73,11 +75,12 @@ def read_table(X: Any, known: list[Values] | None = None) -> Table:
                 raise _unhashable(first, chunk, c) from None
             parts[c].append(codes)
     offsets = np.concatenate([[0], np.cumsum(np.array(lengths, np.int64))])
+    # a defaultdict would go on learning
     values = [column if isinstance(column, Names) else dict(column) for column in values]
-    found = Table([np.concatenate(part) for part in parts], offsets, values)
+    table = Table([np.concatenate(part) for part in parts], offsets, values)
     if known is None:
-        _refuse_missing(found)
-    return found
+        _refuse_missing(table)
+    return table
 
 
 def _number(values: Values, column: Sequence[Any], learn: bool) -> tuple[Values, np.ndarray]:
@@ -86,6 +89,7 @@ def _number(values: Values, column: Sequence[Any], learn: bool) -> tuple[Values,
         try:
             words = as_words(column)
         except TypeError:
+            # a dict that gives each new key the next number
             growing: defaultdict[Any, int] = defaultdict(None, zip(values, count()))
             growing.default_factory = growing.__len__
             values = growing
@@ -96,8 +100,9 @@ def _number(values: Values, column: Sequence[Any], learn: bool) -> tuple[Values,
 
 
 def _columns(first: int, chunk: list[Any], n_columns: int) -> list[tuple[Any, ...]]:
-    """The columns of all rows of a chunk, as many as `n_columns` if that is not 0; none if there
-    are no rows.
+    """The columns of all rows of a chunk, none if there are no rows.
+
+    There must be `n_columns` of them, or any number if that is 0.
     """
     if set(map(type, chunk)) <= {list, tuple}:
         rows = list(chain.from_iterable(chunk))
@@ -108,13 +113,13 @@ def _columns(first: int, chunk: list[Any], n_columns: int) -> list[tuple[Any, ..
         ):
             try:
                 return list(zip(*rows, strict=True))
-            except ValueError:
+            except ValueError:  # rows of several lengths: the slow way says which
                 pass
     return list(zip(*_careful_rows(first, chunk, n_columns)))
 
 
 def _careful_rows(first: int, chunk: list[Any], n_columns: int) -> list[Any]:
-    """The same row by row, for sequences that are arrays and for messages about mistakes."""
+    """The rows of a chunk, read one by one: for sequences that are arrays, and to find mistakes."""
     rows: list[Any] = []
     for i, sequence in enumerate(chunk, first):
         is_array = isinstance(sequence, np.ndarray) and sequence.ndim > 0
@@ -168,21 +173,21 @@ def _refuse_missing(table: Table) -> None:
 class Windows:
     """Codes of the columns at other rows of the same sequence.
 
-    Sequences are laid out with free cells around each, as many as `reach` says: (before, after).
-    They hold -1, or if `special`, codes of their own: d - 1 for the position d before the first
-    row, before + d - 1 for the one d after the last; the codes of ordinary values follow them.
+    Each sequence has free cells around it, as many as `reach` = (before, after) says. They hold -1
+    or, if `special`, codes of their own: d - 1 for the position d before the first row, before +
+    d - 1 for the one d after the last. The codes of ordinary values then begin at before + after.
     """
 
     def __init__(self, table: Table, reach: tuple[int, int], special: bool) -> None:
         lengths = np.diff(table.offsets)
+        # cells of -1 further away than the longest sequence would only take memory
         self._reach = before, after = (
             reach if special else tuple(np.minimum(reach, lengths.max(initial=0)).tolist())
         )
         begins = table.offsets[:-1] + before + np.arange(len(lengths)) * (before + after)
         self._rows = np.arange(table.offsets[-1]) + np.repeat(begins - table.offsets[:-1], lengths)
-        self._cells = np.full(
-            (len(table.codes), table.offsets[-1] + len(lengths) * (before + after)), -1, np.int64
-        )
+        n_cells = table.offsets[-1] + len(lengths) * (before + after)
+        self._cells = np.full((len(table.codes), n_cells), -1, np.int64)
         for cells, codes in zip(self._cells, table.codes):
             cells[self._rows] = (
                 np.where(codes < 0, -1, codes + before + after) if special else codes
@@ -195,7 +200,9 @@ class Windows:
     def at(self, offset: int, column: int) -> np.ndarray:
         """The code of row ``t + offset`` for each row t."""
         before, after = self._reach
-        return self._cells[column, self._rows + min(max(offset, -before), after)]
+        # beyond the reach all cells are alike
+        codes: np.ndarray = self._cells[column, self._rows + min(max(offset, -before), after)]
+        return codes
 
 
 def end_keys(offsets: np.ndarray, last: bool) -> np.ndarray:
@@ -209,11 +216,17 @@ def end_keys(offsets: np.ndarray, last: bool) -> np.ndarray:
 def combine(
     codes: list[np.ndarray], sizes: list[int], stages: dict[int, KeyIndex] | None
 ) -> tuple[np.ndarray, int, dict[int, KeyIndex]]:
-    """One key for several codes by mixed radix, -1 where one of them is; the number of possible
-    keys.
+    """One key for several codes by mixed radix, -1 where one of them is -1.
 
-    Where keys would outgrow 64 bits, those so far are numbered anew: ``stages[p]`` did so before
-    code p.
+    Where keys would outgrow 64 bits, those so far are numbered anew. The index that did so before
+    code p is ``stages[p]``; without `stages` they are learned.
+
+    Returns
+    -------
+    keys : ndarray of int64
+    radix : int
+        Number of possible keys.
+    stages : dict of int to KeyIndex
     """
     learnt = {} if stages is None else stages
     keys = codes[0]
@@ -224,7 +237,7 @@ def combine(
         if p in learnt:
             keys = learnt[p].find(keys).astype(np.int64)
             radix = len(learnt[p])
-        missing = (keys | codes[p]) < 0
+        missing = (keys | codes[p]) < 0  # the sign bit of either
         keys = keys * sizes[p] + codes[p]
         keys[missing] = -1
         radix *= sizes[p]
@@ -232,8 +245,9 @@ def combine(
 
 
 class KeyIndex:
-    """Numbers 0, 1, … for distinct non-negative keys, -1 for all others: a hash table with linear
-    probing.
+    """Numbers 0, 1, … for distinct non-negative keys, -1 for all others.
+
+    A hash table with linear probing.
 
     Parameters
     ----------
@@ -262,9 +276,7 @@ class KeyIndex:
 
 
 def learn_keys(keys: np.ndarray, radix: int, min_frequency: int = 1) -> tuple[KeyIndex, np.ndarray]:
-    """Number the keys, all below `radix`, that occur often enough; the index and what its `find`
-    says of `keys`.
-    """
+    """An index of those keys, all below `radix`, that occur often enough; each key's number."""
     distinct, _, numbers = _fill(keys, min(len(keys), radix))
     if min_frequency == 1:
         return KeyIndex(distinct), numbers
@@ -274,9 +286,8 @@ def learn_keys(keys: np.ndarray, radix: int, min_frequency: int = 1) -> tuple[Ke
 
 
 def _fill(keys: np.ndarray, n_distinct: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The distinct keys in order of appearance, at most `n_distinct`; their hash table; the number
-    of each key.
-    """
+    """The first `n_distinct` distinct keys, their hash table, and the number of each key."""
+    # half of the slots stay empty, so that searches end soon; one more, so that they end at all
     slots = np.full(2 * n_distinct + 1, -1, np.int32)
     distinct = np.empty(n_distinct, np.int64)
     numbers = np.empty(len(keys), np.int32)
@@ -285,14 +296,19 @@ def _fill(keys: np.ndarray, n_distinct: int) -> tuple[np.ndarray, np.ndarray, np
 
 
 @kernel
-def number_keys(keys, slots, distinct, n, numbers):
-    """Number the keys, negative ones -1, new ones the next number of n, or -1 if `distinct` is
-    full; the next n.
+def number_keys(
+    keys: np.ndarray, slots: np.ndarray, distinct: np.ndarray, n: int, numbers: np.ndarray
+) -> int:
+    """Number the keys; return n, how many distinct ones are known now.
+
+    A new key gets the next number, and is stored in `distinct`; it gets -1 if that is full.
+    Negative keys get -1.
     """
     for t in range(len(keys)):
         key = keys[t]
         number = -1
         if key >= 0:
+            # the hash times the number of slots, over 2**32: a range without a division
             slot = ((((key ^ (key >> 32)) & _LOW) * _MULTIPLIER & _LOW) * len(slots)) >> 32
             number = slots[slot]
             while number >= 0 and distinct[number] != key:
@@ -307,8 +323,10 @@ def number_keys(keys, slots, distinct, n, numbers):
 
 
 @kernel
-def fill_rows(numbers, first, indptr, columns):
-    """Rows of a CSR matrix: column ``first[j] + numbers[j, t]`` in row t for every j with a number."""
+def fill_rows(
+    numbers: np.ndarray, first: np.ndarray, indptr: np.ndarray, columns: np.ndarray
+) -> None:
+    """Write CSR rows: row t has column ``first[j] + numbers[j, t]`` for every j with a number."""
     stop = 0
     for t in range(numbers.shape[1]):
         for j in range(numbers.shape[0]):

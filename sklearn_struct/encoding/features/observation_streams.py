@@ -1,18 +1,17 @@
-"""Columns of tokens -> streams of codes or numbers, with a code for values that are out of
-vocabulary.
-"""
+"""Columns of tokens -> streams of codes or numbers, with a code for unknown values."""
 
 from __future__ import annotations
 
 from contextlib import suppress
 from numbers import Integral, Real
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
 
 from sklearn_struct.containers.ragged import object_array
 from sklearn_struct.containers.sequence_array import SequenceArray
+from sklearn_struct.containers.typing import Matrix, Sequences, Token
 from sklearn_struct.encoding.features.column_codes import read_table
 from sklearn_struct.encoding.sequences import (
     check_numbers,
@@ -37,21 +36,20 @@ __all__ = [
     "symbols",
 ]
 
-OOV = "<OOV>"  # what stands for values out of vocabulary; in X it is one of them
+OOV = "<OOV>"  # stands for all values out of vocabulary; X may have it, too
+
+T = TypeVar("T")
 
 
 class Column(NamedTuple):
-    """One column of all tokens: a number each, or where there are `codes`, the distinct values that
-    they number.
-    """
+    """One column of all tokens: their numbers, or distinct values and the code of each token."""
 
     values: Any
     codes: np.ndarray | None
 
 
 class Columns(NamedTuple):
-    """The columns of X, the bounds of its sequences, the names of the columns, and how tokens were
-    written.
+    """The columns of X and their names, the bounds of its sequences, and how tokens were written.
 
     ``kind`` is "numbers" (rows of arrays), "values" (a string each) or "rows" (tuples).
     """
@@ -62,8 +60,8 @@ class Columns(NamedTuple):
     kind: str
 
 
-def symbols(X: Any) -> Any:
-    """Lists of whole numbers, packed as sequences of single values; anything else passes through."""
+def symbols(X: T) -> T | SequenceArray:
+    """Lists of whole numbers, packed as sequences of symbols; anything else passes through."""
     if not (isinstance(X, list | tuple | np.ndarray) and getattr(X, "ndim", 1) == 1):
         return X
     if not len(X) or not all(map(_holds_symbols, X)):
@@ -73,29 +71,23 @@ def symbols(X: Any) -> Any:
     return SequenceArray(object_array(values), offsets) if values else X
 
 
-def _holds_symbols(sequence: Any) -> bool:
+def _holds_symbols(sequence: object) -> bool:
     if isinstance(sequence, np.ndarray):
         return sequence.ndim == 1 and (sequence.dtype.kind in "iu" or len(sequence) == 0)
     return isinstance(sequence, list | tuple) and all(map(_is_symbol, sequence))
 
 
-def _is_symbol(value: Any) -> bool:
+def _is_symbol(value: object) -> bool:
     return isinstance(value, Integral) and not isinstance(value, bool)
 
 
-def read(X: Any) -> Columns:
-    """Read sequences of strings, of rows of values, of arrays of numbers, or a SequenceArray of any
-    of these.
-    """
+def read(X: Sequences) -> Columns:
+    """Read sequences of strings, rows of values or arrays of numbers, also in a SequenceArray."""
     names = X.names if isinstance(X, SequenceArray) else None
     kind = form(X)
     if kind == "empty":
         return Columns([], np.zeros(len(X) + 1, np.int64), names, "rows")
-    if (
-        kind == "packed"
-        and X.tokens.ndim == 2
-        and (sp.issparse(X.tokens) or X.tokens.dtype.kind != "O")
-    ):
+    if isinstance(X, SequenceArray) and kind == "packed" and _has_numbers(X):
         return of_numbers(X)
     if kind == "arrays" and not _has_rows(X):
         return of_numbers(pack_arrays(X, np.dtype(np.float64)))
@@ -110,6 +102,11 @@ def read(X: Any) -> Columns:
     return Columns(columns, table.offsets, names, "values" if single else "rows")
 
 
+def _has_numbers(X: SequenceArray) -> bool:
+    tokens: Matrix = X.tokens
+    return tokens.ndim == 2 and (sp.issparse(tokens) or tokens.dtype.kind != "O")
+
+
 def of_numbers(X: SequenceArray) -> Columns:
     """The columns of packed numbers."""
     if sp.issparse(X.tokens):
@@ -121,12 +118,13 @@ def of_numbers(X: SequenceArray) -> Columns:
     return Columns([Column(column, None) for column in tokens.T], X.offsets, X.names, "numbers")
 
 
-def _first_token(X: Any) -> Any:
-    return next(token for sequence in X if len(sequence) for token in sequence)
+def _first_token(X: Sequences) -> Token:
+    token: Token = next(token for sequence in X if len(sequence) for token in sequence)
+    return token
 
 
-def _has_rows(X: Any) -> bool:
-    """Whether sequences of which each has two dimensions hold more than numbers."""
+def _has_rows(X: Sequences) -> bool:
+    """Whether sequences of two dimensions hold more than numbers."""
     sequence = next((s for s in X if _is_filled(s)), ())
     if not isinstance(sequence, list | tuple):
         return not sp.issparse(sequence) and np.asarray(sequence).dtype.kind in "OUS"
@@ -134,16 +132,14 @@ def _has_rows(X: Any) -> bool:
     return any(not isinstance(value, Real | np.generic) for row in rows for value in row)
 
 
-def _is_filled(sequence: Any) -> bool:
+def _is_filled(sequence: object) -> bool:
     shape = getattr(sequence, "shape", None)
-    return (
-        (is_list(sequence) and len(sequence) > 0)
-        if shape is None
-        else len(shape) > 0 and shape[0] > 0
-    )
+    if shape is None:
+        return is_list(sequence) and len(sequence) > 0
+    return len(shape) > 0 and shape[0] > 0  # a sparse matrix has no len()
 
 
-def _has_single_values(X: Any) -> bool:
+def _has_single_values(X: Sequences) -> bool:
     token = _first_token(X)
     if isinstance(token, dict | set | frozenset):
         raise InputTypeError(
@@ -155,7 +151,7 @@ def _has_single_values(X: Any) -> bool:
 
 
 def _refuse_missing(columns: list[Column], offsets: np.ndarray, single: bool) -> None:
-    """Values are hashable scalars: None, or a tuple beside strings, is a mistake."""
+    """Raise InputTypeError for None, and for a tuple among single values."""
     for c, (values, codes) in enumerate(columns):
         for code, value in enumerate(values):
             if value is None or (single and isinstance(value, tuple)):
@@ -166,13 +162,15 @@ def _refuse_missing(columns: list[Column], offsets: np.ndarray, single: bool) ->
 
 
 def place(position: int, offsets: np.ndarray) -> str:
+    """Where a token stands, in words."""
     i = int(np.searchsorted(offsets, position, side="right")) - 1
     return f"X[{i}], token {position - offsets[i]}"
 
 
 def is_numeric(column: Column, alone: bool = False) -> bool:
-    """Whether all values are numbers that are no booleans; those that stand `alone` may also be
-    symbols, if whole.
+    """Whether all values are numbers, and no booleans.
+
+    Whole numbers that stand `alone`, one a token, are symbols and not numbers.
     """
     if column.codes is None:
         return True
@@ -184,14 +182,16 @@ def is_numeric(column: Column, alone: bool = False) -> bool:
 def numbers(column: Column, offsets: np.ndarray, c: int) -> np.ndarray:
     """A column as floats."""
     if column.codes is None:
-        return column.values
+        floats: np.ndarray = column.values
+        return floats
     for code, value in enumerate(column.values):
         where = place(int(np.argmax(column.codes == code)), offsets) + f", column {c}"
         if not isinstance(value, Real):
             raise InputTypeError(f"{where}: {value!r} is not a number")
         if not np.isfinite(float(value)):
             raise NonFiniteError(f"{where}: not finite ({value})")
-    return np.array(column.values, dtype=np.float64)[column.codes]
+    of_token: np.ndarray = np.array(column.values, dtype=np.float64)[column.codes]
+    return of_token
 
 
 def _coded(column: Column) -> tuple[list[Any], np.ndarray]:
@@ -204,11 +204,11 @@ def _coded(column: Column) -> tuple[list[Any], np.ndarray]:
 def learn_values(
     column: Column, used: np.ndarray, oov: str | None
 ) -> tuple[dict[Any, int], np.ndarray]:
-    """The vocabulary of a column, {value: code}, and the codes of the tokens; only those `used`
-    count.
+    """The vocabulary of a column, {value: code}, and the codes of the tokens.
 
-    The code after the last one is that of OOV. With ``oov="first"`` it is also that of the first
-    occurrence of each value, so that values that occur once are not in the vocabulary.
+    Only tokens that are `used` count. The code after the last one is that of OOV. With
+    ``oov="first"`` the first occurrence of each value is OOV, too: values that occur once are not
+    in the vocabulary, and OOV is learned from the others' first occurrences.
     """
     values, codes = _coded(column)
     codes = np.where(used, codes, -1)
@@ -221,16 +221,17 @@ def learn_values(
         kept.sort(key=values.__getitem__)
     renumbered = np.full(len(values) + 1, len(kept))  # the last one is for -1
     renumbered[kept] = np.arange(len(kept))
-    found = renumbered[codes]
+    new_codes = renumbered[codes]
     if oov is None:
-        found[~used] = 0
-    return {values[old]: new for new, old in enumerate(kept)}, found
+        new_codes[~used] = 0  # without OOV there is no code for them; nobody reads this one
+    return {values[old]: new for new, old in enumerate(kept)}, new_codes
 
 
 def first_occurrences(codes: np.ndarray) -> np.ndarray:
     """Where each code but -1 occurs first."""
     distinct, first = np.unique(codes, return_index=True)
-    return first[distinct >= 0]
+    positions: np.ndarray = first[distinct >= 0]
+    return positions
 
 
 def encode(
@@ -238,7 +239,10 @@ def encode(
 ) -> np.ndarray:
     """The codes of a column in a vocabulary that was learned before."""
     values, codes = _coded(column)
-    new = np.array([vocabulary.get(value, -1) for value in values] or [0], dtype=np.int64)[codes]
+    # each distinct value is looked up once; the 0 is for a column without tokens
+    new: np.ndarray = np.array(
+        [vocabulary.get(value, -1) for value in values] or [0], dtype=np.int64
+    )[codes]
     unknown = new < 0
     if oov is None and np.any(unknown):
         t = int(np.argmax(unknown))

@@ -1,15 +1,17 @@
-"""Functions that give names of features, of an input and a label together, to columns of numbers."""
+"""Features of an input and a label together, named by functions -> columns of numbers."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from itertools import islice, product
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
 from sklearn_struct._doc_link import DocLink
+from sklearn_struct.containers.typing import Label
 from sklearn_struct.encoding.features.vectorizer import SequenceVectorizer
 from sklearn_struct.exceptions import (
     EmptyDataError,
@@ -22,16 +24,16 @@ __all__ = ["Call", "ProductFeatures", "candidate_codes", "encode", "joint_name"]
 
 _CHUNK = 200  # rows that are read together
 _READABLE = (str, dict, list, tuple, set, frozenset)
-Call = tuple[int, tuple]  # the number of the input, and the arguments of a function
+Call: TypeAlias = tuple[int, tuple[Any, ...]]  # number of the input, arguments of the function
 
 
 class ProductFeatures(DocLink, BaseEstimator):
     """Joint features that are pairs of a part of the input and a part of the label.
 
-    Called with (x, y) it gives the names of all pairs, with the products of their values.
-    `LogLinearClassifier` does not call it so: it reads each input once instead of once a label, and
-    visits only labels that a feature has been seen with, which is what makes thousands of labels
-    affordable.
+    A call with (x, y) gives the names of all pairs, with the products of their values.
+    `LogLinearClassifier` is quicker than such calls: it reads each input once, not once for each
+    label, and visits only labels that have been seen with a feature. So there may be thousands of
+    labels.
 
     Parameters
     ----------
@@ -67,7 +69,7 @@ class ProductFeatures(DocLink, BaseEstimator):
         self.label = label
         self.keep = keep
 
-    def __call__(self, x: Any, y: Any) -> dict[str, float]:
+    def __call__(self, x: object, y: Label) -> dict[str, float]:
         """The joint features of an input and a label.
 
         Parameters
@@ -93,14 +95,16 @@ def joint_name(a: str, b: str) -> str:
     return a.replace("\\", "\\\\").replace("&", "\\&") + " & " + b
 
 
-def _read(found: Any) -> dict[str, float]:
+def _read(parts: object) -> dict[str, float]:
+    """The names that a function gave, and their values, by the rules for tokens."""
     vectorizer = SequenceVectorizer()
-    row = vectorizer.fit_transform([[_as_readable(found)]]).tokens
+    row = vectorizer.fit_transform([[_as_readable(parts)]]).tokens
     return dict(zip(vectorizer.get_feature_names_out()[row.indices].tolist(), row.data.tolist()))
 
 
-def _as_readable(found: Any) -> Any:
-    return found if isinstance(found, _READABLE) or not isinstance(found, Iterable) else list(found)
+def _as_readable(parts: object) -> object:
+    """Generators as lists."""
+    return parts if isinstance(parts, _READABLE) or not isinstance(parts, Iterable) else list(parts)
 
 
 def encode(
@@ -108,8 +112,8 @@ def encode(
     function: Callable[..., Any],
     calls: Callable[[], Iterator[Call]],
     learn: bool,
-) -> Any:
-    """One row of features for each call of `function`; `calls` gives them, anew each time.
+) -> sp.csr_array:
+    """One row of features for each call of `function`; `calls` lists them anew each time.
 
     Raises
     ------
@@ -126,12 +130,13 @@ def encode(
     try:
         return (vectorizer.fit_transform if learn else vectorizer.transform)(chunks()).tokens
     except (InputTypeError, NonFiniteError):
+        # the vectorizer knows a chunk and a token; a second pass finds the call
         for call in calls():
             _check(function, *call)
         raise
 
 
-def _call(function: Callable[..., Any], i: int, arguments: tuple) -> Any:
+def _call(function: Callable[..., Any], i: int, arguments: tuple[Any, ...]) -> object:
     try:
         return _as_readable(function(*arguments))
     except Exception as error:
@@ -139,7 +144,7 @@ def _call(function: Callable[..., Any], i: int, arguments: tuple) -> Any:
         raise
 
 
-def _check(function: Callable[..., Any], i: int, arguments: tuple) -> None:
+def _check(function: Callable[..., Any], i: int, arguments: tuple[Any, ...]) -> None:
     """Raise the error of one call, if it has one, with its place."""
     try:
         SequenceVectorizer().fit([[_call(function, i, arguments)]])
@@ -148,22 +153,25 @@ def _check(function: Callable[..., Any], i: int, arguments: tuple) -> None:
         raise type(error)(f"features of {_place(i, arguments)}: {what}") from None
 
 
-def _place(i: int, arguments: tuple) -> str:
+def _place(i: int, arguments: tuple[Any, ...]) -> str:
     if i < 0:  # a function of the label alone
         return f"label {arguments[0]!r}"
     return f"X[{i}]" + "".join(f" and label {label!r}" for label in arguments[1:])
 
 
 def candidate_codes(
-    X: Any, candidates: Callable[[Any], Iterable[Hashable]], codes: dict[Any, int], first: int = 0
+    X: Iterable[Any],
+    candidates: Callable[[Any], Iterable[Hashable]],
+    codes: dict[Any, int],
+    first: int = 0,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """(offsets, codes) of the labels among which each input chooses; new labels are added to an
-    empty `codes`.
+    """The labels among which each input chooses, as offsets and codes.
 
-    `first` is the number of the first input, for messages.
+    If `codes` is empty, the labels are learned, and added to it. `first` is the number of the first
+    input, for messages.
     """
     learn = not codes
-    found: list[int] = []
+    chosen: list[int] = []
     offsets = [0]
     for i, x in enumerate(X, first):
         labels = candidates(x)
@@ -171,7 +179,7 @@ def candidate_codes(
             raise InputTypeError(
                 f"candidates(X[{i}]) must give labels, got {type(labels).__name__}"
             )
-        own: dict[int, None] = {}
+        own: dict[int, None] = {}  # a set that keeps the order
         for label in labels:
             if learn and getattr(label, "__hash__", None) is not None:
                 codes.setdefault(label, len(codes))
@@ -180,6 +188,6 @@ def candidate_codes(
             own[codes[label]] = None
         if not own:
             raise EmptyDataError(f"candidates(X[{i}]) gives no label")
-        found.extend(own)
-        offsets.append(len(found))
-    return np.array(offsets, np.int64), np.array(found, np.int32)
+        chosen.extend(own)
+        offsets.append(len(chosen))
+    return np.array(offsets, np.int64), np.array(chosen, np.int32)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, TransformerMixin, _fit_context
-from sklearn.utils import check_random_state
+from sklearn.utils import Tags, check_random_state
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
@@ -18,6 +18,7 @@ from sklearn_struct._published import Published
 from sklearn_struct._warning import warn
 from sklearn_struct.containers.data_frames import is_frame
 from sklearn_struct.containers.sequence_array import SequenceArray
+from sklearn_struct.containers.typing import Seed
 from sklearn_struct.encoding.features.attribute_reader import chunks
 from sklearn_struct.encoding.features.string_numbers import Names, as_words
 from sklearn_struct.encoding.features.word_contexts import context_counts, context_vectors
@@ -31,17 +32,17 @@ _AT_LEAST_1 = Interval(Integral, 1, None, closed="left")
 
 class PrototypeFeatures(
     DocLink, Published, TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
-):  # type: ignore[call-arg]
-    """Turn sequences of words into a SequenceArray that says which prototypes each word is like.
+):
+    """Turn sequences of words into features that say which prototypes each word is like.
 
-    Prototypes are words that somebody has chosen, such as three for each label. A word is like a
-    prototype if both stand among the same words, so that what is known about a few words reaches
-    the many that are like them, also those that no labelled sequence has. No labels are needed, and
-    the more text, the better.
+    Prototypes are words that you choose, such as three for each label. A word is like a prototype
+    if both stand among the same words. So what is known about a few words reaches the many words
+    that are like them, also words that no labelled sequence has. `fit` needs no labels, and the
+    more text, the better.
 
-    For each word the frequent words around it are counted, and the counts compared with those
-    expected if all words stood in the same contexts. The first singular vectors of the differences
-    (a correspondence analysis: they are divided by the square roots of what is expected) give each
+    The transformer counts the frequent words around each word, and compares the counts with those
+    expected if all words stood in the same contexts. A correspondence analysis, that is the first
+    singular vectors of the differences over the square roots of the expected counts, gives each
     word a vector, after [1]_. A token has the feature of a prototype, with the value 1, if the
     vectors of its word and of the prototype have at least the cosine `threshold`.
 
@@ -58,14 +59,14 @@ class PrototypeFeatures(
         How many tokens on either side are the context of a word.
     directions : bool, default=True
         Whether the same word at another distance, or on the other side, is another context. True
-        finds words of the same use in a sentence; False, with a window of 5 or so, words of the
-        same subject.
+        finds words of the same use in a sentence; False, with a window of 5 or so, finds words of
+        the same subject.
     n_context : int, default=500
-        So many words, the most frequent ones, are counted around others; positions beside the
-        sequence are counted as one more word.
+        How many words are counted around others: the most frequent ones, and positions beside the
+        sequence as one word more.
     column : int or str, default=0
-        Where the word is, if tokens are no strings: the number of a column of tuples or lists, the
-        key of dicts.
+        Where the word is, if tokens are not strings: the column of tuples or lists, or the key of
+        dicts.
     random_state : int, RandomState instance or None, default=0
         Seed of the iterations that find the singular vectors. It decides on the few words whose
         cosine is about `threshold`.
@@ -92,7 +93,8 @@ class PrototypeFeatures(
     Examples
     --------
     >>> from sklearn_struct import PrototypeFeatures
-    >>> X = [f"the {animal} {verb}".split() for animal in ("cat", "dog", "fox") for verb in ("eats", "runs", "hides")]
+    >>> animals, verbs = ["cat", "dog", "fox"], ["eats", "runs", "hides"]
+    >>> X = [["the", animal, verb] for animal in animals for verb in verbs]
     >>> features = PrototypeFeatures(["cat", "runs"]).fit(X)
     >>> features.similar_words_
     {'cat': ['cat', 'dog', 'fox'], 'runs': ['runs', 'eats', 'hides']}
@@ -104,8 +106,8 @@ class PrototypeFeatures(
            [0., 1.]])
     """
 
-    _parameter_constraints: dict = {  # noqa: RUF012 - scikit-learn's convention
-        "prototypes": "no_validation",  # looked at in _words_of
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "prototypes": "no_validation",  # checked by _words_of
         "n_components": [_AT_LEAST_1],
         "threshold": [Interval(Real, 0, 1, closed="right")],
         "window": [_AT_LEAST_1],
@@ -125,7 +127,7 @@ class PrototypeFeatures(
         directions: bool = True,
         n_context: int = 500,
         column: int | str = 0,
-        random_state: Any = 0,
+        random_state: Seed = 0,
     ) -> None:
         self.prototypes = prototypes
         self.n_components = n_components
@@ -136,7 +138,7 @@ class PrototypeFeatures(
         self.column = column
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any = None) -> PrototypeFeatures:
+    def fit(self, X: Iterable[Any], y: object = None) -> PrototypeFeatures:
         """Learn where words stand, and which are like the prototypes.
 
         Parameters
@@ -169,7 +171,7 @@ class PrototypeFeatures(
         return self
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit_transform(self, X: Any, y: Any = None) -> SequenceArray:
+    def fit_transform(self, X: Iterable[Any], y: object = None) -> SequenceArray:
         """Learn which words are like the prototypes and encode X, in one pass over X.
 
         Parameters
@@ -196,13 +198,14 @@ class PrototypeFeatures(
         missing = [word for word, row in zip(prototypes, rows) if row < 0]
         if missing:
             warn(f"prototypes that X does not have get no feature: {missing}")
-        found = [word for word, row in zip(prototypes, rows) if row >= 0]
-        self._learn(vocabulary, _similarity(vectors, rows[rows >= 0], self.threshold), found)
+        known = [word for word, row in zip(prototypes, rows) if row >= 0]
+        self._learn(vocabulary, _similarity(vectors, rows[rows >= 0], self.threshold), known)
         return self._assemble(codes, offsets)
 
     def _learn(self, vocabulary: Names, similarity: sp.csr_array, prototypes: list[str]) -> None:
-        """Take over the words, how much each is like each prototype, and a last row of zeros for
-        other words.
+        """Take over the words, and how much each is like each prototype.
+
+        The last row of `similarity`, all zeros, is for words that are not in the vocabulary.
         """
         self._vocabulary = vocabulary
         self._similarity = similarity
@@ -211,7 +214,7 @@ class PrototypeFeatures(
         self._names.flags.writeable = False  # all who ask share it
         self.n_features_out_ = len(prototypes)
 
-    def transform(self, X: Any) -> SequenceArray:
+    def transform(self, X: Iterable[Any]) -> SequenceArray:
         """Encode X. Words that are not in the training data have no features.
 
         Parameters
@@ -236,7 +239,7 @@ class PrototypeFeatures(
         words, offsets = _read(X, self.column)
         return self._assemble(self._vocabulary.find(as_words(words), len(words)), offsets)
 
-    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+    def get_feature_names_out(self, input_features: object = None) -> np.ndarray:
         """Names of the columns: ``prototype=`` and the word.
 
         Parameters
@@ -259,15 +262,15 @@ class PrototypeFeatures(
             raise AttributeError(f"this {type(self).__name__} was not fitted")
         words = self._vocabulary()
         similarity = self._similarity.tocsc()
-        found = {}
+        words_like = {}
         for prototype, start, stop in zip(
             self.prototypes_, similarity.indptr[:-1], similarity.indptr[1:]
         ):
             near = words[similarity.indices[start:stop]]
-            found[prototype] = near[
-                np.lexsort((near != prototype, -similarity.data[start:stop]))
-            ].tolist()
-        return found
+            # of equal cosines, the prototype itself first
+            order = np.lexsort((near != prototype, -similarity.data[start:stop]))
+            words_like[prototype] = near[order].tolist()
+        return words_like
 
     def _assemble(self, codes: np.ndarray, offsets: np.ndarray) -> SequenceArray:
         # an unknown word has the code -1, and the last row is empty
@@ -275,19 +278,17 @@ class PrototypeFeatures(
         tokens.data[:] = 1
         return SequenceArray(tokens, offsets, self._names)
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.two_d_array = False
         tags.input_tags.string = True
         return tags
 
 
-def _words_of(prototypes: Any) -> list[str]:
+def _words_of(prototypes: object) -> list[str]:
     """The parameter as a list of different words."""
-    is_several = isinstance(prototypes, Iterable) and not isinstance(
-        prototypes, str | bytes | Iterator
-    )
-    if not is_several or is_frame(prototypes):
+    is_single = isinstance(prototypes, str | bytes | Iterator) or is_frame(prototypes)
+    if is_single or not isinstance(prototypes, Iterable):
         raise InputTypeError(f"prototypes must be a list of words, got {type(prototypes).__name__}")
     words = list(prototypes)
     for word in words:
@@ -300,7 +301,7 @@ def _words_of(prototypes: Any) -> list[str]:
     return list(dict.fromkeys(sorted(words) if isinstance(prototypes, set | frozenset) else words))
 
 
-def _read(X: Any, column: int | str) -> tuple[list[str], np.ndarray]:
+def _read(X: Iterable[Any], column: int | str) -> tuple[list[str], np.ndarray]:
     """The words of all sequences, one after the other, and the bounds of the sequences."""
     words: list[str] = []
     offsets = [0]
@@ -322,11 +323,12 @@ def _read(X: Any, column: int | str) -> tuple[list[str], np.ndarray]:
 
 
 def _word(token: Any, column: int | str, place: str) -> str:
+    """The word of a token, which may be anything that has items."""
     word = token
     if not isinstance(token, str):
         try:
             word = token[column]
-        # the last one of scipy's, for some of its forms
+        # scipy raises the last one where a format cannot be indexed
         except (TypeError, LookupError, NotImplementedError):
             raise InputTypeError(
                 f"{place}: a token is a string or has one at {column!r}, got {token!r}"
@@ -337,8 +339,9 @@ def _word(token: Any, column: int | str, place: str) -> str:
 
 
 def _similarity(vectors: np.ndarray, rows: np.ndarray, threshold: float) -> sp.csr_array:
-    """Cosines (words, prototypes) of at least the threshold, and a row of zeros; prototypes are in
-    these rows.
+    """Cosines (words, prototypes), 0 below the threshold, and a last row of zeros.
+
+    `rows` are those of the prototypes among the vectors.
     """
     cosine = np.round(vectors @ vectors[rows].T, 6)  # so that equal contexts have cosine 1
     cosine[rows, np.arange(len(rows))] = 1

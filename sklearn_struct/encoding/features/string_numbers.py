@@ -8,21 +8,21 @@ number of the bytes from p on, at any p.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from sklearn_struct.compiled.kernel import inlined, kernel
-from sklearn_struct.compiled.simd import prefetch
+from sklearn_struct.compiled.simd import Index, prefetch
 
 __all__ = ["Names", "as_words", "join_pairs"]
 
-# what is read past the end, and enough for the array of words to have a second element
+# the last word may be read past the end, and the array of words must have a second element
 _PADDING = bytes(16)
 _ZERO = b"\xc0\x80"  # a zero byte inside a string: two bytes that never occur in UTF-8
 
 _U64 = np.uint64
-_MULTIPLIER = _U64(0x9E3779B97F4A7C15)  # 2**64 over the golden ratio
+_MULTIPLIER = _U64(0x9E3779B97F4A7C15)  # 2**64 over the golden ratio: spreads like texts
 _HALF = _U64(32)
 _AHEAD = 8  # strings between a request for memory and its use
 _EMPTY = _U64(0xFFFFFFFF)  # a slot without a number; also the half of a slot for the number
@@ -41,6 +41,7 @@ _56 = _U64(56)
 def as_words(texts: Sequence[str]) -> np.ndarray:
     """Texts as a read-only array of words; TypeError if one of them is not a string."""
     data = "\0".join(texts).encode("utf-8", "surrogatepass")
+    # more zero bytes than separators: one is inside a text, and would end it
     if np.count_nonzero(np.frombuffer(data, np.uint8)) + len(texts) != len(data) + 1:
         data = b"\0".join(
             [str.encode(text, "utf-8", "surrogatepass").replace(b"\0", _ZERO) for text in texts]
@@ -51,26 +52,27 @@ def as_words(texts: Sequence[str]) -> np.ndarray:
 def join_pairs(
     keys: np.ndarray, separator: np.ndarray, texts: np.ndarray, kinds: np.ndarray
 ) -> np.ndarray:
-    """Words of names: each key if its kind is 1; with separator and text if it is 2; none if it is
-    0.
+    """Words of names: keys of kind 1 alone, keys of kind 2 with separator and text, none of kind 0.
 
     There is a text for each key, empty unless the kind is 2.
     """
     data = np.empty(len(keys) + len(texts) + len(kinds) * len(separator), np.uint8)
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore"):  # without the JIT numpy warns where words overflow
         write_pairs(keys, separator, texts, kinds, _words(data))
     data.flags.writeable = False
     return _words(data)
 
 
-def _words(data: Any) -> np.ndarray:
-    """Overlapping words of bytes; all processors that numba serves read them at any address."""
+def _words(data: bytes | np.ndarray) -> np.ndarray:
+    """Overlapping words of bytes."""
+    # all processors that numba serves read words at any address
     return np.ndarray((len(data) - 7,), np.uint64, data, strides=(1,))
 
 
 class _Table(NamedTuple):
-    """Half a hash and a number in each slot; string number j begins at ``starts[j]`` of the bytes,
-    given as words.
+    """Slots with half a hash and a number each; string number j begins at ``starts[j]``.
+
+    That is a place in ``bytes``, which ``words`` reads as words.
     """
 
     slots: np.ndarray
@@ -82,8 +84,8 @@ class _Table(NamedTuple):
 class Names:
     """Strings in the order in which they first appeared; their numbers are 0, 1, …
 
-    Called, it gives them as a read-only array, always the same one; a list of Python's strings is
-    several times larger.
+    They are kept as UTF-8, since a list of Python's strings is several times larger. A call makes
+    the list: a read-only array, always the same one.
 
     Parameters
     ----------
@@ -125,20 +127,21 @@ class Names:
             )
         return iter(data.decode("utf-8", "surrogatepass").split("\0")[:-1])
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> tuple[type[Names], tuple[list[str]]]:
         return Names, (list(self),)
 
     def _text(self) -> bytes:
         return self._bytes[: self._starts[self._n]].tobytes()
 
     def learn(self, words: np.ndarray, n: int) -> np.ndarray:
-        """Numbers (int32) of the first n strings in `words`; new strings get the next ones."""
+        """Numbers (int32) of the first n strings in `words`; new strings get the next numbers."""
         self._array = None
         self._reserve(n, len(words))
         return self._number(words, n, self._starts)
 
     def find(self, words: np.ndarray, n: int) -> np.ndarray:
-        """The same, with -1 for new strings."""
+        """Numbers (int32) of the first n strings in `words`, -1 for new ones."""
+        # without a free place in `starts` nothing can be learned
         return self._number(words, n, self._starts[: self._n + 1])
 
     def _reserve(self, n: int, n_bytes: int) -> None:
@@ -152,7 +155,7 @@ class Names:
         end = int(self._starts[self._n]) + n_bytes + len(_PADDING)
         if end > len(self._bytes):
             known = self._bytes[: self._starts[self._n]]
-            self._bytes = np.empty(2 * end, np.uint8)  # what is not used yet takes no memory yet
+            self._bytes = np.empty(2 * end, np.uint8)  # pages take no memory until they are used
             self._bytes[: len(known)] = known
 
     def _number(self, words: np.ndarray, n: int, starts: np.ndarray) -> np.ndarray:
@@ -167,7 +170,7 @@ class Names:
 
 
 @kernel
-def hash_texts(words, ends, hashes):
+def hash_texts(words: np.ndarray, ends: np.ndarray, hashes: np.ndarray) -> None:
     """Find the end of each string, and hash it."""
     p = 0
     for i in range(len(ends)):
@@ -180,7 +183,7 @@ def hash_texts(words, ends, hashes):
             p += 8
             word = words[p]
             zeros = (word - _ONES) & ~word & _HIGH
-        first = (zeros & (~zeros + _1)) >> _7
+        first = (zeros & (~zeros + _1)) >> _7  # 1 << 8 * k for the first zero byte k
         code = (code ^ (word & (first - _1))) * _MULTIPLIER
         code ^= code >> _HALF
         hashes[i] = code * _MULTIPLIER
@@ -189,27 +192,39 @@ def hash_texts(words, ends, hashes):
 
 
 @inlined
-def _fetch(hashes, i, table):
-    """Begin to load, step by step, what the strings some places after i will be compared with."""
+def _fetch(hashes: np.ndarray, i: int, table: _Table) -> None:
+    """Begin to load what the strings some places after i will be compared with.
+
+    Each step needs what the one before it loaded: first the slot, then the place of the text, then
+    the text.
+    """
     slots, starts, _, text = table
     n_slots = _U64(len(slots))
     last = len(hashes) - 1
     half = hashes[min(i + 3 * _AHEAD, last)] >> _HALF
     prefetch(slots, np.int64((half * n_slots) >> _HALF))
     half = hashes[min(i + 2 * _AHEAD, last)] >> _HALF
-    found = slots[np.int64((half * n_slots) >> _HALF)]
-    if found >> _HALF == half:
-        prefetch(starts, np.int64(found & _EMPTY))
+    entry = slots[np.int64((half * n_slots) >> _HALF)]
+    if entry >> _HALF == half:
+        prefetch(starts, np.int64(entry & _EMPTY))
     half = hashes[min(i + _AHEAD, last)] >> _HALF
-    found = slots[np.int64((half * n_slots) >> _HALF)]
-    if found >> _HALF == half:
-        prefetch(text, starts[np.int64(found & _EMPTY)])
+    entry = slots[np.int64((half * n_slots) >> _HALF)]
+    if entry >> _HALF == half:
+        prefetch(text, starts[np.int64(entry & _EMPTY)])
 
 
 @kernel
-def number_texts(words, ends, hashes, table, n, numbers):
-    """Number the strings, new ones the next number of n, or -1 if there is no room in `starts`; the
-    next n.
+def number_texts(
+    words: np.ndarray,
+    ends: np.ndarray,
+    hashes: np.ndarray,
+    table: _Table,
+    n: int,
+    numbers: np.ndarray,
+) -> int:
+    """Number the strings; return n, how many distinct ones are known now.
+
+    A new string gets the next number, or -1 if there is no room in `starts`.
     """
     slots, starts, known, _ = table
     start = 0
@@ -217,8 +232,8 @@ def number_texts(words, ends, hashes, table, n, numbers):
         _fetch(hashes, i, table)
         end = ends[i]
         half = hashes[i] >> _HALF
-        slot = np.int64((half * _U64(len(slots))) >> _HALF)
-        number = -1
+        slot: int | np.int64 = np.int64((half * _U64(len(slots))) >> _HALF)
+        number: int | np.int64 = -1
         while number < 0 and slots[slot] != _EMPTY:
             if slots[slot] >> _HALF == half:
                 number = np.int64(slots[slot] & _EMPTY)
@@ -227,6 +242,7 @@ def number_texts(words, ends, hashes, table, n, numbers):
                 while p + 8 <= end and words[p] == known[q]:
                     p += 8
                     q += 8
+                # of the last word only the bytes before `end`, and the zero, are the string's
                 if p + 8 <= end or (words[p] ^ known[q]) << (_8 * _U64(p + 7 - end)) != 0:
                     number = -1
             if number < 0:
@@ -244,8 +260,8 @@ def number_texts(words, ends, hashes, table, n, numbers):
 
 
 @kernel
-def copy_text(source, p, target, q):
-    """Copy the string at p with the zero after it, and a few bytes more; its length."""
+def copy_text(source: np.ndarray, p: Index, target: np.ndarray, q: Index) -> np.int64:
+    """Copy the string at p, the zero after it and a few bytes more; return its length."""
     n = 0
     word = source[p]
     zeros = (word - _ONES) & ~word & _HIGH
@@ -260,8 +276,10 @@ def copy_text(source, p, target, q):
 
 
 @kernel
-def write_pairs(keys, separator, texts, kinds, names):
-    """What `join_pairs` returns."""
+def write_pairs(
+    keys: np.ndarray, separator: np.ndarray, texts: np.ndarray, kinds: np.ndarray, names: np.ndarray
+) -> None:
+    """Write what `join_pairs` returns."""
     # a plain 0 is a type of its own, for which copy_text would be compiled once more
     begin = np.int64(0)
     p = q = r = begin

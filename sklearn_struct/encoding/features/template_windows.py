@@ -19,7 +19,7 @@ def values(templates: FeatureTemplates) -> list[list[Any]]:
 
 
 def beside(templates: FeatureTemplates) -> tuple[int, int]:
-    """How many positions beside a sequence features can tell apart, on its left and on its right."""
+    """How many positions beside a sequence features tell apart, on its left and on its right."""
     learnt = templates._learnt
     least = int(any(not template.parts for template in learnt.templates))
     before, after = learnt.reach if learnt.pad else (0, 0)
@@ -29,12 +29,12 @@ def beside(templates: FeatureTemplates) -> tuple[int, int]:
 def windows(templates: FeatureTemplates) -> Iterator[Windows]:
     """The windows of the features, in their order.
 
-    The positions beside a sequence have the first codes of each column, those of values come behind
-    these.
+    In each column the first codes stand for positions beside a sequence, the others for values.
     """
     learnt = templates._learnt
     before, after = beside(templates)
     left, right = learnt.reach if learnt.pad else (0, 0)
+    # `add_bos_eos` may need more positions than the templates know: codes move up by the difference
     shifted = np.concatenate([np.arange(left), before + np.arange(right)])
     for j, template in enumerate(learnt.templates):
         if not template.parts:

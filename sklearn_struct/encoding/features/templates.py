@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import chain
 from numbers import Integral
-from typing import Any, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import DTypeLike
 from sklearn.base import BaseEstimator, TransformerMixin, _fit_context
+from sklearn.utils import Tags
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from sklearn_struct._doc_link import DocLink
 from sklearn_struct._published import Published
 from sklearn_struct.containers.sequence_array import SequenceArray
+from sklearn_struct.encoding.features.attribute_reader import FloatType
 from sklearn_struct.encoding.features.column_codes import (
     KeyIndex,
     Table,
@@ -29,50 +31,19 @@ from sklearn_struct.encoding.features.column_codes import (
     learn_keys,
     read_table,
 )
+from sklearn_struct.encoding.features.template_syntax import Template, parse_templates
 from sklearn_struct.encoding.features.vectorizer import csr, float_dtype
-from sklearn_struct.exceptions import EmptyDataError, InputTypeError
+from sklearn_struct.exceptions import EmptyDataError
 
-__all__ = ["TEMPLATE_SETS", "FeatureTemplates"]
-
-_WORDS_AND_TAGS = (
-    *(f"w[{o}]:%x[{o},0]" for o in (-2, -1, 0, 1, 2)),
-    *(f"w[{o}]|w[{o + 1}]:%x[{o},0]|%x[{o + 1},0]" for o in (-1, 0)),
-    *(f"pos[{o}]:%x[{o},1]" for o in (-2, -1, 0, 1, 2)),
-    *(f"pos[{o}]|pos[{o + 1}]:%x[{o},1]|%x[{o + 1},1]" for o in (-2, -1, 0, 1)),
-    *(
-        f"pos[{o}]|pos[{o + 1}]|pos[{o + 2}]:%x[{o},1]|%x[{o + 1},1]|%x[{o + 2},1]"
-        for o in (-2, -1, 0)
-    ),
-)
-TEMPLATE_SETS: dict[str, tuple[str, ...]] = {
-    "chunking": _WORDS_AND_TAGS,
-    "sha-pereira": _WORDS_AND_TAGS,
-}
-"""Named sets of templates: windows of words (column 0) and part-of-speech tags (column 1).
-
-"chunking" and "sha-pereira" are one list. CRFsuite's tutorial on chunking pairs each template with a label, Sha and
-Pereira (2003) with a label and with two labels in a row; the estimator says which (``edge_features="all"``).
-"""
-
-_MACRO = r"%x\[\s*([+-]?\d+)\s*,\s*([^\]:/|]*[^\]:/|\s])\s*\]"
-_TEMPLATE = re.compile(rf"(?:([^\s:%]+):)?({_MACRO}(?:[/|]{_MACRO})*)")
-
-
-class Template(NamedTuple):
-    """One template: its parts are (offset, column), `joiners` the characters between them."""
-
-    name: str
-    parts: tuple[tuple[int, int], ...]
-    joiners: str
-    text: str
+__all__ = ["FeatureTemplates"]
 
 
 @dataclass
 class _Learnt:
     """What `fit` learns: values of each column, and the numbers of each template's combinations.
 
-    Called, it gives the names of the attributes. Equal ones have equal names, which need not be
-    spelt out to know that.
+    A call spells out the names of the attributes. Two models that learned the same have the same
+    names, so they can be compared without spelling them out.
     """
 
     templates: list[Template]
@@ -84,21 +55,21 @@ class _Learnt:
     _names: np.ndarray | None = field(default=None, compare=False, repr=False)
 
     def n_codes(self, column: int) -> int:
-        """Number of codes of a column: those of positions beside a sequence, if these have some,
-        and of values.
-        """
+        """Number of codes of a column, with those of positions beside a sequence."""
         return len(self.values[column]) + sum(self.reach) * self.pad
 
     def codes(self, j: int) -> np.ndarray:
-        """The codes of the cells (n_attributes, n_parts) that the attributes of template j combine."""
+        """The codes that the attributes of template j combine, (n_attributes, n_parts)."""
         parts = self.templates[j].parts
         keys = self.indexes[j].keys
-        found = np.empty((len(keys), len(parts)), np.int64)
-        for p in range(len(parts) - 1, -1, -1):
-            keys, found[:, p] = np.divmod(keys, self.n_codes(parts[p][1])) if p else (keys, keys)
+        codes = np.empty((len(keys), len(parts)), np.int64)
+        # `combine` read backwards: the last part is the lowest digit
+        for p in range(len(parts) - 1, 0, -1):
+            keys, codes[:, p] = np.divmod(keys, self.n_codes(parts[p][1]))
             if p in self.stages[j]:
                 keys = self.stages[j][p].keys[keys]
-        return found
+        codes[:, 0] = keys
+        return codes
 
     def __call__(self) -> np.ndarray:
         if self._names is None:
@@ -110,14 +81,13 @@ class _Learnt:
 
 class FeatureTemplates(
     DocLink, Published, TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
-):  # type: ignore[call-arg]
-    r"""Turn sequences of rows (word, tag, …) into a SequenceArray of sparse 0/1 tokens, by
-    templates.
+):
+    r"""Turn sequences of rows (word, tag, …) into sparse 0/1 tokens, by templates.
 
     A template such as ``U05:%x[-1,0]/%x[0,0]`` names cells by their offset from the present token
     and their column, as in CRF++. Each combination of values that it meets in the training data
-    becomes one attribute. Combinations are made of integers; their names are only spelt out by
-    `get_feature_names_out`.
+    becomes one attribute. Values are numbered, and combinations made of the numbers; names are
+    spelt out by `get_feature_names_out` alone.
 
     Parameters
     ----------
@@ -130,9 +100,9 @@ class FeatureTemplates(
     columns : list of str, default=None
         Names of the columns, which templates then may use instead of numbers: ``%x[0,word]``.
     boundary : {"skip", "pad"}, default="skip"
-        What a template does where a cell lies outside the sequence: "skip" leaves its attribute
-        away, "pad" uses special values, ``_B-1`` for the position before the first token, ``_B+1``
-        for the one after the last.
+        What a template does where a cell lies outside the sequence: "skip" omits its attribute,
+        "pad" uses special values, ``_B-1`` for the position before the first token, ``_B+1`` for
+        the one after the last.
     add_bos_eos : bool, default=False
         Whether first tokens get the attribute ``__BOS__`` and last tokens ``__EOS__``.
     min_frequency : int, default=1
@@ -170,13 +140,13 @@ class FeatureTemplates(
            [0., 1., 0., 1.]])
     """
 
-    _parameter_constraints: dict = {  # noqa: RUF012 - scikit-learn's convention
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
         "templates": [str, list, tuple],
         "columns": [list, tuple, None],
         "boundary": [StrOptions({"skip", "pad"})],
         "add_bos_eos": ["boolean"],
         "min_frequency": [Interval(Integral, 1, None, closed="left")],
-        # looked at in float_dtype, which knows all the ways to name a dtype
+        # checked by float_dtype, which knows all the ways to name a dtype
         "dtype": "no_validation",
     }
 
@@ -187,7 +157,7 @@ class FeatureTemplates(
         boundary: str = "skip",
         add_bos_eos: bool = False,
         min_frequency: int = 1,
-        dtype: Any = np.float64,
+        dtype: DTypeLike = np.float64,
     ) -> None:
         self.templates = templates
         self.columns = columns
@@ -196,7 +166,7 @@ class FeatureTemplates(
         self.min_frequency = min_frequency
         self.dtype = dtype
 
-    def fit(self, X: Any, y: Any = None) -> FeatureTemplates:
+    def fit(self, X: Iterable[Any], y: object = None) -> FeatureTemplates:
         """Learn the values of the columns and their combinations.
 
         Parameters
@@ -224,7 +194,7 @@ class FeatureTemplates(
         return self
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit_transform(self, X: Any, y: Any = None) -> SequenceArray:
+    def fit_transform(self, X: Iterable[Any], y: object = None) -> SequenceArray:
         """Learn the combinations and encode X, in one pass over X.
 
         Parameters
@@ -249,6 +219,7 @@ class FeatureTemplates(
         _check_columns(templates, self.columns, n_columns)
         if self.add_bos_eos:
             templates += [Template(name, (), "", name) for name in ("__BOS__", "__EOS__")]
+        # the reach is at least the token itself, whatever the templates
         offsets = [0, *(offset for template in templates for offset, _ in template.parts)]
         learnt = _Learnt(
             templates, table.values, (-min(offsets), max(offsets)), self.boundary == "pad", [], []
@@ -259,7 +230,7 @@ class FeatureTemplates(
         self.n_features_out_ = sum(map(len, learnt.indexes))
         return self._assemble(numbers, table.offsets, dtype)
 
-    def transform(self, X: Any) -> SequenceArray:
+    def transform(self, X: Iterable[Any]) -> SequenceArray:
         """Encode X. Values and combinations that are not in the training data are ignored.
 
         Parameters
@@ -284,7 +255,7 @@ class FeatureTemplates(
         table = read_table(X, self._learnt.values)
         return self._assemble(_number(table, self._learnt), table.offsets, float_dtype(self.dtype))
 
-    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+    def get_feature_names_out(self, input_features: object = None) -> np.ndarray:
         r"""Names of the attributes: id, colon, and the values joined as in the template.
 
         Backslashes and the template's joiners are escaped by a backslash where they occur in
@@ -303,7 +274,9 @@ class FeatureTemplates(
         check_is_fitted(self)
         return self._learnt()
 
-    def _assemble(self, numbers: np.ndarray, offsets: np.ndarray, dtype: Any) -> SequenceArray:
+    def _assemble(
+        self, numbers: np.ndarray, offsets: np.ndarray, dtype: FloatType
+    ) -> SequenceArray:
         first = np.concatenate([[0], np.cumsum([len(index) for index in self._learnt.indexes])])
         indptr = np.zeros(numbers.shape[1] + 1, np.int64)
         columns = np.empty(np.count_nonzero(numbers >= 0), np.int32)
@@ -311,60 +284,12 @@ class FeatureTemplates(
         tokens = csr(np.ones(len(columns), dtype), columns, indptr, self.n_features_out_)
         return SequenceArray(tokens, offsets, self._learnt)
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.two_d_array = False
         tags.input_tags.three_d_array = True
         tags.input_tags.string = True
         return tags
-
-
-def parse_templates(
-    templates: str | Iterable[str], columns: Sequence[str] | None
-) -> list[Template]:
-    """The templates of a list, of the text of a template file, or of a named set."""
-    if isinstance(templates, str):
-        templates = TEMPLATE_SETS.get(templates) or templates.splitlines()
-    if columns is not None and len(set(columns)) < len(columns):
-        raise ValueError(f"columns must have different names, got {list(columns)}")
-    parsed: dict[str, Template] = {}
-    for text in templates:
-        if not isinstance(text, str):
-            raise InputTypeError(f"a template is a string, got {text!r}")
-        line = text.strip()
-        if not line or line.startswith("#") or line == "B":
-            continue
-        match = _TEMPLATE.fullmatch(line)
-        if match is None:
-            known = ", ".join(TEMPLATE_SETS)
-            hint = (
-                "; of a template file give the text, Path(name).read_text()"
-                if "%" not in text
-                else ""
-            )
-            raise ValueError(
-                f"malformed template {line!r}: expected cells like 'U05:%x[-1,0]/%x[0,0]' (sets: "
-                f"{known}){hint}"
-            )
-        name = match[1] or match[2]
-        if name in parsed:
-            raise ValueError(
-                f"template id {name!r} occurs twice: in {parsed[name].text!r} and {line!r}"
-            )
-        parts = tuple(
-            (int(offset), _column(column, columns, line))
-            for offset, column in re.findall(_MACRO, line)
-        )
-        parsed[name] = Template(name, parts, re.sub(_MACRO, "", match[2]), line)
-    return list(parsed.values())
-
-
-def _column(text: str, columns: Sequence[str] | None, line: str) -> int:
-    if text.isdecimal():
-        return int(text)
-    if columns is None or text not in columns:
-        raise ValueError(f"template {line!r} names column {text!r}, but columns={columns!r}")
-    return list(columns).index(text)
 
 
 def _check_columns(
@@ -384,9 +309,11 @@ def _check_columns(
 
 
 def _number(table: Table, learnt: _Learnt, min_frequency: int | None = None) -> np.ndarray:
-    """Numbers (templates, tokens) of the combinations, -1 for none; with `min_frequency`, `learnt`
-    learns them.
+    """Numbers (templates, tokens) of the combinations, -1 for none.
+
+    With `min_frequency` they are learned: `learnt` is filled.
     """
+    # templates share cells, and reading one takes a pass over the tokens
     codes_at = cache(Windows(table, learnt.reach, learnt.pad).at)
     sizes = [learnt.n_codes(c) for c in range(len(learnt.values))]
     numbers = np.empty((len(learnt.templates), table.offsets[-1]), np.int32)
@@ -426,9 +353,7 @@ def _names(learnt: _Learnt, j: int) -> list[str]:
 
 
 def _texts(learnt: _Learnt, c: int, joiners: str) -> list[str]:
-    """How each code of column c is spelt: all differently, and none with a joiner that is not
-    escaped.
-    """
+    """How each code of column c is spelt: no two alike, and every joiner escaped."""
     special = [
         f"_B{sign}{d + 1}"
         for sign, reach in zip("-+", learnt.reach)
@@ -439,6 +364,7 @@ def _texts(learnt: _Learnt, c: int, joiners: str) -> list[str]:
     texts: list[str] = []
     seen: set[str] = set()
     for code, text in enumerate(plain):
+        # 1 and "1" are two values: the second one gets its code in front
         texts.append(f"\\{code}:" * (text in seen) + text.translate(escapes))
         seen.add(text)
     return texts

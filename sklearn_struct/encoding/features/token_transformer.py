@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, TransformerMixin, clone
-from sklearn.utils import get_tags
+from sklearn.utils import Tags, get_tags
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from sklearn_struct._doc_link import DocLink
@@ -17,6 +17,7 @@ from sklearn_struct._published import Published
 from sklearn_struct.containers.ragged import object_array
 from sklearn_struct.containers.sequence_array import SequenceArray
 from sklearn_struct.containers.sparse_input import as_csr, check_csr
+from sklearn_struct.containers.typing import Matrix, SequenceInput
 from sklearn_struct.encoding.labels import label_codes, partial_labels
 from sklearn_struct.encoding.sequences import as_list, check_sequences, form, pack_arrays
 from sklearn_struct.exceptions import EmptyDataError, InputTypeError, LengthMismatchError
@@ -24,7 +25,7 @@ from sklearn_struct.exceptions import EmptyDataError, InputTypeError, LengthMism
 __all__ = ["TokenTransformer"]
 
 
-class TokenTransformer(  # type: ignore[call-arg]
+class TokenTransformer(
     DocLink,
     Published,
     MetaEstimatorMixin,
@@ -81,17 +82,17 @@ class TokenTransformer(  # type: ignore[call-arg]
     ['a', 'b']
     """
 
-    def __init__(self, transformer: Any) -> None:
+    def __init__(self, transformer: BaseEstimator) -> None:
         self.transformer = transformer
 
-    def fit(self, X: Any, y: Any = None) -> TokenTransformer:
+    def fit(self, X: SequenceInput, y: SequenceInput | None = None) -> TokenTransformer:
         """Fit the transformer to all tokens.
 
         Parameters
         ----------
-        X : list of sequences, SequenceArray, or array-like or sparse matrix of shape (n, n_features)
+        X : list of sequences, SequenceArray, or array-like of shape (n, n_features)
             A sequence is a list of tokens, a 2-D array or a sparse matrix (tokens, features). A
-            two-dimensional X is a batch of sequences of length 1.
+            two-dimensional X, which may be sparse, is a batch of sequences of length 1.
         y : list of label sequences, SequenceArray, or array-like of shape (n,), default=None
             A label for each token, for transformers that look at labels.
 
@@ -112,7 +113,9 @@ class TokenTransformer(  # type: ignore[call-arg]
         self.fit_transform(X, y)
         return self
 
-    def fit_transform(self, X: Any, y: Any = None) -> Any:
+    def fit_transform(
+        self, X: SequenceInput, y: SequenceInput | None = None
+    ) -> SequenceArray | Matrix:
         """Fit the transformer to all tokens, and transform them.
 
         Parameters
@@ -132,6 +135,7 @@ class TokenTransformer(  # type: ignore[call-arg]
             As by `fit`.
         """
         for method in ("fit", "transform"):
+            # a class has the methods, too
             if isinstance(self.transformer, type) or not hasattr(self.transformer, method):
                 raise InputTypeError(
                     "transformer must be an estimator with fit and transform, got "
@@ -152,11 +156,9 @@ class TokenTransformer(  # type: ignore[call-arg]
         self.transformer_ = transformer
         self.n_features_out_ = rows.shape[1]
         self._names_in = names
-        return (
-            rows if offsets is None else SequenceArray(_numbers(rows), offsets, self._names_out())
-        )
+        return self._packed(rows, offsets)
 
-    def transform(self, X: Any) -> Any:
+    def transform(self, X: SequenceInput) -> SequenceArray | Matrix:
         """Transform all tokens.
 
         Parameters
@@ -180,12 +182,15 @@ class TokenTransformer(  # type: ignore[call-arg]
             return SequenceArray(np.empty((0, self.n_features_out_)), offsets, self._names_out())
         with _named(self.transformer_):
             rows = self.transformer_.transform(tokens)
-        rows = _table(rows, tokens)
-        return (
-            rows if offsets is None else SequenceArray(_numbers(rows), offsets, self._names_out())
-        )
+        return self._packed(_table(rows, tokens), offsets)
 
-    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+    def _packed(self, rows: Matrix, offsets: np.ndarray | None) -> SequenceArray | Matrix:
+        """The rows as sequences again; those of a two-dimensional X stay as they are."""
+        if offsets is None:
+            return rows
+        return SequenceArray(_numbers(rows), offsets, self._names_out())
+
+    def get_feature_names_out(self, input_features: object = None) -> np.ndarray:
         """Names of the new features, as `transformer` gives them.
 
         Parameters
@@ -201,7 +206,8 @@ class TokenTransformer(  # type: ignore[call-arg]
         if input_features is None and not hasattr(self.transformer_, "feature_names_in_"):
             input_features = self._names_in
         with _named(self.transformer_):
-            return self.transformer_.get_feature_names_out(input_features)
+            names: np.ndarray = self.transformer_.get_feature_names_out(input_features)
+        return names
 
     def _names_out(self) -> np.ndarray | None:
         """Names of the new features, or None where the transformer has none."""
@@ -213,9 +219,10 @@ class TokenTransformer(  # type: ignore[call-arg]
     def n_features_in_(self) -> int:
         """The number of features that the transformer has seen."""
         check_is_fitted(self)
-        return self.transformer_.n_features_in_
+        n_features: int = self.transformer_.n_features_in_
+        return n_features
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         if hasattr(self.transformer, "fit") and not isinstance(self.transformer, type):
             inner = get_tags(self.transformer)
@@ -225,7 +232,7 @@ class TokenTransformer(  # type: ignore[call-arg]
         return tags
 
 
-def _tokens(X: Any) -> tuple[Any, np.ndarray | None, np.ndarray | None]:
+def _tokens(X: SequenceInput) -> tuple[Any, np.ndarray | None, np.ndarray | None]:
     """All tokens, where sequences begin and end, and the names of features.
 
     A two-dimensional X is itself, and has no bounds.
@@ -247,10 +254,11 @@ def _tokens(X: Any) -> tuple[Any, np.ndarray | None, np.ndarray | None]:
 
 
 @contextmanager
-def _named(transformer: Any) -> Iterator[None]:
-    """Whose error it is: those of numpy inside a transformer say little about X."""
+def _named(transformer: BaseEstimator) -> Iterator[None]:
+    """Say that an error comes from the transformer: numpy's errors inside it do not mention X."""
     try:
         yield
+    # classes of scikit-learn's own, such as NotFittedError, say enough, and users catch them
     except (TypeError, ValueError, AttributeError, LookupError, ArithmeticError) as error:
         if type(error).__module__ not in (
             "builtins",
@@ -263,19 +271,20 @@ def _named(transformer: Any) -> Iterator[None]:
         raise kind(f"{type(transformer).__name__} cannot read the tokens of X: {error}") from error
 
 
-def _labels(y: Any, offsets: np.ndarray) -> np.ndarray:
+def _labels(y: SequenceInput, offsets: np.ndarray) -> np.ndarray:
     """The labels of all tokens."""
     labels = partial_labels.flatten(as_list(y), offsets)
     for position, label in enumerate(labels):
         if not label_codes.is_hashable(label):
             where = label_codes.place(position, offsets)
             raise InputTypeError(f"{where}: a {type(label).__name__} cannot be a label")
+    # numpy would make a table of tuples
     if any(hasattr(label, "__len__") and not isinstance(label, str | bytes) for label in labels):
         return object_array(labels)
     return np.asarray(labels)
 
 
-def _table(rows: Any, tokens: Any) -> Any:
+def _table(rows: Matrix, tokens: Matrix | list[Any]) -> Matrix:
     """What a transformer gives, after a check that it is a table with a row for each token."""
     n_tokens = _num_samples(tokens)
     shape: tuple[int, ...] = getattr(rows, "shape", ())
@@ -289,8 +298,9 @@ def _table(rows: Any, tokens: Any) -> Any:
     return rows
 
 
-def _numbers(rows: Any) -> Any:
-    """A table as what the tokens of a SequenceArray are: an array, or a sparse one."""
+def _numbers(rows: Matrix) -> Matrix:
+    """A table as the tokens of a SequenceArray: an array, or a sparse one."""
     if not sp.issparse(rows):
         return np.asarray(rows)
+    # of booleans or small integers scipy makes no products
     return sp.csr_array(rows, dtype=np.result_type(rows.dtype, np.float32))

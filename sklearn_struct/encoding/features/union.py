@@ -8,28 +8,30 @@ from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.pipeline import FeatureUnion
+from sklearn.utils import Tags
 from sklearn.utils._param_validation import Interval
 
 from sklearn_struct._doc_link import DocLink
 from sklearn_struct._published import Published
 from sklearn_struct.containers.sequence_array import SequenceArray
+from sklearn_struct.containers.typing import SequenceInput
 from sklearn_struct.encoding.parameter_checks import check_params
 from sklearn_struct.encoding.sequences import as_list, is_list, pack_arrays
 from sklearn_struct.exceptions import InputTypeError, LengthMismatchError
 
 __all__ = ["SequenceUnion"]
 
-MOST_JOBS = 1024  # joblib starts a process for each, also if there is no work for it
+MOST_JOBS = 1024  # joblib starts a process for each job, also if there is no work for it
 
 
-class SequenceUnion(DocLink, Published, FeatureUnion, auto_wrap_output_keys=None):  # type: ignore[call-arg]
-    """Put the features of several transformers side by side: words beside embeddings, attributes
-    beside numbers.
+class SequenceUnion(DocLink, Published, FeatureUnion, auto_wrap_output_keys=None):
+    """Put the features of several transformers side by side, such as words beside embeddings.
 
     scikit-learn's `FeatureUnion` for sequences. Each transformer gets all of X, and gives a
-    SequenceArray or a list of matrices, one a sequence. If one of them is sparse, so is the result.
+    SequenceArray or a list with a matrix for each sequence. If one of them is sparse, so is the
+    result.
 
     Parameters
     ----------
@@ -42,7 +44,7 @@ class SequenceUnion(DocLink, Published, FeatureUnion, auto_wrap_output_keys=None
 
     See Also
     --------
-    SequenceVectorizer : Attributes that are strings and single numbers need no union: dicts hold both.
+    SequenceVectorizer : Needs no union for strings beside single numbers: dicts hold both.
 
     Examples
     --------
@@ -50,8 +52,10 @@ class SequenceUnion(DocLink, Published, FeatureUnion, auto_wrap_output_keys=None
     >>> from sklearn.preprocessing import FunctionTransformer
     >>> from sklearn_struct import SequenceUnion, SequenceVectorizer
     >>> vectors = {"a": [0.1, 0.9], "b": [0.5, 0.2]}
-    >>> embed = FunctionTransformer(lambda X: [np.array([vectors[word] for word in words]) for words in X])
-    >>> union = SequenceUnion([("word", SequenceVectorizer()), ("vector", embed)])
+    >>> def embed(X):
+    ...     return [np.array([vectors[word] for word in words]) for words in X]
+    >>> vector = FunctionTransformer(embed)
+    >>> union = SequenceUnion([("word", SequenceVectorizer()), ("vector", vector)])
     >>> union.fit_transform([["a", "b"], ["b"]])[0].toarray()
     array([[1. , 0. , 0.1, 0.9],
            [0. , 1. , 0.5, 0.2]])
@@ -65,12 +69,12 @@ class SequenceUnion(DocLink, Published, FeatureUnion, auto_wrap_output_keys=None
         ]
     }
 
-    transformer_weights = None  # a parameter of FeatureUnion that is none here
+    transformer_weights = None  # FeatureUnion reads it, but it is no parameter here
     verbose_feature_names_out = True
 
     def __init__(
         self,
-        transformer_list: Sequence[tuple[str, Any]],
+        transformer_list: Sequence[tuple[str, BaseEstimator | str]],
         *,
         n_jobs: int | None = None,
         verbose: bool = False,
@@ -79,7 +83,7 @@ class SequenceUnion(DocLink, Published, FeatureUnion, auto_wrap_output_keys=None
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any = None) -> SequenceUnion:
+    def fit(self, X: SequenceInput, y: SequenceInput | None = None) -> SequenceUnion:
         """Fit all transformers.
 
         Parameters
@@ -94,9 +98,10 @@ class SequenceUnion(DocLink, Published, FeatureUnion, auto_wrap_output_keys=None
         self : SequenceUnion
         """
         self._take_copies()
-        return super().fit(as_list(X), y)
+        super().fit(as_list(X), y)
+        return self
 
-    def fit_transform(self, X: Any, y: Any = None) -> SequenceArray:
+    def fit_transform(self, X: SequenceInput, y: SequenceInput | None = None) -> SequenceArray:
         """Fit all transformers, and encode X by each.
 
         Parameters
@@ -116,9 +121,10 @@ class SequenceUnion(DocLink, Published, FeatureUnion, auto_wrap_output_keys=None
             If two transformers give different numbers of sequences or tokens.
         """
         self._take_copies()
-        return super().fit_transform(as_list(X), y)
+        encoded: SequenceArray = super().fit_transform(as_list(X), y)
+        return encoded
 
-    def transform(self, X: Any) -> SequenceArray:
+    def transform(self, X: SequenceInput) -> SequenceArray:
         """Encode X by each transformer.
 
         Parameters
@@ -133,9 +139,10 @@ class SequenceUnion(DocLink, Published, FeatureUnion, auto_wrap_output_keys=None
         """
         self._check_list()  # it may have been changed since `fit`
         self._validate_transformers()
-        return super().transform(as_list(X))
+        encoded: SequenceArray = super().transform(as_list(X))
+        return encoded
 
-    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+    def get_feature_names_out(self, input_features: object = None) -> np.ndarray:
         """Names of the features, with those of the transformers.
 
         Parameters
@@ -149,7 +156,8 @@ class SequenceUnion(DocLink, Published, FeatureUnion, auto_wrap_output_keys=None
         """
         self._check_list()
         self._validate_transformers()
-        return super().get_feature_names_out(input_features)
+        names: np.ndarray = super().get_feature_names_out(input_features)
+        return names
 
     def set_params(self, **params: Any) -> SequenceUnion:
         """Set parameters, those of transformers by ``name__parameter``, and transformers by their
@@ -169,13 +177,14 @@ class SequenceUnion(DocLink, Published, FeatureUnion, auto_wrap_output_keys=None
         InputTypeError
             If ``transformer_list`` is no list of pairs.
         """
-        if "transformer_list" in params:  # FeatureUnion goes through it before anybody has looked
+        if "transformer_list" in params:  # FeatureUnion unpacks the pairs without a check
             _check_pairs(params["transformer_list"])
-        return super().set_params(**params)
+        super().set_params(**params)
+        return self
 
     def __sklearn_is_fitted__(self) -> bool:
         self._check_list()
-        return super().__sklearn_is_fitted__()
+        return bool(super().__sklearn_is_fitted__())
 
     def _check_list(self) -> None:
         check_params(self, "n_jobs")
@@ -184,20 +193,18 @@ class SequenceUnion(DocLink, Published, FeatureUnion, auto_wrap_output_keys=None
             raise ValueError("transformer_list has no transformer")
 
     def _take_copies(self) -> None:
-        """Fit copies of the transformers, as those of before are still in use, and stay if the fit
-        fails.
-        """
+        """Let `fit` work on copies: the old transformers stay in use until it has succeeded."""
         self._check_list()
         self.transformer_list = [
             (name, clone(step, safe=False)) for name, step in self.transformer_list
         ]
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.two_d_array = False
         return tags
 
-    def _hstack(self, Xs: Sequence[Any]) -> SequenceArray:
+    def _hstack(self, Xs: Sequence[SequenceInput]) -> SequenceArray:
         """What FeatureUnion does with the results of its transformers."""
         labels = [name for name, _, _ in self._iter()]
         parts = [_packed(label, X) for label, X in zip(labels, Xs, strict=True)]
@@ -211,12 +218,12 @@ class SequenceUnion(DocLink, Published, FeatureUnion, auto_wrap_output_keys=None
         return SequenceArray(stacked, parts[0].offsets, names)
 
 
-def _check_pairs(pairs: Any) -> None:
+def _check_pairs(pairs: object) -> None:
     if not isinstance(pairs, list | tuple) or not all(_is_pair(pair) for pair in pairs):
         raise InputTypeError("transformer_list must be a list of pairs (name, transformer)")
 
 
-def _is_pair(pair: Any) -> bool:
+def _is_pair(pair: object) -> bool:
     if not isinstance(pair, tuple | list) or len(pair) != 2 or not isinstance(pair[0], str):
         return False
     return isinstance(pair[1], str) or (
@@ -225,31 +232,34 @@ def _is_pair(pair: Any) -> bool:
     )
 
 
-def _packed(name: str, X: Any) -> SequenceArray:
+def _packed(name: str, X: SequenceInput) -> SequenceArray:
     """What a transformer gives, as a SequenceArray."""
     if isinstance(X, SequenceArray):
         return X
-    if not is_list(as_list(X)):
+    sequences = as_list(X)
+    if not is_list(sequences):
         raise InputTypeError(
             f"{name!r} must give a SequenceArray or a list of matrices, got {type(X).__name__}"
         )
-    return pack_arrays(as_list(X), np.float64)
+    return pack_arrays(sequences, np.float64)
 
 
-def _check_lengths(name: str, lengths: np.ndarray, other: str, found: np.ndarray) -> None:
-    if len(found) != len(lengths):
+def _check_lengths(
+    name: str, lengths: np.ndarray, other: str, lengths_of_other: np.ndarray
+) -> None:
+    if len(lengths_of_other) != len(lengths):
         raise LengthMismatchError(
-            f"{name!r} gives {len(lengths)} sequences but {other!r} {len(found)}"
+            f"{name!r} gives {len(lengths)} sequences but {other!r} {len(lengths_of_other)}"
         )
-    if np.any(found != lengths):
-        i = np.argmax(found != lengths)
+    if np.any(lengths_of_other != lengths):
+        i = np.argmax(lengths_of_other != lengths)
         raise LengthMismatchError(
-            f"X[{i}]: {name!r} gives {lengths[i]} tokens but {other!r} {found[i]}"
+            f"X[{i}]: {name!r} gives {lengths[i]} tokens but {other!r} {lengths_of_other[i]}"
         )
 
 
 class _Names:
-    """Names of the features, spelt out when called; those of equal parts are equal without that."""
+    """Names of the features, spelt out by a call; two with equal parts are equal without a call."""
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -259,11 +269,11 @@ class _Names:
         self.widths = widths
 
     def __call__(self) -> np.ndarray:
-        found: list[str] = []
+        spelt: list[str] = []
         for label, names, width in zip(self.labels, self.parts, self.widths):
             names = range(width) if names is None else names() if callable(names) else names
-            found += [f"{label}__{name}" for name in names]
-        return np.array(found, dtype=object)
+            spelt += [f"{label}__{name}" for name in names]
+        return np.array(spelt, dtype=object)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, _Names) or (self.labels, self.widths) != (

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cached_property
 from itertools import chain, compress
 from numbers import Integral
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import DTypeLike
 from sklearn.base import BaseEstimator, TransformerMixin, _fit_context
-from sklearn.utils import murmurhash3_32
+from sklearn.utils import Tags, murmurhash3_32
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
@@ -18,7 +20,7 @@ from sklearn_struct._doc_link import DocLink
 from sklearn_struct._published import Published
 from sklearn_struct._warning import warn
 from sklearn_struct.containers.sequence_array import SequenceArray
-from sklearn_struct.encoding.features.attribute_reader import Attributes, read
+from sklearn_struct.encoding.features.attribute_reader import Attributes, FloatType, read
 from sklearn_struct.encoding.features.string_numbers import Names
 from sklearn_struct.encoding.parameter_checks import check_as_fitted, check_params
 from sklearn_struct.exceptions import EmptyDataError
@@ -28,7 +30,7 @@ __all__ = ["SequenceVectorizer", "csr", "float_dtype"]
 
 class SequenceVectorizer(
     DocLink, Published, TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
-):  # type: ignore[call-arg]
+):
     """Turn sequences of dicts or strings into a SequenceArray with sparse tokens.
 
     A token is a dict of features, a string, or a list, tuple or set of strings. Its attributes are
@@ -61,9 +63,9 @@ class SequenceVectorizer(
     dtype : {numpy.float64, numpy.float32}, default=numpy.float64
         Type of the values.
     keep_zeros : bool, default=False
-        Store values of 0 and False, too. They add nothing to a score, but with
-        ``feature_pairs="observed"`` what is stored beside a label gets a weight for it; CRFsuite
-        counts so.
+        Store values of 0 and False, too. They add nothing to a score. But with
+        ``feature_pairs="observed"`` a feature gets a weight for each label beside which it is
+        stored, and CRFsuite stores zeros.
 
     Attributes
     ----------
@@ -92,12 +94,12 @@ class SequenceVectorizer(
            [0., 0., 1.]])
     """
 
-    _parameter_constraints: dict = {  # noqa: RUF012 - scikit-learn's convention
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
         "min_frequency": [Interval(Integral, 1, None, closed="left")],
         "n_features": [None, Interval(Integral, 1, 2**31 - 1, closed="both")],
         "separator": [str],
         "keep_zeros": ["boolean"],
-        # looked at in float_dtype, which knows all the ways to name a dtype
+        # checked by float_dtype, which knows all the ways to name a dtype
         "dtype": "no_validation",
     }
 
@@ -106,7 +108,7 @@ class SequenceVectorizer(
         min_frequency: int = 1,
         n_features: int | None = None,
         separator: str = ":",
-        dtype: Any = np.float64,
+        dtype: DTypeLike = np.float64,
         keep_zeros: bool = False,
     ) -> None:
         self.min_frequency = min_frequency
@@ -115,7 +117,7 @@ class SequenceVectorizer(
         self.dtype = dtype
         self.keep_zeros = keep_zeros
 
-    def fit(self, X: Any, y: Any = None) -> SequenceVectorizer:
+    def fit(self, X: Iterable[Any], y: object = None) -> SequenceVectorizer:
         """Learn the vocabulary. With hashing there is none, and X is not read.
 
         Parameters
@@ -143,7 +145,7 @@ class SequenceVectorizer(
         return self
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit_transform(self, X: Any, y: Any = None) -> SequenceArray:
+    def fit_transform(self, X: Iterable[Any], y: object = None) -> SequenceArray:
         """Learn the vocabulary and encode X, in one pass over X.
 
         Parameters
@@ -168,18 +170,18 @@ class SequenceVectorizer(
             self._learn(None, int(self.n_features))
             return encoded
         names = Names()
-        found = read(X, names.learn, self.separator, dtype, self.keep_zeros)
-        if not len(found.counts):
+        attributes = read(X, names.learn, self.separator, dtype, self.keep_zeros)
+        if not len(attributes.counts):
             raise EmptyDataError("X has no tokens to learn from")
-        tokens = _rows(found, len(names), self.keep_zeros)
-        # some values summed to zero
-        if self.min_frequency > 1 or tokens.nnz < np.count_nonzero(found.columns >= 0):
+        tokens = _rows(attributes, len(names), self.keep_zeros)
+        # fewer values than were read: some summed to zero, and a column may have none left
+        if self.min_frequency > 1 or tokens.nnz < np.count_nonzero(attributes.columns >= 0):
             tokens, kept = _drop_rare(tokens, self.min_frequency)
             names = Names(list(compress(names, kept)))
-        self._learn(names, len(names), found.kind)
-        return SequenceArray(tokens, found.offsets, self._names)
+        self._learn(names, len(names), attributes.kind)
+        return SequenceArray(tokens, attributes.offsets, self._names)
 
-    def transform(self, X: Any) -> SequenceArray:
+    def transform(self, X: Iterable[Any]) -> SequenceArray:
         """Encode X. Attributes that are not in the vocabulary are ignored.
 
         Parameters
@@ -207,17 +209,17 @@ class SequenceVectorizer(
         if self.n_features is not None:
             return self._hash(X, self.n_features)
         check_is_fitted(self, "_names")
-        found = read(X, self._names.find, self.separator, float_dtype(self.dtype), self.keep_zeros)
-        if found.kind == "strings" and getattr(self, "_tokens_in", None) == "lists":
+        dtype = float_dtype(self.dtype)
+        attributes = read(X, self._names.find, self.separator, dtype, self.keep_zeros)
+        if attributes.kind == "strings" and getattr(self, "_tokens_in", None) == "lists":
             warn(
                 "the tokens of X are strings, those that fit saw are lists of strings; if the "
                 "lists in X are meant as tokens, one sequence of them is [X]"
             )
-        return SequenceArray(
-            _rows(found, self.n_features_out_, self.keep_zeros), found.offsets, self._names
-        )
+        tokens = _rows(attributes, self.n_features_out_, self.keep_zeros)
+        return SequenceArray(tokens, attributes.offsets, self._names)
 
-    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+    def get_feature_names_out(self, input_features: object = None) -> np.ndarray:
         """Names of the columns.
 
         Parameters
@@ -253,8 +255,9 @@ class SequenceVectorizer(
         return dict(zip(self._names().tolist(), range(self.n_features_out_)))
 
     def _learn(self, names: Names | None, n_columns: int, tokens_in: str | None = None) -> None:
-        """Take these names, or none with hashing, in the place of what was learned before; how
-        tokens were written.
+        """Replace what was learned before; with hashing there are no names.
+
+        `tokens_in` is how tokens were written, a kind of `Attributes`.
         """
         for name in ("vocabulary_", "_names", "_tokens_in"):
             self.__dict__.pop(name, None)
@@ -267,17 +270,18 @@ class SequenceVectorizer(
 
     def _hash(self, X: Any, n_features: int) -> SequenceArray:
         names = Names()
-        found = read(X, names.learn, self.separator, float_dtype(self.dtype), self.keep_zeros)
+        dtype = float_dtype(self.dtype)
+        attributes = read(X, names.learn, self.separator, dtype, self.keep_zeros)
+        # each distinct name is hashed once
         codes = (
             murmurhash3_32(name.encode("utf-8", "surrogatepass"), positive=True) % n_features
             for name in names
         )
-        columns = np.fromiter(chain(codes, [-1]), np.int32)[found.columns]
-        return SequenceArray(
-            _rows(found._replace(columns=columns), n_features, self.keep_zeros), found.offsets
-        )
+        columns = np.fromiter(chain(codes, [-1]), np.int32)[attributes.columns]  # -1 stays -1
+        tokens = _rows(attributes._replace(columns=columns), n_features, self.keep_zeros)
+        return SequenceArray(tokens, attributes.offsets)
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.two_d_array = False
         tags.input_tags.dict = True
@@ -286,21 +290,21 @@ class SequenceVectorizer(
         return tags
 
 
-def float_dtype(dtype: Any) -> Any:
+def float_dtype(dtype: DTypeLike) -> FloatType:
     """The scalar type float32 or float64."""
     try:
-        # of a number it would be its own
+        # np.dtype(np.float64(3)) is float64, too, though a number is no dtype
         kind = None if isinstance(dtype, np.generic) else np.dtype(dtype).type
     except (TypeError, ValueError):
         kind = None
-    if kind not in (np.float32, np.float64):
-        raise ValueError(f"dtype must be float32 or float64, got {dtype!r}")
-    return kind
+    if kind is np.float32 or kind is np.float64:
+        return kind
+    raise ValueError(f"dtype must be float32 or float64, got {dtype!r}")
 
 
-def _rows(found: Attributes, n_columns: int, keep_zeros: bool) -> sp.csr_array:
+def _rows(attributes: Attributes, n_columns: int, keep_zeros: bool) -> sp.csr_array:
     """The tokens as canonical CSR rows."""
-    columns, values, counts = found[:3]
+    columns, values, counts = attributes[:3]
     indptr = np.concatenate([[0], np.cumsum(counts)])
     stored = columns >= 0
     if not stored.all():
@@ -319,9 +323,8 @@ def _rows(found: Attributes, n_columns: int, keep_zeros: bool) -> sp.csr_array:
 def csr(
     values: np.ndarray, columns: np.ndarray, indptr: np.ndarray, n_columns: int
 ) -> sp.csr_array:
-    """A CSR array. scipy keeps both index arrays in one type: `indptr` gets that of the columns
-    wherever it fits.
-    """
+    """A CSR array with int32 indices, wherever the number of values allows it."""
+    # scipy keeps both index arrays in one type, and would copy the columns to int64
     if indptr[-1] <= np.iinfo(np.int32).max:
         indptr = indptr.astype(np.int32)
     return sp.csr_array((values, columns, indptr), shape=(len(indptr) - 1, n_columns))

@@ -1,6 +1,4 @@
-"""Where words stand: counts of the words around them, and vectors that say what is special about
-these.
-"""
+"""Counts of the words around each word, and vectors by correspondence analysis of the counts."""
 
 from __future__ import annotations
 
@@ -16,12 +14,11 @@ __all__ = ["context_counts", "context_vectors"]
 def context_counts(
     codes: np.ndarray, offsets: np.ndarray, window: int, n_context: int, directions: bool
 ) -> sp.csr_array:
-    """How often each word stands beside each frequent word, or a bound of the sequence: a row for
-    each word.
-    """
+    """How often each word (a row) stands beside each of the frequent words, or beside a bound."""
     frequency = np.bincount(codes)
     frequent = np.argsort(-frequency, kind="stable")[:n_context]
-    number = np.full(2 * window + len(frequency), -1)  # by the codes that Windows gives
+    # the context of each code that Windows gives: positions beside the sequence come first
+    number = np.full(2 * window + len(frequency), -1)
     number[: 2 * window] = len(frequent)
     number[2 * window + frequent] = np.arange(len(frequent))
     windows = Windows(Table([codes], offsets, []), (window, window), special=True)
@@ -42,9 +39,9 @@ def context_vectors(
 ) -> np.ndarray:
     """A vector of unit length for each word, by correspondence analysis of the counts.
 
-    It is the word's part of the first singular vectors, each times its singular value, of what the
-    counts are above those expected if all words had the same contexts, over the square root of the
-    latter. Where nothing is, it is 0.
+    The counts expected if all words had the same contexts are subtracted, and the differences
+    divided by the square roots of the expected counts. The vectors are the rows of the first left
+    singular vectors, each times its singular value. A word without a difference has the vector 0.
     """
     words = counts.sum(axis=1)
     contexts = counts.sum(axis=0)
@@ -52,7 +49,8 @@ def context_vectors(
     scaled = sp.csr_array(
         sp.diags_array(1 / _root(words)) @ counts @ sp.diags_array(1 / _root(contexts))
     )
-    # one of them is that of the expected counts, which comes off
+    # The expected counts are of rank one: their singular vector is among the first, and is taken
+    # off below, so that the sparse counts need not be made dense here.
     n_vectors = min(n_components + 1, *scaled.shape)
     left, singular, _ = randomized_svd(
         scaled, n_vectors, n_oversamples=100, n_iter=10, random_state=rng
@@ -62,7 +60,8 @@ def context_vectors(
     lengths = np.linalg.norm(vectors, axis=1)
     nothing = lengths <= 1e-6 * _root(words) / np.sqrt(total)  # differences of rounding
     vectors[nothing] = 0
-    return vectors / np.where(nothing, 1, lengths)[:, np.newaxis]
+    units: np.ndarray = vectors / np.where(nothing, 1, lengths)[:, np.newaxis]
+    return units
 
 
 def _root(sums: np.ndarray) -> np.ndarray:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
+from sklearn_struct.containers.typing import SequenceInput, Sequences
 from sklearn_struct.encoding.labels.label_codes import is_hashable
 from sklearn_struct.encoding.sequences import as_list, is_list
 from sklearn_struct.exceptions import InputTypeError, LengthMismatchError, UnknownLabelError
@@ -13,22 +15,24 @@ from sklearn_struct.exceptions import InputTypeError, LengthMismatchError, Unkno
 __all__ = ["label_masks"]
 
 
-def label_masks(allowed: Any, classes: np.ndarray, offsets: np.ndarray, flat: bool) -> np.ndarray:
-    """Mask (n_tokens, n_labels) of a list (per sequence) of lists (per token) of None, a label, or
-    several labels.
+def label_masks(
+    allowed: SequenceInput, classes: np.ndarray, offsets: np.ndarray, flat: bool
+) -> np.ndarray:
+    """Which labels are allowed at each token: a mask (n_tokens, n_labels).
 
-    None allows everything, also in the place of a whole sequence. With `flat` there is one entry a
-    sequence.
+    `allowed` has a list for each sequence, with an entry for each token: None, a label, or several
+    labels. None allows everything, also in the place of a whole sequence. With `flat` a sequence
+    has one token, and one entry instead of a list.
 
     Raises
     ------
     LengthMismatchError, InputTypeError, UnknownLabelError
         With the place, ``allowed[3], token 7``.
     """
-    allowed = _listed(as_list(allowed), "allowed", "sequences", len(offsets) - 1)
+    sequences = _listed(as_list(allowed), "allowed", "sequences", len(offsets) - 1)
     codes = {label: k for k, label in enumerate(classes.tolist())}
     masks = np.ones((offsets[-1], len(classes)), dtype=bool)
-    for i, entries in enumerate(allowed):
+    for i, entries in enumerate(sequences):
         if entries is None:
             continue
         n = int(offsets[i + 1] - offsets[i])
@@ -41,7 +45,7 @@ def label_masks(allowed: Any, classes: np.ndarray, offsets: np.ndarray, flat: bo
     return masks
 
 
-def _listed(entries: Any, place: str, kind: str, n: int) -> Any:
+def _listed(entries: object, place: str, kind: str, n: int) -> Sequences:
     """`entries` themselves, after a check that they are a list of n."""
     if not is_list(entries):
         raise InputTypeError(
@@ -52,16 +56,16 @@ def _listed(entries: Any, place: str, kind: str, n: int) -> Any:
     return entries
 
 
-def _codes(entry: Any, codes: dict[Any, int], place: str) -> list[int]:
+def _codes(entry: Any, codes: Mapping[Any, int], place: str) -> list[int]:
     """Codes of one label or of several; a tuple that is itself a label is that label."""
     if is_hashable(entry) and entry in codes:
         return [codes[entry]]
-    found = []
+    allowed = []
     for label in entry if is_list(entry) or isinstance(entry, set | frozenset) else [entry]:
         if not is_hashable(label) or label not in codes:
             known = ", ".join(map(repr, list(codes)[:20])) + (", ..." if len(codes) > 20 else "")
             raise UnknownLabelError(
                 f"{place}: label {label!r} was not seen in fit (known: {known})"
             )
-        found.append(codes[label])
-    return found
+        allowed.append(codes[label])
+    return allowed

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from sklearn_struct.containers.typing import Label
 from sklearn_struct.encoding.labels.label_codes import is_hashable
 from sklearn_struct.encoding.sequences import is_list
 from sklearn_struct.exceptions import InputTypeError, LengthMismatchError, UnknownLabelError
 from sklearn_struct.inference.chains.forbidden import Transitions
 
-__all__ = ["SCHEMES", "read_transitions"]
+__all__ = ["SCHEMES", "TransitionRule", "read_transitions"]
+
+TransitionRule: TypeAlias = str | ArrayLike | Mapping[Any, Iterable[Label]] | None
 
 
 class _Scheme(NamedTuple):
-    """How a scheme writes spans. A letter `inside` must follow one that `opens`, of the same type."""
+    """How a scheme writes spans: a letter `inside` follows one that `opens`, of the same type."""
 
     letters: str
     inside: str
@@ -28,16 +33,18 @@ _BIOES = _Scheme("BIES", "IE", "BI", True)
 SCHEMES = {
     "BIO": _BIO,
     "IOB2": _BIO,
-    # B only parts a span from the one of the same type before it
+    # here B parts a span from the one of the same type before it, and nothing else
     "IOB1": _Scheme("BI", "B", "BI", False),
     "BIOES": _BIOES,
     "IOBES": _BIOES,
 }
 
 
-def read_transitions(rule: Any, classes: np.ndarray) -> Transitions | None:
-    """What `rule` allows: None (everything), the name of a scheme, a matrix of booleans, or a dict
-    of what it forbids.
+def read_transitions(rule: TransitionRule, classes: np.ndarray) -> Transitions | None:
+    """The transitions that a rule allows; None if it allows everything.
+
+    A rule is None (everything), the name of a scheme, a matrix of booleans, or a dict of the
+    transitions that it forbids.
 
     Raises
     ------
@@ -50,7 +57,7 @@ def read_transitions(rule: Any, classes: np.ndarray) -> Transitions | None:
         return None
     if isinstance(rule, str):
         return _of_scheme(rule, classes.tolist())
-    if isinstance(rule, dict):
+    if isinstance(rule, Mapping):
         return _without(rule, classes.tolist())
     K = len(classes)
     pairs = _as_table(rule)
@@ -63,14 +70,14 @@ def read_transitions(rule: Any, classes: np.ndarray) -> Transitions | None:
     return Transitions(np.ones(K, dtype=bool), pairs, np.ones(K, dtype=bool))
 
 
-def _as_table(rule: Any) -> np.ndarray:
+def _as_table(rule: ArrayLike) -> np.ndarray:
     try:
         return np.asarray(rule)
     except ValueError as error:
         raise InputTypeError(f"allowed_transitions is no matrix: {error}") from None
 
 
-def _of_scheme(name: str, labels: list[Any]) -> Transitions:
+def _of_scheme(name: str, labels: list[Label]) -> Transitions:
     scheme = SCHEMES[name]
     letters, types = (np.array(part) for part in zip(*(_parts(label, name) for label in labels)))
     inside = np.isin(letters, list(scheme.inside))
@@ -83,7 +90,7 @@ def _of_scheme(name: str, labels: list[Any]) -> Transitions:
     return Transitions(~inside, pairs, end)
 
 
-def _parts(label: Any, name: str) -> tuple[str, str]:
+def _parts(label: Label, name: str) -> tuple[str, str]:
     """Letter and type of a label."""
     letter, _, kind = label.partition("-") if isinstance(label, str) else ("", "", "")
     if label != "O" and (len(letter) != 1 or letter not in SCHEMES[name].letters):
@@ -95,10 +102,9 @@ def _parts(label: Any, name: str) -> tuple[str, str]:
     return letter, kind
 
 
-def _without(forbidden: dict[Any, Any], labels: list[Any]) -> Transitions:
-    """All transitions but those of the dict, whose key None is the start and whose value None is
-    the end.
-    """
+def _without(forbidden: Mapping[Any, Iterable[Label]], labels: list[Label]) -> Transitions:
+    """All transitions but those of the dict: as a key None is the start, as a value the end."""
+    # one table holds all: its last row is the start, its last column the end
     code = {label: k for k, label in enumerate([*labels, None])}
     table = np.ones((len(code), len(code)), dtype=bool)
     for before, after in forbidden.items():
@@ -114,7 +120,7 @@ def _without(forbidden: dict[Any, Any], labels: list[Any]) -> Transitions:
     return Transitions(table[-1, :-1], table[:-1, :-1], table[:-1, -1])
 
 
-def _check_pair(before: Any, label: Any, labels: list[Any]) -> None:
+def _check_pair(before: Label, label: Label, labels: list[Label]) -> None:
     if before is None and label is None:
         raise UnknownLabelError(
             f"allowed_transitions[{before!r}]: from start to end there is no label"
@@ -122,7 +128,7 @@ def _check_pair(before: Any, label: Any, labels: list[Any]) -> None:
     _check_label(before, label, labels)
 
 
-def _check_label(before: Any, label: Any, labels: list[Any]) -> None:
+def _check_label(before: Label, label: Label, labels: list[Label]) -> None:
     place = f"allowed_transitions[{before!r}]"
     if not is_hashable(label):
         raise InputTypeError(f"{place}: {label!r} cannot be a label")

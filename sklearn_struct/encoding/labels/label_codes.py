@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Sequence
 from itertools import chain
 from numbers import Number
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
 from sklearn_struct.containers.ragged import cut, object_array
+from sklearn_struct.containers.typing import SequenceInput
 from sklearn_struct.encoding.sequences import is_list
 from sklearn_struct.exceptions import InputTypeError, LengthMismatchError, UnknownLabelError
 
@@ -24,7 +26,7 @@ __all__ = [
 ]
 
 
-def flatten(y: Any, offsets: np.ndarray) -> list[Any]:
+def flatten(y: SequenceInput, offsets: np.ndarray) -> list[Any]:
     """All labels of y, one after the other, after a check that y has the lengths of X."""
     if not is_list(y):
         raise InputTypeError(f"y must be a list of label sequences, got {type(y).__name__}")
@@ -43,7 +45,8 @@ def flatten(y: Any, offsets: np.ndarray) -> list[Any]:
 
 
 def as_labels(labels: np.ndarray) -> list[Any]:
-    """The items of an array as Python objects; dates stay numpy's, as Python's have fewer digits."""
+    """The items of an array as Python objects, dates as numpy's."""
+    # Python's dates end at microseconds
     return list(labels) if labels.dtype.kind in "mM" else labels.tolist()
 
 
@@ -88,20 +91,21 @@ def _as_array(labels: list[Any]) -> np.ndarray:
     return array if same else object_array(labels)
 
 
-def _is_same(found: Any, label: Any) -> bool:
-    """Whether what an array gives back is the label: also as a Python number, and a whole number as
-    a float.
+def _is_same(item: object, label: object) -> bool:
+    """Whether the item that an array gives back is the label that went in.
+
+    It may be a Python number where the label is numpy's, or a float where it is a whole number.
     """
     if isinstance(label, np.datetime64 | np.timedelta64):
         return False
-    kinds = type(found), type(label)
-    return found == label and (
+    kinds = type(item), type(label)
+    return bool(item == label) and (
         kinds[0] is kinds[1] or isinstance(label, np.generic) or kinds == (float, int)
     )
 
 
-def is_hashable(label: Any) -> bool:
-    """Whether it can be a label; some types say so that have items which cannot."""
+def is_hashable(label: object) -> TypeGuard[Hashable]:
+    """Whether a value can be a label; isinstance says so of tuples that hold lists, too."""
     try:
         hash(label)
     except TypeError:
@@ -109,8 +113,8 @@ def is_hashable(label: Any) -> bool:
     return True
 
 
-def is_itself(label: Any) -> bool:
-    """Whether it is equal to itself, as NaN and what stands for missing values are not."""
+def is_itself(label: object) -> bool:
+    """Whether a value is equal to itself; NaN and other values for what is missing are not."""
     try:
         return bool(label == label)
     except (TypeError, ValueError):
@@ -118,15 +122,16 @@ def is_itself(label: Any) -> bool:
 
 
 def encode(
-    labels: list[Any], classes: np.ndarray, offsets: np.ndarray, unseen: int | None = None
+    labels: Sequence[Any], classes: np.ndarray, offsets: np.ndarray, unseen: int | None = None
 ) -> np.ndarray:
-    """Codes (int32) of labels in `classes`; of others that could be among them `unseen`, if it is
-    given.
+    """Codes (int32) of labels in `classes`.
+
+    With `unseen`, that is the code of other labels, if they are of the same types as the classes.
     """
     codes = {label: k for k, label in enumerate(classes.tolist())}
     try:
         return np.fromiter(map(codes.__getitem__, labels), dtype=np.int32, count=len(labels))
-    except (KeyError, TypeError):
+    except (KeyError, TypeError):  # the slow way finds the place, and learns unseen labels
         kinds = {type(label) for label in codes}
         for position, label in enumerate(labels):
             plain = label.item() if isinstance(label, np.generic) else label

@@ -4,46 +4,58 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from numbers import Integral, Real
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
 
 from sklearn_struct.containers.sequence_array import SequenceArray
+from sklearn_struct.containers.typing import Label
 from sklearn_struct.encoding.labels.label_codes import is_hashable, is_itself
 from sklearn_struct.exceptions import InputTypeError, NonFiniteError, UnknownLabelError
 
-__all__ = ["Target", "checked_labels", "firing", "named_labels", "not_negative", "read_targets"]
+__all__ = [
+    "Target",
+    "TargetSpec",
+    "checked_labels",
+    "firing",
+    "named_labels",
+    "not_negative",
+    "read_targets",
+]
 
 CLOSE = 1e-6  # by how much probabilities may miss a sum of 1
 
 
-class Target(NamedTuple):
-    """A labelled feature: its name, and probabilities of all labels (K,), or of all label pairs (K
-    * K,).
+# What a person says of a feature: a label, or probabilities or counts of labels or label pairs.
+TargetSpec: TypeAlias = Label | Mapping[Any, float]
 
-    Those that were `named`, with a probability, a count or by themselves, are asked for; the others
-    share the rest.
+
+class Target(NamedTuple):
+    """A labelled feature: its name, and probabilities of all labels (K,) or label pairs (K * K,).
+
+    Those that are `named`, with a probability, a count or alone, are asked for; the others share
+    the rest.
     """
 
-    feature: Any
+    feature: Label
     probability: np.ndarray
     named: np.ndarray
 
 
-def named_labels(labeled_features: Mapping[Any, Any], known: set[Any]) -> list[Any]:
+def named_labels(labeled_features: Mapping[Any, TargetSpec], known: set[Any]) -> list[Label]:
     """All labels that are named; a pair names two, unless it is itself among the `known` labels."""
-    found: list[Any] = []
+    labels: list[Label] = []
     for feature, spec in labeled_features.items():
         for name in spec if isinstance(spec, Mapping) else [spec]:
-            is_pair = isinstance(name, tuple) and len(name) == 2 and name not in known
-            found += checked_labels(
-                list(name) if is_pair else [name], f"labeled_features[{feature!r}]"
-            )
-    return found
+            named: list[Label] = [name]
+            if isinstance(name, tuple) and len(name) == 2 and name not in known:
+                named = list(name)
+            labels += checked_labels(named, f"labeled_features[{feature!r}]")
+    return labels
 
 
-def checked_labels(labels: list[Any], place: str) -> list[Any]:
+def checked_labels(labels: list[Label], place: str) -> list[Label]:
     """The labels, after a check that each can be one."""
     for label in labels:
         if not is_hashable(label):
@@ -54,13 +66,16 @@ def checked_labels(labels: list[Any], place: str) -> list[Any]:
 
 
 def read_targets(
-    labeled_features: Mapping[Any, Any], classes: np.ndarray, majority: float, smoothing: float
+    labeled_features: Mapping[Any, TargetSpec],
+    classes: np.ndarray,
+    majority: float,
+    smoothing: float,
 ) -> list[Target]:
     """The target distribution of each feature.
 
-    A label gets the probability `majority`, all others share the rest. Whole numbers for labels are
-    counts c of annotated tokens, which give (c + smoothing) / (n + smoothing * n_labels); other
-    numbers are probabilities.
+    A label without a number gets the probability `majority`, all others share the rest. Whole
+    numbers are counts c of annotated tokens, which give (c + smoothing) / (n + smoothing *
+    n_labels). Other numbers are probabilities.
 
     Raises
     ------
@@ -79,7 +94,7 @@ def read_targets(
 
 
 def _probability(
-    spec: Any, labels: list[Any], options: tuple[float, float], place: str
+    spec: TargetSpec, labels: list[Label], options: tuple[float, float], place: str
 ) -> tuple[np.ndarray, np.ndarray]:
     """Probabilities, and which of them are named."""
     majority, smoothing = options
@@ -95,9 +110,9 @@ def _probability(
     size = n * n if pairs[0] else n
     if not isinstance(spec, Mapping):
         named = np.arange(size) == at[0]
-        return np.where(
-            named, majority if size > 1 else 1.0, (1 - majority) / max(size - 1, 1)
-        ), named
+        # a single label has nothing to share with
+        of_named = majority if size > 1 else 1.0
+        return np.where(named, of_named, (1 - majority) / max(size - 1, 1)), named
     given = np.zeros(size)
     given[at] = [_number(value, place) for value in spec.values()]
     if all(isinstance(value, Integral) for value in spec.values()):
@@ -110,7 +125,7 @@ def _probability(
     return given / given.sum(), given > 0
 
 
-def _code(name: Any, code: dict[Any, int], place: str) -> int:
+def _code(name: Label, code: dict[Label, int], place: str) -> int:
     """Code of a label, or of a pair of labels."""
     if is_hashable(name) and name in code:
         return code[name]
@@ -124,11 +139,11 @@ def _code(name: Any, code: dict[Any, int], place: str) -> int:
     raise UnknownLabelError(f"{place}: label {name!r} is unknown (known: {known})")
 
 
-def _number(value: Any, place: str) -> float:
+def _number(value: object, place: str) -> float:
     return not_negative(value, f"{place}: a probability or a count")
 
 
-def not_negative(value: Any, what: str) -> float:
+def not_negative(value: object, what: str) -> float:
     """A finite number, not negative."""
     if not isinstance(value, Real) or isinstance(value, bool):
         raise InputTypeError(f"{what} must be a number, got {value!r}")
@@ -141,14 +156,15 @@ def not_negative(value: Any, what: str) -> float:
     return number
 
 
-def firing(X: SequenceArray, features: list[Any]) -> sp.csr_array:
-    """The values of features, by name or column, at all tokens (n_tokens, n); None is a feature
-    that is always 1.
+def firing(X: SequenceArray, features: list[Label]) -> sp.csr_array:
+    """The values of features at all tokens, (n_tokens, n_features).
+
+    A feature is named, or given by its column; None is a feature that is always 1.
 
     Raises
     ------
     ValueError
-        For a feature that X has not, or one with a negative value.
+        For a feature that X does not have, or one with a negative value.
     """
     names = (
         None
@@ -156,6 +172,7 @@ def firing(X: SequenceArray, features: list[Any]) -> sp.csr_array:
         else {name: c for c, name in enumerate(X.feature_names.tolist())}
     )
     n_tokens, n_features = X.tokens.shape
+    # the feature that is always 1 is one more column behind those of X
     columns = [
         n_features if feature is None else _column(feature, names, n_features)
         for feature in features
@@ -179,7 +196,7 @@ def firing(X: SequenceArray, features: list[Any]) -> sp.csr_array:
     return fired
 
 
-def _column(feature: Any, names: dict[str, int] | None, n: int) -> int:
+def _column(feature: Label, names: dict[Label, int] | None, n: int) -> int:
     if names is not None and feature in names:
         return names[feature]
     if isinstance(feature, Integral) and not isinstance(feature, bool) and int(feature) in range(n):

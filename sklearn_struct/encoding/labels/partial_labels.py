@@ -1,14 +1,13 @@
-"""Labels of which some are missing or open: None for a token, a sequence or all; a set of what may
-be at a token.
-"""
+"""Labels that are known in part: None for a token, a sequence or all; a set of possible labels."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
+from sklearn_struct.containers.typing import Label, SequenceInput
 from sklearn_struct.encoding.labels import label_codes
 from sklearn_struct.encoding.sequences import is_list
 from sklearn_struct.exceptions import EmptyDataError, InputTypeError, UnknownLabelError
@@ -16,7 +15,11 @@ from sklearn_struct.exceptions import EmptyDataError, InputTypeError, UnknownLab
 __all__ = ["encode", "flatten", "is_partial", "known_labels", "masks", "options"]
 
 
-def flatten(y: Any, offsets: np.ndarray) -> list[Any]:
+# A label, None, or a set of labels.
+Entry: TypeAlias = Label | set[Label] | frozenset[Label]
+
+
+def flatten(y: SequenceInput | None, offsets: np.ndarray) -> list[Any]:
     """All labels of y, None where there is none, after a check that y has the lengths of X."""
     lengths = np.diff(offsets).tolist()
     if y is None:
@@ -34,7 +37,8 @@ def flatten(y: Any, offsets: np.ndarray) -> list[Any]:
 
 
 def is_partial(labels: list[Any]) -> bool:
-    """Whether something is missing or open."""
+    """Whether there is a None or a set."""
+    # the few types of many labels are looked at once
     return any(kind is type(None) or _is_set(kind) for kind in set(map(type, labels)))
 
 
@@ -42,9 +46,10 @@ def _is_set(kind: type) -> bool:
     return issubclass(kind, set | frozenset)
 
 
-def _layers(labels: list[Any], spare: Any) -> Iterator[list[Any]]:
-    """Lists with one label of each token, until each label of each set was in one; `spare` where
-    there is none.
+def _layers(labels: list[Any], spare: Label) -> Iterator[list[Any]]:
+    """Lists with one label of each token, so many that each label of each set is in one.
+
+    A token without a label has `spare`.
     """
     chosen = [
         list(entry) if _is_set(type(entry)) else [spare if entry is None else entry]
@@ -55,20 +60,19 @@ def _layers(labels: list[Any], spare: Any) -> Iterator[list[Any]]:
 
 
 def known_labels(labels: list[Any], offsets: np.ndarray) -> np.ndarray:
-    """The distinct labels, sorted, those in sets, too; there must be one."""
+    """The distinct labels, sorted, with those in sets; there must be one."""
     spare = next((label for entry in labels if entry is not None for label in options(entry)), None)
     if spare is None:
         raise EmptyDataError("y has no labels")
-    found = [label_codes.unique_labels(layer, offsets) for layer in _layers(labels, spare)]
-    together = [label for labels in found for label in labels.tolist()]
-    return (
-        found[0]
-        if len(found) == 1
-        else label_codes.unique_labels(together, np.array([0, len(together)]))
-    )
+    distinct = [label_codes.unique_labels(layer, offsets) for layer in _layers(labels, spare)]
+    if len(distinct) == 1:
+        return distinct[0]
+    together = [label for layer in distinct for label in layer.tolist()]
+    return label_codes.unique_labels(together, np.array([0, len(together)]))
 
 
 def options(entry: Any) -> Iterable[Any]:
+    """The labels that an entry allows."""
     return entry if _is_set(type(entry)) else [entry]
 
 

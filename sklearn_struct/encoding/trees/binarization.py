@@ -35,11 +35,11 @@ _FUNCTION = re.compile(r"(?<=.)[-=|].*", re.DOTALL)
 class Symbol(NamedTuple):
     """What the nodes of a binary tree are.
 
-    ``chain`` has the labels of a node and of only children below it, the topmost first; ``tag``
-    says that it stands over one word. With ``siblings``, not None, it is no node of the tree, but
-    stands for the children of ``chain`` from the second or a later one on; they are the labels of
-    the last ones before it, as many as the horizontal order. ``above`` are labels of ancestors, the
-    nearest first, one less than the vertical order.
+    ``chain`` has the label of a node, and those of only children below it, the topmost first.
+    ``tag`` says that the node stands over one word. If ``siblings`` is not None, the node is not in
+    the original tree: it holds the children of ``chain`` from the second or a later one on, and
+    ``siblings`` are the labels of the last ones before these, as many as the horizontal order.
+    ``above`` has the labels of ancestors, the nearest first, one less than the vertical order.
     """
 
     chain: tuple[str, ...]
@@ -58,36 +58,37 @@ class Symbol(NamedTuple):
 
 
 def read(y: Any, name: str = "y") -> list[Tree]:
-    """Trees, given in any form, as grammars want them: see `strip`."""
+    """Trees in any form, stripped of what grammars do not use: see `strip`."""
     return [strip(tree, f"{name}[{i}]") for i, tree in enumerate(as_trees(y, name))]
 
 
 @lru_cache(10_000)
 def bare(label: str) -> str:
-    """The label without function tags and indices: NP for ``NP-SBJ-1`` or ``NP=2``; -LRB- as it is,
-    all roots ROOT.
+    """The label without function tags and indices: NP for ``NP-SBJ-1`` or ``NP=2``.
+
+    Labels of roots become ROOT. Labels that begin with a hyphen, as ``-LRB-``, stay as they are.
     """
     return ROOT if label in _ROOTS else label if label[0] == "-" else _FUNCTION.sub("", label)
 
 
 def strip(tree: Tree, place: str = "the tree") -> Tree:
-    """The tree without traces, nodes without words, function tags, and only children labelled as
-    their parents.
+    """The tree without traces, nodes without words, function tags and repeated labels.
 
-    Its root is ROOT. Each word must be the only child of its node.
+    An only child that has its parent's label repeats it. The root of the result is ROOT. Each word
+    must be the only child of its node.
     """
     labels: list[str] = []  # backwards: children come before their parent, its first child last
     arity: list[int] = []
     # what became of subtrees without a parent yet: 0 gone, 1 a node, 2 a word
-    found: list[int] = []
+    subtrees: list[int] = []
     for label, n in zip(reversed(tree.labels), reversed(tree.arity)):
         if n == 0:
             labels.append(label)
             arity.append(0)
-            found.append(2)
+            subtrees.append(2)
             continue
-        children = found[-n:]
-        del found[-n:]
+        children = subtrees[-n:]
+        del subtrees[-n:]
         if n > 1 and 2 in children:
             raise ValueError(f"{place}: a word below {label!r} is not the only child of its node")
         n_left = n - children.count(0)
@@ -97,7 +98,7 @@ def strip(tree: Tree, place: str = "the tree") -> Tree:
         elif n_left and not (n_left == 1 and arity[-1] and labels[-1] == bare(label)):
             labels.append(bare(label))
             arity.append(n_left)
-        found.append(min(n_left, 1))
+        subtrees.append(min(n_left, 1))
     if not labels:
         raise EmptyDataError(f"{place} has no words")
     if labels[-1] != ROOT:
@@ -109,8 +110,9 @@ def strip(tree: Tree, place: str = "the tree") -> Tree:
 def check_words(
     left: Sequence[Sequence[str]], right: Sequence[Sequence[str]], names: tuple[str, str]
 ) -> None:
-    """Raise LengthMismatchError unless both sides have the same words; brackets may be written
-    either way.
+    """Raise LengthMismatchError unless both sides have the same words.
+
+    A bracket and its code, ``(`` and ``-LRB-``, are the same.
     """
     if len(left) != len(right):
         raise LengthMismatchError(
@@ -135,10 +137,10 @@ def check_words(
 def encode(
     trees: Iterable[Tree], *, h: int = 0, v: int = 1, symbols: Sequence[Symbol] | None = None
 ) -> tuple[Trees, list[Symbol]]:
-    """Stripped trees as binary ones, whose symbols are codes, and the symbols in the order of their
-    codes.
+    """Stripped trees as binary ones, and the symbols that their codes stand for.
 
-    Tags come first. With `symbols`, a node whose symbol is not among them gets -1.
+    `h` and `v` are the horizontal and the vertical order. Without `symbols` these are learned, tags
+    first. With `symbols`, a node whose symbol is not among them gets -1.
     """
     made: dict[tuple[Any, ...], Symbol] = {}
     binary = [binarize(tree, h, v, made) for tree in trees]
@@ -154,13 +156,12 @@ def encode(
 def binarize(
     tree: Tree, h: int = 0, v: int = 1, made: dict[tuple[Any, ...], Symbol] | None = None
 ) -> Tree:
-    """The stripped tree with symbols for labels, two children below each node, and each word below
-    a tag.
+    """The stripped tree as a binary one, with symbols for labels, and each word below a tag.
 
-    A chain of only children becomes one node. Of more than two children, the first stays and the
-    others are put below one more node, and so on. A ROOT with one child is left out. `h` and `v`
-    are the horizontal and the vertical order: how many siblings before it such a node remembers,
-    and how many labels, of itself and its ancestors, each phrase. ``made`` keeps the symbols, so
+    A chain of only children becomes one node. Of more than two children, the first stays, and the
+    others go below one more node, and so on. A ROOT with one child is left out. `h`, the horizontal
+    order, is how many siblings before it such a node remembers. `v`, the vertical order, is how
+    many labels a phrase remembers, its own and those of ancestors. ``made`` keeps the symbols, so
     that many trees share them.
     """
     made = {} if made is None else made
@@ -191,14 +192,17 @@ def binarize(
 
 def _symbol(made: dict[tuple[Any, ...], Symbol], *parts: Any) -> Symbol:
     """The symbol of these parts, the same object each time."""
-    found = made.get(parts)
-    if found is None:
-        found = made[parts] = Symbol(*parts)
-    return found
+    symbol = made.get(parts)
+    if symbol is None:
+        symbol = made[parts] = Symbol(*parts)
+    return symbol
 
 
 def _collapsed(tree: Tree) -> Tree:
-    """Chains of only children as one node each, labelled by a tuple; without a ROOT of one child."""
+    """The tree with one node, labelled by a tuple, for each chain of only children.
+
+    A ROOT of one child is left out.
+    """
     labels: list[Any] = []
     arity: list[int] = []
     for label, n in zip(reversed(tree.labels), reversed(tree.arity)):
@@ -213,6 +217,7 @@ def _collapsed(tree: Tree) -> Tree:
 
 
 def _numbered(binary: list[Tree], codes: dict[Symbol, int]) -> Trees:
+    """Binary trees as arrays, children before their parents."""
     nodes: list[tuple[int, int, int, int, int]] = []  # symbol, left, right, start, stop
     offsets = [0]
     for tree in binary:
@@ -243,7 +248,7 @@ def _numbered(binary: list[Tree], codes: dict[Symbol, int]) -> Trees:
 
 
 def restore(trees: Trees, symbols: Sequence[Symbol], X: Iterable[Sequence[str]]) -> list[Tree]:
-    """The trees over the sentences of X that became these binary ones; their root is ROOT again."""
+    """The trees over the sentences of X that `encode` made binary; their root is ROOT again."""
     columns = [column.tolist() for column in (trees.symbol, trees.left, trees.right, trees.start)]
     nodes = list(zip(*columns))
     return [
@@ -257,7 +262,7 @@ def _restored(
 ) -> Tree:
     labels: list[str] = []
     arity: list[int] = []
-    # with the place in `labels` of the node whose child, or rest of children, it is
+    # nodes to come, each with the place in `labels` of its parent; a stack, as trees may be deep
     ahead = [(root, -1)]
     while ahead:
         node, parent = ahead.pop()

@@ -1,15 +1,19 @@
-"""Trees as people write them, ``(S (NP I) (VP sleep))``, and as we keep them; no tree is too deep."""
+"""Trees as people write them, ``(S (NP I) (VP sleep))``, and as the package keeps them.
+
+Nothing here calls itself, so no tree is too deep.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple, Protocol, TypeGuard
 
 from sklearn_struct.encoding.sequences import has_items
 from sklearn_struct.exceptions import EmptyDataError, InputTypeError
 
 __all__ = [
+    "NltkTree",
     "Tree",
     "as_tree",
     "as_trees",
@@ -27,12 +31,26 @@ _UNWRITABLE = re.compile(r"[\s()]")
 
 
 class Tree(NamedTuple):
-    """A tree in pre-order: what its nodes and words are called, and how many children each has (a
-    word: 0).
+    """A tree in pre-order: the labels of its nodes and words, and the number of children of each.
+
+    A word has no children.
     """
 
     labels: tuple[Any, ...]
     arity: tuple[int, ...]
+
+
+class NltkTree(Protocol):
+    """A tree of nltk: a list of its children, with a label."""
+
+    def label(self) -> str:
+        """What the node is called."""
+
+    def __len__(self) -> int:
+        """How many children it has."""
+
+    def __reversed__(self) -> Iterator[NltkTree | str]:
+        """Its children, the last one first."""
 
 
 def words(tree: Tree) -> list[str]:
@@ -41,9 +59,8 @@ def words(tree: Tree) -> list[str]:
 
 
 def tagged_words(tree: Tree) -> list[tuple[str, str]]:
-    """The words with the labels of the nodes that have nothing else below them, "" if there are
-    none.
-    """
+    """The words, each with the label of a node that has it as its only child, or ""."""
+    # what comes before a word in pre-order is its parent, if it is the only child
     above = zip(("", *tree.labels), (0, *tree.arity))
     return [
         (label, tag if siblings == 1 else "")
@@ -53,7 +70,7 @@ def tagged_words(tree: Tree) -> list[tuple[str, str]]:
 
 
 def escaped(word: str) -> str:
-    """The word as bracketed trees have it."""
+    """The word as bracketed trees write it."""
     return word.replace("(", "-LRB-").replace(")", "-RRB-")
 
 
@@ -117,16 +134,16 @@ def parse_trees(
 
 def parse_tree(text: str, place: str) -> Tree:
     """The one tree that the text holds; `place` names the text in errors."""
-    found = list(parse_trees(text, lambda number, start, at: f"{place}, character {at}"))
-    if not found:
+    trees = list(parse_trees(text, lambda number, start, at: f"{place}, character {at}"))
+    if not trees:
         raise EmptyDataError(f"{place} is a string without a tree")
-    if len(found) > 1:
-        raise ValueError(f"{place}, character {found[1][1]}: a second tree, expected one")
-    return found[0][0]
+    if len(trees) > 1:
+        raise ValueError(f"{place}, character {trees[1][1]}: a second tree, expected one")
+    return trees[0][0]
 
 
 def format_tree(tree: Tree, place: str = "the tree") -> str:
-    """The tree in brackets, on one line; those in words become ``-LRB-`` and ``-RRB-``."""
+    """The tree in brackets, on one line; brackets in words become ``-LRB-`` and ``-RRB-``."""
     parts: list[str] = []
     missing: list[int] = []  # of each open node, how many children are still to come
     for label, n in zip(tree.labels, tree.arity):
@@ -147,14 +164,14 @@ def format_tree(tree: Tree, place: str = "the tree") -> str:
 # ---- objects
 
 
-def as_trees(y: Any, name: str) -> list[Tree]:
-    """Trees given as bracketed strings, nltk's trees or ours; `name` is what errors call y."""
+def as_trees(y: Iterable[Any], name: str) -> list[Tree]:
+    """Trees given as bracketed strings, nltk's trees or ours; errors call y `name`."""
     if not has_items(y) or isinstance(y, Tree) or _is_nltk(y):
         raise InputTypeError(f"{name} is a {type(y).__name__}, expected a list of trees")
     return [as_tree(tree, f"{name}[{i}]") for i, tree in enumerate(y)]
 
 
-def as_tree(tree: Any, place: str) -> Tree:
+def as_tree(tree: object, place: str) -> Tree:
     """One tree, a bracketed string, nltk's or ours; `place` names it in errors."""
     if isinstance(tree, Tree):
         return tree
@@ -167,10 +184,10 @@ def as_tree(tree: Any, place: str) -> Tree:
     )
 
 
-def to_nltk(tree: Tree) -> Any:
+def to_nltk(tree: Tree) -> NltkTree:
     """The tree as nltk has it; one of a word alone is a root without children."""
     try:
-        from sklearn_struct.encoding.trees.nltk_tree import Tree as NltkTree
+        from sklearn_struct.encoding.trees.nltk_tree import Tree as LoadedTree
     except ImportError as error:
         raise ImportError('trees of nltk need nltk: pip install "sklearn-struct[trees]"') from error
     built: list[Any] = []  # subtrees without a parent yet, the leftmost on top
@@ -178,23 +195,24 @@ def to_nltk(tree: Tree) -> Any:
         if n:
             children = built[: -n - 1 : -1]
             del built[-n:]
-        built.append(NltkTree(label, children) if n else label)
-    return built[0] if tree.arity[0] else NltkTree(tree.labels[0], [])
+        built.append(LoadedTree(label, children) if n else label)
+    root: NltkTree = built[0] if tree.arity[0] else LoadedTree(tree.labels[0], [])
+    return root
 
 
-def _is_nltk(tree: Any) -> bool:
-    """By what it can do, so that nltk need not be imported."""
+def _is_nltk(tree: object) -> TypeGuard[NltkTree]:
+    """Whether it is a tree of nltk, told by what it can do, so that nltk need not be imported."""
     return isinstance(tree, list) and callable(getattr(tree, "label", None))
 
 
-def _from_nltk(tree: Any, place: str) -> Tree:
+def _from_nltk(tree: NltkTree, place: str) -> Tree:
     labels: list[str] = []
     arity: list[int] = []
-    ahead = [tree]
+    ahead: list[NltkTree | str] = [tree]
     while ahead:
         node = ahead.pop()
         is_node = _is_nltk(node)
-        label = node.label() if is_node else node
+        label: object = node.label() if _is_nltk(node) else node
         if not isinstance(label, str):
             kind = "label" if is_node else "word"
             raise InputTypeError(

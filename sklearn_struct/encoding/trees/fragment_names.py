@@ -13,20 +13,21 @@ SIDES = "left", "right"
 
 
 def names(fragments: Fragments, model: TreeModel, codes: TreeCodes) -> list[str]:
-    """Template, what is above, the side, and what is below, as ``rule-rule: S -> NP VP | left | NP
-    -> D N``.
+    """Template, what is above, the side, and what is below.
+
+    An example is ``rule-rule: S -> NP VP | left | NP -> D N``.
     """
     symbols = [str(symbol) for symbol in codes.symbols]
     productions = _productions(codes, symbols)
-    found = []
+    names_of_features = []
     for template, above, side, below in parts(fragments, model):
         upper, _, lower = template.rpartition("-")
         of_above = productions if upper == "rule" else symbols
         of_below = symbols if lower == "symbol" else productions
         for a, s, b in zip(above.tolist(), side.tolist(), below.tolist()):
             context = f"{of_above[a]} | {SIDES[s]} | " if s != ROOT else "root | "
-            found.append(f"{template}: {context if upper else ''}{of_below[b]}")
-    return found
+            names_of_features.append(f"{template}: {context if upper else ''}{of_below[b]}")
+    return names_of_features
 
 
 def _productions(codes: TreeCodes, symbols: list[str]) -> list[str]:

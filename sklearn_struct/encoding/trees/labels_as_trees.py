@@ -1,8 +1,8 @@
-"""Labelled sequences as trees that branch to the right: a grammar with states over them is a hidden
-Markov model.
+"""Labelled sequences as trees that branch to the right.
 
-The word at t is the left child of node t, whose symbol is the label there, and what follows is its
-right child: node t + 1 or, at the end, a leaf of its own.
+A grammar with states over such trees is a hidden Markov model. The symbol of node t is the label at
+t. Its left child is the word at t. Its right child is what follows: node t + 1 or, at the end, a
+leaf of its own.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ __all__ = ["LabelCodes", "LabelTrees", "forest", "labelled", "learn", "observe",
 
 
 class LabelCodes(NamedTuple):
-    """What numbers stand for: symbols 0 ... K - 1 are labels over words, K is the end, K + 1 + k
-    nodes of label k.
+    """What the numbers of symbols, leaves and rules stand for.
 
-    Leaves are entries of the lexicon, and behind these the end. ``rule`` (K, K + 1) has the number
-    of the rule by which a label, or the end as the last, follows another, -1 where it never did.
+    Symbols 0 ... K - 1 are labels over words, K is the end, and K + 1 + k are nodes of label k.
+    Leaves are the entries of the lexicon, and behind these the end. ``rule[j, k]`` is the number of
+    the rule by which label k, or the end if k is K, follows label j; -1 if it never did.
     """
 
     grammar: Grammar
@@ -33,9 +33,7 @@ class LabelCodes(NamedTuple):
 
 
 class LabelTrees(NamedTuple):
-    """Training data: the trees in both forms, what their numbers stand for, and how tokens count
-    for leaves.
-    """
+    """Training data: the trees in both forms, the meaning of their numbers, and leaf counts."""
 
     treebank: Treebank
     trees: Trees
@@ -43,7 +41,7 @@ class LabelTrees(NamedTuple):
     emissions: Emissions
 
     def sums(self, rows: np.ndarray) -> np.ndarray:
-        """Sums of a row of numbers for each leaf of the trees, for all leaves that there are."""
+        """Sums over the leaves of the trees, a row of numbers each, by number of the leaf."""
         symbol = self.trees.symbol[self.trees.left < 0]
         is_end = symbol == len(self.codes.rule)
         return np.concatenate(
@@ -62,6 +60,7 @@ def learn(
 
     `min_frequency` and `unknown` are parameters of the lexicon.
     """
+    # words and rules are numbered as `tree_corpus.learn` would number them in these trees
     K = n_labels
     n = np.array([len(x) for x in X])
     words, emissions, entry = lexicon.learn(X, labels, K, min_frequency, unknown)
@@ -81,8 +80,9 @@ def learn(
 
 
 def rules_of(first: np.ndarray, second: np.ndarray, K: int) -> tuple[Grammar, np.ndarray]:
-    """The grammar in which labels, in order, are followed by labels or, as number K, the end; and
-    the table `rule`.
+    """The grammar by which label ``first[i]`` is followed by ``second[i]``, and the table `rule`.
+
+    As a second label K is the end.
     """
     rules = grammar(first, np.where(second < K, K + 1 + second, K), K + 1 + first, 2 * K + 1)
     table = np.full((K, K + 1), -1)
@@ -96,15 +96,13 @@ def _keys(left: np.ndarray, right: np.ndarray, K: int) -> np.ndarray:
 
 
 def _trees(labels: np.ndarray, n: np.ndarray, K: int) -> Trees:
-    """The trees of sequences of n words each: their leaves, the end, and their nodes from the last
-    to the first.
-    """
+    """The trees of sequences of n words each: leaves, the end, and nodes from the last one back."""
     offsets = np.concatenate([[0], np.cumsum(2 * n + 1)])
     example = np.repeat(np.arange(len(n)), 2 * n + 1)
     place = np.arange(offsets[-1]) - offsets[example]
     length = n[example]
     is_node = place > length
-    # the token of a leaf or a node; of the end the length
+    # the token of a leaf or a node; the end stands behind the last token
     t = np.where(is_node, 2 * length - place, place)
     label = np.concatenate([[0], labels])[
         np.where(t < length, 1 + (np.cumsum(n) - n)[example] + t, 0)
@@ -131,20 +129,20 @@ def observe(codes: LabelCodes, sentence: Sequence[str], relaxed: bool = False) -
 
 
 def labelled(codes: LabelCodes, sentence: Sequence[str], labels: np.ndarray) -> Forest | None:
-    """A sequence with one labelling, which has no tree if a word never has its label, or labels
-    follow each other.
+    """The tree of a sequence with one labelling.
+
+    None if a word never had its label in training, or a label never followed the one before it.
     """
     entries = observe(codes, sentence)
-    own = [found[codes.lexicon.symbol[found] == label] for found, label in zip(entries, labels)]
+    own = [rows[codes.lexicon.symbol[rows] == label] for rows, label in zip(entries, labels)]
     packed = forest(codes, own)
     return packed if len(packed.rule) == len(sentence) else None
 
 
 def forest(codes: LabelCodes, entries: Sequence[np.ndarray]) -> Forest:
-    """All labellings of a sequence, packed: leaves, the end, and nodes from the last to the first.
+    """All labellings of a sequence, packed: leaves, the end, and nodes from the last one back.
 
-    The item of the p-th entry, counted from the first of the sequence, is p; its node's is ``2 *
-    n_entries - p``.
+    The leaf of the p-th entry of the sequence is item p, its node is item ``2 * n_entries - p``.
     """
     K = len(codes.rule)
     n = len(entries)

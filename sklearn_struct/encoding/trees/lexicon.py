@@ -1,5 +1,6 @@
-"""Words and what tags they may have: words seen often enough are known, all others are their
-signatures.
+"""Words and the tags that they may have.
+
+Words seen often enough are known; all others are taken for their signatures.
 """
 
 from __future__ import annotations
@@ -16,16 +17,19 @@ from sklearn_struct.encoding.trees.word_signatures import signature
 
 __all__ = ["Emissions", "Lexicon", "entries", "learn", "observations", "observe"]
 
-RARE = 5  # words seen less often show what tags words of their signature have
-RESERVE = 0.01  # how often, relative to rare words, words of no known signature are as any
+# Words seen less often than this show what tags unknown words of their signature have.
+RARE = 5
+# Any other word counts `unknown` times for the tags of rare words, and RESERVE * `unknown` times
+# for the tags of all words: little, but so it may have every tag.
+RESERVE = 0.01
 
 
 class Lexicon(NamedTuple):
     """What a word is taken for, and the tags it may then have.
 
-    ``words`` and ``signatures`` give codes of observations; another one, the last, is any other
-    word. Observation o has the tags ``symbol[indptr[o] : indptr[o + 1]]``, ascending, codes of
-    symbols; each such pair of an observation and a tag is an entry.
+    ``words`` and ``signatures`` give the codes of observations; the last observation is any other
+    word. Observation o has the tags ``symbol[indptr[o] : indptr[o + 1]]``, ascending codes of
+    symbols. Each pair of an observation and a tag is an entry.
     """
 
     words: dict[str, int]
@@ -35,11 +39,10 @@ class Lexicon(NamedTuple):
 
 
 class Emissions(NamedTuple):
-    """How tokens of the training data count for the entries of a lexicon: ``of_tokens + spread @
-    of_rare``.
+    """How much each token of the training data counts for each entry of a lexicon.
 
-    Matrices with a row an entry; ``of_tokens`` and ``of_rare`` have a column a token, the rows of
-    ``of_rare`` are the columns of ``spread``. Apart, since their product has many more entries.
+    The counts are the matrix ``of_tokens + spread @ of_rare``, with a row for each entry and a
+    column for each token. The product is kept as its factors, since it has many more entries.
     """
 
     of_tokens: sp.csr_array
@@ -47,23 +50,24 @@ class Emissions(NamedTuple):
     spread: sp.csr_array
 
     def sums(self, rows: np.ndarray) -> np.ndarray:
-        """Sums over tokens, of a row of numbers a token: (n_entries, width)."""
-        return self.of_tokens @ rows + self.spread @ (self.of_rare @ rows)
+        """Counts times a row of numbers for each token: (n_entries, width)."""
+        sums: np.ndarray = self.of_tokens @ rows + self.spread @ (self.of_rare @ rows)
+        return sums
 
 
 def observe(lexicon: Lexicon, sentence: Sequence[str]) -> list[int]:
     """Codes of what the words of a sentence are taken for."""
     words = lexicon.words
     signatures = lexicon.signatures
-    found = [words.get(word, -1) for word in sentence]
-    for i, code in enumerate(found):
+    codes = [words.get(word, -1) for word in sentence]
+    for i, code in enumerate(codes):
         if code < 0:
-            found[i] = signatures.get(signature(sentence[i], i, words), len(lexicon.indptr) - 2)
-    return found
+            codes[i] = signatures.get(signature(sentence[i], i, words), len(lexicon.indptr) - 2)
+    return codes
 
 
 def observations(lexicon: Lexicon, other: str) -> list[str]:
-    """What words may be taken for, of each entry; `other` is what any other word is called."""
+    """The observation of each entry, in words; `other` is the text for any other word."""
     shown = [*lexicon.words, *lexicon.signatures, other]  # in the order of their codes
     return [shown[o] for o in np.repeat(np.arange(len(shown)), np.diff(lexicon.indptr)).tolist()]
 
@@ -73,11 +77,11 @@ def learn(
 ) -> tuple[Lexicon, Emissions, np.ndarray]:
     """A lexicon from sentences and the tag of each token; and the entry of each token.
 
-    A word seen at least `min_frequency` times is known, and counts for its tags as often as it was
-    seen with them; besides, `unknown` times for the tags that rare words of its signature have. Of
-    all other words, signatures count, as often as rare words have them. What has neither form
-    counts `unknown` times, as rare words do, and a little as any word. The counts of entries,
-    divided by the sums of their tags, are probabilities of what tags emit.
+    A word seen at least `min_frequency` times is known. It counts for its tags as often as it was
+    seen with them, and `unknown` times for the tags that rare words of its signature have.
+    Signatures count as often as rare words have them. Any other word counts `unknown` times for the
+    tags of rare words, and a little for every tag. The counts of entries, divided by the sums of
+    their tags, are the probabilities of what tags emit.
     """
     tokens = list(chain.from_iterable(X))
     n_seen = Counter(tokens)
@@ -133,10 +137,13 @@ def _spread(
     n_pairs: np.ndarray,
     n_tags: int,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Which entries get what share of rare words, which count by (signature, tag): entries, pairs,
-    and shares.
+    """Which entries get what share of the rare words, which count by pair (signature, tag).
 
-    First these pairs themselves; then known words and, last, all others.
+    Returns
+    -------
+    entries, pairs, shares : ndarray
+        First the entries of the pairs themselves, then those of known words, and last those of any
+        other word.
     """
     own = [signatures.get(signature(word, 1, words), -1) for word in words]
     codes = np.array([*own, -1], dtype=np.int64)[:-1]
@@ -168,13 +175,13 @@ def entries(
 ) -> np.ndarray:
     """The entries of an observation; `allowed` is a mask of tags.
 
-    Those of other words take their place if no tag is allowed, and are added, for tags that are
-    missing, if `relaxed`.
+    If none of its tags is allowed, it has the entries of any other word. If `relaxed`, it has
+    these, too, for the tags that it never had.
     """
-    found, other = (np.arange(*lexicon.indptr[o : o + 2]) for o in (code, len(lexicon.indptr) - 2))
+    own, other = (np.arange(*lexicon.indptr[o : o + 2]) for o in (code, len(lexicon.indptr) - 2))
     if allowed is not None:
-        found, other = (rows[allowed[lexicon.symbol[rows]]] for rows in (found, other))
-    if relaxed or not len(found):
-        missing = np.isin(lexicon.symbol[other], lexicon.symbol[found], invert=True)
-        found = np.concatenate([found, other[missing]])
-    return found
+        own, other = (rows[allowed[lexicon.symbol[rows]]] for rows in (own, other))
+    if relaxed or not len(own):
+        missing = np.isin(lexicon.symbol[other], lexicon.symbol[own], invert=True)
+        own = np.concatenate([own, other[missing]])
+    return own

@@ -1,10 +1,6 @@
-"""nltk's trees as we give them: a notebook shows their text where svgling, which draws them, is not
-installed.
-"""
+"""nltk's trees as this package returns them: notebooks show them without svgling, too, as text."""
 
 from __future__ import annotations
-
-from typing import Any
 
 from nltk.tree import Tree as NltkTree
 
@@ -12,26 +8,28 @@ __all__ = ["Tree"]
 
 
 class Tree(NltkTree):
-    """An nltk tree that equals plain ones; it is called as they are, for nltk prints and orders
-    trees by that name.
+    """An nltk tree that equals plain ones.
+
+    The class has the name of nltk's, since nltk prints and orders trees by that name.
     """
 
     def _repr_svg_(self) -> str | None:
         """The picture; None without svgling, which IPython takes for "show the text"."""
         try:
-            return super()._repr_svg_()
+            picture: str = super()._repr_svg_()
+            return picture
         except ImportError:
             return None
 
     __hash__ = None  # type: ignore[assignment]  # as nltk's, whose trees can be changed
 
-    def __eq__(self, other: Any) -> bool:
+    def __eq__(self, other: object) -> bool:
         """As between plain trees; nltk's own is False for trees of two classes."""
-        if type(other) not in (Tree, NltkTree):
+        if not isinstance(other, NltkTree) or type(other) not in (Tree, NltkTree):
             return False
         return (self.label(), list(self)) == (other.label(), list(other))
 
-    def __lt__(self, other: Any) -> bool:
+    def __lt__(self, other: NltkTree) -> bool:
         if type(other) is NltkTree:
-            return (self.label(), list(self)) < (other.label(), list(other))
-        return super().__lt__(other)
+            return bool((self.label(), list(self)) < (other.label(), list(other)))
+        return bool(super().__lt__(other))

@@ -1,9 +1,8 @@
-"""Sentences: lists of words, and of tags."""
+"""Checks of sentences: lists of words, and of tags."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from sklearn_struct.encoding.sequences import has_items, refuse_frame
 from sklearn_struct.exceptions import (
@@ -16,10 +15,8 @@ from sklearn_struct.exceptions import (
 __all__ = ["as_sentences", "as_tags"]
 
 
-def as_sentences(X: Any, name: str = "X", what: str = "word") -> list[list[str]]:
-    """Lists of words, each a string that is not empty; `name` and `what` say in errors what is
-    read.
-    """
+def as_sentences(X: object, name: str = "X", what: str = "word") -> list[list[str]]:
+    """Lists of words, each a string that is not empty; errors call X `name` and a word `what`."""
     refuse_frame(X, name, ", column")
     if not has_items(X):
         raise InputTypeError(
@@ -38,7 +35,7 @@ def as_sentences(X: Any, name: str = "X", what: str = "word") -> list[list[str]]
     return [_sentence(sentence, f"{name}[{i}]", what) for i, sentence in enumerate(X)]
 
 
-def _sentence(sentence: Any, place: str, what: str) -> list[str]:
+def _sentence(sentence: object, place: str, what: str) -> list[str]:
     if not has_items(sentence) or len(getattr(sentence, "shape", (1,))) != 1:
         kind = type(sentence).__name__
         hint = ""
@@ -58,13 +55,13 @@ def _sentence(sentence: Any, place: str, what: str) -> list[str]:
     return words
 
 
-def as_tags(tags: Any, X: Sequence[Sequence[str]], known: Iterable[str]) -> list[list[str]]:
+def as_tags(tags: object, X: Sequence[Sequence[str]], known: Iterable[str]) -> list[list[str]]:
     """Tags for the words of X, each among the known ones."""
-    found = as_sentences(tags, "tags", "tag")
-    if len(found) != len(X):
-        raise LengthMismatchError(f"X has {len(X)} sentences but tags has {len(found)}")
+    rows = as_sentences(tags, "tags", "tag")
+    if len(rows) != len(X):
+        raise LengthMismatchError(f"X has {len(X)} sentences but tags has {len(rows)}")
     allowed = set(known)
-    for i, (row, sentence) in enumerate(zip(found, X)):
+    for i, (row, sentence) in enumerate(zip(rows, X)):
         if len(row) != len(sentence):
             raise LengthMismatchError(
                 f"X[{i}] has {len(sentence)} words but tags[{i}] has {len(row)}"
@@ -72,4 +69,4 @@ def as_tags(tags: Any, X: Sequence[Sequence[str]], known: Iterable[str]) -> list
         for t, tag in enumerate(row):
             if tag not in allowed:
                 raise UnknownLabelError(f"tags[{i}], token {t}: {tag!r} was not seen in fit")
-    return found
+    return rows

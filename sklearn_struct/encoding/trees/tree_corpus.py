@@ -1,6 +1,4 @@
-"""A treebank as arrays to learn a grammar from, and other trees and sentences as that grammar sees
-them.
-"""
+"""A treebank as arrays to learn a grammar from, and other trees in the codes of that grammar."""
 
 from __future__ import annotations
 
@@ -70,8 +68,7 @@ def forest(
     Raises
     ------
     UnknownLabelError
-        If a label was never seen; a node may still be unknown for the combination of labels that it
-        has.
+        If a label was never seen. A known label may still be part of a symbol that is unknown.
     """
     _refuse_unknown(codes, trees, name)
     binary, symbols = encode(trees, h=codes.orders[0], v=codes.orders[1], symbols=codes.symbols)
@@ -102,14 +99,12 @@ def _refuse_unknown(codes: TreeCodes, trees: Sequence[Tree], name: str) -> None:
 
 
 def _keys(binary: Trees, n_symbols: int) -> np.ndarray:
-    """A number for the rule of each node with children, in the order of left, right and parent
-    symbols.
-    """
+    """A number for the rule of each node with children, ordered by left, right, parent symbol."""
     inner = np.flatnonzero(binary.left >= 0)
-    symbol = binary.symbol.astype(np.int64)
-    return (
-        symbol[binary.left[inner]] * n_symbols + symbol[binary.right[inner]]
-    ) * n_symbols + symbol[inner]
+    symbol = binary.symbol.astype(np.int64)  # three symbols together need more than 32 bits
+    children = symbol[binary.left[inner]] * n_symbols + symbol[binary.right[inner]]
+    keys: np.ndarray = children * n_symbols + symbol[inner]
+    return keys
 
 
 def _find(values: np.ndarray, wanted: np.ndarray) -> np.ndarray:

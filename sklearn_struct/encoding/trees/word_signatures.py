@@ -1,4 +1,4 @@
-"""What is seen of a word that is rare or unknown, by its letters alone."""
+"""Classes of rare and unknown words, told by their letters alone."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from collections.abc import Container
 
 __all__ = ["signature"]
 
+# those of the Berkeley parser; the first that fits counts
 _SUFFIXES = ("ed", "ing", "ion", "er", "est", "ly", "ity", "y", "al")
 
 
 def signature(word: str, position: int, known: Container[str] = ()) -> str:
-    """The class of a rare English word, as the Berkeley parser has it: UNK, its capitals, digits,
-    dash and suffix.
+    """The class of a rare English word: UNK with its capitals, digits, dash and suffix.
 
-    `position` counts from the first word of the sentence; `known` are words, of which a capitalised
-    first one is looked up in small letters.
+    The classes are those of the Berkeley parser. `position` is that in the sentence, from 0: a
+    capitalised first word is looked up among the `known` words in small letters.
     """
     letters = [c for c in word if c.isalpha()]
     n_capitals = sum(not c.islower() for c in letters)

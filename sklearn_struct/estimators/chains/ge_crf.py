@@ -228,7 +228,7 @@ class GECRF(BasePartlyLabelled):
         offsets = sequences.X.offsets
         flat = self._flat_labels(y, offsets, sequences.flat)
         if reset:
-            self.classes_ = label_set(self, flat, offsets)
+            self.classes_ = label_set(self.classes, self.labeled_features, flat, offsets)
         elif not partial_labels.is_partial(flat):
             return self._read_y(y, sequences, reset, unseen)
         return partial_labels.masks(flat, self.classes_, offsets, unseen)

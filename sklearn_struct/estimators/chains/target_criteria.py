@@ -39,21 +39,26 @@ class TargetCriteria(NamedTuple):
     kept: list[np.ndarray]
 
 
-def label_set(estimator: Any, labels: list[Any], offsets: np.ndarray) -> np.ndarray:
+def label_set(
+    classes: Any,
+    labeled_features: Mapping[Any, Any] | None,
+    labels: list[Any],
+    offsets: np.ndarray,
+) -> np.ndarray:
     """The sorted labels: those of `classes`, or of y (flat, None where there is none) and the
     labelled features.
     """
-    if estimator.classes is not None:
-        if len(estimator.classes) == 0:
+    if classes is not None:
+        if len(classes) == 0:
             raise EmptyDataError("classes has no labels")
-        classes = label_targets.checked_labels(list(estimator.classes), "classes")
-        return label_codes.unique_labels(classes, np.array([0, len(classes)]))
+        checked = label_targets.checked_labels(list(classes), "classes")
+        return label_codes.unique_labels(checked, np.array([0, len(checked)]))
     known = (
         set(partial_labels.known_labels(labels, offsets).tolist())
         if any(entry is not None for entry in labels)
         else set()
     )
-    named = label_targets.named_labels(estimator.labeled_features or {}, known)
+    named = label_targets.named_labels(labeled_features or {}, known)
     if not known and not named:
         raise EmptyDataError(
             "there are no labels: neither y has any, nor `labeled_features`, nor `classes`"

@@ -5,7 +5,7 @@ warning.
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 from sklearn.exceptions import ConvergenceWarning
 
@@ -14,7 +14,18 @@ from sklearn_struct.estimators.fitting.progress import Progress
 from sklearn_struct.solvers.em import Maximum
 from sklearn_struct.solvers.result import Result
 
-__all__ = ["Iterations"]
+__all__ = ["Iterations", "LearnsStepByStep"]
+
+
+class LearnsStepByStep(Protocol):
+    """An estimator whose attributes can be made of where its solver has come to."""
+
+    max_iter: int
+    tol: float
+    verbose: int
+
+    def _learned(self, w: Any) -> dict[str, Any]:
+        """What is learned, by name, if the solver stops at w."""
 
 
 class Iterations:
@@ -24,7 +35,7 @@ class Iterations:
     ``n_iter_`` and ``loss_curve_``. The curve has the solver's values times `scale`.
     """
 
-    def __init__(self, estimator: Any, progress: Progress, scale: float = 1.0) -> None:
+    def __init__(self, estimator: LearnsStepByStep, progress: Progress, scale: float = 1.0) -> None:
         self.estimator = estimator
         self.progress = progress
         self.scale = scale

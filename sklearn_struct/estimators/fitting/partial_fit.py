@@ -49,7 +49,7 @@ PASSES: dict[str, Callable[..., Stream]] = {
 ONE_PENALTY = {"sgd"}
 
 
-def _learns_online(estimator: Any) -> bool:
+def _learns_online(estimator: BaseOnlineChain) -> bool:
     if estimator.solver not in PASSES:
         offered = estimator._parameter_constraints["solver"][0].options
         known = ", ".join(repr(name) for name in PASSES if name in offered)
@@ -203,7 +203,7 @@ class BaseOnlineChain(InferenceParameters, BaseChain):
             w = self._w if hasattr(self, "_w") else np.zeros(potentials.size)
             stream = Stream(w, w)
         l2 = 1 / strength(
-            self, self.solver, self.t_ if self.solver in ONE_PENALTY else data.n_examples
+            self.C, self.solver, self.t_ if self.solver in ONE_PENALTY else data.n_examples
         )
         with Pool(self.n_jobs) as pool:
             loss = self._loss(data.evidence)

@@ -7,6 +7,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from sklearn.base import BaseEstimator
+
 from sklearn_struct.encoding.sequences import as_list
 from sklearn_struct.estimators.fitting.sample_weights import is_per_token
 
@@ -25,7 +27,7 @@ class Progress:
     scorers take, but not those of tokens.
     """
 
-    def __init__(self, estimator: Any, X: Any, y: Any, sample_weight: Any) -> None:
+    def __init__(self, estimator: BaseEstimator, X: Any, y: Any, sample_weight: Any) -> None:
         self.stopped = False
         self._fit: Any = None
         self._iteration: Any = None

@@ -100,19 +100,18 @@ def choice(estimator: Any, loss: Any, potentials: LinearPotentials, n_tokens: in
     return solver
 
 
-def choice_for_rows(estimator: Any, rows: SparseRows) -> str:
+def choice_for_rows(solver: str, C: float, l1_ratio: float, rows: SparseRows) -> str:
     """The same where each sequence is one row of counts.
 
     Passes of sdca grow with the ratio of C times the rows' squared length to their number
     (Shalev-Shwartz & Zhang).
     """
-    solver = estimator.solver
     n = rows.n_rows
     if solver == "auto":
-        strong = estimator.C * float(np.sum(rows.squares)) <= WEAKEST * n**2
+        strong = C * float(np.sum(rows.squares)) <= WEAKEST * n**2
         suits = strong and rows.size > n and rows.n_stored >= MANY
-        return "owlqn" if estimator.l1_ratio > 0 else "sdca" if suits else "lbfgs"
-    if estimator.l1_ratio > 0 and solver != "owlqn":
+        return "owlqn" if l1_ratio > 0 else "sdca" if suits else "lbfgs"
+    if l1_ratio > 0 and solver != "owlqn":
         raise ValueError(
             f"solver={solver!r} has no L1 penalty; use 'owlqn' or 'auto', or l1_ratio=0"
         )
@@ -131,18 +130,18 @@ def term_tokens(solver: str, n_tokens: int, n_states: int) -> int:
     return 50 if solver == "sgd" else 1
 
 
-def strength(estimator: Any, solver: str, scale: float) -> float:
+def strength(C: float, solver: str, scale: float) -> float:
     """What the loss counts for beside the penalty, C * scale; ValueError where next to the penalty
     it is nothing.
     """
-    found = float(estimator.C * scale)
-    if found < WEAKEST_LOSS and solver != "ap":
+    of_loss = float(C * scale)
+    if of_loss < WEAKEST_LOSS and solver != "ap":
         raise ValueError(
-            f"C={estimator.C} times the weights of the data ({scale:.3g} in all) is below "
+            f"C={C} times the weights of the data ({scale:.3g} in all) is below "
             f"{WEAKEST_LOSS}: under such a "
             "penalty nothing is learned; use a larger C, or multiply the weights"
         )
-    return max(found, float(np.finfo(float).tiny))
+    return max(of_loss, float(np.finfo(float).tiny))
 
 
 def minimise(
@@ -151,7 +150,7 @@ def minimise(
     """C * scale * objective + penalty at its minimum, as the solver finds it with the estimator's
     parameters.
     """
-    of_loss = strength(estimator, solver, scale)
+    of_loss = strength(estimator.C, solver, scale)
     l1_ratio = getattr(estimator, "l1_ratio", 0.0)
     seed = getattr(estimator, "random_state", None)
     if estimator.solver == "auto" and seed is None:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from sklearn_struct.estimators.fitting.iterations import Iterations
+from sklearn_struct.estimators.fitting.iterations import Iterations, LearnsStepByStep
 from sklearn_struct.estimators.fitting.progress import Progress
 from sklearn_struct.exceptions import ForbiddenLabelError
 from sklearn_struct.hidden_markov.em_starts import labelled_start, random_start
@@ -20,12 +20,12 @@ from sklearn_struct.solvers.em import Maximum, em
 __all__ = ["learn", "start"]
 
 
-def start(estimator: Any, training: Training, rng: np.random.RandomState) -> HiddenMarkov:
+def start(init: str, training: Training, rng: np.random.RandomState) -> HiddenMarkov:
     """From labels as far as they are known, else from clusters of tokens, or at random."""
     if np.any(training.codes >= 0):
         return labelled_start(training, training.codes, rng)
     numeric = training.observed.numbers.shape[1] > 0
-    if estimator.init == "random" or (estimator.init == "auto" and not numeric):
+    if init == "random" or (init == "auto" and not numeric):
         return random_start(training, rng)
     if not numeric:
         raise ValueError("init='kmeans' needs numeric columns; use init='random'")
@@ -41,7 +41,10 @@ def _clusters(training: Training, rng: np.random.RandomState) -> np.ndarray:
 
 
 def learn(
-    estimator: Any, training: Training, begin: Callable[[], HiddenMarkov], progress: Progress
+    estimator: LearnsStepByStep,
+    training: Training,
+    begin: Callable[[], HiddenMarkov],
+    progress: Progress,
 ) -> None:
     """Set what was learned; warn where EM has not reached `tol` and nobody asked to stop before."""
     iterations = Iterations(estimator, progress, scale=-1.0)  # of the likelihood, which EM raises
@@ -59,7 +62,11 @@ def learn(
                 "a sequence is impossible where EM starts; smooth the model given by `init`"
             )
         tol = estimator.tol * float(training.token_weight.sum())
-        options = {"max_iter": estimator.max_iter, "tol": tol, "callback": iterations}
+        options: dict[str, Any] = {
+            "max_iter": estimator.max_iter,
+            "tol": tol,
+            "callback": iterations,
+        }
         result = em(training.expect, training.maximise, model, **options)
     advice = "allow more iterations or accept a larger tol"
     iterations.end(result, f"EM stopped after {result.n_iter} iterations", advice)

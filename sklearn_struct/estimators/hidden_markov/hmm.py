@@ -252,7 +252,7 @@ class HMM(IterationParameters, RandomParameters, ThreadParameters, BaseHiddenCha
             learn(
                 self,
                 training,
-                lambda: start(self, training, rng) if init is None else init._model(),
+                lambda: start(self.init, training, rng) if init is None else init._model(),
                 progress,
             )
 

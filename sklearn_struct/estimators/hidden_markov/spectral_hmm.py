@@ -9,25 +9,27 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, _fit_context
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted, validate_data
 
-from sklearn_struct._doc_link import DocLink
-from sklearn_struct._published import Published
 from sklearn_struct.compiled.threads import Pool
-from sklearn_struct.containers.ragged import object_array
-from sklearn_struct.encoding.labels import label_codes
+from sklearn_struct.containers.ragged import cut, object_array
+from sklearn_struct.containers.sequence_array import SequenceArray
 from sklearn_struct.encoding.parameter_checks import check_params
 from sklearn_struct.encoding.sequences import as_list
 from sklearn_struct.encoding.trees import labels_as_trees
 from sklearn_struct.encoding.trees.labels_as_trees import LabelTrees
-from sklearn_struct.encoding.trees.sentence_checks import as_sentences
-from sklearn_struct.estimators.fitting.base_sequence import CallbackSupportMixin, logarithms
+from sklearn_struct.encoding.trees.words import is_table, read_words
+from sklearn_struct.estimators.fitting.base_sequence import (
+    BaseSequenceEstimator,
+    Sequences,
+    logarithms,
+)
 from sklearn_struct.estimators.fitting.parameters import with_parameters
 from sklearn_struct.estimators.fitting.progress import Progress
+from sklearn_struct.estimators.fitting.sample_weights import check_sum, is_per_token
 from sklearn_struct.estimators.fitting.shared_parameters import ThreadParameters
-from sklearn_struct.estimators.trees.spectral_steps import SpectralParameters, spectral
+from sklearn_struct.estimators.trees.spectral_steps import BaseSpectral
 from sklearn_struct.exceptions import EmptyDataError
 from sklearn_struct.grammars.node_features import (
     above,
@@ -74,9 +76,7 @@ FEATURES = (
 
 
 @with_parameters
-class SpectralHMM(
-    SpectralParameters, ThreadParameters, DocLink, Published, CallbackSupportMixin, BaseEstimator
-):
+class SpectralHMM(BaseSpectral, ThreadParameters, BaseSequenceEstimator):
     """Latent-variable hidden Markov model of labels and words, by spectral estimation [1]_.
 
     Each label has hidden states: kinds of nouns, say. A label and its state depend on those of the
@@ -111,8 +111,6 @@ class SpectralHMM(
     decoder : {"marginal", "viterbi"}, default="marginal"
         Whether `predict` takes the label of the largest posterior probability at each word, or the
         labels whose pairs of neighbours have the largest product of posterior probabilities.
-    memory : str or object with the joblib.Memory interface, default=None
-        Caches the features of nodes.
     n_jobs : int, default=None
         Threads over sequences, in joblib's meaning. Results have the same bits for any number.
 
@@ -124,6 +122,8 @@ class SpectralHMM(
     singular_values_ : ndarray of shape (n_labels, n_states)
     n_negative_ : int
         How many sequences of the training data have an estimate that is no positive probability.
+    n_features_in_ : int
+        1, the words.
 
     See Also
     --------
@@ -150,26 +150,29 @@ class SpectralHMM(
     min_frequency: int = 2
     unknown_weight: float = 1.0
     decoder: str = "marginal"
-    memory: Any = None
     _settings = ("decoder", "n_jobs")
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "min_frequency": [Interval(Integral, 1, None, closed="left")],
         "unknown_weight": [Interval(Real, 0, None, closed="neither")],
         "decoder": [StrOptions({"marginal", "viterbi"})],
-        "memory": [None, str, HasMethods(["cache"])],
     }
 
-    @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Estimate the model.
 
         Parameters
         ----------
-        X : list of sequences
-            Each a list of words.
-        y : list of label sequences
+        X : list of sequences, SequenceArray, or array of shape (n, 1)
+            A sequence is a list of words, or of whole numbers, which are the words that their
+            digits are. A two-dimensional array of whole numbers is a batch of sequences of length
+            1.
+        y : list of label sequences, SequenceArray, or array-like of shape (n,)
             A label for each word.
+        sample_weight : array-like of shape (n_sequences,), default=None
+            How often each sequence counts where probabilities are averages and relative
+            frequencies. One of weight 0 is left out. Which words are rare, and how features are
+            scaled, are decided by what is seen.
 
         Returns
         -------
@@ -178,40 +181,69 @@ class SpectralHMM(
         Raises
         ------
         InputTypeError, LengthMismatchError, UnknownLabelError, EmptyDataError
-            With the place. The estimator is then as it was before.
+            With the place; a wrong `sample_weight` may get scikit-learn's own ValueError. The
+            estimator is then as it was before.
         """
-        progress = Progress(self, X, y, None)
-        sentences = as_sentences(progress.data[0])
-        labels = as_list(progress.data[1])
-        offsets = np.cumsum([0, *map(len, sentences)])
-        flat = label_codes.flatten(labels, offsets)
-        if not flat:
+        return super().fit(X, y, sample_weight)
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any, init: Any, progress: Progress) -> None:
+        sequences = self._read_X(X, reset=True)
+        words: Any = sequences.X
+        codes = self._read_y(y, sequences, reset=True)
+        if not len(codes):
             raise EmptyDataError("X has no words")
-        self.classes_ = label_codes.unique_labels(flat, offsets)
-        codes = label_codes.encode(flat, self.classes_, offsets)
-        given = [sentence for sentence in sentences if sentence]
+        if is_per_token(sample_weight):
+            raise ValueError(
+                "a hidden Markov model has weights of sequences; a sample_weight for each token is "
+                "refused"
+            )
+        weight = self._read_weight(as_list(sample_weight), len(words))
+        used = (weight > 0) & (words.lengths > 0)
+        if not np.any(used):
+            raise EmptyDataError("no sequence with words has a positive weight")
+        codes = codes[np.repeat(used, words.lengths)]
+        given = [sentence for sentence, kept in zip(words.sentences, used) if kept]
         data = labels_as_trees.learn(
             given, codes, len(self.classes_), self.min_frequency, self.unknown_weight
         )
-        self._estimate(data, codes)
-        progress.end()
-        return self
+        # without weights counts are whole numbers
+        self._estimate(data, codes, None if sample_weight is None else check_sum(weight[used]))
 
-    def _estimate(self, data: LabelTrees, codes: np.ndarray) -> None:
+    def _estimate(self, data: LabelTrees, codes: np.ndarray, weight: np.ndarray | None) -> None:
+        """Set what is learned from trees that count so often each (None: once)."""
         treebank = data.treebank
+        forest = treebank.forest
         K = len(self.classes_)
-        found = spectral(self, treebank, data.sums, FEATURES)
-        ones = np.ones((int(np.sum(treebank.forest.leaf >= 0)), 1))
-        plain = counted(treebank, data.sums(ones)[:, 0], 0.0)
+        spectrum = self._spectrum(treebank, data.sums, FEATURES, weight)
+        n_nodes = np.diff(forest.offsets)
+        ones = np.ones(len(n_nodes)) if weight is None else weight
+        counts = data.sums(np.repeat(ones, n_nodes)[forest.leaf >= 0, None])[:, 0]
+        plain = counted(treebank, counts, 0.0, weight)
+        # a tree has two nodes a word, and one for the end
+        frequency = np.bincount(codes, np.repeat(ones, n_nodes // 2), minlength=K)
         self._codes = data.codes
-        self._frequency = np.bincount(codes, minlength=K) / len(codes)
-        self._model = TreeModel(treebank.grammar, treebank.leaf_symbol, plain, (found.tensors,))
+        self._frequency = frequency / frequency.sum()
+        self._model = TreeModel(treebank.grammar, treebank.leaf_symbol, plain, (spectrum.tensors,))
         self._plain_states = one_state(self._model)
-        self.n_states_ = found.n_states[K + 1 :]
-        self.singular_values_ = found.singular_values[K + 1 :]
-        self.n_negative_ = int(
-            np.sum(tree_log_probabilities(self._model, treebank.forest)[0] == -np.inf)
-        )
+        self.n_states_ = spectrum.n_states[K + 1 :]
+        self.singular_values_ = spectrum.singular_values[K + 1 :]
+        self.n_negative_ = int(np.sum(tree_log_probabilities(self._model, forest)[0] == -np.inf))
+
+    def _read_X(self, X: Any, reset: bool) -> Sequences:
+        if not reset:
+            check_is_fitted(self)
+            check_params(self, *self._settings)
+        X = as_list(X)
+        flat = is_table(X)
+        if flat:
+            self._accept_rows(X, reset)
+            tokens = validate_data(self, X, dtype=np.float64, reset=reset)
+            X = SequenceArray(tokens, np.arange(len(tokens) + 1))
+        words: Any = read_words(X)
+        if reset:
+            self.n_features_in_ = 1
+        self._learn_lengths(words.lengths, reset)
+        return Sequences(words, flat)
 
     # ---- predictions
 
@@ -220,22 +252,19 @@ class SpectralHMM(
 
         Parameters
         ----------
-        X : list of sequences
-            Each a list of words.
+        X
+            As in `fit`.
 
         Returns
         -------
         ndarray of shape (n_sequences,)
-            dtype object, a list of labels each.
+            dtype object, a list of labels each; for two-dimensional X the labels themselves.
         """
-        check_is_fitted(self)
-        sentences = as_sentences(X)
-        return label_codes.decode(
-            self._predict_codes(sentences), self.classes_, np.cumsum([0, *map(len, sentences)])
-        )
+        sequences = self._read_X(X, reset=False)
+        return self._labels(self._predict_codes(sequences), sequences)
 
-    def _predict_codes(self, sentences: list[list[str]]) -> np.ndarray:
-        return np.concatenate([np.empty(0, np.int64), *self._each(self._predict_one, sentences)])
+    def _predict_codes(self, sequences: Sequences) -> np.ndarray:
+        return np.concatenate([np.empty(0, np.int64), *self._each(self._predict_one, sequences)])
 
     def _predict_one(self, sentence: list[str]) -> np.ndarray:
         found, entries = self._posteriors(sentence)
@@ -251,26 +280,26 @@ class SpectralHMM(
 
         Parameters
         ----------
-        X : list of sequences
-            Each a list of words.
+        X
+            As in `fit`.
 
         Returns
         -------
         ndarray of shape (n_sequences,)
-            dtype object, an array (n_words, n_labels) each, whose rows sum to 1.
+            dtype object, an array (n_words, n_labels) each, whose rows sum to 1; for
+            two-dimensional X one array (n, n_labels).
         """
-        check_is_fitted(self)
-        return object_array(
-            self._each(lambda sentence: self._proba(*self._posteriors(sentence)), as_sentences(X))
-        )
+        sequences = self._read_X(X, reset=False)
+        proba = self._each(lambda sentence: self._proba(*self._posteriors(sentence)), sequences)
+        return np.concatenate(proba) if sequences.flat else object_array(proba)
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """Logarithm of `predict_proba`, in the same form.
 
         Parameters
         ----------
-        X : list of sequences
-            Each a list of words.
+        X
+            As in `fit`.
 
         Returns
         -------
@@ -306,31 +335,11 @@ class SpectralHMM(
         total = out.sum(axis=1, keepdims=True)
         return np.where(total > 0, out / np.where(total > 0, total, 1.0), self._frequency)
 
-    def _each(self, work: Callable[[list[str]], Any], sentences: list[list[str]]) -> list[Any]:
-        check_params(self, *self._settings)  # they may be changed after `fit`
+    def _each(self, work: Callable[[list[str]], Any], sequences: Sequences) -> list[Any]:
+        words: Any = sequences.X
+        sentences = words.sentences
         with Pool(self.n_jobs) as pool:
             return pool.map(lambda i: work(sentences[i]), len(sentences))
-
-    def score(self, X: Any, y: Any) -> float:
-        """Share of words that `predict` labels rightly.
-
-        Parameters
-        ----------
-        X, y
-            As in `fit`.
-
-        Returns
-        -------
-        float
-        """
-        check_is_fitted(self)
-        sentences = as_sentences(X)
-        offsets = np.cumsum([0, *map(len, sentences)])
-        flat = label_codes.flatten(as_list(y), offsets)
-        if not flat:
-            raise EmptyDataError("there are no words to score")
-        truth = label_codes.encode(flat, self.classes_, offsets, unseen=-1)
-        return float(np.mean(self._predict_codes(sentences) == truth))
 
     # ---- probabilities
 
@@ -339,15 +348,14 @@ class SpectralHMM(
 
         Parameters
         ----------
-        X : list of sequences
-            Each a list of words.
+        X
+            As in `fit`.
 
         Returns
         -------
         ndarray of shape (n_sequences,)
             -inf where the estimate is no positive probability, and for empty sequences.
         """
-        check_is_fitted(self)
 
         def work(sentence: list[str]) -> float:
             packed = labels_as_trees.forest(
@@ -356,7 +364,7 @@ class SpectralHMM(
             found = forest_parses(self._model.grammar, self._model.states, packed)
             return float(found.log_p[0]) if found.sign[0] > 0 and sentence else -np.inf
 
-        return np.array(self._each(work, as_sentences(X)), dtype=float)
+        return np.array(self._each(work, self._read_X(X, reset=False)), dtype=float)
 
     def log_joint(self, X: Any, y: Any) -> np.ndarray:
         """log p(x, y) of each sequence and its labels, summed over states.
@@ -376,23 +384,21 @@ class SpectralHMM(
         UnknownLabelError
             If y holds a label that was not seen in `fit`.
         """
-        check_is_fitted(self)
-        sentences = as_sentences(X)
-        offsets = np.cumsum([0, *map(len, sentences)])
-        flat = label_codes.flatten(as_list(y), offsets)
-        codes = label_codes.encode(flat, self.classes_, offsets)
-        found = np.full(len(sentences), -np.inf)
-        for i, sentence in enumerate(sentences):
-            if sentence:
-                packed = labels_as_trees.labelled(
-                    self._codes, sentence, codes[offsets[i] : offsets[i + 1]]
-                )
-                found[i] = tree_log_probabilities(self._model, packed)[0][0] if packed else -np.inf
-        return found
+        sequences = self._read_X(X, reset=False)
+        words: Any = sequences.X
+        codes = self._read_y(y, sequences, reset=False)
+        log_p = np.full(len(words), -np.inf)
+        for i, labels in enumerate(cut(codes, words.offsets)):
+            if len(labels):
+                packed = labels_as_trees.labelled(self._codes, words.sentences[i], labels)
+                log_p[i] = tree_log_probabilities(self._model, packed)[0][0] if packed else -np.inf
+        return log_p
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = False
+        tags.input_tags.dict = False
+        tags.input_tags.three_d_array = False
         tags.input_tags.two_d_array = False
         tags.input_tags.string = True
-        tags.target_tags.required = True
         return tags

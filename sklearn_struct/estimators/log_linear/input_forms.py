@@ -19,6 +19,7 @@ from sklearn_struct.compiled.threads import Pool
 from sklearn_struct.containers.csr import CSR, csr
 from sklearn_struct.containers.ragged import object_array
 from sklearn_struct.containers.sequence_array import SequenceArray
+from sklearn_struct.containers.typing import SequenceInput
 from sklearn_struct.encoding.features.product_features import (
     Call,
     ProductFeatures,
@@ -104,7 +105,7 @@ class ProductForm:
         self.vectorizer = SequenceVectorizer()
         self.label_vectorizer = SequenceVectorizer()
 
-    def _contexts(self, X: Any, learn: bool) -> Any:
+    def _contexts(self, X: SequenceInput, learn: bool) -> Any:
         return encode(
             self.vectorizer,
             self.features.context,
@@ -119,7 +120,7 @@ class ProductForm:
             self.label_vectorizer, parts, lambda: ((-1, (y,)) for y in self.classes.tolist()), True
         )
 
-    def fit(self, X: Any, y: np.ndarray, weight: np.ndarray, pool: Pool) -> Any:
+    def fit(self, X: SequenceInput, y: np.ndarray, weight: np.ndarray, pool: Pool) -> Any:
         K = len(self.classes)
         contexts = self._contexts(X, True)
         labels = self._label_parts()
@@ -140,7 +141,7 @@ class ProductForm:
             JointMap(contexts, self.pairs, K), self.spread, y, weight, pool, self.fit_intercept
         )
 
-    def scores(self, X: Any, w: np.ndarray) -> Scores:
+    def scores(self, X: SequenceInput, w: np.ndarray) -> Scores:
         contexts = self._contexts(X, False)
         n = self.kept.nnz
         data = w[:n] if self.spread is None else self.spread @ w[:n]
@@ -212,7 +213,7 @@ class FunctionForm:
         self.min_frequency, n_features = selection
         self.vectorizer = SequenceVectorizer(n_features=n_features)
 
-    def fit(self, X: Any, y: np.ndarray, weight: np.ndarray, pool: Pool) -> Any:
+    def fit(self, X: SequenceInput, y: np.ndarray, weight: np.ndarray, pool: Pool) -> Any:
         labels = self.classes.tolist()
 
         def gold() -> Iterator[Call]:

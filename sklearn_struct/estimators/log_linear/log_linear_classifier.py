@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import field
@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import ArrayLike
 from scipy.special import log_softmax, logsumexp, softmax
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -21,6 +22,7 @@ from sklearn_struct._published import Published
 from sklearn_struct.compiled.threads import Pool
 from sklearn_struct.containers.sequence_array import SequenceArray
 from sklearn_struct.containers.sparse_input import as_csr
+from sklearn_struct.containers.typing import SequenceInput
 from sklearn_struct.encoding.features.product_features import ProductFeatures, candidate_codes
 from sklearn_struct.encoding.labels import label_codes
 from sklearn_struct.encoding.parameter_checks import check_params
@@ -163,7 +165,12 @@ class LogLinearClassifier(
     }
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(
+        self,
+        X: SequenceInput,
+        y: Sequence[Any] | np.ndarray,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
         """Fit the model.
 
         Parameters
@@ -189,7 +196,13 @@ class LogLinearClassifier(
         progress.end()
         return self
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any, progress: Progress) -> None:
+    def _fit(
+        self,
+        X: SequenceInput,
+        y: Sequence[Any] | np.ndarray,
+        sample_weight: ArrayLike | None,
+        progress: Progress,
+    ) -> None:
         X = self._read_X(X, reset=True)
         codes = self._read_y(y, X, reset=True)
         weight = check_sum(of_examples(sample_weight, len(codes), "example"))
@@ -262,7 +275,9 @@ class LogLinearClassifier(
                     self._add_candidates(self.candidates, X, labels)
             return label_codes.encode(labels, self.classes_, offsets, unseen)
 
-    def _add_candidates(self, candidates: Callable[[Any], Any], X: Any, labels: list[Any]) -> None:
+    def _add_candidates(
+        self, candidates: Callable[[Any], Any], X: SequenceInput, labels: list[Any]
+    ) -> None:
         codes: dict[Any, int] = {}
         candidate_codes(X, candidates, codes)
         known = labels + list(codes)
@@ -274,12 +289,14 @@ class LogLinearClassifier(
     @property
     def coef_(self) -> np.ndarray:
         """Weights of joint features; for tables (n_labels, n_features)."""
-        return self._fitted()._form.coef(self._w)
+        coef: np.ndarray = self._fitted()._form.coef(self._w)
+        return coef
 
     @property
     def intercept_(self) -> np.ndarray:
         """Unpenalised weight of each label; zeros where there are none."""
-        return self._fitted()._form.intercept(self._w)
+        intercept: np.ndarray = self._fitted()._form.intercept(self._w)
+        return intercept
 
     @property
     def joint_feature_names_(self) -> np.ndarray:
@@ -287,18 +304,19 @@ class LogLinearClassifier(
         names = self._fitted()._form.names()
         if names is None:
             raise AttributeError(f"the joint features of this {type(self).__name__} have no names")
-        return names
+        feature_names: np.ndarray = names
+        return feature_names
 
     def _fitted(self) -> Any:
         if "_w" not in vars(self):
             raise AttributeError(f"this {type(self).__name__} is not fitted yet")
         return self
 
-    def _scores(self, X: Any) -> Iterator[tuple[slice, np.ndarray]]:
+    def _scores(self, X: SequenceInput) -> Iterator[tuple[slice, np.ndarray]]:
         """Scores of all labels, a block of rows at a time; -inf for what is no candidate."""
         return self._scores_of(self._read_X(X, reset=False))
 
-    def _scores_of(self, X: Any) -> Iterator[tuple[slice, np.ndarray]]:
+    def _scores_of(self, X: SequenceInput) -> Iterator[tuple[slice, np.ndarray]]:
         """The same for X as it was read."""
         blocks = self._form.scores(X, self._w)
         forbids = getattr(self._form, "candidates", None) is not None
@@ -323,9 +341,10 @@ class LogLinearClassifier(
         ndarray of shape (n,)
         """
         codes = np.concatenate([scores.argmax(axis=1) for _, scores in self._scores(X)])
-        return self.classes_[codes]
+        labels: np.ndarray = self.classes_[codes]
+        return labels
 
-    def predict_proba(self, X: Any) -> np.ndarray:
+    def predict_proba(self, X: SequenceInput) -> np.ndarray:
         """p(y | x) for each label; 0 for what is no candidate.
 
         Parameters
@@ -340,7 +359,7 @@ class LogLinearClassifier(
         """
         return np.concatenate([softmax(scores, axis=1) for _, scores in self._scores(X)])
 
-    def predict_log_proba(self, X: Any) -> np.ndarray:
+    def predict_log_proba(self, X: SequenceInput) -> np.ndarray:
         """log p(y | x) for each label; -inf for what is no candidate.
 
         Parameters
@@ -354,7 +373,7 @@ class LogLinearClassifier(
         """
         return np.concatenate([log_softmax(scores, axis=1) for _, scores in self._scores(X)])
 
-    def log_proba(self, X: Any, y: Any) -> np.ndarray:
+    def log_proba(self, X: SequenceInput, y: Sequence[Any] | np.ndarray) -> np.ndarray:
         """log p(y | x) of given labels, without a table of all others.
 
         Parameters
@@ -374,12 +393,17 @@ class LogLinearClassifier(
         """
         X = self._read_X(X, reset=False)
         codes = self._read_y(y, X, reset=False)
-        found = np.empty(len(y))
+        log_p = np.empty(len(y))
         for rows, scores in self._scores_of(X):
-            found[rows] = scores[np.arange(len(scores)), codes[rows]] - logsumexp(scores, axis=1)
-        return found
+            log_p[rows] = scores[np.arange(len(scores)), codes[rows]] - logsumexp(scores, axis=1)
+        return log_p
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def score(
+        self,
+        X: SequenceInput,
+        y: Sequence[Any] | np.ndarray,
+        sample_weight: ArrayLike | None = None,
+    ) -> float:
         """Accuracy of `predict`, as of scikit-learn's classifiers.
 
         Parameters
@@ -394,10 +418,10 @@ class LogLinearClassifier(
         X = self._read_X(X, reset=False)
         codes = self._read_y(y, X, reset=False, unseen=-1)
         weight = of_examples(sample_weight, len(codes), "example")
-        found = label_codes.encode(
+        predicted = label_codes.encode(
             self.predict(X).tolist(), self.classes_, np.arange(len(codes) + 1)
         )
-        return float(np.average(found == codes, weights=weight))
+        return float(np.average(predicted == codes, weights=weight))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

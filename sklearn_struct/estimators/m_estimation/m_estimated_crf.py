@@ -260,7 +260,8 @@ class MEstimatedCRF(BaseBasedChain):
                 no_inputs = np.zeros(layout.pattern.n_features)
                 constant = getattr(start, "constant_", 0.0)
                 w0 = layout.join(no_inputs, transfer(start, self), constant)
-            solve(self, choice_for_rows(self, objective.rows), objective, w0, progress, scale=1.0)
+            solver = choice_for_rows(self.solver, self.C, self.l1_ratio, objective.rows)
+            solve(self, solver, objective, w0, progress, scale=1.0)
         self.n_iter_: int = max(self.n_iter_, 1)  # to see that the start is optimal is work, too
 
     def _refuse_missing(self, y: Any) -> None:

@@ -22,6 +22,7 @@ from sklearn_struct._warning import warn
 from sklearn_struct.compiled.threads import Pool
 from sklearn_struct.containers.ragged import object_array
 from sklearn_struct.containers.trees import Forest, Trees
+from sklearn_struct.containers.typing import Sequences
 from sklearn_struct.encoding.parameter_checks import check_params
 from sklearn_struct.encoding.sequences import as_list
 from sklearn_struct.encoding.trees import binarization, brackets, tree_corpus
@@ -119,7 +120,7 @@ class BaseParser(
         return self
 
     @abstractmethod
-    def _learn(self, X: list[list[str]], y: list[Any], progress: Progress) -> None:
+    def _learn(self, X: list[list[str]], y: Sequences, progress: Progress) -> None:
         """Set what is learned."""
 
     # ---- parsing
@@ -402,7 +403,7 @@ class BaseTreeParser(BaseParser):
         "memory": [None, str, HasMethods(["cache"])],
     }
 
-    def _learn(self, X: list[list[str]], y: list[Any], progress: Progress) -> None:
+    def _learn(self, X: list[list[str]], y: Sequences, progress: Progress) -> None:
         orders = self.horizontal_order, self.vertical_order
         encoded = check_memory(self.memory).cache(_encoded)
         corpus = encoded(X, y, orders, self.min_frequency, self.unknown_weight)
@@ -423,7 +424,7 @@ class BaseTreeParser(BaseParser):
 
 def _encoded(
     X: list[list[str]],
-    y: list[Any],
+    y: Sequences,
     orders: tuple[int, int],
     min_frequency: int,
     unknown_weight: float,

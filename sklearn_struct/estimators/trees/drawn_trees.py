@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from sklearn_struct._published import Published
 from sklearn_struct.containers.ragged import object_array
 from sklearn_struct.containers.trees import Forest, Trees, examples
+from sklearn_struct.containers.typing import Seed
 from sklearn_struct.encoding.features.observation_streams import OOV
 from sklearn_struct.encoding.parameter_checks import check_count, generator
 from sklearn_struct.encoding.trees import binarization, brackets
@@ -28,7 +29,7 @@ class TreeDrawingMixin(Published):
     _model: TreeModel
 
     def sample(
-        self, n_samples: int = 1, random_state: Any = None, *, max_length: int = 100
+        self, n_samples: int = 1, random_state: Seed = None, *, max_length: int = 100
     ) -> tuple[np.ndarray, np.ndarray]:
         """Draw sentences and their trees from p(x, y).
 
@@ -60,13 +61,13 @@ class TreeDrawingMixin(Published):
         grammars = model.states or (one_state(model),)
         which = rng.randint(len(grammars), size=n_samples)
         names = observations(self._codes.lexicon, OOV)
-        found = {}
+        accepted = {}
         for g, tensors in enumerate(grammars):
             places = np.flatnonzero(which == g)
             drawn = draw(model.grammar, tensors, model.symbol, len(places), rng, max_length)
             for i, place in enumerate(places.tolist()):
-                found[place] = self._drawn(examples(drawn, i, i + 1), names)
-        X, y = zip(*(found[i] for i in range(n_samples)), strict=True)
+                accepted[place] = self._drawn(examples(drawn, i, i + 1), names)
+        X, y = zip(*(accepted[i] for i in range(n_samples)), strict=True)
         return object_array(X), object_array(y)
 
     def _drawn(self, drawn: Forest, names: list[str]) -> tuple[list[str], Any]:

@@ -15,6 +15,7 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from sklearn_struct.compiled.threads import Pool
 from sklearn_struct.containers.trees import Forest
+from sklearn_struct.containers.typing import Sequences
 from sklearn_struct.encoding.trees import binarization, brackets, tree_corpus
 from sklearn_struct.encoding.trees.fragment_names import names
 from sklearn_struct.estimators.fitting.parameters import with_parameters
@@ -174,7 +175,7 @@ class MEstimatedPCFG(BaseParser, PenaltyParameters, IterationParameters, RandomP
         "solver": [StrOptions({"auto", "sdca", "lbfgs", "owlqn", "newton-cg", "trust-ncg", "cg"})],
     }
 
-    def _learn(self, X: list[list[str]], y: list[Any], progress: Progress) -> None:
+    def _learn(self, X: list[list[str]], y: Sequences, progress: Progress) -> None:
         templates = self._templates()
         self.base_ = fit_base(PCFG() if self.base is None else self.base, X, y, None)
         if not isinstance(self.base_, PCFG):
@@ -189,7 +190,7 @@ class MEstimatedPCFG(BaseParser, PenaltyParameters, IterationParameters, RandomP
         self._fragments = observed(templates, self._model, seen, self.min_frequency)
         with Pool(self.n_jobs) as pool:
             objective, scale = self._objective(trees, pool)
-            solver = choice_for_rows(self, objective.rows)
+            solver = choice_for_rows(self.solver, self.C, self.l1_ratio, objective.rows)
             solve(self, solver, objective, np.zeros(objective.size), progress, scale=scale)
 
     def _templates(self) -> tuple[str, ...]:
@@ -203,7 +204,7 @@ class MEstimatedPCFG(BaseParser, PenaltyParameters, IterationParameters, RandomP
                 )
         return templates
 
-    def _forest(self, X: list[list[str]], y: list[Any]) -> Forest:
+    def _forest(self, X: list[list[str]], y: Sequences) -> Forest:
         """The trees as the base sees them; it must give each a probability."""
         plain = binarization.read(y)
         binarization.check_words(X, [brackets.words(tree) for tree in plain], ("X", "y"))

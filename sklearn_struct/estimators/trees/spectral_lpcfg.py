@@ -13,14 +13,14 @@ from sklearn_struct.encoding.trees.tree_corpus import TreeCorpus
 from sklearn_struct.estimators.fitting.parameters import with_parameters
 from sklearn_struct.estimators.fitting.progress import Progress
 from sklearn_struct.estimators.trees.base_parser import BaseTreeParser, plain_model
-from sklearn_struct.estimators.trees.spectral_steps import SpectralParameters, spectral
+from sklearn_struct.estimators.trees.spectral_steps import BaseSpectral
 from sklearn_struct.grammars.parsing import tree_log_probabilities
 
 __all__ = ["SpectralLPCFG"]
 
 
 @with_parameters
-class SpectralLPCFG(SpectralParameters, BaseTreeParser):
+class SpectralLPCFG(BaseSpectral, BaseTreeParser):
     """Latent-variable probabilistic context-free grammar, by spectral estimation [1]_, and a
     parser.
 
@@ -84,7 +84,7 @@ class SpectralLPCFG(SpectralParameters, BaseTreeParser):
     }
 
     def _fit(self, corpus: TreeCorpus, progress: Progress) -> None:
-        found = spectral(self, corpus.treebank, corpus.emissions.sums)
+        found = self._spectrum(corpus.treebank, corpus.emissions.sums)
         self._model = plain_model(corpus)._replace(states=(found.tensors,))
         self.n_states_ = found.n_states
         self.singular_values_ = found.singular_values

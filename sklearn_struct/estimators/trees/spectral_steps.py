@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 import joblib
 import numpy as np
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_memory
 
 from sklearn_struct.containers.trees import Forest, Tensors, Treebank
@@ -27,12 +27,25 @@ from sklearn_struct.grammars.node_features import (
 )
 from sklearn_struct.grammars.spectral_states import Projection, estimate, one_a_tree, project
 
-__all__ = ["SpectralParameters", "Spectrum", "projection", "spectral"]
+__all__ = ["BaseSpectral", "Spectrum"]
+
+
+FeatureSets = tuple[Sequence[Feature], Sequence[Feature]]
+
+
+class Spectrum(NamedTuple):
+    """What was estimated, the states of each symbol and the singular values of each symbol
+    (n_symbols, n_states).
+    """
+
+    tensors: Tensors
+    n_states: np.ndarray
+    singular_values: np.ndarray
 
 
 @with_parameters
-class SpectralParameters(RandomParameters):
-    """Parameters of spectral estimators.
+class BaseSpectral(RandomParameters):
+    """Parameters of spectral estimators, and what these make of a treebank.
 
     Parameters
     ----------
@@ -57,6 +70,8 @@ class SpectralParameters(RandomParameters):
     feature_count : float or None, default=5.0
         Features that n of the M nodes of a symbol have are scaled by ``sqrt(M / (n +
         feature_count))``; with None they are not.
+    memory : str or object with the joblib.Memory interface, default=None
+        Caches the features of nodes.
     random_state : int, RandomState instance or None, default=None
         Seed of the nodes that are drawn with ``nodes="one"``.
     """
@@ -68,6 +83,7 @@ class SpectralParameters(RandomParameters):
     inside_features: Sequence[Feature] | None = None
     outside_features: Sequence[Feature] | None = None
     feature_count: float | None = 5.0
+    memory: Any = None
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_states": [Interval(Integral, 1, None, closed="left")],
         "smoothing": [Interval(Real, 0, None, closed="left")],
@@ -76,59 +92,50 @@ class SpectralParameters(RandomParameters):
         "outside_features": [None, list, tuple],
         "feature_count": [None, Interval(Real, 0, None, closed="left")],
         "shrinkage": [Interval(Real, 0, None, closed="left")],
+        "memory": [None, str, HasMethods(["cache"])],
     }
 
+    def _spectrum(
+        self,
+        treebank: Treebank,
+        leaf_sums: Callable[[np.ndarray], np.ndarray],
+        default: FeatureSets = (INSIDE, OUTSIDE),
+        weight: np.ndarray | None = None,
+    ) -> Spectrum:
+        """Estimate the tensors of a treebank's grammar; `default` are the features where the
+        parameters name none, `weight` says how often each tree counts.
+        """
+        projected = self._projection(treebank, default, weight)
+        tensors = estimate(treebank, projected, leaf_sums, self.smoothing, self.shrinkage)
+        n_states = projected.n_states.astype(int)
+        return Spectrum(tensors, n_states, projected.singular_values[:, : self.n_states])
 
-FeatureSets = tuple[Sequence[Feature], Sequence[Feature]]
-
-
-class Spectrum(NamedTuple):
-    """What was estimated, the states of each symbol and the singular values of each symbol
-    (n_symbols, n_states).
-    """
-
-    tensors: Tensors
-    n_states: np.ndarray
-    singular_values: np.ndarray
-
-
-def spectral(
-    estimator: Any,
-    treebank: Treebank,
-    leaf_sums: Callable[[np.ndarray], np.ndarray],
-    default: FeatureSets = (INSIDE, OUTSIDE),
-) -> Spectrum:
-    """Estimate the tensors of a treebank's grammar; `default` are the features where the estimator
-    names none.
-    """
-    found = projection(estimator, treebank, default)
-    tensors = estimate(treebank, found, leaf_sums, estimator.smoothing, estimator.shrinkage)
-    return Spectrum(
-        tensors, found.n_states.astype(int), found.singular_values[:, : estimator.n_states]
-    )
-
-
-def projection(
-    estimator: Any, treebank: Treebank, default: FeatureSets = (INSIDE, OUTSIDE)
-) -> Projection:
-    """The nodes of the trees in the spaces of their symbols' states."""
-    forest = treebank.forest
-    chosen = [
-        _functions(estimator.inside_features, default[0], "inside_features"),
-        _functions(estimator.outside_features, default[1], "outside_features"),
-    ]
-    if estimator.memory is not None:
-        _check_known_again(estimator)
-    if estimator.n_states == 1:
-        chosen = [(_alike,), (_alike,)]
-    n_symbols = len(treebank.grammar.indptr) - 1
-    phi, psi = check_memory(estimator.memory).cache(_features)(
-        forest, chosen, n_symbols, estimator.feature_count
-    )
-    weight = None
-    if estimator.nodes == "one":
-        weight = one_a_tree(forest.offsets, check_random_state(estimator.random_state))
-    return project(phi, psi, forest.symbol, estimator.n_states, weight)
+    def _projection(
+        self,
+        treebank: Treebank,
+        default: FeatureSets = (INSIDE, OUTSIDE),
+        weight: np.ndarray | None = None,
+    ) -> Projection:
+        """The nodes of the trees in the spaces of their symbols' states."""
+        forest = treebank.forest
+        chosen = [
+            _functions(self.inside_features, default[0], "inside_features"),
+            _functions(self.outside_features, default[1], "outside_features"),
+        ]
+        if self.memory is not None:
+            _check_known_again("inside_features", self.inside_features)
+            _check_known_again("outside_features", self.outside_features)
+        if self.n_states == 1:
+            chosen = [(_alike,), (_alike,)]
+        n_symbols = len(treebank.grammar.indptr) - 1
+        phi, psi = check_memory(self.memory).cache(_features)(
+            forest, chosen, n_symbols, self.feature_count
+        )
+        of_nodes = None if weight is None else np.repeat(weight, np.diff(forest.offsets))
+        if self.nodes == "one":
+            drawn = one_a_tree(forest.offsets, check_random_state(self.random_state))
+            of_nodes = drawn if of_nodes is None else drawn * of_nodes
+        return project(phi, psi, forest.symbol, self.n_states, of_nodes)
 
 
 def _features(
@@ -155,16 +162,15 @@ def _functions(given: Any, default: Sequence[Feature], name: str) -> Sequence[Fe
     return given
 
 
-def _check_known_again(estimator: Any) -> None:
+def _check_known_again(name: str, functions: Sequence[Feature] | None) -> None:
     """Raise if a cache cannot tell functions from each other."""
-    for name in ("inside_features", "outside_features"):
-        for i, function in enumerate(getattr(estimator, name) or ()):
-            try:
-                joblib.hash(function)
-            except Exception as error:
-                raise InputTypeError(
-                    f"{name}[{i}] has no name or state by which `memory` could know it"
-                ) from error
+    for i, function in enumerate(functions or ()):
+        try:
+            joblib.hash(function)
+        except Exception as error:
+            raise InputTypeError(
+                f"{name}[{i}] has no name or state by which `memory` could know it"
+            ) from error
 
 
 def _alike(nodes: Nodes) -> np.ndarray:

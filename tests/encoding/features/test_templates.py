@@ -13,11 +13,8 @@ from sklearn_struct.containers.ragged import object_array
 from sklearn_struct.containers.sequence_array import SequenceArray
 from sklearn_struct.datasets import fetch_conll2000
 from sklearn_struct.encoding.features import column_codes
-from sklearn_struct.encoding.features.templates import (
-    TEMPLATE_SETS,
-    FeatureTemplates,
-    parse_templates,
-)
+from sklearn_struct.encoding.features.template_syntax import TEMPLATE_SETS, parse_templates
+from sklearn_struct.encoding.features.templates import FeatureTemplates
 from sklearn_struct.encoding.features.vectorizer import SequenceVectorizer
 from sklearn_struct.exceptions import (
     EmptyDataError,

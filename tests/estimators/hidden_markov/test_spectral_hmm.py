@@ -17,7 +17,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_predict
 from sklearn.utils._param_validation import InvalidParameterError
 
-from sklearn_struct import SpectralHMM
+from sklearn_struct import SequenceArray, SpectralHMM
 from sklearn_struct.encoding.trees.lexicon import RARE, RESERVE
 from sklearn_struct.encoding.trees.lexicon import observe as taken_for
 from sklearn_struct.encoding.trees.word_signatures import signature
@@ -363,7 +363,7 @@ def test_empty_sequences():
     assert (
         len(model.predict([])) == len(model.predict_proba([])) == len(model.score_samples([])) == 0
     )
-    with pytest.raises(EmptyDataError, match="no words"):
+    with pytest.raises(EmptyDataError, match="no tokens of positive weight"):
         model.score([[]], [[]])
 
 
@@ -394,6 +394,102 @@ def test_labels_that_were_not_seen():
     for method in (model.predict, model.predict_proba, model.score_samples):
         with pytest.raises(InputTypeError, match=re.escape("X[0]")):
             method(["u v"])
+
+
+# ---- forms of X and y, weights
+
+
+def numbered(X):
+    """The words as whole numbers."""
+    return [[10 + WORDS.index(word) for word in sentence] for sentence in X]
+
+
+def test_words_may_be_whole_numbers():
+    as_words = [[str(word) for word in sentence] for sentence in numbered(X)]
+    expected = outputs(SpectralHMM(n_states=2).fit(as_words, Y), as_words)
+    packed = SequenceArray.from_flat(
+        np.concatenate(numbered(X))[:, None], [len(sentence) for sentence in X]
+    )
+    arrays = [np.array(sentence, dtype=int) for sentence in numbered(X)]
+    for form in (numbered(X), packed, arrays):
+        assert outputs(SpectralHMM(n_states=2).fit(form, Y), form) == expected
+
+
+def test_rows_are_sequences_of_one_word():
+    rows = np.concatenate(numbered(X))[:60, None]
+    y = np.concatenate([np.array(labels) for labels in Y])[:60]
+    sequences = [[str(word)] for word in rows.ravel().tolist()]
+    model = SpectralHMM(n_states=1).fit(rows, y)
+    same = SpectralHMM(n_states=1).fit(sequences, [[label] for label in y.tolist()])
+    predicted = model.predict(rows)
+    assert predicted.shape == (60,)
+    assert predicted.tolist() == [label for [label] in same.predict(sequences)]
+    np.testing.assert_array_equal(
+        model.predict_proba(rows), np.concatenate(same.predict_proba(sequences))
+    )
+    assert model.score(rows, y) == same.score(sequences, [[label] for label in y.tolist()])
+    with pytest.raises(InputTypeError, match=r"two-dim.* fitted on longer.*\[X\]"):
+        SpectralHMM(n_states=1).fit(X, Y).predict(rows)
+
+
+@pytest.mark.parametrize(
+    ("bad", "place"),
+    [
+        (np.array([[0.5], [1.0]]), "X[0], token 0: 0.5 is no whole number"),
+        (np.array([[1, 2], [3, 4]]), "tokens of shape (2,)"),
+        (SequenceArray.from_flat(np.array([[1.0], [np.inf]]), [2]), "X[0], token 1: inf"),
+    ],
+)
+def test_numbers_that_are_no_words(bad, place):
+    with pytest.raises(InputTypeError, match=re.escape(place)):
+        SpectralHMM().fit(bad, ["A", "B"] if isinstance(bad, np.ndarray) else [["A", "B"]])
+
+
+@pytest.mark.parametrize("nodes", ["all", "one"])
+def test_equal_weights_change_nothing(nodes):
+    options = {"n_states": 2, "nodes": nodes, "smoothing": 0, "random_state": 0}
+    plain = SpectralHMM(**options).fit(X, Y)
+    weighted = SpectralHMM(**options).fit(X, Y, sample_weight=np.full(len(X), 2.0))
+    for one, two in zip(plain.predict_proba(X_TEST), weighted.predict_proba(X_TEST)):
+        np.testing.assert_allclose(one, two, atol=1e-9)
+
+
+def test_weights_are_how_often_a_sequence_counts():
+    """With one state the model is relative frequencies."""
+    weight = np.arange(len(X)) % 3
+    options = {"n_states": 1, "smoothing": 0, "min_frequency": 1, "unknown_weight": 1e-9}
+    weighted = SpectralHMM(**options).fit(X, Y, sample_weight=weight)
+    repeated = [i for i, n in enumerate(weight) for _ in range(n)]
+    twice = SpectralHMM(**options).fit([X[i] for i in repeated], [Y[i] for i in repeated])
+    np.testing.assert_allclose(
+        weighted.log_joint(X_TEST, Y_TEST), twice.log_joint(X_TEST, Y_TEST), rtol=1e-6
+    )
+    assert weighted.score(X, Y, sample_weight=weight) == pytest.approx(
+        twice.score([X[i] for i in repeated], [Y[i] for i in repeated])
+    )
+
+
+def test_sequences_of_weight_0_are_left_out():
+    weight = (np.arange(len(X)) < 100).astype(float)
+    half = SpectralHMM(n_states=2).fit(X[:100], Y[:100], sample_weight=weight[:100])
+    assert outputs(SpectralHMM(n_states=2).fit(X, Y, sample_weight=weight)) == outputs(half)
+    rest = SpectralHMM(n_states=2).fit([*X, ["q"]], [*Y, ["Z"]], sample_weight=[*weight, 0.0])
+    assert rest.classes_.tolist() == ["A", "B", "C", "Z"]
+    assert all(np.all(rows[:, 3] == 0) for rows in rest.predict_proba(X_TEST))
+
+
+@pytest.mark.parametrize(
+    ("weight", "error", "match"),
+    [
+        (np.zeros(3), ValueError, "at least one non-zero"),
+        ([1.0, 0.0, 0.0], EmptyDataError, "no sequence with words"),
+        ([1.0, -1.0, 1.0], ValueError, "[Nn]egative"),
+        ([[], [1.0], [1.0, 1.0]], ValueError, "weights of sequences"),
+    ],
+)
+def test_bad_weights(weight, error, match):
+    with pytest.raises(error, match=match):
+        SpectralHMM().fit([[], ["u"], ["u", "v"]], [[], ["A"], ["A", "B"]], sample_weight=weight)
 
 
 # ---- as an estimator
@@ -448,7 +544,7 @@ def test_not_fitted():
         ([["u", ""]], [["A", "B"]], ValueError, "X[0], token 1"),
         ([["u"]], ["A"], InputTypeError, "y[0]"),
         ([["u"]], "A", InputTypeError, "y must be"),
-        ([["u"]], None, InputTypeError, "y must be"),
+        ([["u"]], None, ValueError, "requires y to be passed"),
         ([], [], EmptyDataError, "no words"),
         ([[], []], [[], []], EmptyDataError, "no words"),
     ],

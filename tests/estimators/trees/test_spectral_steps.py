@@ -10,7 +10,6 @@ from sklearn.utils._param_validation import InvalidParameterError
 
 from sklearn_struct import SpectralHMM
 from sklearn_struct.encoding.trees import labels_as_trees
-from sklearn_struct.estimators.trees.spectral_steps import projection, spectral
 from sklearn_struct.exceptions import InputTypeError
 from sklearn_struct.grammars.node_features import INSIDE, OUTSIDE
 
@@ -64,7 +63,7 @@ def same(a, b):
 
 
 def test_tensors_of_the_treebank():
-    found = spectral(SpectralHMM(n_states=2), TREES.treebank, TREES.sums)
+    found = SpectralHMM(n_states=2)._spectrum(TREES.treebank, TREES.sums)
     assert found.singular_values.shape == (7, 2)
     assert (
         found.n_states.tolist() == np.maximum(np.sum(found.singular_values > 0, axis=1), 1).tolist()
@@ -75,19 +74,19 @@ def test_tensors_of_the_treebank():
 
 def test_features_are_those_asked_for():
     default, given = (
-        projection(SpectralHMM(n_states=3, inside_features=a, outside_features=b), TREES.treebank)
+        SpectralHMM(n_states=3, inside_features=a, outside_features=b)._projection(TREES.treebank)
         for a, b in ((None, None), (list(INSIDE), list(OUTSIDE)))
     )
     for a, b in zip(default, given):
         np.testing.assert_array_equal(a, b)
-    own = projection(SpectralHMM(n_states=3), TREES.treebank, ((first_word,), (symbol_before,)))
+    own = SpectralHMM(n_states=3)._projection(TREES.treebank, ((first_word,), (symbol_before,)))
     named = SpectralHMM(n_states=3, inside_features=[first_word], outside_features=(symbol_before,))
-    np.testing.assert_array_equal(own.inside, projection(named, TREES.treebank).inside)
+    np.testing.assert_array_equal(own.inside, named._projection(TREES.treebank).inside)
     assert not np.array_equal(own.singular_values, default.singular_values)
 
 
 def test_one_state_is_the_same_for_all_nodes():
-    found = projection(SpectralHMM(n_states=1, inside_features=[first_word]), TREES.treebank)
+    found = SpectralHMM(n_states=1, inside_features=[first_word])._projection(TREES.treebank)
     product = found.inside[:, 0] * found.outside[:, 0] / found.singular_values[found.symbol, 0]
     np.testing.assert_allclose(product, 1, rtol=1e-12)
 
@@ -101,7 +100,7 @@ def test_singular_values_of_features_by_hand():
         outside_features=[symbol_before],
         shrinkage=0,
     )
-    found = projection(model, TREES.treebank)
+    found = model._projection(TREES.treebank)
     forest = TREES.treebank.forest
     leaf = forest.leaf[forest.leaf >= 0]
     token = np.concatenate([np.append(row, 3) for row in CODES])
@@ -137,7 +136,7 @@ def test_drawn_nodes():
     models = [fitted(nodes="one", random_state=seed) for seed in (0, 0, 1)]
     assert same(models[0], models[1])
     assert not same(models[0], models[2])
-    weight = projection(SpectralHMM(nodes="one", random_state=0), TREES.treebank).weight
+    weight = SpectralHMM(nodes="one", random_state=0)._projection(TREES.treebank).weight
     offsets = TREES.treebank.forest.offsets
     np.testing.assert_array_equal(np.add.reduceat(weight, offsets[:-1]), np.diff(offsets))
     assert np.all(np.add.reduceat(weight > 0, offsets[:-1]) == 1)
