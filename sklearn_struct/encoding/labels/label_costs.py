@@ -30,14 +30,14 @@ def read_cost(cost: ArrayLike | None, classes: np.ndarray) -> np.ndarray | None:
     if table.shape != (K, K):
         raise LengthMismatchError(f"cost has shape {table.shape}, but {K} labels need ({K}, {K})")
     labels = classes.tolist()
-    for wrong, error, problem in (
+    for wrong, kind, problem in (
         (~np.isfinite(table), NonFiniteError, "be finite"),
         (table < 0, ValueError, "not be negative"),
         ((table != 0) & np.eye(K, dtype=bool), ValueError, "be 0 where the label is right"),
     ):
         if np.any(wrong):
             j, k = np.argwhere(wrong)[0]
-            raise error(
+            raise kind(
                 f"cost[{j}, {k}] of {labels[k]!r} in the place of {labels[j]!r} must {problem}, "
                 f"got {table[j, k]}"
             )

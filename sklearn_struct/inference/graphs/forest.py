@@ -113,7 +113,8 @@ def _sums(
     gain, gains, _ = _tables(zeros(potentials) if reward is None else reward, structure)
     trees = rooted(structure)
     n, K = node.shape
-    messages = _Messages(*np.zeros((3, 2, n, K)), np.zeros((2, n)))
+    inside, upward, everything = np.zeros((3, 2, n, K))
+    messages = _Messages(inside, upward, everything, np.zeros((2, n)))
     part = 0 if reward is None else 1
     example = np.repeat(np.arange(len(weight)), np.diff(structure.offsets))
     roots = np.flatnonzero(trees.parent < 0)
