@@ -18,7 +18,7 @@ from sklearn_struct.containers.ragged import cut
 from sklearn_struct.containers.structures import Potentials, Structure, chain
 from sklearn_struct.hidden_markov.densities import log_ratios
 from sklearn_struct.hidden_markov.markov_chain import Markov, estimate, potentials, tally
-from sklearn_struct.inference.chains import exact
+from sklearn_struct.inference.chains.chain import Chain as ExactInference
 
 Texts = list[list[str]]
 
@@ -99,7 +99,7 @@ class ConstraintDrivenHMM:
     def predict(self, X: Texts, constrained: bool = False) -> Texts:
         """The best labellings, with penalties for broken constraints if `constrained`."""
         labels = np.empty(sum(map(len, X)), np.int32)
-        exact.argmax(self._potentials(X, constrained), structure_of(X), labels)
+        ExactInference().argmax(self._potentials(X, constrained), structure_of(X), labels)
         return decoded(labels, X, self.classes_)
 
     def best_labellings(self, X: Texts) -> tuple[np.ndarray, np.ndarray]:
@@ -111,7 +111,7 @@ class ConstraintDrivenHMM:
             np.zeros((self.n_best, sum(map(len, X))), np.int32),
             np.empty((self.n_best, len(X))),
         )
-        exact.nbest(self._potentials(X, constrained=True), structure_of(X), labels, score)
+        ExactInference().nbest(self._potentials(X, constrained=True), structure_of(X), labels, score)
         exists = score > -np.inf
         return labels, exists / np.maximum(exists.sum(axis=0), 1)
 

@@ -14,7 +14,7 @@ import numpy as np
 from lib.goals import no_goals
 from lib.side_by_side import Benchmark, Stopwatch
 
-from sklearn_struct.containers.structures import Block, blocks
+from sklearn_struct.containers.structures import Block
 from sklearn_struct.hidden_markov.em_steps import (
     HiddenMarkov,
     Observed,
@@ -74,14 +74,14 @@ def observed(lexicon: Any, X: list[list[str]]) -> Observed:
 
 def labels_of(model: HiddenMarkov, data: Observed, n_states: int) -> np.ndarray:
     """Of the largest posterior probability, summed over states."""
-    from sklearn_struct.containers.structures import Potentials
-    from sklearn_struct.inference.chains import exact
+    from sklearn_struct.containers.structures import zeros
 
     found = []
-    for block in blocks(data.offsets, model.n_labels):
-        theta, n = potentials(model, data, block), len(block.structure.offsets) - 1
-        out = Potentials(np.zeros(theta.node.shape), np.zeros(theta.edge.shape))
-        exact.marginals(theta, block.structure, np.ones(n), out, np.empty(n))
+    for block in model.blocks(data.offsets):
+        theta = potentials(model, data, block)
+        n = block.structure.n_examples
+        out = zeros(theta)
+        model.inference.marginals(theta, block.structure, np.ones(n), out, np.empty(n))
         found.append(out.node.reshape(len(out.node), -1, n_states).sum(axis=2).argmax(axis=1))
     return np.concatenate(found)
 

@@ -14,8 +14,8 @@ from scipy.optimize import minimize
 from scipy.special import logsumexp
 
 from papers.constraint_driven import Texts, broken, decoded, structure_of
-from sklearn_struct.containers.structures import Potentials, Structure, chain, ends
-from sklearn_struct.inference.chains import exact
+from sklearn_struct.containers.structures import Potentials, Structure, chain, ends, zeros
+from sklearn_struct.inference.chains.chain import Chain
 
 
 class Weights(NamedTuple):
@@ -89,7 +89,7 @@ class PrototypeMRF:
         ]
         scores[broken(X, self.prototypes, self.classes_)] = -np.inf
         labels, structure = np.empty(len(rows), np.int32), structure_of(X)
-        exact.argmax(_potentials(self.weights_, scores, structure), structure, labels)
+        Chain().argmax(_potentials(self.weights_, scores, structure), structure, labels)
         return decoded(labels, X, self.classes_)
 
     def observed(self, X: Texts) -> Observed:
@@ -118,7 +118,7 @@ class PrototypeMRF:
         allowed = np.where(observed.forbidden, -np.inf, scores[observed.codes])
         everything = np.tile(log_sum, (observed.lengths.offsets[-1], 1))
         log_Z, given = _expected(
-            weights, allowed, observed.structure, np.ones(len(observed.structure.offsets) - 1)
+            weights, allowed, observed.structure, np.ones(observed.structure.n_examples)
         )
         log_Z_free, free = _expected(weights, everything, observed.lengths, observed.n_of_length)
         of_words = np.zeros_like(scores)
@@ -138,7 +138,7 @@ def _potentials(weights: Weights, scores: np.ndarray, structure: Structure) -> P
     first, last = ends(structure)
     scores[first] += weights.start
     scores[last] += weights.stop
-    return Potentials(scores, weights.transition.reshape(1, -1))
+    return Potentials(scores, (weights.transition.reshape(1, -1),))
 
 
 def _expected(
@@ -146,12 +146,10 @@ def _expected(
 ) -> tuple[float, Weights]:
     """Weighted sum of log Z, and of expectations: in the place of `emission` those of each token's label."""
     (first, last), theta = ends(structure), _potentials(weights, scores, structure)
-    out, log_Z = (
-        Potentials(np.zeros_like(theta.node), np.zeros_like(theta.edge)),
-        np.empty(len(weight)),
-    )
-    exact.marginals(theta, structure, weight, out, log_Z)
-    transition = out.edge.reshape(weights.transition.shape)
+    out = zeros(theta)
+    log_Z = np.empty(len(weight))
+    Chain().marginals(theta, structure, weight, out, log_Z)
+    transition = out.cliques[0].reshape(weights.transition.shape)
     return float(weight @ log_Z), Weights(
         out.node[first].sum(axis=0), out.node[last].sum(axis=0), transition, out.node
     )
