@@ -24,7 +24,7 @@ import numpy as np
 from sklearn_struct.containers.csr import CSR
 from sklearn_struct.encoding.features.vectorizer import SequenceVectorizer
 from sklearn_struct.estimators.chains.linear_chain_crf import LinearChainCRF
-from sklearn_struct.estimators.chains.prepared_weights import Prepared
+from sklearn_struct.estimators.fitting.prepared_weights import Prepared
 from sklearn_struct.exceptions import ModelFileError
 from sklearn_struct.objectives.weight_patterns import CliquePattern, Pattern
 from sklearn_struct.persistence.disk import read_whole

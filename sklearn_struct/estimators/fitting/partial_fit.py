@@ -21,9 +21,9 @@ from sklearn_struct.encoding.labels import label_codes
 from sklearn_struct.encoding.sequences import as_list, form, is_list, largest_sum
 from sklearn_struct.estimators.chains.base_chain import BaseChain
 from sklearn_struct.estimators.chains.chain_parameters import InferenceParameters
-from sklearn_struct.estimators.chains.prepared_weights import Prepared, check_width
 from sklearn_struct.estimators.fitting import sample_weights
 from sklearn_struct.estimators.fitting.parameters import with_parameters
+from sklearn_struct.estimators.fitting.prepared_weights import Prepared, check_width
 from sklearn_struct.estimators.fitting.score_checks import check_learned
 from sklearn_struct.estimators.fitting.solving import strength
 from sklearn_struct.exceptions import EmptyDataError, InputTypeError

@@ -13,13 +13,13 @@ from sklearn_struct.compiled.threads import Pool
 from sklearn_struct.encoding.features.observation_streams import symbols
 from sklearn_struct.encoding.sequences import as_list, is_list, largest_sum
 from sklearn_struct.encoding.two_dimensional_input import has_label_a_row
-from sklearn_struct.estimators.chains.prepared_weights import Prepared
-from sklearn_struct.estimators.chains.warm_start import transfer
 from sklearn_struct.estimators.chains.weight_pattern import observe
 from sklearn_struct.estimators.fitting.parameters import with_parameters
+from sklearn_struct.estimators.fitting.prepared_weights import Prepared
 from sklearn_struct.estimators.fitting.progress import Progress
 from sklearn_struct.estimators.fitting.sample_weights import check_sum, is_per_token
 from sklearn_struct.estimators.fitting.solving import choice_for_rows, solve
+from sklearn_struct.estimators.fitting.warm_start import transfer
 from sklearn_struct.estimators.hidden_markov.hmm import HMM
 from sklearn_struct.estimators.m_estimation.base_distribution import fit_base, read_base
 from sklearn_struct.estimators.m_estimation.base_features import choose_features
