@@ -49,13 +49,13 @@ def put_chain(chain: BaseChain, where: str, shared: Shared) -> dict[str, Any]:
     arrays[where + "transitions"] = np.asarray(edges.columns, np.int64)
     if pattern.order == 2:
         arrays[where + "order"] = np.array([2])
-    arrays[where + "w"] = np.asarray(chain._w, np.float64)[edges.place]
+    arrays[where + "w"] = _filed(chain._w, edges.place)
     if "loss_curve_" in has:
         arrays[where + "loss_curve"] = np.array(chain.loss_curve_, np.float64)
     stream = None
     if chain._stream is not None:
         solver, (last, _, n, step) = chain._stream  # the mean is `_w`
-        arrays[where + "last_w"] = np.asarray(last, np.float64)[edges.place]
+        arrays[where + "last_w"] = _filed(last, edges.place)
         stream = {"solver": solver, "n": int(n), "step": float(step)}
     encoder = has.get("vectorizer_")
     names = has.get("_names_in") if encoder is None else encoder._names
@@ -109,6 +109,13 @@ def read_chain(chain: Any, stored: dict[str, Any], where: str, shared: Shared) -
         chain._stream = _stream(stored["stream"], last, chain._w)
     _name_features(chain, stored, where, shared)
     chain._prepared = Prepared()
+
+
+def _filed(w: np.ndarray, place: np.ndarray) -> np.ndarray:
+    """Weights in the order of the file."""
+    w = np.asarray(w, np.float64)
+    # those of another number stay as they are: the file is checked before it is written
+    return w[place] if len(w) == len(place) else w
 
 
 def _placed(stored: np.ndarray, place: np.ndarray) -> np.ndarray:
