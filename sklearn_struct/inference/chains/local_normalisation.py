@@ -89,7 +89,8 @@ def _subtract(
     of_one = np.where(has_two[:, None], 0.0, norms[right, :K])
     if by_edge:
         cliques[0].reshape(-1, K, K)[:] -= of_one[:, :, None]
-        for triples in cliques[1:]:  # as many as edges with two labels before
+        if norms.shape[1] > K:  # a single label has one context only, that of its edge
+            triples = cliques[1]  # as many as edges with two labels before
             triples.reshape(-1, K * K, K)[:] -= norms[right[two]][:, :, None]
     else:
         node[left] -= of_one
