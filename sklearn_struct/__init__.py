@@ -17,6 +17,7 @@ from sklearn_struct.estimators.chains.linear_chain_crf import LinearChainCRF
 from sklearn_struct.estimators.chains.memm import MEMM
 from sklearn_struct.estimators.chains.piecewise_crf import PiecewiseCRF
 from sklearn_struct.estimators.chains.pseudo_likelihood_crf import PseudoLikelihoodCRF
+from sklearn_struct.estimators.graphs.graph_crf import GraphCRF
 from sklearn_struct.estimators.hidden_markov.hmm import HMM
 from sklearn_struct.estimators.hidden_markov.spectral_hmm import SpectralHMM
 from sklearn_struct.estimators.log_linear.log_linear_classifier import LogLinearClassifier
@@ -33,6 +34,7 @@ __all__ = [
     "MEMM",
     "PCFG",
     "FeatureTemplates",
+    "GraphCRF",
     "LinearChainCRF",
     "LogLinearClassifier",
     "MEstimatedCRF",

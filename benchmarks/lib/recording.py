@@ -106,9 +106,7 @@ def _objective(objective: Any, l1: float, l2: float) -> Callable[[np.ndarray], f
     """The penalised objective, with buffers of its own so that a solver's are left alone."""
     from sklearn_struct.objectives.linear_objective import LinearObjective
 
-    own = LinearObjective(
-        objective.potentials, objective.loss, objective.inference, objective.data
-    )
+    own = LinearObjective(objective.potentials, objective.loss, objective.inference, objective.data)
     if objective.pool is not None:
         own = own.on(objective.pool)
     evaluate = LinearObjective.__dict__["value_and_grad"]

@@ -111,7 +111,9 @@ class ConstraintDrivenHMM:
             np.zeros((self.n_best, sum(map(len, X))), np.int32),
             np.empty((self.n_best, len(X))),
         )
-        ExactInference().nbest(self._potentials(X, constrained=True), structure_of(X), labels, score)
+        ExactInference().nbest(
+            self._potentials(X, constrained=True), structure_of(X), labels, score
+        )
         exists = score > -np.inf
         return labels, exists / np.maximum(exists.sum(axis=0), 1)
 

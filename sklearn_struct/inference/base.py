@@ -74,6 +74,15 @@ class Inference(ABC):
         self.marginals(potentials, structure, np.ones(n), zeros(potentials), log_Z)
         return log_Z
 
+    def scores(
+        self, potentials: Potentials, structure: Structure, labels: np.ndarray
+    ) -> np.ndarray:
+        """Sums of log-potentials along a labelling of each example."""
+        score = np.empty(structure.n_examples)
+        ones = np.ones(structure.n_examples)
+        self.add_labelling(potentials, structure, labels, ones, zeros(potentials), score)
+        return score
+
     def add_labelling(
         self,
         potentials: Potentials,

@@ -1,4 +1,4 @@
-"""What writes and reads what each class has learned; all chains share one state."""
+"""What writes and reads what each class has learned; all linear models of chains and graphs share one state."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from sklearn_struct.encoding.features.templates import FeatureTemplates
 from sklearn_struct.encoding.features.token_transformer import TokenTransformer
 from sklearn_struct.encoding.features.union import SequenceUnion
 from sklearn_struct.encoding.features.vectorizer import SequenceVectorizer
-from sklearn_struct.estimators.chains.base_chain import BaseChain
 from sklearn_struct.estimators.chains.ge_crf import GECRF
+from sklearn_struct.estimators.fitting.base_structured import BaseStructured
 from sklearn_struct.estimators.hidden_markov.base_hidden_markov import BaseHiddenChain
 from sklearn_struct.estimators.hidden_markov.spectral_hmm import SpectralHMM
 from sklearn_struct.estimators.log_linear.log_linear_classifier import LogLinearClassifier
@@ -55,7 +55,7 @@ __all__ = ["estimator", "put_estimator"]
 STATES.update(
     {
         BaseBasedChain: State(put_based, based),
-        BaseChain: State(put_chain, read_chain),
+        BaseStructured: State(put_chain, read_chain),
         BaseHiddenChain: State(put_hidden, hidden),
         EMLPCFG: State(put_em, em),
         FeatureTemplates: State(put_templates, templates),

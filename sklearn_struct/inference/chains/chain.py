@@ -131,7 +131,7 @@ class Chain(Inference):
     def scores(
         self, potentials: Potentials, structure: Structure, labels: np.ndarray
     ) -> np.ndarray:
-        """What `path_score` writes."""
+        """What `path_score` writes, token by token."""
         score = np.empty(structure.n_examples)
         self.path_score(potentials, structure, labels, score)
         return score

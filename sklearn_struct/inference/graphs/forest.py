@@ -86,8 +86,7 @@ class Forest(Inference):
         best = np.empty(node.shape)
         patiently(lambda: _best(node, table, edges, trees, best, labels), node.size * node.shape[1])
         if score is not None:
-            ones = np.ones(structure.n_examples)
-            self.add_labelling(potentials, structure, labels, ones, zeros(potentials), score)
+            score[:] = self.scores(potentials, structure, labels)
 
 
 def _tables(

@@ -1,0 +1,71 @@
+"""Lists of graphs as arrays: nodes one graph after the other, and who is connected with whom."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sklearn_struct.containers.structures import Family, Structure
+from sklearn_struct.encoding.sequences import is_list
+from sklearn_struct.exceptions import InputTypeError
+
+__all__ = ["is_graph", "read_edges", "structure_of"]
+
+_WANTED = "a graph is a pair (nodes, edges), with edges of shape (n_edges, 2)"
+
+
+def is_graph(item: Any) -> bool:
+    """Whether an item of X is a pair of nodes and edges."""
+    return isinstance(item, tuple) and len(item) == 2 and all(map(_has_length, item))
+
+
+def _has_length(part: Any) -> bool:
+    return is_list(part) or hasattr(part, "shape")
+
+
+def read_edges(X: Any, lengths: np.ndarray) -> list[np.ndarray]:
+    """The edges (n_edges, 2) of each graph, whose numbers of nodes are given.
+
+    Raises
+    ------
+    InputTypeError
+        If edges are no table of whole numbers.
+    ValueError
+        If an edge leads to a node that the graph has not, or from a node to itself.
+    """
+    return [_edges(edges, i, int(n)) for i, ((_, edges), n) in enumerate(zip(X, lengths))]
+
+
+def _edges(edges: Any, i: int, n: int) -> np.ndarray:
+    try:
+        table = np.asarray(edges)
+    except ValueError as error:
+        raise InputTypeError(f"X[{i}]: edges are no table: {error}; {_WANTED}") from None
+    if table.size == 0:
+        return np.zeros((0, 2), np.int64)
+    if table.ndim != 2 or table.shape[1] != 2:
+        raise InputTypeError(f"X[{i}]: edges have shape {table.shape}; {_WANTED}")
+    if table.dtype.kind not in "iu":
+        raise InputTypeError(f"X[{i}]: edges must be whole numbers, got dtype {table.dtype}")
+    outside = (table < 0) | (table >= n)
+    if np.any(outside):
+        e, end = np.argwhere(outside)[0]
+        raise ValueError(
+            f"X[{i}], edge {e}: node {table[e, end]} is not one of the graph's {n}, which count "
+            "from 0"
+        )
+    loops = np.flatnonzero(table[:, 0] == table[:, 1])
+    if len(loops):
+        raise ValueError(
+            f"X[{i}], edge {loops[0]}: it leads from node {table[loops[0], 0]} to itself"
+        )
+    return table.astype(np.int64)
+
+
+def structure_of(offsets: np.ndarray, edges: list[np.ndarray]) -> Structure:
+    """Graphs one after the other; an edge is a clique of two nodes."""
+    bounds = np.cumsum([0, *map(len, edges)])
+    nodes = [first + table for first, table in zip(offsets[:-1], edges, strict=True)]
+    every = np.concatenate([np.zeros((0, 2), np.int64), *nodes])
+    return Structure(offsets, (Family(every, bounds),))

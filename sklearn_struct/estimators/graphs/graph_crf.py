@@ -1,0 +1,310 @@
+"""Conditional random fields on graphs."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils._param_validation import StrOptions
+
+from sklearn_struct.containers.ragged import cut, object_array
+from sklearn_struct.containers.sequence_array import SequenceArray
+from sklearn_struct.containers.structures import Block, Potentials, Structure
+from sklearn_struct.encoding.graphs import is_graph, read_edges, structure_of
+from sklearn_struct.encoding.sequences import as_list, form
+from sklearn_struct.estimators.fitting.base_sequence import Sequences, logarithms
+from sklearn_struct.estimators.fitting.base_structured import BaseStructured
+from sklearn_struct.estimators.fitting.parameters import with_parameters
+from sklearn_struct.estimators.fitting.shared_parameters import (
+    IterationParameters,
+    PenaltyParameters,
+    RandomParameters,
+    ThreadParameters,
+)
+from sklearn_struct.exceptions import InputTypeError
+from sklearn_struct.inference.graphs.forest import Forest
+from sklearn_struct.inference.graphs.rooted_trees import has_cycle
+from sklearn_struct.losses.base import Loss
+from sklearn_struct.losses.evidence import Evidence
+from sklearn_struct.losses.log_likelihood import LogLikelihood
+from sklearn_struct.objectives.weight_patterns import (
+    CliquePattern,
+    Pattern,
+    all_pairs,
+    observed_pairs,
+)
+
+__all__ = ["GraphCRF"]
+
+
+class Graphs(NamedTuple):
+    """X as read: packed nodes, whether it came as two-dimensional, and who depends on whom."""
+
+    X: SequenceArray
+    flat: bool
+    structure: Structure
+
+
+@with_parameters
+class GraphCRF(
+    PenaltyParameters, IterationParameters, RandomParameters, ThreadParameters, BaseStructured
+):
+    """Conditional random field on graphs, trained by (penalised) maximum likelihood.
+
+    p(y | x) = exp(sum_i coef[y_i] . x_i + intercept[y_i] + sum_(i, j) transition[y_i, y_j]) / Z(x)
+    over nodes i and edges (i, j) of a graph [1]_. The objective is that of `LinearChainCRF`, whose
+    chains are graphs in which each token has an edge to the next one. Inference is exact, and so
+    far for graphs without cycles.
+
+    Parameters
+    ----------
+    inference : {"exact"}, default="exact"
+        Exact sums over all labellings; a graph with a cycle is refused.
+    feature_pairs : {"observed", "all"}, default="observed"
+        Which pairs (feature, label) get a weight: those stored together in the training data, or
+        all. A dense X stores all its values, so there both are the same.
+    fit_intercept : bool, default=True
+        Give each label an unpenalised weight of its own.
+    solver : {"auto", "lbfgs", "owlqn", "newton-cg", "trust-ncg", "cg", "sag", "sgd"}, default="auto"
+        What minimises the objective, as in `LinearChainCRF`.
+    warm_start : bool, default=False
+        Start from the weights of the previous fit, matched by label and feature.
+    dtype : {"float64", "float32"}, default="float64"
+        Float type of features, weight tables and potentials.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_labels,)
+        Labels, sorted.
+    coef_ : ndarray or csr_array of shape (n_labels, n_features)
+        Feature weights; sparse if X is.
+    transition_ : ndarray of shape (n_labels, n_labels)
+        Weights of edges, from the label of the first node (row) to that of the second one.
+    intercept_ : ndarray of shape (n_labels,)
+    n_iter_ : int
+        Iterations of `fit`.
+    loss_curve_ : list of float
+        Objective / C after each iteration of `fit`: sum of losses + penalty / C.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+        Where X has feature names.
+    vectorizer_ : SequenceVectorizer
+        Where nodes are dicts or strings.
+
+    See Also
+    --------
+    LinearChainCRF : Chains, with features of transitions, constraints and other losses.
+
+    References
+    ----------
+    .. [1] C. Sutton and A. McCallum, "An introduction to conditional random fields", Foundations
+       and Trends in Machine Learning 4(4), 2012, section 2.4.
+
+    Examples
+    --------
+    >>> from sklearn_struct import GraphCRF
+    >>> edges = [[0, 1], [0, 2]]
+    >>> X = [(["sells", "cat", "fish"], edges), (["eats", "dog", "meat"], edges)]
+    >>> y = [["VERB", "SUBJECT", "OBJECT"]] * 2
+    >>> GraphCRF(C=10).fit(X, y).predict([(["sells", "dog", "meat"], edges)])[0]
+    ['VERB', 'SUBJECT', 'OBJECT']
+    """
+
+    inference: str = "exact"
+    feature_pairs: str = "observed"
+    fit_intercept: bool = True
+    solver: str = "auto"
+    warm_start: bool = False
+    dtype: str = "float64"
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "inference": [StrOptions({"exact"})],
+        "feature_pairs": [StrOptions({"observed", "all"})],
+        "fit_intercept": ["boolean"],
+        "solver": [
+            StrOptions({"auto", "lbfgs", "owlqn", "newton-cg", "trust-ncg", "cg", "sag", "sgd"})
+        ],
+        "warm_start": ["boolean"],
+        "dtype": [StrOptions({"float64", "float32"})],
+    }
+    _settings: ClassVar[tuple[str, ...]] = ("dtype", "n_jobs")
+
+    def _loss(self, evidence: Evidence | None = None) -> Loss:
+        return LogLikelihood(Forest())
+
+    def _inference(self) -> Forest:
+        return Forest()
+
+    def _learned_inference(self) -> Forest:
+        return Forest()
+
+    def _structure(self, sequences: Any, learned: bool) -> Structure:
+        structure: Structure = sequences.structure
+        return structure
+
+    def _observe(self, X: SequenceArray, codes: np.ndarray, weight: np.ndarray) -> Pattern:
+        K = len(self.classes_)
+        node = None
+        if sp.issparse(X.tokens):
+            pairs = all_pairs if self.feature_pairs == "all" else observed_pairs
+            node = pairs(X.tokens, codes, weight, K, 1)
+        edges = CliquePattern(2, None, np.arange(K**2))
+        return Pattern(X.tokens.shape[1], K, node, (edges,), np.arange(0), self.fit_intercept)
+
+    def _read_X(self, X: Any, reset: bool) -> Any:
+        X = as_list(X)
+        if isinstance(X, list) and X and all(map(is_graph, X)):
+            nodes = super()._read_X([nodes for nodes, _ in X], reset)
+            structure = structure_of(nodes.X.offsets, read_edges(X, nodes.X.lengths))
+        elif form(X) == "flat":
+            nodes = super()._read_X(X, reset)  # each row a graph of one node
+            structure = structure_of(nodes.X.offsets, [np.zeros((0, 2), np.int64)] * len(nodes.X))
+        else:
+            raise InputTypeError(
+                "X must be a list of graphs, pairs (nodes, edges) as tuples, or a two-dimensional "
+                "array of single nodes"
+            )
+        cyclic = np.flatnonzero(has_cycle(structure))
+        if len(cyclic):
+            raise ValueError(
+                f"X[{cyclic[0]}]: the graph has a cycle; inference='exact' is for graphs without"
+            )
+        return Graphs(nodes.X, nodes.flat, structure)
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, init: Any = None) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : list of graphs, or array-like or sparse matrix of shape (n, n_features)
+            A graph is a tuple (nodes, edges): the nodes as `LinearChainCRF` takes the tokens of a
+            sequence, the edges an array-like (n_edges, 2) of node numbers from 0. A two-dimensional
+            X is a batch of graphs of one node.
+        y : list of label sequences, or array-like of shape (n,)
+            One label a node; one-dimensional if X is two-dimensional.
+        sample_weight : array-like of shape (n_graphs,), default=None
+            Weight of each graph's loss.
+        init : fitted estimator with the same kinds of weights, default=None
+            Start from its weights, matched by label and by feature name (by position where there
+            are no names), such as those of a `LinearChainCRF`.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        LengthMismatchError, UnknownLabelError, EmptyDataError, InputTypeError
+            With the place; ValueError for a graph with a cycle. The estimator is then as it was
+            before.
+        """
+        return super().fit(X, y, sample_weight, init=init)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Most probable labelling of each graph.
+
+        Parameters
+        ----------
+        X
+            As in `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_graphs,)
+            dtype object, a list of labels each; for two-dimensional X the labels themselves.
+        """
+        graphs: Sequences = self._read_X(X, reset=False)
+        return self._labels(self._predict_codes(graphs), graphs)
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Marginal probability of each label at each node, p(y_i = k | x).
+
+        Parameters
+        ----------
+        X
+            As in `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_graphs,)
+            dtype object, an array (n_nodes, n_labels) each, columns in the order of ``classes_``;
+            for two-dimensional X one array (n, n_labels).
+        """
+        graphs: Sequences = self._read_X(X, reset=False)
+        node = self._label_marginals(graphs)
+        return node if graphs.flat else object_array(cut(node, graphs.X.offsets))
+
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """Logarithm of `predict_proba`, in the same form.
+
+        Parameters
+        ----------
+        X
+            As in `fit`.
+
+        Returns
+        -------
+        ndarray
+            -inf where a probability is below the smallest float.
+        """
+        return logarithms(self.predict_proba(X))
+
+    def predict_edge_proba(self, X: Any) -> np.ndarray:
+        """Marginal probability of each label pair at each edge, p(y_i = j, y_i' = k | x).
+
+        Parameters
+        ----------
+        X
+            As in `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_graphs,)
+            dtype object, an array (n_edges, n_labels, n_labels) each, in the order of the edges.
+        """
+        return object_array(self._pair_marginals(self._read_X(X, reset=False)))
+
+    def log_proba(self, X: Any, y: Any) -> np.ndarray:
+        """log p(y | x) of each graph.
+
+        Parameters
+        ----------
+        X, y
+            As in `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_graphs,)
+
+        Raises
+        ------
+        UnknownLabelError
+            If y holds a label that was not seen in `fit`.
+        """
+        graphs: Sequences = self._read_X(X, reset=False)
+        codes = self._read_y(y, graphs, reset=False)
+        inference = self._learned_inference()
+
+        def work(theta: Potentials, block: Block) -> np.ndarray:
+            score = inference.scores(theta, block.structure, codes[block.tokens])
+            return score - inference.log_partition(theta, block.structure)
+
+        return self._each_sequence(graphs, work)
+
+    def log_partition(self, X: Any) -> np.ndarray:
+        """log Z(x) of each graph: the logarithm of the sum of exp(score) over all labellings.
+
+        Parameters
+        ----------
+        X
+            As in `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_graphs,)
+        """
+        inference = self._learned_inference()
+        return self._each_sequence(
+            self._read_X(X, reset=False),
+            lambda theta, block: inference.log_partition(theta, block.structure),
+        )

@@ -1,0 +1,180 @@
+"""CRFs on graphs: paths are chains, trees are enumerated, cycles are refused."""
+
+from __future__ import annotations
+
+import pickle
+from itertools import pairwise, product
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from sklearn_struct import GraphCRF, LinearChainCRF, persistence
+from sklearn_struct.exceptions import InputTypeError, LengthMismatchError
+
+LABELS = np.array(["a", "b", "c"])
+
+
+def chains(rng, lengths=(4, 1, 6, 3, 5, 2, 7)):
+    """Sequences of numbers, their labels, and their edges as paths."""
+    X = [rng.normal(size=(n, 4)) for n in lengths]
+    y = [LABELS[(x[:, 0] > 0).astype(int) + (x[:, 1] > 0.5)].tolist() for x in X]
+    edges = [np.array(list(pairwise(range(n)))).reshape(-1, 2) for n in lengths]
+    return X, y, edges
+
+
+def trees(rng, n_graphs=12):
+    """Random trees whose edges point anywhere, with labels that depend on the features."""
+    X = []
+    y = []
+    for n in rng.integers(1, 6, size=n_graphs):
+        nodes = rng.normal(size=(n, 3))
+        edges = [rng.permutation([i, rng.integers(i)]) for i in range(1, n) if rng.random() < 0.9]
+        X.append((nodes, np.array(edges).reshape(-1, 2)))
+        y.append(LABELS[rng.integers(3, size=n) * (nodes[:, 0] > 0)].tolist())
+    return X, y
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"solver": "owlqn", "l1_ratio": 0.5, "C": 2.0}, {"solver": "newton-cg"}, {"C": np.inf}],
+    ids=["lbfgs", "owlqn", "newton", "no penalty"],
+)
+def test_paths_are_linear_chains(form, options):
+    """Coefficient by coefficient, and in all that is predicted."""
+    rng = np.random.default_rng(0)
+    X, y, edges = chains(rng, (4, 1, 6, 3, 5, 2, 7) * 6)
+    noise = rng.integers(3, size=200)
+    y = [
+        [LABELS[noise[(i * 7 + t) % 200]] if t % 3 == 0 else k for t, k in enumerate(labels)]
+        for i, labels in enumerate(y)
+    ]
+    X = [form(x) for x in X]
+    settings = {"tol": 1e-9, "max_iter": 5000, **options}
+    chain = LinearChainCRF(**settings).fit(X, y)
+    graphs = list(zip(X, edges))
+    crf = GraphCRF(**settings).fit(graphs, y)
+    for name in ("coef_", "transition_", "intercept_"):
+        a, b = (getattr(model, name) for model in (crf, chain))
+        a, b = (table.toarray() if sp.issparse(table) else table for table in (a, b))
+        np.testing.assert_allclose(a, b, atol=1e-5)
+    assert crf.loss_curve_[-1] == pytest.approx(chain.loss_curve_[-1], rel=1e-10)
+    # with equal weights all answers are the same
+    crf._w = chain._w.copy()
+    for a, b in zip(crf.predict_proba(graphs), chain.predict_proba(X), strict=True):
+        np.testing.assert_allclose(a, b, atol=1e-12)
+    for a, b in zip(crf.predict_edge_proba(graphs), chain.predict_edge_proba(X), strict=True):
+        np.testing.assert_allclose(a, b, atol=1e-12)
+    assert crf.predict(graphs).tolist() == chain.predict(X).tolist()
+    np.testing.assert_allclose(crf.log_proba(graphs, y), chain.log_proba(X, y), atol=1e-10)
+    assert crf.score(graphs, y) == chain.score(X, y)
+
+
+def test_trees_are_enumerated():
+    X, y = trees(np.random.default_rng(1))
+    crf = GraphCRF(C=2.0, tol=1e-7).fit(X, y)
+    K = len(crf.classes_)
+    proba = crf.predict_proba(X)
+    pairs = crf.predict_edge_proba(X)
+    log_Z = crf.log_partition(X)
+    log_p = crf.log_proba(X, y)
+    best = crf.predict(X)
+    total = 0.0
+    for i, (nodes, edges) in enumerate(X):
+        scores = nodes @ crf.coef_.T + crf.intercept_
+        every = np.array(list(product(range(K), repeat=len(nodes))))
+        energy = scores[np.arange(len(nodes)), every].sum(axis=1)
+        for a, b in edges:
+            energy += crf.transition_[every[:, a], every[:, b]]
+        assert log_Z[i] == pytest.approx(np.logaddexp.reduce(energy), abs=1e-10)
+        p = np.exp(energy - log_Z[i])
+        for t in range(len(nodes)):
+            expected = np.bincount(every[:, t], p, K)
+            np.testing.assert_allclose(proba[i][t], expected, atol=1e-10)
+        for e, (a, b) in enumerate(edges):
+            expected = np.bincount(every[:, a] * K + every[:, b], p, K * K).reshape(K, K)
+            np.testing.assert_allclose(pairs[i][e], expected, atol=1e-10)
+        assert best[i] == crf.classes_[every[np.argmax(p)]].tolist()
+        right = np.all(crf.classes_[every] == np.array(y[i]), axis=1)
+        assert log_p[i] == pytest.approx(float(np.log(p[right][0])), abs=1e-10)
+        total -= log_p[i]
+    weights = np.concatenate([crf.coef_.ravel(), crf.transition_.ravel()])
+    assert crf.loss_curve_[-1] == pytest.approx(total + weights @ weights / 4, rel=1e-10)
+
+
+def test_rows_are_graphs_of_one_node():
+    X, y, _ = chains(np.random.default_rng(0))
+    rows = np.concatenate(X)
+    labels = np.concatenate(y)
+    crf = GraphCRF(tol=1e-8).fit(rows, labels)
+    np.testing.assert_allclose(
+        crf.coef_, LinearChainCRF(tol=1e-8).fit(rows, labels).coef_, atol=1e-6
+    )
+    assert crf.predict(rows).shape == (len(rows),)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("solver", ["lbfgs", "sag", "sgd"])
+def test_equal_bits_for_any_number_of_threads(solver):
+    X, y = trees(np.random.default_rng(2), 40)
+    fits = [
+        GraphCRF(solver=solver, n_jobs=n, max_iter=5, tol=1e-2, random_state=0).fit(X, y)
+        for n in (1, 2)
+    ]
+    np.testing.assert_array_equal(fits[0]._w, fits[1]._w)
+    for a, b in zip(fits[0].predict_proba(X), fits[1].predict_proba(X), strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize(
+    ("X", "error", "message"),
+    [
+        (
+            [(np.ones((3, 2)), [[0, 1], [1, 2], [2, 0]])],
+            ValueError,
+            r"X\[0\]: the graph has a cycle",
+        ),
+        ([(np.ones((3, 2)), [[0, 1], [1, 0]])], ValueError, "a cycle"),
+        ([(np.ones((3, 2)), [[0, 3]])], ValueError, r"X\[0\], edge 0: node 3 is not one of"),
+        ([(np.ones((3, 2)), [[-1, 0]])], ValueError, "node -1 is not one of"),
+        ([(np.ones((3, 2)), [[1, 1]])], ValueError, "from node 1 to itself"),
+        ([(np.ones((3, 2)), [[0.0, 1.0]])], InputTypeError, "whole numbers"),
+        ([(np.ones((3, 2)), [[0, 1, 2]])], InputTypeError, r"shape \(1, 3\)"),
+        ([np.ones((3, 2))], InputTypeError, "must be a list of graphs"),
+    ],
+)
+def test_what_is_no_forest_is_refused(X, error, message):
+    crf = GraphCRF()
+    with pytest.raises(error, match=message):
+        crf.fit(X, [["a", "b", "a"]])
+    assert not hasattr(crf, "classes_")
+
+
+def test_a_failed_fit_leaves_the_estimator_as_it_was():
+    X, y = trees(np.random.default_rng(3))
+    crf = GraphCRF().fit(X, y)
+    before = crf.predict_proba(X)
+    with pytest.raises(LengthMismatchError, match=r"y\[0\]"):
+        crf.fit(X, [[*labels, "a"] for labels in y])
+    for a, b in zip(before, crf.predict_proba(X), strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_files_and_pickles(tmp_path):
+    X, y = trees(np.random.default_rng(4))
+    crf = GraphCRF().fit(X, y)
+    persistence.save(crf, tmp_path / "model")
+    for copy in (persistence.load(tmp_path / "model"), pickle.loads(pickle.dumps(crf))):
+        assert copy.predict(X).tolist() == crf.predict(X).tolist()
+        np.testing.assert_array_equal(copy._w, crf._w)
+
+
+def test_weights_count_graphs_and_starts_are_taken():
+    X, y = trees(np.random.default_rng(5))
+    weight = np.array([2.0, *np.ones(len(X) - 1)])
+    weighted = GraphCRF(tol=1e-8).fit(X, y, sample_weight=weight)
+    twice = GraphCRF(tol=1e-8).fit([X[0], *X], [y[0], *y])
+    np.testing.assert_allclose(weighted.coef_, twice.coef_, atol=1e-5)
+    again = GraphCRF(tol=1e-6).fit(X, y, sample_weight=weight, init=weighted)
+    assert again.n_iter_ <= 2
