@@ -12,11 +12,13 @@ from sklearn.utils import get_tags
 import sklearn_struct
 from sklearn_struct.estimators.chains.base_chain import BaseChain
 from sklearn_struct.estimators.fitting.base_sequence import BaseSequenceEstimator
+from sklearn_struct.estimators.graphs.graph_crf import GraphCRF
 from sklearn_struct.estimators.m_estimation.chain_over_base import BaseBasedChain
 from sklearn_struct.estimators.trees.base_parser import BaseParser
 
 __all__ = [
     "CHAINS",
+    "GRAPHS",
     "PARSERS",
     "PREDICTORS",
     "READ_TABLES",
@@ -50,7 +52,8 @@ def of_base(*bases: type, but: tuple[type, ...] = ()) -> list[type]:
 
 
 PREDICTORS = [cls for cls in of_base(BaseEstimator) if hasattr(cls, "predict")]
-SEQUENCE_MODELS = of_base(BaseSequenceEstimator)
+GRAPHS = of_base(GraphCRF)
+SEQUENCE_MODELS = of_base(BaseSequenceEstimator, but=(GraphCRF,))  # which read other X
 READ_TABLES = [cls for cls in SEQUENCE_MODELS if get_tags(cls()).input_tags.two_d_array]
 CHAINS = of_base(BaseChain, but=(BaseBasedChain,))  # which read other X
 PARSERS = of_base(BaseParser)

@@ -294,7 +294,7 @@ ALL = [spec for case in CASES for spec in specs(case.spec)]
 
 def test_all_public_classes_have_cases():
     classes = {cls.__name__ for cls in public_classes()}
-    assert classes <= {spec.name for spec in ALL}
+    assert classes - NEW <= {spec.name for spec in ALL}
 
 
 def choices(cls):
@@ -311,6 +311,8 @@ def test_all_choices_have_cases():
     """But for defaults, which all other cases have."""
     missing = []
     for cls in public_classes():
+        if cls.__name__ in NEW:
+            continue
         settings = [spec.settings for spec in ALL if spec.name == cls.__name__]
         tried = {(name, repr(value)) for one in settings for name, value in one.items()}
         missing += [
@@ -321,6 +323,7 @@ def test_all_choices_have_cases():
     assert not missing
 
 
+NEW = {"GraphCRF"}  # which no earlier version has
 NEEDED = {
     "PrototypeFeatures": {"prototypes": ["a"]},
     "SequenceUnion": {"transformer_list": []},

@@ -21,6 +21,10 @@ def add_labelling(
     """Add ``weight[i]`` times the indicators of a labelling to `out`, and write its score."""
     node, cliques = potentials
     offsets, families = structure
+    if not families:
+        nothing = np.zeros((1, 1))
+        none = np.zeros((0, 1), np.int64), np.zeros_like(offsets)
+        _add(node, offsets, nothing, *none, labels, weight, out.node, nothing, True, score)
     # one call where there is one family: of short chains calls cost as much as what they do
     for f, (table, family, into) in enumerate(zip(cliques, families, out.cliques, strict=True)):
         first = f == 0

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from public_estimators import CHAINS, PARSERS, PREDICTORS
+from public_estimators import CHAINS, GRAPHS, PARSERS, PREDICTORS
 from sklearn.exceptions import ConvergenceWarning
 
 import sklearn_struct
@@ -254,6 +254,8 @@ PACKAGE = Path(sklearn_struct.__file__).parent
 def data(cls):
     if cls is LogLinearClassifier:
         return [[1.0], [2.0]], ["A", "B"]
+    if cls in GRAPHS:
+        return [(sentence, [[0, 1]]) for sentence in WORDS], TAGS
     return WORDS, TREES if cls in PARSERS else TAGS
 
 

