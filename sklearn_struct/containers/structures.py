@@ -15,12 +15,15 @@ __all__ = [
     "Family",
     "Potentials",
     "Structure",
+    "blank",
     "block_size",
     "blocks",
     "chain",
+    "clique_sizes",
     "columns_of",
     "copies",
     "ends",
+    "n_columns",
     "product",
     "ranges",
     "zeros",
@@ -77,10 +80,17 @@ class Block(NamedTuple):
     structure: Structure
 
 
+def clique_sizes(order: int) -> range:
+    """How many neighbours the cliques of each family of a chain have: 2, and 3 at order 2."""
+    return range(2, order + 2)
+
+
 def chain(offsets: np.ndarray, order: int = 1) -> Structure:
-    """The structure of linear chains: families of 2 ... order + 1 neighbours in the same sequence."""
+    """The structure of linear chains: a family for each of `clique_sizes`, of neighbours in the
+    same sequence.
+    """
     offsets = np.asarray(offsets, dtype=np.int64)
-    return Structure(offsets, tuple(_neighbours(offsets, r) for r in range(2, order + 2)))
+    return Structure(offsets, tuple(_neighbours(offsets, r) for r in clique_sizes(order)))
 
 
 def _neighbours(offsets: np.ndarray, r: int) -> Family:
@@ -90,6 +100,11 @@ def _neighbours(offsets: np.ndarray, r: int) -> Family:
     bounds = np.concatenate([[0], np.cumsum(counts)])
     first = np.arange(bounds[-1]) + np.repeat(offsets[:-1] - bounds[:-1], counts)
     return Family(np.add.outer(first, np.arange(r)), bounds)
+
+
+def n_columns(n_labels: int, size: int) -> int:
+    """How many labellings a clique of `size` nodes has; its table has a column for each."""
+    return n_labels**size
 
 
 def columns_of(labels: np.ndarray, family: Family, n_labels: int) -> np.ndarray:
@@ -103,6 +118,15 @@ def ends(structure: Structure) -> tuple[np.ndarray, np.ndarray]:
     first = structure.offsets[:-1]
     stop = structure.offsets[1:]
     return first[first < stop], stop[first < stop] - 1
+
+
+def blank(structure: Structure, n_labels: int) -> Potentials:
+    """Scores of 0 for all labellings; the cliques of a family share one row."""
+    sizes = [family.nodes.shape[1] for family in structure.families]
+    return Potentials(
+        np.zeros((structure.offsets[-1], n_labels)),
+        tuple(np.zeros((1, n_columns(n_labels, size))) for size in sizes),
+    )
 
 
 def zeros(potentials: Potentials, shared: bool = True) -> Potentials:

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sklearn_struct.containers.structures import clique_sizes, n_columns
 from sklearn_struct.exceptions import NonFiniteError
 
 __all__ = ["StateChain", "Sums", "Windows", "beside", "edge_counts", "node_counts", "path_sums"]
@@ -133,7 +134,7 @@ def edge_counts(
     K = n_labels
     left = _from_left(chain, sums, emitted, -1)
     here = np.broadcast_to(emitted.get(0, 1.0) * _from_right(chain, sums, emitted), left.shape)
-    tables = [np.zeros((len(windows.codes), K**size)) for size in range(2, order + 2)]
+    tables = [np.zeros((len(windows.codes), n_columns(K, size))) for size in clique_sizes(order)]
     for s in np.flatnonzero(chain.label >= 0):
         following = np.flatnonzero(chain.transition[s])
         counts = left[:, s, None] * (

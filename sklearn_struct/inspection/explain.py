@@ -135,7 +135,9 @@ class _Rows:
         if len(self.seconds):
             late = edge > 0  # the first edge of a sequence has no label two places before
             of_edges[late] += _entries(
-                model.edge_coef_, K**2 + triples[edge[late] - 1], edge_column[late]
+                model.edge_coef_,
+                model._pattern.widths[0] + triples[edge[late] - 1],
+                edge_column[late],
             )
         return np.concatenate(
             [

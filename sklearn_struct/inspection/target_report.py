@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
-from sklearn_struct.containers.structures import chain, ends
+from sklearn_struct.containers.structures import chain, ends, n_columns
 from sklearn_struct.containers.typing import SequenceInput
 from sklearn_struct.encoding.labels import label_targets
 from sklearn_struct.estimators.chains.ge_crf import GECRF
@@ -94,7 +94,7 @@ def expected(reading: Reading, model: BaseEstimator, X: SequenceInput) -> list[n
     tables = [_rows(model.predict_proba(X), len(known))]
     second = chain(reading.offsets).families[0].nodes[:, 1]
     if any(len(target.probability) != len(columns) for target in reading.targets):
-        tables.append(_rows(model.predict_edge_proba(X), K * K))
+        tables.append(_rows(model.predict_edge_proba(X), n_columns(K, 2)))
     pairs = [j * K + k if min(j, k) >= 0 else -1 for j in columns for k in columns]
     rows = []
     for m, target in enumerate(reading.targets):

@@ -83,7 +83,7 @@ def _codes(y: np.ndarray, factors: _Factors, batch: Batch, K: int) -> np.ndarray
     if factors.size == 2:
         return pairs
     before = np.concatenate([left[:1], left])[: len(left)]
-    return before * K * K + pairs
+    return before * batch.potentials.cliques[0].shape[1] + pairs
 
 
 @kernel

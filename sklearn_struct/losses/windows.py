@@ -80,11 +80,11 @@ class Windows(Loss):
         """All windows of examples whose weight is not 0, some at a time."""
         potentials, evidence, structure, weight = batch
         y = evidence.known_labels()
-        K = potentials.node.shape[1]
-        order = len(potentials.cliques)
+        tables = with_triples(potentials)
+        triples = tables.triple.shape[1] > 0
         # windows of two tokens have no triples
         widths = [table.shape[1] for table in potentials.cliques[: max(self.size - 1, 1)]]
-        n_tokens = TOKENS if order == 1 else min(TOKENS, NUMBERS // sum(widths))
+        n_tokens = min(TOKENS, NUMBERS // sum(widths)) if triples else TOKENS
         links = with_triple_links(structure)
         for example, first, bounds in _bounds(structure.offsets, weight, self.size, n_tokens):
             tokens = np.arange(bounds[-1]) + np.repeat(first - bounds[:-1], np.diff(bounds))
@@ -99,7 +99,8 @@ class Windows(Loss):
             given = np.empty((2, MOST * len(example), 5), np.int64)
             n = np.zeros(2, np.int64)  # of nodes and of edges
             where = (example, tokens, chains.offsets, chains.families[0].offsets)
-            _link(y, links, where, (self.sides, order == 2, K), given, n)
+            kind = self.sides, triples, tables.node.shape[1], tables.edge.shape[1]
+            _link(y, links, where, kind, given, n)
             of_windows = _Given(given[0, : n[0]], given[1, : n[1]])
             yield _Windows(example, weight[example], tokens, cliques, chains, of_windows)
 
@@ -206,7 +207,7 @@ def _link(y, structure, windows, kind, links, n):
     edges there are.
     """
     example, tokens, starts, edge_starts = windows
-    (left, right), triples, K = kind
+    (left, right), triples, K, n_pairs = kind
     offsets = structure.offsets
     of_nodes = links[0]
     of_edges = links[1]
@@ -228,7 +229,7 @@ def _link(y, structure, windows, kind, links, n):
         of_nodes[n[0] : n[0] + m, 4] = last
         n[0] += m
         if triples and left and a > lo:
-            _write(of_edges, n, (m0 + a - 1 - lo, y[a - 1] * K * K, 1, edge_starts[v]))
+            _write(of_edges, n, (m0 + a - 1 - lo, y[a - 1] * n_pairs, 1, edge_starts[v]))
         if triples and right and b + 1 < offsets[i + 1]:
             _write(of_edges, n, (m0 + b - 1 - lo, y[b + 1], K, edge_starts[v + 1] - 1))
 

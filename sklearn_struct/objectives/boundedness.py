@@ -32,7 +32,7 @@ def has_minimum(F: Any, linear: np.ndarray) -> bool:
     if length > TOLERANCE and np.max(np.abs(F @ left), initial=0.0) <= TOLERANCE * length:
         return False
     n, m = F.shape
-    found = linprog(
+    solution = linprog(
         np.concatenate([linear, -np.ones(n)]),
         A_ub=sp.vstack(
             [sp.hstack([-F, sp.eye_array(n)]), sp.csr_array(np.append(linear, np.zeros(n))[None])]
@@ -41,4 +41,4 @@ def has_minimum(F: Any, linear: np.ndarray) -> bool:
         bounds=[(-1, 1)] * m + [(0, 1)] * n,
         method="highs",
     )
-    return found.status == 0 and -found.fun <= TOLERANCE
+    return solution.status == 0 and -solution.fun <= TOLERANCE

@@ -16,6 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from sklearn_struct.containers.csr import CSR, csr
+from sklearn_struct.containers.structures import clique_sizes, n_columns
 from sklearn_struct.linear.observed_pairs import BITS, observed
 
 __all__ = [
@@ -67,7 +68,7 @@ class Pattern(NamedTuple):
     @property
     def widths(self) -> tuple[int, ...]:
         """The number of columns of each family."""
-        return tuple(self.n_labels**family.size for family in self.families)
+        return tuple(n_columns(self.n_labels, family.size) for family in self.families)
 
     @property
     def sizes(self) -> list[int]:
@@ -174,7 +175,8 @@ def of_order(pattern: Pattern, order: int) -> Pattern:
 
     Then the pairs of all families are listed, if features condition them.
     """
-    if order == pattern.order:
+    sizes = clique_sizes(order)[len(pattern.families) :]
+    if not sizes:
         return pattern
     families = list(pattern.families)
     none = None
@@ -184,7 +186,5 @@ def of_order(pattern: Pattern, order: int) -> Pattern:
             family._replace(features=every_clique_pair(pattern, f))
             for f, family in enumerate(families)
         ]
-    wider = [
-        CliquePattern(size, none, np.arange(0)) for size in range(pattern.order + 2, order + 2)
-    ]
+    wider = [CliquePattern(size, none, np.arange(0)) for size in sizes]
     return pattern._replace(families=(*families, *wider))

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from sklearn_struct.containers.structures import clique_sizes, n_columns
 from sklearn_struct.encoding.features.vectorizer import SequenceVectorizer
 from sklearn_struct.estimators.chains.base_chain import BaseChain
 from sklearn_struct.estimators.fitting.partial_fit import PASSES
@@ -47,8 +48,8 @@ def put_chain(chain: BaseChain, where: str, shared: Shared) -> dict[str, Any]:
             checks.put_pairs(arrays, where + name, pairs)
     arrays[where + "edge_columns"] = np.asarray(pattern.edge_columns, np.int64)
     arrays[where + "transitions"] = np.asarray(edges.columns, np.int64)
-    if pattern.order == 2:
-        arrays[where + "order"] = np.array([2])
+    if pattern.families[1:]:  # files of chains of pairs alone are older than the order
+        arrays[where + "order"] = np.array([pattern.order])
     arrays[where + "w"] = _filed(chain._w, edges.place)
     if "loss_curve_" in has:
         arrays[where + "loss_curve"] = np.array(chain.loss_curve_, np.float64)
@@ -144,7 +145,7 @@ def read_ge(chain: BaseChain, stored: Json, where: str, shared: Shared) -> None:
     for m, feature in enumerate(features):
         probability = shared.arrays.take(f"{where}target {m}", np.float64)
         if (
-            len(probability) not in (K, K**2)
+            len(probability) not in (K, n_columns(K, 2))
             or not np.all(probability >= 0)
             or abs(probability.sum() - 1) > 1e-6
         ):
@@ -185,7 +186,7 @@ def _pattern(stored: dict[str, Any], where: str, K: int, shared: Shared) -> Patt
         order = 2
         if arrays.take(where + "order", np.int64).tolist() != [2]:
             raise ModelFileError(f"{where}order must be 2")
-    width = sum(K**size for size in range(2, order + 2))
+    width = sum(n_columns(K, size) for size in clique_sizes(order))
     transitions = checks.ascending(arrays, where + "transitions", width)
     node = checks.pairs(arrays, where + "node", n_features, K) if stored["node"] else None
     edge = checks.pairs(arrays, where + "edge", len(columns), width) if stored["edge"] else None

@@ -89,7 +89,7 @@ def _check_based(model: BaseEstimator) -> None:
         or base.classes_.tolist() != model.classes_.tolist()
     ):
         raise ModelFileError("the base has other labels than the model")
-    if base.transition_logprob_.ndim - 1 > model._pattern.order:
+    if base.transition_logprob_.ndim > model._pattern.families[-1].size:
         raise ModelFileError("a model of order 1 has a base of order 2")
     if model._stream is not None or hasattr(model, "vectorizer_"):
         raise ModelFileError("a model over a base has neither a stream nor a vectorizer")

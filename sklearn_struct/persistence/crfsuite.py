@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sklearn_struct.containers.csr import CSR
+from sklearn_struct.containers.structures import n_columns
 from sklearn_struct.encoding.features.vectorizer import SequenceVectorizer
 from sklearn_struct.estimators.chains.linear_chain_crf import LinearChainCRF
 from sklearn_struct.estimators.fitting.prepared_weights import Prepared
@@ -108,7 +109,8 @@ def _estimator(model: _Model) -> LinearChainCRF:
     vectorizer = SequenceVectorizer()
     vectorizer._learn(names, n)
     crf: Any = LinearChainCRF(
-        fit_intercept=False, transition_features="all" if len(moves) == K * K else "observed"
+        fit_intercept=False,
+        transition_features="all" if len(moves) == n_columns(K, 2) else "observed",
     )
     crf.classes_ = np.array(labels)
     crf.vectorizer_ = vectorizer

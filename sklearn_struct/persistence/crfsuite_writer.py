@@ -76,7 +76,7 @@ def crfsuite_bytes(crf: LinearChainCRF) -> bytes:
 
 def _parts(crf: LinearChainCRF) -> tuple[list[str], list[str], sp.coo_array]:
     """Labels, names of features, and weights (features, labels)."""
-    if crf._pattern.order != 1 or len(crf.edge_features_) or crf.fit_intercept:
+    if crf._pattern.families[1:] or len(crf.edge_features_) or crf.fit_intercept:
         raise InputTypeError(
             "CRFsuite's files hold chains of first order, without intercepts and edge features"
         )

@@ -12,6 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from sklearn_struct.containers.csr import CSR, csr
+from sklearn_struct.containers.structures import clique_sizes, n_columns
 from sklearn_struct.objectives.weight_patterns import CliquePattern, Pattern, every_clique_pair
 
 __all__ = ["EdgeTables", "joined", "parted"]
@@ -55,8 +56,8 @@ def parted(
     """The families that stand side by side in a file."""
     families = []
     first = 0
-    for size in range(2, order + 2):
-        width = n_labels**size
+    for size in clique_sizes(order):
+        width = n_columns(n_labels, size)
         here = (columns >= first) & (columns < first + width)
         of_family = None if features is None else _between(features, first, width)
         families.append(CliquePattern(size, of_family, columns[here] - first))

@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from sklearn_struct.containers.sequence_array import SequenceArray
+from sklearn_struct.containers.structures import n_columns
 from sklearn_struct.containers.typing import Label
 from sklearn_struct.encoding.labels.label_codes import is_hashable, is_itself
 from sklearn_struct.exceptions import InputTypeError, NonFiniteError, UnknownLabelError
@@ -107,7 +108,7 @@ def _probability(
         raise ValueError(f"{place}: labels and pairs of labels in one target")
     n = len(code)
     at = [_code(name, code, place) for name in names]
-    size = n * n if pairs[0] else n
+    size = n_columns(n, 2 if pairs[0] else 1)
     if not isinstance(spec, Mapping):
         named = np.arange(size) == at[0]
         # a single label has nothing to share with

@@ -80,7 +80,7 @@ def forest(
         list(chain.from_iterable(lexicon.observe(words, x) for x in X)), dtype=np.int64
     )
     entries = np.repeat(np.arange(len(words.indptr) - 1), np.diff(words.indptr)) * S + words.symbol
-    known_rules = (rules.left.astype(np.int64) * S + rules.right) * S + rules.parent
+    known_rules = _rule_number(rules.left.astype(np.int64), rules.right, rules.parent, S)
     symbol = binary.symbol.astype(np.int64)
     inner = ~leaf
     whole = np.minimum(np.minimum(symbol[binary.left], symbol[binary.right]), symbol)[inner] >= 0
@@ -102,9 +102,17 @@ def _keys(binary: Trees, n_symbols: int) -> np.ndarray:
     """A number for the rule of each node with children, ordered by left, right, parent symbol."""
     inner = np.flatnonzero(binary.left >= 0)
     symbol = binary.symbol.astype(np.int64)  # three symbols together need more than 32 bits
-    children = symbol[binary.left[inner]] * n_symbols + symbol[binary.right[inner]]
-    keys: np.ndarray = children * n_symbols + symbol[inner]
-    return keys
+    return _rule_number(
+        symbol[binary.left[inner]], symbol[binary.right[inner]], symbol[inner], n_symbols
+    )
+
+
+def _rule_number(
+    left: np.ndarray, right: np.ndarray, parent: np.ndarray, n_symbols: int
+) -> np.ndarray:
+    children = left * n_symbols + right
+    numbers: np.ndarray = children * n_symbols + parent
+    return numbers
 
 
 def _find(values: np.ndarray, wanted: np.ndarray) -> np.ndarray:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sklearn_struct.containers.structures import Block, Potentials
+from sklearn_struct.containers.structures import Block, Potentials, blank
 from sklearn_struct.exceptions import ForbiddenLabelError
 from sklearn_struct.inference.chains.forbidden import (
     Transitions,
@@ -55,9 +55,7 @@ def _check_masks(allowed: np.ndarray, data: TrainingData, transitions: Transitio
     """The same where there may be several labels at a token: none of the labellings that they leave
     is allowed.
     """
-    n, K = allowed.shape
-    free = Potentials(np.zeros((n, K)), (np.zeros((1, K**2)),))
-    theta = forbid_labels(free, allowed)
+    theta = forbid_labels(blank(data.structure, allowed.shape[1]), allowed)
     dead = dead_ends(forbid(theta, data.structure, transitions), data.structure)
     wrong = np.flatnonzero((dead >= 0) & (data.weight > 0))
     if len(wrong):

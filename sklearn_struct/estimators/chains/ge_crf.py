@@ -242,17 +242,15 @@ class GECRF(BasePartlyLabelled):
         X = sequences.X
         weights = sample_weights.read(self, sample_weight, sequences, labels)
         free = np.repeat(~is_labelled(labels, X.offsets), X.lengths)
-        targets = read_criteria(self, X, weights.token, free)
+        given = read_criteria(self, X, weights.token, free)
         transitions = self._transitions()
         if self.constrain_training and transitions is not None:
-            targets = among_allowed(
-                targets, transitions, X.offsets, weights.sequence, self.classes_
-            )
+            given = among_allowed(given, transitions, X.offsets, weights.sequence, self.classes_)
         self.targets_ = {
-            target.feature: self._named(target.probability) for target in targets.found
+            target.feature: self._named(target.probability) for target in given.targets
         }
-        evidence = weights.evidence._replace(fired=targets.fired)
-        of_unlabelled = Expectation(Chain(), *targets.criteria, self.entropy_weight)
+        evidence = weights.evidence._replace(fired=given.fired)
+        of_unlabelled = Expectation(Chain(), *given.criteria, self.entropy_weight)
         loss = SemiSupervised(self._loss(), of_unlabelled)
         return weights._replace(evidence=evidence), loss
 

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from sklearn.utils._param_validation import Interval
 
+from sklearn_struct.containers.structures import clique_sizes
 from sklearn_struct.estimators.fitting.parameters import with_parameters
 from sklearn_struct.estimators.fitting.partial_fit import BaseOnlineChain
 from sklearn_struct.inference.chains.chain import Chain
@@ -78,7 +79,7 @@ class PiecewiseCRF(BaseOnlineChain):
     }
 
     def _loss(self, evidence: Evidence | None = None) -> Loss:
-        if self.order == 2 and self.piece_size == 2:
+        if 1 < self.piece_size < clique_sizes(self.order)[-1]:
             raise ValueError(
                 "with order=2 piece_size must be 1 or from 3 on: no three labels lie in a piece of "
                 "two tokens"

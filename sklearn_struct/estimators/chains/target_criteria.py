@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from sklearn_struct._warning import warn
 from sklearn_struct.containers.csr import csr
 from sklearn_struct.containers.sequence_array import SequenceArray
-from sklearn_struct.containers.structures import Potentials, chain, ends
+from sklearn_struct.containers.structures import blank, chain, ends, n_columns
 from sklearn_struct.encoding.labels import label_codes, label_targets, partial_labels
 from sklearn_struct.exceptions import EmptyDataError, ForbiddenLabelError
 from sklearn_struct.inference.chains.chain import Chain
@@ -33,7 +33,7 @@ class TargetCriteria(NamedTuple):
     targets they have.
     """
 
-    found: list[label_targets.Target]
+    targets: list[label_targets.Target]
     criteria: tuple[Criteria, Criteria]
     fired: Fired
     kept: list[np.ndarray]
@@ -82,33 +82,36 @@ def read_criteria(
     """
     K = len(estimator.classes_)
     given = estimator.labeled_features or {}
-    found = label_targets.read_targets(
+    targets = label_targets.read_targets(
         given, estimator.classes_, estimator.majority, estimator.smoothing
     )
     strength = _strengths(estimator.target_weight, list(given), not np.all(free))
-    of_pairs = np.array([len(target.probability) > K for target in found], dtype=bool)
+    of_pairs = np.array([len(target.probability) > K for target in targets], dtype=bool)
     weight = weight * free
     second = np.ones(len(free))
     second[ends(chain(X.offsets))[0]] = 0.0  # no pair ends at a first token
     criteria = []
     fired = []
     kept = []
-    for chosen, size, tokens in ((~of_pairs, K, np.ones(len(free))), (of_pairs, K**2, second)):
+    for chosen, size, tokens in (
+        (~of_pairs, K, np.ones(len(free))),
+        (of_pairs, n_columns(K, 2), second),
+    ):
         table = label_targets.firing(
-            X, [target.feature for target, here in zip(found, chosen, strict=True) if here]
+            X, [target.feature for target, here in zip(targets, chosen, strict=True) if here]
         )
         table = sp.csr_array(sp.diags_array(tokens * (weight > 0)) @ table)
         fires = weight @ table > 0
         for m in np.flatnonzero(chosen)[~fires]:
             warn(
-                f"labeled_features[{found[m].feature!r}] never fires in unlabelled sequences, and "
+                f"labeled_features[{targets[m].feature!r}] never fires in unlabelled sequences, and "
                 "counts for nothing"
             )
         kept.append(np.flatnonzero(chosen)[fires])
-        probability = np.array([found[m].probability for m in kept[-1]]).reshape(-1, size)
+        probability = np.array([targets[m].probability for m in kept[-1]]).reshape(-1, size)
         criteria.append(Criteria(probability, strength[kept[-1]], estimator.distance))
         fired.append(csr(table[:, np.flatnonzero(fires)]))
-    return TargetCriteria(found, (criteria[0], criteria[1]), Fired(*fired), kept)
+    return TargetCriteria(targets, (criteria[0], criteria[1]), Fired(*fired), kept)
 
 
 def among_allowed(
@@ -129,9 +132,7 @@ def among_allowed(
     evidence = Evidence(fired=given.fired)
     sums = np.zeros(sum(criteria.target.size for criteria in given.criteria))
     for block in inference.blocks(inference.structure(offsets), K):
-        n = block.tokens.stop - block.tokens.start
-        free = Potentials(np.zeros((n, K)), (np.zeros((1, K**2)),))
-        theta = forbid(free, block.structure, transitions)
+        theta = forbid(blank(block.structure, K), block.structure, transitions)
         of_block = evidence.part(block.tokens)
         sums += loss.statistics(Batch(theta, of_block, block.structure, weight[block.examples]))
     criteria = []
@@ -139,7 +140,7 @@ def among_allowed(
     for old, kept, part in zip(given.criteria, given.kept, parts, strict=True):
         possible = part.reshape(old.target.shape) > 0
         for m, row in zip(kept, possible, strict=True):
-            _check_named(given.found[m], row, classes.tolist())
+            _check_named(given.targets[m], row, classes.tolist())
         left = np.where(possible, old.target, 0.0)
         criteria.append(old._replace(target=left / left.sum(axis=1, keepdims=True)))
     return given._replace(criteria=(criteria[0], criteria[1]))
@@ -179,9 +180,9 @@ def _strengths(weight: Any, features: list[Any], some_labelled: bool) -> np.ndar
 
 def read_shares(annealing: Any) -> list[float]:
     """The parameter `annealing`, checked."""
-    found = []
+    shares = []
     for share in () if annealing is None else annealing:
         if not isinstance(share, Real) or not 0 <= float(share) < np.inf:
             raise ValueError(f"annealing must hold finite numbers, not negative, got {share!r}")
-        found.append(float(share))
-    return found
+        shares.append(float(share))
+    return shares

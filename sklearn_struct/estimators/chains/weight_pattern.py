@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from sklearn_struct.containers.sequence_array import SequenceArray
-from sklearn_struct.containers.structures import Family, chain, columns_of
+from sklearn_struct.containers.structures import Family, chain, columns_of, n_columns
 from sklearn_struct.encoding.features.column_choice import columns_named
 from sklearn_struct.objectives.linear_potentials import clique_features
 from sklearn_struct.objectives.weight_patterns import (
@@ -66,6 +66,7 @@ def _of_codes(
     """
     K = len(estimator.classes_)
     size = family.nodes.shape[1]
+    width = n_columns(K, size)
     least = estimator.min_frequency
     shown = columns_of(codes, family, K)
     of_cliques = weight[family.nodes].min(axis=1)
@@ -73,10 +74,10 @@ def _of_codes(
     if sp.issparse(X.tokens) and len(columns):
         pairs = all_pairs if estimator.feature_pairs == "all" else observed_pairs
         clique_X = clique_features(X, family, columns)
-        features = pairs(clique_X, shown, of_cliques, K**size, least)
-    seen = np.ones(K**size, dtype=bool)
+        features = pairs(clique_X, shown, of_cliques, width, least)
+    seen = np.ones(width, dtype=bool)
     if estimator.transition_features == "observed":
-        counts = np.bincount(shown, weights=of_cliques, minlength=K**size)
+        counts = np.bincount(shown, weights=of_cliques, minlength=width)
         seen = counts >= least if least > 1 else counts > 0
     return CliquePattern(size, features, np.flatnonzero(seen))
 
@@ -93,7 +94,7 @@ def _of_masks(
     all pairs.
     """
     size = family.nodes.shape[1]
-    width = masks.shape[1] ** size
+    width = n_columns(masks.shape[1], size)
     least = estimator.min_frequency
     of_cliques = weight[family.nodes].min(axis=1)
     features = None

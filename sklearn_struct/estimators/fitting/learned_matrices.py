@@ -39,7 +39,8 @@ class BaseLearned(Published):
         ]
         if not sp.issparse(tables[0]):
             return np.concatenate(tables)
-        return sp.csr_array(sp.vstack(tables)) if len(tables) > 1 else tables[0]
+        of_pairs, *wider = tables
+        return sp.csr_array(sp.vstack(tables)) if wider else of_pairs
 
     @property
     def edge_features_(self) -> np.ndarray:
@@ -58,7 +59,7 @@ class BaseLearned(Published):
     def transition2_(self) -> np.ndarray:
         """Weights of three labels in a row (n_labels, n_labels, n_labels), where the order is 2."""
         K = self._fitted("_pattern").n_labels
-        if len(self._pattern.families) == 1:
+        if not self._pattern.families[1:]:
             raise AttributeError(
                 f"this {type(self).__name__} has order 1, without weights of three labels in a row"
             )

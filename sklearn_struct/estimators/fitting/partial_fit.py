@@ -230,19 +230,20 @@ class BaseOnlineChain(InferenceParameters, BaseChain):
             if hasattr(classes, "dtype")
             else list(classes)
         )
-        found = label_codes.unique_labels(labels, np.array([0, len(labels)]))
+        read = label_codes.unique_labels(labels, np.array([0, len(labels)]))
         if first:
-            self.classes_ = found
-        elif found.tolist() != self.classes_.tolist():
+            self.classes_ = read
+        elif read.tolist() != self.classes_.tolist():
             raise ValueError(
                 f"classes={labels} are not the labels of earlier calls, {self.classes_.tolist()}"
             )
 
     def _check_order(self) -> None:
         """Refuse another order than that of the weights so far."""
-        learned = self._pattern.order
-        if self._inference().order != learned:
-            raise ValueError(f"order={self.order}, but what was learned before has order {learned}")
+        if self._inference() != self._learned_inference():
+            raise ValueError(
+                f"order={self.order}, but what was learned before has order {self._pattern.order}"
+            )
 
     def _check_every_pair(
         self, X: SequenceArray, potentials: LinearPotentials, first: bool

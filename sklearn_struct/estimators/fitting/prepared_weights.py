@@ -72,8 +72,8 @@ class Prepared:
         kind = (dtype, by_matrix(pattern, X))
         if kept is not None and kept.pattern is pattern and kept.w is w and kept.kind == kind:
             return bind(pattern, X, structure, dtype, kept.lookup), kept.W
-        found = None if kind[1] else lookup(pattern)
-        potentials = bind(pattern, X, structure, dtype, found)
+        places = None if kind[1] else lookup(pattern)
+        potentials = bind(pattern, X, structure, dtype, places)
         with np.errstate(over="ignore"):
             W = potentials.expand(w)
         if not np.all(np.isfinite(W)):
@@ -82,5 +82,5 @@ class Prepared:
                 f"the weights are not finite in {dtype} (the largest is {most:.4g}); use another "
                 "dtype"
             )
-        self._kept = _Kept(pattern, w, kind, found, W)
+        self._kept = _Kept(pattern, w, kind, places, W)
         return potentials, W

@@ -84,8 +84,8 @@ def flatten(sample_weight: Any, offsets: np.ndarray) -> np.ndarray:
         except (TypeError, ValueError, OverflowError):
             raise InputTypeError(f"sample_weight[{i}]: weights must be real numbers") from None
         if part.shape != (n,):
-            found = f"{len(part)} weights" if part.ndim == 1 else f"the shape {part.shape}"
-            raise LengthMismatchError(f"X[{i}] has {n} tokens but sample_weight[{i}] has {found}")
+            size = f"{len(part)} weights" if part.ndim == 1 else f"the shape {part.shape}"
+            raise LengthMismatchError(f"X[{i}] has {n} tokens but sample_weight[{i}] has {size}")
         wrong = np.flatnonzero(~(np.isfinite(part) & (part >= 0)))
         if len(wrong):
             error, what = (
@@ -127,17 +127,17 @@ def class_weights(
         return np.divide(
             seen.sum() / np.count_nonzero(seen), seen, where=seen > 0, out=np.zeros(len(seen))
         )
-    found = np.array([_number(label, class_weight.get(label, 1.0)) for label in labels])
+    of_labels = np.array([_number(label, class_weight.get(label, 1.0)) for label in labels])
     unknown = [label for label in class_weight if label not in labels]
     # else it only has more than this y
     if unknown and len(class_weight) - len(unknown) < len(labels):
         raise ValueError(f"class_weight: {unknown[0]!r} is no label of y, which has {labels[:20]}")
-    for label, value in zip(labels, found.tolist(), strict=True):
+    for label, value in zip(labels, of_labels.tolist(), strict=True):
         if not 0 <= value < np.inf:
             raise ValueError(
                 f"class_weight[{label!r}]: a weight must be finite and not negative, got {value}"
             )
-    return found
+    return of_labels
 
 
 def _number(label: Any, value: Any) -> float:

@@ -118,13 +118,13 @@ def check_rows(scores: np.ndarray, first: int, forbids: bool) -> None:
         )
 
 
-def check_sums(found: np.ndarray, first: int = 0) -> np.ndarray:
+def check_sums(sums: np.ndarray, first: int = 0) -> np.ndarray:
     """Logarithms of sequences (..., n_sequences) themselves; NonFiniteError if one is NaN or +inf."""
-    wrong = np.flatnonzero(~(found < np.inf))
+    wrong = np.flatnonzero(~(sums < np.inf))
     if len(wrong):
-        i = first + int(wrong[0]) % found.shape[-1]
+        i = first + int(wrong[0]) % sums.shape[-1]
         raise NonFiniteError(
             f"X[{i}]: its scores, summed over all tokens, are beyond float64: scale numeric "
             "features"
         )
-    return found
+    return sums

@@ -98,12 +98,12 @@ def _lookup(matrix: Any, pairs: CSR, columns: np.ndarray, rows: np.ndarray) -> n
     f = np.repeat(columns, np.diff(pairs.indptr))
     k = rows[pairs.indices]
     known = (f >= 0) & (k >= 0)
-    found = np.zeros(len(f))
+    values = np.zeros(len(f))
     if np.any(known):
         picked = (
             sp.csr_matrix(matrix)[k[known], f[known]]
             if sp.issparse(matrix)
             else matrix[k[known], f[known]]
         )
-        found[known] = np.asarray(picked).ravel()
-    return found
+        values[known] = np.asarray(picked).ravel()
+    return values

@@ -10,7 +10,7 @@ from sklearn.utils._param_validation import StrOptions
 
 from sklearn_struct.containers.ragged import cut, object_array
 from sklearn_struct.containers.sequence_array import SequenceArray
-from sklearn_struct.containers.structures import Block, Potentials, Structure
+from sklearn_struct.containers.structures import Block, Potentials, Structure, n_columns
 from sklearn_struct.encoding.graphs import is_graph, read_edges, structure_of
 from sklearn_struct.encoding.sequences import as_list, form
 from sklearn_struct.estimators.fitting.base_sequence import Sequences, logarithms
@@ -148,7 +148,7 @@ class GraphCRF(
         if sp.issparse(X.tokens):
             pairs = all_pairs if self.feature_pairs == "all" else observed_pairs
             node = pairs(X.tokens, codes, weight, K, 1)
-        edges = CliquePattern(2, None, np.arange(K**2))
+        edges = CliquePattern(2, None, np.arange(n_columns(K, 2)))
         return Pattern(X.tokens.shape[1], K, node, (edges,), np.arange(0), self.fit_intercept)
 
     def _read_X(self, X: Any, reset: bool) -> Any:

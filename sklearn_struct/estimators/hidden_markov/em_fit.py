@@ -36,8 +36,8 @@ def _clusters(training: Training, rng: np.random.RandomState) -> np.ndarray:
     from sklearn.cluster import KMeans  # slow to import, and seldom needed
 
     with threadpool_limits(1):  # sums of several threads have no fixed order
-        found = KMeans(training.n_labels, n_init=3, random_state=rng)
-        return found.fit(training.observed.numbers, sample_weight=training.token_weight).labels_
+        k_means = KMeans(training.n_labels, n_init=3, random_state=rng)
+        return k_means.fit(training.observed.numbers, sample_weight=training.token_weight).labels_
 
 
 def learn(

@@ -210,7 +210,7 @@ class HMM(IterationParameters, RandomParameters, ThreadParameters, BaseHiddenCha
     def _fit(self, X: Any, y: Any, sample_weight: Any, init: Any, progress: Progress) -> None:
         X = as_list(X)
         y = as_list(y)
-        found, flat = self._read_columns(
+        columns, flat = self._read_columns(
             X if has_label_a_row(y) else streams.symbols(X), reset=True
         )
         if y is None and self.n_states is None and init is None:
@@ -219,26 +219,26 @@ class HMM(IterationParameters, RandomParameters, ThreadParameters, BaseHiddenCha
                 "labels, set `n_states`"
             )
         if flat and y is None:
-            refuse_without_labels(len(found.offsets) - 1, "HMM")
-        labels = self._flat_labels(y, found.offsets, flat)
+            refuse_without_labels(len(columns.offsets) - 1, "HMM")
+        labels = self._flat_labels(y, columns.offsets, flat)
         if init is not None:
             self._refuse_other_streams(init)
-        self.classes_ = self._label_set(labels, found.offsets) if init is None else init.classes_
-        codes = partial_labels.encode(labels, self.classes_, found.offsets)
+        self.classes_ = self._label_set(labels, columns.offsets) if init is None else init.classes_
+        codes = partial_labels.encode(labels, self.classes_, columns.offsets)
         if is_per_token(sample_weight):
             raise ValueError(
                 "a hidden Markov model has weights of sequences; a sample_weight for each token is "
                 "refused"
             )
-        weight = self._read_weight(sample_weight, len(found.offsets) - 1)
-        of_tokens = check_total(np.repeat(weight, np.diff(found.offsets)))
-        self._kind = found.kind
+        weight = self._read_weight(sample_weight, len(columns.offsets) - 1)
+        of_tokens = check_total(np.repeat(weight, np.diff(columns.offsets)))
+        self._kind = columns.kind
         if init is None:
-            observed = self._learn_streams(found, of_tokens > 0)
+            observed = self._learn_streams(columns, of_tokens > 0)
         else:
             self.vocabulary_ = init.vocabulary_
             self.emission_logprob_ = init.emission_logprob_
-            observed = self._observe(found)
+            observed = self._observe(columns)
         with Pool(self.n_jobs) as pool:
             training = Training(
                 observed,
@@ -271,22 +271,22 @@ class HMM(IterationParameters, RandomParameters, ThreadParameters, BaseHiddenCha
             raise ValueError(f"n_states must hold different labels, got {list(self.n_states)}")
         return label_codes.unique_labels(list(self.n_states), np.array([0, len(self.n_states)]))
 
-    def _learn_streams(self, found: streams.Columns, used: np.ndarray) -> Observed:
+    def _learn_streams(self, columns: streams.Columns, used: np.ndarray) -> Observed:
         """Learn vocabularies from the tokens that are used; codes and numbers of all tokens."""
         codes = []
         numbers = [np.empty((len(used), 0))]
         self.vocabulary_ = []
         for c, (column, kind) in enumerate(
-            zip(found.columns, self._kinds(found.columns), strict=True)
+            zip(columns.columns, self._kinds(columns.columns), strict=True)
         ):
             if kind == "gaussian":
-                numbers.append(streams.numbers(column, found.offsets, c)[:, None])
+                numbers.append(streams.numbers(column, columns.offsets, c)[:, None])
                 self.vocabulary_.append(None)
             else:
                 values, coded = streams.learn_values(column, used, self.oov)
                 codes.append(coded)
                 self.vocabulary_.append(values)
-        return Observed(codes, np.hstack(numbers), found.offsets)
+        return Observed(codes, np.hstack(numbers), columns.offsets)
 
     def _options(self, observed: Observed, weight: np.ndarray, init: Any) -> Options:
         tables = [values for values in self.vocabulary_ if values is not None]
@@ -318,7 +318,7 @@ class HMM(IterationParameters, RandomParameters, ThreadParameters, BaseHiddenCha
         numeric = (
             "gaussian" if streams.is_numeric(column, alone) else "categorical" for column in columns
         )
-        return [found if kind == "auto" else kind for kind, found in zip(given, numeric)]
+        return [of_column if kind == "auto" else kind for kind, of_column in zip(given, numeric)]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -4,7 +4,6 @@ decompositions.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -12,8 +11,6 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from sklearn_struct.compiled.threads import Pool
-from sklearn_struct.containers.ragged import cut, object_array
 from sklearn_struct.containers.sequence_array import SequenceArray
 from sklearn_struct.encoding.parameter_checks import check_params
 from sklearn_struct.encoding.sequences import as_list
@@ -21,14 +18,13 @@ from sklearn_struct.encoding.trees import labels_as_trees
 from sklearn_struct.encoding.trees.labels_as_trees import LabelTrees
 from sklearn_struct.encoding.trees.words import is_table, read_words
 from sklearn_struct.estimators.fitting.base_sequence import (
-    BaseSequenceEstimator,
     Sequences,
-    logarithms,
 )
 from sklearn_struct.estimators.fitting.parameters import with_parameters
 from sklearn_struct.estimators.fitting.progress import Progress
 from sklearn_struct.estimators.fitting.sample_weights import check_sum, is_per_token
 from sklearn_struct.estimators.fitting.shared_parameters import ThreadParameters
+from sklearn_struct.estimators.hidden_markov.label_tree_predictions import BaseLabelTreePredictions
 from sklearn_struct.estimators.trees.spectral_steps import BaseSpectral
 from sklearn_struct.exceptions import EmptyDataError
 from sklearn_struct.grammars.node_features import (
@@ -46,11 +42,8 @@ from sklearn_struct.grammars.node_features import (
     two_above,
 )
 from sklearn_struct.grammars.parsing import (
-    Parses,
     TreeModel,
     counted,
-    forest_parses,
-    most_expected,
     one_state,
     tree_log_probabilities,
 )
@@ -76,7 +69,7 @@ FEATURES = (
 
 
 @with_parameters
-class SpectralHMM(BaseSpectral, ThreadParameters, BaseSequenceEstimator):
+class SpectralHMM(BaseSpectral, ThreadParameters, BaseLabelTreePredictions):
     """Latent-variable hidden Markov model of labels and words, by spectral estimation [1]_.
 
     Each label has hidden states: kinds of nouns, say. A label and its state depend on those of the
@@ -244,155 +237,6 @@ class SpectralHMM(BaseSpectral, ThreadParameters, BaseSequenceEstimator):
             self.n_features_in_ = 1
         self._learn_lengths(words.lengths, reset)
         return Sequences(words, flat)
-
-    # ---- predictions
-
-    def predict(self, X: Any) -> np.ndarray:
-        """Label sequences.
-
-        Parameters
-        ----------
-        X
-            As in `fit`.
-
-        Returns
-        -------
-        ndarray of shape (n_sequences,)
-            dtype object, a list of labels each; for two-dimensional X the labels themselves.
-        """
-        sequences = self._read_X(X, reset=False)
-        return self._labels(self._predict_codes(sequences), sequences)
-
-    def _predict_codes(self, sequences: Sequences) -> np.ndarray:
-        return np.concatenate([np.empty(0, np.int64), *self._each(self._predict_one, sequences)])
-
-    def _predict_one(self, sentence: list[str]) -> np.ndarray:
-        found, entries = self._posteriors(sentence)
-        if self.decoder == "viterbi" and found.sign[0] != 0:
-            nodes = most_expected(found, "max-rule")
-            if len(nodes.symbol):
-                return nodes.symbol[nodes.left < 0][:-1].astype(np.int64)
-        return self._proba(found, entries).argmax(axis=1)
-
-    def predict_proba(self, X: Any) -> np.ndarray:
-        """Posterior probability of each label at each word; estimates below 0 count by their
-        absolute values.
-
-        Parameters
-        ----------
-        X
-            As in `fit`.
-
-        Returns
-        -------
-        ndarray of shape (n_sequences,)
-            dtype object, an array (n_words, n_labels) each, whose rows sum to 1; for
-            two-dimensional X one array (n, n_labels).
-        """
-        sequences = self._read_X(X, reset=False)
-        proba = self._each(lambda sentence: self._proba(*self._posteriors(sentence)), sequences)
-        return np.concatenate(proba) if sequences.flat else object_array(proba)
-
-    def predict_log_proba(self, X: Any) -> np.ndarray:
-        """Logarithm of `predict_proba`, in the same form.
-
-        Parameters
-        ----------
-        X
-            As in `fit`.
-
-        Returns
-        -------
-        ndarray
-            -inf where a probability is 0.
-        """
-        return logarithms(self.predict_proba(X))
-
-    def _posteriors(self, sentence: list[str]) -> tuple[Parses, list[np.ndarray]]:
-        """Of all labellings; where the states have none the model without them decides, if need be
-        with all labels.
-        """
-        for relaxed in (False, True):
-            entries = labels_as_trees.observe(self._codes, sentence, relaxed)
-            packed = labels_as_trees.forest(self._codes, entries)
-            for states in (self._model.states[0], self._plain_states):
-                found = forest_parses(self._model.grammar, [states], packed)
-                if found.sign[0] != 0:
-                    return found, entries
-        return found, entries
-
-    def _proba(self, found: Parses, entries: list[np.ndarray]) -> np.ndarray:
-        """Posteriors of labels at words; if there is no labelling at all, they are as frequent as
-        in training.
-        """
-        K = len(self.classes_)
-        n_words = [len(rows) for rows in entries]
-        m = sum(n_words)
-        out = np.zeros((len(entries), K))
-        out[np.repeat(np.arange(len(entries)), n_words), found.forest.symbol[:m]] = np.abs(
-            found.item[0, :m]
-        )
-        total = out.sum(axis=1, keepdims=True)
-        return np.where(total > 0, out / np.where(total > 0, total, 1.0), self._frequency)
-
-    def _each(self, work: Callable[[list[str]], Any], sequences: Sequences) -> list[Any]:
-        words: Any = sequences.X
-        sentences = words.sentences
-        with Pool(self.n_jobs) as pool:
-            return pool.map(lambda i: work(sentences[i]), len(sentences))
-
-    # ---- probabilities
-
-    def score_samples(self, X: Any) -> np.ndarray:
-        """log p(x) of each sequence, summed over labels and states.
-
-        Parameters
-        ----------
-        X
-            As in `fit`.
-
-        Returns
-        -------
-        ndarray of shape (n_sequences,)
-            -inf where the estimate is no positive probability, and for empty sequences.
-        """
-
-        def work(sentence: list[str]) -> float:
-            packed = labels_as_trees.forest(
-                self._codes, labels_as_trees.observe(self._codes, sentence)
-            )
-            found = forest_parses(self._model.grammar, self._model.states, packed)
-            return float(found.log_p[0]) if found.sign[0] > 0 and sentence else -np.inf
-
-        return np.array(self._each(work, self._read_X(X, reset=False)), dtype=float)
-
-    def log_joint(self, X: Any, y: Any) -> np.ndarray:
-        """log p(x, y) of each sequence and its labels, summed over states.
-
-        Parameters
-        ----------
-        X, y
-            As in `fit`.
-
-        Returns
-        -------
-        ndarray of shape (n_sequences,)
-            -inf where the estimate is no positive probability, and for empty sequences.
-
-        Raises
-        ------
-        UnknownLabelError
-            If y holds a label that was not seen in `fit`.
-        """
-        sequences = self._read_X(X, reset=False)
-        words: Any = sequences.X
-        codes = self._read_y(y, sequences, reset=False)
-        log_p = np.full(len(words), -np.inf)
-        for i, labels in enumerate(cut(codes, words.offsets)):
-            if len(labels):
-                packed = labels_as_trees.labelled(self._codes, words.sentences[i], labels)
-                log_p[i] = tree_log_probabilities(self._model, packed)[0][0] if packed else -np.inf
-        return log_p
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 
-from sklearn_struct.containers.structures import Block, Potentials
+from sklearn_struct.containers.structures import Block, Potentials, clique_sizes, n_columns
 from sklearn_struct.encoding.features.template_windows import beside as positions_beside
 from sklearn_struct.encoding.features.template_windows import values, windows
 from sklearn_struct.encoding.features.templates import FeatureTemplates
@@ -69,8 +69,8 @@ class HiddenBase:
 
     def observe(self, X: Any) -> tuple[Observed, bool]:
         """X as the model reads it, and whether it is a batch of sequences of length 1."""
-        found: Any = self.model._read_X(X, reset=False)
-        return found.X, found.flat
+        sequences: Any = self.model._read_X(X, reset=False)
+        return sequences.X, sequences.flat
 
     def shown(self, X: Any, observed: Observed, used: np.ndarray | None) -> np.ndarray:
         """What features see of X: in training, from the tokens `used`, first occurrences as out of
@@ -134,14 +134,14 @@ class HiddenBase:
             )
         emission = [self._emission(c, known)[label] for c, known in enumerate(values(templates))]
         plain = StateChain(start, transition, stop, label, before, emission)
-        found = list(windows(templates))
-        for c in {c for shape in found for c in shape.columns} - set(self.columns):
+        shapes = list(windows(templates))
+        for c in {c for shape in shapes for c in shape.columns} - set(self.columns):
             raise ValueError(
                 f"the base emits numbers in column {c}, of which templates have no exact "
                 "expectation"
             )
         return beside(plain, *positions_beside(templates)), Emitted(
-            found, np.empty((0, len(self.model.classes_)))
+            shapes, np.empty((0, len(self.model.classes_)))
         )
 
     def _emission(self, c: int, known: list[Any]) -> np.ndarray:
@@ -182,7 +182,7 @@ class GivenBase:
         parts = list(self.model.chain_scores(as_list(X)))
         lengths = [len(node) for node, _ in parts]
         nodes = [np.empty((0, K))]
-        edges = [np.empty((0, K * K))]
+        edges = [np.empty((0, K, K))]
         for i, (node, edge) in enumerate(parts):
             node = np.asarray(node, np.float64)
             edge = np.asarray(edge, np.float64)
@@ -197,8 +197,9 @@ class GivenBase:
                     f"X[{i}]: the base gives scores that are NaN, inf or beyond {LARGEST}"
                 )
             nodes.append(node)
-            edges.append(edge.reshape(len(edge), K * K))
-        return Scores(np.concatenate(nodes), np.concatenate(edges), np.cumsum([0, *lengths])), False
+            edges.append(edge)
+        pairs = np.concatenate(edges).reshape(-1, n_columns(K, 2))
+        return Scores(np.concatenate(nodes), pairs, np.cumsum([0, *lengths])), False
 
     def shown(self, X: Any, observed: Scores, used: np.ndarray | None) -> Any:
         """X itself."""
@@ -215,7 +216,7 @@ class GivenBase:
         """What gives log q0(x, y) in a block."""
         K = observed.node.shape[1]
         # it says nothing of wider cliques than pairs
-        wider = [np.zeros((1, K ** (r + 1))) for r in range(2, self.order + 1)]
+        wider = [np.zeros((1, n_columns(K, size))) for size in clique_sizes(self.order)[1:]]
         return lambda block: Potentials(
             observed.node[block.tokens], (observed.edge[block.cliques[0]], *wider)
         )

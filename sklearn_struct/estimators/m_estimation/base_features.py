@@ -42,15 +42,15 @@ def features_of(
     shown = base.shown(X, observed, used)
     if isinstance(encoder, FeatureTemplates):
         shown = [_rows(sequence) for sequence in shown]
-    found = encoder.transform(shown) if used is None else encoder.fit_transform(shown)
-    if not isinstance(found, SequenceArray):
-        found = pack_arrays(as_list(found), np.dtype(np.float64))
-    if found.tokens.dtype.kind not in "fiub":
-        raise InputTypeError(f"features must be numbers, got dtype {found.tokens.dtype}")
-    if not np.array_equal(found.offsets, observed.offsets):
+    features = encoder.transform(shown) if used is None else encoder.fit_transform(shown)
+    if not isinstance(features, SequenceArray):
+        features = pack_arrays(as_list(features), np.dtype(np.float64))
+    if features.tokens.dtype.kind not in "fiub":
+        raise InputTypeError(f"features must be numbers, got dtype {features.tokens.dtype}")
+    if not np.array_equal(features.offsets, observed.offsets):
         raise LengthMismatchError("features must have a row for each token of X")
-    check_numbers(found)
-    return found
+    check_numbers(features)
+    return features
 
 
 def _rows(sequence: Any) -> Any:

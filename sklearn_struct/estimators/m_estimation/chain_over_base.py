@@ -82,15 +82,15 @@ class BaseBasedChain(BaseChain):
         self, X: Any, base: Any, observed: Any, flat: bool, used: np.ndarray | None = None
     ) -> BasedSequences:
         """X as read; with `used`, where tokens have weight, the features are learned."""
-        found = features_of(self.features_, base, X, observed, used)
+        features = features_of(self.features_, base, X, observed, used)
         if flat and self.features_ is None:
-            found = SequenceArray(
-                found.tokens, found.offsets, getattr(self, "feature_names_in_", None)
+            features = SequenceArray(
+                features.tokens, features.offsets, getattr(self, "feature_names_in_", None)
             )
-        self._learn_features(found, reset=used is not None)
+        self._learn_features(features, reset=used is not None)
         if used is not None:
-            self._learn_lengths(found.lengths, reset=True)
-        return BasedSequences(found, flat, observed)
+            self._learn_lengths(features.lengths, reset=True)
+        return BasedSequences(features, flat, observed)
 
     def _potentials(self, sequences: Any, structure: Structure) -> Callable[[Block], Potentials]:
         of_features = super()._potentials(sequences, structure)

@@ -19,19 +19,19 @@ def locally_uniform(X: Any, y: Any, sample_weight: Any) -> HMM:
 
     Labels emit the same: values as often as they are in X, whatever their label.
     """
-    found = HMM().fit(X, y, sample_weight)
+    hmm = HMM().fit(X, y, sample_weight)
     one_label = [0] * len(X) if form(X) == "flat" else [[0] * len(labels) for labels in as_list(y)]
     everything = HMM().fit(X, one_label, sample_weight)
-    K = len(found.classes_)
-    found.emission_logprob_ = [
+    K = len(hmm.classes_)
+    hmm.emission_logprob_ = [
         None if t is None else np.repeat(t, K, axis=0) for t in everything.emission_logprob_
     ]
-    found.means_, found.variances_ = (
+    hmm.means_, hmm.variances_ = (
         np.repeat(t, K, axis=0) for t in (everything.means_, everything.variances_)
     )
-    may = np.exp(np.column_stack([found.transition_logprob_, found.stop_logprob_])) > 0
+    may = np.exp(np.column_stack([hmm.transition_logprob_, hmm.stop_logprob_])) > 0
     rows = log_ratios(may.astype(np.float64))
-    found.transition_logprob_ = np.ascontiguousarray(rows[:, :-1])
-    found.stop_logprob_ = rows[:, -1].copy()
-    found.start_logprob_ = log_ratios((found.start_logprob_ > -np.inf).astype(np.float64))
-    return found
+    hmm.transition_logprob_ = np.ascontiguousarray(rows[:, :-1])
+    hmm.stop_logprob_ = rows[:, -1].copy()
+    hmm.start_logprob_ = log_ratios((hmm.start_logprob_ > -np.inf).astype(np.float64))
+    return hmm

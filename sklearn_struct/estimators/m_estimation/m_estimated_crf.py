@@ -299,5 +299,5 @@ class MEstimatedCRF(BaseBasedChain):
 
     def _learned(self, w: np.ndarray) -> dict[str, Any]:
         inputs, chain, constant = Layout(self._pattern, self.input_features, self.constant).split(w)
-        found = {"input_coef_": inputs.copy(), "constant_": float(constant.sum())}
-        return super()._learned(chain) | found
+        others = {"input_coef_": inputs.copy(), "constant_": float(constant.sum())}
+        return super()._learned(chain) | others

@@ -8,13 +8,13 @@ from abc import ABCMeta, abstractmethod
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import field
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, _fit_context
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted, check_memory
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
 
 from sklearn_struct._doc_link import DocLink
 from sklearn_struct._published import Published
@@ -28,18 +28,16 @@ from sklearn_struct.encoding.sequences import as_list
 from sklearn_struct.encoding.trees import binarization, brackets, tree_corpus
 from sklearn_struct.encoding.trees.lexicon import entries, observe
 from sklearn_struct.encoding.trees.sentence_checks import as_sentences, as_tags
-from sklearn_struct.encoding.trees.tree_corpus import TreeCodes, TreeCorpus
+from sklearn_struct.encoding.trees.tree_corpus import TreeCodes
 from sklearn_struct.estimators.fitting.base_sequence import CallbackSupportMixin
 from sklearn_struct.estimators.fitting.parameters import with_parameters
 from sklearn_struct.estimators.fitting.progress import Progress
 from sklearn_struct.estimators.fitting.shared_parameters import ThreadParameters
-from sklearn_struct.exceptions import EmptyDataError
 from sklearn_struct.grammars.parsing import (
     Candidates,
     Parses,
     TreeModel,
     best,
-    counted,
     log_probability,
     logarithms,
     parses,
@@ -48,7 +46,7 @@ from sklearn_struct.grammars.parsing import (
 from sklearn_struct.inference.trees.chart_decoding import Nodes
 from sklearn_struct.metrics.bracket_scores import bracket_f1_score
 
-__all__ = ["BaseParser", "BaseTreeParser", "plain_model"]
+__all__ = ["BaseParser"]
 
 
 @with_parameters
@@ -179,14 +177,14 @@ class BaseParser(
             flat.append(i)
             return self._flat(sentences[i], allowed[i])
 
-        found = self._each(parse, len(sentences))
+        trees = self._each(parse, len(sentences))
         without = sorted(i for i in flat if sentences[i])
         if without:
             warn(
                 f"{len(without)} of {len(sentences)} sentences have no tree and got a flat one; "
                 f"first X[{without[0]}]"
             )
-        return found
+        return trees
 
     def _best(self) -> Callable[[Candidates], Nodes]:
         """What gives the best tree of a sentence."""
@@ -209,11 +207,11 @@ class BaseParser(
     def _candidates(self, sentence: list[str], allowed: Any, relaxed: bool = False) -> Candidates:
         words = self._codes.lexicon
         masks = allowed or [None] * len(sentence)
-        found = [
+        leaves = [
             entries(words, o, mask, relaxed) for o, mask in zip(observe(words, sentence), masks)
         ]
         return Candidates(
-            np.cumsum([0, *map(len, found)]), np.concatenate([np.empty(0, np.int64), *found])
+            np.cumsum([0, *map(len, leaves)]), np.concatenate([np.empty(0, np.int64), *leaves])
         )
 
     def _flat(self, sentence: list[str], allowed: Any) -> brackets.Tree:
@@ -347,13 +345,13 @@ class BaseParser(
         names = self.symbols_
 
         def work(i: int) -> dict[tuple[str, int, int], float]:
-            found = self._parses(self._candidates(sentences[i], None))
-            if not np.any(found.sign):
+            of_sentence = self._parses(self._candidates(sentences[i], None))
+            if not np.any(of_sentence.sign):
                 return {}
-            packed = found.forest
+            packed = of_sentence.forest
             total = Counter[tuple[str, int, int]]()
             keys = zip(names[packed.symbol].tolist(), packed.start.tolist(), packed.stop.tolist())
-            for key, p in zip(keys, found.item.mean(axis=0).tolist()):
+            for key, p in zip(keys, of_sentence.item.mean(axis=0).tolist()):
                 total[key] += p  # "A+B" may be a label, too
             return dict(total)
 
@@ -368,82 +366,6 @@ class BaseParser(
         tags.input_tags.string = True
         tags.target_tags.required = True
         return tags
-
-
-@with_parameters
-class BaseTreeParser(BaseParser):
-    """One that reads its grammar off the trees; subclasses learn its probabilities.
-
-    Parameters
-    ----------
-    horizontal_order : int, default=0
-        How many siblings before it a node for the rest of a phrase's children remembers.
-    vertical_order : int, default=1
-        How many labels a phrase remembers: with 1 its own alone, with 2 its parent's, too.
-    min_frequency : int, default=2
-        Words seen less often are taken for their signatures: capitals, digits, dashes and endings.
-    unknown_weight : float, default=1.0
-        How many times each known word is taken to have been seen, besides, with the tags that rare
-        words of its signature have.
-    memory : str or object with the joblib.Memory interface, default=None
-        Caches the encoded trees.
-    """
-
-    horizontal_order: int = 0
-    vertical_order: int = 1
-    min_frequency: int = 2
-    unknown_weight: float = 1.0
-    memory: Any = None
-
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "horizontal_order": [Interval(Integral, 0, None, closed="left")],
-        "vertical_order": [Interval(Integral, 1, None, closed="left")],
-        "min_frequency": [Interval(Integral, 1, None, closed="left")],
-        "unknown_weight": [Interval(Real, 0, None, closed="neither")],
-        "memory": [None, str, HasMethods(["cache"])],
-    }
-
-    def _learn(self, X: list[list[str]], y: Sequences, progress: Progress) -> None:
-        orders = self.horizontal_order, self.vertical_order
-        encoded = check_memory(self.memory).cache(_encoded)
-        corpus = encoded(X, y, orders, self.min_frequency, self.unknown_weight)
-        self._codes = corpus.codes
-        leaf = corpus.treebank.forest.leaf
-        symbols = corpus.codes.symbols
-        self.symbols_ = np.array([str(symbol) for symbol in symbols], dtype=object)
-        self.tags_ = sorted({symbol.chain[-1] for symbol in symbols if symbol.tag})
-        self._tag_counts = np.bincount(
-            corpus.treebank.leaf_symbol[leaf[leaf >= 0]], minlength=len(symbols)
-        )
-        self._fit(corpus, progress)
-
-    @abstractmethod
-    def _fit(self, corpus: TreeCorpus, progress: Progress) -> None:
-        """Set `_model`, and what else is learned."""
-
-
-def _encoded(
-    X: list[list[str]],
-    y: Sequences,
-    orders: tuple[int, int],
-    min_frequency: int,
-    unknown_weight: float,
-) -> TreeCorpus:
-    """What a grammar is learned from; a function of its own, so that it can be cached."""
-    trees = binarization.read(y)
-    binarization.check_words(X, [brackets.words(tree) for tree in trees], ("X", "y"))
-    if not trees:
-        raise EmptyDataError("X has no sentences")
-    return tree_corpus.learn(X, trees, orders, min_frequency, unknown_weight)
-
-
-def plain_model(corpus: TreeCorpus, smoothing: float = 0.0) -> TreeModel:
-    """The grammar without states: relative frequencies, where `smoothing` is added to counts of
-    rules.
-    """
-    treebank = corpus.treebank
-    counts = corpus.emissions.sums(np.ones((int(np.sum(treebank.forest.leaf >= 0)), 1)))[:, 0]
-    return TreeModel(treebank.grammar, treebank.leaf_symbol, counted(treebank, counts, smoothing))
 
 
 def _as_trees(nodes: Nodes) -> Trees:

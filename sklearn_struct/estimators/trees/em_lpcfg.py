@@ -21,7 +21,7 @@ from sklearn_struct.estimators.fitting.shared_parameters import (
     IterationParameters,
     RandomParameters,
 )
-from sklearn_struct.estimators.trees.base_parser import BaseTreeParser, plain_model
+from sklearn_struct.estimators.trees.base_tree_parser import BaseTreeParser, plain_model
 from sklearn_struct.estimators.trees.clustered_starts import clustered, coordinates
 from sklearn_struct.estimators.trees.drawn_trees import TreeDrawingMixin
 from sklearn_struct.grammars.latent_em import Expected, LatentEM

@@ -12,7 +12,7 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn_struct.encoding.trees.tree_corpus import TreeCorpus
 from sklearn_struct.estimators.fitting.parameters import with_parameters
 from sklearn_struct.estimators.fitting.progress import Progress
-from sklearn_struct.estimators.trees.base_parser import BaseTreeParser, plain_model
+from sklearn_struct.estimators.trees.base_tree_parser import BaseTreeParser, plain_model
 from sklearn_struct.estimators.trees.spectral_steps import BaseSpectral
 from sklearn_struct.grammars.parsing import tree_log_probabilities
 
@@ -84,10 +84,10 @@ class SpectralLPCFG(BaseSpectral, BaseTreeParser):
     }
 
     def _fit(self, corpus: TreeCorpus, progress: Progress) -> None:
-        found = self._spectrum(corpus.treebank, corpus.emissions.sums)
-        self._model = plain_model(corpus)._replace(states=(found.tensors,))
-        self.n_states_ = found.n_states
-        self.singular_values_ = found.singular_values
+        spectrum = self._spectrum(corpus.treebank, corpus.emissions.sums)
+        self._model = plain_model(corpus)._replace(states=(spectrum.tensors,))
+        self.n_states_ = spectrum.n_states
+        self.singular_values_ = spectrum.singular_values
         self.n_negative_ = int(
             np.sum(tree_log_probabilities(self._model, corpus.treebank.forest)[0] == -np.inf)
         )

@@ -182,11 +182,11 @@ def _checked(function: Feature) -> Feature:
     """The function, or an error where it does not give an integer for each node."""
 
     def codes(given: Nodes) -> np.ndarray:
-        found = np.asarray(function(given))
-        if found.shape != given.symbol.shape or found.dtype.kind not in "iu":
-            what = f"{found.dtype} of shape {found.shape}"
+        numbers = np.asarray(function(given))
+        if numbers.shape != given.symbol.shape or numbers.dtype.kind not in "iu":
+            what = f"{numbers.dtype} of shape {numbers.shape}"
             name = getattr(function, "__name__", repr(function))
             raise ValueError(f"feature function {name!r} gave {what}, not an integer for each node")
-        return found.astype(np.int64, copy=False)
+        return numbers.astype(np.int64, copy=False)
 
     return codes

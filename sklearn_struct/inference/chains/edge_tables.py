@@ -33,16 +33,17 @@ __all__ = ["absorb", "add_marginals", "backward", "exp_table", "forward", "weigh
 def exp_table(edge, e, E):
     """Fill E with the exponentials of edge e; return the maximum and the range of its scores."""
     infinity = edge.dtype.type(np.inf)
-    K = int(np.sqrt(edge.shape[1]))
+    n_pairs = edge.shape[1]
+    K = int(np.sqrt(n_pairs))
     P = padded(K)
     low = splat(edge.dtype.type(0))
     best = splat(-infinity)
-    for k in range(0, K * K, LANES):
-        best = maximum(load_part(edge, e * K * K + k, K * K - k, -infinity), best)
+    for k in range(0, n_pairs, LANES):
+        best = maximum(load_part(edge, e * n_pairs + k, n_pairs - k, -infinity), best)
     top = largest(best)
     shift = splat(top if top > -infinity else edge.dtype.type(0))
     for j in range(K):
-        m = (e * K + j) * K
+        m = e * n_pairs + j * K
         for k in range(0, K, LANES):
             store(E, j * P + k, exp(sub(load_part(edge, m + k, K - k, -infinity), shift)))
             low = minimum(sub(load_part(edge, m + k, K - k, infinity), shift), low)

@@ -162,8 +162,8 @@ def _trace_back(edge, delta, structure, places, labels):
             label = 0
             for v in range(1, P // LANES + 1):
                 k = P - v * LANES
-                found = where(add(load(delta, row + k), load(columns, c + k)), top)
-                label = k + found if found < LANES else label
+                lane = where(add(load(delta, row + k), load(columns, c + k)), top)
+                label = k + lane if lane < LANES else label
             label = min(label, K - 1)  # whatever the scores are: behind the last label stands -inf
             following[r] = labels[at(offsets, i) + t] = label
 
@@ -279,13 +279,13 @@ def _extend_lists(potentials, t0, e0, T, delta, back):
 @kernel
 def next_head(lists, arrival, heads):
     """The label whose list has the best remaining entry, or -1 if none is left."""
-    found = -1
+    best_label = -1
     best = -np.inf
     for j in range(len(heads)):
         if heads[j] < lists.shape[1] and lists[j, heads[j]] + arrival[j] > best:
-            found = j
+            best_label = j
             best = lists[j, heads[j]] + arrival[j]
-    return found
+    return best_label
 
 
 @kernel

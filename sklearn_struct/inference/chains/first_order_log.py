@@ -68,7 +68,7 @@ def log_marginals(potentials, structure, i, weight, out):
     beta = np.zeros((T, K))
     norms = np.empty(T)
     terms = np.empty(K)
-    pairs = np.empty(K * K)
+    pairs = np.empty(edge.shape[1])
     if not log_forward(node, edge, t0, e0, alpha, norms):
         return -np.inf
     step = 0 if edge.shape[0] == 1 else 1
@@ -82,7 +82,7 @@ def log_marginals(potentials, structure, i, weight, out):
                     pairs[j * K + k] = alpha[t, j] + terms[k]
                 beta[t, j] = log_sum_exp(terms)
             total = log_sum_exp(pairs)
-            for pair in range(K * K):
+            for pair in range(len(pairs)):
                 out_edge[out_step * (e0 + t), pair] += weight * np.exp(pairs[pair] - total)
         for k in range(K):
             terms[k] = alpha[t, k] + beta[t, k]
@@ -166,8 +166,8 @@ def _log_backward(potentials, reward, forward, weight, out):
     score = np.empty(K)
     gain = np.empty(K)
     p = np.empty(K)
-    pairs = np.empty(K * K)
-    gains = np.empty(K * K)
+    pairs = np.empty(edge.shape[1])
+    gains = np.empty(edge.shape[1])
     for t in range(T - 1, -1, -1):
         e = e0 + t
         for k in range(K if t < T - 1 else 0):
@@ -191,7 +191,7 @@ def _log_backward(potentials, reward, forward, weight, out):
         if t < T - 1:
             normalise(pairs)
             centre(gains, pairs)
-            for pair in range(K * K):
+            for pair in range(len(pairs)):
                 out_edge[out_step * e, pair] += weight * pairs[pair] * gains[pair]
         for k in range(K):
             p[k] = alpha[t, k] + beta[k]

@@ -13,83 +13,42 @@ are deviations from a mean, and do not grow with the length of a chain.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from sklearn_struct.compiled.kernel import kernel
 from sklearn_struct.compiled.simd import (
     LANES,
     add,
-    exp,
     fma,
-    largest,
-    least,
     load,
     load_part,
-    maximum,
-    minimum,
     mul,
-    padded,
     splat,
     store,
     store_part,
-    sub,
-    total,
 )
-from sklearn_struct.inference.chains.dual_numbers import (
-    SPARE,
-    add_outer_duals,
-    duals,
-    rows_times_duals,
-    transpose_duals,
+from sklearn_struct.inference.chains.dual_numbers import add_outer_duals, transpose_duals
+from sklearn_struct.inference.chains.dual_passes import (
+    GROUP,
+    LARGEST,
+    Group,
+    backward,
+    exponentials,
+    fill,
+    forward,
+    is_shared,
+    workspace,
 )
 from sklearn_struct.inference.chains.first_order_log import log_tangent
 from sklearn_struct.inference.chains.flat import Links, Pairs
 
 __all__ = ["tangent"]
 
-GROUP = 8  # sequences at a time: enough for products, and few enough for the cache
 LIMIT = 600.0  # range of scores up to which nothing can underflow, if nothing is forbidden
 # otherwise: smallest trusted alpha, before its row is scaled, and largest beta
 TINY = 1e-200
 HUGE = 1e220
-# range of trusted rewards
-LEAST = 1e-30
-LARGEST = 1e30
-MAX = float(np.finfo(float).max)
-
-
-class _Group(NamedTuple):
-    """Sequences that are worked on together, by falling length; at first all that are neither empty
-    nor of weight 0.
-
-    A row of the workspace is a token; token t of all sequences of the group that have one stand
-    together.
-    """
-
-    order: np.ndarray  # which sequences
-    lengths: np.ndarray
-    tokens: np.ndarray  # first token of each
-    edges: np.ndarray  # first edge of each
-    weight: np.ndarray
-    starts: np.ndarray  # first row of each t, and the end twice
-
-
-class _Work(NamedTuple):
-    """Workspace; E, A, B, V and pairs are rows of `duals`, numbers with their derivatives."""
-
-    E: np.ndarray  # exp(edge - its maximum); derivative: times the reward
-    E_T: np.ndarray  # the same, transposed
-    A: np.ndarray  # alpha_t = (alpha_{t-1} E) * u_t / c_t, which sums to 1
-    B: np.ndarray  # beta_t = E (u_{t+1} * beta_{t+1}) / c_{t+1}; alpha_t * beta_t are the marginals
-    V: np.ndarray  # u_t * beta_t / c_t, of token t + 1 in the row of token t
-    U: np.ndarray  # u_t / c_t, where u_t = exp(node - its row's maximum)
-    norms: np.ndarray  # c_t, and the derivative of log c_t
-    pairs: np.ndarray  # sum of alpha_t(j) v_{t+1}(k)
-    node_spread: np.ndarray  # of each sequence: largest range of a token's scores
-    edge_spread: np.ndarray  # and of an edge's
-    size: np.ndarray  # and largest reward
+LEAST = 1e-30  # of trusted rewards that are not 0
 
 
 def tangent(
@@ -128,7 +87,7 @@ def tangent(
     lengths = np.diff(structure.offsets) * (weight != 0)
     order = np.argsort(-lengths, kind="stable")[: np.count_nonzero(lengths)]
     starts = np.empty(lengths.max(initial=0) + 2, np.int64)
-    used = _Group(
+    used = Group(
         order,
         lengths[order],
         structure.offsets[order],
@@ -137,23 +96,11 @@ def tangent(
         starts,
     )
     rows = np.add.reduceat(np.append(used.lengths, 0), np.arange(0, len(order) + 1, GROUP)).max()
-    work = _workspace(rows, potentials.node.shape[1])
+    work = workspace(rows, potentials.node.shape[1])
     mean[:] = 0.0
     if _scaled_tangent(potentials, reward, used, out, mean, work):
         for i in np.flatnonzero(np.isnan(mean)):
             mean[i] = log_tangent(potentials, reward, structure, i, weight[i], out)
-
-
-def _workspace(n: int, K: int) -> _Work:
-    """For n rows of a group."""
-    A, B, V, E, E_T, pairs = (
-        duals(rows, K) for rows in (n + SPARE, n + SPARE, n + SPARE, K, K, padded(K))
-    )
-    U = np.empty((n, padded(K)))
-    norms = np.empty((n, 2))
-    return _Work(
-        E, E_T, A, B, V, U, norms, pairs, np.empty(GROUP), np.empty(GROUP), np.empty(GROUP)
-    )
 
 
 @kernel
@@ -161,14 +108,14 @@ def _scaled_tangent(potentials, reward, used, out, mean, work):
     """The same, but sequences whose scaled result cannot be trusted get mean nan; return their
     number.
     """
-    shared = _shared(potentials, reward)
+    shared = is_shared(potentials, reward)
     edge_spread = 0.0
     edge_size = 0.0
     if shared:
-        edge_spread, edge_size = _fill(potentials, reward, 0, True, work)
+        edge_spread, edge_size = fill(potentials, reward, 0, True, work)
         transpose_duals(work.E, work.E_T)
     elif potentials.edge.shape[0] == 1 and len(reward.edge) > 0:
-        _fill(potentials, reward, 0, True, work)  # edges differ in their rewards alone
+        fill(potentials, reward, 0, True, work)  # edges differ in their rewards alone
     n_untrusted = 0
     for first in range(0, len(used.order), GROUP):
         last = min(first + GROUP, len(used.order))
@@ -177,9 +124,9 @@ def _scaled_tangent(potentials, reward, used, out, mean, work):
             work.node_spread[r] = 0.0
             work.edge_spread[r] = edge_spread
             work.size[r] = edge_size
-        _exponentials(potentials.node, reward.node, group, work)
-        _forward(potentials, reward, group, work)
-        _backward(potentials, reward, group, work)
+        exponentials(potentials.node, reward.node, group, work)
+        forward(potentials, reward, group, work)
+        backward(potentials, reward, group, work)
         for r in range(last - first):
             expected = _expected(potentials, group, r, work)
             n_untrusted += np.isnan(expected)
@@ -192,12 +139,6 @@ def _scaled_tangent(potentials, reward, used, out, mean, work):
     if shared and out.edge.shape[0] == 1:
         _add_pairs(work, out.edge)
     return n_untrusted
-
-
-@kernel
-def _shared(potentials, reward):
-    """Whether all edges have the same scores and rewards."""
-    return potentials.edge.shape[0] == 1 and reward.edge.shape[0] == 1
 
 
 @kernel
@@ -214,7 +155,7 @@ def _group(used, first, last):
         row += n
     starts[T] = row
     starts[T + 1] = row
-    return _Group(
+    return Group(
         order[first:last],
         lengths[first:last],
         tokens[first:last],
@@ -222,190 +163,6 @@ def _group(used, first, last):
         weight[first:last],
         starts,
     )
-
-
-@kernel
-def _extent(scores, i, rewards, j, n):
-    """Maximum and range of scores[i : i + n], and largest reward that is not forbidden, of
-    rewards[j : j + n].
-    """
-    top = splat(-np.inf)
-    bottom = splat(np.inf)
-    size = splat(0.0)
-    for k in range(0, n, LANES):
-        score = load_part(scores, i + k, n - k, -np.inf)
-        x = load_part(rewards, j + k, n - k, 0.0)
-        top = maximum(score, top)
-        bottom = minimum(load_part(scores, i + k, n - k, np.inf), bottom)
-        size = maximum(minimum(maximum(x, sub(splat(0.0), x)), add(score, splat(MAX))), size)
-    return largest(top), largest(top) - least(bottom), largest(size)
-
-
-@kernel
-def _rewards(rewards, i, n):
-    """The first n of rewards[i : i + LANES], and 0; finite, so that a forbidden one times 0 is 0."""
-    return minimum(maximum(load_part(rewards, i, n, 0.0), splat(-LARGEST)), splat(LARGEST))
-
-
-@kernel
-def _fill(potentials, reward, e, fresh, work):
-    """Fill E with the table of edge e, unless `fresh` with its rewards alone; return its range and
-    largest reward.
-    """
-    edge = potentials.edge
-    rewards = reward.edge
-    E = work.E
-    K = E.shape[0]
-    P = E.shape[1] // 2
-    i = min(e, len(edge) - 1) * K * K
-    j = min(e, len(rewards) - 1) * K * K
-    top, spread, size = _extent(edge, i, rewards, j, K * K)
-    shift = splat(top if top > -np.inf else 0.0)
-    for row in range(K):
-        for k in range(0, K, LANES):
-            x = load(E, 2 * row * P + k)
-            if fresh:
-                x = exp(sub(load_part(edge, i + row * K + k, K - k, -np.inf), shift))
-                store(E, 2 * row * P + k, x)
-            store(E, (2 * row + 1) * P + k, mul(x, _rewards(rewards, j + row * K + k, K - k)))
-    return spread, size
-
-
-@kernel
-def _exponentials(node, rewards, group, work):
-    """Fill U with u_t, and note spread and size of nodes."""
-    U = work.U
-    spread = work.node_spread
-    size = work.size
-    starts = group.starts
-    K = node.shape[1]
-    P = U.shape[1]
-    for r in range(len(group.order)):
-        for t in range(group.lengths[r]):
-            i = (group.tokens[r] + t) * K
-            top, row_spread, row_size = _extent(node, i, rewards, i, K)
-            spread[r], size[r] = max(spread[r], row_spread), max(size[r], row_size)
-            shift = splat(top if top > -np.inf else 0.0)
-            for k in range(0, P, LANES):
-                store(
-                    U,
-                    (starts[t] + r) * P + k,
-                    exp(sub(load_part(node, i + k, K - k, -np.inf), shift)),
-                )
-
-
-@kernel
-def _forward(potentials, reward, group, work):
-    """Fill A and norms, and divide U by c."""
-    edges = group.edges
-    starts = group.starts
-    A = work.A
-    E = work.E
-    spread = work.edge_spread
-    size = work.size
-    shared = _shared(potentials, reward)
-    for t in range(group.lengths[0]):
-        lo = starts[t]
-        n = starts[t + 1] - starts[t]
-        step = n if shared else 1
-        for r in range(0, n if t > 0 else 0, step):
-            if not shared:
-                edge_spread, edge_size = _fill(
-                    potentials, reward, edges[r] + t - 1, len(potentials.edge) > 1, work
-                )
-                spread[r], size[r] = max(spread[r], edge_spread), max(size[r], edge_size)
-            rows_times_duals(A, starts[t - 1] + r, step, E, A, lo + r)
-        _weigh(reward.node, group, t, work)
-
-
-@kernel
-def _weigh(rewards, group, t, work):
-    """Multiply rows of A, until then products of alpha_{t-1} and E, by u_t and scale them."""
-    tokens = group.tokens
-    starts = group.starts
-    U = work.U
-    A = work.A
-    norms = work.norms
-    K = rewards.shape[1]
-    P = U.shape[1]
-    zero = splat(0.0)
-    for r in range(starts[t + 1] - starts[t]):
-        i = (tokens[r] + t) * K
-        row = starts[t] + r
-        u0 = row * P
-        a0 = 2 * row * P
-        mass = zero
-        rise = zero
-        for k in range(0, P, LANES):
-            u = load(U, u0 + k)
-            a = mul(load(A, a0 + k), u) if t > 0 else u
-            store(A, a0 + k, a)
-            store(A, a0 + P + k, mul(load(A, a0 + P + k), u) if t > 0 else zero)
-            mass = add(mass, a)
-        norm = total(mass)
-        scale = splat(1.0 / norm)
-        for k in range(0, P, LANES):
-            a = mul(load(A, a0 + k), scale)
-            da = fma(a, _rewards(rewards, i + k, K - k), mul(load(A, a0 + P + k), scale))
-            store(U, u0 + k, mul(load(U, u0 + k), scale))
-            store(A, a0 + k, a)
-            store(A, a0 + P + k, da)
-            rise = add(rise, da)
-        norms[row, 0], norms[row, 1] = norm, total(rise)
-        shift = splat(-norms[row, 1])
-        for k in range(0, P, LANES):
-            store(A, a0 + P + k, fma(load(A, a0 + k), shift, load(A, a0 + P + k)))
-
-
-@kernel
-def _backward(potentials, reward, group, work):
-    """Fill B and V; rows of V at the end of a sequence are 0."""
-    edges = group.edges
-    starts = group.starts
-    B = work.B
-    V = work.V
-    shared = _shared(potentials, reward)
-    P = work.U.shape[1]
-    for t in range(group.lengths[0] - 1, -1, -1):
-        lo = starts[t]
-        n = starts[t + 2] - starts[t + 1]
-        _leave(reward.node, group, t, work)
-        step = max(n, 1) if shared else 1
-        for r in range(0, n, step):
-            if not shared:
-                _fill(potentials, reward, edges[r] + t, len(potentials.edge) > 1, work)
-                transpose_duals(work.E, work.E_T)
-            rows_times_duals(V, lo + r, step, work.E_T, B, lo + r)
-        for row in range(lo + n, starts[t + 1]):
-            for k in range(P):
-                B[row, k] = 1.0
-                B[row, P + k] = 0.0
-                V[row, k] = 0.0
-                V[row, P + k] = 0.0
-
-
-@kernel
-def _leave(rewards, group, t, work):
-    """V of row t from u, c and beta of the next token."""
-    U = work.U
-    B = work.B
-    V = work.V
-    norms = work.norms
-    tokens = group.tokens
-    starts = group.starts
-    K = rewards.shape[1]
-    P = U.shape[1]
-    for r in range(starts[t + 2] - starts[t + 1]):
-        i = (tokens[r] + t + 1) * K
-        row = starts[t + 1] + r
-        o = 2 * (starts[t] + r) * P
-        shift = splat(norms[row, 1])
-        for k in range(0, P, LANES):
-            u = load(U, row * P + k)
-            v = mul(u, load(B, 2 * row * P + k))
-            rise = sub(_rewards(rewards, i + k, K - k), shift)
-            store(V, o + k, v)
-            store(V, o + P + k, fma(v, rise, mul(u, load(B, (2 * row + 1) * P + k))))
 
 
 @kernel
@@ -507,18 +264,19 @@ def _add_edges(potentials, reward, group, work, out):
     V = work.V
     K = E.shape[0]
     P = E.shape[1] // 2
+    n_pairs = out.shape[1]
     last = len(out) - 1
-    shared = _shared(potentials, reward)
+    shared = is_shared(potentials, reward)
     for r in range(len(group.order)):
         for t in range(group.lengths[r] - 1):
             row = group.starts[t] + r
             e = group.edges[r] + t
             if not shared:
-                _fill(potentials, reward, e, len(potentials.edge) > 1, work)
+                fill(potentials, reward, e, len(potentials.edge) > 1, work)
             for j in range(K):
                 a = splat(A[row, j])
                 da = splat(A[row, P + j])
-                pair = (min(e, last) * K + j) * K
+                pair = min(e, last) * n_pairs + j * K
                 for k in range(0, K, LANES):
                     v = load(V, 2 * row * P + k)
                     dv = load(V, (2 * row + 1) * P + k)

@@ -54,13 +54,13 @@ def locally_normalised(
     K = tables.node.shape[1]
     dtype = potentials.node.dtype
     first = structure.offsets[:-1][np.diff(structure.offsets) > 0]
-    order = len(potentials.cliques)
-    norms = np.empty((len(tables.node), K**order))
+    n_contexts = potentials.cliques[-1].shape[1] // K
+    norms = np.empty((len(tables.node), n_contexts))
     _normalisers(tables, links, norms)
     node = tables.node.copy()
     node[first] -= norms[first, :K]
     left, right = links.edges.T
-    if order == 1 and not by_edge:
+    if tables.triple.shape[1] == 0 and not by_edge:
         node[left] -= norms[right]
         return Potentials(node.astype(dtype), potentials.cliques)
     cliques = [
@@ -91,7 +91,7 @@ def _subtract(
         cliques[0].reshape(-1, K, K)[:] -= of_one[:, :, None]
         if norms.shape[1] > K:  # a single label has one context only, that of its edge
             triples = cliques[1]  # as many as edges with two labels before
-            triples.reshape(-1, K * K, K)[:] -= norms[right[two]][:, :, None]
+            triples.reshape(-1, norms.shape[1], K)[:] -= norms[right[two]][:, :, None]
     else:
         node[left] -= of_one
         cliques[0][two - 1] -= norms[right[two]]
@@ -117,7 +117,7 @@ def _normalisers(tables, structure, norms):
     for i in range(len(offsets) - 1):
         for t in range(offsets[i], offsets[i + 1]):
             before = t - offsets[i]
-            o = min(edge_offsets[i] + before - 1, len(edge) - 1) * K * K
+            o = min(edge_offsets[i] + before - 1, len(edge) - 1) * edge.shape[1]
             m = min(triple_offsets[i] + before - 2, len(triple) - 1) * width
             for c in range(K if before < 2 else norms.shape[1]):
                 if before > 0 or c == 0:

@@ -13,29 +13,29 @@ result does not depend on its neighbours.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from sklearn_struct.compiled.kernel import inlined, kernel
 from sklearn_struct.compiled.simd import (
     LANES,
     add,
-    at,
-    exp,
     fma,
     load,
-    maximum,
-    minimum,
     mul,
-    padded,
     splat,
     store,
-    sub,
     total,
     workspace,
 )
 from sklearn_struct.inference.chains.flat import TripleLinks, Triples
+from sklearn_struct.inference.chains.second_order_lanes import (
+    Lanes,
+    entry,
+    fill_edges,
+    fill_nodes,
+    fill_shared,
+    is_shared,
+)
 from sklearn_struct.inference.chains.second_order_log import log_marginals, log_tangent
 
 __all__ = ["marginals", "tangent"]
@@ -43,33 +43,10 @@ __all__ = ["marginals", "tangent"]
 # ranges of scores within which nothing can underflow that matters, in the two steps that a state
 # spans
 NEAR = 300.0
+
 TINY = 1e-200
+
 HUGE = 1e220
-LEAST = -1e300  # stands for the maximum where there is none
-
-
-class _Lanes(NamedTuple):
-    """Eight sequences, longest first, and room for them. Tables are flat, with eight numbers for
-    each entry.
-    """
-
-    # (4, 8) first token of each, its number of tokens, its first edge, and where its triples begin
-    # if its first tokens had some, too
-    tokens: np.ndarray
-    weight: np.ndarray  # (8,)
-    logs: np.ndarray  # (8,) log Z, nan where the scaled result cannot be trusted
-    spread: np.ndarray  # (2, 8) the largest ranges of a token's scores and of an edge's
-    top: np.ndarray  # (2,) the maxima of the two tables, where all edges share them
-    row: np.ndarray  # two vectors
-    U: np.ndarray  # (T, K) u_t = exp(node - its maximum); 0 behind the end
-    # (T, K, K) alpha_t(j, k) = u_t(k) sum_i alpha_{t-1}(i, j) G(i, j, k) / c_t, which sums to 1
-    A: np.ndarray
-    B: np.ndarray  # (T, K, K) beta_t(j, k); alpha_t * beta_t are marginals. In the end v_t
-    V: np.ndarray  # (K, K) v_t(j, k) = u_t(k) beta_t(j, k) / c_t; then sums over pairs
-    scale: np.ndarray  # (T,) 1 / c_t
-    first: np.ndarray  # (K, K) G of a first edge, exp(score - its maximum)
-    # (K, K, K) G of another; both have one number for each entry if all edges share them
-    later: np.ndarray
 
 
 def marginals(
@@ -113,13 +90,13 @@ def tangent(
         mean[i] = log_tangent(potentials, reward, structure, i, weight[i], out)
 
 
-def _room(T: int, K: int) -> _Lanes:
+def _room(T: int, K: int) -> Lanes:
     sizes = [T * K, T * K * K, T * K * K, K * K, T, K * K, K**3]
     tables = np.split(workspace((LANES * sum(sizes),), np.float64), LANES * np.cumsum(sizes)[:-1])
     weight, logs, *rest = np.zeros((6, LANES))
     spread = np.array(rest[:2])
     row = np.concatenate(rest[2:])
-    return _Lanes(np.zeros((4, LANES), np.int64), weight, logs, spread, np.zeros(2), row, *tables)
+    return Lanes(np.zeros((4, LANES), np.int64), weight, logs, spread, np.zeros(2), row, *tables)
 
 
 @kernel
@@ -133,8 +110,8 @@ def _scaled(potentials, structure, jobs, lanes, out, log_Z):
     K = node.shape[1]
     top = lanes.top
     spread = np.zeros(2)
-    for later in range(2 if _shared(tables) else 0):
-        _fill_shared(tables, K, later, lanes.later if later else lanes.first, top, spread)
+    for later in range(2 if is_shared(tables) else 0):
+        fill_shared(tables, later, lanes.later if later else lanes.first, top, spread)
     for first in range(0, len(order), LANES):
         n = min(LANES, len(order) - first)
         for r in range(LANES):
@@ -148,117 +125,14 @@ def _scaled(potentials, structure, jobs, lanes, out, log_Z):
             lanes.spread[0, r] = 0.0
             lanes.spread[1, r] = max(spread[0], spread[1] if T > 2 else 0.0)
             lanes.logs[r] = 0.0
-        _fill_nodes(node, lanes)
+        fill_nodes(node, lanes)
         _forward(tables, K, lanes)
         _backward(tables, K, lanes)
         for r in range(n):
             _distrust(potentials, r, lanes)
             log_Z[order[first + r]] = lanes.logs[r]
         _add_pairs(K, lanes, out)
-        _add_triples(_shared(tables), tables, K, lanes, out.triple)
-
-
-@inlined
-def _shared(tables):
-    """Whether all pairs share a table, and all triples."""
-    edge, triple = tables
-    return edge.shape[0] == 1 and triple.shape[0] == 1
-
-
-@inlined
-def _fill_shared(tables, K, later, table, top, spread):
-    """Exponentials of the scores of first or later edges, where all share a table, and their
-    maximum and range.
-    """
-    edge, triple = tables
-    most = -np.inf
-    least = np.inf
-    n = K**3 if later else K * K
-    for m in range(n):
-        table[m] = edge[0, m % (K * K)]
-        if later:
-            table[m] += triple[0, m]
-        most = max(most, table[m])
-        least = min(least, table[m])
-    most = max(most, LEAST)
-    for m in range(n, padded(n)):
-        table[m] = LEAST
-    for m in range(0, n, LANES):
-        store(table, m, exp(sub(load(table, m), splat(most))))
-    top[later] = most
-    spread[later] = most - least
-
-
-@kernel
-def _fill_edges(tables, K, t, lanes):
-    """The same for the edges into tokens t, where each has a table of its own; a lane without one
-    gets zeros.
-    """
-    edge, triple = tables
-    last = len(edge) - 1
-    last_triple = len(triple) - 1
-    KK = K * K
-    row = lanes.row
-    infinity = splat(np.inf)
-    table = lanes.first if t == 1 else lanes.later
-    best = sub(splat(0.0), infinity)
-    low = infinity
-    n = KK if t == 1 else K * KK
-    for m in range(n):
-        for r in range(LANES):
-            score = 0.0
-            if t < lanes.tokens[1, r]:
-                score = edge[min(lanes.tokens[2, r] + t - 1, last), m % KK]
-                if t > 1:
-                    score += triple[min(lanes.tokens[3, r] + t, last_triple), m]
-            table[m * LANES + r] = score
-        best = maximum(load(table, m * LANES), best)
-        low = minimum(load(table, m * LANES), low)
-    _note(best, low, row)
-    for m in range(0, n * LANES, LANES):
-        store(table, m, exp(sub(load(table, m), load(row, 0))))
-
-
-@kernel
-def _note(best, low, row):
-    """Write maxima and ranges, of what is all forbidden too; then exponentials are 0, not nan."""
-    store(row, 0, best)
-    store(row, LANES, low)
-    for r in range(LANES):
-        row[r] = max(row[r], LEAST)
-        row[LANES + r] = row[r] - row[LANES + r]
-
-
-@kernel
-def _entry(table, m, shared):
-    """Entry m of a table as a vector."""
-    return splat(at(table, m)) if shared else load(table, m * LANES)
-
-
-@kernel
-def _fill_nodes(node, lanes):
-    """Fill U; add to log Z the maxima that were taken out, and note the ranges."""
-    U = lanes.U
-    row = lanes.row
-    K = node.shape[1]
-    for t in range(lanes.tokens[1, 0]):
-        best = splat(-np.inf)
-        low = splat(np.inf)
-        for k in range(K):
-            m = (t * K + k) * LANES
-            for r in range(LANES):
-                U[m + r] = node[lanes.tokens[0, r] + t, k] if t < lanes.tokens[1, r] else -np.inf
-            best = maximum(load(U, m), best)
-            low = minimum(load(U, m), low)
-        _note(best, low, row)
-        for r in range(LANES):
-            if t < lanes.tokens[1, r]:
-                lanes.logs[r] += row[r]
-                if not row[LANES + r] <= lanes.spread[0, r]:
-                    lanes.spread[0, r] = row[LANES + r]
-        for k in range(K):
-            m = (t * K + k) * LANES
-            store(U, m, exp(sub(load(U, m), load(row, 0))))
+        _add_triples(is_shared(tables), tables, K, lanes, out.triple)
 
 
 @kernel
@@ -266,11 +140,11 @@ def _forward(tables, K, lanes):
     """Fill A and the scales, and complete log Z, which is nan where alpha vanishes."""
     A = lanes.A
     row = lanes.row
-    shared = _shared(tables)
+    shared = is_shared(tables)
     mass = np.ones(LANES)
     for t in range(lanes.tokens[1, 0]):
         if t > 0 and not shared:
-            _fill_edges(tables, K, t, lanes)
+            fill_edges(tables, t, lanes)
         for r in range(LANES if t > 0 else 0):
             if t < lanes.tokens[1, r]:
                 lanes.logs[r] += lanes.top[0 if t == 1 else 1] if shared else row[r]
@@ -314,7 +188,7 @@ def _step(K, t, lanes, shared):
             else:
                 for i in range(n):
                     m = i * K + j
-                    a = fma(load(A, (before + m) * LANES), _entry(table, m * K + k, shared), a)
+                    a = fma(load(A, (before + m) * LANES), entry(table, m * K + k, shared), a)
             a = mul(a, load(U, (t * K + k) * LANES))
             store(A, (here + j * K + k) * LANES, a)
             mass = add(mass, a)
@@ -328,19 +202,19 @@ def _backward(tables, K, lanes):
     V = lanes.V
     U = lanes.U
     KK = K * K
-    shared = _shared(tables)
+    shared = is_shared(tables)
     zero = splat(0.0)
     T = lanes.tokens[1, 0]
     for t in range(T - 1, -1, -1):
         n = 0 if t == T - 1 else 1 if t == 0 else K
         if n > 0 and not shared:
-            _fill_edges(tables, K, t + 1, lanes)
+            fill_edges(tables, t + 1, lanes)
         table = lanes.first if t == 0 else lanes.later
         for pair in range(KK):
             b = zero
             v = pair % K * K
             for k in range(K if pair < n * K else 0):
-                b = fma(_entry(table, pair * K + k, shared), load(V, (v + k) * LANES), b)
+                b = fma(entry(table, pair * K + k, shared), load(V, (v + k) * LANES), b)
             store(B, (t * KK + pair) * LANES, b)
         for r in range(LANES):
             if t == lanes.tokens[1, r] - 1:
@@ -463,9 +337,9 @@ def _add_triples(shared, tables, K, lanes, out_triple):
         out_triple[0, m] += total(p) * lanes.later[m]
     for t in range(2, T if step == 1 or not shared else 0):
         if not shared:
-            _fill_edges(tables, K, t, lanes)
+            fill_edges(tables, t, lanes)
         for m in range(K * KK):
-            a = mul(load(A, ((t - 1) * KK + m // K) * LANES), _entry(lanes.later, m, shared))
+            a = mul(load(A, ((t - 1) * KK + m // K) * LANES), entry(lanes.later, m, shared))
             store(row, 0, mul(a, load(V, (t * KK + m % KK) * LANES)))
             for r in range(LANES):
                 if t < lanes.tokens[1, r]:

@@ -137,15 +137,15 @@ def _arrive(node, t0, t, delta, table):
 @kernel
 def _best(delta, o, K):
     """The best state of the last token, whose rows begin at o."""
-    found = 0
+    best_state = 0
     best = -np.inf
     P = padded(K)
     for k in range(K):
         for j in range(K):
             if delta[o + j * P + k] > best:
-                found = j * K + k
+                best_state = j * K + k
                 best = delta[o + j * P + k]
-    return found
+    return best_state
 
 
 @kernel
@@ -155,16 +155,16 @@ def _predecessor(tables, place, t, state, delta, K):
     e = min(place[0] + t - 1, len(edge) - 1)
     of_three = min(place[1] + t - 2, len(triple) - 1)
     j = state // K
-    found = 0
+    best_before = 0
     best = -np.inf
     P = padded(K)
     for i in range(K if t > 1 else 0):
         ways = edge[e, state] + triple[of_three, i * K * K + state]
         score = delta[((t - 1) * K + i) * P + j] + ways
         if score > best:
-            found = i
+            best_before = i
             best = score
-    return found * K + j
+    return best_before * K + j
 
 
 @kernel

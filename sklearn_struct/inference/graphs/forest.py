@@ -46,7 +46,7 @@ class Forest(Inference):
         self, structure: Structure, n_labels: int, n_tokens: int = 3000, n_blocks: int = 64
     ) -> list[Block]:
         """Cut examples into blocks; see `Inference.blocks`."""
-        largest = 20_000_000 // n_labels**2
+        largest = 20_000_000 // structures.n_columns(n_labels, 2)
         size = structures.block_size(n_tokens, largest, int(structure.offsets[-1]), n_blocks)
         return structures.blocks(structure, size)
 
@@ -128,7 +128,7 @@ def _sums(
         total[:] = np.where(log_Z > -np.inf, slope, np.nan) if part else log_Z
         total[weight == 0] = 0.0
 
-    patiently(work, 4 * n * K * K)
+    patiently(work, 4 * node.size * K)
 
 
 @kernel

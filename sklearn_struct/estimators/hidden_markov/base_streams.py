@@ -1,0 +1,171 @@
+"""What a hidden Markov model learned as a chain of contexts, and its streams: reading and writing them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from sklearn_struct.containers.ragged import cut, object_array
+from sklearn_struct.containers.sequence_array import SequenceArray
+from sklearn_struct.containers.structures import clique_sizes
+from sklearn_struct.encoding.features import observation_streams as streams
+from sklearn_struct.encoding.parameter_checks import (
+    check_params,
+)
+from sklearn_struct.encoding.sequences import as_list, form, refuse_texts
+from sklearn_struct.encoding.two_dimensional_input import check_table
+from sklearn_struct.estimators.fitting.base_sequence import (
+    BaseSequenceEstimator,
+    Sequences,
+)
+from sklearn_struct.exceptions import EmptyDataError, InputTypeError
+from sklearn_struct.hidden_markov.densities import Gaussians
+from sklearn_struct.hidden_markov.em_steps import (
+    HiddenMarkov,
+    Observed,
+)
+from sklearn_struct.hidden_markov.markov_chain import Markov
+
+__all__ = ["BaseStreams"]
+
+
+class BaseStreams(BaseSequenceEstimator):
+    """A hidden Markov model as its learned attributes say; they are the truth, and may be replaced."""
+
+    vocabulary_: list[dict[Any, int] | None]
+    emission_logprob_: list[np.ndarray | None]
+
+    def _model(self) -> HiddenMarkov:
+        """The learned attributes as a chain of contexts."""
+        K = len(self.classes_)
+        transition = self.transition_logprob_
+        stop = self.stop_logprob_
+        if transition.ndim == 3:
+            transition = np.concatenate([transition.reshape(-1, K), self.pair_start_logprob_])
+            stop = np.concatenate([stop.ravel(), self.single_stop_logprob_])
+        tables = [table for table in self.emission_logprob_ if table is not None]
+        return HiddenMarkov(
+            Markov(self.start_logprob_, transition, stop),
+            tables,
+            Gaussians(self.means_, self.variances_),
+        )
+
+    def _learned(self, model: HiddenMarkov) -> dict[str, Any]:
+        """A chain of contexts as learned attributes."""
+        (start, transition, stop), tables, gaussians = model
+        C, K = transition.shape
+        left = iter(tables)
+        attributes: dict[str, Any] = {
+            "start_logprob_": start,
+            "means_": gaussians.mean,
+            "variances_": gaussians.variance,
+        }
+        attributes["emission_logprob_"] = [
+            None if values is None else next(left) for values in self.vocabulary_
+        ]
+        if C == K:
+            return attributes | {"transition_logprob_": transition, "stop_logprob_": stop}
+        return attributes | {
+            "transition_logprob_": transition[:-K].reshape(K, K, K),
+            "pair_start_logprob_": transition[-K:],
+            "stop_logprob_": stop[:-K].reshape(K, K),
+            "single_stop_logprob_": stop[-K:],
+        }
+
+    def _read_columns(self, X: Any, reset: bool) -> tuple[streams.Columns, bool]:
+        """The columns of X, checked against those of `fit`, and whether X is a batch of sequences
+        of length 1.
+        """
+        if not reset:
+            check_is_fitted(self)
+            check_params(self, *self._settings)
+            X = streams.symbols(X) if self._kind == "values" else X
+        if form(X) == "flat":
+            self._accept_rows(X, reset)
+            refuse_texts(X)
+            check_table(X)
+            tokens = validate_data(self, X, dtype=np.float64, reset=reset)
+            names = getattr(self, "feature_names_in_", None)
+            return streams.of_numbers(
+                SequenceArray(tokens, np.arange(len(tokens) + 1), names)
+            ), True
+        columns = streams.read(X)
+        if columns.offsets[-1] == 0:
+            if reset:
+                raise EmptyDataError("X has no tokens")
+            empty = streams.Column(np.empty(0), None)
+            return columns._replace(columns=[empty] * self.n_features_in_), False
+        self._learn_features(
+            SequenceArray(np.empty((0, len(columns.columns))), [0], columns.names), reset
+        )
+        self._learn_lengths(np.diff(columns.offsets), reset)
+        return columns, False
+
+    def _read_X(self, X: Any, reset: bool) -> Sequences:
+        columns, flat = self._read_columns(as_list(X), reset)
+        observed: Any = self._observe(columns)
+        return Sequences(observed, flat)
+
+    def _observe(self, columns: streams.Columns) -> Observed:
+        """Codes and numbers of columns by the vocabularies learned before."""
+        codes = []
+        numbers = [np.empty((columns.offsets[-1], 0))]
+        for c, (column, values) in enumerate(zip(columns.columns, self.vocabulary_, strict=True)):
+            if values is None:
+                numbers.append(streams.numbers(column, columns.offsets, c)[:, None])
+            else:
+                table = self.emission_logprob_[c]
+                oov = None if table is not None and table.shape[1] == len(values) else "smoothing"
+                codes.append(streams.encode(column, values, oov, columns.offsets, c))
+        return Observed(codes, np.hstack(numbers), columns.offsets)
+
+    def _rows(self, codes: list[np.ndarray], numbers: np.ndarray) -> Any:
+        """Codes and numbers of streams as rows: an array if all are numbers, else a list of tuples."""
+        if not codes:
+            return numbers
+        of_values = iter(codes)
+        of_numbers = iter(numbers.T)
+        columns = []
+        for values in self.vocabulary_:
+            if values is None:
+                columns.append(next(of_numbers).tolist())
+            else:
+                columns.append(object_array([*values, streams.OOV])[next(of_values)].tolist())
+        return list(zip(*columns, strict=True))
+
+    def _written(self, rows: Any) -> Any:
+        """The rows of a sequence in the form of X."""
+        return (
+            [value for (value,) in rows]
+            if self._kind == "values" and isinstance(rows, list)
+            else rows
+        )
+
+    def _seen(self, observed: Observed, used: np.ndarray | None) -> np.ndarray:
+        """What `replace_oov` returns; the first occurrences are those among the tokens that are
+        `used`.
+        """
+        tables = (values for values in self.vocabulary_ if values is not None)
+        all_codes = observed.codes
+        if used is not None:
+            all_codes = [codes.copy() for codes in all_codes]
+            for codes, values in zip(all_codes, tables, strict=True):
+                codes[streams.first_occurrences(np.where(used, codes, -1))] = len(values)
+        rows = self._rows(all_codes, observed.numbers)
+        return object_array([self._written(part) for part in cut(rows, observed.offsets)])
+
+    def _refuse_other_streams(self, init: Any) -> None:
+        """Raise unless the streams and labels of a fitted model are those of the data."""
+        if not isinstance(init, BaseStreams):
+            raise InputTypeError(
+                f"init must be a fitted hidden Markov model, got {type(init).__name__}"
+            )
+        check_is_fitted(init)
+        if init.n_features_in_ != self.n_features_in_:
+            raise ValueError(f"init has {init.n_features_in_} streams, X has {self.n_features_in_}")
+        if init.transition_logprob_.ndim != clique_sizes(self.order)[-1]:
+            raise ValueError(
+                f"init has order {init.transition_logprob_.ndim - 1}, not {self.order}"
+            )

@@ -1,0 +1,153 @@
+"""Sequences of `second_order` side by side, in the lanes of vectors, and exponentials of their scores."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from sklearn_struct.compiled.kernel import inlined, kernel
+from sklearn_struct.compiled.simd import (
+    LANES,
+    at,
+    exp,
+    load,
+    maximum,
+    minimum,
+    padded,
+    splat,
+    store,
+    sub,
+)
+
+__all__ = ["Lanes", "entry", "fill_edges", "fill_nodes", "fill_shared", "is_shared"]
+
+LEAST = -1e300  # stands for the maximum where there is none
+
+
+class Lanes(NamedTuple):
+    """Eight sequences, longest first, and room for them. Tables are flat, with eight numbers for
+    each entry.
+    """
+
+    # (4, 8) first token of each, its number of tokens, its first edge, and where its triples begin
+    # if its first tokens had some, too
+    tokens: np.ndarray
+    weight: np.ndarray  # (8,)
+    logs: np.ndarray  # (8,) log Z, nan where the scaled result cannot be trusted
+    spread: np.ndarray  # (2, 8) the largest ranges of a token's scores and of an edge's
+    top: np.ndarray  # (2,) the maxima of the two tables, where all edges share them
+    row: np.ndarray  # two vectors
+    U: np.ndarray  # (T, K) u_t = exp(node - its maximum); 0 behind the end
+    # (T, K, K) alpha_t(j, k) = u_t(k) sum_i alpha_{t-1}(i, j) G(i, j, k) / c_t, which sums to 1
+    A: np.ndarray
+    B: np.ndarray  # (T, K, K) beta_t(j, k); alpha_t * beta_t are marginals. In the end v_t
+    V: np.ndarray  # (K, K) v_t(j, k) = u_t(k) beta_t(j, k) / c_t; then sums over pairs
+    scale: np.ndarray  # (T,) 1 / c_t
+    first: np.ndarray  # (K, K) G of a first edge, exp(score - its maximum)
+    # (K, K, K) G of another; both have one number for each entry if all edges share them
+    later: np.ndarray
+
+
+@inlined
+def is_shared(tables):
+    """Whether all pairs share a table, and all triples."""
+    edge, triple = tables
+    return edge.shape[0] == 1 and triple.shape[0] == 1
+
+
+@inlined
+def fill_shared(tables, later, table, top, spread):
+    """Exponentials of the scores of first or later edges, where all share a table, and their
+    maximum and range.
+    """
+    edge, triple = tables
+    most = -np.inf
+    least = np.inf
+    n_pairs = edge.shape[1]
+    n = triple.shape[1] if later else n_pairs
+    for m in range(n):
+        table[m] = edge[0, m % n_pairs]
+        if later:
+            table[m] += triple[0, m]
+        most = max(most, table[m])
+        least = min(least, table[m])
+    most = max(most, LEAST)
+    for m in range(n, padded(n)):
+        table[m] = LEAST
+    for m in range(0, n, LANES):
+        store(table, m, exp(sub(load(table, m), splat(most))))
+    top[later] = most
+    spread[later] = most - least
+
+
+@kernel
+def fill_edges(tables, t, lanes):
+    """The same for the edges into tokens t, where each has a table of its own; a lane without one
+    gets zeros.
+    """
+    edge, triple = tables
+    last = len(edge) - 1
+    last_triple = len(triple) - 1
+    n_pairs = edge.shape[1]
+    row = lanes.row
+    infinity = splat(np.inf)
+    table = lanes.first if t == 1 else lanes.later
+    best = sub(splat(0.0), infinity)
+    low = infinity
+    n = n_pairs if t == 1 else triple.shape[1]
+    for m in range(n):
+        for r in range(LANES):
+            score = 0.0
+            if t < lanes.tokens[1, r]:
+                score = edge[min(lanes.tokens[2, r] + t - 1, last), m % n_pairs]
+                if t > 1:
+                    score += triple[min(lanes.tokens[3, r] + t, last_triple), m]
+            table[m * LANES + r] = score
+        best = maximum(load(table, m * LANES), best)
+        low = minimum(load(table, m * LANES), low)
+    _note(best, low, row)
+    for m in range(0, n * LANES, LANES):
+        store(table, m, exp(sub(load(table, m), load(row, 0))))
+
+
+@kernel
+def _note(best, low, row):
+    """Write maxima and ranges, of what is all forbidden too; then exponentials are 0, not nan."""
+    store(row, 0, best)
+    store(row, LANES, low)
+    for r in range(LANES):
+        row[r] = max(row[r], LEAST)
+        row[LANES + r] = row[r] - row[LANES + r]
+
+
+@kernel
+def entry(table, m, shared):
+    """Entry m of a table as a vector."""
+    return splat(at(table, m)) if shared else load(table, m * LANES)
+
+
+@kernel
+def fill_nodes(node, lanes):
+    """Fill U; add to log Z the maxima that were taken out, and note the ranges."""
+    U = lanes.U
+    row = lanes.row
+    K = node.shape[1]
+    for t in range(lanes.tokens[1, 0]):
+        best = splat(-np.inf)
+        low = splat(np.inf)
+        for k in range(K):
+            m = (t * K + k) * LANES
+            for r in range(LANES):
+                U[m + r] = node[lanes.tokens[0, r] + t, k] if t < lanes.tokens[1, r] else -np.inf
+            best = maximum(load(U, m), best)
+            low = minimum(load(U, m), low)
+        _note(best, low, row)
+        for r in range(LANES):
+            if t < lanes.tokens[1, r]:
+                lanes.logs[r] += row[r]
+                if not row[LANES + r] <= lanes.spread[0, r]:
+                    lanes.spread[0, r] = row[LANES + r]
+        for k in range(K):
+            m = (t * K + k) * LANES
+            store(U, m, exp(sub(load(U, m), load(row, 0))))
