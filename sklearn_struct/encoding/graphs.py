@@ -42,6 +42,7 @@ def _edges(edges: Any, i: int, n: int) -> np.ndarray:
         table = np.asarray(edges)
     except ValueError as error:
         raise InputTypeError(f"X[{i}]: edges are no table: {error}; {_WANTED}") from None
+    # an empty list has no second dimension
     if table.size == 0:
         return np.zeros((0, 2), np.int64)
     if table.ndim != 2 or table.shape[1] != 2:
@@ -55,6 +56,7 @@ def _edges(edges: Any, i: int, n: int) -> np.ndarray:
             f"X[{i}], edge {e}: node {table[e, end]} is not one of the graph's {n}, which count "
             "from 0"
         )
+    # an edge to itself would score pairs that cannot differ
     loops = np.flatnonzero(table[:, 0] == table[:, 1])
     if len(loops):
         raise ValueError(

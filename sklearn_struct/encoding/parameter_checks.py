@@ -66,12 +66,14 @@ def _constraints(cls: type[BaseEstimator], name: str) -> list[Any]:
 
 def check_count(value: object, name: str, n_bytes: int = 0) -> None:
     """Raise unless an argument is a whole number of at least 1, for which there is memory."""
+    # True is an integer to Python
     if not isinstance(value, Integral) or isinstance(value, bool):
         raise InputTypeError(f"{name} must be a whole number, got {type(value).__name__}")
     if value < 1:
         raise ValueError(f"{name} must be at least 1, got {value}")
     if int(value) >= 1 << 62:  # sums of two still fit int64
         raise ValueError(f"{name} must be below 2**62")
+    # asked before, since an array of this size may be granted and only fail when it is written
     reserve(int(value) * n_bytes, f"{name}={value}")
 
 
@@ -94,6 +96,7 @@ def check_as_fitted(estimator: BaseEstimator, learned: Mapping[str, object]) -> 
     """Raise ValueError if a parameter has changed that gives what was learned its meaning."""
     for name, value in learned.items():
         now = getattr(estimator, name)
+        # == of arrays or of foreign objects may be anything but a bool
         if not (now is value or (isinstance(now, str | Integral) and now == value)):
             kind = type(estimator).__name__
             raise ValueError(

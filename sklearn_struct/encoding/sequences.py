@@ -64,6 +64,7 @@ def is_list(value: object) -> TypeGuard[Sequences]:
 
 def has_items(value: object) -> TypeGuard[Iterable[Any]]:
     """Whether iterating over a value gives items in an order, as lists and iterators do."""
+    # these can be iterated, but not as a list of tokens
     if isinstance(value, str | bytes | dict | set | frozenset) or sp.issparse(value):
         return False
     if is_frame(value):  # a frame gives the names of its columns, or the columns, but no rows
@@ -253,11 +254,13 @@ def _as_2d(sequence: object, i: int) -> np.ndarray:
             raise TypeError(f"it is one of {array.dtype}")
         # float16 goes to float64, too: scipy has no sparse float16
         if array.dtype.kind not in "fiubc" or array.dtype == np.float16:
+            # objects that are numbers, Decimals say, too
             array = array.astype(np.float64)
     except (TypeError, ValueError, OverflowError) as error:
         raise InputTypeError(
             f"X[{i}] cannot be read as a two-dimensional array of numbers: {error}"
         ) from error
+    # an empty list is a sequence without tokens
     return array.reshape(0, 0) if array.shape == (0,) else array
 
 
@@ -277,6 +280,7 @@ def check_numbers(X: SequenceArray) -> None:
     if sp.issparse(X.tokens):
         check_csr(X.tokens, "X.tokens")
     values = _values(X)
+    # the place is looked for only where there is something to report
     if np.isfinite(values).all():
         return
     first = int(np.flatnonzero(~np.isfinite(values).ravel())[0])
@@ -293,6 +297,7 @@ def largest_sum(X: SequenceArray) -> float:
     """
     values = _values(X)
     # max(abs(values)) would copy all values
+    # and would need as much memory as X
     largest = max(float(values.max(initial=0)), -float(values.min(initial=0)))
     if largest > LEARNABLE:
         first = int(np.argmax(np.abs(values) > LEARNABLE))

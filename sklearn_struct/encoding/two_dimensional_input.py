@@ -113,6 +113,7 @@ def check_targets(labels: np.ndarray | list[Label]) -> None:
     kinds = {
         type(label) for label in (labels.tolist() if isinstance(labels, np.ndarray) else labels)
     }
+    # it sorts them, which fails for mixed types
     if all(issubclass(kind, str) for kind in kinds) or all(
         issubclass(kind, Number) for kind in kinds
     ):
@@ -145,6 +146,7 @@ def check_table(X: object) -> None:
 
 def _no_number(X: object) -> str:
     """Where the first item stands that is no number, in words."""
+    # rows, as iterating a frame gives the names of columns
     table = X.to_numpy() if hasattr(X, "to_numpy") else X
     for i, row in enumerate(table if is_list(table) else ()):
         for j, value in enumerate(row if is_list(row) else ()):

@@ -54,6 +54,7 @@ def parses(trees: WeightedTrees, candidates: Candidates, threshold: float) -> Pa
 
 def best(trees: WeightedTrees, candidates: Candidates, decoder: str, threshold: float) -> Nodes:
     """The best tree of a sentence among those of `parses`, by a decoder of `parsing.best`."""
+    # expected numbers need all trees; the best tree alone does not
     if decoder != "viterbi":
         return most_expected(parses(trees, candidates, threshold), decoder)
     packed = probable(trees.model, candidates, threshold)
@@ -88,6 +89,7 @@ def _scored(trees: WeightedTrees, packed: Forest) -> tuple[np.ndarray, np.ndarra
     production = np.concatenate([packed.rule, len(model.plain.rule) + packed.leaf]).astype(np.int64)
     score = np.concatenate([model.plain.rule, model.plain.leaf])[production] + trees.of_node
     at_top = Places(np.full(len(top), -1), np.full(len(top), ROOT), production[top])
+    # what a tree has once is added at its root
     score[top] += (
         model.plain.root[production_symbols(model)[at_top.production]]
         + _weights(trees, at_top)

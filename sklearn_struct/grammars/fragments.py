@@ -76,6 +76,7 @@ def places(trees: Forest, n_rules: int) -> Places:
     """Those of all items of a forest in which each has one edge or is a leaf."""
     parent = np.repeat(np.arange(len(trees.symbol)), np.diff(trees.indptr))
     above = np.full(len(trees.symbol), -1)
+    # nodes that are nobody's child stay roots
     side = np.full(len(trees.symbol), ROOT)
     production = n_rules + trees.leaf.astype(np.int64)
     production[parent] = above[trees.left] = above[trees.right] = trees.rule
@@ -98,6 +99,7 @@ def observed(
     for template in templates:
         codes = _codes(template, model, seen)
         known, count = np.unique(codes[codes >= 0], return_counts=True)
+        # sorted, as `_find` looks them up by bisection
         frequent.append(known[count >= min_frequency])
     return Fragments(tuple(templates), tuple(frequent))
 
@@ -117,6 +119,7 @@ def counted(
 
 def scores(fragments: Fragments, model: TreeModel, seen: Places, w: np.ndarray) -> np.ndarray:
     """Of each place the sum of its features' weights."""
+    # features without a weight have the column -1, the last one
     w = np.append(w, 0.0)
     total = np.zeros(len(seen.side))
     for column in _columns(fragments, model, seen):
@@ -147,7 +150,10 @@ def expected(fragments: Fragments, model: TreeModel, sums: TreeSums) -> np.ndarr
         context, what = np.divmod(codes, _width(model))
         symbol, lower = kinds.get(_kind(template), (production_symbols(model), below(model, sums)))
         known, place = np.unique(_above(template, model, upper) * S + child, return_inverse=True)
+        # what is nowhere has the place -1, and is expected 0 times
         total = np.append(np.bincount(place, weight), 0.0)
+        # a template is what it sees above times what it sees below, so no table of all pairs of
+        # productions is made
         weights.append(total[_find(known, context * S + symbol[what])] * lower[what])
     return np.concatenate(weights)
 
@@ -176,6 +182,7 @@ def exist(fragments: Fragments, model: TreeModel) -> bool:
     last = {"rule": n_rules, "word": n_rules + n_leaves, "symbol": S}
     for template, codes in zip(*fragments):
         context, what = np.divmod(codes, _width(model))
+        # codes come from a file, and kernels would trust them
         above, side = np.divmod(context, ROOT + 1)
         upper, _, kind = template.rpartition("-")
         right = (codes >= 0) & (first[kind] <= what) & (what < last[kind])
@@ -238,4 +245,5 @@ def _columns(fragments: Fragments, model: TreeModel, seen: Places) -> Iterator[n
 def _find(known: np.ndarray, codes: np.ndarray) -> np.ndarray:
     """Where codes are among the known ones, which are sorted; -1 for nowhere."""
     place = np.searchsorted(known, codes)
+    # -2 is no code, -1 is one of what is not there
     return np.where(np.append(known, -2)[place] == codes, place, -1)

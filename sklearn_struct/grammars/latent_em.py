@@ -71,6 +71,8 @@ class LatentEM:
         self.outer = np.zeros_like(self.inner.row)
         self.parts = split(forest, N_PARTS)
         self.items = np.cumsum([0, *(len(part.symbol) for part in self.parts)])
+        # moments are added rule by rule, not tree by tree: a rule's table stays in the cache, and
+        # threads need no copies of all tables
         self.order = np.argsort(forest.rule, kind="stable")
         self.parent = np.repeat(
             np.arange(len(forest.symbol), dtype=np.int32), np.diff(forest.indptr)
@@ -81,6 +83,7 @@ class LatentEM:
         columns = (column[self.order] for column in (forest.left, forest.right, self.parent))
         self.edges = bounds, *columns
         work = np.concatenate(
+            # parts of about equal work: a rule's is its edges times the size of its table
             [[0], np.cumsum((1 + np.diff(bounds)) * np.diff(self.zeros.rule_start))]
         )
         self.rules = list(
@@ -99,6 +102,7 @@ class LatentEM:
         lane = np.arange(wide.max())
         given = np.zeros((len(states), len(lane)))
         given[:, : states.shape[1]] = states[:, : len(lane)]
+        # rows are padded to whole vectors, and padding has no probability
         given[lane >= self.zeros.n_states[self.treebank.forest.symbol][:, None]] = 0.0
         given /= given.sum(axis=1, keepdims=True)
         self.inner.row[:] = self.outer[:] = given[lane < wide]
@@ -116,6 +120,8 @@ class LatentEM:
         n_items = len(self.treebank.forest.symbol)
         most = int(self.zeros.n_states.max())
         even = self.maximise(self.start(np.ones((n_items, most))))
+        # in the parameters, as noise that is drawn for nodes averages out in frequent rules, and EM
+        # then rests there
         noise = {name: rng.exponential(size=len(getattr(even, name))) for name in ("rule", "leaf")}
         noisy = even._replace(rule=even.rule * noise["rule"], leaf=even.leaf * noise["leaf"])
         return self.maximise(self.expect(noisy)[0])
@@ -147,6 +153,7 @@ class LatentEM:
             )
             return float(np.sum(log_Z))
 
+        # in the order of the parts, so that bits do not depend on the threads
         value = sum(self.pool.map(work, len(self.parts)))
         return self._counts(model, self.inner.row * self.outer), value
 
@@ -155,6 +162,7 @@ class LatentEM:
         forest = self.treebank.forest
         start = self.inner.start
         scale = self.inner.scale
+        # ratios of neighbours' scales, which are moderate however large the tree
         weight = np.exp(scale[forest.left] + scale[forest.right] - scale[self.parent])[self.order]
         rule = np.zeros_like(model.rule)
         total = np.zeros((len(self.rules), len(model.root)))
@@ -197,6 +205,7 @@ class LatentEM:
         n_states = self.zeros.n_states[symbol][:, None]
         counts = self.leaf_sums(expected.leaf)
         mean = counts.sum(axis=1, keepdims=True) / n_states
+        # towards the mean over states: rare words get much the same in all of them
         counts = np.where(lane < n_states, counts + self.shrinkage * (mean - counts), 0.0)
         counts[counts < NEVER * mean] = 0.0  # relative, as all of an unknown word may be as little
         total = (self.by_symbol @ counts)[symbol]

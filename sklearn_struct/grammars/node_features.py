@@ -106,6 +106,7 @@ def joined(*codes: np.ndarray) -> np.ndarray:
     """
     pairs = codes[0].astype(np.int64)
     for code in codes[1:]:
+        # as few values as there are, as products of several codes must fit 64 bits
         n = int(code.max(initial=-1)) + 1
         pairs = np.where((pairs < 0) | (code < 0), -1, pairs * n + code)
     return pairs
@@ -113,6 +114,7 @@ def joined(*codes: np.ndarray) -> np.ndarray:
 
 def binned(n: np.ndarray) -> np.ndarray:
     """Numbers of words, those that are large in classes."""
+    # short phrases one by one, long ones by their size
     codes: np.ndarray = np.digitize(n, (1, 2, 3, 4, 5, 6, 8, 11, 16, 21, 41))
     return codes
 
@@ -296,6 +298,7 @@ def indicators(
     value = np.ones(bounds[-1])
     if pseudo_count is not None:
         n_nodes = np.repeat(np.bincount(nodes.symbol, minlength=n_symbols), np.diff(bounds))
+        # rare features count for more (Cohen et al. 2013), and the pseudo-count bounds by how much
         value = np.sqrt(n_nodes / (np.bincount(column, minlength=len(value)) + pseudo_count))
     indptr = np.concatenate([[0], np.cumsum(seen.sum(axis=1))])
     rows = value[column], column.astype(np.int32), indptr.astype(np.int32)
@@ -305,6 +308,7 @@ def indicators(
 def _distinct(code: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The different codes in their order, and of each code its place among them; -1 stays -1."""
     n = int(code.max(initial=-1)) + 1
+    # a table of all codes would be mostly empty, so they are sorted instead
     if n > 20 * len(code):
         values, rank = np.unique(code, return_inverse=True)
         n_missing = int(len(values) > 0 and values[0] < 0)

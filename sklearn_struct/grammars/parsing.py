@@ -107,6 +107,7 @@ def counted(
     of_symbol = np.bincount(symbol, weights=leaf_counts, minlength=S)
     roots = np.bincount(forest.symbol[forest.offsets[1:] - 1], weights=weight, minlength=S)
     with np.errstate(divide="ignore"):
+        # words that only stand for unknown ones may have count 0
         leaf = np.log(leaf_counts / of_symbol[symbol])
     return Plain(np.log(of_rule / of_parent[grammar.parent]), log_ratios(roots), leaf)
 
@@ -171,6 +172,7 @@ def best(
         nodes, score = forest_decoding.argmax_states(
             model.grammar, logs, probable(plain, candidates, threshold)
         )
+        # states may rule out all that the plain grammar has left: then it decides alone
         return nodes if score > -np.inf else best(plain, candidates, decoder, threshold)
     parsed = parses(model, candidates, threshold)
     return most_expected(
@@ -180,6 +182,7 @@ def best(
 
 def most_expected(parsed: Parses, decoder: str) -> Nodes:
     """The best tree by posterior probabilities, for "max-recall" or "max-rule"."""
+    # spectral estimates may be below 0; grammars without any tree have no vote
     item, edge = (np.abs(rows[parsed.sign != 0]) for rows in (parsed.item, parsed.edge))
     if decoder == "max-recall":
         return forest_decoding.argmax(parsed.forest, item.sum(axis=0), np.zeros(edge.shape[1]))[0]
@@ -227,6 +230,7 @@ def tree_log_probabilities(model: TreeModel, trees: Forest) -> tuple[np.ndarray,
     strange[~is_leaf] |= trees.rule < 0
     known = np.bincount(of_item, weights=strange, minlength=n) == 0
     log_p = np.full(n, -np.inf)
+    # one by one, as treebanks are large and vectors of all items would be, too
     for i in np.flatnonzero(known).tolist():
         log_p[i] = _tree_log_probability(model, examples(trees, i, i + 1))
     return log_p, known

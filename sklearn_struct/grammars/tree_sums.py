@@ -26,6 +26,7 @@ from sklearn_struct.grammars.parsing import TreeModel
 
 __all__ = ["TreeSums", "below", "production_counts", "production_symbols", "tree_sums"]
 
+# Newton's method needs a few steps, unless the limit is singular
 MAX_ITER = 100
 TIGHT = 1e-9  # by how much a sum of probabilities may differ from 1
 ROUNDING = 1e-16
@@ -54,7 +55,9 @@ def tree_sums(model: TreeModel) -> TreeSums:
     useful = _useful(model)
     if not useful.any():
         return TreeSums(np.zeros(len(useful)), np.zeros(len(useful)))
+    # symbols without an ending tree would make the system singular
     reduced = _reduced(model, useful)
+    # a proper grammar needs no iterations: i is 1 if o turns out finite
     inside: np.ndarray | None = np.ones(len(reduced.root))
     outside = _outside(reduced, inside) if _proper(reduced) else None
     if outside is None:
@@ -161,6 +164,7 @@ def _system(reduced: _Reduced, x: np.ndarray) -> Any:
     place = np.concatenate([parent, parent]), np.concatenate([left, right])
     slope = sp.coo_array((value, place), shape=(len(x), len(x)))
     try:
+        # pivots on the diagonal keep the signs of an M-matrix exact
         return splu(sp.csc_array(sp.eye_array(len(x)) - slope), diag_pivot_thresh=0.0)
     except RuntimeError:
         return None
@@ -195,8 +199,10 @@ def _smallest(reduced: _Reduced) -> np.ndarray | None:
             return None
         short = _right_side(reduced, x) - x
         v = system.solve(np.ones(len(x)))
+        # never 0: the right side itself is known no better
         d = max(float(np.max(short)), ROUNDING)
         products = _right_side(reduced, v) - reduced.word
+        # i are probabilities; a last step may leave them by rounding
         x = np.clip(x + system.solve(short), 0.0, 1.0)
         if np.all(v > 0.0) and 8.0 * d * np.max(products) <= 1.0 and 2.0 * d * np.max(v) <= CLOSE:
             smallest: np.ndarray = x

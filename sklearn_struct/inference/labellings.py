@@ -22,6 +22,7 @@ def add_labelling(
     node, cliques = potentials
     offsets, families = structure
     if not families:
+        # without cliques the kernel still counts the nodes
         nothing = np.zeros((1, 1))
         none = np.zeros((0, 1), np.int64), np.zeros_like(offsets)
         _add(node, offsets, nothing, *none, labels, weight, out.node, nothing, True, score)

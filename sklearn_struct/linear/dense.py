@@ -33,6 +33,7 @@ class DenseMap:
         self, W: np.ndarray, rows: slice, out: np.ndarray, scales: np.ndarray = ONE
     ) -> None:
         """``out[:] = X[rows] @ sum_c scales[c] * W_c``."""
+        # the scaled sum first: one product with X instead of one for each vector
         W = W if scales is ONE else scales.astype(W.dtype) @ W.reshape(len(scales), -1)
         np.matmul(self.X[rows], W.reshape(-1, self.width), out=out)
 
@@ -40,6 +41,7 @@ class DenseMap:
         """``W_c += scales[c] * X[rows].T @ R``."""
         product = (self.X[rows].T @ R).ravel()
         for scale, vector in zip(scales, W.reshape(len(scales), -1), strict=True):
+            # the product with X is made once for all vectors
             vector += scale * product
 
     def transpose(self, dtype: np.dtype) -> _DenseTranspose:

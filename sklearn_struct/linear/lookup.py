@@ -41,6 +41,8 @@ class Lookup:
         single = np.flatnonzero(n_pairs == 1)
         self.code = np.zeros(len(n_pairs), dtype=np.int32)
         self.code[rows] = np.arange(1, len(rows) + 1)
+        # one array says which of three a feature is: 0 none, > 0 a row, < 0 a single label; -1 - k,
+        # as label 0 has no sign
         self.code[single] = -1 - pairs.indices[pairs.indptr[single]]
         self.n_table = (len(rows) + 1) * padded(width)
 
@@ -72,6 +74,8 @@ class LookupMap:
         """``out[:] = X[rows] @ sum_c scales[c] * W_c``."""
         X = self.X
         table = len(scales) * self.lookup.n_table
+        # only this block's values are translated, so that a prediction of one sentence costs that
+        # alone
         bounds = X.indptr[rows.start : rows.stop + 1]
         low = int(bounds[0])
         high = int(bounds[-1])
@@ -117,9 +121,11 @@ def _look_up(
         # written in any case, and kept by counting it: a branch here would be guessed wrong often
         single[s] = p
         s += np.uint64(c < 0)
+    # what is read ahead of the last value must be a row that exists
     for p in range(len(features), len(rows)):
         rows[p] = 0
     for i in range(s):
+        # all at once, now that they are listed: the additions behind need not wait for memory
         prefetch(weights, np.int64(at(features, at(single, i))) * (len(weights) // len(code)))
     return s
 

@@ -13,6 +13,7 @@ from sklearn_struct.containers.csr import CSR
 
 __all__ = ["BITS", "observed"]
 
+# of a word
 BITS = 64
 
 
@@ -37,6 +38,7 @@ def _mark(X: CSR, codes: np.ndarray, n_words: int, bits: np.ndarray) -> int:
         shift = np.uint64(codes[t] % BITS)
         for p in range(X.indptr[t], X.indptr[t + 1]):
             i = np.int64(at(indices, p)) * n_words + word
+            # counted while marking, so that the list has its length before it is written
             n += (bits[i] >> shift & one) == 0
             bits[i] |= one << shift
     return n

@@ -111,8 +111,10 @@ def rows_forward(
                 c = zero
                 i = copy * P + k
                 for p in range(indptr[first + t], indptr[first + t + 1]):
+                    # int64: indices are int32, and a table may have more than 2**31 numbers
                     m = np.int64(at(indices, p)) * stride + i
                     later = np.int64(at(indices, p + AHEAD)) * stride + i
+                    # in text all values are 1, and none are stored
                     x = one if step == 0 else splat(table.dtype.type(at(data, p * step)))
                     prefetch(table, later)
                     a = fma(x, load(table, m), a)
@@ -234,6 +236,7 @@ def singles_sum(
     values: np.ndarray, bounds: np.ndarray, pairs: np.ndarray, part: np.ndarray, grad: np.ndarray
 ) -> None:
     for f in range(part[0], part[1]):
+        # in float64 and in the order of the tokens, whatever the float type and the threads
         total = 0.0
         for p in range(bounds[f], bounds[f + 1]):
             total += values[p]
@@ -264,6 +267,8 @@ def singles_forward(
         prefetch(weights, later)
         for copy in range(len(scales)):
             x = out.dtype.type(scales[copy] * at(data, p * step))
+            # `at` reads without numba's care for negative indices, which costs more than the
+            # addition
             flat[at(places, p) - o] += x * at(weights, i + copy)
 
 

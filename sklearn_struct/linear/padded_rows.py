@@ -61,12 +61,15 @@ class RowsMap:
         if not once:
             counts = np.bincount(X.indices, minlength=len(n_pairs))
             hot = hot[counts[hot] > 0]
+            # numbered by frequency; all others are numbered as they first occur, since rare
+            # features are rare: reading is then nearly sequential
             hot = hot[np.argsort(-counts[hot], kind="stable")[: HOT // padded(width)]]
         self.n_hot = len(hot)
         number = np.full(len(n_pairs), -1, dtype=np.int32)
         number[hot] = np.arange(self.n_hot)
         # in text all values are 1: then not even a vector of ones is read
         data, step = (np.ones(1, X.data.dtype), 0) if np.all(X.data == 1) else (X.data, 1)
+        # most features of text go with one label alone, and need no row of zeros for the others
         kind = np.minimum(n_pairs, 2).astype(np.int8)
         stored = Entries(X.indptr, X.indices, data, step)
         self.entries, self.singles = split(stored, kind, number, self.n_hot)
@@ -81,6 +84,7 @@ class RowsMap:
     @cached_property
     def masks(self) -> np.ndarray:
         """One bit for each number of the table that is a weight."""
+        # a bit for each number of a table: the pairs that were not observed must stay 0
         masks = np.zeros(len(self.rows.features) * padded(self.rows.width) // LANES, np.uint8)
         mark(self.rows, masks)
         return masks
@@ -138,8 +142,11 @@ class _RowsTranspose:
         n_tokens = len(of.entries.indptr) - 1
         self.no_masks = np.empty(0, dtype=np.uint8)  # the sums of unobserved pairs are never read
         self.R = aligned(n_tokens * self.stride, dtype)
+        # a table for each part: their sum is made in one order, whatever the threads
         self.tables = aligned(N_PARTS * of.n_hot * self.stride, dtype).reshape(N_PARTS, -1)
         n_cold = len(of.rows.features) - of.n_hot
+        # gradients of rare features are gathered feature by feature, and need no table of each
+        # thread
         self.columns, _ = columns_of(of.entries, of.n_hot, n_cold)
         columns, self.places = columns_of(of.singles, 0, len(of.single_pairs))
         self.single_bounds = columns.indptr
@@ -155,6 +162,7 @@ class _RowsTranspose:
         out[:] = 0.0
         of = self.of
         tokens = parts(len(self.of.entries.indptr) - 1)
+        # cut by stored values, not by features: these are of very different frequency
         cold = even_parts(self.columns.indptr)
         single = even_parts(self.single_bounds)
 
@@ -184,6 +192,7 @@ class _RowsTranspose:
 
 def _places(indptr: np.ndarray, labels: np.ndarray, width: int) -> np.ndarray:
     """Flat place in potentials (n, width), row t and the label, of each value of a token."""
+    # half the memory to read, wherever it is enough
     kind = np.int32 if len(indptr) * width < 2**31 else np.int64
     rows = np.arange(0, (len(indptr) - 1) * width, width, dtype=kind)
     places: np.ndarray = np.repeat(rows, np.diff(indptr)) + labels

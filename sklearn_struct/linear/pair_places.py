@@ -32,6 +32,7 @@ def _find(
             low = bounds[indices[p]]
             high = bounds[indices[p] + 1]
             end = high
+            # a binary search: columns of a feature are in order
             while low < high:
                 middle = (low + high) // 2
                 if columns[middle] < codes[t]:

@@ -65,6 +65,7 @@ def _pairs_forward(
             f = indices[p]
             for q in range(pair_indptr[f], pair_indptr[f + 1]):
                 for copy in range(len(scales)):
+                    # loops over existing pairs, as K**2 columns are too wide for dense rows
                     out[t, pair_labels[q]] += out.dtype.type(scales[copy]) * data[p] * w[q, copy]
 
 

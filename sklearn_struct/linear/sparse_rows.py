@@ -34,6 +34,7 @@ class SparseRows:
     def __init__(self, F: sp.sparray) -> None:
         self.n_rows, self.size = F.shape
         self._by_row = csr(F, np.dtype(float))
+        # kept both ways, so that either product writes each number once, without buffers of threads
         self._by_column = csr(F.T, np.dtype(float))
         self._parts = [even_parts(matrix.indptr) for matrix in (self._by_row, self._by_column)]
 
@@ -119,4 +120,5 @@ def _ascend(
         before = w[last]
         for p in range(indptr[r], indptr[r + 1]):
             w[indices[p]] += scales[0] * step * data[p]
+        # the loop has stepped it by the scale of the others
         w[last] = before + scales[1] / scales[0] * (w[last] - before)

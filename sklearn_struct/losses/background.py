@@ -71,6 +71,7 @@ class Derivative(NamedTuple):
 def background(scores: np.ndarray, direction: np.ndarray | None = None) -> Background:
     """What examples share, computed once an evaluation."""
     direction = np.zeros(len(scores)) if direction is None else direction
+    # exponentials relative to the largest cannot overflow, and their sum is at least 1
     peak = float(np.max(scores))
     e = np.exp(scores - peak)
     return Background(scores, e, direction, np.array([peak, np.sum(e), np.dot(e, direction)]))
@@ -164,6 +165,7 @@ def _covariance(active, direction, background, weight, out):
             rest = background.summary[2]
             for r in range(first, last):
                 own += rows[r] * direction[r]
+                # what touched labels replace in the shared sum is taken out of it
                 rest -= e[labels[r]] * along[labels[r]]
             mean = (own + scale * rest) / Z
             w = weight[i] / Z
@@ -207,6 +209,7 @@ def _sums(active, background, i, out):
         rest -= e[labels[r]]
     Z += scale * rest
     trusted = TRUSTED * scale * background.summary[1]
+    # next to nothing left of the sum: its digits are lost, and all labels are added up instead
     return top, scale, Z if trusted <= Z else 0.0
 
 

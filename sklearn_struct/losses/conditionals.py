@@ -95,10 +95,12 @@ def _conditionals(potentials, y, structure, given, out, value):
         hi = offsets[i + 1] if weight[i] != 0.0 else offsets[i]
         bounds = (lo, hi, structure.edge_offsets[i], structure.triple_offsets[i], triples)
         for t in range(lo, hi):
+            # rows with step 1 come first: these are added as whole vectors
             place = (t, rows, beside(y, t, bounds, sides, K, rows))
             _scores(potentials, place, -np.inf, row)
             score = row[y[t]]
             top, mass = softmax(row)
+            # a true label that is forbidden has probability 0; -inf - -inf would be nan
             loss += top - score if score > -np.inf else np.inf
             product *= mass
             if not product < 1e100:  # a logarithm now and then instead of one a token

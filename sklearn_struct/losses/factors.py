@@ -82,6 +82,7 @@ def _codes(y: np.ndarray, factors: _Factors, batch: Batch, K: int) -> np.ndarray
     pairs = left * K + right
     if factors.size == 2:
         return pairs
+    # of each edge, the left label of the edge before it
     before = np.concatenate([left[:1], left])[: len(left)]
     return before * batch.potentials.cliques[0].shape[1] + pairs
 

@@ -84,6 +84,7 @@ class Windows(Loss):
         triples = tables.triple.shape[1] > 0
         # windows of two tokens have no triples
         widths = [table.shape[1] for table in potentials.cliques[: max(self.size - 1, 1)]]
+        # at the ends of windows of second order, edges get tables of their own
         n_tokens = min(TOKENS, NUMBERS // sum(widths)) if triples else TOKENS
         links = with_triple_links(structure)
         for example, first, bounds in _bounds(structure.offsets, weight, self.size, n_tokens):

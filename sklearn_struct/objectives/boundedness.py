@@ -27,6 +27,7 @@ def has_minimum(F: Any, linear: np.ndarray) -> bool:
     if size == 0.0:
         return F.nnz == 0
     linear = linear / size
+    # the part of `linear` that no row of F answers: along it the objective falls without end
     left = linear - F.T @ lsmr(F.T, linear, atol=1e-14, btol=1e-14, maxiter=1000)[0]
     length = float(left @ left)
     if length > TOLERANCE and np.max(np.abs(F @ left), initial=0.0) <= TOLERANCE * length:
@@ -38,6 +39,7 @@ def has_minimum(F: Any, linear: np.ndarray) -> bool:
             [sp.hstack([-F, sp.eye_array(n)]), sp.csr_array(np.append(linear, np.zeros(n))[None])]
         ),
         b_ub=np.zeros(n + 1),
+        # a direction has any length, so it is kept in a box; then the optimum is 0, or clearly not
         bounds=[(-1, 1)] * m + [(0, 1)] * n,
         method="highs",
     )

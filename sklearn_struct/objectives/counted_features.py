@@ -78,6 +78,7 @@ def _chain_counts(pattern: Pattern, X: SequenceArray, codes: np.ndarray) -> sp.c
             features = clique_features(X, family, pattern.edge_columns)
             where = _places(features, columns, every_clique_pair(pattern, f))
             parts.append((where, clique_owner, of_features[f]))
+        # columns without a weight stay at -1 and are left out
         place = np.full(pattern.widths[f], -1)
         place[pattern.families[f].columns] = np.arange(len(pattern.families[f].columns))
         parts.append((_once(place[columns]), clique_owner, of_columns[f]))

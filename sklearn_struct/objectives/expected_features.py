@@ -58,9 +58,11 @@ def expected_features(chain: StateChain, emitted: Emitted, layout: Layout) -> np
     w_cliques = [np.zeros(len(of_family.indices)) for of_family in pairs]
     inputs = np.empty(pattern.n_features)
     tokens = node_counts(chain, sums, NOTHING, K)
+    # once for all: features of numbers are proportional to them
     moves = edge_counts(chain, sums, NOTHING, K, pattern.order)
     width = max(len(chain.start), sum(pattern.widths))
     first = 0
+    # some columns at a time: a table of all would need memory for each pair of column and state
     for windows in _parts(emitted.windows, LARGEST_TABLE // width + 1):
         columns = np.arange(first, first + len(windows.codes))
         counts = node_counts(chain, sums, windows, K)
@@ -118,6 +120,7 @@ def conditional_features(
 
     `base` gives the potentials of p(y | x) in a block, with as many columns as `potentials`.
     """
+    # as many as parts: the sum of their results has a fixed order
     cuts = inference.blocks(structure, potentials.n_labels, n_blocks=16)
 
     def work(b: int) -> np.ndarray:

@@ -62,6 +62,7 @@ class JointObjective:
         self.n_free = joint.n_labels if fit_intercept else 0
         self.size = (joint.size if spread is None else spread.shape[1]) + self.n_free
         self.total_weight = float(np.sum(weight))
+        # fewer parts where each has a gradient of many features
         n_parts = int(np.clip(LARGEST_TABLES // max(joint.size, 1), 1, N_PARTS))
         self._parts = [
             part for part in np.array_split(np.arange(len(joint.blocks)), n_parts) if len(part)
@@ -83,6 +84,7 @@ class JointObjective:
         if self.n_free:
             counts = np.bincount(self.y, self.weight, self.n_free)
             w[-self.n_free :] = np.log(
+                # labels of candidates that no example has: as rare as the rarest that one has
                 np.maximum(counts, counts[counts > 0].min()) / self.total_weight
             )
         return w
@@ -126,6 +128,7 @@ class JointObjective:
             group = -1
             for b in self._parts[c]:
                 go_on()
+                # blocks of one group follow each other, so that each background is summed once
                 if joint.groups[b] != group:
                     group = joint.groups[b]
                     shared = background(scores[group], directions[group])

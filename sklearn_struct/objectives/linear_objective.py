@@ -128,6 +128,7 @@ class LinearObjective:
 
     @cached_property
     def _transpose(self) -> Any:
+        # the matrix is read twice: in float32 half as much, where it does not fit the cache anyway
         small = self.data.n_nodes * self.potentials.n_labels <= SMALL
         return self.potentials.node_map.transpose(
             np.dtype(np.float64) if small else self.potentials.dtype
@@ -149,6 +150,7 @@ class LinearObjective:
         losses = self._value
         value = 0.0
         if loss.couples:
+            # a first pass for the sums that couple the examples
             value, loss = loss.outer(self._statistics(W))
 
         def work(block: Block, room: np.ndarray, gradient: Potentials) -> None:
@@ -157,6 +159,7 @@ class LinearObjective:
             loss(batch, gradient, losses[block.examples])
 
         grad = self._sum(work)
+        # `losses` are without weights, derivatives with them
         return (value + float(np.dot(self.data.weight, losses))) / self.total_weight, grad
 
     def _batch(self, theta: Potentials, block: Block) -> Batch:
@@ -225,6 +228,7 @@ class LinearObjective:
         intercept = np.zeros(K)
         n_nodes = max(self.blocks[b].tokens.stop - self.blocks[b].tokens.start for b in part)
         room = np.empty((n_nodes, K), dtype=self.potentials.dtype)
+        # one scratch for all blocks of the part: the blocks of a part follow each other
         node = np.empty((n_nodes, K))
         for b in part:
             go_on()
@@ -241,6 +245,7 @@ class LinearObjective:
             for f, clique_map in enumerate(maps):
                 if clique_map:
                     clique_map.scatter(cliques[f], block.cliques[f], ONE, of_features[f])
+                    # the shared table stands in each clique's row
                     tables[f] += cliques[f].sum(axis=0)
             if self.n_free:
                 intercept += gradient.node.sum(axis=0)

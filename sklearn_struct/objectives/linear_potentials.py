@@ -53,6 +53,7 @@ def by_matrix(pattern: Pattern, X: SequenceArray) -> bool:
 
 def without_zeros(X: SequenceArray) -> SequenceArray:
     """X itself, or, if it is a matrix of mostly zeros, the same as a sparse one."""
+    # a fit reads X hundreds of times, so a copy without zeros pays
     if sp.issparse(X.tokens) or np.count_nonzero(X.tokens) >= SPARSE * X.tokens.size:
         return X
     return SequenceArray(sp.csr_array(X.tokens), X.offsets)
@@ -80,6 +81,7 @@ def bind(
     elif table is None:
         node_map = RowsMap(csr(X.tokens, dtype), every_node_pair(pattern), K)
     else:
+        # a single pass: sorting its indices would cost more than it saves
         node_map = LookupMap(csr(X.tokens, dtype, canonical=False), table)
     clique_maps = [
         _clique_map(pattern, f, X, family, dtype) for f, family in enumerate(structure.families)
@@ -103,6 +105,7 @@ def clique_features(
     X: SequenceArray, family: Family, columns: np.ndarray
 ) -> np.ndarray | sp.csr_array:
     """The chosen features of the last node of each clique."""
+    # the features of the last token, the one into which the clique leads
     return X.tokens[family.nodes[:, -1]][:, columns]
 
 
@@ -217,6 +220,7 @@ class LinearPotentials:
         node, cliques, tables, intercept = self._products(W, block, ONE, None)
         if not self.n_free:
             intercept = np.zeros(self.n_labels, W.dtype)
+        # with the last addition, while numbers are in registers anyway: whether all are finite
         squares = add_to_rows(intercept, node)
         for clique, table in zip(cliques, tables, strict=True):
             if clique is None:
@@ -262,6 +266,7 @@ class LinearPotentials:
                 clique_map.scatter(table, block.cliques[f], scales, parts.features[f])
             of_all = np.sum(table, axis=0) if clique_map else table[0]
             parts.columns[f].reshape(len(scales), -1)[:] += scales[:, None] * (
+                # pairs without a weight must stay 0 in the expanded layout
                 of_all * self._has_column[f]
             )
         if self.n_free:

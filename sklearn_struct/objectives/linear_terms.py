@@ -55,6 +55,7 @@ class LinearTerms(LinearObjective):
         n_labels = self.potentials.n_labels
         terms = self.inference.blocks(self.data.structure, n_labels, self.term_tokens)
         learnable = self.data.learnable
+        # a term without anything to learn would only cost a step; but one there must be
         return [block for block in terms if np.any(learnable[block.examples])] or terms[:1]
 
     @cached_property
@@ -91,6 +92,7 @@ class LinearTerms(LinearObjective):
 
     def penalised_parts(self, W: np.ndarray) -> list[np.ndarray]:
         """Views (number, n, grain) of the penalised entries of the n vectors side by side in W."""
+        # the last grain is the intercept
         return parts(W, len(W) // self.potentials.expanded_size, self.potentials.grains)[:-1]
 
     def forward(self, W: np.ndarray, i: int, *scales: float) -> np.ndarray:
@@ -103,6 +105,7 @@ class LinearTerms(LinearObjective):
         theta = np.empty(self._n_potentials(block), dtype=W.dtype)
         out = self._unflat(theta, block)
         made = self.potentials.forward(W, block, np.array(scales), out.node)
+        # nodes are written in place; cliques may be a shared table, which must be copied
         for table, into in zip(made.cliques, out.cliques, strict=True):
             into[:] = table
         return theta
@@ -161,5 +164,6 @@ class LinearTerms(LinearObjective):
             self._direction = np.array(self.expand(np.zeros(self.size)), dtype=np.float64)
         self.add(gradient, i, self._direction, 1.0)
         square = float(np.dot(self.forward(self._direction, i, 1.0), gradient))
+        # taken out again, instead of clearing all weights
         self.add(gradient, i, self._direction, -1.0)
         return square

@@ -125,6 +125,8 @@ class RowsObjective:
         squares = self.rows.squares - self.n_free
         scales = np.array([1.0 / l2, 1.0 / l2])
         if self.n_free:
+            # the free entry has no penalty to bound its steps: a share of what the others make
+            # together
             scales[1] = DAMPING * scales[0] * max(float(np.mean(squares)), 1.0)
         start = scales[0] * (self.rows.transpose(self.pool, factors) - self._linear)
         start[self.size - self.n_free :] = w[self.size - self.n_free :]
@@ -136,8 +138,10 @@ class RowsObjective:
         """
         if self.n_free:
             w[-1] += scales[1] * (float(np.sum(dual.factors)) - self._linear[-1])
+        # weights of 0 are fine: their factors are 0
         with np.errstate(divide="ignore"):
             log_weight = np.log(self.data.weight / self.total_weight)
+        # several calls, so that Ctrl-C is heard between them
         for part in np.array_split(order, -(-self.rows.n_stored // LONGEST_CALL) or 1):
             self.rows.ascend(part, log_weight, scales, w, dual)
 

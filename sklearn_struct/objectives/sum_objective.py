@@ -45,6 +45,7 @@ class SumObjective:
         value = 0.0
         grad = np.zeros(self.size)
         for shard in self.shards:
+            # values of shards are means: they count by their weights
             share = shard.total_weight / self.total_weight
             of_shard, slope = shard.value_and_grad(w)
             value += share * of_shard

@@ -98,6 +98,7 @@ class Segments(NamedTuple):
 
 def segments(w: np.ndarray, lengths: list[int]) -> Segments:
     """The parts of a vector, of these lengths."""
+    # all families' features come first, then all families' columns
     node, *cliques, intercept = np.split(w, np.cumsum(lengths[:-1]))
     n = len(cliques) // 2
     return Segments(node, tuple(cliques[:n]), tuple(cliques[n:]), intercept)
@@ -150,6 +151,7 @@ def all_pairs(
 
 def _pairs_of(kept: np.ndarray, width: int) -> CSR:
     indptr = np.concatenate([[0], np.cumsum(kept * width)]).astype(np.int64)
+    # int32: columns are few, and halve what is read
     indices = np.tile(np.arange(width, dtype=np.int32), int(np.sum(kept)))
     return CSR(indptr, indices, np.empty(0, dtype=np.int32))
 

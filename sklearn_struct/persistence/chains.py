@@ -109,6 +109,7 @@ def read_chain(chain: Any, stored: dict[str, Any], where: str, shared: Shared) -
         last = _placed(checks.weights(arrays, where + "last_w", size), place)
         chain._stream = _stream(stored["stream"], last, chain._w)
     _name_features(chain, stored, where, shared)
+    # weights as predictions read them are made again, not read
     chain._prepared = Prepared()
 
 
@@ -164,6 +165,7 @@ def _name_features(chain: Any, stored: dict[str, Any], where: str, shared: Share
     n_names = chain.n_features_in_ if names is None else _n_names(names)
     if stored["vectorizer"] is not None:
         chain.vectorizer_ = estimator(stored["vectorizer"], where + "vectorizer/", shared)
+        # identity: both must read their names from the same array
         if type(chain.vectorizer_) is not SequenceVectorizer or names is not getattr(
             chain.vectorizer_, "_names", 0
         ):
@@ -186,6 +188,7 @@ def _pattern(stored: dict[str, Any], where: str, K: int, shared: Shared) -> Patt
         order = 2
         if arrays.take(where + "order", np.int64).tolist() != [2]:
             raise ModelFileError(f"{where}order must be 2")
+    # pairs, and behind them triples, as `edge_tables` says
     width = sum(n_columns(K, size) for size in clique_sizes(order))
     transitions = checks.ascending(arrays, where + "transitions", width)
     node = checks.pairs(arrays, where + "node", n_features, K) if stored["node"] else None

@@ -41,12 +41,14 @@ def based(model: BaseEstimator, stored: Json, where: str, shared: Shared) -> Non
     )
     model.features_ = None if encoder is None else estimator(encoder, where + "features/", shared)
     model.base_ = estimator(base, where + "base/", shared)
+    # after the base and the encoder, which its names may refer to
     read_chain(model, chain, where, shared)
     arrays = shared.arrays
     n_inputs = model.n_features_in_ if np.size(arrays.get(where + "inputs", ())) else 0
     model.input_coef_ = checks.weights(arrays, where + "inputs", n_inputs)
     model.constant_ = float(checks.weights(arrays, where + "constant", 1)[0])
     _check_based(model)
+    # the parameter and what was learned are one model, as before it was saved
     if isinstance(model.base, FrozenEstimator):
         model.base = FrozenEstimator(model.base_)
 

@@ -42,6 +42,7 @@ def pairs(arrays: Arrays, where: str, n_rows: int, width: int) -> CSR:
         or np.any(indptr[1:] < indptr[:-1])
     ):
         raise ModelFileError(f"{where}: its rows have other bounds than its pairs")
+    # only after its bounds are known to be right: a file may say anything
     row = np.repeat(np.arange(n_rows), np.diff(indptr))
     inside = np.all(indices >= 0) and np.all(indices < width)
     if not inside or np.any((indices[1:] <= indices[:-1]) & (row[1:] == row[:-1])):
@@ -69,6 +70,7 @@ def fit_into(numbers: np.ndarray, dtype: str, name: str) -> None:
 
 def log_probabilities(arrays: Arrays, name: str, shape: tuple[int, ...]) -> np.ndarray:
     logs = arrays.take(name, np.float64, len(shape))
+    # a probability of 1 may be a little more by rounding; nan fails here, too
     if logs.shape != shape or not np.all(logs < 1e-6):
         raise ModelFileError(f"{name} must have log-probabilities of shape {shape}")
     return logs

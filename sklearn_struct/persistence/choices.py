@@ -59,6 +59,7 @@ SCORERS = (
 def put(value: Any, what: str) -> dict[str, Any] | None:
     """JSON for `get`; None for anything else than these."""
     cls = type(value)
+    # by name first, as the modules need not be imported to look
     module, names = SPLITTERS.get(cls.__name__, ("", ()))
     if module and getattr(sys.modules.get(module), cls.__name__, None) is cls:
         params = [plain(getattr(value, name), f"{what}.{name}", _put_inner) for name in names]
@@ -87,6 +88,7 @@ def same(value: object, known: object) -> bool:
     """
     if value is known or (callable(value) and value == known):
         return True
+    # scorers have no == of their own
     return is_scorer(value) and type(value) is type(known) and vars(value) == vars(known)
 
 
@@ -112,6 +114,7 @@ def get(kind: str, content: Json) -> Any:
     """What `put` was given, or ModelFileError."""
     if kind == "scorer" and content in SCORERS:
         return _scorer(content)
+    # exact types: a file's JSON has no subclasses, and a str in the place of a list has items, too
     if type(content) is list and content and type(content[0]) is str:
         name, *rest = content
         try:

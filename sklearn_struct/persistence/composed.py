@@ -53,11 +53,13 @@ def check_pipeline(restored: Pipeline) -> None:
     for name in ("memory", "transform_input"):
         if getattr(restored, name, None) is not None:
             raise ModelFileError(f"a pipeline's {name} must be None")
+    # also steps that are parameters, whose file may say what no `fit` ever saw
     _check_parts(restored.steps)
     for _, step in restored.steps[:-1]:
         if step != "passthrough" and not hasattr(step, "transform"):
             raise ModelFileError("a model must be the last step of a pipeline")
     last = restored.steps[-1][1]
+    # scikit-learn would fail at the first prediction
     if last == "drop":
         raise ModelFileError("the last step of a pipeline cannot be dropped")
 

@@ -47,6 +47,7 @@ def _safetensors() -> Any:
 
 def pack(model: dict[str, Any], arrays: dict[str, np.ndarray]) -> bytes:
     """The bytes of a file."""
+    # first with zeros: the digest stands inside of what it is a digest of
     text = json.dumps({"sha256": "0" * N_DIGITS, **model}, allow_nan=False, separators=(",", ":"))
     dense = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
     data = bytearray(_safetensors().numpy.save(dense, {KEY: text}))
@@ -64,8 +65,10 @@ def unpack(data: bytes) -> tuple[Any, dict[str, np.ndarray]]:
     try:
         tensors = safetensors.deserialize(data)
         header = json.loads(data[8 : _end_of_header(data)])
+        # Python's JSON would take NaN and Infinity
         model = json.loads(header["__metadata__"][KEY], parse_constant=_refuse)
         del model["sha256"]
+    # RecursionError: deep brackets are hostile, but no reason to crash
     except (safetensors.SafetensorError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise ModelFileError(f"its header cannot be read ({error})") from error
     return model, {name: _array(name, stored) for name, stored in tensors}
@@ -110,8 +113,11 @@ def _array(name: str, stored: dict[str, Any]) -> np.ndarray:
         )
     little = np.dtype(dtype).newbyteorder("<")
     n_rows, n_columns = [*shape, 1, 1][:2]
+    # an array of no bytes may claim any number of rows times 0 columns
     if n_rows * n_columns * little.itemsize != len(data) or max(n_rows, n_columns) > len(data) + 1:
         raise ModelFileError(f"array {name!r} has not the size of its shape {tuple(shape)}")
+    # numpy would keep such bytes, and compare them as neither
     if dtype is np.bool_ and np.any(np.frombuffer(data, np.uint8) > 1):
         raise ModelFileError(f"array {name!r} holds other values than true and false")
+    # a copy: the buffer is read-only, and may lie at any address
     return np.frombuffer(data, little).reshape(shape).astype(dtype)

@@ -52,15 +52,20 @@ def adaptive(
             if not np.any(gradient):
                 continue
             objective.add(gradient, i, g, 1.0)
+            # g is as long as all weights, but a term touches few of them: only these are cleared
+            # again, so a step costs what its term costs
             touched = np.flatnonzero(g)
             slope = g[touched]
             g[touched] = 0.0
             spread = variance[touched] * slope
             length = float(np.dot(spread, slope)) + stay
             if length > 0:
+                # the length at which the term's loss would vanish, were it linear and the penalty 0
                 W[touched] -= loss / length * spread
+                # without a penalty a weight that was seen once never moves again
                 variance[touched] /= 1.0 + spread * slope / stay if stay else np.inf
             total += loss
+        # the expanded layout may lack weights that no term touches: only what changed is added
         w = w0 + objective.compress(W - before)
         value = total / objective.n_terms
         converged = value <= tol

@@ -55,6 +55,7 @@ def em(
         parameters = maximise(expectations)
         before = value
         expectations, value = expect(parameters)
+        # EM never lowers the likelihood, so the gain needs no absolute value
         converged = value - before <= tol
         if (callback is not None and callback(n_iter, parameters, value)) or converged:
             return Maximum(parameters, value, n_iter, converged)

@@ -62,6 +62,7 @@ def gradient_descent(
             better = search(
                 at, Point(0.0, value, slope, w, grad), step or 1.0 / float(np.sqrt(square))
             )
+        # nothing is lower even along the steepest descent: this is as far as rounding lets us go
         if better is None and np.array_equal(direction, -grad):
             break
         if better is None:
@@ -69,6 +70,8 @@ def gradient_descent(
             step = 0.0
             continue
         share = (
+            # Polak-Ribiere; cut off at 0 it restarts by itself where directions stop being
+            # conjugate
             max(float(np.dot(better.grad, better.grad - grad)) / square, 0.0) if conjugate else 0.0
         )
         direction = share * direction - better.grad

@@ -56,6 +56,7 @@ def lbfgs(
             break  # its square is no float
         line = _Line(smooth, w, memory.direction(grad))
         slope = float(np.dot(line.direction, grad))
+        # rounding in the memory can turn the direction uphill; the gradient itself cannot
         if not slope < 0:
             memory.clear()
             line = _Line(smooth, w, -grad)
@@ -63,8 +64,11 @@ def lbfgs(
         better = search(
             line.at,
             Point(0.0, value, slope, w, grad),
+            # the memory knows the curvature, so a step of 1 fits; without it the first step has
+            # length 1
             1.0 if memory else 1.0 / float(np.sqrt(-slope)),
         )
+        # nothing is lower along the gradient itself: rounding hides what is left
         if better is None and not memory:
             break
         if better is None:
@@ -90,6 +94,7 @@ class _Line(NamedTuple):
     direction: np.ndarray
 
     def at(self, step: float) -> Point:
+        # most steps are 1: no product of two long vectors for them
         w = self.start + (self.direction if step == 1.0 else step * self.direction)
         value, grad = self.smooth.value_and_grad(w)
         return Point(step, value, float(np.dot(grad, self.direction)), w, grad)
@@ -97,4 +102,5 @@ class _Line(NamedTuple):
 
 def _steepest(grad: np.ndarray) -> float:
     """The largest entry of a gradient, without a copy of it."""
+    # the same as max(abs(grad)), without an array of absolute values
     return float(max(np.max(grad, initial=0.0), -np.min(grad, initial=0.0)))

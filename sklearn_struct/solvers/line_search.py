@@ -59,9 +59,11 @@ def search(
     for _ in range(MAX_TRIALS):
         new = at(step)
         before = low
+        # by more than values are wrong, else noise would count as descent
         lower = new.finite and new.value <= start.value + min(
             DECREASE * new.step * start.slope, -rounding
         )
+        # near the minimum values are equal up to rounding, while slopes still tell sides apart
         as_low = new.finite and new.value <= start.value + noise
         if new.slope >= curvature * start.slope and (
             lower or (as_low and new.slope <= -OVERSHOOT * start.slope)
@@ -90,7 +92,9 @@ def _beyond(before: Point, low: Point, rounding: float) -> float:
 def _between(low: Point, high: Point, rounding: float) -> float:
     """Where to look when the line has been seen to rise, or to end."""
     width = high.step - low.step
+    # a value that overflowed says only that the step was too long
     guess = _minimum(low, high, low.step, rounding) if high.finite else low.step
+    # a guess next to an end would hardly shrink the bracket
     return low.step + float(np.clip(guess - low.step, 0.1 * width, 0.9 * width))
 
 
@@ -102,6 +106,7 @@ def _minimum(a: Point, b: Point, default: float, rounding: float) -> float:
     width = b.step - a.step
     rise = b.value - a.value
     if abs(rise) <= rounding:
+        # the difference of two values that differ by rounding alone is noise; slopes are not
         rise = (a.slope + b.slope) / 2 * width
     mean = a.slope + b.slope - 3 * rise / width
     square = mean * mean - a.slope * b.slope

@@ -48,6 +48,7 @@ def newton_cg(
 
     def value_and_grad(w: np.ndarray) -> tuple[float, np.ndarray]:
         nonlocal tried
+        # scipy asks for value, gradient and products at the same point one by one
         if not np.array_equal(w, tried.w):
             tried = _Point(w.copy(), *penalised.value_and_grad(w))
         return scale * tried.value, scale * tried.grad
@@ -64,12 +65,14 @@ def newton_cg(
             reached = tried
         stop = callback is not None and callback(n_iter, reached.w, reached.value)
         if stop or reached.steepest <= tol:
+            # scipy's own rules are other norms; `tol` bounds the largest entry for all solvers
             raise StopIteration
 
     if reached.steepest > tol:
         rule = "xtol" if method == "Newton-CG" else "gtol"
         # with 0 scipy 1.12 would not start
         options = {"maxiter": max_iter, rule: np.finfo(float).tiny}
+        # its result is not read: `after` keeps the last point that was accepted
         minimize(
             value_and_grad,
             w0,

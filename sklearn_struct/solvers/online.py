@@ -125,6 +125,7 @@ def _whole_gradient(value: float, gradient: np.ndarray, i: int) -> tuple[float, 
 
 
 def _just_enough(objective: SumOfTerms, l2: float) -> Rule:
+    # C in the units of the estimator: the aggressiveness of Crammer et al.
     longest = 1.0 / (l2 * objective.n_terms) if l2 else np.inf
 
     def rule(value: float, gradient: np.ndarray, i: int) -> tuple[float, float]:
@@ -163,12 +164,15 @@ def _learn(
     n_iter = 0
     while n_iter < max_iter and not converged:
         n_iter += 1
+        # windows of passes are 1, 2-3, 4-7, ...: single passes go up and down, and what a window
+        # improves must be worth its length
         if n_iter & (n_iter - 1) == 0:
             at_start = lowest
         stream, value, n_steps = _pass(objective, stream, rule, rng)
         first = value if n_iter == 1 else first
         lowest = min(lowest, value)
         window = (n_iter + 1) // 2
+        # the first windows are too short to tell anything
         end = n_iter & (n_iter + 1) == 0 and n_iter > 3
         converged = n_steps == 0 or (end and at_start - lowest <= tol * first * window)
         if callback is not None and callback(n_iter, stream.mean, value):
@@ -196,9 +200,12 @@ def _pass(
             continue
         step, cost = rule(value, gradient, i)
         objective.add(gradient, i, W, -step)
+        # the mean over all steps of W is W at the end less what each step came too late for; so no
+        # sum over dense vectors is made at each step
         objective.add(gradient, i, late, -step * t)
         total += cost
         n_steps += 1
     w = stream.w + objective.compress(W - before)
+    # all steps weigh the same, those of earlier batches too
     mean = stream.mean + n / (stream.n + n) * (w - objective.compress(late) / n - stream.mean)
     return Stream(w, mean, stream.n + n), total / n, n_steps

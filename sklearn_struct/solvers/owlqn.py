@@ -43,6 +43,7 @@ def owlqn(
     fewer evaluations.
     """
     if not l1:
+        # without kinks there are no orthants to stay in
         return lbfgs(objective, w0, l1=l1, l2=l2, max_iter=max_iter, tol=tol, callback=callback)
     problem = _Problem(Penalised(objective, l2), l1)
     memory = Memory(objective.size)
@@ -61,9 +62,11 @@ def owlqn(
         if not float(np.dot(direction, here.slopes)) < 0:
             memory.clear()
             direction = -here.slopes
+        # a memory knows the scale of the problem; the first step has length 1
         step = 1.0 if memory else 1.0 / float(np.linalg.norm(here.slopes))
         n_trials = FEW_BACKTRACKS if memory else MAX_BACKTRACKS
         better = problem.backtrack(here, direction, step, search.rounding, n_trials)
+        # the values were noisier than was known: try again, with the noise measured
         if better is None and search.look(here.w):
             continue
         if better is None and not memory:
@@ -71,6 +74,7 @@ def owlqn(
         if better is None:
             memory.clear()
             continue
+        # gradients of the smooth part: the L1 term has no curvature
         memory.add(better.w - here.w, better.grad - here.grad)
         here = better
         n_iter = n_iter + 1
@@ -112,11 +116,15 @@ class _Problem:
 
         There slopes decide, as in `line_search`.
         """
+        # a weight of 0 may leave it to the side of descent alone
         orthant = np.where(start.w != 0, np.sign(start.w), -np.sign(start.slopes))
         for _ in range(n_trials):
             w = start.w + step * direction
+            # crossing 0 would change the slope of the penalty, which the model of the step knows
+            # nothing of
             w[(w * orthant < 0) & (self.l1_weights > 0)] = 0.0
             new = self.point(w)
+            # the projected step, not the direction, is what Armijo's rule is about here
             way = w - start.w
             slope = float(np.dot(start.slopes, way))
             if new.value <= start.value + min(ARMIJO * slope, -rounding):
@@ -132,6 +140,7 @@ class _Problem:
 
 def pseudo_gradient(w: np.ndarray, grad: np.ndarray, l1_weights: np.ndarray) -> np.ndarray:
     """The subgradient of smallest norm: at zero the L1 term gives way by up to its weight."""
+    # at 0 the penalty resists with any slope up to its weight
     shrunk = np.sign(grad) * np.maximum(np.abs(grad) - l1_weights, 0.0)
     slopes: np.ndarray = np.where(w != 0, grad + l1_weights * np.sign(w), shrunk)
     return slopes

@@ -17,6 +17,7 @@ class Penalised:
     def __init__(self, objective: BatchObjective, l2: float) -> None:
         self.objective = objective
         self.l2 = l2
+        # the free entries, intercepts, are the last ones
         self.entries = slice(0, objective.size - objective.n_free)
 
     def value_and_grad(self, w: np.ndarray) -> tuple[float, np.ndarray]:

@@ -9,7 +9,7 @@ from scipy.linalg import solve_triangular
 
 __all__ = ["Memory"]
 
-LENGTH = 10  # pairs
+LENGTH = 10  # pairs, as many as in scipy's L-BFGS-B
 COLUMNS = 16_384  # of all rows: a block that stays in cache for two products
 
 
@@ -26,7 +26,10 @@ class Memory:
 
     def __init__(self, size: int) -> None:
         # the gradient, then s and y of each slot
+        # float32 halves what is read twice an iteration; a direction needs no more digits than that
         self._rows = np.zeros((1 + 2 * LENGTH, size), np.float32)
+        # rows are kept at length 1, their lengths in float64: squares of tiny steps would vanish in
+        # float32
         self._lengths = np.ones(1 + 2 * LENGTH)
         self._slots: list[int] = []  # oldest pair first
         # whether the newest pair's products are still to be computed, with those of the gradient
@@ -49,10 +52,12 @@ class Memory:
         curvature = _dot(step, change)
         step_length = _dot(step, step) ** 0.5
         change_length = _dot(change, change) ** 0.5
+        # the inverse Hessian must stay positive definite
         if not curvature > np.finfo(float).eps * step_length * change_length:
             return
         if self._fresh:
             self._products()
+        # the oldest pair gives its rows to the newest: nothing is moved in memory
         slot = self._slots.pop(0) if len(self) == LENGTH else len(self)
         self._slots.append(slot)
         self._keep(1 + 2 * slot, step, step_length)
@@ -70,7 +75,9 @@ class Memory:
         order = np.ix_(self._slots, self._slots)
         sy = np.triu(self._sy[order])
         yy = self._yy[order]
+        # the size of the newest curvature (Nocedal & Wright, equation 7.20)
         scale = sy[-1, -1] / yy[-1, -1]
+        # the two loops of the textbook, as solutions of triangular systems of the small products
         of_y = solve_triangular(sy, by_s[self._slots])
         of_s = solve_triangular(
             sy, np.diag(sy) * of_y + scale * (yy @ of_y - by_y[self._slots]), trans=1
@@ -79,6 +86,7 @@ class Memory:
         weights[self._slots] = np.column_stack([-of_s, scale * of_y])
         rows = self._rows[: 1 + 2 * len(self)]
         weights = np.concatenate([[-scale], weights.ravel()]) * self._lengths[: len(rows)]
+        # all rows are read once, in one product, instead of once for each pair
         return (weights.astype(np.float32) @ rows).astype(np.float64)
 
     def _keep(self, row: int, vector: np.ndarray, length: float) -> None:

@@ -36,6 +36,7 @@ def measure(smooth: Penalised, w: np.ndarray) -> Rounding:
     rng = np.random.RandomState(0)
     for _ in range(N_NUDGES):
         signs = rng.randint(0, 2, len(w)) * 2.0 - 1.0
+        # relative to each weight: so far float32 can tell them apart
         other, there = smooth.value_and_grad(w + NUDGE * signs * w)
         of_value = max(of_value, abs(other - value))
         of_grad = max(of_grad, float(np.max(np.abs(there - grad), initial=0.0)))
@@ -60,6 +61,7 @@ class Search:
 
     def look(self, w: np.ndarray) -> bool:
         """Measure at w, once; return whether errors are larger than was known."""
+        # identity: a point that was measured and not left says nothing new
         if w is self._measured_at:
             return False
         before = self.rounding

@@ -54,6 +54,7 @@ SMALL = 100_000  # derivatives to remember, for which float32 would save nothing
 ENOUGH = 1e-4
 # cosines of the angle between the ways to this evaluated point and to the last
 WAVERING = 0.25
+# steps that go on in one direction can be followed beyond their end
 STRAIGHT = 0.9
 SHORTER = 0.7  # factor of steps that waver
 FARTHEST = 3.0  # of the way just made, to go straight on
@@ -75,6 +76,8 @@ class _Curvature:
 
     @property
     def value(self) -> float:
+        # a step of 1 / L wants an L near the mean of the terms' curvatures; the largest alone
+        # halves the speed
         return (self.mean + self.largest) / 2 if self.count else 1.0
 
     def measure(self, i: int, theta: np.ndarray, gradient: np.ndarray, gap: int) -> None:
@@ -89,6 +92,7 @@ class _Curvature:
         if not min(norm2, square) > NOTHING:
             return
         longest = float(np.max(np.abs(direction)))
+        # a thousandth of a nat in any potential: short enough for a derivative, far above rounding
         step = 1e-3 / longest
         _, moved = self.objective.term(theta - step * direction, i)
         curvature = float(np.dot(gradient - moved, direction)) / (step * norm2)
@@ -97,6 +101,7 @@ class _Curvature:
         curvature = max(curvature, longest / LONGEST_MOVE, 1e-3 * norm2 / square)
         if isfinite(curvature):
             self.count += 1
+            # older measurements are forgotten, as curvature changes on the way
             self.mean += (curvature - self.mean) / min(self.count, 32)
             # halves in a pass
             self.largest = max(self.largest * 0.5 ** (gap / self.objective.n_terms), curvature)
@@ -118,10 +123,12 @@ class _Course:
         now = np.dot(self.way, self.way)
         then = np.dot(before, before)
         both = np.dot(before, self.way)
+        # ways that turn back mean steps beyond the minimum, as on text near the optimum
         if both < WAVERING * (now * then) ** 0.5:
             self.length *= SHORTER
         if not both > STRAIGHT * (now * then) ** 0.5:
             return None
+        # they go straight on: steps that were shortened may be long again
         self.length = min(1.0, self.length / SHORTER)
         # if ways go on shrinking by it, the rest of them is ratio / (1 - ratio) times this
         ratio = (now / then) ** 0.5
@@ -145,6 +152,7 @@ class _Iterate:
         self.l2 = l2
         self.W = objective.side_by_side(objective.expand(w).astype(dtype, copy=False), 2)
         self.parts = [(part[:, 0], part[:, 1]) for part in objective.penalised_parts(self.W)]
+        # the L1 penalty's subgradient takes part in the mean D, like the gradient of one more term
         self.pulls = [np.zeros_like(V) for V, _ in self.parts] if l1 else []
         self.free = self.W[len(self.W) - 2 * objective.n_free :].reshape(2, -1)
         self.free_sum = np.zeros(objective.n_free)
@@ -166,6 +174,8 @@ class _Iterate:
         new.remembered = self.remembered
         for i, gradient in enumerate(new.memory):
             if gradient is not None:
+                # D is summed up anew from the memory, so that float32's rounding does not stay in
+                # it
                 self.objective.add(gradient.astype(dtype), i, new.W, 0.0, 1.0)
         new.free_sum += new.free[1]
         new.free[1] = 0.0
@@ -186,6 +196,7 @@ class _Iterate:
         if before is None:
             self.m += 1
             change = gradient
+            # of a term seen first, c of its gradient is taken at once and the rest by the mean
             dense = (1 - c) / self.m
             sparse = c
         else:
@@ -200,6 +211,7 @@ class _Iterate:
         self.s += dense * alpha / self.beta
         self.free_sum += D
         V[:] = free - step * (dense * self.free_sum + sparse * D)
+        # what the free entries have of D is kept in `free_sum`: they are stepped densely, each time
         D[:] = 0.0
         self.length += alpha
         self.pulled += dense * alpha
@@ -219,10 +231,13 @@ class _Iterate:
     def write_out(self) -> None:
         """Make V the point itself; with an L1 penalty go the proximal step that is due."""
         for V, D in self.parts:
+            # so far the step along D was only counted: all weights at every term would cost a pass
+            # each
             V -= self.s * D
             V *= self.beta
         for (V, D), pull in zip(self.parts if self.l1 else [], self.pulls, strict=True):
             V += self.pulled * pull
+            # soft thresholding by all steps since the last time at once
             V -= np.clip(V, -self.l1 * self.length, self.l1 * self.length)
             D -= pull
             pull[:] = np.where(
@@ -276,6 +291,7 @@ def sag(
     course = _Course(best.w)
     for n_iter in range(1, max_iter + 1):
         passes = n_iter - first + 1
+        # with replacement: in a fixed order all memories are equally late, and SAG diverges
         order = rng.permutation(n) if passes <= SHUFFLED else rng.randint(n, size=n)
         length = 0.0 if warm and passes == 1 else course.length
         c = max(CORRECTION, 1 / n, 0.0 if warm else passes**-1.5)
@@ -286,6 +302,7 @@ def sag(
             if isfinite(mean):
                 here = _look(iterate, course, tol)
             rise = here.value - best.value
+            # float32 no longer improves anything: from here on its rounding would
             if iterate.W.dtype != dtype and -ENOUGH * abs(best.value) <= rise < np.inf:
                 iterate = iterate.refined(dtype)
             if rise < 0 or (here.converged and rise <= 1e-12 * abs(best.value)):
@@ -336,6 +353,7 @@ def _visit(
         if t % gap == 0 or curvature.count < FIRST_GAP:
             curvature.measure(i, theta, gradient, gap)
         iterate.move(i, gradient, length / curvature.value, c)
+        # proximal steps are dense: a few in a pass, not one for each term
         if iterate.l1 and t % (n // PROX_PER_PASS + 1) == 0:
             iterate.write_out()
     return total / n

@@ -52,6 +52,7 @@ def sdca(
         objective.dual_pass(w, dual, scales, rng.permutation(objective.n_terms))
         n_iter += 1
         value, grad = smooth.value_and_grad(w)
+        # dual ascent raises the dual in each step, but the primal value may rise meanwhile
         if value <= lowest or _steepest(grad) <= tol:
             best = w.copy()
             lowest = value

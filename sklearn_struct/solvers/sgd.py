@@ -61,6 +61,7 @@ class _Averaged:
             self._write_out()
         theta = self.objective.forward(self.v, i, 1.0 / self.v_divisor)
         value, gradient = self.objective.term(theta, i)
+        # the penalty shrinks all weights: a common divisor says so without touching them
         self.v_divisor /= 1.0 - eta * self.l2
         free = self.v[self.n_penalised :].copy()
         self.objective.add(gradient, i, self.v, -eta * self.v_divisor)
@@ -73,6 +74,8 @@ class _Averaged:
             self.a_divisor = self.v_divisor
             self.v_fraction = 1.0
         else:
+            # the mean is a + fraction * v: what the step adds to v is taken out of a, so that both
+            # stay sparse (Xu 2011)
             self.objective.add(gradient, i, self.a, self.v_fraction * eta * self.v_divisor)
             self.a_divisor /= 1.0 - mu
             self.v_fraction += mu * self.a_divisor / self.v_divisor
@@ -126,10 +129,13 @@ def sgd(
     first = best.value
     settled = False
     for n_iter in range(1, max_iter + 1):
+        # the mean starts anew at passes 1, 2, 4, ...: it forgets the beginning, and still averages
+        # at least half of all passes
         if n_iter & (n_iter - 1) == 0:
             start = m
             at_start = best.value
         for i in rng.permutation(objective.n_terms):
+            # Xu 2011: slower than 1 / m, as averaging wants it
             eta = step / (1.0 + step * l2 * m) ** 0.75
             iterate.step(i, eta, 1.0 / (m - start + 1))
             m += 1
@@ -169,6 +175,7 @@ def sgd_pass(
     step = stream.step
     n = objective.n_terms
     if stream.n < CALIBRATION_TERMS:
+        # first batches may be tiny: the step is a geometric mean of what each of them found
         step = step ** (stream.n / (stream.n + n)) * _calibrate(objective, stream.w, l2, rng) ** (
             n / (stream.n + n)
         )
@@ -187,6 +194,7 @@ def sgd_pass(
         mean_left *= 1.0 - mu
         w_in_mean = (1.0 - mu) * w_in_mean + mu * w_left
     w, mean = (v - objective.compress(objective.expand(v)) for v in (stream.w, stream.mean))
+    # to touched parameters the shrunken share of those that no term touched
     mean = iterate.mean() + mean_left * mean + w_in_mean * w
     w = objective.compress(iterate.last()) + w_left * w
     return Stream(w, mean, stream.n + n, step)
@@ -216,6 +224,7 @@ def _is_low(objective: SumOfTerms, best: Result, l2: float, first: float) -> boo
     gain = float(np.dot(grad, grad)) / (2.0 * l2 * scale) if l2 else DOUBTFUL
     if not CERTAIN < gain <= DOUBTFUL:
         return gain <= CERTAIN
+    # neither bound decides: see what another solver gains from here
     lower = lbfgs(objective, best.w, l1=0.0, l2=l2, max_iter=N_CHECKED, tol=0.0).value
     return best.value - lower <= NEAR * scale
 
@@ -230,6 +239,7 @@ def _calibrate(
 
     def cost(step: float) -> float:
         iterate = _Averaged(objective, w0, l2)
+        # weights would change their sign by the penalty alone
         if step * l2 >= 1.0:
             return np.inf
         for i in sample:
@@ -244,7 +254,9 @@ def _calibrate(
     start = cost(0.0)
     step = _first_step(objective, w0, l2, sample)
     lowest = cost(step)
+    # first find the direction in which the series improves
     factor = 2.0 if lowest < start and cost(2.0 * step) < lowest else 0.5
+    # a safeguard: 2**40 is beyond any step that makes sense
     for _ in range(40):
         value = cost(step * factor)
         if lowest < start and (value > lowest or (value == np.inf and factor > 1)):
@@ -267,4 +279,5 @@ def _first_step(objective: SumOfTerms, w0: np.ndarray, l2: float, sample: np.nda
         objective.add(gradient, i, scratch, -1.0)
         if square > 0:
             largest = max(largest, float(np.dot(gradient, change)) / square)
+    # a power of two, as all steps of the series then are
     return 1.0 if not FARTHEST < largest < np.inf else 0.5 ** math.frexp(largest)[1]

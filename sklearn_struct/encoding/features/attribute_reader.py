@@ -104,6 +104,7 @@ def read(
         try:
             parts.append(_quick(chunk, manner))
         except (_Unexpected, TypeError, OverflowError):
+            # the same chunk again: this reader is slow, but says where what is wrong
             parts.append(_careful(first, chunk, manner))
     columns, values, counts, offsets = map(np.concatenate, zip(*(part[:4] for part in parts)))
     return Attributes(
@@ -135,6 +136,7 @@ def _as_dicts(X: SequenceArray) -> Iterator[list[dict[str, Any]]]:
 
 
 def _quick(chunk: list[Any], manner: _Manner) -> Attributes:
+    # exact types, as subclasses may iterate as they like
     if not set(map(type, chunk)) <= {list, tuple}:
         raise _Unexpected
     tokens = list(chain.from_iterable(chunk))
@@ -153,6 +155,7 @@ def _quick(chunk: list[Any], manner: _Manner) -> Attributes:
     elif kinds <= {set, frozenset}:
         kind = "others"
         counts = _lengths(tokens)
+        # sets have no order that is the same in each process
         texts = list(chain.from_iterable(map(sorted, tokens)))
     else:
         raise _Unexpected
@@ -172,6 +175,7 @@ def _from_dicts(tokens: list[dict[str, Any]], manner: _Manner) -> tuple[np.ndarr
     is_text = _are(str, objects)
     others = np.flatnonzero(~is_text).tolist()
     values = np.ones(len(keys), manner.dtype)
+    # texts keep the value 1
     values[others] = _finite([objects[p] for p in others], manner.dtype)
     for p in others:
         objects[p] = ""  # a number adds no text to its name
@@ -186,6 +190,7 @@ def _from_dicts(tokens: list[dict[str, Any]], manner: _Manner) -> tuple[np.ndarr
 
 def _ones(n: int, manner: _Manner) -> np.ndarray:
     """Ones that take no memory until all chunks are put together."""
+    # one number in memory: in text all values are 1
     return np.broadcast_to(manner.dtype(1), n)
 
 
@@ -204,6 +209,7 @@ def _finite(values: list[Any], dtype: FloatType) -> np.ndarray:
     ):
         raise _Unexpected
     with np.errstate(over="ignore"):
+        # by float64, so that what overflows in float32 is inf, and noticed
         array = np.fromiter(values, np.float64, len(values)).astype(dtype)
     if not np.isfinite(array).all():
         raise _Unexpected

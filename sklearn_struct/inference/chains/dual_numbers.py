@@ -39,6 +39,7 @@ def rows_times_duals(X, i, n, M, out, o):
     K = M.shape[0]
     P = M.shape[1] // 2
     zero = splat(0.0)
+    # four rows at a time: each number of M that is loaded serves four products
     for r in range(0, n, SPARE + 1):
         a = i + r
         b = a + 1
@@ -101,6 +102,7 @@ def rows_times_duals(X, i, n, M, out, o):
 def add_outer_duals(X, Y, n, out):
     """``out += X[:n].T @ Y[:n]``: x' y, and its derivative x' dy + dx' y. out has P rows."""
     P = X.shape[1] // 2
+    # a few rows at a time, which are then read from the cache for each tile
     for lo in range(0, n, CACHED):
         for j in range(0, P, SPARE + 1):
             for k in range(0, P, LANES):

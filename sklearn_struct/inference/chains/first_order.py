@@ -103,6 +103,7 @@ def marginals(
         K = potentials.node.shape[1]
         edge_tables.forward(potentials.edge, structure.edge_offsets, places, work, K, log_Z)
         edge_tables.backward(potentials.edge, structure.edge_offsets, places, work, K)
+    # cheap and sufficient; only what fails it is looked at number by number
     redo = np.isnan(log_Z[places.order]) | ~(work.spread < _NEAR[potentials.node.itemsize])
     if np.any(redo):
         _distrust(potentials, structure, places, work, log_Z, redo)
@@ -119,6 +120,7 @@ def _lattice(places: Steps, potentials: Pairs) -> _Lattice:
     n_rows = places.first[-1]
     dtype = potentials.node.dtype
     P = padded(potentials.node.shape[1])
+    # one piece of memory for all tables: of short chains, allocations cost as much as sums
     n = 3 * n_rows * P
     room = workspace((3 * (n_rows + P) * P,), dtype)
     U, A, B = room[:n].reshape(3, -1)
@@ -174,6 +176,7 @@ def _exp_nodes(node, offsets, first, order, U, spread, log_Z):
     K = node.shape[1]
     infinity = node.dtype.type(np.inf)
     P = padded(K)
+    # the table's maximum was taken out of each edge, the mass of the last norms is still in `mass`
     for r in range(len(order)):
         i = order[r]
         low = splat(node.dtype.type(0))
@@ -185,6 +188,7 @@ def _exp_nodes(node, offsets, first, order, U, spread, log_Z):
                 best = maximum(load_part(node, m + k, K - k, -infinity), best)
             top = largest(best)
             log_Z[i] += top
+            # a token without an allowed label: exp(-inf - 0) is 0, and exp(-inf + inf) would be nan
             shift = splat(top if top > -infinity else node.dtype.type(0))
             for k in range(0, K, LANES):
                 store(U, o + k, exp(sub(load_part(node, m + k, K - k, -infinity), shift)))
@@ -249,6 +253,7 @@ def _in_range(potentials, structure, places, r, work):
     K = node.shape[1]
     P = padded(K)
     step = 0 if edge.shape[0] == 1 else 1
+    # far above the smallest float, so that what was added to an alpha cannot have been lost either
     tiny = 1e-200 if node.itemsize == 8 else 1e-25
     reached = np.ones(K, np.bool_)
     before = np.ones(K, np.bool_)
@@ -258,6 +263,7 @@ def _in_range(potentials, structure, places, r, work):
             before[k] = reached[k]
         for k in range(K):
             reached[k] = work.A[row * P + k] * work.norms[row] >= tiny
+            # betas are not scaled by themselves: they may overflow
             if not work.B[row * P + k] < np.inf:
                 return False
             if not reached[k] and node[t0 + t, k] > -np.inf:
@@ -280,6 +286,7 @@ def _add_nodes(offsets, first, order, weight, A, B, out_node):
             o = (offsets[i] + t) * K
             m = (first[t] + r) * P
             for k in range(0, K, LANES):
+                # alphas are weighted here once, and the edges' sums read them so
                 a = mul(cast(load(A, m + k), out_node), splat(out_node.dtype.type(weight[i])))
                 store(A, m + k, cast(a, A))
                 row = load_part(out_node, o + k, K - k, out_node.dtype.type(0))
@@ -301,6 +308,7 @@ def _add_edge_sum(first, work, K, out_edge):
     pairs = work.pairs
     for t in range(len(first) - 2):
         n = first[t + 2] - first[t + 1]
+        # alpha times v summed over all edges first, and E once at the end: it is the same for all
         add_outer(work.A, first[t] * P, work.U, first[t + 1] * P, n, (K + 3) // 4 * 4, P, pairs)
     for j in range(K):
         for k in range(K):

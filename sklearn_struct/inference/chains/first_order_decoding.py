@@ -74,6 +74,8 @@ def argmax(
     P = padded(node.shape[1])
     if len(places.order):
         n_rows = places.first[-1] + SPARE
+        # no back-pointers are kept: the way back finds the best predecessor again, at one label a
+        # token instead of K
         delta = workspace((n_rows * P,), node.dtype)
         table = workspace((node.shape[1] * P,), node.dtype)
         if edge.shape[0] == 1:
@@ -139,11 +141,13 @@ def _trace_back(edge, delta, structure, places, labels):
     P = padded(K)
     step = 0 if edge.shape[0] == 1 else 1
     # scores of the edges into each label, and of no edge
+    # transposed, so that scores into one label are consecutive
     columns = np.zeros((K + 1) * P, delta.dtype)
     if step == 0:
         for j in range(K):
             for k in range(K):
                 columns[k * P + j] = edge[step, j * K + k]
+    # step by step through all sequences, since the loads of one hide the latency of another
     following = np.full(len(order), K)  # the label of the next token, K if there is none
     for t in range(len(first) - 2, -1, -1):
         for r in range(first[t + 1] - first[t]):
@@ -160,6 +164,7 @@ def _trace_back(edge, delta, structure, places, labels):
                 best = maximum(add(load(delta, row + k), load(columns, c + k)), best)
             top = largest(best)
             label = 0
+            # from the last vector to the first, so that ties go to the smaller label
             for v in range(1, P // LANES + 1):
                 k = P - v * LANES
                 lane = where(add(load(delta, row + k), load(columns, c + k)), top)
@@ -192,6 +197,8 @@ def _add_rows(node, offsets, order, t, n, delta, o):
     """
     K = node.shape[1]
     low = delta.dtype.type(-np.inf)
+    # scores add up; maxima are taken out now and then, which is enough for floats below a sixteenth
+    # of the largest
     normalise = t % 8 == 7
     for r in range(n):
         m = (at(offsets, at(order, r)) + t) * K
@@ -220,6 +227,7 @@ def nbest(potentials, structure, labels, score):
     n = len(score)
     K = potentials.node.shape[1]
     delta = np.empty((longest(offsets), K, n))
+    # label and rank in one number, j * n + rank
     back = np.empty((longest(offsets), K, n), np.int64)
     for i in range(len(offsets) - 1):
         t0 = offsets[i]
@@ -240,6 +248,7 @@ def nbest(potentials, structure, labels, score):
             for t in range(T - 1, -1, -1):
                 labels[r, t0 + t] = state // n
                 state = back[t, state // n, state % n]
+            # summed anew along the labelling: maxima were taken out of delta
             score[r, i] = _path_score(potentials, labels[r], t0, e0, T)
 
 
@@ -327,6 +336,7 @@ def draw(log_weights, u):
     rest = u * np.sum(weights)
     chosen = 0
     for k in range(len(weights)):
+        # rounding may leave a rest behind the last label; then it is the last one that is possible
         if weights[k] > 0.0:
             chosen = k
             rest -= weights[k]

@@ -44,6 +44,7 @@ def _steps(offsets, weight, alive, first, order):
             if longest < T:
                 longest = T
     longer = 0
+    # a counting sort by length: chains are many and lengths few
     for t in range(longest, -1, -1):
         alive[t], longer = longer, longer + alive[t]
     n_chains = alive[0]
