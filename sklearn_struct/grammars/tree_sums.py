@@ -150,7 +150,7 @@ def _proper(reduced: _Reduced) -> bool:
 
 
 def _right_side(reduced: _Reduced, x: np.ndarray) -> np.ndarray:
-    """What i should be equal to, for i = x."""
+    """The right side of the equation for i, at i = x."""
     left, right, parent, rule, word, _ = reduced
     return word + np.bincount(parent, rule * x[left] * x[right], len(x))
 
@@ -171,8 +171,8 @@ def _system(reduced: _Reduced, x: np.ndarray) -> Any:
 
 
 def _outside(reduced: _Reduced, inside: np.ndarray | None) -> np.ndarray | None:
-    """o, or None if it is not finite: only if there is a solution without negative numbers, it is
-    the sum over trees.
+    """o, or None if it is not finite. The solution of the linear system is the sum over trees only if
+    it has no negative number.
 
     Elimination along the diagonal adds numbers of the same sign alone, so that no rounding makes
     one negative.

@@ -1,6 +1,4 @@
-"""A loss among the labellings that are allowed: any loss on potentials, with -inf for what is
-forbidden.
-"""
+"""Any loss under constraints: forbidden transitions have probability 0."""
 
 from __future__ import annotations
 
@@ -14,11 +12,10 @@ __all__ = ["Constrained"]
 
 
 class Constrained(Loss):
-    """Another loss, with -inf for the scores of forbidden transitions: probabilities are then those
-    among allowed labellings.
+    """Another loss under constraints: p(y | x) is normalised over allowed labellings.
 
-    What is forbidden has no marginal, so derivatives in the given potentials are those of the other
-    loss.
+    Scores of forbidden transitions become -inf. These have marginal 0, so the derivatives of the
+    other loss need no change.
 
     Parameters
     ----------

@@ -1,5 +1,5 @@
-"""Which scores of cliques a token has together with labels that are given beside it, in chains of
-first and second order.
+"""The scores that a token's label shares with given labels of its neighbours, in chains of first and
+second order.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ MOST = 5  # rows beside one token
 
 @kernel
 def beside(y, t, bounds, sides, K, rows):
-    """Write the rows of K scores that belong to the labels of token t beside those given; return
+    """List the scores that the labels of token t share with given neighbours: rows of K scores; return
     their number.
 
     A row is a table, 0 of pairs and 1 of triples, a clique, counted in the batch, the first column,

@@ -62,7 +62,7 @@ class Pattern(NamedTuple):
 
     @property
     def order(self) -> int:
-        """How many labels before a token its own depends on, in a chain of these families."""
+        """The order of a Markov chain with these families."""
         return max(family.size for family in self.families) - 1
 
     @property

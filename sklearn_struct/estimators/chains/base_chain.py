@@ -75,7 +75,7 @@ class BaseChain(ChainParameters, BaseStructured):
         return super()._objective(solver, potentials, loss, data)
 
     def _restriction(self, sequences: Sequences, allowed: Any = None) -> Restriction | None:
-        """What leaves of potentials those of labellings that may be predicted."""
+        """A function that forbids, in the potentials of a block, what may not be predicted; or None."""
         masks = None
         if allowed is not None:
             masks = label_masks(allowed, self.classes_, sequences.X.offsets, sequences.flat)
@@ -264,8 +264,8 @@ class BaseChain(ChainParameters, BaseStructured):
         return object_array([list(labels) for labels in zip(*drawn, strict=True)])
 
     def log_proba(self, X: Any, y: Any) -> np.ndarray:
-        """log p(y | x) of each sequence; where y may be partly unknown, of all labellings that it
-        allows together.
+        """log p(y | x) of each sequence. Where y is partly known, the probability is that of all
+        labellings that it allows.
 
         Parameters
         ----------

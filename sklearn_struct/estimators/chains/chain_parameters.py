@@ -29,9 +29,9 @@ class ChainParameters(PenaltyParameters, IterationParameters, RandomParameters, 
     Parameters
     ----------
     order : {1, 2}, default=1
-        How many labels before a token its own depends on. At order 2 there is a weight for each
-        three labels in a row, too, and the score has + sum_t transition2[y_{t-2}, y_{t-1}, y_t].
-        Everything stays exact; a token costs n_labels**3 operations instead of n_labels**2.
+        The order of the Markov chain: a label depends on one label before it, or on two. At order 2
+        the score also has sum_t transition2[y_{t-2}, y_{t-1}, y_t]. Inference is exact; a token
+        costs n_labels**3 operations instead of n_labels**2.
     feature_pairs : {"observed", "all"}, default="observed"
         Which pairs (feature, label) get a weight: those stored together in the training data, or
         all. A dense X stores all its values, so there both are the same.
@@ -44,8 +44,8 @@ class ChainParameters(PenaltyParameters, IterationParameters, RandomParameters, 
         name, or by compiled patterns that match whole names, such as ``re.compile("B.*")``. A
         string is a name, but "all" by itself is every feature.
     allowed_transitions : None, {"BIO", "IOB1", "BIOES"}, array-like of shape (n_labels, n_labels) or dict, default=None
-        Which labels may follow each other, read by each prediction: a labelling that is forbidden
-        has probability 0. The name of a scheme of spans also says what may come first and last
+        Which labels may follow each other. Each prediction reads it: a forbidden labelling has
+        probability 0. The name of a scheme of spans also says what may come first and last
         ("IOB2" is "BIO", "IOBES" is "BIOES"). A matrix of booleans, rows and columns in the order
         of ``classes_``, says which label (column) may follow which (row). A dict ``{label:
         [labels]}`` lists what is *forbidden* after each label, under the key None what may not come
@@ -109,7 +109,7 @@ class ChainParameters(PenaltyParameters, IterationParameters, RandomParameters, 
 
 @with_parameters
 class InferenceParameters:
-    """What chains have that read X themselves and are trained by inference.
+    """Parameters of chains that are trained by inference on their own features.
 
     Parameters
     ----------

@@ -46,20 +46,20 @@ class LinearChainCRF(BasePartlyLabelled, BaseOnlineChain):
     over all weights w but the intercept. For sequences of length 1 this is multinomial logistic
     regression.
 
-    ``loss="pointwise"`` asks for probable labels instead of probable labellings: -log p(y_i | x_i)
-    becomes
+    ``loss="pointwise"`` maximises the marginal probabilities of labels instead of the probability
+    of the labelling: -log p(y_i | x_i) becomes
 
         sum_t weight_it * -log p(y_it | x_i)
 
-    with the marginals of single labels, whose weights may differ; see the user guide.
+    Each token may have a weight of its own; see the user guide.
 
     Labels may be missing or open: with None in the place of a label, or a set of labels, the loss
     is minus the log-probability of all labellings that y allows together [6]_, which is not convex
-    (not for "sag", "ap" and "pa"). Sequences of which nothing is known (None in the place of their
-    labels) teach nothing; `GECRF` learns from such.
+    (not for "sag", "ap" and "pa"). Sequences without any known label (None in the place of their
+    labels) teach nothing; `GECRF` learns from them.
 
-    The solvers "ap" and "pa" train the same scores by other losses, on one sequence after the
-    other: quick and good for `predict`, while probabilities of such a model are not calibrated.
+    The solvers "ap" and "pa" minimise other losses, one sequence at a time. They are quick and good
+    for `predict`, but probabilities of such a model are not calibrated.
     `partial_fit` learns from batches.
 
     Parameters
@@ -99,11 +99,11 @@ class LinearChainCRF(BasePartlyLabelled, BaseOnlineChain):
         in the order of ``classes_``, with zeros for right ones. None is 1 for each wrong label.
         Higher costs make such errors rarer; probabilities are then not calibrated.
     order : {1, 2}, default=1
-        How many labels before a token its own depends on. At order 2 there is a weight for each
-        three labels in a row, too, and the score has + sum_t transition2[y_{t-2}, y_{t-1}, y_t].
-        Everything stays exact; a token costs n_labels**3 operations instead of n_labels**2. Second
-        derivatives, for "newton-cg", "trust-ncg" and ``loss="pointwise"``, are in logarithms at
-        order 2, and slow.
+        The order of the Markov chain: a label depends on one label before it, or on two. At order 2
+        the score also has sum_t transition2[y_{t-2}, y_{t-1}, y_t]. Inference is exact; a token
+        costs n_labels**3 operations instead of n_labels**2. "newton-cg", "trust-ncg" and
+        ``loss="pointwise"`` are slow at order 2: they need second derivatives, which are computed
+        in logarithms.
     max_iter : int, default=1000
         Largest number of iterations; for "sag", "sgd", "ap", "pa", "pa-ii" and "arow" passes over
         the data, of which 10 often do.
@@ -116,8 +116,8 @@ class LinearChainCRF(BasePartlyLabelled, BaseOnlineChain):
         scores and values of features; a `tol` below these is not reached, and the warning says how
         large they are.
     random_state : int, RandomState or None, default=None
-        For "sag", "sgd", "ap", "pa", "pa-ii" and "arow": the order of the sequences. "auto" takes
-        None for 0.
+        The order in which "sag", "sgd", "ap", "pa", "pa-ii" and "arow" visit the sequences. With
+        "auto" None means 0.
 
     Attributes
     ----------

@@ -49,12 +49,13 @@ class MEMM(BaseOnlineChain):
         from left to right and at each token keeps the `beam_width` labels, at order 2 pairs of
         labels, at which the most probable ways end; "greedy" keeps one.
     beam_width : int, default=5
-        As many as there are labels (at order 2 pairs of labels), or more, is the same as "viterbi".
+        If it is at least the number of labels (at order 2 of pairs of labels), "beam" is the same as
+        "viterbi".
     order : {1, 2}, default=1
-        How many labels before a token its own depends on. At order 2 the two labels before are
-        given, and the score has + transition2[i, j, k] for the labels i, j, k in a row; everything
-        stays exact, and a token costs n_labels**3 operations in predictions; in training n_labels
-        more than at order 1.
+        The order of the Markov chain: a label depends on one label before it, or on two. At order 2
+        the score also has transition2[i, j, k] for the labels i, j, k in a row. Inference is exact.
+        A token costs n_labels**3 operations in predictions, and in training n_labels more than at
+        order 1.
     constrain_training : bool, default=False
         Normalise among the labels that `allowed_transitions` allows, in training and predictions.
         Each y must then be allowed.
