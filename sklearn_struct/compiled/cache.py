@@ -56,6 +56,7 @@ def keep(compiled: Any) -> None:
 def _in_a_folder_of_numba(function: Callable[..., Any]) -> KernelCache | None:
     """The first that can be written to: NUMBA_CACHE_DIR, beside the package, the user's cache."""
     try:
+        # numba asks for a folder as soon as it is made
         return KernelCache(function)
     except RuntimeError:  # numba's, where it finds no folder
         return None
@@ -67,6 +68,7 @@ def _in_a_temporary_folder(function: Callable[..., Any]) -> KernelCache | None:
         return None
     config: Any = numba.config
     chosen = config.CACHE_DIR
+    # numba reads it only while it looks for a folder
     config.CACHE_DIR = str(folder)
     try:
         kept = _in_a_folder_of_numba(function)
@@ -100,9 +102,11 @@ class KernelCache(FunctionCache):
 
     def load_overload(self, sig: Types, target_context: CPUContext) -> CompileResult | None:
         """The compiled function, or None."""
+        # as numba's own cache does before it rebuilds a function
         target_context.refresh()
         key = self._index_key(sig, target_context.codegen())
         kept = self._read(self._path(key))
+        # the name of a file leaves out the digests of the function
         if kept is None or kept[0] != key:
             return None
         compiled: CompileResult | None = self._impl.rebuild(target_context, kept[1])
@@ -157,6 +161,7 @@ class KernelCache(FunctionCache):
         if self.private is not None and not _is_private(self.private):
             raise PermissionError(0, f"{self.private} is not what it was")
         self._impl.locator.ensure_cache_path()
+        # replaced as a whole, since other processes may read it meanwhile
         new = path.with_name(f"{path.name}.{uuid4().hex}")
         try:
             new.write_bytes(content)
@@ -179,6 +184,7 @@ def _digest(n_rooms: int) -> str:
     """Digest of the files of the first rooms: kernels of the last of them may call any of these."""
     package = Path(__file__).parents[1]
     digest = hashlib.sha256()
+    # a kernel uses only rooms up to its own, so changes behind them leave it as it is
     for room in KERNEL_ROOMS[:n_rooms]:
         path = package / room
         for file in sorted(path.rglob("*.py")) if path.is_dir() else [path]:
@@ -212,6 +218,7 @@ def _of_user() -> Path | None:
     try:
         above = Path(tempfile.gettempdir()).resolve()
         mode = above.stat().st_mode
+        # machine code that others could replace would run with this user's rights
         if mode & (stat.S_IWGRP | stat.S_IWOTH) and not mode & stat.S_ISVTX:
             return None  # where anybody can move what is not theirs
         folder = above / f"sklearn_struct-{os.geteuid()}"

@@ -85,6 +85,7 @@ def exp(typingctx: TypingContext, x: Vector) -> Operation:
         # the large part first: what is left is small, and the small part is not lost in it
         r = fused(n, eight(-low), fused(n, eight(-high), args[0]))
         series = eight(way.powers[0])
+        # Horner's scheme, in fused operations: half the roundings
         for factor in (*way.powers[1:], 1.0, 1.0):
             series = fused(series, r, eight(factor))
         # 2**n by its bits: n, still in the lowest bits of `shifted`, moves to the exponent
@@ -95,6 +96,7 @@ def exp(typingctx: TypingContext, x: Vector) -> Operation:
         scale = builder.bitcast(
             builder.shl(biased, constant(builder, integers, way.mantissa)), vector
         )
+        # nan and -inf fail, too, and give 0
         alive = builder.fcmp_ordered(">=", args[0], eight(way.smallest))
         return builder.select(alive, builder.fmul(series, scale), eight(0.0))
 

@@ -50,6 +50,7 @@ __all__ = [
     "where",
 ]
 
+# one AVX-512 register of float64; narrower processors take two or four
 LANES = 8
 
 Arguments: TypeAlias = Sequence[ir.Value]
@@ -87,6 +88,7 @@ def _pointer(
     """Pointer to eight numbers of the array args[0] from flat index args[1] on; n are used."""
     array = context.make_array(signature.args[0])(context, builder, args[0])
     check(context, builder, array, args[1], n, LANES)
+    # without numba's care for negative indices, which costs more than the arithmetic
     start = builder.gep(array.data, [args[1]], inbounds=True)
     return builder.bitcast(start, llvm_type(signature.args[0].dtype).as_pointer())
 
@@ -305,6 +307,7 @@ def keep(typingctx: TypingContext, x: Vector, bits: types.Integer) -> Operation:
 
 
 def _larger(builder: ir.IRBuilder, x: ir.Value, y: ir.Value) -> ir.Value:
+    # one instruction, which LLVM's maxnum with its rules for nan is not
     return builder.select(builder.fcmp_ordered(">", x, y), x, y)
 
 
@@ -326,6 +329,8 @@ def _fold(builder: ir.IRBuilder, value: ir.Value, combine: Combine) -> ir.Value:
     """Combine the lanes pairwise: halves, quarters, ... down to a scalar."""
     width = LANES
     while width > 1:
+        # halves are combined, in this order on any processor: the bits of a sum must not depend on
+        # it
         width //= 2
         parts = []
         for first in (0, width):

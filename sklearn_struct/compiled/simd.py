@@ -72,6 +72,7 @@ def workspace(shape: tuple[int, ...], dtype: DTypeLike) -> np.ndarray:
     """
     n_bytes = math.prod(shape) * np.dtype(dtype).itemsize
     memory = np.empty(n_bytes + 64, dtype=np.uint8)
+    # a vector across two cache lines costs two loads
     start = -memory.ctypes.data % 64
     return memory[start : start + n_bytes].view(dtype).reshape(shape)
 
@@ -87,6 +88,7 @@ def _compiled_as(operation: object) -> Callable[[F], F]:
     """The operation for kernels to call; the numpy function where the JIT is switched off."""
 
     def choose(twin: F) -> F:
+        # without the JIT, intrinsics of LLVM have no meaning
         return twin if CONFIG.DISABLE_JIT else typing.cast(F, operation)
 
     return choose

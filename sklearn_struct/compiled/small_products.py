@@ -42,6 +42,8 @@ def rows_times_matrix(
 
     The matrix is (n, width).
     """
+    # four rows and three vectors at a time use most of the registers, and each number that is
+    # loaded often
     tiled = n_rows - n_rows % 4
     wide = width - width % (3 * LANES)
     for k in range(0, wide, 3 * LANES):

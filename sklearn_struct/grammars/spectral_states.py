@@ -28,6 +28,7 @@ __all__ = ["Projection", "estimate", "node_vectors", "one_a_tree", "project"]
 MIN_NODES = 3  # of a symbol with more than one state
 # passes of the decomposition, and directions that it follows beyond those asked for
 N_ITER = 3
+# they let the wanted directions converge in a few passes (Halko et al. 2011)
 N_MORE = 8
 LEAVES = 20  # how many times less leaves are smoothed than rules
 
@@ -99,6 +100,7 @@ def project(
     with Pool():
         U, V, sigma = _singular_vectors(phi, psi, weight, n_states)
         sigma /= np.where(total > 0, total, 1.0)[:, None]
+        # directions below it are noise, and their inverses would be large
         kept = (sigma > 1e-3 * sigma[:, :1]) & ~few[:, None]
         sigma[~kept] = 0.0
         inside = phi.rows @ U
@@ -128,9 +130,11 @@ def _singular_vectors(
         (slice(*of_phi), slice(*of_psi))
         for of_phi, of_psi in zip(pairwise(phi.bounds), pairwise(psi.bounds))
     ]
+    # a fixed seed: what is estimated has no randomness of its own
     right = np.random.RandomState(0).standard_normal((psi.bounds[-1], m + N_MORE))
     left = np.empty((phi.bounds[-1], m + N_MORE))
     for _ in range(N_ITER):
+        # for all symbols at once, by two sparse factors: their product is never made
         left[:] = back @ (weighted @ right)
         for rows, _ in blocks:
             basis, _ = np.linalg.qr(left[rows])
@@ -214,6 +218,7 @@ def estimate(
     )
     out.leaf[:] = _padded(mean * mass[leaf_symbol, None], out.n_states[leaf_symbol])
     roots = forest.offsets[1:] - 1
+    # where one node a tree is drawn, no root may have been
     weight = projection.weight[roots] if projection.weight[roots].any() else np.ones(len(roots))
     root = _sums(
         projection.symbol[roots], weight / weight.sum(), projection.inside[roots], n_symbols
@@ -224,6 +229,7 @@ def estimate(
 
 def _inverse(sigma: np.ndarray, shrinkage: float) -> np.ndarray:
     """1 / sigma, shrunk; 0 for 0."""
+    # 1 / sigma for the largest one, less and less for the small, which are partly noise
     c = shrinkage**2
     return (1 + c) * sigma / np.where(sigma > 0, sigma**2 + c * sigma[:, :1] ** 2, 1.0)
 
@@ -290,8 +296,10 @@ def _smooth(
     n = weight.sum()
     if n == 0:
         return
+    # the effective number of edges, where some count for many
     trust = _trust(n**2 / (weight @ weight), smoothing)
     rest = 1 - trust
+    # shared among the three pairs that could be kept together
     pairs = trust * (1 - trust) / 3
     weighted_left = left * weight[:, None]
     weighted_right = right * weight[:, None]

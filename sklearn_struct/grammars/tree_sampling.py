@@ -151,6 +151,7 @@ def _round(
     state = place - tensors.root_start[symbol]
     while len(tree):
         group = choices.group[symbol] + state
+        # the sum may round up to the next group
         key = np.minimum(group + rng.random_sample(len(group)), np.nextafter(group + 1.0, 0.0))
         choice = np.searchsorted(choices.cumulative, key, side="right")
         exists = choice < choices.start[group + 1]
@@ -159,6 +160,7 @@ def _round(
         pair = choices.pair[place]
         is_rule = exists & (what < len(grammar.left))
         length += np.bincount(tree[is_rule], minlength=n)
+        # given up as soon as it is too long: trees of a bad grammar never end
         gone |= length > max_length
         gone[tree[~exists]] = True
         inner = np.flatnonzero(is_rule & ~gone[tree])
@@ -182,6 +184,7 @@ def _packed(levels: list[_Nodes], n_rules: int) -> Forest:
     is_root = np.ones(len(tree), dtype=bool)
     bounds = np.cumsum([0, *(len(level.tree) for level in levels)])
     inner = [lo + np.flatnonzero(left[lo:hi] >= 0) for lo, hi in pairwise(bounds)]
+    # level by level from below, so that no recursion is needed
     for parent in reversed(inner):
         n_below[parent] += n_below[left[parent]] + n_below[left[parent] + 1]
         is_root[left[parent]] = is_root[left[parent] + 1] = False
@@ -192,6 +195,7 @@ def _packed(levels: list[_Nodes], n_rules: int) -> Forest:
     for parent in inner:
         a = left[parent]
         b = left[parent] + 1
+        # children come before their parent, the right one directly
         place[b], place[a] = place[parent] - 1, place[parent] - 1 - n_below[b]
         start[a], start[b] = start[parent], start[parent] + (n_below[a] + 1) // 2
     node = np.empty(offsets[-1], dtype=np.int64)

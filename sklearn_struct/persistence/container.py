@@ -116,7 +116,7 @@ def _array(name: str, stored: dict[str, Any]) -> np.ndarray:
     # an array of no bytes may claim any number of rows times 0 columns
     if n_rows * n_columns * little.itemsize != len(data) or max(n_rows, n_columns) > len(data) + 1:
         raise ModelFileError(f"array {name!r} has not the size of its shape {tuple(shape)}")
-    # numpy would keep such bytes, and compare them as neither
+    # numpy takes other bytes without a word
     if dtype is np.bool_ and np.any(np.frombuffer(data, np.uint8) > 1):
         raise ModelFileError(f"array {name!r} holds other values than true and false")
     # a copy: the buffer is read-only, and may lie at any address

@@ -64,6 +64,7 @@ def _columns(key: object, X: SequenceArray, parameter: str) -> list[int]:
         raise ValueError(f"{parameter}={key!r} is a name, but X has no feature names; give numbers")
     if isinstance(key, str):
         return _exactly(key, X.feature_names, parameter)
+    # of the whole name: "w" is not all names with a w
     columns = _matching(key, X.feature_names)
     if not columns:
         raise ValueError(f"{parameter}: X has no feature whose whole name matches {key!r}")
@@ -76,6 +77,7 @@ def _exactly(name: str, names: np.ndarray, parameter: str) -> list[int]:
     pattern = _from_wildcards(name) if WILDCARDS.search(name) else None
     others = _matching(pattern, names) if pattern else []
     if not columns:
+        # only if it would match something, else it is just misspelt
         advice = f"; a string is a name, a pattern is written {pattern!r}" if others else ""
         raise ValueError(f"{parameter}: X has no feature {name!r}{advice}")
     if len(others) > len(columns):

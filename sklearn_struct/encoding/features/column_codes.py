@@ -27,6 +27,7 @@ __all__ = [
     "read_table",
 ]
 
+# products of two codes still fit int64
 _KEY_LIMIT = 1 << 62
 # minus 2**32 over the golden ratio, modulo 2**32: spreads neighbouring keys over the table
 _MULTIPLIER = 0x61C88647
@@ -66,6 +67,7 @@ def read_table(X: Iterable[Any], known: list[Values] | None = None) -> Table:
         lengths += map(len, chunk)
         if not values:
             # the first rows say how many columns there are
+            # strings first; a column gets a dict once it shows anything else
             values += [Names() for _ in columns]
             parts += [[] for _ in columns]
         for c, column in enumerate(columns):
@@ -185,6 +187,7 @@ class Windows:
             reach if special else tuple(np.minimum(reach, lengths.max(initial=0)).tolist())
         )
         begins = table.offsets[:-1] + before + np.arange(len(lengths)) * (before + after)
+        # each sequence has room on both sides, so that windows need no test for its ends
         self._rows = np.arange(table.offsets[-1]) + np.repeat(begins - table.offsets[:-1], lengths)
         n_cells = table.offsets[-1] + len(lengths) * (before + after)
         self._cells = np.full((len(table.codes), n_cells), -1, np.int64)
@@ -232,6 +235,7 @@ def combine(
     keys = codes[0]
     radix = sizes[0]
     for p in range(1, len(codes)):
+        # numbers instead of keys, as few as occur, leave room for the next code
         if radix * sizes[p] > _KEY_LIMIT and stages is None:
             learnt[p], _ = learn_keys(keys, radix)
         if p in learnt:
@@ -261,6 +265,7 @@ class KeyIndex:
     __hash__ = None  # type: ignore[assignment]
 
     def __eq__(self, other: object) -> bool:
+        # slots follow from keys
         return self is other or (
             isinstance(other, KeyIndex) and np.array_equal(self.keys, other.keys)
         )
@@ -314,6 +319,7 @@ def number_keys(
             while number >= 0 and distinct[number] != key:
                 slot = slot + 1 if slot + 1 < len(slots) else 0
                 number = slots[slot]
+            # with a full table keys are only looked up
             if number < 0 and n < len(distinct):
                 slots[slot] = number = n
                 distinct[n] = key

@@ -64,6 +64,7 @@ def symbols(X: T) -> T | SequenceArray:
     """Lists of whole numbers, packed as sequences of symbols; anything else passes through."""
     if not (isinstance(X, list | tuple | np.ndarray) and getattr(X, "ndim", 1) == 1):
         return X
+    # one sequence of anything else, and it is read as usual
     if not len(X) or not all(map(_holds_symbols, X)):
         return X
     offsets = np.cumsum([0, *map(len, X)])
@@ -174,6 +175,7 @@ def is_numeric(column: Column, alone: bool = False) -> bool:
     """
     if column.codes is None:
         return True
+    # single whole numbers are names of symbols, as hmmlearn's
     if alone and all(map(_is_symbol, column.values)):
         return False
     return all(isinstance(v, Real) and not isinstance(v, bool) for v in column.values)
@@ -211,11 +213,13 @@ def learn_values(
     in the vocabulary, and OOV is learned from the others' first occurrences.
     """
     values, codes = _coded(column)
+    # tokens of weight 0 teach no values
     codes = np.where(used, codes, -1)
     if oov is not None and OOV in values:
         codes[codes == values.index(OOV)] = -1
     if oov == "first":
         codes[first_occurrences(codes)] = -1
+    # values that only first occurrences had are out of vocabulary from here on
     kept = np.unique(codes[codes >= 0]).tolist()
     with suppress(TypeError):  # several types stay in the order of their appearance
         kept.sort(key=values.__getitem__)

@@ -92,6 +92,7 @@ class ProductFeatures(DocLink, BaseEstimator):
 
 def joint_name(a: str, b: str) -> str:
     """The name of a pair, which no other pair has."""
+    # escaped, so that different pairs never have the same name
     return a.replace("\\", "\\\\").replace("&", "\\&") + " & " + b
 
 
@@ -140,6 +141,7 @@ def _call(function: Callable[..., Any], i: int, arguments: tuple[Any, ...]) -> o
     try:
         return _as_readable(function(*arguments))
     except Exception as error:
+        # the type stays, as callers may catch it
         error.add_note(f"while the features of {_place(i, arguments)} were computed")
         raise
 
@@ -179,6 +181,7 @@ def candidate_codes(
             raise InputTypeError(
                 f"candidates(X[{i}]) must give labels, got {type(labels).__name__}"
             )
+        # a label that is named twice must not count twice
         own: dict[int, None] = {}  # a set that keeps the order
         for label in labels:
             if learn and getattr(label, "__hash__", None) is not None:

@@ -195,6 +195,8 @@ class SequenceUnion(DocLink, Published, FeatureUnion, auto_wrap_output_keys=None
     def _take_copies(self) -> None:
         """Let `fit` work on copies: the old transformers stay in use until it has succeeded."""
         self._check_list()
+        # FeatureUnion would fit those that it was given, and a second fit would change the first
+        # one's result
         self.transformer_list = [
             (name, clone(step, safe=False)) for name, step in self.transformer_list
         ]
@@ -210,6 +212,7 @@ class SequenceUnion(DocLink, Published, FeatureUnion, auto_wrap_output_keys=None
         parts = [_packed(label, X) for label, X in zip(labels, Xs, strict=True)]
         for label, part in zip(labels, parts):
             _check_lengths(labels[0], parts[0].lengths, label, part.lengths)
+        # a batch without tokens has no columns
         tokens = [part.tokens.reshape(part.tokens.shape[0], -1) for part in parts]
         stacked = (
             sp.hstack(tokens, format="csr") if any(map(sp.issparse, tokens)) else np.hstack(tokens)

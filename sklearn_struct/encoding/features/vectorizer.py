@@ -175,6 +175,7 @@ class SequenceVectorizer(
             raise EmptyDataError("X has no tokens to learn from")
         tokens = _rows(attributes, len(names), self.keep_zeros)
         # fewer values than were read: some summed to zero, and a column may have none left
+        # names must be those of the columns that are left
         if self.min_frequency > 1 or tokens.nnz < np.count_nonzero(attributes.columns >= 0):
             tokens, kept = _drop_rare(tokens, self.min_frequency)
             names = Names(list(compress(names, kept)))
@@ -250,6 +251,7 @@ class SequenceVectorizer(
     @cached_property
     def vocabulary_(self) -> dict[str, int]:
         """The column of each attribute, made when it is first asked for."""
+        # of a vectorizer that hashes
         if "_names" not in self.__dict__:
             raise AttributeError(f"this {type(self).__name__} has no vocabulary")
         return dict(zip(self._names().tolist(), range(self.n_features_out_)))
@@ -274,6 +276,7 @@ class SequenceVectorizer(
         attributes = read(X, names.learn, self.separator, dtype, self.keep_zeros)
         # each distinct name is hashed once
         codes = (
+            # the same in each process, which Python's own hash is not
             murmurhash3_32(name.encode("utf-8", "surrogatepass"), positive=True) % n_features
             for name in names
         )
@@ -312,6 +315,7 @@ def _rows(attributes: Attributes, n_columns: int, keep_zeros: bool) -> sp.csr_ar
         values = values[stored]
         indptr = np.concatenate([[0], np.cumsum(stored)])[indptr]
     tokens = csr(values, columns, indptr, n_columns)
+    # observed pairs and maps rely on the order
     tokens.sort_indices()
     if not tokens.has_canonical_format:
         tokens.sum_duplicates()

@@ -16,6 +16,7 @@ def context_counts(
 ) -> sp.csr_array:
     """How often each word (a row) stands beside each of the frequent words, or beside a bound."""
     frequency = np.bincount(codes)
+    # ties by first occurrence, so that the result is the same on any machine
     frequent = np.argsort(-frequency, kind="stable")[:n_context]
     # the context of each code that Windows gives: positions beside the sequence come first
     number = np.full(2 * window + len(frequency), -1)

@@ -58,6 +58,7 @@ def _listed(entries: object, place: str, kind: str, n: int) -> Sequences:
 
 def _codes(entry: Any, codes: Mapping[Any, int], place: str) -> list[int]:
     """Codes of one label or of several; a tuple that is itself a label is that label."""
+    # a tuple that is a label is that label, not a list of labels
     if is_hashable(entry) and entry in codes:
         return [codes[entry]]
     allowed = []

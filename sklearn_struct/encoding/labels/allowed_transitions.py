@@ -67,6 +67,7 @@ def read_transitions(rule: TransitionRule, classes: np.ndarray) -> Transitions |
         )
     if pairs.dtype != bool:
         raise InputTypeError(f"allowed_transitions must hold booleans, got dtype {pairs.dtype}")
+    # a matrix says nothing of the ends
     return Transitions(np.ones(K, dtype=bool), pairs, np.ones(K, dtype=bool))
 
 
@@ -85,6 +86,7 @@ def _of_scheme(name: str, labels: list[Label]) -> Transitions:
     pairs = ~inside | (opens[:, None] & (types[:, None] == types))
     end = np.ones(len(labels), dtype=bool)
     if scheme.closes:
+        # what was opened must go on
         pairs &= inside | ~opens[:, None]
         end = ~opens
     return Transitions(~inside, pairs, end)

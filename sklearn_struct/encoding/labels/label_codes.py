@@ -64,6 +64,7 @@ def unique_labels(labels: list[Any], offsets: np.ndarray) -> np.ndarray:
         raise UnknownLabelError(
             f"{place(labels.index(None), offsets)}: the label is missing (None)"
         )
+    # nan and pandas' NA differ from themselves, or refuse to compare
     if not all(map(is_itself, distinct)):
         position = next(p for p, label in enumerate(labels) if not is_itself(label))
         what = (
@@ -86,6 +87,7 @@ def _as_array(labels: list[Any]) -> np.ndarray:
     """An array of the labels; of dtype object where another one would hold other labels."""
     if any(isinstance(label, tuple) for label in labels):
         return object_array(labels)
+    # numpy may change labels on the way: 1 and "a" both become strings
     array = np.array(labels)
     same = array.ndim == 1 and all(map(_is_same, array.tolist(), labels))
     return array if same else object_array(labels)
@@ -136,6 +138,7 @@ def encode(
         for position, label in enumerate(labels):
             plain = label.item() if isinstance(label, np.generic) else label
             hashable = is_hashable(label)
+            # a label of another type was not unseen but mistaken, such as "1" for 1
             if unseen is not None and hashable and type(plain) in kinds and is_itself(plain):
                 codes.setdefault(label, unseen)
             if not hashable or label not in codes:

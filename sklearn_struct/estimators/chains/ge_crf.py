@@ -241,6 +241,7 @@ class GECRF(BasePartlyLabelled):
         """
         X = sequences.X
         weights = sample_weights.read(self, sample_weight, sequences, labels)
+        # criteria look at unlabelled sequences alone
         free = np.repeat(~is_labelled(labels, X.offsets), X.lengths)
         given = read_criteria(self, X, weights.token, free)
         transitions = self._transitions()

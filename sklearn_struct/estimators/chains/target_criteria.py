@@ -85,8 +85,10 @@ def read_criteria(
     targets = label_targets.read_targets(
         given, estimator.classes_, estimator.majority, estimator.smoothing
     )
+    # "auto" depends on whether there are labelled sequences
     strength = _strengths(estimator.target_weight, list(given), not np.all(free))
     of_pairs = np.array([len(target.probability) > K for target in targets], dtype=bool)
+    # labelled sequences say what they have to say by themselves
     weight = weight * free
     second = np.ones(len(free))
     second[ends(chain(X.offsets))[0]] = 0.0  # no pair ends at a first token
@@ -141,6 +143,7 @@ def among_allowed(
         possible = part.reshape(old.target.shape) > 0
         for m, row in zip(kept, possible, strict=True):
             _check_named(given.targets[m], row, classes.tolist())
+        # no model could reach what is forbidden
         left = np.where(possible, old.target, 0.0)
         criteria.append(old._replace(target=left / left.sum(axis=1, keepdims=True)))
     return given._replace(criteria=(criteria[0], criteria[1]))

@@ -69,6 +69,7 @@ def _of_codes(
     width = n_columns(K, size)
     least = estimator.min_frequency
     shown = columns_of(codes, family, K)
+    # all tokens of a sequence have its weight, unless tokens have their own: the least
     of_cliques = weight[family.nodes].min(axis=1)
     features = None
     if sp.issparse(X.tokens) and len(columns):

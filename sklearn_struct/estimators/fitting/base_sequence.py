@@ -114,6 +114,7 @@ class BaseSequenceEstimator(
             check_params(self, *self._settings)
         X = as_list(X)
         kind = form(X)
+        # of an earlier fit on dicts; it would not belong to these weights
         if reset and kind != "attributes":
             self.__dict__.pop("vectorizer_", None)
         if kind == "flat":
@@ -133,6 +134,7 @@ class BaseSequenceEstimator(
             packed = self._vectorize(X, reset)
             self._learn_lengths(packed.lengths, reset)
             return Sequences(packed, False)
+        # a SequenceArray may be used again by the caller: it is not copied, and never written to
         packed = X if kind == "packed" else pack_arrays(X, self.dtype)
         if packed.tokens.shape[0] == 0:
             if reset:
@@ -301,6 +303,7 @@ class BaseSequenceEstimator(
         truth = self._read_labels(y, sequences, reset=False, unseen=-1)
         weight = self._read_token_weight(as_list(sample_weight), sequences)
         if truth.ndim == 2:
+            # any label is right where nothing is known
             weight = weight * ~truth.all(axis=1)
         if not np.any(weight):
             raise EmptyDataError("there are no tokens of positive weight to score")

@@ -83,6 +83,8 @@ class BaseStructured(BaseLearned, BaseSequenceEstimator):
         start = init
         if init is self or (init is None and self.warm_start):
             start = self._previous() or init
+        # before anything is learned: weights that predictions prepared for an earlier fit must not
+        # be used
         self._prepared = Prepared()
         sequences = self._read_X(X, reset=True)
         codes = self._read_labels(y, sequences, reset=True)
@@ -90,8 +92,10 @@ class BaseStructured(BaseLearned, BaseSequenceEstimator):
         self._pattern = self._observe(sequences.X, codes, weights.token)
         size = largest_sum(sequences.X)
         structure = self._structure(sequences, learned=False)
+        # only now, as what was observed of a dense X counts its zeros, too
         X = without_zeros(sequences.X)
         potentials = bind(self._pattern, X, structure, np.dtype(self.dtype))
+        # zero is where the penalty is least
         w0 = np.zeros(potentials.size) if start is None else transfer(start, self)
         data = TrainingData(structure, weights.evidence, weights.sequence)
         del X, sequences  # if only this method holds X, it is free while the solver needs memory
@@ -122,6 +126,7 @@ class BaseStructured(BaseLearned, BaseSequenceEstimator):
         inference = self._inference()
         if solver not in STOCHASTIC:
             return LinearObjective(potentials, loss, inference, data)
+        # the labels that a step of inference looks back at
         n_states = potentials.widths[-1] // potentials.n_labels
         tokens = term_tokens(solver, data.n_nodes, n_states)
         return LinearTerms(potentials, loss, inference, data, tokens)
@@ -133,6 +138,7 @@ class BaseStructured(BaseLearned, BaseSequenceEstimator):
         """A copy of this estimator as an earlier fit left it, if there was one."""
         if not hasattr(self, "_w"):
             return None
+        # parameters do not matter: only its weights and names are read
         previous = type(self)()
         previous.__dict__.update(self.__dict__)
         return previous
@@ -161,6 +167,7 @@ class BaseStructured(BaseLearned, BaseSequenceEstimator):
         inference = self._learned_inference()
         structure = self._structure(sequences, learned=True)
         of_block = self._potentials(sequences, structure)
+        # as many as the parts of sums, so that many threads have work on little data
         cuts = inference.blocks(structure, len(self.classes_), n_blocks=16)
 
         def run(b: int) -> Result:

@@ -57,6 +57,7 @@ class Iterations:
                 f"[{type(self.estimator).__name__}] iteration {n_iter}, objective {value:.6f}",
                 flush=True,
             )
+        # made only if a callback asks: it copies the weights
         state = partial(self._state, n_iter, w)
         stop = self.progress.end_iteration(state)
         if not stop and n_iter < self.estimator.max_iter:

@@ -75,6 +75,7 @@ class BaseLearned(Published):
     def intercept_(self) -> np.ndarray:
         """Unpenalised weight of each label (n_labels,); zeros with ``fit_intercept=False``."""
         intercept = self._segments().intercept
+        # a copy, lest users write into the weights
         return intercept.copy() if len(intercept) else np.zeros(self._pattern.n_labels)
 
     def _segments(self) -> Segments:
@@ -93,6 +94,7 @@ class BaseLearned(Published):
 def _matrix(pairs: CSR | None, weights: np.ndarray, n_rows: int, n_columns: int) -> Any:
     """Compact weights of pairs (column, row) as a matrix, dense if every pair has one."""
     if pairs is None:
+        # weights are ordered by feature, matrices by label
         return weights.reshape(n_columns, n_rows).T.copy()
     return sp.csr_array(
         sp.csc_array((weights, pairs.indices, pairs.indptr), shape=(n_rows, n_columns))

@@ -51,6 +51,7 @@ def with_parameters(cls: type[T]) -> type[T]:
         parameters=sorted(arguments, key=lambda argument: argument.kind)
     )
     constraints: dict[str, list[Any]] = {}
+    # what a subclass says of a parameter takes the place of what its bases say
     for base in reversed(made.__mro__):
         constraints |= vars(base).get("_parameter_constraints", {})
     made._parameter_constraints = constraints

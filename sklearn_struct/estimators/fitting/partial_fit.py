@@ -153,6 +153,7 @@ class BaseOnlineChain(InferenceParameters, BaseChain):
 
     def _partial_fit(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> None:
         first = not hasattr(self, "_w")
+        # a vocabulary of the first batch would lack words of later ones
         if first and form(X) == "attributes":
             raise InputTypeError(
                 "partial_fit needs numbers: encode X (dicts or strings) with a fitted "
@@ -169,6 +170,7 @@ class BaseOnlineChain(InferenceParameters, BaseChain):
         # labels say what rows are, as in fit
         single_tokens = getattr(self, "_rows_in", True)
         self._rows_in = True
+        # with rows accepted for the moment: what they are is settled below, by all batches
         sequences = self._read_X(X, reset=first)
         self._rows_in = single_tokens and bool(np.all(sequences.X.lengths <= 1))
         self._read_classes(classes, first)
@@ -195,10 +197,12 @@ class BaseOnlineChain(InferenceParameters, BaseChain):
         """One pass of the solver over an objective, which is returned. Weights count as they are,
         not relatively to the others of the batch.
         """
+        # not the sum of weights: a weight must mean the same in each batch
         data = data._replace(total=float(data.n_examples))
         self.t_ += data.n_examples
         self.n_iter_ += 1
         solver, stream = self._stream or ("", None)
+        # another solver's steps mean nothing to this one
         if stream is None or solver != self.solver:
             w = self._w if hasattr(self, "_w") else np.zeros(potentials.size)
             stream = Stream(w, w)

@@ -53,6 +53,7 @@ class Prepared:
         self._kept: _Kept | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
+        # neither pickles nor copies carry what can be made again
         return Prepared, ()
 
     def __eq__(self, other: object) -> bool:
@@ -70,12 +71,14 @@ class Prepared:
         check_width(pattern, X)
         kept = self._kept
         kind = (dtype, by_matrix(pattern, X))
+        # by identity: fits never write into arrays that they have published
         if kept is not None and kept.pattern is pattern and kept.w is w and kept.kind == kind:
             return bind(pattern, X, structure, dtype, kept.lookup), kept.W
         places = None if kind[1] else lookup(pattern)
         potentials = bind(pattern, X, structure, dtype, places)
         with np.errstate(over="ignore"):
             W = potentials.expand(w)
+        # looked at once, when the weights are expanded, and not in each prediction
         if not np.all(np.isfinite(W)):
             most = np.max(np.abs(w))
             raise NonFiniteError(

@@ -54,6 +54,7 @@ def of_examples(sample_weight: Any, n: int, what: str) -> np.ndarray:
     """One weight for each of n examples, whatever these are called, all 1 for None."""
     if sample_weight is not None:
         try:
+            # scikit-learn takes a single number for all examples
             one = isinstance(sample_weight, Real)
             sample_weight = (
                 float(sample_weight) if one else np.asarray(sample_weight, dtype=np.float64)
@@ -155,6 +156,7 @@ def by_sequence(weight: np.ndarray, offsets: np.ndarray) -> tuple[np.ndarray, np
     """Weights of tokens as means of the sequences, and as multiples of them; 0 for empty sequences."""
     lengths = np.diff(offsets)
     n = len(lengths)
+    # losses weigh sequences; tokens count relatively to their sequence's mean
     mean = np.bincount(np.repeat(np.arange(n), lengths), weights=weight, minlength=n) / np.maximum(
         lengths, 1
     )

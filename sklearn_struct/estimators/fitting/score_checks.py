@@ -42,6 +42,7 @@ def check_learned(
             "(TokenTransformer)"
         )
     potentials = objective.potentials
+    # a bound from X and the weights: with ordinary data no score is computed
     if (size + 1) * largest < float(np.finfo(potentials.dtype).max) / TERMS:
         return
     with np.errstate(over="ignore", invalid="ignore"):

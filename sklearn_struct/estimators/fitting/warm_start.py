@@ -97,6 +97,7 @@ def _lookup(matrix: Any, pairs: CSR, columns: np.ndarray, rows: np.ndarray) -> n
     """matrix[rows[k], columns[f]] for all pairs (f, k); 0 where either is unknown."""
     f = np.repeat(columns, np.diff(pairs.indptr))
     k = rows[pairs.indices]
+    # what either model lacks starts from 0
     known = (f >= 0) & (k >= 0)
     values = np.zeros(len(f))
     if np.any(known):

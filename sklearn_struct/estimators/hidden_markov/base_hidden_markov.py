@@ -46,6 +46,7 @@ class BaseHiddenChain(BaseStreams):
     ) -> list[Any]:
         """Call ``work(potentials, block)`` for every block of X, on `n_jobs` threads."""
         model = self._model()
+        # fixed, so that results do not depend on the number of threads
         cuts = model.blocks(observed.offsets, n_blocks=16)
         with Pool(self.n_jobs) as pool:
             return pool.map(lambda b: work(of_block(model, observed, cuts[b]), cuts[b]), len(cuts))
@@ -199,9 +200,11 @@ class BaseHiddenChain(BaseStreams):
         )
         if length is not None:
             check_count(length, "length", 4)
+        # four bytes for each label
         check_count(n_samples, "n_samples", 4 * (1 if length is None else length))
         if ends != (length is None):
             raise ValueError("give `length` to a model without stop, and only there")
+        # drawing would go on for ever
         if ends and not terminates(model.markov):
             raise ValueError("a state can be reached from which there is no way to the end")
         codes, offsets = draw(model.markov, n_samples, rng, length)
@@ -214,6 +217,7 @@ class BaseHiddenChain(BaseStreams):
         """What states emit, as rows."""
         mean = self.means_[labels]
         variance = self.variances_[labels]
+        # drawn before values, in this order for any model: a seed means the same sample
         numbers = mean + np.sqrt(variance) * rng.normal(size=mean.shape)
         codes = [
             choose(np.exp(table), labels, rng)

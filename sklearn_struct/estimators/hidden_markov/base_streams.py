@@ -81,6 +81,7 @@ class BaseStreams(BaseSequenceEstimator):
         if not reset:
             check_is_fitted(self)
             check_params(self, *self._settings)
+            # lists of whole numbers are symbols only for a model of symbols
             X = streams.symbols(X) if self._kind == "values" else X
         if form(X) == "flat":
             self._accept_rows(X, reset)
@@ -117,6 +118,7 @@ class BaseStreams(BaseSequenceEstimator):
                 numbers.append(streams.numbers(column, columns.offsets, c)[:, None])
             else:
                 table = self.emission_logprob_[c]
+                # one more column than values is that of all others
                 oov = None if table is not None and table.shape[1] == len(values) else "smoothing"
                 codes.append(streams.encode(column, values, oov, columns.offsets, c))
         return Observed(codes, np.hstack(numbers), columns.offsets)

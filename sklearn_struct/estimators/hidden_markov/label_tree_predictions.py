@@ -96,6 +96,7 @@ class BaseLabelTreePredictions(BaseSequenceEstimator):
         for relaxed in (False, True):
             entries = labels_as_trees.observe(self._codes, sentence, relaxed)
             packed = labels_as_trees.forest(self._codes, entries)
+            # spectral estimates may leave no labelling a probability other than 0
             for states in (self._model.states[0], self._plain_states):
                 parses = forest_parses(self._model.grammar, [states], packed)
                 if parses.sign[0] != 0:
@@ -110,6 +111,7 @@ class BaseLabelTreePredictions(BaseSequenceEstimator):
         n_words = [len(rows) for rows in entries]
         m = sum(n_words)
         out = np.zeros((len(entries), K))
+        # estimates below 0 are small numbers with the wrong sign: their size is what is known
         out[np.repeat(np.arange(len(entries)), n_words), parses.forest.symbol[:m]] = np.abs(
             parses.item[0, :m]
         )

@@ -232,6 +232,7 @@ class LogLinearClassifier(
         if not reset:
             check_is_fitted(self)
             check_params(self, "n_jobs")
+        # ignored, they would look as if they had an effect
         elif self.features is None and (self.candidates is not None or self.n_features is not None):
             raise ValueError("candidates and n_features need a function for `features`")
         if self.features is None if reset else isinstance(self._form, PairForm):

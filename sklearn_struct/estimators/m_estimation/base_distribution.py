@@ -41,6 +41,7 @@ def fit_base(base: Any, X: Any, y: Any, sample_weight: Any) -> Any:
     if isinstance(base, str):
         return locally_uniform(X, y, sample_weight)
     options = {} if sample_weight is None else {"sample_weight": sample_weight}
+    # a FrozenEstimator's `fit` does nothing, which is how a fitted base is kept
     fitted = clone(base, safe=False).fit(X, y, **options)
     return fitted.estimator if isinstance(fitted, FrozenEstimator) else fitted
 
@@ -124,6 +125,7 @@ class HiddenBase:
         """
         model = self._raised()
         start, transition, stop, label, before = as_states(model.markov)
+        # 1 besides the transitions: with stop=False the end is not an event
         if np.any(transition.sum(axis=1) + stop > 1 + 1e-6):
             raise NonFiniteError(
                 "expectations need a base whose sequences end by themselves: HMM(stop=True)"
@@ -192,6 +194,7 @@ class GivenBase:
                     f"X[{i}]: the base gives scores of shapes {node.shape} and {edge.shape} for "
                     f"{K} labels"
                 )
+            # -inf forbids and is fine; nan fails the comparison
             if not (np.all(node < LARGEST) and np.all(edge < LARGEST)):
                 raise NonFiniteError(
                     f"X[{i}]: the base gives scores that are NaN, inf or beyond {LARGEST}"

@@ -42,8 +42,10 @@ def expectations(estimator: Any, layout: Layout, sequences: Any, weight: np.ndar
     given = Given(sequences, weight) if estimator.inputs == "empirical" else None
     sampling = None
     if given is None and estimator.expectations == "sampled":
+        # drawn outside, so that the cache sees a number and not the state of a generator
         seed = int(check_random_state(estimator.random_state).randint(2**31 - 1))
         sampling = Sampling(estimator.n_samples, estimator.sample_smoothing, seed)
+    # bits do not depend on the threads
     cached = check_memory(estimator.memory).cache(_expected, ignore=["n_jobs"])
     return cached(estimator.base_, estimator.features_, layout, given, sampling, estimator.n_jobs)
 
@@ -95,5 +97,7 @@ def _sampled(base: Any, encoder: Any, layout: Layout, sampling: Sampling) -> np.
     flat = label_codes.flatten(as_list(y), tokens.offsets)
     codes = label_codes.encode(flat, base.model.classes_, tokens.offsets)
     total = np.asarray(counted_features(layout, tokens, codes).sum(axis=0), np.float64)
+    # features that the sample never shows would be expected 0 times, and their weights grow without
+    # bound
     total[: layout.size - layout.constant] += sampling.smoothing
     return total / sampling.n

@@ -59,6 +59,8 @@ class BaseBasedChain(BaseChain):
             self._accept_rows(X, reset)
             refuse_texts(X)
             check_table(X)
+            # `validate_data` would compare its columns with the features that templates made of
+            # them
             if not reset and self.features_ is not None:
                 X = check_array(X, dtype=np.float64)  # its columns are counted by the base
             else:

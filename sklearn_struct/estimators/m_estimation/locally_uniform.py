@@ -21,6 +21,7 @@ def locally_uniform(X: Any, y: Any, sample_weight: Any) -> HMM:
     """
     hmm = HMM().fit(X, y, sample_weight)
     one_label = [0] * len(X) if form(X) == "flat" else [[0] * len(labels) for labels in as_list(y)]
+    # with one label all tokens emit alike: that is the distribution to be shared
     everything = HMM().fit(X, one_label, sample_weight)
     K = len(hmm.classes_)
     hmm.emission_logprob_ = [

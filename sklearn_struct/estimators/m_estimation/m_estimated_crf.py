@@ -245,6 +245,7 @@ class MEstimatedCRF(BaseBasedChain):
         self._pattern = of_order(pattern, base.order)
         self._stream = None
         self.t_ = len(sequences.X)
+        # their weight in the loss would be infinite, whatever w is
         impossible = np.flatnonzero(
             (weight > 0) & (base.log_joint(sequences.observed, codes) == -np.inf)
         )
@@ -258,6 +259,7 @@ class MEstimatedCRF(BaseBasedChain):
             w0 = np.zeros(layout.size)
             if start is not None:
                 no_inputs = np.zeros(layout.pattern.n_features)
+                # other chains have none
                 constant = getattr(start, "constant_", 0.0)
                 w0 = layout.join(no_inputs, transfer(start, self), constant)
             solver = choice_for_rows(self.solver, self.C, self.l1_ratio, objective.rows)

@@ -168,6 +168,7 @@ class BaseParser(
         flat = []
 
         def parse(i: int) -> brackets.Tree:
+            # first with the tags that known words have, then with those of unknown words, too
             for relaxed in (False, True) if sentences[i] else ():
                 nodes = best_of(self._candidates(sentences[i], allowed[i], relaxed))
                 if len(nodes.symbol):
@@ -178,6 +179,7 @@ class BaseParser(
             return self._flat(sentences[i], allowed[i])
 
         trees = self._each(parse, len(sentences))
+        # threads finish in any order; an empty sentence has no tree to miss
         without = sorted(i for i in flat if sentences[i])
         if without:
             warn(
@@ -222,6 +224,7 @@ class BaseParser(
         symbols = self._codes.symbols
         model = self._model
         score = model.plain.leaf[leaf] + np.log(
+            # a tag that only unknown words have may have count 0
             np.maximum(self._tag_counts[model.symbol[leaf]], 0.5)
         )
         top = symbols[
