@@ -86,6 +86,7 @@ def read_classifieds(
 def _columns(line: str) -> list[str]:
     if "\t" not in line:
         return split_columns(line)
+    # lines of both kinds occur in one file
     return [column for part in line.split("\t") if (column := part.strip(" "))]
 
 

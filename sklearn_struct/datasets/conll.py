@@ -93,6 +93,7 @@ def read_conll(
             raise ValueError(
                 f"{name}, line {number}: {len(fields)} columns, but there are {n_first}{hint}"
             )
+        # lines for several words or for empty nodes, which are no tokens of their own
         if not (conllu and re.search(r"[-.]", fields[0])):
             sentence.append(tuple(fields) if chosen is None else tuple([fields[c] for c in chosen]))
     if sentence:
@@ -144,6 +145,7 @@ def _text(line: str | bytes, number: int, name: str) -> str:
             raise ValueError(f"{name}, line {number}: not UTF-8 ({error.reason})") from error
     if not isinstance(line, str):
         raise InputTypeError(f"{name}, line {number} is a {type(line).__name__}, expected a string")
+    # Windows' editors write it
     return line.removeprefix("\ufeff") if number == 1 else line
 
 

@@ -37,6 +37,7 @@ def read_text(
         if not download_if_missing:
             raise FileNotFoundError(f"{path} does not exist, and download_if_missing is False")
         for each, text in download(name).items():
+            # one download may bring several texts, and another process some of them
             if not (home / f"{each}.gz").exists():
                 _check_sha256(text, sha256[each], f"the download of {each}")
                 _store(home / f"{each}.gz", text)

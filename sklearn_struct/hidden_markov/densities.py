@@ -25,6 +25,7 @@ def log_ratios(counts: np.ndarray, smoothing: float = 0.0) -> np.ndarray:
     raised = counts + smoothing
     total = raised.sum(axis=-1, keepdims=True)
     with np.errstate(divide="ignore", invalid="ignore"):
+        # a state that was never seen is as ignorant as possible
         logs: np.ndarray = np.where(total > 0, np.log(raised / total), -np.log(counts.shape[-1]))
     return logs
 
@@ -60,9 +61,11 @@ def fit_gaussians(x: np.ndarray, posterior: np.ndarray, floor: np.ndarray) -> Ga
     K = posterior.shape[1]
     mean, variance = np.empty((2, K, x.shape[1]))
     for k in range(K if x.shape[1] else 0):
+        # a label without tokens gets the moments of all
         weight = posterior[:, [k]] if np.any(posterior[:, k] > 0) else everything
         share = weight / max(float(weight.sum()), np.finfo(float).tiny)
         mean[k] = np.sum(share * x, axis=0)
+        # two passes: the mean of squares less the square of the mean would cancel
         variance[k] = np.sum(share * (x - mean[k]) ** 2, axis=0)
     return Gaussians(mean, np.maximum(variance, floor))
 
@@ -71,6 +74,7 @@ def least_variances(x: np.ndarray, weight: np.ndarray, share: float) -> np.ndarr
     """A share of the weighted variance of each column; `share` itself for a column that has none."""
     with np.errstate(over="ignore", invalid="ignore"):
         variance = fit_gaussians(x, weight[:, None], np.zeros(x.shape[1])).variance[0]
+    # a constant column has no scale of its own
     return share * np.where(variance == 0, 1.0, variance)
 
 
@@ -86,4 +90,5 @@ def log_densities(x: np.ndarray, gaussians: Gaussians) -> np.ndarray:
             log_p[:, k] = -0.5 * np.sum(
                 (x - mean) ** 2 / variance + np.log(2 * np.pi * variance), axis=1
             )
+    # finite, as only what the model rules out may be -inf
     return np.maximum(log_p, -1e300)

@@ -30,6 +30,7 @@ def labelled_start(
         log_ratios(value_counts(column, posterior, table.shape[1]), 1.0)
         for column, table in zip(training.observed.codes, model.tables, strict=True)
     ]
+    # labels that nobody has given begin at random, or all of them would stay the same
     unseen = posterior.sum(axis=0) == 0
     if np.any(unseen):
         spare = random_start(training, rng)
@@ -53,9 +54,12 @@ def random_start(training: Training, rng: np.random.RandomState) -> HiddenMarkov
         frequency = (
             np.bincount(column, weights=training.token_weight, minlength=n) + options.smoothing
         )
+        # frequencies times noise as large as they are: states must differ, or EM never tells them
+        # apart
         tables.append(log_ratios(frequency * rng.exponential(size=(K, n))))
     share = training.token_weight / training.token_weight.sum()
     alike = fit_gaussians(observed.numbers, np.repeat(share[:, None], K, axis=1), options.floor)
+    # means at tokens that occur, which are never far from all data
     at = rng.choice(len(share), size=K, p=share)
     gaussians = Gaussians(observed.numbers[at], alike.variance)
     return HiddenMarkov(estimate(counts, 0.0, options.stop), tables, gaussians)

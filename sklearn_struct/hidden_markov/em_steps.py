@@ -131,6 +131,7 @@ def possible_potentials(model: HiddenMarkov, observed: Observed, block: Block) -
     impossible = score == -np.inf
     if not np.any(impossible):
         return theta
+    # for these sequences alone: elsewhere what is impossible stays so
     relaxed = potentials(_relaxed(model), observed, block)
     lengths = np.diff(block.structure.offsets)
     node = np.where(np.repeat(impossible, lengths)[:, None], relaxed.node, theta.node)
@@ -193,6 +194,7 @@ class Training:
         self.pool = pool
         self.inference = Chain(options.order)
         self.structure = self.inference.structure(observed.offsets)
+        # as many as parts, so that sums have one order for any number of threads
         self.blocks = self.inference.blocks(self.structure, n_labels, n_blocks=16)
         self.token_weight = np.repeat(weight, np.diff(observed.offsets))
 
@@ -227,6 +229,7 @@ class Training:
             weight = self.weight[block.examples]
             log_Z = np.empty(block.structure.n_examples)
             self.inference.marginals(theta, block.structure, weight, out, log_Z)
+            # kept whole, since moments about a mean want a second pass
             posterior[block.tokens] = out.node
             counts = chains.read_counts(out, block.structure, self.n_labels, self.options.order)
             return counts, float(np.sum(weight[weight > 0] * log_Z[weight > 0]))
@@ -239,6 +242,7 @@ class Training:
         """Emissions with -inf for all labels but the known one."""
         scores = emission(model, self.observed, block.tokens)
         codes = self.codes[block.tokens]
+        # log Z over what known labels allow is what EM raises
         scores[(codes >= 0)[:, None] & (codes[:, None] != np.arange(self.n_labels))] = -np.inf
         return scores
 

@@ -61,6 +61,7 @@ def contexts(codes: np.ndarray, structure: Structure, K: int, order: int) -> np.
     """
     if order == 1:
         return codes.astype(np.int32)
+    # K stands for the beginning, and is overwritten where a token comes before
     before = np.full(len(codes), K)
     left, right = structure.families[0].nodes.T
     before[right] = codes[left]

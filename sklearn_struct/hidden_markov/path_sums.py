@@ -143,6 +143,7 @@ def edge_counts(
         context = chain.label[s]
         tables[0][:, context * K : (context + 1) * K] += counts
         for triples in tables[1:]:
+            # a first token has no label two places before
             if chain.before[s] >= 0:
                 context = chain.before[s] * K + chain.label[s]
                 triples[:, context * K : (context + 1) * K] += counts

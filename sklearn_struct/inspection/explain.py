@@ -131,6 +131,7 @@ class _Rows:
         triples = np.concatenate([np.arange(0), *wider])
         token, column, _ = self.node_at
         edge, edge_column, _ = self.edge_at
+        # rows of triples stand behind those of pairs
         of_edges = _entries(model.edge_coef_, pairs[edge], edge_column)
         if len(self.seconds):
             late = edge > 0  # the first edge of a sequence has no label two places before

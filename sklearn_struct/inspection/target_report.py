@@ -47,6 +47,7 @@ class Reading(NamedTuple):
         K = len(self.labels)
         favoured = np.zeros((len(self.targets), K))
         for m, target in enumerate(self.targets):
+            # a target of all tokens, or without a majority, contradicts nobody
             favours = target.feature is not None and target.probability.max() > 0.5
             favoured[m, np.argmax(target.probability) % K] = float(favours)
         votes: np.ndarray = (self.fired > 0).astype(float) @ favoured > 0
@@ -71,6 +72,7 @@ def read_labelled_features(estimator: BaseEstimator, X: SequenceInput) -> Readin
             for feature, probability in learned.items()
         ]
     else:
+        # reading X sets attributes, which must not show in the user's object
         model = clone(model)
         sequences = model._read_X(X, reset=True)
         model.classes_ = label_set(model.classes, model.labeled_features, [], np.array([0]))

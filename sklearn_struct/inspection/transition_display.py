@@ -116,6 +116,7 @@ class TransitionDisplay:
         if ax is None:
             side = min(max(4.8, 2.0 + 0.25 * K), 40.0)
             _, ax = subplots("TransitionDisplay", figsize=(1.2 * side, side))
+        # the same for both signs, so that white is 0
         limit = float(np.max(np.abs(self.transition), initial=0.0)) or 1.0
         self.im_ = ax.imshow(
             self.transition, **{"cmap": "RdBu_r", "vmin": -limit, "vmax": limit, **(im_kw or {})}

@@ -235,6 +235,7 @@ def _probabilities(
     The root and the words have nan; so have all nodes if the sentence has no parse.
     """
     posterior: Counter[tuple[str, bool, int, int]] = Counter()
+    # else a sentence that got its tree by relaxed tags would have no probabilities
     for relaxed in (False, True):  # as in `predict`
         forest, item, *_ = parser._parses(parser._candidates(sentence, allowed, relaxed))
         columns = (
@@ -243,6 +244,7 @@ def _probabilities(
         )
         for code, start, stop, p in zip(*columns):
             symbol = parser._codes.symbols[code]
+            # nodes that binarization made are no constituents
             if symbol.siblings is None:
                 tags = [False] * (len(symbol.chain) - 1) + [symbol.tag]
                 # a chain that has a label twice is one constituent of that label

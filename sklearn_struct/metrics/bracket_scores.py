@@ -195,6 +195,7 @@ def _count(
     spoken = [
         [[word for word, tag in tagged if tag != TRACE] for tagged in side] for side in leaves
     ]
+    # without traces, which parsers do not predict
     check_words(spoken[0], spoken[1], ("y_true", "y_pred"))
     counters: tuple[Counter[str], ...] = (Counter(), Counter(), Counter())
     complete = []
@@ -206,6 +207,7 @@ def _count(
         for counter, brackets in zip(counters, (of_true & of_pred, of_pred, of_true)):
             for (label, _, _), n in brackets.items():
                 counter[label] += n
+        # a sentence of punctuation alone cannot be right or wrong
         if any(counted):
             complete.append(of_true == of_pred)
     return counts_of(counters, labels), sum(complete) / max(len(complete), 1)
@@ -238,4 +240,5 @@ def _brackets(tree: Tree, leaves: list[Leaf], counted: list[bool]) -> Counter[Br
 
 def _label(label: str) -> str:
     name = bare(label)
+    # as in EVALB's COLLINS.prm
     return "ADVP" if name == "PRT" else name

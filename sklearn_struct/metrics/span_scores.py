@@ -246,6 +246,7 @@ def counts_of(counters: Sequence[Counter[str]], labels: Sequence[str] | None) ->
     """Counts of hits, predicted and true spans by type; `labels` chooses the types."""
     if isinstance(labels, str):
         raise InputTypeError(f"labels is the string {labels!r}, expected a list of span types")
+    # types that are only predicted count, too: their precision is 0
     types = sorted(counters[1].keys() | counters[2].keys()) if labels is None else list(labels)
     return SpanCounts(
         types,
@@ -264,7 +265,9 @@ def average_scores(
         hits, pred, true = (column.sum(keepdims=True) for column in (hits, pred, true))
     pairs = ((hits, pred), (hits, true), (2 * hits, pred + true))
     scores = [
-        np.where(below > 0, above / np.maximum(below, 1), zero_division) for above, below in pairs
+        # no warning for a division whose result is not used
+        np.where(below > 0, above / np.maximum(below, 1), zero_division)
+        for above, below in pairs
     ]
     if average is None:
         return scores[0], scores[1], scores[2], true
@@ -282,4 +285,5 @@ def _mean(values: np.ndarray, weights: np.ndarray, empty: float) -> float:
         return float("nan")
     values = values[kept]
     weights = weights[kept]
+    # support may be 0 for all types, with predicted spans alone
     return float(np.average(values, weights=weights if weights.any() else None))

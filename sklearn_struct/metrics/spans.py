@@ -173,6 +173,7 @@ def _tag(label: str, scheme: str | None) -> Tag | None:
         return ("I", kind) if letter == "I" else None
     if scheme is not None:
         return (letter, kind) if letter in tuple(_SCHEMES[scheme]) else None
+    # as the evaluation script of CoNLL reads labels of other letters
     return _LETTERS.get(letter, "I" if kind else "O"), kind
 
 
@@ -183,6 +184,7 @@ def _lenient_spans(tags: list[Tag]) -> list[Span]:
     kind = ""
     before = "O"
     for t, (letter, kind_here) in enumerate(tags):
+        # the rules of conlleval, which also ends a span where the type changes
         if start >= 0 and (letter in "OBS" or before in "ES" or kind_here != kind):
             spans.append((kind, start, t))
             start = -1

@@ -135,6 +135,7 @@ def _sorted(
     pairs = source.astype(np.int64) * K + target
     order = np.argsort(pairs, kind="stable")
     pairs = pairs[order]
+    # sorted, so equal ones are neighbours
     if np.any(pairs[1:] == pairs[:-1]):
         raise ModelFileError("a feature occurs twice")
     return pairs, weight[order].astype(np.float64)
@@ -161,6 +162,8 @@ def _read(data: bytes) -> _Model:
     if len(model.state) + len(model.transition) < len(records):
         raise ModelFileError("it has features of an unknown kind")
     _check_numbers(model)
+    # not needed to read the model, but CRFsuite predicts by them: a file in which they differ means
+    # two models
     _check_references(data, label_references, b"LFRF", n_labels, records, TRANSITION)
     _check_references(data, attribute_references, b"AFRF", n_attributes, records, STATE)
     return model
@@ -197,6 +200,7 @@ def _strings(data: bytes, offset: int, n: int) -> list[str]:
         raise ModelFileError("a string lies outside its dictionary")
     begins = places + 8
     lengths = _numbers(data, places + 4)
+    # strings that overlap could take memory out of proportion to the file
     if np.any(begins + lengths > end) or np.any(lengths < 1) or np.sum(lengths) > end - offset:
         raise ModelFileError("a string lies outside its dictionary")
     if np.any(_numbers(data, places) != np.arange(n)):
@@ -204,6 +208,7 @@ def _strings(data: bytes, offset: int, n: int) -> list[str]:
     strings = [
         data[begin : begin + length] for begin, length in zip(begins.tolist(), lengths.tolist())
     ]
+    # CRFsuite would read it as a shorter string
     if any(text.find(0) != len(text) - 1 for text in strings):
         raise ModelFileError("a string does not end where it should")
     try:

@@ -33,6 +33,7 @@ def crfsuite_bytes(crf: LinearChainCRF) -> bytes:
     labels, names, coef = _parts(crf)
     pairs = np.flatnonzero(coef.data)
     coef = sp.csr_array((coef.data[pairs], (coef.row[pairs], coef.col[pairs])), shape=coef.shape)
+    # CRFsuite's files have no attributes without a weight
     used = np.flatnonzero(np.diff(coef.indptr))
     state = coef[used].tocoo()
     moves = sp.coo_array(crf.transition_)
@@ -127,6 +128,7 @@ def _table(hashes: list[int], places: list[int]) -> bytes:
     """Twice as many slots as strings, each with a hash and a place; a slot that is taken leaves the
     next one.
     """
+    # as CQDB has it; half of the slots empty, so that searches end
     n = 2 * len(hashes)
     slots = [(0, 0)] * n
     for code, place in zip(hashes, places):

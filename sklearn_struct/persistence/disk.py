@@ -23,6 +23,7 @@ DEVICE = errno.EINVAL, "a device"
 def read_whole(path: Path) -> bytes:
     """The bytes of a file; OSError for anything else: pipes may have no writer, and devices no end."""
     name = os.fsdecode(path)
+    # a pipe or a device might never end
     kind = stat.S_IFMT(os.stat(name).st_mode)
     if kind != stat.S_IFREG:
         raise _no_file(kind, name)
@@ -58,6 +59,7 @@ def _permissions(name: str) -> int | None:
         return None
     if not stat.S_ISREG(mode):
         raise _no_file(stat.S_IFMT(mode), name)
+    # replacing it would only need rights in the folder
     if not os.access(name, os.W_OK):
         raise PermissionError(errno.EACCES, "the file is write-protected", name)
     return mode & 0o777
@@ -76,6 +78,8 @@ def _replace(path: str, permissions: int | None, data: bytes) -> None:
                 os.chmod(temporary, permissions)
             file.write(data)
             file.flush()
+            # before it takes the other one's place: after a crash there is the old model or the new
+            # one
             os.fsync(file.fileno())
         os.replace(temporary, path)
     except BaseException:

@@ -39,6 +39,7 @@ def joined(pattern: Pattern) -> EdgeTables:
     tables = []
     n = 0
     for of_family, width in zip(pairs, pattern.widths, strict=True):
+        # the numbers of weights in w go through scipy's stack, and come out in the file's order
         number = np.arange(n, n + len(of_family.indices), dtype=np.float64) + 1  # 0 is no number
         shape = (len(of_family.indptr) - 1, width)
         tables.append(sp.csr_array((number, of_family.indices, of_family.indptr), shape=shape))

@@ -57,6 +57,7 @@ class Shared:
         """
         if names is None:
             return None
+        # an encoder and the model behind it share names, which may be most of the file
         for number, known in enumerate(self.objects):
             spelt_out = (
                 known._names if isinstance(known, _Learnt) else getattr(known, "_array", None)

@@ -88,6 +88,7 @@ def _bytes(estimator: BaseEstimator, functions: Functions | None = None) -> byte
     }
     data = pack({**model, "names": shared.stored}, shared.arrays)
     try:
+        # what could not be loaded is not saved
         _read(data, functions)
     except ModelFileError as error:
         raise ModelFileError(f"this {type(estimator).__name__} cannot be saved: {error}") from error
@@ -145,6 +146,7 @@ def _read(data: bytes, functions: Functions | None) -> Any:
         estimator = read_estimator(renamed(stored) if number == 1 else stored, "", shared)
     except RecursionError as error:
         raise ModelFileError("it is nested too deeply") from error
+    # what is loaded must give the same bytes when it is saved again
     if shared.arrays:
         raise ModelFileError(f"it has an array too many: {next(iter(shared.arrays))[:50]!r}")
     return estimator

@@ -145,6 +145,7 @@ def fill(potentials, reward, e, fresh, work):
             if fresh:
                 x = exp(sub(load_part(edge, i + row * K + k, K - k, -np.inf), shift))
                 store(E, 2 * row * P + k, x)
+            # the derivative of exp(score) in the direction of the reward
             store(E, (2 * row + 1) * P + k, mul(x, _rewards(rewards, j + row * K + k, K - k)))
     return spread, size
 
@@ -229,7 +230,9 @@ def _weigh(rewards, group, t, work):
             store(A, a0 + k, a)
             store(A, a0 + P + k, da)
             rise = add(rise, da)
+        # alpha sums to 1, so the sum of its derivatives is that of log c
         norms[row, 0], norms[row, 1] = norm, total(rise)
+        # deviations from the mean: they do not grow with the length of a chain
         shift = splat(-norms[row, 1])
         for k in range(0, P, LANES):
             store(A, a0 + P + k, fma(load(A, a0 + k), shift, load(A, a0 + P + k)))
@@ -253,9 +256,11 @@ def backward(potentials, reward, group, work):
             if not shared:
                 fill(potentials, reward, edges[r] + t, len(potentials.edge) > 1, work)
                 transpose_duals(work.E, work.E_T)
+            # by the transpose, so that rows are read along memory
             rows_times_duals(V, lo + r, step, work.E_T, B, lo + r)
         for row in range(lo + n, starts[t + 1]):
             for k in range(P):
+                # the end of a sequence, for which nothing is left to be summed
                 B[row, k] = 1.0
                 B[row, P + k] = 0.0
                 V[row, k] = 0.0

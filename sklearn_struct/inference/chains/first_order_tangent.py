@@ -86,6 +86,7 @@ def tangent(
     )
     lengths = np.diff(structure.offsets) * (weight != 0)
     order = np.argsort(-lengths, kind="stable")[: np.count_nonzero(lengths)]
+    # one for each step of the longest sequence, and the end twice
     starts = np.empty(lengths.max(initial=0) + 2, np.int64)
     used = Group(
         order,
@@ -95,8 +96,10 @@ def tangent(
         weight[order],
         starts,
     )
+    # one workspace, as large as the largest group needs
     rows = np.add.reduceat(np.append(used.lengths, 0), np.arange(0, len(order) + 1, GROUP)).max()
     work = workspace(rows, potentials.node.shape[1])
+    # of sequences without weight or tokens
     mean[:] = 0.0
     if _scaled_tangent(potentials, reward, used, out, mean, work):
         for i in np.flatnonzero(np.isnan(mean)):
@@ -172,6 +175,7 @@ def _expected(potentials, group, r, work):
     size = work.size[r]
     for t in range(group.lengths[r]):
         expected += work.norms[group.starts[t] + r, 1]
+    # rewards beyond were cut off, or could underflow in products
     if not np.isfinite(expected) or not (size == 0.0 or LEAST <= size <= LARGEST):
         return np.nan
     if not work.node_spread[r] + work.edge_spread[r] < LIMIT and _left_range(

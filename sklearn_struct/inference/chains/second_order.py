@@ -60,6 +60,7 @@ def marginals(
     `first_order.marginals`, with triples.
     """
     potentials = Triples(*(np.ascontiguousarray(table, np.float64) for table in potentials))
+    # sequences of about one length side by side leave few lanes idle
     lengths = np.diff(structure.offsets) * (weight != 0)
     order = np.argsort(-lengths, kind="stable")[: np.count_nonzero(lengths)]
     log_Z[:] = 0.0
@@ -115,11 +116,13 @@ def _scaled(potentials, structure, jobs, lanes, out, log_Z):
     for first in range(0, len(order), LANES):
         n = min(LANES, len(order) - first)
         for r in range(LANES):
+            # spare lanes repeat a sequence, with no tokens
             i = order[first + min(r, n - 1)]
             T = structure.offsets[i + 1] - structure.offsets[i] if r < n else 0
             lanes.tokens[0, r] = structure.offsets[i]
             lanes.tokens[1, r] = T
             lanes.tokens[2, r] = structure.edge_offsets[i]
+            # so that the triple which ends at token t is this plus t
             lanes.tokens[3, r] = structure.triple_offsets[i] - 2
             lanes.weight[r] = weight[i]
             lanes.spread[0, r] = 0.0
@@ -234,6 +237,7 @@ def _distrust(potentials, r, lanes):
     near = lanes.spread[0, r] + lanes.spread[1, r] < NEAR
     if np.isnan(lanes.logs[r]) or not (near or not _lost(potentials, r, lanes)):
         lanes.logs[r] = np.nan
+        # it would add nan to what all lanes share
         for m in range(r, T * KK * LANES, LANES):
             lanes.A[m] = lanes.B[m] = 0.0
 
@@ -291,6 +295,7 @@ def _add_pairs(K, lanes, out):
     out_edge = out.edge
     shared = out_edge.shape[0] == 1
     weight = load(lanes.weight, 0)
+    # `V` is free now, and of the right size
     sums[:] = 0.0
     for t in range(lanes.tokens[1, 0]):
         scale = load(lanes.scale, t * LANES)

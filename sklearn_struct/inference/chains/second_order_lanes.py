@@ -68,14 +68,17 @@ def fill_shared(tables, later, table, top, spread):
     n = triple.shape[1] if later else n_pairs
     for m in range(n):
         table[m] = edge[0, m % n_pairs]
+        # a score of three labels in a row comes with that of the last two
         if later:
             table[m] += triple[0, m]
         most = max(most, table[m])
         least = min(least, table[m])
     most = max(most, LEAST)
+    # exponentials of the padding are 0
     for m in range(n, padded(n)):
         table[m] = LEAST
     for m in range(0, n, LANES):
+        # vectors along the table: it is made once for all groups
         store(table, m, exp(sub(load(table, m), splat(most))))
     top[later] = most
     spread[later] = most - least
@@ -98,6 +101,7 @@ def fill_edges(tables, t, lanes):
     n = n_pairs if t == 1 else triple.shape[1]
     for m in range(n):
         for r in range(LANES):
+            # a lane without a token here must only be finite; U makes its products 0
             score = 0.0
             if t < lanes.tokens[1, r]:
                 score = edge[min(lanes.tokens[2, r] + t - 1, last), m % n_pairs]
@@ -146,6 +150,7 @@ def fill_nodes(node, lanes):
         for r in range(LANES):
             if t < lanes.tokens[1, r]:
                 lanes.logs[r] += row[r]
+                # nan as well
                 if not row[LANES + r] <= lanes.spread[0, r]:
                     lanes.spread[0, r] = row[LANES + r]
         for k in range(K):

@@ -69,6 +69,8 @@ def _best(grammar: Grammar, scores: TreeScores, n: int) -> _Items:
     n_cells = n * (n + 1) // 2
     what = f"the chart of {n} words"
     size = room(n_cells, n_symbols)
+    # bytes of all arrays below; memory that is not there should not be found out in the middle of a
+    # chart
     reserve(16 * n_cells + 28 * size, what)
     first = zeros(n_cells, np.int64)
     stop = zeros(n_cells, np.int64)
@@ -79,6 +81,7 @@ def _best(grammar: Grammar, scores: TreeScores, n: int) -> _Items:
     left, right, seen, place = (np.empty(n_symbols, np.int64) for _ in range(4))
     work = numbers, (left, right, seen, place), np.zeros(n, np.int64)
     state = np.array([1, 0, 0, 0, 0])
+    # a kernel comes back after so many steps, so that Ctrl-C is heard
     while not _fill(grammar, scores, (first, stop, symbols, best, back), work, state, STEPS):
         go_on()
         n_items = int(state[3])
@@ -109,6 +112,7 @@ def _fill(
     n_seen = state[4]
     for length in range(state[0], n + 1):
         for i in range(state[1], n - length + 1):
+            # a cell has at most one item for each symbol; arrays grow in Python alone
             if n_items + S > len(symbols):
                 state[4] = n_seen
                 return leave(state, length, i, state[2], n_items)
@@ -120,6 +124,7 @@ def _fill(
             for k in range(begin, end):
                 a = cell(n, i, k)
                 b = cell(n, k, i + length)
+                # the right cell by symbol, so that each rule of a left item is one look-up
                 for q in range(first[b], stop[b]):
                     beside[symbols[q]] = best[q]
                     place[symbols[q]] = q
@@ -135,6 +140,7 @@ def _fill(
                             room[s] = y
                             left_item[s] = p
                             right_item[s] = beneath
+                # only what was set is cleared: most symbols are in few cells
                 for q in range(first[b], stop[b]):
                     beside[symbols[q]] = -np.inf
             if end < i + length:
@@ -213,6 +219,7 @@ def _write_nodes(symbols: np.ndarray, back: np.ndarray, root: int, out: Nodes) -
         item = stack[depth]
         # its children first; then itself, as a negative number
         if item >= 0 and back[item, 0] >= 0:
+            # no recursion: a chain of a thousand words is a thousand levels
             stack[depth] = -item - 1
             stack[depth + 1] = back[item, 1]
             stack[depth + 2] = back[item, 0]

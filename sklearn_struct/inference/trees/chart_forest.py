@@ -27,6 +27,7 @@ def log_partition(grammar: Grammar, scores: TreeScores) -> float:
     chart = inside(grammar, relative(scores.rule), scores)
     top = cell(n, 0, n)
     roots = slice(chart.first[top], chart.stop[top])
+    # values of 0 are trees without probability
     with np.errstate(divide="ignore"):
         logs = np.log(chart.values[roots]) + scores.root[chart.symbols[roots]]
     if len(logs) == 0:
@@ -133,6 +134,7 @@ def _pack(
         packed.stop[n_kept] = items[f, 2]
         packed.leaf[n_kept] = -1
         n_kept += posterior[n_kept] > 0.0  # a root may have a share, and none of the mass
+    # items of a token are those of its candidates that are possible, in the same order
     for i in range(n):  # items of a token are in the order of its candidates
         q = indptr[i]
         for p in range(first[cell(n, i, i + 1)], stop[cell(n, i, i + 1)]):

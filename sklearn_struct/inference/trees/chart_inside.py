@@ -49,12 +49,14 @@ class Chart(NamedTuple):
 def relative(rule: np.ndarray) -> tuple[np.ndarray, float]:
     """Exponentials of scores relative to the largest, and that."""
     top = float(np.max(rule, initial=-np.inf))
+    # a grammar without any possible rule: no difference of infinities
     top = top if top > -np.inf else 0.0
     return np.exp(rule - top), top
 
 
 def room(n_cells: int, n_symbols: int) -> int:
     """How many items to make room for at first. Memory that is not used costs nothing."""
+    # most cells have few symbols: begin with sixteen a cell, and grow
     return min(n_symbols * n_cells, max(16 * n_cells, 1 << 16)) + n_symbols
 
 
@@ -166,6 +168,7 @@ def _store(chart: Chart, c: int, room: np.ndarray, seen: np.ndarray, n_items: in
         peak = max(peak, room[s])
     for s in seen:
         symbols[n_items] = s
+        # relative to the largest: no sentence is too long, as scales are kept in logarithms
         values[n_items] = room[s] / peak
         n_items += values[n_items] > LEAST
         room[s] = 0.0

@@ -36,6 +36,7 @@ def roots(n: int, root: np.ndarray, chart: Chart, share: np.ndarray) -> float:
     if peak == -np.inf:
         return -np.inf
     for p in range(first[top], stop[top]):
+        # relative to the best root, so that none of the probable ones underflows
         share[p] = np.exp(root[symbols[p]] - peak)
         total += share[p] * values[p]
     for p in range(first[top], stop[top]):
@@ -76,6 +77,7 @@ def descend(
         np.zeros((2, n_symbols)),
     )
     kept = Kept(
+        # a guess from treebanks; more are made room for on the way
         np.empty((256 * n, 4), np.int32),
         np.empty(256 * n),
         np.empty((64 * n + n_symbols, 3), np.int32),
@@ -192,6 +194,7 @@ def _begin(
     for k in range(length - 1 if kept else 0):
         a = cell(n, i, i + k + 1)
         b = cell(n, i + k + 1, i + length)
+        # about 1 at most, as scale[c] is not below that of its best split
         factor = np.exp(scale[a] + scale[b] + top - scale[c])
         cost += SPLIT + 4 * (stop[a] - first[a] + stop[b] - first[b])
         for side, children in enumerate((a, b)):

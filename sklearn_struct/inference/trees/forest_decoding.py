@@ -29,6 +29,7 @@ def argmax(forest: Forest, item: np.ndarray, edge: np.ndarray) -> tuple[Nodes, f
     while done < len(item):
         go_on()
         done = _fill(forest, edge, best, back, done, STEPS)
+    # children come before their parents, roots last
     root = _first_root(forest) + int(np.argmax(best[_first_root(forest) :]))
     if best[root] == -np.inf:
         return no_nodes(), -np.inf
@@ -82,6 +83,7 @@ def _fill(
         if steps <= 0:
             return p
         own = best[p]
+        # items without a word need children; tokens have their own score alone
         if forest.leaf[p] < 0:
             best[p] = -np.inf
         for e in range(forest.indptr[p], forest.indptr[p + 1]):

@@ -37,6 +37,7 @@ class Vectors(NamedTuple):
 
 def vectors(forest: Forest, n_states: np.ndarray) -> Vectors:
     """Rows of zeros."""
+    # whole vectors, so that both directions are products without a rest
     width = (n_states[forest.symbol] + LANES - 1) // LANES * LANES
     start = np.concatenate([[0], np.cumsum(width, dtype=np.int64)])
     return Vectors(start, np.zeros(start[-1]), np.full(len(width), -np.inf))
@@ -107,8 +108,10 @@ def _inside(
                 store(row, a + i, x)
         peak = 0.0
         for i in range(a, a + width):
+            # by size: spectral estimates may be below 0
             peak = max(peak, abs(row[i]))
         for i in range(a, a + width if peak > 0.0 else a):
+            # relative to the largest number: products of two rows never leave the floats
             row[i] /= peak
         scale[p] = scale[p] + np.log(peak) if peak > 0.0 else -np.inf
         steps -= 4
@@ -181,6 +184,7 @@ def _outside(
             a = start[p]
             width = start[p + 1] - start[p]
             peak = _without_overflow(row, above, a, a + width)
+            # outside numbers of rare items are large; their peak goes into the factor
             inverse, log_peak = (1.0 / peak, np.log(peak)) if peak > 0.0 else (0.0, -np.inf)
             steps -= 4
             for e in range(indptr[p], indptr[p + 1]):

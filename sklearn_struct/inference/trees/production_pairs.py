@@ -127,6 +127,7 @@ def _best(
                 if best[q] + pair[t] > peak:
                     peak = best[q] + pair[t]
                     back[e, side] = q
+            # children are before their parents, so one pass from below does
             best[e] += peak
         steps -= 4 + start[2 * e + 2] - start[2 * e]
     return n_edges
@@ -165,6 +166,7 @@ def _inside(
             for t in range(start[s], start[s + 1]):
                 peak = max(peak, inner[first + t - start[s]] + pair[t])
             for t in range(start[s], start[s + 1] if peak > -np.inf else start[s]):
+                # in logarithms: weights of pieces have no bound, so scores may differ by any amount
                 total += np.exp(inner[first + t - start[s]] + pair[t] - peak)
             sums[s] = peak + np.log(total) if total > 0.0 else -np.inf
             inner[e] += sums[s]

@@ -40,6 +40,7 @@ def weigh(
                 out[i] *= tensors.rule[i]
                 mean += out[i] / m
             for i in range(m):
+                # towards the mean over the parent's states, where they have seen little
                 out[t + i] += shrinkage * (mean - out[t + i])
                 total[s + i] += out[t + i]
 
