@@ -95,7 +95,8 @@ def _neighbours(offsets: np.ndarray, r: int) -> Family:
 def columns_of(labels: np.ndarray, family: Family, n_labels: int) -> np.ndarray:
     """The column, in tables of its family, that the labels (n,) of each clique's nodes have."""
     of_nodes = labels[family.nodes].astype(np.int64)
-    return of_nodes @ n_labels ** np.arange(of_nodes.shape[1])[::-1]
+    columns: np.ndarray = of_nodes @ n_labels ** np.arange(of_nodes.shape[1])[::-1]
+    return columns
 
 
 def ends(structure: Structure) -> tuple[np.ndarray, np.ndarray]:

@@ -32,7 +32,8 @@ class SparseRows:
     """
 
     def __init__(self, F: sp.sparray) -> None:
-        self.n_rows, self.size = F.shape
+        self.n_rows: int = F.shape[0]
+        self.size: int = F.shape[1]
         self._by_row = csr(F, np.dtype(float))
         self._by_column = csr(F.T, np.dtype(float))
         self._parts = [even_parts(matrix.indptr) for matrix in (self._by_row, self._by_column)]

@@ -291,6 +291,7 @@ class BaseChain(ChainParameters, BaseStructured):
                 score = inference.scores(theta, block.structure, known)
             else:
                 score = inference.log_partition(forbid_labels(theta, known), block.structure)
-            return score - inference.log_partition(theta, block.structure)
+            log_p: np.ndarray = score - inference.log_partition(theta, block.structure)
+            return log_p
 
         return self._each_sequence(sequences, work)

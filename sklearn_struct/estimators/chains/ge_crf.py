@@ -212,7 +212,8 @@ class GECRF(BasePartlyLabelled):
             With the place or the labelled feature; ValueError for a feature that X has not, or
             probabilities that do not sum to one. The estimator is then as it was before.
         """
-        return super().fit(X, y, sample_weight, init=init)
+        super().fit(X, y, sample_weight, init=init)
+        return self
 
     def _loss(self, evidence: Evidence | None = None) -> Loss:
         return MarginalLikelihood(Chain())

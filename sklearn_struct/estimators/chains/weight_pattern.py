@@ -113,4 +113,5 @@ def _counts_of_moves(masks: np.ndarray, weight: np.ndarray, family: Family) -> n
     for nodes in inner:
         width = before.shape[1] * masks.shape[1]
         before = (before[:, :, None] * masks[nodes][:, None, :]).reshape(len(nodes), width)
-    return (before.T @ masks[last]).ravel()
+    counts: np.ndarray = before.T @ masks[last]
+    return counts.ravel()

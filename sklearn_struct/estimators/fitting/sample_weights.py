@@ -60,7 +60,7 @@ def of_examples(sample_weight: Any, n: int, what: str) -> np.ndarray:
             )
         except (TypeError, ValueError, OverflowError) as error:
             raise InputTypeError(f"sample_weight must hold real numbers: {error}") from None
-    weight = _check_sample_weight(
+    weight: np.ndarray = _check_sample_weight(
         sample_weight, np.empty((n, 1)), dtype=np.float64, ensure_non_negative=True
     )
     if not np.any(weight > 0):
@@ -124,9 +124,9 @@ def class_weights(
     labels = classes.tolist()
     if class_weight == "balanced":
         seen = np.bincount(codes, weights=weight, minlength=len(labels))
-        return np.divide(
-            seen.sum() / np.count_nonzero(seen), seen, where=seen > 0, out=np.zeros(len(seen))
-        )
+        balanced = np.zeros(len(seen))
+        np.divide(seen.sum() / np.count_nonzero(seen), seen, where=seen > 0, out=balanced)
+        return balanced
     found = np.array([_number(label, class_weight.get(label, 1.0)) for label in labels])
     unknown = [label for label in class_weight if label not in labels]
     # else it only has more than this y

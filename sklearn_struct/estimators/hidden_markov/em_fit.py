@@ -37,7 +37,9 @@ def _clusters(training: Training, rng: np.random.RandomState) -> np.ndarray:
 
     with threadpool_limits(1):  # sums of several threads have no fixed order
         found = KMeans(training.n_labels, n_init=3, random_state=rng)
-        return found.fit(training.observed.numbers, sample_weight=training.token_weight).labels_
+        found.fit(training.observed.numbers, sample_weight=training.token_weight)
+    labels: np.ndarray = found.labels_
+    return labels
 
 
 def learn(

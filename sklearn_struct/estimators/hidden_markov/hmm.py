@@ -205,7 +205,8 @@ class HMM(IterationParameters, RandomParameters, ThreadParameters, BaseHiddenCha
             With the place; a two-dimensional X or a wrong `sample_weight` may get scikit-learn's
             own ValueError. The estimator is then as it was before.
         """
-        return super().fit(X, y, sample_weight, init=init)
+        super().fit(X, y, sample_weight, init=init)
+        return self
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, init: Any, progress: Progress) -> None:
         X = as_list(X)

@@ -184,7 +184,8 @@ class SpectralHMM(BaseSpectral, ThreadParameters, BaseSequenceEstimator):
             With the place; a wrong `sample_weight` may get scikit-learn's own ValueError. The
             estimator is then as it was before.
         """
-        return super().fit(X, y, sample_weight)
+        super().fit(X, y, sample_weight)
+        return self
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, init: Any, progress: Progress) -> None:
         sequences = self._read_X(X, reset=True)
@@ -271,8 +272,10 @@ class SpectralHMM(BaseSpectral, ThreadParameters, BaseSequenceEstimator):
         if self.decoder == "viterbi" and found.sign[0] != 0:
             nodes = most_expected(found, "max-rule")
             if len(nodes.symbol):
-                return nodes.symbol[nodes.left < 0][:-1].astype(np.int64)
-        return self._proba(found, entries).argmax(axis=1)
+                tags: np.ndarray = nodes.symbol[nodes.left < 0][:-1]
+                return tags.astype(np.int64)
+        best: np.ndarray = self._proba(found, entries).argmax(axis=1)
+        return best
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Posterior probability of each label at each word; estimates below 0 count by their

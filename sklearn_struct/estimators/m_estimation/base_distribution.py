@@ -150,7 +150,9 @@ class HiddenBase:
         vocabulary = self.model.vocabulary_[c]
         if table is None or vocabulary is None:
             return np.zeros((len(self.model.classes_), len(known)))
-        return np.exp(table[:, [vocabulary.get(value, table.shape[1] - 1) for value in known]])
+        columns = [vocabulary.get(value, table.shape[1] - 1) for value in known]
+        probability: np.ndarray = np.exp(table[:, columns])
+        return probability
 
 
 class Scores(NamedTuple):

@@ -210,7 +210,8 @@ class MEstimatedCRF(BaseBasedChain):
             If ``C=np.inf`` and the loss has no minimum. In each case the estimator is then as it
             was before.
         """
-        return super().fit(X, y, sample_weight, init=init)
+        super().fit(X, y, sample_weight, init=init)
+        return self
 
     def _loss(self, evidence: Evidence | None = None) -> Loss:
         # of rows that count features, one a sequence, instead of potentials

@@ -20,6 +20,7 @@ import numpy as np
 from sklearn_struct.compiled.kernel import kernel
 from sklearn_struct.compiled.simd import (
     LANES,
+    Vector,
     add,
     exp,
     fma,
@@ -140,7 +141,7 @@ def tangent(
     work = _workspace(rows, potentials.node.shape[1])
     mean[:] = 0.0
     if _scaled_tangent(potentials, reward, used, out, mean, work):
-        for i in np.flatnonzero(np.isnan(mean)):
+        for i in np.flatnonzero(np.isnan(mean)).tolist():
             mean[i] = log_tangent(potentials, reward, structure, i, weight[i], out)
 
 
@@ -157,7 +158,9 @@ def _workspace(n: int, K: int) -> _Work:
 
 
 @kernel
-def _scaled_tangent(potentials, reward, used, out, mean, work):
+def _scaled_tangent(
+    potentials: Pairs, reward: Pairs, used: _Group, out: Pairs, mean: np.ndarray, work: _Work
+) -> int:
     """The same, but sequences whose scaled result cannot be trusted get mean nan; return their
     number.
     """
@@ -195,13 +198,13 @@ def _scaled_tangent(potentials, reward, used, out, mean, work):
 
 
 @kernel
-def _shared(potentials, reward):
+def _shared(potentials: Pairs, reward: Pairs) -> bool:
     """Whether all edges have the same scores and rewards."""
-    return potentials.edge.shape[0] == 1 and reward.edge.shape[0] == 1
+    return len(potentials.edge) == 1 and len(reward.edge) == 1
 
 
 @kernel
-def _group(used, first, last):
+def _group(used: _Group, first: int, last: int) -> _Group:
     """Some of the sequences in use, with the rows of their tokens."""
     order, lengths, tokens, edges, weight, starts = used
     n = last - first
@@ -225,7 +228,9 @@ def _group(used, first, last):
 
 
 @kernel
-def _extent(scores, i, rewards, j, n):
+def _extent(
+    scores: np.ndarray, i: int, rewards: np.ndarray, j: int, n: int
+) -> tuple[float, float, float]:
     """Maximum and range of scores[i : i + n], and largest reward that is not forbidden, of
     rewards[j : j + n].
     """
@@ -242,13 +247,15 @@ def _extent(scores, i, rewards, j, n):
 
 
 @kernel
-def _rewards(rewards, i, n):
+def _rewards(rewards: np.ndarray, i: int, n: int) -> Vector:
     """The first n of rewards[i : i + LANES], and 0; finite, so that a forbidden one times 0 is 0."""
     return minimum(maximum(load_part(rewards, i, n, 0.0), splat(-LARGEST)), splat(LARGEST))
 
 
 @kernel
-def _fill(potentials, reward, e, fresh, work):
+def _fill(
+    potentials: Pairs, reward: Pairs, e: int, fresh: bool, work: _Work
+) -> tuple[float, float]:
     """Fill E with the table of edge e, unless `fresh` with its rewards alone; return its range and
     largest reward.
     """
@@ -272,7 +279,7 @@ def _fill(potentials, reward, e, fresh, work):
 
 
 @kernel
-def _exponentials(node, rewards, group, work):
+def _exponentials(node: np.ndarray, rewards: np.ndarray, group: _Group, work: _Work) -> None:
     """Fill U with u_t, and note spread and size of nodes."""
     U = work.U
     spread = work.node_spread
@@ -295,7 +302,7 @@ def _exponentials(node, rewards, group, work):
 
 
 @kernel
-def _forward(potentials, reward, group, work):
+def _forward(potentials: Pairs, reward: Pairs, group: _Group, work: _Work) -> None:
     """Fill A and norms, and divide U by c."""
     edges = group.edges
     starts = group.starts
@@ -319,7 +326,7 @@ def _forward(potentials, reward, group, work):
 
 
 @kernel
-def _weigh(rewards, group, t, work):
+def _weigh(rewards: np.ndarray, group: _Group, t: int, work: _Work) -> None:
     """Multiply rows of A, until then products of alpha_{t-1} and E, by u_t and scale them."""
     tokens = group.tokens
     starts = group.starts
@@ -358,7 +365,7 @@ def _weigh(rewards, group, t, work):
 
 
 @kernel
-def _backward(potentials, reward, group, work):
+def _backward(potentials: Pairs, reward: Pairs, group: _Group, work: _Work) -> None:
     """Fill B and V; rows of V at the end of a sequence are 0."""
     edges = group.edges
     starts = group.starts
@@ -385,7 +392,7 @@ def _backward(potentials, reward, group, work):
 
 
 @kernel
-def _leave(rewards, group, t, work):
+def _leave(rewards: np.ndarray, group: _Group, t: int, work: _Work) -> None:
     """V of row t from u, c and beta of the next token."""
     U = work.U
     B = work.B
@@ -409,7 +416,7 @@ def _leave(rewards, group, t, work):
 
 
 @kernel
-def _expected(potentials, group, r, work):
+def _expected(potentials: Pairs, group: _Group, r: int, work: _Work) -> float:
     """Expected reward of a sequence; nan where its result cannot be trusted."""
     expected = 0.0
     size = work.size[r]
@@ -425,7 +432,7 @@ def _expected(potentials, group, r, work):
 
 
 @kernel
-def _left_range(potentials, group, r, work):
+def _left_range(potentials: Pairs, group: _Group, r: int, work: _Work) -> bool:
     """Whether an alpha that structure allows to be positive came near the smallest numbers, or a
     beta the largest.
 
@@ -461,7 +468,7 @@ def _left_range(potentials, group, r, work):
 
 
 @kernel
-def _add_nodes(group, r, trusted, work, out):
+def _add_nodes(group: _Group, r: int, trusted: bool, work: _Work, out: np.ndarray) -> None:
     """Add weighted derivatives of node marginals; weigh the rows of A, or blank all rows of a
     sequence not trusted.
     """
@@ -488,7 +495,7 @@ def _add_nodes(group, r, trusted, work, out):
 
 
 @kernel
-def _add_pairs(work, out):
+def _add_pairs(work: _Work, out: np.ndarray) -> None:
     """Add the sum of the derivatives of edge marginals, of alpha_t(j) E(j, k) v_{t+1}(k)."""
     E = work.E
     pairs = work.pairs
@@ -500,7 +507,9 @@ def _add_pairs(work, out):
 
 
 @kernel
-def _add_edges(potentials, reward, group, work, out):
+def _add_edges(
+    potentials: Pairs, reward: Pairs, group: _Group, work: _Work, out: np.ndarray
+) -> None:
     """Add derivatives of edge marginals, edge by edge."""
     E = work.E
     A = work.A

@@ -20,6 +20,7 @@ import numpy as np
 from sklearn_struct.compiled.kernel import inlined, kernel
 from sklearn_struct.compiled.simd import (
     LANES,
+    Vector,
     add,
     at,
     exp,
@@ -109,7 +110,7 @@ def tangent(
         Triples(*(np.ascontiguousarray(a, np.float64) for a in p)) for p in (potentials, reward)
     )
     mean[:] = 0.0
-    for i in np.flatnonzero((weight != 0) & (np.diff(structure.offsets) > 0)):
+    for i in np.flatnonzero((weight != 0) & (np.diff(structure.offsets) > 0)).tolist():
         mean[i] = log_tangent(potentials, reward, structure, i, weight[i], out)
 
 
@@ -123,7 +124,14 @@ def _room(T: int, K: int) -> _Lanes:
 
 
 @kernel
-def _scaled(potentials, structure, jobs, lanes, out, log_Z):
+def _scaled(
+    potentials: Triples,
+    structure: TripleLinks,
+    jobs: tuple[np.ndarray, np.ndarray],
+    lanes: _Lanes,
+    out: Triples,
+    log_Z: np.ndarray,
+) -> None:
     """All sequences of `jobs` (order, weight); what cannot be trusted gets log Z nan and adds
     nothing.
     """
@@ -159,14 +167,21 @@ def _scaled(potentials, structure, jobs, lanes, out, log_Z):
 
 
 @inlined
-def _shared(tables):
+def _shared(tables: tuple[np.ndarray, np.ndarray]) -> bool:
     """Whether all pairs share a table, and all triples."""
     edge, triple = tables
-    return edge.shape[0] == 1 and triple.shape[0] == 1
+    return len(edge) == 1 and len(triple) == 1
 
 
 @inlined
-def _fill_shared(tables, K, later, table, top, spread):
+def _fill_shared(
+    tables: tuple[np.ndarray, np.ndarray],
+    K: int,
+    later: int,
+    table: np.ndarray,
+    top: np.ndarray,
+    spread: np.ndarray,
+) -> None:
     """Exponentials of the scores of first or later edges, where all share a table, and their
     maximum and range.
     """
@@ -190,7 +205,7 @@ def _fill_shared(tables, K, later, table, top, spread):
 
 
 @kernel
-def _fill_edges(tables, K, t, lanes):
+def _fill_edges(tables: tuple[np.ndarray, np.ndarray], K: int, t: int, lanes: _Lanes) -> None:
     """The same for the edges into tokens t, where each has a table of its own; a lane without one
     gets zeros.
     """
@@ -220,7 +235,7 @@ def _fill_edges(tables, K, t, lanes):
 
 
 @kernel
-def _note(best, low, row):
+def _note(best: Vector, low: Vector, row: np.ndarray) -> None:
     """Write maxima and ranges, of what is all forbidden too; then exponentials are 0, not nan."""
     store(row, 0, best)
     store(row, LANES, low)
@@ -230,13 +245,13 @@ def _note(best, low, row):
 
 
 @kernel
-def _entry(table, m, shared):
+def _entry(table: np.ndarray, m: int, shared: bool) -> Vector:
     """Entry m of a table as a vector."""
     return splat(at(table, m)) if shared else load(table, m * LANES)
 
 
 @kernel
-def _fill_nodes(node, lanes):
+def _fill_nodes(node: np.ndarray, lanes: _Lanes) -> None:
     """Fill U; add to log Z the maxima that were taken out, and note the ranges."""
     U = lanes.U
     row = lanes.row
@@ -262,7 +277,7 @@ def _fill_nodes(node, lanes):
 
 
 @kernel
-def _forward(tables, K, lanes):
+def _forward(tables: tuple[np.ndarray, np.ndarray], K: int, lanes: _Lanes) -> None:
     """Fill A and the scales, and complete log Z, which is nan where alpha vanishes."""
     A = lanes.A
     row = lanes.row
@@ -296,7 +311,7 @@ def _forward(tables, K, lanes):
 
 
 @inlined
-def _step(K, t, lanes, shared):
+def _step(K: int, t: int, lanes: _Lanes, shared: bool) -> None:
     """alpha_t before it is scaled, and its sum, into `row`."""
     A = lanes.A
     U = lanes.U
@@ -322,7 +337,7 @@ def _step(K, t, lanes, shared):
 
 
 @kernel
-def _backward(tables, K, lanes):
+def _backward(tables: tuple[np.ndarray, np.ndarray], K: int, lanes: _Lanes) -> None:
     """Fill B."""
     B = lanes.B
     V = lanes.V
@@ -352,7 +367,7 @@ def _backward(tables, K, lanes):
 
 
 @kernel
-def _distrust(potentials, r, lanes):
+def _distrust(potentials: Triples, r: int, lanes: _Lanes) -> None:
     """Clear what stands in a lane whose result cannot be trusted; its log Z is nan."""
     K = potentials.node.shape[1]
     KK = K * K
@@ -365,7 +380,7 @@ def _distrust(potentials, r, lanes):
 
 
 @kernel
-def _lost(potentials, r, lanes):
+def _lost(potentials: Triples, r: int, lanes: _Lanes) -> bool:
     """Whether an alpha that structure allows to be positive came near the smallest numbers, or a
     beta the largest.
 
@@ -407,7 +422,7 @@ def _lost(potentials, r, lanes):
 
 
 @kernel
-def _add_pairs(K, lanes, out):
+def _add_pairs(K: int, lanes: _Lanes, out: Triples) -> None:
     """Add weighted marginals of labels and pairs; A is weighted from here on, and B is v."""
     A = lanes.A
     B = lanes.B
@@ -446,7 +461,13 @@ def _add_pairs(K, lanes, out):
 
 
 @kernel
-def _add_triples(shared, tables, K, lanes, out_triple):
+def _add_triples(
+    shared: bool,
+    tables: tuple[np.ndarray, np.ndarray],
+    K: int,
+    lanes: _Lanes,
+    out_triple: np.ndarray,
+) -> None:
     """Add the weighted marginals alpha_{t-1}(i, j) G(i, j, k) v_t(j, k)."""
     A = lanes.A
     V = lanes.B
@@ -455,11 +476,11 @@ def _add_triples(shared, tables, K, lanes, out_triple):
     T = lanes.tokens[1, 0]
     step = 0 if out_triple.shape[0] == 1 else 1
     for m in range(K * KK if shared and step == 0 else 0):
-        a = m // K * LANES
-        v = m % KK * LANES
+        left = m // K * LANES
+        right = m % KK * LANES
         p = splat(0.0)
         for t in range(2, T):
-            p = fma(load(A, a + (t - 1) * KK * LANES), load(V, v + t * KK * LANES), p)
+            p = fma(load(A, left + (t - 1) * KK * LANES), load(V, right + t * KK * LANES), p)
         out_triple[0, m] += total(p) * lanes.later[m]
     for t in range(2, T if step == 1 or not shared else 0):
         if not shared:
