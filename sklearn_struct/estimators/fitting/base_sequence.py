@@ -261,12 +261,7 @@ class BaseSequenceEstimator(
 
     def _read_token_weight(self, sample_weight: Any, sequences: Sequences) -> np.ndarray:
         """Weights of all tokens: their own, or those of their sequences."""
-        if not sequences.flat and sample_weights.is_per_token(sample_weight):
-            return sample_weights.check_total(
-                sample_weights.flatten(sample_weight, sequences.X.offsets)
-            )
-        weight = self._read_weight(sample_weight, len(sequences.X))
-        return sample_weights.check_total(np.repeat(weight, sequences.X.lengths))
+        return sample_weights.of_tokens(sample_weight, sequences.X, sequences.flat)
 
     def _labels(self, codes: np.ndarray, sequences: Sequences) -> np.ndarray:
         """Codes -> labels in the form of X: an array for flat input, else an object array of lists."""

@@ -45,7 +45,7 @@ def fit_base(base: Any, X: Any, y: Any, sample_weight: Any) -> Any:
     return fitted.estimator if isinstance(fitted, FrozenEstimator) else fitted
 
 
-def read_base(fitted: Any, order: int) -> Any:
+def read_base(fitted: Any, order: int) -> HiddenBase | GivenBase:
     """What an M-estimated model of this order needs to know of its base."""
     if isinstance(fitted, BaseHiddenChain):
         return HiddenBase(fitted, order)
