@@ -104,13 +104,15 @@ def _neighbours(offsets: np.ndarray, r: int) -> Family:
 
 def n_columns(n_labels: int, size: int) -> int:
     """How many labellings a clique of `size` nodes has; its table has a column for each."""
-    return n_labels**size
+    width: int = n_labels**size
+    return width
 
 
 def columns_of(labels: np.ndarray, family: Family, n_labels: int) -> np.ndarray:
     """The column, in tables of its family, that the labels (n,) of each clique's nodes have."""
     of_nodes = labels[family.nodes].astype(np.int64)
-    return of_nodes @ n_labels ** np.arange(of_nodes.shape[1])[::-1]
+    columns: np.ndarray = of_nodes @ n_labels ** np.arange(of_nodes.shape[1])[::-1]
+    return columns
 
 
 def ends(structure: Structure) -> tuple[np.ndarray, np.ndarray]:

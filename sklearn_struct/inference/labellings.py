@@ -42,7 +42,19 @@ def forbid_labels(potentials: Potentials, allowed: np.ndarray) -> Potentials:
 
 
 @kernel
-def _add(node, offsets, table, nodes, bounds, labels, weight, out_node, out_table, first, score):
+def _add(
+    node: np.ndarray,
+    offsets: np.ndarray,
+    table: np.ndarray,
+    nodes: np.ndarray,
+    bounds: np.ndarray,
+    labels: np.ndarray,
+    weight: np.ndarray,
+    out_node: np.ndarray,
+    out_table: np.ndarray,
+    first: bool,
+    score: np.ndarray,
+) -> None:
     """Add the indicators of a family's cliques; with the first family those of the nodes, too."""
     K = node.shape[1]
     step = 0 if table.shape[0] == 1 else 1

@@ -32,7 +32,8 @@ class SparseRows:
     """
 
     def __init__(self, F: sp.sparray) -> None:
-        self.n_rows, self.size = F.shape
+        self.n_rows: int = F.shape[0]
+        self.size: int = F.shape[1]
         self._by_row = csr(F, np.dtype(float))
         # kept both ways, so that either product writes each number once, without buffers of threads
         self._by_column = csr(F.T, np.dtype(float))

@@ -65,7 +65,8 @@ class Derivative(NamedTuple):
     def of_labels(self, background: Background) -> np.ndarray:
         """The derivative in the scores of the background."""
         factor = self.common[0] + self.common[1] * background.direction
-        return self.labels + factor * background.exponentials
+        derivative: np.ndarray = self.labels + factor * background.exponentials
+        return derivative
 
 
 def background(scores: np.ndarray, direction: np.ndarray | None = None) -> Background:
@@ -110,7 +111,14 @@ class BackgroundSoftmax:
 
 
 @kernel
-def _softmax(active, y, background, weight, out, value):
+def _softmax(
+    active: Active,
+    y: np.ndarray,
+    background: Background,
+    weight: np.ndarray,
+    out: Derivative,
+    value: np.ndarray,
+) -> None:
     offsets = active.offsets
     labels = active.labels
     scores = active.scores
@@ -148,7 +156,13 @@ def _softmax(active, y, background, weight, out, value):
 
 
 @kernel
-def _covariance(active, direction, background, weight, out):
+def _covariance(
+    active: Active,
+    direction: np.ndarray,
+    background: Background,
+    weight: np.ndarray,
+    out: Derivative,
+) -> None:
     offsets = active.offsets
     labels = active.labels
     rows = out.rows
@@ -190,7 +204,9 @@ def _covariance(active, direction, background, weight, out):
 
 
 @kernel
-def _sums(active, background, i, out):
+def _sums(
+    active: Active, background: Background, i: int, out: np.ndarray
+) -> tuple[float, float, float]:
     """(top, scale, Z): exponentials of active scores less top go to `out`, those of others are
     scale * e, Z their sum.
 
@@ -214,13 +230,13 @@ def _sums(active, background, i, out):
 
 
 @kernel
-def _dense(active, background, i, p):
+def _dense(active: Active, background: Background, i: int, p: np.ndarray) -> float:
     """The probabilities of all labels, one by one; log Z is returned."""
     p[:] = background.scores
     for r in range(active.offsets[i], active.offsets[i + 1]):
         p[active.labels[r]] = active.scores[r]
-    top = np.max(p)
-    Z = 0.0
+    top: float = np.max(p)
+    Z: float = 0.0
     for k in range(len(p)):
         p[k] = math.exp(p[k] - top)
         Z += p[k]
@@ -230,7 +246,7 @@ def _dense(active, background, i, p):
 
 
 @kernel
-def _largest(scores, first, last):
+def _largest(scores: np.ndarray, first: int, last: int) -> float:
     if last == first:
         return -math.inf
     best = load_part(scores, first, min(LANES, last - first), -math.inf)
@@ -240,7 +256,7 @@ def _largest(scores, first, last):
 
 
 @kernel
-def _exponentials(scores, first, last, top, out):
+def _exponentials(scores: np.ndarray, first: int, last: int, top: float, out: np.ndarray) -> float:
     """Write exp(scores - top) into `out`, and return their sum."""
     sums = splat(0.0)
     peak = splat(top)

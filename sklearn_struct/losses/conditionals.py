@@ -22,7 +22,12 @@ from sklearn_struct.compiled.simd import (
 )
 from sklearn_struct.compiled.softmax import softmax
 from sklearn_struct.containers.structures import Potentials
-from sklearn_struct.inference.chains.flat import with_triple_links, with_triples
+from sklearn_struct.inference.chains.flat import (
+    TripleLinks,
+    Triples,
+    with_triple_links,
+    with_triples,
+)
 from sklearn_struct.losses.base import Batch, Loss
 from sklearn_struct.losses.neighbour_scores import MOST, beside
 
@@ -81,7 +86,14 @@ class Conditionals(Loss):
 
 
 @kernel
-def _conditionals(potentials, y, structure, given, out, value):
+def _conditionals(
+    potentials: Triples,
+    y: np.ndarray,
+    structure: TripleLinks,
+    given: tuple[np.ndarray, tuple[bool, bool]],
+    out: Triples,
+    value: np.ndarray,
+) -> None:
     offsets = structure.offsets
     weight, sides = given
     K = potentials.node.shape[1]
@@ -112,7 +124,14 @@ def _conditionals(potentials, y, structure, given, out, value):
 
 
 @kernel
-def _covariances(potentials, direction, y, structure, given, out):
+def _covariances(
+    potentials: Triples,
+    direction: Triples,
+    y: np.ndarray,
+    structure: TripleLinks,
+    given: tuple[np.ndarray, tuple[bool, bool]],
+    out: Triples,
+) -> None:
     offsets = structure.offsets
     weight, sides = given
     K = potentials.node.shape[1]
@@ -138,7 +157,9 @@ def _covariances(potentials, direction, y, structure, given, out):
 
 
 @kernel
-def _scores(potentials, place, fill, row):
+def _scores(
+    potentials: Triples, place: tuple[int, np.ndarray, int], fill: float, row: np.ndarray
+) -> None:
     """The scores of the labels of a token, with the rows of cliques that they have beside those
     given.
     """
@@ -166,15 +187,17 @@ def _scores(potentials, place, fill, row):
 
 
 @inlined
-def _first(tables, rows, r):
+def _first(tables: Triples, rows: np.ndarray, r: int) -> int:
     """Where a row's scores begin in its table, counted from the table's first number."""
     if rows[r, 0] == 0:
-        return min(rows[r, 1], tables.edge.shape[0] - 1) * tables.edge.shape[1] + rows[r, 2]
-    return min(rows[r, 1], tables.triple.shape[0] - 1) * tables.triple.shape[1] + rows[r, 2]
+        first: int = min(rows[r, 1], len(tables.edge) - 1) * tables.edge.shape[1] + rows[r, 2]
+    else:
+        first = min(rows[r, 1], len(tables.triple) - 1) * tables.triple.shape[1] + rows[r, 2]
+    return first
 
 
 @kernel
-def _whole(rows, n):
+def _whole(rows: np.ndarray, n: int) -> int:
     """How many rows are consecutive numbers."""
     for r in range(n):
         if rows[r, 3] != 1:
@@ -183,14 +206,15 @@ def _whole(rows, n):
 
 
 @inlined
-def _row(tables, rows, r):
+def _row(tables: Triples, rows: np.ndarray, r: int) -> int:
     """The number of a row's clique in its table."""
-    n = tables.edge.shape[0] if rows[r, 0] == 0 else tables.triple.shape[0]
-    return min(rows[r, 1], n - 1)
+    n = len(tables.edge) if rows[r, 0] == 0 else len(tables.triple)
+    row: int = min(rows[r, 1], n - 1)
+    return row
 
 
 @kernel
-def _subtract(label, weight, place, out):
+def _subtract(label: int, weight: float, place: tuple[int, np.ndarray, int], out: Triples) -> None:
     """Subtract the indicators of a labelling at one token."""
     t, rows, n = place
     out.node[t, label] -= weight
@@ -203,7 +227,7 @@ def _subtract(label, weight, place, out):
 
 
 @kernel
-def _add(row, weight, place, out):
+def _add(row: np.ndarray, weight: float, place: tuple[int, np.ndarray, int], out: Triples) -> None:
     """Add a weighted row to the derivatives in all potentials that it is made of."""
     node = out.node
     edge = out.edge

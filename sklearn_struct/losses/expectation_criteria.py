@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sklearn_struct.compiled.kernel import kernel
+from sklearn_struct.containers.csr import CSR
 from sklearn_struct.containers.structures import Potentials, Structure, zeros
 from sklearn_struct.inference.base import Inference
 from sklearn_struct.losses.base import Batch, Loss
@@ -181,11 +182,12 @@ def _fires(fired: Fired, structure: Structure) -> np.ndarray:
         table.indptr[structure.offsets[1:]] > table.indptr[structure.offsets[:-1]]
         for table in fired
     ]
-    return counts[0] | counts[1]
+    anywhere: np.ndarray = counts[0] | counts[1]
+    return anywhere
 
 
 @kernel
-def _collect(fired, rows, table, out):
+def _collect(fired: CSR, rows: np.ndarray, table: np.ndarray, out: np.ndarray) -> None:
     """out[m] += f_m(t) * table[r] for the token t = rows[r] of each row; of `table` as many columns
     as `out` has.
     """
@@ -202,7 +204,7 @@ def _collect(fired, rows, table, out):
 
 
 @kernel
-def _spread(fired, rows, slopes, out):
+def _spread(fired: CSR, rows: np.ndarray, slopes: np.ndarray, out: np.ndarray) -> None:
     """out[r] += f_m(t) * slopes[m] for the token t = rows[r] of each row."""
     indptr = fired.indptr
     indices = fired.indices

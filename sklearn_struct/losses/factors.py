@@ -10,7 +10,7 @@ from sklearn_struct.compiled.kernel import inlined, kernel
 from sklearn_struct.compiled.simd import padded
 from sklearn_struct.compiled.softmax import softmax
 from sklearn_struct.containers.structures import Potentials
-from sklearn_struct.inference.chains.flat import with_triple_links, with_triples
+from sklearn_struct.inference.chains.flat import Triples, with_triple_links, with_triples
 from sklearn_struct.losses.base import Batch, Loss
 from sklearn_struct.losses.conditionals import Conditionals
 
@@ -79,16 +79,24 @@ def _codes(y: np.ndarray, factors: _Factors, batch: Batch, K: int) -> np.ndarray
     has a meaning.
     """
     left, right = y[batch.structure.families[0].nodes.T].astype(np.int64)
-    pairs = left * K + right
+    pairs: np.ndarray = left * K + right
     if factors.size == 2:
         return pairs
     # of each edge, the left label of the edge before it
     before = np.concatenate([left[:1], left])[: len(left)]
-    return before * batch.potentials.cliques[0].shape[1] + pairs
+    triples: np.ndarray = before * batch.potentials.cliques[0].shape[1] + pairs
+    return triples
 
 
 @kernel
-def _edges(tables, codes, factors, weight, out, value):
+def _edges(
+    tables: Triples,
+    codes: np.ndarray,
+    factors: _Factors,
+    weight: np.ndarray,
+    out: Triples,
+    value: np.ndarray,
+) -> None:
     """Add the losses of edges, and their derivatives; a table that all share is normalised once."""
     shared = _is_shared(tables, factors)
     out_shared = _is_shared(out, factors)
@@ -116,7 +124,9 @@ def _edges(tables, codes, factors, weight, out, value):
 
 
 @kernel
-def _edge_covariances(tables, direction, factors, weight, out):
+def _edge_covariances(
+    tables: Triples, direction: Triples, factors: _Factors, weight: np.ndarray, out: Triples
+) -> None:
     shared = _is_shared(tables, factors)
     n = _n_columns(factors, tables)
     row = np.empty(padded(n))
@@ -134,19 +144,20 @@ def _edge_covariances(tables, direction, factors, weight, out):
 
 
 @inlined
-def _is_shared(tables, factors):
+def _is_shared(tables: Triples, factors: _Factors) -> bool:
     """Whether all factors have the same scores."""
     return tables.edge.shape[0] == 1 and (factors.size == 2 or tables.triple.shape[0] == 1)
 
 
 @kernel
-def _n_columns(factors, tables):
+def _n_columns(factors: _Factors, tables: Triples) -> int:
     """Number of labellings of a factor."""
-    return tables.edge.shape[1] if factors.size == 2 else tables.triple.shape[1]
+    n: int = tables.edge.shape[1] if factors.size == 2 else tables.triple.shape[1]
+    return n
 
 
 @kernel
-def _score(tables, e, m, p, factors):
+def _score(tables: Triples, e: int, m: int, p: int, factors: _Factors) -> float:
     """The score of one labelling of a factor: that of its last pair and, of three labels, of the
     triple.
     """
@@ -154,12 +165,14 @@ def _score(tables, e, m, p, factors):
     triple = tables.triple
     row = min(e, edge.shape[0] - 1)
     if factors.size == 2:
-        return edge[row, p]
-    return edge[row, p % edge.shape[1]] + triple[min(m, triple.shape[0] - 1), p]
+        of_pair: float = edge[row, p]
+        return of_pair
+    of_three: float = edge[row, p % edge.shape[1]] + triple[min(m, triple.shape[0] - 1), p]
+    return of_three
 
 
 @kernel
-def _add(number, out, e, m, p, factors):
+def _add(number: float, out: Triples, e: int, m: int, p: int, factors: _Factors) -> None:
     """The transpose of `_score`."""
     edge = out.edge
     triple = out.triple
@@ -172,10 +185,11 @@ def _add(number, out, e, m, p, factors):
 
 
 @kernel
-def _normalise(tables, e, m, factors, row):
+def _normalise(tables: Triples, e: int, m: int, factors: _Factors, row: np.ndarray) -> float:
     """Probabilities of the labellings of one factor; return the logarithm of their sum."""
     n = _n_columns(factors, tables)
     for p in range(len(row)):
         row[p] = _score(tables, e, m, p, factors) if p < n else -np.inf
     top, mass = softmax(row)
-    return top + np.log(mass)
+    total: float = top + np.log(mass)
+    return total

@@ -53,7 +53,15 @@ class MaxMargin(Loss):
 
 
 @kernel
-def _differences(of_nodes, table, nodes, bounds, given, out, value):
+def _differences(
+    of_nodes: tuple[np.ndarray, np.ndarray, np.ndarray],
+    table: np.ndarray,
+    nodes: np.ndarray,
+    bounds: np.ndarray,
+    given: tuple[np.ndarray, np.ndarray, np.ndarray, float, bool],
+    out: np.ndarray,
+    value: np.ndarray,
+) -> None:
     """Compare the rival with y where they differ; so a loss of 0 is exact. With the first family
     the nodes are compared, too.
     """

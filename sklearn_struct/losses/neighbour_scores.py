@@ -4,6 +4,8 @@ second order.
 
 from __future__ import annotations
 
+import numpy as np
+
 from sklearn_struct.compiled.kernel import inlined, kernel
 
 __all__ = ["MOST", "beside"]
@@ -12,7 +14,14 @@ MOST = 5  # rows beside one token
 
 
 @kernel
-def beside(y, t, bounds, sides, K, rows):
+def beside(
+    y: np.ndarray,
+    t: int,
+    bounds: tuple[int, int, int, int, bool],
+    sides: tuple[bool, bool],
+    K: int,
+    rows: np.ndarray,
+) -> int:
     """List the scores that the labels of token t share with given neighbours: rows of K scores; return
     their number.
 
@@ -48,7 +57,7 @@ def beside(y, t, bounds, sides, K, rows):
 
 
 @inlined
-def _write(rows, n, row):
+def _write(rows: np.ndarray, n: int, row: tuple[int, int, int, int]) -> int:
     """One more row."""
     rows[n, 0], rows[n, 1], rows[n, 2], rows[n, 3] = row
     return n + 1

@@ -87,7 +87,7 @@ class Exponential:
 
 
 @kernel
-def exponential_factor(level, growth):
+def exponential_factor(level: float, growth: float) -> float:
     """The factor a = exp(level - growth * a): minus the derivative of exp(-score), where the score
     grows with a.
 
@@ -110,7 +110,14 @@ def exponential_factor(level, growth):
 
 
 @kernel
-def _softmax(scores, y, offsets, weight, out, value):
+def _softmax(
+    scores: np.ndarray,
+    y: np.ndarray,
+    offsets: np.ndarray,
+    weight: np.ndarray,
+    out: np.ndarray,
+    value: np.ndarray,
+) -> None:
     for i in range(len(offsets) - 1):
         first = offsets[i]
         last = offsets[i + 1]
@@ -128,7 +135,9 @@ def _softmax(scores, y, offsets, weight, out, value):
 
 
 @kernel
-def _softmax_covariance(direction, y, offsets, weight, out):
+def _softmax_covariance(
+    direction: np.ndarray, y: np.ndarray, offsets: np.ndarray, weight: np.ndarray, out: np.ndarray
+) -> None:
     """From ``weight * (p - indicator)`` in `out` to ``weight * p * (direction - mean)``."""
     for i in range(len(offsets) - 1):
         out[offsets[i] + y[i]] += weight[i]

@@ -13,7 +13,8 @@ __all__ = ["SemiSupervised", "is_labelled"]
 def is_labelled(allowed: np.ndarray, offsets: np.ndarray) -> np.ndarray:
     """Whether anything is known of each example: a token where not every label may stand."""
     known = np.concatenate([[0], np.cumsum(~allowed.all(axis=1))])
-    return known[offsets[1:]] > known[offsets[:-1]]
+    more: np.ndarray = known[offsets[1:]] > known[offsets[:-1]]
+    return more
 
 
 class SemiSupervised(Loss):

@@ -11,7 +11,12 @@ import numpy as np
 
 from sklearn_struct.compiled.kernel import kernel
 from sklearn_struct.containers.structures import Potentials, Structure, chain
-from sklearn_struct.inference.chains.flat import with_triple_links, with_triples
+from sklearn_struct.inference.chains.flat import (
+    TripleLinks,
+    Triples,
+    with_triple_links,
+    with_triples,
+)
 from sklearn_struct.losses.base import Batch, Loss
 from sklearn_struct.losses.evidence import Evidence
 from sklearn_struct.losses.neighbour_scores import MOST, beside
@@ -203,7 +208,14 @@ def _put_back(room: Potentials, windows: _Windows, out: Potentials) -> None:
 
 
 @kernel
-def _link(y, structure, windows, kind, links, n):
+def _link(
+    y: np.ndarray,
+    structure: TripleLinks,
+    windows: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray],
+    kind: tuple[tuple[bool, bool], bool, int, int],
+    links: np.ndarray,
+    n: np.ndarray,
+) -> None:
     """Write what is scored together with given labels into `links`, and how many of nodes and of
     edges there are.
     """
@@ -236,7 +248,7 @@ def _link(y, structure, windows, kind, links, n):
 
 
 @kernel
-def _write(of_edges, n, link):
+def _write(of_edges: np.ndarray, n: np.ndarray, link: tuple[int, int, int, int]) -> None:
     """One more link of an edge, to a triple."""
     of_edges[n[1], 0] = 1
     of_edges[n[1], 1], of_edges[n[1], 2], of_edges[n[1], 3], of_edges[n[1], 4] = link
@@ -244,7 +256,7 @@ def _write(of_edges, n, link):
 
 
 @kernel
-def _take(links, tables, n_columns, table):
+def _take(links: np.ndarray, tables: Triples, n_columns: int, table: np.ndarray) -> None:
     """Add to rows of a table the scores of cliques that are linked to them."""
     edge = tables.edge
     triple = tables.triple
@@ -263,7 +275,7 @@ def _take(links, tables, n_columns, table):
 
 
 @kernel
-def _give(links, table, tables):
+def _give(links: np.ndarray, table: np.ndarray, tables: Triples) -> None:
     """The transpose of `_take`."""
     edge = tables.edge
     triple = tables.triple
@@ -282,7 +294,7 @@ def _give(links, table, tables):
 
 
 @kernel
-def _add_rows(table, where, out):
+def _add_rows(table: np.ndarray, where: np.ndarray, out: np.ndarray) -> None:
     """Add each row of a table to one of another, of which there is one for all, or one of each
     number.
     """

@@ -25,7 +25,7 @@ def has_minimum(F: Any, linear: np.ndarray) -> bool:
     F = sp.csr_array(F)
     size = float(np.max(np.abs(linear), initial=0.0))
     if size == 0.0:
-        return F.nnz == 0
+        return int(F.nnz) == 0
     linear = linear / size
     # the part of `linear` that no row of F answers: along it the objective falls without end
     left = linear - F.T @ lsmr(F.T, linear, atol=1e-14, btol=1e-14, maxiter=1000)[0]
@@ -43,4 +43,4 @@ def has_minimum(F: Any, linear: np.ndarray) -> bool:
         bounds=[(-1, 1)] * m + [(0, 1)] * n,
         method="highs",
     )
-    return solution.status == 0 and -solution.fun <= TOLERANCE
+    return bool(solution.status == 0 and -solution.fun <= TOLERANCE)

@@ -140,4 +140,5 @@ def conditional_features(
     total = np.zeros(potentials.expanded_size)
     for part in pool.map(work, len(cuts)):
         total += part
-    return potentials.compress(total) / weight.sum()
+    mean: np.ndarray = potentials.compress(total) / weight.sum()
+    return mean

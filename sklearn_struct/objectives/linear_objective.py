@@ -56,7 +56,8 @@ class TrainingData(NamedTuple):
         """Whether there is something to learn from an example: it is not empty and has a positive
         weight.
         """
-        return (self.weight != 0) & (np.diff(self.structure.offsets) > 0)
+        learnable: np.ndarray = (self.weight != 0) & (np.diff(self.structure.offsets) > 0)
+        return learnable
 
 
 class LinearObjective:
@@ -180,7 +181,8 @@ class LinearObjective:
         parts = self._map(
             lambda c: np.sum([of_block(b) for b in self._parts[c]], axis=0), len(self._parts)
         )
-        return np.sum(parts, axis=0)
+        total: np.ndarray = np.sum(parts, axis=0)
+        return total
 
     def hess_vec(self, w: np.ndarray, v: np.ndarray) -> np.ndarray:
         """The second derivative of the weighted mean loss at w, times v."""

@@ -143,8 +143,11 @@ class LinearTerms(LinearObjective):
     def _n_potentials(self, block: Block) -> int:
         """How many numbers the potentials of a block have."""
         rows = self.potentials.n_rows(block)
-        of_cliques = sum(n * width for n, width in zip(rows, self.potentials.widths, strict=True))
-        return (block.tokens.stop - block.tokens.start) * self.potentials.n_labels + of_cliques
+        of_cliques: int = sum(
+            n * width for n, width in zip(rows, self.potentials.widths, strict=True)
+        )
+        n_tokens: int = block.tokens.stop - block.tokens.start
+        return n_tokens * self.potentials.n_labels + of_cliques
 
     @property
     def n_potentials(self) -> int:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
 from sklearn_struct.containers.sequence_array import SequenceArray
-from sklearn_struct.estimators.chains.weight_pattern import observe
+from sklearn_struct.estimators.chains.weight_pattern import WeightChoice, observe
 from sklearn_struct.inference.chains.chain import Chain
 from sklearn_struct.objectives.counted_features import Layout, counted_features
 from sklearn_struct.objectives.linear_potentials import bind
@@ -36,8 +34,8 @@ def pattern(X, codes, order=1, **options):
         "feature_pairs": "observed",
         "transition_features": "all",
     }
-    settings |= {"order": order, "fit_intercept": True, "classes_": np.arange(K)}
-    return observe(SimpleNamespace(**settings | options), X, codes, np.ones(len(codes)))
+    settings |= {"order": order, "fit_intercept": True}
+    return observe(WeightChoice(**settings | options), K, X, codes, np.ones(len(codes)))
 
 
 @pytest.mark.parametrize("sparse", [True, False])

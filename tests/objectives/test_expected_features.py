@@ -12,7 +12,6 @@ from sklearn_struct import HMM, FeatureTemplates, MEstimatedCRF
 from sklearn_struct.encoding.labels import label_codes
 from sklearn_struct.estimators.m_estimation.base_distribution import read_base
 from sklearn_struct.estimators.m_estimation.base_features import features_of
-from sklearn_struct.estimators.m_estimation.cached_expectations import expectations
 from sklearn_struct.objectives.counted_features import Layout, counted_features
 
 pytestmark = pytest.mark.twins
@@ -73,7 +72,7 @@ def test_by_enumeration(name, boundary, ends, order, of_base, edges):
     found = features_of(model.features_, base, xs, base.observe(xs)[0])
     codes = label_codes.encode([k for y in ys for k in y], hmm.classes_, found.offsets)
     expected = p @ counted_features(layout, found, codes)
-    np.testing.assert_allclose(expectations(model, layout, None, None), expected, atol=1e-10)
+    np.testing.assert_allclose(model._expectations(layout, None, None), expected, atol=1e-10)
 
 
 @pytest.mark.parametrize("order", [1, 2])
@@ -103,7 +102,7 @@ def test_numbers_by_enumeration_of_labels(order):
     found = features_of(None, base, means, base.observe(means)[0])
     codes = label_codes.encode([k for y in ys for k in y], hmm.classes_, found.offsets)
     expected = np.exp(log_p) @ counted_features(layout, found, codes)
-    np.testing.assert_allclose(expectations(model, layout, None, None), expected, atol=1e-10)
+    np.testing.assert_allclose(model._expectations(layout, None, None), expected, atol=1e-10)
 
 
 @pytest.mark.parametrize(
@@ -132,5 +131,5 @@ def test_empirical_inputs_by_enumeration_of_labels(order, of_base, edges):
         p = np.exp(log_p - np.logaddexp.reduce(log_p))
         total = total + w * (p @ counted_features(layout, found, codes))
     np.testing.assert_allclose(
-        expectations(model, layout, sequences, weight), total / weight.sum(), atol=1e-10
+        model._expectations(layout, sequences, weight), total / weight.sum(), atol=1e-10
     )

@@ -17,7 +17,7 @@ from sklearn_struct.encoding.labels.label_codes import decode
 from sklearn_struct.encoding.parameter_checks import check_count, generator
 from sklearn_struct.estimators.chains.chain_parameters import ChainParameters
 from sklearn_struct.estimators.chains.constraint_errors import check_labels, check_paths
-from sklearn_struct.estimators.chains.weight_pattern import observe
+from sklearn_struct.estimators.chains.weight_pattern import WeightChoice, observe
 from sklearn_struct.estimators.fitting.base_sequence import Sequences, logarithms
 from sklearn_struct.estimators.fitting.base_structured import (
     BaseStructured,
@@ -59,7 +59,15 @@ class BaseChain(ChainParameters, BaseStructured):
         return inference.structure(sequences.X.offsets)
 
     def _observe(self, X: SequenceArray, codes: np.ndarray, weight: np.ndarray) -> Pattern:
-        return observe(self, X, codes, weight)
+        choice = WeightChoice(
+            self._inference().order,
+            self.feature_pairs,
+            self.transition_features,
+            self.edge_features,
+            self.min_frequency,
+            self.fit_intercept,
+        )
+        return observe(choice, len(self.classes_), X, codes, weight)
 
     def _transitions(self) -> Transitions | None:
         """What `allowed_transitions` allows; None is everything."""
@@ -291,6 +299,7 @@ class BaseChain(ChainParameters, BaseStructured):
                 score = inference.scores(theta, block.structure, known)
             else:
                 score = inference.log_partition(forbid_labels(theta, known), block.structure)
-            return score - inference.log_partition(theta, block.structure)
+            log_p: np.ndarray = score - inference.log_partition(theta, block.structure)
+            return log_p
 
         return self._each_sequence(sequences, work)

@@ -17,6 +17,7 @@ from sklearn_struct.encoding.labels import partial_labels
 from sklearn_struct.encoding.two_dimensional_input import refuse_without_labels
 from sklearn_struct.estimators.chains.partly_labelled import BasePartlyLabelled
 from sklearn_struct.estimators.chains.target_criteria import (
+    Wanted,
     among_allowed,
     label_set,
     read_criteria,
@@ -212,7 +213,8 @@ class GECRF(BasePartlyLabelled):
             With the place or the labelled feature; ValueError for a feature that X has not, or
             probabilities that do not sum to one. The estimator is then as it was before.
         """
-        return super().fit(X, y, sample_weight, init=init)
+        super().fit(X, y, sample_weight, init=init)
+        return self
 
     def _loss(self, evidence: Evidence | None = None) -> Loss:
         return MarginalLikelihood(Chain())
@@ -240,10 +242,17 @@ class GECRF(BasePartlyLabelled):
         loss of both.
         """
         X = sequences.X
-        weights = sample_weights.read(self, sample_weight, sequences, labels)
+        weights = self._weights(sample_weight, sequences, labels)
         # criteria look at unlabelled sequences alone
         free = np.repeat(~is_labelled(labels, X.offsets), X.lengths)
-        given = read_criteria(self, X, weights.token, free)
+        wanted = Wanted(
+            self.labeled_features or {},
+            self.target_weight,
+            self.distance,
+            self.majority,
+            self.smoothing,
+        )
+        given = read_criteria(wanted, self.classes_, X, weights.token, free)
         transitions = self._transitions()
         if self.constrain_training and transitions is not None:
             given = among_allowed(given, transitions, X.offsets, weights.sequence, self.classes_)
@@ -264,6 +273,7 @@ class GECRF(BasePartlyLabelled):
 
     def _begin(self, solver: str, objective: LinearObjective, w0: np.ndarray) -> np.ndarray:
         """Where the last run starts: of several starts, where the lowest minimum was found from."""
+        settings = self._minimisation()
         rng = check_random_state(self.random_state)
         shares = read_shares(self.annealing)
         starts = [rng.normal(scale=RANDOM, size=len(w0)) for _ in range(self.n_restarts)]
@@ -274,7 +284,7 @@ class GECRF(BasePartlyLabelled):
 
         def run(w: np.ndarray, share: float) -> Result:
             annealed = objective.with_loss(objective.loss.scaled(share))
-            return minimise(self, solver, annealed, w, objective.total_weight)
+            return minimise(settings, solver, annealed, w, objective.total_weight)
 
         best = np.inf
         for w in [w0, *starts]:

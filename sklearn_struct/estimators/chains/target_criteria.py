@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from numbers import Real
 from typing import Any, NamedTuple
 
@@ -21,11 +21,21 @@ from sklearn_struct.losses.base import Batch
 from sklearn_struct.losses.evidence import Evidence, Fired
 from sklearn_struct.losses.expectation_criteria import Criteria, Expectation
 
-__all__ = ["TargetCriteria", "among_allowed", "label_set", "read_criteria", "read_shares"]
+__all__ = ["TargetCriteria", "Wanted", "among_allowed", "label_set", "read_criteria", "read_shares"]
 
 # weights of criteria that "auto" stands for
 WITHOUT_LABELS = 10.0
 WITH_LABELS = 1.0
+
+
+class Wanted(NamedTuple):
+    """What the parameters of an estimator say of labelled features and of their distances."""
+
+    labeled_features: Mapping[Any, Any]
+    target_weight: str | float | Mapping[Any, float]
+    distance: str
+    majority: float
+    smoothing: float
 
 
 class TargetCriteria(NamedTuple):
@@ -75,18 +85,14 @@ def label_set(
 
 
 def read_criteria(
-    estimator: Any, X: SequenceArray, weight: np.ndarray, free: np.ndarray
+    wanted: Wanted, classes: np.ndarray, X: SequenceArray, weight: np.ndarray, free: np.ndarray
 ) -> TargetCriteria:
-    """What the labelled features of an estimator say about the tokens of unlabelled sequences
-    (`free`).
-    """
-    K = len(estimator.classes_)
-    given = estimator.labeled_features or {}
-    targets = label_targets.read_targets(
-        given, estimator.classes_, estimator.majority, estimator.smoothing
-    )
+    """What labelled features say about the tokens of unlabelled sequences (`free`)."""
+    K = len(classes)
+    given = wanted.labeled_features
+    targets = label_targets.read_targets(given, classes, wanted.majority, wanted.smoothing)
     # "auto" depends on whether there are labelled sequences
-    strength = _strengths(estimator.target_weight, list(given), not np.all(free))
+    strength = _strengths(wanted.target_weight, list(given), not np.all(free))
     of_pairs = np.array([len(target.probability) > K for target in targets], dtype=bool)
     # labelled sequences say what they have to say by themselves
     weight = weight * free
@@ -111,7 +117,7 @@ def read_criteria(
             )
         kept.append(np.flatnonzero(chosen)[fires])
         probability = np.array([targets[m].probability for m in kept[-1]]).reshape(-1, size)
-        criteria.append(Criteria(probability, strength[kept[-1]], estimator.distance))
+        criteria.append(Criteria(probability, strength[kept[-1]], wanted.distance))
         fired.append(csr(table[:, np.flatnonzero(fires)]))
     return TargetCriteria(targets, (criteria[0], criteria[1]), Fired(*fired), kept)
 
@@ -162,7 +168,9 @@ def _check_named(target: label_targets.Target, possible: np.ndarray, labels: lis
         )
 
 
-def _strengths(weight: Any, features: list[Any], some_labelled: bool) -> np.ndarray:
+def _strengths(
+    weight: str | float | Mapping[Any, float], features: list[Any], some_labelled: bool
+) -> np.ndarray:
     """The weight of each criterion."""
     if isinstance(weight, str):
         return np.full(len(features), WITH_LABELS if some_labelled else WITHOUT_LABELS)
@@ -181,9 +189,9 @@ def _strengths(weight: Any, features: list[Any], some_labelled: bool) -> np.ndar
     )
 
 
-def read_shares(annealing: Any) -> list[float]:
+def read_shares(annealing: Iterable[float] | None) -> list[float]:
     """The parameter `annealing`, checked."""
-    shares = []
+    shares: list[float] = []
     for share in () if annealing is None else annealing:
         if not isinstance(share, Real) or not 0 <= float(share) < np.inf:
             raise ValueError(f"annealing must hold finite numbers, not negative, got {share!r}")

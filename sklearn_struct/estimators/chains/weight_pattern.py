@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
 from sklearn_struct.containers.sequence_array import SequenceArray
 from sklearn_struct.containers.structures import Family, chain, columns_of, n_columns
-from sklearn_struct.encoding.features.column_choice import columns_named
+from sklearn_struct.encoding.features.column_choice import Features, columns_named
 from sklearn_struct.objectives.linear_potentials import clique_features
 from sklearn_struct.objectives.weight_patterns import (
     CliquePattern,
@@ -19,33 +19,53 @@ from sklearn_struct.objectives.weight_patterns import (
     observed_pairs,
 )
 
-__all__ = ["observe"]
+__all__ = ["WeightChoice", "observe"]
 
 
-def observe(estimator: Any, X: SequenceArray, codes: np.ndarray, weight: np.ndarray) -> Pattern:
-    """The pattern that the parameters of a chain estimator give for these tokens; `order` is 1
-    where it has none.
+class WeightChoice(NamedTuple):
+    """What the parameters of a chain say of its weights: which there are of features, and which of
+    transitions.
+    """
+
+    order: int
+    feature_pairs: str
+    transition_features: str
+    edge_features: Features | None
+    min_frequency: int
+    fit_intercept: bool
+
+
+class _Tokens(NamedTuple):
+    """Tokens with their labels, codes or masks, and weights; ``columns`` are features of cliques."""
+
+    X: SequenceArray
+    labels: np.ndarray
+    weight: np.ndarray
+    columns: np.ndarray
+
+
+def observe(
+    choice: WeightChoice, K: int, X: SequenceArray, codes: np.ndarray, weight: np.ndarray
+) -> Pattern:
+    """The pattern that the parameters of a chain with K labels give for these tokens.
 
     Tokens may have several labels each: then `codes` are masks (n_tokens, n_labels).
     """
-    K = len(estimator.classes_)
-    columns = _edge_columns(estimator, X)
-    structure = chain(X.offsets, getattr(estimator, "order", 1))
+    columns = _edge_columns(choice.edge_features, X)
+    structure = chain(X.offsets, choice.order)
     of_family = _of_codes if codes.ndim == 1 else _of_masks
-    families = tuple(
-        of_family(estimator, X, codes, weight, family, columns) for family in structure.families
-    )
+    tokens = _Tokens(X, codes, weight, columns)
+    families = tuple(of_family(choice, K, tokens, family) for family in structure.families)
     node = None
     if sp.issparse(X.tokens):
         few = observed_pairs if codes.ndim == 1 else masked_pairs
-        pairs = all_pairs if estimator.feature_pairs == "all" else few
-        node = pairs(X.tokens, codes, weight, K, estimator.min_frequency)
-    return Pattern(X.tokens.shape[1], K, node, families, columns, estimator.fit_intercept)
+        pairs = all_pairs if choice.feature_pairs == "all" else few
+        node = pairs(X.tokens, codes, weight, K, choice.min_frequency)
+    return Pattern(X.tokens.shape[1], K, node, families, columns, choice.fit_intercept)
 
 
-def _edge_columns(estimator: Any, X: SequenceArray) -> np.ndarray:
+def _edge_columns(wanted: Features | None, X: SequenceArray) -> np.ndarray:
     """The columns that the parameter `edge_features` means."""
-    wanted = estimator.edge_features
     if wanted is None:
         return np.arange(0)
     if isinstance(wanted, str) and wanted == "all":
@@ -53,56 +73,43 @@ def _edge_columns(estimator: Any, X: SequenceArray) -> np.ndarray:
     return columns_named(wanted, X, "edge_features")
 
 
-def _of_codes(
-    estimator: Any,
-    X: SequenceArray,
-    codes: np.ndarray,
-    weight: np.ndarray,
-    family: Family,
-    columns: np.ndarray,
-) -> CliquePattern:
+def _of_codes(choice: WeightChoice, K: int, tokens: _Tokens, family: Family) -> CliquePattern:
     """Which weights the cliques of a family have, that show their labels; what has a token of
     weight 0 has weight 0.
     """
-    K = len(estimator.classes_)
+    X, codes, weight, columns = tokens
     size = family.nodes.shape[1]
     width = n_columns(K, size)
-    least = estimator.min_frequency
+    least = choice.min_frequency
     shown = columns_of(codes, family, K)
     # all tokens of a sequence have its weight, unless tokens have their own: the least
     of_cliques = weight[family.nodes].min(axis=1)
     features = None
     if sp.issparse(X.tokens) and len(columns):
-        pairs = all_pairs if estimator.feature_pairs == "all" else observed_pairs
+        pairs = all_pairs if choice.feature_pairs == "all" else observed_pairs
         clique_X = clique_features(X, family, columns)
         features = pairs(clique_X, shown, of_cliques, width, least)
     seen = np.ones(width, dtype=bool)
-    if estimator.transition_features == "observed":
+    if choice.transition_features == "observed":
         counts = np.bincount(shown, weights=of_cliques, minlength=width)
         seen = counts >= least if least > 1 else counts > 0
     return CliquePattern(size, features, np.flatnonzero(seen))
 
 
-def _of_masks(
-    estimator: Any,
-    X: SequenceArray,
-    masks: np.ndarray,
-    weight: np.ndarray,
-    family: Family,
-    columns: np.ndarray,
-) -> CliquePattern:
+def _of_masks(choice: WeightChoice, K: int, tokens: _Tokens, family: Family) -> CliquePattern:
     """The same where a token may have several labels: it shows each of them; clique features get
     all pairs.
     """
+    X, masks, weight, columns = tokens
     size = family.nodes.shape[1]
-    width = n_columns(masks.shape[1], size)
-    least = estimator.min_frequency
+    width = n_columns(K, size)
+    least = choice.min_frequency
     of_cliques = weight[family.nodes].min(axis=1)
     features = None
     if sp.issparse(X.tokens) and len(columns):
         features = all_pairs(clique_features(X, family, columns), masks, of_cliques, width, least)
     every = np.arange(width)
-    if estimator.transition_features == "observed":
+    if choice.transition_features == "observed":
         counts = _counts_of_moves(masks.astype(np.float64), of_cliques, family)
         every = every[counts >= least if least > 1 else counts > 0]
     return CliquePattern(size, features, every)
@@ -115,4 +122,5 @@ def _counts_of_moves(masks: np.ndarray, weight: np.ndarray, family: Family) -> n
     for nodes in inner:
         width = before.shape[1] * masks.shape[1]
         before = (before[:, :, None] * masks[nodes][:, None, :]).reshape(len(nodes), width)
-    return (before.T @ masks[last]).ravel()
+    counts: np.ndarray = before.T @ masks[last]
+    return counts.ravel()

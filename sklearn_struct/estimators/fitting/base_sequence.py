@@ -39,7 +39,7 @@ except ImportError:
         """Nothing: before scikit-learn 1.9 estimators have no callbacks."""
 
 
-__all__ = ["BaseSequenceEstimator", "Sequences", "logarithms"]
+__all__ = ["BaseSequenceEstimator", "CallbackSupportMixin", "Sequences", "logarithms"]
 
 
 class Sequences(NamedTuple):
@@ -171,7 +171,7 @@ class BaseSequenceEstimator(
     def _vectorize(self, X: Any, reset: bool) -> SequenceArray:
         if reset:
             self.vectorizer_ = SequenceVectorizer(dtype=np.dtype(self.dtype).type)
-            packed = self.vectorizer_.fit_transform(X)
+            packed: SequenceArray = self.vectorizer_.fit_transform(X)
             self._learn_features(packed, reset)
             return packed
         if not hasattr(self, "vectorizer_"):
@@ -263,17 +263,13 @@ class BaseSequenceEstimator(
 
     def _read_token_weight(self, sample_weight: Any, sequences: Sequences) -> np.ndarray:
         """Weights of all tokens: their own, or those of their sequences."""
-        if not sequences.flat and sample_weights.is_per_token(sample_weight):
-            return sample_weights.check_total(
-                sample_weights.flatten(sample_weight, sequences.X.offsets)
-            )
-        weight = self._read_weight(sample_weight, len(sequences.X))
-        return sample_weights.check_total(np.repeat(weight, sequences.X.lengths))
+        return sample_weights.of_tokens(sample_weight, sequences.X, sequences.flat)
 
     def _labels(self, codes: np.ndarray, sequences: Sequences) -> np.ndarray:
         """Codes -> labels in the form of X: an array for flat input, else an object array of lists."""
         if sequences.flat:
-            return self.classes_[codes]
+            labels: np.ndarray = self.classes_[codes]
+            return labels
         return label_codes.decode(codes, self.classes_, sequences.X.offsets)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:

@@ -16,12 +16,19 @@ from sklearn_struct.containers.structures import Block, Potentials, Structure, z
 from sklearn_struct.encoding.sequences import largest_sum
 from sklearn_struct.estimators.fitting import sample_weights
 from sklearn_struct.estimators.fitting.base_sequence import BaseSequenceEstimator, Sequences
+from sklearn_struct.estimators.fitting.iterations import Iterations
 from sklearn_struct.estimators.fitting.learned_matrices import BaseLearned
 from sklearn_struct.estimators.fitting.prepared_weights import Prepared
 from sklearn_struct.estimators.fitting.progress import Progress
 from sklearn_struct.estimators.fitting.score_checks import check_learned, check_scores, check_sums
-from sklearn_struct.estimators.fitting.solving import STOCHASTIC, choice, solve, term_tokens
-from sklearn_struct.estimators.fitting.warm_start import transfer
+from sklearn_struct.estimators.fitting.solving import (
+    STOCHASTIC,
+    Minimisation,
+    choice,
+    solve,
+    term_tokens,
+)
+from sklearn_struct.estimators.fitting.warm_start import Target, transfer
 from sklearn_struct.inference.base import Inference
 from sklearn_struct.losses.base import Loss
 from sklearn_struct.losses.evidence import Evidence
@@ -96,17 +103,36 @@ class BaseStructured(BaseLearned, BaseSequenceEstimator):
         X = without_zeros(sequences.X)
         potentials = bind(self._pattern, X, structure, np.dtype(self.dtype))
         # zero is where the penalty is least
-        w0 = np.zeros(potentials.size) if start is None else transfer(start, self)
+        w0 = np.zeros(potentials.size) if start is None else self._transferred(start)
         data = TrainingData(structure, weights.evidence, weights.sequence)
         del X, sequences  # if only this method holds X, it is free while the solver needs memory
         self.t_ = data.n_examples
         self._stream = None
         with Pool(self.n_jobs) as pool:
-            solver = choice(self, loss, potentials, data.n_nodes)
+            settings = self._minimisation()
+            solver = choice(settings, loss, potentials, data.n_nodes)
             objective = self._objective(solver, potentials, loss, data).on(pool)
             w0 = self._begin(solver, objective, w0)
-            solve(self, solver, objective, w0, progress)
+            iterations = Iterations(self, progress, objective.total_weight)
+            solve(settings, solver, objective, w0, iterations)
         check_learned(objective, self._w, size, self.classes_)
+
+    def _minimisation(self) -> Minimisation:
+        return Minimisation(
+            self.solver,
+            self.C,
+            self.tol,
+            self.max_iter,
+            self.l1_ratio,
+            self.random_state,
+            self.dtype,
+        )
+
+    def _transferred(self, start: Any) -> np.ndarray:
+        """The weights that another fitted estimator has for those of this one."""
+        names = getattr(self, "feature_names_in_", None)
+        target = Target(self._pattern, self.classes_, self.n_features_in_, names)
+        return transfer(start, target)
 
     def _begin(self, solver: str, objective: LinearObjective, w0: np.ndarray) -> np.ndarray:
         """Where the solver starts; here at the weights of the start that was given, or at zero."""
@@ -116,8 +142,25 @@ class BaseStructured(BaseLearned, BaseSequenceEstimator):
         self, sample_weight: Any, sequences: Sequences, labels: np.ndarray
     ) -> tuple[sample_weights.Weights, Loss]:
         """Weights, with what is known of each token, and the loss that reads it."""
-        weights = sample_weights.read(self, sample_weight, sequences, labels)
+        weights = self._weights(sample_weight, sequences, labels)
         return weights, self._loss(weights.evidence)
+
+    def _weights(
+        self, sample_weight: Any, sequences: Sequences, labels: np.ndarray
+    ) -> sample_weights.Weights:
+        """The weights of a fit, as far as the loss gives them a meaning."""
+        class_weight = getattr(self, "class_weight", None)
+        of_labels = sample_weights.LabelWeights(self.classes_, class_weight)
+        needed = "loss='pointwise'" if hasattr(self, "loss") else "LinearChainCRF(loss='pointwise')"
+        return sample_weights.read(
+            sample_weight,
+            sequences.X,
+            labels,
+            flat=sequences.flat,
+            of_labels=of_labels,
+            loss=self._loss,
+            needed=needed,
+        )
 
     def _objective(
         self, solver: str, potentials: LinearPotentials, loss: Loss, data: TrainingData

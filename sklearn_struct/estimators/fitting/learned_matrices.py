@@ -45,7 +45,8 @@ class BaseLearned(Published):
     @property
     def edge_features_(self) -> np.ndarray:
         """Columns of X that condition transitions."""
-        return self._fitted("_pattern").edge_columns
+        columns: np.ndarray = self._fitted("_pattern").edge_columns
+        return columns
 
     @property
     def transition_(self) -> np.ndarray:

@@ -59,7 +59,7 @@ def with_parameters(cls: type[T]) -> type[T]:
         text = inspect.cleandoc(made.__doc__)
         made._documented = {title: _entries(text, title) for title in SECTIONS}
         made.__doc__ = _complete(text, made, names)
-    return made
+    return cls
 
 
 def _in_order(cls: Any) -> list[str]:

@@ -21,7 +21,6 @@ from sklearn_struct.encoding.labels import label_codes
 from sklearn_struct.encoding.sequences import as_list, form, is_list, largest_sum
 from sklearn_struct.estimators.chains.base_chain import BaseChain
 from sklearn_struct.estimators.chains.chain_parameters import InferenceParameters
-from sklearn_struct.estimators.fitting import sample_weights
 from sklearn_struct.estimators.fitting.parameters import with_parameters
 from sklearn_struct.estimators.fitting.prepared_weights import Prepared, check_width
 from sklearn_struct.estimators.fitting.score_checks import check_learned
@@ -175,7 +174,7 @@ class BaseOnlineChain(InferenceParameters, BaseChain):
         self._rows_in = single_tokens and bool(np.all(sequences.X.lengths <= 1))
         self._read_classes(classes, first)
         codes = self._read_y(y, sequences, reset=first and classes is None)
-        weights = sample_weights.read(self, sample_weight, sequences, codes)
+        weights = self._weights(sample_weight, sequences, codes)
         structure = self._inference().structure(sequences.X.offsets)
         data = TrainingData(structure, weights.evidence, weights.sequence)
         if data.n_examples == 0:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from numbers import Real
 from typing import Any, NamedTuple
 
@@ -16,9 +17,11 @@ from sklearn_struct.exceptions import (
     LengthMismatchError,
     NonFiniteError,
 )
+from sklearn_struct.losses.base import Loss
 from sklearn_struct.losses.evidence import Evidence
 
 __all__ = [
+    "LabelWeights",
     "Weights",
     "by_sequence",
     "check_sum",
@@ -27,6 +30,7 @@ __all__ = [
     "flatten",
     "is_per_token",
     "of_examples",
+    "of_tokens",
     "read",
 ]
 
@@ -39,6 +43,13 @@ class Weights(NamedTuple):
     sequence: np.ndarray
     evidence: Evidence
     token: np.ndarray
+
+
+class LabelWeights(NamedTuple):
+    """The labels, and the parameter `class_weight`."""
+
+    classes: np.ndarray
+    class_weight: Mapping[Any, float] | str | None
 
 
 def is_per_token(sample_weight: Any) -> bool:
@@ -61,7 +72,7 @@ def of_examples(sample_weight: Any, n: int, what: str) -> np.ndarray:
             )
         except (TypeError, ValueError, OverflowError) as error:
             raise InputTypeError(f"sample_weight must hold real numbers: {error}") from None
-    weight = _check_sample_weight(
+    weight: np.ndarray = _check_sample_weight(
         sample_weight, np.empty((n, 1)), dtype=np.float64, ensure_non_negative=True
     )
     if not np.any(weight > 0):
@@ -97,6 +108,14 @@ def flatten(sample_weight: Any, offsets: np.ndarray) -> np.ndarray:
     return np.concatenate(parts)
 
 
+def of_tokens(sample_weight: Any, X: SequenceArray, flat: bool) -> np.ndarray:
+    """Weights of all tokens: their own, or those of their sequences."""
+    if not flat and is_per_token(sample_weight):
+        return check_total(flatten(sample_weight, X.offsets))
+    weight = of_examples(sample_weight, len(X), "sequence")
+    return check_total(np.repeat(weight, X.lengths))
+
+
 def check_total(weight: np.ndarray) -> np.ndarray:
     """The weights of tokens, after a check that they can be added up."""
     with np.errstate(over="ignore"):
@@ -117,17 +136,20 @@ def check_sum(weight: np.ndarray) -> np.ndarray:
 
 
 def class_weights(
-    class_weight: Any, classes: np.ndarray, codes: np.ndarray, weight: np.ndarray
+    class_weight: Mapping[Any, float] | str,
+    classes: np.ndarray,
+    codes: np.ndarray,
+    weight: np.ndarray,
 ) -> np.ndarray:
     """The weight of each label; "balanced" gives all labels the same sum of weights, without
     changing that of all.
     """
     labels = classes.tolist()
-    if class_weight == "balanced":
+    if isinstance(class_weight, str):  # "balanced"
         seen = np.bincount(codes, weights=weight, minlength=len(labels))
-        return np.divide(
-            seen.sum() / np.count_nonzero(seen), seen, where=seen > 0, out=np.zeros(len(seen))
-        )
+        balanced = np.zeros(len(seen))
+        np.divide(seen.sum() / np.count_nonzero(seen), seen, where=seen > 0, out=balanced)
+        return balanced
     of_labels = np.array([_number(label, class_weight.get(label, 1.0)) for label in labels])
     unknown = [label for label in class_weight if label not in labels]
     # else it only has more than this y
@@ -164,21 +186,26 @@ def by_sequence(weight: np.ndarray, offsets: np.ndarray) -> tuple[np.ndarray, np
     return mean, np.divide(weight, of_tokens, where=of_tokens > 0, out=np.zeros(len(weight)))
 
 
-def read(estimator: Any, sample_weight: Any, sequences: Any, codes: np.ndarray) -> Weights:
-    """Weights for `fit`. ValueError if tokens have weights and the estimator's loss gives these no
-    meaning.
+def read(
+    sample_weight: Any,
+    X: SequenceArray,
+    codes: np.ndarray,
+    *,
+    flat: bool,
+    of_labels: LabelWeights,
+    loss: Callable[[], Loss],
+    needed: str,
+) -> Weights:
+    """Weights for `fit`.
+
+    ValueError if tokens have weights, or labels in sequences that are not `flat`, and the `loss`
+    gives these no meaning; `needed` says how to get one that does.
     """
     sample_weight = as_list(sample_weight)
-    class_weight = getattr(estimator, "class_weight", None)
-    X = sequences.X
-    per_token = not sequences.flat and is_per_token(sample_weight)
-    if (
-        per_token or (class_weight is not None and not sequences.flat)
-    ) and not estimator._loss().token_weights:
+    classes, class_weight = of_labels
+    per_token = not flat and is_per_token(sample_weight)
+    if (per_token or (class_weight is not None and not flat)) and not loss().token_weights:
         what = "a sample_weight for each token" if per_token else "class_weight"
-        needed = (
-            "loss='pointwise'" if hasattr(estimator, "loss") else "LinearChainCRF(loss='pointwise')"
-        )
         raise ValueError(
             f"{what} needs {needed}: other losses are of a labelling as a whole, in which single "
             "tokens have "
@@ -186,18 +213,18 @@ def read(estimator: Any, sample_weight: Any, sequences: Any, codes: np.ndarray) 
         )
     if codes.ndim == 2 and (per_token or class_weight is not None):
         raise ValueError("weights of tokens and of labels need labels that are all known")
-    token = estimator._read_token_weight(sample_weight, sequences)
+    token = of_tokens(sample_weight, X, flat)
     if not per_token and class_weight is None:
-        weight = check_sum(estimator._read_weight(sample_weight, len(X)))
+        weight = check_sum(of_examples(sample_weight, len(X), "sequence"))
         evidence = Evidence(codes) if codes.ndim == 1 else Evidence(allowed=codes)
         return Weights(weight, evidence, token)
     omega = (
         token
         if class_weight is None
-        else token * class_weights(class_weight, estimator.classes_, codes, token)[codes]
+        else token * class_weights(class_weight, classes, codes, token)[codes]
     )
     if not np.any(omega > 0):
         raise EmptyDataError("no token has a positive weight")
     sequence, share = by_sequence(omega, X.offsets)
-    evidence = Evidence(codes, weight=None if sequences.flat else share)
+    evidence = Evidence(codes, weight=None if flat else share)
     return Weights(check_sum(sequence), evidence, token)

@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.utils import check_random_state
 
+from sklearn_struct.containers.typing import Seed
 from sklearn_struct.estimators.fitting.iterations import Iterations
-from sklearn_struct.estimators.fitting.progress import Progress
 from sklearn_struct.exceptions import NonFiniteError
 from sklearn_struct.linear.dense import DenseMap
 from sklearn_struct.linear.sparse_rows import SparseRows
+from sklearn_struct.losses.base import Loss
 from sklearn_struct.objectives.linear_potentials import LinearPotentials
 from sklearn_struct.solvers.arow import adaptive
 from sklearn_struct.solvers.gradient import cg, gradient_descent
 from sklearn_struct.solvers.lbfgs import lbfgs
 from sklearn_struct.solvers.newton_cg import newton_cg, trust_ncg
+from sklearn_struct.solvers.objectives import BatchObjective
 from sklearn_struct.solvers.online import passive_aggressive, passive_aggressive_squared, perceptron
 from sklearn_struct.solvers.owlqn import owlqn
 from sklearn_struct.solvers.penalised import Penalised
-from sklearn_struct.solvers.result import Result
+from sklearn_struct.solvers.result import Callback, Result
 from sklearn_struct.solvers.rounding import measure
 from sklearn_struct.solvers.sag import LARGEST_MEMORY, sag
 from sklearn_struct.solvers.sdca import sdca
@@ -30,6 +32,7 @@ from sklearn_struct.solvers.sgd import sgd
 __all__ = [
     "SOLVERS",
     "STOCHASTIC",
+    "Minimisation",
     "choice",
     "choice_for_rows",
     "minimise",
@@ -68,7 +71,21 @@ MANY = 50_000
 WEAKEST = 100.0  # ratio up to which sdca has been seen to need fewer passes than L-BFGS iterations
 
 
-def choice(estimator: Any, loss: Any, potentials: LinearPotentials, n_tokens: int) -> str:
+class Minimisation(NamedTuple):
+    """What the parameters of an estimator say of its objective's minimum: the penalty, who looks
+    for it (maybe "auto"), when it is near enough, and in which float type the objective is.
+    """
+
+    solver: str
+    C: float
+    tol: float
+    max_iter: int
+    l1_ratio: float = 0.0
+    random_state: Seed = None
+    dtype: str = "float64"
+
+
+def choice(settings: Minimisation, loss: Loss, potentials: LinearPotentials, n_tokens: int) -> str:
     """The solver that "auto" stands for; ValueError if the one asked for does not serve the penalty
     or the loss.
 
@@ -76,7 +93,7 @@ def choice(estimator: Any, loss: Any, potentials: LinearPotentials, n_tokens: in
     steps are too small for them), and for convex losses, since strong convexity tells it where to
     stop.
     """
-    solver = estimator.solver
+    solver = settings.solver
     if solver == "auto":
         many = (
             n_tokens >= LARGE and potentials.size > n_tokens and not potentials.has_clique_features
@@ -85,10 +102,8 @@ def choice(estimator: Any, loss: Any, potentials: LinearPotentials, n_tokens: in
         # sag's, with as much again for tables
         many &= 16 * n_tokens * potentials.n_labels <= LARGEST_MEMORY
         many &= loss.convex
-        return (
-            "owlqn" if estimator.l1_ratio > 0 else "sag" if many and estimator.C <= 1 else "lbfgs"
-        )
-    if estimator.l1_ratio > 0 and solver not in L1:
+        return "owlqn" if settings.l1_ratio > 0 else "sag" if many and settings.C <= 1 else "lbfgs"
+    if settings.l1_ratio > 0 and solver not in L1:
         raise ValueError(
             f"solver={solver!r} has no L1 penalty; use 'owlqn', 'sag' or 'auto', or l1_ratio=0"
         )
@@ -145,72 +160,72 @@ def strength(C: float, solver: str, scale: float) -> float:
 
 
 def minimise(
-    estimator: Any, solver: str, objective: Any, w0: np.ndarray, scale: float, callback: Any = None
+    settings: Minimisation,
+    solver: str,
+    objective: BatchObjective,
+    w0: np.ndarray,
+    scale: float,
+    callback: Callback | None = None,
 ) -> Result:
-    """C * scale * objective + penalty at its minimum, as the solver finds it with the estimator's
-    parameters.
-    """
-    of_loss = strength(estimator.C, solver, scale)
-    l1_ratio = getattr(estimator, "l1_ratio", 0.0)
-    seed = getattr(estimator, "random_state", None)
-    if estimator.solver == "auto" and seed is None:
+    """C * scale * objective + penalty at its minimum, as the solver finds it that was chosen."""
+    of_loss = strength(settings.C, solver, scale)
+    seed = settings.random_state
+    if settings.solver == "auto" and seed is None:
         seed = 0  # whatever it chooses, it gives the same result each time
-    options = {"rng": check_random_state(seed)} if solver in STOCHASTIC else {}
+    options: dict[str, Any] = {"rng": check_random_state(seed)} if solver in STOCHASTIC else {}
     # of steps that are too long; what is learned is looked at
     with np.errstate(over="ignore", invalid="ignore"):
         return SOLVERS[solver](
             objective,
             w0,
-            l1=l1_ratio / of_loss,
-            l2=(1 - l1_ratio) / of_loss,
-            max_iter=estimator.max_iter,
-            tol=estimator.tol,
+            l1=settings.l1_ratio / of_loss,
+            l2=(1 - settings.l1_ratio) / of_loss,
+            max_iter=settings.max_iter,
+            tol=settings.tol,
             callback=callback,
             **options,
         )
 
 
 def solve(
-    estimator: Any,
+    settings: Minimisation,
     solver: str,
-    objective: Any,
+    objective: BatchObjective,
     w0: np.ndarray,
-    progress: Progress,
-    scale: float | None = None,
+    iterations: Iterations,
 ) -> None:
-    """Minimise, set what was learned, and warn where `tol` is not reached and nobody asked to stop
-    before.
+    """Minimise, let `iterations` set what was learned, and warn where `tol` is not reached and
+    nobody asked to stop before.
 
-    The estimator's objective is C * scale * objective + penalty, and ``loss_curve_`` has it divided
-    by C. By default `scale` is the total weight, for a sum of losses; 1 is for their mean. What is
-    learned is ``estimator._learned(w)``.
+    What is minimised is C * scale * objective + penalty, and ``loss_curve_`` has it divided by C.
+    The scale is that of `iterations`: the total weight for a sum of losses, 1 for their mean.
     """
-    scale = objective.total_weight if scale is None else scale
-    iterations = Iterations(estimator, progress, scale)
     iterations.begin(w0)
-    result = minimise(estimator, solver, objective, w0, scale, iterations)
+    result = minimise(settings, solver, objective, w0, iterations.scale, iterations)
     if not (np.isfinite(result.value) and np.all(np.isfinite(result.w))):
         raise NonFiniteError(
             f"solver {solver!r} came to weights, or a loss, that are not finite: "
             "scale numeric features (TokenTransformer)"
         )
-    stopped = f"solver {solver!r} stopped after {result.n_iter} iterations (max_iter={estimator.max_iter})"
-    iterations.end(result, stopped, _advice(estimator, solver, objective, result))
+    stopped = (
+        f"solver {solver!r} stopped after {result.n_iter} iterations (max_iter={settings.max_iter})"
+    )
+    iterations.end(result, stopped, _advice(settings, solver, objective, result))
 
 
-def _advice(estimator: Any, solver: str, objective: Any, result: Result) -> str:
+def _advice(settings: Minimisation, solver: str, objective: BatchObjective, result: Result) -> str:
     """What to do where `tol` is not reached: other numbers where rounding is the cause, which no
     iteration cures.
     """
     if result.converged:
         return ""
     scale = "scale numeric features (TokenTransformer)"
-    if getattr(estimator, "dtype", "float64") == "float32" and solver not in BY_VALUE:
+    if settings.dtype == "float32" and solver not in BY_VALUE:
         error = measure(Penalised(objective, 0.0), result.w).grad
-        if error > estimator.tol:
+        if error > settings.tol:
             return f'float32 rounds the gradient by up to {error:.1g} here, so take dtype="float64" or a larger tol'
-        if result.n_iter < estimator.max_iter:
+        if result.n_iter < settings.max_iter:
             return f'it finds nothing better in float32, so take dtype="float64", {scale}, or accept a larger tol'
-    if result.n_iter < estimator.max_iter:
+    if result.n_iter < settings.max_iter:
         return f"it finds nothing better, so {scale}, or accept a larger tol"
     return f"allow more iterations, {scale}, or accept a larger tol"

@@ -2,22 +2,42 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import scipy.sparse as sp
 
 from sklearn_struct._published import as_published
 from sklearn_struct.containers.csr import CSR
+from sklearn_struct.containers.typing import Matrix
 from sklearn_struct.exceptions import InputTypeError, LengthMismatchError
-from sklearn_struct.objectives.weight_patterns import every_clique_pair, every_node_pair
+from sklearn_struct.objectives.weight_patterns import Pattern, every_clique_pair, every_node_pair
 
-__all__ = ["transfer"]
+__all__ = ["Target", "transfer"]
 
 
-def transfer(source: Any, target: Any) -> np.ndarray:
-    """The compact parameters of `target` (its pattern is known) with the weights that `source` has
-    for them, else 0.
+class FittedChain(Protocol):
+    """What is read of an estimator from which another one starts."""
+
+    classes_: np.ndarray
+    n_features_in_: int
+    coef_: Matrix
+    edge_coef_: Matrix
+    edge_features_: np.ndarray
+    intercept_: np.ndarray
+
+
+class Target(NamedTuple):
+    """Which weights are to be set, for which labels and features, and these features' names."""
+
+    pattern: Pattern
+    classes: np.ndarray
+    n_features: int
+    names: np.ndarray | None
+
+
+def transfer(source: FittedChain, target: Target) -> np.ndarray:
+    """The compact parameters of `target` with the weights that `source` has for them, else 0.
 
     Raises
     ------
@@ -37,9 +57,9 @@ def transfer(source: Any, target: Any) -> np.ndarray:
             f"{missing[0]}"
         )
     source = as_published(source)
-    label = _positions(source.classes_.tolist(), target.classes_.tolist())
+    label = _positions(source.classes_.tolist(), target.classes.tolist())
     feature = _features(source, target)
-    pattern = target._pattern
+    pattern = target.pattern
     K = len(label)
     node = _lookup(source.coef_, every_node_pair(pattern), feature, label)
     columns = _positions(source.edge_features_.tolist(), feature[pattern.edge_columns].tolist())
@@ -80,20 +100,20 @@ def _further(before: np.ndarray, label: np.ndarray, n: int) -> np.ndarray:
     return np.where(known, before[:, None] * n + label, -1).ravel()
 
 
-def _features(source: Any, target: Any) -> np.ndarray:
+def _features(source: FittedChain, target: Target) -> np.ndarray:
     """The column of `source` for each column of `target`, or -1."""
-    names = [getattr(estimator, "feature_names_in_", None) for estimator in (source, target)]
-    if names[0] is not None and names[1] is not None:
-        return _positions(names[0].tolist(), names[1].tolist())
-    if source.n_features_in_ != target.n_features_in_:
+    names = getattr(source, "feature_names_in_", None)
+    if names is not None and target.names is not None:
+        return _positions(names.tolist(), target.names.tolist())
+    if source.n_features_in_ != target.n_features:
         raise LengthMismatchError(
-            f"init has {source.n_features_in_} features but X has {target.n_features_in_}, and not "
+            f"init has {source.n_features_in_} features but X has {target.n_features}, and not "
             "both have names"
         )
-    return np.arange(target.n_features_in_)
+    return np.arange(target.n_features)
 
 
-def _lookup(matrix: Any, pairs: CSR, columns: np.ndarray, rows: np.ndarray) -> np.ndarray:
+def _lookup(matrix: Matrix, pairs: CSR, columns: np.ndarray, rows: np.ndarray) -> np.ndarray:
     """matrix[rows[k], columns[f]] for all pairs (f, k); 0 where either is unknown."""
     f = np.repeat(columns, np.diff(pairs.indptr))
     k = rows[pairs.indices]

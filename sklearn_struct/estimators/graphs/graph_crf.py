@@ -198,7 +198,8 @@ class GraphCRF(
             With the place; ValueError for a graph with a cycle. The estimator is then as it was
             before.
         """
-        return super().fit(X, y, sample_weight, init=init)
+        super().fit(X, y, sample_weight, init=init)
+        return self
 
     def predict(self, X: Any) -> np.ndarray:
         """Most probable labelling of each graph.
@@ -287,7 +288,8 @@ class GraphCRF(
 
         def work(theta: Potentials, block: Block) -> np.ndarray:
             score = inference.scores(theta, block.structure, codes[block.tokens])
-            return score - inference.log_partition(theta, block.structure)
+            log_p: np.ndarray = score - inference.log_partition(theta, block.structure)
+            return log_p
 
         return self._each_sequence(graphs, work)
 

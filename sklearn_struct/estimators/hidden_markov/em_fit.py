@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from sklearn_struct.estimators.fitting.iterations import Iterations, LearnsStepByStep
-from sklearn_struct.estimators.fitting.progress import Progress
+from sklearn_struct.estimators.fitting.iterations import Iterations
 from sklearn_struct.exceptions import ForbiddenLabelError
 from sklearn_struct.hidden_markov.em_starts import labelled_start, random_start
 from sklearn_struct.hidden_markov.em_steps import HiddenMarkov, Training
@@ -37,17 +36,20 @@ def _clusters(training: Training, rng: np.random.RandomState) -> np.ndarray:
 
     with threadpool_limits(1):  # sums of several threads have no fixed order
         k_means = KMeans(training.n_labels, n_init=3, random_state=rng)
-        return k_means.fit(training.observed.numbers, sample_weight=training.token_weight).labels_
+        k_means.fit(training.observed.numbers, sample_weight=training.token_weight)
+    labels: np.ndarray = k_means.labels_
+    return labels
 
 
 def learn(
-    estimator: LearnsStepByStep,
     training: Training,
     begin: Callable[[], HiddenMarkov],
-    progress: Progress,
+    iterations: Iterations,
+    *,
+    max_iter: int,
+    tol: float,
 ) -> None:
     """Set what was learned; warn where EM has not reached `tol` and nobody asked to stop before."""
-    iterations = Iterations(estimator, progress, scale=-1.0)  # of the likelihood, which EM raises
     if np.all(training.codes[training.token_weight > 0] >= 0):
         model: Any = training.maximise(training.counted(training.codes))
         value = training.value(model)
@@ -61,10 +63,9 @@ def learn(
             raise ForbiddenLabelError(
                 "a sequence is impossible where EM starts; smooth the model given by `init`"
             )
-        tol = estimator.tol * float(training.token_weight.sum())
         options: dict[str, Any] = {
-            "max_iter": estimator.max_iter,
-            "tol": tol,
+            "max_iter": max_iter,
+            "tol": tol * float(training.token_weight.sum()),
             "callback": iterations,
         }
         result = em(training.expect, training.maximise, model, **options)

@@ -14,6 +14,7 @@ from sklearn_struct.encoding.features import observation_streams as streams
 from sklearn_struct.encoding.labels import label_codes, partial_labels
 from sklearn_struct.encoding.sequences import as_list
 from sklearn_struct.encoding.two_dimensional_input import has_label_a_row, refuse_without_labels
+from sklearn_struct.estimators.fitting.iterations import Iterations
 from sklearn_struct.estimators.fitting.parameters import with_parameters
 from sklearn_struct.estimators.fitting.progress import Progress
 from sklearn_struct.estimators.fitting.sample_weights import check_total, is_per_token
@@ -205,7 +206,8 @@ class HMM(IterationParameters, RandomParameters, ThreadParameters, BaseHiddenCha
             With the place; a two-dimensional X or a wrong `sample_weight` may get scikit-learn's
             own ValueError. The estimator is then as it was before.
         """
-        return super().fit(X, y, sample_weight, init=init)
+        super().fit(X, y, sample_weight, init=init)
+        return self
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, init: Any, progress: Progress) -> None:
         X = as_list(X)
@@ -250,10 +252,11 @@ class HMM(IterationParameters, RandomParameters, ThreadParameters, BaseHiddenCha
             )
             rng = check_random_state(self.random_state)
             learn(
-                self,
                 training,
                 lambda: start(self.init, training, rng) if init is None else init._model(),
-                progress,
+                Iterations(self, progress, scale=-1.0),  # of the likelihood, which EM raises
+                max_iter=self.max_iter,
+                tol=self.tol,
             )
 
     def _label_set(self, labels: list[Any], offsets: np.ndarray) -> np.ndarray:

@@ -52,8 +52,10 @@ class BaseLabelTreePredictions(BaseSequenceEstimator):
         if self.decoder == "viterbi" and parses.sign[0] != 0:
             nodes = most_expected(parses, "max-rule")
             if len(nodes.symbol):
-                return nodes.symbol[nodes.left < 0][:-1].astype(np.int64)
-        return self._proba(parses, entries).argmax(axis=1)
+                tags: np.ndarray = nodes.symbol[nodes.left < 0][:-1]
+                return tags.astype(np.int64)
+        best: np.ndarray = self._proba(parses, entries).argmax(axis=1)
+        return best
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Posterior probability of each label at each word; estimates below 0 count by their

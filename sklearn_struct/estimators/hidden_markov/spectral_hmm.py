@@ -177,7 +177,8 @@ class SpectralHMM(BaseSpectral, ThreadParameters, BaseLabelTreePredictions):
             With the place; a wrong `sample_weight` may get scikit-learn's own ValueError. The
             estimator is then as it was before.
         """
-        return super().fit(X, y, sample_weight)
+        super().fit(X, y, sample_weight)
+        return self
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, init: Any, progress: Progress) -> None:
         sequences = self._read_X(X, reset=True)

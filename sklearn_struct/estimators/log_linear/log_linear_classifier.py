@@ -27,6 +27,7 @@ from sklearn_struct.encoding.parameter_checks import check_params
 from sklearn_struct.encoding.sequences import as_list, is_list
 from sklearn_struct.encoding.two_dimensional_input import check_table, check_targets, one_column
 from sklearn_struct.estimators.fitting.base_sequence import CallbackSupportMixin
+from sklearn_struct.estimators.fitting.iterations import Iterations
 from sklearn_struct.estimators.fitting.parameters import with_parameters
 from sklearn_struct.estimators.fitting.progress import Progress
 from sklearn_struct.estimators.fitting.sample_weights import check_sum, of_examples
@@ -34,7 +35,7 @@ from sklearn_struct.estimators.fitting.shared_parameters import (
     IterationParameters,
     ThreadParameters,
 )
-from sklearn_struct.estimators.fitting.solving import solve
+from sklearn_struct.estimators.fitting.solving import Minimisation, solve
 from sklearn_struct.estimators.log_linear.input_forms import FunctionForm, PairForm, ProductForm
 from sklearn_struct.estimators.log_linear.label_predictions import BaseLabelPredictions
 from sklearn_struct.exceptions import (
@@ -212,7 +213,9 @@ class LogLinearClassifier(
                 if isinstance(objective, JointObjective)
                 else np.zeros(objective.size)
             )
-            solve(self, self.solver, objective, w0, progress)
+            settings = Minimisation(self.solver, self.C, self.tol, self.max_iter)
+            iterations = Iterations(self, progress, objective.total_weight)
+            solve(settings, self.solver, objective, w0, iterations)
 
     def _choose_form(self) -> PairForm | ProductForm | FunctionForm:
         intercept = (

@@ -46,7 +46,7 @@ def fit_base(base: Any, X: Any, y: Any, sample_weight: Any) -> Any:
     return fitted.estimator if isinstance(fitted, FrozenEstimator) else fitted
 
 
-def read_base(fitted: Any, order: int) -> Any:
+def read_base(fitted: Any, order: int) -> HiddenBase | GivenBase:
     """What an M-estimated model of this order needs to know of its base."""
     if isinstance(fitted, BaseHiddenChain):
         return HiddenBase(fitted, order)
@@ -152,7 +152,9 @@ class HiddenBase:
         vocabulary = self.model.vocabulary_[c]
         if table is None or vocabulary is None:
             return np.zeros((len(self.model.classes_), len(known)))
-        return np.exp(table[:, [vocabulary.get(value, table.shape[1] - 1) for value in known]])
+        columns = [vocabulary.get(value, table.shape[1] - 1) for value in known]
+        probability: np.ndarray = np.exp(table[:, columns])
+        return probability
 
 
 class Scores(NamedTuple):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_memory
 
 from sklearn_struct.compiled.threads import Pool
@@ -19,7 +18,7 @@ from sklearn_struct.objectives.counted_features import Layout, counted_features
 from sklearn_struct.objectives.expected_features import conditional_features, expected_features
 from sklearn_struct.objectives.linear_potentials import bind
 
-__all__ = ["expectations"]
+__all__ = ["Given", "Sampling", "expectations"]
 
 
 class Given(NamedTuple):
@@ -37,17 +36,23 @@ class Sampling(NamedTuple):
     seed: int
 
 
-def expectations(estimator: Any, layout: Layout, sequences: Any, weight: np.ndarray) -> np.ndarray:
-    """Expected counts under ``estimator.base_``, taken as its parameters ask for."""
-    given = Given(sequences, weight) if estimator.inputs == "empirical" else None
-    sampling = None
-    if given is None and estimator.expectations == "sampled":
-        # drawn outside, so that the cache sees a number and not the state of a generator
-        seed = int(check_random_state(estimator.random_state).randint(2**31 - 1))
-        sampling = Sampling(estimator.n_samples, estimator.sample_smoothing, seed)
+def expectations(
+    fitted: Any,
+    encoder: Any,
+    layout: Layout,
+    over: Given | Sampling | None,
+    memory: Any,
+    n_jobs: int | None,
+) -> np.ndarray:
+    """Expected counts under a fitted base: of given inputs, of drawn sequences, or (None) of all
+    that there are.
+    """
+    given = over if isinstance(over, Given) else None
+    sampling = over if isinstance(over, Sampling) else None
     # bits do not depend on the threads
-    cached = check_memory(estimator.memory).cache(_expected, ignore=["n_jobs"])
-    return cached(estimator.base_, estimator.features_, layout, given, sampling, estimator.n_jobs)
+    cached = check_memory(memory).cache(_expected, ignore=["n_jobs"])
+    expected: np.ndarray = cached(fitted, encoder, layout, given, sampling, n_jobs)
+    return expected
 
 
 def _expected(

@@ -7,23 +7,23 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from sklearn_struct.compiled.threads import Pool
 from sklearn_struct.encoding.features.observation_streams import symbols
 from sklearn_struct.encoding.sequences import as_list, is_list, largest_sum
 from sklearn_struct.encoding.two_dimensional_input import has_label_a_row
-from sklearn_struct.estimators.chains.weight_pattern import observe
+from sklearn_struct.estimators.fitting.iterations import Iterations
 from sklearn_struct.estimators.fitting.parameters import with_parameters
 from sklearn_struct.estimators.fitting.prepared_weights import Prepared
 from sklearn_struct.estimators.fitting.progress import Progress
 from sklearn_struct.estimators.fitting.sample_weights import check_sum, is_per_token
 from sklearn_struct.estimators.fitting.solving import choice_for_rows, solve
-from sklearn_struct.estimators.fitting.warm_start import transfer
 from sklearn_struct.estimators.hidden_markov.hmm import HMM
 from sklearn_struct.estimators.m_estimation.base_distribution import fit_base, read_base
 from sklearn_struct.estimators.m_estimation.base_features import choose_features
-from sklearn_struct.estimators.m_estimation.cached_expectations import expectations
+from sklearn_struct.estimators.m_estimation.cached_expectations import Given, Sampling, expectations
 from sklearn_struct.estimators.m_estimation.chain_over_base import BaseBasedChain, BasedSequences
 from sklearn_struct.exceptions import ForbiddenLabelError, UnknownLabelError
 from sklearn_struct.linear.sparse_rows import SparseRows
@@ -210,7 +210,8 @@ class MEstimatedCRF(BaseBasedChain):
             If ``C=np.inf`` and the loss has no minimum. In each case the estimator is then as it
             was before.
         """
-        return super().fit(X, y, sample_weight, init=init)
+        super().fit(X, y, sample_weight, init=init)
+        return self
 
     def _loss(self, evidence: Evidence | None = None) -> Loss:
         # of rows that count features, one a sequence, instead of potentials
@@ -241,7 +242,7 @@ class MEstimatedCRF(BaseBasedChain):
         sequences: Any = self._with_features(X, base, observed, flat, token_weight > 0)
         largest_sum(sequences.X)
         codes = self._read_y(y, sequences, reset=False)
-        pattern = observe(self, sequences.X, codes, token_weight)
+        pattern = self._observe(sequences.X, codes, token_weight)
         self._pattern = of_order(pattern, base.order)
         self._stream = None
         self.t_ = len(sequences.X)
@@ -261,9 +262,9 @@ class MEstimatedCRF(BaseBasedChain):
                 no_inputs = np.zeros(layout.pattern.n_features)
                 # other chains have none
                 constant = getattr(start, "constant_", 0.0)
-                w0 = layout.join(no_inputs, transfer(start, self), constant)
+                w0 = layout.join(no_inputs, self._transferred(start), constant)
             solver = choice_for_rows(self.solver, self.C, self.l1_ratio, objective.rows)
-            solve(self, solver, objective, w0, progress, scale=1.0)
+            solve(self._minimisation(), solver, objective, w0, Iterations(self, progress))
         self.n_iter_: int = max(self.n_iter_, 1)  # to see that the start is optimal is work, too
 
     def _refuse_missing(self, y: Any) -> None:
@@ -287,7 +288,7 @@ class MEstimatedCRF(BaseBasedChain):
         pool: Pool,
     ) -> RowsObjective:
         counts = counted_features(layout, sequences.X, codes)
-        linear = expectations(self, layout, sequences, weight)
+        linear = self._expectations(layout, sequences, weight)
         if np.isinf(self.C) and not has_minimum(counts[weight > 0], linear):
             raise ValueError(
                 "with C=inf the loss has no minimum: what the base expects is no mixture of what "
@@ -298,6 +299,18 @@ class MEstimatedCRF(BaseBasedChain):
         return RowsObjective(
             SparseRows(counts), Exponential(), data, pool, linear, n_free=int(self.constant)
         )
+
+    def _expectations(
+        self, layout: Layout, sequences: BasedSequences, weight: np.ndarray
+    ) -> np.ndarray:
+        """Expected counts under ``base_``, taken as the parameters ask for."""
+        over: Given | Sampling | None = None
+        if self.inputs == "empirical":
+            over = Given(sequences, weight)
+        elif self.expectations == "sampled":
+            seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+            over = Sampling(self.n_samples, self.sample_smoothing, seed)
+        return expectations(self.base_, self.features_, layout, over, self.memory, self.n_jobs)
 
     def _learned(self, w: np.ndarray) -> dict[str, Any]:
         inputs, chain, constant = Layout(self._pattern, self.input_features, self.constant).split(w)

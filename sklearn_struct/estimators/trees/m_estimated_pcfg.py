@@ -18,6 +18,7 @@ from sklearn_struct.containers.trees import Forest
 from sklearn_struct.containers.typing import Sequences
 from sklearn_struct.encoding.trees import binarization, brackets, tree_corpus
 from sklearn_struct.encoding.trees.fragment_names import names
+from sklearn_struct.estimators.fitting.iterations import Iterations
 from sklearn_struct.estimators.fitting.parameters import with_parameters
 from sklearn_struct.estimators.fitting.progress import Progress
 from sklearn_struct.estimators.fitting.shared_parameters import (
@@ -25,7 +26,7 @@ from sklearn_struct.estimators.fitting.shared_parameters import (
     PenaltyParameters,
     RandomParameters,
 )
-from sklearn_struct.estimators.fitting.solving import choice_for_rows, solve
+from sklearn_struct.estimators.fitting.solving import Minimisation, choice_for_rows, solve
 from sklearn_struct.estimators.m_estimation.base_distribution import fit_base
 from sklearn_struct.estimators.trees.base_parser import BaseParser
 from sklearn_struct.estimators.trees.pcfg import PCFG
@@ -191,7 +192,16 @@ class MEstimatedPCFG(BaseParser, PenaltyParameters, IterationParameters, RandomP
         with Pool(self.n_jobs) as pool:
             objective, scale = self._objective(trees, pool)
             solver = choice_for_rows(self.solver, self.C, self.l1_ratio, objective.rows)
-            solve(self, solver, objective, np.zeros(objective.size), progress, scale=scale)
+            settings = Minimisation(
+                self.solver,
+                self.C,
+                self.tol,
+                self.max_iter,
+                self.l1_ratio,
+                self.random_state,
+            )
+            iterations = Iterations(self, progress, scale)
+            solve(settings, solver, objective, np.zeros(objective.size), iterations)
 
     def _templates(self) -> tuple[str, ...]:
         if self.templates is None:

@@ -149,7 +149,9 @@ def _features(
     ]
 
 
-def _functions(given: Any, default: Sequence[Feature], name: str) -> Sequence[Feature]:
+def _functions(
+    given: Sequence[Feature] | None, default: Sequence[Feature], name: str
+) -> Sequence[Feature]:
     if given is None:
         return default
     for i, function in enumerate(given):

@@ -10,7 +10,12 @@ import numpy as np
 
 from sklearn_struct.compiled.kernel import kernel
 from sklearn_struct.containers.structures import Potentials, Structure
-from sklearn_struct.inference.chains.flat import with_triple_links, with_triples
+from sklearn_struct.inference.chains.flat import (
+    TripleLinks,
+    Triples,
+    with_triple_links,
+    with_triples,
+)
 
 __all__ = ["beam"]
 
@@ -44,7 +49,13 @@ def beam(potentials: Potentials, structure: Structure, width: int, labels: np.nd
 
 
 @kernel
-def _beam(potentials, structure, width, work, labels):
+def _beam(
+    potentials: Triples,
+    structure: TripleLinks,
+    width: int,
+    work: tuple[np.ndarray, np.ndarray],
+    labels: np.ndarray,
+) -> None:
     node = potentials.node
     edge = potentials.edge
     triple = potentials.triple
@@ -87,13 +98,15 @@ def _beam(potentials, structure, width, work, labels):
 
 
 @kernel
-def _label(state, K):
+def _label(state: int, K: int) -> int:
     """The label of the token itself; most divisions are for nothing, and slow."""
     return state if state < K else state % K
 
 
 @kernel
-def _ways(potentials, place, t, state):
+def _ways(
+    potentials: Triples, place: tuple[int, int, int], t: int, state: int
+) -> tuple[int, int, int]:
     """Rows of the tables of pairs and of triples (-1: none), and the first state, of the ways on
     from a state.
     """
@@ -107,7 +120,7 @@ def _ways(potentials, place, t, state):
 
 
 @kernel
-def _keep(arrived, score, kept):
+def _keep(arrived: np.ndarray, score: np.ndarray, kept: np.ndarray) -> int:
     """Write the states of the best ways above -inf, best first, and their scores; return their
     number.
 
@@ -130,7 +143,7 @@ def _keep(arrived, score, kept):
 
 
 @kernel
-def _mark(potentials, place, T, alive):
+def _mark(potentials: Triples, place: tuple[int, int, int], T: int, alive: np.ndarray) -> None:
     """Write from which states at which tokens an allowed labelling goes on to the end."""
     node = potentials.node
     edge = potentials.edge

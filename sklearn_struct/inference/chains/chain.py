@@ -147,4 +147,5 @@ def _decoding(potentials: Potentials) -> ModuleType:
 
 def _steps(potentials: Potentials) -> int:
     """About how many steps a pass takes."""
-    return len(potentials.node) * sum(table.shape[1] for table in potentials.cliques)
+    n_columns: int = sum(table.shape[1] for table in potentials.cliques)
+    return len(potentials.node) * n_columns

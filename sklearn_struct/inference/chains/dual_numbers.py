@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from sklearn_struct.compiled.kernel import kernel
-from sklearn_struct.compiled.simd import LANES, add, fma, load, padded, splat, store
+from sklearn_struct.compiled.simd import LANES, Vector, add, fma, load, padded, splat, store
 
 __all__ = ["SPARE", "add_outer_duals", "duals", "rows_times_duals", "transpose_duals"]
 
@@ -24,7 +24,7 @@ def duals(n: int, K: int) -> np.ndarray:
 
 
 @kernel
-def transpose_duals(M, out):
+def transpose_duals(M: np.ndarray, out: np.ndarray) -> None:
     """``out[:] = M.T`` for a K x P matrix."""
     K = M.shape[0]
     P = M.shape[1] // 2
@@ -34,7 +34,7 @@ def transpose_duals(M, out):
 
 
 @kernel
-def rows_times_duals(X, i, n, M, out, o):
+def rows_times_duals(X: np.ndarray, i: int, n: int, M: np.ndarray, out: np.ndarray, o: int) -> None:
     """``out[o : o + n] = X[i : i + n] @ M``: x M, and (x M)' = x' M + x M'."""
     K = M.shape[0]
     P = M.shape[1] // 2
@@ -99,7 +99,7 @@ def rows_times_duals(X, i, n, M, out, o):
 
 
 @kernel
-def add_outer_duals(X, Y, n, out):
+def add_outer_duals(X: np.ndarray, Y: np.ndarray, n: int, out: np.ndarray) -> None:
     """``out += X[:n].T @ Y[:n]``: x' y, and its derivative x' dy + dx' y. out has P rows."""
     P = X.shape[1] // 2
     # a few rows at a time, which are then read from the cache for each tile
@@ -110,7 +110,9 @@ def add_outer_duals(X, Y, n, out):
 
 
 @kernel
-def _add_tile(X, Y, lo, hi, j, k, out):
+def _add_tile(
+    X: np.ndarray, Y: np.ndarray, lo: int, hi: int, j: int, k: int, out: np.ndarray
+) -> None:
     P = X.shape[1] // 2
     zero = splat(0.0)
     va = zero
@@ -159,6 +161,6 @@ def _add_tile(X, Y, lo, hi, j, k, out):
 
 
 @kernel
-def _add(out, q, P, value, slope):
+def _add(out: np.ndarray, q: int, P: int, value: Vector, slope: Vector) -> None:
     store(out, q, add(load(out, q), value))
     store(out, q + P, add(load(out, q + P), slope))

@@ -12,6 +12,7 @@ import numpy as np
 from sklearn_struct.compiled.kernel import kernel
 from sklearn_struct.compiled.simd import (
     LANES,
+    Vector,
     add,
     exp,
     fma,
@@ -34,6 +35,7 @@ from sklearn_struct.inference.chains.dual_numbers import (
     rows_times_duals,
     transpose_duals,
 )
+from sklearn_struct.inference.chains.flat import Pairs
 
 __all__ = [
     "GROUP",
@@ -96,13 +98,15 @@ def workspace(n: int, K: int) -> Work:
 
 
 @kernel
-def is_shared(potentials, reward):
+def is_shared(potentials: Pairs, reward: Pairs) -> bool:
     """Whether all edges have the same scores and rewards."""
-    return potentials.edge.shape[0] == 1 and reward.edge.shape[0] == 1
+    return len(potentials.edge) == 1 and len(reward.edge) == 1
 
 
 @kernel
-def _extent(scores, i, rewards, j, n):
+def _extent(
+    scores: np.ndarray, i: int, rewards: np.ndarray, j: int, n: int
+) -> tuple[float, float, float]:
     """Maximum and range of scores[i : i + n], and largest reward that is not forbidden, of
     rewards[j : j + n].
     """
@@ -119,13 +123,13 @@ def _extent(scores, i, rewards, j, n):
 
 
 @kernel
-def _rewards(rewards, i, n):
+def _rewards(rewards: np.ndarray, i: int, n: int) -> Vector:
     """The first n of rewards[i : i + LANES], and 0; finite, so that a forbidden one times 0 is 0."""
     return minimum(maximum(load_part(rewards, i, n, 0.0), splat(-LARGEST)), splat(LARGEST))
 
 
 @kernel
-def fill(potentials, reward, e, fresh, work):
+def fill(potentials: Pairs, reward: Pairs, e: int, fresh: bool, work: Work) -> tuple[float, float]:
     """Fill E with the table of edge e, unless `fresh` with its rewards alone; return its range and
     largest reward.
     """
@@ -151,7 +155,7 @@ def fill(potentials, reward, e, fresh, work):
 
 
 @kernel
-def exponentials(node, rewards, group, work):
+def exponentials(node: np.ndarray, rewards: np.ndarray, group: Group, work: Work) -> None:
     """Fill U with u_t, and note spread and size of nodes."""
     U = work.U
     spread = work.node_spread
@@ -174,7 +178,7 @@ def exponentials(node, rewards, group, work):
 
 
 @kernel
-def forward(potentials, reward, group, work):
+def forward(potentials: Pairs, reward: Pairs, group: Group, work: Work) -> None:
     """Fill A and norms, and divide U by c."""
     edges = group.edges
     starts = group.starts
@@ -198,7 +202,7 @@ def forward(potentials, reward, group, work):
 
 
 @kernel
-def _weigh(rewards, group, t, work):
+def _weigh(rewards: np.ndarray, group: Group, t: int, work: Work) -> None:
     """Multiply rows of A, until then products of alpha_{t-1} and E, by u_t and scale them."""
     tokens = group.tokens
     starts = group.starts
@@ -239,7 +243,7 @@ def _weigh(rewards, group, t, work):
 
 
 @kernel
-def backward(potentials, reward, group, work):
+def backward(potentials: Pairs, reward: Pairs, group: Group, work: Work) -> None:
     """Fill B and V; rows of V at the end of a sequence are 0."""
     edges = group.edges
     starts = group.starts
@@ -268,7 +272,7 @@ def backward(potentials, reward, group, work):
 
 
 @kernel
-def _leave(rewards, group, t, work):
+def _leave(rewards: np.ndarray, group: Group, t: int, work: Work) -> None:
     """V of row t from u, c and beta of the next token."""
     U = work.U
     B = work.B

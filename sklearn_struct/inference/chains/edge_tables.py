@@ -4,6 +4,8 @@ both share.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from sklearn_struct.compiled.kernel import inlined, kernel
@@ -25,12 +27,32 @@ from sklearn_struct.compiled.simd import (
     total,
 )
 from sklearn_struct.compiled.small_products import matrix_times_row, rows_times_matrix
+from sklearn_struct.inference.chains.flat import Links
+from sklearn_struct.inference.chains.time_major import Steps
 
-__all__ = ["absorb", "add_marginals", "backward", "exp_table", "forward", "weigh"]
+__all__ = ["Lattice", "absorb", "add_marginals", "backward", "exp_table", "forward", "weigh"]
+
+
+class Lattice(NamedTuple):
+    """What forward-backward stores; rows stand as `steps` says, are padded to P numbers and stored
+    flat.
+    """
+
+    # u_t = exp(node - its row's maximum); the backward pass makes it v_t = u_t * beta_t / c_t
+    U: np.ndarray
+    A: np.ndarray  # alpha_t = (alpha_{t-1} E) * u_t / c_t, which sums to 1
+    B: np.ndarray  # beta_t = E v_{t+1}; alpha_t * beta_t are the marginals
+    norms: np.ndarray  # c_t
+    E: np.ndarray  # (P * P,) exp(edge - its maximum), of one edge at a time unless all share it
+    E_T: np.ndarray  # its transpose, where all share it
+    pairs: np.ndarray  # zeros, for sums over edges that share E
+    mass: np.ndarray  # room for a product of norms of each sequence
+    # of each sequence: the largest range of a token's scores + that of an edge's
+    spread: np.ndarray
 
 
 @inlined
-def exp_table(edge, e, E):
+def exp_table(edge: np.ndarray, e: int, E: np.ndarray) -> tuple[float, float]:
     """Fill E with the exponentials of edge e; return the maximum and the range of its scores."""
     infinity = edge.dtype.type(np.inf)
     n_pairs = edge.shape[1]
@@ -51,7 +73,9 @@ def exp_table(edge, e, E):
 
 
 @inlined
-def weigh(A, U, first, n, P, multiply, norms):
+def weigh(
+    A: np.ndarray, U: np.ndarray, first: int, n: int, P: int, multiply: bool, norms: np.ndarray
+) -> None:
     """Multiply n rows of A by those of U (or set them), then divide each by its sum, its norm."""
     for row in range(first, first + n):
         mass = splat(A.dtype.type(0))
@@ -68,7 +92,9 @@ def weigh(A, U, first, n, P, multiply, norms):
 
 
 @inlined
-def absorb(first, t, n_next, P, U, B, norms):
+def absorb(
+    first: np.ndarray, t: int, n_next: int, P: int, U: np.ndarray, B: np.ndarray, norms: np.ndarray
+) -> None:
     """Start the rows of B that end at step t with 1, and turn the rows of U at that step into v."""
     for m in range((first[t] + n_next) * P, first[t + 1] * P):
         B[m] = 1
@@ -80,7 +106,14 @@ def absorb(first, t, n_next, P, U, B, norms):
 
 
 @kernel
-def forward(edge, edge_offsets, places, work, K, log_Z):
+def forward(
+    edge: np.ndarray,
+    edge_offsets: np.ndarray,
+    places: Steps,
+    work: Lattice,
+    K: int,
+    log_Z: np.ndarray,
+) -> None:
     """Fill A and norms, raise spreads; complete log Z, which is nan where alpha vanishes."""
     first = places.first
     order = places.order
@@ -109,7 +142,9 @@ def forward(edge, edge_offsets, places, work, K, log_Z):
 
 
 @kernel
-def backward(edge, edge_offsets, places, work, K):
+def backward(
+    edge: np.ndarray, edge_offsets: np.ndarray, places: Steps, work: Lattice, K: int
+) -> None:
     """Fill B, and turn U into v."""
     first = places.first
     order = places.order
@@ -126,7 +161,14 @@ def backward(edge, edge_offsets, places, work, K):
 
 
 @kernel
-def add_marginals(edge, structure, places, weight, work, out_edge):
+def add_marginals(
+    edge: np.ndarray,
+    structure: Links,
+    places: Steps,
+    weight: np.ndarray,
+    work: Lattice,
+    out_edge: np.ndarray,
+) -> None:
     """Add weighted edge marginals alpha_t(j) E(j, k) v_{t+1}(k), while A is not weighted; also
     where edges share E.
     """

@@ -11,8 +11,6 @@ alone, in log space (`first_order_log`). Derivatives of marginals are in `first_
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from sklearn_struct.compiled.kernel import inlined, kernel
@@ -37,7 +35,7 @@ from sklearn_struct.compiled.simd import (
 )
 from sklearn_struct.compiled.small_products import add_outer, rows_times_matrix
 from sklearn_struct.inference.chains import edge_tables
-from sklearn_struct.inference.chains.edge_tables import absorb, exp_table, weigh
+from sklearn_struct.inference.chains.edge_tables import Lattice, absorb, exp_table, weigh
 from sklearn_struct.inference.chains.first_order_log import log_marginals
 from sklearn_struct.inference.chains.first_order_tangent import tangent
 from sklearn_struct.inference.chains.flat import Links, Pairs
@@ -47,24 +45,6 @@ __all__ = ["marginals", "tangent"]
 
 # ranges of scores, by bytes of a number, within which nothing can underflow that matters
 _NEAR = {8: 600.0, 4: 60.0}
-
-
-class _Lattice(NamedTuple):
-    """What forward-backward stores; rows stand as `steps` says, are padded to P numbers and stored
-    flat.
-    """
-
-    # u_t = exp(node - its row's maximum); the backward pass makes it v_t = u_t * beta_t / c_t
-    U: np.ndarray
-    A: np.ndarray  # alpha_t = (alpha_{t-1} E) * u_t / c_t, which sums to 1
-    B: np.ndarray  # beta_t = E v_{t+1}; alpha_t * beta_t are the marginals
-    norms: np.ndarray  # c_t
-    E: np.ndarray  # (P * P,) exp(edge - its maximum), of one edge at a time unless all share it
-    E_T: np.ndarray  # its transpose, where all share it
-    pairs: np.ndarray  # zeros, for sums over edges that share E
-    mass: np.ndarray  # room for a product of norms of each sequence
-    # of each sequence: the largest range of a token's scores + that of an edge's
-    spread: np.ndarray
 
 
 def marginals(
@@ -116,7 +96,7 @@ def marginals(
         log_Z[i] = log_marginals(potentials, structure, i, weight[i], out)
 
 
-def _lattice(places: Steps, potentials: Pairs) -> _Lattice:
+def _lattice(places: Steps, potentials: Pairs) -> Lattice:
     n_rows = places.first[-1]
     dtype = potentials.node.dtype
     P = padded(potentials.node.shape[1])
@@ -128,11 +108,13 @@ def _lattice(places: Steps, potentials: Pairs) -> _Lattice:
     tables[:] = 0
     E, E_T, pairs = tables
     mass, spread = np.zeros((2, len(places.order)))
-    return _Lattice(U, A, B, np.empty(n_rows, dtype), E, E_T, pairs, mass, spread)
+    return Lattice(U, A, B, np.empty(n_rows, dtype), E, E_T, pairs, mass, spread)
 
 
 @kernel
-def _sweep(potentials, structure, places, work, log_Z):
+def _sweep(
+    potentials: Pairs, structure: Links, places: Steps, work: Lattice, log_Z: np.ndarray
+) -> None:
     """Forward and backward where all edges share a table; log Z is nan where alpha vanished."""
     K = potentials.node.shape[1]
     first = places.first
@@ -153,7 +135,14 @@ def _sweep(potentials, structure, places, work, log_Z):
 
 
 @kernel
-def _distrust(potentials, structure, places, work, log_Z, redo):
+def _distrust(
+    potentials: Pairs,
+    structure: Links,
+    places: Steps,
+    work: Lattice,
+    log_Z: np.ndarray,
+    redo: np.ndarray,
+) -> None:
     """Of the sequences marked in `redo` leave those whose scaled result cannot be trusted, and
     clear their rows.
     """
@@ -171,7 +160,15 @@ def _distrust(potentials, structure, places, work, log_Z, redo):
 
 
 @inlined
-def _exp_nodes(node, offsets, first, order, U, spread, log_Z):
+def _exp_nodes(
+    node: np.ndarray,
+    offsets: np.ndarray,
+    first: np.ndarray,
+    order: np.ndarray,
+    U: np.ndarray,
+    spread: np.ndarray,
+    log_Z: np.ndarray,
+) -> None:
     """Fill U; write the spreads, and to log Z the maxima that were taken out."""
     K = node.shape[1]
     infinity = node.dtype.type(np.inf)
@@ -197,7 +194,9 @@ def _exp_nodes(node, offsets, first, order, U, spread, log_Z):
 
 
 @inlined
-def _forward(edge_offsets, places, work, K, top, log_Z):
+def _forward(
+    edge_offsets: np.ndarray, places: Steps, work: Lattice, K: int, top: float, log_Z: np.ndarray
+) -> None:
     """Fill A and norms where all edges share E; complete log Z, which is nan where alpha vanishes."""
     first = places.first
     order = places.order
@@ -223,7 +222,9 @@ def _forward(edge_offsets, places, work, K, top, log_Z):
 
 
 @inlined
-def _backward(first, U, B, E_T, K, norms):
+def _backward(
+    first: np.ndarray, U: np.ndarray, B: np.ndarray, E_T: np.ndarray, K: int, norms: np.ndarray
+) -> None:
     """Fill B, and turn U into v, where all edges share E."""
     P = padded(K)
     n_next = first[0]
@@ -234,7 +235,7 @@ def _backward(first, U, B, E_T, K, norms):
 
 
 @inlined
-def _in_range(potentials, structure, places, r, work):
+def _in_range(potentials: Pairs, structure: Links, places: Steps, r: int, work: Lattice) -> bool:
     """Whether every alpha that structure allows to be positive stayed far from the smallest
     numbers, and beta finite.
 
@@ -276,7 +277,15 @@ def _in_range(potentials, structure, places, r, work):
 
 
 @inlined
-def _add_nodes(offsets, first, order, weight, A, B, out_node):
+def _add_nodes(
+    offsets: np.ndarray,
+    first: np.ndarray,
+    order: np.ndarray,
+    weight: np.ndarray,
+    A: np.ndarray,
+    B: np.ndarray,
+    out_node: np.ndarray,
+) -> None:
     """Add weighted node marginals; A is weighted from here on."""
     K = out_node.shape[1]
     P = padded(K)
@@ -294,14 +303,16 @@ def _add_nodes(offsets, first, order, weight, A, B, out_node):
 
 
 @kernel
-def _add_marginals(offsets, places, weight, work, out):
+def _add_marginals(
+    offsets: np.ndarray, places: Steps, weight: np.ndarray, work: Lattice, out: Pairs
+) -> None:
     """Add weighted marginals where all edges share a table."""
     _add_nodes(offsets, places.first, places.order, weight, work.A, work.B, out.node)
     _add_edge_sum(places.first, work, out.node.shape[1], out.edge)
 
 
 @inlined
-def _add_edge_sum(first, work, K, out_edge):
+def _add_edge_sum(first: np.ndarray, work: Lattice, K: int, out_edge: np.ndarray) -> None:
     """Add the weighted marginals alpha_t(j) E(j, k) v_{t+1}(k) of all edges, which share one table."""
     P = padded(K)
     E = work.E

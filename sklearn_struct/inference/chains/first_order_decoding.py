@@ -28,7 +28,7 @@ from sklearn_struct.compiled.simd import (
 from sklearn_struct.compiled.small_products import rows_max_plus
 from sklearn_struct.inference.chains.first_order_log import log_forward
 from sklearn_struct.inference.chains.flat import Links, Pairs
-from sklearn_struct.inference.chains.time_major import steps
+from sklearn_struct.inference.chains.time_major import Steps, steps
 
 SPARE = 3  # rows behind the last: one less than the rows of a tile
 
@@ -36,7 +36,7 @@ __all__ = ["argmax", "draw", "longest", "nbest", "next_head", "path_score", "sam
 
 
 @kernel
-def path_score(potentials, structure, labels, score):
+def path_score(potentials: Pairs, structure: Links, labels: np.ndarray, score: np.ndarray) -> None:
     """Write the sum of log-potentials along a given labelling (n,) int32 of each sequence."""
     for i in range(len(score)):
         T = structure.offsets[i + 1] - structure.offsets[i]
@@ -46,7 +46,7 @@ def path_score(potentials, structure, labels, score):
 
 
 @kernel
-def _path_score(potentials, labels, t0, e0, T):
+def _path_score(potentials: Pairs, labels: np.ndarray, t0: int, e0: int, T: int) -> float:
     node = potentials.node
     edge = potentials.edge
     K = node.shape[1]
@@ -89,7 +89,14 @@ def argmax(
 
 
 @kernel
-def _best_arrivals(node, offsets, first, order, delta, table):
+def _best_arrivals(
+    node: np.ndarray,
+    offsets: np.ndarray,
+    first: np.ndarray,
+    order: np.ndarray,
+    delta: np.ndarray,
+    table: np.ndarray,
+) -> None:
     """Write delta, the score of the best way to each label at each token, where all edges share a
     table.
 
@@ -111,7 +118,9 @@ def _best_arrivals(node, offsets, first, order, delta, table):
 
 
 @kernel
-def _best_arrivals_by_edge(potentials, structure, places, delta, table):
+def _best_arrivals_by_edge(
+    potentials: Pairs, structure: Links, places: Steps, delta: np.ndarray, table: np.ndarray
+) -> None:
     node = potentials.node
     edge = potentials.edge
     first = places.first
@@ -130,7 +139,9 @@ def _best_arrivals_by_edge(potentials, structure, places, delta, table):
 
 
 @kernel
-def _trace_back(edge, delta, structure, places, labels):
+def _trace_back(
+    edge: np.ndarray, delta: np.ndarray, structure: Links, places: Steps, labels: np.ndarray
+) -> None:
     """Write the labels of each sequence along the maxima of delta, all sequences side by side."""
     K = int(np.sqrt(edge.shape[1]))
     offsets = structure.offsets
@@ -174,7 +185,7 @@ def _trace_back(edge, delta, structure, places, labels):
 
 
 @kernel
-def longest(offsets):
+def longest(offsets: np.ndarray) -> int:
     longest = 0
     for i in range(len(offsets) - 1):
         longest = max(longest, offsets[i + 1] - offsets[i])
@@ -182,7 +193,7 @@ def longest(offsets):
 
 
 @kernel
-def _pad_table(edge, e, K, table):
+def _pad_table(edge: np.ndarray, e: int, K: int, table: np.ndarray) -> None:
     P = padded(K)
     for j in range(K):
         for k in range(P):
@@ -190,7 +201,15 @@ def _pad_table(edge, e, K, table):
 
 
 @kernel
-def _add_rows(node, offsets, order, t, n, delta, o):
+def _add_rows(
+    node: np.ndarray,
+    offsets: np.ndarray,
+    order: np.ndarray,
+    t: int,
+    n: int,
+    delta: np.ndarray,
+    o: int,
+) -> None:
     """Add the node scores of step t to n rows of delta from o on (or set them).
 
     Every eighth step subtracts each row's maximum: long chains lose no digits.
@@ -216,7 +235,7 @@ def _add_rows(node, offsets, order, t, n, delta, o):
 
 
 @kernel
-def nbest(potentials, structure, labels, score):
+def nbest(potentials: Pairs, structure: Links, labels: np.ndarray, score: np.ndarray) -> None:
     """The n best labellings of each sequence, best first.
 
     Writes ``labels`` (n, n_tokens) int32 and ``score`` (n, n_sequences); where fewer than n
@@ -253,7 +272,9 @@ def nbest(potentials, structure, labels, score):
 
 
 @kernel
-def _extend_lists(potentials, t0, e0, T, delta, back):
+def _extend_lists(
+    potentials: Pairs, t0: int, e0: int, T: int, delta: np.ndarray, back: np.ndarray
+) -> None:
     """For each token and label the n best ways to arrive: score, and predecessor label * n + rank."""
     node = potentials.node
     edge = potentials.edge
@@ -286,7 +307,7 @@ def _extend_lists(potentials, t0, e0, T, delta, back):
 
 
 @kernel
-def next_head(lists, arrival, heads):
+def next_head(lists: np.ndarray, arrival: np.ndarray, heads: np.ndarray) -> int:
     """The label whose list has the best remaining entry, or -1 if none is left."""
     best_label = -1
     best = -np.inf
@@ -298,7 +319,9 @@ def next_head(lists, arrival, heads):
 
 
 @kernel
-def sample(potentials, structure, uniform, labels, score):
+def sample(
+    potentials: Pairs, structure: Links, uniform: np.ndarray, labels: np.ndarray, score: np.ndarray
+) -> None:
     """Draw one labelling of each sequence from p(y | x): forward filtering, backward sampling.
 
     ``uniform`` (n,) holds one number in [0, 1) a token, so that the draw depends on nothing else.
@@ -330,7 +353,7 @@ def sample(potentials, structure, uniform, labels, score):
 
 
 @kernel
-def draw(log_weights, u):
+def draw(log_weights: np.ndarray, u: float) -> int:
     """The label at which the cumulated weights pass the fraction u of their sum."""
     weights = np.exp(log_weights - np.max(log_weights))
     rest = u * np.sum(weights)

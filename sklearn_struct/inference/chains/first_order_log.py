@@ -12,14 +12,15 @@ from typing import NamedTuple
 import numpy as np
 
 from sklearn_struct.compiled.kernel import kernel
+from sklearn_struct.inference.chains.flat import Links, Pairs
 
 __all__ = ["centre", "log_forward", "log_marginals", "log_sum_exp", "log_tangent", "normalise"]
 
 
 @kernel
-def log_sum_exp(row):
+def log_sum_exp(row: np.ndarray) -> float:
     """log sum exp of a row; -inf if every entry is -inf."""
-    top = row[0]
+    top: float = row[0]
     for k in range(len(row)):
         top = max(top, row[k])
     if top == -np.inf:
@@ -27,11 +28,14 @@ def log_sum_exp(row):
     mass = 0.0
     for k in range(len(row)):
         mass += np.exp(row[k] - top)
-    return top + np.log(mass)
+    total: float = top + np.log(mass)
+    return total
 
 
 @kernel
-def log_forward(node, edge, t0, e0, alpha, norms):
+def log_forward(
+    node: np.ndarray, edge: np.ndarray, t0: int, e0: int, alpha: np.ndarray, norms: np.ndarray
+) -> bool:
     """Write normalised log alpha (T, K) of the tokens from t0 and the T normalisers; return whether
     a path exists.
     """
@@ -54,7 +58,7 @@ def log_forward(node, edge, t0, e0, alpha, norms):
 
 
 @kernel
-def log_marginals(potentials, structure, i, weight, out):
+def log_marginals(potentials: Pairs, structure: Links, i: int, weight: float, out: Pairs) -> float:
     """Add `weight` times the marginals of sequence i to `out`; return its log Z."""
     node = potentials.node
     edge = potentials.edge
@@ -90,11 +94,14 @@ def log_marginals(potentials, structure, i, weight, out):
         for k in range(K):
             beta[t, k] -= total
             out_node[t0 + t, k] += weight * np.exp(alpha[t, k] + beta[t, k])
-    return np.sum(norms)
+    log_Z: float = np.sum(norms)
+    return log_Z
 
 
 @kernel
-def log_tangent(potentials, reward, structure, i, weight, out):
+def log_tangent(
+    potentials: Pairs, reward: Pairs, structure: Links, i: int, weight: float, out: Pairs
+) -> float:
     """Add `weight` times the covariances of sequence i with a reward to `out`; return its mean.
 
     ``before[t, k]`` is the mean reward up to t of what ends with k, minus its mean over k; so no
@@ -149,7 +156,9 @@ class _Forward(NamedTuple):
 
 
 @kernel
-def _log_backward(potentials, reward, forward, weight, out):
+def _log_backward(
+    potentials: Pairs, reward: Pairs, forward: _Forward, weight: float, out: Pairs
+) -> None:
     """Second half of `log_tangent`. ``after[k]`` is the mean reward after t of what begins with k."""
     node = potentials.node
     edge = potentials.edge
@@ -204,7 +213,7 @@ def _log_backward(potentials, reward, forward, weight, out):
 
 
 @kernel
-def normalise(row):
+def normalise(row: np.ndarray) -> float:
     """Turn log p into p, divided by its sum, and return the logarithm of the sum; zeros if every
     entry is -inf.
     """
@@ -215,7 +224,7 @@ def normalise(row):
 
 
 @kernel
-def centre(x, p):
+def centre(x: np.ndarray, p: np.ndarray) -> float:
     """Subtract from x its mean under p, and return it."""
     mean = 0.0
     for k in range(len(x)):

@@ -32,6 +32,7 @@ from sklearn_struct.inference.chains.dual_passes import (
     GROUP,
     LARGEST,
     Group,
+    Work,
     backward,
     exponentials,
     fill,
@@ -102,12 +103,14 @@ def tangent(
     # of sequences without weight or tokens
     mean[:] = 0.0
     if _scaled_tangent(potentials, reward, used, out, mean, work):
-        for i in np.flatnonzero(np.isnan(mean)):
+        for i in np.flatnonzero(np.isnan(mean)).tolist():
             mean[i] = log_tangent(potentials, reward, structure, i, weight[i], out)
 
 
 @kernel
-def _scaled_tangent(potentials, reward, used, out, mean, work):
+def _scaled_tangent(
+    potentials: Pairs, reward: Pairs, used: Group, out: Pairs, mean: np.ndarray, work: Work
+) -> int:
     """The same, but sequences whose scaled result cannot be trusted get mean nan; return their
     number.
     """
@@ -145,7 +148,7 @@ def _scaled_tangent(potentials, reward, used, out, mean, work):
 
 
 @kernel
-def _group(used, first, last):
+def _group(used: Group, first: int, last: int) -> Group:
     """Some of the sequences in use, with the rows of their tokens."""
     order, lengths, tokens, edges, weight, starts = used
     n = last - first
@@ -169,7 +172,7 @@ def _group(used, first, last):
 
 
 @kernel
-def _expected(potentials, group, r, work):
+def _expected(potentials: Pairs, group: Group, r: int, work: Work) -> float:
     """Expected reward of a sequence; nan where its result cannot be trusted."""
     expected = 0.0
     size = work.size[r]
@@ -186,7 +189,7 @@ def _expected(potentials, group, r, work):
 
 
 @kernel
-def _left_range(potentials, group, r, work):
+def _left_range(potentials: Pairs, group: Group, r: int, work: Work) -> bool:
     """Whether an alpha that structure allows to be positive came near the smallest numbers, or a
     beta the largest.
 
@@ -222,7 +225,7 @@ def _left_range(potentials, group, r, work):
 
 
 @kernel
-def _add_nodes(group, r, trusted, work, out):
+def _add_nodes(group: Group, r: int, trusted: bool, work: Work, out: np.ndarray) -> None:
     """Add weighted derivatives of node marginals; weigh the rows of A, or blank all rows of a
     sequence not trusted.
     """
@@ -249,7 +252,7 @@ def _add_nodes(group, r, trusted, work, out):
 
 
 @kernel
-def _add_pairs(work, out):
+def _add_pairs(work: Work, out: np.ndarray) -> None:
     """Add the sum of the derivatives of edge marginals, of alpha_t(j) E(j, k) v_{t+1}(k)."""
     E = work.E
     pairs = work.pairs
@@ -261,7 +264,7 @@ def _add_pairs(work, out):
 
 
 @kernel
-def _add_edges(potentials, reward, group, work, out):
+def _add_edges(potentials: Pairs, reward: Pairs, group: Group, work: Work, out: np.ndarray) -> None:
     """Add derivatives of edge marginals, edge by edge."""
     E = work.E
     A = work.A

@@ -71,7 +71,7 @@ def dead_ends(potentials: Potentials, structure: Structure) -> np.ndarray:
 
 
 @kernel
-def _dead_ends(potentials, structure, dead):
+def _dead_ends(potentials: Pairs, structure: Links, dead: np.ndarray) -> None:
     node = potentials.node
     edge = potentials.edge
     offsets = structure.offsets

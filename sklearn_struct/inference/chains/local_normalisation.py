@@ -10,7 +10,12 @@ from sklearn_struct.compiled.kernel import kernel
 from sklearn_struct.compiled.simd import LANES, add, load_part, padded, store
 from sklearn_struct.compiled.softmax import softmax
 from sklearn_struct.containers.structures import Potentials, Structure
-from sklearn_struct.inference.chains.flat import Triples, with_triple_links, with_triples
+from sklearn_struct.inference.chains.flat import (
+    TripleLinks,
+    Triples,
+    with_triple_links,
+    with_triples,
+)
 
 __all__ = ["locally_normalised"]
 
@@ -98,7 +103,7 @@ def _subtract(
 
 
 @kernel
-def _normalisers(tables, structure, norms):
+def _normalisers(tables: Triples, structure: TripleLinks, norms: np.ndarray) -> None:
     """Write the normaliser of each token after each context, the label or the two labels before it;
     inf for none.
 

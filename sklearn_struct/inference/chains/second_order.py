@@ -87,7 +87,7 @@ def tangent(
         Triples(*(np.ascontiguousarray(a, np.float64) for a in p)) for p in (potentials, reward)
     )
     mean[:] = 0.0
-    for i in np.flatnonzero((weight != 0) & (np.diff(structure.offsets) > 0)):
+    for i in np.flatnonzero((weight != 0) & (np.diff(structure.offsets) > 0)).tolist():
         mean[i] = log_tangent(potentials, reward, structure, i, weight[i], out)
 
 
@@ -101,7 +101,14 @@ def _room(T: int, K: int) -> Lanes:
 
 
 @kernel
-def _scaled(potentials, structure, jobs, lanes, out, log_Z):
+def _scaled(
+    potentials: Triples,
+    structure: TripleLinks,
+    jobs: tuple[np.ndarray, np.ndarray],
+    lanes: Lanes,
+    out: Triples,
+    log_Z: np.ndarray,
+) -> None:
     """All sequences of `jobs` (order, weight); what cannot be trusted gets log Z nan and adds
     nothing.
     """
@@ -139,7 +146,7 @@ def _scaled(potentials, structure, jobs, lanes, out, log_Z):
 
 
 @kernel
-def _forward(tables, K, lanes):
+def _forward(tables: tuple[np.ndarray, np.ndarray], K: int, lanes: Lanes) -> None:
     """Fill A and the scales, and complete log Z, which is nan where alpha vanishes."""
     A = lanes.A
     row = lanes.row
@@ -173,7 +180,7 @@ def _forward(tables, K, lanes):
 
 
 @inlined
-def _step(K, t, lanes, shared):
+def _step(K: int, t: int, lanes: Lanes, shared: bool) -> None:
     """alpha_t before it is scaled, and its sum, into `row`."""
     A = lanes.A
     U = lanes.U
@@ -199,7 +206,7 @@ def _step(K, t, lanes, shared):
 
 
 @kernel
-def _backward(tables, K, lanes):
+def _backward(tables: tuple[np.ndarray, np.ndarray], K: int, lanes: Lanes) -> None:
     """Fill B."""
     B = lanes.B
     V = lanes.V
@@ -229,7 +236,7 @@ def _backward(tables, K, lanes):
 
 
 @kernel
-def _distrust(potentials, r, lanes):
+def _distrust(potentials: Triples, r: int, lanes: Lanes) -> None:
     """Clear what stands in a lane whose result cannot be trusted; its log Z is nan."""
     K = potentials.node.shape[1]
     KK = K * K
@@ -243,7 +250,7 @@ def _distrust(potentials, r, lanes):
 
 
 @kernel
-def _lost(potentials, r, lanes):
+def _lost(potentials: Triples, r: int, lanes: Lanes) -> bool:
     """Whether an alpha that structure allows to be positive came near the smallest numbers, or a
     beta the largest.
 
@@ -285,7 +292,7 @@ def _lost(potentials, r, lanes):
 
 
 @kernel
-def _add_pairs(K, lanes, out):
+def _add_pairs(K: int, lanes: Lanes, out: Triples) -> None:
     """Add weighted marginals of labels and pairs; A is weighted from here on, and B is v."""
     A = lanes.A
     B = lanes.B
@@ -325,7 +332,13 @@ def _add_pairs(K, lanes, out):
 
 
 @kernel
-def _add_triples(shared, tables, K, lanes, out_triple):
+def _add_triples(
+    shared: bool,
+    tables: tuple[np.ndarray, np.ndarray],
+    K: int,
+    lanes: Lanes,
+    out_triple: np.ndarray,
+) -> None:
     """Add the weighted marginals alpha_{t-1}(i, j) G(i, j, k) v_t(j, k)."""
     A = lanes.A
     V = lanes.B
@@ -334,11 +347,11 @@ def _add_triples(shared, tables, K, lanes, out_triple):
     T = lanes.tokens[1, 0]
     step = 0 if out_triple.shape[0] == 1 else 1
     for m in range(K * KK if shared and step == 0 else 0):
-        a = m // K * LANES
-        v = m % KK * LANES
+        left = m // K * LANES
+        right = m % KK * LANES
         p = splat(0.0)
         for t in range(2, T):
-            p = fma(load(A, a + (t - 1) * KK * LANES), load(V, v + t * KK * LANES), p)
+            p = fma(load(A, left + (t - 1) * KK * LANES), load(V, right + t * KK * LANES), p)
         out_triple[0, m] += total(p) * lanes.later[m]
     for t in range(2, T if step == 1 or not shared else 0):
         if not shared:

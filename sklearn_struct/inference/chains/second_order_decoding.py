@@ -31,7 +31,9 @@ __all__ = ["argmax", "nbest", "path_score", "sample"]
 
 
 @kernel
-def path_score(potentials, structure, labels, score):
+def path_score(
+    potentials: Triples, structure: TripleLinks, labels: np.ndarray, score: np.ndarray
+) -> None:
     """Write the sum of log-potentials along a given labelling (n,) int32 of each sequence."""
     for s in range(len(score)):
         T = structure.offsets[s + 1] - structure.offsets[s]
@@ -40,7 +42,9 @@ def path_score(potentials, structure, labels, score):
 
 
 @kernel
-def _path_score(potentials, labels, t0, place, T):
+def _path_score(
+    potentials: Triples, labels: np.ndarray, t0: int, place: tuple[int, int], T: int
+) -> float:
     node = potentials.node
     edge = potentials.edge
     triple = potentials.triple
@@ -81,7 +85,13 @@ def argmax(
 
 
 @kernel
-def _viterbi(potentials, structure, delta, table, labels):
+def _viterbi(
+    potentials: Triples,
+    structure: TripleLinks,
+    delta: np.ndarray,
+    table: np.ndarray,
+    labels: np.ndarray,
+) -> None:
     """Fill delta (T, K, P), the score of the best way to each state, and go back along the maxima."""
     node = potentials.node
     tables = potentials.edge, potentials.triple
@@ -107,7 +117,7 @@ def _viterbi(potentials, structure, delta, table, labels):
 
 
 @kernel
-def _arrive(node, t0, t, delta, table):
+def _arrive(node: np.ndarray, t0: int, t: int, delta: np.ndarray, table: np.ndarray) -> None:
     """Write the scores of the best ways to all states of token t, less their maximum: long chains
     lose no digits.
     """
@@ -135,7 +145,7 @@ def _arrive(node, t0, t, delta, table):
 
 
 @kernel
-def _best(delta, o, K):
+def _best(delta: np.ndarray, o: int, K: int) -> int:
     """The best state of the last token, whose rows begin at o."""
     best_state = 0
     best = -np.inf
@@ -149,7 +159,14 @@ def _best(delta, o, K):
 
 
 @kernel
-def _predecessor(tables, place, t, state, delta, K):
+def _predecessor(
+    tables: tuple[np.ndarray, np.ndarray],
+    place: tuple[int, int],
+    t: int,
+    state: int,
+    delta: np.ndarray,
+    K: int,
+) -> int:
     """The best state of token t - 1 before a state of token t."""
     edge, triple = tables
     e = min(place[0] + t - 1, len(edge) - 1)
@@ -168,7 +185,9 @@ def _predecessor(tables, place, t, state, delta, K):
 
 
 @kernel
-def nbest(potentials, structure, labels, score):
+def nbest(
+    potentials: Triples, structure: TripleLinks, labels: np.ndarray, score: np.ndarray
+) -> None:
     """The n best labellings of each sequence, best first: as
     `first_order_decoding.nbest`."""
     offsets = structure.offsets
@@ -201,7 +220,14 @@ def nbest(potentials, structure, labels, score):
 
 
 @kernel
-def _extend_lists(potentials, t0, place, T, delta, back):
+def _extend_lists(
+    potentials: Triples,
+    t0: int,
+    place: tuple[int, int],
+    T: int,
+    delta: np.ndarray,
+    back: np.ndarray,
+) -> None:
     """For each token and state the n best ways to arrive: score, and predecessor label i * n +
     rank.
     """
@@ -240,7 +266,13 @@ def _extend_lists(potentials, t0, place, T, delta, back):
 
 
 @kernel
-def sample(potentials, structure, uniform, labels, score):
+def sample(
+    potentials: Triples,
+    structure: TripleLinks,
+    uniform: np.ndarray,
+    labels: np.ndarray,
+    score: np.ndarray,
+) -> None:
     """Draw one labelling of each sequence from p(y | x): as
     `first_order_decoding.sample`."""
     node = potentials.node

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
 from sklearn_struct.compiled.kernel import inlined, kernel
 from sklearn_struct.compiled.simd import (
     LANES,
+    Vector,
     at,
     exp,
     load,
@@ -20,7 +21,10 @@ from sklearn_struct.compiled.simd import (
     sub,
 )
 
-__all__ = ["Lanes", "entry", "fill_edges", "fill_nodes", "fill_shared", "is_shared"]
+__all__ = ["Lanes", "Tables", "entry", "fill_edges", "fill_nodes", "fill_shared", "is_shared"]
+
+# scores of pairs and of triples
+Tables: TypeAlias = tuple[np.ndarray, np.ndarray]
 
 LEAST = -1e300  # stands for the maximum where there is none
 
@@ -50,14 +54,16 @@ class Lanes(NamedTuple):
 
 
 @inlined
-def is_shared(tables):
+def is_shared(tables: Tables) -> bool:
     """Whether all pairs share a table, and all triples."""
     edge, triple = tables
-    return edge.shape[0] == 1 and triple.shape[0] == 1
+    return len(edge) == 1 and len(triple) == 1
 
 
 @inlined
-def fill_shared(tables, later, table, top, spread):
+def fill_shared(
+    tables: Tables, later: int, table: np.ndarray, top: np.ndarray, spread: np.ndarray
+) -> None:
     """Exponentials of the scores of first or later edges, where all share a table, and their
     maximum and range.
     """
@@ -85,7 +91,7 @@ def fill_shared(tables, later, table, top, spread):
 
 
 @kernel
-def fill_edges(tables, t, lanes):
+def fill_edges(tables: Tables, t: int, lanes: Lanes) -> None:
     """The same for the edges into tokens t, where each has a table of its own; a lane without one
     gets zeros.
     """
@@ -116,7 +122,7 @@ def fill_edges(tables, t, lanes):
 
 
 @kernel
-def _note(best, low, row):
+def _note(best: Vector, low: Vector, row: np.ndarray) -> None:
     """Write maxima and ranges, of what is all forbidden too; then exponentials are 0, not nan."""
     store(row, 0, best)
     store(row, LANES, low)
@@ -126,13 +132,13 @@ def _note(best, low, row):
 
 
 @kernel
-def entry(table, m, shared):
+def entry(table: np.ndarray, m: int, shared: bool) -> Vector:
     """Entry m of a table as a vector."""
     return splat(at(table, m)) if shared else load(table, m * LANES)
 
 
 @kernel
-def fill_nodes(node, lanes):
+def fill_nodes(node: np.ndarray, lanes: Lanes) -> None:
     """Fill U; add to log Z the maxima that were taken out, and note the ranges."""
     U = lanes.U
     row = lanes.row

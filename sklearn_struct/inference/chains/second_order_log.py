@@ -13,12 +13,15 @@ import numpy as np
 
 from sklearn_struct.compiled.kernel import kernel
 from sklearn_struct.inference.chains.first_order_log import centre, log_sum_exp, normalise
+from sklearn_struct.inference.chains.flat import TripleLinks, Triples
 
 __all__ = ["edge_scores", "log_forward", "log_marginals", "log_tangent"]
 
 
 @kernel
-def edge_scores(tables, place, t, scores):
+def edge_scores(
+    tables: tuple[np.ndarray, np.ndarray], place: tuple[int, int], t: int, scores: np.ndarray
+) -> int:
     """Write the scores of the edge into token t > 0, pair plus triple (i, j, k); return how many i.
 
     Of the sequence whose first edge and first triple `place` names; the second token has no triple.
@@ -40,7 +43,9 @@ def edge_scores(tables, place, t, scores):
 
 
 @kernel
-def log_forward(potentials, t0, place, alpha, norms):
+def log_forward(
+    potentials: Triples, t0: int, place: tuple[int, int], alpha: np.ndarray, norms: np.ndarray
+) -> bool:
     """Write normalised log alpha (T, K, K) of the tokens from t0, and the normalisers; return
     whether a path exists. `place` is as in `edge_scores`.
     """
@@ -68,7 +73,9 @@ def log_forward(potentials, t0, place, alpha, norms):
 
 
 @kernel
-def log_marginals(potentials, structure, s, weight, out):
+def log_marginals(
+    potentials: Triples, structure: TripleLinks, s: int, weight: float, out: Triples
+) -> float:
     """Add `weight` times the marginals of sequence s to `out`; return its log Z."""
     node = potentials.node
     tables = potentials.edge, potentials.triple
@@ -106,11 +113,14 @@ def log_marginals(potentials, structure, s, weight, out):
         normalise(row)
         for state in range(K * K):
             out_node[t0 + t, state % K] += weight * row[state]
-    return np.sum(norms)
+    log_Z: float = np.sum(norms)
+    return log_Z
 
 
 @kernel
-def _add_cells(p, weight, place, t, out):
+def _add_cells(
+    p: np.ndarray, weight: float, place: tuple[int, int], t: int, out: tuple[np.ndarray, np.ndarray]
+) -> None:
     """Add p (i, j, k), weighted, to the pairs and to the triples that end with token t."""
     e0, m0 = place
     pair = out[0][min(e0 + t - 1, len(out[0]) - 1)]
@@ -127,7 +137,14 @@ def _add_cells(p, weight, place, t, out):
 
 
 @kernel
-def log_tangent(potentials, reward, structure, s, weight, out):
+def log_tangent(
+    potentials: Triples,
+    reward: Triples,
+    structure: TripleLinks,
+    s: int,
+    weight: float,
+    out: Triples,
+) -> float:
     """Add `weight` times the covariances of sequence s with a reward to `out`; return its mean.
 
     ``before[t, j, k]`` is the mean reward up to t of what ends with j, k, minus its mean over
@@ -184,7 +201,9 @@ class _Forward(NamedTuple):
 
 
 @kernel
-def _log_backward(potentials, reward, forward, weight, out):
+def _log_backward(
+    potentials: Triples, reward: Triples, forward: _Forward, weight: float, out: Triples
+) -> None:
     """Second half of `log_tangent`. ``after[j, k]`` is the mean reward after t of what begins with
     j, k.
     """

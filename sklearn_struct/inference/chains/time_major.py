@@ -33,7 +33,9 @@ def steps(offsets: np.ndarray, weight: np.ndarray) -> Steps:
 
 
 @kernel
-def _steps(offsets, weight, alive, first, order):
+def _steps(
+    offsets: np.ndarray, weight: np.ndarray, alive: np.ndarray, first: np.ndarray, order: np.ndarray
+) -> tuple[int, int]:
     """Fill `first` and `order`; return the last step and the number of chains. `alive` is scratch."""
     n = len(offsets) - 1
     longest = 0

@@ -8,7 +8,7 @@ one back sums those of the rest. With each number goes its derivative in the dir
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -17,9 +17,12 @@ from sklearn_struct.compiled.threads import patiently
 from sklearn_struct.containers import structures
 from sklearn_struct.containers.structures import Block, Potentials, Structure, zeros
 from sklearn_struct.inference.base import Inference
-from sklearn_struct.inference.graphs.rooted_trees import rooted
+from sklearn_struct.inference.graphs.rooted_trees import RootedTrees, rooted
 
 __all__ = ["Forest"]
+
+# scores of nodes, of edges, their derivatives, and the edges
+_Scores: TypeAlias = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 
 
 class _Messages(NamedTuple):
@@ -132,7 +135,7 @@ def _sums(
 
 
 @kernel
-def _log_sum(scores, slopes):
+def _log_sum(scores: np.ndarray, slopes: np.ndarray) -> tuple[float, float]:
     """log sum exp of a row, and its derivative."""
     top = np.max(scores)
     mass = 0.0
@@ -146,14 +149,15 @@ def _log_sum(scores, slopes):
 
 
 @kernel
-def _edge(tables, edges, e, child, j, k):
+def _edge(tables: np.ndarray, edges: np.ndarray, e: int, child: int, j: int, k: int) -> float:
     """Score of an edge where its child has label j and its parent label k."""
     row = min(e, tables.shape[0] - 1)
-    return tables[row, j, k] if edges[e, 0] == child else tables[row, k, j]
+    score: float = tables[row, j, k] if edges[e, 0] == child else tables[row, k, j]
+    return score
 
 
 @kernel
-def _upward(scores, trees, messages):
+def _upward(scores: _Scores, trees: RootedTrees, messages: _Messages) -> None:
     """Fill `inside`, `upward` and the roots' log Z."""
     node, table, gain, gains, edges = scores
     inside, upward, _, log_Z = messages
@@ -175,7 +179,13 @@ def _upward(scores, trees, messages):
 
 
 @kernel
-def _downward(scores, trees, messages, weights, room):
+def _downward(
+    scores: _Scores,
+    trees: RootedTrees,
+    messages: _Messages,
+    weights: tuple[np.ndarray, int],
+    room: tuple[np.ndarray, np.ndarray],
+) -> None:
     """Fill `everything`, and add weighted marginals, or their derivatives, to `room`."""
     _, table, _, gains, edges = scores
     inside, upward, everything, log_Z = messages
@@ -216,7 +226,14 @@ def _downward(scores, trees, messages, weights, room):
 
 
 @kernel
-def _best(node, table, edges, trees, best, labels):
+def _best(
+    node: np.ndarray,
+    table: np.ndarray,
+    edges: np.ndarray,
+    trees: RootedTrees,
+    best: np.ndarray,
+    labels: np.ndarray,
+) -> None:
     """Fill `best`, scores of labels with the best of all below them, and go down along it."""
     K = node.shape[1]
     best[:] = node

@@ -27,7 +27,8 @@ def has_cycle(structure: Structure) -> np.ndarray:
     roots = np.isin(np.arange(n), _roots(n, structure.families[0].nodes))
     n_trees = np.diff(np.concatenate([[0], np.cumsum(roots)])[structure.offsets])
     n_edges = np.diff(structure.families[0].offsets)
-    return n_edges > np.diff(structure.offsets) - n_trees
+    too_many: np.ndarray = n_edges > np.diff(structure.offsets) - n_trees
+    return too_many
 
 
 def rooted(structure: Structure) -> RootedTrees:

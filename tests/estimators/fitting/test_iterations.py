@@ -17,8 +17,9 @@ from sklearn_struct import (
     LogLinearClassifier,
     SequenceVectorizer,
 )
+from sklearn_struct.estimators.fitting.iterations import Iterations
 from sklearn_struct.estimators.fitting.progress import Progress
-from sklearn_struct.estimators.fitting.solving import SOLVERS, solve
+from sklearn_struct.estimators.fitting.solving import SOLVERS, Minimisation, solve
 from sklearn_struct.solvers.result import Result
 
 X = [["a", "b", "a"], ["b", "a"]]
@@ -92,23 +93,24 @@ def test_advice_where_no_line_leads_down(monkeypatch):
 
 
 class Parabola:
-    """|w - 1|**2 / 2, as if it were a mean over weights of 8 in all."""
+    """|w - 1|**2 / 2."""
 
     size = 2
     n_free = 0
-    total_weight = 8.0
 
     def value_and_grad(self, w):
         return float((w - 1) @ (w - 1)) / 2, w - 1
 
 
 @pytest.mark.parametrize("solver", ["lbfgs", "gradient"])
-@pytest.mark.parametrize(("scale", "factor"), [(None, 8.0), (1.0, 1.0), (0.5, 0.5)])
-def test_the_scale_says_what_the_penalty_is_added_to(scale, factor, solver):
+@pytest.mark.parametrize("factor", [8.0, 1.0, 0.5])
+def test_the_scale_says_what_the_penalty_is_added_to(factor, solver):
     """The minimum of factor * |w - 1|**2 / 2 + |w|**2 / (2 C) is at C factor / (C factor + 1)."""
-    estimator = SimpleNamespace(C=3.0, solver=solver, max_iter=100, tol=1e-10, verbose=0)
+    estimator = SimpleNamespace(max_iter=100, tol=1e-10, verbose=0)
     estimator._learned = lambda w: {"w": w.copy()}
-    solve(estimator, solver, Parabola(), np.zeros(2), Progress(estimator, None, None, None), scale)
+    iterations = Iterations(estimator, Progress(estimator, None, None, None), factor)
+    settings = Minimisation(solver, C=3.0, tol=1e-10, max_iter=100)
+    solve(settings, solver, Parabola(), np.zeros(2), iterations)
     w = 3 * factor / (3 * factor + 1)
     np.testing.assert_allclose(estimator.w, w, rtol=1e-9)
     assert estimator.loss_curve_[-1] == pytest.approx(factor * (w - 1) ** 2 + w**2 / 3, rel=1e-9)

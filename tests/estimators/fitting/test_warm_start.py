@@ -13,7 +13,6 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 
 from sklearn_struct import LinearChainCRF, SequenceArray
-from sklearn_struct.estimators.fitting.warm_start import transfer
 from sklearn_struct.exceptions import InputTypeError, LengthMismatchError
 
 OLD_X = [[{"a": 1, "b": 1}, {"c": 1}, {"a": 1, "d": 2.0}], [{"d": 1}, {"b": 1, "c": 1}]]
@@ -60,7 +59,7 @@ def pairs_with_a_weight(model):
 def transferred(source, target):
     """`target` with the weights that it would start from."""
     started = deepcopy(target)
-    started._w = transfer(source, target)
+    started._w = target._transferred(source)
     return started
 
 

@@ -182,9 +182,9 @@ def test_sampled_expectations_agree_with_exact_ones():
         TEMPLATES, edge_features="all", input_features=True, C=0.3, n_samples=10_000
     ).fit(WORDS, ADS_Y)
     layout = cached_expectations.Layout(model._pattern, True, True)
-    exact = cached_expectations.expectations(model, layout, None, None)
+    exact = model._expectations(layout, None, None)
     model.set_params(expectations="sampled", sample_smoothing=0.0, random_state=0)
-    sampled = cached_expectations.expectations(model, layout, None, None)
+    sampled = model._expectations(layout, None, None)
     X, y = model.base_.sample(4000, random_state=1)
     sequences = model._read_X(X, reset=False)
     rows = cached_expectations.counted_features(
@@ -196,7 +196,7 @@ def test_sampled_expectations_agree_with_exact_ones():
     assert np.mean(np.abs(sampled - exact)[seen] > 3 * spread[seen]) < 0.02
     np.testing.assert_allclose(sampled[-1], 1.0)
     model.set_params(sample_smoothing=2.0)
-    smoothed = cached_expectations.expectations(model, layout, None, None)
+    smoothed = model._expectations(layout, None, None)
     np.testing.assert_allclose(smoothed[:-1], sampled[:-1] + 2 / 10_000)
     assert smoothed[-1] == sampled[-1]  # the constant is 1, whatever is drawn
 
