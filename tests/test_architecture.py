@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import ast
+import re
 from importlib import import_module
 from pathlib import Path
+
+from survey import rooms as houses
+from survey import source, style
 
 import sklearn_struct
 from sklearn_struct.compiled.cache import KERNEL_ROOMS
@@ -35,11 +39,13 @@ FLOORS = [
     ["compat"],  # it writes files of CRFsuite's
     ["__init__"],
 ]
+MODULES = source.read(PACKAGE)
 FLOOR = {room: i for i, rooms in enumerate(FLOORS) for room in rooms}
 
 FILE_LINES = 400
 KERNEL_LINES = 60
 FUNCTION_LINES = 50
+LOOSE_MODULES = 8
 
 
 def room(path):
@@ -125,6 +131,13 @@ def test_a_room_imports_only_rooms_above_it(path, tree):
     if room(path) == "__init__":
         allowed = set(FLOOR)
     assert rooms_of_ours(tree) <= allowed | {room(path), "exceptions"}
+
+
+def test_no_circles():
+    """Neither between modules nor between rooms."""
+    arrows = houses.arrows(MODULES, PACKAGE.name)
+    assert houses.circles(houses.module_graph(MODULES, PACKAGE.name)) == []
+    assert houses.circles(houses.graph_of(arrows)) == []
 
 
 @every()
@@ -403,9 +416,21 @@ def f(x, n):
 
 @every()
 def test_sizes(path, tree):
-    assert len((PACKAGE / path).read_text("utf-8").splitlines()) <= FILE_LINES
+    n = len((PACKAGE / path).read_text("utf-8").splitlines())
+    assert n <= FILE_LINES, f"{n} lines"
     for f in functions(tree):
-        assert n_lines(f) <= (KERNEL_LINES if is_kernel(f) else FUNCTION_LINES), f.name
+        most = KERNEL_LINES if is_kernel(f) else FUNCTION_LINES
+        assert n_lines(f) <= most, f"{f.name}: {n_lines(f)} lines"
+
+
+def test_few_modules_beside_the_rooms():
+    loose = [m.path for m in MODULES if houses.room(m) == "root" and not m.is_init]
+    assert len(loose) <= LOOSE_MODULES, loose
+
+
+def test_variables_say_what_they_hold():
+    """`found` says where something comes from, not what it is."""
+    assert style.functions_with_found(MODULES) == []
 
 
 @every()
@@ -439,3 +464,59 @@ def test_public_names_exist(path, tree):
         )
         defined |= {name for name in names if hasattr(module, name)}
     assert names <= defined
+
+
+# ---- the page that describes the house
+
+PAGE = Path(__file__).parents[1] / "docs" / "development" / "architecture.md"
+PATH = re.compile(r"`([a-z_]+(?:/[a-z_]+)+)(?:\.py)?`")
+# files of the recipes
+PLACEHOLDERS = ("/x", "/test_x", "/x_crf", "/test_x_crf")
+
+
+def room_rows():
+    """(room, what is said of its files) for each row of the table of rooms."""
+    section = PAGE.read_text("utf-8").split("\n## ")[1]
+    rows = [line.split(" | ") for line in section.splitlines() if line.startswith("| `")]
+    return [(row[0].strip("|` ").rstrip("/"), row[1]) for row in rows]
+
+
+def test_the_page_has_every_file():
+    """Each room has its files in its row, and no other."""
+    listed = {name: re.findall("`(.+?)`", said) for name, said in room_rows()}
+    files = {}
+    for module in MODULES:
+        folder = Path(module.path).parent.as_posix()
+        if not module.is_init:
+            files.setdefault(folder, []).append(Path(module.path).stem)
+    assert len(room_rows()) == len(listed), "a room has two rows"
+    assert listed.keys() == files.keys()
+    wrong = {
+        name: sorted(set(listed[name]) ^ set(files[name]))
+        for name in files
+        if sorted(listed[name]) != sorted(files[name])
+    }
+    assert wrong == {}
+
+
+def test_the_page_has_rooms_in_the_order_of_floors():
+    floors = [FLOOR[name.split("/")[0]] for name, _ in room_rows() if name != "."]
+    assert floors == sorted(floors)
+
+
+def test_paths_of_the_page_exist():
+    """Whole ones, and their ends where a sentence is about a room."""
+    root = PACKAGE.parent
+    files = [
+        file.relative_to(root)
+        for folder in ("sklearn_struct", "tests", "docs")
+        for file in (root / folder).rglob("*.*")
+    ]
+    places = {place for file in files for place in (file.with_suffix(""), file.parent)}
+    ends = {f"/{place.as_posix()}" for place in places}
+    missing = [
+        path
+        for path in PATH.findall(PAGE.read_text("utf-8"))
+        if not path.endswith(PLACEHOLDERS) and not any(end.endswith(f"/{path}") for end in ends)
+    ]
+    assert missing == []
