@@ -6,7 +6,7 @@ from importlib import import_module as _import_module
 
 from sklearn_struct import datasets, exceptions, inspection, metrics, persistence
 from sklearn_struct.containers.sequence_array import SequenceArray
-from sklearn_struct.encoding.features.product_features import ProductFeatures
+from sklearn_struct.encoding.features.input_label_products import ProductFeatures
 from sklearn_struct.encoding.features.prototypes import PrototypeFeatures
 from sklearn_struct.encoding.features.templates import FeatureTemplates
 from sklearn_struct.encoding.features.token_transformer import TokenTransformer

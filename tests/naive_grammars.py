@@ -11,7 +11,7 @@ import numpy as np
 
 from sklearn_struct.containers.trees import Forest, grammar
 from sklearn_struct.grammars.parsing import Plain, TreeModel
-from sklearn_struct.grammars.tree_sums import production_symbols
+from sklearn_struct.grammars.sums_over_trees import production_symbols
 
 
 def model(rules, words, roots):

@@ -23,7 +23,7 @@ from sklearn_struct.encoding.sequences import as_list
 from sklearn_struct.estimators.chains.linear_chain_crf import LinearChainCRF
 from sklearn_struct.metrics.accuracy import token_accuracy_score
 from sklearn_struct.persistence.crfsuite_writer import crfsuite_bytes
-from sklearn_struct.persistence.disk import write_whole
+from sklearn_struct.persistence.whole_files import write_whole
 
 __all__ = ["CRF"]
 

@@ -12,7 +12,7 @@ from weakref import finalize
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import Pipeline, make_pipeline
 
-from sklearn_struct._published import Published
+from sklearn_struct._whole_fits import Published
 from sklearn_struct.estimators.chains.linear_chain_crf import LinearChainCRF
 from sklearn_struct.exceptions import InputTypeError
 from sklearn_struct.persistence.crfsuite import from_crfsuite

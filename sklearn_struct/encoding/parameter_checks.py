@@ -16,7 +16,7 @@ from sklearn.utils._param_validation import (
     validate_parameter_constraints,
 )
 
-from sklearn_struct.containers.memory import reserve
+from sklearn_struct.containers.memory_checks import reserve
 from sklearn_struct.containers.typing import Seed
 from sklearn_struct.exceptions import InputTypeError
 

@@ -22,7 +22,7 @@ from sklearn_struct.grammars.parsing import (
     probable,
     tree_log_probabilities,
 )
-from sklearn_struct.grammars.tree_sums import production_symbols
+from sklearn_struct.grammars.sums_over_trees import production_symbols
 from sklearn_struct.inference.trees.chart_decoding import Nodes
 from sklearn_struct.inference.trees.production_pairs import argmax, pairs, posteriors, roots
 

@@ -24,7 +24,7 @@ import scipy.sparse as sp
 
 from sklearn_struct.containers.trees import Forest
 from sklearn_struct.grammars.parsing import TreeModel
-from sklearn_struct.grammars.tree_sums import TreeSums, below, production_symbols
+from sklearn_struct.grammars.sums_over_trees import TreeSums, below, production_symbols
 
 __all__ = [
     "ROOT",
@@ -53,7 +53,7 @@ class Places(NamedTuple):
     """Nodes as features see them: the rule above, -1 for none; the side, 0 left, 1 right, 2 at a
     root; the production.
 
-    Productions are numbered as in `tree_sums`.
+    Productions are numbered as in `sums_over_trees`.
     """
 
     above: np.ndarray

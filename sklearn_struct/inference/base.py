@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 import numpy as np
 
 from sklearn_struct.containers.structures import Block, Potentials, Structure, zeros
-from sklearn_struct.inference.labellings import add_labelling
+from sklearn_struct.inference.labelling_scores import add_labelling
 
 __all__ = ["Inference"]
 

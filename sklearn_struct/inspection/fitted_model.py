@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from sklearn_struct._published import as_published
+from sklearn_struct._whole_fits import as_published
 from sklearn_struct.containers.sequence_array import SequenceArray
 from sklearn_struct.containers.typing import Label, SequenceInput
 from sklearn_struct.encoding.sequences import as_list

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sklearn_struct.compiled.threads import Pool, parts
-from sklearn_struct.linear.interleaved import ONE, Grains
+from sklearn_struct.linear.vectors_side_by_side import ONE, Grains
 
 __all__ = ["DenseMap"]
 

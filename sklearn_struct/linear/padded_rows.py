@@ -16,7 +16,6 @@ import numpy as np
 from sklearn_struct.compiled.simd import LANES, aligned, padded
 from sklearn_struct.compiled.threads import N_PARTS, Pool, even_parts, parts
 from sklearn_struct.containers.csr import CSR
-from sklearn_struct.linear.interleaved import ONE, Grains
 from sklearn_struct.linear.padded_row_kernels import (
     Rows,
     compress,
@@ -31,6 +30,7 @@ from sklearn_struct.linear.padded_row_kernels import (
     singles_sum,
 )
 from sklearn_struct.linear.stored_values import SINGLE, Entries, columns_of, split
+from sklearn_struct.linear.vectors_side_by_side import ONE, Grains
 
 __all__ = ["RowsMap"]
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from sklearn_struct.compiled.kernel import kernel
 from sklearn_struct.containers.csr import CSR
-from sklearn_struct.linear.interleaved import ONE, Grains
+from sklearn_struct.linear.vectors_side_by_side import ONE, Grains
 
 __all__ = ["PairsMap"]
 

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from sklearn_struct.compiled.kernel import kernel
 from sklearn_struct.compiled.threads import Pool, even_parts
 from sklearn_struct.containers.csr import CSR, csr
-from sklearn_struct.losses.row_scores import exponential_factor
+from sklearn_struct.losses.losses_of_rows import exponential_factor
 
 __all__ = ["Dual", "SparseRows"]
 

@@ -22,14 +22,14 @@ from sklearn_struct.compiled.simd import (
 )
 from sklearn_struct.compiled.softmax import softmax
 from sklearn_struct.containers.structures import Potentials
-from sklearn_struct.inference.chains.flat import (
+from sklearn_struct.inference.chains.flat_tuples import (
     TripleLinks,
     Triples,
     with_triple_links,
     with_triples,
 )
 from sklearn_struct.losses.base import Batch, Loss
-from sklearn_struct.losses.neighbour_scores import MOST, beside
+from sklearn_struct.losses.scores_beside_labels import MOST, beside
 
 __all__ = ["Conditionals"]
 

@@ -10,7 +10,7 @@ from sklearn_struct.compiled.kernel import inlined, kernel
 from sklearn_struct.compiled.simd import padded
 from sklearn_struct.compiled.softmax import softmax
 from sklearn_struct.containers.structures import Potentials
-from sklearn_struct.inference.chains.flat import Triples, with_triple_links, with_triples
+from sklearn_struct.inference.chains.flat_tuples import Triples, with_triple_links, with_triples
 from sklearn_struct.losses.base import Batch, Loss
 from sklearn_struct.losses.conditionals import Conditionals
 

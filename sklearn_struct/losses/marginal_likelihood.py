@@ -8,7 +8,7 @@ import numpy as np
 
 from sklearn_struct.containers.structures import Potentials
 from sklearn_struct.inference.base import Inference
-from sklearn_struct.inference.labellings import forbid_labels
+from sklearn_struct.inference.labelling_scores import forbid_labels
 from sklearn_struct.losses.base import Batch, Loss
 
 __all__ = ["MarginalLikelihood"]

@@ -11,7 +11,7 @@ import numpy as np
 
 from sklearn_struct.compiled.kernel import kernel
 from sklearn_struct.containers.structures import Potentials, Structure, chain
-from sklearn_struct.inference.chains.flat import (
+from sklearn_struct.inference.chains.flat_tuples import (
     TripleLinks,
     Triples,
     with_triple_links,
@@ -19,7 +19,7 @@ from sklearn_struct.inference.chains.flat import (
 )
 from sklearn_struct.losses.base import Batch, Loss
 from sklearn_struct.losses.evidence import Evidence
-from sklearn_struct.losses.neighbour_scores import MOST, beside
+from sklearn_struct.losses.scores_beside_labels import MOST, beside
 
 __all__ = ["Windows"]
 

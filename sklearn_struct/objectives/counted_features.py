@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from sklearn_struct.containers.csr import CSR, csr
 from sklearn_struct.containers.sequence_array import SequenceArray
 from sklearn_struct.containers.structures import chain, columns_of
-from sklearn_struct.linear.pair_places import places
+from sklearn_struct.linear.places_of_pairs import places
 from sklearn_struct.objectives.linear_potentials import clique_features
 from sklearn_struct.objectives.weight_patterns import Pattern, every_clique_pair, every_node_pair
 

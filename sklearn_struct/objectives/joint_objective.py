@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from sklearn_struct.compiled.threads import N_PARTS, Pool, go_on
-from sklearn_struct.linear.touched_labels import JointMap
-from sklearn_struct.losses.background import (
+from sklearn_struct.linear.joint_pair_scores import JointMap
+from sklearn_struct.losses.background_softmax import (
     Active,
     Background,
     BackgroundSoftmax,

@@ -14,7 +14,7 @@ import numpy as np
 from sklearn_struct.compiled.threads import N_PARTS, Pool, go_on
 from sklearn_struct.containers.structures import Block, Potentials, Structure
 from sklearn_struct.inference.base import Inference
-from sklearn_struct.linear.interleaved import ONE
+from sklearn_struct.linear.vectors_side_by_side import ONE
 from sklearn_struct.losses.base import Batch, Loss
 from sklearn_struct.losses.evidence import Evidence
 from sklearn_struct.objectives.linear_potentials import LinearPotentials

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn_struct.compiled.simd import aligned
 from sklearn_struct.containers.structures import Block, Potentials
 from sklearn_struct.inference.base import Inference
-from sklearn_struct.linear.interleaved import parts, put, take
+from sklearn_struct.linear.vectors_side_by_side import parts, put, take
 from sklearn_struct.losses.base import Batch, Loss
 from sklearn_struct.objectives.linear_objective import LinearObjective, TrainingData
 from sklearn_struct.objectives.linear_potentials import LinearPotentials

@@ -9,7 +9,7 @@ import numpy as np
 
 from sklearn_struct.compiled.threads import Pool, parts
 from sklearn_struct.linear.sparse_rows import Dual, SparseRows
-from sklearn_struct.losses.row_scores import Exponential
+from sklearn_struct.losses.losses_of_rows import Exponential
 
 __all__ = ["RowExamples", "RowsObjective"]
 
@@ -43,7 +43,7 @@ class RowsObjective:
     rows : SparseRows
         The matrix F.
     loss : callable
-        One of `sklearn_struct.losses.row_scores`, or another with their signature.
+        One of `sklearn_struct.losses.losses_of_rows`, or another with their signature.
     data : RowExamples
     pool : Pool
         Threads to use; the result has the same bits for any number of them.

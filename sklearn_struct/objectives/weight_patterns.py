@@ -17,7 +17,7 @@ import scipy.sparse as sp
 
 from sklearn_struct.containers.csr import CSR, csr
 from sklearn_struct.containers.structures import clique_sizes, n_columns
-from sklearn_struct.linear.observed_pairs import BITS, observed
+from sklearn_struct.linear.observed_feature_labels import BITS, observed
 
 __all__ = [
     "CliquePattern",

@@ -16,10 +16,10 @@ from sklearn_struct.estimators.fitting.prepared_weights import Prepared
 from sklearn_struct.exceptions import ModelFileError
 from sklearn_struct.objectives.weight_patterns import Pattern
 from sklearn_struct.persistence import checks
-from sklearn_struct.persistence.edge_tables import joined, parted
+from sklearn_struct.persistence.clique_weights import joined, parted
 from sklearn_struct.persistence.encoders import Shared
-from sklearn_struct.persistence.nested import estimator, put_estimator
-from sklearn_struct.persistence.values import (
+from sklearn_struct.persistence.nested_estimators import estimator, put_estimator
+from sklearn_struct.persistence.plain_values import (
     Json,
     fields,
     labels,
@@ -188,7 +188,7 @@ def _pattern(stored: dict[str, Any], where: str, K: int, shared: Shared) -> Patt
         order = 2
         if arrays.take(where + "order", np.int64).tolist() != [2]:
             raise ModelFileError(f"{where}order must be 2")
-    # pairs, and behind them triples, as `edge_tables` says
+    # pairs, and behind them triples, as `clique_weights` says
     width = sum(n_columns(K, size) for size in clique_sizes(order))
     transitions = checks.ascending(arrays, where + "transitions", width)
     node = checks.pairs(arrays, where + "node", n_features, K) if stored["node"] else None

@@ -14,8 +14,8 @@ from sklearn_struct.exceptions import InputTypeError, ModelFileError
 from sklearn_struct.persistence import checks
 from sklearn_struct.persistence.chains import put_chain, read_chain
 from sklearn_struct.persistence.encoders import Shared
-from sklearn_struct.persistence.nested import estimator, put_estimator
-from sklearn_struct.persistence.values import Json, fields
+from sklearn_struct.persistence.nested_estimators import estimator, put_estimator
+from sklearn_struct.persistence.plain_values import Json, fields
 
 __all__ = ["based", "put_based"]
 

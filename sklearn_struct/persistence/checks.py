@@ -6,7 +6,7 @@ import numpy as np
 
 from sklearn_struct.containers.csr import CSR
 from sklearn_struct.exceptions import ModelFileError
-from sklearn_struct.persistence.values import Arrays
+from sklearn_struct.persistence.plain_values import Arrays
 
 __all__ = ["ascending", "fit_into", "log_probabilities", "pairs", "put_pairs", "weights"]
 

@@ -28,8 +28,8 @@ from sklearn_struct.estimators.chains.linear_chain_crf import LinearChainCRF
 from sklearn_struct.estimators.fitting.prepared_weights import Prepared
 from sklearn_struct.exceptions import ModelFileError
 from sklearn_struct.objectives.weight_patterns import CliquePattern, Pattern
-from sklearn_struct.persistence.disk import read_whole
 from sklearn_struct.persistence.encoders import vocabulary
+from sklearn_struct.persistence.whole_files import read_whole
 
 __all__ = ["from_crfsuite"]
 

@@ -16,7 +16,7 @@ from sklearn_struct.encoding.features.templates import FeatureTemplates, _Learnt
 from sklearn_struct.encoding.features.vectorizer import SequenceVectorizer
 from sklearn_struct.encoding.parameter_checks import check_as_fitted
 from sklearn_struct.exceptions import InputTypeError, ModelFileError
-from sklearn_struct.persistence.values import (
+from sklearn_struct.persistence.plain_values import (
     Arrays,
     Json,
     fields,

@@ -9,14 +9,14 @@ from sklearn.base import BaseEstimator
 
 import sklearn_struct
 from sklearn_struct.exceptions import ModelFileError
-from sklearn_struct.persistence.container import pack, unpack
-from sklearn_struct.persistence.disk import read_whole, write_whole
 from sklearn_struct.persistence.encoders import Shared
+from sklearn_struct.persistence.file_format import pack, unpack
 from sklearn_struct.persistence.former_names import renamed
-from sklearn_struct.persistence.functions import Functions
+from sklearn_struct.persistence.named_functions import Functions
+from sklearn_struct.persistence.plain_values import Arrays, fields
 from sklearn_struct.persistence.registry import estimator as read_estimator
 from sklearn_struct.persistence.registry import put_estimator
-from sklearn_struct.persistence.values import Arrays, fields
+from sklearn_struct.persistence.whole_files import read_whole, write_whole
 
 __all__ = ["load", "save"]
 

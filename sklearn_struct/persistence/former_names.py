@@ -7,7 +7,7 @@ from typing import Any
 from sklearn.base import BaseEstimator
 
 from sklearn_struct.exceptions import ModelFileError
-from sklearn_struct.persistence.values import Json
+from sklearn_struct.persistence.plain_values import Json
 
 __all__ = ["RENAMED", "renamed"]
 

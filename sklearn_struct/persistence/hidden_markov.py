@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn_struct.exceptions import ModelFileError
 from sklearn_struct.persistence import checks
 from sklearn_struct.persistence.encoders import Shared
-from sklearn_struct.persistence.values import (
+from sklearn_struct.persistence.plain_values import (
     Arrays,
     Json,
     fields,

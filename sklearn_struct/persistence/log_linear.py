@@ -8,13 +8,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from sklearn_struct.containers.csr import CSR, csr
-from sklearn_struct.encoding.features.product_features import ProductFeatures
+from sklearn_struct.encoding.features.input_label_products import ProductFeatures
 from sklearn_struct.estimators.log_linear.input_forms import FunctionForm, PairForm, ProductForm
 from sklearn_struct.estimators.log_linear.log_linear_classifier import LogLinearClassifier
 from sklearn_struct.exceptions import InputTypeError, ModelFileError
 from sklearn_struct.persistence import checks
 from sklearn_struct.persistence.encoders import Shared, put_vectorizer, vectorizer
-from sklearn_struct.persistence.values import Json, fields, labels, natural, put_labels
+from sklearn_struct.persistence.plain_values import Json, fields, labels, natural, put_labels
 
 __all__ = ["joint", "put_joint"]
 

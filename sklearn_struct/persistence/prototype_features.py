@@ -12,7 +12,7 @@ from sklearn_struct.containers.csr import CSR
 from sklearn_struct.exceptions import ModelFileError
 from sklearn_struct.persistence import checks
 from sklearn_struct.persistence.encoders import Shared, vocabulary
-from sklearn_struct.persistence.values import Json, fields, put_texts, texts
+from sklearn_struct.persistence.plain_values import Json, fields, put_texts, texts
 
 __all__ = ["prototypes", "put_prototypes"]
 

@@ -19,7 +19,12 @@ from sklearn_struct.estimators.trees.pcfg import PCFG
 from sklearn_struct.estimators.trees.spectral_lpcfg import SpectralLPCFG
 from sklearn_struct.persistence.chains import put_chain, put_ge, read_chain, read_ge
 from sklearn_struct.persistence.chains_over_base import based, put_based
-from sklearn_struct.persistence.composed import (
+from sklearn_struct.persistence.encoders import put_templates, put_vectorizer, templates, vectorizer
+from sklearn_struct.persistence.hidden_markov import hidden, put_hidden
+from sklearn_struct.persistence.known_classes import ELSEWHERE, STATES, State
+from sklearn_struct.persistence.log_linear import joint, put_joint
+from sklearn_struct.persistence.nested_estimators import estimator, put_estimator
+from sklearn_struct.persistence.pipelines_and_unions import (
     check_inner,
     check_pipeline,
     check_union,
@@ -32,11 +37,6 @@ from sklearn_struct.persistence.composed import (
     token_transformer,
     union,
 )
-from sklearn_struct.persistence.encoders import put_templates, put_vectorizer, templates, vectorizer
-from sklearn_struct.persistence.hidden_markov import hidden, put_hidden
-from sklearn_struct.persistence.kinds import ELSEWHERE, STATES, State
-from sklearn_struct.persistence.log_linear import joint, put_joint
-from sklearn_struct.persistence.nested import estimator, put_estimator
 from sklearn_struct.persistence.prototype_features import prototypes, put_prototypes
 from sklearn_struct.persistence.row_transformers import LEARNED, put_rows, rows
 from sklearn_struct.persistence.searches import (

@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator
 
 from sklearn_struct.exceptions import ModelFileError
 from sklearn_struct.persistence.encoders import Shared
-from sklearn_struct.persistence.values import Json, fields, natural, plain, restore
+from sklearn_struct.persistence.plain_values import Json, fields, natural, plain, restore
 
 __all__ = ["LEARNED", "put_rows", "rows"]
 

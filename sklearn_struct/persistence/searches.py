@@ -11,11 +11,11 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from sklearn_struct.exceptions import InputTypeError, ModelFileError
-from sklearn_struct.persistence.choices import is_scorer
 from sklearn_struct.persistence.encoders import Shared
-from sklearn_struct.persistence.functions import put_value, value
-from sklearn_struct.persistence.nested import estimator, put_estimator
-from sklearn_struct.persistence.values import Json, fields, natural, plain, restore
+from sklearn_struct.persistence.named_functions import put_value, value
+from sklearn_struct.persistence.nested_estimators import estimator, put_estimator
+from sklearn_struct.persistence.plain_values import Json, fields, natural, plain, restore
+from sklearn_struct.persistence.search_choices import is_scorer
 
 if TYPE_CHECKING:
     from sklearn.model_selection._search import BaseSearchCV

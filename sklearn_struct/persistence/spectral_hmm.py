@@ -12,8 +12,7 @@ from sklearn_struct.exceptions import ModelFileError
 from sklearn_struct.grammars.parsing import Plain, TreeModel, one_state
 from sklearn_struct.persistence import checks
 from sklearn_struct.persistence.encoders import Shared
-from sklearn_struct.persistence.trees import lexicon, put_lexicon, put_states, states
-from sklearn_struct.persistence.values import (
+from sklearn_struct.persistence.plain_values import (
     fields,
     labels,
     natural,
@@ -22,6 +21,7 @@ from sklearn_struct.persistence.values import (
     put_optional,
     take_optional,
 )
+from sklearn_struct.persistence.trees import lexicon, put_lexicon, put_states, states
 
 __all__ = ["put_spectral_hmm", "spectral_hmm"]
 

@@ -16,7 +16,7 @@ from sklearn_struct.exceptions import ModelFileError
 from sklearn_struct.grammars.parsing import Plain, TreeModel
 from sklearn_struct.persistence import checks
 from sklearn_struct.persistence.encoders import Shared
-from sklearn_struct.persistence.values import (
+from sklearn_struct.persistence.plain_values import (
     Arrays,
     Json,
     fields,

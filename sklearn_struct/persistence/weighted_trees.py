@@ -13,8 +13,8 @@ from sklearn_struct.exceptions import InputTypeError, ModelFileError
 from sklearn_struct.grammars.fragments import TEMPLATES, Fragments, exist
 from sklearn_struct.persistence import checks
 from sklearn_struct.persistence.encoders import Shared
-from sklearn_struct.persistence.nested import estimator, put_estimator
-from sklearn_struct.persistence.values import Json, fields, natural
+from sklearn_struct.persistence.nested_estimators import estimator, put_estimator
+from sklearn_struct.persistence.plain_values import Json, fields, natural
 
 __all__ = ["put_weighted", "weighted"]
 

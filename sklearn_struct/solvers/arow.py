@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sklearn_struct.solvers.objectives import SumOfTerms
+from sklearn_struct.solvers.objective_protocols import SumOfTerms
 from sklearn_struct.solvers.result import Callback, Result
 
 __all__ = ["adaptive"]

@@ -13,11 +13,11 @@ from typing import NamedTuple
 import numpy as np
 
 from sklearn_struct.solvers.line_search import Point
-from sklearn_struct.solvers.objectives import BatchObjective
+from sklearn_struct.solvers.objective_protocols import BatchObjective
 from sklearn_struct.solvers.penalised import Penalised
 from sklearn_struct.solvers.quasi_newton import Memory
 from sklearn_struct.solvers.result import Callback, Result
-from sklearn_struct.solvers.rounding import Search
+from sklearn_struct.solvers.rounding_noise import Search
 
 __all__ = ["lbfgs"]
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import OptimizeResult, minimize
 
-from sklearn_struct.solvers.objectives import BatchObjective
+from sklearn_struct.solvers.objective_protocols import BatchObjective
 from sklearn_struct.solvers.penalised import Penalised
 from sklearn_struct.solvers.result import Callback, Result
 

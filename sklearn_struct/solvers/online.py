@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from sklearn_struct.solvers.objectives import SumOfTerms
+from sklearn_struct.solvers.objective_protocols import SumOfTerms
 from sklearn_struct.solvers.result import Callback, Result, Stream
 
 __all__ = [

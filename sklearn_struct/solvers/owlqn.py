@@ -10,11 +10,11 @@ import numpy as np
 
 from sklearn_struct.solvers.lbfgs import lbfgs
 from sklearn_struct.solvers.line_search import OVERSHOOT
-from sklearn_struct.solvers.objectives import BatchObjective
+from sklearn_struct.solvers.objective_protocols import BatchObjective
 from sklearn_struct.solvers.penalised import Penalised
 from sklearn_struct.solvers.quasi_newton import Memory
 from sklearn_struct.solvers.result import Callback, Result
-from sklearn_struct.solvers.rounding import Search
+from sklearn_struct.solvers.rounding_noise import Search
 
 __all__ = ["owlqn", "pseudo_gradient"]
 
@@ -111,7 +111,7 @@ class _Problem:
     def backtrack(
         self, start: _Point, direction: np.ndarray, step: float, rounding: float, n_trials: int
     ) -> _Point | None:
-        """The first point of ever shorter steps that is lower, or in whose value only `rounding`
+        """The first point of ever shorter steps that is lower, or in whose value only `rounding_noise`
         may be more.
 
         There slopes decide, as in `line_search`.

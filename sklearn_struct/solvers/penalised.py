@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sklearn_struct.solvers.objectives import BatchObjective
+from sklearn_struct.solvers.objective_protocols import BatchObjective
 
 __all__ = ["Penalised"]
 

@@ -35,7 +35,7 @@ from math import isfinite
 import numpy as np
 from numpy.typing import DTypeLike
 
-from sklearn_struct.solvers.objectives import SumOfTerms
+from sklearn_struct.solvers.objective_protocols import SumOfTerms
 from sklearn_struct.solvers.owlqn import pseudo_gradient
 from sklearn_struct.solvers.result import Callback, Result
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sklearn_struct.solvers.objectives import DualObjective, State
+from sklearn_struct.solvers.objective_protocols import DualObjective, State
 from sklearn_struct.solvers.penalised import Penalised
 from sklearn_struct.solvers.result import Callback, Result
 

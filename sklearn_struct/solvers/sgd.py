@@ -12,7 +12,7 @@ import math
 import numpy as np
 
 from sklearn_struct.solvers.lbfgs import lbfgs
-from sklearn_struct.solvers.objectives import SumOfTerms
+from sklearn_struct.solvers.objective_protocols import SumOfTerms
 from sklearn_struct.solvers.penalised import Penalised
 from sklearn_struct.solvers.result import Callback, Result, Stream
 

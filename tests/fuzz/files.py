@@ -47,11 +47,11 @@ from sklearn_struct.compat import CRF
 from sklearn_struct.exceptions import ModelFileError
 from sklearn_struct.metrics import sequence_accuracy_scorer, token_accuracy_scorer
 from sklearn_struct.persistence import from_crfsuite, load
-from sklearn_struct.persistence.container import KEY, N_DIGITS, _digest, _place
+from sklearn_struct.persistence.file_format import KEY, N_DIGITS, _digest, _place
 from sklearn_struct.persistence.files import _bytes
 from sklearn_struct.persistence.former_names import renamed
-from sklearn_struct.persistence.kinds import class_named, known_names
-from sklearn_struct.persistence.values import plain
+from sklearn_struct.persistence.known_classes import class_named, known_names
+from sklearn_struct.persistence.plain_values import plain
 
 WORDS = [["the", "cat", "sleeps"], ["a", "dog"], ["the", "dog", "barks", "."]]
 ROWS = [[(word, word[0]) for word in sentence] for sentence in WORDS]

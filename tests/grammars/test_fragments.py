@@ -20,7 +20,7 @@ from sklearn_struct.grammars.fragments import (
     places,
     scores,
 )
-from sklearn_struct.grammars.tree_sums import production_symbols, tree_sums
+from sklearn_struct.grammars.sums_over_trees import production_symbols, tree_sums
 
 
 def shown(template, given, place):

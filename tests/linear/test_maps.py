@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from sklearn_struct.compiled.threads import Pool
 from sklearn_struct.containers.csr import csr
 from sklearn_struct.linear.dense import DenseMap
-from sklearn_struct.linear.interleaved import ONE, put, take
 from sklearn_struct.linear.padded_rows import RowsMap
 from sklearn_struct.linear.pairs import PairsMap
+from sklearn_struct.linear.vectors_side_by_side import ONE, put, take
 
 WIDTHS = [1, 3, 8, 9, 22, 25, 50]
 KINDS = ["dense", "rows", "pairs"]

@@ -11,12 +11,12 @@ import scipy.sparse as sp
 
 from sklearn_struct.compiled.simd import aligned
 from sklearn_struct.containers.csr import csr
-from sklearn_struct.linear.interleaved import ONE
-from sklearn_struct.linear.lookup import Lookup, LookupMap
-from sklearn_struct.linear.observed_pairs import observed
+from sklearn_struct.linear.lookup_for_prediction import Lookup, LookupMap
+from sklearn_struct.linear.observed_feature_labels import observed
 from sklearn_struct.linear.padded_rows import RowsMap
-from sklearn_struct.linear.pair_places import places
 from sklearn_struct.linear.pairs import PairsMap
+from sklearn_struct.linear.places_of_pairs import places
+from sklearn_struct.linear.vectors_side_by_side import ONE
 
 WIDTH = 3
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from sklearn_struct.inference.chains.chain import Chain
-from sklearn_struct.inference.labellings import forbid_labels
+from sklearn_struct.inference.labelling_scores import forbid_labels
 from sklearn_struct.losses.base import Loss
 from sklearn_struct.losses.evidence import Evidence
 from sklearn_struct.losses.log_likelihood import LogLikelihood

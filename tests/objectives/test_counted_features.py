@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from sklearn_struct.containers.sequence_array import SequenceArray
-from sklearn_struct.estimators.chains.weight_pattern import WeightChoice, observe
+from sklearn_struct.estimators.chains.observed_weights import WeightChoice, observe
 from sklearn_struct.inference.chains.chain import Chain
 from sklearn_struct.objectives.counted_features import Layout, counted_features
 from sklearn_struct.objectives.linear_potentials import bind

@@ -12,8 +12,8 @@ from scipy.special import log_softmax
 
 from sklearn_struct.compiled.threads import Pool
 from sklearn_struct.containers.csr import csr
-from sklearn_struct.linear import touched_labels
-from sklearn_struct.linear.touched_labels import JointMap
+from sklearn_struct.linear import joint_pair_scores as touched_labels
+from sklearn_struct.linear.joint_pair_scores import JointMap
 from sklearn_struct.objectives.joint_objective import JointObjective
 
 pytestmark = pytest.mark.twins

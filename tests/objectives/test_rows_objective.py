@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from sklearn_struct.compiled.threads import Pool
 from sklearn_struct.linear.sparse_rows import SparseRows
-from sklearn_struct.losses.row_scores import Exponential, Softmax
+from sklearn_struct.losses.losses_of_rows import Exponential, Softmax
 from sklearn_struct.objectives.rows_objective import RowExamples, RowsObjective
 from sklearn_struct.solvers.gradient import gradient_descent
 from sklearn_struct.solvers.lbfgs import lbfgs

@@ -15,8 +15,8 @@ from sklearn_struct import HMM, FeatureTemplates, LinearChainCRF, MEstimatedCRF,
 from sklearn_struct.exceptions import InputTypeError, ModelFileError
 from sklearn_struct.persistence import load, save
 from sklearn_struct.persistence.encoders import Shared
+from sklearn_struct.persistence.plain_values import Arrays
 from sklearn_struct.persistence.registry import estimator, put_estimator
-from sklearn_struct.persistence.values import Arrays
 
 WORDS = [["the", "cat", "sleeps"], ["a", "dog"], ["the", "dog", "barks", "."], ["a", "cat", "."]]
 TAGS = [

@@ -35,7 +35,7 @@ from sklearn_struct import (
 from sklearn_struct.containers.csr import CSR
 from sklearn_struct.exceptions import InputTypeError, ModelFileError
 from sklearn_struct.persistence import from_crfsuite, load, save
-from sklearn_struct.persistence.kinds import known_names, state_named
+from sklearn_struct.persistence.known_classes import known_names, state_named
 
 WORDS = [["the", "cat", "sleeps"], ["a", "dog"], ["the", "dog", "barks", "."], ["a", "cat", "."]]
 TAGS = [

@@ -29,7 +29,7 @@ from sklearn_struct.exceptions import ModelFileError
 from sklearn_struct.persistence import load, save
 from sklearn_struct.persistence.files import FORMAT, _bytes
 from sklearn_struct.persistence.former_names import RENAMED, renamed
-from sklearn_struct.persistence.kinds import class_named
+from sklearn_struct.persistence.known_classes import class_named
 
 WORDS = [*files.WORDS, ["a", "cat", "."], ["the", "cat"], ["dog", "."]]
 TAGS = [*files.TAGS, ["DET", "NOUN", "."], ["DET", "NOUN"], ["NOUN", "."]]

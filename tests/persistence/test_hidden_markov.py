@@ -11,8 +11,8 @@ from sklearn_struct import HMM, SequenceArray
 from sklearn_struct.exceptions import ModelFileError
 from sklearn_struct.persistence import load, save
 from sklearn_struct.persistence.encoders import Shared
+from sklearn_struct.persistence.plain_values import Arrays
 from sklearn_struct.persistence.registry import estimator, put_estimator
-from sklearn_struct.persistence.values import Arrays
 
 X = [
     [("the", 1, 0.5), ("cat", True, 1.5), ("\ud800", 2, -1.0)],

@@ -13,8 +13,8 @@ from sklearn_struct import LogLinearClassifier, ProductFeatures
 from sklearn_struct.exceptions import InputTypeError, ModelFileError
 from sklearn_struct.persistence import load, save
 from sklearn_struct.persistence.encoders import Shared
+from sklearn_struct.persistence.plain_values import Arrays
 from sklearn_struct.persistence.registry import estimator, put_estimator
-from sklearn_struct.persistence.values import Arrays
 
 X = ["cats", "dogs", "run", "sit", "bird"] * 2
 Y = ["N", "N", "V", "V", "N", "N", "N", "V", "V", "V"]

@@ -14,8 +14,8 @@ from sklearn_struct import EMLPCFG, PCFG, SpectralLPCFG
 from sklearn_struct.exceptions import InputTypeError, ModelFileError
 from sklearn_struct.persistence import load, save
 from sklearn_struct.persistence.encoders import Shared
+from sklearn_struct.persistence.plain_values import Arrays
 from sklearn_struct.persistence.registry import estimator, put_estimator
-from sklearn_struct.persistence.values import Arrays
 
 STRANGE = [
     Tree("A+B", [Tree("X Y", ["\ud800"]), Tree("@Z", ["^"])]),

@@ -20,7 +20,7 @@ from sklearn_struct.solvers.lbfgs import lbfgs
 from sklearn_struct.solvers.newton_cg import newton_cg, trust_ncg
 from sklearn_struct.solvers.owlqn import owlqn
 from sklearn_struct.solvers.penalised import Penalised
-from sklearn_struct.solvers.rounding import measure
+from sklearn_struct.solvers.rounding_noise import measure
 from sklearn_struct.solvers.sgd import sgd
 
 LBFGS = contracts.Solver(lbfgs, dict, l1=False, precision=1e-6, tol=1e-8)

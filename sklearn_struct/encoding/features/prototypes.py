@@ -14,8 +14,8 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from sklearn_struct._doc_link import DocLink
-from sklearn_struct._published import Published
 from sklearn_struct._warning import warn
+from sklearn_struct._whole_fits import Published
 from sklearn_struct.containers.data_frames import is_frame
 from sklearn_struct.containers.sequence_array import SequenceArray
 from sklearn_struct.containers.typing import Seed

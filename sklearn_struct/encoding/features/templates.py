@@ -17,7 +17,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from sklearn_struct._doc_link import DocLink
-from sklearn_struct._published import Published
+from sklearn_struct._whole_fits import Published
 from sklearn_struct.containers.sequence_array import SequenceArray
 from sklearn_struct.encoding.features.attribute_reader import FloatType
 from sklearn_struct.encoding.features.column_codes import (

@@ -13,7 +13,7 @@ from sklearn.utils import Tags, get_tags
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from sklearn_struct._doc_link import DocLink
-from sklearn_struct._published import Published
+from sklearn_struct._whole_fits import Published
 from sklearn_struct.containers.ragged import object_array
 from sklearn_struct.containers.sequence_array import SequenceArray
 from sklearn_struct.containers.sparse_input import as_csr, check_csr

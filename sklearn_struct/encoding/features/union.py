@@ -14,7 +14,7 @@ from sklearn.utils import Tags
 from sklearn.utils._param_validation import Interval
 
 from sklearn_struct._doc_link import DocLink
-from sklearn_struct._published import Published
+from sklearn_struct._whole_fits import Published
 from sklearn_struct.containers.sequence_array import SequenceArray
 from sklearn_struct.containers.typing import SequenceInput
 from sklearn_struct.encoding.parameter_checks import check_params

@@ -17,8 +17,8 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from sklearn_struct._doc_link import DocLink
-from sklearn_struct._published import Published
 from sklearn_struct._warning import warn
+from sklearn_struct._whole_fits import Published
 from sklearn_struct.containers.sequence_array import SequenceArray
 from sklearn_struct.encoding.features.attribute_reader import Attributes, FloatType, read
 from sklearn_struct.encoding.features.string_numbers import Names

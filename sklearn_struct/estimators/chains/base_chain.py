@@ -16,8 +16,8 @@ from sklearn_struct.encoding.labels.allowed_transitions import read_transitions
 from sklearn_struct.encoding.labels.label_codes import decode
 from sklearn_struct.encoding.parameter_checks import check_count, generator
 from sklearn_struct.estimators.chains.chain_parameters import ChainParameters
-from sklearn_struct.estimators.chains.constraint_errors import check_labels, check_paths
-from sklearn_struct.estimators.chains.weight_pattern import WeightChoice, observe
+from sklearn_struct.estimators.chains.forbidden_label_errors import check_labels, check_paths
+from sklearn_struct.estimators.chains.observed_weights import WeightChoice, observe
 from sklearn_struct.estimators.fitting.base_sequence import Sequences, logarithms
 from sklearn_struct.estimators.fitting.base_structured import (
     BaseStructured,
@@ -28,7 +28,7 @@ from sklearn_struct.estimators.fitting.base_structured import (
 from sklearn_struct.estimators.fitting.score_checks import check_sums
 from sklearn_struct.inference.chains.chain import Chain
 from sklearn_struct.inference.chains.forbidden import Transitions, forbid
-from sklearn_struct.inference.labellings import forbid_labels
+from sklearn_struct.inference.labelling_scores import forbid_labels
 from sklearn_struct.losses.base import Loss
 from sklearn_struct.losses.constrained import Constrained
 from sklearn_struct.objectives.linear_objective import LinearObjective, TrainingData

@@ -18,7 +18,7 @@ from sklearn.utils.validation import (
 )
 
 from sklearn_struct._doc_link import DocLink
-from sklearn_struct._published import Published
+from sklearn_struct._whole_fits import Published
 from sklearn_struct.containers.ragged import object_array
 from sklearn_struct.containers.sequence_array import SequenceArray
 from sklearn_struct.containers.sparse_input import as_csr

@@ -17,7 +17,6 @@ from sklearn_struct.encoding.sequences import largest_sum
 from sklearn_struct.estimators.fitting import sample_weights
 from sklearn_struct.estimators.fitting.base_sequence import BaseSequenceEstimator, Sequences
 from sklearn_struct.estimators.fitting.iterations import Iterations
-from sklearn_struct.estimators.fitting.learned_matrices import BaseLearned
 from sklearn_struct.estimators.fitting.prepared_weights import Prepared
 from sklearn_struct.estimators.fitting.progress import Progress
 from sklearn_struct.estimators.fitting.score_checks import check_learned, check_scores, check_sums
@@ -29,6 +28,7 @@ from sklearn_struct.estimators.fitting.solving import (
     term_tokens,
 )
 from sklearn_struct.estimators.fitting.warm_start import Target, transfer
+from sklearn_struct.estimators.fitting.weights_as_matrices import BaseLearned
 from sklearn_struct.inference.base import Inference
 from sklearn_struct.losses.base import Loss
 from sklearn_struct.losses.evidence import Evidence

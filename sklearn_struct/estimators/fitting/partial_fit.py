@@ -14,7 +14,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.metaestimators import available_if
 
-from sklearn_struct._published import publishes
+from sklearn_struct._whole_fits import publishes
 from sklearn_struct.compiled.threads import Pool
 from sklearn_struct.containers.sequence_array import SequenceArray
 from sklearn_struct.encoding.labels import label_codes

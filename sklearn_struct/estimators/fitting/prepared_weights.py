@@ -11,7 +11,7 @@ import numpy as np
 from sklearn_struct.containers.sequence_array import SequenceArray
 from sklearn_struct.containers.structures import Structure
 from sklearn_struct.exceptions import NonFiniteError
-from sklearn_struct.linear.lookup import Lookup
+from sklearn_struct.linear.lookup_for_prediction import Lookup
 from sklearn_struct.objectives.linear_potentials import LinearPotentials, bind, by_matrix, lookup
 from sklearn_struct.objectives.weight_patterns import Pattern
 

@@ -19,12 +19,12 @@ from sklearn_struct.solvers.arow import adaptive
 from sklearn_struct.solvers.gradient import cg, gradient_descent
 from sklearn_struct.solvers.lbfgs import lbfgs
 from sklearn_struct.solvers.newton_cg import newton_cg, trust_ncg
-from sklearn_struct.solvers.objectives import BatchObjective
+from sklearn_struct.solvers.objective_protocols import BatchObjective
 from sklearn_struct.solvers.online import passive_aggressive, passive_aggressive_squared, perceptron
 from sklearn_struct.solvers.owlqn import owlqn
 from sklearn_struct.solvers.penalised import Penalised
 from sklearn_struct.solvers.result import Callback, Result
-from sklearn_struct.solvers.rounding import measure
+from sklearn_struct.solvers.rounding_noise import measure
 from sklearn_struct.solvers.sag import LARGEST_MEMORY, sag
 from sklearn_struct.solvers.sdca import sdca
 from sklearn_struct.solvers.sgd import sgd

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import scipy.sparse as sp
 
-from sklearn_struct._published import as_published
+from sklearn_struct._whole_fits import as_published
 from sklearn_struct.containers.csr import CSR
 from sklearn_struct.containers.typing import Matrix
 from sklearn_struct.exceptions import InputTypeError, LengthMismatchError

@@ -20,7 +20,7 @@ from sklearn_struct.containers.csr import CSR, csr
 from sklearn_struct.containers.ragged import object_array
 from sklearn_struct.containers.sequence_array import SequenceArray
 from sklearn_struct.containers.typing import SequenceInput
-from sklearn_struct.encoding.features.product_features import (
+from sklearn_struct.encoding.features.input_label_products import (
     Call,
     ProductFeatures,
     candidate_codes,
@@ -31,11 +31,11 @@ from sklearn_struct.encoding.features.vectorizer import SequenceVectorizer
 from sklearn_struct.encoding.sequences import largest_sum
 from sklearn_struct.exceptions import EmptyDataError, ForbiddenLabelError
 from sklearn_struct.inference.chains.chain import Chain
+from sklearn_struct.linear.joint_pair_scores import JointMap
 from sklearn_struct.linear.sparse_rows import SparseRows
-from sklearn_struct.linear.touched_labels import JointMap
 from sklearn_struct.losses.evidence import Evidence
 from sklearn_struct.losses.log_likelihood import LogLikelihood
-from sklearn_struct.losses.row_scores import Softmax
+from sklearn_struct.losses.losses_of_rows import Softmax
 from sklearn_struct.objectives.joint_objective import JointObjective
 from sklearn_struct.objectives.linear_objective import LinearObjective, TrainingData
 from sklearn_struct.objectives.linear_potentials import bind, without_zeros

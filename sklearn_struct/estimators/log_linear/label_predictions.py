@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import log_softmax, logsumexp, softmax
 
-from sklearn_struct._published import Published
+from sklearn_struct._whole_fits import Published
 from sklearn_struct.containers.typing import SequenceInput
 from sklearn_struct.encoding.labels import label_codes
 from sklearn_struct.estimators.fitting.sample_weights import of_examples

@@ -21,7 +21,7 @@ from sklearn_struct.compiled.threads import Pool
 from sklearn_struct.containers.sequence_array import SequenceArray
 from sklearn_struct.containers.sparse_input import as_csr
 from sklearn_struct.containers.typing import SequenceInput
-from sklearn_struct.encoding.features.product_features import ProductFeatures, candidate_codes
+from sklearn_struct.encoding.features.input_label_products import ProductFeatures, candidate_codes
 from sklearn_struct.encoding.labels import label_codes
 from sklearn_struct.encoding.parameter_checks import check_params
 from sklearn_struct.encoding.sequences import as_list, is_list

@@ -17,8 +17,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from sklearn_struct._doc_link import DocLink
-from sklearn_struct._published import Published
 from sklearn_struct._warning import warn
+from sklearn_struct._whole_fits import Published
 from sklearn_struct.compiled.threads import Pool
 from sklearn_struct.containers.ragged import object_array
 from sklearn_struct.containers.trees import Forest, Trees

@@ -23,7 +23,7 @@ from sklearn_struct.estimators.fitting.shared_parameters import (
 )
 from sklearn_struct.estimators.trees.base_tree_parser import BaseTreeParser, plain_model
 from sklearn_struct.estimators.trees.clustered_starts import clustered, coordinates
-from sklearn_struct.estimators.trees.drawn_trees import TreeDrawingMixin
+from sklearn_struct.estimators.trees.sampled_trees import TreeDrawingMixin
 from sklearn_struct.grammars.latent_em import Expected, LatentEM
 from sklearn_struct.solvers.em import em
 

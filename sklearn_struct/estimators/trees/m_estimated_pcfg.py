@@ -48,10 +48,10 @@ from sklearn_struct.grammars.fragments import (
     places,
 )
 from sklearn_struct.grammars.parsing import Candidates, Parses
-from sklearn_struct.grammars.tree_sums import tree_sums
+from sklearn_struct.grammars.sums_over_trees import tree_sums
 from sklearn_struct.inference.trees.chart_decoding import Nodes
 from sklearn_struct.linear.sparse_rows import SparseRows
-from sklearn_struct.losses.row_scores import Exponential
+from sklearn_struct.losses.losses_of_rows import Exponential
 from sklearn_struct.objectives.boundedness import has_minimum
 from sklearn_struct.objectives.rows_objective import RowExamples, RowsObjective
 

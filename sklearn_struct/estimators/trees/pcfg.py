@@ -11,7 +11,7 @@ from sklearn_struct.encoding.trees.tree_corpus import TreeCorpus
 from sklearn_struct.estimators.fitting.parameters import with_parameters
 from sklearn_struct.estimators.fitting.progress import Progress
 from sklearn_struct.estimators.trees.base_tree_parser import BaseTreeParser, plain_model
-from sklearn_struct.estimators.trees.drawn_trees import TreeDrawingMixin
+from sklearn_struct.estimators.trees.sampled_trees import TreeDrawingMixin
 
 __all__ = ["PCFG"]
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from sklearn_struct.compiled.kernel import kernel
 from sklearn_struct.containers.structures import Potentials, Structure
-from sklearn_struct.inference.chains.flat import (
+from sklearn_struct.inference.chains.flat_tuples import (
     TripleLinks,
     Triples,
     with_triple_links,

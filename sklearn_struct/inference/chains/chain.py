@@ -17,7 +17,7 @@ from sklearn_struct.inference.chains import (
     second_order,
     second_order_decoding,
 )
-from sklearn_struct.inference.chains.flat import links, tables
+from sklearn_struct.inference.chains.flat_tuples import links, tables
 
 __all__ = ["Chain"]
 

@@ -35,7 +35,7 @@ from sklearn_struct.inference.chains.dual_numbers import (
     rows_times_duals,
     transpose_duals,
 )
-from sklearn_struct.inference.chains.flat import Pairs
+from sklearn_struct.inference.chains.flat_tuples import Pairs
 
 __all__ = [
     "GROUP",

@@ -34,11 +34,16 @@ from sklearn_struct.compiled.simd import (
     workspace,
 )
 from sklearn_struct.compiled.small_products import add_outer, rows_times_matrix
-from sklearn_struct.inference.chains import edge_tables
-from sklearn_struct.inference.chains.edge_tables import Lattice, absorb, exp_table, weigh
+from sklearn_struct.inference.chains import forward_backward_by_edge as edge_tables
 from sklearn_struct.inference.chains.first_order_log import log_marginals
 from sklearn_struct.inference.chains.first_order_tangent import tangent
-from sklearn_struct.inference.chains.flat import Links, Pairs
+from sklearn_struct.inference.chains.flat_tuples import Links, Pairs
+from sklearn_struct.inference.chains.forward_backward_by_edge import (
+    Lattice,
+    absorb,
+    exp_table,
+    weigh,
+)
 from sklearn_struct.inference.chains.time_major import Steps, steps
 
 __all__ = ["marginals", "tangent"]

@@ -27,7 +27,7 @@ from sklearn_struct.compiled.simd import (
 )
 from sklearn_struct.compiled.small_products import rows_max_plus
 from sklearn_struct.inference.chains.first_order_log import log_forward
-from sklearn_struct.inference.chains.flat import Links, Pairs
+from sklearn_struct.inference.chains.flat_tuples import Links, Pairs
 from sklearn_struct.inference.chains.time_major import Steps, steps
 
 SPARE = 3  # rows behind the last: one less than the rows of a tile

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sklearn_struct.compiled.kernel import kernel
-from sklearn_struct.inference.chains.flat import Links, Pairs
+from sklearn_struct.inference.chains.flat_tuples import Links, Pairs
 
 __all__ = ["centre", "log_forward", "log_marginals", "log_sum_exp", "log_tangent", "normalise"]
 

@@ -41,7 +41,7 @@ from sklearn_struct.inference.chains.dual_passes import (
     workspace,
 )
 from sklearn_struct.inference.chains.first_order_log import log_tangent
-from sklearn_struct.inference.chains.flat import Links, Pairs
+from sklearn_struct.inference.chains.flat_tuples import Links, Pairs
 
 __all__ = ["tangent"]
 

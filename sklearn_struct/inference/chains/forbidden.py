@@ -8,7 +8,7 @@ import numpy as np
 
 from sklearn_struct.compiled.kernel import kernel
 from sklearn_struct.containers.structures import Potentials, Structure, ends
-from sklearn_struct.inference.chains.flat import Links, Pairs
+from sklearn_struct.inference.chains.flat_tuples import Links, Pairs
 
 __all__ = ["Transitions", "dead_ends", "forbid", "forbidden_tokens"]
 

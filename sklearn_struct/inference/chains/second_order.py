@@ -27,7 +27,7 @@ from sklearn_struct.compiled.simd import (
     total,
     workspace,
 )
-from sklearn_struct.inference.chains.flat import TripleLinks, Triples
+from sklearn_struct.inference.chains.flat_tuples import TripleLinks, Triples
 from sklearn_struct.inference.chains.second_order_lanes import (
     Lanes,
     entry,

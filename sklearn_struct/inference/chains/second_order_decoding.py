@@ -24,7 +24,7 @@ from sklearn_struct.compiled.simd import (
 )
 from sklearn_struct.inference.chains.first_order_decoding import draw, longest, next_head
 from sklearn_struct.inference.chains.first_order_log import log_sum_exp
-from sklearn_struct.inference.chains.flat import TripleLinks, Triples
+from sklearn_struct.inference.chains.flat_tuples import TripleLinks, Triples
 from sklearn_struct.inference.chains.second_order_log import edge_scores, log_forward
 
 __all__ = ["argmax", "nbest", "path_score", "sample"]

@@ -13,7 +13,7 @@ import numpy as np
 
 from sklearn_struct.compiled.kernel import kernel
 from sklearn_struct.inference.chains.first_order_log import centre, log_sum_exp, normalise
-from sklearn_struct.inference.chains.flat import TripleLinks, Triples
+from sklearn_struct.inference.chains.flat_tuples import TripleLinks, Triples
 
 __all__ = ["edge_scores", "log_forward", "log_marginals", "log_tangent"]
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from sklearn_struct.compiled.kernel import STEPS, inlined, kernel
 from sklearn_struct.compiled.threads import go_on
-from sklearn_struct.containers.memory import longer
+from sklearn_struct.containers.memory_checks import longer
 from sklearn_struct.containers.trees import Grammar
 from sklearn_struct.inference.trees.chart_inside import SPLIT, Chart, cell
 

@@ -6,7 +6,7 @@ import pytest
 from tree_checks import tree_checks
 
 from sklearn_struct import EMLPCFG, PCFG, MEstimatedPCFG, SpectralLPCFG
-from sklearn_struct.containers import memory
+from sklearn_struct.containers import memory_checks as memory
 from sklearn_struct.datasets import make_treebank
 
 FEW = {"n_states": 2, "max_iter": 3, "random_state": 0}

@@ -19,7 +19,7 @@ from sklearn_struct.datasets import fetch_treebank_sample, make_treebank
 from sklearn_struct.encoding.trees import binarization, tree_corpus
 from sklearn_struct.exceptions import ForbiddenLabelError, InputTypeError, NonFiniteError
 from sklearn_struct.grammars.fragments import expected, places, scores
-from sklearn_struct.grammars.tree_sums import tree_sums
+from sklearn_struct.grammars.sums_over_trees import tree_sums
 
 BASE = PCFG(horizontal_order=1, vertical_order=1, min_frequency=1)
 MADE = make_treebank(n_samples=120, random_state=0)

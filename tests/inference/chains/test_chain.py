@@ -20,7 +20,7 @@ from sklearn_struct.inference.chains import (
     second_order_decoding,
 )
 from sklearn_struct.inference.chains.chain import Chain
-from sklearn_struct.inference.chains.flat import links, tables
+from sklearn_struct.inference.chains.flat_tuples import links, tables
 
 
 @pytest.mark.twins

@@ -14,7 +14,7 @@ from sklearn_struct.containers.structures import Potentials, chain
 from sklearn_struct.inference.chains import first_order_tangent
 from sklearn_struct.inference.chains.chain import Chain
 from sklearn_struct.inference.chains.first_order_log import log_tangent
-from sklearn_struct.inference.chains.flat import links, tables
+from sklearn_struct.inference.chains.flat_tuples import links, tables
 
 INF = np.inf
 

@@ -16,7 +16,7 @@ from sklearn_struct.inference.chains.forbidden import (
     forbid,
     forbidden_tokens,
 )
-from sklearn_struct.inference.labellings import forbid_labels
+from sklearn_struct.inference.labelling_scores import forbid_labels
 
 LENGTHS = [3, 0, 1, 4, 2, 3]
 OFFSETS = np.cumsum([0, *LENGTHS])

@@ -15,8 +15,8 @@ from sklearn_struct.encoding.features.vectorizer import SequenceVectorizer
 from sklearn_struct.estimators.chains.linear_chain_crf import LinearChainCRF
 from sklearn_struct.exceptions import InputTypeError, ModelFileError
 from sklearn_struct.persistence.encoders import Shared
-from sklearn_struct.persistence.nested import estimator, put_estimator
-from sklearn_struct.persistence.values import Json, fields, natural, plain, restore
+from sklearn_struct.persistence.nested_estimators import estimator, put_estimator
+from sklearn_struct.persistence.plain_values import Json, fields, natural, plain, restore
 
 __all__ = [
     "check_inner",

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sklearn_struct.containers import memory
-from sklearn_struct.containers.memory import longer, reserve
+from sklearn_struct.containers import memory_checks as memory
+from sklearn_struct.containers.memory_checks import longer, reserve
 
 
 def test_more_than_the_machine_has_is_an_error():

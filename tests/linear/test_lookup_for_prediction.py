@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from sklearn_struct.compiled.simd import aligned
 from sklearn_struct.containers.csr import csr
-from sklearn_struct.linear.interleaved import put
-from sklearn_struct.linear.lookup import Lookup, LookupMap
+from sklearn_struct.linear.lookup_for_prediction import Lookup, LookupMap
 from sklearn_struct.linear.padded_rows import RowsMap
+from sklearn_struct.linear.vectors_side_by_side import put
 
 WIDTHS = [1, 3, 8, 9, 22, 25, 50]
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from sklearn_struct.containers.structures import Family, Potentials, Structure, zeros
 from sklearn_struct.inference.chains.chain import Chain
-from sklearn_struct.inference.labellings import add_labelling, forbid_labels
+from sklearn_struct.inference.labelling_scores import add_labelling, forbid_labels
 
 
 def added(potentials, structure, labels, weight, shared=True, fill=0.0):

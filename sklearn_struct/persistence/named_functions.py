@@ -14,19 +14,19 @@ from typing import Any
 from sklearn.base import BaseEstimator
 from sklearn.frozen import FrozenEstimator
 
-from sklearn_struct.encoding.features.product_features import ProductFeatures
+from sklearn_struct.encoding.features.input_label_products import ProductFeatures
 from sklearn_struct.estimators.hidden_markov.hmm import HMM
 from sklearn_struct.exceptions import InputTypeError, ModelFileError
-from sklearn_struct.persistence import choices
-from sklearn_struct.persistence.kinds import class_named, is_known, state_named
-from sklearn_struct.persistence.values import Json, fields, plain, restore
+from sklearn_struct.persistence import search_choices as choices
+from sklearn_struct.persistence.known_classes import class_named, is_known, state_named
+from sklearn_struct.persistence.plain_values import Json, fields, plain, restore
 
 __all__ = ["Functions", "check_params", "put_params", "put_value", "value"]
 
 Functions = Mapping[str, Callable[..., Any]]
 PARTS = ("context", "label", "keep")  # functions of ProductFeatures
 FROZEN = {"frozen": "base_"}  # a base that is the fitted one
-DEEPEST = 8  # estimators inside each other, as in `nested`
+DEEPEST = 8  # estimators inside each other, as in `nested_estimators`
 
 
 def put_params(estimator: BaseEstimator, functions: Functions) -> dict[str, Any]:

@@ -10,7 +10,8 @@ from fuzz import files
 
 from sklearn_struct import LinearChainCRF
 from sklearn_struct.exceptions import ModelFileError
-from sklearn_struct.persistence import container, load, save
+from sklearn_struct.persistence import file_format as container
+from sklearn_struct.persistence import load, save
 
 
 def fitted():

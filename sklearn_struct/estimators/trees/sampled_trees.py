@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from sklearn_struct._published import Published
+from sklearn_struct._whole_fits import Published
 from sklearn_struct.containers.ragged import object_array
 from sklearn_struct.containers.trees import Forest, Trees, examples
 from sklearn_struct.containers.typing import Seed

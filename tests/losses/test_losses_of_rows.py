@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp, wrightomega
 
-from sklearn_struct.losses.row_scores import Exponential, Softmax, exponential_factor
+from sklearn_struct.losses.losses_of_rows import Exponential, Softmax, exponential_factor
 
 pytestmark = pytest.mark.twins
 OFFSETS = np.array([0, 3, 4, 9])

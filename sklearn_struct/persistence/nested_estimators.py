@@ -7,13 +7,13 @@ from typing import Any
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from sklearn_struct._published import as_published
+from sklearn_struct._whole_fits import as_published
 from sklearn_struct.encoding import parameter_checks
 from sklearn_struct.exceptions import InputTypeError, ModelFileError
 from sklearn_struct.persistence.encoders import Shared
-from sklearn_struct.persistence.functions import check_params, put_params
-from sklearn_struct.persistence.kinds import check_known, state_named
-from sklearn_struct.persistence.values import fields
+from sklearn_struct.persistence.known_classes import check_known, state_named
+from sklearn_struct.persistence.named_functions import check_params, put_params
+from sklearn_struct.persistence.plain_values import fields
 
 __all__ = ["estimator", "put_estimator"]
 

@@ -7,7 +7,11 @@ import pytest
 from sklearn.base import clone
 
 from sklearn_struct import LogLinearClassifier, ProductFeatures, SequenceVectorizer
-from sklearn_struct.encoding.features.product_features import candidate_codes, encode, joint_name
+from sklearn_struct.encoding.features.input_label_products import (
+    candidate_codes,
+    encode,
+    joint_name,
+)
 from sklearn_struct.exceptions import (
     EmptyDataError,
     InputTypeError,

@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from sklearn_struct.containers.csr import csr
-from sklearn_struct.linear.pair_places import places
+from sklearn_struct.linear.places_of_pairs import places
 
 
 def test_places():

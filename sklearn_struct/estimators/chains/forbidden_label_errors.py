@@ -12,7 +12,7 @@ from sklearn_struct.inference.chains.forbidden import (
     forbid,
     forbidden_tokens,
 )
-from sklearn_struct.inference.labellings import forbid_labels
+from sklearn_struct.inference.labelling_scores import forbid_labels
 from sklearn_struct.objectives.linear_objective import TrainingData
 
 __all__ = ["check_labels", "check_paths"]

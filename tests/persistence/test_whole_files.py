@@ -11,8 +11,9 @@ import threading
 import pytest
 from unprivileged import run_unprivileged
 
-from sklearn_struct.persistence import disk, from_crfsuite, load
-from sklearn_struct.persistence.disk import read_whole, write_whole
+from sklearn_struct.persistence import from_crfsuite, load
+from sklearn_struct.persistence import whole_files as disk
+from sklearn_struct.persistence.whole_files import read_whole, write_whole
 
 POSIX = pytest.mark.skipif(
     os.name != "posix", reason="pipes, sockets and permissions are those of POSIX"
@@ -168,7 +169,7 @@ def test_permissions(tmp_path, mask):
 
 FORBIDDEN = """
 import sys
-from sklearn_struct.persistence.disk import write_whole
+from sklearn_struct.persistence.whole_files import write_whole
 for name in ("folder/file", "file"):
     try:
         write_whole(name, b"new")
@@ -205,7 +206,7 @@ def test_a_full_disk(tmp_path):
     (tmp_path / "file").write_bytes(b"old")
     code = f"""
 import resource, signal
-from sklearn_struct.persistence.disk import write_whole
+from sklearn_struct.persistence.whole_files import write_whole
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
 try:

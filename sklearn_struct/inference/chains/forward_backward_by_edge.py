@@ -27,7 +27,7 @@ from sklearn_struct.compiled.simd import (
     total,
 )
 from sklearn_struct.compiled.small_products import matrix_times_row, rows_times_matrix
-from sklearn_struct.inference.chains.flat import Links
+from sklearn_struct.inference.chains.flat_tuples import Links
 from sklearn_struct.inference.chains.time_major import Steps
 
 __all__ = ["Lattice", "absorb", "add_marginals", "backward", "exp_table", "forward", "weigh"]

@@ -15,9 +15,11 @@ from sklearn_struct import (
     SequenceArray,
     SequenceUnion,
     SequenceVectorizer,
-    _published,
 )
-from sklearn_struct._published import as_published
+from sklearn_struct import (
+    _whole_fits as _published,
+)
+from sklearn_struct._whole_fits import as_published
 
 N_MOMENTS = 6
 WORDS = [["the", "cat", "sleeps"], ["a", "dog"]]

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from sklearn_struct.exceptions import InputTypeError, ModelFileError
-from sklearn_struct.persistence.values import Json, plain, restore
+from sklearn_struct.persistence.plain_values import Json, plain, restore
 
 __all__ = ["get", "is_scorer", "put", "same", "unsavable"]
 

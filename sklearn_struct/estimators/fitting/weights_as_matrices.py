@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from sklearn_struct._published import Published
+from sklearn_struct._whole_fits import Published
 from sklearn_struct.containers.csr import CSR
 from sklearn_struct.objectives.weight_patterns import Pattern, Segments, split
 

@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from sklearn_struct.containers.csr import CSR
-from sklearn_struct.linear.observed_pairs import observed
+from sklearn_struct.linear.observed_feature_labels import observed
 from sklearn_struct.objectives import weight_patterns
 
 

@@ -7,7 +7,7 @@ import pytest
 from naive_grammars import drawn, every_tree, model, nodes, random_model
 
 from sklearn_struct.exceptions import NonFiniteError
-from sklearn_struct.grammars.tree_sums import (
+from sklearn_struct.grammars.sums_over_trees import (
     below,
     production_counts,
     production_symbols,

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from sklearn_struct import LinearChainCRF
 from sklearn_struct.objectives.weight_patterns import every_clique_pair, of_order, split
 from sklearn_struct.persistence import load, save
-from sklearn_struct.persistence.edge_tables import joined, parted
+from sklearn_struct.persistence.clique_weights import joined, parted
 
 K = 3
 LENGTHS = (3, 0, 1, 5, 4, 2, 7, 1)
