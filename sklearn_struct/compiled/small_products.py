@@ -226,6 +226,7 @@ def _outer_4x3(
     p = o + width
     q = o + 2 * width
     r = o + 3 * width
+    # sums are kept in registers, over all rows of the block
     a0 = load(out, o)
     a1 = load(out, o + LANES)
     a2 = load(out, o + 2 * LANES)

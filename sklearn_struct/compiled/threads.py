@@ -51,14 +51,17 @@ def patiently(call: Callable[[], None], n_steps: int) -> None:
     that nobody reads any more. The next such call waits for it: else calls that are made and ended
     again and again would fill the memory.
     """
+    # starting a thread costs more than a short call
     if n_steps <= STEPS:
         call()
         return
+    # they may still write into arrays, and need the processor
     for other in list(_LEFT_BEHIND):
         while other.is_alive():
             other.join(PAUSE)
             go_on()
         _LEFT_BEHIND.discard(other)
+    # numpy's error state and the like are those of the caller
     context = copy_context()
     ended = Event()
     errors: list[BaseException] = []
@@ -122,6 +125,7 @@ class Pool:
             return function(i)
 
         try:
+            # in the order of the work, whoever has done it: sums of the results have one order
             return list(self._executor.map(run, range(n)))
         except BaseException:
             stop.set()
@@ -136,6 +140,7 @@ def _n_threads(n_jobs: int | None) -> int:
     means threads, as in ``backend="threading"``.
     """
     backend, _ = get_active_backend()
+    # n_jobs of a cluster's backend says nothing of this machine's cores
     if type(backend).__module__ == _LOCAL_BACKENDS:
         return int(effective_n_jobs(n_jobs))
     if n_jobs is None:
@@ -190,6 +195,7 @@ def parts(n: int) -> list[slice]:
 
 def even_parts(indptr: np.ndarray) -> np.ndarray:
     """Bounds (N_PARTS, 2) of ranges of rows with about equally many stored values."""
+    # by stored values: rows are of very different length
     bounds = np.searchsorted(indptr, np.linspace(0, indptr[-1], N_PARTS + 1)).clip(
         0, len(indptr) - 1
     )

@@ -55,5 +55,8 @@ def _for_kernels(array: np.ndarray, dtype: DTypeLike) -> np.ndarray:
     Kernels would be compiled once more for read-only arrays; none writes to a CSR, which a test
     makes sure of.
     """
+    # copies only what kernels could not read as it is
     array = np.require(array, dtype, ["C", "A"])
+    # numba would compile each kernel once more for read-only arrays; a test makes sure that none
+    # writes to X
     return array if array.flags.writeable else np.asarray(_Writeable(array))

@@ -25,6 +25,7 @@ def refuse_lazy(value: object, name: str) -> None:
     """Raise InputTypeError for a query such as a LazyFrame: to ask it for its shape or columns may
     run it.
     """
+    # of the class: to ask a query itself for its columns may run it
     kind = type(value)
     if hasattr(kind, "columns") and hasattr(kind, "collect"):
         raise InputTypeError(
@@ -60,6 +61,7 @@ def table(frame: Frame, columns: list[Any]) -> np.ndarray:
 def _is_numeric(dtype: Any) -> bool:
     """Whether a type of pandas or of polars is one of numbers or booleans."""
     if hasattr(dtype, "is_numeric"):
+        # polars does not call booleans numeric
         return dtype.is_numeric() or str(dtype) == "Boolean"
     return dtype.kind in "biuf"
 
@@ -81,6 +83,7 @@ def runs(frame: Frame, columns: list[Any]) -> np.ndarray:
         if (missing := _missing(frame[column])).any():
             row = int(np.argmax(missing))
             raise ValueError(f"row {row} belongs to no sequence: {_named(frame, columns, row)}")
+    # Python's values, which compare in the same way for either library
     names = list(zip(*(frame[column].to_list() for column in columns)))
     changes = [row for row, (last, name) in enumerate(pairwise(names), 1) if name != last]
     seen = set(names[:1])

@@ -13,6 +13,7 @@ from numpy.typing import DTypeLike
 
 __all__ = ["longer", "reserve", "zeros"]
 
+# a quarter of a gigabyte is hardly ever what ends a process
 LARGE = 1 << 28  # bytes; for less, nobody is asked
 # numbers that are written at once: with gigabytes at once Ctrl-C would not be heard
 PIECE = 1 << 21
@@ -46,12 +47,14 @@ def zeros(n: int, dtype: DTypeLike = float) -> np.ndarray:
     """An array of zeros in memory that the system has given, so that kernels need not wait for it."""
     array = np.empty(n, dtype)
     for first in range(0, n, PIECE):
+        # written here and not by np.zeros, whose pages are only taken when a kernel writes to them
         array[first : first + PIECE] = 0
     return array
 
 
 def longer(arrays: Sequence[np.ndarray], n: int, more: int, what: str) -> list[np.ndarray]:
     """Copies of the first n rows of each array, with room for as many again and `more`."""
+    # twice as long, so that copies cost as much as the items themselves in all
     sizes = [2 * n + more, *(array.itemsize * math.prod(array.shape[1:]) for array in arrays)]
     reserve(sizes[0] * sum(sizes[1:]), what)
     grown = [np.empty((sizes[0], *array.shape[1:]), array.dtype) for array in arrays]
@@ -81,6 +84,7 @@ def _of_container() -> float:
             cached = sum(
                 int(line[1]) for line in lines if line[0] in ("active_file", "inactive_file")
             )
+            # the cache of files is given up where memory is short
             free = min(free, float(int(numbers[0]) - int(numbers[1]) + cached))
     return free
 

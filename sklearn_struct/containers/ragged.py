@@ -18,4 +18,5 @@ def cut(items: Sequence[Any] | np.ndarray, offsets: np.ndarray) -> list[Any]:
 
 def object_array(items: Sequence[Any]) -> np.ndarray:
     """One-dimensional object array of `items`; equal lengths never make it two-dimensional."""
+    # np.array would make sequences of one length two-dimensional
     return np.fromiter(items, dtype=object, count=len(items))

@@ -128,6 +128,7 @@ class SequenceArray:
             )
         parts = [np.asarray(sequence) for sequence in sequences]
         offsets = _offsets([len(part) for part in parts])
+        # an empty list has neither columns nor a type to agree on
         filled = [part for part in parts if len(part)] or parts[:1]
         return cls(np.concatenate(filled) if filled else np.empty(0), offsets, feature_names)
 
@@ -217,6 +218,7 @@ class SequenceArray:
         if not (is_frame(frame) and hasattr(frame, "to_numpy")):
             kind = type(frame).__name__
             raise ValueError(f"frame must be a data frame of pandas or polars, got {kind}")
+        # raises where a name occurs twice
         names_of(frame)
         groups = group if isinstance(group, list) else [group]
         wanted = [c for c in frame.columns if c not in groups] if columns is None else columns
@@ -257,6 +259,7 @@ class SequenceArray:
             raise IndexError("a SequenceArray has one dimension")
         lengths = self.lengths[chosen]
         offsets = _offsets(lengths)
+        # a view: consecutive sequences share their tokens' memory
         if isinstance(key, slice) and (key.step in (None, 1)):
             first = self.offsets[chosen[0]] if len(chosen) else 0
             tokens = self.tokens[first : first + offsets[-1]]
@@ -286,6 +289,7 @@ class SequenceArray:
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> np.ndarray:
         if dtype is not None and np.dtype(dtype) != object:
             raise ValueError("sequences of several lengths only fit an array of dtype object")
+        # numpy asks for a view, which there cannot be
         if copy is False:
             raise ValueError("a SequenceArray cannot become an object array without a copy")
         return object_array(list(self))
@@ -298,6 +302,7 @@ class SequenceArray:
         kwargs: dict[str, Any],
     ) -> Any:
         """`np.concatenate` and `np.take` give SequenceArrays again."""
+        # what scikit-learn's splitters and searches use
         if function is np.concatenate:
             return _concatenate(*args, **kwargs)
         if function is np.take:

@@ -41,6 +41,7 @@ def as_csr(matrix: sp.sparray | sp.spmatrix, name: str = "X") -> sp.csr_array:
     if matrix.shape[1] > LARGEST:
         raise ValueError(f"{name} has {matrix.shape[1]} columns; at most {LARGEST} can be numbered")
     try:
+        # before scipy converts: its compiled code trusts indices, too
         if matrix.format in ("csr", "csc", "bsr"):
             _check_compressed(matrix)
         else:
@@ -114,6 +115,7 @@ def _check_compressed(matrix: sp.sparray | sp.spmatrix) -> None:
         n_columns = n_columns // width
         line = "row of blocks"
     _check_bounds(indptr, len(indices), n_rows, line)
+    # scipy allows room behind the last value
     used = indices[: indptr[-1]]
     if len(used) and _largest(used) >= n_columns:
         place = int(np.argmax((used < 0) | (used >= n_columns)))
@@ -159,6 +161,7 @@ def _of_diagonals(matrix: sp.sparray | sp.spmatrix) -> sp.coo_array:
     columns = [np.arange(0)]
     values = [np.empty(0, data.dtype)]
     for offset, diagonal in zip(offsets.tolist(), data):
+        # scipy keeps a value of a diagonal in its column, whatever the offset
         stored = slice(max(offset, 0), max(min(n_columns, n_rows + offset, data.shape[1]), 0))
         column = np.arange(stored.start, stored.stop)
         rows.append(column - offset)
@@ -193,6 +196,7 @@ def _check_whole(*arrays: np.ndarray) -> None:
 
 def _largest(numbers: np.ndarray) -> Any:
     """The largest number, where negative ones count as very large: one pass instead of two."""
+    # negative numbers are the largest ones as unsigned: one pass finds both kinds of error
     return numbers.view(numbers.dtype.str.replace("i", "u")).max()
 
 

@@ -164,7 +164,9 @@ def blocks(structure: Structure, size: int) -> list[Block]:
     first = 0
     n = structure.n_examples
     while first < n:
+        # by nodes, as examples are of very different length
         last = int(np.searchsorted(offsets, offsets[first] + size, side="left"))
+        # at least one, however long it is
         last = min(max(last, first + 1), n)
         cuts.append(_block(structure, first, last))
         first = last

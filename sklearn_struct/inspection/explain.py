@@ -86,6 +86,7 @@ def explain(
 def _ahead(weight: np.ndarray, of_rival: np.ndarray) -> np.ndarray:
     """Differences; 0 where both are -inf."""
     ahead = np.zeros_like(weight)
+    # equal ones may both be -inf, whose difference would be nan
     np.subtract(weight, of_rival, out=ahead, where=weight != of_rival)
     return ahead
 
@@ -185,6 +186,7 @@ class _Rows:
         values = np.ones(len(token))
         values[kind == 0] = value
         values[kind == 3] = edge_value
+        # by token, as people read a sentence
         order = np.lexsort((kind, token))
         columns = token, kind, feature, values, weight
         return Terms(*(column[order] for column in columns))

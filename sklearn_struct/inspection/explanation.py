@@ -160,6 +160,7 @@ class Explanation:
         return [
             f"{self._name(t, i)} {self.contributions[i]:+.2f}"
             for i in order
+            # what would be printed as 0.00
             if size[i - start] >= 0.005
         ]
 

@@ -54,6 +54,7 @@ def parser_of(estimator: BaseEstimator) -> BaseParser:
 def best(estimator: BaseEstimator) -> BaseEstimator:
     """The estimator itself, the choice of a search, or the model behind `compat.CRF`."""
     estimator = getattr(estimator, "best_estimator_", estimator)
+    # of the drop-in, whose pipeline it is
     return getattr(estimator, "crf_", estimator)
 
 

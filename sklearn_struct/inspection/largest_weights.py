@@ -61,6 +61,7 @@ def _largest(matrix: Matrix, row: int, n: int | None, sign: str) -> tuple[np.nda
         columns = matrix.indices[stored]
         weights = matrix.data[stored]
     size = SIGNS[sign](weights)
+    # zeros of a dense matrix are no weights for or against a label
     order = np.argsort(-size, kind="stable")[: np.sum(size > 0)][:n]
     # chosen by size, shown by weight with its sign
     order = order[np.argsort(-weights[order], kind="stable")]

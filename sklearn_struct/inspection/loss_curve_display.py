@@ -123,6 +123,7 @@ class LossCurveDisplay:
         for name, curve in self.curves.items():
             values = np.asarray(curve, dtype=np.float64)
             if gap:
+                # relative, so that curves of different C compare
                 values = (values - lowest) / (abs(lowest) or 1.0)
                 values[values <= 0] = np.nan  # a logarithmic axis has no place for the lowest
             self.lines_ += ax.plot(

@@ -180,6 +180,7 @@ class MarginalDisplay:
         height = np.max(self.proba, axis=0, initial=0.0)
         if self.path is not None:
             height[self.path] += 1.0  # before all others, whose probabilities are at most 1
+        # chosen by probability, shown in the order of `classes_`
         return np.sort(np.argsort(-height, kind="stable")[:n_labels])
 
     def _mark(self, ax: Axes, rows: np.ndarray) -> list[Any]:

@@ -43,6 +43,7 @@ class Criteria(NamedTuple):
         weight = self.weight[:, None]
         if self.distance == "squared":
             return float(np.sum(weight * (p - q) ** 2)), 2 * weight * (q - p) / total
+        # the divergence is infinite, and has no slope
         if np.any((p > 0) & (q == 0)):
             return np.inf, np.zeros(p.shape)
         ratio = np.divide(p, q, where=p > 0, out=np.ones(p.shape))
@@ -128,6 +129,7 @@ class Expectation(Loss):
         for criteria, part in zip((self.node, self.edge), cuts, strict=True):
             expected = part.reshape(criteria.target.shape)
             distance, slope = criteria.outer(expected)
+            # the losses of examples sum to <slope, expected>; this makes the whole the distance
             value += distance - float(np.sum(slope * expected))
             slopes.append(slope)
         return value, Expectation(
@@ -139,6 +141,7 @@ class Expectation(Loss):
         potentials, evidence, structure, weight = batch
         fired = _fired(evidence)
         value[:] = 0.0
+        # examples on which nothing fires need no inference
         used = np.where(_fires(fired, structure), weight, 0.0)
         reward = self._reward(potentials, fired, structure)
         if self.entropy_weight:

@@ -104,6 +104,7 @@ def _edges(
     row = np.empty(padded(n))
     norm = 0.0
     mass = 0.0
+    # one normaliser for all edges
     if shared:
         norm = _normalise(tables, 0, 0, factors, row)
     for i in range(len(weight)):

@@ -31,6 +31,7 @@ class LogLikelihood(Loss):
         labels = evidence.known_labels()
         score = np.empty(len(weight))
         self.inference.marginals(potentials, structure, weight, out, value)
+        # marginals less the true labelling: the gradient, in one array
         self.inference.add_labelling(potentials, structure, labels, -weight, out, score)
         value -= score
 

@@ -18,6 +18,7 @@ from sklearn_struct.compiled.kernel import kernel
 
 __all__ = ["Exponential", "Softmax", "exponential_factor"]
 
+# exp(300) squared is still a float
 LARGEST = 300.0
 
 
@@ -67,6 +68,7 @@ class Exponential:
         value: np.ndarray,
     ) -> None:
         """The derivative is -exp(-score)."""
+        # first steps may be far too long; then a large finite value sends the line search back
         np.exp(np.minimum(-scores, LARGEST), out=out)
         owner = np.repeat(np.arange(len(value)), np.diff(offsets))
         value[:] = np.bincount(owner, out, len(value))

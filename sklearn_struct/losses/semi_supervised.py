@@ -40,6 +40,7 @@ class SemiSupervised(Loss):
         weight = batch.weight
         known = self._known(batch)
         cost = np.zeros(len(weight))
+        # many blocks have no labelled sequence
         if np.any(known):
             self.of_labelled(batch._replace(weight=np.where(known, weight, 0.0)), out, cost)
         self.of_unlabelled(batch._replace(weight=np.where(known, 0.0, weight)), out, value)

@@ -31,6 +31,7 @@ class SoftmaxMargin(Loss):
     twice_differentiable = True
 
     def __init__(self, inference: Inference, cost: np.ndarray | None = None) -> None:
+        # costs only move the scores: its derivatives are those of the likelihood there
         self.likelihood = LogLikelihood(inference)
         self.cost = cost
 

@@ -110,6 +110,7 @@ def _numbers(arrays: Arrays, name: str, shape: tuple[int, ...]) -> np.ndarray:
 
 def _emission(arrays: Arrays, name: str, K: int, n_values: int) -> np.ndarray:
     """A table with a column for each value, and perhaps one for others."""
+    # a column for all other values, where the model has one
     more = name in arrays and arrays[name].shape == (K, n_values + 1)
     return checks.log_probabilities(arrays, name, (K, n_values + more))
 

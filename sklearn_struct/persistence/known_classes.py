@@ -81,6 +81,7 @@ def is_known(estimator: BaseEstimator) -> bool:
     name = cls.__name__
     if name in ELSEWHERE:
         module, _ = ELSEWHERE[name]
+        # the class itself: another one may have the same name
         return getattr(sys.modules.get(module), name, None) is cls
     return _public_class(name) is cls
 

@@ -138,6 +138,7 @@ def _products(
     fields(stored, "products", context=dict, label=dict, spread=bool)
     K = len(model.classes_)
     arrays = shared.arrays
+    # made as in `fit`, then filled with what the file has
     form = ProductForm(model.features, model.classes_, fit_intercept, model.min_frequency)
     for encoder, name in ((form.vectorizer, "context"), (form.label_vectorizer, "label")):
         vectorizer(encoder, stored[name], where, shared)

@@ -57,6 +57,7 @@ def _put_other(value: Any, what: str, functions: Functions) -> Any:
             ]
         }
     if is_known(value):
+        # scikit-learn's checks take twice the time with each level
         if what.count(".") > DEEPEST:
             raise InputTypeError(
                 f"{what}: more than {DEEPEST} estimators inside each other cannot be saved"
@@ -85,6 +86,7 @@ def check_params(name: str, params: dict[str, Json], functions: Functions) -> An
     parts = state_named(name).parts
     restored = {}
     for key, stored in params.items():
+        # the base itself is read with what was learned
         frozen = key == "base" and stored == FROZEN
         restored[key] = FrozenEstimator(HMM()) if frozen else value(stored, key, functions)
     if parts is not None:
@@ -103,6 +105,7 @@ def _new(name: str, restored: dict[str, Any]) -> Any:
     try:
         estimator = cls(**restored)
         if hasattr(estimator, "_parameter_constraints"):
+            # as `fit` would: predictions trust parameters
             estimator._validate_params()
     # the first one where a parameter without default lacks
     except (TypeError, ValueError) as error:

@@ -32,6 +32,7 @@ def put_estimator(estimator: BaseEstimator, where: str, shared: Shared) -> dict[
         raise InputTypeError(
             f"estimators inside each other cannot be saved if they are more than {DEEPEST}"
         )
+    # all attributes of one fit, whatever other threads do meanwhile
     estimator = as_published(estimator)
     _check_parts(estimator, state.parts)
     check_is_fitted(estimator)

@@ -38,6 +38,7 @@ def prototypes(estimator: BaseEstimator, stored: Json, where: str, shared: Share
         raise ModelFileError(f"{where}prototypes must be different words, which are known")
     indptr, indices, _ = checks.pairs(arrays, where + "similar", len(words) + 1, len(chosen))
     data = checks.weights(arrays, where + "similar/data", len(indices))
+    # the last row is that of unknown words, which are like nothing
     if indptr[-1] != indptr[-2] or np.any(data <= 0) or np.any(data > 1):
         raise ModelFileError(
             f"{where}similar must be cosines of known words, above 0 and at most 1"

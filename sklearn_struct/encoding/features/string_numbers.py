@@ -40,6 +40,7 @@ _56 = _U64(56)
 
 def as_words(texts: Sequence[str]) -> np.ndarray:
     """Texts as a read-only array of words; TypeError if one of them is not a string."""
+    # all strings in one call: objects of Python cost more than the hashing
     data = "\0".join(texts).encode("utf-8", "surrogatepass")
     # more zero bytes than separators: one is inside a text, and would end it
     if np.count_nonzero(np.frombuffer(data, np.uint8)) + len(texts) != len(data) + 1:
@@ -107,6 +108,7 @@ class Names:
     __hash__ = None  # type: ignore[assignment]
 
     def __eq__(self, other: object) -> bool:
+        # the same strings in the same order; slots follow from these
         return self is other or (isinstance(other, Names) and self._text() == other._text())
 
     def __call__(self) -> np.ndarray:
@@ -146,6 +148,7 @@ class Names:
 
     def _reserve(self, n: int, n_bytes: int) -> None:
         """Room for n more strings, a third of the slots being empty."""
+        # a third stays empty, so that searches end soon
         n_slots = 3 * (self._n + n) // 2 + 1
         if n_slots > len(self._slots):
             text = self._text()
@@ -202,6 +205,7 @@ def _fetch(hashes: np.ndarray, i: int, table: _Table) -> None:
     n_slots = _U64(len(slots))
     last = len(hashes) - 1
     half = hashes[min(i + 3 * _AHEAD, last)] >> _HALF
+    # three loads hang on each other: slot, start, text; each is asked for a few strings ahead
     prefetch(slots, np.int64((half * n_slots) >> _HALF))
     half = hashes[min(i + 2 * _AHEAD, last)] >> _HALF
     entry = slots[np.int64((half * n_slots) >> _HALF)]
@@ -235,10 +239,12 @@ def number_texts(
         slot: int | np.int64 = np.int64((half * _U64(len(slots))) >> _HALF)
         number: int | np.int64 = -1
         while number < 0 and slots[slot] != _EMPTY:
+            # half of the hash first: strings that differ are seldom read
             if slots[slot] >> _HALF == half:
                 number = np.int64(slots[slot] & _EMPTY)
                 p = start
                 q = starts[number]
+                # eight bytes at a time
                 while p + 8 <= end and words[p] == known[q]:
                     p += 8
                     q += 8

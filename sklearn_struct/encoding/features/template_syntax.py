@@ -88,6 +88,7 @@ def parse_templates(
 
 def _column(text: str, columns: Sequence[str] | None, line: str) -> int:
     """The number of a column that a template names by number or name."""
+    # a number is a number, also where a column has such a name
     if text.isdecimal():
         return int(text)
     if columns is None or text not in columns:

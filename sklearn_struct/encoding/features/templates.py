@@ -224,6 +224,7 @@ class FeatureTemplates(
         learnt = _Learnt(
             templates, table.values, (-min(offsets), max(offsets)), self.boundary == "pad", [], []
         )
+        # before anything is set: an error must leave the last fit as it was
         numbers = _number(table, learnt, self.min_frequency)
         self._learnt = learnt
         self.n_columns_ = n_columns
@@ -320,6 +321,7 @@ def _number(table: Table, learnt: _Learnt, min_frequency: int | None = None) -> 
     for j, template in enumerate(learnt.templates):
         if template.parts:
             codes = [codes_at(offset, c) for offset, c in template.parts]
+            # a fit learns them, a prediction looks them up
             stages = learnt.stages[j] if min_frequency is None else None
             keys, radix, stages = combine(codes, [sizes[c] for _, c in template.parts], stages)
         else:

@@ -104,6 +104,7 @@ def _probability(
     if not names:
         raise ValueError(f"{place}: there are no labels")
     pairs = [isinstance(name, tuple) and len(name) == 2 and name not in code for name in names]
+    # a distribution is of one or of the other
     if any(pairs) and not all(pairs):
         raise ValueError(f"{place}: labels and pairs of labels in one target")
     n = len(code)
@@ -123,6 +124,7 @@ def _probability(
     if abs(given.sum() - 1) > CLOSE:
         hint = "; counts must be whole numbers" if given.sum() > 1 else ""
         raise ValueError(f"{place}: the probabilities sum to {given.sum():.6g}, not to 1{hint}")
+    # exactly 1, as distances between distributions want it
     return given / given.sum(), given > 0
 
 
@@ -185,6 +187,7 @@ def firing(X: SequenceArray, features: list[Label]) -> sp.csr_array:
         else tokens
     )
     fired = sp.csr_array(with_one[:, columns])
+    # a stored 0 does not fire
     fired.eliminate_zeros()
     if fired.nnz and fired.data.min() < 0:
         t, c = (int(index[np.argmin(fired.data)]) for index in fired.tocoo().coords)

@@ -56,6 +56,7 @@ def _layers(labels: list[Any], spare: Label) -> Iterator[list[Any]]:
         for entry in labels
     ]
     for r in range(max(map(len, chosen), default=0)):
+        # short sets begin again, so that each layer has a label for each token
         yield [entry[r % len(entry)] for entry in chosen]
 
 
@@ -89,6 +90,7 @@ def encode(labels: list[Any], classes: np.ndarray, offsets: np.ndarray) -> np.nd
     codes = label_codes.encode(
         [spare if label is None else label for label in labels], classes, offsets
     )
+    # they were encoded as some label, as the encoder knows no missing ones
     codes[missing] = -1
     return codes
 

@@ -81,6 +81,7 @@ def strip(tree: Tree, place: str = "the tree") -> Tree:
     arity: list[int] = []
     # what became of subtrees without a parent yet: 0 gone, 1 a node, 2 a word
     subtrees: list[int] = []
+    # backwards, children come before their parent, so no recursion is needed
     for label, n in zip(reversed(tree.labels), reversed(tree.arity)):
         if n == 0:
             labels.append(label)
@@ -92,6 +93,7 @@ def strip(tree: Tree, place: str = "the tree") -> Tree:
         if n > 1 and 2 in children:
             raise ValueError(f"{place}: a word below {label!r} is not the only child of its node")
         n_left = n - children.count(0)
+        # a word that nobody said
         if label == TRACE and children == [2]:
             del labels[-1], arity[-1]
             n_left = 0
@@ -101,6 +103,7 @@ def strip(tree: Tree, place: str = "the tree") -> Tree:
         subtrees.append(min(n_left, 1))
     if not labels:
         raise EmptyDataError(f"{place} has no words")
+    # each tree has a ROOT, so that a grammar needs no unary rules at the top
     if labels[-1] != ROOT:
         labels.append(ROOT)
         arity.append(1)
@@ -146,6 +149,7 @@ def encode(
     binary = [binarize(tree, h, v, made) for tree in trees]
     if symbols is None:
         seen = {label for tree in binary for label, n in zip(tree.labels, tree.arity) if n}
+        # tags have the first codes, then phrases, then what is left of their children
         symbols = sorted(
             seen,
             key=lambda s: (not s.tag, s.siblings is not None, s.chain, s.siblings or (), s.above),
@@ -164,6 +168,7 @@ def binarize(
     many labels a phrase remembers, its own and those of ancestors. ``made`` keeps the symbols, so
     that many trees share them.
     """
+    # symbols are compared and hashed often: equal ones are one object
     made = {} if made is None else made
     tree = _collapsed(tree)
     root = (ROOT,) if tree.labels[0] != (ROOT,) else ()

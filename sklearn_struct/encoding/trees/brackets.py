@@ -71,6 +71,7 @@ def tagged_words(tree: Tree) -> list[tuple[str, str]]:
 
 def escaped(word: str) -> str:
     """The word as bracketed trees write it."""
+    # as the Penn Treebank writes them
     return word.replace("(", "-LRB-").replace(")", "-RRB-")
 
 
@@ -224,5 +225,6 @@ def _from_nltk(tree: NltkTree, place: str) -> Tree:
             raise ValueError(f"{place}: a {'node without a label' if is_node else 'word is empty'}")
         labels.append(label)
         arity.append(len(node) if is_node else 0)
+        # a stack, as nested objects may be deeper than Python's recursion
         ahead.extend(reversed(node) if is_node else ())
     return Tree(tuple(labels), tuple(arity))

@@ -70,6 +70,7 @@ def learn(
     known, number = np.unique(keys, return_inverse=True)
     rules, table = rules_of(known // (K + 1), known % (K + 1), K)
     leaf = np.full(len(trees.symbol), -1, np.int32)
+    # the end of each sequence is a word of its own
     leaf[trees.left < 0] = len(words.symbol)
     leaf[(trees.left < 0) & (trees.symbol < K)] = entry
     indptr = np.concatenate([[0], np.cumsum(trees.left >= 0, dtype=np.int64)])
@@ -136,6 +137,7 @@ def labelled(codes: LabelCodes, sentence: Sequence[str], labels: np.ndarray) -> 
     entries = observe(codes, sentence)
     own = [rows[codes.lexicon.symbol[rows] == label] for rows, label in zip(entries, labels)]
     packed = forest(codes, own)
+    # a transition that was never seen has no rule
     return packed if len(packed.rule) == len(sentence) else None
 
 
