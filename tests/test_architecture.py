@@ -31,7 +31,7 @@ FLOORS = [
     ["hidden_markov"],
     ["grammars"],
     ["objectives"],
-    ["_doc_link", "_published"],
+    ["_doc_link", "_whole_fits"],
     ["encoding"],
     ["metrics", "datasets", "callbacks", "model_selection", "labeled_features"],
     ["estimators"],

@@ -34,7 +34,7 @@ __all__ = ["figures", "functions_with_found", "shared_names", "takers_of_estimat
 
 # rooms, and modules, whose users give them estimators of any class
 OF_ANY_ESTIMATOR = {
-    "_published",
+    "_whole_fits",
     "callbacks",
     "compat",
     "inspection",
