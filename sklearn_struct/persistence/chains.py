@@ -11,7 +11,7 @@ import numpy as np
 from sklearn_struct.containers.structures import clique_sizes, n_columns
 from sklearn_struct.encoding.features.vectorizer import SequenceVectorizer
 from sklearn_struct.estimators.chains.base_chain import BaseChain
-from sklearn_struct.estimators.fitting.partial_fit import PASSES
+from sklearn_struct.estimators.chains.partial_fit import PASSES
 from sklearn_struct.estimators.fitting.prepared_weights import Prepared
 from sklearn_struct.exceptions import ModelFileError
 from sklearn_struct.objectives.weight_patterns import Pattern

@@ -20,8 +20,8 @@ from sklearn_struct import (
     SequenceVectorizer,
 )
 from sklearn_struct.datasets import make_rental_ads
+from sklearn_struct.estimators.chains.partial_fit import BaseOnlineChain
 from sklearn_struct.estimators.chains.partly_labelled import BasePartlyLabelled
-from sklearn_struct.estimators.fitting.partial_fit import BaseOnlineChain
 from sklearn_struct.inference.chains.chain import Chain
 
 MODELS = [

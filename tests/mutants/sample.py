@@ -104,7 +104,7 @@ def files() -> list[str]:
     """The files whose faults are looked for."""
     paths = [PACKAGE / part for part in PARTS]
     found = [
-        file for path in paths for file in (sorted(path.glob("*.py")) if path.is_dir() else [path])
+        file for path in paths for file in (sorted(path.rglob("*.py")) if path.is_dir() else [path])
     ]
     return [file.relative_to(PACKAGE).as_posix() for file in found]
 

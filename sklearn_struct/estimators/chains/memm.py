@@ -9,8 +9,8 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from sklearn_struct.containers.structures import Potentials, Structure
+from sklearn_struct.estimators.chains.partial_fit import BaseOnlineChain
 from sklearn_struct.estimators.fitting.parameters import with_parameters
-from sklearn_struct.estimators.fitting.partial_fit import BaseOnlineChain
 from sklearn_struct.inference.chains.beam import beam
 from sklearn_struct.inference.chains.forbidden import forbid
 from sklearn_struct.inference.chains.local_normalisation import locally_normalised

@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 
 from sklearn.utils._param_validation import Interval
 
+from sklearn_struct.estimators.chains.partial_fit import BaseOnlineChain
 from sklearn_struct.estimators.fitting.parameters import with_parameters
-from sklearn_struct.estimators.fitting.partial_fit import BaseOnlineChain
 from sklearn_struct.inference.chains.chain import Chain
 from sklearn_struct.losses.base import Loss
 from sklearn_struct.losses.conditionals import Conditionals
