@@ -308,6 +308,7 @@ class MEstimatedCRF(BaseBasedChain):
         if self.inputs == "empirical":
             over = Given(sequences, weight)
         elif self.expectations == "sampled":
+            # drawn here, so that the cache sees a number and not the state of a generator
             seed = int(check_random_state(self.random_state).randint(2**31 - 1))
             over = Sampling(self.n_samples, self.sample_smoothing, seed)
         return expectations(self.base_, self.features_, layout, over, self.memory, self.n_jobs)
