@@ -13,7 +13,7 @@ from sklearn.preprocessing import MaxAbsScaler
 from sklearn.utils import get_tags
 
 import sklearn_struct
-from sklearn_struct import LogLinearClassifier, SequenceArray, TokenTransformer
+from sklearn_struct import GraphCRF, LogLinearClassifier, SequenceArray, TokenTransformer
 from sklearn_struct.labeled_features import suggest_features
 
 # an argument
@@ -75,8 +75,8 @@ CASES = [
     pytest.param(type(reader), form, id=f"{type(reader).__name__}-{form}")
     for reader in READERS
     for form in FORMS
-    # which reads tables alone
-    if form.startswith("flat") or not isinstance(reader, LogLinearClassifier)
+    # these read no sequences of matrices
+    if form.startswith("flat") or not isinstance(reader, LogLinearClassifier | GraphCRF)
 ]
 
 
