@@ -1,9 +1,9 @@
 """Numbers as on another CPU: which BLAS kernel and which instructions numpy, scipy and numba use.
 
-    python .ci/cpu.py            print what is in force; fails if that is not what OPENBLAS_CORETYPE asks for
-    python .ci/cpu.py other      print variables with which another BLAS kernel than the machine's own is in force
+    python .ci/cpu.py            print what is in force; fails if OPENBLAS_CORETYPE asks for another
+    python .ci/cpu.py other      print variables with which another BLAS kernel is in force
     python .ci/cpu.py older      print variables of a CPU that has AVX2 and nothing newer
-    python .ci/cpu.py newer      print variables of the newest BLAS kernel of which this CPU is capable
+    python .ci/cpu.py newer      print variables of the newest BLAS kernel that this CPU can run
 
 Nothing is printed where this CPU, or this BLAS, has no choice; standard error says why.
 """

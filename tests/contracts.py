@@ -20,7 +20,7 @@ from sklearn_struct.containers.structures import Potentials, chain
 from sklearn_struct.losses.base import Batch
 from sklearn_struct.losses.evidence import Evidence
 
-# ------------------------------------------------------------------------------------------ examples and tools
+# ------------------------------------------------------------------------------- examples and tools
 
 
 def random_chains(rng, lengths=(3, 0, 1, 4), n_labels=3, shared=True, order=1):
@@ -162,7 +162,7 @@ def _names(check):
     return check.__name__.removeprefix("check_")
 
 
-# --------------------------------------------------------------------------------------------------- inferences
+# --------------------------------------------------------------------------------------- inferences
 
 
 def marginals(inference, potentials, structure, weight=None, out=None):
@@ -299,7 +299,7 @@ def inference(subject: Any, order: int = 1) -> Callable[..., None]:
     return test
 
 
-# ------------------------------------------------------------------------------------- derivatives of marginals
+# ------------------------------------------------------------------------- derivatives of marginals
 
 
 def tangent(inference, potentials, reward, structure, weight=None, out=None):
@@ -422,7 +422,7 @@ def inference_tangent(subject: Any, order: int = 1) -> Callable[..., None]:
     return test
 
 
-# ------------------------------------------------------------------------------------------------------- losses
+# ------------------------------------------------------------------------------------------- losses
 
 
 def evidence(y):
@@ -538,7 +538,7 @@ def loss(subject: Any, order: int = 1) -> Callable[..., None]:
     return test
 
 
-# ------------------------------------------------------------------------------------------------------ solvers
+# ------------------------------------------------------------------------------------------ solvers
 
 
 class LeastSquares:

@@ -16,7 +16,7 @@ K = 4
 
 
 def problem(seed, distance="kl", entropy_weight=0.3, shared=True, order=1):
-    """Chains to length 6 with four labels, and criteria that overlap, one of them on label pairs."""
+    """Chains to length 6 with four labels, and criteria that overlap, one of them on pairs."""
     rng = np.random.default_rng(seed)
     potentials, structure = contracts.random_chains(rng, (6, 0, 1, 4, 5), K, shared, order)
     n = len(potentials.node)

@@ -264,7 +264,7 @@ LINEAR_MODELS += [{"observed": True, "edge": True, "triples": True}]
 
 
 def random_map(rng, width, shape, density):
-    """X dense and as a CSR that stores zeros, too, and which pairs (feature, label) have a weight."""
+    """X dense, and as a CSR that stores zeros, too; which pairs (feature, label) have a weight."""
     stored = rng.random(shape) < density
     X = rng.integers(-1, 2, size=shape) * stored * 1.0
     rows, columns = np.nonzero(stored)

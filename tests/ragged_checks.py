@@ -119,7 +119,7 @@ def learned(model):
     return {name: getattr(model, name) for name in names if hasattr(model, name)}
 
 
-# ------------------------------------------------------------------------------------------------------- checks
+# ------------------------------------------------------------------------------------------- checks
 
 
 def always(estimator: Any, form: str) -> bool:

@@ -1,4 +1,4 @@
-"""The rules of the house, read off the source: who may import whom, and what no file may contain."""
+"""The rules of the house, read off the source: who may import whom; what no file may contain."""
 
 from __future__ import annotations
 
@@ -282,7 +282,7 @@ def test_kernels_are_module_level(path, tree):
 
 @every()
 def test_files_of_kernels_make_stale_kernels(path, tree):
-    """A change of any file with kernels, or with what they receive, invalidates the compiled ones."""
+    """A change of any file with kernels, or with what they receive, makes compiled ones stale."""
     if any(is_kernel(f) for f in functions(tree)) or room(path) == "containers":
         assert {path, room(path)} & set(KERNEL_ROOMS)
 

@@ -268,7 +268,10 @@ def test_branches_on_the_order(statement):
         "def f(x):\n    order = np.argsort(x)\n    return x[order], order == 2",
         "def f(x, order: np.ndarray):\n    return order - 1",
         "def f(x, order):\n    return x[order], x[places.order], len(order)",
-        "class A:\n    def f(self):\n        self.order = np.lexsort(x)\n        return -self.order[:5]",
+        (
+            "class A:\n    def f(self):\n        self.order = np.lexsort(x)\n"
+            "        return -self.order[:5]"
+        ),
         "x = np.zeros(3, order='C')",
         "x = order == 'C'",
         "if order is None: pass",

@@ -37,7 +37,7 @@ every_function = pytest.mark.parametrize("function", FUNCTIONS.values(), ids=FUN
 
 @pytest.fixture(scope="module")
 def ads():
-    """Words in lower case, the fields without B- and I-, some labels and whole sequences missing."""
+    """Words in lower case, fields without B- and I-, some labels and whole sequences missing."""
     X, y = make_rental_ads(60, random_state=0)
     rng = np.random.RandomState(0)
     X = [[word.lower() for word in words] for words in X]

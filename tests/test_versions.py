@@ -1,4 +1,4 @@
-"""The comparison of versions: it sees every bit, knows what was renamed, and has a case for everything."""
+"""The comparison of versions: it sees every bit, knows new names, and has a case for everything."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""Constraint-driven learning (M.-W. Chang, L. Ratinov and D. Roth, ACL 2007), a rival of learning from labelled words.
+"""Constraint-driven learning, a rival of learning from labelled words.
 
-Labelled words ("kitchen is usually FEATURES") are its only constraints here; the paper had others besides.
+It is of M.-W. Chang, L. Ratinov and D. Roth (ACL 2007). Labelled words ("kitchen is usually
+FEATURES") are its only constraints here; the paper had others besides.
 """
 
 from __future__ import annotations
@@ -31,20 +32,20 @@ class Chain(NamedTuple):
 
 
 class ConstraintDrivenHMM:
-    """A hidden Markov model that learns from its n best labellings of unlabelled texts, under soft constraints.
+    """A hidden Markov model that learns from its n best labellings of unlabelled texts.
 
-    The constraints: a token that is a labelled word has its label. Each round labels the unlabelled texts, counts the
-    n best labellings of each, which together weigh as much as one text, beside the labelled texts, and mixes the
-    model of these counts with that of the labelled texts. As in `HMM`, the first occurrence of each word is out of
-    vocabulary.
+    They are found under soft constraints: a token that is a labelled word has its label. Each round
+    labels the unlabelled texts, counts the n best labellings of each, which together weigh as much
+    as one text, beside the labelled texts, and mixes the model of these counts with that of the
+    labelled texts. As in `HMM`, the first occurrence of each word is out of vocabulary.
 
     Parameters
     ----------
     labeled_words : dict of str to str
         The label that each of these words usually has.
     penalty : float
-        What a token that breaks its constraint takes off log p(x, y). The default is that of a constraint which
-        9 tokens in 10 obey.
+        What a token that breaks its constraint takes off log p(x, y). The default is that of a
+        constraint which 9 tokens in 10 obey.
     n_best : int
         Labellings of a text that are counted.
     supervised_share : float
@@ -103,9 +104,10 @@ class ConstraintDrivenHMM:
         return decoded(labels, X, self.classes_)
 
     def best_labellings(self, X: Texts) -> tuple[np.ndarray, np.ndarray]:
-        """Codes of labels (n_best, n_tokens) under the constraints, best first, and weights (n_best, n_texts).
+        """Codes of labels (n_best, n_tokens) and weights (n_best, n_texts), under the constraints.
 
-        Weights are equal for the labellings of a text, 0 where it has not as many.
+        The best come first. Weights are equal for the labellings of a text, 0 where it has not as
+        many.
         """
         labels, score = (
             np.zeros((self.n_best, sum(map(len, X))), np.int32),
@@ -135,8 +137,8 @@ class ConstraintDrivenHMM:
     def _supervised(self, hmm: Any, X: Texts, learned: np.ndarray) -> Chain:
         """The model of the labelled texts, with words of all texts.
 
-        Words that it knows not share the probability of what is out of its vocabulary as they occur, in all labels
-        alike, so that its posteriors are as before.
+        Words that it knows not share the probability of what is out of its vocabulary as they
+        occur, in all labels alike, so that its posteriors are as before.
         """
         known, table = hmm.vocabulary_[0], hmm.emission_logprob_[0]
         is_new = np.array([word not in known for word in flatten(*X)])

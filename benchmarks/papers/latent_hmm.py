@@ -1,8 +1,9 @@
-"""Hidden states of part-of-speech tags by spectral estimation and by EM on the chain engine: UD English EWT.
+"""Hidden states of part-of-speech tags by spectral estimation and by EM on the chain engine.
 
-Both learn the same model, in which each tag has m states, from the same observations: words seen twice or more, and
-signatures of all others. EM has a chain of ``n_tags * m`` states, of which each word allows those of its tag. The best
-of some starts is kept, by its likelihood; the likelihoods of others are not looked at again.
+The corpus is UD English EWT. Both learn the same model, in which each tag has m states, from the
+same observations: words seen twice or more, and signatures of all others. EM has a chain of
+``n_tags * m`` states, of which each word allows those of its tag. The best of some starts is kept,
+by its likelihood; the likelihoods of others are not looked at again.
 """
 
 from __future__ import annotations
@@ -56,7 +57,10 @@ def spectral(n_states: int, watch: Stopwatch) -> dict[str, float]:
 
 
 class StatesOfLabels(Training):
-    """EM where labels are known, but not which of their m states: those of label k are ``k * m ... k * m + m - 1``."""
+    """EM where labels are known, but not which of their m states.
+
+    Those of label k are ``k * m ... k * m + m - 1``.
+    """
 
     def _clamped(self, model: HiddenMarkov, block: Block) -> np.ndarray:
         scores = emission(model, self.observed, block.tokens)

@@ -1,6 +1,7 @@
-"""Prototype-driven learning (A. Haghighi and D. Klein, NAACL 2006), a rival of learning from labelled words.
+"""Prototype-driven learning, a rival of learning from labelled words.
 
-Pairs of labels stand in the place of the paper's triples.
+It is of A. Haghighi and D. Klein (NAACL 2006). Pairs of labels stand in the place of the paper's
+triples.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from sklearn_struct.inference.chains.chain import Chain
 
 
 class Weights(NamedTuple):
-    """Of the first label (K,), the last (K,), two in a row (K, K), features of words with labels (n_features, K)."""
+    """Of the first and the last label (K,), two in a row (K, K), features with labels (n, K)."""
 
     start: np.ndarray
     stop: np.ndarray
@@ -39,13 +40,14 @@ class Observed(NamedTuple):
 
 
 class PrototypeMRF:
-    """A model of words and labels, p(x, y) given the length of the text, that learns from unlabelled texts.
+    """A model p(x, y) of words and labels, given the text's length, that learns from texts alone.
 
-    The score of a text and its labelling sums weights of labels in a row, of the first and the last label, and of
-    each label with each feature of its word: the word itself, and features that are given. Probabilities are normalised
-    over all labellings of all texts of the same length, of words that were seen. Features being local, this partition
-    function is that of a chain, in whose nodes the words are summed out. What is maximised is the probability of
-    the texts with all labellings in which prototypes have their labels, and a normal prior.
+    The score of a text and its labelling sums weights of labels in a row, of the first and the last
+    label, and of each label with each feature of its word: the word itself, and features that are
+    given. Probabilities are normalised over all labellings of all texts of the same length, of
+    words that were seen. Features being local, this partition function is that of a chain, in whose
+    nodes the words are summed out. What is maximised is the probability of the texts with all
+    labellings in which prototypes have their labels, and a normal prior.
 
     Parameters
     ----------
@@ -63,9 +65,10 @@ class PrototypeMRF:
         self.prototypes, self.variance, self.max_iter = prototypes, variance, max_iter
 
     def fit(self, X: Texts, words: list[str], features: Any) -> Self:
-        """Learn from texts. Row i of the matrix `features`, of any number of columns, describes ``words[i]``.
+        """Learn from texts; row i of `features`, of any number of columns, describes ``words[i]``.
 
-        All words of X must be among `words`. Words to predict may be, too: their features have weights then.
+        All words of X must be among `words`. Words to predict may be, too: their features have
+        weights then.
         """
         self.classes_ = sorted(set(self.prototypes.values()))
         self.words_ = {word: i for i, word in enumerate(words)}
@@ -111,7 +114,7 @@ class PrototypeMRF:
         return Weights(rows[0], rows[1], rows[2 : K + 2], rows[K + 2 :])
 
     def objective(self, w: np.ndarray, observed: Observed) -> tuple[float, np.ndarray]:
-        """Minus the penalised log-probability of the texts, and its derivative, both divided by the tokens."""
+        """Minus the penalised log-probability of texts, and its derivative, both per token."""
         weights, n = self.parts(w), len(observed.codes)
         scores = self.features_ @ weights.emission
         log_sum = logsumexp(scores[observed.seen], axis=0)  # over all words, of each label
@@ -144,7 +147,10 @@ def _potentials(weights: Weights, scores: np.ndarray, structure: Structure) -> P
 def _expected(
     weights: Weights, scores: np.ndarray, structure: Structure, weight: np.ndarray
 ) -> tuple[float, Weights]:
-    """Weighted sum of log Z, and of expectations: in the place of `emission` those of each token's label."""
+    """Weighted sum of log Z, and of expectations.
+
+    In the place of `emission` stand those of each token's label.
+    """
     (first, last), theta = ends(structure), _potentials(weights, scores, structure)
     out = zeros(theta)
     log_Z = np.empty(len(weight))

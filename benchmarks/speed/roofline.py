@@ -1,8 +1,9 @@
 """What an evaluation must move and compute, over what this machine can: a bound in milliseconds.
 
-The count assumes the tables of the package: a row of weights, padded to whole vectors, for each feature that occurs
-with several labels, a single number for the others. Rows of the most frequent features and their gradient fit the
-second-level cache (CACHE bytes); the other rows come from farther away whenever a token or a feature needs them.
+The count assumes the tables of the package: a row of weights, padded to whole vectors, for each
+feature that occurs with several labels, a single number for the others. Rows of the most frequent
+features and their gradient fit the second-level cache (CACHE bytes); the other rows come from
+farther away whenever a token or a feature needs them.
 """
 
 from __future__ import annotations

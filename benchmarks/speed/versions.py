@@ -1,10 +1,11 @@
 """CPU times of an earlier version of this package and of a later one, in turns.
 
-Each round runs the earlier version, the later one, and the earlier one again, every time in a process
-of its own, with one version's package and kernels. The ratio of a case is the median over rounds of
-later / earlier. The earlier version against itself shows how much chance there is in a ratio: its
-spread is the median of the larger of again / earlier and earlier / again. A case is slower if its
-ratio is above 1.03 and above that spread. A first round is not counted; it compiles kernels.
+Each round runs the earlier version, the later one, and the earlier one again, every time in a
+process of its own, with one version's package and kernels. The ratio of a case is the median over
+rounds of later / earlier. The earlier version against itself shows how much chance there is in a
+ratio: its spread is the median of the larger of again / earlier and earlier / again. A case is
+slower if its ratio is above 1.03 and above that spread. A first round is not counted; it compiles
+kernels.
 """
 
 from __future__ import annotations
@@ -157,7 +158,7 @@ class Race:
         return json.loads(answer.splitlines()[-1]) if answer else {}
 
     def _start(self, side: Side) -> Figures:
-        """The first fit of a process whose kernels must be compiled, then of some that load them."""
+        """The first fit of a process that must compile kernels, then of some that load them."""
         script = BENCHMARKS / "speed" / "first_fit.py"
         with tempfile.TemporaryDirectory() as kernels:
             answers = [

@@ -16,7 +16,7 @@ BRACKETS = ("()", "[]", "{}")
 
 
 def is_torn(cells: list[str]) -> bool:
-    """Whether a row lacks its first cell or all others, or a cell ends in the middle of a phrase."""
+    """Whether a row lacks its first cell or all others, or a cell ends within a phrase."""
     if not cells[0] or not any(cells[1:]):
         return True
     unbalanced = any(cell.count(a) != cell.count(b) for cell in cells for a, b in BRACKETS)

@@ -44,7 +44,7 @@ def reserve(n_bytes: int, what: str) -> None:
 
 
 def zeros(n: int, dtype: DTypeLike = float) -> np.ndarray:
-    """An array of zeros in memory that the system has given, so that kernels need not wait for it."""
+    """An array of zeros in memory that the system has given: kernels need not wait for it."""
     array = np.empty(n, dtype)
     for first in range(0, n, PIECE):
         # written here and not by np.zeros, whose pages are only taken when a kernel writes to them

@@ -25,7 +25,7 @@ class SequenceArray:
 
     Parameters
     ----------
-    tokens : ndarray of shape (n_tokens, n_features), sparse matrix of that shape, or ndarray of shape (n_tokens,)
+    tokens : ndarray of shape (n_tokens, n_features) or (n_tokens,), or sparse matrix
         The tokens of all sequences, one sequence after the other. One-dimensional tokens are
         labels.
     offsets : array-like of int, shape (n_sequences + 1,)
@@ -138,7 +138,7 @@ class SequenceArray:
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_tokens, n_features), or array-like of shape (n_tokens,)
+        X : array-like of shape (n_tokens, n_features) or (n_tokens,), or sparse matrix
             The tokens of all sequences, one sequence after the other; a data frame gives its column
             names.
         lengths : array-like of int, shape (n_sequences,)
@@ -207,8 +207,11 @@ class SequenceArray:
         Examples
         --------
         >>> import pandas as pd
-        >>> frame = pd.DataFrame({"sentence": [7, 7, 3], "word": ["It", "rains", "Why"], "tag": ["PRP", "VBZ", "WRB"]})
-        >>> X, y = (SequenceArray.from_frame(frame, "sentence", columns) for columns in (["word"], "tag"))
+        >>> words = ["It", "rains", "Why"]
+        >>> tags = ["PRP", "VBZ", "WRB"]
+        >>> frame = pd.DataFrame({"sentence": [7, 7, 3], "word": words, "tag": tags})
+        >>> X = SequenceArray.from_frame(frame, "sentence", ["word"])
+        >>> y = SequenceArray.from_frame(frame, "sentence", "tag")
         >>> X
         SequenceArray(n_sequences=2, n_tokens=3, n_features=1)
         >>> [labels.tolist() for labels in y]

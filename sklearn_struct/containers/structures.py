@@ -44,8 +44,9 @@ class Family(NamedTuple):
 class Structure(NamedTuple):
     """Who depends on whom, for a few consecutive examples.
 
-    ``offsets`` (n + 1), int64, bounds the nodes of example i. ``families`` are the kinds of cliques:
-    of a chain of first order pairs of neighbours; of one of second order also three in a row.
+    ``offsets`` (n + 1), int64, bounds the nodes of example i. ``families`` are the kinds of
+    cliques: of a chain of first order pairs of neighbours; of one of second order also three in a
+    row.
     """
 
     offsets: np.ndarray

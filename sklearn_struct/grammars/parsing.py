@@ -210,7 +210,7 @@ def logarithms(states: Tensors) -> Tensors:
 
 
 def log_probability(model: TreeModel, candidates: Candidates, threshold: float) -> float:
-    """log p(x) of a sentence; -inf where p(x) is not positive. Of several grammars, of their mean."""
+    """log p(x) of a sentence; -inf where p(x) is not positive. Of several grammars, their mean."""
     if not model.states:
         return chart_forest.log_partition(model.grammar, _scores(model, candidates))
     parsed = parses(model, candidates, threshold)

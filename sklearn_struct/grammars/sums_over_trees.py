@@ -171,8 +171,8 @@ def _system(reduced: _Reduced, x: np.ndarray) -> Any:
 
 
 def _outside(reduced: _Reduced, inside: np.ndarray | None) -> np.ndarray | None:
-    """o, or None if it is not finite. The solution of the linear system is the sum over trees only if
-    it has no negative number.
+    """o, or None if it is not finite. The solution of the linear system is the sum over trees only
+    if it has no negative number.
 
     Elimination along the diagonal adds numbers of the same sign alone, so that no rounding makes
     one negative.

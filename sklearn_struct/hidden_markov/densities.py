@@ -71,7 +71,7 @@ def fit_gaussians(x: np.ndarray, posterior: np.ndarray, floor: np.ndarray) -> Ga
 
 
 def least_variances(x: np.ndarray, weight: np.ndarray, share: float) -> np.ndarray:
-    """A share of the weighted variance of each column; `share` itself for a column that has none."""
+    """A share of the weighted variance of each column; `share` itself for one that has none."""
     with np.errstate(over="ignore", invalid="ignore"):
         variance = fit_gaussians(x, weight[:, None], np.zeros(x.shape[1])).variance[0]
     # a constant column has no scale of its own

@@ -151,7 +151,7 @@ def edge_counts(
 
 
 def _emitted(chain: StateChain, windows: Windows, first: int) -> dict[int, np.ndarray]:
-    """Probability of the cells at each offset, from `first` or before on, given each state (n, S)."""
+    """Probability of cells at each offset, from `first` or before on, given each state (n, S)."""
     n = len(windows.codes)
     S = len(chain.start)
     tables = {offset: np.ones((n, S)) for offset in {first, *windows.offsets}}

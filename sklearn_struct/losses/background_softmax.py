@@ -106,7 +106,7 @@ class BackgroundSoftmax:
         weight: np.ndarray,
         out: Derivative,
     ) -> None:
-        """The second derivative times a direction, given for the active rows and in `background`."""
+        """The second derivative times a direction, given for active rows and in `background`."""
         _covariance(active, direction, background, weight, out)
 
 

@@ -38,9 +38,9 @@ class Conditionals(Loss):
     """The loss sum_t -log p(y_t | given neighbours, x), each normalised over the labels of that
     token alone.
 
-        both neighbours     Besag's pseudolikelihood, sum_t -log p(y_t | y_{t-1}, y_{t+1}, x) (P1 5.23)
-        the left one        a maximum-entropy Markov model, -log p(y | x) = sum_t -log p(y_t | y_{t-1}, x)
-        neither             node factors, each a piece of its own
+        both neighbours  Besag's pseudolikelihood, sum_t -log p(y_t | y_{t-1}, y_{t+1}, x) (P1 5.23)
+        the left one     an MEMM, -log p(y | x) = sum_t -log p(y_t | y_{t-1}, x)
+        neither          node factors, each a piece of its own
 
     In chains of second order two labels on a side are given, (y_{t-2}, y_{t-1}) and (y_{t+1},
     y_{t+2}): what is scored among them and y_t counts. It is what `Windows` is for windows of one

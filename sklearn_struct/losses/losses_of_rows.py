@@ -23,7 +23,7 @@ LARGEST = 300.0
 
 
 class Softmax:
-    """-log of the softmax over the rows of an example, at row ``y[i]`` of them (P5, section 7.1)."""
+    """-log of the softmax over an example's rows, at row ``y[i]`` of them (P5, section 7.1)."""
 
     def __call__(
         self,

@@ -1,6 +1,4 @@
-"""The scores that a token's label shares with given labels of its neighbours, in chains of first and
-second order.
-"""
+"""Scores that a token's label shares with given labels beside it, in chains of order 1 and 2."""
 
 from __future__ import annotations
 
@@ -22,14 +20,16 @@ def beside(
     K: int,
     rows: np.ndarray,
 ) -> int:
-    """List the scores that the labels of token t share with given neighbours: rows of K scores; return
-    their number.
+    """List the scores that the labels of token t share with given neighbours: rows of K scores.
+
+    Return their number.
 
     A row is a table, 0 of pairs and 1 of triples, a clique, counted in the batch, the first column,
     and the step to the column of the next label. Rows with step 1 come first. Only what is scored
     among token t and given labels has one, each once:
 
-        y_{t-1}, t        y_{t-2}, y_{t-1}, t        t, y_{t+1}        y_{t-1}, t, y_{t+1}        t, y_{t+1}, y_{t+2}
+        y_{t-1}, t      y_{t-2}, y_{t-1}, t      t, y_{t+1}      y_{t-1}, t, y_{t+1}
+        t, y_{t+1}, y_{t+2}
 
     `bounds` are the tokens of the example, its first pair and triple, and whether there are
     triples; `sides` says whether labels to the left, and to the right, are given. `rows` has room

@@ -35,11 +35,13 @@ class Windows(Loss):
     a clamped end what is scored together with the true labels beside it adds to its own scores.
     With minus the log-likelihood:
 
-        clamped on both sides   sum_a -log p(y_a ... y_{a+k-1} | y_{a-1}, y_{a+k}, x), a composite likelihood: for
-                                size 1 Besag's pseudolikelihood (P1 5.23), for 2 the per-edge
-                                version (P1 5.24)
-        size 1, left            sum_t -log p(y_t | y_{t-1}, x), locally normalised: a maximum-entropy Markov model
-        on neither side         sum_a -log p_a(y_a ... y_{a+k-1} | x) of chains cut out of the sequence: piecewise
+        clamped on both sides   sum_a -log p(y_a ... y_{a+k-1} | y_{a-1}, y_{a+k}, x), a composite
+                                likelihood: for size 1 Besag's pseudolikelihood (P1 5.23), for 2
+                                the per-edge version (P1 5.24)
+        size 1, left            sum_t -log p(y_t | y_{t-1}, x), locally normalised: a
+                                maximum-entropy Markov model
+        on neither side         sum_a -log p_a(y_a ... y_{a+k-1} | x) of chains cut out of the
+                                sequence: piecewise
 
     A window that is the whole sequence has no such ends, so a large `size` gives the likelihood
     itself.
@@ -137,7 +139,7 @@ class _Windows(NamedTuple):
 def _bounds(
     offsets: np.ndarray, weight: np.ndarray, size: int, n_tokens: int
 ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """Of some windows at a time their examples, first tokens, and how they lie one after the other."""
+    """Some windows' examples, first tokens, and how they lie one after the other."""
     lengths = np.diff(offsets)
     widths = np.minimum(size, lengths)
     counts = np.where((weight != 0) & (lengths > 0), lengths - widths + 1, 0)
@@ -196,7 +198,7 @@ def _room(windows: _Windows, out: Potentials) -> Potentials:
 
 
 def _put_back(room: Potentials, windows: _Windows, out: Potentials) -> None:
-    """Add derivatives in the windows' potentials to those in the potentials that they are made of."""
+    """Add derivatives in the windows' potentials to those in the potentials they are made of."""
     given = windows.given
     everywhere = with_triples(out)
     _add_rows(room.node, windows.tokens, out.node)

@@ -159,7 +159,7 @@ class LinearPotentials:
 
     @property
     def grains(self) -> Grains:
-        """The layout of an expanded vector: what stays together where several stand side by side."""
+        """The layout of an expanded vector: what stays together if several stand side by side."""
         of_features = [grain for m in self.clique_maps if m for grain in m.grains]
         tables = [(width, width) for width in (*self.widths, self.n_free)]
         return [*self.node_map.grains, *of_features, *tables]
@@ -216,7 +216,7 @@ class LinearPotentials:
         return Potentials(node, _either(cliques, tables))
 
     def forward_and_squares(self, W: np.ndarray, block: Block) -> tuple[Potentials, float]:
-        """Potentials of a block, and the sum of their squares, which tells whether they are finite."""
+        """Potentials of a block, and the sum of their squares: it tells if they are finite."""
         node, cliques, tables, intercept = self._products(W, block, ONE, None)
         if not self.n_free:
             intercept = np.zeros(self.n_labels, W.dtype)

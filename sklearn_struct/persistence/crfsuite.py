@@ -4,11 +4,13 @@ All numbers are little-endian, of 4 bytes but for weights. A header names six pa
 offsets:
 
     header     "lCRF" size "FOMC" version 0 n_labels n_attributes, offsets of the five other parts
-    features   "FEAT" size n, then n times: kind (0 attribute to label, 1 label to label) source target weight
-    labels     "CQDB" size flags order n offset: strings, found by n offsets that stand at `offset` of this part
+    features   "FEAT" size n, then n times: kind (0 attribute to label, 1 label to label) source
+               target weight
+    labels     "CQDB" size flags order n offset: strings, found by n offsets that stand at `offset`
+               of this part
     attributes the same
-    references "LFRF" (of labels) and "AFRF" (of attributes) size n, n offsets: of each source, how many features
-               start there, and which
+    references "LFRF" (of labels) and "AFRF" (of attributes) size n, n offsets: of each source, how
+               many features start there, and which
 
 Each string is stored as its number, its length, and its bytes with a zero after them.
 """

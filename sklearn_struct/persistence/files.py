@@ -68,7 +68,8 @@ def save(
     >>> from tempfile import TemporaryDirectory
     >>> from sklearn_struct import LinearChainCRF
     >>> from sklearn_struct.persistence import load, save
-    >>> crf = LinearChainCRF(C=10).fit([["the", "cat"], ["a", "dog"]], [["DET", "NOUN"], ["DET", "NOUN"]])
+    >>> X = [["the", "cat"], ["a", "dog"]]
+    >>> crf = LinearChainCRF(C=10).fit(X, [["DET", "NOUN"]] * 2)
     >>> with TemporaryDirectory() as folder:
     ...     save(crf, Path(folder) / "crf.safetensors")
     ...     loaded = load(Path(folder) / "crf.safetensors")

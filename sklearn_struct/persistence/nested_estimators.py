@@ -1,4 +1,4 @@
-"""Any estimator to JSON and arrays, and back with every check, also one that is a part of another."""
+"""Any estimator to JSON and arrays, and back with every check, also as a part of another one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""What writes and reads what each class has learned; all linear models of chains and graphs share one state."""
+"""What writes and reads what each class has learned.
+
+All linear models of chains and graphs share one state.
+"""
 
 from __future__ import annotations
 

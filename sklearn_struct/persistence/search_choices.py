@@ -106,7 +106,10 @@ def unsavable(value: object, what: str) -> InputTypeError:
     if isinstance(value, np.random.RandomState | np.random.Generator):
         hint = f"; set {what} to an int, or to None"
     elif callable(getattr(value, "split", None)):
-        hint = f"; set {what} to a number, to a list of pairs (train, test), or to one of {', '.join(SPLITTERS)}"
+        hint = (
+            f"; set {what} to a number, to a list of pairs (train, test), "
+            f"or to one of {', '.join(SPLITTERS)}"
+        )
     return InputTypeError(f"{what}: {value!r} ({type(value).__name__}) cannot be saved{hint}")
 
 

@@ -176,7 +176,7 @@ def _numbers(name: str, n: int, shared: Shared) -> np.ndarray:
 
 
 def _tried(params: list[dict[str, Any]], name: str) -> np.ma.MaskedArray:
-    """A parameter of all candidates, masked for those that do not have it, as scikit-learn has it."""
+    """A parameter of all candidates, masked for those without it, as scikit-learn has it."""
     given = {i: candidate[name] for i, candidate in enumerate(params) if name in candidate}
     try:
         array = np.array(list(given.values()))

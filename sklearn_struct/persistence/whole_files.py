@@ -21,7 +21,7 @@ DEVICE = errno.EINVAL, "a device"
 
 
 def read_whole(path: Path) -> bytes:
-    """The bytes of a file; OSError for anything else: pipes may have no writer, and devices no end."""
+    """The bytes of a file; OSError for all else: pipes may have no writer, and devices no end."""
     name = os.fsdecode(path)
     # a pipe or a device might never end
     kind = stat.S_IFMT(os.stat(name).st_mode)

@@ -111,10 +111,9 @@ class _Problem:
     def backtrack(
         self, start: _Point, direction: np.ndarray, step: float, rounding: float, n_trials: int
     ) -> _Point | None:
-        """The first point of ever shorter steps that is lower, or in whose value only `rounding_noise`
-        may be more.
+        """The first point of ever shorter steps that is lower, or higher by rounding at most.
 
-        There slopes decide, as in `line_search`.
+        `rounding_noise` says how much that is. There slopes decide, as in `line_search`.
         """
         # a weight of 0 may leave it to the side of descent alone
         orthant = np.where(start.w != 0, np.sign(start.w), -np.sign(start.slopes))

@@ -38,7 +38,9 @@ def test_little_is_not_asked_about(monkeypatch):
             {
                 "/sys/fs/cgroup/memory/memory.limit_in_bytes": "1000\n",
                 "/sys/fs/cgroup/memory/memory.usage_in_bytes": "700\n",
-                "/sys/fs/cgroup/memory/memory.stat": "cache 9\ninactive_file 100\nactive_file 50\ntotal_rss 3\n",
+                "/sys/fs/cgroup/memory/memory.stat": (
+                    "cache 9\ninactive_file 100\nactive_file 50\ntotal_rss 3\n"
+                ),
             },
             450,
         ),

@@ -269,7 +269,7 @@ def test_csr_is_canonical():
 
 @pytest.mark.parametrize("kind", [sp.csr_array, sp.csc_matrix, sp.coo_array, np.asarray])
 def test_csr_types(kind):
-    """Whatever comes in, kernels see int64 indptr, int32 indices, and writable contiguous arrays."""
+    """Whatever comes in, kernels see int64 indptr, int32 indices, writable contiguous arrays."""
     dense = np.random.default_rng(0).integers(0, 2, size=(5, 4)).astype(float)
     matrix = kind(dense)
     if sp.issparse(matrix) and matrix.format == "csr":

@@ -66,7 +66,10 @@ def test_wrong_number_of_columns(line, tmp_path):
 
 
 def test_no_column_of_fields_names_the_lines():
-    message = r"<lines>: neither column .* alone: line 1 has 'nice' in the first, line 4 'SIZES' in the second"
+    message = (
+        r"<lines>: neither column .* alone: line 1 has 'nice' in the first, "
+        r"line 4 'SIZES' in the second"
+    )
     with pytest.raises(ValueError, match=message):
         read_classifieds(["nice\tSIZE", "", "rent\tO", "flat\tSIZES"])
 

@@ -14,8 +14,8 @@ from sklearn_struct.datasets.generated_rental_ads import GRAMMAR, POSITIONS, RUL
 from sklearn_struct.metrics import extract_spans, span_f1_score
 
 FIELDS = {
-    "ADDRESS", "AVAILABLE", "CONTACT", "FEATURES", "NEIGHBORHOOD", "PHOTOS", "RENT", "RESTRICTIONS", "ROOMMATES",
-    "SIZE", "UTILITIES",
+    "ADDRESS", "AVAILABLE", "CONTACT", "FEATURES", "NEIGHBORHOOD", "PHOTOS", "RENT",
+    "RESTRICTIONS", "ROOMMATES", "SIZE", "UTILITIES",
 }  # fmt: skip
 
 # Words that a person would name if asked which words tell of a field.

@@ -18,9 +18,8 @@ def test_form():
     X, y = make_treebank(200, random_state=0)
     assert len(X) == len(y) == 200
     assert [words(parse_tree(tree, "")) for tree in y] == X
-    assert {label for tree in y for label, n in zip(*parse_tree(tree, "")) if n} == set("ACDENPSVW") | {
-        "NP", "VP", "PP", "SBAR",
-    }  # fmt: skip
+    labels = {label for tree in y for label, n in zip(*parse_tree(tree, "")) if n}
+    assert labels == set("ACDENPSVW") | {"NP", "VP", "PP", "SBAR"}
     assert all(2 <= len(sentence) <= 40 for sentence in X)
     assert 12 < np.mean([len(sentence) for sentence in X]) < 15
 

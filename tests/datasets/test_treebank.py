@@ -1,4 +1,4 @@
-"""The reader of bracketed files, the download from a server on this machine, and the real treebank."""
+"""The reader of bracketed files, the download from a local server, and the real treebank."""
 
 from __future__ import annotations
 

@@ -201,9 +201,9 @@ def number_of_weights(case):
 
 
 MISTAKES = [
-    bad_number, no_sequence, no_token, no_feature, other_width, dimensions, kinds_of_numbers, nothing, no_batch,
-    length_of_labels, number_of_labels, no_labels, missing_label, no_label, mixed_labels, no_y, weights,
-    number_of_weights,
+    bad_number, no_sequence, no_token, no_feature, other_width, dimensions, kinds_of_numbers,
+    nothing, no_batch, length_of_labels, number_of_labels, no_labels, missing_label, no_label,
+    mixed_labels, no_y, weights, number_of_weights,
 ]  # fmt: skip
 
 
@@ -303,8 +303,9 @@ def test_sequence_arrays_refuse_what_does_not_fit():
         tokens = rng.normal(size=(n, 2))
         offsets = np.array([0, n])
         bad = [
-            (tokens, [1, n]), (tokens, [0, n + 1]), (tokens, [0, n, n - 1, n]), (tokens, [0.5, n]), (tokens, []),
-            (tokens, [[0, n]]), (tokens[0, 0], offsets), (tokens[None], offsets), (tokens, [0, -1, n]),
+            (tokens, [1, n]), (tokens, [0, n + 1]), (tokens, [0, n, n - 1, n]), (tokens, [0.5, n]),
+            (tokens, []), (tokens, [[0, n]]), (tokens[0, 0], offsets), (tokens[None], offsets),
+            (tokens, [0, -1, n]),
         ]  # fmt: skip
         given = bad[rng.integers(len(bad))]
         with pytest.raises(ValueError, match=r"offsets|dimensions"):

@@ -1,4 +1,4 @@
-"""No estimator reads a damaged sparse matrix, in any form or by any method; each stays as it was."""
+"""No estimator reads a damaged sparse matrix, in any form, by any method; each stays as it was."""
 
 from __future__ import annotations
 

@@ -281,7 +281,7 @@ def read_by_predictions(cls):
 
 @pytest.mark.parametrize("cls", PREDICTORS)
 def test_predictions_read_what_is_said_and_looked_at(cls):
-    """A new parameter that predictions read must be checked there, as `set_params` may change it."""
+    """A new parameter that predictions read must be checked there: `set_params` may change it."""
     assert read_by_predictions(cls) == {"n_jobs", *getattr(cls, "_settings", ())}
 
 

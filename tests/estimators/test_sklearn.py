@@ -56,7 +56,7 @@ from sklearn_struct.datasets import make_rental_ads
 
 
 class Classifier(ClassifierMixin, LinearChainCRF):
-    """For the checks that only classifiers get; the estimator itself must not be one, see its tags."""
+    """For the checks that only classifiers get; the estimator must not be one, see its tags."""
 
 
 class MEMMClassifier(ClassifierMixin, MEMM):
@@ -157,14 +157,16 @@ CHECKS = parametrize_with_checks(ESTIMATORS)
 FIRST = {type(estimator): repr(estimator) for estimator in reversed(ESTIMATORS)}
 # what a class does whatever its parameters are: reading, refusing, being copied, having tags
 OF_CLASSES = """
-    all_zero_sample_weights_error classifier_data_not_an_array complex_data do_not_raise_errors_in_init_or_set_params
-    dont_overwrite_parameters dtype_object estimator_cloneable estimator_repr estimator_sparse_tag
-    estimator_tags_renamed estimators_empty_data_messages estimators_fit_returns_self estimators_nan_inf
-    estimators_overwrite_params estimators_unfitted f_contiguous_array_estimator fit1d fit2d_predict1d
-    fit_score_takes_y get_params_invariance mixin_order n_features_in n_features_in_after_fitting
-    no_attributes_set_in_init parameters_default_constructible positive_only_tag_during_fit requires_y_none
-    sample_weights_list sample_weights_not_an_array sample_weights_not_overwritten sample_weights_pandas_series
-    sample_weights_shape set_params supervised_y_2d supervised_y_no_nan valid_tag_types
+    all_zero_sample_weights_error classifier_data_not_an_array complex_data
+    do_not_raise_errors_in_init_or_set_params dont_overwrite_parameters dtype_object
+    estimator_cloneable estimator_repr estimator_sparse_tag estimator_tags_renamed
+    estimators_empty_data_messages estimators_fit_returns_self estimators_nan_inf
+    estimators_overwrite_params estimators_unfitted f_contiguous_array_estimator fit1d
+    fit2d_predict1d fit_score_takes_y get_params_invariance mixin_order n_features_in
+    n_features_in_after_fitting no_attributes_set_in_init parameters_default_constructible
+    positive_only_tag_during_fit requires_y_none sample_weights_list sample_weights_not_an_array
+    sample_weights_not_overwritten sample_weights_pandas_series sample_weights_shape set_params
+    supervised_y_2d supervised_y_no_nan valid_tag_types
 """
 
 
@@ -255,7 +257,7 @@ def test_tags():
     assert tags.target_tags.required
 
 
-# ---------------------------------------------------------------- two-dimensional X: logistic regression
+# ----------------------------------------------------------- two-dimensional X: logistic regression
 
 
 def logistic(C, l1_ratio=0.0):
@@ -430,7 +432,7 @@ def test_equal_weights_are_another_C(ads, solver):
     np.testing.assert_allclose(np.concatenate(p), np.concatenate(q), atol=1e-5)
 
 
-# ---------------------------------------------------------------- model selection, clone, pickle, repr
+# ------------------------------------------------------------- model selection, clone, pickle, repr
 
 
 def pipeline(**options):
@@ -511,10 +513,11 @@ def test_sample_weight_reaches_the_model_through_a_search(ads):
 
 def test_clone_and_parameters():
     parameters = LinearChainCRF().get_params() | {
-        "order": 2, "C": 2.0, "l1_ratio": 0.5, "solver": "owlqn", "loss": "pointwise", "class_weight": {"a": 2.0},
-        "feature_pairs": "all", "transition_features": "observed", "edge_features": ["a", 1],
-        "allowed_transitions": "BIO", "constrain_training": True, "min_frequency": 3, "fit_intercept": False,
-        "dtype": "float32", "max_iter": 7, "tol": 0.5, "warm_start": True, "n_jobs": 2, "random_state": 4, "verbose": 1,
+        "order": 2, "C": 2.0, "l1_ratio": 0.5, "solver": "owlqn", "loss": "pointwise",
+        "class_weight": {"a": 2.0}, "feature_pairs": "all", "transition_features": "observed",
+        "edge_features": ["a", 1], "allowed_transitions": "BIO", "constrain_training": True,
+        "min_frequency": 3, "fit_intercept": False, "dtype": "float32", "max_iter": 7, "tol": 0.5,
+        "warm_start": True, "n_jobs": 2, "random_state": 4, "verbose": 1,
     }  # fmt: skip
     model = LinearChainCRF(**parameters)
     assert model.get_params() == parameters

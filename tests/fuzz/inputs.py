@@ -380,7 +380,7 @@ def anything(rng: np.random.RandomState) -> Any:
 
 
 def changed(value: Any, rng: np.random.RandomState) -> Any:
-    """Something else, or the same in another container, or with one thing changed somewhere inside."""
+    """Something else, or the same in another container, or with one thing changed inside."""
     way = rng.rand()
     if way < 0.12:
         return anything(rng)

@@ -25,7 +25,7 @@ class Kind(Protocol):
     PATIENCE: float  # seconds after which a case counts as hung
 
     def prepare(self) -> None:
-        """Do what all cases share: fit originals, load kernels. Called once, before the processes."""
+        """Do what all cases share: fit originals, load kernels. Called once, before processes."""
 
     def family(self, number: int) -> str:
         """What a case is counted under. Called where the case is not run, so it must be quick."""

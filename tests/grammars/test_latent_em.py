@@ -195,7 +195,7 @@ def test_more_states_than_a_vector_has(pool):
 
 
 def test_steps_do_not_see_each_other(pool):
-    """What a step leaves behind does not reach the next one, and what it has given stays as it was."""
+    """What a step leaves behind does not reach the next one, and what it gave stays as it was."""
     example = Example(1)
     steps = example.steps(pool)
     fresh = example.steps(pool)

@@ -181,7 +181,7 @@ def test_figures_4_and_5(m, smoothing, shrinkage):
 
 
 def test_leaves_may_be_shared_out():
-    """What leaf_sums gives to a leaf beyond its own tokens is taken from the others of the symbol."""
+    """What leaf_sums gives to a leaf beyond its own tokens it takes from others of the symbol."""
     model = Model(0, RECURSIVE)
     forest = model.trees(60)
     items = np.flatnonzero(forest.leaf >= 0)

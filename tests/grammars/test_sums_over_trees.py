@@ -1,4 +1,4 @@
-"""Sums over all trees of a grammar, against their enumeration, draws of trees and known solutions."""
+"""Sums over all trees of a grammar, against enumeration, draws of trees and known solutions."""
 
 from __future__ import annotations
 

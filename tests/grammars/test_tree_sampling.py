@@ -1,4 +1,4 @@
-"""Drawn trees: their form, their frequencies against probabilities, and what happens to long ones."""
+"""Drawn trees: their form, their frequencies against probabilities, and what long ones become."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Expected counts against the enumeration of all sequences of a chain that cannot go on for long."""
+"""Expected counts against the enumeration of all sequences of a chain that cannot go on long."""
 
 from __future__ import annotations
 

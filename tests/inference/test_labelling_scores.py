@@ -90,7 +90,7 @@ def test_of_any_chains(batch, seed):
 @pytest.mark.parametrize("shared", [True, False])
 @pytest.mark.parametrize("dtype", [pytest.param(np.float64, marks=pytest.mark.twins), np.float32])
 def test_of_a_chain(order, shared, dtype):
-    """As inferences do it; scores are those along the path, compiled code rounds none to float32."""
+    """As inferences do it; scores are those along the path, and no kernel rounds to float32."""
     rng = np.random.default_rng(0)
     potentials, structure = contracts.random_chains(rng, shared=shared, order=order)
     potentials = contracts.mapped(lambda table: table.astype(dtype), potentials)

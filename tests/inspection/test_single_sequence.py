@@ -77,7 +77,7 @@ def test_every_form_of_a_batch_of_one(kind):
 
 
 def models(X):
-    """Models of which the first, or a part of the first, has seen how the tokens of X are written."""
+    """Models of which the first, or a part of the first, has seen how tokens of X are written."""
     yield LinearChainCRF().fit(X, LABELS)
     yield make_pipeline("passthrough", SequenceVectorizer(), LinearChainCRF()).fit(X, LABELS)
     both = SequenceUnion(
@@ -87,7 +87,7 @@ def models(X):
 
 
 def test_lists_of_strings_are_what_fit_saw(tmp_path):
-    """[["the", "cat", "barks"]] is a sequence of three tokens, or one token with three attributes."""
+    """[["the", "cat", "barks"]] is a sequence of three tokens, or one token of three attributes."""
     for of_strings, of_lists in zip(models(STRINGS), models(LISTS), strict=True):
         assert len(explain(of_strings, STRINGS[:1]).labels) == 3
         assert str(explain(of_strings, STRINGS[:1])) == str(explain(of_strings, STRINGS[0]))

@@ -29,7 +29,10 @@ from sklearn_struct.inspection import TreeDisplay
 mpl.use("Agg")
 
 SENTENCE = ["the", "dogs", "near", "the", "house", "that", "run", "run"]
-OTHER = "(S (NP (NP (D the) (N dogs)) (PP (P near) (NP (D the) (N house))) (SBAR (W that) (VP (V run)))) (VP (V run)))"
+OTHER = (
+    "(S (NP (NP (D the) (N dogs)) (PP (P near) (NP (D the) (N house))) "
+    "(SBAR (W that) (VP (V run)))) (VP (V run)))"
+)
 EM = EMLPCFG(n_states=2, n_grammars=2, max_iter=3, random_state=0)
 PARSERS = {
     "plain": PCFG(),

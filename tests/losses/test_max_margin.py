@@ -28,7 +28,7 @@ test_hinge_contract = contracts.loss(HINGE)
 
 
 def lead(twin, y, margin):
-    """max_y' (score(y') + margin * Hamming distance) - score(y), and the labellings that reach it."""
+    """max_y' (score(y') + margin * Hamming distance) - score(y), and what labellings reach it."""
     scores = twin.scores + margin * (
         np.array(twin.y, dtype=int).reshape(len(twin.y), len(y)) != y
     ).sum(axis=1)
@@ -146,7 +146,7 @@ def test_no_loss_no_gradient_exactly():
 
 
 def test_single_labels_are_the_multiclass_hinge():
-    """For sequences of length 1: max(0, 1 + best other score - score of y) (Crammer & Singer 2001)."""
+    """At length 1: max(0, 1 + best other score - score of y) (Crammer & Singer 2001)."""
     rng = np.random.default_rng(0)
     node = rng.normal(size=(50, 4))
     y = rng.integers(4, size=50).astype(np.int32)

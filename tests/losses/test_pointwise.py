@@ -155,7 +155,7 @@ def test_float32_is_computed_in_float64(shared):
 
 
 def test_certain_and_forbidden_labels():
-    """0 for the only possible label, +inf for one that cannot be; where there is no labelling, too."""
+    """0 for the only possible label, +inf for one that cannot be, or if there is no labelling."""
     node = np.array([[0.0, -np.inf], [-np.inf, 0.0]] * 2 + [[-np.inf] * 2])
     y = np.array([0, 1, 1, 1, 0], dtype=np.int32)
     value, out = contracts.evaluate(

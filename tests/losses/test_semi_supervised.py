@@ -1,4 +1,4 @@
-"""Labelled and unlabelled examples in one loss: each kind has its own, and none sees the other's."""
+"""Labelled and unlabelled examples in one loss: each kind has its own, which sees only its kind."""
 
 from __future__ import annotations
 

@@ -117,7 +117,7 @@ def test_some_windows_at_a_time(order, shared, monkeypatch):
 @pytest.mark.parametrize("size", [1, 2, 3, 9])
 @pytest.mark.parametrize("order", [1, 2])
 def test_an_edge_table_for_all_and_derivatives_for_each(order, size):
-    """Potentials that are shared, derivatives that are not: their sum is that of the shared ones."""
+    """Shared potentials, derivatives that are not: their sum is that of the shared ones."""
     potentials, y, structure = contracts.labelled_chains(np.random.default_rng(0), True, order)
     _, out = contracts.evaluate(Windows(LIKELIHOOD, size), potentials, y, structure, np.ones(4))
     shapes = contracts.clique_shapes(structure, 3, shared=False)

@@ -136,7 +136,7 @@ def test_perl_and_ports_differ_only_after_e(y):
 @pytest.mark.parametrize("average", ["micro", "macro", "weighted", None])
 @pytest.mark.parametrize("zero_division", [0.0, 1.0, np.nan])
 def test_averages_are_sklearns(average, zero_division):
-    """Each span of either side becomes a row of a multilabel problem whose classes are the types."""
+    """Each span of either side becomes a row of a multilabel problem with the types as classes."""
 
     @settings(deadline=None)
     @given(corpora("BI", types=("X", "Y", "Z")))

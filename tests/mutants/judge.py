@@ -1,4 +1,4 @@
-"""One process judges many mutants: it has loaded what does not change, and forks for each of them."""
+"""One process judges many mutants: it has loaded what does not change, and forks for each."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ UNREACHED = "unreached"
 
 
 class Fault(importlib.abc.MetaPathFinder, importlib.abc.InspectLoader):
-    """Loads one module from changed source; files, and so the cache of kernels, stay as they are."""
+    """Loads one module from changed source; files, so also cached kernels, stay as they are."""
 
     def __init__(self, file: str, source: str) -> None:
         parts = [PACKAGE.name, *Path(file).with_suffix("").parts]

@@ -53,7 +53,8 @@ class Mutant(NamedTuple):
     in_kernel: bool
 
     def __str__(self) -> str:
-        return f"{self.file}:{self.line} {self.operator} {self.occurrence}\n    - {self.before}\n    + {self.after}"
+        place = f"{self.file}:{self.line} {self.operator} {self.occurrence}"
+        return f"{place}\n    - {self.before}\n    + {self.after}"
 
 
 def source(file: str) -> str:

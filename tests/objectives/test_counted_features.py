@@ -1,4 +1,4 @@
-"""Rows of counts: their product with any weights is the score that the potentials of a chain give."""
+"""Rows of counts: their product with any weights is the score that a chain's potentials give."""
 
 from __future__ import annotations
 

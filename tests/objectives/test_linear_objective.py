@@ -62,7 +62,7 @@ def by_enumeration(model, w, weight):
 
 
 def hessian_by_enumeration(model, w, weight):
-    """The weighted mean of Cov(F, F), F the features of a labelling: the derivatives of its score."""
+    """The weighted mean of Cov(F, F), F a labelling's features: the derivatives of its score."""
     structure = model.structure
     hessian = np.zeros((len(w), len(w)))
     origin = model.twin(np.zeros_like(w))

@@ -237,7 +237,10 @@ def test_random_states_are_told_the_remedy(tmp_path, random_state):
     cv.random_state = random_state  # scikit-learn's splitters cannot draw from a Generator
     for chosen, what in ((cv, "cv"), (KeepUnlabeled(cv), "cv.cv")):
         search.set_params(cv=chosen)
-        said = rf"^{what}.random_state: .* cannot be saved; set {what}.random_state to an int, or to None$"
+        said = (
+            rf"^{what}.random_state: .* cannot be saved; "
+            rf"set {what}.random_state to an int, or to None$"
+        )
         with pytest.raises(InputTypeError, match=said):
             save(search, tmp_path / "model")
     cv.random_state = 0

@@ -175,7 +175,10 @@ def without_tags(state, arrays):
         (lambda state, arrays: state.update(orders=[1, 1]), "no symbol of the orders (1, 1)"),
         (lambda state, arrays: state.update(symbols=[]), "symbols must be different"),
         (lambda state, arrays: state["symbols"].pop(), "rules are of symbols"),
-        (lambda state, arrays: state["symbols"].append(state["symbols"][-1]), "symbols must be different"),
+        (
+            lambda state, arrays: state["symbols"].append(state["symbols"][-1]),
+            "symbols must be different",
+        ),
         (swapped, "tags first"),
         (symbol(chain=[]), "no symbol of the orders"),
         (symbol(chain=["A", ""]), "not empty"),
@@ -199,8 +202,12 @@ def without_tags(state, arrays):
         (put("entries/indices", 0, 2**20), "ascending"),
         (put("entries/indices", 0, -1), "ascending"),
         (other("words/ends", lambda a: a - 1), "strings do not end"),
-        (lambda state, arrays: arrays.update({"words/ends": arrays["words/ends"] * 0, "words/utf8": np.empty(0, "u1")}),
-         "occurs twice"),
+        (
+            lambda state, arrays: arrays.update(
+                {"words/ends": arrays["words/ends"] * 0, "words/utf8": np.empty(0, "u1")}
+            ),
+            "occurs twice",
+        ),
         (put("log_p/rule", 0, np.nan), "log_p/rule must have log-probabilities"),
         (put("log_p/root", 0, np.inf), "log_p/root must have log-probabilities"),
         (other("log_p/leaf", lambda a: a[1:]), "log_p/leaf must have log-probabilities"),

@@ -83,7 +83,7 @@ class BaseChain(ChainParameters, BaseStructured):
         return super()._objective(solver, potentials, loss, data)
 
     def _restriction(self, sequences: Sequences, allowed: Any = None) -> Restriction | None:
-        """A function that forbids, in the potentials of a block, what may not be predicted; or None."""
+        """A function that forbids in a block's potentials what may not be predicted; or None."""
         masks = None
         if allowed is not None:
             masks = label_masks(allowed, self.classes_, sequences.X.offsets, sequences.flat)

@@ -38,12 +38,14 @@ class ChainParameters(PenaltyParameters, IterationParameters, RandomParameters, 
     transition_features : {"all", "observed"}, default="all"
         Which transitions, at order 2 also which three labels in a row, get a weight. The others
         keep weight 0; they are not forbidden.
-    edge_features : None, "all", str, re.Pattern, or iterable of str, re.Pattern and int, default=None
+    edge_features : None, "all", str, re.Pattern, or iterable of str, re.Pattern and int, \
+            default=None
         Features of X that also condition the transition into their token (a weight for each feature
         and label pair, at order 2 also for each three labels that end there). Columns by number, by
         name, or by compiled patterns that match whole names, such as ``re.compile("B.*")``. A
         string is a name, but "all" by itself is every feature.
-    allowed_transitions : None, {"BIO", "IOB1", "BIOES"}, array-like of shape (n_labels, n_labels) or dict, default=None
+    allowed_transitions : None, {"BIO", "IOB1", "BIOES"}, array-like of shape \
+            (n_labels, n_labels) or dict, default=None
         Which labels may follow each other. Each prediction reads it: a forbidden labelling has
         probability 0. The name of a scheme of spans also says what may come first and last
         ("IOB2" is "BIO", "IOBES" is "BIOES"). A matrix of booleans, rows and columns in the order

@@ -136,8 +136,10 @@ class GECRF(BasePartlyLabelled):
 
     See Also
     --------
-    sklearn_struct.labeled_features : Which features to label, and targets from a few annotated tokens.
-    sklearn_struct.inspection.target_report : Where labelled features fire, and what became of their targets.
+    sklearn_struct.labeled_features : Which features to label, and targets from a few
+        annotated tokens.
+    sklearn_struct.inspection.target_report : Where labelled features fire, and what became of
+        their targets.
     sklearn_struct.model_selection.KeepUnlabeled : Cross-validation with unlabelled sequences.
 
     References
@@ -150,8 +152,10 @@ class GECRF(BasePartlyLabelled):
     Examples
     --------
     >>> from sklearn_struct import GECRF
-    >>> X = [["rent", "$", "900", "month"], ["quiet", "room"], ["sunny", "room"], ["$", "750", "month"]]
-    >>> crf = GECRF(labeled_features={"$": "RENT", "month": "RENT", "room": "SIZE"}).fit(X, [None] * 4)
+    >>> words = {"$": "RENT", "month": "RENT", "room": "SIZE"}
+    >>> X = [["rent", "$", "900", "month"], ["quiet", "room"],
+    ...      ["sunny", "room"], ["$", "750", "month"]]
+    >>> crf = GECRF(labeled_features=words).fit(X, [None] * 4)
     >>> crf.predict([["$", "800", "month"], ["sunny", "room"]]).tolist()
     [['RENT', 'RENT', 'RENT'], ['SIZE', 'SIZE']]
     """
@@ -192,7 +196,7 @@ class GECRF(BasePartlyLabelled):
 
         Parameters
         ----------
-        X : list of sequences, SequenceArray, or array-like or sparse matrix of shape (n, n_features)
+        X : list of sequences, SequenceArray, array-like or sparse matrix of shape (n, n_features)
             As in `LinearChainCRF`, labelled and unlabelled sequences together.
         y : list of label sequences, SequenceArray, array-like of shape (n,) or None, default=None
             One label a token, None where nothing is known, a set where one of several is right;
@@ -209,7 +213,8 @@ class GECRF(BasePartlyLabelled):
 
         Raises
         ------
-        LengthMismatchError, NonFiniteError, UnknownLabelError, EmptyDataError, InputTypeError, ForbiddenLabelError
+        LengthMismatchError, NonFiniteError, UnknownLabelError, EmptyDataError, InputTypeError, \
+        ForbiddenLabelError
             With the place or the labelled feature; ValueError for a feature that X has not, or
             probabilities that do not sum to one. The estimator is then as it was before.
         """

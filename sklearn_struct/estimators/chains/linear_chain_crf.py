@@ -68,8 +68,8 @@ class LinearChainCRF(BasePartlyLabelled, BaseOnlineChain):
         Inverse strength of the penalty (sigma**2 of [1]_, eq. 5.4; CRFsuite's c2 is 1 / (2 C)).
         ``np.inf``: no penalty. For "pa" and "pa-ii" their aggressiveness, the C of [3]_, for "arow"
         1 / r of [7]_; without effect for "ap".
-    solver : {"auto", "lbfgs", "owlqn", "newton-cg", "trust-ncg", "cg", "sag", "sgd", "ap", "pa", "pa-ii", "arow"}, \
-            default="auto"
+    solver : {"auto", "lbfgs", "owlqn", "newton-cg", "trust-ncg", "cg", "sag", "sgd", "ap", "pa", \
+            "pa-ii", "arow"}, default="auto"
         "lbfgs" for L2, "owlqn" (orthant-wise L-BFGS) for L1 and elastic net, "sag" stochastic
         average gradient [4]_ for both, near the optimum soonest on large data, "sgd" averaged
         stochastic gradient descent with a calibrated step, for L2. "newton-cg" and "trust-ncg",

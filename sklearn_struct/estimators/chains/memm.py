@@ -49,8 +49,8 @@ class MEMM(BaseOnlineChain):
         from left to right and at each token keeps the `beam_width` labels, at order 2 pairs of
         labels, at which the most probable ways end; "greedy" keeps one.
     beam_width : int, default=5
-        If it is at least the number of labels (at order 2 of pairs of labels), "beam" is the same as
-        "viterbi".
+        If it is at least the number of labels (at order 2 of pairs of labels), "beam" is the same
+        as "viterbi".
     order : {1, 2}, default=1
         The order of the Markov chain: a label depends on one label before it, or on two. At order 2
         the score also has transition2[i, j, k] for the labels i, j, k in a row. Inference is exact.

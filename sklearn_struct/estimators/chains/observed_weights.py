@@ -36,7 +36,7 @@ class WeightChoice(NamedTuple):
 
 
 class _Tokens(NamedTuple):
-    """Tokens with their labels, codes or masks, and weights; ``columns`` are features of cliques."""
+    """Tokens with their labels, codes or masks, and weights; ``columns`` are cliques' features."""
 
     X: SequenceArray
     labels: np.ndarray

@@ -67,7 +67,8 @@ class BaseOnlineChain(InferenceParameters, BaseChain):
 
     Parameters
     ----------
-    solver : {"auto", "lbfgs", "owlqn", "newton-cg", "trust-ncg", "cg", "sag", "sgd"}, default="auto"
+    solver : {"auto", "lbfgs", "owlqn", "newton-cg", "trust-ncg", "cg", "sag", "sgd"}, \
+            default="auto"
         As in `LinearChainCRF`.
     max_iter : int, default=1000
         Largest number of iterations; for "sag" and "sgd" passes over the data.
@@ -111,7 +112,7 @@ class BaseOnlineChain(InferenceParameters, BaseChain):
 
         Parameters
         ----------
-        X : list of sequences, SequenceArray, or array-like or sparse matrix of shape (n, n_features)
+        X : list of sequences, SequenceArray, array-like or sparse matrix of shape (n, n_features)
             As in `fit`, with the same features in each call. Dicts and strings must be encoded by a
             fitted `SequenceVectorizer` or `FeatureTemplates` first, unless an earlier `fit` has
             read such.
@@ -120,7 +121,7 @@ class BaseOnlineChain(InferenceParameters, BaseChain):
         classes : array-like of shape (n_labels,), default=None
             All labels that may ever occur. By default they are those of `y` in the first call, or
             of an earlier `fit`: a later batch with another label is refused.
-        sample_weight : array-like of shape (n_sequences,), list of array-likes or SequenceArray, default=None
+        sample_weight : array-like of shape (n_sequences,), list or SequenceArray, default=None
             As in `fit`; 0 leaves a sequence out.
 
         Returns
@@ -141,9 +142,10 @@ class BaseOnlineChain(InferenceParameters, BaseChain):
         >>> X = [["the", "cat", "sleeps"], ["the", "dog", "barks"], ["a", "dog", "sleeps"]]
         >>> vectorizer = SequenceVectorizer().fit(X)
         >>> crf = LinearChainCRF(solver="pa", feature_pairs="all", random_state=0)
+        >>> labels = ["DET", "NOUN", "VERB"]
         >>> for batch in (X[:2], X[2:]):
-        ...     y = [["DET", "NOUN", "VERB"]] * len(batch)
-        ...     crf = crf.partial_fit(vectorizer.transform(batch), y, classes=["DET", "NOUN", "VERB"])
+        ...     y = [labels] * len(batch)
+        ...     crf = crf.partial_fit(vectorizer.transform(batch), y, classes=labels)
         >>> crf.predict(vectorizer.transform([["a", "cat", "barks"]]))[0]
         ['DET', 'NOUN', 'VERB']
         """

@@ -20,7 +20,7 @@ __all__ = ["BasePartlyLabelled"]
 
 
 class BasePartlyLabelled(InferenceParameters, BaseChain):
-    """A chain for which y may have None in the place of a sequence or a label, and sets of labels."""
+    """A chain whose y may have None in the place of a sequence or a label, and sets of labels."""
 
     def _read_labels(
         self, y: Any, sequences: Sequences, reset: bool, unseen: int | None = None
@@ -42,8 +42,9 @@ class BasePartlyLabelled(InferenceParameters, BaseChain):
     def _read_weights(
         self, sample_weight: Any, sequences: Sequences, labels: np.ndarray
     ) -> tuple[sample_weights.Weights, Loss]:
-        """Weights and loss; a sequence of which nothing is known has weight 0, as there is nothing to learn
-        from it.
+        """Weights and loss; a sequence of which nothing is known has weight 0.
+
+        There is nothing to learn from it.
         """
         weights, loss = super()._read_weights(sample_weight, sequences, labels)
         if labels.ndim == 1:

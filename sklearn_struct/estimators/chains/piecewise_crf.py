@@ -37,7 +37,8 @@ class PiecewiseCRF(BaseOnlineChain):
     the scores of a token and those of a transition; with a larger one, m, small chains: the windows
     of m consecutive tokens, max(1, n - m + 1) in a sequence of n, whose ends are free,
 
-        sum_a -log p_a(y_a ... y_{a+m-1} | x),    p_a(y_a ...) = exp(scores inside the window) / sum of the same.
+        sum_a -log p_a(y_a ... y_{a+m-1} | x),
+        p_a(y_a ...) = exp(scores inside the window) / sum of the same.
 
     From the longest sequence's length on this is the likelihood. Pieces that overlap count evidence
     twice, so weights do not tend to those that generated the data, unlike those of
@@ -55,7 +56,8 @@ class PiecewiseCRF(BaseOnlineChain):
 
     See Also
     --------
-    LinearChainCRF : Trained by the likelihood; ``fit(X, y, init=...)`` starts from the weights of this one.
+    LinearChainCRF : Trained by the likelihood; ``fit(X, y, init=...)`` starts from the
+        weights of this one.
     PseudoLikelihoodCRF : Windows given the labels beside them.
 
     References

@@ -48,7 +48,8 @@ class PseudoLikelihoodCRF(BaseOnlineChain):
 
     See Also
     --------
-    LinearChainCRF : Trained by the likelihood; ``fit(X, y, init=...)`` starts from the weights of this one.
+    LinearChainCRF : Trained by the likelihood; ``fit(X, y, init=...)`` starts from the
+        weights of this one.
     PiecewiseCRF : Windows on their own, without the labels beside them.
 
     References

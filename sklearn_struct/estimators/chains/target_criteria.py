@@ -112,8 +112,8 @@ def read_criteria(
         fires = weight @ table > 0
         for m in np.flatnonzero(chosen)[~fires]:
             warn(
-                f"labeled_features[{targets[m].feature!r}] never fires in unlabelled sequences, and "
-                "counts for nothing"
+                f"labeled_features[{targets[m].feature!r}] never fires in unlabelled sequences, "
+                "and counts for nothing"
             )
         kept.append(np.flatnonzero(chosen)[fires])
         probability = np.array([targets[m].probability for m in kept[-1]]).reshape(-1, size)

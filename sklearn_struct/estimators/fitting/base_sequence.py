@@ -74,7 +74,7 @@ class BaseSequenceEstimator(
 
         Parameters
         ----------
-        X : list of sequences, SequenceArray, or array-like or sparse matrix of shape (n, n_features)
+        X : list of sequences, SequenceArray, array-like or sparse matrix of shape (n, n_features)
             A sequence is a list of tokens (each a dict of features, a string, or several strings),
             a 2-D array or a sparse matrix (tokens, features). A two-dimensional X is a batch of
             sequences of length 1.
@@ -82,7 +82,7 @@ class BaseSequenceEstimator(
             One label a token; one-dimensional if X is two-dimensional. For `LinearChainCRF` and
             `GECRF` None in the place of a label, or of a sequence's labels, says that nothing is
             known, a set that one of its labels is right.
-        sample_weight : array-like of shape (n_sequences,), list of array-likes or SequenceArray, default=None
+        sample_weight : array-like of shape (n_sequences,), list or SequenceArray, default=None
             Weight of each sequence's loss; or of each token, in sequences of the lengths of X, for
             a loss in which tokens have weights.
         init : fitted estimator of the same family, default=None
@@ -266,7 +266,7 @@ class BaseSequenceEstimator(
         return sample_weights.of_tokens(sample_weight, sequences.X, sequences.flat)
 
     def _labels(self, codes: np.ndarray, sequences: Sequences) -> np.ndarray:
-        """Codes -> labels in the form of X: an array for flat input, else an object array of lists."""
+        """Codes -> labels in the form of X: an array for flat X, else an object array of lists."""
         if sequences.flat:
             labels: np.ndarray = self.classes_[codes]
             return labels
@@ -282,7 +282,7 @@ class BaseSequenceEstimator(
         ----------
         X, y
             As in `fit`.
-        sample_weight : array-like of shape (n_sequences,), list of array-likes or SequenceArray, default=None
+        sample_weight : array-like of shape (n_sequences,), list or SequenceArray, default=None
             Weight of each sequence's tokens, or of each token.
 
         Returns

@@ -1,5 +1,6 @@
-"""What every linear model of structured labels shares: the line from X to a fitted parameter vector,
-and back to labels.
+"""What every linear model of structured labels shares.
+
+That is the line from X to a fitted parameter vector, and back to labels.
 """
 
 from __future__ import annotations

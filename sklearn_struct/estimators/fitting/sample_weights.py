@@ -38,7 +38,7 @@ SMALLEST_SUM = 1e-290  # its inverse must be a float
 
 
 class Weights(NamedTuple):
-    """Of each sequence's loss; what is known of the tokens; and how often a token counts as seen."""
+    """Of each sequence's loss; what is known of tokens; and how often a token counts as seen."""
 
     sequence: np.ndarray
     evidence: Evidence
@@ -175,7 +175,7 @@ def _number(label: Any, value: Any) -> float:
 
 
 def by_sequence(weight: np.ndarray, offsets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Weights of tokens as means of the sequences, and as multiples of them; 0 for empty sequences."""
+    """Weights of tokens as means of the sequences, and as multiples of them; 0 for empty ones."""
     lengths = np.diff(offsets)
     n = len(lengths)
     # losses weigh sequences; tokens count relatively to their sequence's mean

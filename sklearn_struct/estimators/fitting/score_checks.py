@@ -120,7 +120,7 @@ def check_rows(scores: np.ndarray, first: int, forbids: bool) -> None:
 
 
 def check_sums(sums: np.ndarray, first: int = 0) -> np.ndarray:
-    """Logarithms of sequences (..., n_sequences) themselves; NonFiniteError if one is NaN or +inf."""
+    """Logarithms of sequences (..., n_sequences) themselves; NonFiniteError for NaN or +inf."""
     wrong = np.flatnonzero(~(sums < np.inf))
     if len(wrong):
         i = first + int(wrong[0]) % sums.shape[-1]

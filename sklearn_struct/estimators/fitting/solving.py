@@ -223,9 +223,15 @@ def _advice(settings: Minimisation, solver: str, objective: BatchObjective, resu
     if settings.dtype == "float32" and solver not in BY_VALUE:
         error = measure(Penalised(objective, 0.0), result.w).grad
         if error > settings.tol:
-            return f'float32 rounds the gradient by up to {error:.1g} here, so take dtype="float64" or a larger tol'
+            return (
+                f"float32 rounds the gradient by up to {error:.1g} here, "
+                'so take dtype="float64" or a larger tol'
+            )
         if result.n_iter < settings.max_iter:
-            return f'it finds nothing better in float32, so take dtype="float64", {scale}, or accept a larger tol'
+            return (
+                f'it finds nothing better in float32, so take dtype="float64", {scale}, '
+                "or accept a larger tol"
+            )
     if result.n_iter < settings.max_iter:
         return f"it finds nothing better, so {scale}, or accept a larger tol"
     return f"allow more iterations, {scale}, or accept a larger tol"

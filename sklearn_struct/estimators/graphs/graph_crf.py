@@ -66,7 +66,8 @@ class GraphCRF(
         all. A dense X stores all its values, so there both are the same.
     fit_intercept : bool, default=True
         Give each label an unpenalised weight of its own.
-    solver : {"auto", "lbfgs", "owlqn", "newton-cg", "trust-ncg", "cg", "sag", "sgd"}, default="auto"
+    solver : {"auto", "lbfgs", "owlqn", "newton-cg", "trust-ncg", "cg", "sag", "sgd"}, \
+            default="auto"
         What minimises the objective, as in `LinearChainCRF`.
     warm_start : bool, default=False
         Start from the weights of the previous fit, matched by label and feature.

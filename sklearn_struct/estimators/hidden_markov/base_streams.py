@@ -1,4 +1,4 @@
-"""What a hidden Markov model learned as a chain of contexts, and its streams: reading and writing them."""
+"""What a hidden Markov model learned as a chain of contexts; reading and writing its streams."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ __all__ = ["BaseStreams"]
 
 
 class BaseStreams(BaseSequenceEstimator):
-    """A hidden Markov model as its learned attributes say; they are the truth, and may be replaced."""
+    """A hidden Markov model as its learned attributes say: they are the truth, and replaceable."""
 
     vocabulary_: list[dict[Any, int] | None]
     emission_logprob_: list[np.ndarray | None]
@@ -124,7 +124,7 @@ class BaseStreams(BaseSequenceEstimator):
         return Observed(codes, np.hstack(numbers), columns.offsets)
 
     def _rows(self, codes: list[np.ndarray], numbers: np.ndarray) -> Any:
-        """Codes and numbers of streams as rows: an array if all are numbers, else a list of tuples."""
+        """Codes and numbers of streams as rows: an array if all are numbers, else tuples."""
         if not codes:
             return numbers
         of_values = iter(codes)

@@ -137,7 +137,8 @@ class HMM(IterationParameters, RandomParameters, ThreadParameters, BaseHiddenCha
     Examples
     --------
     >>> from sklearn_struct import HMM
-    >>> X = [["the", "cat", "sleeps"], ["the", "dog", "barks"], ["a", "dog", "sleeps"], ["a", "cat", "barks"]]
+    >>> X = [["the", "cat", "sleeps"], ["the", "dog", "barks"],
+    ...      ["a", "dog", "sleeps"], ["a", "cat", "barks"]]
     >>> y = [["DET", "NOUN", "VERB"]] * 4
     >>> hmm = HMM().fit(X, y)
     >>> hmm.predict([["the", "bird", "sleeps"]])[0]
@@ -202,7 +203,8 @@ class HMM(IterationParameters, RandomParameters, ThreadParameters, BaseHiddenCha
 
         Raises
         ------
-        LengthMismatchError, NonFiniteError, UnknownLabelError, UnknownValueError, EmptyDataError, InputTypeError
+        LengthMismatchError, NonFiniteError, UnknownLabelError, UnknownValueError, \
+        EmptyDataError, InputTypeError
             With the place; a two-dimensional X or a wrong `sample_weight` may get scikit-learn's
             own ValueError. The estimator is then as it was before.
         """

@@ -1,4 +1,4 @@
-"""What a hidden Markov model does whose labelled sequences are trees: predictions and probabilities."""
+"""Predictions and probabilities of a hidden Markov model whose labelled sequences are trees."""
 
 from __future__ import annotations
 

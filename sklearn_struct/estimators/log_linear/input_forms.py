@@ -2,7 +2,7 @@
 function.
 
 fit(X, y, weight, pool) -> objective       # y codes of classes
-scores(X, w) -> (examples, scores) ...     # a block of rows at a time; -inf for what is no candidate
+scores(X, w) -> (examples, scores) ...     # a block of rows at a time; -inf for no candidate
 coef(w), intercept(w), names()
 """
 
@@ -241,7 +241,7 @@ class FunctionForm:
         return RowsObjective(SparseRows(rows), Softmax(), data, pool, n_free=len(self.labels))
 
     def _rows(self, X: Any, first: int = 0) -> tuple[Any, np.ndarray, np.ndarray]:
-        """The features of each input with each candidate; offsets of inputs, codes of candidates."""
+        """The features of each input with each candidate; offsets of inputs, candidates' codes."""
         labels = self.classes.tolist()
         K = len(self.classes)
         if self.candidates is None:

@@ -1,4 +1,4 @@
-"""What a fitted log-linear model of single labels does: its weights, predictions and probabilities."""
+"""What a fitted log-linear model of single labels has: weights, predictions and probabilities."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["BaseLabelPredictions"]
 
 
 class BaseLabelPredictions(Published, metaclass=ABCMeta):
-    """Properties and predictions that read ``_form`` (which features there are) and ``_w`` (weights)."""
+    """Properties and predictions that read ``_form`` (the features) and ``_w`` (weights)."""
 
     classes_: np.ndarray
     _form: PairForm | ProductForm | FunctionForm

@@ -186,7 +186,8 @@ class LogLinearClassifier(
 
         Raises
         ------
-        LengthMismatchError, NonFiniteError, UnknownLabelError, ForbiddenLabelError, EmptyDataError, InputTypeError
+        LengthMismatchError, NonFiniteError, UnknownLabelError, ForbiddenLabelError, \
+        EmptyDataError, InputTypeError
             With the place; a table or a wrong `sample_weight` may get scikit-learn's own
             ValueError. The estimator is then as it was before.
         """

@@ -61,7 +61,7 @@ def read_base(fitted: Any, order: int) -> HiddenBase | GivenBase:
 
 
 class HiddenBase:
-    """A hidden Markov model; features see its values, with what is out of its vocabulary as such."""
+    """A hidden Markov model; features see its values, with those out of vocabulary as such."""
 
     def __init__(self, model: BaseHiddenChain, order: int) -> None:
         self.model = model

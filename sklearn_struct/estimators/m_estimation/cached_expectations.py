@@ -1,4 +1,4 @@
-"""Expectations of an M-estimated model's features under its base, from a cache where there is one."""
+"""Expectations of an M-estimated model's features under its base, from a cache if there is one."""
 
 from __future__ import annotations
 

@@ -145,7 +145,8 @@ class MEstimatedCRF(BaseBasedChain):
     --------
     >>> from sklearn_struct import MEstimatedCRF
     >>> X = [[("the", "DT"), ("old", "JJ"), ("man", "NN"), ("left", "VB")],
-    ...      [("a", "DT"), ("man", "NN"), ("saw", "VB"), ("the", "DT"), ("old", "JJ"), ("dog", "NN")],
+    ...      [("a", "DT"), ("man", "NN"), ("saw", "VB"),
+    ...       ("the", "DT"), ("old", "JJ"), ("dog", "NN")],
     ...      [("dogs", "NN"), ("saw", "VB"), ("a", "DT"), ("dog", "NN")]]
     >>> y = [["B", "I", "I", "O"], ["B", "I", "O", "B", "I", "I"], ["B", "O", "B", "I"]]
     >>> model = MEstimatedCRF(["tag:%x[0,1]", "tags:%x[-1,1]/%x[0,1]"]).fit(X, y)

@@ -158,7 +158,7 @@ class BaseParser(
         )
 
     def _check_decoding(self) -> None:
-        """Raise unless the parameters that predictions read fit: they may be changed after `fit`."""
+        """Raise unless the parameters that predictions read fit: they may change after `fit`."""
         check_params(self, *self._settings)
 
     def _trees(self, sentences: list[list[str]], allowed: list[Any]) -> list[brackets.Tree]:

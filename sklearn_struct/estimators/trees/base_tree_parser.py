@@ -1,4 +1,4 @@
-"""Parsers that read their grammar off the trees: encoding a treebank, and the grammar without states."""
+"""Parsers that read their grammar off the trees: encoding of a treebank, grammar without states."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Forward and backward passes of `first_order_tangent`: a few sequences side by side, in dual numbers.
+"""Forward and backward passes of `first_order_tangent`: sequences side by side, in dual numbers.
 
 Each number goes with its derivative in the direction of a reward, as rows of `dual_numbers`.
 """
@@ -124,7 +124,7 @@ def _extent(
 
 @kernel
 def _rewards(rewards: np.ndarray, i: int, n: int) -> Vector:
-    """The first n of rewards[i : i + LANES], and 0; finite, so that a forbidden one times 0 is 0."""
+    """The first n of rewards[i : i + LANES], and 0; finite, so a forbidden one times 0 is 0."""
     return minimum(maximum(load_part(rewards, i, n, 0.0), splat(-LARGEST)), splat(LARGEST))
 
 

@@ -202,7 +202,7 @@ def _exp_nodes(
 def _forward(
     edge_offsets: np.ndarray, places: Steps, work: Lattice, K: int, top: float, log_Z: np.ndarray
 ) -> None:
-    """Fill A and norms where all edges share E; complete log Z, which is nan where alpha vanishes."""
+    """Fill A and norms where all edges share E; complete log Z, nan where alpha vanishes."""
     first = places.first
     order = places.order
     A = work.A
@@ -318,7 +318,7 @@ def _add_marginals(
 
 @inlined
 def _add_edge_sum(first: np.ndarray, work: Lattice, K: int, out_edge: np.ndarray) -> None:
-    """Add the weighted marginals alpha_t(j) E(j, k) v_{t+1}(k) of all edges, which share one table."""
+    """Add weighted marginals alpha_t(j) E(j, k) v_{t+1}(k) of all edges, which share one table."""
     P = padded(K)
     E = work.E
     pairs = work.pairs

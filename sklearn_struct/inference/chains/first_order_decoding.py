@@ -275,7 +275,7 @@ def nbest(potentials: Pairs, structure: Links, labels: np.ndarray, score: np.nda
 def _extend_lists(
     potentials: Pairs, t0: int, e0: int, T: int, delta: np.ndarray, back: np.ndarray
 ) -> None:
-    """For each token and label the n best ways to arrive: score, and predecessor label * n + rank."""
+    """The n best ways to each token and label: score, and predecessor label * n + rank."""
     node = potentials.node
     edge = potentials.edge
     K = delta.shape[1]

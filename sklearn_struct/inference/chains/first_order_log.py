@@ -159,7 +159,7 @@ class _Forward(NamedTuple):
 def _log_backward(
     potentials: Pairs, reward: Pairs, forward: _Forward, weight: float, out: Pairs
 ) -> None:
-    """Second half of `log_tangent`. ``after[k]`` is the mean reward after t of what begins with k."""
+    """Second half of `log_tangent`; ``after[k]`` is the mean reward after t of what starts at k."""
     node = potentials.node
     edge = potentials.edge
     edge_reward = reward.edge

@@ -6,9 +6,9 @@ then change by the covariances of their indicators with R. One forward-backward 
 each number with its derivative, gives all of them: Hessian-vector products, entropies and
 expectation criteria alike.
 
-As in `first_order` numbers are scaled, and a sequence whose scaled result cannot be trusted is redone,
-alone, in log space (`first_order_log`). Everything is normalised before it is differentiated: derivatives
-are deviations from a mean, and do not grow with the length of a chain.
+As in `first_order` numbers are scaled, and a sequence whose scaled result cannot be trusted is
+redone, alone, in log space (`first_order_log`). Everything is normalised before it is
+differentiated: derivatives are deviations from a mean, and do not grow with the length of a chain.
 """
 
 from __future__ import annotations

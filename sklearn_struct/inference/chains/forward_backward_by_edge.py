@@ -1,5 +1,6 @@
-"""Forward-backward of `first_order` where each edge has a table of its own: edge by edge, and pieces that
-both share.
+"""Forward-backward of `first_order` where each edge has a table of its own.
+
+It goes edge by edge. Pieces that it shares with `first_order` are here, too.
 """
 
 from __future__ import annotations

@@ -29,7 +29,8 @@ def locally_normalised(
     The normaliser of a token depends on the label before it, so it is subtracted from that label's
     score:
 
-        node[t, j] - log sum_k exp(node[t+1, k] + edge[t, j, k]),    for first tokens also - log sum_k exp(node[0, k]),
+        node[t, j] - log sum_k exp(node[t+1, k] + edge[t, j, k]),
+        for first tokens also - log sum_k exp(node[0, k]),
 
     which leaves a table that all edges share as it is. A label after which nothing is allowed gets
     -inf.

@@ -5,10 +5,10 @@ p(y | x) = exp(sum_t node[t, y_t] + sum_t pair[t, y_{t-1}, y_t] + sum_{t >= 2} t
 y_{t-1}, y_t]) / Z(x). K ** 3 a token.
 
 A state is two labels (j, k), of a token and of the one before it; there is one label before the
-first token. As in `first_order`, scaled numbers are trusted only where nothing can have been lost, else
-logarithms redo the sequence. Eight sequences of about one length stand side by side, each in a lane
-of all vectors; so a number of a table that all edges share serves eight products, and a sequence's
-result does not depend on its neighbours.
+first token. As in `first_order`, scaled numbers are trusted only where nothing can have been lost,
+else logarithms redo the sequence. Eight sequences of about one length stand side by side, each in a
+lane of all vectors; so a number of a table that all edges share serves eight products, and a
+sequence's result does not depend on its neighbours.
 """
 
 from __future__ import annotations
@@ -80,8 +80,9 @@ def tangent(
     out: Triples,
     mean: np.ndarray,
 ) -> None:
-    """Add weighted covariances with a reward to `out`: as `first_order.tangent`, in logarithms, with
-    triples.
+    """Add weighted covariances with a reward to `out`.
+
+    As `first_order.tangent`, in logarithms, with triples.
     """
     potentials, reward = (
         Triples(*(np.ascontiguousarray(a, np.float64) for a in p)) for p in (potentials, reward)

@@ -1,6 +1,7 @@
 """Chains of second order, max-sum and sampling: Viterbi, n-best labellings, draws from p(y | x).
 
-The twins of those in `first_order_decoding`, on the states of `second_order`; ties go to the smallest label.
+The twins of those in `first_order_decoding`, on the states of `second_order`; ties go to the
+smallest label.
 """
 
 from __future__ import annotations
@@ -92,7 +93,7 @@ def _viterbi(
     table: np.ndarray,
     labels: np.ndarray,
 ) -> None:
-    """Fill delta (T, K, P), the score of the best way to each state, and go back along the maxima."""
+    """Fill delta (T, K, P), the score of the best way to each state; go back along the maxima."""
     node = potentials.node
     tables = potentials.edge, potentials.triple
     shared = len(potentials.edge) == 1 and len(potentials.triple) == 1

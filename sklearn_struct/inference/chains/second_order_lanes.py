@@ -1,4 +1,4 @@
-"""Sequences of `second_order` side by side, in the lanes of vectors, and exponentials of their scores."""
+"""Sequences of `second_order` side by side, in the lanes of vectors; exponentials of scores."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ def steps(offsets: np.ndarray, weight: np.ndarray) -> Steps:
 def _steps(
     offsets: np.ndarray, weight: np.ndarray, alive: np.ndarray, first: np.ndarray, order: np.ndarray
 ) -> tuple[int, int]:
-    """Fill `first` and `order`; return the last step and the number of chains. `alive` is scratch."""
+    """Fill `first` and `order`; return last step and number of chains. `alive` is scratch."""
     n = len(offsets) - 1
     longest = 0
     for i in range(n):  # of each length the number of chains, then of those that are longer

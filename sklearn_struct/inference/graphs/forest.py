@@ -27,8 +27,9 @@ _Scores: TypeAlias = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.nd
 
 class _Messages(NamedTuple):
     """For each node: scores of its labels with all below it, the message to its parent, and scores
-    with everything; each (2, n, K), scores and their derivatives. ``totals`` (2, n) are log Z of its
-    tree.
+    with everything.
+
+    Each is (2, n, K), scores and their derivatives. ``totals`` (2, n) are log Z of its tree.
     """
 
     inside: np.ndarray

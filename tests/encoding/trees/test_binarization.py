@@ -26,8 +26,10 @@ from sklearn_struct.encoding.trees.binarization import (
 from sklearn_struct.encoding.trees.brackets import format_tree, parse_tree, words
 from sklearn_struct.exceptions import EmptyDataError, LengthMismatchError
 
-TEXT = """( (S (NP-SBJ-1 (NP (NNP Rudolph)) (, ,)) (VP (VBD was) (VP (VBN named) (S (NP-SBJ (-NONE- *-1))
-    (NP-PRD (NP (DT a) (JJ nonexecutive) (NN director)) (PP (IN of) (NP (DT this)))))) (SBAR (-NONE- 0))) (. .)))"""
+TEXT = """( (S (NP-SBJ-1 (NP (NNP Rudolph)) (, ,))
+    (VP (VBD was) (VP (VBN named) (S (NP-SBJ (-NONE- *-1))
+    (NP-PRD (NP (DT a) (JJ nonexecutive) (NN director)) (PP (IN of) (NP (DT this))))))
+    (SBAR (-NONE- 0))) (. .)))"""
 
 
 def stripped(text):
@@ -40,9 +42,10 @@ def stripped(text):
 @pytest.mark.parametrize(
     ("label", "expected"),
     [
-        ("NP", "NP"), ("NP-SBJ", "NP"), ("NP-SBJ-1", "NP"), ("NP=2", "NP"), ("NP-LOC=3", "NP"), ("ADVP|PRT", "ADVP"),
-        ("-LRB-", "-LRB-"), ("-NONE-", "-NONE-"), ("PRP$", "PRP$"), ("''", "''"), (":", ":"), ("", "ROOT"),
-        ("TOP", "ROOT"), ("S1", "ROOT"), ("ROOT", "ROOT"), ("=", "="), ("--", "--"),
+        ("NP", "NP"), ("NP-SBJ", "NP"), ("NP-SBJ-1", "NP"), ("NP=2", "NP"), ("NP-LOC=3", "NP"),
+        ("ADVP|PRT", "ADVP"), ("-LRB-", "-LRB-"), ("-NONE-", "-NONE-"), ("PRP$", "PRP$"),
+        ("''", "''"), (":", ":"), ("", "ROOT"), ("TOP", "ROOT"), ("S1", "ROOT"), ("ROOT", "ROOT"),
+        ("=", "="), ("--", "--"),
     ],
 )  # fmt: skip
 def test_bare(label, expected):

@@ -55,7 +55,8 @@ def test_what_is_no_list(X):
         (
             "a b",
             InputTypeError,
-            r"^X\[1\] is a str, expected a list of words: split it into words; one .* is \[sentence\]$",
+            r"^X\[1\] is a str, expected a list of words: split it into words; "
+            r"one .* is \[sentence\]$",
         ),
         (b"a b", InputTypeError, r"^X\[1\] is a bytes, expected a list of words$"),
         ({"a": 1}, InputTypeError, r"^X\[1\] is a dict, expected a list of words$"),

@@ -1,4 +1,4 @@
-"""Trees as arrays to learn from: what their numbers stand for, and what is unknown of other trees."""
+"""Trees as arrays to learn from: what their numbers stand for; what is unknown of other trees."""
 
 from __future__ import annotations
 

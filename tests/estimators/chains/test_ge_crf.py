@@ -63,7 +63,7 @@ WORDS = {
 }
 
 
-# --------------------------------------------------------------------------------------------- what it learns
+# ----------------------------------------------------------------------------------- what it learns
 
 
 def test_from_labelled_features_alone():
@@ -206,7 +206,7 @@ def test_a_weight_of_two_counts_twice():
     np.testing.assert_allclose(weighted.predict_proba(X)[0], twice.predict_proba(X)[0], atol=1e-5)
 
 
-# ------------------------------------------------------------------------------------------------- the objective
+# ------------------------------------------------------------------------------------ the objective
 
 
 def test_objective_is_what_is_documented(corpus):
@@ -215,8 +215,10 @@ def test_objective_is_what_is_documented(corpus):
     """
     X = corpus[0][:6]
     y = [*corpus[1][:2], *[None] * 4]
-    crf = GECRF(WORDS, target_weight={"$": 2.0, ".": 0.5}, entropy_weight=0.1, C=3.0, max_iter=3, tol=10.0,
-                classes=sorted({label for s in corpus[1] for label in s})).fit(X, y)  # fmt: skip
+    crf = GECRF(
+        WORDS, target_weight={"$": 2.0, ".": 0.5}, entropy_weight=0.1, C=3.0, max_iter=3, tol=10.0,
+        classes=sorted({label for s in corpus[1] for label in s}),
+    ).fit(X, y)  # fmt: skip
     names = X.feature_names.tolist()
     total = -crf.log_proba(X[:2], y[:2]).sum()
     proba = np.concatenate(list(crf.predict_proba(X[2:])))
@@ -334,7 +336,7 @@ def test_second_order():
     assert crf.transition2_.shape == (2, 2, 2)
 
 
-# -------------------------------------------------------------------------------------------------------- starts
+# ------------------------------------------------------------------------------------------- starts
 
 
 def test_starts_and_restarts():
@@ -378,7 +380,7 @@ def test_init_and_warm_start(corpus):
     assert crf.score(X[20:], y[20:]) > 0.3
 
 
-# ------------------------------------------------------------------------------------------ with scikit-learn
+# -------------------------------------------------------------------------------- with scikit-learn
 
 
 def test_grid_search_with_unlabelled_sequences(corpus):
@@ -414,7 +416,7 @@ def test_rows_of_a_table():
     assert model.score(rows, ["A", None, {"A", "B"}, "A"]) == pytest.approx(2 / 3)
 
 
-# ---------------------------------------------------------------------------------------------------- bad input
+# ---------------------------------------------------------------------------------------- bad input
 
 MISTAKES = {
     "unknown feature": ({"bath": "SIZE"}, ValueError, "has no feature 'bath'"),

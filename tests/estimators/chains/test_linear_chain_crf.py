@@ -19,7 +19,7 @@ from sklearn_struct.inference.chains.chain import Chain
 LABELS = ["x", "y", "z"]
 
 
-# ---------------------------------------------------------------- sequences: enumeration and moments
+# --------------------------------------------------------------- sequences: enumeration and moments
 
 
 def ragged(rng, lengths=(3, 1, 4, 2, 3, 4, 2, 3)):
@@ -449,7 +449,7 @@ def test_float32_is_close_to_float64(form, options):
     np.testing.assert_allclose(a.log_proba(X, y), b.log_proba(X, y), atol=0.02)
 
 
-# ---------------------------------------------------------------- many blocks: rental advertisements
+# --------------------------------------------------------------- many blocks: rental advertisements
 
 
 @pytest.fixture(scope="module")
@@ -575,7 +575,7 @@ def test_sgd_finds_a_step_where_long_ones_lead_away(seed):
 
 
 def test_softmax_margin_minimises_the_loss_with_costs():
-    """The curve ends at C * sum of losses, taken from all labellings; a cost of 0 is the likelihood."""
+    """The curve ends at C * sum of losses, from all labellings; a cost of 0 is the likelihood."""
     X, y = ragged(np.random.RandomState(0))
     X = numeric(X)
     cost = np.array([[0.0, 1.0, 2.0], [0.5, 0.0, 1.0], [3.0, 0.0, 0.0]])

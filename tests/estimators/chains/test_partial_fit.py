@@ -164,7 +164,7 @@ def test_adaptive_regularisation_is_the_textbooks():
 @PASSES_END_EARLY
 @pytest.mark.parametrize("solver", ["ap", "pa"])
 def test_sample_weights_scale_the_steps(solver):
-    """In `fit` weights count relatively to their mean; for "ap" that is a scale without a meaning."""
+    """In `fit` weights count relatively to their mean; for "ap" that scale has no meaning."""
     X, y = numbers(12)
     weight = np.array([0, 1, 2, 0.5, 0, 1, 1, 3, 0.1, 1, 0, 2])
     used = np.flatnonzero(weight)
@@ -199,7 +199,7 @@ def test_few_passes_warn(solver):
         crf(solver, max_iter=2).fit(*numbers())
 
 
-# ---------------------------------------------------------------- length 1, two labels: scikit-learn's
+# ------------------------------------------------------------- length 1, two labels: scikit-learn's
 
 
 def rows():
@@ -280,7 +280,7 @@ def test_a_batch_is_a_pass_of_fit(solver):
 @pytest.mark.parametrize("size", [1, 4, 25])
 @pytest.mark.parametrize(("solver", "C"), [("ap", 1.0), ("pa", 0.1)])
 def test_batches_are_the_textbooks(solver, C, size):
-    """The average goes on over batches; weights count as they are, whatever else is in the batch."""
+    """The average goes on over batches; weights count as they are, whatever else is in a batch."""
     X, y = numbers()
     weight = np.where(np.arange(25) % 3, np.linspace(0.2, 3, 25), 0.0)
     weight[:4] = 2.0
@@ -489,28 +489,64 @@ def unchanged(model, before):
 X, Y = numbers(3)
 WIDE = [np.zeros((2, 5))]
 MISTAKES = {
-    "unknown label": ({"X": X[:1], "y": [["x"] * (len(X[0]) - 1) + ["new"]]}, UnknownLabelError, "y\\[0\\].*'new'"),
-    "too few labels": ({"X": X[1:2], "y": [["x"] * (len(X[1]) + 1)]}, LengthMismatchError, "X\\[0\\] has"),
+    "unknown label": (
+        {"X": X[:1], "y": [["x"] * (len(X[0]) - 1) + ["new"]]},
+        UnknownLabelError,
+        "y\\[0\\].*'new'",
+    ),
+    "too few labels": (
+        {"X": X[1:2], "y": [["x"] * (len(X[1]) + 1)]},
+        LengthMismatchError,
+        "X\\[0\\] has",
+    ),
     "too few sequences": ({"X": X, "y": Y[:2]}, LengthMismatchError, "3 sequences"),
-    "width": ({"X": WIDE, "y": [["x", "x"]]}, ValueError, "X has 5 features, but LinearChainCRF is expecting 4"),
-    "width of rows": ({"X": WIDE[0], "y": ["x", "x"]}, ValueError, "X has 5 features, but LinearChainCRF is expect"),
-    "not finite": ({"X": [np.full((1, 4), np.nan)], "y": [["x"]]}, NonFiniteError, "X\\[0\\], token 0"),
+    "width": (
+        {"X": WIDE, "y": [["x", "x"]]},
+        ValueError,
+        "X has 5 features, but LinearChainCRF is expecting 4",
+    ),
+    "width of rows": (
+        {"X": WIDE[0], "y": ["x", "x"]},
+        ValueError,
+        "X has 5 features, but LinearChainCRF is expect",
+    ),
+    "not finite": (
+        {"X": [np.full((1, 4), np.nan)], "y": [["x"]]},
+        NonFiniteError,
+        "X\\[0\\], token 0",
+    ),
     "attributes": ({"X": [["a"]], "y": [["x"]]}, InputTypeError, "attributes|SequenceVectorizer"),
     "nothing": ({"X": [], "y": []}, EmptyDataError, "no sequences"),
     "no tokens": ({"X": [np.zeros((0, 4))], "y": [[]]}, EmptyDataError, "no tokens"),
-    "no weight": ({"X": X, "y": Y, "sample_weight": np.zeros(3)}, ValueError, "positive weight|non-zero"),
+    "no weight": (
+        {"X": X, "y": Y, "sample_weight": np.zeros(3)},
+        ValueError,
+        "positive weight|non-zero",
+    ),
     "weight of nothing": (
         {"X": [X[0], X[0][:0]], "y": [Y[0], []], "sample_weight": [0.0, 1.0]},
         EmptyDataError,
         "no tokens in sequences of positive weight",
     ),
-    "negative weight": ({"X": X, "y": Y, "sample_weight": [1.0, -1.0, 1.0]}, ValueError, "[Nn]egative"),
-    "other classes": ({"X": X, "y": Y, "classes": ["x", "y"]}, ValueError, "classes=\\['x', 'y'\\].*'x', 'y', 'z'"),
+    "negative weight": (
+        {"X": X, "y": Y, "sample_weight": [1.0, -1.0, 1.0]},
+        ValueError,
+        "[Nn]egative",
+    ),
+    "other classes": (
+        {"X": X, "y": Y, "classes": ["x", "y"]},
+        ValueError,
+        "classes=\\['x', 'y'\\].*'x', 'y', 'z'",
+    ),
     "more classes": ({"X": X, "y": Y, "classes": [*LABELS, "w"]}, ValueError, "earlier calls"),
-    "classes in one string": ({"X": X, "y": Y, "classes": "xyz"}, InputTypeError, "classes must be"),
+    "classes in one string": (
+        {"X": X, "y": Y, "classes": "xyz"},
+        InputTypeError,
+        "classes must be",
+    ),
     "classes that are none": ({"X": X, "y": Y, "classes": 3}, InputTypeError, "classes must be"),
     "no y": ({"X": X, "y": None}, ValueError, "requires y"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)

@@ -31,7 +31,7 @@ def drawn(n, rng):
 
 
 def error(model):
-    """The largest difference in what the data can tell: contrasts of labels, and of pairs of these."""
+    """The largest difference in what data can tell: contrasts of labels, and of pairs of these."""
     coef = model.coef_.T
     table = model.transition_
     table = table - table[:1] - table[:, :1] + table[0, 0]

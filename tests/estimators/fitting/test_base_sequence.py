@@ -762,7 +762,7 @@ def test_wrong_labels_after_fit(method, y, exception, match):
 
 
 def test_labels_that_fit_has_not_seen():
-    """They have no probability, but a prediction is just wrong: folds of a small corpus lack some."""
+    """They have no probability, but a prediction is just wrong: small corpora's folds lack some."""
     model = LinearChainCRF(C=100).fit(GOOD_X, GOOD_Y)
     assert model.score(GOOD_X, GOOD_Y) == 1.0
     assert model.score(GOOD_X, [["A", "Z"], ["A"]]) == pytest.approx(2 / 3)

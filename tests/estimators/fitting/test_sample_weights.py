@@ -152,7 +152,7 @@ def test_score_of_weighted_tokens(data):
 
 
 def test_labels_of_weight_zero_are_not_read():
-    """Neither for the loss nor for the pairs that exist; so unknown labels may be written as any."""
+    """Neither for the loss nor for which pairs exist; so unknown labels may be written as any."""
     X = [["a", "b", "c"], ["b", "a"], ["c"]] * 3
     y, other = ([["A", "B", k], ["B", "A"], ["B"]] * 3 for k in "BA")
     weight = [[1, 1, 0], [1, 2], [1]] * 3

@@ -255,7 +255,7 @@ def test_tables_that_nothing_can_be_learned_from():
 
 @pytest.mark.parametrize("solver", ["lbfgs", "sag", "sgd", "pa"])
 def test_training_data_whose_scores_overflow(solver):
-    """The error comes from the fit, not from the first prediction; and no RuntimeWarning before it."""
+    """The error comes from the fit, not from a prediction; and no RuntimeWarning before it."""
     X, y = data()
     model = LinearChainCRF(dtype="float32", solver=solver, max_iter=5, random_state=0)
     for scale in (1e30, 1e37, 1e38):

@@ -103,7 +103,7 @@ def test_terms():
     assert term_tokens("sag", 10, 300) == 300
 
 
-# ------------------------------------------------------------------------------------- numbers of any size
+# ------------------------------------------------------------------------------ numbers of any size
 
 NAMES = ["lbfgs", "owlqn", "cg", "newton-cg", "trust-ncg", "sag", "sgd", "pa"]
 

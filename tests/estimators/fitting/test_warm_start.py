@@ -212,7 +212,7 @@ def test_without_warm_start_a_fit_starts_anew():
 
 
 def test_init_from_itself_on_other_data():
-    """The estimator is its own `init`: its old weights count, not what the new fit makes of them."""
+    """The estimator is its own `init`: its old weights count, not what the new fit makes of it."""
     X, y = problem(n=20, seed=1)
     X = [[{"odd": True}], *X]
     y = [["a"], *y]

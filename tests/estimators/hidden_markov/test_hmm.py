@@ -457,7 +457,7 @@ def noun_phrases(y):
 @pytest.mark.corpus
 @pytest.mark.parametrize(("order", "least"), [(1, 0.866), (2, 0.8685)])
 def test_noun_phrases_of_conll2000(order, least):
-    """Smith, Vail and Lafferty (2007) report precision 85.60, recall 88.68 and F1 87.11 in order 2."""
+    """Smith, Vail and Lafferty (2007) report precision 85.60, recall 88.68, F1 87.11 in order 2."""
     X, y = real(fetch_conll2000, return_X_y=True)
     X_test, y_test = real(fetch_conll2000, subset="test", return_X_y=True)
     hmm = HMM(order=order).fit(X[:8036], noun_phrases(y[:8036]))

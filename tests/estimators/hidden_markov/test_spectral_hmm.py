@@ -328,7 +328,7 @@ def test_decoders():
 
 
 def test_sentences_without_a_labelling():
-    """Where no labels may follow each other so, each word gets the labels' frequencies in training."""
+    """Where no labels may follow each other so, each word gets training's label frequencies."""
     X = [["a", "b"], ["a", "b"], ["a", "b", "c"]]
     y = [["A", "B"], ["A", "B"], ["A", "B", "C"]]
     for decoder in ("marginal", "viterbi"):

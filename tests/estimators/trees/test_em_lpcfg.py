@@ -90,7 +90,7 @@ def test_the_curve_is_the_likelihood_of_the_trees():
 
 
 class Known:
-    """A grammar over S, N and V with two states each: draws trees, and knows their probabilities."""
+    """A grammar over S, N and V with two states each: draws trees, knows their probabilities."""
 
     def __init__(self, seed):
         rng = np.random.default_rng(seed)
@@ -303,8 +303,9 @@ def test_verbose(capsys):
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("n_states", 0), ("n_states", 1.5), ("n_grammars", 0), ("shrinkage", -0.1), ("shrinkage", 1.1), ("max_iter", 0),
-        ("tol", -1), ("random_state", "x"), ("verbose", -1), ("decoder", "mbr"), ("pruning", -1), ("unknown_weight", 0),
+        ("n_states", 0), ("n_states", 1.5), ("n_grammars", 0), ("shrinkage", -0.1),
+        ("shrinkage", 1.1), ("max_iter", 0), ("tol", -1), ("random_state", "x"), ("verbose", -1),
+        ("decoder", "mbr"), ("pruning", -1), ("unknown_weight", 0),
     ],
 )  # fmt: skip
 def test_parameters(name, value):
@@ -394,7 +395,10 @@ class TestCallbacks:
 
 STRANGE = {
     "brackets": ([["(", "a", ")"]], ["(S (-LRB- -LRB-) (N a) (-RRB- -RRB-))"]),
-    "tags are phrases": ([["a", "b"], ["a"], ["a"] * 3], ["(X (X a) (Y b))", "(X a)", "(Y (X (X a) (Y a)) (Y a))"]),
+    "tags are phrases": (
+        [["a", "b"], ["a"], ["a"] * 3],
+        ["(X (X a) (Y b))", "(X a)", "(Y (X (X a) (Y a)) (Y a))"],
+    ),
     "single words": ([["a"], ["b"]], ["(N a)", "(S (N b))"]),
     "ROOT": ([["a", "b", "c"], ["a", "b"]], ["(S (ROOT (N a) (V b)) (N c))", "((ROOT a) (V b))"]),
     "numpy": (np.array([["a", "b"]] * 4), np.array(["(S (N a) (V b))"] * 4)),

@@ -45,7 +45,7 @@ def dependent_trees():
 
 @pytest.mark.parametrize("pieces", ["nodes", "trees"])
 def test_finds_the_truth(pieces):
-    """Of data that are exactly as their distribution, which no PCFG has but one with the features."""
+    """Of data that are exactly as their distribution; only a PCFG with the features has it."""
     X, y = dependent_trees()
     model = MEstimatedPCFG(
         "parent-rule", base=BASE, pieces=pieces, C=np.inf, solver="lbfgs", tol=1e-9

@@ -234,8 +234,9 @@ def test_a_weight_of_unknown_words_moves_mass_to_them():
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("horizontal_order", -1), ("horizontal_order", 1.5), ("vertical_order", 0), ("smoothing", -0.1),
-        ("min_frequency", 0), ("unknown_weight", 0), ("decoder", "mbr"), ("pruning", 2), ("memory", 3), ("n_jobs", "two"),
+        ("horizontal_order", -1), ("horizontal_order", 1.5), ("vertical_order", 0),
+        ("smoothing", -0.1), ("min_frequency", 0), ("unknown_weight", 0), ("decoder", "mbr"),
+        ("pruning", 2), ("memory", 3), ("n_jobs", "two"),
     ],
 )  # fmt: skip
 def test_parameters(name, value):

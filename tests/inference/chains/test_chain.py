@@ -112,7 +112,10 @@ from sklearn_struct.inference.chains import second_order, second_order_decoding,
 crf = LinearChainCRF(order=ORDER).fit([["a", "b", "a"]], [["x", "y", "x"]])
 crf.predict_proba([["a"]]), crf.predict([["a"]]), crf.log_proba([["a"]], [["x"]])
 rooms = second_order, second_order_decoding, second_order_log
-kernels = [k for room in rooms for k in vars(room).values() if getattr(k, "__module__", "") == room.__name__]
+kernels = [
+    k for room in rooms for k in vars(room).values()
+    if getattr(k, "__module__", "") == room.__name__
+]
 print(any(getattr(kernel, "signatures", ()) for kernel in kernels))
 """
 

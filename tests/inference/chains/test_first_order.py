@@ -74,7 +74,7 @@ def test_float32_by_enumeration(batch):
 
 
 def test_float32_in_log_space_rounds_no_sums():
-    """A certain labelling, redone in log space: its scores are sums that are not float32 numbers."""
+    """A certain labelling, redone in log space: its scores are sums that no float32 number is."""
     node = np.full((4, 2), 1.5829315, dtype=np.float32)
     edge = np.array([[1697.0, 2.0, 2.0, 2.0]], dtype=np.float32)
     assert_exact(Potentials(node, (edge,)), chain([0, 4]), digits=1e-6)
@@ -242,7 +242,7 @@ def test_two_groups_of_labels_on_4000_tokens():
     [(np.float64, 990, 690), (np.float64, 750, 690), (np.float32, 120, 85), (np.float32, 110, 80)],
 )
 def test_underflow_without_forbidden_labels(dtype, gap, step):
-    """To enter label 1 is too dear for scaled numbers, but to stay in 0 is dearer in the long run."""
+    """To enter label 1 is too dear for scaled numbers; to stay in 0 is dearer in the long run."""
     edge = np.array([[0.0, -gap, 0.0, -gap]] + [[-step, -gap, -gap, 0.0]] * 2)
     potentials, structure = contracts.single(np.zeros((4, 2)), edge, dtype)
     assert naive.scaled_log_Z(potentials.node, potentials.cliques[0]) == pytest.approx(

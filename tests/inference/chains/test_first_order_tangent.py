@@ -1,4 +1,4 @@
-"""Covariances with a reward against enumeration, and where scaled numbers would be silently wrong."""
+"""Covariances with a reward against enumeration, and where scaled numbers would be wrong."""
 
 from __future__ import annotations
 
@@ -347,7 +347,7 @@ def test_a_label_that_is_far_behind_where_all_are_far_from_zero(far):
 
 @pytest.mark.parametrize(("gap", "step"), [(990, 690), (750, 690), (300, 299), (120, 85)])
 def test_underflow_without_forbidden_labels(gap, step):
-    """To enter label 1 is too dear for scaled numbers, but to stay in 0 is dearer in the long run."""
+    """To enter label 1 is too dear for scaled numbers; to stay in 0 is dearer in the long run."""
     edge = np.array([[0.0, -gap, 0.0, -gap]] + [[-step, -gap, -gap, 0.0]] * 2)
     potentials, structure = contracts.single(np.zeros((4, 2)), edge)
     rng = np.random.default_rng(0)

@@ -11,7 +11,7 @@ from sklearn_struct.inference.chains.time_major import steps
 
 @given(st.lists(st.tuples(st.integers(0, 6), st.booleans()), max_size=8))
 def test_every_token_has_a_row_of_its_own(chains):
-    """Those of chains with a weight; at each step the chains alive come first, in the same order."""
+    """Those of chains with a weight; at each step chains alive come first, in the same order."""
     lengths = np.array([length for length, _ in chains], dtype=np.int64)
     weight = np.array([2.0 * weighs for _, weighs in chains])
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
