@@ -66,6 +66,7 @@ class ModelFile:
         """Write the temporary file, if there is a model and no file yet."""
         if self._path is not None or self._model is None:
             return
+        # before there is a file, so that an error leaves none behind
         data = crfsuite_bytes(self._model)
         handle, path = mkstemp(self.suffix, self.prefix)
         if not self.keep_tempfiles:
@@ -114,6 +115,7 @@ class Filed(Published):
             return self._crf
         path = self.model_filename
         read_from, model = self.__dict__.get("_in_file", (None, None))
+        # since then set_params may have named another file
         if model is None or read_from != path:
             model = _read(path)
             self._in_file = path, model

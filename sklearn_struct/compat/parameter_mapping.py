@@ -60,13 +60,16 @@ def mapped(parameters: dict[str, Any]) -> dict[str, Any]:
     _check(algorithm, given)
     _warn(given)
     least = given.get("min_freq", 0)
+    # what never occurs is rarer than any min_freq above 0
     pairs = "all" if given.get("all_possible_states") and least <= 0 else "observed"
     transitions = "all" if given.get("all_possible_transitions") and least <= 0 else "observed"
     return {
         **{"lbfgs": _lbfgs, "l2sgd": _l2sgd, "ap": _ap, "pa": _pa, "arow": _arow}[algorithm](given),
         "feature_pairs": pairs,
         "transition_features": transitions,
+        # features are counted in whole numbers: 1.5 times at least is twice
         "min_frequency": max(1, ceil(least)),
+        # CRFsuite has no weights of labels alone
         "fit_intercept": False,
         "max_iter": int(given.get("max_iterations", 0)) or PASSES[algorithm],
         "verbose": int(given.get("verbose", False)),
@@ -121,6 +124,7 @@ def _lbfgs(given: dict[str, Any]) -> dict[str, Any]:
     """
     c1 = given.get("c1", 0.0)
     c2 = given.get("c2", 1.0)
+    # half a square is penalised here, a whole one by CRFsuite: hence the 2
     weight = c1 + 2 * c2
     return {
         "solver": "owlqn" if c1 else "lbfgs",
@@ -146,6 +150,7 @@ def _ap(given: dict[str, Any]) -> dict[str, Any]:
 
 def _pa(given: dict[str, Any]) -> dict[str, Any]:
     pa_type = given.get("pa_type", 1)
+    # type 0 has steps of any length, types 1 and 2 are PA-I and PA-II
     C = given.get("c", 1.0) if pa_type else inf
     return {
         "solver": "pa-ii" if pa_type == 2 else "pa",

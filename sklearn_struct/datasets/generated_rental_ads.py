@@ -201,6 +201,7 @@ def make_rental_ads(
 
 def _ad(rng: np.random.RandomState) -> tuple[list[str], list[str]]:
     """Tokens and labels of one advertisement."""
+    # these two first, as hardly any ad is without them; where all are used up they come again
     fields = ["SIZE", "RENT", *rng.permutation(OPTIONAL)]
     length = rng.randint(30, 57)
     phrases: list[tuple[float, str, list[str]]] = []
@@ -208,6 +209,8 @@ def _ad(rng: np.random.RandomState) -> tuple[list[str], list[str]]:
         field = fields[len(phrases) % len(fields)]
         phrases.append(
             (
+                # so noisy that neighbouring fields often change places, and first and last ones
+                # seldom
                 POSITIONS[field] + 2 * rng.standard_normal(),
                 field,
                 _expand(f"<{field}>", rng).split(),

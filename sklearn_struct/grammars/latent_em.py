@@ -107,6 +107,7 @@ class LatentEM:
         given /= given.sum(axis=1, keepdims=True)
         self.inner.row[:] = self.outer[:] = given[lane < wide]
         self.inner.scale[:] = 0.0
+        # with rules that are all alike, counts are products of what is given
         ones = self.zeros._replace(rule=np.ones_like(self.zeros.rule))
         return self._counts(ones, self.inner.row)
 
@@ -185,6 +186,7 @@ class LatentEM:
             wide = np.diff(start)[items][:, None]
             return np.where(
                 lane < wide,
+                # behind a row anything that exists may be read, as it is replaced by 0
                 posterior[np.minimum(start[items][:, None] + lane, len(posterior) - 1)],
                 0.0,
             )

@@ -185,6 +185,8 @@ def n_words(nodes: Nodes) -> np.ndarray:
 
 def above(nodes: Nodes) -> np.ndarray:
     """The rule of the parent, and which of its children the node is; 0 at the root."""
+    # that a node is the root is a feature, too, so it must not have -1, which says that there is
+    # none
     is_right = at(nodes.right, nodes.parent) == np.arange(len(nodes.symbol))
     return joined(at(nodes.rule, nodes.parent), is_right) + 1
 

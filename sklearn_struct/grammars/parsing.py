@@ -146,6 +146,8 @@ def forest_parses(grammar: Grammar, grammars: Sequence[Tensors], packed: Forest)
         outer = inner._replace(row=np.zeros_like(inner.row))
         inside(grammar, states, packed, inner)
         outside(grammar, states, packed, inner, outer, log_p[g], sign[g], edges[g])
+        # products of vectors inside and outside are posteriors as they are, since their scales
+        # cancel
         items[g] = np.add.reduceat(inner.row * outer.row, inner.start[:-1])
     return Parses(packed, items, edges, log_p[:, 0], sign[:, 0])
 
@@ -261,6 +263,7 @@ def _log_mean(log_Z: np.ndarray, sign: np.ndarray) -> float:
     """Logarithm of the mean of the numbers with these logarithms and signs; -inf if it is not
     positive.
     """
+    # relative to the largest, as probabilities of long sentences are below the smallest float
     top = np.max(log_Z)
     mean = np.mean(sign * np.exp(log_Z - top)) if top > -np.inf else 0.0
     return float(top + np.log(mean)) if mean > 0 else -np.inf

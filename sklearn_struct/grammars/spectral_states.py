@@ -138,6 +138,7 @@ def _singular_vectors(
         left[:] = back @ (weighted @ right)
         for rows, _ in blocks:
             basis, _ = np.linalg.qr(left[rows])
+            # symbols with few features have fewer directions than are asked for
             left[rows, basis.shape[1] :] = 0.0
             left[rows, : basis.shape[1]] = basis
         right = forth @ (phi.rows @ left)

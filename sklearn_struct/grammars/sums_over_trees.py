@@ -180,6 +180,7 @@ def _outside(reduced: _Reduced, inside: np.ndarray | None) -> np.ndarray | None:
     system = None if inside is None else _system(reduced, inside)
     if system is None:
         return None
+    # a huge count is taken for an infinite one that rounding has made finite
     visits = system.solve(reduced.root, trans="T")
     return visits if np.all((visits >= 0.0) & (visits <= LARGEST)) else None
 

@@ -85,6 +85,7 @@ def draw(
     n_drawn = n_nodes = n_failed = 0
     while n_drawn < n:
         drawn, gone = _round(choices, grammar, tensors, (n - n_drawn, n_nodes, max_length), rng)
+        # in a row: as long as some trees are short enough, the number asked for is reached
         n_failed = n_failed + 1 if gone.all() else 0
         if n_failed == MAX_ROUNDS:
             raise ValueError(
@@ -144,6 +145,7 @@ def _round(
     length = np.ones(n, dtype=np.int64)
     gone = np.zeros(n, dtype=bool)
     mass = np.cumsum(tensors.root)
+    # the product may round up to the whole sum, behind the last root
     key = np.minimum(rng.random_sample(n) * mass[-1], np.nextafter(mass[-1], 0.0))
     place = np.searchsorted(mass, key, side="right")
     symbol = np.searchsorted(tensors.root_start, place, side="right") - 1

@@ -63,6 +63,7 @@ def fit_gaussians(x: np.ndarray, posterior: np.ndarray, floor: np.ndarray) -> Ga
     for k in range(K if x.shape[1] else 0):
         # a label without tokens gets the moments of all
         weight = posterior[:, [k]] if np.any(posterior[:, k] > 0) else everything
+        # all weights may be 0, which must not be 0 / 0
         share = weight / max(float(weight.sum()), np.finfo(float).tiny)
         mean[k] = np.sum(share * x, axis=0)
         # two passes: the mean of squares less the square of the mean would cancel
@@ -82,6 +83,7 @@ def log_densities(x: np.ndarray, gaussians: Gaussians) -> np.ndarray:
     """Log-density of each row of x in each state: (n, K). None is -inf: however far away, nothing
     is impossible.
     """
+    # without numeric columns nothing is said about any state, which is the logarithm of 1
     log_p = np.zeros((len(x), len(gaussians.mean)))
     if x.shape[1] == 0:
         return log_p

@@ -48,6 +48,7 @@ def random_start(training: Training, rng: np.random.RandomState) -> HiddenMarkov
     options = training.options
     observed = training.observed
     C = n_contexts(K, options.order)
+    # exponential numbers over their sum are uniform among all distributions
     counts = Markov(*(rng.exponential(size=shape) for shape in (K, (C, K), C)))
     tables = []
     for column, n in zip(observed.codes, options.n_values, strict=True):

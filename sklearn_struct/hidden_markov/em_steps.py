@@ -35,6 +35,8 @@ __all__ = [
     "potentials",
 ]
 
+# far below what possible steps cost, so that the labellings with the fewest impossible steps win,
+# and finite, so that these can be counted at all
 IMPOSSIBLE = -1e4  # what relaxed models take for the logarithm of 0
 
 
@@ -208,6 +210,8 @@ class Training:
 
     def value(self, model: HiddenMarkov) -> float:
         """What `expect` says where all labels of positive weight are known."""
+        # those of weight 0 may have unknown labels, for which 0 stands below; nothing of them is
+        # counted
         used = self.weight > 0
         log_p = joint(model, self.observed, np.maximum(self.codes, 0))
         return float(self.weight[used] @ log_p[used]) + self.prior(model)
@@ -232,6 +236,7 @@ class Training:
             # kept whole, since moments about a mean want a second pass
             posterior[block.tokens] = out.node
             counts = chains.read_counts(out, block.structure, self.n_labels, self.options.order)
+            # 0 times a log Z of -inf would be NaN
             return counts, float(np.sum(weight[weight > 0] * log_Z[weight > 0]))
 
         parts, values = zip(*self.pool.map(work, len(self.blocks)), strict=True)

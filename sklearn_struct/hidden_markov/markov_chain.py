@@ -79,6 +79,7 @@ def potentials(markov: Markov, emission: np.ndarray, structure: Structure) -> Po
         node[last] += markov.stop
         return Potentials(node, (markov.transition.reshape(1, -1),))
     begins, finals, single = _places(structure)
+    # a sequence of one token has no pair to which its end could be added
     node[single] += markov.stop[C - K :]
     pairs = np.zeros((len(begins), C - K))
     pairs[begins] = markov.transition[C - K :].ravel()
@@ -178,6 +179,8 @@ def estimate(counts: Markov, smoothing: float, stop: bool) -> Markov:
     if not stop:
         transition = log_ratios(counts.transition, smoothing)
         return Markov(log_ratios(counts.start, smoothing), transition, np.zeros(len(transition)))
+    # to stop is one more choice of the same row: what may follow a context and the end sum to 1
+    # together
     rows = log_ratios(np.column_stack([counts.transition, counts.stop]), smoothing)
     return Markov(
         log_ratios(counts.start, smoothing), np.ascontiguousarray(rows[:, :-1]), rows[:, -1].copy()
@@ -197,6 +200,7 @@ def terminates(markov: Markov) -> bool:
     reached = np.zeros(C, dtype=bool)
     ends = markov.stop > -np.inf
     reached[C - K :] = markov.start > -np.inf
+    # no way without a circle is longer than there are contexts
     for _ in range(C):
         reached |= leads[reached].any(axis=0)
         ends |= leads[:, ends].any(axis=1)
@@ -225,6 +229,7 @@ def draw(
         steps.append(labels)
         taken.append(alive)
     sequences = np.concatenate(taken)
+    # stable: tokens of one sequence stay in the order in which they were drawn
     codes = np.concatenate(steps)[np.argsort(sequences, kind="stable")]
     return codes.astype(np.int32), np.concatenate(
         [[0], np.cumsum(np.bincount(sequences, minlength=n))]
@@ -240,5 +245,6 @@ def choose(table: np.ndarray, rows: np.ndarray, rng: np.random.RandomState) -> n
     states = np.empty(len(rows), dtype=np.int64)
     for row in np.unique(rows):
         here = rows == row
+        # "right": what has probability 0 ends where the one before it ends, and is never chosen
         states[here] = np.searchsorted(cumulated[row], passed[here], side="right")
     return states

@@ -61,6 +61,8 @@ def path_sums(chain: StateChain) -> Sums:
         ends = np.linalg.solve(system, chain.stop)
     except np.linalg.LinAlgError:
         visits = ends = np.full(len(chain.start), np.nan)
+    # the system may have a solution where the sum over paths has no limit, but then with negative
+    # visits; those next to 0 are rounding
     if not (np.all(np.isfinite(visits)) and np.all(visits >= -1e-9)):
         raise NonFiniteError(
             "the base distribution does not end its sequences: their expected length is not finite"
@@ -87,6 +89,8 @@ def beside(chain: StateChain, before: int, after: int) -> StateChain:
     stop = np.zeros(S + n)
     if before:
         start[before - 1] = 1.0
+        # position 0 is next to the sequence: the ones before it are passed from the farthest
+        # inwards
         T[0, n:] = chain.start
     else:
         start[n:] = chain.start

@@ -42,6 +42,7 @@ def layout(tree: Tree) -> Layout:
     y = np.zeros(n, dtype=int)
     parent = np.full(n, -1)
     for i in reversed(range(n)):
+        # a view; nodes come after their children here, whose columns are as wide as they need
         room = columns[start[i] : stop[i]]
         room += max(needed[i] - room.sum(), 0.0) / len(room)
         y[i] = 1 + max((y[child] for child in children[i]), default=-1)
@@ -52,6 +53,7 @@ def layout(tree: Tree) -> Layout:
         left = bounds[start[i]]
         right = bounds[stop[i]]
         middle = np.mean(x[children[i]][[0, -1]]) if children[i] else (left + right) / 2
+        # the middle of the outer children may be too near to an end of the columns for the text
         x[i] = np.clip(middle, left + needed[i] / 2, right - needed[i] / 2)
     return Layout(x, y, parent, float(bounds[-1]))
 

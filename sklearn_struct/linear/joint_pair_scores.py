@@ -143,6 +143,7 @@ def _shared(X: sp.csr_array, n_pairs: np.ndarray, n_labels: int) -> tuple[np.nda
         have = np.bincount(group[rows], minlength=len(sizes))
         split = (have > 0) & (have < sizes)
         n_new = int(np.sum(split))
+        # a new group costs exponentials of all labels, whatever it saves
         if visits[f] == 0 or n_new * (GROUP + LABEL * n_labels) > visits[f]:
             continue
         new = np.where(split, len(sizes) + np.cumsum(split) - 1, np.arange(len(sizes)))
@@ -192,6 +193,8 @@ def _scatter(
     offsets, labels, gradient = touched
     for i in range(len(offsets) - 1):
         for r in range(offsets[i], offsets[i + 1]):
+            # never cleared: an input's features read the labels that it touches, and these are
+            # written here
             row[labels[r]] = gradient[r]
         for p in range(indptr[start + i], indptr[start + i + 1]):
             f = indices[p]

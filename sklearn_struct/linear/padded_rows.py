@@ -60,6 +60,7 @@ class RowsMap:
         hot = np.flatnonzero(n_pairs > 1)
         if not once:
             counts = np.bincount(X.indices, minlength=len(n_pairs))
+            # features that this X lacks would only take places in the cache
             hot = hot[counts[hot] > 0]
             # numbered by frequency; all others are numbered as they first occur, since rare
             # features are rare: reading is then nearly sequential
@@ -167,6 +168,7 @@ class _RowsTranspose:
         single = even_parts(self.single_bounds)
 
         def part(c: int) -> None:
+            # it has the sums of the product before
             self.tables[c] = 0
             R = self.R[tokens[c].start * self.stride : tokens[c].stop * self.stride]
             rows_scatter(

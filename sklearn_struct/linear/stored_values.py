@@ -14,6 +14,7 @@ from sklearn_struct.compiled.kernel import kernel
 
 __all__ = ["AHEAD", "SINGLE", "Entries", "columns_of", "split"]
 
+# numbers are int32: this leaves as many for rows, below it, as for singles
 SINGLE = 1 << 30  # first number of the features with a single label, before they are shared out
 # stored values from now whose rows are fetched into the caches: about two tokens of text
 AHEAD = 40
@@ -46,6 +47,7 @@ def split(X: Entries, kind: np.ndarray, number: np.ndarray, n_hot: int) -> tuple
 
 def _unset(X: Entries, n: int) -> Entries:
     """Room for n values of the kind of X."""
+    # one number in any case: the 1 that all values share where `step` is 0
     data = np.ones(n * X.step + 1, dtype=X.data.dtype)
     return Entries(np.zeros_like(X.indptr), np.empty(n + AHEAD, dtype=np.int32), data, X.step)
 

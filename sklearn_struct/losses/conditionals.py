@@ -114,12 +114,14 @@ def _conditionals(
             top, mass = softmax(row)
             # a true label that is forbidden has probability 0; -inf - -inf would be nan
             loss += top - score if score > -np.inf else np.inf
+            # at least 1 each, as the best label adds exp(0), so that the product can only grow
             product *= mass
             if not product < 1e100:  # a logarithm now and then instead of one a token
                 loss = loss + np.log(product)
                 product = 1.0
             _add(row, weight[i], place, out)
             _subtract(y[t], weight[i], place, out)
+        # a token without an allowed label has no mass, and its sequence no probability
         value[i] = loss + np.log(product) if product > 0.0 else np.inf
 
 
@@ -168,6 +170,8 @@ def _scores(
     triple = potentials.triple
     t, rows, n = place
     K = node.shape[1]
+    # behind the last label: -inf adds nothing to a softmax; in a direction it would be 0 times
+    # infinity
     low = node.dtype.type(fill)
     whole = _whole(rows, n)
     for k in range(0, K, LANES):

@@ -46,6 +46,7 @@ class Criteria(NamedTuple):
         # the divergence is infinite, and has no slope
         if np.any((p > 0) & (q == 0)):
             return np.inf, np.zeros(p.shape)
+        # 0 log 0 is 0: where a target asks for nothing, the logarithm taken is that of 1
         ratio = np.divide(p, q, where=p > 0, out=np.ones(p.shape))
         return float(np.sum(weight * p * np.log(ratio))), -weight * np.where(
             p > 0, ratio, 0.0
@@ -165,6 +166,7 @@ class Expectation(Loss):
                 _spread(fired.edge, edges[:, 1], self.slopes[1], edge)
         cliques = (edge, *wider)
         if self.entropy_weight:
+            # rewards of what is forbidden are infinite then, and inference ignores them
             node = node - self.entropy_weight * potentials.node
             cliques = tuple(
                 reward - self.entropy_weight * table

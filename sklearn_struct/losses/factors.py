@@ -117,6 +117,7 @@ def _edges(
             mass += weight[i]
             for p in range(n if not (shared and out_shared) else 0):
                 _add(weight[i] * row[p], out, e, e + shift, p, factors)
+    # all edges have the same probabilities: they are added once, times the weight of all edges
     for p in range(n if shared and out_shared else 0):
         of_all = mass * row[p]
         out.edge[0, p % out.edge.shape[1]] += of_all
@@ -190,6 +191,7 @@ def _normalise(tables: Triples, e: int, m: int, factors: _Factors, row: np.ndarr
     """Probabilities of the labellings of one factor; return the logarithm of their sum."""
     n = _n_columns(factors, tables)
     for p in range(len(row)):
+        # -inf in the padding up to whole vectors, which must have no probability
         row[p] = _score(tables, e, m, p, factors) if p < n else -np.inf
     top, mass = softmax(row)
     total: float = top + np.log(mass)

@@ -99,6 +99,8 @@ def exponential_factor(level: float, growth: float) -> float:
     if not level > -math.inf:
         return 0.0
     x = level
+    # from `level` itself, where the exponential is huge, each step would come down by about 1; this
+    # is nearly the root
     if growth > 0.0 and level + math.log(growth) > 1.0:
         x = math.log(level + math.log(growth)) - math.log(growth)
         x = max(x, -math.log(growth))

@@ -71,6 +71,8 @@ def _differences(
     step = 0 if table.shape[0] == 1 else 1
     out_step = 0 if out.shape[0] == 1 else 1
     for i in range(len(offsets) - 1):
+        # `argmax` has left the rival's score here; the loss is summed anew, difference by
+        # difference
         if first:
             value[i] = 0.0
         if weight[i] == 0.0:

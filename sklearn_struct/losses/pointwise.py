@@ -70,8 +70,11 @@ class Pointwise(Loss):
             chosen = _Labels(far, labels[far], example[far], omega[far] * weight[example[far]])
             clamped = self._clamped(potentials, chosen, structure, out)
             allowed = clamped > -np.inf
+            # minus log Z of the example itself, once for each clamped label, in one call for all of
+            # them
             again = np.bincount(chosen.example, allowed * chosen.weight, len(weight))
             self.inference.marginals(potentials, structure, again, out, value)
+            # what is forbidden has probability 0: an infinite loss, without a slope that could help
             cost[far] = np.inf
             cost[far[allowed]] = log_Z[chosen.example[allowed]] - clamped[allowed]
         value[:] = np.bincount(example, omega * cost, len(weight))

@@ -48,5 +48,6 @@ class SoftmaxMargin(Loss):
         node, cliques = batch.potentials
         labels = batch.evidence.known_labels()
         cost = 1.0 - np.eye(node.shape[1]) if self.cost is None else self.cost
+        # float64 costs would make float64 of float32 potentials, which take other kernels
         raised = node + cost[labels].astype(node.dtype)
         return batch._replace(potentials=Potentials(raised, cliques))

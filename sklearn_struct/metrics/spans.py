@@ -163,6 +163,7 @@ def spans_at(place: str, labels: list[Any], scheme: str | None) -> list[Span]:
     )
 
 
+# labels are few, and tokens many
 @lru_cache(maxsize=10_000)
 def _tag(label: str, scheme: str | None) -> Tag | None:
     """Letter and type of a label, or None if the scheme does not have the letter."""

@@ -11,6 +11,7 @@ from scipy.sparse.linalg import lsmr
 
 __all__ = ["has_minimum"]
 
+# within which HiGHS, too, takes constraints for met
 TOLERANCE = 1e-7
 
 
@@ -26,6 +27,7 @@ def has_minimum(F: Any, linear: np.ndarray) -> bool:
     size = float(np.max(np.abs(linear), initial=0.0))
     if size == 0.0:
         return int(F.nnz) == 0
+    # the answer does not depend on its length, but TOLERANCE is absolute
     linear = linear / size
     # the part of `linear` that no row of F answers: along it the objective falls without end
     left = linear - F.T @ lsmr(F.T, linear, atol=1e-14, btol=1e-14, maxiter=1000)[0]
@@ -43,4 +45,5 @@ def has_minimum(F: Any, linear: np.ndarray) -> bool:
         bounds=[(-1, 1)] * m + [(0, 1)] * n,
         method="highs",
     )
+    # where the program comes to no end nothing says that there is a minimum
     return bool(solution.status == 0 and -solution.fun <= TOLERANCE)

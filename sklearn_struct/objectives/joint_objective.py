@@ -56,6 +56,7 @@ class JointObjective:
         self.joint = joint
         self.spread = spread
         self.pool = pool
+        # in the order of the map, in which the blocks are slices
         self.y = y[joint.order]
         self.weight = weight[joint.order]
         self.loss = BackgroundSoftmax()

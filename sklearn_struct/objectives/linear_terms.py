@@ -155,6 +155,7 @@ class LinearTerms(LinearObjective):
         of_cliques = 0
         last = self._terms[-1]
         for f, width in enumerate(self.potentials.widths):
+            # a table that cliques share has one derivative in each term
             shared = self.potentials.clique_maps[f] is None
             of_cliques += width * (self.n_terms if shared else last.cliques[f].stop)
         return self.data.n_nodes * self.potentials.n_labels + of_cliques

@@ -113,6 +113,7 @@ class RowsObjective:
         for its change since the pass before, by a scale that suits the others: in the end that is
         0.
         """
+        # `ascend` solves an equation for the factor of a row, which is that of this loss
         if not isinstance(self.loss, Exponential):
             raise TypeError(
                 f"dual ascent is for exponential losses, not {type(self.loss).__name__}"

@@ -146,6 +146,7 @@ def all_pairs(
     counts = np.bincount(
         X.indices, weights=np.repeat(weight, np.diff(X.indptr)), minlength=X.shape[1]
     )
+    # 0, so that features which X never has get their weights, too: "all" means all
     return _pairs_of(counts >= (min_frequency if min_frequency > 1 else 0), width)
 
 

@@ -197,6 +197,7 @@ def _strings(data: bytes, offset: int, n: int) -> list[str]:
     _, order, n_stored, where = struct.unpack_from("<4I", data, offset + 8)
     if order != ORDER or n_stored != n or offset + where + 4 * n > end:
         raise ModelFileError(f"it has no dictionary of {n} strings where one should be")
+    # in 64 bits: what a damaged file adds up to might come round to a small number in 32
     places = np.frombuffer(data, "<u4", n, offset + where).astype(np.int64) + offset
     if np.any(places + 8 > end):
         raise ModelFileError("a string lies outside its dictionary")
@@ -222,6 +223,7 @@ def _strings(data: bytes, offset: int, n: int) -> list[str]:
 def _numbers(data: bytes, places: np.ndarray) -> np.ndarray:
     """The numbers at these places, all of them inside the data."""
     return (
+        # byte by byte, as numbers may stand anywhere, not at multiples of four alone
         np.frombuffer(data, np.uint8)[places[:, None] + np.arange(4)]
         .view("<u4")[:, 0]
         .astype(np.int64)

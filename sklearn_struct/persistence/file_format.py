@@ -84,6 +84,7 @@ def _end_of_header(data: bytes | bytearray) -> int:
 def _place(data: bytes | bytearray) -> int:
     """Where the checksum stands."""
     end = _end_of_header(data)
+    # in the header alone: arrays may hold any bytes, also these
     place = data.find(DIGEST, 8, end) + len(DIGEST)
     if place < len(DIGEST) or place + N_DIGITS > end:
         raise ModelFileError("it was not written by this package")

@@ -132,6 +132,8 @@ def load(path: str | os.PathLike[str], *, functions: Functions | None = None) ->
 
 def _read(data: bytes, functions: Functions | None) -> Any:
     model, arrays = unpack(data)
+    # before the fields are checked, which may be others in later formats; `is int`, as True is an
+    # instance of int
     if type(model) is dict and type(model.get("format")) is int and model["format"] > FORMAT:
         raise ModelFileError(
             f"it has format {model['format']}, of a later version of sklearn_struct: upgrade to "

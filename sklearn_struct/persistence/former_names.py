@@ -57,6 +57,7 @@ def _params(estimator: dict[str, Any]) -> dict[str, Any]:
 def _names(estimator: dict[str, Any]) -> dict[str, str]:
     """What parameters of an estimator are called today, if they were called something else."""
     name = estimator.get("class")
+    # nothing has been checked yet: a list has no hash
     return RENAMED.get(name, {}) if isinstance(name, str) else {}
 
 

@@ -33,6 +33,7 @@ __all__ = [
 ]
 
 OPTIONAL = (int, type(None))
+# as many as have numbers in int32
 WIDEST = 2**31  # columns that a transformer may say that it gives
 
 
@@ -118,6 +119,7 @@ def _check_parts(parts: Sequence[tuple[str, BaseEstimator | str]]) -> None:
         if part[1] not in ("passthrough", "drop") and not _is_estimator(part[1]):
             raise ModelFileError("its parts are estimators, or 'passthrough'")
     names = [name for name, _ in parts]
+    # at two underscores scikit-learn parts a step's name from that of its parameter
     if len(set(names)) < len(names) or any("__" in name for name in names):
         raise ModelFileError("the names of parts must differ, without two underscores")
 

@@ -162,6 +162,7 @@ def fields(value: Json, where: str, **kinds: Any) -> list[Any]:
     if type(value) is not dict or value.keys() != kinds.keys():
         raise ModelFileError(f"{where} must have the fields {', '.join(kinds)}")
     for name, kind in kinds.items():
+        # not isinstance, to which True is an int
         if type(value[name]) not in (kind if isinstance(kind, tuple) else (kind,)):
             raise ModelFileError(f"{where}: {name} cannot be of type {type(value[name]).__name__}")
     return [value[name] for name in kinds]
@@ -197,6 +198,8 @@ def put_texts(arrays: Arrays, name: str, strings: list[str]) -> None:
                 f"feature name {j}: {text!r} ({type(text).__name__}) cannot be saved; names are "
                 "strings"
             )
+    # lone surrogates, which undecodable file names have, are not UTF-8, but valid in Python's
+    # strings
     parts = [str.encode(text, "utf-8", "surrogatepass") for text in strings]
     arrays[name + "/utf8"] = np.frombuffer(b"".join(parts), np.uint8)
     arrays[name + "/ends"] = np.cumsum([len(part) for part in parts], dtype=np.int64)
@@ -225,6 +228,7 @@ def put_labels(arrays: Arrays, name: str, classes: np.ndarray) -> Any:
     if kind in "US":
         character = np.uint32 if kind == "U" else np.uint8
         arrays[name] = np.ascontiguousarray(classes).view(character).reshape(len(classes), -1)
+    # safetensors has no numbers of 16 bytes
     elif kind in "biuf" and classes.dtype.itemsize <= 8:
         arrays[name] = classes
     elif kind == "O":
@@ -240,6 +244,7 @@ def labels(arrays: Arrays, name: str, stored: Any) -> np.ndarray:
         classes = object_array(restore(stored))
     elif stored in ("U", "S"):
         table = arrays.take(name, np.uint32 if stored == "U" else np.uint8, 2)
+        # behind the last code point of Unicode numpy would fail only when a label is read
         if not 0 < table.shape[1] < 2**28 or (stored == "U" and np.any(table > 0x10FFFF)):
             raise ModelFileError(f"{name} are not strings")
         classes = table.view(f"{stored}{table.shape[1]}")[:, 0]
@@ -257,6 +262,7 @@ def _increasing(items: list[Any]) -> bool:
     try:
         return (
             len(set(items)) == len(items)
+            # a single NaN is compared with nothing else
             and items[0] == items[0]
             and all(a < b for a, b in pairwise(items))
         )

@@ -62,6 +62,7 @@ def _permissions(name: str) -> int | None:
     # replacing it would only need rights in the folder
     if not os.access(name, os.W_OK):
         raise PermissionError(errno.EACCES, "the file is write-protected", name)
+    # bits that let a file run as its owner are not handed on
     return mode & 0o777
 
 
@@ -71,6 +72,7 @@ def _no_file(kind: int, name: str) -> OSError:
 
 
 def _replace(path: str, permissions: int | None, data: bytes) -> None:
+    # in the same folder: a file takes another's place at once only within one file system
     temporary = os.path.join(os.path.dirname(path), f".{secrets.token_hex(8)}.part")
     try:
         with open(temporary, "xb") as file:
@@ -82,6 +84,7 @@ def _replace(path: str, permissions: int | None, data: bytes) -> None:
             # one
             os.fsync(file.fileno())
         os.replace(temporary, path)
+    # on Ctrl-C, too, which is no Exception
     except BaseException:
         with suppress(FileNotFoundError):
             os.unlink(temporary)

@@ -50,6 +50,7 @@ def em(
     Maximum
     """
     parameters = start
+    # the value comes with expectations, so the last ones are made for their value alone
     expectations, value = expect(start)
     for n_iter in range(1, max_iter + 1):
         parameters = maximise(expectations)

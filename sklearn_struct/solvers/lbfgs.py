@@ -51,6 +51,7 @@ def lbfgs(
     lowest = value
     flattest = _steepest(grad)
     steepest = flattest
+    # a gradient with NaN or infinity fails both comparisons, and counts as not converged
     while tol < steepest < np.inf and n_iter < max_iter and idle < PATIENCE:
         if not 0 < float(np.dot(grad, grad)) < np.inf:
             break  # its square is no float

@@ -69,12 +69,17 @@ def search(
             lower or (as_low and new.slope <= -OVERSHOOT * start.slope)
         ):
             return new
+        # lower, but still too steep: better than nothing if the trials end before a flatter one is
+        # met
         if lower and (best is None or new.value < best.value):
             best = new
+        # a minimum is to the right of points that are low and still fall, and to the left of all
+        # others
         if new.slope < 0 and (lower or as_low):
             low = new
         else:
             high = new
+        # a step that floats cannot tell from the last one ends the search below
         step = _beyond(before, low, rounding) if high is None else _between(low, high, rounding)
         if not low.step < step < math.inf:
             break
@@ -85,6 +90,8 @@ def _beyond(before: Point, low: Point, rounding: float) -> float:
     """Where to look while the line still falls."""
     width = low.step - before.step
     return low.step + float(
+        # beyond the last point in any case, and not too far: two points that both fall say little
+        # about what comes after them
         np.clip(_minimum(before, low, math.inf, rounding) - low.step, 1.1 * width, 4 * width)
     )
 
@@ -110,6 +117,7 @@ def _minimum(a: Point, b: Point, default: float, rounding: float) -> float:
         rise = (a.slope + b.slope) / 2 * width
     mean = a.slope + b.slope - 3 * rise / width
     square = mean * mean - a.slope * b.slope
+    # a cubic without a minimum: NaN leads to the default
     root = math.sqrt(square) if square >= 0 else math.nan
     steepness = b.slope - a.slope + 2 * root
     lowest = b.step - width * (b.slope + root - mean) / steepness if steepness else math.nan

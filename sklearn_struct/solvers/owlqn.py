@@ -19,6 +19,7 @@ from sklearn_struct.solvers.rounding_noise import Search
 __all__ = ["owlqn", "pseudo_gradient"]
 
 ARMIJO = 1e-4
+# halvings of a first step of length 1, which then is 1e-12
 MAX_BACKTRACKS = 40
 # of steps that know the curvature: where these do not suffice, rounding hides what is lower
 FEW_BACKTRACKS = 10
@@ -120,7 +121,8 @@ class _Problem:
         for _ in range(n_trials):
             w = start.w + step * direction
             # crossing 0 would change the slope of the penalty, which the model of the step knows
-            # nothing of
+            # nothing of;
+            # free entries have no kink at 0 and may cross it
             w[(w * orthant < 0) & (self.l1_weights > 0)] = 0.0
             new = self.point(w)
             # the projected step, not the direction, is what Armijo's rule is about here

@@ -55,6 +55,8 @@ class Memory:
         # the inverse Hessian must stay positive definite
         if not curvature > np.finfo(float).eps * step_length * change_length:
             return
+        # products are made of the newest pair alone: of one that is not the newest any more they
+        # would be missing
         if self._fresh:
             self._products()
         # the oldest pair gives its rows to the newest: nothing is moved in memory
@@ -62,6 +64,7 @@ class Memory:
         self._slots.append(slot)
         self._keep(1 + 2 * slot, step, step_length)
         self._keep(2 + 2 * slot, change, change_length)
+        # the factor of the step goes into its length, so nobody has to make the scaled vector
         self._lengths[1 + 2 * slot] *= scale
         self._sy[slot, slot] = scale * curvature
         self._fresh = True
@@ -73,6 +76,7 @@ class Memory:
         self._keep(0, gradient, _dot(gradient, gradient) ** 0.5)
         by_s, by_y = self._products()
         order = np.ix_(self._slots, self._slots)
+        # the compact form wants products of steps with changes that are not older than they are
         sy = np.triu(self._sy[order])
         yy = self._yy[order]
         # the size of the newest curvature (Nocedal & Wright, equation 7.20)

@@ -33,6 +33,8 @@ def measure(smooth: Penalised, w: np.ndarray) -> Rounding:
     """
     value, grad = smooth.value_and_grad(w)
     of_value = of_grad = 0.0
+    # a seed of its own: the callers are not stochastic, and a fit repeated must stop at the same
+    # point
     rng = np.random.RandomState(0)
     for _ in range(N_NUDGES):
         signs = rng.randint(0, 2, len(w)) * 2.0 - 1.0

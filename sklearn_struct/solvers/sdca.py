@@ -56,6 +56,7 @@ def sdca(
         if value <= lowest or _steepest(grad) <= tol:
             best = w.copy()
             lowest = value
+        # a copy: the next pass writes into w, and a callback may keep what it gets
         if callback is not None and callback(n_iter, w.copy(), value):
             return Result(best, lowest, n_iter, _steepest(grad) <= tol)
 

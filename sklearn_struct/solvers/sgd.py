@@ -69,6 +69,8 @@ class _Averaged:
         self.v[self.n_penalised :] = free + (self.v[self.n_penalised :] - free) / self.v_divisor
         self.free_mean += mu * (self.v[self.n_penalised :] - self.free_mean)
         if mu >= 1.0:
+            # already 0 where the last step said the same: in calibration all steps do, and clearing
+            # all weights would cost more than a step
             if self.v_fraction != 1.0:
                 self.a[:] = 0.0
             self.a_divisor = self.v_divisor
@@ -146,6 +148,7 @@ def sgd(
         )
         window = (n_iter + 1) // 2
         if (
+            # passes 3, 7, 15, ...: the last ones before the mean starts anew
             n_iter & (n_iter + 1) == 0
             and n_iter > 1
             and at_start - best.value <= tol * abs(best.value) * window

@@ -298,6 +298,7 @@ def _words_of(prototypes: object) -> list[str]:
             )
     if not words:
         raise ValueError("prototypes is empty")
+    # sets of strings have another order in each process, and columns would have, too
     return list(dict.fromkeys(sorted(words) if isinstance(prototypes, set | frozenset) else words))
 
 
@@ -344,6 +345,7 @@ def _similarity(vectors: np.ndarray, rows: np.ndarray, threshold: float) -> sp.c
     `rows` are those of the prototypes among the vectors.
     """
     cosine = np.round(vectors @ vectors[rows].T, 6)  # so that equal contexts have cosine 1
+    # a prototype is like itself, whatever became of its vector
     cosine[rows, np.arange(len(rows))] = 1
     cosine[cosine < threshold] = 0
     return sp.csr_array(np.vstack([cosine, np.zeros(len(rows))]))

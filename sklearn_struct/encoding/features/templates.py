@@ -79,6 +79,7 @@ class _Learnt:
         return self._names
 
 
+# without set_output: a SequenceArray is no table that a data frame could hold
 class FeatureTemplates(
     DocLink, Published, TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
 ):

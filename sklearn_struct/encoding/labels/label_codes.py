@@ -85,6 +85,7 @@ def unique_labels(labels: list[Any], offsets: np.ndarray) -> np.ndarray:
 
 def _as_array(labels: list[Any]) -> np.ndarray:
     """An array of the labels; of dtype object where another one would hold other labels."""
+    # of tuples of one length numpy would make a table
     if any(isinstance(label, tuple) for label in labels):
         return object_array(labels)
     # numpy may change labels on the way: 1 and "a" both become strings
@@ -98,10 +99,12 @@ def _is_same(item: object, label: object) -> bool:
 
     It may be a Python number where the label is numpy's, or a float where it is a whole number.
     """
+    # `tolist` makes Python's dates of them, or whole numbers of those with nanoseconds
     if isinstance(label, np.datetime64 | np.timedelta64):
         return False
     kinds = type(item), type(label)
     return bool(item == label) and (
+        # beside 0.5 numpy makes 1.0 of 1, which is equal and has the same hash
         kinds[0] is kinds[1] or isinstance(label, np.generic) or kinds == (float, int)
     )
 
@@ -154,6 +157,7 @@ def encode(
 
 def decode(codes: np.ndarray, classes: np.ndarray, offsets: np.ndarray) -> np.ndarray:
     """Object array with one Python list of labels a sequence."""
+    # Python's objects, as y had them, not the numbers and strings of numpy
     return object_array(cut(object_array(classes.tolist())[codes].tolist(), offsets))
 
 

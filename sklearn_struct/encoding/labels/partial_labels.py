@@ -62,6 +62,7 @@ def _layers(labels: list[Any], spare: Label) -> Iterator[list[Any]]:
 
 def known_labels(labels: list[Any], offsets: np.ndarray) -> np.ndarray:
     """The distinct labels, sorted, with those in sets; there must be one."""
+    # any label that occurs: in the place of missing ones it adds none to the classes
     spare = next((label for entry in labels if entry is not None for label in options(entry)), None)
     if spare is None:
         raise EmptyDataError("y has no labels")
@@ -110,5 +111,6 @@ def masks(
     for layer in _layers(labels, classes.tolist()[0]):
         codes = label_codes.encode(layer, classes, offsets, unseen)
         allowed[np.flatnonzero(codes >= 0), codes[codes >= 0]] = True
+    # so far they have the spare label alone
     allowed[[entry is None for entry in labels]] = True
     return allowed

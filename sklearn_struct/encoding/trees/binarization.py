@@ -28,7 +28,9 @@ __all__ = [
 
 ROOT = "ROOT"
 TRACE = "-NONE-"
+# what the Penn Treebank, TIGER, and the parsers of Berkeley, Collins and Charniak call the root
 _ROOTS = {"", ROOT, "TOP", "S1", "VROOT"}
+# from the second character on, so that nothing is left without a label
 _FUNCTION = re.compile(r"(?<=.)[-=|].*", re.DOTALL)
 
 
@@ -62,6 +64,7 @@ def read(y: Any, name: str = "y") -> list[Tree]:
     return [strip(tree, f"{name}[{i}]") for i, tree in enumerate(as_trees(y, name))]
 
 
+# labels are few, and nodes many
 @lru_cache(10_000)
 def bare(label: str) -> str:
     """The label without function tags and indices: NP for ``NP-SBJ-1`` or ``NP=2``.

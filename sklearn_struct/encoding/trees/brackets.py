@@ -149,6 +149,7 @@ def format_tree(tree: Tree, place: str = "the tree") -> str:
     missing: list[int] = []  # of each open node, how many children are still to come
     for label, n in zip(tree.labels, tree.arity):
         name = str(label) if n else escaped(label)
+        # the outermost bracket alone may have no label, as in the Penn Treebank
         if _UNWRITABLE.search(name) or (not name and parts):
             raise ValueError(f"{place}: {name!r} cannot be written as a {'label' if n else 'word'}")
         parts.append(f" ({name}" if n else f" {name}")

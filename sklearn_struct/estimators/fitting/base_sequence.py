@@ -327,6 +327,7 @@ def _differ(a: Any, b: Any) -> bool:
     """
     if a is None or b is None or a is b:
         return False
+    # the same source of names, which need not be spelt out: lists may have millions
     if callable(a) and callable(b) and a == b:
         return False
     a, b = (names() if callable(names) else names for names in (a, b))

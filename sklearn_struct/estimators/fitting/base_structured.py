@@ -98,6 +98,7 @@ class BaseStructured(BaseLearned, BaseSequenceEstimator):
         codes = self._read_labels(y, sequences, reset=True)
         weights, loss = self._read_weights(sample_weight, sequences, codes)
         self._pattern = self._observe(sequences.X, codes, weights.token)
+        # read now, as X may be gone when what was learned is checked
         size = largest_sum(sequences.X)
         structure = self._structure(sequences, learned=False)
         # only now, as what was observed of a dense X counts its zeros, too
@@ -108,6 +109,7 @@ class BaseStructured(BaseLearned, BaseSequenceEstimator):
         data = TrainingData(structure, weights.evidence, weights.sequence)
         del X, sequences  # if only this method holds X, it is free while the solver needs memory
         self.t_ = data.n_examples
+        # what partial_fit would go on from belongs to earlier weights
         self._stream = None
         with Pool(self.n_jobs) as pool:
             settings = self._minimisation()

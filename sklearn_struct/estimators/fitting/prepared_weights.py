@@ -85,5 +85,6 @@ class Prepared:
                 f"the weights are not finite in {dtype} (the largest is {most:.4g}); use another "
                 "dtype"
             )
+        # one assignment, last: other threads find what was there before, or all of this
         self._kept = _Kept(pattern, w, kind, places, W)
         return potentials, W

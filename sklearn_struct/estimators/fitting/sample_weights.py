@@ -72,6 +72,7 @@ def of_examples(sample_weight: Any, n: int, what: str) -> np.ndarray:
             )
         except (TypeError, ValueError, OverflowError) as error:
             raise InputTypeError(f"sample_weight must hold real numbers: {error}") from None
+    # of the X that it wants only the number of rows is read
     weight: np.ndarray = _check_sample_weight(
         sample_weight, np.empty((n, 1)), dtype=np.float64, ensure_non_negative=True
     )
@@ -165,6 +166,7 @@ def class_weights(
 
 def _number(label: Any, value: Any) -> float:
     try:
+        # `float` would read numbers out of text
         if isinstance(value, str | bytes):
             raise TypeError
         return float(value)
@@ -226,5 +228,6 @@ def read(
     if not np.any(omega > 0):
         raise EmptyDataError("no token has a positive weight")
     sequence, share = by_sequence(omega, X.offsets)
+    # in sequences of one token its weight is that of the sequence
     evidence = Evidence(codes, weight=None if flat else share)
     return Weights(check_sum(sequence), evidence, token)

@@ -56,6 +56,7 @@ def _look_up(potentials: Potentials, block: Block, classes: np.ndarray) -> None:
     if _sums_are_finite(potentials, block):
         return
     limit = float(np.finfo(node.dtype).max) / TERMS
+    # not `>`, which is false for NaN
     wrong = np.flatnonzero(~(np.abs(node).ravel() <= limit))
     if len(wrong):
         token, k = divmod(int(wrong[0]), len(classes))

@@ -142,6 +142,7 @@ def term_tokens(solver: str, n_tokens: int, n_states: int) -> int:
     """
     if solver == "sag":
         return max(min(max(n_tokens // N_TERMS, FEWEST), MOST), n_states)
+    # the others are rules for one example at a time, as they were published
     return 50 if solver == "sgd" else 1
 
 
@@ -156,6 +157,7 @@ def strength(C: float, solver: str, scale: float) -> float:
             f"{WEAKEST_LOSS}: under such a "
             "penalty nothing is learned; use a larger C, or multiply the weights"
         )
+    # ap has no penalty, but it is computed for all solvers, as one over this
     return max(of_loss, float(np.finfo(float).tiny))
 
 

@@ -154,6 +154,7 @@ class BaseStreams(BaseSequenceEstimator):
         if used is not None:
             all_codes = [codes.copy() for codes in all_codes]
             for codes, values in zip(all_codes, tables, strict=True):
+                # -1 is no value, so that tokens which are not used are no first occurrences
                 codes[streams.first_occurrences(np.where(used, codes, -1))] = len(values)
         rows = self._rows(all_codes, observed.numbers)
         return object_array([self._written(part) for part in cut(rows, observed.offsets)])

@@ -28,6 +28,7 @@ def start(init: str, training: Training, rng: np.random.RandomState) -> HiddenMa
         return random_start(training, rng)
     if not numeric:
         raise ValueError("init='kmeans' needs numeric columns; use init='random'")
+    # clusters are as good as labels that somebody has guessed
     return labelled_start(training, _clusters(training, rng), rng)
 
 
@@ -50,6 +51,7 @@ def learn(
     tol: float,
 ) -> None:
     """Set what was learned; warn where EM has not reached `tol` and nobody asked to stop before."""
+    # labels of sequences that do not count need not be known
     if np.all(training.codes[training.token_weight > 0] >= 0):
         model: Any = training.maximise(training.counted(training.codes))
         value = training.value(model)
@@ -59,12 +61,14 @@ def learn(
     else:
         model = begin()
         iterations.begin(model)
+        # the gain over -inf is infinite or NaN, by which EM could not tell when to end
         if training.expect(model)[1] == -np.inf:
             raise ForbiddenLabelError(
                 "a sequence is impossible where EM starts; smooth the model given by `init`"
             )
         options: dict[str, Any] = {
             "max_iter": max_iter,
+            # EM compares sums over all tokens, of which `tol` is the share of one
             "tol": tol * float(training.token_weight.sum()),
             "callback": iterations,
         }

@@ -52,6 +52,7 @@ class BaseLabelTreePredictions(BaseSequenceEstimator):
         if self.decoder == "viterbi" and parses.sign[0] != 0:
             nodes = most_expected(parses, "max-rule")
             if len(nodes.symbol):
+                # without the last leaf, which stands for the end of the sequence
                 tags: np.ndarray = nodes.symbol[nodes.left < 0][:-1]
                 return tags.astype(np.int64)
         best: np.ndarray = self._proba(parses, entries).argmax(axis=1)

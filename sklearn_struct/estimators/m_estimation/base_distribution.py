@@ -31,6 +31,7 @@ from sklearn_struct.hidden_markov.path_sums import StateChain, beside
 from sklearn_struct.inference.chains.chain import Chain
 from sklearn_struct.objectives.expected_features import Emitted
 
+# sums of millions of such scores still are floats
 LARGEST = 1e300  # of scores that others give
 
 __all__ = ["GivenBase", "HiddenBase", "fit_base", "read_base"]
@@ -152,6 +153,7 @@ class HiddenBase:
         vocabulary = self.model.vocabulary_[c]
         if table is None or vocabulary is None:
             return np.zeros((len(self.model.classes_), len(known)))
+        # what is not in the vocabulary has the last column
         columns = [vocabulary.get(value, table.shape[1] - 1) for value in known]
         probability: np.ndarray = np.exp(table[:, columns])
         return probability

@@ -14,6 +14,7 @@ from sklearn_struct.grammars.spectral_states import node_vectors, project
 
 __all__ = ["clustered", "coordinates"]
 
+# EM leaves zeros as they are: without doubt no node would ever change its state
 DOUBT = 0.1  # of the mass of a node is spread over all states
 
 

@@ -140,8 +140,10 @@ class EMLPCFG(TreeDrawingMixin, BaseTreeParser, IterationParameters, RandomParam
                 return tuple(steps.maximise(counts) for counts in expected)
 
             start = self._start(corpus.treebank, steps, rng)
+            # -1, as EM climbs and loss curves fall
             iterations = Iterations(self, progress, scale=-1.0)
             iterations.begin(start)
+            # of a token and a grammar, as the value is the sum over both
             tol = self.tol * self.n_grammars * np.sum(forest.leaf >= 0)
             result = em(
                 expect, maximise, start, max_iter=self.max_iter, tol=tol, callback=iterations

@@ -59,6 +59,7 @@ class TreeDrawingMixin(Published):
         rng = generator(random_state)
         model = self._model
         grammars = model.states or (one_state(model),)
+        # p is the mean over the grammars, so each tree comes from one of them, drawn for it
         which = rng.randint(len(grammars), size=n_samples)
         names = observations(self._codes.lexicon, OOV)
         accepted = {}

@@ -125,6 +125,7 @@ class BaseSpectral(RandomParameters):
         if self.memory is not None:
             _check_known_again("inside_features", self.inside_features)
             _check_known_again("outside_features", self.outside_features)
+        # then nothing hangs on the features, so none are computed
         if self.n_states == 1:
             chosen = [(_alike,), (_alike,)]
         n_symbols = len(treebank.grammar.indptr) - 1
@@ -169,6 +170,7 @@ def _check_known_again(name: str, functions: Sequence[Feature] | None) -> None:
     for i, function in enumerate(functions or ()):
         try:
             joblib.hash(function)
+        # pickle raises whatever the function's state raises
         except Exception as error:
             raise InputTypeError(
                 f"{name}[{i}] has no name or state by which `memory` could know it"

@@ -84,6 +84,8 @@ def _beam(
                     of_three = triple[m, kept[r] * K + k] if m >= 0 else 0.0
                     way = score[kept[r]] + edge[e, pair + k] + of_three
                     best = arrived[first + k]
+                    # states kept are sorted by score, so of equal ways the smaller state is not
+                    # always met first
                     if way > best or (
                         way == best and way > -np.inf and kept[r] < back[t, first + k]
                     ):

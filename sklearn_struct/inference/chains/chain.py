@@ -79,6 +79,7 @@ class Chain(Inference):
         """Add weighted covariances with a reward to `out`; see `Inference.tangent`."""
         products = _products(potentials)
         arguments = tables(potentials), tables(reward), links(structure), weight, tables(out), mean
+        # two passes, each of numbers and of their derivatives
         patiently(lambda: products.tangent(*arguments), 4 * _steps(potentials))
 
     def argmax(

@@ -130,6 +130,7 @@ def _best_arrivals_by_edge(
     for t in range(len(first) - 1):
         n = first[t + 1] - first[t]
         row = first[t]
+        # no edge leads to a first token
         for r in range(n if t > 0 else t):
             _pad_table(edge, structure.edge_offsets[order[r]] + t - 1, K, table)
             rows_max_plus(
@@ -254,6 +255,7 @@ def nbest(potentials: Pairs, structure: Links, labels: np.ndarray, score: np.nda
         e0 = edge_offsets[i]
         score[:, i] = -np.inf
         if T == 0:
+            # an empty sequence has one labelling, which is empty, and no second one
             score[0, i] = 0.0
             continue
         _extend_lists(potentials, t0, e0, T, delta, back)
@@ -293,6 +295,7 @@ def _extend_lists(
             else:
                 for j in range(K):
                     arrival[j] = np.float64(edge[step * (e0 + t - 1), j * K + k]) + node[t0 + t, k]
+                # each list is sorted, so the next best way comes from the head of one of them
                 heads[:] = 0
                 for r in range(n):
                     j = next_head(delta[t - 1], arrival, heads)
@@ -356,6 +359,7 @@ def sample(
 def draw(log_weights: np.ndarray, u: float) -> int:
     """The label at which the cumulated weights pass the fraction u of their sum."""
     weights = np.exp(log_weights - np.max(log_weights))
+    # not normalised: the sum is as good as 1
     rest = u * np.sum(weights)
     chosen = 0
     for k in range(len(weights)):

@@ -86,6 +86,7 @@ def tangent(
         Pairs(*(np.ascontiguousarray(a, np.float64) for a in p)) for p in (potentials, reward)
     )
     lengths = np.diff(structure.offsets) * (weight != 0)
+    # the longest first, so that those still alive at a step stand side by side
     order = np.argsort(-lengths, kind="stable")[: np.count_nonzero(lengths)]
     # one for each step of the longest sequence, and the end twice
     starts = np.empty(lengths.max(initial=0) + 2, np.int64)
@@ -246,6 +247,7 @@ def _add_nodes(group: Group, r: int, trusted: bool, work: Work, out: np.ndarray)
             store(A, row + k, a)
             store(A, row + P + k, da)
             store_part(out, i + k, add(load_part(out, i + k, K - k, 0.0), slope), K - k)
+        # zeros, so that sums over edges can be taken of all rows alike
         for k in range(row, row if trusted else row + 2 * P, LANES):
             store(A, k, zero)
             store(V, k, zero)

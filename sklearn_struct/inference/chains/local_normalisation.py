@@ -55,6 +55,8 @@ def locally_normalised(
     Potentials
         Of the same float type.
     """
+    # normalisers are sums over labels, and differences with scores: both are rounded once, at the
+    # end
     tables = Triples(*(np.ascontiguousarray(a, np.float64) for a in with_triples(potentials)))
     links = with_triple_links(structure)
     K = tables.node.shape[1]

@@ -142,6 +142,7 @@ def _log_sum(scores: np.ndarray, slopes: np.ndarray) -> tuple[float, float]:
     mass = 0.0
     slope = 0.0
     for k in range(len(scores)):
+        # slopes of what is forbidden may be infinite, which times 0 would be NaN
         if scores[k] > -np.inf:
             p = np.exp(scores[k] - top)
             mass += p
@@ -199,6 +200,7 @@ def _downward(
         e = trees.link[c]
         everything[:, c] = inside[:, c]
         if p >= 0:
+            # of the whole tree, known at its root; parents come first in this order
             log_Z[:, c] = log_Z[:, p]
         for j in range(K if weight[c] != 0.0 else 0):
             for k in range(K if p >= 0 else 0):
@@ -248,6 +250,7 @@ def _best(
     for c in trees.order:
         p = trees.parent[c]
         top = -np.inf
+        # some label, also where none is allowed, as it is an index of the tables below
         labels[c] = 0
         for j in range(K):
             score = best[c, j]

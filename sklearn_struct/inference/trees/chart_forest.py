@@ -132,6 +132,7 @@ def _pack(
         packed.symbol[n_kept] = symbols[p]
         packed.start[n_kept] = items[f, 1]
         packed.stop[n_kept] = items[f, 2]
+        # those over one token get theirs below
         packed.leaf[n_kept] = -1
         n_kept += posterior[n_kept] > 0.0  # a root may have a share, and none of the mass
     # items of a token are those of its candidates that are possible, in the same order

@@ -67,6 +67,7 @@ def inside(grammar: Grammar, rules: tuple[np.ndarray, float], scores: TreeScores
     n_cells = n * (n + 1) // 2
     what = f"the chart of {n} words"
     size = room(n_cells, n_symbols)
+    # bytes: three numbers of eight a cell; a symbol of four and a value of eight an item
     reserve(24 * n_cells + 12 * size, what)
     cells = zeros(n_cells, np.int64), zeros(n_cells, np.int64), zeros(n_cells)
     chart = Chart(*cells, np.empty(size, np.int32), np.empty(size))
@@ -119,6 +120,8 @@ def _ascend(
             begin = max(i + 1, state[2])
             end = affordable(begin, i + length, steps, SPLIT * length + n_rules[i])
             steps -= (SPLIT * length + n_rules[i]) * (end - begin) // length + SPLIT + S
+            # over all splits, also those done before a pause: what is in `room` is relative to the
+            # same number
             for k in range(i + 1, i + length):
                 largest = max(largest, scale[cell(n, i, k)] + scale[cell(n, k, i + length)])
             for k in range(begin, end):
@@ -126,6 +129,7 @@ def _ascend(
                 b = cell(n, k, i + length)
                 # relative to the best split: where both parts are small, this one would underflow
                 factor = np.exp(scale[a] + scale[b] - largest) if largest > -np.inf else 0.0
+                # so improbable beside the best split that nothing of it would be left in the sums
                 if factor == 0.0:
                     continue
                 for q in range(first[b], stop[b]):

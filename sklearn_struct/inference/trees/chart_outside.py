@@ -120,6 +120,7 @@ def _descend(
     n_items = state[7]
     S, n = tables[1].shape[1:]
     for length in range(state[0], 0, -1):
+        # backwards, as the forest reverses all that is kept: shorter spans first, from the left
         for i in range(state[1], -1, -1):
             c = cell(n, i, i + length)
             if last < 0:
