@@ -225,6 +225,7 @@ class CRF(DocLink, Filed, BaseEstimator):
             raise ValueError("X_dev and y_dev go together: pass both or neither")
         check_path(self.model_filename)
         crf = LinearChainCRF(**mapped(self.get_params(deep=False)))
+        # CRFsuite stops at max_iterations without a warning
         crf._ends_at_max_iter = True
         self._crf = make_pipeline(SequenceVectorizer(keep_zeros=True), crf).fit(X, y)
         self._forget_files()

@@ -40,5 +40,6 @@ def training_log(model: LinearChainCRF, accuracies: dict[str, float]) -> Trainin
             "feature_norm": float(np.linalg.norm(w)),
             "active_features": int(np.count_nonzero(w)),
         }
+        # of the last one alone, as the weights of earlier ones are gone
         iterations[-1] |= {**last, **accuracies}
     return TrainingLog(iterations, len(w))

@@ -74,6 +74,7 @@ def read_conll(
     for number, line in numbered_lines(source, name):
         if comment is not None and line.startswith(comment):
             continue
+        # not all white space: a no-break space may be a token
         if not line.strip(" \t"):
             if sentence:
                 sentences.append(sentence)

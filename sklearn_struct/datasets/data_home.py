@@ -55,6 +55,7 @@ def read_text(
 
 def retrieve(url: str, known_hash: str) -> bytes:
     """The content of a URL, downloaded and checked by pooch."""
+    # the texts in it are kept, not the download itself
     with tempfile.TemporaryDirectory() as folder:
         try:
             return Path(
@@ -104,6 +105,7 @@ def _check_sha256(text: bytes, expected: str, what: str) -> None:
 def _store(path: Path, text: bytes) -> None:
     """Write the file under another name and then rename it, so that nobody reads half of it."""
     path.parent.mkdir(parents=True, exist_ok=True)
+    # beside the file, since renaming works only within one file system
     with tempfile.TemporaryDirectory(dir=path.parent) as folder:
         part = Path(folder) / "part"
         part.write_bytes(gzip.compress(text, mtime=0))  # the same bytes at any time

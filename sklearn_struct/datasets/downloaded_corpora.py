@@ -16,6 +16,7 @@ CONLL2000_URL = (
     "https://raw.githubusercontent.com/nltk/nltk_data/gh-pages/packages/corpora/conll2000.zip"
 )
 CONLL2000_HASH = "md5:9529b285edd5fe47271da69df1052301"
+# a release, whose files never change, as the checksums below say what they are
 EWT_URL = "https://raw.githubusercontent.com/UniversalDependencies/UD_English-EWT/r2.8/"
 
 CHUNKS = ("ADJP", "ADVP", "CONJP", "INTJ", "LST", "NP", "PP", "PRT", "SBAR", "UCP", "VP")
@@ -149,6 +150,7 @@ def fetch_ud_ewt(
     check_choice("subset", subset, ("train", "dev"))
     check_choice("tags", tags, ("upos", "xpos"))
     text = read_text(f"ewt/en_ewt-ud-{subset}.conllu", SHA256, _ewt, data_home, download_if_missing)
+    # of CoNLL-U, counted from 0: form, then upos or xpos
     columns = [1, 3 if tags == "upos" else 4]
     return as_corpus(
         read_conll(io.BytesIO(text), columns=columns, conllu=True), ["form"], EWT_DESCR, return_X_y

@@ -37,6 +37,7 @@ __all__ = [
     "refuse_frame",
 ]
 
+# its fourth power is still a float
 LEARNABLE = 1e75  # gradients hold products of values, and solvers the squares of these
 
 

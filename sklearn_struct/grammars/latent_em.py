@@ -101,6 +101,8 @@ class LatentEM:
         wide = np.diff(self.inner.start)[:, None]
         lane = np.arange(wide.max())
         given = np.zeros((len(states), len(lane)))
+        # padded rows have more places than this has columns; what is beyond a symbol's states is
+        # cleared below
         given[:, : states.shape[1]] = states[:, : len(lane)]
         # rows are padded to whole vectors, and padding has no probability
         given[lane >= self.zeros.n_states[self.treebank.forest.symbol][:, None]] = 0.0

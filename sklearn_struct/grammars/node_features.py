@@ -84,6 +84,7 @@ def nodes(forest: Forest) -> Nodes:
     length = np.repeat(n_words, items)
     first = np.repeat(np.cumsum(n_words) - n_words, items) + forest.start
     last = first + forest.stop - forest.start - 1
+    # places beside a sentence are read, too, and then replaced by -1; they only have to exist
     before = np.where(forest.start > 0, leaves[first - 1], -1)
     after = np.where(forest.stop < length, leaves[np.minimum(last + 1, len(leaves) - 1)], -1)
     own = forest.symbol, left, right, parent, forest.start, forest.stop

@@ -130,6 +130,7 @@ def parses(model: TreeModel, candidates: Candidates, threshold: float) -> Parses
         model.grammar, _scores(model, candidates), threshold
     )
     if not model.states or not len(packed.symbol):
+        # without states the grammar itself is the only one
         n = max(len(model.states), 1)
         items, edges = (np.broadcast_to(row, (n, len(row))) for row in (item, edge))
         return Parses(packed, items, edges, np.full(n, log_Z), np.full(n, float(log_Z > -np.inf)))

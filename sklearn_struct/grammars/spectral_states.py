@@ -105,6 +105,8 @@ def project(
         sigma[~kept] = 0.0
         inside = phi.rows @ U
         outside = psi.rows @ V
+    # a symbol without any direction has one state; with rows of 1 its estimates are relative
+    # frequencies
     constant = ~kept[:, 0]
     sigma[constant, 0] = kept[constant, 0] = inside[constant[symbol], 0] = outside[
         constant[symbol], 0

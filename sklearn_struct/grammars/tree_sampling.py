@@ -114,7 +114,9 @@ def _choices(grammar: Grammar, tensors: Tensors, leaf_symbol: np.ndarray) -> _Ch
         of_leaves = tensors.leaf[tensors.leaf_start[leaves][:, None] + np.arange(width)]
         mass = np.cumsum(np.concatenate([*of_rules, of_leaves])[:, :m].T, axis=1)
         total = mass[:, -1:] if mass.size else np.zeros((m, 0))
+        # all zeros for a state without choices, among which no key finds one
         share = np.divide(mass, total, out=np.zeros_like(mass), where=total > 0)
+        # numbers that rise through all groups, so that one search serves all nodes of a level
         tables.append(share + group[s] + np.arange(m)[:, None])
         sizes = [len(table) for table in of_rules]
         whats += [np.repeat(rules, sizes), leaves + len(grammar.left)]

@@ -22,6 +22,7 @@ def log_ratios(counts: np.ndarray, smoothing: float = 0.0) -> np.ndarray:
 
     A row of zeros becomes uniform.
     """
+    # as many imagined observations of each outcome, which is what a Dirichlet prior amounts to
     raised = counts + smoothing
     total = raised.sum(axis=-1, keepdims=True)
     with np.errstate(divide="ignore", invalid="ignore"):

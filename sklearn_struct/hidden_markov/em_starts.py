@@ -24,6 +24,7 @@ def labelled_start(
     A label that is not among them emits at random: as nothing else would, that tells it from
     others.
     """
+    # labels that are not known do not count: EM adds what is expected of them later
     counts, posterior = training.counted(codes)
     model = training.maximise(Expectation(Markov(*(table + 1.0 for table in counts)), posterior))
     tables = [

@@ -100,6 +100,7 @@ def beside(chain: StateChain, before: int, after: int) -> StateChain:
     else:
         stop[n:] = chain.stop
     emission = [
+        # a position beside the sequence always shows its own code, whatever the column
         np.block([[np.eye(n), np.zeros((n, e.shape[1]))], [np.zeros((S, n)), e]])
         for e in chain.emission
     ]
@@ -139,7 +140,9 @@ def edge_counts(
     left = _from_left(chain, sums, emitted, -1)
     here = np.broadcast_to(emitted.get(0, 1.0) * _from_right(chain, sums, emitted), left.shape)
     tables = [np.zeros((len(windows.codes), n_columns(K, size))) for size in clique_sizes(order)]
+    # positions beside the sequence have no label, so no pair begins there
     for s in np.flatnonzero(chain.label >= 0):
+        # of contexts of two labels, only K of all can follow each one
         following = np.flatnonzero(chain.transition[s])
         counts = left[:, s, None] * (
             (here[:, following] * chain.transition[s, following]) @ of_label[following]

@@ -161,6 +161,7 @@ class _Rows:
         for table, family in zip(cliques, self.structure.families, strict=True):
             columns = columns_of(codes, family, node.shape[1])
             rows = np.arange(len(columns)) if len(table) == len(columns) else 0
+            # a clique belongs to the step that leads into its last token
             of_steps[family.nodes[:, -1] - 1] += table[rows, columns]
         return node[self.based, codes], of_steps
 

@@ -104,7 +104,9 @@ def _is_batch(x: types.Sequences, has_lists: bool | None) -> bool:
         return False
     n_dimensions: int = getattr(x, "ndim", 1)
     if n_dimensions != 1:
+        # a batch of tables; with two dimensions x is one table, whose rows are tokens
         return n_dimensions == 3
+    # an empty list may be a sequence or a token: the first that is not empty tells
     item = next((i for i in x if _is_table(i) or not is_list(i) or len(i)), None)
     if item is None:
         return has_lists is False and len(x) > 0

@@ -58,10 +58,12 @@ class JointMap:
         group = group[self.order]
         is_shared = np.zeros(X.shape[1], dtype=bool)
         is_shared[shared] = True
+        # features without any pair would be visited for nothing
         kept = sp.csr_array(X @ sp.diags_array((~is_shared & (n_pairs > 0)).astype(float)))
         kept.eliminate_zeros()
         self.X = csr(kept, np.dtype(float))
         owner = np.repeat(np.arange(X.shape[0]), np.diff(self.X.indptr))
+        # no more than all labels, however many features touch them
         bound = np.minimum(
             np.bincount(owner, n_pairs[self.X.indices], X.shape[0]), n_labels
         ).astype(np.int64)

@@ -34,6 +34,7 @@ def _mark(X: CSR, codes: np.ndarray, n_words: int, bits: np.ndarray) -> int:
     one = np.uint64(1)
     indices = X.indices
     for t in range(len(codes)):
+        # a feature has one bit for each label, in as many words as that takes
         word = codes[t] // BITS
         shift = np.uint64(codes[t] % BITS)
         for p in range(X.indptr[t], X.indptr[t + 1]):

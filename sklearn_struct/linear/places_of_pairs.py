@@ -31,6 +31,8 @@ def _find(
         for p in range(indptr[t], indptr[t + 1]):
             low = bounds[indices[p]]
             high = bounds[indices[p] + 1]
+            # bisection moves `high`; whether anything was there at all is asked of the end that it
+            # had
             end = high
             # a binary search: columns of a feature are in order
             while low < high:

@@ -114,6 +114,7 @@ def _ascend(
         score = 0.0
         for p in range(indptr[r], indptr[r + 1]):
             score += data[p] * w[indices[p]]
+        # the row's own factor is taken out of its score first, as the equation is for the new one
         factor = exponential_factor(log_weight[r] - score + growth[r] * factors[r], growth[r])
         step = factor - factors[r]
         factors[r] = factor

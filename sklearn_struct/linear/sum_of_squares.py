@@ -29,6 +29,7 @@ def _add(tile: np.ndarray, scores: np.ndarray) -> float:
     zero = scores.dtype.type(0)
     squares = splat(zero)
     for first in range(0, n, m):
+        # the last tile may go on beyond the scores
         for k in range(0, min(m, n - first), LANES):
             i = first + k
             x = add(load_part(scores, i, n - i, zero), load_part(tile, k, n - i, zero))

@@ -39,6 +39,8 @@ class MarginalLikelihood(Loss):
         among_allowed = forbid_labels(potentials, evidence.allowed_labels())
         log_Z = np.empty(len(weight))
         self.inference.marginals(potentials, structure, weight, out, value)
+        # marginals are added to what is there: with -weight to the difference, without a second
+        # array
         self.inference.marginals(among_allowed, structure, -weight, out, log_Z)
         value -= log_Z
 

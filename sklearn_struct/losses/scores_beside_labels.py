@@ -8,6 +8,7 @@ from sklearn_struct.compiled.kernel import inlined, kernel
 
 __all__ = ["MOST", "beside"]
 
+# two pairs and three triples
 MOST = 5  # rows beside one token
 
 

@@ -204,6 +204,7 @@ def _count(
         counted = [tag not in PUNCTUATION for _, tag in true_leaves if tag != TRACE]
         of_true = _brackets(true_tree, true_leaves, counted)
         of_pred = _brackets(pred_tree, pred_leaves, counted)
+        # of brackets that are there several times, & takes as many as both sides have
         for counter, brackets in zip(counters, (of_true & of_pred, of_pred, of_true)):
             for (label, _, _), n in brackets.items():
                 counter[label] += n

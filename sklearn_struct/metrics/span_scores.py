@@ -263,6 +263,7 @@ def average_scores(
     true = counts.true
     if average == "micro":
         hits, pred, true = (column.sum(keepdims=True) for column in (hits, pred, true))
+    # F1 from counts, as it has a value where precision or recall has none
     pairs = ((hits, pred), (hits, true), (2 * hits, pred + true))
     scores = [
         # no warning for a division whose result is not used

@@ -167,6 +167,7 @@ def spans_at(place: str, labels: list[Any], scheme: str | None) -> list[Span]:
 @lru_cache(maxsize=10_000)
 def _tag(label: str, scheme: str | None) -> Tag | None:
     """Letter and type of a label, or None if the scheme does not have the letter."""
+    # at the first hyphen, as types may have hyphens of their own
     letter, hyphen, kind = label.partition("-")
     if scheme == "IO":
         if label == "O" or not hyphen or letter not in _LETTERS:

@@ -140,6 +140,7 @@ class LinearPotentials:
         expanded = [m.expanded_size if m else 0 for m in self.clique_maps]
         self._lengths = [node_map.expanded_size, *expanded, *self.widths, self.n_free]
         self.expanded_size = sum(self._lengths)
+        # expanded tables have all columns, of which these are the weights
         self._has_column = []
         for family, width in zip(pattern.families, self.widths, strict=True):
             self._has_column.append(np.zeros(width))
@@ -197,6 +198,7 @@ class LinearPotentials:
             for family, table in zip(self.pattern.families, parts.columns, strict=True)
         ]
         node = self.node_map.compress(parts.node)
+        # solvers work in float64, whatever type potentials are computed in
         return np.concatenate([node, *features, *columns, parts.intercept], dtype=np.float64)
 
     def forward(
@@ -219,6 +221,7 @@ class LinearPotentials:
         """Potentials of a block, and the sum of their squares: it tells if they are finite."""
         node, cliques, tables, intercept = self._products(W, block, ONE, None)
         if not self.n_free:
+            # nothing to add, but the squares are wanted all the same
             intercept = np.zeros(self.n_labels, W.dtype)
         # with the last addition, while numbers are in registers anyway: whether all are finite
         squares = add_to_rows(intercept, node)

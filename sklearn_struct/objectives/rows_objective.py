@@ -123,6 +123,7 @@ class RowsObjective:
         offsets, y, weight = self.data
         self.loss(score, y, offsets, weight / self.total_weight, factors, np.empty_like(score))
         factors *= -1.0
+        # without the 1 of the free entry, which has a scale of its own
         squares = self.rows.squares - self.n_free
         scales = np.array([1.0 / l2, 1.0 / l2])
         if self.n_free:

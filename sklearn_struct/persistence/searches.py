@@ -182,6 +182,7 @@ def _tried(params: list[dict[str, Any]], name: str) -> np.ma.MaskedArray:
         array = np.array(list(given.values()))
     except ValueError:  # of lists of different lengths
         array = np.empty((0, 0))
+    # scikit-learn, too, has strings as objects here
     dtype = array.dtype if array.ndim == 1 and array.dtype.kind != "U" else np.dtype(object)
     column = np.ma.MaskedArray(np.empty(len(params), dtype), mask=True)
     for i, item in given.items():

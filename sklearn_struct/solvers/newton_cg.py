@@ -43,6 +43,7 @@ def newton_cg(
     # scipy's Newton-CG takes curvatures below 3 eps for zero, as a number of its own: `tol` must
     # not meet them
     scale = 1.0 / np.sqrt(max(tol, EPSILON)) if method == "Newton-CG" else 1.0
+    # what was tried may be refused by scipy; what was reached is what callers get
     tried = reached = _Point(w0, *penalised.value_and_grad(w0))
     n_iter = 0
 

@@ -157,6 +157,8 @@ class _Iterate:
         self.free = self.W[len(self.W) - 2 * objective.n_free :].reshape(2, -1)
         self.free_sum = np.zeros(objective.n_free)
         self.remembered = dtype
+        # derivatives in potentials: a number for each token and label, where gradients would have
+        # one for each weight that the term touches
         self.memory: list[np.ndarray | None] = [None] * objective.n_terms
         self.m = 0
         self._reset()

@@ -215,6 +215,7 @@ def learn_values(
     values, codes = _coded(column)
     # tokens of weight 0 teach no values
     codes = np.where(used, codes, -1)
+    # a value that X itself writes so is none of the vocabulary
     if oov is not None and OOV in values:
         codes[codes == values.index(OOV)] = -1
     if oov == "first":

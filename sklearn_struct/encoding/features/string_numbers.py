@@ -252,10 +252,12 @@ def number_texts(
                 if p + 8 <= end or (words[p] ^ known[q]) << (_8 * _U64(p + 7 - end)) != 0:
                     number = -1
             if number < 0:
+                # the slot next to it, as that is in the cache already
                 slot = slot + 1 if slot + 1 < len(slots) else 0
         if number < 0 and n + 1 < len(starts):
             number = n
             slots[slot] = half << _HALF | _U64(n)
+            # whole words, with a few bytes too many, which the next string overwrites
             for b in range(0, end + 1 - start, 8):
                 known[starts[n] + b] = words[start + b]
             starts[n + 1] = starts[n] + end + 1 - start

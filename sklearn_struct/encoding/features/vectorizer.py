@@ -141,6 +141,7 @@ class SequenceVectorizer(
         EmptyDataError
             If X has no tokens.
         """
+        # hashing learns nothing, so X need not be read
         self.fit_transform(X if self.n_features is None else ())
         return self
 

@@ -117,6 +117,7 @@ def _probability(
         return np.where(named, of_named, (1 - majority) / max(size - 1, 1)), named
     given = np.zeros(size)
     given[at] = [_number(value, place) for value in spec.values()]
+    # also a single 1: as a probability it is to be written 1.0
     if all(isinstance(value, Integral) for value in spec.values()):
         if given.sum() == 0:
             raise ValueError(f"{place}: all counts are 0")
@@ -148,6 +149,7 @@ def _number(value: object, place: str) -> float:
 
 def not_negative(value: object, what: str) -> float:
     """A finite number, not negative."""
+    # True is a number to Python, but says nothing of how probable or frequent a label is
     if not isinstance(value, Real) or isinstance(value, bool):
         raise InputTypeError(f"{what} must be a number, got {value!r}")
     try:

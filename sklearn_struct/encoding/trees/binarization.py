@@ -174,6 +174,7 @@ def binarize(
     # symbols are compared and hashed often: equal ones are one object
     made = {} if made is None else made
     tree = _collapsed(tree)
+    # a ROOT that was left out is still an ancestor of what stands below it
     root = (ROOT,) if tree.labels[0] != (ROOT,) else ()
     labels: list[Any] = []
     arity: list[int] = []
@@ -219,6 +220,7 @@ def _collapsed(tree: Tree) -> Tree:
         else:
             labels.append((label,) if n else label)
             arity.append(n)
+    # backwards the root comes last, and if it has an only child, its chain begins with ROOT
     if len(labels[-1]) > 1:
         labels[-1] = labels[-1][1:]
     return Tree(tuple(reversed(labels)), tuple(reversed(arity)))

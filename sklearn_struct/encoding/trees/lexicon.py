@@ -145,6 +145,7 @@ def _spread(
         First the entries of the pairs themselves, then those of known words, and last those of any
         other word.
     """
+    # position 1, as if inside a sentence: known words have no one position
     own = [signatures.get(signature(word, 1, words), -1) for word in words]
     codes = np.array([*own, -1], dtype=np.int64)[:-1]
     first = np.searchsorted(pairs, codes * n_tags)

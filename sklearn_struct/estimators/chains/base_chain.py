@@ -96,6 +96,7 @@ class BaseChain(ChainParameters, BaseStructured):
                 theta = forbid(theta, block.structure, transitions)
             if masks is not None:
                 theta = forbid_labels(theta, masks[block.tokens])
+            # before decoding, which finds some labelling even where none is allowed
             check_paths(theta, block)
             return theta
 
@@ -209,6 +210,8 @@ class BaseChain(ChainParameters, BaseStructured):
             dtype object, each a list of at most n pairs (list of labels, log p(y | x)), best first.
         """
         sequences = self._read_X(X, reset=False)
+        # of each labelling a score and a way back, of eight bytes each, for each label of each
+        # token
         check_count(n, "n", 16 * len(self.classes_) * sequences.X.tokens.shape[0])
         inference = self._learned_inference()
 
@@ -223,6 +226,7 @@ class BaseChain(ChainParameters, BaseStructured):
             ranked = []
             for i in range(n_examples):
                 tokens = slice(*block.structure.offsets[i : i + 2])
+                # short sequences may have fewer labellings than are asked for
                 count = int(np.sum(score[:, i] > -np.inf))
                 ranked.append(
                     [
@@ -256,7 +260,9 @@ class BaseChain(ChainParameters, BaseStructured):
         """
         sequences = self._read_X(X, reset=False)
         n_tokens = sequences.X.tokens.shape[0]
+        # a random number of eight bytes and a code of four for each token
         check_count(n_samples, "n_samples", 12 * n_tokens)
+        # all at once, so that what is drawn depends neither on blocks nor on threads
         uniform = generator(random_state).random_sample((n_samples, n_tokens))
         codes = np.empty(uniform.shape, dtype=np.int32)
         score = np.empty(len(sequences.X))

@@ -55,6 +55,8 @@ class Iterations:
         if self.estimator.verbose:
             print(
                 f"[{type(self.estimator).__name__}] iteration {n_iter}, objective {value:.6f}",
+                # at once, as who watches a long fit through a pipe would else see nothing until the
+                # buffer is full
                 flush=True,
             )
         # made only if a callback asks: it copies the weights

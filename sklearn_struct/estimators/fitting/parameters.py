@@ -47,6 +47,7 @@ def with_parameters(cls: type[T]) -> type[T]:
             delattr(made, name)
     signature = inspect.signature(made.__init__)
     arguments = [signature.parameters[name] for name in ("self", *names)]
+    # a signature must have positional ones first; sorting keeps the order among the others
     made.__init__.__signature__ = signature.replace(
         parameters=sorted(arguments, key=lambda argument: argument.kind)
     )

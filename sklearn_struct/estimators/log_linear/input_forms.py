@@ -62,11 +62,13 @@ class PairForm:
 
     def fit(self, X: Any, y: np.ndarray, weight: np.ndarray, pool: Pool) -> Any:
         none = np.array([], dtype=int)
+        # every chain has a family of pairs; single tokens have none, so these need no weights
         pairs = CliquePattern(2, None, none)
         pattern = Pattern(X.shape[1], self.n_labels, None, (pairs,), none, self.fit_intercept)
         inference = Chain()
         singles = SequenceArray(X, np.arange(X.shape[0] + 1))  # chains of one token
         structure = inference.structure(singles.offsets)
+        # for its error alone, where a value is too large to learn from
         largest_sum(singles)
         potentials = bind(pattern, without_zeros(singles), structure, np.dtype(float))
         data = TrainingData(structure, Evidence(y), weight)
@@ -126,6 +128,8 @@ class ProductForm:
         labels = self._label_parts()
         gold = sp.csr_array((weight, (np.arange(len(y)), y)), shape=(len(y), K))
         counts = sp.csr_array((contexts != 0).T.astype(float) @ gold @ (labels != 0).astype(float))
+        # weights may make counts smaller than 1, which by default is no reason to leave out a
+        # feature
         counts.data[counts.data < (self.min_frequency if self.min_frequency > 1 else 0)] = 0
         if self.features.keep is not None:
             counts.data[
@@ -175,6 +179,7 @@ def _expanded(kept: sp.csr_array, labels: sp.csr_array) -> tuple[CSR, Any]:
     K = labels.shape[0]
     n = kept.nnz
     if (
+        # each label has one part, its own: weights of parts are weights of labels as they are
         labels.shape[1] == K
         and labels.nnz == K
         and np.all(labels.indices == np.arange(K))

@@ -69,6 +69,8 @@ class BaseLabelPredictions(Published, metaclass=ABCMeta):
         """The same for X as it was read."""
         blocks = self._form.scores(X, self._w)
         forbids = getattr(self._form, "candidates", None) is not None
+        # block by block, as an error state that is set around a `yield` would be that of the
+        # caller, too
         while True:
             with np.errstate(over="ignore", invalid="ignore"):  # what comes of it is looked at
                 block = next(blocks, None)

@@ -76,6 +76,7 @@ class BaseBasedChain(BaseChain):
         check_is_fitted(self)
         check_params(self, *self._settings)
         kind = getattr(self.base_, "_kind", "rows" if getattr(self, "_rows_in", True) else "values")
+        # lists of whole numbers are symbols only for a base of symbols
         X = self._checked(symbols(as_list(X)) if kind == "values" else X, reset=False)
         base = read_base(self.base_, self._pattern.order)
         return self._with_features(X, base, *base.observe(X))

@@ -110,6 +110,7 @@ def _lattice(places: Steps, potentials: Pairs) -> Lattice:
     room = workspace((3 * (n_rows + P) * P,), dtype)
     U, A, B = room[:n].reshape(3, -1)
     tables = room[n:].reshape(3, -1)
+    # the room is not cleared, and sums over whole vectors read the padding, too
     tables[:] = 0
     E, E_T, pairs = tables
     mass, spread = np.zeros((2, len(places.order)))
@@ -134,6 +135,7 @@ def _sweep(
         spread[r] += edge_spread
     for j in range(P):
         for k in range(P):
+            # the way back multiplies by the transpose, whose rows must lie together, too
             E_T[k * P + j] = E[j * P + k]
     _forward(structure.edge_offsets, places, work, K, top, log_Z)
     _backward(first, work.U, work.B, E_T, K, work.norms)
@@ -161,6 +163,7 @@ def _distrust(
             structure.offsets[order[r] + 1] - structure.offsets[order[r]] if redo[r] else 0
         ):
             for m in range((first[t] + r) * P, (first[t] + r + 1) * P):
+                # zeros, so that nothing of them gets into sums that all sequences share
                 work.A[m] = work.B[m] = work.U[m] = 0
 
 
@@ -324,7 +327,8 @@ def _add_edge_sum(first: np.ndarray, work: Lattice, K: int, out_edge: np.ndarray
     pairs = work.pairs
     for t in range(len(first) - 2):
         n = first[t + 2] - first[t + 1]
-        # alpha times v summed over all edges first, and E once at the end: it is the same for all
+        # alpha times v summed over all edges first, and E once at the end: it is the same for all;
+        # whole tiles of four labels; those behind the last one are padding, which is 0
         add_outer(work.A, first[t] * P, work.U, first[t + 1] * P, n, (K + 3) // 4 * 4, P, pairs)
     for j in range(K):
         for k in range(K):

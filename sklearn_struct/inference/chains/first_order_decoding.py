@@ -171,6 +171,8 @@ def _trace_back(
             if step == 1 and label < K:
                 c = 0
                 for k in range(K):
+                    # where edges have tables of their own, only the scores into the label that was
+                    # chosen are read
                     columns[k] = edge[at(edge_offsets, i) + t, k * K + label]
             for k in range(0, P, LANES):
                 best = maximum(add(load(delta, row + k), load(columns, c + k)), best)

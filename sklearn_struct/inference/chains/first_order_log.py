@@ -23,6 +23,7 @@ def log_sum_exp(row: np.ndarray) -> float:
     top: float = row[0]
     for k in range(len(row)):
         top = max(top, row[k])
+    # -inf less -inf would be NaN
     if top == -np.inf:
         return top
     mass = 0.0
@@ -81,6 +82,7 @@ def log_marginals(potentials: Pairs, structure: Links, i: int, weight: float, ou
         if t < T - 1:
             for j in range(K):
                 for k in range(K):
+                    # float32 scores, too, are added up in float64
                     score = np.float64(edge[step * (e0 + t), j * K + k]) + node[t0 + t + 1, k]
                     terms[k] = score + beta[t + 1, k] - norms[t + 1]
                     pairs[j * K + k] = alpha[t, j] + terms[k]

@@ -64,11 +64,14 @@ def exp_table(edge: np.ndarray, e: int, E: np.ndarray) -> tuple[float, float]:
     for k in range(0, n_pairs, LANES):
         best = maximum(load_part(edge, e * n_pairs + k, n_pairs - k, -infinity), best)
     top = largest(best)
+    # where all is forbidden: -inf less -inf would be NaN
     shift = splat(top if top > -infinity else edge.dtype.type(0))
     for j in range(K):
         m = e * n_pairs + j * K
         for k in range(0, K, LANES):
             store(E, j * P + k, exp(sub(load_part(edge, m + k, K - k, -infinity), shift)))
+            # padding is never the lowest; what is forbidden makes the range infinite, and such a
+            # sequence is looked at more closely
             low = minimum(sub(load_part(edge, m + k, K - k, infinity), shift), low)
     return np.float64(top), -np.float64(least(low))
 

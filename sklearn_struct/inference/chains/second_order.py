@@ -119,6 +119,7 @@ def _scaled(
     K = node.shape[1]
     top = lanes.top
     spread = np.zeros(2)
+    # two tables: that of the edge into a second token, which has no triple, and that of all others
     for later in range(2 if is_shared(tables) else 0):
         fill_shared(tables, later, lanes.later if later else lanes.first, top, spread)
     for first in range(0, len(order), LANES):
@@ -134,6 +135,7 @@ def _scaled(
             lanes.tokens[3, r] = structure.triple_offsets[i] - 2
             lanes.weight[r] = weight[i]
             lanes.spread[0, r] = 0.0
+            # two tokens have no triple, so the range of these scores does not concern them
             lanes.spread[1, r] = max(spread[0], spread[1] if T > 2 else 0.0)
             lanes.logs[r] = 0.0
         fill_nodes(node, lanes)
@@ -165,6 +167,7 @@ def _forward(tables: tuple[np.ndarray, np.ndarray], K: int, lanes: Lanes) -> Non
         for r in range(LANES):
             norm = row[r]
             lanes.scale[t * LANES + r] = 0.0
+            # the inverse of a smaller one might be no float
             if norm > 1e-300:
                 lanes.scale[t * LANES + r] = 1.0 / norm
                 mass[r] *= norm
@@ -228,6 +231,7 @@ def _backward(tables: tuple[np.ndarray, np.ndarray], K: int, lanes: Lanes) -> No
                 b = fma(entry(table, pair * K + k, shared), load(V, (v + k) * LANES), b)
             store(B, (t * KK + pair) * LANES, b)
         for r in range(LANES):
+            # sequences in lanes side by side end at different tokens
             if t == lanes.tokens[1, r] - 1:
                 for pair in range(KK):
                     B[(t * KK + pair) * LANES + r] = 1.0

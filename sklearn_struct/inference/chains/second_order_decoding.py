@@ -105,6 +105,8 @@ def _viterbi(
         place = structure.edge_offsets[s], structure.triple_offsets[s]
         T = structure.offsets[s + 1] - t0
         for t in range(T):
+            # the edge into a second token has no triple; from the third token on all tables are the
+            # same, if they are shared
             if t == 1 or t == 2 or (t > 2 and not shared):
                 n = edge_scores(tables, place, t, scores)
                 for row in range(n * K):
@@ -131,6 +133,7 @@ def _arrive(node: np.ndarray, t0: int, t: int, delta: np.ndarray, table: np.ndar
     best = low
     for j in range(K):
         for k in range(0, P, LANES):
+            # no label comes before the first token: its states have j = 0 alone
             top = splat(0.0) if t == 0 and j == 0 else low
             for i in range(n):
                 row = i * K + j
@@ -215,6 +218,8 @@ def nbest(
             for t in range(T - 1, -1, -1):
                 labels[r, t0 + t] = state % K
                 way = back[t, state, rank]
+                # the state before has the label that was noted in front, and this one's first label
+                # behind it
                 state = way // n * K + state // K
                 rank = way % n
             score[r, s] = _path_score(potentials, labels[r], t0, place, T)
@@ -296,9 +301,11 @@ def sample(
         for t in range(T - 1, -1, -1):
             for i in range(K):
                 if t == T - 1:
+                    # over the label before it, which is drawn next
                     row[i] = log_sum_exp(alpha[t, :, i].copy())
                 else:
                     j = labels[t0 + t + 1]
+                    # a state of the next token has this label in front, and sums up all before it
                     row[i] = alpha[t + 1, i, j]
                     if t < T - 2:
                         pair = j * K + labels[t0 + t + 2]

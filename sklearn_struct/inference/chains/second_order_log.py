@@ -253,6 +253,7 @@ def _log_backward(
             _add_cells(scores[:n], weight, place, t + 1, out_tables)
         row = (alpha[t] + beta).reshape(-1)
         rise = (before[t] + after).reshape(-1)
+        # beta, too, is relative to its token, so that long chains lose no digits
         beta -= normalise(row)
         centre(rise, row)
         for state in range(K * K):

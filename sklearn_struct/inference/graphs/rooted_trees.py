@@ -43,6 +43,7 @@ def rooted(structure: Structure) -> RootedTrees:
     link = np.full(n, -1)
     link[np.where(parent[left] == right, left, right)] = np.arange(len(edges))
     parent[roots] = -1
+    # without the node that was added, which comes first
     return RootedTrees(order[1:].astype(np.int64), parent[:n].astype(np.int64), link)
 
 

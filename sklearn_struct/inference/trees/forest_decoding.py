@@ -131,6 +131,7 @@ def _fill_states(
                             best[a + i] = score
                             back[a + i, 0] = b + j
                             back[a + i, 1] = c + k
+                    # rows over the parent's states are padded to whole vectors
                     t += start[p + 1] - a
         steps -= 1
     return len(forest.symbol)

@@ -37,6 +37,7 @@ def pairs(forest: Forest) -> Pairs:
     n_edges = len(forest.rule)
     n_below = np.diff(forest.indptr)
     child = np.stack([forest.left, forest.right], axis=1).ravel()
+    # an item without edges is a production itself
     size = np.maximum(n_below[child], 1)
     start = np.concatenate([[0], np.cumsum(size, dtype=np.int64)])
     first = np.where(n_below == 0, n_edges + np.arange(len(n_below)), forest.indptr[:-1])
