@@ -29,7 +29,7 @@ from sklearn_struct.linear.padded_row_kernels import (
     singles_scatter,
     singles_sum,
 )
-from sklearn_struct.linear.stored_values import SINGLE, Entries, columns_of, split
+from sklearn_struct.linear.stored_values import SINGLE, columns_of, entries, split
 from sklearn_struct.linear.vectors_side_by_side import ONE, Grains
 
 __all__ = ["RowsMap"]
@@ -68,12 +68,9 @@ class RowsMap:
         self.n_hot = len(hot)
         number = np.full(len(n_pairs), -1, dtype=np.int32)
         number[hot] = np.arange(self.n_hot)
-        # in text all values are 1: then not even a vector of ones is read
-        data, step = (np.ones(1, X.data.dtype), 0) if np.all(X.data == 1) else (X.data, 1)
         # most features of text go with one label alone, and need no row of zeros for the others
         kind = np.minimum(n_pairs, 2).astype(np.int8)
-        stored = Entries(X.indptr, X.indices, data, step)
-        self.entries, self.singles = split(stored, kind, number, self.n_hot)
+        self.entries, self.singles = split(entries(X), kind, number, self.n_hot)
         self.rows = Rows(width, _in_order(number, kind == 2), pairs.indptr, pairs.indices)
         self.single_pairs = pairs.indptr[_in_order(number - SINGLE, kind == 1)]
         stored_singles = self.singles.indices[: self.singles.indptr[-1]]

@@ -11,8 +11,9 @@ from typing import NamedTuple
 import numpy as np
 
 from sklearn_struct.compiled.kernel import kernel
+from sklearn_struct.containers.csr import CSR
 
-__all__ = ["AHEAD", "SINGLE", "Entries", "columns_of", "split"]
+__all__ = ["AHEAD", "SINGLE", "Entries", "columns_of", "entries", "split"]
 
 # numbers are int32: this leaves as many for rows, below it, as for singles
 SINGLE = 1 << 30  # first number of the features with a single label, before they are shared out
@@ -23,14 +24,22 @@ AHEAD = 40
 class Entries(NamedTuple):
     """Stored values, token by token or feature by feature.
 
-    Value p is ``data[p * step]``: where all are 1, `data` holds a single 1 and `step` is 0.
-    `indices` goes on for AHEAD more, which are read in advance.
+    Value p is ``data[p * step]``: where all are 1, `data` holds a single 1 and `step` is 0. What
+    `split` makes has AHEAD more `indices`, which are read in advance.
     """
 
     indptr: np.ndarray
     indices: np.ndarray
     data: np.ndarray
     step: int
+
+
+def entries(X: CSR) -> Entries:
+    """The stored values of X."""
+    # in text all values are 1: then not even a vector of ones is read
+    if np.all(X.data == 1):
+        return Entries(X.indptr, X.indices, np.ones(1, X.data.dtype), 0)
+    return Entries(X.indptr, X.indices, X.data, 1)
 
 
 def split(X: Entries, kind: np.ndarray, number: np.ndarray, n_hot: int) -> tuple[Entries, Entries]:

@@ -47,6 +47,7 @@ class LinearTerms(LinearObjective):
     def __getstate__(self) -> dict[str, Any]:
         state = super().__getstate__()
         state.pop("_terms", None)
+        state.pop("_shapes", None)
         state.pop("_term_weight", None)
         return {**state, "_direction": None}
 
@@ -57,6 +58,19 @@ class LinearTerms(LinearObjective):
         learnable = self.data.learnable
         # a term without anything to learn would only cost a step; but one there must be
         return [block for block in terms if np.any(learnable[block.examples])] or terms[:1]
+
+    @cached_property
+    def _shapes(self) -> list[list[tuple[int, int]]]:
+        """Of each term's potentials: nodes first, then each family of cliques."""
+        K = self.potentials.n_labels
+        widths = self.potentials.widths
+        return [
+            [
+                (block.tokens.stop - block.tokens.start, K),
+                *zip(self.potentials.n_rows(block), widths, strict=True),
+            ]
+            for block in self._terms
+        ]
 
     @cached_property
     def _term_weight(self) -> np.ndarray:
@@ -102,8 +116,9 @@ class LinearTerms(LinearObjective):
         Unpenalised parameters are those of the first, unscaled.
         """
         block = self._terms[i]
-        theta = np.empty(self._n_potentials(block), dtype=W.dtype)
-        out = self._unflat(theta, block)
+        size = sum(n_rows * width for n_rows, width in self._shapes[i])
+        theta = np.empty(size, dtype=W.dtype)
+        out = self._unflat(theta, i)
         made = self.potentials.forward(W, block, np.array(scales), out.node)
         # nodes are written in place; cliques may be a shared table, which must be copied
         for table, into in zip(made.cliques, out.cliques, strict=True):
@@ -119,8 +134,8 @@ class LinearTerms(LinearObjective):
         weight = self._term_weight[block.examples]
         value = self._value[block.examples]
         evidence = self.data.evidence.part(block.tokens)
-        batch = Batch(self._unflat(theta, block), evidence, block.structure, weight)
-        self.loss(batch, self._unflat(gradient, block), value)
+        batch = Batch(self._unflat(theta, i), evidence, block.structure, weight)
+        self.loss(batch, self._unflat(gradient, i), value)
         return float(np.dot(weight, value)), gradient
 
     def add(self, gradient: np.ndarray, i: int, W: np.ndarray, *scales: float) -> None:
@@ -128,37 +143,23 @@ class LinearTerms(LinearObjective):
         side in W.
         """
         block = self._terms[i]
-        self.potentials.scatter(self._unflat(gradient, block), block, np.array(scales), W)
+        self.potentials.scatter(self._unflat(gradient, i), block, np.array(scales), W)
 
-    def _unflat(self, vector: np.ndarray, block: Block) -> Potentials:
-        K = self.potentials.n_labels
-        first = (block.tokens.stop - block.tokens.start) * K
-        node = vector[:first].reshape(-1, K)
-        tables = []
-        for rows, width in zip(self.potentials.n_rows(block), self.potentials.widths, strict=True):
-            tables.append(vector[first : first + rows * width].reshape(rows, width))
-            first += rows * width
-        return Potentials(node, tuple(tables))
-
-    def _n_potentials(self, block: Block) -> int:
-        """How many numbers the potentials of a block have."""
-        rows = self.potentials.n_rows(block)
-        of_cliques: int = sum(
-            n * width for n, width in zip(rows, self.potentials.widths, strict=True)
-        )
-        n_tokens: int = block.tokens.stop - block.tokens.start
-        return n_tokens * self.potentials.n_labels + of_cliques
+    def _unflat(self, vector: np.ndarray, i: int) -> Potentials:
+        """Views of a flat vector that are shaped as the potentials of term i."""
+        views = []
+        start = 0
+        for n_rows, width in self._shapes[i]:
+            stop = start + n_rows * width
+            views.append(vector[start:stop].reshape(n_rows, width))
+            start = stop
+        node, *cliques = views
+        return Potentials(node, tuple(cliques))
 
     @property
     def n_potentials(self) -> int:
         """How many numbers the derivatives of all terms have."""
-        of_cliques = 0
-        last = self._terms[-1]
-        for f, width in enumerate(self.potentials.widths):
-            # a table that cliques share has one derivative in each term
-            shared = self.potentials.clique_maps[f] is None
-            of_cliques += width * (self.n_terms if shared else last.cliques[f].stop)
-        return self.data.n_nodes * self.potentials.n_labels + of_cliques
+        return sum(n_rows * width for shapes in self._shapes for n_rows, width in shapes)
 
     def squared_norm(self, gradient: np.ndarray, i: int) -> float:
         """Squared norm of the gradient of term i in the parameters: <gradient, its forward>, as

@@ -98,8 +98,14 @@ class Segments(NamedTuple):
 
 def segments(w: np.ndarray, lengths: list[int]) -> Segments:
     """The parts of a vector, of these lengths."""
+    views = []
+    start = 0
+    # np.split would take as long as all other steps of a short block
+    for length in lengths:
+        views.append(w[start : start + length])
+        start += length
     # all families' features come first, then all families' columns
-    node, *cliques, intercept = np.split(w, np.cumsum(lengths[:-1]))
+    node, *cliques, intercept = views
     n = len(cliques) // 2
     return Segments(node, tuple(cliques[:n]), tuple(cliques[n:]), intercept)
 

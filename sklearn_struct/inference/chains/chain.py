@@ -148,5 +148,7 @@ def _decoding(potentials: Potentials) -> ModuleType:
 
 def _steps(potentials: Potentials) -> int:
     """About how many steps a pass takes."""
-    n_columns: int = sum(table.shape[1] for table in potentials.cliques)
+    n_columns = 0
+    for table in potentials.cliques:
+        n_columns += table.shape[1]
     return len(potentials.node) * n_columns
