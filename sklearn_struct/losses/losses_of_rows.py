@@ -1,57 +1,77 @@
-"""Losses on scores of rows: each example owns a few rows, and each row has one score.
-
-    loss(scores, y, offsets, weight, out, value) -> None
-    loss.hess_vec(scores, direction, y, offsets, weight, out) -> None
-
-Example i owns the rows ``offsets[i]:offsets[i + 1]``. Both write `out`: ``weight[i]`` times the
-derivative in the scores, or the second derivative times `direction`; `value` gets the losses
-without the weights.
-"""
+"""Losses on scores of rows: each example owns a few rows, and each row has one score."""
 
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
+from typing import NamedTuple
 
 import numpy as np
 
 from sklearn_struct.compiled.kernel import kernel
 
-__all__ = ["Exponential", "Softmax", "exponential_factor"]
+__all__ = ["Exponential", "RowExamples", "RowLoss", "Softmax", "exponential_factor"]
 
 # exp(300) squared is still a float
 LARGEST = 300.0
 
 
-class Softmax:
+class RowExamples(NamedTuple):
+    """Example i owns the rows ``offsets[i]:offsets[i + 1]``; ``y[i]`` is one of them, for losses
+    that ask for it; its weight is ``weight[i]``.
+    """
+
+    offsets: np.ndarray
+    y: np.ndarray
+    weight: np.ndarray
+
+    @classmethod
+    def single(cls, weight: np.ndarray) -> RowExamples:
+        """One row an example."""
+        return cls(np.arange(len(weight) + 1), np.zeros(len(weight), np.int32), weight)
+
+    def part(self, examples: slice) -> RowExamples:
+        """Some of them, whose rows are counted from their first."""
+        offsets = self.offsets[examples.start : examples.stop + 1]
+        return RowExamples(offsets - offsets[0], self.y[examples], self.weight[examples])
+
+
+class RowLoss(ABC):
+    """A loss of the scores of each example's rows, and its derivatives in them."""
+
+    @abstractmethod
+    def __call__(
+        self, scores: np.ndarray, examples: RowExamples, out: np.ndarray, value: np.ndarray
+    ) -> None:
+        """Write the loss ``value[i]`` of each example, and into `out` ``weight[i]`` times its
+        derivative in the scores.
+        """
+
+    @abstractmethod
+    def hess_vec(
+        self, scores: np.ndarray, direction: np.ndarray, examples: RowExamples, out: np.ndarray
+    ) -> None:
+        """Write ``weight[i]`` times the second derivative in a direction."""
+
+
+class Softmax(RowLoss):
     """-log of the softmax over an example's rows, at row ``y[i]`` of them (P5, section 7.1)."""
 
     def __call__(
-        self,
-        scores: np.ndarray,
-        y: np.ndarray,
-        offsets: np.ndarray,
-        weight: np.ndarray,
-        out: np.ndarray,
-        value: np.ndarray,
+        self, scores: np.ndarray, examples: RowExamples, out: np.ndarray, value: np.ndarray
     ) -> None:
         """The derivative is p(row) - [row is y[i]]."""
-        _softmax(scores, y, offsets, weight, out, value)
+        _softmax(scores, examples, out, value)
 
     def hess_vec(
-        self,
-        scores: np.ndarray,
-        direction: np.ndarray,
-        y: np.ndarray,
-        offsets: np.ndarray,
-        weight: np.ndarray,
-        out: np.ndarray,
+        self, scores: np.ndarray, direction: np.ndarray, examples: RowExamples, out: np.ndarray
     ) -> None:
         """Cov(rows, direction) = p(row) (direction - its mean)."""
-        _softmax(scores, y, offsets, weight, out, np.empty(len(weight)))
-        _softmax_covariance(direction, y, offsets, weight, out)
+        _softmax(scores, examples, out, np.empty(len(examples.weight)))
+        _softmax_covariance(direction, examples, out)
 
 
-class Exponential:
+class Exponential(RowLoss):
     """The sum of exp(-score) over the rows of an example; `y` is not read.
 
     Scores below -300 count as that, so that a step that is far too long has a finite value and
@@ -59,33 +79,21 @@ class Exponential:
     """
 
     def __call__(
-        self,
-        scores: np.ndarray,
-        y: np.ndarray,
-        offsets: np.ndarray,
-        weight: np.ndarray,
-        out: np.ndarray,
-        value: np.ndarray,
+        self, scores: np.ndarray, examples: RowExamples, out: np.ndarray, value: np.ndarray
     ) -> None:
         """The derivative is -exp(-score)."""
         # first steps may be far too long; then a large finite value sends the line search back
         np.exp(np.minimum(-scores, LARGEST), out=out)
-        owner = np.repeat(np.arange(len(value)), np.diff(offsets))
+        owner = np.repeat(np.arange(len(value)), np.diff(examples.offsets))
         value[:] = np.bincount(owner, out, len(value))
-        out *= -weight[owner]
+        out *= -examples.weight[owner]
 
     def hess_vec(
-        self,
-        scores: np.ndarray,
-        direction: np.ndarray,
-        y: np.ndarray,
-        offsets: np.ndarray,
-        weight: np.ndarray,
-        out: np.ndarray,
+        self, scores: np.ndarray, direction: np.ndarray, examples: RowExamples, out: np.ndarray
     ) -> None:
         """exp(-score) direction."""
         np.multiply(np.exp(np.minimum(-scores, LARGEST)), direction, out=out)
-        out *= np.repeat(weight, np.diff(offsets))
+        out *= np.repeat(examples.weight, np.diff(examples.offsets))
 
 
 @kernel
@@ -114,14 +122,8 @@ def exponential_factor(level: float, growth: float) -> float:
 
 
 @kernel
-def _softmax(
-    scores: np.ndarray,
-    y: np.ndarray,
-    offsets: np.ndarray,
-    weight: np.ndarray,
-    out: np.ndarray,
-    value: np.ndarray,
-) -> None:
+def _softmax(scores: np.ndarray, examples: RowExamples, out: np.ndarray, value: np.ndarray) -> None:
+    offsets, y, weight = examples
     for i in range(len(offsets) - 1):
         first = offsets[i]
         last = offsets[i + 1]
@@ -139,10 +141,9 @@ def _softmax(
 
 
 @kernel
-def _softmax_covariance(
-    direction: np.ndarray, y: np.ndarray, offsets: np.ndarray, weight: np.ndarray, out: np.ndarray
-) -> None:
+def _softmax_covariance(direction: np.ndarray, examples: RowExamples, out: np.ndarray) -> None:
     """From ``weight * (p - indicator)`` in `out` to ``weight * p * (direction - mean)``."""
+    offsets, y, weight = examples
     for i in range(len(offsets) - 1):
         out[offsets[i] + y[i]] += weight[i]
         mean = 0.0

@@ -3,34 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
 
 import numpy as np
 
 from sklearn_struct.compiled.threads import Pool, parts
 from sklearn_struct.linear.sparse_rows import Dual, SparseRows
-from sklearn_struct.losses.losses_of_rows import Exponential
+from sklearn_struct.losses.losses_of_rows import Exponential, RowExamples, RowLoss
 
-__all__ = ["RowExamples", "RowsObjective"]
+__all__ = ["RowsObjective"]
 
 # of the steps of a free entry, as a share of what a row's other entries make together
 DAMPING = 0.1
 LONGEST_CALL = 2_000_000  # numbers of F
-
-
-class RowExamples(NamedTuple):
-    """Example i owns the rows ``offsets[i]:offsets[i + 1]``; ``y[i]`` is one of them, for losses
-    that ask for it.
-    """
-
-    offsets: np.ndarray
-    y: np.ndarray
-    weight: np.ndarray
-
-    @classmethod
-    def single(cls, weight: np.ndarray) -> RowExamples:
-        """One row an example."""
-        return cls(np.arange(len(weight) + 1), np.zeros(len(weight), np.int32), weight)
 
 
 class RowsObjective:
@@ -42,8 +26,7 @@ class RowsObjective:
     ----------
     rows : SparseRows
         The matrix F.
-    loss : callable
-        One of `sklearn_struct.losses.losses_of_rows`, or another with their signature.
+    loss : RowLoss
     data : RowExamples
     pool : Pool
         Threads to use; the result has the same bits for any number of them.
@@ -56,7 +39,7 @@ class RowsObjective:
     def __init__(
         self,
         rows: SparseRows,
-        loss: Any,
+        loss: RowLoss,
         data: RowExamples,
         pool: Pool,
         linear: np.ndarray | None = None,
@@ -76,9 +59,8 @@ class RowsObjective:
         scores = self.rows.forward(self.pool, w)
         value = np.empty(len(self.data.weight))
 
-        def work(rows: slice, examples: slice, offsets: np.ndarray, out: np.ndarray) -> None:
-            _, y, weight = self.data
-            self.loss(scores[rows], y[examples], offsets, weight[examples], out, value[examples])
+        def work(rows: slice, examples: slice, out: np.ndarray) -> None:
+            self.loss(scores[rows], self.data.part(examples), out, value[examples])
 
         grad = self._pull(work)
         mean = float(np.dot(self.data.weight, value)) / self.total_weight
@@ -91,11 +73,8 @@ class RowsObjective:
         scores = self.rows.forward(self.pool, w)
         direction = self.rows.forward(self.pool, v)
 
-        def work(rows: slice, examples: slice, offsets: np.ndarray, out: np.ndarray) -> None:
-            _, y, weight = self.data
-            self.loss.hess_vec(
-                scores[rows], direction[rows], y[examples], offsets, weight[examples], out
-            )
+        def work(rows: slice, examples: slice, out: np.ndarray) -> None:
+            self.loss.hess_vec(scores[rows], direction[rows], self.data.part(examples), out)
 
         return self._pull(work)
 
@@ -120,8 +99,8 @@ class RowsObjective:
             )
         score = self.rows.forward(self.pool, w)
         factors = np.empty(len(score))
-        offsets, y, weight = self.data
-        self.loss(score, y, offsets, weight / self.total_weight, factors, np.empty_like(score))
+        shares = self.data._replace(weight=self.data.weight / self.total_weight)
+        self.loss(score, shares, factors, np.empty_like(score))
         factors *= -1.0
         # without the 1 of the free entry, which has a scale of its own
         squares = self.rows.squares - self.n_free
@@ -151,7 +130,7 @@ class RowsObjective:
     def _linear(self) -> np.ndarray:
         return np.zeros(self.size) if self.linear is None else self.linear
 
-    def _pull(self, work: Callable[[slice, slice, np.ndarray, np.ndarray], None]) -> np.ndarray:
+    def _pull(self, work: Callable[[slice, slice, np.ndarray], None]) -> np.ndarray:
         """The weighted mean of what `work` writes, in the parameters."""
         out = np.empty(self.rows.n_rows)
         offsets = self.data.offsets
@@ -162,9 +141,7 @@ class RowsObjective:
         def part(c: int) -> None:
             examples = cuts[c]
             rows = slice(int(offsets[examples.start]), int(offsets[examples.stop]))
-            work(
-                rows, examples, offsets[examples.start : examples.stop + 1] - rows.start, out[rows]
-            )
+            work(rows, examples, out[rows])
 
         self.pool.map(part, len(cuts))
         return self.rows.transpose(self.pool, out) / self.total_weight

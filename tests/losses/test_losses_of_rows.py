@@ -7,7 +7,12 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp, wrightomega
 
-from sklearn_struct.losses.losses_of_rows import Exponential, Softmax, exponential_factor
+from sklearn_struct.losses.losses_of_rows import (
+    Exponential,
+    RowExamples,
+    Softmax,
+    exponential_factor,
+)
 
 pytestmark = pytest.mark.twins
 OFFSETS = np.array([0, 3, 4, 9])
@@ -19,40 +24,43 @@ LOSSES = pytest.mark.parametrize(
 @pytest.fixture
 def rows():
     rng = np.random.default_rng(0)
-    return rng.normal(size=9), np.array([2, 0, 3], np.int32), rng.uniform(0.5, 2, size=3)
+    y = np.array([2, 0, 3], np.int32)
+    return rng.normal(size=9), RowExamples(OFFSETS, y, rng.uniform(0.5, 2, size=3))
 
 
 def test_values(rows):
-    scores, y, weight = rows
+    scores, examples = rows
     value = np.empty(3)
     out = np.empty(9)
-    Softmax()(scores, y, OFFSETS, weight, out, value)
+    Softmax()(scores, examples, out, value)
     parts = np.split(scores, OFFSETS[1:-1])
-    np.testing.assert_allclose(value, [logsumexp(s) - s[k] for s, k in zip(parts, y)], rtol=1e-14)
-    Exponential()(scores, y, OFFSETS, weight, out, value)
+    np.testing.assert_allclose(
+        value, [logsumexp(s) - s[k] for s, k in zip(parts, examples.y)], rtol=1e-14
+    )
+    Exponential()(scores, examples, out, value)
     np.testing.assert_allclose(value, [np.exp(-s).sum() for s in parts], rtol=1e-14)
 
 
 @LOSSES
 def test_derivatives(loss, rows):
-    scores, y, weight = rows
+    scores, examples = rows
     value = np.empty(3)
     out = np.empty(9)
     other = np.empty(9)
     direction = np.random.default_rng(1).normal(size=9)
 
     def total():
-        loss(scores, y, OFFSETS, weight, other, value)
-        return float(weight @ value)
+        loss(scores, examples, other, value)
+        return float(examples.weight @ value)
 
     def slope():
-        loss(scores, y, OFFSETS, weight, other, value)
+        loss(scores, examples, other, value)
         return float(direction @ other)
 
-    loss(scores, y, OFFSETS, weight, out, value)
+    loss(scores, examples, out, value)
     found = [contracts.derivative(total, scores, r) for r in range(9)]
     np.testing.assert_allclose(out, found, atol=1e-8)
-    loss.hess_vec(scores, direction, y, OFFSETS, weight, out)
+    loss.hess_vec(scores, direction, examples, out)
     np.testing.assert_allclose(
         out, [contracts.derivative(slope, scores, r) for r in range(9)], atol=1e-8
     )
@@ -60,21 +68,22 @@ def test_derivatives(loss, rows):
 
 @LOSSES
 def test_weight_zero_gives_nothing(loss, rows):
-    scores, y, weight = rows
+    scores, examples = rows
     out = np.full(9, np.nan)
     value = np.empty(3)
-    weight[1] = 0.0
-    loss(scores, y, OFFSETS, weight, out, value)
+    examples.weight[1] = 0.0
+    loss(scores, examples, out, value)
     assert np.isfinite(value).all()
     assert (out[3:4] == 0).all()
-    loss.hess_vec(scores, np.ones(9), y, OFFSETS, weight, out)
+    loss.hess_vec(scores, np.ones(9), examples, out)
     assert (out[3:4] == 0).all()
 
 
 def test_softmax_of_large_scores():
     value = np.empty(1)
     out = np.empty(2)
-    Softmax()(np.array([5000.0, -5000.0]), np.array([1]), np.array([0, 2]), np.ones(1), out, value)
+    second = RowExamples(np.array([0, 2]), np.array([1]), np.ones(1))
+    Softmax()(np.array([5000.0, -5000.0]), second, out, value)
     assert value[0] == 10_000
     assert out.tolist() == [1.0, -1.0]
 

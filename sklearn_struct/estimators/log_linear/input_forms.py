@@ -35,11 +35,11 @@ from sklearn_struct.linear.joint_pair_scores import JointMap
 from sklearn_struct.linear.sparse_rows import SparseRows
 from sklearn_struct.losses.evidence import Evidence
 from sklearn_struct.losses.log_likelihood import LogLikelihood
-from sklearn_struct.losses.losses_of_rows import Softmax
+from sklearn_struct.losses.losses_of_rows import RowExamples, Softmax
 from sklearn_struct.objectives.joint_objective import JointObjective
 from sklearn_struct.objectives.linear_objective import LinearObjective, TrainingData
 from sklearn_struct.objectives.linear_potentials import bind, without_zeros
-from sklearn_struct.objectives.rows_objective import RowExamples, RowsObjective
+from sklearn_struct.objectives.rows_objective import RowsObjective
 from sklearn_struct.objectives.weight_patterns import CliquePattern, Pattern
 
 __all__ = ["FunctionForm", "PairForm", "ProductForm"]

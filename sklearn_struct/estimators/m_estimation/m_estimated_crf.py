@@ -29,10 +29,10 @@ from sklearn_struct.exceptions import ForbiddenLabelError, UnknownLabelError
 from sklearn_struct.linear.sparse_rows import SparseRows
 from sklearn_struct.losses.base import Loss
 from sklearn_struct.losses.evidence import Evidence
-from sklearn_struct.losses.losses_of_rows import Exponential
+from sklearn_struct.losses.losses_of_rows import Exponential, RowExamples
 from sklearn_struct.objectives.boundedness import has_minimum
 from sklearn_struct.objectives.counted_features import Layout, counted_features
-from sklearn_struct.objectives.rows_objective import RowExamples, RowsObjective
+from sklearn_struct.objectives.rows_objective import RowsObjective
 from sklearn_struct.objectives.weight_patterns import of_order
 
 __all__ = ["MEstimatedCRF"]

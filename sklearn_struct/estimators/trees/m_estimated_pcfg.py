@@ -51,9 +51,9 @@ from sklearn_struct.grammars.parsing import Candidates, Parses
 from sklearn_struct.grammars.sums_over_trees import tree_sums
 from sklearn_struct.inference.trees.chart_decoding import Nodes
 from sklearn_struct.linear.sparse_rows import SparseRows
-from sklearn_struct.losses.losses_of_rows import Exponential
+from sklearn_struct.losses.losses_of_rows import Exponential, RowExamples
 from sklearn_struct.objectives.boundedness import has_minimum
-from sklearn_struct.objectives.rows_objective import RowExamples, RowsObjective
+from sklearn_struct.objectives.rows_objective import RowsObjective
 
 __all__ = ["MEstimatedPCFG"]
 
