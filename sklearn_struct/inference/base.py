@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
+from sklearn_struct.containers import structures
 from sklearn_struct.containers.structures import Block, Potentials, Structure, zeros
 from sklearn_struct.inference.labelling_scores import add_labelling
 
@@ -20,6 +21,9 @@ class Inference(ABC):
     """
 
     @abstractmethod
+    def most_tokens(self, structure: Structure, n_labels: int) -> int:
+        """With how many nodes a call is still short."""
+
     def blocks(
         self, structure: Structure, n_labels: int, n_tokens: int = 3000, n_blocks: int = 64
     ) -> list[Block]:
@@ -27,6 +31,9 @@ class Inference(ABC):
 
         Fewer nodes where calls would be long, and where there would be less than `n_blocks` blocks.
         """
+        most = self.most_tokens(structure, n_labels)
+        size = structures.block_size(n_tokens, most, int(structure.offsets[-1]), n_blocks)
+        return structures.blocks(structure, size)
 
     @abstractmethod
     def marginals(

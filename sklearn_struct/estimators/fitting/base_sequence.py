@@ -107,6 +107,21 @@ class BaseSequenceEstimator(
     @abstractmethod
     def _fit(self, X: Any, y: Any, sample_weight: Any, init: Any, progress: Progress) -> None: ...
 
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """Logarithm of `predict_proba`, in the same form.
+
+        Parameters
+        ----------
+        X
+            As in `fit`.
+
+        Returns
+        -------
+        ndarray
+            -inf where a probability is 0, or below the smallest float.
+        """
+        return logarithms(self.predict_proba(X))
+
     def _read_X(self, X: Any, reset: bool) -> Sequences:
         """Pack X and check it; with `reset`, learn its features."""
         if not reset:

@@ -13,7 +13,7 @@ from sklearn_struct.containers.sequence_array import SequenceArray
 from sklearn_struct.containers.structures import Block, Potentials, Structure, n_columns
 from sklearn_struct.encoding.graphs import is_graph, read_edges, structure_of
 from sklearn_struct.encoding.sequences import as_list, form
-from sklearn_struct.estimators.fitting.base_sequence import Sequences, logarithms
+from sklearn_struct.estimators.fitting.base_sequence import Sequences
 from sklearn_struct.estimators.fitting.base_structured import BaseStructured
 from sklearn_struct.estimators.fitting.parameters import with_parameters
 from sklearn_struct.estimators.fitting.shared_parameters import (
@@ -235,21 +235,6 @@ class GraphCRF(
         graphs: Sequences = self._read_X(X, reset=False)
         node = self._label_marginals(graphs)
         return node if graphs.flat else object_array(cut(node, graphs.X.offsets))
-
-    def predict_log_proba(self, X: Any) -> np.ndarray:
-        """Logarithm of `predict_proba`, in the same form.
-
-        Parameters
-        ----------
-        X
-            As in `fit`.
-
-        Returns
-        -------
-        ndarray
-            -inf where a probability is below the smallest float.
-        """
-        return logarithms(self.predict_proba(X))
 
     def predict_edge_proba(self, X: Any) -> np.ndarray:
         """Marginal probability of each label pair at each edge, p(y_i = j, y_i' = k | x).

@@ -19,7 +19,6 @@ from sklearn_struct.encoding.parameter_checks import (
 )
 from sklearn_struct.estimators.fitting.base_sequence import (
     Sequences,
-    logarithms,
 )
 from sklearn_struct.estimators.hidden_markov.base_streams import BaseStreams
 from sklearn_struct.hidden_markov.em_steps import (
@@ -107,21 +106,6 @@ class BaseHiddenChain(BaseStreams):
 
         self._each_block(observed, work)
         return node if sequences.flat else object_array(cut(node, observed.offsets))
-
-    def predict_log_proba(self, X: Any) -> np.ndarray:
-        """Logarithm of `predict_proba`, in the same form.
-
-        Parameters
-        ----------
-        X
-            As in `fit`.
-
-        Returns
-        -------
-        ndarray
-            -inf where a probability is 0.
-        """
-        return logarithms(self.predict_proba(X))
 
     def score_samples(self, X: Any) -> np.ndarray:
         """log p(x) of each sequence, summed over all its labellings.

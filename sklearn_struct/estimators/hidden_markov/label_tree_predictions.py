@@ -13,7 +13,6 @@ from sklearn_struct.encoding.trees import labels_as_trees
 from sklearn_struct.estimators.fitting.base_sequence import (
     BaseSequenceEstimator,
     Sequences,
-    logarithms,
 )
 from sklearn_struct.grammars.parsing import (
     Parses,
@@ -76,21 +75,6 @@ class BaseLabelTreePredictions(BaseSequenceEstimator):
         sequences = self._read_X(X, reset=False)
         proba = self._each(lambda sentence: self._proba(*self._posteriors(sentence)), sequences)
         return np.concatenate(proba) if sequences.flat else object_array(proba)
-
-    def predict_log_proba(self, X: Any) -> np.ndarray:
-        """Logarithm of `predict_proba`, in the same form.
-
-        Parameters
-        ----------
-        X
-            As in `fit`.
-
-        Returns
-        -------
-        ndarray
-            -inf where a probability is 0.
-        """
-        return logarithms(self.predict_proba(X))
 
     def _posteriors(self, sentence: list[str]) -> tuple[Parses, list[np.ndarray]]:
         """Of all labellings; where the states have none the model without them decides, if need be

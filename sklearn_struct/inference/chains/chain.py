@@ -9,7 +9,7 @@ import numpy as np
 
 from sklearn_struct.compiled.threads import patiently
 from sklearn_struct.containers import structures
-from sklearn_struct.containers.structures import Block, Potentials, Structure
+from sklearn_struct.containers.structures import Potentials, Structure, n_columns
 from sklearn_struct.inference.base import Inference
 from sklearn_struct.inference.chains import (
     first_order,
@@ -41,15 +41,12 @@ class Chain(Inference):
         """Chains over the tokens that ``offsets`` (n + 1) bounds."""
         return structures.chain(offsets, self.order)
 
-    def blocks(
-        self, structure: Structure, n_labels: int, n_tokens: int = 3000, n_blocks: int = 64
-    ) -> list[Block]:
-        """Cut sequences into blocks; see `Inference.blocks`."""
+    def most_tokens(self, structure: Structure, n_labels: int) -> int:
+        """With how many tokens a call is still short."""
         order = len(structure.families)
         # a token takes K ** (order + 1) steps, those of second order ten times the time
-        largest = (80_000_000 if order == 1 else 8_000_000) // n_labels ** (order + 1)
-        size = structures.block_size(n_tokens, largest, int(structure.offsets[-1]), n_blocks)
-        return structures.blocks(structure, size)
+        n_steps = 80_000_000 if order == 1 else 8_000_000
+        return n_steps // n_columns(n_labels, order + 1)
 
     def marginals(
         self,

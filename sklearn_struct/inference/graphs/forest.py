@@ -14,8 +14,7 @@ import numpy as np
 
 from sklearn_struct.compiled.kernel import kernel
 from sklearn_struct.compiled.threads import patiently
-from sklearn_struct.containers import structures
-from sklearn_struct.containers.structures import Block, Potentials, Structure, zeros
+from sklearn_struct.containers.structures import Potentials, Structure, n_columns, zeros
 from sklearn_struct.inference.base import Inference
 from sklearn_struct.inference.graphs.rooted_trees import RootedTrees, rooted
 
@@ -46,13 +45,9 @@ class Forest(Inference):
     root. A token takes K ** 2 steps.
     """
 
-    def blocks(
-        self, structure: Structure, n_labels: int, n_tokens: int = 3000, n_blocks: int = 64
-    ) -> list[Block]:
-        """Cut examples into blocks; see `Inference.blocks`."""
-        largest = 20_000_000 // structures.n_columns(n_labels, 2)
-        size = structures.block_size(n_tokens, largest, int(structure.offsets[-1]), n_blocks)
-        return structures.blocks(structure, size)
+    def most_tokens(self, structure: Structure, n_labels: int) -> int:
+        """With how many nodes a call is still short."""
+        return 20_000_000 // n_columns(n_labels, 2)
 
     def marginals(
         self,
