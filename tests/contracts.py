@@ -517,6 +517,20 @@ def check_second_derivative(loss, rng, shared, order=1):
     np.testing.assert_allclose(flat(out) - 7, slope, atol=1e-8)
 
 
+def check_convexity(loss, rng, shared, order=1):
+    """Between any potentials the loss is at most as large as the straight line."""
+    for _ in range(20):
+        ends, y, structure = labelled_chains(rng, shared, order)
+        others, _ = random_chains(rng, shared=shared, order=order)
+        ends = [mapped(lambda table: 5 * table, potentials) for potentials in (ends, others)]
+        middle = mapped(lambda a, b: (a + b) / 2, *ends)
+        first, between, last = (
+            evaluate(loss, potentials, y, structure, np.ones(4))[0]
+            for potentials in (ends[0], middle, ends[1])
+        )
+        assert (between <= (first + last) / 2 + 1e-9).all()
+
+
 LOSS_CHECKS = [
     check_derivative,
     check_weight_scales_the_derivative_alone,
@@ -528,7 +542,11 @@ LOSS_CHECKS = [
 
 def loss(subject: Any, order: int = 1) -> Callable[..., None]:
     """Enrol a loss of known labels."""
-    checks = LOSS_CHECKS + [check_second_derivative] * subject.twice_differentiable
+    checks = [
+        *LOSS_CHECKS,
+        *[check_second_derivative] * subject.twice_differentiable,
+        *[check_convexity] * subject.convex,
+    ]
 
     @pytest.mark.parametrize("shared", [True, False], ids=["shared", "per_edge"])
     @pytest.mark.parametrize("check", checks, ids=_names)

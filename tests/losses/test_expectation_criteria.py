@@ -107,6 +107,8 @@ class OfExamples(Loss):
     fire by code.
     """
 
+    convex = False
+
     def __init__(self, order=1):
         loss, potentials, structure, evidence = problem(3, order=order)
         batch = Batch(potentials, evidence, structure, np.ones(5))

@@ -23,6 +23,7 @@ SETS = np.array([[True, False, False], [True, True, True], [False, True, True]])
 class OfCodes(Loss):
     """The loss with sets of labels for codes, for contracts, which know codes only."""
 
+    convex = False
     twice_differentiable = True
 
     def __call__(self, batch, out, value):

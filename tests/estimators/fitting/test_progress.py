@@ -47,18 +47,25 @@ SOLVERS = {
     "sgd": {"random_state": 0},
     "ap": {"random_state": 0},
     "pa": {"random_state": 0},
+    "pa-ii": {"random_state": 0},
+    "arow": {"random_state": 0, "tol": 0.5},
 }
 SUPPORTED = parse_version(sklearn.__version__) >= parse_version("1.9")
 
 
 def crf(solver="lbfgs", **options):
-    return LinearChainCRF(solver=solver, tol=1e-3, **SOLVERS[solver], **options)
+    return LinearChainCRF(solver=solver, **{"tol": 1e-3, **SOLVERS[solver], **options})
 
 
 def test_what_the_installed_scikit_learn_has():
     """Without callbacks a fit works the same, and there is no method that could promise them."""
     assert hasattr(LinearChainCRF, "set_callbacks") == SUPPORTED
     assert crf().fit(X, Y).n_iter_ > 3
+
+
+def test_every_solver_is_here():
+    (choices,) = LinearChainCRF._parameter_constraints["solver"]
+    assert choices.options - set(SOLVERS) == {"auto"}
 
 
 class Recorder:
