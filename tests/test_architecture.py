@@ -134,10 +134,11 @@ def test_a_room_imports_only_rooms_above_it(path, tree):
 
 
 def test_no_circles():
-    """Neither between modules nor between rooms."""
-    arrows = houses.arrows(MODULES, PACKAGE.name)
+    """Neither between modules nor between rooms, nor between the rooms inside of a room."""
     assert houses.circles(houses.module_graph(MODULES, PACKAGE.name)) == []
-    assert houses.circles(houses.graph_of(arrows)) == []
+    for nested in (False, True):
+        arrows = houses.arrows(MODULES, PACKAGE.name, nested)
+        assert houses.circles(houses.graph_of(arrows)) == []
 
 
 @every()

@@ -14,7 +14,6 @@ from sklearn.utils.validation import column_or_1d
 from sklearn_struct.containers.data_frames import is_frame, refuse_lazy
 from sklearn_struct.containers.sequence_array import SequenceArray
 from sklearn_struct.containers.typing import Label, Sequences
-from sklearn_struct.encoding.labels.label_codes import as_labels
 from sklearn_struct.encoding.sequences import is_list
 from sklearn_struct.exceptions import EmptyDataError, InputTypeError, LengthMismatchError
 
@@ -59,7 +58,7 @@ def has_label_a_row(y: object) -> TypeGuard[Sequences]:
     return any(entry is not None and not is_list(entry) for entry in y)
 
 
-def column(y: ArrayLike | Sequences, offsets: np.ndarray) -> list[Label]:
+def column(y: ArrayLike | Sequences, offsets: np.ndarray) -> np.ndarray:
     """The labels of the rows."""
     n = len(offsets) - 1
     if (
@@ -81,7 +80,7 @@ def column(y: ArrayLike | Sequences, offsets: np.ndarray) -> list[Label]:
         if labels.dtype.kind in "iu" and sum(labels.tolist()) == n:
             hint = f"; if these are the lengths of sequences, write fit({SEVERAL})"
         raise LengthMismatchError(f"X has {n} rows but y has {len(labels)}{hint}")
-    return as_labels(labels)
+    return labels
 
 
 def one_column(y: ArrayLike | Sequences) -> np.ndarray:

@@ -243,7 +243,7 @@ class BaseSequenceEstimator(
             )
         offsets = sequences.X.offsets
         flat = (
-            two_dimensional_input.column(y, offsets)
+            label_codes.as_labels(two_dimensional_input.column(y, offsets))
             if sequences.flat
             else label_codes.flatten(as_list(y), offsets)
         )
@@ -265,9 +265,8 @@ class BaseSequenceEstimator(
             return partial_labels.flatten(as_list(y), offsets)
         if y is None:
             return [None] * (len(offsets) - 1)
-        labels = partial_labels.flatten(
-            [[label] for label in two_dimensional_input.column(y, offsets)], offsets
-        )
+        labels = label_codes.as_labels(two_dimensional_input.column(y, offsets))
+        labels = partial_labels.flatten([[label] for label in labels], offsets)
         known = [label for label in labels if not partial_labels.is_partial([label])]
         if known:
             two_dimensional_input.check_targets(known)

@@ -24,8 +24,8 @@ from sklearn_struct.estimators.fitting.parameters import with_parameters
 from sklearn_struct.estimators.fitting.progress import Progress
 from sklearn_struct.estimators.fitting.sample_weights import check_sum, is_per_token
 from sklearn_struct.estimators.fitting.shared_parameters import ThreadParameters
+from sklearn_struct.estimators.fitting.spectral_steps import BaseSpectral
 from sklearn_struct.estimators.hidden_markov.label_tree_predictions import BaseLabelTreePredictions
-from sklearn_struct.estimators.trees.spectral_steps import BaseSpectral
 from sklearn_struct.exceptions import EmptyDataError
 from sklearn_struct.grammars.node_features import (
     above,

@@ -12,8 +12,8 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn_struct.encoding.trees.tree_corpus import TreeCorpus
 from sklearn_struct.estimators.fitting.parameters import with_parameters
 from sklearn_struct.estimators.fitting.progress import Progress
+from sklearn_struct.estimators.fitting.spectral_steps import BaseSpectral
 from sklearn_struct.estimators.trees.base_tree_parser import BaseTreeParser, plain_model
-from sklearn_struct.estimators.trees.spectral_steps import BaseSpectral
 from sklearn_struct.grammars.parsing import tree_log_probabilities
 
 __all__ = ["SpectralLPCFG"]
