@@ -10,13 +10,20 @@ from sklearn_struct.containers.structures import Family, Structure
 from sklearn_struct.encoding.sequences import is_list
 from sklearn_struct.exceptions import InputTypeError
 
-__all__ = ["is_graph", "read_edges", "structure_of"]
+__all__ = ["as_graphs", "read_edges", "structure_of"]
 
 _WANTED = "a graph is a pair (nodes, edges), with edges of shape (n_edges, 2)"
 
 
-def is_graph(item: Any) -> bool:
-    """Whether an item of X is a pair of nodes and edges."""
+def as_graphs(X: Any) -> list[tuple[Any, Any]] | None:
+    """X as a list of graphs; None if it has other items, or none."""
+    if isinstance(X, np.ndarray) and X.dtype == object:
+        # numpy makes two columns of pairs
+        X = list(map(tuple, X)) if X.ndim == 2 else list(X)
+    return X if isinstance(X, list) and X and all(map(_is_graph, X)) else None
+
+
+def _is_graph(item: Any) -> bool:
     return isinstance(item, tuple) and len(item) == 2 and all(map(_has_length, item))
 
 
@@ -32,7 +39,8 @@ def read_edges(X: Any, lengths: np.ndarray) -> list[np.ndarray]:
     InputTypeError
         If edges are no table of whole numbers.
     ValueError
-        If an edge leads to a node that the graph has not, or from a node to itself.
+        If an edge leads to a node that the graph has not, or from a node to itself, or joins two
+        nodes that another one joins.
     """
     return [_edges(edges, i, int(n)) for i, ((_, edges), n) in enumerate(zip(X, lengths))]
 
@@ -61,6 +69,16 @@ def _edges(edges: Any, i: int, n: int) -> np.ndarray:
     if len(loops):
         raise ValueError(
             f"X[{i}], edge {loops[0]}: it leads from node {table[loops[0], 0]} to itself"
+        )
+    _, first, which = np.unique(
+        np.sort(table, axis=1), axis=0, return_index=True, return_inverse=True
+    )
+    again = np.flatnonzero(first[which.ravel()] != np.arange(len(table)))
+    if len(again):
+        a, b = table[again[0]]
+        raise ValueError(
+            f"X[{i}], edge {again[0]}: nodes {a} and {b} have edge {first[which.ravel()][again[0]]}"
+            " already; two nodes have one edge at most"
         )
     return table.astype(np.int64)
 

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, DTypeLike
 
 from sklearn_struct.exceptions import InputTypeError, LengthMismatchError, NonFiniteError
 
 __all__ = ["read_cost"]
 
 
-def read_cost(cost: ArrayLike | None, classes: np.ndarray) -> np.ndarray | None:
+def read_cost(
+    cost: ArrayLike | None, classes: np.ndarray, dtype: DTypeLike = np.float64
+) -> np.ndarray | None:
     """The parameter `cost`, checked; None is the Hamming cost.
+
+    `dtype` is that of the potentials which it is added to.
 
     Raises
     ------
@@ -31,7 +35,7 @@ def read_cost(cost: ArrayLike | None, classes: np.ndarray) -> np.ndarray | None:
         raise LengthMismatchError(f"cost has shape {table.shape}, but {K} labels need ({K}, {K})")
     labels = classes.tolist()
     for wrong, kind, problem in (
-        (~np.isfinite(table), NonFiniteError, "be finite"),
+        (~(np.abs(table) <= np.finfo(dtype).max), NonFiniteError, f"be finite in {dtype}"),
         (table < 0, ValueError, "not be negative"),
         ((table != 0) & np.eye(K, dtype=bool), ValueError, "be 0 where the label is right"),
     ):

@@ -204,7 +204,7 @@ class LinearChainCRF(BasePartlyLabelled, BaseOnlineChain):
                 "solver"
             )
         if self.loss == "softmax_margin":
-            return SoftmaxMargin(Chain(), read_cost(self.cost, self.classes_))
+            return SoftmaxMargin(Chain(), read_cost(self.cost, self.classes_, self.dtype))
         if self.cost is not None:
             raise ValueError(f"cost is of loss='softmax_margin'; loss={self.loss!r} has none")
         return OF_SOLVERS[self.solver] if self.solver in OF_SOLVERS else LOSSES[self.loss]

@@ -11,7 +11,7 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn_struct.containers.ragged import cut, object_array
 from sklearn_struct.containers.sequence_array import SequenceArray
 from sklearn_struct.containers.structures import Block, Potentials, Structure, n_columns
-from sklearn_struct.encoding.graphs import is_graph, read_edges, structure_of
+from sklearn_struct.encoding.graphs import as_graphs, read_edges, structure_of
 from sklearn_struct.encoding.sequences import as_list, form
 from sklearn_struct.estimators.fitting.base_sequence import Sequences
 from sklearn_struct.estimators.fitting.base_structured import BaseStructured
@@ -154,9 +154,10 @@ class GraphCRF(
 
     def _read_X(self, X: Any, reset: bool) -> Any:
         X = as_list(X)
-        if isinstance(X, list) and X and all(map(is_graph, X)):
-            nodes = super()._read_X([nodes for nodes, _ in X], reset)
-            structure = structure_of(nodes.X.offsets, read_edges(X, nodes.X.lengths))
+        graphs = as_graphs(X)
+        if graphs:
+            nodes = super()._read_X([nodes for nodes, _ in graphs], reset)
+            structure = structure_of(nodes.X.offsets, read_edges(graphs, nodes.X.lengths))
         elif form(X) == "flat":
             nodes = super()._read_X(X, reset)  # each row a graph of one node
             structure = structure_of(nodes.X.offsets, [np.zeros((0, 2), np.int64)] * len(nodes.X))

@@ -14,6 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from sklearn_struct import LinearChainCRF, SequenceArray, SequenceVectorizer
 from sklearn_struct.datasets import make_rental_ads
+from sklearn_struct.exceptions import NonFiniteError
 from sklearn_struct.inference.chains.chain import Chain
 
 LABELS = ["x", "y", "z"]
@@ -618,10 +619,18 @@ def test_what_is_dear_to_miss_is_missed_less(ads):
         ([["x"] * 3] * 3, "no matrix of numbers"),
     ],
 )
-def test_costs_are_checked(cost, message):
-    crf = LinearChainCRF(loss="softmax_margin", cost=cost)
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_costs_are_checked(cost, message, dtype):
+    crf = LinearChainCRF(loss="softmax_margin", cost=cost, dtype=dtype)
     with pytest.raises((ValueError, TypeError), match=message):
         crf.fit([["p", "q", "r"]], [["a", "b", "c"]])
     assert not hasattr(crf, "classes_")
     with pytest.raises(ValueError, match="loss='softmax_margin'"):
         LinearChainCRF(cost=np.zeros((3, 3))).fit([["p", "q", "r"]], [["a", "b", "c"]])
+
+
+def test_costs_are_finite_in_the_type_of_the_scores():
+    cost = 1e39 * (1 - np.eye(3))
+    crf = LinearChainCRF(loss="softmax_margin", cost=cost, dtype="float32")
+    with pytest.raises(NonFiniteError, match=r"cost\[0, 1\] .* must be finite in float32"):
+        crf.fit([["p", "q", "r"]], [["a", "b", "c"]])

@@ -141,7 +141,11 @@ def test_equal_bits_for_any_number_of_threads(solver):
             ValueError,
             r"X\[0\]: the graph has a cycle",
         ),
-        ([(np.ones((3, 2)), [[0, 1], [1, 0]])], ValueError, "a cycle"),
+        (
+            [(np.ones((3, 2)), [[1, 2], [0, 1], [1, 0]])],
+            ValueError,
+            r"X\[0\], edge 2: nodes 1 and 0 have edge 1 already",
+        ),
         ([(np.ones((3, 2)), [[0, 3]])], ValueError, r"X\[0\], edge 0: node 3 is not one of"),
         ([(np.ones((3, 2)), [[-1, 0]])], ValueError, "node -1 is not one of"),
         ([(np.ones((3, 2)), [[1, 1]])], ValueError, "from node 1 to itself"),
@@ -155,6 +159,20 @@ def test_what_is_no_forest_is_refused(X, error, message):
     with pytest.raises(error, match=message):
         crf.fit(X, [["a", "b", "a"]])
     assert not hasattr(crf, "classes_")
+
+
+def test_forms_of_lists_of_graphs():
+    """Arrays of objects and iterators, with one column or, as numpy makes it of pairs, with two."""
+    X, y = trees(np.random.default_rng(6))
+    crf = GraphCRF().fit(X, y)
+    column = np.empty(len(X), dtype=object)
+    column[:] = X
+    pairs = np.empty((len(X), 2), dtype=object)
+    for i, graph in enumerate(X):
+        pairs[i] = graph
+    expected = crf.predict(X).tolist()
+    for form in (column, pairs, iter(X)):
+        assert crf.predict(form).tolist() == expected
 
 
 def test_a_failed_fit_leaves_the_estimator_as_it_was():
