@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import ast
 import re
+import subprocess
 from importlib import import_module
 from pathlib import Path
 
+import pytest
 from survey import rooms as houses
 from survey import source, style
 
@@ -469,28 +471,29 @@ def test_public_names_exist(path, tree):
 
 # ---- the page that describes the house
 
-PAGE = Path(__file__).parents[1] / "docs" / "development" / "architecture.md"
+ROOT = Path(__file__).parents[1]
+PAGE = ROOT / "docs" / "development" / "architecture.md"
 PATH = re.compile(r"`([a-z_]+(?:/[a-z_]+)+)(?:\.py)?`")
 # files of the recipes
 PLACEHOLDERS = ("/x", "/test_x", "/x_crf", "/test_x_crf")
 
 
-def room_rows():
-    """(room, what is said of its files) for each row of the table of rooms."""
+def room_items():
+    """(room, what is said of its files) for each item of the list of rooms."""
     section = PAGE.read_text("utf-8").split("\n## ")[1]
-    rows = [line.split(" | ") for line in section.splitlines() if line.startswith("| `")]
-    return [(row[0].strip("|` ").rstrip("/"), row[1]) for row in rows]
+    items = re.findall(r"^- `(.+?)`: (.+(?:\n  .+)*)", section, re.MULTILINE)
+    return [(name.rstrip("/"), said) for name, said in items]
 
 
 def test_the_page_has_every_file():
-    """Each room has its files in its row, and no other."""
-    listed = {name: re.findall("`(.+?)`", said) for name, said in room_rows()}
+    """Each room has its files in its item, and no other."""
+    listed = {name: re.findall("`(.+?)`", said) for name, said in room_items()}
     files = {}
     for module in MODULES:
         folder = Path(module.path).parent.as_posix()
         if not module.is_init:
             files.setdefault(folder, []).append(Path(module.path).stem)
-    assert len(room_rows()) == len(listed), "a room has two rows"
+    assert len(room_items()) == len(listed), "a room has two items"
     assert listed.keys() == files.keys()
     wrong = {
         name: sorted(set(listed[name]) ^ set(files[name]))
@@ -501,7 +504,7 @@ def test_the_page_has_every_file():
 
 
 def test_the_page_has_rooms_in_the_order_of_floors():
-    floors = [FLOOR[name.split("/")[0]] for name, _ in room_rows() if name != "."]
+    floors = [FLOOR[name.split("/")[0]] for name, _ in room_items() if name != "."]
     assert floors == sorted(floors)
 
 
@@ -521,3 +524,44 @@ def test_paths_of_the_page_exist():
         if not path.endswith(PLACEHOLDERS) and not any(end.endswith(f"/{path}") for end in ends)
     ]
     assert missing == []
+
+
+# ---- lines of texts; ruff looks after those of Python files
+
+LINE_LENGTH = 100
+TEXTS = {".md", ".rst", ".toml", ".yml", ".yaml", ".html", ""}
+
+
+def long_lines(text):
+    """Numbers of lines with too many characters, unless a URL alone has as many."""
+    return [
+        i
+        for i, line in enumerate(text.splitlines(), 1)
+        if len(line) > LINE_LENGTH
+        and not any(len(url) > LINE_LENGTH for url in re.findall(r"https?://\S+", line))
+    ]
+
+
+def test_long_lines_are_seen():
+    """By their characters, not bytes."""
+    url = "https://example.org/" + "a" * LINE_LENGTH
+    lines = ["é" * LINE_LENGTH, "é " * LINE_LENGTH, url, "see https://example.org " * 5]
+    assert long_lines("\n".join(lines)) == [2, 4]
+
+
+def test_texts_have_short_lines():
+    """Those that git tracks; others are built."""
+    if not (ROOT / ".git").exists():
+        pytest.skip("no checkout")
+    names = subprocess.run(
+        ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout.split("\0")
+    texts = [ROOT / name for name in names if name and Path(name).suffix in TEXTS]
+    assert {PAGE, ROOT / "pyproject.toml", ROOT / ".ci" / "run"} <= set(texts)
+    wrong = [
+        f"{file.relative_to(ROOT)}:{i}"
+        for file in texts
+        if file.is_file()
+        for i in long_lines(file.read_text("utf-8"))
+    ]
+    assert wrong == []

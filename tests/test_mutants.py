@@ -8,18 +8,17 @@ from pathlib import Path
 import sklearn_struct
 
 PACKAGE = Path(sklearn_struct.__file__).parent
-ENTRY = re.compile(r"^- (\S+): `(.+)` → `(.+)`$")
+# its three parts may stand on lines of their own
+ENTRY = re.compile(r"^- (\S+):\s+`(.+)`\s+→ `(.+)`$", re.MULTILINE)
 
 
 def test_equivalent_faults_are_of_lines_that_exist():
     text = (Path(__file__).parent / "mutants" / "EQUIVALENT.md").read_text("utf-8")
-    entries = [line for line in text.splitlines() if line.startswith("- ")]
+    entries = re.findall(r"^- .*", text, re.MULTILINE)
     assert entries
+    assert len(entries) == len(ENTRY.findall(text)), "an entry has another form"
     stale = []
-    for entry in entries:
-        match = ENTRY.match(entry)
-        assert match, entry
-        file, before, _ = match.groups()
+    for file, before, _ in ENTRY.findall(text):
         place = PACKAGE / file
         lines = place.read_text("utf-8").splitlines() if place.is_file() else []
         if before not in map(str.strip, lines):

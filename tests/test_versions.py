@@ -169,7 +169,7 @@ def test_what_fails_now_is_a_difference():
     assert compared(outcomes(a=failure), outcomes(a=failure)) == []
 
 
-ENTRY = "# Title\n\n- `^HMM`: `^a$` within 1e-9\n  Because.\n- `.`: `^b$`\n  Why not.\n"
+ENTRY = "# Title\n\n- `^HMM`: `^a$` within 1e-9\n  Because.\n- `.`: `^b$`\n  Why\n  not.\n"
 
 
 def test_reasons_are_read():

@@ -105,7 +105,7 @@ def judged_by_one(
 
 def told(judgements: list[Judgement], least: float) -> int:
     """Print what was not noticed, and the figure; 1 if it is too low."""
-    argued = EQUIVALENT.read_text("utf-8") if EQUIVALENT.exists() else ""
+    argued = " ".join(EQUIVALENT.read_text("utf-8").split()) if EQUIVALENT.exists() else ""
     alive = [each for each in judgements if each[0] in (judge.SURVIVED, judge.UNREACHED)]
     equivalent = [mutant for _, _, mutant in alive if key(mutant) in argued]
     print("\nMakes no difference (EQUIVALENT.md has the reasons):", *equivalent, sep="\n")
@@ -125,8 +125,11 @@ def told(judgements: list[Judgement], least: float) -> int:
 
 
 def key(mutant: sample.Mutant) -> str:
-    """What EQUIVALENT.md names a mutant by: the file, and the line without and with the fault."""
-    return f"{mutant.file}: `{mutant.before}` → `{mutant.after}`"
+    """What EQUIVALENT.md names a mutant by: the file, and the line without and with the fault.
+
+    White space is made single spaces, as an entry may have several lines.
+    """
+    return " ".join(f"{mutant.file}: `{mutant.before}` → `{mutant.after}`".split())
 
 
 if __name__ == "__main__":

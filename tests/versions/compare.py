@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable
+from itertools import takewhile
 from pathlib import Path
 from typing import NamedTuple
 
@@ -60,14 +61,15 @@ class Difference(NamedTuple):
 
 
 def read_argued(text: str) -> list[Argued]:
-    """Entries of the file, each a line and its reason."""
+    """Entries of the file, each a line and its reason, which may be several lines."""
     lines = text.splitlines()
     entries = []
     for i, line in enumerate(lines):
         if not line.startswith("- "):
             continue
         entry = ENTRY.match(line)
-        reason = lines[i + 1].strip() if i + 1 < len(lines) else ""
+        below = takewhile(lambda line: line.startswith("  "), lines[i + 1 :])
+        reason = " ".join(line.strip() for line in below)
         if not entry or not reason:
             raise ValueError(f"line {i + 1} is no entry with a reason: {line}")
         limit = float(entry["limit"]) if entry["limit"] else math.inf
