@@ -126,9 +126,9 @@ def conditional_features(
     def work(b: int) -> np.ndarray:
         block = cuts[b]
         theta = base(block)
-        rows = potentials.n_rows(block)
         cliques = tuple(
-            np.zeros((n, width)) for n, width in zip(rows, potentials.widths, strict=True)
+            np.zeros((potentials.n_rows(block, f), width))
+            for f, width in enumerate(potentials.widths)
         )
         out = Potentials(np.zeros(theta.node.shape), cliques)
         of_block = weight[block.examples]

@@ -236,9 +236,8 @@ class LinearObjective:
             go_on()
             block = self.blocks[b]
             n = block.tokens.stop - block.tokens.start
-            rows = self.potentials.n_rows(block)
             cliques = tuple(
-                np.zeros((rows[f], table.shape[1])) if maps[f] else table
+                np.zeros((self.potentials.n_rows(block, f), table.shape[1])) if maps[f] else table
                 for f, table in enumerate(tables)
             )
             gradient = Potentials(node[:n], cliques)

@@ -151,12 +151,20 @@ class LinearPotentials:
         """Whether features condition cliques."""
         return any(m is not None for m in self.clique_maps)
 
-    def n_rows(self, block: Block) -> list[int]:
-        """How many rows the table of each family has in a block."""
-        return [
-            1 if m is None else cliques.stop - cliques.start
-            for m, cliques in zip(self.clique_maps, block.cliques, strict=True)
-        ]
+    def n_rows(self, block: Block, f: int) -> int:
+        """How many rows the table of family f has in a block."""
+        if self.clique_maps[f] is None:
+            return 1
+        cliques = block.cliques[f]
+        n_cliques: int = cliques.stop - cliques.start
+        return n_cliques
+
+    def n_numbers(self, block: Block) -> int:
+        """How many numbers the potentials of a block have."""
+        size: int = (block.tokens.stop - block.tokens.start) * self.n_labels
+        for f, width in enumerate(self.widths):
+            size += width * self.n_rows(block, f)
+        return size
 
     @property
     def grains(self) -> Grains:
@@ -167,7 +175,7 @@ class LinearPotentials:
 
     def split_expanded(self, W: np.ndarray, n: int = 1) -> Segments:
         """The segments of n expanded vectors, side by side; their columns are whole tables."""
-        return segments(W, [n * length for length in self._lengths])
+        return segments(W, self._lengths, n)
 
     def expand(self, w: np.ndarray, W: np.ndarray | None = None) -> np.ndarray:
         """The layout in which potentials are computed, in their float type; written into an earlier
@@ -210,12 +218,15 @@ class LinearPotentials:
         ones. The node potentials are written into the first rows of `out` if it is given.
         """
         node, cliques, tables, intercept = self._products(W, block, scales, out)
+        either = []
         for clique, table in zip(cliques, tables, strict=True):
             if clique is not None:
                 clique += table
+            # the tables of single cliques where there are some, else those that families share
+            either.append(table if clique is None else clique)
         if self.n_free:
             node += intercept
-        return Potentials(node, _either(cliques, tables))
+        return Potentials(node, tuple(either))
 
     def forward_and_squares(self, W: np.ndarray, block: Block) -> tuple[Potentials, float]:
         """Potentials of a block, and the sum of their squares: it tells if they are finite."""
@@ -225,12 +236,14 @@ class LinearPotentials:
             intercept = np.zeros(self.n_labels, W.dtype)
         # with the last addition, while numbers are in registers anyway: whether all are finite
         squares = add_to_rows(intercept, node)
+        either = []
         for clique, table in zip(cliques, tables, strict=True):
             if clique is None:
                 squares += add_to_rows(np.zeros_like(table[0]), table)
             else:
                 squares += add_to_rows(table[0], clique)
-        return Potentials(node, _either(cliques, tables)), squares
+            either.append(table if clique is None else clique)
+        return Potentials(node, tuple(either)), squares
 
     def _products(
         self, W: np.ndarray, block: Block, scales: np.ndarray, out: np.ndarray | None
@@ -276,10 +289,3 @@ class LinearPotentials:
             parts.intercept.reshape(len(scales), -1)[:] += np.outer(
                 scales, gradient.node.sum(axis=0)
             )
-
-
-def _either(cliques: list[np.ndarray | None], tables: list[np.ndarray]) -> tuple[np.ndarray, ...]:
-    """The tables of single cliques where there are some, else those that families share."""
-    return tuple(
-        table if clique is None else clique for clique, table in zip(cliques, tables, strict=True)
-    )

@@ -47,7 +47,6 @@ class LinearTerms(LinearObjective):
     def __getstate__(self) -> dict[str, Any]:
         state = super().__getstate__()
         state.pop("_terms", None)
-        state.pop("_shapes", None)
         state.pop("_term_weight", None)
         return {**state, "_direction": None}
 
@@ -58,19 +57,6 @@ class LinearTerms(LinearObjective):
         learnable = self.data.learnable
         # a term without anything to learn would only cost a step; but one there must be
         return [block for block in terms if np.any(learnable[block.examples])] or terms[:1]
-
-    @cached_property
-    def _shapes(self) -> list[list[tuple[int, int]]]:
-        """Of each term's potentials: nodes first, then each family of cliques."""
-        K = self.potentials.n_labels
-        widths = self.potentials.widths
-        return [
-            [
-                (block.tokens.stop - block.tokens.start, K),
-                *zip(self.potentials.n_rows(block), widths, strict=True),
-            ]
-            for block in self._terms
-        ]
 
     @cached_property
     def _term_weight(self) -> np.ndarray:
@@ -116,9 +102,8 @@ class LinearTerms(LinearObjective):
         Unpenalised parameters are those of the first, unscaled.
         """
         block = self._terms[i]
-        size = sum(n_rows * width for n_rows, width in self._shapes[i])
-        theta = np.empty(size, dtype=W.dtype)
-        out = self._unflat(theta, i)
+        theta = np.empty(self.potentials.n_numbers(block), dtype=W.dtype)
+        out = self._unflat(theta, block)
         made = self.potentials.forward(W, block, np.array(scales), out.node)
         # nodes are written in place; cliques may be a shared table, which must be copied
         for table, into in zip(made.cliques, out.cliques, strict=True):
@@ -134,8 +119,8 @@ class LinearTerms(LinearObjective):
         weight = self._term_weight[block.examples]
         value = self._value[block.examples]
         evidence = self.data.evidence.part(block.tokens)
-        batch = Batch(self._unflat(theta, i), evidence, block.structure, weight)
-        self.loss(batch, self._unflat(gradient, i), value)
+        batch = Batch(self._unflat(theta, block), evidence, block.structure, weight)
+        self.loss(batch, self._unflat(gradient, block), value)
         return float(np.dot(weight, value)), gradient
 
     def add(self, gradient: np.ndarray, i: int, W: np.ndarray, *scales: float) -> None:
@@ -143,23 +128,25 @@ class LinearTerms(LinearObjective):
         side in W.
         """
         block = self._terms[i]
-        self.potentials.scatter(self._unflat(gradient, i), block, np.array(scales), W)
+        self.potentials.scatter(self._unflat(gradient, block), block, np.array(scales), W)
 
-    def _unflat(self, vector: np.ndarray, i: int) -> Potentials:
-        """Views of a flat vector that are shaped as the potentials of term i."""
-        views = []
-        start = 0
-        for n_rows, width in self._shapes[i]:
-            stop = start + n_rows * width
-            views.append(vector[start:stop].reshape(n_rows, width))
+    def _unflat(self, vector: np.ndarray, block: Block) -> Potentials:
+        """Views of a flat vector that are shaped as the potentials of a term."""
+        potentials = self.potentials
+        # plain loops: of short terms, calls and generators take as long as the sums
+        start = (block.tokens.stop - block.tokens.start) * potentials.n_labels
+        node = vector[:start].reshape(-1, potentials.n_labels)
+        cliques = []
+        for f, width in enumerate(potentials.widths):
+            stop = start + width * potentials.n_rows(block, f)
+            cliques.append(vector[start:stop].reshape(-1, width))
             start = stop
-        node, *cliques = views
         return Potentials(node, tuple(cliques))
 
     @property
     def n_potentials(self) -> int:
         """How many numbers the derivatives of all terms have."""
-        return sum(n_rows * width for shapes in self._shapes for n_rows, width in shapes)
+        return sum(map(self.potentials.n_numbers, self._terms))
 
     def squared_norm(self, gradient: np.ndarray, i: int) -> float:
         """Squared norm of the gradient of term i in the parameters: <gradient, its forward>, as

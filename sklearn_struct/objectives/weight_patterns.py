@@ -96,14 +96,15 @@ class Segments(NamedTuple):
     intercept: np.ndarray
 
 
-def segments(w: np.ndarray, lengths: list[int]) -> Segments:
-    """The parts of a vector, of these lengths."""
+def segments(w: np.ndarray, lengths: list[int], n: int = 1) -> Segments:
+    """The parts of a vector, n times as long as `lengths`."""
     views = []
     start = 0
     # np.split would take as long as all other steps of a short block
     for length in lengths:
-        views.append(w[start : start + length])
-        start += length
+        stop = start + n * length
+        views.append(w[start:stop])
+        start = stop
     # all families' features come first, then all families' columns
     node, *cliques, intercept = views
     n = len(cliques) // 2

@@ -81,23 +81,26 @@ def marginals(
     if len(places.order) == 0:
         return
     work = _lattice(places, potentials)
+    near = _NEAR[potentials.node.itemsize]
     if potentials.edge.shape[0] == 1:
-        _sweep(potentials, structure, places, work, log_Z)
+        is_safe = _sweep(potentials, structure, places, work, log_Z, near)
     else:
         _exp_nodes(potentials.node, structure.offsets, *places, work.U, work.spread, log_Z)
         K = potentials.node.shape[1]
         edge_tables.forward(potentials.edge, structure.edge_offsets, places, work, K, log_Z)
         edge_tables.backward(potentials.edge, structure.edge_offsets, places, work, K)
-    # cheap and sufficient; only what fails it is looked at number by number
-    redo = np.isnan(log_Z[places.order]) | ~(work.spread < _NEAR[potentials.node.itemsize])
-    if np.any(redo):
+        is_safe = _is_safe(places.order, work.spread, near, log_Z)
+    again = np.empty(0, np.int64)
+    if not is_safe:
+        redo = np.isnan(log_Z[places.order]) | ~(work.spread < near)
         _distrust(potentials, structure, places, work, log_Z, redo)
+        again = places.order[redo]
     if potentials.edge.shape[0] == 1 and out.edge.shape[0] == 1:
         _add_marginals(structure.offsets, places, weight, work, out)
     else:
         edge_tables.add_marginals(potentials.edge, structure, places, weight, work, out.edge)
         _add_nodes(structure.offsets, *places, weight, work.A, work.B, out.node)
-    for i in places.order[redo]:
+    for i in again.tolist():
         log_Z[i] = log_marginals(potentials, structure, i, weight[i], out)
 
 
@@ -119,9 +122,16 @@ def _lattice(places: Steps, potentials: Pairs) -> Lattice:
 
 @kernel
 def _sweep(
-    potentials: Pairs, structure: Links, places: Steps, work: Lattice, log_Z: np.ndarray
-) -> None:
-    """Forward and backward where all edges share a table; log Z is nan where alpha vanished."""
+    potentials: Pairs,
+    structure: Links,
+    places: Steps,
+    work: Lattice,
+    log_Z: np.ndarray,
+    near: float,
+) -> bool:
+    """Forward and backward where all edges share a table; log Z is nan where alpha vanished. Return
+    whether all can be trusted, as `_is_safe` does.
+    """
     K = potentials.node.shape[1]
     first = places.first
     order = places.order
@@ -139,6 +149,18 @@ def _sweep(
             E_T[k * P + j] = E[j * P + k]
     _forward(structure.edge_offsets, places, work, K, top, log_Z)
     _backward(first, work.U, work.B, E_T, K, work.norms)
+    return _is_safe(order, spread, near, log_Z)
+
+
+@kernel
+def _is_safe(order: np.ndarray, spread: np.ndarray, near: float, log_Z: np.ndarray) -> bool:
+    """Whether no sequence can have lost anything: cheap and sufficient. Only what fails it is
+    looked at number by number.
+    """
+    safe = True
+    for r in range(len(order)):
+        safe = safe and spread[r] < near and not np.isnan(log_Z[order[r]])
+    return safe
 
 
 @kernel
