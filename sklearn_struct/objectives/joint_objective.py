@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from sklearn_struct.compiled.threads import N_PARTS, Pool, go_on
+from sklearn_struct.compiled.threads import N_PARTS, go_on
 from sklearn_struct.linear.joint_pair_scores import JointMap
 from sklearn_struct.losses.background_softmax import (
     Active,
@@ -19,6 +19,7 @@ from sklearn_struct.losses.background_softmax import (
     background,
     zeros,
 )
+from sklearn_struct.objectives.lent_threads import OnThreads
 
 __all__ = ["JointObjective"]
 
@@ -27,7 +28,7 @@ Work = Callable[[slice, Background], tuple[Active, Derivative]]
 LARGEST_TABLES = 64_000_000  # numbers in the gradients that are added up at the end
 
 
-class JointObjective:
+class JointObjective(OnThreads):
     """Weighted mean of -log p(y | x) over all labels, as a function of the parameter vector.
 
     Parameters
@@ -38,8 +39,6 @@ class JointObjective:
         Weights of joint features to weights of pairs; None where they are the same.
     y, weight : ndarray of shape (n,)
         Label codes and weights of the examples.
-    pool : Pool
-        Threads to use; the result has the same bits for any number of them.
     fit_intercept : bool
         Whether the last entries of w are unpenalised weights of the labels.
     """
@@ -50,12 +49,10 @@ class JointObjective:
         spread: Any,
         y: np.ndarray,
         weight: np.ndarray,
-        pool: Pool,
         fit_intercept: bool,
     ) -> None:
         self.joint = joint
         self.spread = spread
-        self.pool = pool
         # in the order of the map, in which the blocks are slices
         self.y = y[joint.order]
         self.weight = weight[joint.order]
@@ -142,7 +139,7 @@ class JointObjective:
 
         grad = np.zeros(joint.size)
         labels = np.zeros(scores.shape)
-        for own, first, by_group in self.pool.map(part, len(self._parts)):
+        for own, first, by_group in self.threads.map(part, len(self._parts)):
             grad += own
             labels[first : first + len(by_group)] += by_group
         joint.add_background(labels, grad)

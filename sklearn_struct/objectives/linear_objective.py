@@ -7,16 +7,17 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from sklearn_struct.compiled.threads import N_PARTS, Pool, go_on
+from sklearn_struct.compiled.threads import N_PARTS, go_on
 from sklearn_struct.containers.structures import Block, Potentials, Structure
 from sklearn_struct.inference.base import Inference
 from sklearn_struct.linear.vectors_side_by_side import ONE
 from sklearn_struct.losses.base import Batch, Loss
 from sklearn_struct.losses.evidence import Evidence
+from sklearn_struct.objectives.lent_threads import OnThreads
 from sklearn_struct.objectives.linear_potentials import LinearPotentials
 from sklearn_struct.objectives.weight_patterns import split
 
@@ -60,12 +61,10 @@ class TrainingData(NamedTuple):
         return learnable
 
 
-class LinearObjective:
+class LinearObjective(OnThreads):
     """Weighted mean of a structured loss over all examples, as a function of the parameter vector.
 
         value = sum_i weight[i] * loss(potentials_i(w), evidence_i) / sum_i weight[i]
-
-    It is a value that pickles; threads are lent to it by `on`.
 
     Parameters
     ----------
@@ -75,6 +74,8 @@ class LinearObjective:
         Cuts the examples into blocks.
     data : TrainingData
     """
+
+    _scratch: ClassVar[tuple[str, ...]] = ("blocks", "_parts", "_value", "_transpose", "_W")
 
     def __init__(
         self,
@@ -87,30 +88,15 @@ class LinearObjective:
         self.loss = loss
         self.inference = inference
         self.data = data
-        self.pool: Pool | None = None
         self.size = potentials.size
         self.n_free = potentials.n_free
         self.total_weight = float(np.sum(data.weight)) if data.total is None else data.total
-
-    def on(self, pool: Pool) -> Self:
-        """The same objective on the threads of a pool; the result has the same bits for any number
-        of them.
-        """
-        objective = copy.copy(self)
-        objective.pool = pool
-        return objective
 
     def with_loss(self, loss: Loss) -> Self:
         """The objective of another loss of the same data."""
         objective = copy.copy(self)
         objective.loss = loss
         return objective
-
-    def __getstate__(self) -> dict[str, Any]:
-        # neither threads nor scratch belong to the value
-        scratch = {"pool", "blocks", "_parts", "_value", "_transpose", "_W"}
-        state = {name: value for name, value in vars(self).items() if name not in scratch}
-        return {**state, "pool": None}
 
     @cached_property
     def blocks(self) -> list[Block]:
@@ -138,11 +124,6 @@ class LinearObjective:
     @cached_property
     def _W(self) -> np.ndarray:
         return self.potentials.expand(np.zeros(self.size))
-
-    def _map(self, function: Callable[[int], Any], n: int) -> list[Any]:
-        if self.pool is not None:
-            return self.pool.map(function, n)
-        return [function(i) for i in range(n)]
 
     def value_and_grad(self, w: np.ndarray) -> tuple[float, np.ndarray]:
         """The weighted mean loss and its gradient."""
@@ -178,7 +159,7 @@ class LinearObjective:
             with np.errstate(over="ignore", invalid="ignore"):
                 return self.loss.statistics(self._batch(self.potentials.forward(W, block), block))
 
-        parts = self._map(
+        parts = self.threads.map(
             lambda c: np.sum([of_block(b) for b in self._parts[c]], axis=0), len(self._parts)
         )
         total: np.ndarray = np.sum(parts, axis=0)
@@ -207,10 +188,10 @@ class LinearObjective:
             with np.errstate(over="ignore", invalid="ignore"):  # of steps that are too long
                 return self._part(work, self._parts[c])
 
-        parts = self._map(of_part, len(self._parts))
+        parts = self.threads.map(of_part, len(self._parts))
         grad = np.empty(self.size)
         segments = split(grad, self.potentials.pattern)
-        transpose.product(self.pool or Pool(1), segments.node)
+        transpose.product(self.threads, segments.node)
         *sums, intercept = (np.sum(of_parts, axis=0) for of_parts in zip(*parts, strict=True))
         for f, family in enumerate(self.potentials.pattern.families):
             segments.features[f][:] = sums[2 * f]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -32,6 +31,8 @@ class LinearTerms(LinearObjective):
         About how many tokens a term has; 1 makes a term of each sequence. None has weight 0.
     """
 
+    _scratch = (*LinearObjective._scratch, "_terms", "_term_weight", "_direction")
+
     def __init__(
         self,
         potentials: LinearPotentials,
@@ -42,13 +43,6 @@ class LinearTerms(LinearObjective):
     ) -> None:
         super().__init__(potentials, loss, inference, data)
         self.term_tokens = term_tokens
-        self._direction: np.ndarray | None = None
-
-    def __getstate__(self) -> dict[str, Any]:
-        state = super().__getstate__()
-        state.pop("_terms", None)
-        state.pop("_term_weight", None)
-        return {**state, "_direction": None}
 
     @cached_property
     def _terms(self) -> list[Block]:
@@ -148,12 +142,15 @@ class LinearTerms(LinearObjective):
         """How many numbers the derivatives of all terms have."""
         return sum(map(self.potentials.n_numbers, self._terms))
 
+    @cached_property
+    def _direction(self) -> np.ndarray:
+        """Zeros in the layout of terms, between any two calls."""
+        return np.array(self.expand(np.zeros(self.size)), dtype=np.float64)
+
     def squared_norm(self, gradient: np.ndarray, i: int) -> float:
         """Squared norm of the gradient of term i in the parameters: <gradient, its forward>, as
         forward is linear.
         """
-        if self._direction is None:
-            self._direction = np.array(self.expand(np.zeros(self.size)), dtype=np.float64)
         self.add(gradient, i, self._direction, 1.0)
         square = float(np.dot(self.forward(self._direction, i, 1.0), gradient))
         # taken out again, instead of clearing all weights

@@ -6,9 +6,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from sklearn_struct.compiled.threads import Pool, parts
+from sklearn_struct.compiled.threads import parts
 from sklearn_struct.linear.sparse_rows import Dual, SparseRows
 from sklearn_struct.losses.losses_of_rows import Exponential, RowExamples, RowLoss
+from sklearn_struct.objectives.lent_threads import OnThreads
 
 __all__ = ["RowsObjective"]
 
@@ -17,7 +18,7 @@ DAMPING = 0.1
 LONGEST_CALL = 2_000_000  # numbers of F
 
 
-class RowsObjective:
+class RowsObjective(OnThreads):
     """Weighted mean of a loss on scores of rows, plus a linear function, of the parameter vector.
 
         value = sum_i weight[i] * loss((F w)[rows of i], y_i) / sum_i weight[i] + linear . w
@@ -28,8 +29,6 @@ class RowsObjective:
         The matrix F.
     loss : RowLoss
     data : RowExamples
-    pool : Pool
-        Threads to use; the result has the same bits for any number of them.
     linear : ndarray of shape (size,), default=None
         Coefficients of the linear term; it is not divided by the sum of weights.
     n_free : int, default=0
@@ -41,14 +40,12 @@ class RowsObjective:
         rows: SparseRows,
         loss: RowLoss,
         data: RowExamples,
-        pool: Pool,
         linear: np.ndarray | None = None,
         n_free: int = 0,
     ) -> None:
         self.rows = rows
         self.loss = loss
         self.data = data
-        self.pool = pool
         self.linear = linear
         self.size = rows.size
         self.n_free = n_free
@@ -56,7 +53,7 @@ class RowsObjective:
 
     def value_and_grad(self, w: np.ndarray) -> tuple[float, np.ndarray]:
         """The objective and its gradient."""
-        scores = self.rows.forward(self.pool, w)
+        scores = self.rows.forward(self.threads, w)
         value = np.empty(len(self.data.weight))
 
         def work(rows: slice, examples: slice, out: np.ndarray) -> None:
@@ -70,8 +67,8 @@ class RowsObjective:
 
     def hess_vec(self, w: np.ndarray, v: np.ndarray) -> np.ndarray:
         """The second derivative at w, F' D F, times v."""
-        scores = self.rows.forward(self.pool, w)
-        direction = self.rows.forward(self.pool, v)
+        scores = self.rows.forward(self.threads, w)
+        direction = self.rows.forward(self.threads, v)
 
         def work(rows: slice, examples: slice, out: np.ndarray) -> None:
             self.loss.hess_vec(scores[rows], direction[rows], self.data.part(examples), out)
@@ -97,7 +94,7 @@ class RowsObjective:
             raise TypeError(
                 f"dual ascent is for exponential losses, not {type(self.loss).__name__}"
             )
-        score = self.rows.forward(self.pool, w)
+        score = self.rows.forward(self.threads, w)
         factors = np.empty(len(score))
         shares = self.data._replace(weight=self.data.weight / self.total_weight)
         self.loss(score, shares, factors, np.empty_like(score))
@@ -109,7 +106,7 @@ class RowsObjective:
             # the free entry has no penalty to bound its steps: a share of what the others make
             # together
             scales[1] = DAMPING * scales[0] * max(float(np.mean(squares)), 1.0)
-        start = scales[0] * (self.rows.transpose(self.pool, factors) - self._linear)
+        start = scales[0] * (self.rows.transpose(self.threads, factors) - self._linear)
         start[self.size - self.n_free :] = w[self.size - self.n_free :]
         return start, Dual(factors, scales[0] * squares + scales[1] * self.n_free), scales
 
@@ -143,5 +140,5 @@ class RowsObjective:
             rows = slice(int(offsets[examples.start]), int(offsets[examples.stop]))
             work(rows, examples, out[rows])
 
-        self.pool.map(part, len(cuts))
-        return self.rows.transpose(self.pool, out) / self.total_weight
+        self.threads.map(part, len(cuts))
+        return self.rows.transpose(self.threads, out) / self.total_weight

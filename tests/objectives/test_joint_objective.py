@@ -4,6 +4,8 @@ differences, threads.
 
 from __future__ import annotations
 
+import pickle
+
 import contracts
 import numpy as np
 import pytest
@@ -42,8 +44,8 @@ class Problem:
             sp.csr_array((rng.random((n, 5)) < 0.5) * rng.normal(size=(n, 5))) if spread else None
         )
         mapped = JointMap(sp.csr_array(self.X), csr(sp.csr_array(self.exists * 1.0)), K)
-        self.objective = JointObjective(
-            mapped, self.spread, self.y, self.weight, pool or Pool(1), intercept
+        self.objective = JointObjective(mapped, self.spread, self.y, self.weight, intercept).on(
+            pool or Pool(1)
         )
 
     def random(self, seed, scale=1.0):
@@ -128,6 +130,9 @@ def test_blocks_and_threads_do_not_show(block, scale, monkeypatch):
         assert several.value_and_grad(w)[0] == alone.value_and_grad(w)[0]
         assert several.value_and_grad(w)[1].tobytes() == alone.value_and_grad(w)[1].tobytes()
         assert several.hess_vec(w, v).tobytes() == alone.hess_vec(w, v).tobytes()
+        copied = pickle.loads(pickle.dumps(several))
+    assert copied.pool is None
+    assert copied.value_and_grad(w)[1].tobytes() == alone.value_and_grad(w)[1].tobytes()
 
 
 def test_blocks_cover_all_inputs(monkeypatch):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import contracts
 import numpy as np
 import pytest
@@ -29,8 +31,8 @@ def problem(loss, n=40, pool=None, linear=True):
     data = RowExamples(offsets, rng.integers(0, lengths).astype(np.int32), weight)
     if not isinstance(loss, Softmax):
         data = RowExamples.single(weight)
-    return RowsObjective(
-        SparseRows(F), loss, data, pool or Pool(1), rng.normal(size=SIZE) if linear else None
+    return RowsObjective(SparseRows(F), loss, data, rng.normal(size=SIZE) if linear else None).on(
+        pool or Pool(1)
     ), F
 
 
@@ -78,6 +80,9 @@ def test_threads_do_not_show(loss):
         assert several.value_and_grad(w)[0] == alone.value_and_grad(w)[0]
         assert several.value_and_grad(w)[1].tobytes() == alone.value_and_grad(w)[1].tobytes()
         assert several.hess_vec(w, v).tobytes() == alone.hess_vec(w, v).tobytes()
+        copied = pickle.loads(pickle.dumps(several))
+    assert copied.pool is None
+    assert copied.value_and_grad(w)[1].tobytes() == alone.value_and_grad(w)[1].tobytes()
 
 
 @LOSSES

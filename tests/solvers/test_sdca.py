@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from sklearn_struct.compiled.threads import Pool
 from sklearn_struct.linear.sparse_rows import SparseRows
 from sklearn_struct.losses.losses_of_rows import Exponential, RowExamples, Softmax
 from sklearn_struct.objectives.rows_objective import RowsObjective
@@ -23,7 +22,7 @@ def objective(free, seed=0, n=40, m=60):
         linear = np.append(linear, 1.0)
     weight = rng.integers(0, 3, size=n).astype(float)
     return RowsObjective(
-        SparseRows(F), Exponential(), RowExamples.single(weight), Pool(), linear, n_free=int(free)
+        SparseRows(F), Exponential(), RowExamples.single(weight), linear, n_free=int(free)
     )
 
 

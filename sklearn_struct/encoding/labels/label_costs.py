@@ -27,8 +27,10 @@ def read_cost(
     if cost is None:
         return None
     try:
+        if np.asarray(cost).dtype.kind == "c":
+            raise TypeError("they are complex")
         table = np.asarray(cost, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InputTypeError(f"cost is no matrix of numbers: {error}") from None
     K = len(classes)
     if table.shape != (K, K):

@@ -142,8 +142,8 @@ class ProductForm:
         if not counts.nnz and not self.fit_intercept:
             raise EmptyDataError("no joint feature is seen with a label of the data")
         return JointObjective(
-            JointMap(contexts, self.pairs, K), self.spread, y, weight, pool, self.fit_intercept
-        )
+            JointMap(contexts, self.pairs, K), self.spread, y, weight, self.fit_intercept
+        ).on(pool)
 
     def scores(self, X: SequenceInput, w: np.ndarray) -> Scores:
         contexts = self._contexts(X, False)
@@ -243,7 +243,7 @@ class FunctionForm:
         if not rows.shape[1]:
             raise EmptyDataError("no joint feature is seen with a label of the data")
         data = RowExamples(offsets, (place - offsets[:-1]).astype(np.int32), weight)
-        return RowsObjective(SparseRows(rows), Softmax(), data, pool, n_free=len(self.labels))
+        return RowsObjective(SparseRows(rows), Softmax(), data, n_free=len(self.labels)).on(pool)
 
     def _rows(self, X: Any, first: int = 0) -> tuple[Any, np.ndarray, np.ndarray]:
         """The features of each input with each candidate; offsets of inputs, candidates' codes."""

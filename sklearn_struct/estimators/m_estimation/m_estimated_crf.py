@@ -297,9 +297,10 @@ class MEstimatedCRF(BaseBasedChain):
                 "as it is whenever there are more features than sequences; choose a finite C"
             )
         data = RowExamples.single(weight)
-        return RowsObjective(
-            SparseRows(counts), Exponential(), data, pool, linear, n_free=int(self.constant)
+        objective = RowsObjective(
+            SparseRows(counts), Exponential(), data, linear, n_free=int(self.constant)
         )
+        return objective.on(pool)
 
     def _expectations(
         self, layout: Layout, sequences: BasedSequences, weight: np.ndarray

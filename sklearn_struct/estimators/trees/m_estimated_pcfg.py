@@ -246,10 +246,10 @@ class MEstimatedPCFG(BaseParser, PenaltyParameters, IterationParameters, RandomP
                 "is whenever there are more features than terms; choose a finite C"
             )
         data = RowExamples.single(weight.astype(float))
-        n_free = int(self.constant)
-        return RowsObjective(
-            SparseRows(rows), Exponential(), data, pool, linear / scale, n_free=n_free
-        ), scale
+        objective = RowsObjective(
+            SparseRows(rows), Exponential(), data, linear / scale, n_free=int(self.constant)
+        )
+        return objective.on(pool), scale
 
     def _expected(self) -> np.ndarray:
         """What the base expects of each feature in a tree, and of the constant."""

@@ -617,6 +617,8 @@ def test_what_is_dear_to_miss_is_missed_less(ads):
         (-np.eye(3)[::-1], "must not be negative"),
         (np.diag([np.nan, 0, 0]), "must be finite"),
         ([["x"] * 3] * 3, "no matrix of numbers"),
+        ([[0, 10**400, 0], [1, 0, 1], [1, 1, 0]], "no matrix of numbers: int too large"),
+        (1j * (1 - np.eye(3)), "no matrix of numbers: they are complex"),
     ],
 )
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
