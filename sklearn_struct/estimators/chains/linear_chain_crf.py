@@ -97,7 +97,9 @@ class LinearChainCRF(BasePartlyLabelled, BaseOnlineChain):
     cost : array-like of shape (n_labels, n_labels), default=None
         For ``loss="softmax_margin"``: what a label (column) costs where another one (row) is right,
         in the order of ``classes_``, with zeros for right ones. None is 1 for each wrong label.
-        Higher costs make such errors rarer; probabilities are then not calibrated.
+        Higher costs make such errors rarer; probabilities are then not calibrated. A matrix needs
+        the labels that it was written for: all of them in each training part of a search, and
+        ``classes`` in the first ``partial_fit``.
     order : {1, 2}, default=1
         The order of the Markov chain: a label depends on one label before it, or on two. At order 2
         the score also has sum_t transition2[y_{t-2}, y_{t-1}, y_t]. Inference is exact; a token
