@@ -57,7 +57,8 @@ class Chain:
         self.scores = np.array([score(node, cliques, y) for y in self.y], dtype=np.longdouble)
         top = self.scores.max()
         if top == -np.inf:
-            self.log_Z, self.p = top, np.zeros(len(self.y))
+            self.log_Z = top
+            self.p = np.zeros(len(self.y))
         else:
             mass = np.exp(self.scores - top)
             self.log_Z = top + np.log(mass.sum())
@@ -108,7 +109,9 @@ class Chain:
         for t in range(len(uniform) - 1, -1, -1):
             mass = np.array([p[y[:, t] == k].sum() for k in range(self.K)])
             chosen = np.searchsorted(np.cumsum(mass) / mass.sum(), uniform[t], side="right")
-            y, p = y[y[:, t] == chosen], p[y[:, t] == chosen]
+            kept = y[:, t] == chosen
+            y = y[kept]
+            p = p[kept]
         return tuple(y[0].tolist())
 
 

@@ -67,9 +67,13 @@ class ConstraintDrivenHMM:
         smoothing: float = 0.1,
         transition_smoothing: float = 0.1,
     ) -> None:
-        self.labeled_words, self.penalty, self.n_best = labeled_words, penalty, n_best
-        self.supervised_share, self.n_rounds = supervised_share, n_rounds
-        self.smoothing, self.transition_smoothing = smoothing, transition_smoothing
+        self.labeled_words = labeled_words
+        self.penalty = penalty
+        self.n_best = n_best
+        self.supervised_share = supervised_share
+        self.n_rounds = n_rounds
+        self.smoothing = smoothing
+        self.transition_smoothing = transition_smoothing
 
     def fit(self, X: Texts, y: Texts, X_unlabeled: Texts) -> Self:
         """Learn from labelled texts, at least one, and from unlabelled ones."""
@@ -109,10 +113,8 @@ class ConstraintDrivenHMM:
         The best come first. Weights are equal for the labellings of a text, 0 where it has not as
         many.
         """
-        labels, score = (
-            np.zeros((self.n_best, sum(map(len, X))), np.int32),
-            np.empty((self.n_best, len(X))),
-        )
+        labels = np.zeros((self.n_best, sum(map(len, X))), np.int32)
+        score = np.empty((self.n_best, len(X)))
         ExactInference().nbest(
             self._potentials(X, constrained=True), structure_of(X), labels, score
         )
@@ -128,7 +130,9 @@ class ConstraintDrivenHMM:
 
     def _codes_for_learning(self, X: Texts) -> np.ndarray:
         """Words as numbers, the first occurrence of each out of vocabulary."""
-        oov, seen, codes = len(self.vocabulary_), set(), []
+        oov = len(self.vocabulary_)
+        seen = set()
+        codes = []
         for word in flatten(*X):
             codes.append(self.vocabulary_.get(word, oov) if word in seen else oov)
             seen.add(word)
@@ -140,7 +144,8 @@ class ConstraintDrivenHMM:
         Words that it knows not share the probability of what is out of its vocabulary as they
         occur, in all labels alike, so that its posteriors are as before.
         """
-        known, table = hmm.vocabulary_[0], hmm.emission_logprob_[0]
+        known = hmm.vocabulary_[0]
+        table = hmm.emission_logprob_[0]
         is_new = np.array([word not in known for word in flatten(*X)])
         share = np.bincount(learned[is_new], minlength=len(self.vocabulary_) + 1).astype(float)
         share[-1] = max(share[-1], 1)
@@ -154,11 +159,10 @@ class ConstraintDrivenHMM:
         self, words: np.ndarray, labels: np.ndarray, structure: Structure, weight: np.ndarray
     ) -> Chain:
         """Weighted counts in the place of log-probabilities."""
-        K, n_words = len(self.classes_), len(self.vocabulary_) + 1
-        pairs, of_tokens = (
-            labels.astype(np.int64) * n_words + words,
-            np.repeat(weight, np.diff(structure.offsets)),
-        )
+        K = len(self.classes_)
+        n_words = len(self.vocabulary_) + 1
+        pairs = labels.astype(np.int64) * n_words + words
+        of_tokens = np.repeat(weight, np.diff(structure.offsets))
         table = np.bincount(pairs, of_tokens, K * n_words).reshape(K, n_words)
         return Chain(tally(labels, structure, weight, K, order=1), table)
 

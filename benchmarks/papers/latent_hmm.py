@@ -25,9 +25,14 @@ from sklearn_struct.hidden_markov.em_steps import (
     potentials,
 )
 
-ACCURACY, TRAINING, TAGGING = "dev accuracy, %", "training", "tagging"
-RESTARTS, MAX_ITER, TOL = 3, 50, 1e-4  # TOL per word
-SMOOTHING, TRANSITION_SMOOTHING = 0.01, 0.1
+ACCURACY = "dev accuracy, %"
+TRAINING = "training"
+TAGGING = "tagging"
+RESTARTS = 3
+MAX_ITER = 50
+TOL = 1e-4  # per word
+SMOOTHING = 0.01
+TRANSITION_SMOOTHING = 0.1
 
 
 def tagging(subset: str, quick: bool) -> tuple[list[list[str]], list[list[str]]]:

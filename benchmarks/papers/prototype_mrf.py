@@ -62,7 +62,9 @@ class PrototypeMRF:
     def __init__(
         self, prototypes: dict[str, str], *, variance: float = 1.0, max_iter: int = 200
     ) -> None:
-        self.prototypes, self.variance, self.max_iter = prototypes, variance, max_iter
+        self.prototypes = prototypes
+        self.variance = variance
+        self.max_iter = max_iter
 
     def fit(self, X: Texts, words: list[str], features: Any) -> Self:
         """Learn from texts; row i of `features`, of any number of columns, describes ``words[i]``.
@@ -73,7 +75,8 @@ class PrototypeMRF:
         self.classes_ = sorted(set(self.prototypes.values()))
         self.words_ = {word: i for i, word in enumerate(words)}
         self.features_ = sp.csr_array(sp.hstack([sp.eye_array(len(words)), sp.csr_array(features)]))
-        observed, K = self.observed(X), len(self.classes_)
+        observed = self.observed(X)
+        K = len(self.classes_)
         found = minimize(
             lambda w: self.objective(w, observed),
             np.zeros(K * (2 + K + self.features_.shape[1])),
@@ -81,7 +84,9 @@ class PrototypeMRF:
             jac=True,
             options={"maxiter": self.max_iter, "maxcor": 20},
         )
-        self.weights_, self.objective_, self.n_iter_ = self.parts(found.x), found.fun, found.nit
+        self.weights_ = self.parts(found.x)
+        self.objective_ = found.fun
+        self.n_iter_ = found.nit
         return self
 
     def predict(self, X: Texts) -> Texts:
@@ -91,7 +96,8 @@ class PrototypeMRF:
             rows
         ]
         scores[broken(X, self.prototypes, self.classes_)] = -np.inf
-        labels, structure = np.empty(len(rows), np.int32), structure_of(X)
+        labels = np.empty(len(rows), np.int32)
+        structure = structure_of(X)
         Chain().argmax(_potentials(self.weights_, scores, structure), structure, labels)
         return decoded(labels, X, self.classes_)
 
@@ -115,7 +121,8 @@ class PrototypeMRF:
 
     def objective(self, w: np.ndarray, observed: Observed) -> tuple[float, np.ndarray]:
         """Minus the penalised log-probability of texts, and its derivative, both per token."""
-        weights, n = self.parts(w), len(observed.codes)
+        weights = self.parts(w)
+        n = len(observed.codes)
         scores = self.features_ @ weights.emission
         log_sum = logsumexp(scores[observed.seen], axis=0)  # over all words, of each label
         allowed = np.where(observed.forbidden, -np.inf, scores[observed.codes])
@@ -151,7 +158,8 @@ def _expected(
 
     In the place of `emission` stand those of each token's label.
     """
-    (first, last), theta = ends(structure), _potentials(weights, scores, structure)
+    first, last = ends(structure)
+    theta = _potentials(weights, scores, structure)
     out = zeros(theta)
     log_Z = np.empty(len(weight))
     Chain().marginals(theta, structure, weight, out, log_Z)

@@ -18,16 +18,12 @@ from lib.goals import no_goals
 from lib.side_by_side import Benchmark, Stopwatch, least
 from lib.tasks import packed
 
-CACHE, VECTOR, INDEX = (
-    2**19,
-    8,
-    4,
-)  # bytes of rows that stay near, numbers of a vector, bytes of an index
-FAR, NEAR, FLOPS = (
-    "bytes from memory",
-    "bytes from the second-level cache",
-    "floating-point operations",
-)
+CACHE = 2**19  # bytes of rows that stay near
+VECTOR = 8  # numbers of a vector
+INDEX = 4  # bytes of an index
+FAR = "bytes from memory"
+NEAR = "bytes from the second-level cache"
+FLOPS = "floating-point operations"
 
 
 class Shape(NamedTuple):
@@ -47,7 +43,8 @@ def shape(X: Any, codes: Any, itemsize: int) -> Shape:
     import numpy as np
     import scipy.sparse as sp
 
-    n, K = X.shape[0], int(codes.max()) + 1
+    n = X.shape[0]
+    K = int(codes.max()) + 1
     labels = sp.csr_array((np.ones(n), (np.arange(n), codes)), shape=(n, K))
     pairs = np.diff(sp.csr_array(X.T @ labels).indptr)
     counts = np.bincount(X.indices, minlength=X.shape[1])
@@ -92,8 +89,11 @@ def machine(dtype: str) -> dict[str, float]:
     """Bytes and operations a second on one core, as numpy reaches them."""
     import numpy as np
 
-    far, near = np.ones(2**24), np.ones(CACHE // 16)
-    far_out, near_out, third = np.empty_like(far), np.empty_like(near), np.empty_like(far)
+    far = np.ones(2**24)
+    near = np.ones(CACHE // 16)
+    far_out = np.empty_like(far)
+    near_out = np.empty_like(near)
+    third = np.empty_like(far)
     A = np.ones((1024, 1024), dtype)
 
     def triad() -> None:
@@ -135,7 +135,8 @@ def roofline(dtype: str, watch: Stopwatch) -> dict[str, float]:
     near = 1000 * must[NEAR] / can["copy in the second-level cache, GB / s"] / 1e9
     computing = 1000 * must[FLOPS] / can["matrix product, GFlop / s"] / 1e9
     measured = 1000 * statistics.median(seconds)
-    bound, summed = max(far, near, computing), far + near + computing
+    bound = max(far, near, computing)
+    summed = far + near + computing
     return (
         must
         | can
@@ -163,7 +164,8 @@ def dense(dtype: str, watch: Stopwatch) -> dict[str, float]:
     )
     with evaluation_seconds() as seconds:
         crf.fit(X, y)
-    tokens, W = X.tokens.astype(dtype), crf.coef_.T.astype(dtype)
+    tokens = X.tokens.astype(dtype)
+    W = crf.coef_.T.astype(dtype)
     R = tokens @ W
     products = least(lambda: (tokens @ W, tokens.T @ R), 9)
     measured = statistics.median(seconds)

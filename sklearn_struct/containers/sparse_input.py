@@ -104,7 +104,8 @@ def _check_compressed(matrix: sp.sparray | sp.spmatrix) -> None:
     n_rows, n_columns = matrix.shape
     line = "row"
     if matrix.format == "csc":
-        n_rows, n_columns, line = n_columns, n_rows, "column"
+        n_rows, n_columns = n_columns, n_rows
+        line = "column"
     if matrix.format == "bsr":
         height, width = data.shape[1:]
         if not height or not width or n_rows % height or n_columns % width:

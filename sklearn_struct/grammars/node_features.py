@@ -78,9 +78,12 @@ def nodes(forest: Forest) -> Nodes:
     leaves = np.flatnonzero(forest.leaf >= 0)
     inner = np.flatnonzero(forest.leaf < 0)
     left, right, parent, rule, sibling = np.full((5, len(forest.symbol)), -1)
-    left[inner], right[inner], rule[inner] = forest.left, forest.right, forest.rule
+    left[inner] = forest.left
+    right[inner] = forest.right
+    rule[inner] = forest.rule
     parent[forest.left] = parent[forest.right] = inner
-    sibling[forest.left], sibling[forest.right] = forest.right, forest.left
+    sibling[forest.left] = forest.right
+    sibling[forest.right] = forest.left
     length = np.repeat(n_words, items)
     first = np.repeat(np.cumsum(n_words) - n_words, items) + forest.start
     last = first + forest.stop - forest.start - 1

@@ -253,10 +253,8 @@ def _tree_log_probability(model: TreeModel, tree: Forest) -> float:
         inside(model.grammar, states, tree, inner)
         first, last = states.root_start[tree.symbol[-1] : tree.symbol[-1] + 2]
         value = float(states.root[first:last] @ inner.row[inner.start[-2] :])
-        log_Z[g], sign[g] = (
-            np.log(abs(value)) + inner.scale[-1] if value else -np.inf,
-            np.sign(value),
-        )
+        log_Z[g] = np.log(abs(value)) + inner.scale[-1] if value else -np.inf
+        sign[g] = np.sign(value)
     return _log_mean(log_Z, sign)
 
 

@@ -148,7 +148,9 @@ def _singular_vectors(
     for s, (rows, columns) in enumerate(blocks):
         v, value, u = np.linalg.svd(right[columns], full_matrices=False)
         n = min(m, len(value))
-        U[rows, :n], V[columns, :n], sigma[s, :n] = left[rows] @ u[:n].T, v[:, :n], value[:n]
+        U[rows, :n] = left[rows] @ u[:n].T
+        V[columns, :n] = v[:, :n]
+        sigma[s, :n] = value[:n]
     return U, V, sigma
 
 

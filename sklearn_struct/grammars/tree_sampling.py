@@ -200,8 +200,10 @@ def _packed(levels: list[_Nodes], n_rules: int) -> Forest:
         a = left[parent]
         b = left[parent] + 1
         # children come before their parent, the right one directly
-        place[b], place[a] = place[parent] - 1, place[parent] - 1 - n_below[b]
-        start[a], start[b] = start[parent], start[parent] + (n_below[a] + 1) // 2
+        place[b] = place[parent] - 1
+        place[a] = place[b] - n_below[b]
+        start[a] = start[parent]
+        start[b] = start[parent] + (n_below[a] + 1) // 2
     node = np.empty(offsets[-1], dtype=np.int64)
     node[place[tree >= 0]] = np.flatnonzero(tree >= 0)
     edge = node[left[node] >= 0]

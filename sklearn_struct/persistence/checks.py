@@ -23,10 +23,8 @@ def ascending(arrays: Arrays, name: str, end: int) -> np.ndarray:
 
 def put_pairs(arrays: Arrays, where: str, pattern: CSR) -> None:
     """Which entries of a matrix in compressed rows exist."""
-    arrays[where + "/indptr"], arrays[where + "/indices"] = (
-        np.asarray(pattern.indptr, np.int64),
-        np.asarray(pattern.indices, np.int32),
-    )
+    arrays[where + "/indptr"] = np.asarray(pattern.indptr, np.int64)
+    arrays[where + "/indices"] = np.asarray(pattern.indices, np.int32)
 
 
 def pairs(arrays: Arrays, where: str, n_rows: int, width: int) -> CSR:

@@ -77,6 +77,7 @@ def _parts_of_w(pattern: Pattern) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Numbers of the weights of nodes, of clique features, and of the rest."""
     sizes = pattern.sizes
     n = len(pattern.families)
-    first, rest = sizes[0], sizes[0] + sum(sizes[1 : n + 1])
+    first = sizes[0]
+    rest = first + sum(sizes[1 : n + 1])
     every = np.arange(pattern.size)
     return every[:first], every[first:rest], every[rest:]

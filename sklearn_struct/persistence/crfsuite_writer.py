@@ -44,12 +44,10 @@ def crfsuite_bytes(crf: LinearChainCRF) -> bytes:
     own["source"] = state.row
     own["target"] = state.col
     own["weight"] = state.data
-    between["kind"], between["source"], between["target"], between["weight"] = (
-        TRANSITION,
-        moves.row,
-        moves.col,
-        moves.data,
-    )
+    between["kind"] = TRANSITION
+    between["source"] = moves.row
+    between["target"] = moves.col
+    between["weight"] = moves.data
     of_attributes = np.bincount(own["source"], minlength=len(used))
     of_labels = np.bincount(between["source"], minlength=len(labels))
     parts: list[Any] = [

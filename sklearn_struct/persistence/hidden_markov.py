@@ -41,7 +41,8 @@ def put_hidden(hmm: BaseEstimator, where: str, shared: Shared) -> dict[str, Any]
         if table is not None:
             arrays[f"{where}emission/{s}"] = np.asarray(table, np.float64)
     if hmm.means_.size:
-        arrays[where + "means"], arrays[where + "variances"] = hmm.means_, hmm.variances_
+        arrays[where + "means"] = hmm.means_
+        arrays[where + "variances"] = hmm.variances_
     arrays[where + "loss_curve"] = np.array(hmm.loss_curve_, np.float64)
     vocabularies = [
         None if values is None else plain(list(values), "vocabulary") for values in hmm.vocabulary_

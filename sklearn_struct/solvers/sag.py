@@ -117,7 +117,9 @@ class _Course:
 
     def follow(self, w: np.ndarray) -> np.ndarray | None:
         """Take in the next point; return how much farther a straight way seems to lead."""
-        before, self.w, self.way = self.way, w, w - self.w
+        before = self.way
+        self.way = w - self.w
+        self.w = w
         if not len(before):
             return None
         now = np.dot(self.way, self.way)

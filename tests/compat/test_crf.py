@@ -376,7 +376,8 @@ def test_a_failed_fit_leaves_the_model(both, ads):
 
 @pytest.mark.parametrize("wrap", [lambda crf: crf, lambda crf: crf.crf_])
 def test_inspection_takes_it(both, ads, wrap):
-    crf, [sentence, *_] = both[0], ads[2]
+    crf = both[0]
+    sentence = ads[2][0]
     found = explain(wrap(crf), sentence)
     assert found.labels == crf.predict_single(sentence)
     assert len(feature_weights(wrap(crf))) > 0

@@ -119,7 +119,8 @@ class Twin:
         c = shrinkage**2
         inverse = (1 + c) * sigma[:k] / (sigma[:k] ** 2 + c * sigma[0] ** 2)
         for p in own:
-            self.Y[p], self.Z[p] = U[:, :k].T @ self.phi[p], inverse * (Vt[:k] @ self.psi[p])
+            self.Y[p] = U[:, :k].T @ self.phi[p]
+            self.Z[p] = inverse * (Vt[:k] @ self.psi[p])
 
     @staticmethod
     def smoothed(edges, typical, smoothing):

@@ -228,7 +228,8 @@ def test_the_order_of_features_and_equal_counts_do_not_matter():
     R = rng.normal(size=(60, 9))
     grad = np.zeros((40, 9))
     moved_grad = np.zeros((40, 9))
-    grad[case.mask], moved_grad[mask] = transpose(case, R), transpose(moved, R)
+    grad[case.mask] = transpose(case, R)
+    moved_grad[mask] = transpose(moved, R)
     np.testing.assert_allclose(moved_grad, grad[order], atol=1e-12)
 
 

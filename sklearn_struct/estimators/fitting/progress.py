@@ -34,7 +34,10 @@ class Progress:
         self.data = X, y, sample_weight
         if getattr(estimator, "_skl_callbacks", None):
             # both of us read them
-            X, y, sample_weight = self.data = as_list(X), as_list(y), as_list(sample_weight)
+            X = as_list(X)
+            y = as_list(y)
+            sample_weight = as_list(sample_weight)
+            self.data = X, y, sample_weight
             for_scorers = sample_weight is not None and not is_per_token(sample_weight)
             metadata = {"sample_weight": sample_weight} if for_scorers else None
             self._passed = {"estimator": estimator, "X": X, "y": y, "metadata": metadata}

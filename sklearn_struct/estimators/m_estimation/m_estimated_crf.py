@@ -235,7 +235,8 @@ class MEstimatedCRF(BaseBasedChain):
             HMM(order=self.order) if self.base is None else self.base, X, y, sample_weight
         )
         base = read_base(self.base_, self.order)
-        self.classes_, self.features_ = self.base_.classes_, choose_features(self.features, base)
+        self.classes_ = self.base_.classes_
+        self.features_ = choose_features(self.features, base)
         observed, flat = base.observe(X)
         lengths = np.diff(observed.offsets)
         weight = check_sum(self._read_weight(sample_weight, len(lengths))) * (lengths > 0)

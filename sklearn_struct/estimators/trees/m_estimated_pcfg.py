@@ -186,7 +186,8 @@ class MEstimatedPCFG(BaseParser, PenaltyParameters, IterationParameters, RandomP
         self._tag_counts = self.base_._tag_counts
         self.symbols_ = self.base_.symbols_
         self.tags_ = self.base_.tags_
-        self._per_node, trees = self.pieces == "nodes", self._forest(X, y)
+        self._per_node = self.pieces == "nodes"
+        trees = self._forest(X, y)
         seen = places(trees, len(self._model.plain.rule))
         self._fragments = observed(templates, self._model, seen, self.min_frequency)
         with Pool(self.n_jobs) as pool:

@@ -74,7 +74,8 @@ class TreeDrawingMixin(Published):
     def _drawn(self, drawn: Forest, names: list[str]) -> tuple[list[str], Any]:
         left, right = np.full((2, len(drawn.symbol)), -1, np.int32)
         inner = np.flatnonzero(np.diff(drawn.indptr))
-        left[inner], right[inner] = drawn.left, drawn.right
+        left[inner] = drawn.left
+        right[inner] = drawn.right
         words = [names[leaf] for leaf in drawn.leaf[drawn.leaf >= 0].tolist()]
         trees = Trees(
             drawn.offsets,

@@ -89,7 +89,8 @@ def _beam(
                     if way > best or (
                         way == best and way > -np.inf and kept[r] < back[t, first + k]
                     ):
-                        arrived[first + k], back[t, first + k] = way, kept[r]
+                        arrived[first + k] = way
+                        back[t, first + k] = kept[r]
             for state in range(S):
                 arrived[state] += node[t0 + t, _label(state, K)] if alive[t, state] else -np.inf
             n = _keep(arrived, score, kept)
@@ -139,7 +140,9 @@ def _keep(arrived: np.ndarray, score: np.ndarray, kept: np.ndarray) -> int:
         if arrived[best] == -np.inf:
             break
         top = arrived[best] if n == 0 else top
-        kept[n], score[best], arrived[best] = best, arrived[best] - top, -np.inf
+        kept[n] = best
+        score[best] = arrived[best] - top
+        arrived[best] = -np.inf
         n += 1
     return n
 

@@ -30,7 +30,8 @@ def transpose_duals(M: np.ndarray, out: np.ndarray) -> None:
     P = M.shape[1] // 2
     for j in range(K):
         for k in range(K):
-            out[k, j], out[k, P + j] = M[j, k], M[j, P + k]
+            out[k, j] = M[j, k]
+            out[k, P + j] = M[j, P + k]
 
 
 @kernel

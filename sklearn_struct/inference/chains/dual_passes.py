@@ -167,7 +167,8 @@ def exponentials(node: np.ndarray, rewards: np.ndarray, group: Group, work: Work
         for t in range(group.lengths[r]):
             i = (group.tokens[r] + t) * K
             top, row_spread, row_size = _extent(node, i, rewards, i, K)
-            spread[r], size[r] = max(spread[r], row_spread), max(size[r], row_size)
+            spread[r] = max(spread[r], row_spread)
+            size[r] = max(size[r], row_size)
             shift = splat(top if top > -np.inf else 0.0)
             for k in range(0, P, LANES):
                 store(
@@ -196,7 +197,8 @@ def forward(potentials: Pairs, reward: Pairs, group: Group, work: Work) -> None:
                 edge_spread, edge_size = fill(
                     potentials, reward, edges[r] + t - 1, len(potentials.edge) > 1, work
                 )
-                spread[r], size[r] = max(spread[r], edge_spread), max(size[r], edge_size)
+                spread[r] = max(spread[r], edge_spread)
+                size[r] = max(size[r], edge_size)
             rows_times_duals(A, starts[t - 1] + r, step, E, A, lo + r)
         _weigh(reward.node, group, t, work)
 
@@ -234,8 +236,9 @@ def _weigh(rewards: np.ndarray, group: Group, t: int, work: Work) -> None:
             store(A, a0 + k, a)
             store(A, a0 + P + k, da)
             rise = add(rise, da)
+        norms[row, 0] = norm
         # alpha sums to 1, so the sum of its derivatives is that of log c
-        norms[row, 0], norms[row, 1] = norm, total(rise)
+        norms[row, 1] = total(rise)
         # deviations from the mean: they do not grow with the length of a chain
         shift = splat(-norms[row, 1])
         for k in range(0, P, LANES):

@@ -48,7 +48,9 @@ def _steps(
     longer = 0
     # a counting sort by length: chains are many and lengths few
     for t in range(longest, -1, -1):
-        alive[t], longer = longer, longer + alive[t]
+        of_this_length = alive[t]
+        alive[t] = longer
+        longer += of_this_length
     n_chains = alive[0]
     for t in range(longest):
         first[t + 1] = first[t] + alive[t]

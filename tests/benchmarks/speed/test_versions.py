@@ -72,7 +72,8 @@ def test_each_side_is_first_equally_often(tmp_path, monkeypatch):
         "encoding": 3,
     }
     assert order.pop(0) == "new"  # prepares the data
-    first, counted = order[:4], order[4:]
+    first = order[:4]
+    counted = order[4:]
     assert first == ["old", "new"] * 2
     assert [counted[i : i + 3].index("new") for i in range(0, 18, 3)] == [0, 0, 2, 2, 1, 1]
 

@@ -111,7 +111,8 @@ def test_predictions_with_allowed_labels(fitted, rule):
         mask[:, 0] = True  # B-x may stand anywhere, so that something is allowed
     transitions = read_transitions(rule, crf.classes_)
     allowed = [[{CLASSES[k] for k in np.flatnonzero(row)} for row in mask] for mask in masks]
-    allowed[1], masks[1] = None, np.ones((len(X[1]), 3), dtype=bool)
+    allowed[1] = None
+    masks[1] = np.ones((len(X[1]), 3), dtype=bool)
     allowed[2][0] = None
     masks[2][0] = True
     check_predictions(crf, X, chains(crf, X, transitions, masks), allowed=allowed)

@@ -54,7 +54,8 @@ def test_deep_trees(side):
     left, right = (0, 1) if side == "left" else (1, 0)
     n = 150
     leaf = np.full((n, 2), -np.inf)
-    leaf[:, 1], leaf[0 if side == "left" else -1] = 0.0, [0.0, -np.inf]
+    leaf[:, 1] = 0.0
+    leaf[0 if side == "left" else -1] = [0.0, -np.inf]
     scores = naive_trees.scores([-1.0], [0.0, -np.inf], leaf)
     nodes, score = argmax(grammar(*np.array([[left], [right], [0]]), 2), scores)
     assert score == 1 - n
