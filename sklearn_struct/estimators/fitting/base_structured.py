@@ -116,8 +116,11 @@ class BaseStructured(BaseLearned, BaseSequenceEstimator):
             solver = choice(settings, loss, potentials, data.n_nodes)
             objective = self._objective(solver, potentials, loss, data).on(pool)
             w0 = self._begin(solver, objective, w0)
-            iterations = Iterations(self, progress, objective.total_weight)
-            solve(settings, solver, objective, w0, iterations)
+            iterations = Iterations(
+                self._learned, progress, self._iteration_settings(), objective.total_weight
+            )
+            learned = solve(settings, solver, objective, w0, iterations)
+        self.__dict__.update(learned)
         check_learned(objective, self._w, size, self.classes_)
 
     def _minimisation(self) -> Minimisation:

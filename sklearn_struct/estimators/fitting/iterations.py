@@ -4,8 +4,9 @@ warning.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, NamedTuple
 
 from sklearn.exceptions import ConvergenceWarning
 
@@ -14,35 +15,53 @@ from sklearn_struct.estimators.fitting.progress import Progress
 from sklearn_struct.solvers.em import Maximum
 from sklearn_struct.solvers.result import Result
 
-__all__ = ["Iterations", "LearnsStepByStep"]
+__all__ = ["IterationSettings", "Iterations"]
 
 
-class LearnsStepByStep(Protocol):
-    """An estimator whose attributes can be made of where its solver has come to."""
+class IterationSettings(NamedTuple):
+    """What an estimator says of the iterations of its fit.
+
+    Attributes
+    ----------
+    max_iter : int
+        After so many no further one begins.
+    tol : float
+        What a warning says has not been reached.
+    speaker : str
+        The name before the lines that are printed, one for each iteration; "" for no lines.
+    warns : bool
+        Whether an end before `tol` is one to warn of; not where `max_iter` says when, as in other
+        tools.
+    """
 
     max_iter: int
     tol: float
-    verbose: int
-
-    def _learned(self, w: Any) -> dict[str, Any]:
-        """What is learned, by name, if the solver stops at w."""
+    speaker: str = ""
+    warns: bool = True
 
 
 class Iterations:
     """The iterations of one fit; an instance is what a solver takes as its callback.
 
-    Learned attributes are those that ``estimator._learned(w)`` makes of the solver's w, with
-    ``n_iter_`` and ``loss_curve_``. The curve has the solver's values times `scale`.
+    Learned attributes are those that `learned` makes of the solver's w, with ``n_iter_`` and
+    ``loss_curve_``. The curve has the solver's values times `scale`.
     """
 
-    def __init__(self, estimator: LearnsStepByStep, progress: Progress, scale: float = 1.0) -> None:
-        self.estimator = estimator
+    def __init__(
+        self,
+        learned: Callable[[Any], dict[str, Any]],
+        progress: Progress,
+        settings: IterationSettings,
+        scale: float = 1.0,
+    ) -> None:
+        self.learned = learned
         self.progress = progress
+        self.settings = settings
         self.scale = scale
         self.curve: list[float] = []
 
     def _state(self, n_iter: int, w: Any) -> dict[str, Any]:
-        return self.estimator._learned(w) | {"n_iter_": n_iter, "loss_curve_": list(self.curve)}
+        return self.learned(w) | {"n_iter_": n_iter, "loss_curve_": list(self.curve)}
 
     def begin(self, w: Any) -> None:
         """The solver starts here."""
@@ -52,9 +71,9 @@ class Iterations:
         """An iteration has led to w; return whether a callback asks to stop."""
         value *= self.scale
         self.curve.append(value)
-        if self.estimator.verbose:
+        if self.settings.speaker:
             print(
-                f"[{type(self.estimator).__name__}] iteration {n_iter}, objective {value:.6f}",
+                f"[{self.settings.speaker}] iteration {n_iter}, objective {value:.6f}",
                 # at once, as who watches a long fit through a pipe would else see nothing until the
                 # buffer is full
                 flush=True,
@@ -62,19 +81,19 @@ class Iterations:
         # made only if a callback asks: it copies the weights
         state = partial(self._state, n_iter, w)
         stop = self.progress.end_iteration(state)
-        if not stop and n_iter < self.estimator.max_iter:
+        if not stop and n_iter < self.settings.max_iter:
             self.progress.begin_iteration(state)
         return stop
 
-    def end(self, result: Result | Maximum[Any], stopped: str, advice: str) -> None:
-        """Set what was learned; warn where `tol` is not reached and nobody asked to stop before."""
+    def end(self, result: Result | Maximum[Any], stopped: str, advice: str) -> dict[str, Any]:
+        """Return what was learned; warn where `tol` is not reached and nobody asked to stop
+        before.
+        """
         self.progress.end_iterations()
-        # where `max_iter` says when, as in other tools
-        enough = getattr(self.estimator, "_ends_at_max_iter", False)
-        if not result.converged and not self.progress.stopped and not enough:
-            message = f"{stopped} without reaching tol={self.estimator.tol}; {advice}"
+        if not result.converged and not self.progress.stopped and self.settings.warns:
+            message = f"{stopped} without reaching tol={self.settings.tol}; {advice}"
             warn(message, ConvergenceWarning)
         if not self.curve:
             # without iterations the start was the optimum
             self.curve.append(result.value * self.scale)
-        vars(self.estimator).update(self._state(result.n_iter, result.w))
+        return self._state(result.n_iter, result.w)

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from sklearn.utils._param_validation import Interval
 
 from sklearn_struct.encoding.parameter_checks import N_JOBS
+from sklearn_struct.estimators.fitting.iterations import IterationSettings
 from sklearn_struct.estimators.fitting.parameters import with_parameters
 
 __all__ = ["IterationParameters", "PenaltyParameters", "RandomParameters", "ThreadParameters"]
@@ -56,6 +57,12 @@ class IterationParameters:
         "tol": [Interval(Real, 0, None, closed="left")],
         "verbose": ["verbose"],
     }
+    # where `max_iter` says when a fit ends, that is nothing to warn of; no parameter
+    _ends_at_max_iter = False
+
+    def _iteration_settings(self) -> IterationSettings:
+        speaker = type(self).__name__ if self.verbose else ""
+        return IterationSettings(self.max_iter, self.tol, speaker, not self._ends_at_max_iter)
 
 
 @with_parameters

@@ -195,9 +195,9 @@ def solve(
     objective: BatchObjective,
     w0: np.ndarray,
     iterations: Iterations,
-) -> None:
-    """Minimise, let `iterations` set what was learned, and warn where `tol` is not reached and
-    nobody asked to stop before.
+) -> dict[str, Any]:
+    """Minimise and return what was learned, by name; warn where `tol` is not reached and nobody
+    asked to stop before.
 
     What is minimised is C * scale * objective + penalty, and ``loss_curve_`` has it divided by C.
     The scale is that of `iterations`: the total weight for a sum of losses, 1 for their mean.
@@ -212,7 +212,7 @@ def solve(
     stopped = (
         f"solver {solver!r} stopped after {result.n_iter} iterations (max_iter={settings.max_iter})"
     )
-    iterations.end(result, stopped, _advice(settings, solver, objective, result))
+    return iterations.end(result, stopped, _advice(settings, solver, objective, result))
 
 
 def _advice(settings: Minimisation, solver: str, objective: BatchObjective, result: Result) -> str:

@@ -49,8 +49,10 @@ def learn(
     *,
     max_iter: int,
     tol: float,
-) -> None:
-    """Set what was learned; warn where EM has not reached `tol` and nobody asked to stop before."""
+) -> dict[str, Any]:
+    """Return what was learned, by name; warn where EM has not reached `tol` and nobody asked to
+    stop before.
+    """
     # labels of sequences that do not count need not be known
     if np.all(training.codes[training.token_weight > 0] >= 0):
         model: Any = training.maximise(training.counted(training.codes))
@@ -74,4 +76,4 @@ def learn(
         }
         result = em(training.expect, training.maximise, model, **options)
     advice = "allow more iterations or accept a larger tol"
-    iterations.end(result, f"EM stopped after {result.n_iter} iterations", advice)
+    return iterations.end(result, f"EM stopped after {result.n_iter} iterations", advice)

@@ -253,13 +253,16 @@ class HMM(IterationParameters, RandomParameters, ThreadParameters, BaseHiddenCha
                 pool,
             )
             rng = check_random_state(self.random_state)
-            learn(
+            # -1, as EM raises the likelihood and loss curves fall
+            iterations = Iterations(self._learned, progress, self._iteration_settings(), scale=-1.0)
+            learned = learn(
                 training,
                 lambda: start(self.init, training, rng) if init is None else init._model(),
-                Iterations(self, progress, scale=-1.0),  # of the likelihood, which EM raises
+                iterations,
                 max_iter=self.max_iter,
                 tol=self.tol,
             )
+        self.__dict__.update(learned)
 
     def _label_set(self, labels: list[Any], offsets: np.ndarray) -> np.ndarray:
         """The labels: those of `n_states`, or those of y."""

@@ -215,8 +215,11 @@ class LogLinearClassifier(
                 else np.zeros(objective.size)
             )
             settings = Minimisation(self.solver, self.C, self.tol, self.max_iter)
-            iterations = Iterations(self, progress, objective.total_weight)
-            solve(settings, self.solver, objective, w0, iterations)
+            iterations = Iterations(
+                self._learned, progress, self._iteration_settings(), objective.total_weight
+            )
+            learned = solve(settings, self.solver, objective, w0, iterations)
+        self.__dict__.update(learned)
 
     def _choose_form(self) -> PairForm | ProductForm | FunctionForm:
         intercept = (

@@ -266,7 +266,9 @@ class MEstimatedCRF(BaseBasedChain):
                 constant = getattr(start, "constant_", 0.0)
                 w0 = layout.join(no_inputs, self._transferred(start), constant)
             solver = choice_for_rows(self.solver, self.C, self.l1_ratio, objective.rows)
-            solve(self._minimisation(), solver, objective, w0, Iterations(self, progress))
+            iterations = Iterations(self._learned, progress, self._iteration_settings())
+            learned = solve(self._minimisation(), solver, objective, w0, iterations)
+        self.__dict__.update(learned)
         self.n_iter_: int = max(self.n_iter_, 1)  # to see that the start is optimal is work, too
 
     def _refuse_missing(self, y: Any) -> None:

@@ -141,16 +141,15 @@ class EMLPCFG(TreeDrawingMixin, BaseTreeParser, IterationParameters, RandomParam
 
             start = self._start(corpus.treebank, steps, rng)
             # -1, as EM climbs and loss curves fall
-            iterations = Iterations(self, progress, scale=-1.0)
+            iterations = Iterations(self._learned, progress, self._iteration_settings(), scale=-1.0)
             iterations.begin(start)
             # of a token and a grammar, as the value is the sum over both
             tol = self.tol * self.n_grammars * np.sum(forest.leaf >= 0)
             result = em(
                 expect, maximise, start, max_iter=self.max_iter, tol=tol, callback=iterations
             )
-        iterations.end(
-            result, f"EM stopped after {result.n_iter} iterations", "allow more iterations"
-        )
+        stopped = f"EM stopped after {result.n_iter} iterations"
+        self.__dict__.update(iterations.end(result, stopped, "allow more iterations"))
 
     def _start(
         self, treebank: Treebank, steps: LatentEM, rng: np.random.RandomState

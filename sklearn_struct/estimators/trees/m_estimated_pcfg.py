@@ -201,8 +201,9 @@ class MEstimatedPCFG(BaseParser, PenaltyParameters, IterationParameters, RandomP
                 self.l1_ratio,
                 self.random_state,
             )
-            iterations = Iterations(self, progress, scale)
-            solve(settings, solver, objective, np.zeros(objective.size), iterations)
+            iterations = Iterations(self._learned, progress, self._iteration_settings(), scale)
+            learned = solve(settings, solver, objective, np.zeros(objective.size), iterations)
+        self.__dict__.update(learned)
 
     def _templates(self) -> tuple[str, ...]:
         if self.templates is None:

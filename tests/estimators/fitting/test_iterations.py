@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import warnings
 from types import SimpleNamespace
 
 import numpy as np
@@ -17,7 +18,7 @@ from sklearn_struct import (
     LogLinearClassifier,
     SequenceVectorizer,
 )
-from sklearn_struct.estimators.fitting.iterations import Iterations
+from sklearn_struct.estimators.fitting.iterations import Iterations, IterationSettings
 from sklearn_struct.estimators.fitting.progress import Progress
 from sklearn_struct.estimators.fitting.solving import SOLVERS, Minimisation, solve
 from sklearn_struct.solvers.result import Result
@@ -106,12 +107,23 @@ class Parabola:
 @pytest.mark.parametrize("factor", [8.0, 1.0, 0.5])
 def test_the_scale_says_what_the_penalty_is_added_to(factor, solver):
     """The minimum of factor * |w - 1|**2 / 2 + |w|**2 / (2 C) is at C factor / (C factor + 1)."""
-    estimator = SimpleNamespace(max_iter=100, tol=1e-10, verbose=0)
-    estimator._learned = lambda w: {"w": w.copy()}
-    iterations = Iterations(estimator, Progress(estimator, None, None, None), factor)
+    limits = IterationSettings(max_iter=100, tol=1e-10)
+    progress = Progress(SimpleNamespace(), None, None, None)
+    iterations = Iterations(lambda w: {"w": w.copy()}, progress, limits, factor)
     settings = Minimisation(solver, C=3.0, tol=1e-10, max_iter=100)
-    solve(settings, solver, Parabola(), np.zeros(2), iterations)
+    learned = solve(settings, solver, Parabola(), np.zeros(2), iterations)
     w = 3 * factor / (3 * factor + 1)
-    np.testing.assert_allclose(estimator.w, w, rtol=1e-9)
-    assert estimator.loss_curve_[-1] == pytest.approx(factor * (w - 1) ** 2 + w**2 / 3, rel=1e-9)
-    assert estimator.n_iter_ == len(estimator.loss_curve_)
+    np.testing.assert_allclose(learned["w"], w, rtol=1e-9)
+    assert learned["loss_curve_"][-1] == pytest.approx(factor * (w - 1) ** 2 + w**2 / 3, rel=1e-9)
+    assert learned["n_iter_"] == len(learned["loss_curve_"])
+
+
+@pytest.mark.parametrize("ends", [False, True])
+def test_an_end_at_max_iter_is_no_warning_where_it_is_wanted(ends, capsys):
+    """And lines have the name of the estimator."""
+    crf = LinearChainCRF(verbose=1, **OPTIONS)
+    crf._ends_at_max_iter = ends
+    with warnings.catch_warnings(record=True, action="always") as given:
+        crf.fit(X, Y)
+    assert [w.category for w in given] == ([] if ends else [ConvergenceWarning])
+    assert capsys.readouterr().out.startswith("[LinearChainCRF] iteration 1, objective ")
