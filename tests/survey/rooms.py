@@ -7,7 +7,7 @@ whatever they hold. The package's ``__init__`` imports everything for its users,
 both.
 
 All imports count: at any depth, in functions, for type checking only, and by ``import_module`` of a
-name that stands there.
+name that stands there, or begins there.
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ from survey.source import Module
 
 __all__ = [
     "arrows",
+    "called_imports",
     "circles",
+    "dotted",
     "floors",
     "imports",
     "module_graph",
@@ -62,8 +64,8 @@ def imports(module: Module, package: str, names: Iterable[str]) -> Iterator[str]
     """The modules of the package, of these names, that a module imports."""
     known = set(names)
     for node in module.nodes:
-        for dotted in _dotted(node, module, package):
-            parts = dotted.split(".")
+        for name in dotted(node, module, package):
+            parts = name.split(".")
             if parts[0] != package:
                 continue
             while ".".join(parts[1:]) not in known:
@@ -71,7 +73,7 @@ def imports(module: Module, package: str, names: Iterable[str]) -> Iterator[str]
             yield ".".join(parts[1:])
 
 
-def _dotted(node: ast.AST, module: Module, package: str) -> Iterator[str]:
+def dotted(node: ast.AST, module: Module, package: str) -> Iterator[str]:
     """Full names of what a statement imports, whether they are of modules or of things in them."""
     if isinstance(node, ast.Import):
         yield from (alias.name for alias in node.names)
@@ -83,13 +85,26 @@ def _dotted(node: ast.AST, module: Module, package: str) -> Iterator[str]:
             folder = here[: len(here) - up]
             start = ".".join([*folder, start]) if start else ".".join(folder)
         yield from (f"{start}.{alias.name}" for alias in node.names)
-    elif isinstance(node, ast.Call) and node.args:
-        called = (
-            node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-        )
-        first = node.args[0]
-        if called in ("import_module", "__import__") and isinstance(first, ast.Constant):
-            yield str(first.value)
+    elif isinstance(node, ast.Call):
+        yield from called_imports(node)
+
+
+def called_imports(node: ast.Call) -> Iterator[str]:
+    """The name that a call imports, as far as it stands there: of ``f"made.a.{x}"`` "made.a"."""
+    called = (
+        node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+    )
+    # the function may have been imported under a name with an underscore
+    if called.strip("_") not in ("import_module", "import"):
+        return
+    for name in [*node.args[:1], *(word.value for word in node.keywords if word.arg == "name")]:
+        begins = name
+        if isinstance(name, ast.JoinedStr) and name.values:
+            begins = name.values[0]
+        elif isinstance(name, ast.BinOp):
+            begins = name.left
+        if isinstance(begins, ast.Constant):
+            yield str(begins.value).rstrip(".")
 
 
 def module_graph(modules: list[Module], package: str) -> Graph:

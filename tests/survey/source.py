@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-__all__ = ["Function", "Module", "arguments", "body_lines", "read"]
+__all__ = ["Function", "Module", "arguments", "body_lines", "module", "read"]
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -53,13 +53,14 @@ def read(folder: Path) -> list[Module]:
     """All modules of the package in this folder, sorted by path."""
     if not (folder / "__init__.py").is_file():
         raise FileNotFoundError(f"{folder} is not the folder of a package: it has no __init__.py")
-    modules = []
-    for file in sorted(folder.rglob("*.py")):
-        place = file.relative_to(folder)
-        text = file.read_text("utf-8")
-        parts = place.parent.parts if place.name == "__init__.py" else place.with_suffix("").parts
-        modules.append(Module(".".join(parts), place.as_posix(), text, ast.parse(text)))
-    return modules
+    return [module(file, file.relative_to(folder)) for file in sorted(folder.rglob("*.py"))]
+
+
+def module(file: Path, place: Path) -> Module:
+    """A file, whose place is the path by which it is to be known."""
+    text = file.read_text("utf-8")
+    parts = place.parent.parts if place.name == "__init__.py" else place.with_suffix("").parts
+    return Module(".".join(parts), place.as_posix(), text, ast.parse(text))
 
 
 def arguments(function: Function) -> list[ast.arg]:

@@ -9,7 +9,8 @@ function lines
 tokens a body line
     Tokens of Python in these bodies, without comments, line ends and indents, over their lines.
 tuple assignments
-    ``a, b = x, y``: a tuple to a tuple of the same length. Share of all assignments with ``=``.
+    ``a, b = x, y``: a tuple to a tuple of the same length, but for ``a, b = b, a``, which only
+    changes places. Share of all assignments with ``=``.
 comment lines
     Comments, one a line at most, over lines that are not blank.
 arguments that are Any
@@ -28,12 +29,20 @@ from collections.abc import Iterator
 import numpy as np
 
 from survey.rooms import room
-from survey.source import Module, arguments, body_lines
+from survey.source import Function, Module, arguments, body_lines
 
-__all__ = ["figures", "functions_with_found", "shared_names", "takers_of_estimators"]
+__all__ = [
+    "figures",
+    "functions_with_found",
+    "shared_names",
+    "takers_of_estimators",
+    "tuple_assignments",
+]
 
-# rooms, and modules, whose users give them estimators of any class
+# rooms, and modules, whose users give them estimators of any class; the path is that of what hands
+# an estimator on to callbacks, and asks whether it has any
 OF_ANY_ESTIMATOR = {
+    "estimators/fitting/progress.py",
     "_whole_fits",
     "callbacks",
     "compat",
@@ -67,7 +76,7 @@ def figures(modules: list[Module]) -> dict[str, float]:
         "function lines, 90th percentile": _rounded(np.percentile(lengths, 90)) if lengths else 0,
         "function lines, maximum": max(lengths, default=0),
         "tokens a body line": round(_share(n_tokens, sum(lengths)), 2),
-        "tuple assignments, %": _percent(*_assignments(modules)),
+        "tuple assignments, %": _percent(len(tuple_assignments(modules)), _n_assignments(modules)),
         "comment lines, %": _percent(*_comments(modules)),
         "arguments that are Any, %": _percent(annotations.count("Any"), len(annotations)),
         "arguments with Any in them, %": _percent(
@@ -113,22 +122,8 @@ def _tokens(text: str) -> Iterator[tokenize.TokenInfo]:
     return tokenize.generate_tokens(io.StringIO(text).readline)
 
 
-def _assignments(modules: list[Module]) -> tuple[int, int]:
-    """Of tuples to tuples, and all."""
-    n_tuples = 0
-    n_all = 0
-    for module in modules:
-        for node in module.nodes:
-            if isinstance(node, ast.Assign):
-                n_all += 1
-                n_tuples += any(_both_tuples(target, node.value) for target in node.targets)
-    return n_tuples, n_all
-
-
-def _both_tuples(target: ast.expr, value: ast.expr) -> bool:
-    if not isinstance(target, ast.Tuple | ast.List) or not isinstance(value, ast.Tuple | ast.List):
-        return False
-    return len(target.elts) == len(value.elts)
+def _n_assignments(modules: list[Module]) -> int:
+    return sum(isinstance(node, ast.Assign) for module in modules for node in module.nodes)
 
 
 def _comments(modules: list[Module]) -> tuple[int, int]:
@@ -162,6 +157,26 @@ def functions_with_found(modules: list[Module]) -> list[str]:
     return places
 
 
+def tuple_assignments(modules: list[Module]) -> list[str]:
+    """Assignments of tuples to tuples, as path:line text."""
+    return [
+        f"{module.path}:{node.lineno} {ast.unparse(node)}"
+        for module in modules
+        for node in module.nodes
+        if isinstance(node, ast.Assign)
+        if any(_one_by_one(target, node.value) for target in node.targets)
+    ]
+
+
+def _one_by_one(target: ast.expr, value: ast.expr) -> bool:
+    if not isinstance(target, ast.Tuple | ast.List) or not isinstance(value, ast.Tuple | ast.List):
+        return False
+    if len(target.elts) != len(value.elts):
+        return False
+    names = [sorted(map(ast.unparse, side.elts)) for side in (target, value)]
+    return names[0] != names[1]
+
+
 def _is_set(node: ast.AST) -> bool:
     return isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
 
@@ -178,22 +193,57 @@ def shared_names(modules: list[Module]) -> dict[str, list[str]]:
 def takers_of_estimators(modules: list[Module]) -> list[str]:
     """Functions that take an estimator as a bag of parameters, as path:line name.
 
-    A bag is an argument called ``estimator`` of the type Any, or of none. Not counted are the rooms
-    to which users give estimators of any class, and which ask them by their public methods.
+    A bag is an argument called ``estimator``, or with more words before that, of the type Any,
+    object, or none. Of whatever type it is, a bag is also one of which an attribute is asked or set
+    by a name that its type need not have: by ``vars``, ``__dict__``, or ``getattr`` and its like
+    with a name that stands there, in the function, or in the class that keeps it as an attribute of
+    the same name. Not counted are the places to which users give estimators of any class, and which
+    ask them by their public methods.
     """
     return [
         _place(module, function)
         for module in modules
+        if module.path not in OF_ANY_ESTIMATOR
         if module.path.split("/")[0].removesuffix(".py") not in OF_ANY_ESTIMATOR
-        for function in module.functions
-        if any(_is_bag(argument) for argument in arguments(function))
+        for function, around in _with_classes(module)
+        if any(_is_bag(argument, around) for argument in arguments(function))
     ]
 
 
-def _is_bag(argument: ast.arg) -> bool:
-    if argument.arg != "estimator":
+def _with_classes(module: Module) -> Iterator[tuple[Function, ast.AST]]:
+    """Each function, with the class that keeps what it takes; else with itself."""
+    methods = {
+        part: node
+        for node in module.nodes
+        if isinstance(node, ast.ClassDef)
+        for part in node.body
+        if isinstance(part, Function)
+    }
+    for function in module.functions:
+        yield function, methods.get(function, function) if function.name == "__init__" else function
+
+
+def _is_bag(argument: ast.arg, around: ast.AST) -> bool:
+    if argument.arg.split("_")[-1] != "estimator":
         return False
-    return argument.annotation is None or ast.unparse(argument.annotation) == "Any"
+    if argument.annotation is None or ast.unparse(argument.annotation) in ("Any", "object"):
+        return True
+    kept = {argument.arg, f"self.{argument.arg}"}
+    return any(_reaches_into(node, kept) for node in ast.walk(around))
+
+
+def _reaches_into(node: ast.AST, kept: set[str]) -> bool:
+    """Whether a node asks or sets an attribute beside the type of one of these expressions."""
+    if isinstance(node, ast.Attribute):
+        return node.attr == "__dict__" and ast.unparse(node.value) in kept
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name) or not node.args:
+        return False
+    if ast.unparse(node.args[0]) not in kept:
+        return False
+    if node.func.id == "vars":
+        return True
+    by_name = node.func.id in ("getattr", "hasattr", "setattr", "delattr")
+    return by_name and isinstance(node.args[1], ast.Constant)
 
 
 def _place(module: Module, function: ast.AST) -> str:

@@ -229,12 +229,7 @@ class HMM(IterationParameters, RandomParameters, ThreadParameters, BaseHiddenCha
             self._refuse_other_streams(init)
         self.classes_ = self._label_set(labels, columns.offsets) if init is None else init.classes_
         codes = partial_labels.encode(labels, self.classes_, columns.offsets)
-        if is_per_token(sample_weight):
-            raise ValueError(
-                "a hidden Markov model has weights of sequences; a sample_weight for each token is "
-                "refused"
-            )
-        weight = self._read_weight(sample_weight, len(columns.offsets) - 1)
+        weight = self._weight_of_sequences(sample_weight, len(columns.offsets) - 1)
         of_tokens = check_total(np.repeat(weight, np.diff(columns.offsets)))
         self._kind = columns.kind
         if init is None:
@@ -263,6 +258,14 @@ class HMM(IterationParameters, RandomParameters, ThreadParameters, BaseHiddenCha
                 tol=self.tol,
             )
         self.__dict__.update(learned)
+
+    def _weight_of_sequences(self, sample_weight: Any, n: int) -> np.ndarray:
+        if is_per_token(sample_weight):
+            raise ValueError(
+                "a hidden Markov model has weights of sequences; a sample_weight for each token is "
+                "refused"
+            )
+        return self._read_weight(sample_weight, n)
 
     def _label_set(self, labels: list[Any], offsets: np.ndarray) -> np.ndarray:
         """The labels: those of `n_states`, or those of y."""

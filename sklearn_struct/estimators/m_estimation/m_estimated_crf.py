@@ -259,17 +259,20 @@ class MEstimatedCRF(BaseBasedChain):
         layout = Layout(self._pattern, self.input_features, self.constant)
         with Pool(self.n_jobs) as pool:
             objective = self._objective_of(layout, sequences, codes, weight, pool)
-            w0 = np.zeros(layout.size)
-            if start is not None:
-                no_inputs = np.zeros(layout.pattern.n_features)
-                # other chains have none
-                constant = getattr(start, "constant_", 0.0)
-                w0 = layout.join(no_inputs, self._transferred(start), constant)
+            w0 = self._start_at(start, layout)
             solver = choice_for_rows(self.solver, self.C, self.l1_ratio, objective.rows)
             iterations = Iterations(self._learned, progress, self._iteration_settings())
             learned = solve(self._minimisation(), solver, objective, w0, iterations)
         self.__dict__.update(learned)
         self.n_iter_: int = max(self.n_iter_, 1)  # to see that the start is optimal is work, too
+
+    def _start_at(self, start: Any, layout: Layout) -> np.ndarray:
+        if start is None:
+            return np.zeros(layout.size)
+        no_inputs = np.zeros(layout.pattern.n_features)
+        # other chains have none
+        constant = getattr(start, "constant_", 0.0)
+        return layout.join(no_inputs, self._transferred(start), constant)
 
     def _refuse_missing(self, y: Any) -> None:
         """The base may learn from sequences without labels, this model cannot."""
