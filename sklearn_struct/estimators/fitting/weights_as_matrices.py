@@ -39,8 +39,7 @@ class BaseLearned(Published):
         ]
         if not sp.issparse(tables[0]):
             return np.concatenate(tables)
-        of_pairs, *wider = tables
-        return sp.csr_array(sp.vstack(tables)) if wider else of_pairs
+        return sp.csr_array(sp.vstack(tables))
 
     @property
     def edge_features_(self) -> np.ndarray:
