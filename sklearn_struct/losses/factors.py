@@ -112,7 +112,7 @@ def _losses(
     # all factors have the same probabilities: they are added once, times the weight of all
     if summed:
         for k in range(n):
-            row[k] *= mass
+            row[k] *= mass  # rounded here, and not fused with the sum
         _add(1.0, row, out, 0, 0, factors)
 
 

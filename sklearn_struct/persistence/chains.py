@@ -184,10 +184,7 @@ def _pattern(chain: Any, stored: dict[str, Any], where: str, shared: Shared) -> 
     n_features = natural(stored["n_features"], "n_features")
     arrays = shared.arrays
     columns = checks.ascending(arrays, where + "edge_columns", n_features)
-    order = checks.number(arrays, where + "order", USUAL_ORDER)
-    # estimators without the parameter have no order, so their files say nothing of it
-    if where + "order" in arrays and not checks.is_allowed(chain, "order", order):
-        raise ModelFileError(f"{where}order is {order}, which no such model has")
+    order = checks.number(arrays, where + "order", USUAL_ORDER, chain)
     # pairs, and behind them triples, as `clique_weights` says
     width = sum(n_columns(K, size) for size in clique_sizes(order))
     transitions = checks.ascending(arrays, where + "transitions", width)

@@ -101,12 +101,12 @@ def put_number(arrays: Arrays, name: str, value: int, usual: int) -> None:
         arrays[name] = np.array([value])
 
 
-def number(arrays: Arrays, name: str, usual: int) -> int:
-    """What `put_number` has written."""
+def number(arrays: Arrays, name: str, usual: int, estimator: Any) -> int:
+    """What `put_number` has written; the last part of the name is that of a parameter."""
     if name not in arrays:
         return usual
     numbers = arrays.take(name, np.int64).tolist()
-    if len(numbers) != 1 or usual in numbers:
-        raise ModelFileError(f"{name} must be one number, and not {usual}")
-    value: int = numbers[0]
+    value: int = numbers[0] if len(numbers) == 1 else usual
+    if value == usual or not is_allowed(estimator, name.split("/")[-1], value):
+        raise ModelFileError(f"{name} is {numbers[:5]}, which no such model has")
     return value
