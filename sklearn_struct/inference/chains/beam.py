@@ -39,7 +39,7 @@ def beam(potentials: Potentials, structure: Structure, width: int, labels: np.nd
     labels : ndarray of shape (n,), int32
         Written. Ties go to the smaller label.
     """
-    # what the widest cliques say of a label depends on all that comes before it
+    # as many as the widest cliques have labellings of what is before a label
     n_states = potentials.cliques[-1].shape[1] // potentials.node.shape[1]
     longest = int(np.diff(structure.offsets).max(initial=0))
     work = np.empty((longest, n_states), np.int32), np.empty((longest, n_states), bool)
@@ -70,9 +70,7 @@ def _beam(
         t0 = offsets[i]
         T = offsets[i + 1] - offsets[i]
         n = 0
-        m0 = structure.triple_offsets[i]
-        n_triples = structure.triple_offsets[i + 1] - m0
-        place = (t0, structure.edge_offsets[i], m0, n_triples, K % S)
+        place = (t0, structure.edge_offsets[i], structure.triple_offsets[i])
         _mark(potentials, place, T, alive)
         for t in range(T):
             arrived[:] = -np.inf
@@ -109,17 +107,18 @@ def _label(state: int, K: int) -> int:
 
 @kernel
 def _ways(
-    potentials: Triples, place: tuple[int, int, int, int, int], t: int, state: int
+    potentials: Triples, place: tuple[int, int, int], t: int, state: int
 ) -> tuple[int, int, int]:
     """Rows of the tables of pairs and of triples (-1: none), and the first state, of the ways on
     from a state.
     """
     K = potentials.node.shape[1]
-    _, e0, m0, n_triples, step = place
+    _, e0, m0 = place
     e = min(e0 + t - 1, len(potentials.edge) - 1)
-    m = min(m0 + t - 2, len(potentials.triple) - 1) if 1 < t <= n_triples + 1 else -1
-    # what comes next is the state (state * K + k) % S of S, whose first is the label's K % S times
-    return e, m, _label(state, K) * step
+    if potentials.triple.shape[1] == 0:
+        return e, -1, 0
+    m = min(m0 + t - 2, len(potentials.triple) - 1)
+    return e, m if t > 1 else -1, _label(state, K) * K
 
 
 @kernel
@@ -146,9 +145,7 @@ def _keep(arrived: np.ndarray, score: np.ndarray, kept: np.ndarray) -> int:
 
 
 @kernel
-def _mark(
-    potentials: Triples, place: tuple[int, int, int, int, int], T: int, alive: np.ndarray
-) -> None:
+def _mark(potentials: Triples, place: tuple[int, int, int], T: int, alive: np.ndarray) -> None:
     """Write from which states at which tokens an allowed labelling goes on to the end."""
     node = potentials.node
     edge = potentials.edge
