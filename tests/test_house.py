@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import json
 import subprocess
 import sys
@@ -10,8 +9,8 @@ from pathlib import Path
 
 import house
 import pytest
-from survey import doors, order, rooms, style
-from survey.source import Module, read
+from survey import doors, rooms, style
+from survey.source import read
 
 
 def package(folder, **files):
@@ -28,10 +27,6 @@ def package(folder, **files):
 
 def modules_of(folder, **files):
     return read(package(folder, **files))
-
-
-def module(text):
-    return Module("m", "m.py", text, ast.parse(text))
 
 
 def arrows(modules, nested=False):
@@ -153,147 +148,6 @@ def test_circles_and_floors_of_graphs():
     assert sorted(rooms.circles(graph)) == [["b", "c"], ["g", "h"]]
     assert rooms.floors(graph) == 4
     assert rooms.floors({}) == 0
-
-
-# ---- the number of labels, and the order
-
-
-@pytest.mark.parametrize(
-    "expression",
-    [
-        "K * K",
-        "K**2",
-        "K**3",
-        "t * K * K",
-        "K * t * K",
-        "(i * K + j) * K + k",
-        "(K + 1) * K",
-        "int(K) * K",
-        "np.square(K)",
-        "pow(K, 3)",
-        "-K * K",
-        "self.n_labels * self.n_labels",
-        "n_labels**2",
-        "a.n_states * b.n_states",
-        "len(classes) ** 2",
-        "len(self.classes_) * len(self.classes_)",
-        "L * L",
-        "S**2",
-        "n * n",
-        "K * K // 2",
-        "f(K * K)",
-        "x[: K * K]",
-    ],
-)
-def test_squares_and_cubes_of_the_number_of_labels(expression):
-    assert [hit.kind for hit in order.hits(module(expression))] == [order.ARITHMETIC]
-
-
-@pytest.mark.parametrize(
-    "expression",
-    [
-        "j * K + k",
-        "(K, K)",
-        "np.zeros((K, K, K))",
-        "K * n_labels",
-        "K + K",
-        "K * 2",
-        "pair // K % K",
-        "mean * mean",
-        "n_tokens**2",
-        "n * (n + 1) // 2",
-        "n**2",
-        "'K * K'",
-        "len(words) ** 2",
-    ],
-)
-def test_what_is_no_square_of_the_number_of_labels(expression):
-    assert order.hits(module(expression)) == []
-
-
-def test_a_variable_that_holds_the_number_of_labels():
-    body = "    m, size = len(tags), n_classes\n    return m * m, size**2, rows * rows"
-    text = f"def f(n_classes, rows):\n{body}"
-    assert [hit.text for hit in order.hits(module(text))] == ["m * m", "size ** 2"]
-    assert order.hits(module("def f(m):\n    return m * m")) == []
-
-
-def test_an_assignment_that_multiplies():
-    assert [hit.kind for hit in order.hits(module("K *= K"))] == [order.ARITHMETIC]
-
-
-def test_a_general_power_is_listed_and_does_not_count():
-    places = order.hits(module("K ** len(family)"))
-    assert [hit.kind for hit in places] == [order.GENERAL]
-    assert order.files(places) == []
-
-
-@pytest.mark.parametrize(
-    "statement",
-    [
-        "if order == 2: pass",
-        "if self.order > 1: pass",
-        "x = a if order == 1 else b",
-        "while order: pass",
-        "if order and y: pass",
-        "if not self.order: pass",
-        "x = getattr(estimator, 'order', 1) != 1",
-        "if order in (1, 2): pass",
-        "match order:\n    case 2: pass",
-        "x = K**order",
-        "x = tables[:order]",
-        "x = tables[order - 1]",
-        "x = {1: a, 2: b}[order]",
-        "x = KERNELS[order]",
-        "for r in range(order): pass",
-        "x = np.empty(pattern.edge_width)",
-        "if has_triples(potentials): pass",
-        "x = isinstance(inference, Chain2)",
-        "x = isinstance(inference, chains.SecondOrder)",
-        "x = len(structure.families) > 1",
-        "x = 2 == len(families)",
-    ],
-)
-def test_branches_on_the_order(statement):
-    assert {hit.kind for hit in order.hits(module(statement))} == {order.BRANCH}
-
-
-@pytest.mark.parametrize(
-    "statement",
-    [
-        "def __init__(self, order: int = 1):\n    self.order = order",
-        "x = HMM(order=self.order)",
-        "x = pattern_of(X, order)",
-        "constraints = {'order': [Options(Integral, {1, 2})]}",
-        "def f(x):\n    order = np.argsort(x)\n    return x[order], order == 2",
-        "def f(x, order: np.ndarray):\n    return order - 1",
-        "def f(x, order):\n    return x[order], x[places.order], len(order)",
-        (
-            "class A:\n    def f(self):\n        self.order = np.lexsort(x)\n"
-            "        return -self.order[:5]"
-        ),
-        "x = np.zeros(3, order='C')",
-        "x = order == 'C'",
-        "if order is None: pass",
-        "edge_width = 3",
-        "def edge_width(self): pass",
-        "x = isinstance(inference, Chain)",
-        "for family in families: pass",
-        "x = len(families)",
-    ],
-)
-def test_what_is_no_branch_on_the_order(statement):
-    assert order.hits(module(statement)) == []
-
-
-def test_each_place_says_where_it_is():
-    places = order.hits(module("a = 1\nb = K * K if order == 1 else K**3"))
-    assert [(hit.path, hit.line, hit.kind) for hit in places] == [
-        ("m.py", 2, order.ARITHMETIC),
-        ("m.py", 2, order.ARITHMETIC),
-        ("m.py", 2, order.BRANCH),
-    ]
-    assert order.files(places) == ["m.py"]
 
 
 # ---- figures

@@ -4,7 +4,7 @@ them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -26,6 +26,7 @@ __all__ = [
     "n_columns",
     "product",
     "ranges",
+    "refuse_wider_cliques",
     "zeros",
 ]
 
@@ -105,6 +106,12 @@ def _neighbours(offsets: np.ndarray, r: int) -> Family:
         # column by column: a broadcast sum of such short rows takes ten times as long
         np.add(nodes[:, 0], i, out=nodes[:, i])
     return Family(nodes, bounds)
+
+
+def refuse_wider_cliques(families: Sequence[object], error: Exception) -> None:
+    """Raise `error` unless pairs are the only cliques: what needs a chain of first order asks."""
+    if len(families) > 1:
+        raise error
 
 
 def n_columns(n_labels: int, size: int) -> int:

@@ -17,11 +17,16 @@ from sklearn_struct.hidden_markov.densities import log_prior, log_ratios
 __all__ = [
     "Markov",
     "as_states",
+    "at_least",
     "choose",
     "contexts",
     "draw",
     "estimate",
     "n_contexts",
+    "named",
+    "named_shapes",
+    "of_named",
+    "order_of",
     "potentials",
     "prior",
     "raised",
@@ -47,6 +52,51 @@ class Markov(NamedTuple):
 
 def n_contexts(K: int, order: int) -> int:
     return K if order == 1 else (K + 1) * K
+
+
+def order_of(transition: np.ndarray) -> int:
+    """The order of a chain whose transitions have a dimension for each label that counts."""
+    return transition.ndim - 1
+
+
+def at_least(order: int, transition: np.ndarray) -> int:
+    """The order of a chain that can be raised from these transitions, and has at least `order`."""
+    return max(order, order_of(transition))
+
+
+def named_shapes(K: int, order: int) -> dict[str, tuple[int, ...]]:
+    """The tables that users know a chain by, and their shapes: one dimension a label."""
+    shapes = {"start": (K,), "transition": (K,) * (order + 1), "stop": (K,) * order}
+    return shapes if order == 1 else shapes | {"pair_start": (K, K), "single_stop": (K,)}
+
+
+def named(markov: Markov) -> dict[str, np.ndarray]:
+    """The tables of `named_shapes`."""
+    start, transition, stop = markov
+    C, K = transition.shape
+    if C == K:
+        return {"start": start, "transition": transition, "stop": stop}
+    return {
+        "start": start,
+        "transition": transition[:-K].reshape(K, K, K),
+        "stop": stop[:-K].reshape(K, K),
+        "pair_start": transition[-K:],
+        "single_stop": stop[-K:],
+    }
+
+
+def of_named(tables: dict[str, np.ndarray]) -> Markov:
+    """The chain that has these tables of `named_shapes`."""
+    transition = tables["transition"]
+    stop = tables["stop"]
+    if order_of(transition) == 1:
+        return Markov(tables["start"], transition, stop)
+    K = len(tables["start"])
+    return Markov(
+        tables["start"],
+        np.concatenate([transition.reshape(-1, K), tables["pair_start"]]),
+        np.concatenate([stop.ravel(), tables["single_stop"]]),
+    )
 
 
 def _following(C: int, K: int) -> np.ndarray:

@@ -139,7 +139,11 @@ def edge_counts(
     K = n_labels
     left = _from_left(chain, sums, emitted, -1)
     here = np.broadcast_to(emitted.get(0, 1.0) * _from_right(chain, sums, emitted), left.shape)
-    tables = [np.zeros((len(windows.codes), n_columns(K, size))) for size in clique_sizes(order)]
+    sizes = clique_sizes(order)
+    tables = [np.zeros((len(windows.codes), n_columns(K, size))) for size in sizes]
+    # what a state knows of labels, from its own backwards
+    known = np.stack([chain.label, chain.before], axis=1)
+    contexts = [known[:, : size - 1] @ K ** np.arange(size - 1) for size in sizes]
     # positions beside the sequence have no label, so no pair begins there
     for s in np.flatnonzero(chain.label >= 0):
         # of contexts of two labels, only K of all can follow each one
@@ -147,13 +151,10 @@ def edge_counts(
         counts = left[:, s, None] * (
             (here[:, following] * chain.transition[s, following]) @ of_label[following]
         )
-        context = chain.label[s]
-        tables[0][:, context * K : (context + 1) * K] += counts
-        for triples in tables[1:]:
+        for table, context, size in zip(tables, contexts, sizes, strict=True):
             # a first token has no label two places before
-            if chain.before[s] >= 0:
-                context = chain.before[s] * K + chain.label[s]
-                triples[:, context * K : (context + 1) * K] += counts
+            if np.all(known[s, : size - 1] >= 0):
+                table[:, context[s] * K : (context[s] + 1) * K] += counts
     return tables
 
 

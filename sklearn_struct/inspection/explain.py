@@ -20,6 +20,10 @@ from sklearn_struct.objectives.linear_potentials import clique_features
 
 __all__ = ["explain"]
 
+# kinds of terms: those of cliques, family by family, and the others
+MOVES = ("transition", "second transition")
+OTHERS = ("feature", "intercept", "edge feature", "base", "base transition")
+
 
 def explain(
     estimator: BaseEstimator,
@@ -120,44 +124,48 @@ class _Rows:
         self.node_at = _stored(X.tokens)
         self.edge_at = _stored(clique_features(X, self.structure.families[0], self.edge_columns))
         self.intercepts = np.arange(n if model._pattern.fit_intercept else 0)
-        self.transitions = np.arange(1, n)
-        self.seconds = np.array([family.nodes[:, 2] for family in self.structure.families[1:]])
-        self.seconds = self.seconds.ravel().astype(np.int64)
+        # a clique belongs to its last token
+        self.moves = [family.nodes[:, -1] for family in self.structure.families]
 
     def weights(self, codes: np.ndarray) -> np.ndarray:
         """The weight of each term under a labelling."""
         model = self.model
         K = len(self.model.classes_)
-        pairs, *wider = (columns_of(codes, family, K) for family in self.structure.families)
-        triples = np.concatenate([np.arange(0), *wider])
+        columns = [columns_of(codes, family, K) for family in self.structure.families]
         token, column, _ = self.node_at
-        edge, edge_column, _ = self.edge_at
-        # rows of triples stand behind those of pairs
-        of_edges = _entries(model.edge_coef_, pairs[edge], edge_column)
-        if len(self.seconds):
-            late = edge > 0  # the first edge of a sequence has no label two places before
-            of_edges[late] += _entries(
-                model.edge_coef_,
-                model._pattern.widths[0] + triples[edge[late] - 1],
-                edge_column[late],
-            )
         return np.concatenate(
             [
                 _entries(model.coef_, codes[token], column),
                 model.intercept_[codes[self.intercepts]],
-                model.transition_.ravel()[pairs],
-                of_edges,
-                model.transition2_.ravel()[triples] if len(triples) else np.zeros(0),
+                self._of_edges(columns),
                 *self._of_base(codes),
+                *(
+                    model._moves(family.size).ravel()[here]
+                    for family, here in zip(model._pattern.families, columns, strict=True)
+                ),
             ]
         )
+
+    def _of_edges(self, columns: list[np.ndarray]) -> np.ndarray:
+        """The weights of edge features: of each family the clique that ends where the edge does."""
+        edge, edge_column, _ = self.edge_at
+        weights = np.full(len(edge), -0.0)  # to which any number adds as it is, also -0.0
+        first = 0
+        for here, width in zip(columns, self.model._pattern.widths, strict=True):
+            # the first edges have no clique of a wider family
+            place = edge - (len(self.moves[0]) - len(here))
+            inside = place >= 0
+            rows = first + here[place[inside]]
+            weights[inside] += _entries(self.model.edge_coef_, rows, edge_column[inside])
+            first += width  # rows of wider families stand behind
+        return weights
 
     def _of_base(self, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """What the base gives to tokens, and to steps from one to the next."""
         if self.base is None:
             return np.zeros(0), np.zeros(0)
         node, cliques = self.base
-        of_steps = np.zeros(len(self.transitions))
+        of_steps = np.zeros(len(self.moves[0]))
         for table, family in zip(cliques, self.structure.families, strict=True):
             columns = columns_of(codes, family, node.shape[1])
             rows = np.arange(len(columns)) if len(table) == len(columns) else 0
@@ -170,23 +178,17 @@ class _Rows:
         at, column, value = self.node_at
         edge, edge_column, edge_value = self.edge_at
         names = feature_names(self.model)
-        parts = [
-            at,
-            self.intercepts,
-            self.transitions,
-            edge + 1,
-            self.seconds,
-            self.based,
-            self.based[1:],
-        ]
-        kind = np.repeat(np.arange(len(KINDS)), [len(part) for part in parts])
+        parts = [at, self.intercepts, edge + 1, self.based, self.based[1:], *self.moves]
+        kinds = [*OTHERS, *(name for name, _ in zip(MOVES, self.moves))]
+        kind = np.repeat([KINDS.index(name) for name in kinds], [len(part) for part in parts])
         token = np.concatenate(parts)
         feature = np.full(len(token), None, dtype=object)
+        edge_feature = KINDS.index("edge feature")
         feature[kind == 0] = names[column]
-        feature[kind == 3] = names[self.edge_columns[edge_column]]
+        feature[kind == edge_feature] = names[self.edge_columns[edge_column]]
         values = np.ones(len(token))
         values[kind == 0] = value
-        values[kind == 3] = edge_value
+        values[kind == edge_feature] = edge_value
         # by token, as people read a sentence
         order = np.lexsort((kind, token))
         columns = token, kind, feature, values, weight

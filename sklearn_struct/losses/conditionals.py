@@ -97,7 +97,7 @@ def _conditionals(
     offsets = structure.offsets
     weight, sides = given
     K = potentials.node.shape[1]
-    triples = potentials.triple.shape[1] > 0
+    width = potentials.triple.shape[1]
     rows = np.empty((MOST, 4), np.int64)
     row = np.empty(padded(K))
     for i in range(len(weight)):
@@ -105,7 +105,7 @@ def _conditionals(
         product = 1.0
         lo = offsets[i]
         hi = offsets[i + 1] if weight[i] != 0.0 else offsets[i]
-        bounds = (lo, hi, structure.edge_offsets[i], structure.triple_offsets[i], triples)
+        bounds = (lo, hi, structure.edge_offsets[i], structure.triple_offsets[i], width)
         for t in range(lo, hi):
             # rows with step 1 come first: these are added as whole vectors
             place = (t, rows, beside(y, t, bounds, sides, K, rows))
@@ -137,14 +137,14 @@ def _covariances(
     offsets = structure.offsets
     weight, sides = given
     K = potentials.node.shape[1]
-    triples = potentials.triple.shape[1] > 0
+    width = potentials.triple.shape[1]
     rows = np.empty((MOST, 4), np.int64)
     row = np.empty(padded(K))
     slope = np.empty(padded(K))
     for i in range(len(weight)):
         lo = offsets[i]
         hi = offsets[i + 1] if weight[i] != 0.0 else offsets[i]
-        bounds = (lo, hi, structure.edge_offsets[i], structure.triple_offsets[i], triples)
+        bounds = (lo, hi, structure.edge_offsets[i], structure.triple_offsets[i], width)
         for t in range(lo, hi):
             place = (t, rows, beside(y, t, bounds, sides, K, rows))
             _scores(potentials, place, -np.inf, row)

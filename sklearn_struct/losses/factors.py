@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Iterator
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from sklearn_struct.compiled.kernel import inlined, kernel
+from sklearn_struct.compiled.kernel import kernel
 from sklearn_struct.compiled.simd import padded
 from sklearn_struct.compiled.softmax import softmax
-from sklearn_struct.containers.structures import Potentials
-from sklearn_struct.inference.chains.flat_tuples import Triples, with_triple_links, with_triples
+from sklearn_struct.containers.structures import Potentials, Structure, columns_of
 from sklearn_struct.losses.base import Batch, Loss
 from sklearn_struct.losses.conditionals import Conditionals
 
 __all__ = ["Factors"]
 
 NODES = Conditionals(left=False, right=False)
+
+# of a family, and before it of all narrower ones
+Tables: TypeAlias = tuple[np.ndarray, ...]
 
 
 class Factors(Loss):
@@ -37,162 +40,180 @@ class Factors(Loss):
         """The derivative is probabilities minus indicators."""
         NODES(batch, out, value)
         y = batch.evidence.known_labels()
-        tables = with_triples(batch.potentials)
-        for factors in _factors(batch):
-            K = tables.node.shape[1]
-            codes = _codes(y, factors, batch, K)
-            _edges(tables, codes, factors, batch.weight, with_triples(out), value)
+        K = batch.potentials.node.shape[1]
+        for f, factors in enumerate(_factors(batch.structure)):
+            codes = columns_of(y, batch.structure.families[f], K)
+            tables = batch.potentials.cliques[: f + 1]
+            _losses(tables, codes, factors, batch.weight, out.cliques[: f + 1], value)
 
     def hess_vec(self, batch: Batch, direction: Potentials, out: Potentials) -> None:
         """Covariances with the scores of the direction."""
         NODES.hess_vec(batch, direction, out)
-        tables = with_triples(batch.potentials)
-        for factors in _factors(batch):
-            into = with_triples(out)
-            _edge_covariances(tables, with_triples(direction), factors, batch.weight, into)
+        for f, factors in enumerate(_factors(batch.structure)):
+            tables = batch.potentials.cliques[: f + 1]
+            towards = direction.cliques[: f + 1]
+            _covariances(tables, towards, factors, batch.weight, out.cliques[: f + 1])
 
 
 class _Factors(NamedTuple):
-    """The edges of each example whose factors are of `size` labels, from ``first[i]`` to
-    ``stop[i]``; the triple that ends with edge e is e + ``shift[i]``.
+    """The cliques of one family that are factors: of example i those from ``first[i]`` to
+    ``stop[i]``.
+
+    What narrower cliques with the same last node score belongs to the factor: that of family g is
+    the one with the number of the clique + ``shifts[g, i]``.
     """
 
-    size: int
     first: np.ndarray
     stop: np.ndarray
-    shift: np.ndarray
+    shifts: np.ndarray
 
 
-def _factors(batch: Batch) -> list[_Factors]:
-    links = with_triple_links(batch.structure)
-    first = links.edge_offsets[:-1]
-    stop = links.edge_offsets[1:]
-    shift = links.triple_offsets[:-1] - first - 1
-    if len(batch.potentials.cliques) == 1:
-        return [_Factors(2, first, stop, shift)]
-    second = np.minimum(first + 1, stop)
-    return [_Factors(2, first, second, shift), _Factors(3, second, stop, shift)]
-
-
-def _codes(y: np.ndarray, factors: _Factors, batch: Batch, K: int) -> np.ndarray:
-    """The label pair of each edge, or the triple that ends with it; of first edges only the pair
-    has a meaning.
+def _factors(structure: Structure) -> Iterator[_Factors]:
+    """Those of each family, without cliques that belong to the factor of a wider one. The first
+    cliques of a chain do not, as no wider ones end with them.
     """
-    left, right = y[batch.structure.families[0].nodes.T].astype(np.int64)
-    pairs: np.ndarray = left * K + right
-    if factors.size == 2:
-        return pairs
-    # of each edge, the left label of the edge before it
-    before = np.concatenate([left[:1], left])[: len(left)]
-    triples: np.ndarray = before * batch.potentials.cliques[0].shape[1] + pairs
-    return triples
+    counts = [np.diff(family.offsets) for family in structure.families]
+    none = np.zeros(structure.n_examples, np.int64)
+    for f, (family, wider) in enumerate(zip(structure.families, [*counts[1:], none], strict=True)):
+        first = family.offsets[:-1]
+        narrower = structure.families[: f + 1]
+        shifts = [other.offsets[:-1] - first + f - g for g, other in enumerate(narrower)]
+        yield _Factors(first, first + counts[f] - wider, np.array(shifts))
 
 
 @kernel
-def _edges(
-    tables: Triples,
+def _losses(
+    tables: Tables,
     codes: np.ndarray,
     factors: _Factors,
     weight: np.ndarray,
-    out: Triples,
+    out: Tables,
     value: np.ndarray,
 ) -> None:
-    """Add the losses of edges, and their derivatives; a table that all share is normalised once."""
-    shared = _is_shared(tables, factors)
-    out_shared = _is_shared(out, factors)
-    n = _n_columns(factors, tables)
+    """Add the losses of factors, and their derivatives; what all share is normalised once."""
+    shared = _is_shared(tables)
+    summed = shared and _is_shared(out)
+    n = tables[-1].shape[1]
     row = np.empty(padded(n))
     norm = 0.0
     mass = 0.0
-    # one normaliser for all edges
+    # one normaliser for all factors
     if shared:
         norm = _normalise(tables, 0, 0, factors, row)
     for i in range(len(weight)):
-        shift = factors.shift[i]
-        for e in range(factors.first[i], factors.stop[i] if weight[i] != 0.0 else factors.first[i]):
+        for c in range(factors.first[i], factors.stop[i] if weight[i] != 0.0 else factors.first[i]):
             if not shared:
-                norm = _normalise(tables, e, e + shift, factors, row)
-            value[i] += norm - _score(tables, e, e + shift, codes[e], factors)
-            _add(-weight[i], out, e, e + shift, codes[e], factors)
+                norm = _normalise(tables, c, i, factors, row)
+            value[i] += norm - _score(tables, c, i, codes[c], factors)
+            _subtract(weight[i], out, c, i, codes[c], factors)
             mass += weight[i]
-            for p in range(n if not (shared and out_shared) else 0):
-                _add(weight[i] * row[p], out, e, e + shift, p, factors)
-    # all edges have the same probabilities: they are added once, times the weight of all edges
-    for p in range(n if shared and out_shared else 0):
-        of_all = mass * row[p]
-        out.edge[0, p % out.edge.shape[1]] += of_all
-        if factors.size == 3:
-            out.triple[0, p] += of_all
+            if not summed:
+                _add(weight[i], row, out, c, i, factors)
+    # all factors have the same probabilities: they are added once, times the weight of all
+    if summed:
+        for k in range(n):
+            row[k] *= mass  # rounded here, and not fused with the sum
+        _add(1.0, row, out, 0, 0, factors)
 
 
 @kernel
-def _edge_covariances(
-    tables: Triples, direction: Triples, factors: _Factors, weight: np.ndarray, out: Triples
+def _covariances(
+    tables: Tables, direction: Tables, factors: _Factors, weight: np.ndarray, out: Tables
 ) -> None:
-    shared = _is_shared(tables, factors)
-    n = _n_columns(factors, tables)
-    row = np.empty(padded(n))
+    shared = _is_shared(tables)
+    n = tables[-1].shape[1]
+    p = np.empty(padded(n))
+    slope = np.empty(padded(n))
+    product = np.empty(n)
     for i in range(len(weight)):
-        shift = factors.shift[i]
-        for e in range(factors.first[i], factors.stop[i] if weight[i] != 0.0 else factors.first[i]):
-            if not shared or e == factors.first[i]:
-                _normalise(tables, e, e + shift, factors, row)
+        for c in range(factors.first[i], factors.stop[i] if weight[i] != 0.0 else factors.first[i]):
+            if not shared or c == factors.first[i]:
+                _normalise(tables, c, i, factors, p)
+            _scores(direction, c, i, factors, slope)
             mean = 0.0
-            for p in range(n):
-                mean += row[p] * _score(direction, e, e + shift, p, factors)
-            for p in range(n):
-                slope = _score(direction, e, e + shift, p, factors) - mean
-                _add(weight[i] * row[p] * slope, out, e, e + shift, p, factors)
+            for k in range(n):
+                mean += p[k] * slope[k]
+            for k in range(n):
+                product[k] = weight[i] * p[k] * (slope[k] - mean)
+            _add(1.0, product, out, c, i, factors)
 
 
-@inlined
-def _is_shared(tables: Triples, factors: _Factors) -> bool:
+@kernel
+def _is_shared(tables: Tables) -> bool:
     """Whether all factors have the same scores."""
-    return tables.edge.shape[0] == 1 and (factors.size == 2 or tables.triple.shape[0] == 1)
+    shared = True
+    for g in range(len(tables)):
+        shared = shared and len(tables[g]) == 1
+    return shared
 
 
 @kernel
-def _n_columns(factors: _Factors, tables: Triples) -> int:
-    """Number of labellings of a factor."""
-    n: int = tables.edge.shape[1] if factors.size == 2 else tables.triple.shape[1]
-    return n
+def _row(table: np.ndarray, c: int, i: int, g: int, factors: _Factors) -> int:
+    """The row that clique c of example i has in the table of family g."""
+    row: int = 0 if len(table) == 1 else c + factors.shifts[g, i]
+    return row
 
 
 @kernel
-def _score(tables: Triples, e: int, m: int, p: int, factors: _Factors) -> float:
-    """The score of one labelling of a factor: that of its last pair and, of three labels, of the
-    triple.
-    """
-    edge = tables.edge
-    triple = tables.triple
-    row = min(e, edge.shape[0] - 1)
-    if factors.size == 2:
-        of_pair: float = edge[row, p]
-        return of_pair
-    of_three: float = edge[row, p % edge.shape[1]] + triple[min(m, triple.shape[0] - 1), p]
-    return of_three
+def _score(tables: Tables, c: int, i: int, column: int, factors: _Factors) -> float:
+    """The score of one labelling of a factor: its last labels are those of narrower cliques."""
+    own = tables[-1]
+    wide = len(tables) - 1
+    score: float = own[_row(own, c, i, wide, factors), column]
+    for g in range(wide):
+        table = tables[g]
+        score = score + table[_row(table, c, i, g, factors), column % table.shape[1]]
+    return score
 
 
 @kernel
-def _add(number: float, out: Triples, e: int, m: int, p: int, factors: _Factors) -> None:
-    """The transpose of `_score`."""
-    edge = out.edge
-    triple = out.triple
-    row = min(e, edge.shape[0] - 1)
-    if factors.size == 2:
-        edge[row, p] += number
-    else:
-        edge[row, p % edge.shape[1]] += number
-        triple[min(m, triple.shape[0] - 1), p] += number
+def _scores(tables: Tables, c: int, i: int, factors: _Factors, scores: np.ndarray) -> None:
+    """Write the scores of all labellings of a factor."""
+    n = tables[-1].shape[1]
+    for g in range(len(tables)):
+        table = tables[g]
+        r = _row(table, c, i, g, factors)
+        width = table.shape[1]
+        for first in range(0, n, width):
+            for k in range(width):
+                # in the type of the tables, as `_score` adds
+                before = table.dtype.type(scores[first + k] if g > 0 else 0.0)
+                scores[first + k] = before + table[r, k]
 
 
 @kernel
-def _normalise(tables: Triples, e: int, m: int, factors: _Factors, row: np.ndarray) -> float:
+def _normalise(tables: Tables, c: int, i: int, factors: _Factors, row: np.ndarray) -> float:
     """Probabilities of the labellings of one factor; return the logarithm of their sum."""
-    n = _n_columns(factors, tables)
-    for p in range(len(row)):
-        # -inf in the padding up to whole vectors, which must have no probability
-        row[p] = _score(tables, e, m, p, factors) if p < n else -np.inf
+    _scores(tables, c, i, factors, row)
+    # -inf in the padding up to whole vectors, which must have no probability
+    row[tables[-1].shape[1] :] = -np.inf
     top, mass = softmax(row)
     total: float = top + np.log(mass)
     return total
+
+
+@kernel
+def _subtract(weight: float, out: Tables, c: int, i: int, column: int, factors: _Factors) -> None:
+    """Subtract the indicator of one labelling of a factor."""
+    own = out[-1]
+    wide = len(out) - 1
+    own[_row(own, c, i, wide, factors), column] -= weight
+    for g in range(wide):
+        table = out[g]
+        table[_row(table, c, i, g, factors), column % table.shape[1]] -= weight
+
+
+@kernel
+def _add(
+    weight: float, numbers: np.ndarray, out: Tables, c: int, i: int, factors: _Factors
+) -> None:
+    """Add weighted numbers of all labellings of a factor, to all tables with scores of it."""
+    own = out[-1]
+    wide = len(out) - 1
+    r = _row(own, c, i, wide, factors)
+    for k in range(own.shape[1]):
+        number = weight * numbers[k]
+        own[r, k] += number
+        for g in range(wide):
+            table = out[g]
+            table[_row(table, c, i, g, factors), k % table.shape[1]] += number

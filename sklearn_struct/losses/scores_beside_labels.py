@@ -1,12 +1,15 @@
-"""Scores that a token's label shares with given labels beside it, in chains of order 1 and 2."""
+"""Scores that labels of tokens and of edges share with given labels beside them, in chains of order
+1 and 2.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
 from sklearn_struct.compiled.kernel import inlined, kernel
+from sklearn_struct.inference.chains.flat_tuples import Triples
 
-__all__ = ["MOST", "beside"]
+__all__ = ["MOST", "beside", "beside_edge", "numbers_of_edges"]
 
 # two pairs and three triples
 MOST = 5  # rows beside one token
@@ -16,7 +19,7 @@ MOST = 5  # rows beside one token
 def beside(
     y: np.ndarray,
     t: int,
-    bounds: tuple[int, int, int, int, bool],
+    bounds: tuple[int, int, int, int, int],
     sides: tuple[bool, bool],
     K: int,
     rows: np.ndarray,
@@ -32,11 +35,12 @@ def beside(
         y_{t-1}, t      y_{t-2}, y_{t-1}, t      t, y_{t+1}      y_{t-1}, t, y_{t+1}
         t, y_{t+1}, y_{t+2}
 
-    `bounds` are the tokens of the example, its first pair and triple, and whether there are
-    triples; `sides` says whether labels to the left, and to the right, are given. `rows` has room
-    for `MOST`.
+    `bounds` are the tokens of the example, its first pair and triple, and how many columns triples
+    have, 0 where there are none; `sides` says whether labels to the left, and to the right, are
+    given. `rows` has room for `MOST`.
     """
-    lo, hi, e0, m0, triples = bounds
+    lo, hi, e0, m0, width = bounds
+    triples = width > 0
     left = sides[0] and t > lo
     right = sides[1] and t + 1 < hi
     e = e0 + t - 1 - lo
@@ -55,6 +59,39 @@ def beside(
         if triples and t + 2 < hi:
             n = _write(rows, n, (1, m, k * K + y[t + 2], K * K))
     return n
+
+
+@kernel
+def beside_edge(
+    y: np.ndarray,
+    edge: tuple[int, int],
+    bounds: tuple[int, int, int, int, int],
+    sides: tuple[bool, bool],
+    widths: tuple[int, int],
+    rows: np.ndarray,
+) -> int:
+    """List the scores that the label pairs of an edge share with given neighbours, as `beside`.
+
+    They are those of triples: with the label before the first token of `edge`, if that is given,
+    and with the one behind the last. Tokens may be those of two edges, the first and the last of a
+    window. `widths` are the numbers of labels and of pairs, `rows` has room for two.
+    """
+    a, b = edge
+    lo, hi, _, m0, width = bounds
+    K, n_pairs = widths
+    n = 0
+    if width > 0 and sides[0] and a > lo:
+        n = _write(rows, n, (1, m0 + a - 1 - lo, y[a - 1] * n_pairs, 1))
+    if width > 0 and sides[1] and b + 1 < hi:
+        n = _write(rows, n, (1, m0 + b - 1 - lo, y[b + 1], K))
+    return n
+
+
+def numbers_of_edges(tables: Triples, widths: list[int]) -> int:
+    """How many numbers a token of a window needs for tables of its own: triples change the pairs at
+    its ends, and without them all windows share what the sequences share.
+    """
+    return sum(widths) if tables.triple.shape[1] > 0 else 0
 
 
 @inlined

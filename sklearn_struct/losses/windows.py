@@ -19,7 +19,7 @@ from sklearn_struct.inference.chains.flat_tuples import (
 )
 from sklearn_struct.losses.base import Batch, Loss
 from sklearn_struct.losses.evidence import Evidence
-from sklearn_struct.losses.scores_beside_labels import MOST, beside
+from sklearn_struct.losses.scores_beside_labels import MOST, beside, beside_edge, numbers_of_edges
 
 __all__ = ["Windows"]
 
@@ -88,11 +88,9 @@ class Windows(Loss):
         potentials, evidence, structure, weight = batch
         y = evidence.known_labels()
         tables = with_triples(potentials)
-        triples = tables.triple.shape[1] > 0
         # windows of two tokens have no triples
         widths = [table.shape[1] for table in potentials.cliques[: max(self.size - 1, 1)]]
-        # at the ends of windows of second order, edges get tables of their own
-        n_tokens = min(TOKENS, NUMBERS // sum(widths)) if triples else TOKENS
+        n_tokens = min(TOKENS, NUMBERS // max(numbers_of_edges(tables, widths), 1))
         links = with_triple_links(structure)
         for example, first, bounds in _bounds(structure.offsets, weight, self.size, n_tokens):
             tokens = np.arange(bounds[-1]) + np.repeat(first - bounds[:-1], np.diff(bounds))
@@ -107,7 +105,7 @@ class Windows(Loss):
             given = np.empty((2, MOST * len(example), 5), np.int64)
             n = np.zeros(2, np.int64)  # of nodes and of edges
             where = (example, tokens, chains.offsets, chains.families[0].offsets)
-            kind = self.sides, triples, tables.node.shape[1], tables.edge.shape[1]
+            kind = self.sides, tuple(table.shape[1] for table in tables)
             _link(y, links, where, kind, given, n)
             of_windows = _Given(given[0, : n[0]], given[1, : n[1]])
             yield _Windows(example, weight[example], tokens, cliques, chains, of_windows)
@@ -214,7 +212,7 @@ def _link(
     y: np.ndarray,
     structure: TripleLinks,
     windows: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray],
-    kind: tuple[tuple[bool, bool], bool, int, int],
+    kind: tuple[tuple[bool, bool], tuple[int, int, int]],
     links: np.ndarray,
     n: np.ndarray,
 ) -> None:
@@ -222,7 +220,7 @@ def _link(
     edges there are.
     """
     example, tokens, starts, edge_starts = windows
-    (left, right), triples, K, n_pairs = kind
+    (left, right), (K, n_pairs, width) = kind
     offsets = structure.offsets
     of_nodes = links[0]
     of_edges = links[1]
@@ -232,7 +230,7 @@ def _link(
         last = starts[v + 1] - 1
         lo = offsets[i]
         m0 = structure.triple_offsets[i]
-        bounds = (lo, offsets[i + 1], structure.edge_offsets[i], m0, triples)
+        bounds = (lo, offsets[i + 1], structure.edge_offsets[i], m0, width)
         a = tokens[first]
         b = tokens[last]
         m = beside(y, a, bounds, (left, right and a == b), K, of_nodes[n[0] :])
@@ -243,18 +241,14 @@ def _link(
         m = beside(y, b, bounds, (False, right), K, of_nodes[n[0] :])
         of_nodes[n[0] : n[0] + m, 4] = last
         n[0] += m
-        if triples and left and a > lo:
-            _write(of_edges, n, (m0 + a - 1 - lo, y[a - 1] * n_pairs, 1, edge_starts[v]))
-        if triples and right and b + 1 < offsets[i + 1]:
-            _write(of_edges, n, (m0 + b - 1 - lo, y[b + 1], K, edge_starts[v + 1] - 1))
-
-
-@kernel
-def _write(of_edges: np.ndarray, n: np.ndarray, link: tuple[int, int, int, int]) -> None:
-    """One more link of an edge, to a triple."""
-    of_edges[n[1], 0] = 1
-    of_edges[n[1], 1], of_edges[n[1], 2], of_edges[n[1], 3], of_edges[n[1], 4] = link
-    n[1] += 1
+        rows = of_edges[n[1] :]
+        m = beside_edge(y, (a, b), bounds, (left, False), (K, n_pairs), rows)
+        rows[:m, 4] = edge_starts[v]
+        n[1] += m
+        rows = of_edges[n[1] :]
+        m = beside_edge(y, (a, b), bounds, (False, right), (K, n_pairs), rows)
+        rows[:m, 4] = edge_starts[v + 1] - 1
+        n[1] += m
 
 
 @kernel

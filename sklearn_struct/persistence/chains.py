@@ -36,6 +36,7 @@ from sklearn_struct.solvers.result import Stream
 __all__ = ["put_chain", "put_ge", "read_chain", "read_ge"]
 
 OPTIONAL = (int, type(None))
+USUAL_ORDER = 1  # that of files which say nothing of it, as they are older than the order
 
 
 def put_chain(chain: BaseChain, where: str, shared: Shared) -> dict[str, Any]:
@@ -48,8 +49,7 @@ def put_chain(chain: BaseChain, where: str, shared: Shared) -> dict[str, Any]:
             checks.put_pairs(arrays, where + name, pairs)
     arrays[where + "edge_columns"] = np.asarray(pattern.edge_columns, np.int64)
     arrays[where + "transitions"] = np.asarray(edges.columns, np.int64)
-    if pattern.families[1:]:  # files of chains of pairs alone are older than the order
-        arrays[where + "order"] = np.array([pattern.order])
+    checks.put_number(arrays, where + "order", pattern.order, USUAL_ORDER)
     arrays[where + "w"] = _filed(chain._w, edges.place)
     if "loss_curve_" in has:
         arrays[where + "loss_curve"] = np.array(chain.loss_curve_, np.float64)
@@ -92,7 +92,7 @@ def read_chain(chain: Any, stored: dict[str, Any], where: str, shared: Shared) -
     take_optional(chain, stored, "rows_in")
     arrays = shared.arrays
     chain.classes_ = labels(arrays, where + "labels", stored["labels"])
-    chain._pattern = _pattern(stored, where, len(chain.classes_), shared)
+    chain._pattern = _pattern(chain, stored, where, shared)
     chain.n_features_in_ = chain._pattern.n_features
     size = chain._pattern.size
     stored_w = checks.weights(arrays, where + "w", size)
@@ -179,15 +179,12 @@ def _n_names(names: Any) -> int:
     return sum(map(len, names.indexes)) if hasattr(names, "indexes") else len(names)
 
 
-def _pattern(stored: dict[str, Any], where: str, K: int, shared: Shared) -> Pattern:
+def _pattern(chain: Any, stored: dict[str, Any], where: str, shared: Shared) -> Pattern:
+    K = len(chain.classes_)
     n_features = natural(stored["n_features"], "n_features")
     arrays = shared.arrays
     columns = checks.ascending(arrays, where + "edge_columns", n_features)
-    order = 1  # where the file says nothing else
-    if where + "order" in arrays:
-        order = 2
-        if arrays.take(where + "order", np.int64).tolist() != [2]:
-            raise ModelFileError(f"{where}order must be 2")
+    order = checks.number(arrays, where + "order", USUAL_ORDER, chain)
     # pairs, and behind them triples, as `clique_weights` says
     width = sum(n_columns(K, size) for size in clique_sizes(order))
     transitions = checks.ascending(arrays, where + "transitions", width)

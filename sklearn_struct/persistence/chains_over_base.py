@@ -8,9 +8,11 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.frozen import FrozenEstimator
 
+from sklearn_struct.containers.structures import clique_sizes
 from sklearn_struct.encoding.features.templates import FeatureTemplates
 from sklearn_struct.estimators.hidden_markov.hmm import HMM
 from sklearn_struct.exceptions import InputTypeError, ModelFileError
+from sklearn_struct.hidden_markov.markov_chain import order_of
 from sklearn_struct.persistence import checks
 from sklearn_struct.persistence.chains import put_chain, read_chain
 from sklearn_struct.persistence.encoders import Shared
@@ -91,7 +93,10 @@ def _check_based(model: BaseEstimator) -> None:
         or base.classes_.tolist() != model.classes_.tolist()
     ):
         raise ModelFileError("the base has other labels than the model")
-    if base.transition_logprob_.ndim > model._pattern.families[-1].size:
+    # a family that the base scores and the model lacks
+    if set(clique_sizes(order_of(base.transition_logprob_))) - {
+        family.size for family in model._pattern.families
+    }:
         raise ModelFileError("a model of order 1 has a base of order 2")
     if model._stream is not None or hasattr(model, "vectorizer_"):
         raise ModelFileError("a model over a base has neither a stream nor a vectorizer")

@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from sklearn.utils._param_validation import make_constraint
 
 from sklearn_struct.containers.csr import CSR
 from sklearn_struct.exceptions import ModelFileError
 from sklearn_struct.persistence.plain_values import Arrays
 
-__all__ = ["ascending", "fit_into", "log_probabilities", "pairs", "put_pairs", "weights"]
+__all__ = [
+    "ascending",
+    "fit_into",
+    "is_allowed",
+    "log_probabilities",
+    "number",
+    "pairs",
+    "put_number",
+    "put_pairs",
+    "weights",
+]
 
 
 def ascending(arrays: Arrays, name: str, end: int) -> np.ndarray:
@@ -72,3 +85,26 @@ def log_probabilities(arrays: Arrays, name: str, shape: tuple[int, ...]) -> np.n
     if logs.shape != shape or not np.all(logs < 1e-6):
         raise ModelFileError(f"{name} must have log-probabilities of shape {shape}")
     return logs
+
+
+def is_allowed(estimator: Any, name: str, value: object) -> bool:
+    """Whether a parameter of this name may have this value; a file may say anything."""
+    constraints = type(estimator)._parameter_constraints.get(name, [])
+    return any(make_constraint(constraint).is_satisfied_by(value) for constraint in constraints)
+
+
+def put_number(arrays: Arrays, name: str, value: int, usual: int) -> None:
+    """A number that files have only where it is not the usual one, since older files lack it."""
+    if value != usual:
+        arrays[name] = np.array([value])
+
+
+def number(arrays: Arrays, name: str, usual: int, estimator: Any) -> int:
+    """What `put_number` has written; the last part of the name is that of a parameter."""
+    if name not in arrays:
+        return usual
+    numbers = arrays.take(name, np.int64).tolist()
+    value: int = numbers[0] if len(numbers) == 1 else usual
+    if value == usual or not is_allowed(estimator, name.split("/")[-1], value):
+        raise ModelFileError(f"{name} is {numbers[:5]}, which no such model has")
+    return value

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from sklearn_struct.containers.structures import refuse_wider_cliques
 from sklearn_struct.estimators.chains.linear_chain_crf import LinearChainCRF
 from sklearn_struct.exceptions import InputTypeError
 from sklearn_struct.persistence.crfsuite import FEATURE, HEADER, ORDER, STATE, TRANSITION, VERSION
@@ -75,10 +76,12 @@ def crfsuite_bytes(crf: LinearChainCRF) -> bytes:
 
 def _parts(crf: LinearChainCRF) -> tuple[list[str], list[str], sp.coo_array]:
     """Labels, names of features, and weights (features, labels)."""
-    if crf._pattern.families[1:] or len(crf.edge_features_) or crf.fit_intercept:
-        raise InputTypeError(
-            "CRFsuite's files hold chains of first order, without intercepts and edge features"
-        )
+    other = InputTypeError(
+        "CRFsuite's files hold chains of first order, without intercepts and edge features"
+    )
+    refuse_wider_cliques(crf._pattern.families, other)
+    if len(crf.edge_features_) or crf.fit_intercept:
+        raise other
     labels = crf.classes_.tolist()
     names = crf.feature_names_in_.tolist()
     for text in (*labels, *names):

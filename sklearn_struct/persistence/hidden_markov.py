@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
 from sklearn_struct.exceptions import ModelFileError
+from sklearn_struct.hidden_markov.markov_chain import named_shapes, order_of
 from sklearn_struct.persistence import checks
 from sklearn_struct.persistence.encoders import Shared
 from sklearn_struct.persistence.plain_values import (
@@ -27,13 +29,12 @@ from sklearn_struct.persistence.plain_values import (
 __all__ = ["hidden", "put_hidden"]
 
 OPTIONAL = (int, type(None))
-TABLES = ("start", "transition", "stop", "pair_start", "single_stop")  # those of order 2 last
 
 
 def put_hidden(hmm: BaseEstimator, where: str, shared: Shared) -> dict[str, Any]:
     arrays = shared.arrays
-    order = hmm.transition_logprob_.ndim - 1
-    for name in TABLES[: 3 if order == 1 else 5]:
+    order = order_of(hmm.transition_logprob_)
+    for name in named_shapes(len(hmm.classes_), order):
         arrays[where + name] = np.asarray(getattr(hmm, f"{name}_logprob_"), np.float64)
     # not three dimensions
     arrays[where + "transition"] = arrays[where + "transition"].reshape(-1, len(hmm.classes_))
@@ -71,17 +72,18 @@ def hidden(hmm: Any, stored: dict[str, Any], where: str, shared: Shared) -> None
         stored, "the model", **kinds, **optional(stored, rows_in=bool)
     )
     take_optional(hmm, stored, "rows_in")
-    if order not in (1, 2) or hmm._kind not in ("numbers", "values", "rows"):
+    if not checks.is_allowed(hmm, "order", order) or hmm._kind not in ("numbers", "values", "rows"):
         raise ModelFileError("no hidden Markov model of order 1 or 2")
     if hmm._kind == "values" and len(vocabularies) != 1:
         raise ModelFileError(f"single values have one stream, not {len(vocabularies)}")
     hmm.classes_ = labels(shared.arrays, where + "labels", stored["labels"])
     K = len(hmm.classes_)
     arrays = shared.arrays
-    shapes = [(K,), (K**order, K), (K,) * order, (K, K), (K,)]
-    for name, shape in list(zip(TABLES, shapes))[: 3 if order == 1 else 5]:
-        setattr(hmm, f"{name}_logprob_", checks.log_probabilities(arrays, where + name, shape))
-    hmm.transition_logprob_ = hmm.transition_logprob_.reshape((K,) * (order + 1))
+    shapes = named_shapes(K, order)
+    in_file = shapes | {"transition": (math.prod(shapes["stop"]), K)}
+    for name, shape in in_file.items():
+        table = checks.log_probabilities(arrays, where + name, shape)
+        setattr(hmm, f"{name}_logprob_", table.reshape(shapes[name]))
     hmm.n_features_in_ = len(vocabularies)
     hmm.n_iter_ = natural(n_iter, "n_iter")
     hmm.vocabulary_ = [None if values is None else _vocabulary(values) for values in vocabularies]

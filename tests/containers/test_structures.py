@@ -25,12 +25,21 @@ from sklearn_struct.containers.structures import (
     ends,
     product,
     ranges,
+    refuse_wider_cliques,
     zeros,
 )
 from sklearn_struct.containers.trees import Forest, examples, grammar, split, tensors
 from sklearn_struct.inference.chains.chain import Chain
 
 # ---- chains
+
+
+def test_what_needs_pairs_alone_refuses_wider_cliques():
+    error = ValueError("pairs only")
+    refuse_wider_cliques(chain([0, 3]).families, error)
+    with pytest.raises(ValueError, match="pairs only") as caught:
+        refuse_wider_cliques(chain([0, 3], 2).families, error)
+    assert caught.value is error
 
 
 def test_chain():

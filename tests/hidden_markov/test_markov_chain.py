@@ -185,3 +185,22 @@ def test_choices_take_no_impossible_column():
     found = markov_chain.choose(table, rows, np.random.RandomState(0))
     assert set(found[rows == 0].tolist()) == {1, 3}
     assert set(found[rows == 1].tolist()) == {0}
+
+
+@ORDERS
+def test_tables_that_users_know(order):
+    model = random_chain(order)
+    tables = markov_chain.named(model)
+    assert {name: table.shape for name, table in tables.items()} == markov_chain.named_shapes(
+        K, order
+    )
+    assert markov_chain.order_of(tables["transition"]) == order
+    assert [markov_chain.at_least(r, tables["transition"]) for r in (1, 2)] == [order, 2]
+    again = markov_chain.of_named(tables)
+    for table, expected in zip(again, model, strict=True):
+        np.testing.assert_array_equal(table, expected)
+    # two labels in a row, the beginning before the first
+    first = tables["pair_start"] if order == 2 else tables["transition"]
+    y = (1, 2)
+    stop = tables["stop"][y[-order:]]
+    assert tables["start"][1] + first[1, 2] + stop == pytest.approx(log_p(model, y))

@@ -10,20 +10,22 @@ order is the general case which families of cliques need; it is listed, and does
 
 Branches: a chain's order, under one of the names of `ORDERS`, in a comparison, as a condition, in
 arithmetic, in a ``match``, in ``range``, as an end of a slice, as an index of a literal, or of a
-constant in capitals. Words of `DERIVED` stand for the order wherever they are read. `LENGTHS` in a
-comparison of their length with a number, and a class like `Chain2` in ``isinstance``, say the same
-in other words. To declare ``order``, to document it, to store it and to hand it on does not count.
-A variable ``order`` that holds a permutation is none; see `_permutations`.
+constant in capitals. Words of `DERIVED` stand for the order wherever they are read. A class like
+`Chain2` in ``isinstance``, and questions to the families of cliques, say the same in other words;
+see `families`. To declare ``order``, to document it, to store it and to hand it on does not count.
+A variable ``order`` that holds a permutation is none; see `_permutations`. One that a function sets
+to a number is a branch, as that number is the order of one case.
 """
 
 from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import NamedTuple
 
-from survey.source import Module, arguments
+from survey import families
+from survey.source import Function, Module, arguments, assignments, called, word
 
 __all__ = ["ARITHMETIC", "BRANCH", "GENERAL", "Hit", "files", "hits"]
 
@@ -31,7 +33,6 @@ COUNTS = {"K", "L", "S", "n_classes", "n_labels", "n_states", "n_tags"}
 LISTS = {"alphabet", "classes", "classes_", "labels", "labels_", "states", "tags"}
 ORDERS = {"order", "order_", "chain_order"}
 DERIVED = {"edge_width", "has_triples", "is_second_order", "second_order"}
-LENGTHS = {"families", "tables"}
 OF_ORDER_2 = re.compile("Chain2|SecondOrder|Triple")
 CONVERSIONS = {"int", "float", "int32", "int64", "float64"}
 MAKE_PERMUTATIONS = {
@@ -72,17 +73,6 @@ def hits(module: Module) -> list[Hit]:
     return sorted(places, key=lambda hit: (hit.line, hit.kind, hit.text))
 
 
-def word(node: ast.AST | None) -> str:
-    """The name of a variable, or the last one of an attribute."""
-    if isinstance(node, ast.Attribute):
-        return node.attr
-    return node.id if isinstance(node, ast.Name) else ""
-
-
-def called(node: ast.AST | None) -> str:
-    return word(node.func) if isinstance(node, ast.Call) else ""
-
-
 class _Scopes:
     """Which function a node is in, and what variables and attributes hold."""
 
@@ -94,7 +84,7 @@ class _Scopes:
         self.permutations = {f: set(_permutations(f)) for f in module.functions}
         self.attributes = {
             word(target)
-            for target, value in _assignments(module.nodes)
+            for target, value in assignments(module.nodes)
             if isinstance(target, ast.Attribute) and called(value) in MAKE_PERMUTATIONS
         }
 
@@ -137,24 +127,9 @@ class _Scopes:
         return not any(word(node) in self.permutations.get(f, ()) for f in self.around(node))
 
 
-def _assignments(nodes: Iterable[ast.AST]) -> Iterator[tuple[ast.expr, ast.expr]]:
-    """(target, value), one by one where both are tuples; else each target with the whole value."""
-    for node in nodes:
-        if isinstance(node, ast.NamedExpr) or (isinstance(node, ast.AnnAssign) and node.value):
-            yield node.target, node.value
-        elif isinstance(node, ast.Assign):
-            for target in node.targets:
-                if not isinstance(target, ast.Tuple):
-                    yield target, node.value
-                elif isinstance(node.value, ast.Tuple) and len(target.elts) == len(node.value.elts):
-                    yield from zip(target.elts, node.value.elts)
-                else:
-                    yield from ((part, node.value) for part in target.elts)
-
-
 def _aliases(function: ast.AST) -> Iterator[str]:
     """Variables that are set to a number of labels."""
-    for target, value in _assignments(ast.walk(function)):
+    for target, value in assignments(ast.walk(function)):
         if isinstance(target, ast.Name):
             is_length = isinstance(value, ast.Call) and called(value) == "len" and bool(value.args)
             if word(value) in COUNTS or (is_length and word(value.args[0]) in LISTS):
@@ -167,7 +142,7 @@ def _permutations(function: ast.AST) -> Iterator[str]:
         for arg in arguments(function):
             if arg.annotation is not None and "ndarray" in ast.unparse(arg.annotation):
                 yield arg.arg
-    for target, value in _assignments(ast.walk(function)):
+    for target, value in assignments(ast.walk(function)):
         if isinstance(target, ast.Name) and called(value) in MAKE_PERMUTATIONS:
             yield target.id
 
@@ -180,7 +155,9 @@ def _of_counts(module: Module, scopes: _Scopes) -> Iterator[Hit]:
     for node in module.nodes:
         if not isinstance(node, ast.BinOp | ast.Call | ast.AugAssign):
             continue
-        if _is_general(node, scopes):
+        if families.is_power(node, scopes.count):
+            yield Hit(module.path, node.lineno, ARITHMETIC, ast.unparse(node))
+        elif _is_general(node, scopes):
             yield Hit(module.path, node.lineno, GENERAL, ast.unparse(node))
         outer = scopes.parents.get(node)
         inside = (
@@ -248,12 +225,13 @@ def _power(base: dict[str, int], exponent: ast.AST) -> dict[str, int]:
 
 
 def _of_orders(module: Module, scopes: _Scopes) -> Iterator[Hit]:
+    held = families.Held(module)
     for node in module.nodes:
         by_word = word(node) in DERIVED and isinstance(getattr(node, "ctx", None), ast.Load)
         by_order = scopes.is_order(node) and _decides(node, scopes)
         by_class = called(node) == "isinstance" and OF_ORDER_2.search(ast.unparse(node))
-        by_length = isinstance(node, ast.Compare) and _is_length(node)
-        if by_word or by_order or by_class or by_length:
+        by_families = families.decides(node, scopes.parents, held)
+        if by_word or by_order or by_class or by_families:
             yield _branch(module, node, scopes)
 
 
@@ -276,6 +254,12 @@ def _decides(node: ast.AST, scopes: _Scopes) -> bool:
             isinstance(other, ast.Constant) and isinstance(other.value, str | None)
             for other in others
         )
+    if isinstance(outer, ast.Assign):
+        # in a function: the order of one case
+        set_here = any(target is node for target in outer.targets)
+        numbers = isinstance(outer.value, ast.Constant) and isinstance(outer.value.value, int)
+        inside = any(isinstance(around, Function) for around in scopes.around(outer))
+        return set_here and numbers and inside
     if isinstance(
         outer, ast.BinOp | ast.AugAssign | ast.UnaryOp | ast.BoolOp | ast.Match | ast.Slice
     ):
@@ -289,14 +273,3 @@ def _decides(node: ast.AST, scopes: _Scopes) -> bool:
             isinstance(outer.value, ast.Dict | ast.Tuple | ast.List) or word(outer.value).isupper()
         )
     return False
-
-
-def _is_length(node: ast.Compare) -> bool:
-    """Whether the number of a structure's families is compared with a number."""
-    sides = [node.left, *node.comparators]
-    lengths = [
-        side for side in sides if isinstance(side, ast.Call) and called(side) == "len" and side.args
-    ]
-    return any(word(side.args[0]) in LENGTHS for side in lengths) and any(
-        isinstance(side, ast.Constant) for side in sides
-    )

@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-__all__ = ["Function", "Module", "arguments", "body_lines", "module", "read"]
+__all__ = [
+    "Function",
+    "Module",
+    "arguments",
+    "assignments",
+    "body_lines",
+    "called",
+    "module",
+    "read",
+    "word",
+]
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -75,3 +86,30 @@ def body_lines(function: Function) -> tuple[int, int] | None:
     if not body:
         return None
     return body[0].lineno, body[-1].end_lineno or body[-1].lineno
+
+
+def word(node: ast.AST | None) -> str:
+    """The name of a variable, or the last one of an attribute."""
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def called(node: ast.AST | None) -> str:
+    """The name of a function that is called, or ""."""
+    return word(node.func) if isinstance(node, ast.Call) else ""
+
+
+def assignments(nodes: Iterable[ast.AST]) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """(target, value), one by one where both are tuples; else each target with the whole value."""
+    for node in nodes:
+        if isinstance(node, ast.NamedExpr) or (isinstance(node, ast.AnnAssign) and node.value):
+            yield node.target, node.value
+        elif isinstance(node, ast.Assign):
+            for target in node.targets:
+                if not isinstance(target, ast.Tuple):
+                    yield target, node.value
+                elif isinstance(node.value, ast.Tuple) and len(target.elts) == len(node.value.elts):
+                    yield from zip(target.elts, node.value.elts)
+                else:
+                    yield from ((part, node.value) for part in target.elts)

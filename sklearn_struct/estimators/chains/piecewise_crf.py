@@ -81,7 +81,7 @@ class PiecewiseCRF(BaseOnlineChain):
     }
 
     def _loss(self, evidence: Evidence | None = None) -> Loss:
-        if 1 < self.piece_size < clique_sizes(self.order)[-1]:
+        if any(1 < self.piece_size < size for size in clique_sizes(self.order)):
             raise ValueError(
                 "with order=2 piece_size must be 1 or from 3 on: no three labels lie in a piece of "
                 "two tokens"

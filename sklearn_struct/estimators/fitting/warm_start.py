@@ -15,6 +15,9 @@ from sklearn_struct.objectives.weight_patterns import Pattern, every_clique_pair
 
 __all__ = ["Target", "transfer"]
 
+# of each family, the attribute that has the weights of its columns
+MOVES = ("transition_", "transition2_")
+
 
 class FittedChain(Protocol):
     """What is read of an estimator from which another one starts."""
@@ -67,7 +70,7 @@ def transfer(source: FittedChain, target: Target) -> np.ndarray:
     moves = []
     first = 0
     place = label
-    for f, name in enumerate(("transition_", "transition2_")[: len(pattern.families)]):
+    for f, (family, name) in enumerate(zip(pattern.families, MOVES)):
         place = _further(place, label, len(source.classes_))
         table = np.ravel(getattr(source, name, []))  # a chain of first order knows no triples
         rows = np.where(place < len(table), place, -1)
@@ -76,7 +79,7 @@ def transfer(source: FittedChain, target: Target) -> np.ndarray:
         features.append(_lookup(source.edge_coef_, pairs, columns, of_features))
         known = np.zeros(len(rows))
         known[rows >= 0] = table[rows[rows >= 0]]
-        moves.append(known[pattern.families[f].columns])
+        moves.append(known[family.columns])
         first += len(table)
     intercept = (
         np.where(label >= 0, source.intercept_[label], 0.0)

@@ -39,8 +39,7 @@ class BaseLearned(Published):
         ]
         if not sp.issparse(tables[0]):
             return np.concatenate(tables)
-        of_pairs, *wider = tables
-        return sp.csr_array(sp.vstack(tables)) if wider else of_pairs
+        return sp.csr_array(sp.vstack(tables))
 
     @property
     def edge_features_(self) -> np.ndarray:
@@ -53,24 +52,25 @@ class BaseLearned(Published):
         """Weights of transitions (n_labels, n_labels), from row label to column label; 0 where
         there is none.
         """
-        K = self._fitted("_pattern").n_labels
-        return self._columns(0).reshape(K, K)
+        return self._moves(2)
 
     @property
     def transition2_(self) -> np.ndarray:
         """Weights of three labels in a row (n_labels, n_labels, n_labels), where the order is 2."""
-        K = self._fitted("_pattern").n_labels
-        if not self._pattern.families[1:]:
-            raise AttributeError(
-                f"this {type(self).__name__} has order 1, without weights of three labels in a row"
-            )
-        return self._columns(1).reshape(K, K, K)
+        return self._moves(3)
 
-    def _columns(self, f: int) -> np.ndarray:
-        """The weights of all columns of a family."""
-        table = np.zeros(self._pattern.widths[f])
-        table[self._pattern.families[f].columns] = self._segments().columns[f]
-        return table
+    def _moves(self, size: int) -> np.ndarray:
+        """The weights of all labellings of cliques of this size, with a dimension for each node."""
+        pattern = self._fitted("_pattern")
+        for family, weights in zip(pattern.families, self._segments().columns, strict=True):
+            if family.size == size:
+                table = np.zeros((pattern.n_labels,) * size)
+                table.ravel()[family.columns] = weights
+                return table
+        raise AttributeError(
+            f"this {type(self).__name__} has order {pattern.order}, without weights of {size} "
+            "labels in a row"
+        )
 
     @property
     def intercept_(self) -> np.ndarray:

@@ -9,7 +9,6 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sklearn_struct.containers.ragged import cut, object_array
 from sklearn_struct.containers.sequence_array import SequenceArray
-from sklearn_struct.containers.structures import clique_sizes
 from sklearn_struct.encoding.features import observation_streams as streams
 from sklearn_struct.encoding.parameter_checks import (
     check_params,
@@ -26,7 +25,7 @@ from sklearn_struct.hidden_markov.em_steps import (
     HiddenMarkov,
     Observed,
 )
-from sklearn_struct.hidden_markov.markov_chain import Markov
+from sklearn_struct.hidden_markov.markov_chain import named, named_shapes, of_named, order_of
 
 __all__ = ["BaseStreams"]
 
@@ -39,40 +38,23 @@ class BaseStreams(BaseSequenceEstimator):
 
     def _model(self) -> HiddenMarkov:
         """The learned attributes as a chain of contexts."""
-        K = len(self.classes_)
-        transition = self.transition_logprob_
-        stop = self.stop_logprob_
-        if transition.ndim == 3:
-            transition = np.concatenate([transition.reshape(-1, K), self.pair_start_logprob_])
-            stop = np.concatenate([stop.ravel(), self.single_stop_logprob_])
+        names = named_shapes(len(self.classes_), order_of(self.transition_logprob_))
+        markov = of_named({name: getattr(self, f"{name}_logprob_") for name in names})
         tables = [table for table in self.emission_logprob_ if table is not None]
-        return HiddenMarkov(
-            Markov(self.start_logprob_, transition, stop),
-            tables,
-            Gaussians(self.means_, self.variances_),
-        )
+        return HiddenMarkov(markov, tables, Gaussians(self.means_, self.variances_))
 
     def _learned(self, model: HiddenMarkov) -> dict[str, Any]:
         """A chain of contexts as learned attributes."""
-        (start, transition, stop), tables, gaussians = model
-        C, K = transition.shape
+        markov, tables, gaussians = model
         left = iter(tables)
         attributes: dict[str, Any] = {
-            "start_logprob_": start,
             "means_": gaussians.mean,
             "variances_": gaussians.variance,
         }
         attributes["emission_logprob_"] = [
             None if values is None else next(left) for values in self.vocabulary_
         ]
-        if C == K:
-            return attributes | {"transition_logprob_": transition, "stop_logprob_": stop}
-        return attributes | {
-            "transition_logprob_": transition[:-K].reshape(K, K, K),
-            "pair_start_logprob_": transition[-K:],
-            "stop_logprob_": stop[:-K].reshape(K, K),
-            "single_stop_logprob_": stop[-K:],
-        }
+        return attributes | {f"{name}_logprob_": table for name, table in named(markov).items()}
 
     def _read_columns(self, X: Any, reset: bool) -> tuple[streams.Columns, bool]:
         """The columns of X, checked against those of `fit`, and whether X is a batch of sequences
@@ -168,7 +150,6 @@ class BaseStreams(BaseSequenceEstimator):
         check_is_fitted(init)
         if init.n_features_in_ != self.n_features_in_:
             raise ValueError(f"init has {init.n_features_in_} streams, X has {self.n_features_in_}")
-        if init.transition_logprob_.ndim != clique_sizes(self.order)[-1]:
-            raise ValueError(
-                f"init has order {init.transition_logprob_.ndim - 1}, not {self.order}"
-            )
+        transition = init.transition_logprob_
+        if transition.shape != named_shapes(len(init.classes_), self.order)["transition"]:
+            raise ValueError(f"init has order {order_of(transition)}, not {self.order}")

@@ -26,7 +26,7 @@ from sklearn_struct.hidden_markov.em_steps import (
     possible_potentials,
     potentials,
 )
-from sklearn_struct.hidden_markov.markov_chain import as_states, raised
+from sklearn_struct.hidden_markov.markov_chain import as_states, at_least, raised
 from sklearn_struct.hidden_markov.path_sums import StateChain, beside
 from sklearn_struct.inference.chains.chain import Chain
 from sklearn_struct.objectives.expected_features import Emitted
@@ -66,7 +66,7 @@ class HiddenBase:
 
     def __init__(self, model: BaseHiddenChain, order: int) -> None:
         self.model = model
-        self.order = max(order, model.transition_logprob_.ndim - 1)
+        self.order = at_least(order, model.transition_logprob_)
         self.columns = [c for c, known in enumerate(model.vocabulary_) if known is not None]
 
     def observe(self, X: Any) -> tuple[Observed, bool]:

@@ -39,8 +39,8 @@ def beam(potentials: Potentials, structure: Structure, width: int, labels: np.nd
     labels : ndarray of shape (n,), int32
         Written. Ties go to the smaller label.
     """
-    K = potentials.node.shape[1]
-    n_states = K ** len(potentials.cliques)
+    # as many as the widest cliques have labellings of what is before a label
+    n_states = potentials.cliques[-1].shape[1] // potentials.node.shape[1]
     longest = int(np.diff(structure.offsets).max(initial=0))
     work = np.empty((longest, n_states), np.int32), np.empty((longest, n_states), bool)
     _beam(

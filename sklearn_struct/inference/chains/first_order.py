@@ -98,7 +98,7 @@ def marginals(
     if potentials.edge.shape[0] == 1 and out.edge.shape[0] == 1:
         _add_marginals(structure.offsets, places, weight, work, out)
     else:
-        edge_tables.add_marginals(potentials.edge, structure, places, weight, work, out.edge)
+        edge_tables.add_marginals(potentials, structure, places, weight, work, out.edge)
         _add_nodes(structure.offsets, *places, weight, work.A, work.B, out.node)
     for i in again.tolist():
         log_Z[i] = log_marginals(potentials, structure, i, weight[i], out)
@@ -140,7 +140,7 @@ def _sweep(
     P = padded(K)
     spread = work.spread
     _exp_nodes(potentials.node, structure.offsets, first, order, work.U, spread, log_Z)
-    top, edge_spread = exp_table(potentials.edge, 0, E)
+    top, edge_spread = exp_table(potentials.edge, 0, K, E)
     for r in range(len(order)):
         spread[r] += edge_spread
     for j in range(P):

@@ -83,7 +83,7 @@ def argmax(
             _best_arrivals(node, structure.offsets, *places, delta, table)
         else:
             _best_arrivals_by_edge(potentials, structure, places, delta, table)
-        _trace_back(edge, delta, structure, places, labels)
+        _trace_back(edge, node.shape[1], delta, structure, places, labels)
     if score is not None:
         path_score(potentials, structure, labels, score)
 
@@ -141,10 +141,14 @@ def _best_arrivals_by_edge(
 
 @kernel
 def _trace_back(
-    edge: np.ndarray, delta: np.ndarray, structure: Links, places: Steps, labels: np.ndarray
+    edge: np.ndarray,
+    K: int,
+    delta: np.ndarray,
+    structure: Links,
+    places: Steps,
+    labels: np.ndarray,
 ) -> None:
     """Write the labels of each sequence along the maxima of delta, all sequences side by side."""
-    K = int(np.sqrt(edge.shape[1]))
     offsets = structure.offsets
     edge_offsets = structure.edge_offsets
     first = places.first

@@ -28,7 +28,7 @@ from sklearn_struct.compiled.simd import (
     total,
 )
 from sklearn_struct.compiled.small_products import matrix_times_row, rows_times_matrix
-from sklearn_struct.inference.chains.flat_tuples import Links
+from sklearn_struct.inference.chains.flat_tuples import Links, Pairs
 from sklearn_struct.inference.chains.time_major import Steps
 
 __all__ = ["Lattice", "absorb", "add_marginals", "backward", "exp_table", "forward", "weigh"]
@@ -53,11 +53,10 @@ class Lattice(NamedTuple):
 
 
 @inlined
-def exp_table(edge: np.ndarray, e: int, E: np.ndarray) -> tuple[float, float]:
+def exp_table(edge: np.ndarray, e: int, K: int, E: np.ndarray) -> tuple[float, float]:
     """Fill E with the exponentials of edge e; return the maximum and the range of its scores."""
     infinity = edge.dtype.type(np.inf)
     n_pairs = edge.shape[1]
-    K = int(np.sqrt(n_pairs))
     P = padded(K)
     low = splat(edge.dtype.type(0))
     best = splat(-infinity)
@@ -130,7 +129,7 @@ def forward(
     for t in range(len(first) - 1):
         n = first[t + 1] - first[t]
         for r in range(n if t > 0 else t):
-            top, spread = exp_table(edge, edge_offsets[order[r]] + t - 1, E)
+            top, spread = exp_table(edge, edge_offsets[order[r]] + t - 1, K, E)
             rows_times_matrix(A, (first[t - 1] + r) * P, min(n, 1), E, K, P, A, (first[t] + r) * P)
             log_Z[order[r]] += top
             spreads[r] = max(spreads[r], spread)
@@ -157,7 +156,7 @@ def backward(
     n_next = first[0]
     for t in range(len(first) - 2, -1, -1):
         for r in range(n_next):
-            exp_table(edge, edge_offsets[order[r]] + t, work.E)
+            exp_table(edge, edge_offsets[order[r]] + t, K, work.E)
             store(B, (first[t] + r + 1) * P - LANES, splat(B.dtype.type(0)))  # the padding
             matrix_times_row(work.E, K, P, work.U, (first[t + 1] + r) * P, B, (first[t] + r) * P)
         absorb(first, t, n_next, P, work.U, B, work.norms)
@@ -166,7 +165,7 @@ def backward(
 
 @kernel
 def add_marginals(
-    edge: np.ndarray,
+    potentials: Pairs,
     structure: Links,
     places: Steps,
     weight: np.ndarray,
@@ -178,7 +177,8 @@ def add_marginals(
     """
     offsets = structure.offsets
     edge_offsets = structure.edge_offsets
-    K = int(np.sqrt(edge.shape[1]))
+    edge = potentials.edge
+    K = potentials.node.shape[1]
     P = padded(K)
     zero = splat(work.E.dtype.type(0))
     out_step = 0 if out_edge.shape[0] == 1 else 1
@@ -188,7 +188,7 @@ def add_marginals(
         for t in range(offsets[i + 1] - offsets[i] - 1):
             e = edge_offsets[i] + t
             if edge.shape[0] > 1:
-                exp_table(edge, e, work.E)
+                exp_table(edge, e, K, work.E)
             for j in range(K):
                 a = splat(work.A[(places.first[t] + r) * P + j])
                 for k in range(0, P, LANES):

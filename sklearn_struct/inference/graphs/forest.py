@@ -145,7 +145,7 @@ def _sums(
         _downward(scores, trees, messages, used, (out.node, out.cliques[0].reshape(-1, K, K)))
         log_Z[weight == 0] = 0.0
 
-    patiently(work, 4 * n * K * K)
+    patiently(work, 4 * n * sum(table.shape[1] for table in out.cliques))
 
 
 @kernel
