@@ -16,7 +16,7 @@ from sklearn_struct.encoding.labels.allowed_transitions import read_transitions
 from sklearn_struct.encoding.labels.label_codes import decode
 from sklearn_struct.encoding.parameter_checks import check_count, generator
 from sklearn_struct.estimators.chains.chain_parameters import ChainParameters
-from sklearn_struct.estimators.chains.forbidden_label_errors import check_labels, check_paths
+from sklearn_struct.estimators.chains.forbidden_label_errors import check_paths
 from sklearn_struct.estimators.chains.observed_weights import WeightChoice, observe
 from sklearn_struct.estimators.fitting.base_sequence import Sequences, logarithms
 from sklearn_struct.estimators.fitting.base_structured import (
@@ -29,17 +29,13 @@ from sklearn_struct.estimators.fitting.score_checks import check_sums
 from sklearn_struct.inference.chains.chain import Chain
 from sklearn_struct.inference.chains.forbidden import Transitions, forbid
 from sklearn_struct.inference.labelling_scores import forbid_labels
-from sklearn_struct.losses.base import Loss
-from sklearn_struct.losses.constrained import Constrained
-from sklearn_struct.objectives.linear_objective import LinearObjective, TrainingData
-from sklearn_struct.objectives.linear_potentials import LinearPotentials
 from sklearn_struct.objectives.weight_patterns import Pattern
 
 __all__ = ["BaseChain"]
 
 
 class BaseChain(ChainParameters, BaseStructured):
-    """A linear chain with a linear model of its potentials; a subclass gives the loss by `_loss`.
+    """A linear chain with a linear model of its potentials; a subclass says how it learns.
 
     A subclass adds constraints of its own parameters, among them `solver`.
     """
@@ -72,15 +68,6 @@ class BaseChain(ChainParameters, BaseStructured):
     def _transitions(self) -> Transitions | None:
         """What `allowed_transitions` allows; None is everything."""
         return read_transitions(self.allowed_transitions, self.classes_)
-
-    def _objective(
-        self, solver: str, potentials: LinearPotentials, loss: Loss, data: TrainingData
-    ) -> LinearObjective:
-        transitions = self._transitions()
-        if self.constrain_training and transitions is not None:
-            check_labels(data, transitions, self.classes_)
-            loss = Constrained(loss, transitions)
-        return super()._objective(solver, potentials, loss, data)
 
     def _restriction(self, sequences: Sequences, allowed: Any = None) -> Restriction | None:
         """A function that forbids in a block's potentials what may not be predicted; or None."""

@@ -11,6 +11,7 @@ from sklearn_struct.encoding.labels.label_costs import read_cost
 from sklearn_struct.estimators.chains.partial_fit import BaseOnlineChain
 from sklearn_struct.estimators.chains.partly_labelled import BasePartlyLabelled
 from sklearn_struct.estimators.fitting.parameters import with_parameters
+from sklearn_struct.estimators.fitting.sample_weights import LabelWeights
 from sklearn_struct.inference.chains.chain import Chain
 from sklearn_struct.losses.base import Loss
 from sklearn_struct.losses.evidence import Evidence
@@ -189,6 +190,9 @@ class LinearChainCRF(BasePartlyLabelled, BaseOnlineChain):
         "class_weight": [dict, StrOptions({"balanced"}), None],
         "cost": [None, "array-like"],
     }
+
+    def _label_weights(self) -> LabelWeights:
+        return LabelWeights(self.classes_, self.class_weight)
 
     def _loss(self, evidence: Evidence | None = None) -> Loss:
         if evidence is not None and evidence.allowed is not None:

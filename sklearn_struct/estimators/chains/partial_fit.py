@@ -19,8 +19,7 @@ from sklearn_struct.compiled.threads import Pool
 from sklearn_struct.containers.sequence_array import SequenceArray
 from sklearn_struct.encoding.labels import label_codes
 from sklearn_struct.encoding.sequences import as_list, form, is_list, largest_sum
-from sklearn_struct.estimators.chains.base_chain import BaseChain
-from sklearn_struct.estimators.chains.chain_parameters import InferenceParameters
+from sklearn_struct.estimators.chains.trained_chain import BaseTrainedChain
 from sklearn_struct.estimators.fitting.parameters import with_parameters
 from sklearn_struct.estimators.fitting.prepared_weights import Prepared, check_width
 from sklearn_struct.estimators.fitting.score_checks import check_learned
@@ -59,7 +58,7 @@ def _learns_online(estimator: BaseOnlineChain) -> bool:
 
 
 @with_parameters
-class BaseOnlineChain(InferenceParameters, BaseChain):
+class BaseOnlineChain(BaseTrainedChain):
     """A chain that also learns batch by batch, in scikit-learn's manner.
 
     Learned, besides: ``_stream``, the name of a solver and where its passes have come to, or None
@@ -163,11 +162,6 @@ class BaseOnlineChain(InferenceParameters, BaseChain):
             )
         if self.l1_ratio > 0:
             raise ValueError(f"solver={self.solver!r} has no L1 penalty; use l1_ratio=0")
-        if getattr(self, "class_weight", None) == "balanced":
-            raise ValueError(
-                "class_weight='balanced' needs all labels at once; give partial_fit a dict of "
-                "weights"
-            )
         # labels say what rows are, as in fit
         single_tokens = getattr(self, "_rows_in", True)
         self._rows_in = True
@@ -176,6 +170,11 @@ class BaseOnlineChain(InferenceParameters, BaseChain):
         self._rows_in = single_tokens and bool(np.all(sequences.X.lengths <= 1))
         self._read_classes(classes, first)
         codes = self._read_y(y, sequences, reset=first and classes is None)
+        if self._label_weights().class_weight == "balanced":
+            raise ValueError(
+                "class_weight='balanced' needs all labels at once; give partial_fit a dict of "
+                "weights"
+            )
         weights = self._weights(sample_weight, sequences, codes)
         structure = self._inference().structure(sequences.X.offsets)
         data = TrainingData(structure, weights.evidence, weights.sequence)

@@ -8,8 +8,7 @@ import numpy as np
 
 from sklearn_struct.encoding.labels import partial_labels
 from sklearn_struct.encoding.sequences import as_list
-from sklearn_struct.estimators.chains.base_chain import BaseChain
-from sklearn_struct.estimators.chains.chain_parameters import InferenceParameters
+from sklearn_struct.estimators.chains.trained_chain import BaseTrainedChain
 from sklearn_struct.estimators.fitting import sample_weights
 from sklearn_struct.estimators.fitting.base_sequence import Sequences
 from sklearn_struct.exceptions import EmptyDataError
@@ -19,7 +18,7 @@ from sklearn_struct.losses.semi_supervised import is_labelled
 __all__ = ["BasePartlyLabelled"]
 
 
-class BasePartlyLabelled(InferenceParameters, BaseChain):
+class BasePartlyLabelled(BaseTrainedChain):
     """A chain whose y may have None in the place of a sequence or a label, and sets of labels."""
 
     def _read_labels(

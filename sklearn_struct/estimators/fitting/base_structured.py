@@ -1,6 +1,5 @@
-"""What every linear model of structured labels shares.
-
-That is the line from X to a fitted parameter vector, and back to labels.
+"""What every linear model of structured labels shares: the line from X and a parameter vector to
+labels.
 """
 
 from __future__ import annotations
@@ -14,28 +13,15 @@ import numpy as np
 from sklearn_struct.compiled.threads import Pool
 from sklearn_struct.containers.sequence_array import SequenceArray
 from sklearn_struct.containers.structures import Block, Potentials, Structure, zeros
-from sklearn_struct.encoding.sequences import largest_sum
-from sklearn_struct.estimators.fitting import sample_weights
 from sklearn_struct.estimators.fitting.base_sequence import BaseSequenceEstimator, Sequences
-from sklearn_struct.estimators.fitting.iterations import Iterations
 from sklearn_struct.estimators.fitting.prepared_weights import Prepared
-from sklearn_struct.estimators.fitting.progress import Progress
-from sklearn_struct.estimators.fitting.score_checks import check_learned, check_scores, check_sums
+from sklearn_struct.estimators.fitting.score_checks import check_scores, check_sums
 from sklearn_struct.estimators.fitting.solving import (
-    STOCHASTIC,
     Minimisation,
-    choice,
-    solve,
-    term_tokens,
 )
 from sklearn_struct.estimators.fitting.warm_start import Target, transfer
 from sklearn_struct.estimators.fitting.weights_as_matrices import BaseLearned
 from sklearn_struct.inference.base import Inference
-from sklearn_struct.losses.base import Loss
-from sklearn_struct.losses.evidence import Evidence
-from sklearn_struct.objectives.linear_objective import LinearObjective, TrainingData
-from sklearn_struct.objectives.linear_potentials import LinearPotentials, bind, without_zeros
-from sklearn_struct.objectives.linear_terms import LinearTerms
 from sklearn_struct.objectives.weight_patterns import Pattern
 
 __all__ = ["BaseStructured", "Restriction", "Result", "Work"]
@@ -47,7 +33,7 @@ Restriction: TypeAlias = Callable[[Potentials, Block], Potentials]
 
 
 class BaseStructured(BaseLearned, BaseSequenceEstimator):
-    """A linear model of potentials; a subclass gives loss, inference, structure and weights.
+    """A linear model of potentials; a subclass gives inference, structure and weights.
 
     Learned, besides the documented attributes: ``_pattern`` (which weights exist) and ``_w`` (their
     values). With them comes ``_prepared``, where predictions keep them in a layout of their own,
@@ -55,13 +41,8 @@ class BaseStructured(BaseLearned, BaseSequenceEstimator):
     """
 
     _w: np.ndarray
+    _prepared: Prepared
     _stream: Any
-
-    @abstractmethod
-    def _loss(self, evidence: Evidence | None = None) -> Loss:
-        """The loss on potentials that `fit` minimises, where this is known of the labels; without
-        evidence, where all labels are.
-        """
 
     @abstractmethod
     def _inference(self) -> Inference:
@@ -87,42 +68,6 @@ class BaseStructured(BaseLearned, BaseSequenceEstimator):
         """Write the labelling that `predict` chooses; here the best one."""
         self._learned_inference().argmax(potentials, structure, labels)
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any, init: Any, progress: Progress) -> None:
-        start = init
-        if init is self or (init is None and self.warm_start):
-            start = self._previous() or init
-        # before anything is learned: weights that predictions prepared for an earlier fit must not
-        # be used
-        self._prepared = Prepared()
-        sequences = self._read_X(X, reset=True)
-        codes = self._read_labels(y, sequences, reset=True)
-        weights, loss = self._read_weights(sample_weight, sequences, codes)
-        self._pattern = self._observe(sequences.X, codes, weights.token)
-        # read now, as X may be gone when what was learned is checked
-        size = largest_sum(sequences.X)
-        structure = self._structure(sequences, learned=False)
-        # only now, as what was observed of a dense X counts its zeros, too
-        X = without_zeros(sequences.X)
-        potentials = bind(self._pattern, X, structure, np.dtype(self.dtype))
-        # zero is where the penalty is least
-        w0 = np.zeros(potentials.size) if start is None else self._transferred(start)
-        data = TrainingData(structure, weights.evidence, weights.sequence)
-        del X, sequences  # if only this method holds X, it is free while the solver needs memory
-        self.t_ = data.n_examples
-        # what partial_fit would go on from belongs to earlier weights
-        self._stream = None
-        with Pool(self.n_jobs) as pool:
-            settings = self._minimisation()
-            solver = choice(settings, loss, potentials, data.n_nodes)
-            objective = self._objective(solver, potentials, loss, data).on(pool)
-            w0 = self._begin(solver, objective, w0)
-            iterations = Iterations(
-                self._learned, progress, self._iteration_settings(), objective.total_weight
-            )
-            learned = solve(settings, solver, objective, w0, iterations)
-        self.__dict__.update(learned)
-        check_learned(objective, self._w, size, self.classes_)
-
     def _minimisation(self) -> Minimisation:
         return Minimisation(
             self.solver,
@@ -139,46 +84,6 @@ class BaseStructured(BaseLearned, BaseSequenceEstimator):
         names = getattr(self, "feature_names_in_", None)
         target = Target(self._pattern, self.classes_, self.n_features_in_, names)
         return transfer(start, target)
-
-    def _begin(self, solver: str, objective: LinearObjective, w0: np.ndarray) -> np.ndarray:
-        """Where the solver starts; here at the weights of the start that was given, or at zero."""
-        return w0
-
-    def _read_weights(
-        self, sample_weight: Any, sequences: Sequences, labels: np.ndarray
-    ) -> tuple[sample_weights.Weights, Loss]:
-        """Weights, with what is known of each token, and the loss that reads it."""
-        weights = self._weights(sample_weight, sequences, labels)
-        return weights, self._loss(weights.evidence)
-
-    def _weights(
-        self, sample_weight: Any, sequences: Sequences, labels: np.ndarray
-    ) -> sample_weights.Weights:
-        """The weights of a fit, as far as the loss gives them a meaning."""
-        class_weight = getattr(self, "class_weight", None)
-        of_labels = sample_weights.LabelWeights(self.classes_, class_weight)
-        needed = "loss='pointwise'" if hasattr(self, "loss") else "LinearChainCRF(loss='pointwise')"
-        return sample_weights.read(
-            sample_weight,
-            sequences.X,
-            labels,
-            flat=sequences.flat,
-            of_labels=of_labels,
-            loss=self._loss,
-            needed=needed,
-        )
-
-    def _objective(
-        self, solver: str, potentials: LinearPotentials, loss: Loss, data: TrainingData
-    ) -> LinearObjective:
-        """What the solver minimises, as a mean of terms if it visits these."""
-        inference = self._inference()
-        if solver not in STOCHASTIC:
-            return LinearObjective(potentials, loss, inference, data)
-        # the labels that a step of inference looks back at
-        n_states = potentials.widths[-1] // potentials.n_labels
-        tokens = term_tokens(solver, data.n_nodes, n_states)
-        return LinearTerms(potentials, loss, inference, data, tokens)
 
     def _learned(self, w: np.ndarray) -> dict[str, Any]:
         return {"_w": w.copy(), "_prepared": Prepared()}

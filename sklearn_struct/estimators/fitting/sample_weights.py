@@ -196,12 +196,11 @@ def read(
     flat: bool,
     of_labels: LabelWeights,
     loss: Callable[[], Loss],
-    needed: str,
 ) -> Weights:
     """Weights for `fit`.
 
     ValueError if tokens have weights, or labels in sequences that are not `flat`, and the `loss`
-    gives these no meaning; `needed` says how to get one that does.
+    gives these no meaning.
     """
     sample_weight = as_list(sample_weight)
     classes, class_weight = of_labels
@@ -209,9 +208,9 @@ def read(
     if (per_token or (class_weight is not None and not flat)) and not loss().token_weights:
         what = "a sample_weight for each token" if per_token else "class_weight"
         raise ValueError(
-            f"{what} needs {needed}: other losses are of a labelling as a whole, in which single "
-            "tokens have "
-            "no weight (in a two-dimensional X, where each is a sequence, labels may have weights)"
+            f"{what} needs a loss of single tokens, such as LinearChainCRF(loss='pointwise'): this "
+            "loss is of a labelling as a whole, in which single tokens have no weight (in a "
+            "two-dimensional X, where each is a sequence, labels may have weights)"
         )
     if codes.ndim == 2 and (per_token or class_weight is not None):
         raise ValueError("weights of tokens and of labels need labels that are all known")

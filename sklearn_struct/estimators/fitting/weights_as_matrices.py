@@ -67,10 +67,7 @@ class BaseLearned(Published):
                 table = np.zeros((pattern.n_labels,) * size)
                 table.ravel()[family.columns] = weights
                 return table
-        raise AttributeError(
-            f"this {type(self).__name__} has order {pattern.order}, without weights of {size} "
-            "labels in a row"
-        )
+        raise AttributeError(f"this {type(self).__name__} has no weights of {size} labels in a row")
 
     @property
     def intercept_(self) -> np.ndarray:

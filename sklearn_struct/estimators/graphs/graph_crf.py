@@ -14,7 +14,7 @@ from sklearn_struct.containers.structures import Block, Potentials, Structure, n
 from sklearn_struct.encoding.graphs import as_graphs, read_edges, structure_of
 from sklearn_struct.encoding.sequences import as_list, form
 from sklearn_struct.estimators.fitting.base_sequence import Sequences
-from sklearn_struct.estimators.fitting.base_structured import BaseStructured
+from sklearn_struct.estimators.fitting.base_trained import BaseTrained
 from sklearn_struct.estimators.fitting.parameters import with_parameters
 from sklearn_struct.estimators.fitting.shared_parameters import (
     IterationParameters,
@@ -48,7 +48,7 @@ class Graphs(NamedTuple):
 
 @with_parameters
 class GraphCRF(
-    PenaltyParameters, IterationParameters, RandomParameters, ThreadParameters, BaseStructured
+    PenaltyParameters, IterationParameters, RandomParameters, ThreadParameters, BaseTrained
 ):
     """Conditional random field on graphs, trained by (penalised) maximum likelihood.
 

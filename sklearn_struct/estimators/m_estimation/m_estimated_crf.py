@@ -27,8 +27,6 @@ from sklearn_struct.estimators.m_estimation.cached_expectations import Given, Sa
 from sklearn_struct.estimators.m_estimation.chain_over_base import BaseBasedChain, BasedSequences
 from sklearn_struct.exceptions import ForbiddenLabelError, UnknownLabelError
 from sklearn_struct.linear.sparse_rows import SparseRows
-from sklearn_struct.losses.base import Loss
-from sklearn_struct.losses.evidence import Evidence
 from sklearn_struct.losses.losses_of_rows import Exponential, RowExamples
 from sklearn_struct.objectives.boundedness import has_minimum
 from sklearn_struct.objectives.counted_features import Layout, counted_features
@@ -213,10 +211,6 @@ class MEstimatedCRF(BaseBasedChain):
         """
         super().fit(X, y, sample_weight, init=init)
         return self
-
-    def _loss(self, evidence: Evidence | None = None) -> Loss:
-        # of rows that count features, one a sequence, instead of potentials
-        raise NotImplementedError("M-estimation has no loss of potentials")
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, init: Any, progress: Progress) -> None:
         start = init

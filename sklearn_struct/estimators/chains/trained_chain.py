@@ -1,0 +1,27 @@
+"""What chains share that learn by a loss of their potentials."""
+
+from __future__ import annotations
+
+from sklearn_struct.estimators.chains.base_chain import BaseChain
+from sklearn_struct.estimators.chains.chain_parameters import InferenceParameters
+from sklearn_struct.estimators.chains.forbidden_label_errors import check_labels
+from sklearn_struct.estimators.fitting.base_trained import BaseTrained
+from sklearn_struct.losses.base import Loss
+from sklearn_struct.losses.constrained import Constrained
+from sklearn_struct.objectives.linear_objective import LinearObjective, TrainingData
+from sklearn_struct.objectives.linear_potentials import LinearPotentials
+
+__all__ = ["BaseTrainedChain"]
+
+
+class BaseTrainedChain(InferenceParameters, BaseChain, BaseTrained):
+    """A chain whose labels may be constrained in training, too; a subclass gives the loss."""
+
+    def _objective(
+        self, solver: str, potentials: LinearPotentials, loss: Loss, data: TrainingData
+    ) -> LinearObjective:
+        transitions = self._transitions()
+        if self.constrain_training and transitions is not None:
+            check_labels(data, transitions, self.classes_)
+            loss = Constrained(loss, transitions)
+        return super()._objective(solver, potentials, loss, data)
