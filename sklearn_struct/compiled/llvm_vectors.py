@@ -294,6 +294,11 @@ def mul(typingctx: TypingContext, x: Vector, y: Vector) -> Operation:
 
 
 @intrinsic
+def div(typingctx: TypingContext, x: Vector, y: Vector) -> Operation:
+    return x(x, x), lambda context, builder, signature, args: builder.fdiv(*args)
+
+
+@intrinsic
 def keep(typingctx: TypingContext, x: Vector, bits: types.Integer) -> Operation:
     def codegen(
         context: CPUContext, builder: ir.IRBuilder, signature: Signature, args: Arguments

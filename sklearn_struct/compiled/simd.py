@@ -32,6 +32,7 @@ __all__ = [
     "aligned",
     "at",
     "cast",
+    "div",
     "exp",
     "fma",
     "keep",
@@ -166,6 +167,11 @@ def sub(x: Vector, y: Vector) -> Vector:
 @_compiled_as(llvm_vectors.mul)
 def mul(x: Vector, y: Vector) -> Vector:
     return x * y
+
+
+@_compiled_as(llvm_vectors.div)
+def div(x: Vector, y: Vector) -> Vector:
+    return x / y
 
 
 @_compiled_as(llvm_vectors.fma)

@@ -23,6 +23,7 @@ __all__ = [
     "columns_of",
     "copies",
     "ends",
+    "has_only_edges",
     "n_columns",
     "product",
     "ranges",
@@ -112,6 +113,12 @@ def refuse_wider_cliques(families: Sequence[object], error: Exception) -> None:
     """Raise `error` unless pairs are the only cliques: what needs a chain of first order asks."""
     if len(families) > 1:
         raise error
+
+
+def has_only_edges(structure: Structure, of_one_kind: bool) -> bool:
+    """Whether all cliques are of two nodes, and of one family if they must be of one kind."""
+    sizes = [family.nodes.shape[1] for family in structure.families]
+    return set(sizes) <= {2} and (not of_one_kind or len(sizes) == 1)
 
 
 def n_columns(n_labels: int, size: int) -> int:

@@ -16,12 +16,10 @@ from sklearn_struct.compiled.kernel import kernel
 from sklearn_struct.compiled.threads import patiently
 from sklearn_struct.containers.structures import Potentials, Structure, n_columns
 from sklearn_struct.inference.base import Inference
+from sklearn_struct.inference.graphs.complex_step import add_derivative
 from sklearn_struct.inference.graphs.rooted_trees import RootedTrees, rooted
 
 __all__ = ["Forest"]
-
-# how far a tangent goes along the imaginary axis: its square is nothing beside 1
-STEP = 1e-30
 
 
 class _Scores(NamedTuple):
@@ -64,7 +62,7 @@ class Forest(Inference):
         log_Z: np.ndarray,
     ) -> None:
         """Add weighted marginals to `out`, write log Z; see `Inference.marginals`."""
-        _sums(_scores(potentials, structure), structure, weight, out, log_Z)
+        _add_marginals(potentials, structure, weight, out, log_Z)
 
     def tangent(
         self,
@@ -75,26 +73,14 @@ class Forest(Inference):
         out: Potentials,
         mean: np.ndarray,
     ) -> None:
-        """Add weighted covariances with a reward to `out`; see `Inference.tangent`.
-
-        The scores make a small step along the imaginary axis in the direction of the reward. The
-        imaginary part of the result is the derivative. As no difference is taken, no digit is lost
-        (Squire and Trapp, SIAM Review 1998).
-        """
-        scores = _scores(potentials, structure)
-        gains = _scores(reward, structure)
-        moved = _Scores(
-            _moved(scores.node, gains.node), _moved(scores.table, gains.table), scores.edges
+        """Add weighted covariances with a reward to `out`; see `Inference.tangent`."""
+        add_derivative(
+            lambda theta, room, log_Z: self.marginals(theta, structure, weight, room, log_Z),
+            potentials,
+            reward,
+            out,
+            mean,
         )
-        sums = Potentials(
-            np.zeros(out.node.shape, complex),
-            tuple(np.zeros(table.shape, complex) for table in out.cliques),
-        )
-        log_Z = np.empty(len(mean), complex)
-        _sums(moved, structure, weight, sums, log_Z)
-        for into, part in zip((out.node, *out.cliques), (sums.node, *sums.cliques), strict=True):
-            into += part.imag / STEP
-        mean[:] = np.where(log_Z.real > -np.inf, log_Z.imag / STEP, np.nan)
 
     def argmax(
         self,
@@ -115,21 +101,21 @@ class Forest(Inference):
 def _scores(potentials: Potentials, structure: Structure) -> _Scores:
     node, (table,) = potentials
     K = node.shape[1]
-    node = np.ascontiguousarray(node, np.float64)
-    table = np.ascontiguousarray(table, np.float64).reshape(-1, K, K)
+    dtype = np.result_type(node, table, np.float64)
+    node = np.ascontiguousarray(node, dtype)
+    table = np.ascontiguousarray(table, dtype).reshape(-1, K, K)
     return _Scores(node, table, structure.families[0].nodes)
 
 
-def _moved(scores: np.ndarray, reward: np.ndarray) -> np.ndarray:
-    """The scores after a step; what is forbidden stays, whatever it would earn."""
-    scores, reward = np.broadcast_arrays(scores, reward)
-    return scores + 1j * np.where(scores > -np.inf, STEP * reward, 0.0)
-
-
-def _sums(
-    scores: _Scores, structure: Structure, weight: np.ndarray, out: Potentials, log_Z: np.ndarray
+def _add_marginals(
+    potentials: Potentials,
+    structure: Structure,
+    weight: np.ndarray,
+    out: Potentials,
+    log_Z: np.ndarray,
 ) -> None:
     """Marginals and log Z, real or complex as the scores are."""
+    scores = _scores(potentials, structure)
     n, K = scores.node.shape
     trees = rooted(structure)
     inside, upward, everything = np.zeros((3, n, K), scores.node.dtype)

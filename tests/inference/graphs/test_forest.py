@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from itertools import pairwise, product
-
 import contracts
+import graphs
 import numpy as np
 import pytest
+from graphs import Enumeration
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -19,49 +19,11 @@ test_contract = contracts.inference(Forest())
 test_tangent_contract = contracts.inference_tangent(Forest())
 
 
-def random_forest(rng, sizes=(5, 0, 1, 4), K=3, shared=False):
-    """A few examples, each some trees whose edges point anywhere."""
-    offsets = np.cumsum([0, *sizes])
-    edges = []
-    bounds = [0]
-    for first, n in zip(offsets, sizes):
-        places = rng.permutation(n)
-        for i in range(1, n):
-            if rng.random() < 0.8:
-                pair = [places[i], places[rng.integers(i)]]
-                edges.append(first + rng.permutation(pair))
-        bounds.append(len(edges))
-    nodes = np.array(edges, dtype=np.int64).reshape(-1, 2)
-    nodes = np.concatenate([rng.permutation(nodes[a:b]) for a, b in pairwise(bounds)])
-    structure = Structure(offsets, (Family(nodes, np.array(bounds)),))
-    table = rng.normal(size=(1 if shared else len(nodes), K * K))
-    return Potentials(rng.normal(size=(offsets[-1], K)), (table,)), structure
-
-
-def enumerated(potentials, structure, i, reward=None):
-    """Labellings of example i with their scores (of a reward, too), and its edges."""
-    K = potentials.node.shape[1]
-    tokens = np.arange(*structure.offsets[i : i + 2])
-    edges = np.arange(*structure.families[0].offsets[i : i + 2])
-    labellings = np.array(list(product(range(K), repeat=len(tokens))), dtype=int)
-
-    def scores(theta):
-        table = theta.cliques[0]
-        total = theta.node[tokens[None, :], labellings].sum(axis=1)
-        for e in edges:
-            a, b = structure.families[0].nodes[e] - structure.offsets[i]
-            row = table[min(e, len(table) - 1)]
-            total = total + row[labellings[:, a] * K + labellings[:, b]]
-        return total
-
-    return labellings, scores(potentials), None if reward is None else scores(reward), tokens, edges
-
-
 @pytest.mark.parametrize("shared", [True, False])
 @pytest.mark.parametrize("seed", range(4))
 def test_by_enumeration(seed, shared):
     rng = np.random.default_rng(seed)
-    potentials, structure = random_forest(rng, shared=shared)
+    potentials, structure = graphs.random_forest(rng, shared=shared)
     potentials.node[rng.random(potentials.node.shape) < 0.1] = -np.inf
     reward = contracts.mapped(lambda table: rng.normal(size=table.shape), potentials)
     K = 3
@@ -74,22 +36,19 @@ def test_by_enumeration(seed, shared):
     top = np.zeros(4)
     Forest().argmax(potentials, structure, best, top)
     for i in range(4):
-        labellings, scores, gains, tokens, edges = enumerated(potentials, structure, i, reward)
-        expected = np.logaddexp.reduce(scores)
-        assert log_Z[i] == pytest.approx(expected, abs=1e-10)
-        assert top[i] == pytest.approx(scores.max(), abs=1e-10)
-        p = np.exp(scores - expected) if expected > -np.inf else np.zeros(len(scores))
-        assert mean[i] == pytest.approx(p @ gains if p.any() else np.nan, abs=1e-10, nan_ok=True)
-        gains = gains - p @ gains
-        for t, token in enumerate(tokens):
-            here = labellings[:, t] == np.arange(K)[:, None]
-            np.testing.assert_allclose(out.node[token], here @ p, atol=1e-10)
-            np.testing.assert_allclose(slope.node[token], here @ (p * gains), atol=1e-10)
-        for e in edges:
-            a, b = structure.families[0].nodes[e] - structure.offsets[i]
-            here = labellings[:, a] * K + labellings[:, b] == np.arange(K * K)[:, None]
-            np.testing.assert_allclose(out.cliques[0][e], here @ p, atol=1e-10)
-            np.testing.assert_allclose(slope.cliques[0][e], here @ (p * gains), atol=1e-10)
+        every = Enumeration(potentials, structure, i)
+        assert log_Z[i] == pytest.approx(every.log_Z, abs=1e-10)
+        assert top[i] == pytest.approx(every.scores.max(), abs=1e-10)
+        gains = every.sums(reward)
+        expected = every.p @ gains if every.p.any() else np.nan
+        assert mean[i] == pytest.approx(expected, abs=1e-10, nan_ok=True)
+        for found, numbers in ((out, every.p), (slope, every.p * (gains - every.p @ gains))):
+            nodes, cliques = every.means(numbers, potentials)
+            np.testing.assert_allclose(
+                found.node[every.nodes], np.reshape(nodes, (-1, K)), atol=1e-10
+            )
+            for e, table in zip(every.cliques[0], cliques[0]):
+                np.testing.assert_allclose(found.cliques[0][e], table, atol=1e-10)
 
 
 @given(contracts.any_chains())
@@ -108,7 +67,7 @@ def test_of_chains_it_is_the_chain(batch):
 
 @given(st.integers(0, 2**32 - 1))
 def test_trees_have_parents_first(seed):
-    _, structure = random_forest(np.random.default_rng(seed), (6, 0, 1, 9))
+    _, structure = graphs.random_forest(np.random.default_rng(seed), (6, 0, 1, 9))
     order, parent, link = rooted(structure)
     edges = structure.families[0].nodes
     place = np.empty(len(order), int)

@@ -1,0 +1,141 @@
+"""Another inference for each graph: exact where it is quick, approximate elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from sklearn_struct.containers.structures import (
+    Copies,
+    Potentials,
+    Structure,
+    copies,
+    has_only_edges,
+    n_columns,
+)
+from sklearn_struct.inference.base import Inference
+from sklearn_struct.inference.graphs.buckets import n_numbers
+from sklearn_struct.inference.graphs.forest import Forest
+from sklearn_struct.inference.graphs.junction_tree import JunctionTree
+from sklearn_struct.inference.graphs.rooted_trees import has_cycle
+
+__all__ = ["ChosenByGraph"]
+
+
+@dataclass(frozen=True)
+class ChosenByGraph(Inference):
+    """Forests by `Forest`, other graphs by `JunctionTree`, and those with too large tables by
+    another inference. What is chosen depends on a graph and the number of labels alone.
+
+    Parameters
+    ----------
+    otherwise : Inference
+    most : float, default=2**17
+        The largest number of numbers in the tables of a graph that is inferred exactly.
+    """
+
+    otherwise: Inference
+    most: float = 2.0**17
+
+    def most_tokens(self, structure: Structure, n_labels: int) -> int:
+        """With how many nodes a call is still short."""
+        return 2_000_000 // n_columns(n_labels, 2)
+
+    def marginals(
+        self,
+        potentials: Potentials,
+        structure: Structure,
+        weight: np.ndarray,
+        out: Potentials,
+        log_Z: np.ndarray,
+    ) -> None:
+        """Add weighted marginals to `out`, write log Z; see `Inference.marginals`."""
+        for inference, part, examples in self._parts(potentials, structure):
+            room = _room(part, out)
+            sums = np.empty(len(examples))
+            inference.marginals(part.cut(potentials), part.structure, weight[examples], room, sums)
+            log_Z[examples] = sums
+            _add(part, room, out)
+
+    def tangent(
+        self,
+        potentials: Potentials,
+        reward: Potentials,
+        structure: Structure,
+        weight: np.ndarray,
+        out: Potentials,
+        mean: np.ndarray,
+    ) -> None:
+        """Add weighted covariances with a reward to `out`; see `Inference.tangent`."""
+        for inference, part, examples in self._parts(potentials, structure):
+            room = _room(part, out)
+            means = np.empty(len(examples))
+            inference.tangent(
+                part.cut(potentials),
+                part.cut(reward),
+                part.structure,
+                weight[examples],
+                room,
+                means,
+            )
+            mean[examples] = means
+            _add(part, room, out)
+
+    def argmax(
+        self,
+        potentials: Potentials,
+        structure: Structure,
+        labels: np.ndarray,
+        score: np.ndarray | None = None,
+    ) -> None:
+        """Write the labelling that each inference finds and, if asked for, its score."""
+        for inference, part, _ in self._parts(potentials, structure):
+            chosen = np.empty(len(part.tokens), labels.dtype)
+            inference.argmax(part.cut(potentials), part.structure, chosen)
+            labels[part.tokens] = chosen
+        if score is not None:
+            score[:] = self.scores(potentials, structure, labels)
+
+    def _parts(
+        self, potentials: Potentials, structure: Structure
+    ) -> Iterator[tuple[Inference, Copies, np.ndarray]]:
+        """For each inference the examples that it gets."""
+        K = potentials.node.shape[1]
+        forest = np.zeros(structure.n_examples, bool)
+        if has_only_edges(structure, of_one_kind=True):
+            forest = ~has_cycle(structure)
+        exact = forest.copy()
+        others = np.flatnonzero(~forest)
+        if len(others):
+            numbers = n_numbers(copies(structure, others).structure, K, self.most)
+            exact[others] = numbers <= self.most
+        for inference, which in (
+            (Forest(), forest),
+            (JunctionTree(self.most), exact & ~forest),
+            (self.otherwise, ~exact),
+        ):
+            examples = np.flatnonzero(which)
+            if len(examples):
+                yield inference, copies(structure, examples), examples
+
+
+def _room(part: Copies, out: Potentials) -> Potentials:
+    """Zeros for the sums of a part."""
+    node = np.zeros((len(part.tokens), out.node.shape[1]), out.node.dtype)
+    cliques = []
+    for table, rows in zip(out.cliques, part.cliques, strict=True):
+        n_rows = 1 if len(table) == 1 else len(rows)
+        cliques.append(np.zeros((n_rows, table.shape[1]), table.dtype))
+    return Potentials(node, tuple(cliques))
+
+
+def _add(part: Copies, sums: Potentials, out: Potentials) -> None:
+    """Add the sums of a part to those of all; each node and clique is in one part."""
+    out.node[part.tokens] += sums.node
+    for table, into, rows in zip(sums.cliques, out.cliques, part.cliques, strict=True):
+        if len(into) == 1:
+            into += table
+        else:
+            into[rows] += table

@@ -1,0 +1,104 @@
+"""Scores of all families of cliques in one array, for kernels that take any number of them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from sklearn_struct.compiled.kernel import inlined
+from sklearn_struct.containers.structures import Potentials, Structure
+
+__all__ = ["Cliques", "FlatScores", "add_to", "cliques_of", "first_score", "flat_scores"]
+
+
+class Cliques(NamedTuple):
+    """Cliques of all families, one after the other.
+
+    Clique c has nodes ``members[bounds[c] : bounds[c + 1]]``. It is number ``row[c]`` of family
+    ``family[c]``. Those of example i are ``ranges[i, f, 0]`` to before ``ranges[i, f, 1]`` in each
+    family f.
+    """
+
+    bounds: np.ndarray
+    members: np.ndarray
+    family: np.ndarray
+    row: np.ndarray
+    ranges: np.ndarray
+
+
+class FlatScores(NamedTuple):
+    """Scores, or sums in their form: of nodes (n, K), and of the cliques of all families in one
+    array.
+
+    Those of family f begin at ``starts[f]``. From clique to clique it is ``steps[f]`` numbers, 0
+    where all share one row.
+    """
+
+    node: np.ndarray
+    tables: np.ndarray
+    starts: np.ndarray
+    steps: np.ndarray
+
+
+def cliques_of(structure: Structure) -> Cliques:
+    """The cliques of a structure."""
+    families = structure.families
+    none = np.empty(0, np.int64)
+    counts = [len(family.nodes) for family in families]
+    sizes = np.repeat([family.nodes.shape[1] for family in families], counts)
+    firsts = np.cumsum([0, *counts])
+    ranges = np.empty((structure.n_examples, len(families), 2), np.int64)
+    for f, family in enumerate(families):
+        ranges[:, f, 0] = firsts[f] + family.offsets[:-1]
+        ranges[:, f, 1] = firsts[f] + family.offsets[1:]
+    return Cliques(
+        np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
+        np.concatenate([none, *(family.nodes.ravel() for family in families)]),
+        np.repeat(np.arange(len(counts)), counts),
+        np.concatenate([none, *map(np.arange, counts)]),
+        ranges,
+    )
+
+
+def flat_scores(potentials: Potentials, empty: bool = False) -> FlatScores:
+    """Copies of potentials, real ones in double precision; or zeros in their form."""
+    node, cliques = potentials
+    dtype = np.result_type(node, *cliques, np.float64)
+    starts = np.cumsum([0, *(table.size for table in cliques)])
+    steps = [table.shape[1] if len(table) > 1 else 0 for table in cliques]
+    if empty:
+        copies = np.zeros(node.shape, dtype), np.zeros(starts[-1], dtype)
+    else:
+        tables = np.concatenate([np.empty(0, dtype), *(table.ravel() for table in cliques)])
+        copies = np.array(node, dtype, order="C"), tables
+    return FlatScores(*copies, starts[:-1], np.array(steps, np.int64))
+
+
+def add_to(out: Potentials, sums: FlatScores) -> None:
+    """Add sums to potentials of the form of which they are."""
+    out.node[:] += sums.node
+    for start, table in zip(sums.starts, out.cliques, strict=True):
+        table += sums.tables[start : start + table.size].reshape(table.shape)
+
+
+def scaled(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """exp(rows - largest of the row), and the largest, 0 where all are -inf."""
+    dtype = np.result_type(rows, np.float64)
+    top = rows.real.max(axis=1, initial=-np.inf).astype(np.float64)
+    top[top == -np.inf] = 0.0
+    return np.exp(rows - top[:, None], dtype=dtype), top
+
+
+def by_example(values: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+    """Sums of what stands between offsets; no sum depends on what stands elsewhere."""
+    owner = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+    return np.bincount(owner, values, minlength=len(offsets) - 1)
+
+
+@inlined
+def first_score(scores: FlatScores, cliques: Cliques, c: int) -> int:
+    """Where the scores of a clique begin."""
+    f = cliques.family[c]
+    first: int = scores.starts[f] + scores.steps[f] * cliques.row[c]
+    return first

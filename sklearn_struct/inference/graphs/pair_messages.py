@@ -1,0 +1,226 @@
+"""Belief propagation on graphs whose cliques are edges, with numbers instead of logarithms.
+
+Messages are probabilities, tables exponentials of scores. Where scores of a node and of its edges
+differ by so much that numbers would not hold them, and where something is forbidden, `log_messages`
+does the same.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sklearn_struct.compiled.kernel import inlined, kernel
+from sklearn_struct.compiled.simd import (
+    LANES,
+    add,
+    at,
+    div,
+    fma,
+    largest,
+    load,
+    load_part,
+    maximum,
+    mul,
+    splat,
+    store,
+    store_part,
+    sub,
+    total,
+)
+from sklearn_struct.inference.graphs.adjacency import Adjacency
+from sklearn_struct.inference.graphs.flat_scores import Cliques, FlatScores, first_score
+from sklearn_struct.inference.graphs.pair_scores import PairScores
+
+__all__ = ["add_pair_beliefs", "exchange_pairs"]
+
+# messages whose product is scaled anew
+MANY = 8
+
+
+@kernel
+def exchange_pairs(
+    scores: PairScores,
+    cliques: Cliques,
+    graph: Adjacency,
+    nodes: tuple[int, int],
+    settings: tuple[int, float, float],
+    messages: np.ndarray,
+    K: int,
+) -> tuple[int, float]:
+    """Send messages (n_places, P) among the nodes of one example; see `log_messages.exchange`."""
+    # arrays by names of their own: in loops it takes long to look them up in tuples
+    node, tables, start, stride, turned, _ = scores
+    bounds = graph.bounds
+    places = graph.places
+    members = cliques.members
+    first, stop = nodes
+    max_sweeps, tol, damping = settings
+    P = messages.shape[1]
+    belief = np.zeros(P)
+    row = np.zeros(2 * P)
+    padding = np.zeros(P)
+    for k in range(K, P):
+        padding[k] = 1.0 / K  # else cavities would be 0 / 0 there
+    for half in range(2 * max_sweeps):
+        forward = half % 2 == 0
+        if forward:
+            change = splat(0.0)
+        for i in range(stop - first):
+            v = first + i if forward else stop - 1 - i
+            _believe(node, bounds, places, v, messages, belief)
+            for e in range(bounds[v], bounds[v + 1]):
+                p = places[e]
+                # the other end of the edge
+                q = p ^ 1
+                if (members[q] > v) != forward:
+                    continue
+                for k in range(0, P, LANES):
+                    store(row, k, div(load(belief, k), load(messages, p * P + k)))
+                mass = _product(tables, start[p], turned[p], stride[p], row, K)
+                scale = splat((1.0 - damping) / mass)
+                for k in range(0, P, LANES):
+                    old = load(messages, q * P + k)
+                    new = fma(splat(1.0 - damping), load(padding, k), mul(load(row, P + k), scale))
+                    new = fma(splat(damping), old, new)
+                    change = maximum(maximum(sub(new, old), sub(old, new)), change)
+                    store(messages, q * P + k, new)
+        if not forward and largest(change) <= tol:
+            return half // 2 + 1, largest(change)
+    return max_sweeps, np.inf if max_sweeps == 0 else largest(change)
+
+
+@inlined
+def _believe(
+    node: np.ndarray,
+    bounds: np.ndarray,
+    places: np.ndarray,
+    v: int,
+    messages: np.ndarray,
+    belief: np.ndarray,
+) -> float:
+    """The product of a node's scores and messages, scaled; the logarithm of what it was divided
+    by.
+    """
+    P = len(belief)
+    taken = 0.0
+    for k in range(0, P, LANES):
+        store(belief, k, load(node, v * P + k))
+    for e in range(bounds[v], bounds[v + 1]):
+        p = places[e] * P
+        for k in range(0, P, LANES):
+            store(belief, k, mul(load(belief, k), load(messages, p + k)))
+        if (e - bounds[v]) % MANY == MANY - 1:
+            taken += _scale(belief)
+    return taken
+
+
+@kernel
+def _scale(belief: np.ndarray) -> float:
+    """Divide by the largest number; the logarithm of that."""
+    top = splat(0.0)
+    for k in range(0, len(belief), LANES):
+        top = maximum(load(belief, k), top)
+    highest = largest(top)
+    for k in range(0, len(belief), LANES):
+        store(belief, k, mul(load(belief, k), splat(1.0 / highest)))
+    taken: float = np.log(highest)
+    return taken
+
+
+@inlined
+def _product(
+    tables: np.ndarray, start: int, turned: bool, stride: int, row: np.ndarray, K: int
+) -> float:
+    """The product of the first half of a row with a table, into the second half; its sum."""
+    P = len(row) // 2
+    mass = 0.0
+    if turned:
+        for j in range(K):
+            sums = splat(0.0)
+            for k in range(0, P, LANES):
+                # what stands behind a row is multiplied by zero
+                sums = fma(load(row, k), load(tables, start + j * stride + k), sums)
+            x = total(sums)
+            row[P + j] = x
+            mass += x
+    else:
+        sum_of_all = splat(0.0)
+        for k in range(0, P, LANES):
+            sums = splat(0.0)
+            more = splat(0.0)
+            for j in range(0, K - 1, 2):
+                o = start + j * stride + k
+                sums = fma(splat(at(row, j)), load(tables, o), sums)
+                more = fma(splat(at(row, j + 1)), load(tables, o + stride), more)
+            if K % 2 == 1:
+                o = start + (K - 1) * stride + k
+                sums = fma(splat(at(row, K - 1)), load(tables, o), sums)
+            store(row, P + k, add(sums, more))
+            # without what stands behind a row
+            sums = load_part(row, P + k, K - k, 0.0)
+            store(row, P + k, sums)
+            sum_of_all = add(sum_of_all, sums)
+        mass = total(sum_of_all)
+    return mass
+
+
+@kernel
+def add_pair_beliefs(
+    scores: PairScores,
+    cliques: Cliques,
+    graph: Adjacency,
+    nodes: tuple[int, int],
+    of_example: np.ndarray,
+    weight: float,
+    messages: np.ndarray,
+    out: FlatScores,
+) -> float:
+    """Add weighted beliefs to `out`; the value whose derivative they are. See
+    `log_messages.add_beliefs`.
+    """
+    P = messages.shape[1]
+    K = out.node.shape[1]
+    first, stop = nodes
+    beliefs = np.empty((stop - first, P))
+    row = np.zeros(2 * P)
+    value = 0.0
+    for v in range(first, stop):
+        belief = beliefs[v - first]
+        value += _believe(scores.node, graph.bounds, graph.places, v, messages, belief)
+        mass = splat(0.0)
+        for k in range(0, P, LANES):
+            mass = add(load(belief, k), mass)
+        norm = total(mass)
+        value += np.log(norm)
+        for k in range(0, P, LANES):
+            x = mul(load(belief, k), splat(1.0 / norm))
+            store(belief, k, x)
+            sums = load_part(out.node, v * K + k, K - k, 0.0)
+            store_part(out.node, v * K + k, fma(splat(weight), x, sums), K - k)
+    members = cliques.members
+    for f in range(len(of_example)):
+        for c in range(of_example[f, 0], of_example[f, 1]):
+            belief = beliefs[members[2 * c] - first]
+            for k in range(0, P, LANES):
+                store(row, k, div(load(belief, k), load(messages, 2 * c * P + k)))
+            start = scores.start[2 * c]
+            stride = scores.stride[2 * c]
+            _product(scores.tables, start, False, stride, row, K)
+            # what the second node tells, in the place of what it is told
+            belief = beliefs[members[2 * c + 1] - first]
+            mass = splat(0.0)
+            for k in range(0, P, LANES):
+                x = div(load(belief, k), load(messages, (2 * c + 1) * P + k))
+                mass = fma(load(row, P + k), x, mass)
+                store(row, P + k, x)
+            norm = total(mass)
+            value += np.log(norm)
+            into = first_score(out, cliques, c)
+            for j in range(K):
+                scale = splat(weight / norm * row[j])
+                for k in range(0, P, LANES):
+                    x = mul(load(row, P + k), load(scores.tables, start + j * stride + k))
+                    o = into + j * K + k
+                    sums = load_part(out.tables, o, K - k, 0.0)
+                    store_part(out.tables, o, fma(scale, x, sums), K - k)
+    return value
