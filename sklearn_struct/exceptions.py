@@ -8,6 +8,7 @@ from __future__ import annotations
 __all__ = [
     "EmptyDataError",
     "ForbiddenLabelError",
+    "InferenceWarning",
     "InputTypeError",
     "LengthMismatchError",
     "ModelFileError",
@@ -47,3 +48,7 @@ class ForbiddenLabelError(ValueError):
 
 class InputTypeError(TypeError):
     """An object is of a type that cannot be read as a sequence, a token, a feature or a label."""
+
+
+class InferenceWarning(UserWarning):
+    """Approximate inference stopped before its result was settled."""

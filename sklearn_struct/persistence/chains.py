@@ -12,6 +12,7 @@ from sklearn_struct.containers.structures import clique_sizes, n_columns
 from sklearn_struct.encoding.features.vectorizer import SequenceVectorizer
 from sklearn_struct.estimators.chains.base_chain import BaseChain
 from sklearn_struct.estimators.chains.partial_fit import PASSES
+from sklearn_struct.estimators.fitting.base_structured import BaseStructured
 from sklearn_struct.estimators.fitting.prepared_weights import Prepared
 from sklearn_struct.exceptions import ModelFileError
 from sklearn_struct.objectives.weight_patterns import Pattern
@@ -39,7 +40,7 @@ OPTIONAL = (int, type(None))
 USUAL_ORDER = 1  # that of files which say nothing of it, as they are older than the order
 
 
-def put_chain(chain: BaseChain, where: str, shared: Shared) -> dict[str, Any]:
+def put_chain(chain: BaseStructured, where: str, shared: Shared) -> dict[str, Any]:
     pattern = chain._pattern
     arrays = shared.arrays
     has = vars(chain)

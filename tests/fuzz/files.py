@@ -31,6 +31,7 @@ from sklearn_struct import (
     MEMM,
     PCFG,
     FeatureTemplates,
+    GraphCRF,
     LinearChainCRF,
     LogLinearClassifier,
     MEstimatedCRF,
@@ -54,6 +55,11 @@ from sklearn_struct.persistence.known_classes import class_named, known_names
 from sklearn_struct.persistence.plain_values import plain
 
 WORDS = [["the", "cat", "sleeps"], ["a", "dog"], ["the", "dog", "barks", "."]]
+GRAPHS = [
+    (["the", "cat", "sleeps"], [[0, 1], [1, 2], [2, 0]]),
+    (["a", "dog"], [[0, 1]]),
+    (["the", "dog", "barks", "."], [[1, 0], [2, 1]]),
+]
 ROWS = [[(word, word[0]) for word in sentence] for sentence in WORDS]
 DICTS = [[{"word": word, "length": len(word)} for word in sentence] for sentence in WORDS]
 TAGS = [["DET", "NOUN", "VERB"], ["DET", "NOUN"], ["DET", "NOUN", "VERB", "."]]
@@ -142,6 +148,7 @@ def simple() -> list[tuple[object, object]]:
             vectorizer.transform(WORDS),
         ),
         (make_pipeline(templates, LinearChainCRF()).fit(ROWS, TAGS), ROWS),
+        (GraphCRF(max_iter=2, tol=9.0, inference="bp").fit(GRAPHS, TAGS), GRAPHS),
         (HMM(order=2).fit(ROWS, TAGS), ROWS),
         (over_base.fit(ROWS, TAGS), ROWS),
         (MEstimatedCRF(edge_features="all", base="locally-uniform").fit(NUMBERS, TAGS), NUMBERS),

@@ -73,12 +73,16 @@ class BaseTrained(BaseStructured):
                 self._learned, progress, self._iteration_settings(), objective.total_weight
             )
             learned = solve(settings, solver, objective, w0, iterations)
-        self.__dict__.update(learned)
-        check_learned(objective, self._w, size, self.classes_)
+            self.__dict__.update(learned)
+            check_learned(objective, self._w, size, self.classes_)
+            self._look_back(objective)
 
     def _begin(self, solver: str, objective: LinearObjective, w0: np.ndarray) -> np.ndarray:
         """Where the solver starts; here at the weights of the start that was given, or at zero."""
         return w0
+
+    def _look_back(self, objective: LinearObjective) -> None:
+        """What there is to say of the minimum that was found; here nothing."""
 
     def _read_weights(
         self, sample_weight: Any, sequences: Sequences, labels: np.ndarray

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils._param_validation import StrOptions
+from sklearn.utils._param_validation import Interval, StrOptions
 
 from sklearn_struct.containers.ragged import cut, object_array
 from sklearn_struct.containers.sequence_array import SequenceArray
@@ -14,20 +15,24 @@ from sklearn_struct.containers.structures import Block, Potentials, Structure, n
 from sklearn_struct.encoding.graphs import as_graphs, read_edges, structure_of
 from sklearn_struct.encoding.sequences import as_list, form
 from sklearn_struct.estimators.fitting.base_sequence import Sequences
+from sklearn_struct.estimators.fitting.base_structured import Restriction, Result, Work
 from sklearn_struct.estimators.fitting.base_trained import BaseTrained
 from sklearn_struct.estimators.fitting.parameters import with_parameters
+from sklearn_struct.estimators.fitting.progress import Progress
 from sklearn_struct.estimators.fitting.shared_parameters import (
     IterationParameters,
     PenaltyParameters,
     RandomParameters,
     ThreadParameters,
 )
+from sklearn_struct.estimators.graphs.graph_inference import check_width, inference_of, warn_of
 from sklearn_struct.exceptions import InputTypeError
-from sklearn_struct.inference.graphs.forest import Forest
-from sklearn_struct.inference.graphs.rooted_trees import has_cycle
+from sklearn_struct.inference.base import Inference
+from sklearn_struct.inference.graphs.convergence import Report
 from sklearn_struct.losses.base import Loss
 from sklearn_struct.losses.evidence import Evidence
 from sklearn_struct.losses.log_likelihood import LogLikelihood
+from sklearn_struct.objectives.linear_objective import LinearObjective
 from sklearn_struct.objectives.weight_patterns import (
     CliquePattern,
     Pattern,
@@ -36,6 +41,8 @@ from sklearn_struct.objectives.weight_patterns import (
 )
 
 __all__ = ["GraphCRF"]
+
+MOST_UNCONVERGED = 0.01  # the share of graphs that a fit may leave without settled messages
 
 
 class Graphs(NamedTuple):
@@ -54,13 +61,21 @@ class GraphCRF(
 
     p(y | x) = exp(sum_i coef[y_i] . x_i + intercept[y_i] + sum_(i, j) transition[y_i, y_j]) / Z(x)
     over nodes i and edges (i, j) of a graph [1]_. The objective is that of `LinearChainCRF`, whose
-    chains are graphs in which each token has an edge to the next one. Inference is exact, and so
-    far for graphs without cycles.
+    chains are graphs in which each token has an edge to the next one.
 
     Parameters
     ----------
-    inference : {"exact"}, default="exact"
-        Exact sums over all labellings; a graph with a cycle is refused.
+    inference : {"auto", "exact", "bp"}, default="auto"
+        How sums over all labellings are computed. "exact": by a junction tree, whose tables grow
+        with n_labels to the power of the graph's width; a graph whose tables need more than 2**27
+        numbers is refused. "bp": by belief propagation, which is exact for graphs without cycles,
+        and approximate for others: log Z is Bethe's approximation. "auto": exact for graphs without
+        cycles and for those whose tables have at most 2**17 numbers, belief propagation for others.
+    max_sweeps : int, default=100
+        Largest number of sweeps of belief propagation, each over all nodes and back. A graph whose
+        messages do not settle in them is tried once more, with damping, and four times as long.
+    inference_tol : float, default=1e-6
+        Messages have settled if none of their probabilities changes by more in a sweep.
     feature_pairs : {"observed", "all"}, default="observed"
         Which pairs (feature, label) get a weight: those stored together in the training data, or
         all. A dense X stores all its values, so there both are the same.
@@ -83,6 +98,13 @@ class GraphCRF(
     transition_ : ndarray of shape (n_labels, n_labels)
         Weights of edges, from the label of the first node (row) to that of the second one.
     intercept_ : ndarray of shape (n_labels,)
+    converged_ : bool
+        Whether belief propagation has settled, at the weights that were learned, for at least 99 %
+        of the graphs of X; True where inference is exact.
+    inference_report_ : dict
+        Of belief propagation in `fit`: ``"n_calls"``, how often a graph was inferred;
+        ``"mean_sweeps"`` and ``"most_sweeps"`` of these; ``"unconverged"``, the share that did not
+        settle; and ``"largest_change"`` of a probability in the last sweep.
     n_iter_ : int
         Iterations of `fit`.
     loss_curve_ : list of float
@@ -112,14 +134,18 @@ class GraphCRF(
     ['VERB', 'SUBJECT', 'OBJECT']
     """
 
-    inference: str = "exact"
+    inference: str = "auto"
+    max_sweeps: int = 100
+    inference_tol: float = 1e-6
     feature_pairs: str = "observed"
     fit_intercept: bool = True
     solver: str = "auto"
     warm_start: bool = False
     dtype: str = "float64"
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "inference": [StrOptions({"exact"})],
+        "inference": [StrOptions({"auto", "exact", "bp"})],
+        "max_sweeps": [Interval(Integral, 1, None, closed="left")],
+        "inference_tol": [Interval(Real, 0, None, closed="left")],
         "feature_pairs": [StrOptions({"observed", "all"})],
         "fit_intercept": ["boolean"],
         "solver": [
@@ -128,20 +154,54 @@ class GraphCRF(
         "warm_start": ["boolean"],
         "dtype": [StrOptions({"float64", "float32"})],
     }
-    _settings: ClassVar[tuple[str, ...]] = ("dtype", "n_jobs")
+    _settings: ClassVar[tuple[str, ...]] = (
+        "dtype",
+        "inference",
+        "inference_tol",
+        "max_sweeps",
+        "n_jobs",
+    )
 
     def _loss(self, evidence: Evidence | None = None) -> Loss:
-        return LogLikelihood(Forest())
+        return LogLikelihood(self._inference())
 
-    def _inference(self) -> Forest:
-        return Forest()
+    def _inference(self) -> Inference:
+        report = self.__dict__.setdefault("_report", Report())
+        return inference_of(self.inference, self.max_sweeps, self.inference_tol, report)
 
-    def _learned_inference(self) -> Forest:
-        return Forest()
+    def _learned_inference(self) -> Inference:
+        return self._inference()
 
     def _structure(self, sequences: Any, learned: bool) -> Structure:
         structure: Structure = sequences.structure
+        if self.inference == "exact":
+            check_width(structure, len(self.classes_))
         return structure
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any, init: Any, progress: Progress) -> None:
+        self._report = Report()  # what predictions have counted is another matter
+        super()._fit(X, y, sample_weight, init, progress)
+
+    def _look_back(self, objective: LinearObjective) -> None:
+        every = self._report.counts
+        self.inference_report_ = every.as_dict()
+        self.converged_ = True
+        if every.n_calls:
+            # once more, at the weights that were learned: on the way to them it may have been worse
+            self._report.clear()
+            objective.value_and_grad(self._w)
+            last = self._report.counts
+            self.converged_ = last.unconverged <= MOST_UNCONVERGED
+            warn_of(last, "the weights are not those of the model that is meant")
+
+    def _each_block(
+        self, sequences: Sequences, work: Work[Result], restrict: Restriction | None = None
+    ) -> list[Result]:
+        report = self.__dict__.setdefault("_report", Report())
+        before = report.counts
+        results = super()._each_block(sequences, work, restrict)
+        warn_of(report.counts.since(before), "what is predicted of them depends on when it stopped")
+        return results
 
     def _observe(self, X: SequenceArray, codes: np.ndarray, weight: np.ndarray) -> Pattern:
         K = len(self.classes_)
@@ -165,11 +225,6 @@ class GraphCRF(
             raise InputTypeError(
                 "X must be a list of graphs, pairs (nodes, edges) as tuples, or a two-dimensional "
                 "array of single nodes"
-            )
-        cyclic = np.flatnonzero(has_cycle(structure))
-        if len(cyclic):
-            raise ValueError(
-                f"X[{cyclic[0]}]: the graph has a cycle; inference='exact' is for graphs without"
             )
         return Graphs(nodes.X, nodes.flat, structure)
 
@@ -197,8 +252,13 @@ class GraphCRF(
         Raises
         ------
         LengthMismatchError, UnknownLabelError, EmptyDataError, InputTypeError
-            With the place; ValueError for a graph with a cycle. The estimator is then as it was
-            before.
+            With the place; ValueError for a graph that is too wide for exact inference. The
+            estimator is then as it was before.
+
+        Warns
+        -----
+        InferenceWarning
+            If belief propagation does not settle at the weights that are learned.
         """
         super().fit(X, y, sample_weight, init=init)
         return self

@@ -1,4 +1,4 @@
-"""CRFs on graphs: paths are chains, trees are enumerated, cycles are refused."""
+"""CRFs on graphs: paths are chains, trees and small graphs are enumerated."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import pytest
 import scipy.sparse as sp
 
 from sklearn_struct import GraphCRF, LinearChainCRF, persistence
-from sklearn_struct.exceptions import InputTypeError, LengthMismatchError
+from sklearn_struct.exceptions import InferenceWarning, InputTypeError, LengthMismatchError
+from sklearn_struct.objectives.weight_patterns import split
 
 LABELS = np.array(["a", "b", "c"])
 
@@ -137,11 +138,6 @@ def test_equal_bits_for_any_number_of_threads(solver):
     ("X", "error", "message"),
     [
         (
-            [(np.ones((3, 2)), [[0, 1], [1, 2], [2, 0]])],
-            ValueError,
-            r"X\[0\]: the graph has a cycle",
-        ),
-        (
             [(np.ones((3, 2)), [[1, 2], [0, 1], [1, 0]])],
             ValueError,
             r"X\[0\], edge 2: nodes 1 and 0 have edge 1 already",
@@ -154,7 +150,7 @@ def test_equal_bits_for_any_number_of_threads(solver):
         ([np.ones((3, 2))], InputTypeError, "must be a list of graphs"),
     ],
 )
-def test_what_is_no_forest_is_refused(X, error, message):
+def test_what_is_no_graph_is_refused(X, error, message):
     crf = GraphCRF()
     with pytest.raises(error, match=message):
         crf.fit(X, [["a", "b", "a"]])
@@ -202,3 +198,110 @@ def test_weights_count_graphs_and_starts_are_taken():
     np.testing.assert_allclose(weighted.coef_, twice.coef_, atol=1e-5)
     again = GraphCRF(tol=1e-6).fit(X, y, sample_weight=weight, init=weighted)
     assert again.n_iter_ <= 2
+
+
+def grids(rng, n_graphs, height, width):
+    """Noisy pictures of a bright rectangle, their labels, and edges between neighbours."""
+    number = np.arange(height * width).reshape(height, width)
+    across = np.column_stack([number[:, :-1].ravel(), number[:, 1:].ravel()])
+    down = np.column_stack([number[:-1].ravel(), number[1:].ravel()])
+    edges = np.concatenate([across, down])
+    X = []
+    y = []
+    for _ in range(n_graphs):
+        labels = np.zeros((height, width), int)
+        labels[: rng.integers(1, height + 1), : rng.integers(1, width + 1)] = 1
+        X.append((labels.reshape(-1, 1) + rng.normal(size=(number.size, 1)), edges))
+        y.append(LABELS[labels.ravel()].tolist())
+    return X, y
+
+
+def test_graphs_with_cycles_are_enumerated():
+    X, y = grids(np.random.default_rng(0), 8, 2, 3)
+    crf = GraphCRF(C=2.0, tol=1e-7).fit(X, y)
+    every = np.array(list(product(range(2), repeat=6)))
+    log_Z = crf.log_partition(X)
+    proba = crf.predict_proba(X)
+    pairs = crf.predict_edge_proba(X)
+    total = 0.0
+    for i, (nodes, edges) in enumerate(X):
+        scores = nodes @ crf.coef_.T + crf.intercept_
+        energy = scores[np.arange(6), every].sum(axis=1)
+        energy += crf.transition_[every[:, edges[:, 0]], every[:, edges[:, 1]]].sum(axis=1)
+        assert log_Z[i] == pytest.approx(np.logaddexp.reduce(energy), abs=1e-10)
+        p = np.exp(energy - log_Z[i])
+        for t in range(6):
+            np.testing.assert_allclose(proba[i][t], np.bincount(every[:, t], p, 2), atol=1e-10)
+        for e, (a, b) in enumerate(edges):
+            expected = np.bincount(every[:, a] * 2 + every[:, b], p, 4).reshape(2, 2)
+            np.testing.assert_allclose(pairs[i][e], expected, atol=1e-10)
+        assert crf.predict(X)[i] == crf.classes_[every[np.argmax(p)]].tolist()
+        right = np.all(crf.classes_[every] == np.array(y[i]), axis=1)
+        total -= float(np.log(p[right][0]))
+    weights = np.concatenate([crf.coef_.ravel(), crf.transition_.ravel()])
+    assert crf.loss_curve_[-1] == pytest.approx(total + weights @ weights / 4, rel=1e-10)
+    assert crf.converged_
+    assert crf.inference_report_["n_calls"] == 0
+
+
+def test_belief_propagation_learns_nearly_the_same():
+    X, y = grids(np.random.default_rng(1), 30, 4, 5)
+    exact = GraphCRF(inference="exact").fit(X, y)
+    near = GraphCRF(inference="bp").fit(X, y)
+    assert near.converged_
+    report = near.inference_report_
+    assert report["n_calls"] >= 30 * near.n_iter_
+    assert 1 <= report["mean_sweeps"] <= report["most_sweeps"] <= 500
+    assert report["unconverged"] == 0.0
+    assert report["largest_change"] <= near.inference_tol
+    agree = np.concatenate(exact.predict(X)) == np.concatenate(near.predict(X))
+    assert np.mean(agree) > 0.9
+    # where edges win, one of them is the other
+    same = near.set_params(inference="auto").predict_proba(X)
+    for a, b in zip(same, near.set_params(inference="exact").predict_proba(X), strict=True):
+        np.testing.assert_allclose(a, b, atol=1e-12)
+
+
+def test_of_forests_belief_propagation_is_exact():
+    X, y = trees(np.random.default_rng(2))
+    exact = GraphCRF(tol=1e-8, inference="exact").fit(X, y)
+    near = GraphCRF(tol=1e-8, inference="bp", inference_tol=1e-13).fit(X, y)
+    np.testing.assert_allclose(near.coef_, exact.coef_, atol=1e-6)
+    for a, b in zip(near.predict_proba(X), exact.predict_proba(X), strict=True):
+        np.testing.assert_allclose(a, b, atol=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_what_does_not_settle_warns():
+    """Strong edges that contradict each other around a cycle: labels must differ, in triangles."""
+    number = np.arange(36).reshape(6, 6)
+    sides = [
+        np.column_stack([number[:, :-1].ravel(), number[:, 1:].ravel()]),
+        np.column_stack([number[:-1].ravel(), number[1:].ravel()]),
+        np.column_stack([number[:-1, :-1].ravel(), number[1:, 1:].ravel()]),
+    ]
+    rng = np.random.default_rng(0)
+    X = [(rng.normal(size=(36, 2)), np.concatenate(sides))] * 2
+    y = [LABELS[rng.integers(2, size=36)].tolist()] * 2
+    crf = GraphCRF(inference="bp", max_sweeps=5, C=0.01).fit(X, y)
+    assert crf.converged_
+    parts = split(crf._w, crf._pattern)
+    parts.columns[0][:] = [-9.0, 9.0, 9.0, -9.0]
+    with pytest.warns(InferenceWarning, match=r"has not settled for 2 of 2 graphs \(100\.0%"):
+        crf.predict_proba(X)
+    # five sweeps do not bring all digits
+    with pytest.warns(InferenceWarning, match=r"the weights are not those of the model"):
+        hasty = GraphCRF(inference="bp", max_sweeps=1, inference_tol=1e-15).fit(X, y)
+    assert not hasty.converged_
+    assert hasty.inference_report_["unconverged"] > 0.9  # zero weights need one sweep
+    assert hasty.inference_report_["most_sweeps"] == 4
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_a_graph_that_is_too_wide_for_exact_inference():
+    X, y = grids(np.random.default_rng(0), 2, 30, 30)
+    crf = GraphCRF(inference="exact")
+    with pytest.raises(ValueError, match=r"X\[1\]: exact inference needs tables of more than 134"):
+        crf.fit([(np.ones((1, 1)), []), *X], [["a"], *y])
+    assert not hasattr(crf, "classes_")
+    assert crf.set_params(inference="auto", max_iter=2).fit(X, y).predict(X).shape == (2,)

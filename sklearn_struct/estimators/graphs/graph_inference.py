@@ -1,0 +1,53 @@
+"""How an estimator of graphs infers them, and what it says if that does not settle."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sklearn_struct._warning import warn
+from sklearn_struct.containers.structures import Structure, copies
+from sklearn_struct.exceptions import InferenceWarning
+from sklearn_struct.inference.base import Inference
+from sklearn_struct.inference.graphs.belief_propagation import BeliefPropagation
+from sklearn_struct.inference.graphs.buckets import n_numbers
+from sklearn_struct.inference.graphs.chosen import ChosenByGraph
+from sklearn_struct.inference.graphs.convergence import Counts, Report
+from sklearn_struct.inference.graphs.junction_tree import JunctionTree
+from sklearn_struct.inference.graphs.rooted_trees import has_cycle
+
+__all__ = ["check_width", "inference_of", "warn_of"]
+
+MOST_NUMBERS = 2.0**27  # in the tables of a graph: a gigabyte
+
+
+def inference_of(name: str, max_sweeps: int, tol: float, report: Report) -> Inference:
+    """What the parameter `inference` names."""
+    messages = BeliefPropagation(max_sweeps, tol, report)
+    if name == "bp":
+        return messages
+    return ChosenByGraph(messages if name == "auto" else JunctionTree(MOST_NUMBERS))
+
+
+def check_width(structure: Structure, n_labels: int) -> None:
+    """Raise ValueError for the first graph whose tables would be too large."""
+    cyclic = np.flatnonzero(has_cycle(structure))
+    numbers = n_numbers(copies(structure, cyclic).structure, n_labels, MOST_NUMBERS)
+    wide = cyclic[numbers > MOST_NUMBERS]
+    if len(wide):
+        raise ValueError(
+            f"X[{wide[0]}]: exact inference needs tables of more than {MOST_NUMBERS:,.0f} numbers "
+            f"for {n_labels} labels on this graph; use inference='bp', or 'auto' for exact "
+            "inference on the others"
+        )
+
+
+def warn_of(counts: Counts, consequence: str) -> None:
+    """Warn if belief propagation has not settled somewhere; `consequence` says what that means."""
+    if counts.n_unconverged:
+        warn(
+            f"belief propagation has not settled for {counts.n_unconverged} of {counts.n_calls} "
+            f"graphs ({counts.unconverged:.1%}; probabilities still change by up to "
+            f"{counts.largest_change:.1g}): {consequence}. Raise max_sweeps or inference_tol, "
+            "lower C, or use inference='exact' if graphs are narrow",
+            InferenceWarning,
+        )
