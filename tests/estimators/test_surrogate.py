@@ -21,7 +21,7 @@ from sklearn_struct import (
 )
 from sklearn_struct.datasets import make_rental_ads
 from sklearn_struct.estimators.chains.partial_fit import BaseOnlineChain
-from sklearn_struct.estimators.chains.partly_labelled import BasePartlyLabelled
+from sklearn_struct.estimators.fitting.partly_labelled import BasePartlyLabelled
 from sklearn_struct.inference.chains.chain import Chain
 
 MODELS = [

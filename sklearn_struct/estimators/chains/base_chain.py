@@ -283,16 +283,4 @@ class BaseChain(ChainParameters, BaseStructured):
             If y holds a label that was not seen in `fit`.
         """
         sequences = self._read_X(X, reset=False)
-        labels = self._read_labels(y, sequences, reset=False)
-        inference = self._learned_inference()
-
-        def work(theta: Potentials, block: Block) -> np.ndarray:
-            known = labels[block.tokens]
-            if known.ndim == 1:
-                score = inference.scores(theta, block.structure, known)
-            else:
-                score = inference.log_partition(forbid_labels(theta, known), block.structure)
-            log_p: np.ndarray = score - inference.log_partition(theta, block.structure)
-            return log_p
-
-        return self._each_sequence(sequences, work)
+        return self._log_proba(sequences, self._read_labels(y, sequences, reset=False))

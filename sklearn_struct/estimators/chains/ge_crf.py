@@ -15,7 +15,6 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from sklearn_struct.encoding.labels import partial_labels
 from sklearn_struct.encoding.two_dimensional_input import refuse_without_labels
-from sklearn_struct.estimators.chains.partly_labelled import BasePartlyLabelled
 from sklearn_struct.estimators.chains.target_criteria import (
     Wanted,
     among_allowed,
@@ -23,9 +22,11 @@ from sklearn_struct.estimators.chains.target_criteria import (
     read_criteria,
     read_shares,
 )
+from sklearn_struct.estimators.chains.trained_chain import BaseTrainedChain
 from sklearn_struct.estimators.fitting import sample_weights
 from sklearn_struct.estimators.fitting.base_sequence import Sequences
 from sklearn_struct.estimators.fitting.parameters import with_parameters
+from sklearn_struct.estimators.fitting.partly_labelled import BasePartlyLabelled
 from sklearn_struct.estimators.fitting.solving import minimise
 from sklearn_struct.inference.chains.chain import Chain
 from sklearn_struct.losses.base import Loss
@@ -42,7 +43,7 @@ RANDOM = 0.1  # standard deviation of random starts
 
 
 @with_parameters
-class GECRF(BasePartlyLabelled):
+class GECRF(BasePartlyLabelled, BaseTrainedChain):
     """Linear-chain CRF that learns from labelled features, from labels as far as there are any, and
     from bare text.
 

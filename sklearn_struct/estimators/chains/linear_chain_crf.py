@@ -9,8 +9,8 @@ from sklearn.utils._param_validation import StrOptions
 
 from sklearn_struct.encoding.labels.label_costs import read_cost
 from sklearn_struct.estimators.chains.partial_fit import BaseOnlineChain
-from sklearn_struct.estimators.chains.partly_labelled import BasePartlyLabelled
 from sklearn_struct.estimators.fitting.parameters import with_parameters
+from sklearn_struct.estimators.fitting.partly_labelled import BasePartlyLabelled
 from sklearn_struct.estimators.fitting.sample_weights import LabelWeights
 from sklearn_struct.inference.chains.chain import Chain
 from sklearn_struct.losses.base import Loss

@@ -22,6 +22,7 @@ from sklearn_struct.estimators.fitting.solving import (
 from sklearn_struct.estimators.fitting.warm_start import Target, transfer
 from sklearn_struct.estimators.fitting.weights_as_matrices import BaseLearned
 from sklearn_struct.inference.base import Inference
+from sklearn_struct.inference.labelling_scores import forbid_labels
 from sklearn_struct.objectives.weight_patterns import Pattern
 
 __all__ = ["BaseStructured", "Restriction", "Result", "Work"]
@@ -185,3 +186,18 @@ class BaseStructured(BaseLearned, BaseSequenceEstimator):
 
         parts = self._each_block(sequences, work, restrict)
         return [table for part in parts for table in part]
+
+    def _log_proba(self, sequences: Sequences, labels: np.ndarray) -> np.ndarray:
+        """log p(y | x) of codes, or of all labellings together that masks (n, n_labels) allow."""
+        inference = self._learned_inference()
+
+        def work(theta: Potentials, block: Block) -> np.ndarray:
+            known = labels[block.tokens]
+            if known.ndim == 1:
+                score = inference.scores(theta, block.structure, known)
+            else:
+                score = inference.log_partition(forbid_labels(theta, known), block.structure)
+            log_p: np.ndarray = score - inference.log_partition(theta, block.structure)
+            return log_p
+
+        return self._each_sequence(sequences, work)

@@ -11,13 +11,13 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from sklearn_struct.containers.ragged import cut, object_array
 from sklearn_struct.containers.sequence_array import SequenceArray
-from sklearn_struct.containers.structures import Block, Potentials, Structure, n_columns
+from sklearn_struct.containers.structures import Structure, n_columns
 from sklearn_struct.encoding.graphs import as_graphs, read_edges, structure_of
 from sklearn_struct.encoding.sequences import as_list, form
 from sklearn_struct.estimators.fitting.base_sequence import Sequences
 from sklearn_struct.estimators.fitting.base_structured import Restriction, Result, Work
-from sklearn_struct.estimators.fitting.base_trained import BaseTrained
 from sklearn_struct.estimators.fitting.parameters import with_parameters
+from sklearn_struct.estimators.fitting.partly_labelled import BasePartlyLabelled
 from sklearn_struct.estimators.fitting.progress import Progress
 from sklearn_struct.estimators.fitting.shared_parameters import (
     IterationParameters,
@@ -32,11 +32,13 @@ from sklearn_struct.inference.graphs.convergence import Report
 from sklearn_struct.losses.base import Loss
 from sklearn_struct.losses.evidence import Evidence
 from sklearn_struct.losses.log_likelihood import LogLikelihood
+from sklearn_struct.losses.marginal_likelihood import MarginalLikelihood
 from sklearn_struct.objectives.linear_objective import LinearObjective
 from sklearn_struct.objectives.weight_patterns import (
     CliquePattern,
     Pattern,
     all_pairs,
+    masked_pairs,
     observed_pairs,
 )
 
@@ -55,13 +57,17 @@ class Graphs(NamedTuple):
 
 @with_parameters
 class GraphCRF(
-    PenaltyParameters, IterationParameters, RandomParameters, ThreadParameters, BaseTrained
+    PenaltyParameters, IterationParameters, RandomParameters, ThreadParameters, BasePartlyLabelled
 ):
     """Conditional random field on graphs, trained by (penalised) maximum likelihood.
 
     p(y | x) = exp(sum_i coef[y_i] . x_i + intercept[y_i] + sum_(i, j) transition[y_i, y_j]) / Z(x)
     over nodes i and edges (i, j) of a graph [1]_. The objective is that of `LinearChainCRF`, whose
     chains are graphs in which each token has an edge to the next one.
+
+    Labels may be missing or open: with None in the place of a label, or a set of labels, the loss
+    is minus the log-probability of all labellings that y allows together, which is not convex.
+    Graphs without any known label (None in the place of their labels) teach nothing.
 
     Parameters
     ----------
@@ -163,7 +169,14 @@ class GraphCRF(
     )
 
     def _loss(self, evidence: Evidence | None = None) -> Loss:
-        return LogLikelihood(self._inference())
+        if evidence is None or evidence.allowed is None:
+            return LogLikelihood(self._inference())
+        if self.solver == "sag":
+            raise ValueError(
+                "missing labels and sets of labels need another solver than 'sag', as their loss "
+                "is not convex"
+            )
+        return MarginalLikelihood(self._inference())
 
     def _inference(self) -> Inference:
         report = self.__dict__.setdefault("_report", Report())
@@ -207,7 +220,9 @@ class GraphCRF(
         K = len(self.classes_)
         node = None
         if sp.issparse(X.tokens):
-            pairs = all_pairs if self.feature_pairs == "all" else observed_pairs
+            pairs = observed_pairs if codes.ndim == 1 else masked_pairs
+            if self.feature_pairs == "all":
+                pairs = all_pairs
             node = pairs(X.tokens, codes, weight, K, 1)
         edges = CliquePattern(2, None, np.arange(n_columns(K, 2)))
         return Pattern(X.tokens.shape[1], K, node, (edges,), np.arange(0), self.fit_intercept)
@@ -238,7 +253,8 @@ class GraphCRF(
             sequence, the edges an array-like (n_edges, 2) of node numbers from 0. A two-dimensional
             X is a batch of graphs of one node.
         y : list of label sequences, or array-like of shape (n,)
-            One label a node; one-dimensional if X is two-dimensional.
+            One label a node; one-dimensional if X is two-dimensional. None for a label that is not
+            known, a set for one of several.
         sample_weight : array-like of shape (n_graphs,), default=None
             Weight of each graph's loss.
         init : fitted estimator with the same kinds of weights, default=None
@@ -313,7 +329,8 @@ class GraphCRF(
         return object_array(self._pair_marginals(self._read_X(X, reset=False)))
 
     def log_proba(self, X: Any, y: Any) -> np.ndarray:
-        """log p(y | x) of each graph.
+        """log p(y | x) of each graph. Where y is partly known, the probability is that of all
+        labellings that it allows.
 
         Parameters
         ----------
@@ -330,15 +347,7 @@ class GraphCRF(
             If y holds a label that was not seen in `fit`.
         """
         graphs: Sequences = self._read_X(X, reset=False)
-        codes = self._read_y(y, graphs, reset=False)
-        inference = self._learned_inference()
-
-        def work(theta: Potentials, block: Block) -> np.ndarray:
-            score = inference.scores(theta, block.structure, codes[block.tokens])
-            log_p: np.ndarray = score - inference.log_partition(theta, block.structure)
-            return log_p
-
-        return self._each_sequence(graphs, work)
+        return self._log_proba(graphs, self._read_labels(y, graphs, reset=False))
 
     def log_partition(self, X: Any) -> np.ndarray:
         """log Z(x) of each graph: the logarithm of the sum of exp(score) over all labellings.

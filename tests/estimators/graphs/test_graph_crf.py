@@ -305,3 +305,47 @@ def test_a_graph_that_is_too_wide_for_exact_inference():
         crf.fit([(np.ones((1, 1)), []), *X], [["a"], *y])
     assert not hasattr(crf, "classes_")
     assert crf.set_params(inference="auto", max_iter=2).fit(X, y).predict(X).shape == (2,)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
+def test_missing_and_open_labels(form):
+    """The loss is -log p of all that y allows; a graph without labels teaches nothing."""
+    X, y = grids(np.random.default_rng(0), 8, 2, 3)
+    X = [(form(nodes), edges) for nodes, edges in X]
+    y[0][2] = None
+    y[1][0] = {"a", "b"}
+    y[1][3] = {"b"}
+    y[2] = None
+    y[3] = [None, "a", "a", "b", None, "b"]
+    crf = GraphCRF(C=2.0, tol=1e-7).fit(X, y)
+    assert crf.classes_.tolist() == ["a", "b"]
+    without = GraphCRF(C=2.0, tol=1e-7).fit(X[:2] + X[3:], y[:2] + y[3:])
+    np.testing.assert_allclose(crf._w, without._w, atol=1e-8)
+    every = crf.classes_[np.array(list(product(range(2), repeat=6)))]
+    log_p = crf.log_proba(X, y)
+    total = 0.0
+    for i, labels in enumerate(y):
+        allowed = np.ones(len(every), bool)
+        for t, label in enumerate(labels or []):
+            if label is not None:
+                allowed &= np.isin(every[:, t], list(label) if isinstance(label, set) else [label])
+        full = np.exp(crf.log_proba([X[i]] * len(every), every.tolist()))
+        assert full.sum() == pytest.approx(1.0, abs=1e-10)
+        assert log_p[i] == pytest.approx(np.log(full[allowed].sum()), abs=1e-9)
+        total -= log_p[i]
+    coef = crf.coef_.toarray() if sp.issparse(crf.coef_) else crf.coef_
+    weights = np.concatenate([coef.ravel(), crf.transition_.ravel()])
+    assert crf.loss_curve_[-1] == pytest.approx(total + weights @ weights / 4, rel=1e-9)
+    with pytest.raises(ValueError, match="another solver than 'sag'"):
+        GraphCRF(solver="sag").fit(X, y)
+
+
+def test_paths_with_missing_labels_are_linear_chains():
+    X, y, edges = chains(np.random.default_rng(0))
+    for labels in y:
+        labels[0] = None if len(labels) > 1 else labels[0]
+    settings = {"tol": 1e-8, "feature_pairs": "all"}
+    chain = LinearChainCRF(**settings).fit(X, y)
+    graph = GraphCRF(**settings).fit(list(zip(X, edges)), y)
+    np.testing.assert_allclose(graph.coef_, chain.coef_, atol=1e-5)
+    np.testing.assert_allclose(graph.transition_, chain.transition_, atol=1e-5)

@@ -1,4 +1,4 @@
-"""What chains share that learn from labels of which some are missing or open."""
+"""What models share that learn from labels of which some are missing or open."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import numpy as np
 
 from sklearn_struct.encoding.labels import partial_labels
 from sklearn_struct.encoding.sequences import as_list
-from sklearn_struct.estimators.chains.trained_chain import BaseTrainedChain
 from sklearn_struct.estimators.fitting import sample_weights
 from sklearn_struct.estimators.fitting.base_sequence import Sequences
+from sklearn_struct.estimators.fitting.base_trained import BaseTrained
 from sklearn_struct.exceptions import EmptyDataError
 from sklearn_struct.losses.base import Loss
 from sklearn_struct.losses.semi_supervised import is_labelled
@@ -18,8 +18,8 @@ from sklearn_struct.losses.semi_supervised import is_labelled
 __all__ = ["BasePartlyLabelled"]
 
 
-class BasePartlyLabelled(BaseTrainedChain):
-    """A chain whose y may have None in the place of a sequence or a label, and sets of labels."""
+class BasePartlyLabelled(BaseTrained):
+    """A model whose y may have None in the place of a sequence or a label, and sets of labels."""
 
     def _read_labels(
         self, y: Any, sequences: Sequences, reset: bool, unseen: int | None = None
