@@ -26,6 +26,7 @@ from sklearn_struct.inference.graphs.iterated_modes import climb
 from sklearn_struct.inference.graphs.log_messages import Messages, Model, add_beliefs, exchange
 from sklearn_struct.inference.graphs.pair_messages import add_pair_beliefs, exchange_pairs
 from sklearn_struct.inference.graphs.pair_scores import PairScores, are_small, pair_scores
+from sklearn_struct.inference.graphs.remembered import of_structure
 
 __all__ = ["BeliefPropagation"]
 
@@ -77,8 +78,7 @@ class BeliefPropagation(Inference):
         log_Z: np.ndarray,
     ) -> None:
         """Add weighted beliefs to `out`, write Bethe's log Z; see `Inference.marginals`."""
-        cliques = cliques_of(structure)
-        graph = adjacency(cliques, len(potentials.node))
+        cliques, graph = _read(structure)
         limits = self.max_sweeps, self.tol
         into = flat_scores(out, empty=True)
         n = structure.n_examples
@@ -145,11 +145,20 @@ class BeliefPropagation(Inference):
         beliefs = zeros(potentials)
         self.marginals(potentials, structure, ones, beliefs, np.empty(structure.n_examples))
         labels[:] = beliefs.node.argmax(axis=1)
-        cliques = cliques_of(structure)
-        graph = adjacency(cliques, len(labels))
+        cliques, graph = _read(structure)
         climb(flat_scores(potentials), cliques, graph, labels)
         if score is not None:
             score[:] = self.scores(potentials, structure, labels)
+
+
+def _read(structure: Structure) -> tuple[Cliques, Adjacency]:
+    """A structure as kernels read it."""
+
+    def make() -> tuple[Cliques, Adjacency]:
+        cliques = cliques_of(structure)
+        return cliques, adjacency(cliques, int(structure.offsets[-1]))
+
+    return of_structure(structure, "adjacency", make)
 
 
 @kernel

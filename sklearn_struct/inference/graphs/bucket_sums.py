@@ -14,12 +14,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sklearn_struct.compiled.kernel import kernel
+from sklearn_struct.compiled.kernel import inlined, kernel
 from sklearn_struct.inference.graphs.buckets import Buckets, Labels
 from sklearn_struct.inference.graphs.flat_scores import FlatScores, first_score
-from sklearn_struct.inference.graphs.table_products import add_sums, combine
+from sklearn_struct.inference.graphs.table_products import Walk, add_sums, combine
 
-__all__ = ["Room", "add_marginals", "best_labels", "drawn_labels", "sum_out"]
+__all__ = ["Room", "add_marginals", "best_labels", "drawn_labels", "room_for", "sum_out"]
 
 # sums, relative to the largest of their table, below which numbers that are part of them may be
 # lost; then logarithms are taken
@@ -27,10 +27,22 @@ SMALLEST = 1e-250
 
 
 class Room(NamedTuple):
-    """Memory for the tables of an example and for their sums."""
+    """Memory for the tables of an example and for their sums, and for what loops over them need:
+    ``has`` says which variables of a table a smaller one has.
+    """
 
     tables: np.ndarray
     sums: np.ndarray
+    has: np.ndarray
+    walk: Walk
+
+
+def room_for(buckets: Buckets, dtype: np.dtype) -> Room:
+    """Memory for the widest tables."""
+    widest = int(np.max(np.diff(buckets.bounds), initial=0))
+    walk = Walk(*np.empty((3, widest + 2), np.int64))
+    tables, sums = (np.empty(n, dtype) for n in buckets.room)
+    return Room(tables, sums, np.empty(widest, np.bool_), walk)
 
 
 @kernel
@@ -42,14 +54,14 @@ def sum_out(
     """
     zero = room.tables.dtype.type(0.0)
     log_Z = zero
+    if not _has_labels(labels, buckets, i):
+        return zero - np.inf
     for s in range(buckets.offsets[i], buckets.offsets[i + 1]):
-        sizes = _sizes(buckets, labels, s)
+        sizes = _sizes(buckets, s)
         table, sums = _memory(buckets, sizes, s, room)
         _fill(factors, labels, buckets, s, sizes, room, logs)
         n = sizes[0]
         rest = len(sums)
-        if n == 0:
-            return zero - np.inf
         if logs:
             top = _log_sums(table, n, sums)
         else:
@@ -65,6 +77,15 @@ def sum_out(
         if logs and not log_Z.real > -np.inf:
             return log_Z
     return log_Z
+
+
+@kernel
+def _has_labels(labels: Labels, buckets: Buckets, i: int) -> bool:
+    """Whether each node of an example has a label; else its tables are empty."""
+    for v in range(buckets.offsets[i], buckets.offsets[i + 1]):
+        if labels.bounds[v + 1] == labels.bounds[v]:
+            return False
+    return True
 
 
 @kernel
@@ -117,15 +138,10 @@ def _log_sums(table: np.ndarray, n: int, sums: np.ndarray) -> Any:
     return table.dtype.type(0.0)
 
 
-@kernel
-def _sizes(buckets: Buckets, labels: Labels, s: int) -> np.ndarray:
+@inlined
+def _sizes(buckets: Buckets, s: int) -> np.ndarray:
     """The sizes of the variables of a step's table."""
-    first = buckets.bounds[s]
-    sizes = np.empty(buckets.bounds[s + 1] - first, np.int64)
-    for j in range(len(sizes)):
-        v = buckets.scopes[first + j]
-        sizes[j] = labels.bounds[v + 1] - labels.bounds[v]
-    return sizes
+    return buckets.sizes[buckets.bounds[s] : buckets.bounds[s + 1]]
 
 
 @kernel
@@ -152,38 +168,38 @@ def _fill(
     """The product of all scores that end here first, and of what earlier steps have left."""
     table, _ = _memory(buckets, sizes, s, room)
     v = buckets.nodes[s]
-    rest = len(table) // max(sizes[0], 1)
+    rest = len(table) // sizes[0]
     for k in range(sizes[0]):
         x = factors.node[v, labels.codes[labels.bounds[v] + k]]
         for r in range(rest):
             table[k * rest + r] = x
     for e in range(buckets.clique_bounds[s], buckets.clique_bounds[s + 1]):
         c = buckets.clique_steps[e]
-        has, columns = _columns(factors, labels, buckets, s, c)
+        columns = _columns(factors, labels, buckets, s, c, room.has)
         row = factors.tables[first_score(factors, buckets.cliques, c) :]
         part = np.empty(len(columns), table.dtype)
         for j in range(len(columns)):
             part[j] = row[columns[j]]
-        combine(table, sizes, has, part, logs)
+        combine(table, sizes, room.has, part, logs, room.walk)
     for c in range(buckets.child_bounds[s], buckets.child_bounds[s + 1]):
         child = buckets.children[c]
-        _, sums = _memory(buckets, _sizes(buckets, labels, child), child, room)
-        combine(table, sizes, _shared(buckets, s, child), sums, logs)
+        _, sums = _memory(buckets, _sizes(buckets, child), child, room)
+        _mark(buckets, s, child, room.has)
+        combine(table, sizes, room.has, sums, logs, room.walk)
 
 
 @kernel
 def _columns(
-    factors: FlatScores, labels: Labels, buckets: Buckets, s: int, c: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """Which variables of a step's table a clique has, and for each of their labellings, in the
-    order of the table, the column that it has in its row of scores.
+    factors: FlatScores, labels: Labels, buckets: Buckets, s: int, c: int, has: np.ndarray
+) -> np.ndarray:
+    """For each labelling of a clique, in the order of a step's table, the column that it has in its
+    row of scores; write which variables of the table the clique has.
     """
     K = factors.node.shape[1]
     cliques = buckets.cliques
     members = cliques.members[cliques.bounds[c] : cliques.bounds[c + 1]]
     r = len(members)
     scope = buckets.scopes[buckets.bounds[s] : buckets.bounds[s + 1]]
-    has = np.zeros(len(scope), np.bool_)
     n = 1
     base = 0
     # by how many columns labels of the members differ
@@ -197,33 +213,37 @@ def _columns(
         # its label is known, and it may be in no scope
         if size == 1:
             base += labels.codes[labels.bounds[v]] * steps[j]
-    columns = np.full(n, base)
-    repeat = n
-    for p in range(len(scope)):
+    columns = np.empty(n, np.int64)
+    columns[0] = base
+    length = 1
+    # from the last variable, which changes fastest: those behind it, once for each of its labels
+    for p in range(len(scope) - 1, -1, -1):
         v = scope[p]
-        size = labels.bounds[v + 1] - labels.bounds[v]
+        first = labels.bounds[v]
+        size = labels.bounds[v + 1] - first
+        has[p] = False
         for j in range(r):
             if members[j] == v and size > 1:
                 has[p] = True
-                repeat //= size
-                for i in range(n):
-                    code = labels.codes[labels.bounds[v] + i // repeat % size]
-                    columns[i] += code * steps[j]
-    return has, columns
+                for k in range(size - 1, -1, -1):
+                    more = labels.codes[first + k] * steps[j]
+                    for i in range(length):
+                        columns[k * length + i] = columns[i] + more
+                length *= size
+    return columns
 
 
 @kernel
-def _shared(buckets: Buckets, s: int, child: int) -> np.ndarray:
-    """Which variables of a step's table the sum of another one has."""
-    scope = buckets.scopes[buckets.bounds[s] : buckets.bounds[s + 1]]
-    has = np.zeros(len(scope), np.bool_)
-    p = 0
-    for b in range(buckets.bounds[child] + 1, buckets.bounds[child + 1]):
+def _mark(buckets: Buckets, s: int, child: int, has: np.ndarray) -> None:
+    """Write which variables of a step's table the sum of another one has."""
+    b = buckets.bounds[child] + 1
+    for p in range(buckets.bounds[s + 1] - buckets.bounds[s]):
         # both in the order of steps
-        while scope[p] != buckets.scopes[b]:
-            p += 1
-        has[p] = True
-    return has
+        here = b < buckets.bounds[child + 1]
+        if here:
+            here = buckets.scopes[buckets.bounds[s] + p] == buckets.scopes[b]
+        has[p] = here
+        b += here
 
 
 @kernel
@@ -239,16 +259,17 @@ def add_marginals(
     has the form of scores.
     """
     for s in range(buckets.offsets[i + 1] - 1, buckets.offsets[i] - 1, -1):
-        sizes = _sizes(buckets, labels, s)
+        sizes = _sizes(buckets, s)
         table, sums = _memory(buckets, sizes, s, room)
         rest = len(sums)
         parent = buckets.parent[s]
         if parent >= 0:
-            of_parent = _sizes(buckets, labels, parent)
+            of_parent = _sizes(buckets, parent)
             above, _ = _memory(buckets, of_parent, parent, room)
             for r in range(rest):
                 sums[r] = 0.0
-            add_sums(above, of_parent, _shared(buckets, parent, s), sums)
+            _mark(buckets, parent, s, room.has)
+            add_sums(above, of_parent, room.has, sums, room.walk)
             for k in range(sizes[0]):
                 for r in range(rest):
                     table[k * rest + r] *= sums[r]
@@ -260,9 +281,9 @@ def add_marginals(
             out.node[v, labels.codes[labels.bounds[v] + k]] += weight * p
         for e in range(buckets.clique_bounds[s], buckets.clique_bounds[s + 1]):
             c = buckets.clique_steps[e]
-            has, columns = _columns(out, labels, buckets, s, c)
+            columns = _columns(out, labels, buckets, s, c, room.has)
             part = np.zeros(len(columns), table.dtype)
-            add_sums(table, sizes, has, part)
+            add_sums(table, sizes, room.has, part, room.walk)
             row = out.tables[first_score(out, buckets.cliques, c) :]
             for j in range(len(columns)):
                 row[columns[j]] += weight * part[j]
@@ -273,8 +294,13 @@ def best_labels(
     factors: FlatScores, labels: Labels, buckets: Buckets, i: int, room: Room, chosen: np.ndarray
 ) -> None:
     """Write the best labelling of example i, by logarithms; ties go to the smaller label."""
+    if not _has_labels(labels, buckets, i):
+        # some labelling, as none is allowed
+        for v in range(buckets.offsets[i], buckets.offsets[i + 1]):
+            chosen[v] = 0
+        return
     for s in range(buckets.offsets[i], buckets.offsets[i + 1]):
-        sizes = _sizes(buckets, labels, s)
+        sizes = _sizes(buckets, s)
         table, sums = _memory(buckets, sizes, s, room)
         _fill(factors, labels, buckets, s, sizes, room, True)
         rest = len(sums)
@@ -284,16 +310,15 @@ def best_labels(
             for r in range(rest):
                 sums[r] = max(sums[r], table[k * rest + r])
     for s in range(buckets.offsets[i + 1] - 1, buckets.offsets[i] - 1, -1):
-        sizes = _sizes(buckets, labels, s)
+        sizes = _sizes(buckets, s)
         table, sums = _memory(buckets, sizes, s, room)
         r = _place(labels, buckets, s, chosen)
         v = buckets.nodes[s]
-        # some label, also where none is allowed
         best = 0
         for k in range(1, sizes[0]):
             if table[k * len(sums) + r] > table[best * len(sums) + r]:
                 best = k
-        chosen[v] = labels.codes[labels.bounds[v] + best] if sizes[0] > 0 else 0
+        chosen[v] = labels.codes[labels.bounds[v] + best]
 
 
 @kernel
@@ -307,7 +332,7 @@ def drawn_labels(
 ) -> None:
     """Draw a labelling of example i from the tables that `sum_out` has left."""
     for s in range(buckets.offsets[i + 1] - 1, buckets.offsets[i] - 1, -1):
-        sizes = _sizes(buckets, labels, s)
+        sizes = _sizes(buckets, s)
         table, sums = _memory(buckets, sizes, s, room)
         r = _place(labels, buckets, s, chosen)
         v = buckets.nodes[s]

@@ -5,19 +5,20 @@ into which tables scores go.
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
 
-from sklearn_struct.containers.structures import Family, Structure
+from sklearn_struct.containers.structures import Structure
 from sklearn_struct.inference.graphs.elimination import Elimination, eliminated, linked
 from sklearn_struct.inference.graphs.flat_scores import Cliques, cliques_of
+from sklearn_struct.inference.graphs.remembered import of_structure
 
-__all__ = ["Buckets", "Labels", "all_labels", "buckets_of", "finite_labels", "n_numbers"]
+__all__ = ["Buckets", "Labels", "buckets_of", "finite_labels", "n_numbers"]
 
-CACHED = 1024  # structures
-
-Written: TypeAlias = tuple[bytes, tuple[tuple[int, bytes, bytes], ...]]
+# of how many shapes of graphs orders are kept, and how many nodes these have at most
+CACHED = 1024
+LARGE = 300
 
 
 class Labels(NamedTuple):
@@ -30,17 +31,19 @@ class Labels(NamedTuple):
 class Buckets(NamedTuple):
     """Steps of all examples, one for each node; those of example i are ``offsets[i : i + 2]``.
 
-    Of step s: ``nodes[s]`` is summed out of a table over ``scopes[bounds[s] : bounds[s + 1]]``,
-    whose sum goes to that of step ``parent[s]``. The table begins at ``tables[s]`` and its sum at
-    ``sums[s]`` of memory that examples share, which needs ``room`` numbers. Cliques
-    ``clique_steps[clique_bounds[s] : clique_bounds[s + 1]]`` have their scores there; steps
-    ``children[child_bounds[s] : child_bounds[s + 1]]`` have it as parent.
+    Of step s: ``nodes[s]`` is summed out of a table over ``scopes[bounds[s] : bounds[s + 1]]``, of
+    which each has as many labels as `sizes` says in the same places. The sum goes to the table of
+    step ``parent[s]``. The table begins at ``tables[s]`` and its sum at ``sums[s]`` of memory that
+    examples share, which needs ``room`` numbers. Cliques ``clique_steps[clique_bounds[s] :
+    clique_bounds[s + 1]]`` have their scores there; steps ``children[child_bounds[s] :
+    child_bounds[s + 1]]`` have it as parent.
     """
 
     offsets: np.ndarray
     nodes: np.ndarray
     bounds: np.ndarray
     scopes: np.ndarray
+    sizes: np.ndarray
     parent: np.ndarray
     tables: np.ndarray
     sums: np.ndarray
@@ -50,11 +53,6 @@ class Buckets(NamedTuple):
     child_bounds: np.ndarray
     children: np.ndarray
     room: tuple[int, int]
-
-
-def all_labels(n: int, n_labels: int) -> Labels:
-    """Each node may have each label."""
-    return Labels(np.arange(n + 1) * n_labels, np.tile(np.arange(n_labels), n))
 
 
 def finite_labels(node: np.ndarray) -> Labels:
@@ -75,13 +73,13 @@ def n_numbers(structure: Structure, n_labels: int, most: float) -> np.ndarray:
 
 def buckets_of(structure: Structure, labels: Labels, most: float) -> Buckets:
     """Where everything goes. ValueError if an example needs more than `most` numbers."""
-    return _buckets(_written(structure), np.diff(labels.bounds).tobytes(), most)
+    sizes = np.diff(labels.bounds)
+    return of_structure(
+        structure, ("buckets", sizes.tobytes(), most), lambda: _buckets(structure, sizes, most)
+    )
 
 
-@lru_cache(CACHED)
-def _buckets(written: Written, of_nodes: bytes, most: float) -> Buckets:
-    structure = _read(written)
-    sizes = np.frombuffer(of_nodes, np.int64)
+def _buckets(structure: Structure, sizes: np.ndarray, most: float) -> Buckets:
     n = len(sizes)
     parts = [_of_example(structure, i, sizes, most) for i in range(structure.n_examples)] or [
         _NOTHING
@@ -95,10 +93,11 @@ def _buckets(written: Written, of_nodes: bytes, most: float) -> Buckets:
     children = np.argsort(parent, kind="stable")[int(np.count_nonzero(parent < 0)) :]
     room = np.max(rooms, axis=0)
     return Buckets(
-        structure.offsets,
+        structure.offsets.copy(),
         order,
         np.concatenate([[0], np.cumsum(np.concatenate(lengths))]),
         np.concatenate(scopes),
+        sizes[np.concatenate(scopes)],
         parent,
         np.concatenate(tables),
         np.concatenate(sums),
@@ -161,38 +160,21 @@ def _steps_of_cliques(cliques: Cliques, sizes: np.ndarray, order: np.ndarray) ->
 def _steps_of(structure: Structure, i: int, sizes: np.ndarray, most: float) -> Elimination | None:
     """The steps of example i, whose nodes count from 0."""
     first, stop = structure.offsets[i : i + 2].tolist()
-    families = []
-    for family in structure.families:
-        cliques = family.nodes[slice(*family.offsets[i : i + 2])] - first
-        families.append(Family(cliques, np.array([0, len(cliques)])))
-    alone = Structure(np.array([0, stop - first]), tuple(families))
-    return _steps(_written(alone), sizes[first:stop].tobytes(), most)
+    cliques = [
+        family.nodes[slice(*family.offsets[i : i + 2])] - first for family in structure.families
+    ]
+    of_nodes = sizes[first:stop]
+    if len(of_nodes) > LARGE:
+        return eliminated(linked(len(of_nodes), cliques), of_nodes, most)
+    written = tuple((nodes.shape[1], nodes.tobytes()) for nodes in cliques)
+    return _remembered(written, of_nodes.tobytes(), most)
 
 
 @lru_cache(CACHED)
-def _steps(written: Written, of_nodes: bytes, most: float) -> Elimination | None:
+def _remembered(
+    written: tuple[tuple[int, bytes], ...], of_nodes: bytes, most: float
+) -> Elimination | None:
+    """Small graphs are often of one shape; to find an order takes as long as to sum over it."""
     sizes = np.frombuffer(of_nodes, np.int64)
-    cliques = [family.nodes for family in _read(written).families]
+    cliques = [np.frombuffer(nodes, np.int64).reshape(-1, r) for r, nodes in written]
     return eliminated(linked(len(sizes), cliques), sizes, most)
-
-
-def _written(structure: Structure) -> Written:
-    """A structure as bytes. To find an order takes as long as to sum over it: that is done once for
-    all evaluations, and for all graphs of one shape.
-    """
-    families = tuple(
-        (family.nodes.shape[1], family.nodes.tobytes(), family.offsets.tobytes())
-        for family in structure.families
-    )
-    return structure.offsets.tobytes(), families
-
-
-def _read(written: Written) -> Structure:
-    offsets, families = written
-    return Structure(
-        np.frombuffer(offsets, np.int64),
-        tuple(
-            Family(np.frombuffer(nodes, np.int64).reshape(-1, r), np.frombuffer(bounds, np.int64))
-            for r, nodes, bounds in families
-        ),
-    )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,6 +18,7 @@ from sklearn_struct.inference.base import Inference
 from sklearn_struct.inference.graphs.buckets import n_numbers
 from sklearn_struct.inference.graphs.forest import Forest
 from sklearn_struct.inference.graphs.junction_tree import JunctionTree
+from sklearn_struct.inference.graphs.remembered import of_structure
 from sklearn_struct.inference.graphs.rooted_trees import has_cycle
 
 __all__ = ["ChosenByGraph"]
@@ -100,25 +100,30 @@ class ChosenByGraph(Inference):
 
     def _parts(
         self, potentials: Potentials, structure: Structure
-    ) -> Iterator[tuple[Inference, Copies, np.ndarray]]:
+    ) -> list[tuple[Inference, Copies, np.ndarray]]:
         """For each inference the examples that it gets."""
         K = potentials.node.shape[1]
-        forest = np.zeros(structure.n_examples, bool)
-        if has_only_edges(structure, of_one_kind=True):
-            forest = ~has_cycle(structure)
-        exact = forest.copy()
-        others = np.flatnonzero(~forest)
-        if len(others):
-            numbers = n_numbers(copies(structure, others).structure, K, self.most)
-            exact[others] = numbers <= self.most
-        for inference, which in (
-            (Forest(), forest),
-            (JunctionTree(self.most), exact & ~forest),
-            (self.otherwise, ~exact),
-        ):
-            examples = np.flatnonzero(which)
-            if len(examples):
-                yield inference, copies(structure, examples), examples
+        key = "parts", K, self.most
+        parts = of_structure(structure, key, lambda: _parts(structure, K, self.most))
+        inferences = Forest(), JunctionTree(self.most), self.otherwise
+        return [(inferences[i], part, examples) for i, part, examples in parts]
+
+
+def _parts(
+    structure: Structure, n_labels: int, most: float
+) -> list[tuple[int, Copies, np.ndarray]]:
+    """The examples that are forests (0), others with small tables (1), and those with large ones
+    (2), where there are some.
+    """
+    forest = np.zeros(structure.n_examples, bool)
+    if has_only_edges(structure, of_one_kind=True):
+        forest = ~has_cycle(structure)
+    others = np.flatnonzero(~forest)
+    kinds = np.where(forest, 0, 2)
+    numbers = n_numbers(copies(structure, others).structure, n_labels, most)
+    kinds[others[numbers <= most]] = 1
+    every = [(i, np.flatnonzero(kinds == i)) for i in range(3)]
+    return [(i, copies(structure, examples), examples) for i, examples in every if len(examples)]
 
 
 def _room(part: Copies, out: Potentials) -> Potentials:

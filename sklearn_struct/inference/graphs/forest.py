@@ -17,6 +17,7 @@ from sklearn_struct.compiled.threads import patiently
 from sklearn_struct.containers.structures import Potentials, Structure, n_columns
 from sklearn_struct.inference.base import Inference
 from sklearn_struct.inference.graphs.complex_step import add_derivative
+from sklearn_struct.inference.graphs.remembered import of_structure
 from sklearn_struct.inference.graphs.rooted_trees import RootedTrees, rooted
 
 __all__ = ["Forest"]
@@ -91,7 +92,7 @@ class Forest(Inference):
     ) -> None:
         """Write the best labelling and, if asked for, its score; ties go to the smaller label."""
         scores = _scores(potentials, structure)
-        trees = rooted(structure)
+        trees = of_structure(structure, "rooted", lambda: rooted(structure))
         best = scores.node.copy()
         patiently(lambda: _best(scores, trees, best, labels), best.size * best.shape[1])
         if score is not None:
@@ -117,7 +118,7 @@ def _add_marginals(
     """Marginals and log Z, real or complex as the scores are."""
     scores = _scores(potentials, structure)
     n, K = scores.node.shape
-    trees = rooted(structure)
+    trees = of_structure(structure, "rooted", lambda: rooted(structure))
     inside, upward, everything = np.zeros((3, n, K), scores.node.dtype)
     messages = _Messages(inside, upward, everything, np.zeros(n, scores.node.dtype))
     roots = np.flatnonzero(trees.parent < 0)

@@ -16,6 +16,7 @@ from sklearn_struct.inference.graphs.bucket_sums import (
     add_marginals,
     best_labels,
     drawn_labels,
+    room_for,
     sum_out,
 )
 from sklearn_struct.inference.graphs.buckets import Buckets, Labels, buckets_of, finite_labels
@@ -139,7 +140,7 @@ class _Work:
         self.labels = finite_labels(potentials.node)
         self.buckets = buckets_of(structure, self.labels, most)
         self.logs = flat_scores(potentials)
-        self.room = Room(*(np.empty(n, self.logs.node.dtype) for n in self.buckets.room))
+        self.room = room_for(self.buckets, self.logs.node.dtype)
         self.n_numbers = self.buckets.room[0] * structure.n_examples
 
     def linear(self, structure: Structure) -> tuple[FlatScores, np.ndarray]:
@@ -201,5 +202,10 @@ def _draw(
     chosen: np.ndarray,
 ) -> None:
     for i in range(len(buckets.offsets) - 1):
-        sum_out(factors, labels, buckets, i, room, True)
-        drawn_labels(labels, buckets, i, room, uniform, chosen)
+        log_Z = sum_out(factors, labels, buckets, i, room, True)
+        if log_Z > -np.inf:
+            drawn_labels(labels, buckets, i, room, uniform, chosen)
+        else:
+            # some labelling, as none is allowed
+            for v in range(buckets.offsets[i], buckets.offsets[i + 1]):
+                chosen[v] = 0

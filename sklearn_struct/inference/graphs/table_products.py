@@ -13,35 +13,38 @@ import numpy as np
 
 from sklearn_struct.compiled.kernel import kernel
 
-__all__ = ["add_sums", "combine"]
+__all__ = ["Walk", "add_sums", "combine"]
 
 
-class _Walk(NamedTuple):
-    """Variables joined where they may be: sizes, and steps in the smaller table, 0 where it has
-    them not. The last two are those of the inner loops.
+class Walk(NamedTuple):
+    """Memory for the loops over a table: sizes of variables joined where they may be, steps in the
+    smaller table, 0 where it has them not, and where the outer loops are.
+
+    Of tables of n variables these are ``n + 2`` numbers each, of which the last ones are used. The
+    last two are those of the inner loops.
     """
 
     sizes: np.ndarray
     steps: np.ndarray
+    here: np.ndarray
 
 
 @kernel
 def combine(
-    table: np.ndarray, sizes: np.ndarray, has: np.ndarray, part: np.ndarray, logs: bool
+    table: np.ndarray, sizes: np.ndarray, has: np.ndarray, part: np.ndarray, logs: bool, walk: Walk
 ) -> None:
     """Multiply a table by a smaller one; add it where both are logarithms."""
-    walk = _walk(sizes, has)
-    n = len(walk.sizes)
-    outer = walk.sizes[n - 2]
-    inner = walk.sizes[n - 1]
-    here = np.zeros(n, np.int64)
+    first = _begin(sizes, has, walk)
+    last = len(sizes) + 1
+    inner = walk.sizes[last]
+    step = walk.steps[last]
     start = 0
     o = 0
     while start < len(table):
-        for b in range(outer):
-            first = o + b * walk.steps[n - 2]
-            if walk.steps[n - 1] == 0:
-                x = part[first]
+        for b in range(walk.sizes[last - 1]):
+            p = o + b * walk.steps[last - 1]
+            if step == 0:
+                x = part[p]
                 if logs:
                     for a in range(inner):
                         table[start + a] += x
@@ -50,67 +53,72 @@ def combine(
                         table[start + a] *= x
             elif logs:
                 for a in range(inner):
-                    table[start + a] += part[first + a]
+                    table[start + a] += part[p + a]
             else:
                 for a in range(inner):
-                    table[start + a] *= part[first + a]
+                    table[start + a] *= part[p + a]
             start += inner
-        o = _next(walk, here, o)
+        o = _next(walk, first, last - 2, o)
 
 
 @kernel
-def add_sums(table: np.ndarray, sizes: np.ndarray, has: np.ndarray, part: np.ndarray) -> None:
+def add_sums(
+    table: np.ndarray, sizes: np.ndarray, has: np.ndarray, part: np.ndarray, walk: Walk
+) -> None:
     """Add the sums of a table over the variables that a smaller one has not."""
-    walk = _walk(sizes, has)
-    n = len(walk.sizes)
-    outer = walk.sizes[n - 2]
-    inner = walk.sizes[n - 1]
-    here = np.zeros(n, np.int64)
+    first = _begin(sizes, has, walk)
+    last = len(sizes) + 1
+    inner = walk.sizes[last]
+    step = walk.steps[last]
     start = 0
     o = 0
     while start < len(table):
-        for b in range(outer):
-            first = o + b * walk.steps[n - 2]
-            if walk.steps[n - 1] == 0:
+        for b in range(walk.sizes[last - 1]):
+            p = o + b * walk.steps[last - 1]
+            if step == 0:
                 x = table[start]
                 for a in range(1, inner):
                     x += table[start + a]
-                part[first] += x
+                part[p] += x
             else:
                 for a in range(inner):
-                    part[first + a] += table[start + a]
+                    part[p + a] += table[start + a]
             start += inner
-        o = _next(walk, here, o)
+        o = _next(walk, first, last - 2, o)
 
 
 @kernel
-def _walk(sizes: np.ndarray, has: np.ndarray) -> _Walk:
+def _begin(sizes: np.ndarray, has: np.ndarray, walk: Walk) -> int:
+    """Join the variables; where the outermost loop stands."""
     n = len(sizes)
-    joined = np.ones(n + 2, np.int64)
-    steps = np.zeros(n + 2, np.int64)
-    # from the last one, with two of size 1 in front for the loops of short tables
     g = n + 1
+    # two loops at least
+    for i in range(n, n + 2):
+        walk.sizes[i] = 1
+        walk.steps[i] = 0
     step = 1
     for v in range(n - 1, -1, -1):
         if v < n - 1 and has[v] != has[v + 1]:
             g -= 1
-        if joined[g] == 1 and has[v]:
-            steps[g] = step
-        joined[g] *= sizes[v]
+            walk.sizes[g] = 1
+            walk.steps[g] = 0
+        if walk.sizes[g] == 1 and has[v]:
+            walk.steps[g] = step
+        walk.sizes[g] *= sizes[v]
+        walk.here[g] = 0
         if has[v]:
             step *= sizes[v]
-    g = min(g, n)
-    return _Walk(joined[g:], steps[g:])
+    return min(g, n)
 
 
 @kernel
-def _next(walk: _Walk, here: np.ndarray, o: int) -> int:
+def _next(walk: Walk, first: int, last: int, o: int) -> int:
     """Where the next round of the inner loops begins in the smaller table."""
-    for g in range(len(here) - 3, -1, -1):
-        here[g] += 1
+    for g in range(last, first - 1, -1):
+        walk.here[g] += 1
         o += walk.steps[g]
-        if here[g] < walk.sizes[g]:
+        if walk.here[g] < walk.sizes[g]:
             break
-        o -= here[g] * walk.steps[g]
-        here[g] = 0
+        o -= walk.here[g] * walk.steps[g]
+        walk.here[g] = 0
     return o

@@ -160,6 +160,24 @@ def test_samples_have_the_probabilities_of_labellings():
     assert np.sum((counts - n * every.p) ** 2 / (n * every.p)) < 60
 
 
+def test_where_no_labelling_is_allowed():
+    """Some labelling is chosen, and others of the batch are as ever."""
+    rng = np.random.default_rng(0)
+    potentials, structure = graphs.random_graphs(rng, (4, 5), 3, (PAIRS, TRIPLES))
+    for forbid in (lambda: potentials.node.__setitem__(2, -np.inf), lambda: None):
+        forbid()
+        labels = np.full(9, 7, np.int32)
+        score = np.zeros(2)
+        EXACT.argmax(potentials, structure, labels, score)
+        assert score[0] == -np.inf
+        assert score[1] == pytest.approx(Enumeration(potentials, structure, 1).scores.max())
+        EXACT.sample(potentials, structure, rng.random(9), labels, score)
+        assert set(labels) <= {0, 1, 2}
+        assert score[0] == -np.inf < score[1]
+        potentials.node[2] = 0.0
+        potentials.cliques[0][0] = -np.inf
+
+
 def test_ties_go_to_the_smaller_label():
     _, structure = graphs.grid(np.random.default_rng(0), 3, 3, 3)
     labels = np.full(9, 7, np.int32)
