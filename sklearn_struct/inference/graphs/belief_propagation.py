@@ -146,7 +146,9 @@ class BeliefPropagation(Inference):
         self.marginals(potentials, structure, ones, beliefs, np.empty(structure.n_examples))
         labels[:] = beliefs.node.argmax(axis=1)
         cliques, graph = _read(structure)
-        climb(flat_scores(potentials), cliques, graph, labels)
+        scores = flat_scores(potentials)
+        n_steps = len(graph.places) * scores.node.shape[1]
+        patiently(lambda: climb(scores, cliques, graph, labels), USUAL * n_steps)
         if score is not None:
             score[:] = self.scores(potentials, structure, labels)
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from sklearn_struct.containers.structures import Potentials
 
-__all__ = ["Sums", "add_derivative"]
+__all__ = ["STEP", "Sums", "add_derivative"]
 
 # how far to go: its square is nothing beside 1
 STEP = 1e-30

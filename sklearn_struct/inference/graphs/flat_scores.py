@@ -9,7 +9,16 @@ import numpy as np
 from sklearn_struct.compiled.kernel import inlined
 from sklearn_struct.containers.structures import Potentials, Structure
 
-__all__ = ["Cliques", "FlatScores", "add_to", "cliques_of", "first_score", "flat_scores"]
+__all__ = [
+    "Cliques",
+    "FlatScores",
+    "add_to",
+    "by_example",
+    "cliques_of",
+    "first_score",
+    "flat_scores",
+    "scaled",
+]
 
 
 class Cliques(NamedTuple):

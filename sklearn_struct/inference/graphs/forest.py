@@ -17,6 +17,7 @@ from sklearn_struct.compiled.threads import patiently
 from sklearn_struct.containers.structures import Potentials, Structure, n_columns
 from sklearn_struct.inference.base import Inference
 from sklearn_struct.inference.graphs.complex_step import add_derivative
+from sklearn_struct.inference.graphs.log_sum import log_sum
 from sklearn_struct.inference.graphs.remembered import of_structure
 from sklearn_struct.inference.graphs.rooted_trees import RootedTrees, rooted
 
@@ -136,22 +137,6 @@ def _add_marginals(
 
 
 @kernel
-def _log_sum(scores: np.ndarray) -> complex:
-    """log sum exp of a row."""
-    top = scores[0].real
-    for k in range(1, len(scores)):
-        top = max(top, scores[k].real)
-    total: complex = scores[0]
-    # else a difference of infinities would be NaN
-    if top > -np.inf:
-        mass = scores.dtype.type(0.0)
-        for k in range(len(scores)):
-            mass += np.exp(scores[k] - top)
-        total = top + np.log(mass)
-    return total
-
-
-@kernel
 def _edge(scores: _Scores, e: int, child: int, j: int, k: int) -> complex:
     """Score of an edge where its child has label j and its parent label k."""
     table = scores.table[min(e, scores.table.shape[0] - 1)]
@@ -169,11 +154,11 @@ def _upward(scores: _Scores, trees: RootedTrees, messages: _Messages) -> None:
     for c in trees.order[::-1]:
         p = trees.parent[c]
         if p < 0:
-            messages.totals[c] = _log_sum(inside[c])
+            messages.totals[c] = log_sum(inside[c])
         for k in range(K if p >= 0 else 0):
             for j in range(K):
                 row[j] = inside[c, j] + _edge(scores, trees.link[c], c, j, k)
-            messages.upward[c, k] = _log_sum(row)
+            messages.upward[c, k] = log_sum(row)
             inside[p, k] += messages.upward[c, k]
 
 
@@ -209,7 +194,7 @@ def _downward(
                 else:
                     out_table[r, k, j] += of_pair
             if p >= 0:
-                everything[c, j] += _log_sum(row)
+                everything[c, j] += log_sum(row)
             out_node[c, j] += weight[c] * np.exp(everything[c, j] - log_Z[c])
 
 

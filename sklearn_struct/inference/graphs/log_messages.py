@@ -18,6 +18,7 @@ from sklearn_struct.compiled.kernel import kernel
 from sklearn_struct.inference.graphs.adjacency import Adjacency
 from sklearn_struct.inference.graphs.complex_step import STEP
 from sklearn_struct.inference.graphs.flat_scores import Cliques, FlatScores, first_score
+from sklearn_struct.inference.graphs.log_sum import log_sum
 
 __all__ = ["Messages", "Model", "add_beliefs", "exchange"]
 
@@ -229,7 +230,7 @@ def add_beliefs(
             for e in range(model.graph.bounds[v], model.graph.bounds[v + 1]):
                 p = model.graph.places[e]
                 belief[k] += model.share[model.graph.clique[p]] * messages.to_nodes[p, k]
-        norm = _log_sum(belief)
+        norm = log_sum(belief)
         if not norm.real > -np.inf:
             return norm
         norms[v - nodes[0]] = norm
@@ -264,24 +265,8 @@ def _add_clique(
         taken += norms[model.cliques.members[p] - nodes[0]]
     for column in range(len(belief)):
         belief[column] = _told(model, c, row, column, first, r, -1, messages) - taken
-    norm = _log_sum(belief)
+    norm = log_sum(belief)
     if norm.real > -np.inf:
         for column in range(len(belief)):
             out.tables[into + column] += weight * np.exp(belief[column] - norm)
     return norm
-
-
-@kernel
-def _log_sum(scores: np.ndarray) -> Any:
-    """log sum exp of a row."""
-    top = scores[0].real
-    for k in range(1, len(scores)):
-        top = max(top, scores[k].real)
-    total: complex = scores[0]
-    # else a difference of infinities would be NaN
-    if top > -np.inf:
-        mass = scores.dtype.type(0.0)
-        for k in range(len(scores)):
-            mass += np.exp(scores[k] - top)
-        total = top + np.log(mass)
-    return total
