@@ -35,7 +35,17 @@ from papers import (
     spectral_grammars,
 )
 from peers import encoding, end_to_end, logistic, nltk_parsing, training
-from speed import compiling, criteria, growth, parsers, responsiveness, roofline, threads, versions
+from speed import (
+    compiling,
+    criteria,
+    graph_inference,
+    growth,
+    parsers,
+    responsiveness,
+    roofline,
+    threads,
+    versions,
+)
 
 SUITES = (
     noun_phrases,
@@ -53,6 +63,7 @@ SUITES = (
     threads,
     responsiveness,
     compiling,
+    graph_inference,
     roofline,
     growth,
     criteria,
