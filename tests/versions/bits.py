@@ -116,7 +116,7 @@ def _print_case(verdict: str, case: Case, differences: list[Difference]) -> None
 def _summary(differences: list[Difference]) -> str:
     """How far arrays, the objective and predictions are apart."""
     arrays = [d.size for d in differences if not d.is_answer and d.key != FIT]
-    objective = [d.size for d in differences if d.key.endswith("loss_curve_")]
+    objective = [d.size for d in differences if d.key.endswith("loss_curve_[-1]")]
     predicted = [d.equal for d in differences if d.key == "predict()"]
     parts = []
     if arrays:

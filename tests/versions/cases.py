@@ -21,7 +21,7 @@ from versions import data, renamed
 __all__ = ["CASES", "Case", "Spec", "built", "named"]
 
 
-LOSSES = {"log_likelihood", "pointwise"}  # with cases of their own
+WITH_CASES = {"log_likelihood", "pointwise"}  # with cases of their own
 
 
 class Spec(NamedTuple):
@@ -209,7 +209,7 @@ def _of_linear_chains() -> Iterator[Case]:
     )
     for solver in ("ap", "pa", "pa-ii"):
         yield case(name, "hashed", "batches", solver=solver, feature_pairs="all", random_state=0)
-    for loss in sorted(LinearChainCRF._parameter_constraints["loss"][0].options - LOSSES):
+    for loss in sorted(LinearChainCRF._parameter_constraints["loss"][0].options - WITH_CASES):
         yield case(name, "dicts", loss=loss, max_iter=6)  # a new one enrols by itself
     yield case(name, "dicts", "tokens", loss="pointwise", max_iter=6)
     yield case(name, "dicts", loss="pointwise", class_weight="balanced", solver="cg", max_iter=6)

@@ -166,6 +166,9 @@ def learned(estimator: Any, prefix: str = "") -> dict[str, Outcome]:
             everything |= learned(value, f"{key}.")
         else:
             everything[key] = outcome(value)
+            if name == "loss_curve_" and len(value):
+                # two ways to one minimum differ in all but this
+                everything[f"{key}[-1]"] = outcome(value[-1])
     for name, part in _inside(estimator):
         everything |= learned(part, f"{prefix}{name}.")
     return everything

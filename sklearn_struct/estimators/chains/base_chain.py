@@ -44,7 +44,7 @@ class BaseChain(ChainParameters, BaseStructured):
 
     def _inference(self) -> Chain:
         """What sums over labellings: of chains of the order that the parameter says."""
-        return Chain(getattr(self, "order", 1))
+        return Chain(self.order)
 
     def _learned_inference(self) -> Chain:
         """The same of the order that was learned."""

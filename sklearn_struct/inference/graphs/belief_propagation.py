@@ -10,10 +10,9 @@ import numpy as np
 from sklearn_struct.compiled.kernel import kernel
 from sklearn_struct.compiled.simd import padded
 from sklearn_struct.compiled.threads import patiently
-from sklearn_struct.containers.structures import Potentials, Structure, n_columns, zeros
-from sklearn_struct.inference.base import Inference
+from sklearn_struct.containers.structures import Potentials, Structure, zeros
 from sklearn_struct.inference.graphs.adjacency import Adjacency, adjacency
-from sklearn_struct.inference.graphs.complex_step import add_derivative
+from sklearn_struct.inference.graphs.complex_step import OnGraphs
 from sklearn_struct.inference.graphs.convergence import Report
 from sklearn_struct.inference.graphs.flat_scores import (
     Cliques,
@@ -43,7 +42,7 @@ Examples: TypeAlias = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 
 
 @dataclass(frozen=True)
-class BeliefPropagation(Inference):
+class BeliefPropagation(OnGraphs):
     """Messages between neighbours until they settle (P1 4.2 and 5.4.3).
 
     log Z is Bethe's approximation, and marginals are its derivatives, where messages have settled
@@ -64,10 +63,6 @@ class BeliefPropagation(Inference):
     max_sweeps: int = 100
     tol: float = 1e-6
     report: Report = field(default_factory=Report, compare=False, repr=False)
-
-    def most_tokens(self, structure: Structure, n_labels: int) -> int:
-        """With how many nodes a call is still short."""
-        return 2_000_000 // n_columns(n_labels, 2)
 
     def marginals(
         self,
@@ -110,26 +105,6 @@ class BeliefPropagation(Inference):
         used = weight != 0.0
         self.report.add(examples[2][used], examples[3][used], self.tol)
         add_to(out, into)
-
-    def tangent(
-        self,
-        potentials: Potentials,
-        reward: Potentials,
-        structure: Structure,
-        weight: np.ndarray,
-        out: Potentials,
-        mean: np.ndarray,
-    ) -> None:
-        """Add the derivatives of weighted beliefs in the direction of a reward to `out`; see
-        `Inference.tangent`.
-        """
-        add_derivative(
-            lambda theta, room, log_Z: self.marginals(theta, structure, weight, room, log_Z),
-            potentials,
-            reward,
-            out,
-            mean,
-        )
 
     def argmax(
         self,

@@ -59,7 +59,7 @@ def sum_out(
     for s in range(buckets.offsets[i], buckets.offsets[i + 1]):
         sizes = _sizes(buckets, s)
         table, sums = _memory(buckets, sizes, s, room)
-        _fill(factors, labels, buckets, s, sizes, room, logs)
+        _multiply_in(factors, labels, buckets, s, sizes, room, logs)
         n = sizes[0]
         rest = len(sums)
         if logs:
@@ -156,7 +156,7 @@ def _memory(
 
 
 @kernel
-def _fill(
+def _multiply_in(
     factors: FlatScores,
     labels: Labels,
     buckets: Buckets,
@@ -302,7 +302,7 @@ def best_labels(
     for s in range(buckets.offsets[i], buckets.offsets[i + 1]):
         sizes = _sizes(buckets, s)
         table, sums = _memory(buckets, sizes, s, room)
-        _fill(factors, labels, buckets, s, sizes, room, True)
+        _multiply_in(factors, labels, buckets, s, sizes, room, True)
         rest = len(sums)
         for r in range(rest):
             sums[r] = -np.inf

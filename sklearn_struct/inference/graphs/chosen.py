@@ -12,10 +12,10 @@ from sklearn_struct.containers.structures import (
     Structure,
     copies,
     has_only_edges,
-    n_columns,
 )
 from sklearn_struct.inference.base import Inference
 from sklearn_struct.inference.graphs.buckets import n_numbers
+from sklearn_struct.inference.graphs.complex_step import OnGraphs
 from sklearn_struct.inference.graphs.forest import Forest
 from sklearn_struct.inference.graphs.junction_tree import JunctionTree
 from sklearn_struct.inference.graphs.remembered import of_structure
@@ -25,7 +25,7 @@ __all__ = ["ChosenByGraph"]
 
 
 @dataclass(frozen=True)
-class ChosenByGraph(Inference):
+class ChosenByGraph(OnGraphs):
     """Forests by `Forest`, other graphs by `JunctionTree`, and those with too large tables by
     another inference. What is chosen depends on a graph and the number of labels alone.
 
@@ -39,10 +39,6 @@ class ChosenByGraph(Inference):
     otherwise: Inference
     most: float = 2.0**17
 
-    def most_tokens(self, structure: Structure, n_labels: int) -> int:
-        """With how many nodes a call is still short."""
-        return 2_000_000 // n_columns(n_labels, 2)
-
     def marginals(
         self,
         potentials: Potentials,
@@ -54,33 +50,9 @@ class ChosenByGraph(Inference):
         """Add weighted marginals to `out`, write log Z; see `Inference.marginals`."""
         for inference, part, examples in self._parts(potentials, structure):
             room = _room(part, out)
-            sums = np.empty(len(examples))
+            sums = np.empty(len(examples), log_Z.dtype)
             inference.marginals(part.cut(potentials), part.structure, weight[examples], room, sums)
             log_Z[examples] = sums
-            _add(part, room, out)
-
-    def tangent(
-        self,
-        potentials: Potentials,
-        reward: Potentials,
-        structure: Structure,
-        weight: np.ndarray,
-        out: Potentials,
-        mean: np.ndarray,
-    ) -> None:
-        """Add weighted covariances with a reward to `out`; see `Inference.tangent`."""
-        for inference, part, examples in self._parts(potentials, structure):
-            room = _room(part, out)
-            means = np.empty(len(examples))
-            inference.tangent(
-                part.cut(potentials),
-                part.cut(reward),
-                part.structure,
-                weight[examples],
-                room,
-                means,
-            )
-            mean[examples] = means
             _add(part, room, out)
 
     def argmax(

@@ -76,7 +76,7 @@ def eliminated(links: Links, sizes: np.ndarray, most: float) -> Elimination | No
     for rule in RULES:
         nodes = np.empty(n, np.int64)
         lengths = np.empty(n, np.int64)
-        numbers = _choose(links, sizes, rule, most, (nodes, lengths))
+        numbers = _order_nodes(links, sizes, rule, most, (nodes, lengths))
         if numbers <= most and (best is None or numbers < most):
             best = nodes, lengths
             # others must be better, or are given up
@@ -86,12 +86,12 @@ def eliminated(links: Links, sizes: np.ndarray, most: float) -> Elimination | No
     nodes, lengths = best
     bounds = np.concatenate([[0], np.cumsum(lengths)])
     steps = Elimination(nodes, bounds, np.empty(bounds[-1], np.int64), np.full(n, -1), most)
-    _fill(links, sizes, steps)
+    _write_steps(links, sizes, steps)
     return steps
 
 
 @kernel
-def _choose(
+def _order_nodes(
     links: Links, sizes: np.ndarray, rule: int, most: float, out: tuple[np.ndarray, np.ndarray]
 ) -> float:
     """Write the order of a rule, and how many nodes each scope has; the numbers of all tables.
@@ -132,7 +132,7 @@ def _choose(
 
 
 @kernel
-def _fill(links: Links, sizes: np.ndarray, steps: Elimination) -> None:
+def _write_steps(links: Links, sizes: np.ndarray, steps: Elimination) -> None:
     """Fill the scopes of steps, and the parents."""
     n = len(sizes)
     net = _net(links, sizes)

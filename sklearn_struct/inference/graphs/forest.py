@@ -15,8 +15,7 @@ import numpy as np
 from sklearn_struct.compiled.kernel import kernel
 from sklearn_struct.compiled.threads import patiently
 from sklearn_struct.containers.structures import Potentials, Structure, n_columns
-from sklearn_struct.inference.base import Inference
-from sklearn_struct.inference.graphs.complex_step import add_derivative
+from sklearn_struct.inference.graphs.complex_step import OnGraphs
 from sklearn_struct.inference.graphs.log_sum import log_sum
 from sklearn_struct.inference.graphs.remembered import of_structure
 from sklearn_struct.inference.graphs.rooted_trees import RootedTrees, rooted
@@ -44,7 +43,7 @@ class _Messages(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Forest(Inference):
+class Forest(OnGraphs):
     """Exact inference on structures whose one family are edges without cycles.
 
     An edge (a, b) scores label j of a and k of b in column j * K + k, whichever is nearer to a
@@ -53,7 +52,7 @@ class Forest(Inference):
 
     def most_tokens(self, structure: Structure, n_labels: int) -> int:
         """With how many nodes a call is still short."""
-        return 20_000_000 // n_columns(n_labels, 2)
+        return 20_000_000 // n_columns(n_labels, structure.families[0].nodes.shape[1])
 
     def marginals(
         self,
@@ -65,24 +64,6 @@ class Forest(Inference):
     ) -> None:
         """Add weighted marginals to `out`, write log Z; see `Inference.marginals`."""
         _add_marginals(potentials, structure, weight, out, log_Z)
-
-    def tangent(
-        self,
-        potentials: Potentials,
-        reward: Potentials,
-        structure: Structure,
-        weight: np.ndarray,
-        out: Potentials,
-        mean: np.ndarray,
-    ) -> None:
-        """Add weighted covariances with a reward to `out`; see `Inference.tangent`."""
-        add_derivative(
-            lambda theta, room, log_Z: self.marginals(theta, structure, weight, room, log_Z),
-            potentials,
-            reward,
-            out,
-            mean,
-        )
 
     def argmax(
         self,

@@ -10,7 +10,6 @@ import numpy as np
 from sklearn_struct.compiled.kernel import kernel
 from sklearn_struct.compiled.threads import patiently
 from sklearn_struct.containers.structures import Potentials, Structure, n_columns
-from sklearn_struct.inference.base import Inference
 from sklearn_struct.inference.graphs.bucket_sums import (
     Room,
     add_marginals,
@@ -20,7 +19,7 @@ from sklearn_struct.inference.graphs.bucket_sums import (
     sum_out,
 )
 from sklearn_struct.inference.graphs.buckets import Buckets, Labels, buckets_of, finite_labels
-from sklearn_struct.inference.graphs.complex_step import add_derivative
+from sklearn_struct.inference.graphs.complex_step import OnGraphs
 from sklearn_struct.inference.graphs.flat_scores import (
     FlatScores,
     add_to,
@@ -36,7 +35,7 @@ PASSES = 10
 
 
 @dataclass(frozen=True)
-class JunctionTree(Inference):
+class JunctionTree(OnGraphs):
     """Exact inference on any structure, with cliques of any size.
 
     Nodes are summed out one after the other, in the best of some orders: as numbered, by least
@@ -54,10 +53,6 @@ class JunctionTree(Inference):
     """
 
     most: float = 2.0**27
-
-    def most_tokens(self, structure: Structure, n_labels: int) -> int:
-        """With how many nodes a call is still short."""
-        return 2_000_000 // n_columns(n_labels, 2)
 
     def marginals(
         self,
@@ -82,24 +77,6 @@ class JunctionTree(Inference):
         )
         add_to(out, into)
 
-    def tangent(
-        self,
-        potentials: Potentials,
-        reward: Potentials,
-        structure: Structure,
-        weight: np.ndarray,
-        out: Potentials,
-        mean: np.ndarray,
-    ) -> None:
-        """Add weighted covariances with a reward to `out`; see `Inference.tangent`."""
-        add_derivative(
-            lambda theta, room, log_Z: self.marginals(theta, structure, weight, room, log_Z),
-            potentials,
-            reward,
-            out,
-            mean,
-        )
-
     def argmax(
         self,
         potentials: Potentials,
@@ -110,7 +87,7 @@ class JunctionTree(Inference):
         """Write the best labelling and, if asked for, its score; ties go to the smaller label."""
         work = _Work(potentials, structure, self.most)
         patiently(
-            lambda: _choose(work.logs, work.labels, work.buckets, work.room, labels),
+            lambda: _best(work.logs, work.labels, work.buckets, work.room, labels),
             PASSES * work.n_numbers,
         )
         if score is not None:
@@ -185,7 +162,7 @@ def _add_marginals(
 
 
 @kernel
-def _choose(
+def _best(
     factors: FlatScores, labels: Labels, buckets: Buckets, room: Room, chosen: np.ndarray
 ) -> None:
     for i in range(len(buckets.offsets) - 1):
