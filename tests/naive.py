@@ -246,9 +246,10 @@ def linear_model(
             edge_X = sp.csr_array(tokens[second][:, columns])
             edge_pairs = observed_pairs(edge_X, pairs, np.ones(len(pairs)), K**2, 1)
             no_pairs = CSR(np.zeros(len(columns) + 1, int), np.empty(0, np.int32), np.empty(0))
-    families = [CliquePattern(2, edge_pairs, transitions)]
+    families = [CliquePattern(2, len(columns), edge_pairs, transitions)]
     if triples:
-        families.append(CliquePattern(3, no_pairs, np.arange(0, K**3, 4 if observed else 1)))
+        triple_columns = np.arange(0, K**3, 4 if observed else 1)
+        families.append(CliquePattern(3, len(columns), no_pairs, triple_columns))
     pattern = Pattern(m, K, node_pairs, tuple(families), columns, intercept)
     return LinearModel(bind(pattern, X, structure, np.dtype(dtype)), X, y)
 

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import ArrayLike, DTypeLike
+from numpy.typing import ArrayLike
 
 from sklearn_struct.containers.data_frames import is_frame, names_of, refuse_lazy, runs, table
-from sklearn_struct.containers.ragged import object_array
+from sklearn_struct.containers.one_dimensional import OneDimensional
 from sklearn_struct.containers.sparse_input import as_csr
 from sklearn_struct.containers.typing import Frame
 
 __all__ = ["SequenceArray"]
 
 
-class SequenceArray:
+class SequenceArray(OneDimensional):
     """A one-dimensional array of sequences, stored as one token array and offsets.
 
     It slices, concatenates and splits like an array of length ``n_sequences``, so scikit-learn's
@@ -55,8 +55,6 @@ class SequenceArray:
     """
 
     __hash__ = None  # type: ignore[assignment]
-    ndim = 1
-    device = "cpu"
 
     def __init__(
         self,
@@ -235,10 +233,6 @@ class SequenceArray:
         return cls(table(frame, wanted), offsets, list(map(str, wanted)))
 
     @property
-    def shape(self) -> tuple[int]:
-        return (len(self),)
-
-    @property
     def lengths(self) -> np.ndarray:
         """Number of tokens of each sequence."""
         return np.diff(self.offsets)
@@ -246,24 +240,14 @@ class SequenceArray:
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
-    def __iter__(self) -> Iterator[Any]:
-        return (self[i] for i in range(len(self)))
+    def _one(self, i: int) -> Any:
+        return self.tokens[self.offsets[i] : self.offsets[i + 1]]
 
-    def __getitem__(self, key: Any) -> Any:
-        if isinstance(key, tuple):
-            if len(key) != 2 or key[1] is not Ellipsis:
-                raise IndexError("a SequenceArray has one dimension")
-            key = key[0]
-        if isinstance(key, int | np.integer) or (isinstance(key, np.ndarray) and key.ndim == 0):
-            i = range(len(self))[key]
-            return self.tokens[self.offsets[i] : self.offsets[i + 1]]
-        chosen = np.arange(len(self))[key]
-        if chosen.ndim != 1:
-            raise IndexError("a SequenceArray has one dimension")
+    def _several(self, chosen: np.ndarray, consecutive: bool) -> SequenceArray:
         lengths = self.lengths[chosen]
         offsets = _offsets(lengths)
         # a view: consecutive sequences share their tokens' memory
-        if isinstance(key, slice) and (key.step in (None, 1)):
+        if consecutive:
             first = self.offsets[chosen[0]] if len(chosen) else 0
             tokens = self.tokens[first : first + offsets[-1]]
         else:
@@ -271,6 +255,20 @@ class SequenceArray:
                 np.repeat(self.offsets[chosen] - offsets[:-1], lengths) + np.arange(offsets[-1])
             ]
         return SequenceArray(tokens, offsets, self.names)
+
+    @classmethod
+    def _joined(cls, arrays: Sequence[Any]) -> SequenceArray:
+        parts = [
+            part if isinstance(part, SequenceArray) else SequenceArray.from_sequences(part)
+            for part in arrays
+        ]
+        offsets = _offsets(np.concatenate([part.lengths for part in parts]))
+        tokens = [part.tokens for part in parts]
+        if any(map(sp.issparse, tokens)):
+            stacked = sp.vstack([sp.csr_array(part) for part in tokens], format="csr")
+        else:
+            stacked = np.concatenate(tokens)
+        return SequenceArray(stacked, offsets, parts[0].names)
 
     def __eq__(self, other: object) -> bool:
         """Whether both hold the same sequences, value by value."""
@@ -289,53 +287,6 @@ class SequenceArray:
         features = f", n_features={self.tokens.shape[1]}" if self.tokens.ndim == 2 else ""
         return f"SequenceArray(n_sequences={len(self)}, n_tokens={self.tokens.shape[0]}{features})"
 
-    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> np.ndarray:
-        if dtype is not None and np.dtype(dtype) != object:
-            raise ValueError("sequences of several lengths only fit an array of dtype object")
-        # numpy asks for a view, which there cannot be
-        if copy is False:
-            raise ValueError("a SequenceArray cannot become an object array without a copy")
-        return object_array(list(self))
-
-    def __array_function__(
-        self,
-        function: Callable[..., Any],
-        types: Iterable[type],
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
-    ) -> Any:
-        """`np.concatenate` and `np.take` give SequenceArrays again."""
-        # what scikit-learn's splitters and searches use
-        if function is np.concatenate:
-            return _concatenate(*args, **kwargs)
-        if function is np.take:
-            return _take(*args, **kwargs)
-        return NotImplemented
-
-    def __array_namespace__(self, api_version: str | None = None) -> Any:
-        return np
-
 
 def _offsets(lengths: ArrayLike) -> np.ndarray:
     return np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]).astype(np.int64)
-
-
-def _take(
-    array: SequenceArray, indices: Any, axis: int | None = None, **kwargs: Any
-) -> SequenceArray:
-    taken: SequenceArray = array[np.asarray(indices)]
-    return taken
-
-
-def _concatenate(arrays: Sequence[SequenceArray], axis: int = 0, **kwargs: object) -> SequenceArray:
-    parts = [
-        part if isinstance(part, SequenceArray) else SequenceArray.from_sequences(part)
-        for part in arrays
-    ]
-    offsets = _offsets(np.concatenate([part.lengths for part in parts]))
-    tokens = [part.tokens for part in parts]
-    if any(map(sp.issparse, tokens)):
-        stacked = sp.vstack([sp.csr_array(part) for part in tokens], format="csr")
-    else:
-        stacked = np.concatenate(tokens)
-    return SequenceArray(stacked, offsets, parts[0].names)

@@ -74,7 +74,7 @@ def _chain_counts(pattern: Pattern, X: SequenceArray, codes: np.ndarray) -> sp.c
     for f, family in enumerate(structure.families):
         columns = columns_of(codes, family, K)
         clique_owner = owner[family.nodes[:, 0]]
-        if len(pattern.edge_columns):
+        if pattern.families[f].n_features:
             features = clique_features(X, family, pattern.edge_columns)
             where = _places(features, columns, every_clique_pair(pattern, f))
             parts.append((where, clique_owner, of_features[f]))

@@ -195,7 +195,8 @@ class LinearObjective(OnThreads):
         *sums, intercept = (np.sum(of_parts, axis=0) for of_parts in zip(*parts, strict=True))
         for f, family in enumerate(self.potentials.pattern.families):
             segments.features[f][:] = sums[2 * f]
-            segments.columns[f][:] = sums[2 * f + 1][family.columns]
+            of_columns = self.potentials.of_columns(f, sums[2 * f + 1])
+            segments.columns[f][:] = of_columns[family.columns]
         segments.intercept[:] = intercept[: self.n_free]
         grad /= self.total_weight
         return grad

@@ -1,7 +1,9 @@
 """The potentials that weights give to features: linear in the weights, with a table for each family
 of cliques.
 
-    node[t] = X[t] W + intercept        cliques[c] = columns + X[last node of c] V
+    node[t] = X[t] W + intercept        cliques[c] = columns + Z[c] V
+
+The features Z of cliques are their own, or, by default, those of their last nodes.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ from sklearn_struct.linear.padded_rows import RowsMap
 from sklearn_struct.linear.pairs import PairsMap
 from sklearn_struct.linear.sum_of_squares import add_to_rows
 from sklearn_struct.linear.vectors_side_by_side import ONE, Grains
+from sklearn_struct.objectives.tied_columns import TiedMap
 from sklearn_struct.objectives.weight_patterns import (
     Pattern,
     Segments,
@@ -32,6 +35,7 @@ from sklearn_struct.objectives.weight_patterns import (
 )
 
 __all__ = [
+    "CliqueRows",
     "LinearPotentials",
     "bind",
     "by_matrix",
@@ -40,7 +44,9 @@ __all__ = [
     "without_zeros",
 ]
 
-CliqueMap: TypeAlias = DenseMap | PairsMap | None
+CliqueMap: TypeAlias = DenseMap | PairsMap | TiedMap | None
+# for each family the features of its cliques (n_cliques, n_features); None where there are none
+CliqueRows: TypeAlias = Sequence[np.ndarray | sp.csr_array | None]
 
 # share of other values than 0 below which loops over them are faster than matrix products
 SPARSE = 0.25
@@ -70,9 +76,10 @@ def bind(
     structure: Structure,
     dtype: np.dtype,
     table: Lookup | None = None,
+    clique_rows: CliqueRows | None = None,
 ) -> LinearPotentials:
     """The potentials that parameters of this pattern give to X; with `table` for a single pass over
-    X, forward.
+    X, forward. Cliques have the features `clique_rows`, by default those of their last nodes.
     """
     K = pattern.n_labels
     node_map: DenseMap | RowsMap | LookupMap
@@ -83,22 +90,30 @@ def bind(
     else:
         # a single pass: sorting its indices would cost more than it saves
         node_map = LookupMap(csr(X.tokens, dtype, canonical=False), table)
-    clique_maps = [
-        _clique_map(pattern, f, X, family, dtype) for f, family in enumerate(structure.families)
-    ]
+    if clique_rows is None:
+        columns = pattern.edge_columns
+        clique_rows = [
+            clique_features(X, family, columns) if len(columns) else None
+            for family in structure.families
+        ]
+    clique_maps = [_clique_map(pattern, f, rows, dtype) for f, rows in enumerate(clique_rows)]
     return LinearPotentials(pattern, node_map, clique_maps)
 
 
 def _clique_map(
-    pattern: Pattern, f: int, X: SequenceArray, family: Family, dtype: np.dtype
+    pattern: Pattern, f: int, features: np.ndarray | sp.csr_array | None, dtype: np.dtype
 ) -> CliqueMap:
     """The map of family f; None where features condition no cliques."""
-    if not len(pattern.edge_columns):
+    family = pattern.families[f]
+    if features is None or not family.n_features:
         return None
-    features = clique_features(X, family, pattern.edge_columns)
-    if not sp.issparse(features) and pattern.families[f].features is None:
-        return DenseMap(np.ascontiguousarray(features, dtype=dtype), pattern.widths[f])
-    return PairsMap(csr(features, dtype), every_clique_pair(pattern, f))
+    to_columns: DenseMap | PairsMap
+    if not sp.issparse(features) and family.features is None:
+        to_columns = DenseMap(np.ascontiguousarray(features, dtype=dtype), pattern.tied_widths[f])
+    else:
+        to_columns = PairsMap(csr(features, dtype), every_clique_pair(pattern, f))
+    tied = family.ties(pattern.n_labels)
+    return to_columns if tied is None else TiedMap(to_columns, tied)
 
 
 def clique_features(
@@ -118,7 +133,7 @@ class LinearPotentials:
         Which weights exist.
     node_map : DenseMap, RowsMap or LookupMap
         From features of nodes to labels.
-    clique_maps : sequence of DenseMap, PairsMap or None
+    clique_maps : sequence of DenseMap, PairsMap, TiedMap or None
         For each family from features of cliques to their columns; None without features: one table
         for all its cliques.
     """
@@ -134,15 +149,17 @@ class LinearPotentials:
         self.clique_maps = tuple(clique_maps)
         self.n_labels = pattern.n_labels
         self.widths = pattern.widths
+        self.ties = tuple(family.ties(self.n_labels) for family in pattern.families)
         self.n_free = pattern.n_labels if pattern.fit_intercept else 0
         self.dtype = node_map.dtype
         self.size = pattern.size
         expanded = [m.expanded_size if m else 0 for m in self.clique_maps]
-        self._lengths = [node_map.expanded_size, *expanded, *self.widths, self.n_free]
+        self._tied_widths = pattern.tied_widths
+        self._lengths = [node_map.expanded_size, *expanded, *self._tied_widths, self.n_free]
         self.expanded_size = sum(self._lengths)
         # expanded tables have all columns, of which these are the weights
         self._has_column = []
-        for family, width in zip(pattern.families, self.widths, strict=True):
+        for family, width in zip(pattern.families, self._tied_widths, strict=True):
             self._has_column.append(np.zeros(width))
             self._has_column[-1][family.columns] = 1.0
 
@@ -159,6 +176,11 @@ class LinearPotentials:
         n_cliques: int = cliques.stop - cliques.start
         return n_cliques
 
+    def of_columns(self, f: int, table: np.ndarray) -> np.ndarray:
+        """Sums of what a table (width,) of family f has for each column."""
+        tied = self.ties[f]
+        return table if tied is None else tied.gather(table)
+
     def n_numbers(self, block: Block) -> int:
         """How many numbers the potentials of a block have."""
         size: int = (block.tokens.stop - block.tokens.start) * self.n_labels
@@ -170,7 +192,7 @@ class LinearPotentials:
     def grains(self) -> Grains:
         """The layout of an expanded vector: what stays together if several stand side by side."""
         of_features = [grain for m in self.clique_maps if m for grain in m.grains]
-        tables = [(width, width) for width in (*self.widths, self.n_free)]
+        tables = [(width, width) for width in (*self._tied_widths, self.n_free)]
         return [*self.node_map.grains, *of_features, *tables]
 
     def split_expanded(self, W: np.ndarray, n: int = 1) -> Segments:
@@ -265,7 +287,9 @@ class LinearPotentials:
                 table = np.empty((n_cliques, self.widths[f]), dtype=W.dtype)
                 clique_map.forward(parts.features[f], block.cliques[f], table, scales)
             cliques.append(table)
-            tables.append(factors @ parts.columns[f].reshape(len(scales), -1))
+            of_columns = factors @ parts.columns[f].reshape(len(scales), -1)
+            tied = self.ties[f]
+            tables.append(of_columns if tied is None else tied.spread(of_columns))
         return node, cliques, tables, parts.intercept[: self.n_free]
 
     def scatter(
@@ -280,7 +304,7 @@ class LinearPotentials:
             table = gradient.cliques[f]
             if clique_map:
                 clique_map.scatter(table, block.cliques[f], scales, parts.features[f])
-            of_all = np.sum(table, axis=0) if clique_map else table[0]
+            of_all = self.of_columns(f, np.sum(table, axis=0) if clique_map else table[0])
             parts.columns[f].reshape(len(scales), -1)[:] += scales[:, None] * (
                 # pairs without a weight must stay 0 in the expanded layout
                 of_all * self._has_column[f]

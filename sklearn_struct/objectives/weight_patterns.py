@@ -18,6 +18,7 @@ import scipy.sparse as sp
 from sklearn_struct.containers.csr import CSR, csr
 from sklearn_struct.containers.structures import clique_sizes, n_columns
 from sklearn_struct.linear.observed_feature_labels import BITS, observed
+from sklearn_struct.objectives.tied_columns import Ties, ties
 
 __all__ = [
     "CliquePattern",
@@ -35,22 +36,30 @@ __all__ = [
 
 
 class CliquePattern(NamedTuple):
-    """Which weights cliques of `size` nodes have.
+    """Which weights cliques of `size` nodes have, which `n_features` features condition.
 
     ``features`` are the pairs (clique feature, column) with a weight, None for all of them;
-    ``columns`` the columns with a weight that is the same whatever X is.
+    ``columns`` the columns with a weight that is the same whatever X is. If the nodes are
+    `symmetric`, the labellings that differ by their order alone are one column.
     """
 
     size: int
+    n_features: int
     features: CSR | None
     columns: np.ndarray
+    symmetric: bool = False
+
+    def ties(self, n_labels: int) -> Ties | None:
+        """Which labellings share a column; None if none do."""
+        return ties(n_labels, self.size) if self.symmetric else None
 
 
 class Pattern(NamedTuple):
     """Which weights exist.
 
     ``node`` are the pairs (feature, label) with a weight; None stands for all of them.
-    ``edge_columns`` are the features of X that condition cliques.
+    ``edge_columns`` are the features of X that condition cliques, the same in all families; empty
+    where cliques have features of their own, or none.
     """
 
     n_features: int
@@ -67,16 +76,25 @@ class Pattern(NamedTuple):
 
     @property
     def widths(self) -> tuple[int, ...]:
-        """The number of columns of each family."""
+        """The number of labellings of a clique of each family."""
         return tuple(n_columns(self.n_labels, family.size) for family in self.families)
+
+    @property
+    def tied_widths(self) -> tuple[int, ...]:
+        """The number of columns of each family."""
+        tied = (family.ties(self.n_labels) for family in self.families)
+        return tuple(
+            width if which is None else which.n
+            for which, width in zip(tied, self.widths, strict=True)
+        )
 
     @property
     def sizes(self) -> list[int]:
         """The lengths of the segments of w; of Python's integers, which do not overflow."""
         of_nodes = self.n_features * self.n_labels if self.node is None else len(self.node.indices)
         of_features = [
-            len(self.edge_columns) * width if f.features is None else len(f.features.indices)
-            for f, width in zip(self.families, self.widths, strict=True)
+            f.n_features * width if f.features is None else len(f.features.indices)
+            for f, width in zip(self.families, self.tied_widths, strict=True)
         ]
         of_columns = [len(family.columns) for family in self.families]
         return [of_nodes, *of_features, *of_columns, self.n_labels * self.fit_intercept]
@@ -179,7 +197,7 @@ def every_node_pair(pattern: Pattern) -> CSR:
 def every_clique_pair(pattern: Pattern, f: int) -> CSR:
     """The pairs (feature, column) of family f, also where None stands for all of them."""
     family = pattern.families[f]
-    return _every_pair(family.features, len(pattern.edge_columns), pattern.widths[f])
+    return _every_pair(family.features, family.n_features, pattern.tied_widths[f])
 
 
 def of_order(pattern: Pattern, order: int) -> Pattern:
@@ -192,11 +210,12 @@ def of_order(pattern: Pattern, order: int) -> Pattern:
         return pattern
     families = list(pattern.families)
     none = None
-    if len(pattern.edge_columns):
-        none = _pairs_of(np.zeros(len(pattern.edge_columns), dtype=bool), 0)
+    n_features = families[0].n_features
+    if n_features:
+        none = _pairs_of(np.zeros(n_features, dtype=bool), 0)
         families = [
             family._replace(features=every_clique_pair(pattern, f))
             for f, family in enumerate(families)
         ]
-    wider = [CliquePattern(size, none, np.arange(0)) for size in sizes]
+    wider = [CliquePattern(size, n_features, none, np.arange(0)) for size in sizes]
     return pattern._replace(families=(*families, *wider))

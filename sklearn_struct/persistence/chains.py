@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from sklearn_struct.containers.structures import clique_sizes, n_columns
+from sklearn_struct.containers.structures import n_columns
 from sklearn_struct.encoding.features.vectorizer import SequenceVectorizer
 from sklearn_struct.estimators.chains.base_chain import BaseChain
 from sklearn_struct.estimators.chains.partial_fit import PASSES
@@ -17,10 +17,11 @@ from sklearn_struct.estimators.fitting.prepared_weights import Prepared
 from sklearn_struct.exceptions import ModelFileError
 from sklearn_struct.objectives.weight_patterns import Pattern
 from sklearn_struct.persistence import checks
-from sklearn_struct.persistence.clique_weights import joined, parted
+from sklearn_struct.persistence.clique_weights import OF_CHAINS, CliqueFiles
 from sklearn_struct.persistence.encoders import Shared
 from sklearn_struct.persistence.nested_estimators import estimator, put_estimator
 from sklearn_struct.persistence.plain_values import (
+    Arrays,
     Json,
     fields,
     labels,
@@ -37,27 +38,25 @@ from sklearn_struct.solvers.result import Stream
 __all__ = ["put_chain", "put_ge", "read_chain", "read_ge"]
 
 OPTIONAL = (int, type(None))
-USUAL_ORDER = 1  # that of files which say nothing of it, as they are older than the order
 
 
-def put_chain(chain: BaseStructured, where: str, shared: Shared) -> dict[str, Any]:
+def put_chain(
+    chain: BaseStructured, where: str, shared: Shared, cliques: CliqueFiles = OF_CHAINS
+) -> dict[str, Any]:
     pattern = chain._pattern
     arrays = shared.arrays
     has = vars(chain)
-    edges = joined(pattern)
-    for name, pairs in (("node", pattern.node), ("edge", edges.features)):
-        if pairs is not None:
-            checks.put_pairs(arrays, where + name, pairs)
-    arrays[where + "edge_columns"] = np.asarray(pattern.edge_columns, np.int64)
-    arrays[where + "transitions"] = np.asarray(edges.columns, np.int64)
-    checks.put_number(arrays, where + "order", pattern.order, USUAL_ORDER)
-    arrays[where + "w"] = _filed(chain._w, edges.place)
+    if pattern.node is not None:
+        checks.put_pairs(arrays, where + "node", pattern.node)
+    of_cliques = cliques.put(pattern, where, arrays)
+    place = cliques.place(pattern)
+    arrays[where + "w"] = _filed(chain._w, place)
     if "loss_curve_" in has:
         arrays[where + "loss_curve"] = np.array(chain.loss_curve_, np.float64)
     stream = None
     if chain._stream is not None:
         solver, (last, _, n, step) = chain._stream  # the mean is `_w`
-        arrays[where + "last_w"] = _filed(last, edges.place)
+        arrays[where + "last_w"] = _filed(last, place)
         stream = {"solver": solver, "n": int(n), "step": float(step)}
     encoder = has.get("vectorizer_")
     names = has.get("_names_in") if encoder is None else encoder._names
@@ -65,7 +64,7 @@ def put_chain(chain: BaseStructured, where: str, shared: Shared) -> dict[str, An
         "labels": put_labels(arrays, where + "labels", chain.classes_),
         "n_features": int(pattern.n_features),
         "node": pattern.node is not None,
-        "edge": edges.features is not None,
+        **of_cliques,
         "fit_intercept": bool(pattern.fit_intercept),
         "names": shared.put(names),
         "vectorizer": None
@@ -79,13 +78,19 @@ def put_chain(chain: BaseStructured, where: str, shared: Shared) -> dict[str, An
     }
 
 
-def read_chain(chain: Any, stored: dict[str, Any], where: str, shared: Shared) -> None:
+def read_chain(
+    chain: Any,
+    stored: dict[str, Any],
+    where: str,
+    shared: Shared,
+    cliques: CliqueFiles = OF_CHAINS,
+) -> None:
     kinds = {
         "labels": (str, list),
         "n_features": int,
         "node": bool,
-        "edge": bool,
         "fit_intercept": bool,
+        **cliques.kinds,
     }
     kinds |= {"names": OPTIONAL, "vectorizer": (dict, type(None)), "n_iter": int, "t": int}
     kinds |= {"loss_curve": bool, "stream": (dict, type(None))}
@@ -93,11 +98,11 @@ def read_chain(chain: Any, stored: dict[str, Any], where: str, shared: Shared) -
     take_optional(chain, stored, "rows_in")
     arrays = shared.arrays
     chain.classes_ = labels(arrays, where + "labels", stored["labels"])
-    chain._pattern = _pattern(chain, stored, where, shared)
+    chain._pattern = _pattern(chain, stored, where, arrays, cliques)
     chain.n_features_in_ = chain._pattern.n_features
     size = chain._pattern.size
     stored_w = checks.weights(arrays, where + "w", size)
-    place = joined(chain._pattern).place  # only now: a number in a file may claim any size
+    place = cliques.place(chain._pattern)  # only now: a number in a file may claim any size
     chain._w = _placed(stored_w, place)
     checks.fit_into(chain._w, getattr(chain, "dtype", "float64"), where + "w")
     chain.n_iter_ = natural(stored["n_iter"], "n_iter")
@@ -180,18 +185,13 @@ def _n_names(names: Any) -> int:
     return sum(map(len, names.indexes)) if hasattr(names, "indexes") else len(names)
 
 
-def _pattern(chain: Any, stored: dict[str, Any], where: str, shared: Shared) -> Pattern:
+def _pattern(
+    chain: Any, stored: dict[str, Any], where: str, arrays: Arrays, cliques: CliqueFiles
+) -> Pattern:
     K = len(chain.classes_)
     n_features = natural(stored["n_features"], "n_features")
-    arrays = shared.arrays
-    columns = checks.ascending(arrays, where + "edge_columns", n_features)
-    order = checks.number(arrays, where + "order", USUAL_ORDER, chain)
-    # pairs, and behind them triples, as `clique_weights` says
-    width = sum(n_columns(K, size) for size in clique_sizes(order))
-    transitions = checks.ascending(arrays, where + "transitions", width)
+    families, columns = cliques.read(chain, stored, where, arrays)
     node = checks.pairs(arrays, where + "node", n_features, K) if stored["node"] else None
-    edge = checks.pairs(arrays, where + "edge", len(columns), width) if stored["edge"] else None
-    families = tuple(parted(edge, transitions, K, order))
     return Pattern(n_features, K, node, families, columns, stored["fit_intercept"])
 
 

@@ -6,7 +6,8 @@ while a pattern has a table for each family.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,8 +15,14 @@ import scipy.sparse as sp
 from sklearn_struct.containers.csr import CSR, csr
 from sklearn_struct.containers.structures import clique_sizes, n_columns
 from sklearn_struct.objectives.weight_patterns import CliquePattern, Pattern, every_clique_pair
+from sklearn_struct.persistence import checks
+from sklearn_struct.persistence.plain_values import Arrays
 
-__all__ = ["EdgeTables", "joined", "parted"]
+__all__ = ["OF_CHAINS", "CliqueFiles", "EdgeTables", "Families", "joined", "parted"]
+
+# families of cliques, and the columns of X that condition them
+Families: TypeAlias = tuple[tuple[CliquePattern, ...], np.ndarray]
+USUAL_ORDER = 1  # that of files which say nothing of it, as they are older than the order
 
 
 class EdgeTables(NamedTuple):
@@ -52,7 +59,7 @@ def joined(pattern: Pattern) -> EdgeTables:
 
 
 def parted(
-    features: CSR | None, columns: np.ndarray, n_labels: int, order: int
+    features: CSR | None, columns: np.ndarray, n_features: int, n_labels: int, order: int
 ) -> list[CliquePattern]:
     """The families that stand side by side in a file."""
     families = []
@@ -61,7 +68,7 @@ def parted(
         width = n_columns(n_labels, size)
         here = (columns >= first) & (columns < first + width)
         of_family = None if features is None else _between(features, first, width)
-        families.append(CliquePattern(size, of_family, columns[here] - first))
+        families.append(CliquePattern(size, n_features, of_family, columns[here] - first))
         first += width
     return families
 
@@ -81,3 +88,52 @@ def _parts_of_w(pattern: Pattern) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     rest = first + sum(sizes[1 : n + 1])
     every = np.arange(pattern.size)
     return every[:first], every[first:rest], every[rest:]
+
+
+class CliqueFiles(NamedTuple):
+    """How weights of cliques are filed.
+
+    ``put(pattern, where, arrays)`` gives fields, ``kinds`` their types; ``read(estimator, stored,
+    where, arrays)`` gives the families and `Pattern.edge_columns`; ``place(pattern)`` where each
+    weight of the file stands in w.
+    """
+
+    put: Callable[[Pattern, str, Arrays], dict[str, Any]]
+    kinds: dict[str, Any]
+    read: Callable[[Any, dict[str, Any], str, Arrays], Families]
+    place: Callable[[Pattern], np.ndarray]
+
+
+def _put_pairs_and_triples(pattern: Pattern, where: str, arrays: Arrays) -> dict[str, Any]:
+    edges = joined(pattern)
+    if edges.features is not None:
+        checks.put_pairs(arrays, where + "edge", edges.features)
+    arrays[where + "edge_columns"] = np.asarray(pattern.edge_columns, np.int64)
+    arrays[where + "transitions"] = np.asarray(edges.columns, np.int64)
+    checks.put_number(arrays, where + "order", pattern.order, USUAL_ORDER)
+    return {"edge": edges.features is not None}
+
+
+def _read_pairs_and_triples(
+    chain: Any, stored: dict[str, Any], where: str, arrays: Arrays
+) -> Families:
+    K = len(chain.classes_)
+    columns = checks.ascending(arrays, where + "edge_columns", stored["n_features"])
+    order = checks.number(arrays, where + "order", USUAL_ORDER, chain)
+    # pairs, and behind them triples, as `clique_weights` says
+    width = sum(n_columns(K, size) for size in clique_sizes(order))
+    transitions = checks.ascending(arrays, where + "transitions", width)
+    edge = checks.pairs(arrays, where + "edge", len(columns), width) if stored["edge"] else None
+    return tuple(parted(edge, transitions, len(columns), K, order)), columns
+
+
+def _place_of_pairs_and_triples(pattern: Pattern) -> np.ndarray:
+    return joined(pattern).place
+
+
+OF_CHAINS = CliqueFiles(
+    _put_pairs_and_triples,
+    {"edge": bool},
+    _read_pairs_and_triples,
+    _place_of_pairs_and_triples,
+)

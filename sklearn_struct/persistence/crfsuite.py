@@ -118,7 +118,7 @@ def _estimator(model: _Model) -> LinearChainCRF:
     crf.vectorizer_ = vectorizer
     crf._names_in = names
     crf.n_features_in_ = n
-    transitions = CliquePattern(2, None, moves)
+    transitions = CliquePattern(2, 0, None, moves)
     crf._pattern = Pattern(n, K, node, (transitions,), np.arange(0), False)
     crf._w = np.concatenate([w_node, w_edge])
     crf._stream = None

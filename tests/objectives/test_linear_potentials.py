@@ -192,7 +192,7 @@ def test_potentials_for_new_data(triples):
 def test_pattern_without_any_weight():
     nothing = csr(sp.csr_array((4, 2)))
     none = np.array([], dtype=int)
-    families = tuple(CliquePattern(size, None, none) for size in (2, 3))
+    families = tuple(CliquePattern(size, 0, None, none) for size in (2, 3))
     pattern = Pattern(4, 2, nothing, families, none, True)
     structure = chain(np.array([0, 4]), 2)
     potentials = bind(pattern, SequenceArray(STORED, [0, 4]), structure, np.dtype(float))

@@ -40,7 +40,7 @@ def listed(pairs):
 def test_what_is_joined_is_parted_again(options):
     pattern = model_of(options).potentials.pattern
     edges = joined(pattern)
-    families = parted(edges.features, edges.columns, K, pattern.order)
+    families = parted(edges.features, edges.columns, len(pattern.edge_columns), K, pattern.order)
     assert [family.size for family in families] == [2, 3][: pattern.order]
     again = pattern._replace(families=tuple(families))
     assert again.sizes == pattern.sizes
@@ -96,7 +96,7 @@ def test_families_of_which_one_has_no_pairs(dense):
     edges = joined(pattern)
     assert edges.features is not None
     assert edges.place.tolist() == list(range(pattern.size))
-    families = parted(edges.features, edges.columns, K, 2)
+    families = parted(edges.features, edges.columns, len(pattern.edge_columns), K, 2)
     again = pattern._replace(families=tuple(families))
     w = np.arange(pattern.size, dtype=float)
     for a, b in zip(

@@ -48,7 +48,7 @@ BATCH = {"lbfgs": LBFGS, "owlqn": OWLQN, "newton_cg": NEWTON_CG, "trust_ncg": TR
 def objective_of(X, y, weight, edge_columns):
     """The terms of a chain with all of its weights."""
     n_features = X.tokens.shape[1]
-    pairs = CliquePattern(2, None, np.arange(9))
+    pairs = CliquePattern(2, len(edge_columns), None, np.arange(9))
     pattern = Pattern(n_features, 3, None, (pairs,), np.array(edge_columns, dtype=int), True)
     structure = Chain().structure(X.offsets)
     potentials = bind(pattern, X, structure, np.dtype(float))

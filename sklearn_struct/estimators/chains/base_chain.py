@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from sklearn_struct.containers.ragged import cut, object_array
-from sklearn_struct.containers.sequence_array import SequenceArray
 from sklearn_struct.containers.structures import Block, Potentials, Structure
 from sklearn_struct.encoding.labels.allowed_labels import label_masks
 from sklearn_struct.encoding.labels.allowed_transitions import read_transitions
@@ -42,6 +41,17 @@ class BaseChain(ChainParameters, BaseStructured):
 
     _settings: ClassVar[tuple[str, ...]] = ("dtype", "allowed_transitions", "n_jobs")
 
+    @property
+    def edge_features_(self) -> np.ndarray:
+        """Columns of X that condition transitions."""
+        columns: np.ndarray = self._fitted("_pattern").edge_columns
+        return columns
+
+    @property
+    def transition2_(self) -> np.ndarray:
+        """Weights of three labels in a row (n_labels, n_labels, n_labels), where the order is 2."""
+        return self._moves(3)
+
     def _inference(self) -> Chain:
         """What sums over labellings: of chains of the order that the parameter says."""
         return Chain(self.order)
@@ -54,7 +64,7 @@ class BaseChain(ChainParameters, BaseStructured):
         inference = self._learned_inference() if learned else self._inference()
         return inference.structure(sequences.X.offsets)
 
-    def _observe(self, X: SequenceArray, codes: np.ndarray, weight: np.ndarray) -> Pattern:
+    def _observe(self, sequences: Sequences, codes: np.ndarray, weight: np.ndarray) -> Pattern:
         choice = WeightChoice(
             self._inference().order,
             self.feature_pairs,
@@ -63,7 +73,7 @@ class BaseChain(ChainParameters, BaseStructured):
             self.min_frequency,
             self.fit_intercept,
         )
-        return observe(choice, len(self.classes_), X, codes, weight)
+        return observe(choice, len(self.classes_), sequences.X, codes, weight)
 
     def _transitions(self) -> Transitions | None:
         """What `allowed_transitions` allows; None is everything."""

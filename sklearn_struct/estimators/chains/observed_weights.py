@@ -93,7 +93,7 @@ def _of_codes(choice: WeightChoice, K: int, tokens: _Tokens, family: Family) -> 
     if choice.transition_features == "observed":
         counts = np.bincount(shown, weights=of_cliques, minlength=width)
         seen = counts >= least if least > 1 else counts > 0
-    return CliquePattern(size, features, np.flatnonzero(seen))
+    return CliquePattern(size, len(columns), features, np.flatnonzero(seen))
 
 
 def _of_masks(choice: WeightChoice, K: int, tokens: _Tokens, family: Family) -> CliquePattern:
@@ -112,7 +112,7 @@ def _of_masks(choice: WeightChoice, K: int, tokens: _Tokens, family: Family) -> 
     if choice.transition_features == "observed":
         counts = _counts_of_moves(masks.astype(np.float64), of_cliques, family)
         every = every[counts >= least if least > 1 else counts > 0]
-    return CliquePattern(size, features, every)
+    return CliquePattern(size, len(columns), features, every)
 
 
 def _counts_of_moves(masks: np.ndarray, weight: np.ndarray, family: Family) -> np.ndarray:

@@ -181,7 +181,7 @@ class BaseOnlineChain(BaseTrainedChain):
         if data.n_examples == 0:
             raise EmptyDataError("X has no tokens in sequences of positive weight")
         if first:
-            self._pattern = self._observe(sequences.X, codes, weights.token)
+            self._pattern = self._observe(sequences, codes, weights.token)
             self.n_iter_ = 0
             self.t_ = 0
             self._stream = None
@@ -255,9 +255,9 @@ class BaseOnlineChain(BaseTrainedChain):
         """Refuse a model in which only the pairs that were observed have weights."""
         K = len(self.classes_)
         pattern = self._pattern
-        full = K * (pattern.n_features + pattern.fit_intercept) + (
-            len(pattern.edge_columns) + 1
-        ) * sum(pattern.widths)
+        full = K * (pattern.n_features + pattern.fit_intercept)
+        for family, width in zip(pattern.families, pattern.widths, strict=True):
+            full += (family.n_features + 1) * width
         by_batch = sp.issparse(X.tokens) and (self.feature_pairs != "all" or self.min_frequency > 1)
         if potentials.size < full or (first and (by_batch or self.transition_features != "all")):
             raise ValueError(

@@ -11,7 +11,6 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 
 from sklearn_struct.compiled.threads import Pool
-from sklearn_struct.containers.sequence_array import SequenceArray
 from sklearn_struct.containers.structures import Block, Potentials, Structure, zeros
 from sklearn_struct.estimators.fitting.base_sequence import BaseSequenceEstimator, Sequences
 from sklearn_struct.estimators.fitting.prepared_weights import Prepared
@@ -23,6 +22,7 @@ from sklearn_struct.estimators.fitting.warm_start import Target, transfer
 from sklearn_struct.estimators.fitting.weights_as_matrices import BaseLearned
 from sklearn_struct.inference.base import Inference
 from sklearn_struct.inference.labelling_scores import forbid_labels
+from sklearn_struct.objectives.linear_potentials import CliqueRows
 from sklearn_struct.objectives.weight_patterns import Pattern
 
 __all__ = ["BaseStructured", "Restriction", "Result", "Work"]
@@ -58,8 +58,12 @@ class BaseStructured(BaseLearned, BaseSequenceEstimator):
         """Who depends on whom in X, in the model that was `learned` or in that to be fitted."""
 
     @abstractmethod
-    def _observe(self, X: SequenceArray, codes: np.ndarray, weight: np.ndarray) -> Pattern:
+    def _observe(self, sequences: Sequences, codes: np.ndarray, weight: np.ndarray) -> Pattern:
         """Which weights exist: what the tokens of positive weight show, or everything."""
+
+    def _clique_rows(self, sequences: Sequences) -> CliqueRows | None:
+        """The features of the cliques of each family; None for those of the last node."""
+        return None
 
     def _decode_potentials(self, potentials: Potentials, structure: Structure) -> Potentials:
         """Potentials that are decoded; here those of the model itself."""
@@ -103,7 +107,12 @@ class BaseStructured(BaseLearned, BaseSequenceEstimator):
     ) -> Callable[[Block], Potentials]:
         """What gives the model's potentials in a block of X."""
         potentials, W = self._prepared.bind(
-            self._pattern, self._w, sequences.X, structure, np.dtype(self.dtype)
+            self._pattern,
+            self._w,
+            sequences.X,
+            structure,
+            np.dtype(self.dtype),
+            self._clique_rows(sequences),
         )
 
         def of_block(block: Block) -> Potentials:

@@ -50,17 +50,22 @@ class BaseTrained(BaseStructured):
         sequences = self._read_X(X, reset=True)
         codes = self._read_labels(y, sequences, reset=True)
         weights, loss = self._read_weights(sample_weight, sequences, codes)
-        self._pattern = self._observe(sequences.X, codes, weights.token)
+        self._pattern = self._observe(sequences, codes, weights.token)
         # read now, as X may be gone when what was learned is checked
         size = largest_sum(sequences.X)
         structure = self._structure(sequences, learned=False)
         # only now, as what was observed of a dense X counts its zeros, too
         X = without_zeros(sequences.X)
-        potentials = bind(self._pattern, X, structure, np.dtype(self.dtype))
+        rows = self._clique_rows(sequences)
+        potentials = bind(self._pattern, X, structure, np.dtype(self.dtype), clique_rows=rows)
         # zero is where the penalty is least
         w0 = np.zeros(potentials.size) if start is None else self._transferred(start)
         data = TrainingData(structure, weights.evidence, weights.sequence)
-        del X, sequences  # if only this method holds X, it is free while the solver needs memory
+        del (
+            X,
+            sequences,
+            rows,
+        )  # if only this method holds X, it is free while the solver needs memory
         self.t_ = data.n_examples
         # what partial_fit would go on from belongs to earlier weights
         self._stream = None

@@ -26,7 +26,6 @@ class FittedChain(Protocol):
     n_features_in_: int
     coef_: Matrix
     edge_coef_: Matrix
-    edge_features_: np.ndarray
     intercept_: np.ndarray
 
 
@@ -65,7 +64,7 @@ def transfer(source: FittedChain, target: Target) -> np.ndarray:
     pattern = target.pattern
     K = len(label)
     node = _lookup(source.coef_, every_node_pair(pattern), feature, label)
-    columns = _positions(source.edge_features_.tolist(), feature[pattern.edge_columns].tolist())
+    columns = _edge_features(source, pattern, feature)
     features = []
     moves = []
     first = 0
@@ -73,7 +72,9 @@ def transfer(source: FittedChain, target: Target) -> np.ndarray:
     for f, (family, name) in enumerate(zip(pattern.families, MOVES)):
         place = _further(place, label, len(source.classes_))
         table = np.ravel(getattr(source, name, []))  # a chain of first order knows no triples
-        rows = np.where(place < len(table), place, -1)
+        tied = family.ties(K)
+        of_columns = place if tied is None else place[tied.first]
+        rows = np.where(of_columns < len(table), of_columns, -1)
         of_features = np.where(rows >= 0, first + rows, -1)
         pairs = every_clique_pair(pattern, f)
         features.append(_lookup(source.edge_coef_, pairs, columns, of_features))
@@ -114,6 +115,24 @@ def _features(source: FittedChain, target: Target) -> np.ndarray:
             "both have names"
         )
     return np.arange(target.n_features)
+
+
+def _edge_features(source: FittedChain, pattern: Pattern, feature: np.ndarray) -> np.ndarray:
+    """The edge feature of `source` for each of the target's, or -1; ``feature[f]`` is the source's
+    column of X for column f.
+    """
+    n = pattern.families[0].n_features
+    own = getattr(source, "edge_features_", None)
+    if own is not None:
+        # those of a chain are columns of X
+        columns = feature[pattern.edge_columns].tolist()
+        return _positions(own.tolist(), columns) if columns else np.full(n, -1)
+    known = source.edge_coef_.shape[1]
+    if n and known and not len(pattern.edge_columns):
+        if n != known:
+            raise LengthMismatchError(f"init has {known} features of edges, but X has {n}")
+        return np.arange(n)
+    return np.full(n, -1)
 
 
 def _lookup(matrix: Matrix, pairs: CSR, columns: np.ndarray, rows: np.ndarray) -> np.ndarray:

@@ -9,6 +9,7 @@ import scipy.sparse as sp
 
 from sklearn_struct._whole_fits import Published
 from sklearn_struct.containers.csr import CSR
+from sklearn_struct.containers.structures import n_columns
 from sklearn_struct.objectives.weight_patterns import Pattern, Segments, split
 
 __all__ = ["BaseLearned"]
@@ -31,21 +32,16 @@ class BaseLearned(Published):
         triples behind pairs.
         """
         pattern = self._fitted("_pattern")
-        tables = [
-            _matrix(family.features, weights, width, len(pattern.edge_columns))
-            for family, weights, width in zip(
-                pattern.families, self._segments().features, pattern.widths, strict=True
-            )
-        ]
+        tables = []
+        widths = pattern.tied_widths
+        parts = zip(pattern.families, self._segments().features, widths, strict=True)
+        for family, weights, width in parts:
+            table = _matrix(family.features, weights, width, family.n_features)
+            tied = family.ties(pattern.n_labels)
+            tables.append(table if tied is None else table[tied.column])
         if not sp.issparse(tables[0]):
             return np.concatenate(tables)
         return sp.csr_array(sp.vstack(tables))
-
-    @property
-    def edge_features_(self) -> np.ndarray:
-        """Columns of X that condition transitions."""
-        columns: np.ndarray = self._fitted("_pattern").edge_columns
-        return columns
 
     @property
     def transition_(self) -> np.ndarray:
@@ -54,19 +50,17 @@ class BaseLearned(Published):
         """
         return self._moves(2)
 
-    @property
-    def transition2_(self) -> np.ndarray:
-        """Weights of three labels in a row (n_labels, n_labels, n_labels), where the order is 2."""
-        return self._moves(3)
-
     def _moves(self, size: int) -> np.ndarray:
         """The weights of all labellings of cliques of this size, with a dimension for each node."""
         pattern = self._fitted("_pattern")
         for family, weights in zip(pattern.families, self._segments().columns, strict=True):
             if family.size == size:
-                table = np.zeros((pattern.n_labels,) * size)
-                table.ravel()[family.columns] = weights
-                return table
+                table = np.zeros(n_columns(pattern.n_labels, size))
+                tied = family.ties(pattern.n_labels)
+                table[family.columns] = weights
+                if tied is not None:
+                    table = tied.spread(table)
+                return table.reshape((pattern.n_labels,) * size)
         raise AttributeError(f"this {type(self).__name__} has no weights of {size} labels in a row")
 
     @property

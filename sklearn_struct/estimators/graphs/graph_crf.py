@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 from numbers import Integral, Real
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from sklearn_struct.containers.ragged import cut, object_array
-from sklearn_struct.containers.sequence_array import SequenceArray
-from sklearn_struct.containers.structures import Structure, n_columns
-from sklearn_struct.encoding.graphs import as_graphs, read_edges, structure_of
-from sklearn_struct.encoding.sequences import as_list, form
+from sklearn_struct.containers.structures import Structure
 from sklearn_struct.estimators.fitting.base_sequence import Sequences
 from sklearn_struct.estimators.fitting.base_structured import Restriction, Result, Work
 from sklearn_struct.estimators.fitting.parameters import with_parameters
-from sklearn_struct.estimators.fitting.partly_labelled import BasePartlyLabelled
 from sklearn_struct.estimators.fitting.progress import Progress
 from sklearn_struct.estimators.fitting.shared_parameters import (
     IterationParameters,
@@ -25,8 +20,8 @@ from sklearn_struct.estimators.fitting.shared_parameters import (
     RandomParameters,
     ThreadParameters,
 )
+from sklearn_struct.estimators.graphs.base_graph import BaseGraph
 from sklearn_struct.estimators.graphs.graph_inference import check_width, inference_of, warn_of
-from sklearn_struct.exceptions import InputTypeError
 from sklearn_struct.inference.base import Inference
 from sklearn_struct.inference.graphs.convergence import Report
 from sklearn_struct.losses.base import Loss
@@ -34,36 +29,22 @@ from sklearn_struct.losses.evidence import Evidence
 from sklearn_struct.losses.log_likelihood import LogLikelihood
 from sklearn_struct.losses.marginal_likelihood import MarginalLikelihood
 from sklearn_struct.objectives.linear_objective import LinearObjective
-from sklearn_struct.objectives.weight_patterns import (
-    CliquePattern,
-    Pattern,
-    all_pairs,
-    masked_pairs,
-    observed_pairs,
-)
 
 __all__ = ["GraphCRF"]
 
 MOST_UNCONVERGED = 0.01  # the share of graphs that a fit may leave without settled messages
 
 
-class Graphs(NamedTuple):
-    """X as read: packed nodes, whether it came as two-dimensional, and who depends on whom."""
-
-    X: SequenceArray
-    flat: bool
-    structure: Structure
-
-
 @with_parameters
 class GraphCRF(
-    PenaltyParameters, IterationParameters, RandomParameters, ThreadParameters, BasePartlyLabelled
+    PenaltyParameters, IterationParameters, RandomParameters, ThreadParameters, BaseGraph
 ):
     """Conditional random field on graphs, trained by (penalised) maximum likelihood.
 
-    p(y | x) = exp(sum_i coef[y_i] . x_i + intercept[y_i] + sum_(i, j) transition[y_i, y_j]) / Z(x)
-    over nodes i and edges (i, j) of a graph [1]_. The objective is that of `LinearChainCRF`, whose
-    chains are graphs in which each token has an edge to the next one.
+    p(y | x) = exp(sum_i coef[y_i] . x_i + intercept[y_i] + sum_(i, j) transition[y_i, y_j] +
+    edge_coef[y_i, y_j] . z_ij) / Z(x) over nodes i and edges (i, j) of a graph, with features x_i
+    of nodes and, if there are some, z_ij of edges [1]_. The objective is that of `LinearChainCRF`,
+    whose chains are graphs in which each token has an edge to the next one.
 
     Labels may be missing or open: with None in the place of a label, or a set of labels, the loss
     is minus the log-probability of all labellings that y allows together, which is not convex.
@@ -85,6 +66,8 @@ class GraphCRF(
     feature_pairs : {"observed", "all"}, default="observed"
         Which pairs (feature, label) get a weight: those stored together in the training data, or
         all. A dense X stores all its values, so there both are the same.
+    symmetric : bool, default=False
+        Whether edges have no direction: the label pairs (j, k) and (k, j) share their weights.
     fit_intercept : bool, default=True
         Give each label an unpenalised weight of its own.
     solver : {"auto", "lbfgs", "owlqn", "newton-cg", "trust-ncg", "cg", "sag", "sgd"}, \
@@ -103,6 +86,9 @@ class GraphCRF(
         Feature weights; sparse if X is.
     transition_ : ndarray of shape (n_labels, n_labels)
         Weights of edges, from the label of the first node (row) to that of the second one.
+    edge_coef_ : ndarray or csr_array of shape (n_labels * n_labels, n_edge_features)
+        Weights of the features of edges; row j * n_labels + k for label j of the first node and k
+        of the second one.
     intercept_ : ndarray of shape (n_labels,)
     converged_ : bool
         Whether belief propagation has settled, at the weights that were learned, for at least 99 %
@@ -116,10 +102,14 @@ class GraphCRF(
     loss_curve_ : list of float
         Objective / C after each iteration of `fit`: sum of losses + penalty / C.
     n_features_in_ : int
+    n_edge_features_in_ : int
+        The number of features of edges; 0 if they have none.
     feature_names_in_ : ndarray of str
         Where X has feature names.
     vectorizer_ : SequenceVectorizer
         Where nodes are dicts or strings.
+    edge_vectorizer_ : SequenceVectorizer
+        Where features of edges are dicts or strings.
 
     See Also
     --------
@@ -144,6 +134,7 @@ class GraphCRF(
     max_sweeps: int = 100
     inference_tol: float = 1e-6
     feature_pairs: str = "observed"
+    symmetric: bool = False
     fit_intercept: bool = True
     solver: str = "auto"
     warm_start: bool = False
@@ -153,6 +144,7 @@ class GraphCRF(
         "max_sweeps": [Interval(Integral, 1, None, closed="left")],
         "inference_tol": [Interval(Real, 0, None, closed="left")],
         "feature_pairs": [StrOptions({"observed", "all"})],
+        "symmetric": ["boolean"],
         "fit_intercept": ["boolean"],
         "solver": [
             StrOptions({"auto", "lbfgs", "owlqn", "newton-cg", "trust-ncg", "cg", "sag", "sgd"})
@@ -186,7 +178,7 @@ class GraphCRF(
         return self._inference()
 
     def _structure(self, sequences: Any, learned: bool) -> Structure:
-        structure: Structure = sequences.structure
+        structure = super()._structure(sequences, learned)
         if self.inference == "exact":
             check_width(structure, len(self.classes_))
         return structure
@@ -216,42 +208,17 @@ class GraphCRF(
         warn_of(report.counts.since(before), "what is predicted of them depends on when it stopped")
         return results
 
-    def _observe(self, X: SequenceArray, codes: np.ndarray, weight: np.ndarray) -> Pattern:
-        K = len(self.classes_)
-        node = None
-        if sp.issparse(X.tokens):
-            pairs = observed_pairs if codes.ndim == 1 else masked_pairs
-            if self.feature_pairs == "all":
-                pairs = all_pairs
-            node = pairs(X.tokens, codes, weight, K, 1)
-        edges = CliquePattern(2, None, np.arange(n_columns(K, 2)))
-        return Pattern(X.tokens.shape[1], K, node, (edges,), np.arange(0), self.fit_intercept)
-
-    def _read_X(self, X: Any, reset: bool) -> Any:
-        X = as_list(X)
-        graphs = as_graphs(X)
-        if graphs:
-            nodes = super()._read_X([nodes for nodes, _ in graphs], reset)
-            structure = structure_of(nodes.X.offsets, read_edges(graphs, nodes.X.lengths))
-        elif form(X) == "flat":
-            nodes = super()._read_X(X, reset)  # each row a graph of one node
-            structure = structure_of(nodes.X.offsets, [np.zeros((0, 2), np.int64)] * len(nodes.X))
-        else:
-            raise InputTypeError(
-                "X must be a list of graphs, pairs (nodes, edges) as tuples, or a two-dimensional "
-                "array of single nodes"
-            )
-        return Graphs(nodes.X, nodes.flat, structure)
-
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, init: Any = None) -> Self:
         """Fit the model.
 
         Parameters
         ----------
-        X : list of graphs, or array-like or sparse matrix of shape (n, n_features)
-            A graph is a tuple (nodes, edges): the nodes as `LinearChainCRF` takes the tokens of a
-            sequence, the edges an array-like (n_edges, 2) of node numbers from 0. A two-dimensional
-            X is a batch of graphs of one node.
+        X : list of graphs, GraphArray, or array-like or sparse matrix of shape (n, n_features)
+            A graph is a tuple (nodes, edges) or (nodes, edges, edge_features): the nodes as
+            `LinearChainCRF` takes the tokens of a sequence; the edges an array-like (n_edges, 2) of
+            node numbers from 0, or an adjacency matrix of scipy; features of edges (n_edges,
+            n_edge_features) as those of nodes. Or a graph of networkx, whose attributes of nodes
+            and of edges are features. A two-dimensional X is a batch of graphs of one node.
         y : list of label sequences, or array-like of shape (n,)
             One label a node; one-dimensional if X is two-dimensional. None for a label that is not
             known, a set for one of several.

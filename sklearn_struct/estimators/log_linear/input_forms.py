@@ -63,7 +63,7 @@ class PairForm:
     def fit(self, X: Any, y: np.ndarray, weight: np.ndarray, pool: Pool) -> Any:
         none = np.array([], dtype=int)
         # every chain has a family of pairs; single tokens have none, so these need no weights
-        pairs = CliquePattern(2, None, none)
+        pairs = CliquePattern(2, 0, None, none)
         pattern = Pattern(X.shape[1], self.n_labels, None, (pairs,), none, self.fit_intercept)
         inference = Chain()
         singles = SequenceArray(X, np.arange(X.shape[0] + 1))  # chains of one token

@@ -238,7 +238,7 @@ class MEstimatedCRF(BaseBasedChain):
         sequences: Any = self._with_features(X, base, observed, flat, token_weight > 0)
         largest_sum(sequences.X)
         codes = self._read_y(y, sequences, reset=False)
-        pattern = self._observe(sequences.X, codes, token_weight)
+        pattern = self._observe(sequences, codes, token_weight)
         self._pattern = of_order(pattern, base.order)
         self._stream = None
         self.t_ = len(sequences.X)

@@ -238,7 +238,7 @@ def objective_of(crf, X, y):
     sequences = crf._read_X(X, reset=True)
     labels = crf._read_labels(y, sequences, reset=True)
     weight, loss = crf._read_weights([1.0, 2.0, 1.0, 0.5, 1.0, 1.0], sequences, labels)
-    crf._pattern = crf._observe(sequences.X, labels, weight.token)
+    crf._pattern = crf._observe(sequences, labels, weight.token)
     structure = Chain(crf.order).structure(sequences.X.offsets)
     potentials = bind(crf._pattern, sequences.X, structure, np.dtype(float))
     data = TrainingData(structure, weight.evidence, weight.sequence)

@@ -1,0 +1,192 @@
+"""A packed array of graphs: the public face of a batch of graphs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from numbers import Real
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from sklearn_struct.containers.networks import column, read_network
+from sklearn_struct.containers.one_dimensional import OneDimensional
+from sklearn_struct.containers.sequence_array import SequenceArray
+
+__all__ = ["GraphArray"]
+
+
+class GraphArray(OneDimensional):
+    """A one-dimensional array of graphs, stored as one table of nodes and one of edges.
+
+    It slices, concatenates and splits like an array of length ``n_graphs``, so scikit-learn's
+    splitters and searches take it as X, while nodes and edges stay in one block of memory each.
+
+    Parameters
+    ----------
+    nodes : SequenceArray, or list of arrays (n_nodes, n_features), of sparse matrices or of lists
+        The nodes of each graph.
+    edges : SequenceArray, or list of arrays of shape (n_edges, 2)
+        The edges of each graph: the numbers of two of its nodes, which count from 0.
+    edge_features : SequenceArray, list of arrays (n_edges, n_edge_features) or of sparse matrices,\
+            default=None
+        The features of each edge.
+
+    Raises
+    ------
+    ValueError
+        If they are not of the same number of graphs, if edges are no table of whole numbers with
+        two columns, or if there are features of another number of edges.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_struct import GraphArray
+    >>> X = GraphArray([np.eye(3), np.ones((2, 3))], [[[0, 1], [1, 2]], [[0, 1]]])
+    >>> X
+    GraphArray(n_graphs=2, n_nodes=5, n_edges=3)
+    >>> nodes, edges = X[1]
+    >>> nodes.shape, edges.tolist()
+    ((2, 3), [[0, 1]])
+    >>> X[::-1]
+    GraphArray(n_graphs=2, n_nodes=5, n_edges=3)
+    """
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, nodes: Any, edges: Any, edge_features: Any = None) -> None:
+        self.nodes = _packed(nodes)
+        self.edges = _packed(edges)
+        self.edge_features = None if edge_features is None else _packed(edge_features)
+        if len(self.edges) != len(self.nodes):
+            raise ValueError(f"nodes of {len(self.nodes)} graphs, but edges of {len(self.edges)}")
+        table = self.edges.tokens
+        if not table.size:
+            # an empty list has neither a second dimension nor a type
+            table = np.zeros((0, 2), np.int64)
+        if sp.issparse(table) or table.ndim != 2 or table.shape[1] != 2:
+            raise ValueError(f"edges must have shape (n_edges, 2), got {table.shape}")
+        if table.dtype.kind not in "iu":
+            raise ValueError(f"edges must be whole numbers, got dtype {table.dtype}")
+        self.edges = SequenceArray(table, self.edges.offsets)
+        features = self.edge_features
+        if features is not None and not np.array_equal(features.offsets, self.edges.offsets):
+            raise ValueError("edge_features must have one row for each edge of each graph")
+
+    def __len__(self) -> int:
+        return len(self.nodes)
+
+    def _one(self, i: int) -> tuple[Any, ...]:
+        graph = self.nodes[i], self.edges[i]
+        return graph if self.edge_features is None else (*graph, self.edge_features[i])
+
+    def _several(self, chosen: np.ndarray, consecutive: bool) -> GraphArray:
+        parts = [
+            None if part is None else part._several(chosen, consecutive)
+            for part in (self.nodes, self.edges, self.edge_features)
+        ]
+        return GraphArray(*parts)
+
+    @classmethod
+    def _joined(cls, arrays: Sequence[Any]) -> GraphArray:
+        parts = [part if isinstance(part, GraphArray) else cls.from_graphs(part) for part in arrays]
+        features: list[Any] = [part.edge_features for part in parts]
+        if len({part is None for part in features}) > 1:
+            raise ValueError("either all graphs have edge features, or none")
+        return cls(
+            np.concatenate([part.nodes for part in parts]),
+            np.concatenate([part.edges for part in parts]),
+            None if features[0] is None else np.concatenate(features),
+        )
+
+    @classmethod
+    def from_graphs(cls, graphs: Sequence[tuple[Any, ...]]) -> GraphArray:
+        """Pack a list of tuples (nodes, edges) or (nodes, edges, edge_features)."""
+        columns: list[Any] = list(zip(*graphs, strict=True))
+        return cls(*map(list, columns)) if columns else cls([], [])
+
+    @classmethod
+    def from_networkx(
+        cls, graphs: Sequence[Any], node: Any, edge: Any = None, label: Any = None
+    ) -> Any:
+        """Pack graphs of networkx, with the attributes that are named.
+
+        Nodes are numbered in the order of ``graph.nodes``.
+
+        Parameters
+        ----------
+        graphs : list of networkx.Graph or networkx.DiGraph
+        node : attribute, or list of attributes
+            The features of nodes. A single attribute holds the features themselves, such as an
+            array; those of a list are features each, numbers or strings.
+        edge : attribute, or list of attributes, default=None
+            The same of edges; None if they have no features.
+        label : attribute, default=None
+            The labels of nodes; None without labels.
+
+        Returns
+        -------
+        X : GraphArray
+        y : list of lists
+            The labels; only with `label`.
+
+        Raises
+        ------
+        ValueError
+            With the place, if an attribute lacks.
+
+        Examples
+        --------
+        >>> import networkx as nx
+        >>> from sklearn_struct import GraphArray
+        >>> graph = nx.Graph()
+        >>> graph.add_node("a", size=2.0, tone="high", kind="X")
+        >>> graph.add_node("b", size=0.5, tone="low", kind="Y")
+        >>> graph.add_edge("a", "b", weight=3.0)
+        >>> X, y = GraphArray.from_networkx([graph], ["size", "tone"], ["weight"], "kind")
+        >>> X
+        GraphArray(n_graphs=1, n_nodes=2, n_edges=1, n_edge_features=1)
+        >>> y
+        [['X', 'Y']]
+        """
+        read = [read_network(graph, i) for i, graph in enumerate(graphs)]
+        nodes = [column(part.nodes, node, f"X[{i}], node") for i, part in enumerate(read)]
+        features = None
+        if edge is not None:
+            of_edges = [column(part.of_edges, edge, f"X[{i}], edge") for i, part in enumerate(read)]
+            features = _features(of_edges, edge)
+        X = cls(_features(nodes, node), [part.edges for part in read], features)
+        if label is None:
+            return X
+        return X, [column(part.nodes, label, f"X[{i}], node") for i, part in enumerate(read)]
+
+    def __eq__(self, other: object) -> bool:
+        """Whether both hold the same graphs, value by value."""
+        if not isinstance(other, GraphArray):
+            return NotImplemented
+        return (self.nodes, self.edges, self.edge_features) == (
+            other.nodes,
+            other.edges,
+            other.edge_features,
+        )
+
+    def __repr__(self) -> str:
+        nodes = self.nodes.tokens.shape[0]
+        edges = self.edges.tokens.shape[0]
+        features = self.edge_features
+        more = "" if features is None else f", n_edge_features={features.tokens.shape[1]}"
+        return f"GraphArray(n_graphs={len(self)}, n_nodes={nodes}, n_edges={edges}{more})"
+
+
+def _features(parts: list[Any], names: Any) -> SequenceArray:
+    """Attributes of all graphs; several ones as numbers, if all are, else as columns with names."""
+    packed = SequenceArray.from_sequences(parts)
+    if not isinstance(names, list):
+        return packed
+    if all(isinstance(value, Real) for value in packed.tokens.ravel()):
+        return SequenceArray(packed.tokens.astype(np.float64), packed.offsets)
+    return SequenceArray(packed.tokens, packed.offsets, list(map(str, names)))
+
+
+def _packed(part: Any) -> SequenceArray:
+    return part if isinstance(part, SequenceArray) else SequenceArray.from_sequences(part)
