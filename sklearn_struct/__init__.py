@@ -5,6 +5,7 @@ from __future__ import annotations
 from importlib import import_module as _import_module
 
 from sklearn_struct import datasets, exceptions, inspection, metrics, persistence
+from sklearn_struct.containers.cliques import Cliques
 from sklearn_struct.containers.graph_array import GraphArray
 from sklearn_struct.containers.sequence_array import SequenceArray
 from sklearn_struct.encoding.features.input_label_products import ProductFeatures
@@ -34,6 +35,7 @@ __all__ = [
     "HMM",
     "MEMM",
     "PCFG",
+    "Cliques",
     "FeatureTemplates",
     "GraphArray",
     "GraphCRF",

@@ -2,31 +2,45 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
+from sklearn_struct.containers.cliques import Cliques
 from sklearn_struct.containers.graph_array import GraphArray
 from sklearn_struct.containers.networks import is_network, read_network
-from sklearn_struct.containers.structures import Family, Structure
+from sklearn_struct.containers.structures import Family
 from sklearn_struct.encoding.sequences import is_list
 from sklearn_struct.exceptions import InputTypeError, LengthMismatchError
 
-__all__ = ["GivenGraphs", "as_graphs", "edges_of", "structure_of"]
+__all__ = ["EDGES", "GivenCliques", "GivenGraphs", "as_graphs", "family_of"]
 
+# the kind of cliques that a table of edges has
+EDGES = "edges"
+# what errors call cliques of so many nodes
+CALLED = {2: "edge"}
 _WANTED = "a graph is a tuple (nodes, edges) with edges of shape (n_edges, 2)"
 
 
+class GivenCliques(NamedTuple):
+    """Cliques of one kind: their nodes in each graph, and their features in each graph."""
+
+    size: int
+    nodes: list[Any]
+    features: Any
+    symmetric: bool
+
+
 class GivenGraphs(NamedTuple):
-    """Nodes, edges and features of edges of each graph, as users have them.
+    """Nodes of each graph, and cliques by their names, as users have them.
 
     ``undirected`` says whether some graphs say of themselves that their edges have no direction.
     """
 
     nodes: Any
-    edges: list[Any]
-    features: Any
+    cliques: dict[str, GivenCliques]
     undirected: bool
 
 
@@ -39,7 +53,8 @@ def as_graphs(X: Any) -> GivenGraphs | None:
         If some graphs have features of edges and others not, or if an adjacency matrix has weights.
     """
     if isinstance(X, GraphArray):
-        return GivenGraphs(X.nodes, list(X.edges), X.edge_features, False)
+        edges = GivenCliques(2, list(X.edges), X.edge_features, False)
+        return GivenGraphs(X.nodes, {EDGES: edges}, False)
     if isinstance(X, np.ndarray) and X.dtype == object:
         # numpy makes columns of tuples
         X = list(map(tuple, X)) if X.ndim == 2 else list(X)
@@ -53,17 +68,20 @@ def as_graphs(X: Any) -> GivenGraphs | None:
     ]
     if not all(map(_is_graph, graphs)):
         return None
+    if any(_has_cliques(graph) for graph in graphs):
+        return GivenGraphs([graph[0] for graph in graphs], _templates(graphs), undirected)
     sizes = {len(graph) for graph in graphs}
     if len(sizes) > 1:
         i = next(i for i, graph in enumerate(graphs) if len(graph) != len(graphs[0]))
         has = "no features" if len(graphs[i]) == 2 else "features"
         raise InputTypeError(f"X[{i}]: its edges have {has}, unlike those of X[0]")
-    nodes, edges, *features = map(list, zip(*graphs, strict=True))
-    for i, table in enumerate(edges):
+    nodes, tables, *features = map(list, zip(*graphs, strict=True))
+    for i, table in enumerate(tables):
         if sp.issparse(table):
-            edges[i], symmetric = _of_adjacency(table, i)
+            tables[i], symmetric = _of_adjacency(table, i)
             undirected |= symmetric
-    return GivenGraphs(nodes, edges, features[0] if features else None, undirected)
+    edges = GivenCliques(2, tables, features[0] if features else None, False)
+    return GivenGraphs(nodes, {EDGES: edges}, undirected)
 
 
 def _is_graph(item: Any) -> bool:
@@ -72,6 +90,11 @@ def _is_graph(item: Any) -> bool:
 
 def _has_length(part: Any) -> bool:
     return is_list(part) or hasattr(part, "shape") or hasattr(part, "tokens")
+
+
+def _has_cliques(graph: tuple[Any, ...]) -> bool:
+    parts = graph[1]
+    return isinstance(parts, list) and any(isinstance(part, Cliques) for part in parts)
 
 
 def _of_network(graph: Any, i: int) -> tuple[Any, ...]:
@@ -99,86 +122,162 @@ def _of_adjacency(matrix: Any, i: int) -> tuple[np.ndarray, bool]:
     return edges[edges[:, 0] <= edges[:, 1]] if symmetric else edges, symmetric
 
 
-def edges_of(given: list[Any], lengths: np.ndarray) -> list[np.ndarray]:
-    """The edges (n_edges, 2) of each graph, whose numbers of nodes are given.
+# ---- cliques of several kinds
+
+
+def _templates(graphs: list[tuple[Any, ...]]) -> dict[str, GivenCliques]:
+    """The cliques of all graphs by their names, in the order of these."""
+    by_name: dict[str, dict[int, Cliques]] = {}
+    for i, graph in enumerate(graphs):
+        parts = graph[1] if len(graph) == 2 else None
+        # an empty list has no cliques, of whatever kind
+        if not (isinstance(parts, list) and all(isinstance(part, Cliques) for part in parts)):
+            raise InputTypeError(
+                f"X[{i}]: where one graph is a tuple (nodes, list of Cliques), all must be"
+            )
+        for part in parts:
+            if not isinstance(part.name, str):
+                raise InputTypeError(f"X[{i}]: a name of Cliques is a string, got {part.name!r}")
+            if by_name.setdefault(part.name, {}).setdefault(i, part) is not part:
+                raise InputTypeError(f"X[{i}]: two Cliques are called {part.name!r}")
+    return {name: _of_template(name, by_name[name], len(graphs)) for name in sorted(by_name)}
+
+
+def _of_template(name: str, parts: dict[int, Cliques], n: int) -> GivenCliques:
+    """The cliques of one name, of n graphs; what is true of the first graph must be of all."""
+    first, template = next(iter(parts.items()))
+    sizes = {i: size for i, part in parts.items() if (size := _size(part, i)) is not None}
+    size = next(iter(sizes.values()), 2)
+    for i, part in parts.items():
+        if sizes.get(i, size) != size:
+            raise InputTypeError(f"X[{i}]: {name!r} has cliques of {sizes[i]} nodes, not {size}")
+        if bool(part.symmetric) != bool(template.symmetric):
+            raise InputTypeError(
+                f"X[{i}]: {name!r} has symmetric={part.symmetric}, unlike in X[{first}]"
+            )
+        if (part.features is None) != (template.features is None):
+            has = "no features" if part.features is None else "features"
+            raise InputTypeError(f"X[{i}]: {name!r} has {has}, unlike in X[{first}]")
+    features = None
+    if template.features is not None:
+        features = [parts[i].features if i in parts else [] for i in range(n)]
+    nodes = [parts[i].nodes if i in parts else [] for i in range(n)]
+    return GivenCliques(size, nodes, features, bool(template.symmetric))
+
+
+def _size(part: Cliques, i: int) -> int | None:
+    """How many nodes its cliques have; None if there are none."""
+    table = _as_array(part.nodes, i, f"nodes of {part.name!r}")
+    if table.size == 0:
+        return None
+    if table.ndim != 2 or table.shape[1] < 2:
+        raise InputTypeError(
+            f"X[{i}]: nodes of {part.name!r} must have shape (n_cliques, 2) or wider, got "
+            f"{table.shape}"
+        )
+    size: int = table.shape[1]
+    return size
+
+
+# ---- tables of nodes
+
+
+def family_of(given: GivenCliques, name: str, offsets: np.ndarray) -> Family:
+    """The cliques of one kind, whose nodes are counted through all graphs.
 
     Raises
     ------
     InputTypeError
-        If edges are no table of whole numbers.
+        If they are no table of whole numbers.
     LengthMismatchError
-        If there are edges of another number of graphs.
+        If there are cliques of another number of graphs.
     ValueError
-        If an edge leads to a node that the graph has not, or from a node to itself, or joins two
-        nodes that another one joins.
+        If one has a node that the graph has not, or a node twice, or all nodes of another one.
     """
-    if len(given) != len(lengths):
-        raise LengthMismatchError(f"nodes of {len(lengths)} graphs, but edges of {len(given)}")
-    tables = [_table(edges, i) for i, edges in enumerate(given)]
-    every = np.concatenate([np.zeros((0, 2), np.int64), *tables])
+    lengths = np.diff(offsets)
+    what = CALLED.get(given.size, "clique")
+    if len(given.nodes) != len(lengths):
+        raise LengthMismatchError(
+            f"nodes of {len(lengths)} graphs, but {what}s of {len(given.nodes)}"
+        )
+    tables = [_table(nodes, given.size, i, f"{what}s") for i, nodes in enumerate(given.nodes)]
+    every = np.concatenate([np.zeros((0, given.size), np.int64), *tables])
     bounds = np.cumsum([0, *map(len, tables)])
     graph = np.repeat(np.arange(len(tables)), np.diff(bounds))
-    _check_ends(every, bounds, graph, lengths)
-    _check_once(every, bounds, graph)
-    return tables
+    place = _Places(what if name == EDGES else f"{what} of {name!r}", bounds, graph)
+    _check_nodes(every, place, lengths)
+    _check_once(every, place)
+    return Family(every + offsets[:-1][graph][:, None], bounds)
 
 
-def _table(edges: Any, i: int) -> np.ndarray:
+class _Places(NamedTuple):
+    """Where the rows of a table come from."""
+
+    what: str
+    bounds: np.ndarray
+    graph: np.ndarray
+
+    def of(self, row: int) -> str:
+        i = self.graph[row]
+        return f"X[{i}], {self.what} {row - self.bounds[i]}"
+
+
+def _as_array(table: Any, i: int, what: str) -> np.ndarray:
     try:
-        table = np.asarray(edges)
+        return np.asarray(table)
     except ValueError as error:
-        raise InputTypeError(f"X[{i}]: edges are no table: {error}; {_WANTED}") from None
+        raise InputTypeError(f"X[{i}]: {what} are no table: {error}; {_WANTED}") from None
+
+
+def _table(nodes: Any, size: int, i: int, what: str) -> np.ndarray:
+    table = _as_array(nodes, i, what)
     # an empty list has no second dimension
     if table.size == 0:
-        return np.zeros((0, 2), np.int64)
-    if table.ndim != 2 or table.shape[1] != 2:
-        raise InputTypeError(f"X[{i}]: edges have shape {table.shape}; {_WANTED}")
+        return np.zeros((0, size), np.int64)
+    if table.ndim != 2 or table.shape[1] != size:
+        raise InputTypeError(f"X[{i}]: {what} have shape {table.shape}; {_WANTED}")
     if table.dtype.kind not in "iu":
-        raise InputTypeError(f"X[{i}]: edges must be whole numbers, got dtype {table.dtype}")
+        raise InputTypeError(f"X[{i}]: {what} must be whole numbers, got dtype {table.dtype}")
     return table.astype(np.int64)
 
 
-def _check_ends(
-    edges: np.ndarray, bounds: np.ndarray, graph: np.ndarray, lengths: np.ndarray
-) -> None:
-    outside = (edges < 0) | (edges >= lengths[graph][:, None])
+def _check_nodes(nodes: np.ndarray, place: _Places, lengths: np.ndarray) -> None:
+    outside = (nodes < 0) | (nodes >= lengths[place.graph][:, None])
     if np.any(outside):
         row, end = np.argwhere(outside)[0]
-        i = graph[row]
         raise ValueError(
-            f"X[{i}], edge {row - bounds[i]}: node {edges[row, end]} is not one of the graph's "
-            f"{lengths[i]}, which count from 0"
+            f"{place.of(row)}: node {nodes[row, end]} is not one of the graph's "
+            f"{lengths[place.graph[row]]}, which count from 0"
         )
-    # an edge to itself would score pairs that cannot differ
-    loops = np.flatnonzero(edges[:, 0] == edges[:, 1])
-    if len(loops):
-        i = graph[loops[0]]
-        raise ValueError(
-            f"X[{i}], edge {loops[0] - bounds[i]}: it leads from node {edges[loops[0], 0]} to "
-            "itself"
-        )
+    # labels of one node cannot differ
+    ascending = np.sort(nodes, axis=1)
+    twice = np.flatnonzero(np.any(ascending[:, 1:] == ascending[:, :-1], axis=1))
+    if len(twice):
+        row = twice[0]
+        if place.what.startswith("edge"):
+            raise ValueError(f"{place.of(row)}: it leads from node {nodes[row, 0]} to itself")
+        raise ValueError(f"{place.of(row)}: it has a node twice, {_listed(nodes[row])}")
 
 
-def _check_once(edges: np.ndarray, bounds: np.ndarray, graph: np.ndarray) -> None:
-    ends = np.sort(edges, axis=1)
-    # stable: of equal edges the first one stays first
-    order = np.lexsort((ends[:, 1], ends[:, 0], graph))
-    same = np.all(ends[order[1:]] == ends[order[:-1]], axis=1)
+def _check_once(nodes: np.ndarray, place: _Places) -> None:
+    ascending = np.sort(nodes, axis=1)
+    graph = place.graph
+    # stable: of equal rows the first one stays first
+    order = np.lexsort((*ascending.T[::-1], graph))
+    same = np.all(ascending[order[1:]] == ascending[order[:-1]], axis=1)
     same &= graph[order[1:]] == graph[order[:-1]]
     again = np.flatnonzero(same)
     if len(again):
         row = order[again + 1].min()
-        before = np.flatnonzero(np.all(ends == ends[row], axis=1) & (graph == graph[row]))[0]
-        i = graph[row]
+        alike = np.all(ascending == ascending[row], axis=1) & (graph == graph[row])
+        first = np.flatnonzero(alike)[0] - place.bounds[graph[row]]
+        what = place.what.split()[0]
         raise ValueError(
-            f"X[{i}], edge {row - bounds[i]}: nodes {edges[row, 0]} and {edges[row, 1]} have edge "
-            f"{before - bounds[i]} already; two nodes have one edge at most"
+            f"{place.of(row)}: nodes {_listed(nodes[row])} have {what} {first} already; they can "
+            "have one at most"
         )
 
 
-def structure_of(offsets: np.ndarray, edges: list[np.ndarray]) -> Structure:
-    """Graphs one after the other; an edge is a clique of two nodes."""
-    bounds = np.cumsum([0, *map(len, edges)])
-    nodes = [first + table for first, table in zip(offsets[:-1], edges, strict=True)]
-    every = np.concatenate([np.zeros((0, 2), np.int64), *nodes])
-    return Structure(offsets, (Family(every, bounds),))
+def _listed(nodes: Iterable[Any]) -> str:
+    *most, last = map(str, nodes)
+    return f"{', '.join(most)} and {last}"

@@ -1,4 +1,4 @@
-"""What `GraphCRF` has learned, in a file."""
+"""What estimators of graphs have learned, in a file."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import numpy as np
 
 from sklearn_struct.containers.structures import n_columns
 from sklearn_struct.encoding.features.vectorizer import SequenceVectorizer
-from sklearn_struct.estimators.graphs.graph_crf import GraphCRF
+from sklearn_struct.estimators.graphs.base_graph import BaseGraph, Template
+from sklearn_struct.estimators.graphs.clique_features import CliqueFeatures
 from sklearn_struct.exceptions import ModelFileError
 from sklearn_struct.objectives.weight_patterns import CliquePattern, Pattern
 from sklearn_struct.persistence import checks
@@ -17,11 +18,13 @@ from sklearn_struct.persistence.chains import put_chain, read_chain
 from sklearn_struct.persistence.clique_weights import CliqueFiles, Families
 from sklearn_struct.persistence.encoders import Shared
 from sklearn_struct.persistence.nested_estimators import estimator, put_estimator
-from sklearn_struct.persistence.plain_values import Arrays, fields, natural
+from sklearn_struct.persistence.plain_values import Arrays, fields, natural, plain, restore
 
 __all__ = ["put_graphs", "read_graphs"]
 
 OPTIONAL = (dict, type(None))
+FAMILY = {"size": int, "n_features": int, "pairs": bool, "symmetric": bool}
+MOST_NODES = 64  # of a clique; 2 labels already have 2**64 labellings
 
 REPORT = {
     "n_calls": int,
@@ -32,49 +35,60 @@ REPORT = {
 }
 
 
-def _put_edges(pattern: Pattern, where: str, arrays: Arrays) -> dict[str, Any]:
-    (edges,) = pattern.families
-    if edges.features is not None:
-        checks.put_pairs(arrays, where + "edge", edges.features)
-    arrays[where + "transitions"] = np.asarray(edges.columns, np.int64)
-    return {
-        "edge": edges.features is not None,
-        "n_edge_features": int(edges.n_features),
-        "symmetric": bool(edges.symmetric),
-    }
+def _put_families(pattern: Pattern, where: str, arrays: Arrays) -> dict[str, Any]:
+    families = []
+    for f, family in enumerate(pattern.families):
+        if family.features is not None:
+            checks.put_pairs(arrays, f"{where}family {f}", family.features)
+        arrays[f"{where}family {f}/columns"] = np.asarray(family.columns, np.int64)
+        families.append(
+            {
+                "size": int(family.size),
+                "n_features": int(family.n_features),
+                "pairs": family.features is not None,
+                "symmetric": bool(family.symmetric),
+            }
+        )
+    return {"families": families}
 
 
-def _read_edges(model: Any, stored: dict[str, Any], where: str, arrays: Arrays) -> Families:
+def _read_families(model: Any, stored: dict[str, Any], where: str, arrays: Arrays) -> Families:
     K = len(model.classes_)
-    n = natural(stored["n_edge_features"], "n_edge_features")
-    width = math.comb(K + 1, 2) if stored["symmetric"] else n_columns(K, 2)
-    columns = checks.ascending(arrays, where + "transitions", width)
-    # a file with many labels may claim any size
-    if len(columns) < width:
-        raise ModelFileError(f"{where}transitions must have all of {width} pairs of labels")
-    pairs = checks.pairs(arrays, where + "edge", n, width) if stored["edge"] else None
-    return (CliquePattern(2, n, pairs, columns, stored["symmetric"]),), np.arange(0)
+    families = []
+    for f, family in enumerate(stored["families"]):
+        size, n, has_pairs, symmetric = fields(family, f"family {f}", **FAMILY)
+        here = f"{where}family {f}"
+        if not 2 <= size <= MOST_NODES:
+            raise ModelFileError(f"{here} cannot have {size} nodes")
+        width = math.comb(K + size - 1, size) if symmetric else n_columns(K, size)
+        columns = checks.ascending(arrays, here + "/columns", width)
+        # a file with many labels may claim any size
+        if len(columns) < width:
+            raise ModelFileError(f"{here} must have all of {width} labellings")
+        n = natural(n, "n_features")
+        pairs = checks.pairs(arrays, here, n, width) if has_pairs else None
+        families.append(CliquePattern(size, n, pairs, columns, symmetric))
+    return tuple(families), np.arange(0)
 
 
 def _in_order(pattern: Pattern) -> np.ndarray:
     return np.arange(pattern.size)
 
 
-EDGES = CliqueFiles(
-    _put_edges,
-    {"edge": bool, "n_edge_features": int, "symmetric": bool},
-    _read_edges,
-    _in_order,
-)
+OF_GRAPHS = CliqueFiles(_put_families, {"families": list}, _read_families, _in_order)
 
 
-def put_graphs(model: GraphCRF, where: str, shared: Shared) -> dict[str, Any]:
-    encoder = vars(model).get("edge_vectorizer_")
+def put_graphs(model: BaseGraph, where: str, shared: Shared) -> dict[str, Any]:
+    templates = []
+    for f, (name, template) in enumerate(model.templates_.items()):
+        encoder = template.features.vectorizer
+        filed = None
+        if encoder is not None:
+            filed = put_estimator(encoder, f"{where}vectorizer {f}/", shared)
+        templates.append({"name": plain(name, "a name of Cliques"), "vectorizer": filed})
     return {
-        "chain": put_chain(model, where, shared, EDGES),
-        "edge_vectorizer": None
-        if encoder is None
-        else put_estimator(encoder, where + "edge_vectorizer/", shared),
+        "chain": put_chain(model, where, shared, OF_GRAPHS),
+        "templates": templates,
         "converged": bool(model.converged_),
         "inference_report": {
             name: kind(model.inference_report_[name]) for name, kind in REPORT.items()
@@ -82,17 +96,11 @@ def put_graphs(model: GraphCRF, where: str, shared: Shared) -> dict[str, Any]:
     }
 
 
-def read_graphs(model: GraphCRF, stored: dict[str, Any], where: str, shared: Shared) -> None:
-    kinds = {"chain": dict, "edge_vectorizer": OPTIONAL, "converged": bool}
-    chain, encoder, converged, report = fields(stored, "the model", **kinds, inference_report=dict)
-    read_chain(model, chain, where, shared, EDGES)
-    n = chain["n_edge_features"]
-    model.n_edge_features_in_ = n
-    if encoder is not None:
-        model.edge_vectorizer_ = estimator(encoder, where + "edge_vectorizer/", shared)
-        vectorizer = model.edge_vectorizer_
-        if type(vectorizer) is not SequenceVectorizer or vectorizer.n_features_out_ != n:
-            raise ModelFileError("the vectorizer does not give the model's features of edges")
+def read_graphs(model: BaseGraph, stored: dict[str, Any], where: str, shared: Shared) -> None:
+    kinds = {"chain": dict, "templates": list, "converged": bool, "inference_report": dict}
+    chain, templates, converged, report = fields(stored, "the model", **kinds)
+    read_chain(model, chain, where, shared, OF_GRAPHS)
+    model.templates_ = _templates(chain["families"], templates, where, shared)
     for name, value in zip(REPORT, fields(report, "inference_report", **REPORT), strict=True):
         if isinstance(value, int):
             natural(value, name)
@@ -100,3 +108,29 @@ def read_graphs(model: GraphCRF, stored: dict[str, Any], where: str, shared: Sha
             raise ModelFileError(f"inference_report: {name} cannot be {value}")
     model.inference_report_ = report
     model.converged_ = converged
+
+
+def _templates(
+    families: list[dict[str, Any]], stored: list[Any], where: str, shared: Shared
+) -> dict[str, Template]:
+    """The kinds of cliques; names are different, and vectorizers give what has weights."""
+    if len(stored) != len(families):
+        raise ModelFileError(f"{len(stored)} names of {len(families)} kinds of cliques")
+    templates: dict[str, Template] = {}
+    for f, (template, family) in enumerate(zip(stored, families, strict=True)):
+        kinds = {"name": (str, dict), "vectorizer": OPTIONAL}
+        filed, encoder = fields(template, f"template {f}", **kinds)
+        name = restore(filed)
+        if not isinstance(name, str) or name in templates:
+            raise ModelFileError(f"template {f} has no name of its own: {name!r}")
+        features = CliqueFeatures(name)
+        features.width = family["n_features"]
+        if encoder is not None:
+            vectorizer = estimator(encoder, f"{where}vectorizer {f}/", shared)
+            if type(vectorizer) is not SequenceVectorizer:
+                raise ModelFileError(f"template {f}: {type(vectorizer).__name__} is no vectorizer")
+            if vectorizer.n_features_out_ != features.width:
+                raise ModelFileError(f"template {f}: the vectorizer gives other features")
+            features.vectorizer = vectorizer
+        templates[name] = Template(family["size"], family["symmetric"], features)
+    return templates

@@ -188,7 +188,7 @@ class BaseChain(ChainParameters, BaseStructured):
         """
         sequences = self._read_X(X, reset=False)
         restrict = self._restriction(sequences, allowed)
-        return object_array(self._pair_marginals(sequences, restrict))
+        return object_array(self._clique_marginals(sequences, restrict=restrict))
 
     def predict_nbest(self, X: Any, n: int = 5, *, allowed: Any = None) -> np.ndarray:
         """The n most probable labellings of each sequence.

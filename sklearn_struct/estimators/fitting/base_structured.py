@@ -176,22 +176,25 @@ class BaseStructured(BaseLearned, BaseSequenceEstimator):
         self._each_block(sequences, work, restrict)
         return node
 
-    def _pair_marginals(
-        self, sequences: Sequences, restrict: Restriction | None = None
+    def _clique_marginals(
+        self, sequences: Sequences, f: int = 0, restrict: Restriction | None = None
     ) -> list[np.ndarray]:
-        """Marginals (n_edges, n_labels, n_labels) of the edges of each example."""
+        """Marginals (n_cliques, n_labels, ..., n_labels) of the cliques of family f of each
+        example.
+        """
         K = len(self.classes_)
         log_Z = np.empty(len(sequences.X))
         inference = self._learned_inference()
 
         def work(potentials: Potentials, block: Block) -> list[np.ndarray]:
-            pairs = block.structure.families[0]
-            node, (_, *wider) = zeros(potentials)
-            edge = np.zeros((len(pairs.nodes), potentials.cliques[0].shape[1]))
+            family = block.structure.families[f]
+            node, cliques = zeros(potentials)
+            table = np.zeros((len(family.nodes), cliques[f].shape[1]))
             weight = np.ones(block.structure.n_examples)
-            out = Potentials(node, (edge, *wider))
+            out = Potentials(node, (*cliques[:f], table, *cliques[f + 1 :]))
             inference.marginals(potentials, block.structure, weight, out, log_Z[block.examples])
-            return np.split(edge.reshape(-1, K, K), pairs.offsets[1:-1])
+            shape = -1, *(K,) * family.nodes.shape[1]
+            return np.split(table.reshape(shape), family.offsets[1:-1])
 
         parts = self._each_block(sequences, work, restrict)
         return [table for part in parts for table in part]

@@ -119,6 +119,6 @@ class BaseTrained(BaseStructured):
         if solver not in STOCHASTIC:
             return LinearObjective(potentials, loss, inference, data)
         # the labels that a step of inference looks back at
-        n_states = potentials.widths[-1] // potentials.n_labels
+        n_states = max(potentials.widths) // potentials.n_labels
         tokens = term_tokens(solver, data.n_nodes, n_states)
         return LinearTerms(potentials, loss, inference, data, tokens)

@@ -31,6 +31,13 @@ class BaseLearned(Published):
         """Weights of the edge features: (n_labels**2, n_edge_features), row j * n_labels + k;
         triples behind pairs.
         """
+        tables = self._tables_of_features()
+        if not sp.issparse(tables[0]):
+            return np.concatenate(tables)
+        return sp.csr_array(sp.vstack(tables))
+
+    def _tables_of_features(self) -> list[Any]:
+        """For each family the weights of features of cliques: a row for each labelling."""
         pattern = self._fitted("_pattern")
         tables = []
         widths = pattern.tied_widths
@@ -39,9 +46,7 @@ class BaseLearned(Published):
             table = _matrix(family.features, weights, width, family.n_features)
             tied = family.ties(pattern.n_labels)
             tables.append(table if tied is None else table[tied.column])
-        if not sp.issparse(tables[0]):
-            return np.concatenate(tables)
-        return sp.csr_array(sp.vstack(tables))
+        return tables
 
     @property
     def transition_(self) -> np.ndarray:

@@ -9,19 +9,14 @@ import scipy.sparse as sp
 
 from sklearn_struct._warning import warn
 from sklearn_struct.containers.sequence_array import SequenceArray
-from sklearn_struct.containers.structures import Structure, columns_of, n_columns
+from sklearn_struct.containers.structures import Family, Structure, columns_of, n_columns
 from sklearn_struct.containers.typing import Matrix
-from sklearn_struct.encoding.features.vectorizer import SequenceVectorizer
-from sklearn_struct.encoding.graphs import as_graphs, edges_of, structure_of
-from sklearn_struct.encoding.sequences import (
-    as_dtype,
-    as_list,
-    check_numbers,
-    form,
-    pack_arrays,
-)
+from sklearn_struct.encoding.graphs import EDGES, GivenCliques, as_graphs, family_of
+from sklearn_struct.encoding.sequences import as_list, form
 from sklearn_struct.estimators.fitting.partly_labelled import BasePartlyLabelled
-from sklearn_struct.exceptions import InputTypeError, LengthMismatchError
+from sklearn_struct.estimators.fitting.warm_start import Start, Target, transfer
+from sklearn_struct.estimators.graphs.clique_features import CliqueFeatures
+from sklearn_struct.exceptions import InputTypeError
 from sklearn_struct.objectives.linear_potentials import CliqueRows
 from sklearn_struct.objectives.weight_patterns import (
     CliquePattern,
@@ -31,114 +26,222 @@ from sklearn_struct.objectives.weight_patterns import (
     observed_pairs,
 )
 
-__all__ = ["BaseGraph", "Graphs"]
+__all__ = ["BaseGraph", "Graphs", "Template"]
+
+NO_EDGES = GivenCliques(2, [], None, False)
+# columns of a clique's table; more would hardly fit into memory for each clique
+MOST_COLUMNS = 2**22
+
+
+class Template(NamedTuple):
+    """Cliques of one name as `fit` has learned them."""
+
+    size: int
+    symmetric: bool
+    features: CliqueFeatures
 
 
 class Graphs(NamedTuple):
-    """X as read: packed nodes, whether it came as two-dimensional, who depends on whom, and what
-    edges look like.
+    """X as read: packed nodes, whether it came as two-dimensional, who depends on whom, and the
+    features of the cliques of each family.
     """
 
     X: SequenceArray
     flat: bool
     structure: Structure
-    edge_features: Matrix | None
+    clique_rows: list[Matrix | None]
 
 
 class BaseGraph(BasePartlyLabelled):
-    """A linear model of nodes and edges; a subclass says how it learns.
+    """A linear model of nodes and cliques; a subclass says how it learns.
 
-    It has the parameters `dtype`, `feature_pairs`, `fit_intercept` and `symmetric`.
+    It has the parameters `dtype`, `feature_pairs`, `fit_intercept` and `symmetric`. ``templates_``
+    are the kinds of cliques by their names, in the order of families.
     """
 
-    n_edge_features_in_: int
+    templates_: dict[str, Template]
 
     def _read_X(self, X: Any, reset: bool) -> Any:
         X = as_list(X)
         given = as_graphs(X)
         if given is not None:
             nodes = super()._read_X(given.nodes, reset)
-            edges = edges_of(given.edges, nodes.X.lengths)
-            features = self._read_edge_features(given.features, edges, reset)
-            if given.undirected and not self.symmetric and reset:
+            families, rows = self._read_cliques(given.cliques, nodes.X.offsets, reset)
+            if reset and given.undirected and not self.templates_[EDGES].symmetric:
                 warn(
                     "edges of some graphs have no direction; each is taken as it comes, and "
                     "(j, k) and (k, j) have weights of their own: use symmetric=True for one"
                 )
         elif form(X) == "flat":
             nodes = super()._read_X(X, reset)  # each row a graph of one node
-            edges = [np.zeros((0, 2), np.int64)] * len(nodes.X)
-            features = self._read_edge_features(None, edges, reset)
+            families, rows = self._read_cliques({}, nodes.X.offsets, reset)
         else:
             raise InputTypeError(
                 "X must be a list of graphs, tuples (nodes, edges) or (nodes, edges, "
                 "edge_features) or graphs of networkx, a GraphArray, or a two-dimensional array of "
                 "single nodes"
             )
-        return Graphs(nodes.X, nodes.flat, structure_of(nodes.X.offsets, edges), features)
+        return Graphs(nodes.X, nodes.flat, Structure(nodes.X.offsets, families), rows)
 
-    def _read_edge_features(
-        self, given: Any, edges: list[np.ndarray], reset: bool
-    ) -> Matrix | None:
-        """The features of all edges, one graph after the other; None if there are none."""
-        n_edges = sum(map(len, edges))
+    def _read_cliques(
+        self, given: dict[str, GivenCliques], offsets: np.ndarray, reset: bool
+    ) -> tuple[tuple[Family, ...], list[Matrix | None]]:
+        """The families of cliques, and their features."""
+        n = len(offsets) - 1
         if reset:
-            self.__dict__.pop("edge_vectorizer_", None)
-        packed = None if given is None or not n_edges else self._packed_edges(given, reset)
-        if packed is not None:
-            for i, (length, table) in enumerate(zip(packed.lengths, edges, strict=True)):
-                if length != len(table):
-                    raise LengthMismatchError(
-                        f"X[{i}]: features of {length} edges, but there are {len(table)}"
-                    )
-        width = 0 if packed is None else packed.tokens.shape[1]
-        if reset:
-            self.n_edge_features_in_ = width
-        elif n_edges and width != self.n_edge_features_in_:
-            raise LengthMismatchError(
-                f"edges have {width} features, but {self.n_edge_features_in_} in fit"
-            )
-        return None if packed is None or not width else packed.tokens
-
-    def _packed_edges(self, given: Any, reset: bool) -> SequenceArray:
-        try:
-            if form(given) == "attributes":
-                if reset:
-                    dtype = np.dtype(self.dtype).type
-                    self.edge_vectorizer_ = SequenceVectorizer(dtype=dtype).fit(given)
-                elif not hasattr(self, "edge_vectorizer_"):
-                    raise InputTypeError("dicts or strings, but numbers in fit")
-                packed: SequenceArray = self.edge_vectorizer_.transform(given)
-                return packed
-            if not reset and hasattr(self, "edge_vectorizer_"):
-                raise InputTypeError("numbers, but dicts or strings in fit")
-            packed = given if isinstance(given, SequenceArray) else pack_arrays(given, self.dtype)
-            if packed.tokens.ndim != 2 or packed.tokens.dtype.kind not in "fiub":
-                raise InputTypeError(
-                    f"they must be rows of real numbers, got dtype {packed.tokens.dtype}"
+            given = given or {EDGES: NO_EDGES._replace(nodes=[[]] * n)}
+            self.templates_ = {
+                name: Template(
+                    cliques.size,
+                    cliques.symmetric or (name == EDGES and self.symmetric),
+                    CliqueFeatures(name),
                 )
-            packed = as_dtype(packed, self.dtype)
-            check_numbers(packed)
-        except (ValueError, TypeError) as error:
-            # readers speak of tokens in sequences
-            raise type(error)(f"features of edges: {error}") from None
-        return packed
+                for name, cliques in given.items()
+            }
+        self._check_known(given)
+        families = []
+        rows = []
+        for name, template in self.templates_.items():
+            # of kinds that these graphs have none of
+            none = GivenCliques(template.size, [[]] * n, None, template.symmetric)
+            cliques = given.get(name, none)
+            families.append(family_of(cliques, name, offsets))
+            rows.append(template.features.read(cliques.features, families[-1], self.dtype, reset))
+        return tuple(families), rows
+
+    def _check_known(self, given: dict[str, GivenCliques]) -> None:
+        """Refuse cliques of which nothing was learned."""
+        for name, cliques in given.items():
+            template = self.templates_.get(name)
+            if not any(map(len, cliques.nodes)):
+                continue
+            if template is None:
+                raise InputTypeError(
+                    f"cliques called {name!r}, but in fit there were {sorted(self.templates_)}"
+                )
+            if cliques.size != template.size:
+                raise InputTypeError(
+                    f"cliques {name!r} of {cliques.size} nodes, but of {template.size} in fit"
+                )
+
+    @property
+    def n_edge_features_in_(self) -> int:
+        """The number of features of edges; 0 if they have none."""
+        self._family(EDGES)
+        return self.templates_[EDGES].features.width
+
+    @property
+    def edge_vectorizer_(self) -> Any:
+        """Where features of edges are dicts or strings: what encodes them."""
+        self._family(EDGES)
+        vectorizer = self.templates_[EDGES].features.vectorizer
+        if vectorizer is None:
+            raise AttributeError(f"this {type(self).__name__} was not fitted on named features")
+        return vectorizer
+
+    def _family(self, name: str) -> int:
+        """The number of the family of these cliques."""
+        templates: dict[str, Template] = self._fitted("templates_")
+        if name not in templates:
+            raise AttributeError(
+                f"this {type(self).__name__} has no cliques {name!r}, but {sorted(templates)}"
+            )
+        return list(templates).index(name)
+
+    @property
+    def transition_(self) -> np.ndarray:
+        """Weights (n_labels, n_labels) of edges, from the label of the first node (row) to that of
+        the second one.
+        """
+        self._family(EDGES)
+        return self.clique_transition_[EDGES]
+
+    @property
+    def edge_coef_(self) -> Any:
+        """Weights (n_labels ** 2, n_edge_features) of features of edges."""
+        return self._tables_of_features()[self._family(EDGES)]
+
+    @property
+    def clique_transition_(self) -> dict[str, np.ndarray]:
+        """Of each kind of cliques weights (n_labels, ..., n_labels) of their labellings, with a
+        dimension for each node.
+        """
+        pattern = self._fitted("_pattern")
+        K = pattern.n_labels
+        tables = {}
+        parts = zip(self.templates_, pattern.families, self._segments().columns, strict=True)
+        for name, family, weights in parts:
+            tied = family.ties(K)
+            table = weights.copy() if tied is None else tied.spread(weights)
+            tables[name] = table.reshape((K,) * family.size)
+        return tables
+
+    @property
+    def clique_coef_(self) -> dict[str, Any]:
+        """Of each kind of cliques weights (n_features, n_labels, ..., n_labels) of their features;
+        of sparse features a csr_array (n_features, n_labels ** r).
+        """
+        pattern = self._fitted("_pattern")
+        K = pattern.n_labels
+        tables = {}
+        for name, table in zip(self.templates_, self._tables_of_features(), strict=True):
+            shape = (table.shape[1], *(K,) * self.templates_[name].size)
+            tables[name] = sp.csr_array(table.T) if sp.issparse(table) else table.T.reshape(shape)
+        return tables
+
+    def _transferred(self, start: Any) -> np.ndarray:
+        """The weights that another fitted estimator has for those of this one."""
+        names = getattr(self, "feature_names_in_", None)
+        target = Target(self._pattern, self.classes_, self.n_features_in_, names)
+        return transfer(start, target, self._starts)
+
+    def _starts(self, source: Any, pattern: Pattern, feature: np.ndarray) -> list[Start]:
+        """The weights of the source's cliques of the same names; those of a chain are edges."""
+        tables = getattr(source, "clique_transition_", None)
+        coefs = getattr(source, "clique_coef_", {})
+        if tables is None:
+            tables = {EDGES: source.transition_}
+        starts = []
+        for name, template in self.templates_.items():
+            table = tables.get(name, np.zeros(0))
+            n = template.features.width
+            if table.shape != (len(source.classes_),) * template.size:
+                starts.append(Start(np.zeros(0), np.zeros((0, 0)), np.full(n, -1)))
+                continue
+            coef = coefs.get(name, np.zeros((0, table.size)))
+            columns = np.full(n, -1)
+            if coef.shape[0]:
+                columns = template.features.columns_in(source.templates_[name].features)
+            starts.append(Start(table.ravel(), coef.reshape(-1, table.size).T, columns))
+        return starts
 
     def _structure(self, sequences: Any, learned: bool) -> Structure:
         structure: Structure = sequences.structure
         return structure
 
     def _clique_rows(self, sequences: Any) -> CliqueRows:
-        return [sequences.edge_features]
+        rows: CliqueRows = sequences.clique_rows
+        return rows
 
     def _observe(self, sequences: Any, codes: np.ndarray, weight: np.ndarray) -> Pattern:
         K = len(self.classes_)
         X = sequences.X.tokens
-        pairs = self._pairs_of(codes)
-        node = pairs(X, codes, weight, K, 1) if sp.issparse(X) else None
-        edges = self._edges_pattern(sequences, codes, weight, K)
+        node = self._pairs_of(codes)(X, codes, weight, K, 1) if sp.issparse(X) else None
+        families = []
+        cliques = sequences.structure.families
+        parts = zip(self.templates_, cliques, sequences.clique_rows, strict=True)
+        for name, family, rows in parts:
+            template = self.templates_[name]
+            if n_columns(K, template.size) > MOST_COLUMNS:
+                raise ValueError(
+                    f"cliques {name!r} of {template.size} nodes have {K}**{template.size} "
+                    f"labellings, more than {MOST_COLUMNS:,}; use fewer labels or narrower cliques"
+                )
+            width = template.features.width
+            pattern = CliquePattern(template.size, width, None, np.arange(0), template.symmetric)
+            families.append(self._with_pairs(pattern, family, rows, (codes, weight), K))
         none = np.arange(0)
-        return Pattern(X.shape[1], K, node, (edges,), none, self.fit_intercept)
+        return Pattern(X.shape[1], K, node, tuple(families), none, self.fit_intercept)
 
     def _pairs_of(self, codes: np.ndarray) -> Any:
         """What gives pairs (feature, label) their weights, for codes or masks."""
@@ -146,26 +249,29 @@ class BaseGraph(BasePartlyLabelled):
             return all_pairs
         return observed_pairs if codes.ndim == 1 else masked_pairs
 
-    def _edges_pattern(
-        self, graphs: Graphs, codes: np.ndarray, weight: np.ndarray, K: int
+    def _with_pairs(
+        self,
+        pattern: CliquePattern,
+        family: Family,
+        rows: Matrix | None,
+        labels: tuple[np.ndarray, np.ndarray],
+        K: int,
     ) -> CliquePattern:
-        family = graphs.structure.families[0]
-        size = family.nodes.shape[1]
-        pattern = CliquePattern(
-            size, self.n_edge_features_in_, None, np.arange(n_columns(K, size)), self.symmetric
-        )
+        """A pattern of K labels with the weights that the cliques show, whose nodes have codes or
+        masks, and weights.
+        """
+        codes, weight = labels
         tied = pattern.ties(K)
-        width = n_columns(K, size) if tied is None else tied.n
+        width = n_columns(K, pattern.size) if tied is None else tied.n
         pattern = pattern._replace(columns=np.arange(width))
-        rows = graphs.edge_features
         if rows is None or not sp.issparse(rows):
             return pattern
-        of_edges = weight[family.nodes].min(axis=1)
+        of_cliques = weight[family.nodes].min(axis=1)
         if codes.ndim == 2:
-            # what is open shows no pair; all of them get a weight
+            # what is open shows no labelling; all of them get a weight
             shown = np.zeros(len(family.nodes), np.int64)
-            return pattern._replace(features=all_pairs(rows, shown, of_edges, width, 1))
+            return pattern._replace(features=all_pairs(rows, shown, of_cliques, width, 1))
         shown = columns_of(codes, family, K)
         if tied is not None:
             shown = tied.column[shown]
-        return pattern._replace(features=self._pairs_of(codes)(rows, shown, of_edges, width, 1))
+        return pattern._replace(features=self._pairs_of(codes)(rows, shown, of_cliques, width, 1))

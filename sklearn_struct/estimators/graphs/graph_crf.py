@@ -10,6 +10,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from sklearn_struct.containers.ragged import cut, object_array
 from sklearn_struct.containers.structures import Structure
+from sklearn_struct.encoding.graphs import EDGES
 from sklearn_struct.estimators.fitting.base_sequence import Sequences
 from sklearn_struct.estimators.fitting.base_structured import Restriction, Result, Work
 from sklearn_struct.estimators.fitting.parameters import with_parameters
@@ -89,6 +90,15 @@ class GraphCRF(
     edge_coef_ : ndarray or csr_array of shape (n_labels * n_labels, n_edge_features)
         Weights of the features of edges; row j * n_labels + k for label j of the first node and k
         of the second one.
+    clique_transition_ : dict of str to ndarray
+        Of each kind of `Cliques` the weights (n_labels, ..., n_labels) of their labellings, with a
+        dimension for each node; of edges under the name "edges", unless they have another one.
+    clique_coef_ : dict of str to ndarray or csr_array
+        The weights (n_features, n_labels, ..., n_labels) of their features; of sparse features a
+        matrix (n_features, n_labels ** r) for cliques of r nodes.
+    templates_ : dict
+        The kinds of cliques by their names: the number of nodes, whether these have no order, and
+        what reads their features.
     intercept_ : ndarray of shape (n_labels,)
     converged_ : bool
         Whether belief propagation has settled, at the weights that were learned, for at least 99 %
@@ -218,7 +228,9 @@ class GraphCRF(
             `LinearChainCRF` takes the tokens of a sequence; the edges an array-like (n_edges, 2) of
             node numbers from 0, or an adjacency matrix of scipy; features of edges (n_edges,
             n_edge_features) as those of nodes. Or a graph of networkx, whose attributes of nodes
-            and of edges are features. A two-dimensional X is a batch of graphs of one node.
+            and of edges are features. Or a tuple (nodes, list of `Cliques`) where edges are of
+            several kinds, or three and more nodes depend on each other. A two-dimensional X is a
+            batch of graphs of one node.
         y : list of label sequences, or array-like of shape (n,)
             One label a node; one-dimensional if X is two-dimensional. None for a label that is not
             known, a set for one of several.
@@ -293,7 +305,31 @@ class GraphCRF(
         ndarray of shape (n_graphs,)
             dtype object, an array (n_edges, n_labels, n_labels) each, in the order of the edges.
         """
-        return object_array(self._pair_marginals(self._read_X(X, reset=False)))
+        return self.predict_clique_proba(X, EDGES)
+
+    def predict_clique_proba(self, X: Any, name: str) -> np.ndarray:
+        """Marginal probability of each labelling of each clique of one name.
+
+        Parameters
+        ----------
+        X
+            As in `fit`.
+        name : str
+            That of the `Cliques`; "edges" for those of tuples (nodes, edges).
+
+        Returns
+        -------
+        ndarray of shape (n_graphs,)
+            dtype object, an array (n_cliques, n_labels, ..., n_labels) each, with a dimension for
+            each node of a clique, in the order of the cliques.
+
+        Raises
+        ------
+        AttributeError
+            If there were no cliques of this name in `fit`.
+        """
+        graphs: Sequences = self._read_X(X, reset=False)
+        return object_array(self._clique_marginals(graphs, self._family(name)))
 
     def log_proba(self, X: Any, y: Any) -> np.ndarray:
         """log p(y | x) of each graph. Where y is partly known, the probability is that of all

@@ -249,3 +249,18 @@ def test_other_features_of_edges_than_in_fit_are_refused():
         crf.predict([(nodes, edges, [{"a": 1.0}] * len(edges)) for nodes, edges, _ in X])
     # graphs without edges have none to show
     assert len(crf.predict([(X[0][0], [])])[0]) == 5
+
+
+def test_chains_and_graphs_start_each_other():
+    """Features of edges belong to one of them alone."""
+    rng = np.random.default_rng(12)
+    X, y = graphs_with_features(rng)
+    crf = GraphCRF(tol=1e-7).fit(X, y)
+    nodes = [graph[0] for graph in X]
+    chain = LinearChainCRF(edge_features="all", tol=1e9).fit(nodes, y, init=crf)
+    np.testing.assert_allclose(chain.transition_, crf.transition_, atol=1e-12)
+    np.testing.assert_allclose(chain.coef_, crf.coef_, atol=1e-12)
+    assert not chain.edge_coef_.any()
+    back = GraphCRF(tol=1e9).fit(X, y, init=chain)
+    np.testing.assert_allclose(back.transition_, crf.transition_, atol=1e-12)
+    assert not back.edge_coef_.any()
