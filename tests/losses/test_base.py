@@ -25,6 +25,7 @@ from sklearn_struct.losses.log_likelihood import LogLikelihood
 from sklearn_struct.losses.marginal_likelihood import MarginalLikelihood
 from sklearn_struct.losses.max_margin import MaxMargin
 from sklearn_struct.losses.pointwise import Pointwise
+from sklearn_struct.losses.pseudolikelihood import Pseudolikelihood
 from sklearn_struct.losses.semi_supervised import SemiSupervised
 from sklearn_struct.losses.windows import Windows
 
@@ -50,6 +51,7 @@ LOSSES = [
     (MaxMargin(Chain()), "convex"),
     (MaxMargin(Chain(), margin=0.5), "convex"),
     (Pointwise(Chain()), "token_weights"),
+    (Pseudolikelihood(), "convex twice_differentiable"),
     (EXPECTATION, "couples"),
     (ENTROPY, ""),
     (SemiSupervised(MARGINAL, EXPECTATION), "couples"),

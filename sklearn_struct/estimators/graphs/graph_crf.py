@@ -26,13 +26,12 @@ from sklearn_struct.estimators.fitting.shared_parameters import (
     ThreadParameters,
 )
 from sklearn_struct.estimators.graphs.graph_inference import check_width, inference_of, warn_of
+from sklearn_struct.estimators.graphs.graph_losses import LOSSES, loss_of
 from sklearn_struct.exceptions import InputTypeError
 from sklearn_struct.inference.base import Inference
 from sklearn_struct.inference.graphs.convergence import Report
 from sklearn_struct.losses.base import Loss
 from sklearn_struct.losses.evidence import Evidence
-from sklearn_struct.losses.log_likelihood import LogLikelihood
-from sklearn_struct.losses.marginal_likelihood import MarginalLikelihood
 from sklearn_struct.objectives.linear_objective import LinearObjective
 from sklearn_struct.objectives.weight_patterns import (
     CliquePattern,
@@ -71,6 +70,12 @@ class GraphCRF(
 
     Parameters
     ----------
+    loss : {"log_likelihood", "pointwise", "pseudo"}, default="log_likelihood"
+        What `fit` minimises, summed over graphs. "log_likelihood": -log p(y | x). "pointwise" [2]_:
+        sum_i -log p(y_i | x) over nodes, which may have weights of their own; not convex, and some
+        times slower. "pseudo" [3]_: sum_i -log p(y_i | y of the other nodes, x), quick on any
+        graph, as it needs no sums over labellings; it relies on edges too much. `inference` then
+        matters for predictions alone. See the user guide for what goes with what.
     inference : {"auto", "exact", "bp"}, default="auto"
         How sums over all labellings are computed. "exact": by a junction tree, whose tables grow
         with n_labels to the power of the graph's width; a graph whose tables need more than 2**27
@@ -129,6 +134,9 @@ class GraphCRF(
     ----------
     .. [1] C. Sutton and A. McCallum, "An introduction to conditional random fields", Foundations
        and Trends in Machine Learning 4(4), 2012, section 2.4.
+    .. [2] S. Kakade, Y. W. Teh and S. Roweis, "An alternate objective function for Markovian
+       fields", ICML 2002.
+    .. [3] J. Besag, "Statistical analysis of non-lattice data", The Statistician 24(3), 1975.
 
     Examples
     --------
@@ -140,6 +148,7 @@ class GraphCRF(
     ['VERB', 'SUBJECT', 'OBJECT']
     """
 
+    loss: str = "log_likelihood"
     inference: str = "auto"
     max_sweeps: int = 100
     inference_tol: float = 1e-6
@@ -149,6 +158,7 @@ class GraphCRF(
     warm_start: bool = False
     dtype: str = "float64"
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "loss": [StrOptions(LOSSES)],
         "inference": [StrOptions({"auto", "exact", "bp"})],
         "max_sweeps": [Interval(Integral, 1, None, closed="left")],
         "inference_tol": [Interval(Real, 0, None, closed="left")],
@@ -169,14 +179,7 @@ class GraphCRF(
     )
 
     def _loss(self, evidence: Evidence | None = None) -> Loss:
-        if evidence is None or evidence.allowed is None:
-            return LogLikelihood(self._inference())
-        if self.solver == "sag":
-            raise ValueError(
-                "missing labels and sets of labels need another solver than 'sag', as their loss "
-                "is not convex"
-            )
-        return MarginalLikelihood(self._inference())
+        return loss_of(self.loss, self.solver, self._inference(), evidence)
 
     def _inference(self) -> Inference:
         report = self.__dict__.setdefault("_report", Report())
@@ -256,7 +259,8 @@ class GraphCRF(
             One label a node; one-dimensional if X is two-dimensional. None for a label that is not
             known, a set for one of several.
         sample_weight : array-like of shape (n_graphs,), default=None
-            Weight of each graph's loss.
+            Weight of each graph's loss; with ``loss="pointwise"`` it may have a sequence of weights
+            for each graph, one a node.
         init : fitted estimator with the same kinds of weights, default=None
             Start from its weights, matched by label and by feature name (by position where there
             are no names), such as those of a `LinearChainCRF`.
