@@ -70,12 +70,19 @@ class GraphCRF(
 
     Parameters
     ----------
-    loss : {"log_likelihood", "pointwise", "pseudo"}, default="log_likelihood"
+    loss : {"log_likelihood", "pointwise", "pseudo", "piecewise", "composite"}, \
+            default="log_likelihood"
         What `fit` minimises, summed over graphs. "log_likelihood": -log p(y | x). "pointwise" [2]_:
         sum_i -log p(y_i | x) over nodes, which may have weights of their own; not convex, and some
-        times slower. "pseudo" [3]_: sum_i -log p(y_i | y of the other nodes, x), quick on any
-        graph, as it needs no sums over labellings; it relies on edges too much. `inference` then
-        matters for predictions alone. See the user guide for what goes with what.
+        times slower. "pseudo" [3]_: sum_i -log p(y_i | y of the other nodes, x), which relies on
+        edges too much. "piecewise" [4]_: each edge is normalised alone, with a share of the scores
+        of its nodes. These two are quick on any graph, as they need no sums over labellings;
+        `inference` then matters for predictions alone. "composite" [5]_: sum_b -log p(y_b | y of
+        the other nodes, x) over blocks of connected nodes, between "pseudo" and "log_likelihood".
+        See the user guide for what goes with what.
+    block_size : int, default=4
+        Of ``loss="composite"``: the largest number of nodes in a block. 1 is the pseudolikelihood,
+        and as many as graphs have the likelihood.
     inference : {"auto", "exact", "bp"}, default="auto"
         How sums over all labellings are computed. "exact": by a junction tree, whose tables grow
         with n_labels to the power of the graph's width; a graph whose tables need more than 2**27
@@ -137,6 +144,8 @@ class GraphCRF(
     .. [2] S. Kakade, Y. W. Teh and S. Roweis, "An alternate objective function for Markovian
        fields", ICML 2002.
     .. [3] J. Besag, "Statistical analysis of non-lattice data", The Statistician 24(3), 1975.
+    .. [4] C. Sutton and A. McCallum, "Piecewise training for undirected models", UAI 2005.
+    .. [5] B. G. Lindsay, "Composite likelihood methods", Contemporary Mathematics 80, 1988.
 
     Examples
     --------
@@ -149,6 +158,7 @@ class GraphCRF(
     """
 
     loss: str = "log_likelihood"
+    block_size: int = 4
     inference: str = "auto"
     max_sweeps: int = 100
     inference_tol: float = 1e-6
@@ -158,7 +168,8 @@ class GraphCRF(
     warm_start: bool = False
     dtype: str = "float64"
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "loss": [StrOptions(LOSSES)],
+        "loss": [StrOptions(set(LOSSES))],
+        "block_size": [Interval(Integral, 1, None, closed="left")],
         "inference": [StrOptions({"auto", "exact", "bp"})],
         "max_sweeps": [Interval(Integral, 1, None, closed="left")],
         "inference_tol": [Interval(Real, 0, None, closed="left")],
@@ -179,7 +190,7 @@ class GraphCRF(
     )
 
     def _loss(self, evidence: Evidence | None = None) -> Loss:
-        return loss_of(self.loss, self.solver, self._inference(), evidence)
+        return loss_of(self.loss, self.block_size, self.solver, self._inference(), evidence)
 
     def _inference(self) -> Inference:
         report = self.__dict__.setdefault("_report", Report())

@@ -134,6 +134,61 @@ def test_pseudolikelihood_needs_no_inference():
     assert crf.transition_[0, 0] > crf.transition_[0, 1]
 
 
+def test_pieces_are_normalised_alone():
+    X, y = grids(np.random.default_rng(0))
+    X.append((np.array([[2.0]]), []))  # a node without edges
+    y.append(["b"])
+    crf = GraphCRF(loss="piecewise", C=2.0).fit(X, y)
+    total = 0.0
+    for (nodes, edges), labels in zip(X, y):
+        codes = np.searchsorted(crf.classes_, labels)
+        scores = nodes @ crf.coef_.T + crf.intercept_
+        degree = np.bincount(np.ravel(edges).astype(int), minlength=len(nodes))
+        for v in np.flatnonzero(degree == 0):
+            total += np.logaddexp.reduce(scores[v]) - scores[v, codes[v]]
+        share = scores / np.maximum(degree, 1)[:, None]
+        for a, b in edges:
+            piece = crf.transition_ + share[a][:, None] + share[b]
+            total += np.logaddexp.reduce(piece.ravel()) - piece[codes[a], codes[b]]
+    assert crf.loss_curve_[-1] == pytest.approx(total + penalty(crf), rel=1e-9)
+    assert crf.inference_report_["n_calls"] == 0
+
+
+@pytest.mark.parametrize(("size", "loss"), [(1, "pseudo"), (6, "log_likelihood")])
+def test_the_ends_of_composite_likelihoods(size, loss):
+    X, y = grids(np.random.default_rng(0))
+    composite = GraphCRF(loss="composite", block_size=size, tol=1e-8).fit(X, y)
+    other = GraphCRF(loss=loss, tol=1e-8).fit(X, y)
+    assert composite.loss_curve_[-1] == pytest.approx(other.loss_curve_[-1], rel=1e-10)
+    np.testing.assert_allclose(composite._w, other._w, atol=1e-6)
+
+
+def test_composite_likelihood_by_enumeration():
+    """On a grid of two rows and three columns, blocks of four and of two nodes."""
+    X, y = grids(np.random.default_rng(0))
+    crf = GraphCRF(loss="composite", C=2.0).fit(X, y)
+    total = 0.0
+    for graph, labels in zip(X, y):
+        every, energy = energies(crf, graph)
+        same = crf.classes_[every] == np.array(labels)
+        for block in ([0, 1, 3, 4], [2, 5]):
+            alike = np.delete(same, block, axis=1).all(axis=1)
+            total += np.logaddexp.reduce(energy[alike]) - energy[same.all(axis=1)][0]
+    assert crf.loss_curve_[-1] == pytest.approx(total + penalty(crf), rel=1e-9)
+
+
+@pytest.mark.parametrize("loss", ["pseudo", "piecewise", "composite"])
+def test_convex_losses_have_one_minimum(loss):
+    """Whichever solver looks for it."""
+    X, y = grids(np.random.default_rng(6), 20)
+    fits = [
+        GraphCRF(loss=loss, solver=solver, tol=1e-7, max_iter=3000, random_state=0).fit(X, y)
+        for solver in ("lbfgs", "newton-cg", "sag")
+    ]
+    for crf in fits[1:]:
+        np.testing.assert_allclose(crf._w, fits[0]._w, atol=1e-4)
+
+
 @EACH
 @pytest.mark.parametrize("solver", ["lbfgs", "sgd"])
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
