@@ -447,8 +447,13 @@ def second_derivative(loss, potentials, direction, y, structure, weight, out=Non
     return out
 
 
+def four_examples(rng, shared, order=1):
+    """Chains of an order, or what a function ``order(rng, shared)`` draws."""
+    return order(rng, shared) if callable(order) else random_chains(rng, shared=shared, order=order)
+
+
 def labelled_chains(rng, shared, order=1):
-    potentials, structure = random_chains(rng, shared=shared, order=order)
+    potentials, structure = four_examples(rng, shared, order)
     y = rng.integers(potentials.node.shape[1], size=len(potentials.node)).astype(np.int32)
     return potentials, y, structure
 
@@ -504,7 +509,7 @@ def check_loss_inputs_stay(loss, rng, shared, order=1):
 def check_second_derivative(loss, rng, shared, order=1):
     """For losses that serve Newton's method."""
     potentials, y, structure = labelled_chains(rng, shared, order)
-    direction, _ = random_chains(rng, shared=shared, order=order)
+    direction, _ = four_examples(rng, shared, order)
     weight = np.array([1.0, 1.0, 2.0, 0.0])
     step = np.zeros(1)
 
@@ -521,7 +526,7 @@ def check_convexity(loss, rng, shared, order=1):
     """Between any potentials the loss is at most as large as the straight line."""
     for _ in range(20):
         ends, y, structure = labelled_chains(rng, shared, order)
-        others, _ = random_chains(rng, shared=shared, order=order)
+        others, _ = four_examples(rng, shared, order)
         ends = [mapped(lambda table: 5 * table, potentials) for potentials in (ends, others)]
         middle = mapped(lambda a, b: (a + b) / 2, *ends)
         first, between, last = (
@@ -540,8 +545,10 @@ LOSS_CHECKS = [
 ]
 
 
-def loss(subject: Any, order: int = 1) -> Callable[..., None]:
-    """Enrol a loss of known labels."""
+def loss(subject: Any, order: Any = 1) -> Callable[..., None]:
+    """Enrol a loss of known labels, on chains of an order, or on what a function draws: four
+    examples, the second one empty, the first and the last two of all draws with equal shapes.
+    """
     checks = [
         *LOSS_CHECKS,
         *[check_second_derivative] * subject.twice_differentiable,

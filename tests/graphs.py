@@ -44,6 +44,14 @@ def random_graphs(rng, sizes=(5, 0, 1, 6), K=3, families=(PAIRS,), density=2.0):
     return Potentials(node, tuple(tables)), Structure(offsets, tuple(made))
 
 
+def four_graphs(rng, shared):
+    """Three graphs and an empty one, with cliques of two, three and four nodes, as
+    `contracts.loss` asks for them.
+    """
+    families = (Cliques(2, shared), Cliques(3, shared), QUADS)
+    return random_graphs(rng, (5, 0, 1, 4), families=families, density=1.2)
+
+
 def random_forest(rng, sizes=(5, 0, 1, 4), K=3, shared=False):
     """A few examples, each some trees whose edges point anywhere."""
     offsets = np.cumsum([0, *sizes])

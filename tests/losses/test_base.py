@@ -16,6 +16,7 @@ from sklearn_struct import losses
 from sklearn_struct.inference.chains.chain import Chain
 from sklearn_struct.inference.chains.forbidden import Transitions
 from sklearn_struct.losses.base import Batch, Loss
+from sklearn_struct.losses.blocks import Blocks
 from sklearn_struct.losses.conditionals import Conditionals
 from sklearn_struct.losses.constrained import Constrained
 from sklearn_struct.losses.evidence import Evidence
@@ -24,7 +25,9 @@ from sklearn_struct.losses.factors import Factors
 from sklearn_struct.losses.log_likelihood import LogLikelihood
 from sklearn_struct.losses.marginal_likelihood import MarginalLikelihood
 from sklearn_struct.losses.max_margin import MaxMargin
+from sklearn_struct.losses.pieces import Pieces
 from sklearn_struct.losses.pointwise import Pointwise
+from sklearn_struct.losses.pseudolikelihood import Pseudolikelihood
 from sklearn_struct.losses.semi_supervised import SemiSupervised
 from sklearn_struct.losses.windows import Windows
 
@@ -50,6 +53,9 @@ LOSSES = [
     (MaxMargin(Chain()), "convex"),
     (MaxMargin(Chain(), margin=0.5), "convex"),
     (Pointwise(Chain()), "token_weights"),
+    (Pieces(), "convex twice_differentiable"),
+    (Pseudolikelihood(), "convex twice_differentiable"),
+    (Blocks(LogLikelihood(Chain()), 1), "convex twice_differentiable"),
     (EXPECTATION, "couples"),
     (ENTROPY, ""),
     (SemiSupervised(MARGINAL, EXPECTATION), "couples"),

@@ -8,9 +8,12 @@ import contracts
 import naive
 import numpy as np
 import pytest
+from graphs import PAIRS, four_graphs, random_graphs
 
 from sklearn_struct.containers.structures import Potentials, chain
 from sklearn_struct.inference.chains.chain import Chain
+from sklearn_struct.inference.graphs.belief_propagation import BeliefPropagation
+from sklearn_struct.inference.graphs.junction_tree import JunctionTree
 from sklearn_struct.losses.base import Loss
 from sklearn_struct.losses.evidence import Evidence
 from sklearn_struct.losses.log_likelihood import LogLikelihood
@@ -37,6 +40,7 @@ def weighted(y, omega):
 
 test_contract = contracts.loss(LOSS)
 test_weighted_contract = contracts.loss(Weighing())
+test_contract_on_graphs = contracts.loss(Pointwise(JunctionTree()), four_graphs)
 
 
 def expected(twins, y, omega, structure):
@@ -165,3 +169,17 @@ def test_certain_and_forbidden_labels():
     )
     assert value.tolist() == [0.0, np.inf, np.inf]
     assert not out.node.any()
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_its_derivative_is_that_of_belief_propagation(shared):
+    """Of approximate probabilities, where these are: the derivative of the value, all the same."""
+    loss = Pointwise(BeliefPropagation(1000, 1e-12))
+
+    def graphs(rng, shared):
+        return random_graphs(rng, (5, 0, 1, 4), families=(PAIRS._replace(shared=shared),))
+
+    contracts.check_derivative(loss, np.random.default_rng(0), shared, graphs)
+    contracts.check_weight_scales_the_derivative_alone(
+        loss, np.random.default_rng(0), shared, graphs
+    )

@@ -23,12 +23,11 @@ from sklearn_struct.estimators.fitting.shared_parameters import (
 )
 from sklearn_struct.estimators.graphs.base_graph import BaseGraph
 from sklearn_struct.estimators.graphs.graph_inference import check_width, inference_of, warn_of
+from sklearn_struct.estimators.graphs.graph_losses import LOSSES, loss_of
 from sklearn_struct.inference.base import Inference
 from sklearn_struct.inference.graphs.convergence import Report
 from sklearn_struct.losses.base import Loss
 from sklearn_struct.losses.evidence import Evidence
-from sklearn_struct.losses.log_likelihood import LogLikelihood
-from sklearn_struct.losses.marginal_likelihood import MarginalLikelihood
 from sklearn_struct.objectives.linear_objective import LinearObjective
 
 __all__ = ["GraphCRF"]
@@ -53,6 +52,19 @@ class GraphCRF(
 
     Parameters
     ----------
+    loss : {"log_likelihood", "pointwise", "pseudo", "piecewise", "composite"}, \
+            default="log_likelihood"
+        What `fit` minimises, summed over graphs. "log_likelihood": -log p(y | x). "pointwise" [2]_:
+        sum_i -log p(y_i | x) over nodes, which may have weights of their own; not convex, and some
+        times slower. "pseudo" [3]_: sum_i -log p(y_i | y of the other nodes, x), which relies on
+        edges too much. "piecewise" [4]_: each edge is normalised alone, with a share of the scores
+        of its nodes. These two are quick on any graph, as they need no sums over labellings;
+        `inference` then matters for predictions alone. "composite" [5]_: sum_b -log p(y_b | y of
+        the other nodes, x) over blocks of connected nodes, between "pseudo" and "log_likelihood".
+        See the user guide for what goes with what.
+    block_size : int, default=4
+        Of ``loss="composite"``: the largest number of nodes in a block. 1 is the pseudolikelihood,
+        and as many as graphs have the likelihood.
     inference : {"auto", "exact", "bp"}, default="auto"
         How sums over all labellings are computed. "exact": by a junction tree, whose tables grow
         with n_labels to the power of the graph's width; a graph whose tables need more than 2**27
@@ -129,6 +141,11 @@ class GraphCRF(
     ----------
     .. [1] C. Sutton and A. McCallum, "An introduction to conditional random fields", Foundations
        and Trends in Machine Learning 4(4), 2012, section 2.4.
+    .. [2] S. Kakade, Y. W. Teh and S. Roweis, "An alternate objective function for Markovian
+       fields", ICML 2002.
+    .. [3] J. Besag, "Statistical analysis of non-lattice data", The Statistician 24(3), 1975.
+    .. [4] C. Sutton and A. McCallum, "Piecewise training for undirected models", UAI 2005.
+    .. [5] B. G. Lindsay, "Composite likelihood methods", Contemporary Mathematics 80, 1988.
 
     Examples
     --------
@@ -140,6 +157,8 @@ class GraphCRF(
     ['VERB', 'SUBJECT', 'OBJECT']
     """
 
+    loss: str = "log_likelihood"
+    block_size: int = 4
     inference: str = "auto"
     max_sweeps: int = 100
     inference_tol: float = 1e-6
@@ -150,6 +169,8 @@ class GraphCRF(
     warm_start: bool = False
     dtype: str = "float64"
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "loss": [StrOptions(set(LOSSES))],
+        "block_size": [Interval(Integral, 1, None, closed="left")],
         "inference": [StrOptions({"auto", "exact", "bp"})],
         "max_sweeps": [Interval(Integral, 1, None, closed="left")],
         "inference_tol": [Interval(Real, 0, None, closed="left")],
@@ -171,14 +192,7 @@ class GraphCRF(
     )
 
     def _loss(self, evidence: Evidence | None = None) -> Loss:
-        if evidence is None or evidence.allowed is None:
-            return LogLikelihood(self._inference())
-        if self.solver == "sag":
-            raise ValueError(
-                "missing labels and sets of labels need another solver than 'sag', as their loss "
-                "is not convex"
-            )
-        return MarginalLikelihood(self._inference())
+        return loss_of(self.loss, self.block_size, self.solver, self._inference(), evidence)
 
     def _inference(self) -> Inference:
         report = self.__dict__.setdefault("_report", Report())
@@ -235,7 +249,8 @@ class GraphCRF(
             One label a node; one-dimensional if X is two-dimensional. None for a label that is not
             known, a set for one of several.
         sample_weight : array-like of shape (n_graphs,), default=None
-            Weight of each graph's loss.
+            Weight of each graph's loss; with ``loss="pointwise"`` it may have a sequence of weights
+            for each graph, one a node.
         init : fitted estimator with the same kinds of weights, default=None
             Start from its weights, matched by label and by feature name (by position where there
             are no names), such as those of a `LinearChainCRF`.

@@ -1,0 +1,224 @@
+"""What GraphCRF minimises: on paths the losses of chains, elsewhere what its answers say."""
+
+from __future__ import annotations
+
+from itertools import pairwise, product
+
+import numpy as np
+import pytest
+
+from sklearn_struct import GraphCRF, LinearChainCRF, PseudoLikelihoodCRF
+from sklearn_struct.estimators.graphs.graph_losses import LOSSES
+
+LABELS = np.array(["a", "b", "c"])
+# each with parameters that it needs here
+EACH = pytest.mark.parametrize("loss", sorted(LOSSES))
+
+
+def paths(rng, lengths=(4, 1, 6, 3, 5, 2, 7) * 4):
+    """Sequences of numbers, their labels, and the same as graphs."""
+    X = [rng.normal(size=(n, 4)) for n in lengths]
+    noise = [0.7 * rng.normal(size=n) for n in lengths]
+    y = [
+        LABELS[(x[:, 0] + e > 0).astype(int) + (x[:, 1] + e > 0.5)].tolist()
+        for x, e in zip(X, noise)
+    ]
+    return X, y, [(x, list(pairwise(range(len(x))))) for x in X]
+
+
+def grids(rng, n_graphs=12, height=2, width=3):
+    """Noisy pictures of a bright rectangle, with edges between neighbours, and their labels."""
+    number = np.arange(height * width).reshape(height, width)
+    across = np.column_stack([number[:, :-1].ravel(), number[:, 1:].ravel()])
+    down = np.column_stack([number[:-1].ravel(), number[1:].ravel()])
+    X = []
+    y = []
+    for _ in range(n_graphs):
+        labels = np.zeros((height, width), int)
+        labels[: rng.integers(1, height + 1), : rng.integers(1, width + 1)] = 1
+        nodes = labels.reshape(-1, 1) + rng.normal(size=(number.size, 1))
+        X.append((nodes, np.concatenate([across, down])))
+        y.append(LABELS[labels.ravel()].tolist())
+    return X, y
+
+
+def energies(crf, graph):
+    """All labellings of a graph as rows of codes, and their scores."""
+    nodes, edges = graph
+    scores = nodes @ crf.coef_.T + crf.intercept_
+    every = np.array(list(product(range(len(crf.classes_)), repeat=len(nodes))))
+    energy = scores[np.arange(len(nodes)), every].sum(axis=1)
+    for a, b in edges:
+        energy += crf.transition_[every[:, a], every[:, b]]
+    return every, energy
+
+
+def penalty(crf):
+    weights = np.concatenate([crf.coef_.ravel(), crf.transition_.ravel()])
+    return weights @ weights / (2 * crf.C)
+
+
+@pytest.mark.parametrize(
+    ("loss", "chain"),
+    [("pointwise", LinearChainCRF(loss="pointwise")), ("pseudo", PseudoLikelihoodCRF())],
+    ids=["pointwise", "pseudo"],
+)
+@pytest.mark.parametrize("solver", ["lbfgs", "owlqn"])
+def test_on_paths_it_is_that_of_chains(loss, chain, solver):
+    X, y, graphs = paths(np.random.default_rng(0))
+    settings = {"tol": 1e-8, "max_iter": 5000, "solver": solver}
+    settings["l1_ratio"] = 0.5 if solver == "owlqn" else 0.0
+    chain.set_params(**settings).fit(X, y)
+    crf = GraphCRF(loss=loss, **settings).fit(graphs, y)
+    for name in ("coef_", "transition_", "intercept_"):
+        np.testing.assert_allclose(getattr(crf, name), getattr(chain, name), atol=1e-4)
+    assert crf.loss_curve_[-1] == pytest.approx(chain.loss_curve_[-1], rel=1e-9)
+    assert crf.predict(graphs).tolist() == chain.predict(X).tolist()
+
+
+def test_pointwise_is_the_sum_of_single_labels():
+    X, y = grids(np.random.default_rng(0))
+    crf = GraphCRF(loss="pointwise", C=2.0).fit(X, y)
+    total = 0.0
+    for graph, labels in zip(X, y):
+        every, energy = energies(crf, graph)
+        p = np.exp(energy - np.logaddexp.reduce(energy))
+        for t, label in enumerate(labels):
+            total -= np.log(p[crf.classes_[every[:, t]] == label].sum())
+    assert crf.loss_curve_[-1] == pytest.approx(total + penalty(crf), rel=1e-9)
+
+
+def test_nodes_may_have_weights_of_their_own():
+    """A node of weight 0 is not asked for, and the weight of a graph is the mean of its nodes."""
+    X, y = grids(np.random.default_rng(1))
+    weight = [np.array([2.0, 0.0, 1.0, 1.0, 1.0, 1.0])] * len(X)
+    settings = {"loss": "pointwise", "tol": 1e-7}
+    crf = GraphCRF(**settings).fit(X, y, sample_weight=weight)
+    other = [[labels[0], "a" if labels[1] == "b" else "b", *labels[2:]] for labels in y]
+    same = GraphCRF(**settings).fit(X, other, sample_weight=weight)
+    np.testing.assert_array_equal(crf._w, same._w)
+    with pytest.raises(ValueError, match="sample_weight for each token needs a loss of single"):
+        GraphCRF().fit(X, y, sample_weight=weight)
+
+
+def test_pointwise_by_belief_propagation():
+    """Its probabilities of nodes are nearly right, and so is what is learned."""
+    X, y = grids(np.random.default_rng(2), 30, 3, 4)
+    exact = GraphCRF(loss="pointwise").fit(X, y)
+    near = GraphCRF(loss="pointwise", inference="bp").fit(X, y)
+    assert near.inference_report_["n_calls"] > 0
+    assert near.converged_
+    np.testing.assert_allclose(near.coef_, exact.coef_, atol=0.1)
+
+
+def test_pseudolikelihood_by_enumeration():
+    X, y = grids(np.random.default_rng(0))
+    crf = GraphCRF(loss="pseudo", C=2.0).fit(X, y)
+    total = 0.0
+    for graph, labels in zip(X, y):
+        every, energy = energies(crf, graph)
+        same = crf.classes_[every] == np.array(labels)
+        for t in range(len(labels)):
+            alike = np.delete(same, t, axis=1).all(axis=1)
+            total += np.logaddexp.reduce(energy[alike]) - energy[same.all(axis=1)][0]
+    assert crf.loss_curve_[-1] == pytest.approx(total + penalty(crf), rel=1e-9)
+    assert crf.inference_report_["n_calls"] == 0
+    assert crf.converged_
+
+
+def test_pseudolikelihood_needs_no_inference():
+    """A grid of 3,600 nodes, on which sums over all labellings are out of reach."""
+    X, y = grids(np.random.default_rng(3), 1, 60, 60)
+    crf = GraphCRF(loss="pseudo", inference="bp").fit(X, y)
+    assert crf.inference_report_["n_calls"] == 0
+    assert crf.transition_[0, 0] > crf.transition_[0, 1]
+
+
+def test_pieces_are_normalised_alone():
+    X, y = grids(np.random.default_rng(0))
+    X.append((np.array([[2.0]]), []))  # a node without edges
+    y.append(["b"])
+    crf = GraphCRF(loss="piecewise", C=2.0).fit(X, y)
+    total = 0.0
+    for (nodes, edges), labels in zip(X, y):
+        codes = np.searchsorted(crf.classes_, labels)
+        scores = nodes @ crf.coef_.T + crf.intercept_
+        degree = np.bincount(np.ravel(edges).astype(int), minlength=len(nodes))
+        for v in np.flatnonzero(degree == 0):
+            total += np.logaddexp.reduce(scores[v]) - scores[v, codes[v]]
+        share = scores / np.maximum(degree, 1)[:, None]
+        for a, b in edges:
+            piece = crf.transition_ + share[a][:, None] + share[b]
+            total += np.logaddexp.reduce(piece.ravel()) - piece[codes[a], codes[b]]
+    assert crf.loss_curve_[-1] == pytest.approx(total + penalty(crf), rel=1e-9)
+    assert crf.inference_report_["n_calls"] == 0
+
+
+@pytest.mark.parametrize(("size", "loss"), [(1, "pseudo"), (6, "log_likelihood")])
+def test_the_ends_of_composite_likelihoods(size, loss):
+    X, y = grids(np.random.default_rng(0))
+    composite = GraphCRF(loss="composite", block_size=size, tol=1e-8).fit(X, y)
+    other = GraphCRF(loss=loss, tol=1e-8).fit(X, y)
+    assert composite.loss_curve_[-1] == pytest.approx(other.loss_curve_[-1], rel=1e-10)
+    np.testing.assert_allclose(composite._w, other._w, atol=1e-6)
+
+
+def test_composite_likelihood_by_enumeration():
+    """On a grid of two rows and three columns, blocks of four and of two nodes."""
+    X, y = grids(np.random.default_rng(0))
+    crf = GraphCRF(loss="composite", C=2.0).fit(X, y)
+    total = 0.0
+    for graph, labels in zip(X, y):
+        every, energy = energies(crf, graph)
+        same = crf.classes_[every] == np.array(labels)
+        for block in ([0, 1, 3, 4], [2, 5]):
+            alike = np.delete(same, block, axis=1).all(axis=1)
+            total += np.logaddexp.reduce(energy[alike]) - energy[same.all(axis=1)][0]
+    assert crf.loss_curve_[-1] == pytest.approx(total + penalty(crf), rel=1e-9)
+
+
+@pytest.mark.parametrize("loss", ["pseudo", "piecewise", "composite"])
+def test_convex_losses_have_one_minimum(loss):
+    """Whichever solver looks for it."""
+    X, y = grids(np.random.default_rng(6), 20)
+    fits = [
+        GraphCRF(loss=loss, solver=solver, tol=1e-7, max_iter=3000, random_state=0).fit(X, y)
+        for solver in ("lbfgs", "newton-cg", "sag")
+    ]
+    for crf in fits[1:]:
+        np.testing.assert_allclose(crf._w, fits[0]._w, atol=1e-4)
+
+
+@EACH
+@pytest.mark.parametrize("solver", ["lbfgs", "sgd"])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_equal_bits_for_any_number_of_threads(loss, solver):
+    X, y = grids(np.random.default_rng(4), 40)
+    fits = [
+        GraphCRF(loss=loss, solver=solver, max_iter=4, n_jobs=n, random_state=0).fit(X, y)
+        for n in (1, 2)
+    ]
+    np.testing.assert_array_equal(fits[0]._w, fits[1]._w)
+
+
+@EACH
+def test_missing_labels_are_for_the_likelihood_alone(loss):
+    X, y = grids(np.random.default_rng(5))
+    y[0][0] = None
+    crf = GraphCRF(loss=loss)
+    if loss == "log_likelihood":
+        assert crf.fit(X, y).classes_.tolist() == ["a", "b"]
+        return
+    with pytest.raises(ValueError, match=f"need loss='log_likelihood' .*, got loss='{loss}'"):
+        crf.fit(X, y)
+    assert not hasattr(crf, "classes_")
+
+
+def test_what_does_not_go_together():
+    X, y = grids(np.random.default_rng(5))
+    with pytest.raises(ValueError, match="loss='pointwise' is not convex"):
+        GraphCRF(loss="pointwise", solver="sag").fit(X, y)
+    with pytest.raises(ValueError, match="needs second derivatives"):
+        GraphCRF(loss="pointwise", solver="newton-cg").fit(X, y)
+    with pytest.raises(ValueError, match="The 'loss' parameter of GraphCRF"):
+        GraphCRF(loss="hinge").fit(X, y)
