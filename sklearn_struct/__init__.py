@@ -20,6 +20,7 @@ from sklearn_struct.estimators.chains.memm import MEMM
 from sklearn_struct.estimators.chains.piecewise_crf import PiecewiseCRF
 from sklearn_struct.estimators.chains.pseudo_likelihood_crf import PseudoLikelihoodCRF
 from sklearn_struct.estimators.graphs.graph_crf import GraphCRF
+from sklearn_struct.estimators.graphs.skip_chain_crf import SkipChainCRF
 from sklearn_struct.estimators.hidden_markov.hmm import HMM
 from sklearn_struct.estimators.hidden_markov.spectral_hmm import SpectralHMM
 from sklearn_struct.estimators.log_linear.log_linear_classifier import LogLinearClassifier
@@ -50,6 +51,7 @@ __all__ = [
     "SequenceArray",
     "SequenceUnion",
     "SequenceVectorizer",
+    "SkipChainCRF",
     "SpectralHMM",
     "SpectralLPCFG",
     "TokenTransformer",

@@ -9,7 +9,8 @@ import numpy as np
 
 from sklearn_struct.containers.structures import n_columns
 from sklearn_struct.encoding.features.vectorizer import SequenceVectorizer
-from sklearn_struct.estimators.graphs.base_graph import BaseGraph, Template
+from sklearn_struct.estimators.graphs.base_graph import Template
+from sklearn_struct.estimators.graphs.base_graph_crf import BaseGraphCRF
 from sklearn_struct.estimators.graphs.clique_features import CliqueFeatures
 from sklearn_struct.exceptions import ModelFileError
 from sklearn_struct.objectives.weight_patterns import CliquePattern, Pattern
@@ -78,7 +79,7 @@ def _in_order(pattern: Pattern) -> np.ndarray:
 OF_GRAPHS = CliqueFiles(_put_families, {"families": list}, _read_families, _in_order)
 
 
-def put_graphs(model: BaseGraph, where: str, shared: Shared) -> dict[str, Any]:
+def put_graphs(model: BaseGraphCRF, where: str, shared: Shared) -> dict[str, Any]:
     templates = []
     for f, (name, template) in enumerate(model.templates_.items()):
         encoder = template.features.vectorizer
@@ -96,7 +97,7 @@ def put_graphs(model: BaseGraph, where: str, shared: Shared) -> dict[str, Any]:
     }
 
 
-def read_graphs(model: BaseGraph, stored: dict[str, Any], where: str, shared: Shared) -> None:
+def read_graphs(model: BaseGraphCRF, stored: dict[str, Any], where: str, shared: Shared) -> None:
     kinds = {"chain": dict, "templates": list, "converged": bool, "inference_report": dict}
     chain, templates, converged, report = fields(stored, "the model", **kinds)
     read_chain(model, chain, where, shared, OF_GRAPHS)

@@ -12,7 +12,7 @@ from sklearn_struct.encoding.features.union import SequenceUnion
 from sklearn_struct.encoding.features.vectorizer import SequenceVectorizer
 from sklearn_struct.estimators.chains.ge_crf import GECRF
 from sklearn_struct.estimators.fitting.base_structured import BaseStructured
-from sklearn_struct.estimators.graphs.graph_crf import GraphCRF
+from sklearn_struct.estimators.graphs.base_graph_crf import BaseGraphCRF
 from sklearn_struct.estimators.hidden_markov.base_hidden_markov import BaseHiddenChain
 from sklearn_struct.estimators.hidden_markov.spectral_hmm import SpectralHMM
 from sklearn_struct.estimators.log_linear.log_linear_classifier import LogLinearClassifier
@@ -65,7 +65,7 @@ STATES.update(
         EMLPCFG: State(put_em, em),
         FeatureTemplates: State(put_templates, templates),
         GECRF: State(put_ge, read_ge),
-        GraphCRF: State(put_graphs, read_graphs),
+        BaseGraphCRF: State(put_graphs, read_graphs),
         LogLinearClassifier: State(put_joint, joint),
         MEstimatedPCFG: State(put_weighted, weighted),
         PCFG: State(put_parser, parser),

@@ -18,6 +18,8 @@ from sklearn_struct.labeled_features import suggest_features
 
 # an argument
 NEEDING = {
+    "Cliques",
+    "GraphArray",
     "ProductFeatures",
     "PrototypeFeatures",
     "SequenceUnion",

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
-from sklearn_struct._warning import warn
 from sklearn_struct.containers.sequence_array import SequenceArray
 from sklearn_struct.containers.structures import Family, Structure, columns_of, n_columns
 from sklearn_struct.containers.typing import Matrix
-from sklearn_struct.encoding.graphs import EDGES, GivenCliques, as_graphs, family_of
-from sklearn_struct.encoding.sequences import as_list, form
+from sklearn_struct.encoding.graphs import EDGES, GivenCliques, family_of
 from sklearn_struct.estimators.fitting.partly_labelled import BasePartlyLabelled
 from sklearn_struct.estimators.fitting.warm_start import Start, Target, transfer
 from sklearn_struct.estimators.graphs.clique_features import CliqueFeatures
@@ -55,33 +54,19 @@ class Graphs(NamedTuple):
 class BaseGraph(BasePartlyLabelled):
     """A linear model of nodes and cliques; a subclass says how it learns.
 
-    It has the parameters `dtype`, `feature_pairs`, `fit_intercept` and `symmetric`. ``templates_``
+    It has the parameters `dtype`, `feature_pairs` and `fit_intercept`. ``templates_``
     are the kinds of cliques by their names, in the order of families.
     """
 
     templates_: dict[str, Template]
 
+    @abstractmethod
     def _read_X(self, X: Any, reset: bool) -> Any:
-        X = as_list(X)
-        given = as_graphs(X)
-        if given is not None:
-            nodes = super()._read_X(given.nodes, reset)
-            families, rows = self._read_cliques(given.cliques, nodes.X.offsets, reset)
-            if reset and given.undirected and not self.templates_[EDGES].symmetric:
-                warn(
-                    "edges of some graphs have no direction; each is taken as it comes, and "
-                    "(j, k) and (k, j) have weights of their own: use symmetric=True for one"
-                )
-        elif form(X) == "flat":
-            nodes = super()._read_X(X, reset)  # each row a graph of one node
-            families, rows = self._read_cliques({}, nodes.X.offsets, reset)
-        else:
-            raise InputTypeError(
-                "X must be a list of graphs, tuples (nodes, edges) or (nodes, edges, "
-                "edge_features) or graphs of networkx, a GraphArray, or a two-dimensional array of "
-                "single nodes"
-            )
-        return Graphs(nodes.X, nodes.flat, Structure(nodes.X.offsets, families), rows)
+        """Nodes and cliques, as `Graphs`."""
+
+    def _read_nodes(self, X: Any, reset: bool) -> Any:
+        """The nodes alone, as others read tokens."""
+        return super()._read_X(X, reset)
 
     def _read_cliques(
         self, given: dict[str, GivenCliques], offsets: np.ndarray, reset: bool
@@ -93,7 +78,7 @@ class BaseGraph(BasePartlyLabelled):
             self.templates_ = {
                 name: Template(
                     cliques.size,
-                    cliques.symmetric or (name == EDGES and self.symmetric),
+                    cliques.symmetric,
                     CliqueFeatures(name),
                 )
                 for name, cliques in given.items()
@@ -123,21 +108,6 @@ class BaseGraph(BasePartlyLabelled):
                 raise InputTypeError(
                     f"cliques {name!r} of {cliques.size} nodes, but of {template.size} in fit"
                 )
-
-    @property
-    def n_edge_features_in_(self) -> int:
-        """The number of features of edges; 0 if they have none."""
-        self._family(EDGES)
-        return self.templates_[EDGES].features.width
-
-    @property
-    def edge_vectorizer_(self) -> Any:
-        """Where features of edges are dicts or strings: what encodes them."""
-        self._family(EDGES)
-        vectorizer = self.templates_[EDGES].features.vectorizer
-        if vectorizer is None:
-            raise AttributeError(f"this {type(self).__name__} was not fitted on named features")
-        return vectorizer
 
     def _family(self, name: str) -> int:
         """The number of the family of these cliques."""

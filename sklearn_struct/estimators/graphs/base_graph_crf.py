@@ -1,0 +1,289 @@
+"""What conditional random fields on graphs share."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from sklearn_struct.containers.ragged import cut, object_array
+from sklearn_struct.containers.structures import Structure
+from sklearn_struct.estimators.fitting.base_sequence import Sequences
+from sklearn_struct.estimators.fitting.base_structured import Restriction, Result, Work
+from sklearn_struct.estimators.fitting.parameters import with_parameters
+from sklearn_struct.estimators.fitting.progress import Progress
+from sklearn_struct.estimators.fitting.shared_parameters import (
+    IterationParameters,
+    PenaltyParameters,
+    RandomParameters,
+    ThreadParameters,
+)
+from sklearn_struct.estimators.graphs.base_graph import BaseGraph
+from sklearn_struct.estimators.graphs.graph_inference import check_width, inference_of, warn_of
+from sklearn_struct.estimators.graphs.graph_losses import LOSSES, loss_of
+from sklearn_struct.inference.base import Inference
+from sklearn_struct.inference.graphs.convergence import Report
+from sklearn_struct.losses.base import Loss
+from sklearn_struct.losses.evidence import Evidence
+from sklearn_struct.objectives.linear_objective import LinearObjective
+
+__all__ = ["BaseGraphCRF"]
+
+MOST_UNCONVERGED = 0.01  # the share of graphs that a fit may leave without settled messages
+
+
+@with_parameters
+class BaseGraphCRF(
+    PenaltyParameters, IterationParameters, RandomParameters, ThreadParameters, BaseGraph
+):
+    """A conditional random field on graphs, trained by maximum likelihood or a surrogate of it; a
+    subclass says what X is.
+
+    Parameters
+    ----------
+    loss : {"log_likelihood", "pointwise", "pseudo", "piecewise", "composite"}, \
+            default="log_likelihood"
+        What `fit` minimises, summed over graphs. "log_likelihood": -log p(y | x). "pointwise"
+        (Kakade, Teh and Roweis, ICML 2002): sum_i -log p(y_i | x) over nodes, which may have
+        weights of their own; not convex, and some times slower. "pseudo" (Besag, The Statistician
+        1975): sum_i -log p(y_i | y of the other nodes, x), which relies on edges too much.
+        "piecewise" (Sutton and McCallum, UAI 2005): each edge is normalised alone, with a share of
+        the scores of its nodes. These two are quick on any graph, as they need no sums over
+        labellings; `inference` then matters for predictions alone. "composite" (Lindsay,
+        Contemporary Mathematics 1988): sum_b -log p(y_b | y of the other nodes, x) over blocks of
+        connected nodes, between "pseudo" and "log_likelihood". See the user guide for what goes
+        with what.
+    block_size : int, default=4
+        Of ``loss="composite"``: the largest number of nodes in a block. 1 is the pseudolikelihood,
+        and as many as graphs have the likelihood.
+    inference : {"auto", "exact", "bp"}, default="auto"
+        How sums over all labellings are computed. "exact": by a junction tree, whose tables grow
+        with n_labels to the power of the graph's width; a graph whose tables need more than 2**27
+        numbers is refused. "bp": by belief propagation, which is exact for graphs without cycles,
+        and approximate for others: log Z is Bethe's approximation. "auto": exact for graphs without
+        cycles and for those whose tables have at most 2**17 numbers, belief propagation for others.
+    max_sweeps : int, default=100
+        Largest number of sweeps of belief propagation, each over all nodes and back. A graph whose
+        messages do not settle in them is tried once more, with damping, and four times as long.
+    inference_tol : float, default=1e-6
+        Messages have settled if none of their probabilities changes by more in a sweep.
+    feature_pairs : {"observed", "all"}, default="observed"
+        Which pairs (feature, label) get a weight: those stored together in the training data, or
+        all. A dense X stores all its values, so there both are the same.
+    fit_intercept : bool, default=True
+        Give each label an unpenalised weight of its own.
+    solver : {"auto", "lbfgs", "owlqn", "newton-cg", "trust-ncg", "cg", "sag", "sgd"}, \
+            default="auto"
+        What minimises the objective, as in `LinearChainCRF`.
+    warm_start : bool, default=False
+        Start from the weights of the previous fit, matched by label and feature.
+    dtype : {"float64", "float32"}, default="float64"
+        Float type of features, weight tables and potentials.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_labels,)
+        Labels, sorted.
+    coef_ : ndarray or csr_array of shape (n_labels, n_features)
+        Feature weights; sparse if X is.
+    clique_transition_ : dict of str to ndarray
+        Of each kind of `Cliques` the weights (n_labels, ..., n_labels) of their labellings, with a
+        dimension for each node; of edges under the name "edges", unless they have another one.
+    clique_coef_ : dict of str to ndarray or csr_array
+        The weights (n_features, n_labels, ..., n_labels) of their features; of sparse features a
+        matrix (n_features, n_labels ** r) for cliques of r nodes.
+    templates_ : dict
+        The kinds of cliques by their names: the number of nodes, whether these have no order, and
+        what reads their features.
+    intercept_ : ndarray of shape (n_labels,)
+    converged_ : bool
+        Whether belief propagation has settled, at the weights that were learned, for at least 99 %
+        of the graphs of X; True where inference is exact.
+    inference_report_ : dict
+        Of belief propagation in `fit`: ``"n_calls"``, how often a graph was inferred;
+        ``"mean_sweeps"`` and ``"most_sweeps"`` of these; ``"unconverged"``, the share that did not
+        settle; and ``"largest_change"`` of a probability in the last sweep.
+    n_iter_ : int
+        Iterations of `fit`.
+    loss_curve_ : list of float
+        Objective / C after each iteration of `fit`: sum of losses + penalty / C.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+        Where X has feature names.
+    vectorizer_ : SequenceVectorizer
+        Where nodes are dicts or strings.
+    edge_vectorizer_ : SequenceVectorizer
+        Where features of edges are dicts or strings.
+    """
+
+    loss: str = "log_likelihood"
+    block_size: int = 4
+    inference: str = "auto"
+    max_sweeps: int = 100
+    inference_tol: float = 1e-6
+    feature_pairs: str = "observed"
+    fit_intercept: bool = True
+    solver: str = "auto"
+    warm_start: bool = False
+    dtype: str = "float64"
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "loss": [StrOptions(set(LOSSES))],
+        "block_size": [Interval(Integral, 1, None, closed="left")],
+        "inference": [StrOptions({"auto", "exact", "bp"})],
+        "max_sweeps": [Interval(Integral, 1, None, closed="left")],
+        "inference_tol": [Interval(Real, 0, None, closed="left")],
+        "feature_pairs": [StrOptions({"observed", "all"})],
+        "fit_intercept": ["boolean"],
+        "solver": [
+            StrOptions({"auto", "lbfgs", "owlqn", "newton-cg", "trust-ncg", "cg", "sag", "sgd"})
+        ],
+        "warm_start": ["boolean"],
+        "dtype": [StrOptions({"float64", "float32"})],
+    }
+    _settings: ClassVar[tuple[str, ...]] = (
+        "dtype",
+        "inference",
+        "inference_tol",
+        "max_sweeps",
+        "n_jobs",
+    )
+
+    def _loss(self, evidence: Evidence | None = None) -> Loss:
+        return loss_of(self.loss, self.block_size, self.solver, self._inference(), evidence)
+
+    def _inference(self) -> Inference:
+        report = self.__dict__.setdefault("_report", Report())
+        return inference_of(self.inference, self.max_sweeps, self.inference_tol, report)
+
+    def _learned_inference(self) -> Inference:
+        return self._inference()
+
+    def _structure(self, sequences: Any, learned: bool) -> Structure:
+        structure = super()._structure(sequences, learned)
+        if self.inference == "exact":
+            check_width(structure, len(self.classes_))
+        return structure
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any, init: Any, progress: Progress) -> None:
+        self._report = Report()  # what predictions have counted is another matter
+        super()._fit(X, y, sample_weight, init, progress)
+
+    def _look_back(self, objective: LinearObjective) -> None:
+        every = self._report.counts
+        self.inference_report_ = every.as_dict()
+        self.converged_ = True
+        if every.n_calls:
+            # once more, at the weights that were learned: on the way to them it may have been worse
+            self._report.clear()
+            objective.value_and_grad(self._w)
+            last = self._report.counts
+            self.converged_ = last.unconverged <= MOST_UNCONVERGED
+            warn_of(last, "the weights are not those of the model that is meant")
+
+    def _each_block(
+        self, sequences: Sequences, work: Work[Result], restrict: Restriction | None = None
+    ) -> list[Result]:
+        report = self.__dict__.setdefault("_report", Report())
+        before = report.counts
+        results = super()._each_block(sequences, work, restrict)
+        warn_of(report.counts.since(before), "what is predicted of them depends on when it stopped")
+        return results
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Most probable labelling of each graph.
+
+        Parameters
+        ----------
+        X
+            As in `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_graphs,)
+            dtype object, a list of labels each; for two-dimensional X the labels themselves.
+        """
+        graphs: Sequences = self._read_X(X, reset=False)
+        return self._labels(self._predict_codes(graphs), graphs)
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Marginal probability of each label at each node, p(y_i = k | x).
+
+        Parameters
+        ----------
+        X
+            As in `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_graphs,)
+            dtype object, an array (n_nodes, n_labels) each, columns in the order of ``classes_``;
+            for two-dimensional X one array (n, n_labels).
+        """
+        graphs: Sequences = self._read_X(X, reset=False)
+        node = self._label_marginals(graphs)
+        return node if graphs.flat else object_array(cut(node, graphs.X.offsets))
+
+    def predict_clique_proba(self, X: Any, name: str) -> np.ndarray:
+        """Marginal probability of each labelling of each clique of one name.
+
+        Parameters
+        ----------
+        X
+            As in `fit`.
+        name : str
+            That of the `Cliques`; "edges" for those of tuples (nodes, edges).
+
+        Returns
+        -------
+        ndarray of shape (n_graphs,)
+            dtype object, an array (n_cliques, n_labels, ..., n_labels) each, with a dimension for
+            each node of a clique, in the order of the cliques.
+
+        Raises
+        ------
+        AttributeError
+            If there were no cliques of this name in `fit`.
+        """
+        graphs: Sequences = self._read_X(X, reset=False)
+        return object_array(self._clique_marginals(graphs, self._family(name)))
+
+    def log_proba(self, X: Any, y: Any) -> np.ndarray:
+        """log p(y | x) of each graph. Where y is partly known, the probability is that of all
+        labellings that it allows.
+
+        Parameters
+        ----------
+        X, y
+            As in `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_graphs,)
+
+        Raises
+        ------
+        UnknownLabelError
+            If y holds a label that was not seen in `fit`.
+        """
+        graphs: Sequences = self._read_X(X, reset=False)
+        return self._log_proba(graphs, self._read_labels(y, graphs, reset=False))
+
+    def log_partition(self, X: Any) -> np.ndarray:
+        """log Z(x) of each graph: the logarithm of the sum of exp(score) over all labellings.
+
+        Parameters
+        ----------
+        X
+            As in `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_graphs,)
+        """
+        inference = self._learned_inference()
+        return self._each_sequence(
+            self._read_X(X, reset=False),
+            lambda theta, block: inference.log_partition(theta, block.structure),
+        )

@@ -1,0 +1,138 @@
+"""Skip-chain conditional random fields."""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from sklearn_struct.containers.structures import Structure
+from sklearn_struct.encoding.graphs import EDGES, GivenCliques
+from sklearn_struct.encoding.sequences import as_list
+from sklearn_struct.encoding.skip_edges import KEYS, neighbours, skip_edges
+from sklearn_struct.estimators.fitting.parameters import with_parameters
+from sklearn_struct.estimators.graphs.base_graph import Graphs
+from sklearn_struct.estimators.graphs.base_graph_crf import BaseGraphCRF
+
+__all__ = ["SkipChainCRF"]
+
+SKIP = "skip"
+
+
+@with_parameters
+class SkipChainCRF(BaseGraphCRF):
+    """Linear-chain conditional random field with edges between distant tokens that are alike.
+
+    What is said of a word in one place helps where it stands again [1]_. The model is that of
+    `LinearChainCRF` of first order, and an edge (s, t) between tokens with the same key adds
+    skip_transition[y_s, y_t]. Documents in which few tokens are alike are inferred exactly, others
+    by belief propagation, see `inference`.
+
+    Parameters
+    ----------
+    key : None, {"capitalized"} or callable, default=None
+        What makes tokens alike: a function of a token, as X has it, that gives something hashable,
+        or None for tokens that are like no other. "capitalized", for tokens that are words: the
+        word itself if it begins with a capital letter. None: no tokens are alike, and the model is
+        a plain chain. Predictions read it, too.
+    max_pairs : int or None, default=None
+        With how many alike tokens before it a token has edges, at most: the nearest ones. None for
+        all of them. Neighbours have no second edge.
+
+    Attributes
+    ----------
+    transition_ : ndarray of shape (n_labels, n_labels)
+        Weights of neighbours, from the label of the first token (row) to that of the second one.
+    skip_transition_ : ndarray of shape (n_labels, n_labels)
+        Weights of tokens that are alike, from the label of the earlier one (row) to that of the
+        later one.
+
+    See Also
+    --------
+    LinearChainCRF : Without such edges, and with features of transitions.
+    GraphCRF : Any edges.
+
+    References
+    ----------
+    .. [1] C. Sutton and A. McCallum, "Collective segmentation and labeling of distant entities in
+       information extraction", ICML workshop on statistical relational learning, 2004.
+
+    Examples
+    --------
+    >>> from sklearn_struct import SkipChainCRF
+    >>> X = ["Speaker : Green . Later Green talks".split(), "Place : Hill . Then Hill".split()]
+    >>> y = [["O", "O", "NAME", "O", "O", "NAME", "O"], ["O", "O", "PLACE", "O", "O", "PLACE"]]
+    >>> crf = SkipChainCRF(key="capitalized", C=10).fit(X, y)
+    >>> crf.predict(X)[1]
+    ['O', 'O', 'PLACE', 'O', 'O', 'PLACE']
+    >>> stays = crf.skip_transition_.diagonal()  # both words have the same label
+    >>> print(crf.classes_[stays.argmax()])
+    PLACE
+    """
+
+    key: Any = None
+    max_pairs: int | None = None
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "key": [None, StrOptions(set(KEYS)), callable],
+        "max_pairs": [Interval(Integral, 1, None, closed="left"), None],
+    }
+    _settings: ClassVar[tuple[str, ...]] = (*BaseGraphCRF._settings, "key", "max_pairs")
+
+    @property
+    def skip_transition_(self) -> np.ndarray:
+        """Weights (n_labels, n_labels) of tokens that are alike."""
+        self._family(SKIP)
+        return self.clique_transition_[SKIP]
+
+    def _read_X(self, X: Any, reset: bool) -> Any:
+        X = as_list(X)
+        sequences = self._read_nodes(X, reset)
+        key = KEYS[self.key] if isinstance(self.key, str) else self.key
+        lengths = sequences.X.lengths.tolist()
+        alike = [np.zeros((0, 2), np.int64)] * len(lengths)
+        if not sequences.flat and key is not None:
+            alike = [skip_edges(tokens, key, self.max_pairs, i) for i, tokens in enumerate(X)]
+        given = {
+            EDGES: GivenCliques(2, list(map(neighbours, lengths)), None, False),
+            SKIP: GivenCliques(2, alike, None, False),
+        }
+        families, rows = self._read_cliques(given, sequences.X.offsets, reset)
+        structure = Structure(sequences.X.offsets, families)
+        return Graphs(sequences.X, sequences.flat, structure, rows)
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, init: Any = None) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X
+            As in `LinearChainCRF.fit`.
+        y : list of label sequences, SequenceArray, or array-like of shape (n,)
+            One label a token; one-dimensional if X is two-dimensional. None for a label that is not
+            known, a set for one of several.
+        sample_weight : array-like of shape (n_sequences,), default=None
+            Weight of each sequence's loss; with ``loss="pointwise"`` it may have a sequence of
+            weights for each sequence, one a token.
+        init : fitted estimator with the same kinds of weights, default=None
+            Start from its weights, matched by label and by feature name (by position where there
+            are no names), such as those of a `LinearChainCRF`.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        LengthMismatchError, UnknownLabelError, EmptyDataError, InputTypeError
+            With the place; ValueError for a sequence that is too wide for exact inference. The
+            estimator is then as it was before.
+
+        Warns
+        -----
+        InferenceWarning
+            If belief propagation does not settle at the weights that are learned.
+        """
+        super().fit(X, y, sample_weight, init=init)
+        return self
