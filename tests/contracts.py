@@ -580,6 +580,7 @@ class LeastSquares:
         self.size = size
         self.n_free = n_free
         self.n_potentials = n_terms
+        self.is_sampled = False
 
     def value_and_grad(self, w):
         residual = self.A @ w - self.b

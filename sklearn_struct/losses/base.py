@@ -40,12 +40,15 @@ class Loss(ABC):
     couples : bool
         Whether examples depend on each other: then `statistics` of all batches are added up, and
         `outer` turns the sum into a loss of single examples.
+    sampled : bool
+        Whether it draws labellings, so that derivatives are estimates, and not those of the value.
     """
 
     convex: bool = True
     token_weights: bool = False
     twice_differentiable: bool = False
     couples: bool = False
+    sampled: bool = False
 
     @abstractmethod
     def __call__(self, batch: Batch, out: Potentials, value: np.ndarray) -> None:

@@ -6,12 +6,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sklearn_struct.compiled.kernel import kernel
 from sklearn_struct.containers.structures import Structure, columns_of
 from sklearn_struct.inference.graphs.adjacency import adjacency
 from sklearn_struct.inference.graphs.flat_scores import FlatScores, cliques_of
 from sklearn_struct.inference.graphs.remembered import of_structure
 
-__all__ = ["Places", "labelled_scores", "places_of"]
+__all__ = ["Places", "labelled_scores", "places_of", "scores_of_labels"]
 
 
 class Places(NamedTuple):
@@ -48,3 +49,29 @@ def labelled_scores(scores: FlatScores, structure: Structure, labels: np.ndarray
         first = scores.starts[f] + scores.steps[f] * np.arange(len(family.nodes))
         where.append(first + columns_of(labels, family, K))
     return np.concatenate(where)
+
+
+@kernel
+def scores_of_labels(
+    scores: FlatScores,
+    places: Places,
+    node: tuple[int, int],
+    where: np.ndarray,
+    fill: float,
+    row: np.ndarray,
+) -> None:
+    """Write the scores of the labels of a node among the others' labels; `fill` behind the last.
+
+    `node` is its number, and the label that it has in the labelling whose scores stand at `where`.
+    """
+    tables = scores.tables
+    of_nodes = scores.node
+    v, label = node
+    K = of_nodes.shape[1]
+    for k in range(len(row)):
+        row[k] = of_nodes[v, k] if k < K else fill
+    for e in range(places.bounds[v], places.bounds[v + 1]):
+        stride = places.stride[e]
+        first = where[places.clique[e]] - stride * label
+        for k in range(K):
+            row[k] += tables[first + stride * k]

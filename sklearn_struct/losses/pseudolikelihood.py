@@ -11,7 +11,12 @@ from sklearn_struct.compiled.threads import patiently
 from sklearn_struct.containers.structures import Potentials
 from sklearn_struct.inference.graphs.flat_scores import FlatScores, add_to, flat_scores
 from sklearn_struct.losses.base import Batch, Loss
-from sklearn_struct.losses.places_of_nodes import Places, labelled_scores, places_of
+from sklearn_struct.losses.places_of_nodes import (
+    Places,
+    labelled_scores,
+    places_of,
+    scores_of_labels,
+)
 
 __all__ = ["Pseudolikelihood"]
 
@@ -86,7 +91,7 @@ def _conditionals(
         loss = 0.0
         product = 1.0
         for v in range(offsets[i], offsets[i + 1] if weight[i] != 0.0 else offsets[i]):
-            _scores(scores, places, (v, y[v]), where, -np.inf, row)
+            scores_of_labels(scores, places, (v, y[v]), where, -np.inf, row)
             score = row[y[v]]
             top, mass = softmax(row)
             if score > -np.inf:
@@ -118,9 +123,9 @@ def _covariances(
     slope = np.empty(len(row))
     for i in range(len(weight)):
         for v in range(offsets[i], offsets[i + 1] if weight[i] != 0.0 else offsets[i]):
-            _scores(potentials, places, (v, y[v]), where, -np.inf, row)
+            scores_of_labels(potentials, places, (v, y[v]), where, -np.inf, row)
             # in a direction -inf would be 0 times infinity
-            _scores(direction, places, (v, y[v]), where_direction, 0.0, slope)
+            scores_of_labels(direction, places, (v, y[v]), where_direction, 0.0, slope)
             softmax(row)
             mean = 0.0
             for k in range(len(row)):
@@ -128,29 +133,6 @@ def _covariances(
             for k in range(len(row)):
                 row[k] *= slope[k] - mean
             _add(row, places, (v, y[v]), where_out, (weight[i], 0.0), out)
-
-
-@kernel
-def _scores(
-    scores: FlatScores,
-    places: Places,
-    node: tuple[int, int],
-    where: np.ndarray,
-    fill: float,
-    row: np.ndarray,
-) -> None:
-    """The scores of the labels of a node among the others' labels; `fill` behind the last."""
-    tables = scores.tables
-    of_nodes = scores.node
-    v, label = node
-    K = of_nodes.shape[1]
-    for k in range(len(row)):
-        row[k] = of_nodes[v, k] if k < K else fill
-    for e in range(places.bounds[v], places.bounds[v + 1]):
-        stride = places.stride[e]
-        first = where[places.clique[e]] - stride * label
-        for k in range(K):
-            row[k] += tables[first + stride * k]
 
 
 @kernel

@@ -62,6 +62,11 @@ class LinearTerms(LinearObjective):
         """Number of terms."""
         return len(self._terms)
 
+    @property
+    def is_sampled(self) -> bool:
+        """Whether derivatives of terms are random estimates, which are not those of the values."""
+        return self.loss.sampled
+
     def expand(self, w: np.ndarray) -> np.ndarray:
         """The layout in which terms are added to parameters."""
         return self.potentials.expand(w)

@@ -59,6 +59,11 @@ class SumOfTerms(BatchObjective, Protocol):
     def n_terms(self) -> int: ...
 
     @property
+    def is_sampled(self) -> bool:
+        """Whether derivatives of terms are random estimates, which are not those of the values."""
+        ...
+
+    @property
     def n_potentials(self) -> int:
         """How many potentials all terms have together."""
         ...

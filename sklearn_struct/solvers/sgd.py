@@ -120,11 +120,16 @@ def sgd(
     anew with passes 1, 2, 4, 8, ..., so that early iterates are forgotten; converged when the
     passes of such a window improved the value by less than `tol` each, relatively, and nothing says
     that it is far from the minimum.
+
+    Where derivatives are estimates that are not those of the values, no value is a reason to prefer
+    other parameters than the last ones; converged when passes change it by less than that.
     """
     if l1:
         raise ValueError("sgd is for smooth objectives; use owlqn with an L1 penalty")
     step = _calibrate(objective, w0, l2, rng)
     iterate = _Averaged(objective, w0, l2)
+    if objective.is_sampled:
+        return _follow(objective, iterate, step, (max_iter, tol), callback, rng)
     m = start = 0
     best = Result(w0, _penalised(objective, w0, l2), 0, False)
     at_start = np.inf
@@ -136,11 +141,7 @@ def sgd(
         if n_iter & (n_iter - 1) == 0:
             start = m
             at_start = best.value
-        for i in rng.permutation(objective.n_terms):
-            # Xu 2011: slower than 1 / m, as averaging wants it
-            eta = step / (1.0 + step * l2 * m) ** 0.75
-            iterate.step(i, eta, 1.0 / (m - start + 1))
-            m += 1
+        m = _visit(iterate, rng.permutation(objective.n_terms), step, m, start)
         w = iterate.mean()
         value = _penalised(objective, w, l2)
         best = (
@@ -164,6 +165,47 @@ def sgd(
         if (callback is not None and callback(n_iter, best.w, best.value)) or settled:
             break
     return best
+
+
+def _visit(iterate: _Averaged, order: np.ndarray, step: float, m: int, start: int) -> int:
+    """A pass after m steps, with the mean from step `start` on; return the number of steps then."""
+    for i in order:
+        # Xu 2011: slower than 1 / m, as averaging wants it
+        eta = step / (1.0 + step * iterate.l2 * m) ** 0.75
+        iterate.step(i, eta, 1.0 / (m - start + 1))
+        m += 1
+    return m
+
+
+def _follow(
+    objective: SumOfTerms,
+    iterate: _Averaged,
+    step: float,
+    limits: tuple[int, float],
+    callback: Callback | None,
+    rng: np.random.RandomState,
+) -> Result:
+    """Passes down estimates of derivatives; values say how it goes, and decide nothing else."""
+    max_iter, tol = limits
+    m = start = 0
+    w = iterate.mean()
+    last = Result(w, _penalised(objective, w, iterate.l2), 0, False)
+    at_start = last.value
+    for n_iter in range(1, max_iter + 1):
+        # as in `sgd`: windows are passes 1, 2-3, 4-7, ...
+        if n_iter & (n_iter - 1) == 0:
+            start = m
+            at_start = last.value
+        m = _visit(iterate, rng.permutation(objective.n_terms), step, m, start)
+        w = iterate.mean()
+        value = _penalised(objective, w, iterate.l2)
+        window = (n_iter + 1) // 2
+        end = n_iter & (n_iter + 1) == 0 and n_iter > 1
+        converged = end and abs(at_start - value) <= tol * abs(value) * window
+        last = Result(w, value, n_iter, converged)
+        if (callback is not None and callback(n_iter, w, value)) or converged:
+            break
+    return last
 
 
 def sgd_pass(

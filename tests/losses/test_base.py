@@ -19,6 +19,7 @@ from sklearn_struct.losses.base import Batch, Loss
 from sklearn_struct.losses.blocks import Blocks
 from sklearn_struct.losses.conditionals import Conditionals
 from sklearn_struct.losses.constrained import Constrained
+from sklearn_struct.losses.contrastive import Contrastive
 from sklearn_struct.losses.evidence import Evidence
 from sklearn_struct.losses.expectation_criteria import Criteria, Expectation
 from sklearn_struct.losses.factors import Factors
@@ -28,10 +29,11 @@ from sklearn_struct.losses.max_margin import MaxMargin
 from sklearn_struct.losses.pieces import Pieces
 from sklearn_struct.losses.pointwise import Pointwise
 from sklearn_struct.losses.pseudolikelihood import Pseudolikelihood
+from sklearn_struct.losses.sample_rank import SampleRank
 from sklearn_struct.losses.semi_supervised import SemiSupervised
 from sklearn_struct.losses.windows import Windows
 
-FLAGS = ("convex", "token_weights", "twice_differentiable", "couples")
+FLAGS = ("convex", "token_weights", "twice_differentiable", "couples", "sampled")
 K = criteria.K
 RULE = Transitions(np.ones(K, dtype=bool), ~np.eye(K, k=2, dtype=bool), np.ones(K, dtype=bool))
 NO_CRITERIA = (
@@ -56,6 +58,8 @@ LOSSES = [
     (Pieces(), "convex twice_differentiable"),
     (Pseudolikelihood(), "convex twice_differentiable"),
     (Blocks(LogLikelihood(Chain()), 1), "convex twice_differentiable"),
+    (Contrastive(2), "sampled"),
+    (SampleRank(2), "sampled"),
     (EXPECTATION, "couples"),
     (ENTROPY, ""),
     (SemiSupervised(MARGINAL, EXPECTATION), "couples"),

@@ -130,6 +130,52 @@ def test_an_objective_without_penalised_entries(solver):
     assert solver(problem, l2=5.0).w == pytest.approx(problem.b.mean(), abs=solver.precision)
 
 
+class Sampled(contracts.LeastSquares):
+    """Derivatives with noise that hangs on where one is, and values of another problem."""
+
+    def __init__(self, rng):
+        super().__init__(rng)
+        self.is_sampled = True
+
+    def term(self, theta, i):
+        value, gradient = super().term(theta, i)
+        return value, gradient + 0.3 * np.sin(1e6 * theta)
+
+    def value_and_grad(self, w):
+        value, grad = super().value_and_grad(w)
+        return value + 100.0 * float(np.abs(w).sum()), grad
+
+
+def test_sgd_follows_estimates_whatever_values_say():
+    """The result is the last mean, near the minimum that the derivatives are about."""
+    problem = Sampled(np.random.default_rng(0))
+    rng = np.random.RandomState(0)
+    values = []
+    result = sgd(
+        problem,
+        np.zeros(problem.size),
+        l1=0.0,
+        l2=0.1,
+        max_iter=200,
+        tol=1e-4,
+        callback=lambda n, w, value: values.append(value),
+        rng=rng,
+    )
+    exact = lbfgs(
+        contracts.LeastSquares(np.random.default_rng(0)),
+        np.zeros(problem.size),
+        l1=0.0,
+        l2=0.1,
+        max_iter=500,
+        tol=1e-8,
+    )
+    np.testing.assert_allclose(result.w, exact.w, atol=0.05)
+    assert result.value == values[-1]
+    assert result.value > problem.value_and_grad(np.zeros(problem.size))[0]
+    assert result.converged
+    assert len(values) == result.n_iter < 200
+
+
 def test_sgd_depends_on_its_generator_alone(logistic):
     contracts.assert_its_generator_decides(sgd, logistic, max_iter=2)
 

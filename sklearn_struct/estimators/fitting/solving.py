@@ -94,6 +94,14 @@ def choice(settings: Minimisation, loss: Loss, potentials: LinearPotentials, n_t
     stop.
     """
     solver = settings.solver
+    if loss.sampled:
+        if solver not in {"auto", "sgd"} or settings.l1_ratio > 0:
+            raise ValueError(
+                "this loss draws labellings, so its derivatives are estimates: it needs "
+                "solver='sgd' or 'auto', and l1_ratio=0, "
+                f"got solver={solver!r} and l1_ratio={settings.l1_ratio}"
+            )
+        return "sgd"
     if solver == "auto":
         many = (
             n_tokens >= LARGE and potentials.size > n_tokens and not potentials.has_clique_features

@@ -22,7 +22,7 @@ from sklearn_struct.estimators.fitting.shared_parameters import (
 )
 from sklearn_struct.estimators.graphs.base_graph import BaseGraph
 from sklearn_struct.estimators.graphs.graph_inference import check_width, inference_of, warn_of
-from sklearn_struct.estimators.graphs.graph_losses import LOSSES, loss_of
+from sklearn_struct.estimators.graphs.graph_losses import LossParameters, LossSettings, loss_of
 from sklearn_struct.inference.base import Inference
 from sklearn_struct.inference.graphs.convergence import Report
 from sklearn_struct.losses.base import Loss
@@ -36,28 +36,18 @@ MOST_UNCONVERGED = 0.01  # the share of graphs that a fit may leave without sett
 
 @with_parameters
 class BaseGraphCRF(
-    PenaltyParameters, IterationParameters, RandomParameters, ThreadParameters, BaseGraph
+    LossParameters,
+    PenaltyParameters,
+    IterationParameters,
+    RandomParameters,
+    ThreadParameters,
+    BaseGraph,
 ):
     """A conditional random field on graphs, trained by maximum likelihood or a surrogate of it; a
     subclass says what X is.
 
     Parameters
     ----------
-    loss : {"log_likelihood", "pointwise", "pseudo", "piecewise", "composite"}, \
-            default="log_likelihood"
-        What `fit` minimises, summed over graphs. "log_likelihood": -log p(y | x). "pointwise"
-        (Kakade, Teh and Roweis, ICML 2002): sum_i -log p(y_i | x) over nodes, which may have
-        weights of their own; not convex, and some times slower. "pseudo" (Besag, The Statistician
-        1975): sum_i -log p(y_i | y of the other nodes, x), which relies on edges too much.
-        "piecewise" (Sutton and McCallum, UAI 2005): each edge is normalised alone, with a share of
-        the scores of its nodes. These two are quick on any graph, as they need no sums over
-        labellings; `inference` then matters for predictions alone. "composite" (Lindsay,
-        Contemporary Mathematics 1988): sum_b -log p(y_b | y of the other nodes, x) over blocks of
-        connected nodes, between "pseudo" and "log_likelihood". See the user guide for what goes
-        with what.
-    block_size : int, default=4
-        Of ``loss="composite"``: the largest number of nodes in a block. 1 is the pseudolikelihood,
-        and as many as graphs have the likelihood.
     inference : {"auto", "exact", "bp"}, default="auto"
         How sums over all labellings are computed. "exact": by a junction tree, whose tables grow
         with n_labels to the power of the graph's width; a graph whose tables need more than 2**27
@@ -76,7 +66,8 @@ class BaseGraphCRF(
         Give each label an unpenalised weight of its own.
     solver : {"auto", "lbfgs", "owlqn", "newton-cg", "trust-ncg", "cg", "sag", "sgd"}, \
             default="auto"
-        What minimises the objective, as in `LinearChainCRF`.
+        What minimises the objective, as in `LinearChainCRF`. With a loss that draws labellings,
+        "auto" is "sgd".
     warm_start : bool, default=False
         Start from the weights of the previous fit, matched by label and feature.
     dtype : {"float64", "float32"}, default="float64"
@@ -108,7 +99,9 @@ class BaseGraphCRF(
     n_iter_ : int
         Iterations of `fit`.
     loss_curve_ : list of float
-        Objective / C after each iteration of `fit`: sum of losses + penalty / C.
+        Objective / C after each iteration of `fit`: sum of losses + penalty / C. With
+        ``loss="contrastive"`` that of the pseudolikelihood, which says how it goes but is not what
+        is minimised; with "samplerank" that of one walk. These two may rise.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         Where X has feature names.
@@ -118,8 +111,6 @@ class BaseGraphCRF(
         Where features of edges are dicts or strings.
     """
 
-    loss: str = "log_likelihood"
-    block_size: int = 4
     inference: str = "auto"
     max_sweeps: int = 100
     inference_tol: float = 1e-6
@@ -129,8 +120,6 @@ class BaseGraphCRF(
     warm_start: bool = False
     dtype: str = "float64"
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "loss": [StrOptions(set(LOSSES))],
-        "block_size": [Interval(Integral, 1, None, closed="left")],
         "inference": [StrOptions({"auto", "exact", "bp"})],
         "max_sweeps": [Interval(Integral, 1, None, closed="left")],
         "inference_tol": [Interval(Real, 0, None, closed="left")],
@@ -151,7 +140,10 @@ class BaseGraphCRF(
     )
 
     def _loss(self, evidence: Evidence | None = None) -> Loss:
-        return loss_of(self.loss, self.block_size, self.solver, self._inference(), evidence)
+        settings = LossSettings(
+            self.loss, self.block_size, self.n_steps, self.solver, self.random_state
+        )
+        return loss_of(settings, self._inference(), evidence)
 
     def _inference(self) -> Inference:
         report = self.__dict__.setdefault("_report", Report())

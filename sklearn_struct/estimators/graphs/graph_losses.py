@@ -5,33 +5,102 @@ which solvers.
 from __future__ import annotations
 
 from collections.abc import Callable
+from numbers import Integral
+from typing import Any, ClassVar, NamedTuple
 
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from sklearn_struct.containers.typing import Seed
+from sklearn_struct.estimators.fitting.parameters import with_parameters
 from sklearn_struct.inference.base import Inference
 from sklearn_struct.losses.base import Loss
 from sklearn_struct.losses.blocks import Blocks
+from sklearn_struct.losses.contrastive import Contrastive
 from sklearn_struct.losses.evidence import Evidence
 from sklearn_struct.losses.log_likelihood import LogLikelihood
 from sklearn_struct.losses.marginal_likelihood import MarginalLikelihood
 from sklearn_struct.losses.pieces import Pieces
 from sklearn_struct.losses.pointwise import Pointwise
 from sklearn_struct.losses.pseudolikelihood import Pseudolikelihood
+from sklearn_struct.losses.sample_rank import SampleRank
 
-__all__ = ["LOSSES", "loss_of"]
+__all__ = ["LOSSES", "LossParameters", "LossSettings", "loss_of"]
 
-# each of an inference, and of the size of blocks
-LOSSES: dict[str, Callable[[Inference, int], Loss]] = {
-    "log_likelihood": lambda inference, size: LogLikelihood(inference),
-    "pointwise": lambda inference, size: Pointwise(inference),
-    "pseudo": lambda inference, size: Pseudolikelihood(),
-    "piecewise": lambda inference, size: Pieces(),
-    "composite": lambda inference, size: Blocks(LogLikelihood(inference), size),
+
+class LossSettings(NamedTuple):
+    """The parameters of an estimator that say what is minimised."""
+
+    loss: str
+    block_size: int
+    n_steps: int
+    solver: str
+    random_state: Seed
+
+    def seed(self) -> int:
+        """Of a loss that draws labellings."""
+        if self.random_state is None and self.solver == "auto":
+            return 0  # the same result each time, as of all that "auto" chooses
+        return int(check_random_state(self.random_state).randint(2**31 - 1))
+
+
+LOSSES: dict[str, Callable[[Inference, LossSettings], Loss]] = {
+    "log_likelihood": lambda inference, settings: LogLikelihood(inference),
+    "pointwise": lambda inference, settings: Pointwise(inference),
+    "pseudo": lambda inference, settings: Pseudolikelihood(),
+    "piecewise": lambda inference, settings: Pieces(),
+    "composite": lambda inference, settings: Blocks(LogLikelihood(inference), settings.block_size),
+    "contrastive": lambda inference, settings: Contrastive(settings.n_steps, settings.seed()),
+    "samplerank": lambda inference, settings: SampleRank(settings.n_steps, settings.seed()),
 }
 
 
-def loss_of(
-    name: str, block_size: int, solver: str, inference: Inference, evidence: Evidence | None
-) -> Loss:
+@with_parameters
+class LossParameters:
+    """What is minimised.
+
+    Parameters
+    ----------
+    loss : {"log_likelihood", "pointwise", "pseudo", "piecewise", "composite", "contrastive", \
+            "samplerank"}, default="log_likelihood"
+        What `fit` minimises, summed over graphs. "log_likelihood": -log p(y | x). "pointwise"
+        (Kakade, Teh and Roweis, ICML 2002): sum_i -log p(y_i | x) over nodes, which may have
+        weights of their own; not convex, and some times slower. "pseudo" (Besag, The Statistician
+        1975): sum_i -log p(y_i | y of the other nodes, x), which relies on edges too much.
+        "piecewise" (Sutton and McCallum, UAI 2005): each edge is normalised alone, with a share of
+        the scores of its nodes. "composite" (Lindsay, Contemporary Mathematics 1988): sum_b -log
+        p(y_b | y of the other nodes, x) over blocks of connected nodes, between "pseudo" and
+        "log_likelihood". "contrastive" (Hinton, Neural Computation 2002): the right labelling shall
+        be as probable as what `n_steps` sweeps of Gibbs sampling make of it. "samplerank" (Wick et
+        al., ICML 2011): of two labellings of a random walk, the one with more right labels shall
+        have the higher score; probabilities of such a model are not calibrated. All but
+        "log_likelihood", "pointwise" and "composite" need no sums over labellings, and are quick on
+        any graph; `inference` then matters for predictions alone. The last two are for the solver
+        "sgd". See the user guide for what goes with what.
+    block_size : int, default=4
+        Of ``loss="composite"``: the largest number of nodes in a block. 1 is the pseudolikelihood,
+        and as many as graphs have the likelihood.
+    n_steps : int, default=1
+        Of ``loss="contrastive"`` and "samplerank": how often each label of a graph may change
+        before it is compared, or is proposed another.
+    """
+
+    loss: str = "log_likelihood"
+    block_size: int = 4
+    n_steps: int = 1
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "loss": [StrOptions(set(LOSSES))],
+        "block_size": [Interval(Integral, 1, None, closed="left")],
+        "n_steps": [Interval(Integral, 1, None, closed="left")],
+    }
+
+
+def loss_of(settings: LossSettings, inference: Inference, evidence: Evidence | None) -> Loss:
     """What the parameter `loss` names; ValueError if it does not go with the rest."""
+    if evidence is None:
+        settings = settings._replace(random_state=0)  # nothing is drawn from it yet
+    name = settings.loss
+    solver = settings.solver
     if evidence is not None and evidence.allowed is not None:
         if name != "log_likelihood" or solver == "sag":
             raise ValueError(
@@ -39,8 +108,8 @@ def loss_of(
                 f"than 'sag', got loss={name!r} and solver={solver!r}"
             )
         return MarginalLikelihood(inference)
-    loss = LOSSES[name](inference, block_size)
-    if solver == "sag" and not loss.convex:
+    loss = LOSSES[name](inference, settings)
+    if solver == "sag" and not (loss.convex or loss.sampled):
         raise ValueError(
             f"loss={name!r} is not convex, so it needs another solver than 'sag', such as 'lbfgs'"
         )

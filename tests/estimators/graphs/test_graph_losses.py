@@ -8,7 +8,10 @@ import numpy as np
 import pytest
 
 from sklearn_struct import GraphCRF, LinearChainCRF, PseudoLikelihoodCRF
+from sklearn_struct.containers.structures import Potentials
+from sklearn_struct.encoding.graphs import structure_of
 from sklearn_struct.estimators.graphs.graph_losses import LOSSES
+from sklearn_struct.inference.graphs.junction_tree import JunctionTree
 
 LABELS = np.array(["a", "b", "c"])
 # each with parameters that it needs here
@@ -189,8 +192,79 @@ def test_convex_losses_have_one_minimum(loss):
         np.testing.assert_allclose(crf._w, fits[0]._w, atol=1e-4)
 
 
+def drawn_grids(rng, n_graphs):
+    """Grids of 3 x 3 nodes whose labels are drawn from a model of two labels."""
+    X, _ = grids(rng, n_graphs, 3, 3)
+    structure = structure_of(np.array([0, 9]), [X[0][1]])
+    table = np.array([[0.6, -0.6, -0.6, 0.6]])
+    y = []
+    for i, (_, edges) in enumerate(X):
+        nodes = rng.normal(size=(9, 2))
+        X[i] = nodes, edges
+        potentials = Potentials(np.column_stack([np.zeros(9), nodes @ [1.5, -0.5]]), (table,))
+        labels = np.empty(9, np.int32)
+        JunctionTree().sample(potentials, structure, rng.random(9), labels, np.empty(1))
+        y.append(LABELS[labels].tolist())
+    return X, y
+
+
+def of_edges(crf):
+    """How much more equal labels score than different ones."""
+    return (np.trace(crf.transition_) - np.trace(crf.transition_[::-1])) / 4
+
+
+@pytest.mark.parametrize("n_steps", [1, 5])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_contrastive_divergence_finds_the_model(n_steps):
+    """As the likelihood does, up to what is drawn."""
+    X, y = drawn_grids(np.random.default_rng(7), 500)
+    exact = GraphCRF().fit(X, y)
+    crf = GraphCRF(loss="contrastive", n_steps=n_steps, max_iter=31).fit(X, y)
+    assert of_edges(exact) == pytest.approx(0.6, abs=0.1)
+    assert of_edges(crf) == pytest.approx(of_edges(exact), abs=0.1)
+    difference = [model.coef_[1] - model.coef_[0] for model in (crf, exact)]
+    np.testing.assert_allclose(*difference, atol=0.2)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_samplerank_predicts_as_well():
+    """It ranks labellings, so its scores need not be those of the model, but their signs are."""
+    X, y = drawn_grids(np.random.default_rng(7), 500)
+    X_new, y_new = drawn_grids(np.random.default_rng(8), 200)
+    truth = np.concatenate(y_new)
+    right = [
+        np.mean(np.concatenate(crf.fit(X, y).predict(X_new)) == truth)
+        for crf in (GraphCRF(), GraphCRF(loss="samplerank", n_steps=3, max_iter=15))
+    ]
+    assert right[1] > right[0] - 0.02
+
+
+@pytest.mark.parametrize("loss", ["contrastive", "samplerank"])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_what_is_drawn_hangs_on_the_seed(loss):
+    X, y = grids(np.random.default_rng(4), 40)
+
+    def fitted(**settings):
+        return GraphCRF(loss=loss, max_iter=3, **settings).fit(X, y)._w
+
+    np.testing.assert_array_equal(fitted(), fitted())
+    np.testing.assert_array_equal(fitted(random_state=1), fitted(random_state=1))
+    assert np.any(fitted(random_state=1) != fitted(random_state=2))
+    assert np.any(fitted(solver="sgd") != fitted(solver="sgd"))
+
+
+@pytest.mark.parametrize("loss", ["contrastive", "samplerank"])
+@pytest.mark.parametrize(
+    "settings", [{"solver": "lbfgs"}, {"solver": "sag"}, {"solver": "sgd", "l1_ratio": 0.5}]
+)
+def test_what_is_drawn_is_for_sgd_alone(loss, settings):
+    X, y = grids(np.random.default_rng(4))
+    with pytest.raises(ValueError, match=r"this loss draws labellings, .* solver='sgd' or 'auto'"):
+        GraphCRF(loss=loss, **settings).fit(X, y)
+
+
 @EACH
-@pytest.mark.parametrize("solver", ["lbfgs", "sgd"])
+@pytest.mark.parametrize("solver", ["auto", "sgd"])
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_equal_bits_for_any_number_of_threads(loss, solver):
     X, y = grids(np.random.default_rng(4), 40)
