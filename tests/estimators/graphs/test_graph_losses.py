@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from sklearn_struct import GraphCRF, LinearChainCRF, PseudoLikelihoodCRF
-from sklearn_struct.containers.structures import Potentials
-from sklearn_struct.encoding.graphs import structure_of
+from sklearn_struct.containers.structures import Family, Potentials, Structure
 from sklearn_struct.estimators.graphs.graph_losses import LOSSES
 from sklearn_struct.inference.graphs.junction_tree import JunctionTree
 
@@ -195,7 +194,7 @@ def test_convex_losses_have_one_minimum(loss):
 def drawn_grids(rng, n_graphs):
     """Grids of 3 x 3 nodes whose labels are drawn from a model of two labels."""
     X, _ = grids(rng, n_graphs, 3, 3)
-    structure = structure_of(np.array([0, 9]), [X[0][1]])
+    structure = Structure(np.array([0, 9]), (Family(X[0][1], np.array([0, len(X[0][1])])),))
     table = np.array([[0.6, -0.6, -0.6, 0.6]])
     y = []
     for i, (_, edges) in enumerate(X):
