@@ -19,6 +19,7 @@ from sklearn_struct.estimators.chains.linear_chain_crf import LinearChainCRF
 from sklearn_struct.estimators.chains.memm import MEMM
 from sklearn_struct.estimators.chains.piecewise_crf import PiecewiseCRF
 from sklearn_struct.estimators.chains.pseudo_likelihood_crf import PseudoLikelihoodCRF
+from sklearn_struct.estimators.graphs.factorial_crf import FactorialCRF
 from sklearn_struct.estimators.graphs.graph_crf import GraphCRF
 from sklearn_struct.estimators.graphs.skip_chain_crf import SkipChainCRF
 from sklearn_struct.estimators.hidden_markov.hmm import HMM
@@ -37,6 +38,7 @@ __all__ = [
     "MEMM",
     "PCFG",
     "Cliques",
+    "FactorialCRF",
     "FeatureTemplates",
     "GraphArray",
     "GraphCRF",

@@ -48,11 +48,12 @@ class Structure(NamedTuple):
 
     ``offsets`` (n + 1), int64, bounds the nodes of example i. ``families`` are the kinds of
     cliques: of a chain of first order pairs of neighbours; of one of second order also three in a
-    row.
+    row. ``sizes`` (n_nodes,) are the numbers of labels that nodes have, None if each has all.
     """
 
     offsets: np.ndarray
     families: tuple[Family, ...]
+    sizes: np.ndarray | None = None
 
     @property
     def n_examples(self) -> int:
@@ -202,7 +203,8 @@ def _block(structure: Structure, first: int, last: int) -> Block:
         )
         for family, cliques in zip(structure.families, ranges, strict=True)
     )
-    part = Structure(structure.offsets[first : last + 1] - tokens.start, families)
+    sizes = None if structure.sizes is None else structure.sizes[tokens]
+    part = Structure(structure.offsets[first : last + 1] - tokens.start, families, sizes)
     return Block(slice(first, last), tokens, ranges, part)
 
 
@@ -236,7 +238,8 @@ def copies(structure: Structure, examples: np.ndarray) -> Copies:
         moved = np.repeat(offsets[:-1] - structure.offsets[examples], np.diff(bounds))
         families.append(Family(family.nodes[rows] + moved[:, None], bounds))
         origins.append(rows)
-    return Copies(Structure(offsets, tuple(families)), tokens, tuple(origins))
+    sizes = None if structure.sizes is None else structure.sizes[tokens]
+    return Copies(Structure(offsets, tuple(families), sizes), tokens, tuple(origins))
 
 
 def ranges(

@@ -20,7 +20,7 @@ def add_labelling(
 ) -> None:
     """Add ``weight[i]`` times the indicators of a labelling to `out`, and write its score."""
     node, cliques = potentials
-    offsets, families = structure
+    offsets, families, _ = structure
     if not families:
         # without cliques the kernel still counts the nodes
         nothing = np.zeros((1, 1))

@@ -9,7 +9,7 @@ The features Z of cliques are their own, or, by default, those of their last nod
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -35,7 +35,8 @@ from sklearn_struct.objectives.weight_patterns import (
 )
 
 __all__ = [
-    "CliqueRows",
+    "Inputs",
+    "Kinds",
     "LinearPotentials",
     "bind",
     "by_matrix",
@@ -45,11 +46,31 @@ __all__ = [
 ]
 
 CliqueMap: TypeAlias = DenseMap | PairsMap | TiedMap | None
-# for each family the features of its cliques (n_cliques, n_features); None where there are none
-CliqueRows: TypeAlias = Sequence[np.ndarray | sp.csr_array | None]
 
 # share of other values than 0 below which loops over them are faster than matrix products
 SPARSE = 0.25
+
+
+class Kinds(NamedTuple):
+    """Nodes of several kinds, each with labels of its own.
+
+    Node i is of kind ``kind[i]``, and has the labels for which ``allowed`` (n_kinds, n_labels) has
+    0; for the others it has -inf.
+    """
+
+    kind: np.ndarray
+    allowed: np.ndarray
+
+
+class Inputs(NamedTuple):
+    """What features of nodes do not tell.
+
+    ``cliques`` are for each family the features of its cliques (n_cliques, n_features), None where
+    there are none.
+    """
+
+    cliques: Sequence[np.ndarray | sp.csr_array | None]
+    kinds: Kinds | None = None
 
 
 def by_matrix(pattern: Pattern, X: SequenceArray) -> bool:
@@ -76,10 +97,10 @@ def bind(
     structure: Structure,
     dtype: np.dtype,
     table: Lookup | None = None,
-    clique_rows: CliqueRows | None = None,
+    inputs: Inputs | None = None,
 ) -> LinearPotentials:
     """The potentials that parameters of this pattern give to X; with `table` for a single pass over
-    X, forward. Cliques have the features `clique_rows`, by default those of their last nodes.
+    X, forward. `inputs` says what X does not; by default cliques have features of their last nodes.
     """
     K = pattern.n_labels
     node_map: DenseMap | RowsMap | LookupMap
@@ -90,14 +111,16 @@ def bind(
     else:
         # a single pass: sorting its indices would cost more than it saves
         node_map = LookupMap(csr(X.tokens, dtype, canonical=False), table)
-    if clique_rows is None:
+    if inputs is None:
         columns = pattern.edge_columns
-        clique_rows = [
-            clique_features(X, family, columns) if len(columns) else None
-            for family in structure.families
-        ]
-    clique_maps = [_clique_map(pattern, f, rows, dtype) for f, rows in enumerate(clique_rows)]
-    return LinearPotentials(pattern, node_map, clique_maps)
+        inputs = Inputs(
+            [
+                clique_features(X, family, columns) if len(columns) else None
+                for family in structure.families
+            ]
+        )
+    clique_maps = [_clique_map(pattern, f, rows, dtype) for f, rows in enumerate(inputs.cliques)]
+    return LinearPotentials(pattern, node_map, clique_maps, inputs.kinds)
 
 
 def _clique_map(
@@ -136,6 +159,8 @@ class LinearPotentials:
     clique_maps : sequence of DenseMap, PairsMap, TiedMap or None
         For each family from features of cliques to their columns; None without features: one table
         for all its cliques.
+    kinds : Kinds, default=None
+        Which labels nodes have, where not all of them.
     """
 
     def __init__(
@@ -143,8 +168,10 @@ class LinearPotentials:
         pattern: Pattern,
         node_map: DenseMap | RowsMap | LookupMap,
         clique_maps: Sequence[CliqueMap],
+        kinds: Kinds | None = None,
     ) -> None:
         self.pattern = pattern
+        self.kinds = kinds
         self.node_map: Any = node_map  # a LookupMap has no way back
         self.clique_maps = tuple(clique_maps)
         self.n_labels = pattern.n_labels
@@ -248,6 +275,7 @@ class LinearPotentials:
             either.append(table if clique is None else clique)
         if self.n_free:
             node += intercept
+        self._forbid(node, block)
         return Potentials(node, tuple(either))
 
     def forward_and_squares(self, W: np.ndarray, block: Block) -> tuple[Potentials, float]:
@@ -265,7 +293,13 @@ class LinearPotentials:
             else:
                 squares += add_to_rows(table[0], clique)
             either.append(table if clique is None else clique)
+        self._forbid(node, block)
         return Potentials(node, tuple(either)), squares
+
+    def _forbid(self, node: np.ndarray, block: Block) -> None:
+        """Take away the labels that nodes do not have."""
+        if self.kinds is not None:
+            node += self.kinds.allowed[self.kinds.kind[block.tokens]]
 
     def _products(
         self, W: np.ndarray, block: Block, scales: np.ndarray, out: np.ndarray | None

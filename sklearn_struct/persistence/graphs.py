@@ -12,6 +12,7 @@ from sklearn_struct.encoding.features.vectorizer import SequenceVectorizer
 from sklearn_struct.estimators.graphs.base_graph import Template
 from sklearn_struct.estimators.graphs.base_graph_crf import BaseGraphCRF
 from sklearn_struct.estimators.graphs.clique_features import CliqueFeatures
+from sklearn_struct.estimators.graphs.factorial_crf import FactorialCRF, clique_names
 from sklearn_struct.exceptions import ModelFileError
 from sklearn_struct.objectives.weight_patterns import CliquePattern, Pattern
 from sklearn_struct.persistence import checks
@@ -19,9 +20,17 @@ from sklearn_struct.persistence.chains import put_chain, read_chain
 from sklearn_struct.persistence.clique_weights import CliqueFiles, Families
 from sklearn_struct.persistence.encoders import Shared
 from sklearn_struct.persistence.nested_estimators import estimator, put_estimator
-from sklearn_struct.persistence.plain_values import Arrays, fields, natural, plain, restore
+from sklearn_struct.persistence.plain_values import (
+    Arrays,
+    fields,
+    labels,
+    natural,
+    plain,
+    put_labels,
+    restore,
+)
 
-__all__ = ["put_graphs", "read_graphs"]
+__all__ = ["put_factorial", "put_graphs", "read_factorial", "read_graphs"]
 
 OPTIONAL = (dict, type(None))
 FAMILY = {"size": int, "n_features": int, "pairs": bool, "symmetric": bool}
@@ -135,3 +144,24 @@ def _templates(
             features.vectorizer = vectorizer
         templates[name] = Template(family["size"], family["symmetric"], features)
     return templates
+
+
+def put_factorial(model: FactorialCRF, where: str, shared: Shared) -> dict[str, Any]:
+    rows = [
+        put_labels(shared.arrays, f"{where}row {r}", classes)
+        for r, classes in enumerate(model.row_classes_)
+    ]
+    return {"graphs": put_graphs(model, where, shared), "rows": rows}
+
+
+def read_factorial(model: FactorialCRF, stored: dict[str, Any], where: str, shared: Shared) -> None:
+    graphs, rows = fields(stored, "the model", graphs=dict, rows=list)
+    read_graphs(model, graphs, where, shared)
+    model.row_classes_ = [
+        labels(shared.arrays, f"{where}row {r}", row) for r, row in enumerate(rows)
+    ]
+    n = sum(map(len, model.row_classes_))
+    if model.classes_.tolist() != list(range(n)):
+        raise ModelFileError(f"the rows have {n} labels, and the model other ones")
+    if list(model.templates_) != clique_names(len(rows)):
+        raise ModelFileError(f"{len(rows)} rows of labels have other cliques")

@@ -13,6 +13,7 @@ from sklearn_struct.encoding.features.vectorizer import SequenceVectorizer
 from sklearn_struct.estimators.chains.ge_crf import GECRF
 from sklearn_struct.estimators.fitting.base_structured import BaseStructured
 from sklearn_struct.estimators.graphs.base_graph_crf import BaseGraphCRF
+from sklearn_struct.estimators.graphs.factorial_crf import FactorialCRF
 from sklearn_struct.estimators.hidden_markov.base_hidden_markov import BaseHiddenChain
 from sklearn_struct.estimators.hidden_markov.spectral_hmm import SpectralHMM
 from sklearn_struct.estimators.log_linear.log_linear_classifier import LogLinearClassifier
@@ -24,7 +25,12 @@ from sklearn_struct.estimators.trees.spectral_lpcfg import SpectralLPCFG
 from sklearn_struct.persistence.chains import put_chain, put_ge, read_chain, read_ge
 from sklearn_struct.persistence.chains_over_base import based, put_based
 from sklearn_struct.persistence.encoders import put_templates, put_vectorizer, templates, vectorizer
-from sklearn_struct.persistence.graphs import put_graphs, read_graphs
+from sklearn_struct.persistence.graphs import (
+    put_factorial,
+    put_graphs,
+    read_factorial,
+    read_graphs,
+)
 from sklearn_struct.persistence.hidden_markov import hidden, put_hidden
 from sklearn_struct.persistence.known_classes import ELSEWHERE, STATES, State
 from sklearn_struct.persistence.log_linear import joint, put_joint
@@ -66,6 +72,7 @@ STATES.update(
         FeatureTemplates: State(put_templates, templates),
         GECRF: State(put_ge, read_ge),
         BaseGraphCRF: State(put_graphs, read_graphs),
+        FactorialCRF: State(put_factorial, read_factorial),
         LogLinearClassifier: State(put_joint, joint),
         MEstimatedPCFG: State(put_weighted, weighted),
         PCFG: State(put_parser, parser),

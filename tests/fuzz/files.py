@@ -30,6 +30,7 @@ from sklearn_struct import (
     HMM,
     MEMM,
     PCFG,
+    FactorialCRF,
     FeatureTemplates,
     GraphCRF,
     LinearChainCRF,
@@ -64,6 +65,7 @@ GRAPHS = [
 ROWS = [[(word, word[0]) for word in sentence] for sentence in WORDS]
 DICTS = [[{"word": word, "length": len(word)} for word in sentence] for sentence in WORDS]
 TAGS = [["DET", "NOUN", "VERB"], ["DET", "NOUN"], ["DET", "NOUN", "VERB", "."]]
+TWO_TAGS = [[(tag, tag == "N") for tag in tags] for tags in TAGS]
 TREES = [
     "(S (NP (DET the) (NOUN cat)) (VP (VERB sleeps)))",
     "(NP (DET a) (NOUN dog))",
@@ -151,6 +153,7 @@ def simple() -> list[tuple[object, object]]:
         (make_pipeline(templates, LinearChainCRF()).fit(ROWS, TAGS), ROWS),
         (GraphCRF(max_iter=2, tol=9.0, inference="bp").fit(GRAPHS, TAGS), GRAPHS),
         (SkipChainCRF(max_iter=2, tol=9.0).fit(WORDS, TAGS), WORDS),
+        (FactorialCRF(max_iter=2, tol=9.0).fit(WORDS, TWO_TAGS), WORDS),
         (HMM(order=2).fit(ROWS, TAGS), ROWS),
         (over_base.fit(ROWS, TAGS), ROWS),
         (MEstimatedCRF(edge_features="all", base="locally-uniform").fit(NUMBERS, TAGS), NUMBERS),

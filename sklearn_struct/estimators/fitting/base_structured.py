@@ -22,7 +22,7 @@ from sklearn_struct.estimators.fitting.warm_start import Target, transfer
 from sklearn_struct.estimators.fitting.weights_as_matrices import BaseLearned
 from sklearn_struct.inference.base import Inference
 from sklearn_struct.inference.labelling_scores import forbid_labels
-from sklearn_struct.objectives.linear_potentials import CliqueRows
+from sklearn_struct.objectives.linear_potentials import Inputs
 from sklearn_struct.objectives.weight_patterns import Pattern
 
 __all__ = ["BaseStructured", "Restriction", "Result", "Work"]
@@ -61,8 +61,8 @@ class BaseStructured(BaseLearned, BaseSequenceEstimator):
     def _observe(self, sequences: Sequences, codes: np.ndarray, weight: np.ndarray) -> Pattern:
         """Which weights exist: what the tokens of positive weight show, or everything."""
 
-    def _clique_rows(self, sequences: Sequences) -> CliqueRows | None:
-        """The features of the cliques of each family; None for those of the last node."""
+    def _inputs(self, sequences: Sequences) -> Inputs | None:
+        """What features of nodes do not tell; None where they tell all."""
         return None
 
     def _decode_potentials(self, potentials: Potentials, structure: Structure) -> Potentials:
@@ -112,7 +112,7 @@ class BaseStructured(BaseLearned, BaseSequenceEstimator):
             sequences.X,
             structure,
             np.dtype(self.dtype),
-            self._clique_rows(sequences),
+            self._inputs(sequences),
         )
 
         def of_block(block: Block) -> Potentials:

@@ -56,16 +56,13 @@ class BaseTrained(BaseStructured):
         structure = self._structure(sequences, learned=False)
         # only now, as what was observed of a dense X counts its zeros, too
         X = without_zeros(sequences.X)
-        rows = self._clique_rows(sequences)
-        potentials = bind(self._pattern, X, structure, np.dtype(self.dtype), clique_rows=rows)
+        inputs = self._inputs(sequences)
+        potentials = bind(self._pattern, X, structure, np.dtype(self.dtype), inputs=inputs)
         # zero is where the penalty is least
         w0 = np.zeros(potentials.size) if start is None else self._transferred(start)
         data = TrainingData(structure, weights.evidence, weights.sequence)
-        del (
-            X,
-            sequences,
-            rows,
-        )  # if only this method holds X, it is free while the solver needs memory
+        # if only this method holds X, it is free while the solver needs memory
+        del X, sequences, inputs
         self.t_ = data.n_examples
         # what partial_fit would go on from belongs to earlier weights
         self._stream = None

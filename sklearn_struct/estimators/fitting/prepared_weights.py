@@ -13,7 +13,7 @@ from sklearn_struct.containers.structures import Structure
 from sklearn_struct.exceptions import NonFiniteError
 from sklearn_struct.linear.lookup_for_prediction import Lookup
 from sklearn_struct.objectives.linear_potentials import (
-    CliqueRows,
+    Inputs,
     LinearPotentials,
     bind,
     by_matrix,
@@ -72,7 +72,7 @@ class Prepared:
         X: SequenceArray,
         structure: Structure,
         dtype: np.dtype,
-        clique_rows: CliqueRows | None = None,
+        inputs: Inputs | None = None,
     ) -> tuple[LinearPotentials, np.ndarray]:
         """Potentials of X and the expanded w that they take."""
         check_width(pattern, X)
@@ -80,9 +80,9 @@ class Prepared:
         kind = (dtype, by_matrix(pattern, X))
         # by identity: fits never write into arrays that they have published
         if kept is not None and kept.pattern is pattern and kept.w is w and kept.kind == kind:
-            return bind(pattern, X, structure, dtype, kept.lookup, clique_rows), kept.W
+            return bind(pattern, X, structure, dtype, kept.lookup, inputs), kept.W
         places = None if kind[1] else lookup(pattern)
-        potentials = bind(pattern, X, structure, dtype, places, clique_rows)
+        potentials = bind(pattern, X, structure, dtype, places, inputs)
         with np.errstate(over="ignore"):
             W = potentials.expand(w)
         # looked at once, when the weights are expanded, and not in each prediction

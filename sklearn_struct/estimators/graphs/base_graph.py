@@ -16,7 +16,7 @@ from sklearn_struct.estimators.fitting.partly_labelled import BasePartlyLabelled
 from sklearn_struct.estimators.fitting.warm_start import Start, Target, transfer
 from sklearn_struct.estimators.graphs.clique_features import CliqueFeatures
 from sklearn_struct.exceptions import InputTypeError
-from sklearn_struct.objectives.linear_potentials import CliqueRows
+from sklearn_struct.objectives.linear_potentials import Inputs
 from sklearn_struct.objectives.weight_patterns import (
     CliquePattern,
     Pattern,
@@ -189,9 +189,8 @@ class BaseGraph(BasePartlyLabelled):
         structure: Structure = sequences.structure
         return structure
 
-    def _clique_rows(self, sequences: Any) -> CliqueRows:
-        rows: CliqueRows = sequences.clique_rows
-        return rows
+    def _inputs(self, sequences: Any) -> Inputs:
+        return Inputs(sequences.clique_rows)
 
     def _observe(self, sequences: Any, codes: np.ndarray, weight: np.ndarray) -> Pattern:
         K = len(self.classes_)

@@ -64,7 +64,7 @@ def tables(potentials: Potentials) -> Pairs | Triples:
 
 def links(structure: Structure) -> Links | TripleLinks:
     """The arrays of a structure of `chain` side by side."""
-    offsets, families = structure
+    offsets, families, _ = structure
     if len(families) == 1:
         return Links(offsets, *families[0])
     return TripleLinks(offsets, *families[0], families[1].offsets)
@@ -79,6 +79,6 @@ def with_triples(potentials: Potentials) -> Triples:
 
 def with_triple_links(structure: Structure) -> TripleLinks:
     """Tokens, edges and triples for kernels of both orders."""
-    offsets, families = structure
+    offsets, families, _ = structure
     triple_offsets = families[1].offsets if len(families) == 2 else np.zeros_like(offsets)
     return TripleLinks(offsets, *families[0], triple_offsets)

@@ -63,10 +63,12 @@ def finite_labels(node: np.ndarray) -> Labels:
 
 
 def n_numbers(structure: Structure, n_labels: int, most: float) -> np.ndarray:
-    """How many numbers the tables of each example need if all labels are allowed; inf if more than
-    `most`.
+    """How many numbers the tables of each example need if all labels are allowed that nodes have;
+    inf if more than `most`.
     """
-    sizes = np.full(int(structure.offsets[-1]), n_labels)
+    sizes = structure.sizes
+    if sizes is None:
+        sizes = np.full(int(structure.offsets[-1]), n_labels)
     steps = [_steps_of(structure, i, sizes, most) for i in range(structure.n_examples)]
     return np.array([np.inf if part is None else part.numbers for part in steps])
 

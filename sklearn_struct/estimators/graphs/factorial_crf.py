@@ -1,0 +1,278 @@
+"""Factorial conditional random fields: several labels of each token."""
+
+from __future__ import annotations
+
+from itertools import combinations, pairwise
+from typing import Any, Self
+
+import numpy as np
+
+from sklearn_struct.containers.ragged import cut, object_array
+from sklearn_struct.containers.sequence_array import SequenceArray
+from sklearn_struct.containers.structures import Structure
+from sklearn_struct.encoding.graphs import GivenCliques
+from sklearn_struct.encoding.labels import label_codes, label_rows, partial_labels
+from sklearn_struct.encoding.sequences import as_list, form
+from sklearn_struct.encoding.skip_edges import neighbours
+from sklearn_struct.estimators.fitting.base_sequence import logarithms
+from sklearn_struct.estimators.fitting.parameters import with_parameters
+from sklearn_struct.estimators.fitting.progress import Progress
+from sklearn_struct.estimators.graphs.base_graph import Graphs
+from sklearn_struct.estimators.graphs.base_graph_crf import BaseGraphCRF
+from sklearn_struct.exceptions import InputTypeError
+from sklearn_struct.objectives.linear_potentials import Inputs, Kinds
+
+__all__ = ["FactorialCRF", "clique_names"]
+
+
+@with_parameters
+class FactorialCRF(BaseGraphCRF):
+    """Conditional random field of several labels for each token, such as part of speech and chunk.
+
+    The labels of each row are a chain, as in `LinearChainCRF`; and the labels of one token score
+    each other, pair by pair: a dynamic CRF [1]_. With two rows of many labels the tables of exact
+    inference are large, and belief propagation is used, see `inference`.
+
+    Attributes
+    ----------
+    row_classes_ : list of ndarray
+        The labels of each row, sorted.
+    classes_ : ndarray of int, shape (n_labels,)
+        Numbers of the labels of all rows, one row after the other.
+    row_transition_ : list of ndarray
+        For each row the weights of neighbours, from the label of the first token to that of the
+        second one.
+    pair_transition_ : dict of (int, int) to ndarray
+        For each pair of rows the weights of the two labels of a token.
+
+    See Also
+    --------
+    LinearChainCRF : A single label for each token.
+
+    References
+    ----------
+    .. [1] C. Sutton, A. McCallum and K. Rohanimanesh, "Dynamic conditional random fields:
+       factorized probabilistic models for labeling and segmenting sequence data", Journal of
+       Machine Learning Research 8, 2007.
+
+    Examples
+    --------
+    >>> from sklearn_struct import FactorialCRF
+    >>> X = [["the", "old", "man", "sleeps"], ["dogs", "bark"]]
+    >>> y = [
+    ...     [("DT", "B-NP"), ("JJ", "I-NP"), ("NN", "I-NP"), ("VB", "O")],
+    ...     [("NN", "B-NP"), ("VB", "O")],
+    ... ]
+    >>> crf = FactorialCRF(C=10).fit(X, y)
+    >>> crf.predict([["the", "old", "man", "sleeps"]])[0]
+    [('DT', 'B-NP'), ('JJ', 'I-NP'), ('NN', 'I-NP'), ('VB', 'O')]
+    >>> crf.pair_transition_[0, 1].shape  # parts of speech, chunks
+    (4, 3)
+    """
+
+    @property
+    def row_transition_(self) -> list[np.ndarray]:
+        """For each row the weights of neighbours."""
+        tables = self.clique_transition_
+        return [tables[_row(r)][rows, rows] for r, rows in enumerate(self._slices())]
+
+    @property
+    def pair_transition_(self) -> dict[tuple[int, int], np.ndarray]:
+        """For each pair of rows the weights of the two labels of a token."""
+        tables = self.clique_transition_
+        slices = self._slices()
+        pairs = combinations(range(len(slices)), 2)
+        return {(r, s): tables[_pair(r, s)][slices[r], slices[s]] for r, s in pairs}
+
+    def _slices(self) -> list[slice]:
+        """The numbers of the labels of each row."""
+        bounds = np.cumsum([0, *map(len, self._fitted("row_classes_"))]).tolist()
+        return [slice(first, last) for first, last in pairwise(bounds)]
+
+    # ---- reading: a node for each label of each token
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any, init: Any, progress: Progress) -> None:
+        X = as_list(X)
+        y = None if y is None else as_list(y)
+        # nodes are made of tokens before labels are read
+        self._n_rows = label_rows.n_rows(y, form(X) == "flat")
+        self.row_classes_: list[np.ndarray] = []
+        super()._fit(X, y, sample_weight, init, progress)
+
+    def _read_X(self, X: Any, reset: bool) -> Any:
+        sequences = self._read_nodes(X, reset)
+        R = self._n_rows if reset else len(self.row_classes_)
+        offsets = sequences.X.offsets
+        lengths = np.diff(offsets).tolist()
+        given = {}
+        for r in range(R):
+            near = [r * n + neighbours(n) for n in lengths]
+            given[_row(r)] = GivenCliques(2, near, None, False)
+        for r, s in combinations(range(R), 2):
+            both = [np.column_stack([r * n + np.arange(n), s * n + np.arange(n)]) for n in lengths]
+            given[_pair(r, s)] = GivenCliques(2, both, None, False)
+        tokens, _ = label_rows.nodes(R, offsets)
+        nodes = SequenceArray(sequences.X.tokens[tokens], R * offsets, sequences.X.names)
+        families, rows = self._read_cliques(given, nodes.offsets, reset)
+        return Graphs(nodes, sequences.flat, Structure(nodes.offsets, families), rows)
+
+    def _read_labels(
+        self, y: Any, sequences: Any, reset: bool, unseen: int | None = None
+    ) -> np.ndarray:
+        R = self._n_rows if reset else len(self.row_classes_)
+        offsets = sequences.X.offsets // R
+        if sequences.flat and R > 1:
+            flat = label_rows.of_table(y, len(offsets) - 1)
+        else:
+            flat = self._flat_labels(y, offsets, sequences.flat)
+        rows = label_rows.parted(flat, R, offsets)
+        if reset:
+            self.row_classes_ = [partial_labels.known_labels(row, offsets) for row in rows]
+            self.classes_ = np.arange(sum(map(len, self.row_classes_)))
+        tokens, row = label_rows.nodes(R, offsets)
+        firsts = [part.start for part in self._slices()]
+        if not any(map(partial_labels.is_partial, rows)):
+            codes = np.empty((R, offsets[-1]), np.int32)
+            for r, (labels, classes) in enumerate(zip(rows, self.row_classes_, strict=True)):
+                known = label_codes.encode(labels, classes, offsets, unseen)
+                codes[r] = np.where(known >= 0, known + firsts[r], known)
+            of_nodes: np.ndarray = codes[row, tokens]
+            return of_nodes
+        masks = np.zeros((R, offsets[-1], len(self.classes_)), bool)
+        for r, (labels, classes) in enumerate(zip(rows, self.row_classes_, strict=True)):
+            allowed = partial_labels.masks(labels, classes, offsets, unseen)
+            masks[r][:, self._slices()[r]] = allowed
+            # other rows' labels are impossible anyway, and so "unknown" means the same for all
+            masks[r][[label is None for label in labels]] = True
+        allowed_at: np.ndarray = masks[row, tokens]
+        return allowed_at
+
+    def _structure(self, sequences: Any, learned: bool) -> Structure:
+        R = len(self.row_classes_)
+        _, row = label_rows.nodes(R, sequences.X.offsets // R)
+        sizes = np.array([len(classes) for classes in self.row_classes_])
+        sequences = sequences._replace(structure=sequences.structure._replace(sizes=sizes[row]))
+        return super()._structure(sequences, learned)
+
+    def _inputs(self, sequences: Any) -> Inputs:
+        R = len(self.row_classes_)
+        _, row = label_rows.nodes(R, sequences.X.offsets // R)
+        allowed = np.full((R, len(self.classes_)), -np.inf)
+        for r, labels in enumerate(self._slices()):
+            allowed[r, labels] = 0.0
+        return super()._inputs(sequences)._replace(kinds=Kinds(row, allowed))
+
+    def _transferred(self, start: Any) -> np.ndarray:
+        known = getattr(start, "row_classes_", [])
+        same = [a.tolist() for a in known] == [b.tolist() for b in self.row_classes_]
+        if not same:
+            raise InputTypeError("init must be a fitted FactorialCRF with the same labels")
+        return super()._transferred(start)
+
+    # ---- predictions: a tuple of labels for each token
+
+    def _labels(self, codes: np.ndarray, sequences: Any) -> np.ndarray:
+        R = len(self.row_classes_)
+        offsets = sequences.X.offsets // R
+        tokens, row = label_rows.nodes(R, offsets)
+        of_tokens = np.empty((offsets[-1], R), codes.dtype)
+        of_tokens[tokens, row] = codes
+        of_tokens -= np.array([part.start for part in self._slices()], codes.dtype)
+        if sequences.flat:
+            columns = [classes[of_tokens[:, r]] for r, classes in enumerate(self.row_classes_)]
+            return columns[0] if R == 1 else np.column_stack(columns)
+        return label_rows.decode(of_tokens, self.row_classes_, offsets)
+
+    def predict_proba(self, X: Any) -> Any:
+        """Marginal probability of each label of each row, p(y_tr = k | x).
+
+        Parameters
+        ----------
+        X
+            As in `fit`.
+
+        Returns
+        -------
+        list of ndarray of shape (n_sequences,)
+            For each row an array of dtype object, an array (n_tokens, n_labels) each, columns in
+            the order of ``row_classes_``; for two-dimensional X arrays (n, n_labels). A single row
+            gives its array alone.
+        """
+        graphs: Any = self._read_X(X, reset=False)
+        R = len(self.row_classes_)
+        offsets = graphs.X.offsets // R
+        tokens, row = label_rows.nodes(R, offsets)
+        node = self._label_marginals(graphs)
+        answers = []
+        for r, labels in enumerate(self._slices()):
+            of_row = np.empty((offsets[-1], labels.stop - labels.start))
+            of_row[tokens[row == r]] = node[row == r, labels]
+            answers.append(of_row if graphs.flat else object_array(cut(of_row, offsets)))
+        return answers[0] if len(answers) == 1 else answers
+
+    def predict_log_proba(self, X: Any) -> Any:
+        """Logarithm of `predict_proba`, in the same form.
+
+        Parameters
+        ----------
+        X
+            As in `fit`.
+
+        Returns
+        -------
+        list of ndarray
+            -inf where a probability is 0, or below the smallest float.
+        """
+        proba = self.predict_proba(X)
+        return (
+            [logarithms(part) for part in proba] if isinstance(proba, list) else logarithms(proba)
+        )
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, init: Any = None) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X
+            As in `LinearChainCRF.fit`.
+        y : list of sequences, or array-like of shape (n, n_rows)
+            A tuple, list or array of labels for each token, all of one length; two-dimensional if X
+            is. None for a tuple, or for a label, that is not known, a set for one of several.
+        sample_weight : array-like of shape (n_sequences,), default=None
+            Weight of each sequence's loss.
+        init : fitted FactorialCRF, default=None
+            Start from its weights; it must have the same labels.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        LengthMismatchError, UnknownLabelError, EmptyDataError, InputTypeError
+            With the place; ValueError for a sequence that is too wide for exact inference. The
+            estimator is then as it was before.
+
+        Warns
+        -----
+        InferenceWarning
+            If belief propagation does not settle at the weights that are learned.
+        """
+        super().fit(X, y, sample_weight, init=init)
+        return self
+
+
+def clique_names(n_rows: int) -> list[str]:
+    """The kinds of cliques of a model with so many rows."""
+    pairs = combinations(range(n_rows), 2)
+    return [_row(r) for r in range(n_rows)] + [_pair(r, s) for r, s in pairs]
+
+
+def _row(r: int) -> str:
+    """The name of the cliques of neighbours in a row."""
+    return f"row {r}"
+
+
+def _pair(r: int, s: int) -> str:
+    """The name of the cliques of two labels of a token."""
+    return f"rows {r} and {s}"
