@@ -10,6 +10,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from sklearn_struct.containers.ragged import cut, object_array
 from sklearn_struct.containers.structures import Structure
+from sklearn_struct.encoding.labels.label_codes import decode
 from sklearn_struct.estimators.fitting.base_sequence import Sequences
 from sklearn_struct.estimators.fitting.base_structured import Restriction, Result, Work
 from sklearn_struct.estimators.fitting.parameters import with_parameters
@@ -21,7 +22,12 @@ from sklearn_struct.estimators.fitting.shared_parameters import (
     ThreadParameters,
 )
 from sklearn_struct.estimators.graphs.base_graph import BaseGraph
-from sklearn_struct.estimators.graphs.graph_inference import check_width, inference_of, warn_of
+from sklearn_struct.estimators.graphs.graph_inference import (
+    check_width,
+    inference_of,
+    sampler_of,
+    warn_of,
+)
 from sklearn_struct.inference.base import Inference
 from sklearn_struct.inference.graphs.convergence import Report
 from sklearn_struct.losses.base import Loss
@@ -294,6 +300,33 @@ class GraphCRF(
             dtype object, an array (n_edges, n_labels, n_labels) each, in the order of the edges.
         """
         return object_array(self._pair_marginals(self._read_X(X, reset=False)))
+
+    def sample(self, X: Any, n_samples: int = 1, random_state: Any = None) -> np.ndarray:
+        """Draw labellings from p(y | x), by exact inference.
+
+        Parameters
+        ----------
+        X
+            As in `fit`.
+        n_samples : int, default=1
+        random_state : int, RandomState or None, default=None
+
+        Returns
+        -------
+        ndarray of shape (n_graphs,)
+            dtype object, each a list of `n_samples` lists of labels.
+
+        Raises
+        ------
+        ValueError
+            For a graph that `inference` does not infer exactly.
+        """
+        graphs: Any = self._read_X(X, reset=False)
+        structure = self._structure(graphs, learned=True)
+        inference = sampler_of(self.inference, structure, len(self.classes_))
+        codes = self._drawn(inference, graphs, n_samples, random_state)
+        drawn = [decode(row, self.classes_, graphs.X.offsets) for row in codes]
+        return object_array([list(labels) for labels in zip(*drawn, strict=True)])
 
     def log_proba(self, X: Any, y: Any) -> np.ndarray:
         """log p(y | x) of each graph. Where y is partly known, the probability is that of all
