@@ -53,6 +53,12 @@ def as_graphs(X: Any) -> GivenGraphs | None:
     ]
     if not all(map(_is_graph, graphs)):
         return None
+    if any(len(graph) == 3 for graph in graphs):
+        # a network without edges cannot show that edges have features
+        graphs = [
+            (*graph, []) if is_one and len(graph) == 2 and not len(graph[1]) else graph
+            for graph, is_one in zip(graphs, networks)
+        ]
     sizes = {len(graph) for graph in graphs}
     if len(sizes) > 1:
         i = next(i for i, graph in enumerate(graphs) if len(graph) != len(graphs[0]))
