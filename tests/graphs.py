@@ -82,6 +82,18 @@ def grid(rng, height, width, K, shared=True, strength=1.0):
     return Potentials(rng.normal(size=(number.size, K)), (table,)), structure
 
 
+def is_unlikely(counts, p):
+    """Whether labellings of probabilities p are seldom seen this often: Pearson's statistic is
+    more than six deviations above its mean; None of them may be impossible.
+    """
+    possible = p > 0
+    assert not np.any(counts[~possible])
+    expected = counts.sum() * p[possible]
+    statistic = np.sum((counts[possible] - expected) ** 2 / expected)
+    freedom = np.sum(possible) - 1
+    return statistic > freedom + 6 * np.sqrt(2 * freedom) + 6
+
+
 class Enumeration:
     """All labellings of one example, each a row of codes, with their scores.
 

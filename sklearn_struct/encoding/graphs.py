@@ -70,6 +70,12 @@ def as_graphs(X: Any) -> GivenGraphs | None:
         return None
     if any(_has_cliques(graph) for graph in graphs):
         return GivenGraphs([graph[0] for graph in graphs], _templates(graphs), undirected)
+    if any(len(graph) == 3 for graph in graphs):
+        # a network without edges cannot show that edges have features
+        graphs = [
+            (*graph, []) if is_one and len(graph) == 2 and not len(graph[1]) else graph
+            for graph, is_one in zip(graphs, networks)
+        ]
     sizes = {len(graph) for graph in graphs}
     if len(sizes) > 1:
         i = next(i for i, graph in enumerate(graphs) if len(graph) != len(graphs[0]))

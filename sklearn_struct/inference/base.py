@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from typing import Protocol
 
 import numpy as np
 
@@ -10,7 +11,7 @@ from sklearn_struct.containers import structures
 from sklearn_struct.containers.structures import Block, Potentials, Structure, zeros
 from sklearn_struct.inference.labelling_scores import add_labelling
 
-__all__ = ["Inference"]
+__all__ = ["Inference", "Sampler"]
 
 
 class Inference(ABC):
@@ -104,3 +105,19 @@ class Inference(ABC):
         Weight 0 skips an example, whose score is written as 0.
         """
         add_labelling(potentials, structure, labels, weight, out, score)
+
+
+class Sampler(Protocol):
+    """An inference that draws labellings, too."""
+
+    def sample(
+        self,
+        potentials: Potentials,
+        structure: Structure,
+        uniform: np.ndarray,
+        labels: np.ndarray,
+        score: np.ndarray,
+    ) -> None:
+        """Draw one labelling of each example from p(y | x), by one number in [0, 1) a node; write
+        its score.
+        """

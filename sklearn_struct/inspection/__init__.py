@@ -6,6 +6,8 @@ There are tables, explanations and pictures.
 from sklearn_struct.inspection.explain import explain
 from sklearn_struct.inspection.explanation import Explanation
 from sklearn_struct.inspection.feature_weights_display import FeatureWeightsDisplay
+from sklearn_struct.inspection.graph_display import GraphDisplay
+from sklearn_struct.inspection.graph_explanation import GraphExplanation
 from sklearn_struct.inspection.latent_state_display import LatentStateDisplay
 from sklearn_struct.inspection.loss_curve_display import LossCurveDisplay
 from sklearn_struct.inspection.marginal_display import MarginalDisplay
@@ -19,6 +21,8 @@ from sklearn_struct.inspection.weight_tables import feature_weights, transition_
 __all__ = [
     "Explanation",
     "FeatureWeightsDisplay",
+    "GraphDisplay",
+    "GraphExplanation",
     "LatentStateDisplay",
     "LossCurveDisplay",
     "MarginalDisplay",

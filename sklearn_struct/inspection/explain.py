@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
 from sklearn_struct.containers.structures import Block, Potentials, Structure, chain, columns_of
-from sklearn_struct.containers.typing import Label, Matrix, SequenceInput
+from sklearn_struct.containers.typing import Label, SequenceInput
 from sklearn_struct.estimators.chains.base_chain import BaseChain
 from sklearn_struct.estimators.fitting.base_sequence import Sequences
 from sklearn_struct.estimators.m_estimation.chain_over_base import BaseBasedChain, BasedSequences
+from sklearn_struct.inspection.explain_graph import explain_graph
 from sklearn_struct.inspection.explanation import KINDS, Explanation, Terms
-from sklearn_struct.inspection.fitted_model import feature_names, texts
-from sklearn_struct.inspection.single_sequence import read_labels, read_one
+from sklearn_struct.inspection.fitted_model import feature_names, is_of_graphs, texts
+from sklearn_struct.inspection.graph_explanation import GraphExplanation
+from sklearn_struct.inspection.single_sequence import codes_of, read_labels, read_one
+from sklearn_struct.inspection.stored_entries import ahead, entries, stored
 from sklearn_struct.objectives.linear_potentials import clique_features
 
 __all__ = ["explain"]
@@ -31,17 +33,17 @@ def explain(
     y: Iterable[Label] | None = None,
     *,
     rival: Iterable[Label] | None = None,
-) -> Explanation:
-    """Say why a labelling of one sequence has the score that it has.
+) -> Explanation | GraphExplanation:
+    """Say why a labelling of one sequence or graph has the score that it has.
 
     Parameters
     ----------
-    estimator : fitted chain estimator
+    estimator : fitted chain estimator, or GraphCRF
         Also a pipeline or a search that ends in one.
-    x : sequence
+    x : sequence, or graph
         One sequence, in any form that the items of X in `predict` may have, or a batch of one
         sequence, as `predict` takes it. The tokens that `fit` saw decide whether the inner lists of
-        a list of lists of strings are tokens or sequences.
+        a list of lists of strings are tokens or sequences. For a `GraphCRF` one graph, in any form.
     y : list of labels, default=None
         The labelling to explain; None: the one that is predicted.
     rival : list of labels, default=None
@@ -51,14 +53,14 @@ def explain(
 
     Returns
     -------
-    Explanation
+    Explanation, or GraphExplanation of a graph
         With all contributions, as a data frame by ``to_frame()``. They are the model's own, in
         float64, whatever limits decoding.
 
     Raises
     ------
     LengthMismatchError, UnknownLabelError, InputTypeError
-        If `x` is not one sequence, or a labelling does not fit it.
+        If `x` is not one sequence or graph, or a labelling does not fit it.
 
     Examples
     --------
@@ -74,25 +76,19 @@ def explain(
     >>> explain(crf, ["a", "cat", "barks"], rival=["DET", "NOUN", "NOUN"]).token_scores.round(2)
     array([0.  , 0.  , 4.35])
     """
+    if is_of_graphs(estimator):
+        return explain_graph(estimator, x, y, rival)
     model, sequences, x = read_one(estimator, x)
-    codes = model._predict_codes(sequences) if y is None else read_labels(model, y, sequences)
+    codes = codes_of(model, y, sequences)
     rows = _Rows(model, sequences)
     weight = rows.weights(codes)
     rival_labels = None
     if rival is not None:
         rival_codes = read_labels(model, rival, sequences)
-        weight = _ahead(weight, rows.weights(rival_codes))
+        weight = ahead(weight, rows.weights(rival_codes))
         rival_labels = model.classes_[rival_codes].tolist()
     terms = rows.terms(weight)
     return Explanation(texts(x, len(codes)), model.classes_[codes].tolist(), rival_labels, terms)
-
-
-def _ahead(weight: np.ndarray, of_rival: np.ndarray) -> np.ndarray:
-    """Differences; 0 where both are -inf."""
-    ahead = np.zeros_like(weight)
-    # equal ones may both be -inf, whose difference would be nan
-    np.subtract(weight, of_rival, out=ahead, where=weight != of_rival)
-    return ahead
 
 
 def _base_scores(
@@ -121,8 +117,8 @@ class _Rows:
         self.base = _base_scores(model, sequences, self.structure)
         self.based = np.arange(n if self.base else 0)
         self.edge_columns = model.edge_features_
-        self.node_at = _stored(X.tokens)
-        self.edge_at = _stored(clique_features(X, self.structure.families[0], self.edge_columns))
+        self.node_at = stored(X.tokens)
+        self.edge_at = stored(clique_features(X, self.structure.families[0], self.edge_columns))
         self.intercepts = np.arange(n if model._pattern.fit_intercept else 0)
         # a clique belongs to its last token
         self.moves = [family.nodes[:, -1] for family in self.structure.families]
@@ -135,7 +131,7 @@ class _Rows:
         token, column, _ = self.node_at
         return np.concatenate(
             [
-                _entries(model.coef_, codes[token], column),
+                entries(model.coef_, codes[token], column),
                 model.intercept_[codes[self.intercepts]],
                 self._of_edges(columns),
                 *self._of_base(codes),
@@ -156,7 +152,7 @@ class _Rows:
             place = edge - (len(self.moves[0]) - len(here))
             inside = place >= 0
             rows = first + here[place[inside]]
-            weights[inside] += _entries(self.model.edge_coef_, rows, edge_column[inside])
+            weights[inside] += entries(self.model.edge_coef_, rows, edge_column[inside])
             first += width  # rows of wider families stand behind
         return weights
 
@@ -193,20 +189,3 @@ class _Rows:
         order = np.lexsort((kind, token))
         columns = token, kind, feature, values, weight
         return Terms(*(column[order] for column in columns))
-
-
-def _stored(matrix: Matrix) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Row, column and value (float64) of each value that is stored or, in a dense matrix, not 0."""
-    rows = sp.csr_array(matrix)
-    row = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
-    return row, rows.indices, rows.data.astype(np.float64)
-
-
-def _entries(matrix: Matrix, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
-    """matrix[rows[i], columns[i]] for each i."""
-    if len(rows) == 0:
-        return np.zeros(0)
-    if isinstance(matrix, np.ndarray):
-        entries: np.ndarray = matrix[rows, columns]
-        return entries
-    return np.asarray(sp.csr_matrix(matrix)[rows, columns]).ravel()

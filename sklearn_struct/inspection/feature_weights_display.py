@@ -11,7 +11,7 @@ from sklearn.utils._param_validation import validate_parameter_constraints
 
 from sklearn_struct.containers.typing import Label
 from sklearn_struct.exceptions import LengthMismatchError
-from sklearn_struct.inspection.fitted_model import chain_of
+from sklearn_struct.inspection.fitted_model import linear_model_of
 from sklearn_struct.inspection.largest_weights import Top, top_weights
 from sklearn_struct.inspection.optional_imports import subplots
 from sklearn_struct.inspection.weight_tables import CHOICE
@@ -65,11 +65,11 @@ class FeatureWeightsDisplay:
         ax: Axes | None = None,
         **options: Any,
     ) -> Self:
-        """Draw the largest weights of a fitted chain.
+        """Draw the largest weights of a fitted chain or model of graphs.
 
         Parameters
         ----------
-        estimator : fitted chain estimator
+        estimator : fitted chain estimator, or GraphCRF
             Also a pipeline or a search that ends in one.
         n : int, default=10
             Features a label.
@@ -98,7 +98,7 @@ class FeatureWeightsDisplay:
         validate_parameter_constraints(
             CHOICE, {"n": n, "labels": labels, "sign": sign}, cls.__name__
         )
-        tops: list[Top] = list(top_weights(chain_of(estimator), n, labels=labels, sign=sign))
+        tops: list[Top] = list(top_weights(linear_model_of(estimator), n, labels=labels, sign=sign))
         return cls([(top.label, top.features, top.weights) for top in tops]).plot(ax, **options)
 
     def plot(self, ax: Axes | None = None, *, bar_kw: dict[str, Any] | None = None) -> Self:

@@ -14,6 +14,7 @@ from sklearn_struct.containers.sequence_array import SequenceArray
 from sklearn_struct.containers.typing import Label, SequenceInput
 from sklearn_struct.encoding.sequences import as_list
 from sklearn_struct.estimators.chains.base_chain import BaseChain
+from sklearn_struct.estimators.graphs.base_graph import BaseGraph
 from sklearn_struct.estimators.trees.base_parser import BaseParser
 from sklearn_struct.exceptions import EmptyDataError, InputTypeError, UnknownLabelError
 
@@ -21,9 +22,13 @@ __all__ = [
     "as_read",
     "best",
     "chain_of",
+    "edge_feature_names",
     "feature_names",
+    "graph_model_of",
+    "is_of_graphs",
     "label_codes",
     "last_step",
+    "linear_model_of",
     "parser_of",
     "texts",
 ]
@@ -38,6 +43,27 @@ def chain_of(estimator: BaseEstimator) -> BaseChain:
         )
     check_is_fitted(model)
     return as_published(model)
+
+
+def is_of_graphs(estimator: BaseEstimator) -> bool:
+    """Whether a model, a pipeline or a search labels graphs."""
+    return isinstance(last_step(estimator), BaseGraph)
+
+
+def graph_model_of(estimator: BaseEstimator) -> BaseGraph:
+    """The fitted model of graphs as it is now, also out of a pipeline or a search."""
+    model = last_step(estimator)
+    if not isinstance(model, BaseGraph):
+        raise InputTypeError(
+            f"estimator must be a model of graphs such as GraphCRF, got {type(model).__name__}"
+        )
+    check_is_fitted(model)
+    return as_published(model)
+
+
+def linear_model_of(estimator: BaseEstimator) -> BaseChain | BaseGraph:
+    """The fitted chain or model of graphs as it is now, also out of a pipeline or a search."""
+    return graph_model_of(estimator) if is_of_graphs(estimator) else chain_of(estimator)
 
 
 def parser_of(estimator: BaseEstimator) -> BaseParser:
@@ -71,7 +97,7 @@ def as_read(estimator: BaseEstimator, X: SequenceInput) -> SequenceInput:
     return X
 
 
-def label_codes(model: BaseChain, labels: Sequence[Label] | None) -> list[int]:
+def label_codes(model: BaseChain | BaseGraph, labels: Sequence[Label] | None) -> list[int]:
     """Codes of chosen labels; of all of them for None."""
     known = model.classes_.tolist()
     if labels is None:
@@ -86,12 +112,25 @@ def label_codes(model: BaseChain, labels: Sequence[Label] | None) -> list[int]:
     return [known.index(label) for label in labels]
 
 
-def feature_names(model: BaseChain) -> np.ndarray:
+def feature_names(model: BaseChain | BaseGraph) -> np.ndarray:
     """Names of the features; ``x0``, ``x1`` and so on where they have none."""
     names = getattr(model, "feature_names_in_", None)
     if names is None:
         return np.array([f"x{f}" for f in range(model.n_features_in_)], dtype=object)
     return np.asarray(names, dtype=object)
+
+
+def edge_feature_names(model: BaseChain | BaseGraph) -> np.ndarray:
+    """Names of the features that condition pairs of labels, in the order of ``edge_coef_``; of
+    graphs ``z0``, ``z1`` and so on where they have none.
+    """
+    if isinstance(model, BaseChain):
+        names: np.ndarray = feature_names(model)[model.edge_features_]
+        return names
+    vectorizer = getattr(model, "edge_vectorizer_", None)
+    if vectorizer is None:
+        return np.array([f"z{f}" for f in range(model.n_edge_features_in_)], dtype=object)
+    return np.asarray(vectorizer.get_feature_names_out(), dtype=object)
 
 
 def _is_table(x: object) -> TypeGuard[SequenceArray]:

@@ -9,7 +9,12 @@ import numpy as np
 
 from sklearn_struct.containers.typing import Label, Matrix
 from sklearn_struct.estimators.chains.base_chain import BaseChain
-from sklearn_struct.inspection.fitted_model import feature_names, label_codes
+from sklearn_struct.estimators.graphs.base_graph import BaseGraph
+from sklearn_struct.inspection.fitted_model import (
+    edge_feature_names,
+    feature_names,
+    label_codes,
+)
 
 __all__ = ["SIGNS", "Top", "top_weights"]
 
@@ -26,7 +31,7 @@ class Top(NamedTuple):
 
 
 def top_weights(
-    model: BaseChain,
+    model: BaseChain | BaseGraph,
     n: int | None,
     *,
     labels: Sequence[Label] | None = None,
@@ -45,7 +50,7 @@ def top_weights(
             yield Top(None, classes[k], names[columns], weights)
         return
     matrix = model.edge_coef_
-    names = names[model.edge_features_]
+    names = edge_feature_names(model)
     for j in range(K):
         for k in chosen:
             columns, weights = _largest(matrix, j * K + k, n, sign)

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from sklearn_struct.exceptions import EmptyDataError, InputTypeError
-from sklearn_struct.inspection.fitted_model import chain_of
+from sklearn_struct.inspection.fitted_model import linear_model_of
 from sklearn_struct.inspection.optional_imports import subplots
 
 if TYPE_CHECKING:
@@ -59,11 +59,11 @@ class LossCurveDisplay:
         ax: Axes | None = None,
         **options: Any,
     ) -> Self:
-        """Draw the curves of fitted chains.
+        """Draw the curves of fitted chains or models of graphs.
 
         Parameters
         ----------
-        estimator : fitted chain estimator, list of them, or dict of names to them
+        estimator : fitted chain estimator or GraphCRF, list of them, or dict of names to them
             Also pipelines or searches that end in one. A list gets names such as "LinearChainCRF
             1".
         ax : matplotlib Axes, default=None
@@ -86,7 +86,7 @@ class LossCurveDisplay:
         """
         if not isinstance(estimator, Mapping):
             several = isinstance(estimator, list | tuple)
-            models = [chain_of(e) for e in (estimator if several else [estimator])]
+            models = [linear_model_of(e) for e in (estimator if several else [estimator])]
             estimator = {
                 type(m).__name__ + (f" {i}" if several else ""): m for i, m in enumerate(models, 1)
             }
@@ -142,7 +142,7 @@ class LossCurveDisplay:
 
 
 def _curve(name: object, estimator: BaseEstimator) -> list[float]:
-    model = chain_of(estimator)
+    model = linear_model_of(estimator)
     if not hasattr(model, "loss_curve_"):
         raise InputTypeError(f"{name}: no loss_curve_; partial_fit keeps none, fit does")
     curve: list[float] = model.loss_curve_

@@ -12,7 +12,7 @@ from sklearn_struct.containers.typing import Label, SequenceInput
 from sklearn_struct.exceptions import EmptyDataError, LengthMismatchError
 from sklearn_struct.inspection.fitted_model import texts
 from sklearn_struct.inspection.optional_imports import subplots
-from sklearn_struct.inspection.single_sequence import only, read_labels, read_one
+from sklearn_struct.inspection.single_sequence import codes_of, only, read_one
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -113,7 +113,7 @@ class MarginalDisplay:
         """
         model, sequences, x = read_one(estimator, x)
         proba = model._label_marginals(sequences)
-        path = model._predict_codes(sequences) if y is None else read_labels(model, y, sequences)
+        path = codes_of(model, y, sequences)
         names = texts(x, len(path)) if tokens is None else [str(token) for token in only(tokens)]
         return cls(proba, model.classes_.tolist(), names, path).plot(ax, **options)
 

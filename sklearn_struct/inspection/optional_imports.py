@@ -1,4 +1,4 @@
-"""pandas and matplotlib, imported when something needs them."""
+"""pandas, matplotlib and networkx, imported when something needs them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,15 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
-__all__ = ["pandas", "subplots"]
+__all__ = ["networkx", "pandas", "subplots"]
+
+
+def networkx() -> ModuleType | None:
+    """The module networkx, where it is installed."""
+    try:
+        return import_module("networkx")
+    except ImportError:
+        return None
 
 
 def pandas(caller: str) -> ModuleType:

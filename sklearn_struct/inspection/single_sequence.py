@@ -1,4 +1,6 @@
-"""One sequence with its labels or tree, given by itself or, as `predict` takes it, in a batch."""
+"""One sequence, graph or sentence with its labels or tree, given by itself or, as `predict` takes
+it, in a batch.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +13,7 @@ from sklearn.base import BaseEstimator
 
 from sklearn_struct.containers import typing as types
 from sklearn_struct.containers.data_frames import is_frame
+from sklearn_struct.containers.networks import is_network
 from sklearn_struct.containers.sequence_array import SequenceArray
 from sklearn_struct.containers.typing import Label, SequenceInput
 from sklearn_struct.encoding.features.templates import FeatureTemplates
@@ -19,12 +22,28 @@ from sklearn_struct.encoding.sequences import as_list, is_list
 from sklearn_struct.encoding.trees.sentence_checks import as_sentences
 from sklearn_struct.estimators.chains.base_chain import BaseChain
 from sklearn_struct.estimators.fitting.base_sequence import Sequences
+from sklearn_struct.estimators.graphs.base_graph import BaseGraph
 from sklearn_struct.estimators.m_estimation.chain_over_base import BaseBasedChain
 from sklearn_struct.estimators.trees.base_parser import BaseParser
 from sklearn_struct.exceptions import InputTypeError, LengthMismatchError
-from sklearn_struct.inspection.fitted_model import as_read, best, chain_of, last_step, parser_of
+from sklearn_struct.inspection.fitted_model import (
+    as_read,
+    best,
+    chain_of,
+    graph_model_of,
+    last_step,
+    parser_of,
+)
 
-__all__ = ["only", "only_tree", "read_labels", "read_one", "read_sentence"]
+__all__ = [
+    "codes_of",
+    "only",
+    "only_tree",
+    "read_graph",
+    "read_labels",
+    "read_one",
+    "read_sentence",
+]
 
 
 def read_one(
@@ -57,12 +76,28 @@ def read_sentence(estimator: BaseEstimator, x: SequenceInput) -> tuple[BaseParse
     return parser, sentence
 
 
-def read_labels(model: BaseChain, y: Iterable[Label], sequences: Sequences) -> np.ndarray:
-    """Codes of the labels of one sequence; for one row of a two-dimensional X, y may be a label."""
+def read_graph(estimator: BaseEstimator, x: SequenceInput) -> tuple[BaseGraph, Any, Any]:
+    """The model, and the single graph x, as its `predict` reads it and as it was given."""
+    model = graph_model_of(estimator)
+    batch: Any = [x] if isinstance(x, tuple) or is_network(x) else x
+    graphs = model._read_X(as_read(estimator, batch), reset=False)
+    if len(graphs.X) != 1:
+        raise LengthMismatchError(f"x must be one graph, got {len(graphs.X)}")
+    return model, graphs, batch[0] if hasattr(batch, "__getitem__") else None
+
+
+def read_labels(model: BaseChain | BaseGraph, y: Iterable[Label], sequences: Any) -> np.ndarray:
+    """Codes of the labels of one sequence or graph; for one row of a two-dimensional X, y may be a
+    label.
+    """
     labels = only(as_list(y), set(model.classes_.tolist()))
-    if sequences.flat:
-        return model._read_y([labels] if np.ndim(labels) == 0 else labels, sequences, reset=False)
-    return model._read_y([labels], sequences, reset=False)
+    rows = sequences.flat and np.ndim(labels) > 0
+    return model._read_y(labels if rows else [labels], sequences, reset=False)
+
+
+def codes_of(model: BaseChain | BaseGraph, y: Iterable[Label] | None, sequences: Any) -> np.ndarray:
+    """Codes of a labelling of one sequence or graph; None: of the one that is predicted."""
+    return model._predict_codes(sequences) if y is None else read_labels(model, y, sequences)
 
 
 def only(y: object, known: set[Any] | None = None) -> Any:

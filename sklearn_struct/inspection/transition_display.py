@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from sklearn_struct.exceptions import LengthMismatchError
-from sklearn_struct.inspection.fitted_model import chain_of
+from sklearn_struct.inspection.fitted_model import is_of_graphs, linear_model_of
 from sklearn_struct.inspection.optional_imports import subplots
 
 if TYPE_CHECKING:
@@ -30,6 +30,8 @@ class TransitionDisplay:
         Weights.
     labels : list
         Names of rows and columns.
+    axis_names : tuple of two str, default=("label", "next label")
+        What rows and columns are.
 
     Attributes
     ----------
@@ -50,19 +52,25 @@ class TransitionDisplay:
     'next label'
     """
 
-    def __init__(self, transition: np.ndarray, labels: list[Any]) -> None:
+    def __init__(
+        self,
+        transition: np.ndarray,
+        labels: list[Any],
+        axis_names: tuple[str, str] = ("label", "next label"),
+    ) -> None:
         self.transition = transition
         self.labels = labels
+        self.axis_names = axis_names
 
     @classmethod
     def from_estimator(
         cls, estimator: BaseEstimator, *, ax: Axes | None = None, **options: Any
     ) -> Self:
-        """Draw the transition weights of a fitted chain.
+        """Draw the transition weights of a fitted chain, or those of edges of graphs.
 
         Parameters
         ----------
-        estimator : fitted chain estimator
+        estimator : fitted chain estimator, or GraphCRF
             Also a pipeline or a search that ends in one.
         ax : matplotlib Axes, default=None
             Where to draw; None: a new figure.
@@ -78,8 +86,11 @@ class TransitionDisplay:
         ImportError
             If matplotlib is not installed.
         """
-        model = chain_of(estimator)
-        return cls(model.transition_, model.classes_.tolist()).plot(ax, **options)
+        model = linear_model_of(estimator)
+        axis_names = (
+            ("first node", "second node") if is_of_graphs(model) else ("label", "next label")
+        )
+        return cls(model.transition_, model.classes_.tolist(), axis_names).plot(ax, **options)
 
     def plot(
         self,
@@ -122,9 +133,8 @@ class TransitionDisplay:
             self.transition, **{"cmap": "RdBu_r", "vmin": -limit, "vmax": limit, **(im_kw or {})}
         )
         names = list(map(str, self.labels))
-        ax.set(
-            xticks=range(K), yticks=range(K), xlabel="next label", ylabel="label", yticklabels=names
-        )
+        ylabel, xlabel = self.axis_names
+        ax.set(xticks=range(K), yticks=range(K), xlabel=xlabel, ylabel=ylabel, yticklabels=names)
         ax.set_xticklabels(names, rotation="vertical")
         if colorbar:
             ax.figure.colorbar(self.im_, ax=ax, label="weight")

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 
 from sklearn_struct.containers.typing import Label
-from sklearn_struct.inspection.fitted_model import chain_of
+from sklearn_struct.inspection.fitted_model import is_of_graphs, linear_model_of
 from sklearn_struct.inspection.largest_weights import SIGNS, top_weights
 from sklearn_struct.inspection.optional_imports import pandas
 
@@ -40,7 +40,7 @@ def feature_weights(
 
     Parameters
     ----------
-    estimator : fitted chain estimator
+    estimator : fitted chain estimator, or GraphCRF
         Also a pipeline or a search that ends in one.
     n : int or None, default=10
         Features a label; None: all of them. Weights of 0 are left out.
@@ -57,8 +57,9 @@ def feature_weights(
     -------
     pandas.DataFrame
         Columns ``label``, ``feature`` and ``weight``; with ``transitions=True`` also ``previous``,
-        the label of the token before. The features of a label are sorted by falling weight.
-        Features without names are ``x0``, ``x1``, ...
+        the label of the token before (of graphs: that of an edge's first node). The features of a
+        label are sorted by falling weight.
+        Features without names are ``x0``, ``x1``, ..., those of edges of graphs ``z0``, ``z1``, ...
 
     Raises
     ------
@@ -85,7 +86,9 @@ def feature_weights(
     """
     pd = pandas("feature_weights")
     tops = list(
-        top_weights(chain_of(estimator), n, labels=labels, sign=sign, transitions=transitions)
+        top_weights(
+            linear_model_of(estimator), n, labels=labels, sign=sign, transitions=transitions
+        )
     )
     counts = [len(top.weights) for top in tops]
     names = ["previous", "label"] if transitions else ["label"]
@@ -106,14 +109,14 @@ def transition_weights(estimator: BaseEstimator) -> DataFrame:
 
     Parameters
     ----------
-    estimator : fitted chain estimator
+    estimator : fitted chain estimator, or GraphCRF
         Also a pipeline or a search that ends in one.
 
     Returns
     -------
     pandas.DataFrame
         ``transition_`` with labels on both axes: a row for the label of a token, a column for that
-        of the next.
+        of the next. Of graphs: rows for the first nodes of edges, columns for the second ones.
 
     Raises
     ------
@@ -138,11 +141,12 @@ def transition_weights(estimator: BaseEstimator) -> DataFrame:
     VERB  -0.5  -0.7  -0.6
     """
     pd = pandas("transition_weights")
-    model = chain_of(estimator)
+    model = linear_model_of(estimator)
     labels = model.classes_.tolist()
+    rows, columns = ("first", "second") if is_of_graphs(model) else ("label", "next")
     # pandas would make levels of labels that are tuples
     return pd.DataFrame(
         model.transition_,
-        index=pd.Index(labels, name="label", tupleize_cols=False),
-        columns=pd.Index(labels, name="next", tupleize_cols=False),
+        index=pd.Index(labels, name=rows, tupleize_cols=False),
+        columns=pd.Index(labels, name=columns, tupleize_cols=False),
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 
 import fitted
+import fitted_graphs
 import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
@@ -50,6 +51,17 @@ def test_draws_every_model(display, kind):
     found = draw(display, case)
     assert isinstance(found, display)
     rendered(found)
+
+
+@pytest.mark.parametrize("display", [d for d in DISPLAYS if d is not MarginalDisplay])
+@pytest.mark.parametrize("kind", ["numbers", "strings"])
+def test_draws_models_of_graphs(display, kind):
+    rendered(draw(display, fitted_graphs.case(kind)))
+
+
+def test_transitions_of_graphs_lead_from_node_to_node():
+    axes = draw(TransitionDisplay, fitted_graphs.case("numbers")).ax_
+    assert (axes.get_ylabel(), axes.get_xlabel()) == ("first node", "second node")
 
 
 @pytest.mark.parametrize("display", [TransitionDisplay, MarginalDisplay, LossCurveDisplay])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 
 import fitted
+import fitted_graphs
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -110,3 +111,25 @@ def test_without_pandas(known, monkeypatch):
     for table in (feature_weights, transition_weights):
         with pytest.raises(ImportError, match=f"{table.__name__} needs pandas"):
             table(known)
+
+
+def test_weights_of_graphs():
+    model = fitted_graphs.case("strings").estimator
+    coef = model.coef_.toarray()
+    frame = feature_weights(model, n=None)
+    assert len(frame) == np.count_nonzero(coef)
+    for label, feature, weight in frame.itertuples(index=False):
+        f = model.feature_names_in_.tolist().index(feature)
+        assert coef[fitted.LABELS.index(label), f] == weight
+    edges = feature_weights(model, n=None, transitions=True)
+    names = model.edge_vectorizer_.get_feature_names_out().tolist()
+    edge_coef = model.edge_coef_.toarray()
+    assert len(edges) == np.count_nonzero(edge_coef) > 0
+    for first, second, feature, weight in edges.itertuples(index=False):
+        row = fitted.LABELS.index(first) * 3 + fitted.LABELS.index(second)
+        assert edge_coef[row, names.index(feature)] == weight
+    table = transition_weights(model)
+    np.testing.assert_array_equal(table.to_numpy(), model.transition_)
+    assert (table.index.name, table.columns.name) == ("first", "second")
+    numbers = fitted_graphs.case("numbers").estimator
+    assert set(feature_weights(numbers, transitions=True)["feature"]) == {"z0", "z1"}

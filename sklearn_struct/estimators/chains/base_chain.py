@@ -13,7 +13,7 @@ from sklearn_struct.containers.structures import Block, Potentials, Structure
 from sklearn_struct.encoding.labels.allowed_labels import label_masks
 from sklearn_struct.encoding.labels.allowed_transitions import read_transitions
 from sklearn_struct.encoding.labels.label_codes import decode
-from sklearn_struct.encoding.parameter_checks import check_count, generator
+from sklearn_struct.encoding.parameter_checks import check_count
 from sklearn_struct.estimators.chains.chain_parameters import ChainParameters
 from sklearn_struct.estimators.chains.forbidden_label_errors import check_paths
 from sklearn_struct.estimators.chains.observed_weights import WeightChoice, observe
@@ -256,21 +256,9 @@ class BaseChain(ChainParameters, BaseStructured):
             dtype object, each a list of `n_samples` lists of labels.
         """
         sequences = self._read_X(X, reset=False)
-        n_tokens = sequences.X.tokens.shape[0]
-        # a random number of eight bytes and a code of four for each token
-        check_count(n_samples, "n_samples", 12 * n_tokens)
-        # all at once, so that what is drawn depends neither on blocks nor on threads
-        uniform = generator(random_state).random_sample((n_samples, n_tokens))
-        codes = np.empty(uniform.shape, dtype=np.int32)
-        score = np.empty(len(sequences.X))
+        restrict = self._restriction(sequences, allowed)
         inference = self._learned_inference()
-
-        def work(potentials: Potentials, block: Block) -> None:
-            for r in range(n_samples):
-                draw = uniform[r, block.tokens], codes[r, block.tokens], score[block.examples]
-                inference.sample(potentials, block.structure, *draw)
-
-        self._each_block(sequences, work, self._restriction(sequences, allowed))
+        codes = self._drawn(inference, sequences, n_samples, random_state, restrict)
         drawn = [decode(row, self.classes_, sequences.X.offsets) for row in codes]
         return object_array([list(labels) for labels in zip(*drawn, strict=True)])
 

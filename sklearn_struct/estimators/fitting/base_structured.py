@@ -12,6 +12,7 @@ import numpy as np
 
 from sklearn_struct.compiled.threads import Pool
 from sklearn_struct.containers.structures import Block, Potentials, Structure, zeros
+from sklearn_struct.encoding.parameter_checks import check_count, generator
 from sklearn_struct.estimators.fitting.base_sequence import BaseSequenceEstimator, Sequences
 from sklearn_struct.estimators.fitting.prepared_weights import Prepared
 from sklearn_struct.estimators.fitting.score_checks import check_scores, check_sums
@@ -20,7 +21,7 @@ from sklearn_struct.estimators.fitting.solving import (
 )
 from sklearn_struct.estimators.fitting.warm_start import Target, transfer
 from sklearn_struct.estimators.fitting.weights_as_matrices import BaseLearned
-from sklearn_struct.inference.base import Inference
+from sklearn_struct.inference.base import Inference, Sampler
 from sklearn_struct.inference.labelling_scores import forbid_labels
 from sklearn_struct.objectives.linear_potentials import Inputs
 from sklearn_struct.objectives.weight_patterns import Pattern
@@ -198,6 +199,31 @@ class BaseStructured(BaseLearned, BaseSequenceEstimator):
 
         parts = self._each_block(sequences, work, restrict)
         return [table for part in parts for table in part]
+
+    def _drawn(
+        self,
+        inference: Sampler,
+        sequences: Sequences,
+        n_samples: int,
+        random_state: Any,
+        restrict: Restriction | None = None,
+    ) -> np.ndarray:
+        """Codes (n_samples, n_tokens) drawn from p(y | x)."""
+        n_tokens = sequences.X.tokens.shape[0]
+        # a random number of eight bytes and a code of four for each token
+        check_count(n_samples, "n_samples", 12 * n_tokens)
+        # all at once, so that what is drawn depends neither on blocks nor on threads
+        uniform = generator(random_state).random_sample((n_samples, n_tokens))
+        codes = np.empty(uniform.shape, dtype=np.int32)
+        score = np.empty(len(sequences.X))
+
+        def work(potentials: Potentials, block: Block) -> None:
+            for r in range(n_samples):
+                draw = uniform[r, block.tokens], codes[r, block.tokens], score[block.examples]
+                inference.sample(potentials, block.structure, *draw)
+
+        self._each_block(sequences, work, restrict)
+        return codes
 
     def _log_proba(self, sequences: Sequences, labels: np.ndarray) -> np.ndarray:
         """log p(y | x) of codes, or of all labellings together that masks (n, n_labels) allow."""

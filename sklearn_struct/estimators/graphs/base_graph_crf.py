@@ -21,7 +21,12 @@ from sklearn_struct.estimators.fitting.shared_parameters import (
     ThreadParameters,
 )
 from sklearn_struct.estimators.graphs.base_graph import BaseGraph
-from sklearn_struct.estimators.graphs.graph_inference import check_width, inference_of, warn_of
+from sklearn_struct.estimators.graphs.graph_inference import (
+    check_width,
+    inference_of,
+    sampler_of,
+    warn_of,
+)
 from sklearn_struct.estimators.graphs.graph_losses import LossParameters, LossSettings, loss_of
 from sklearn_struct.inference.base import Inference
 from sklearn_struct.inference.graphs.convergence import Report
@@ -240,6 +245,34 @@ class BaseGraphCRF(
         """
         graphs: Sequences = self._read_X(X, reset=False)
         return object_array(self._clique_marginals(graphs, self._family(name)))
+
+    def sample(self, X: Any, n_samples: int = 1, random_state: Any = None) -> np.ndarray:
+        """Draw labellings from p(y | x), by exact inference.
+
+        Parameters
+        ----------
+        X
+            As in `fit`.
+        n_samples : int, default=1
+        random_state : int, RandomState or None, default=None
+
+        Returns
+        -------
+        ndarray of shape (n_graphs,)
+            dtype object, each a list of `n_samples` lists of labels.
+
+        Raises
+        ------
+        ValueError
+            For a graph that `inference` does not infer exactly.
+        """
+        graphs: Any = self._read_X(X, reset=False)
+        structure = self._structure(graphs, learned=True)
+        inference = sampler_of(self.inference, structure, len(self.classes_))
+        codes = self._drawn(inference, graphs, n_samples, random_state)
+        ragged = graphs._replace(flat=False)
+        drawn = [self._labels(row, ragged) for row in codes]
+        return object_array([list(labels) for labels in zip(*drawn, strict=True)])
 
     def log_proba(self, X: Any, y: Any) -> np.ndarray:
         """log p(y | x) of each graph. Where y is partly known, the probability is that of all

@@ -7,7 +7,7 @@ import numpy as np
 from sklearn_struct._warning import warn
 from sklearn_struct.containers.structures import Structure, copies
 from sklearn_struct.exceptions import InferenceWarning
-from sklearn_struct.inference.base import Inference
+from sklearn_struct.inference.base import Inference, Sampler
 from sklearn_struct.inference.graphs.belief_propagation import BeliefPropagation
 from sklearn_struct.inference.graphs.buckets import n_numbers
 from sklearn_struct.inference.graphs.chosen import ChosenByGraph
@@ -15,7 +15,7 @@ from sklearn_struct.inference.graphs.convergence import Counts, Report
 from sklearn_struct.inference.graphs.junction_tree import JunctionTree
 from sklearn_struct.inference.graphs.rooted_trees import has_cycle
 
-__all__ = ["check_width", "inference_of", "warn_of"]
+__all__ = ["check_width", "inference_of", "sampler_of", "warn_of"]
 
 MOST_NUMBERS = 2.0**27  # in the tables of a graph: a gigabyte
 
@@ -28,11 +28,37 @@ def inference_of(name: str, max_sweeps: int, tol: float, report: Report) -> Infe
     return ChosenByGraph(messages if name == "auto" else JunctionTree(MOST_NUMBERS))
 
 
+def sampler_of(name: str, structure: Structure, n_labels: int) -> Sampler:
+    """What draws labellings; ValueError where graphs are not inferred exactly."""
+    if name not in ("auto", "exact"):
+        raise ValueError(
+            f"labellings are drawn by exact inference, not by inference={name!r}; "
+            "set_params(inference='exact') lets a fitted model draw"
+        )
+    chosen = ChosenByGraph(JunctionTree(MOST_NUMBERS))
+    if name == "exact":
+        return chosen
+    wide = _wide(structure, n_labels, chosen.most)
+    if len(wide):
+        raise ValueError(
+            f"X[{wide[0]}]: labellings are drawn by exact inference, but inference='auto' is not "
+            f"exact for this graph, whose tables have more than {chosen.most:,.0f} numbers for "
+            f"{n_labels} labels; set_params(inference='exact') allows {MOST_NUMBERS:,.0f}"
+        )
+    return chosen
+
+
+def _wide(structure: Structure, n_labels: int, most: float) -> np.ndarray:
+    """The graphs whose tables need more numbers."""
+    cyclic = np.flatnonzero(has_cycle(structure))
+    numbers = n_numbers(copies(structure, cyclic).structure, n_labels, most)
+    wide: np.ndarray = cyclic[numbers > most]
+    return wide
+
+
 def check_width(structure: Structure, n_labels: int) -> None:
     """Raise ValueError for the first graph whose tables would be too large."""
-    cyclic = np.flatnonzero(has_cycle(structure))
-    numbers = n_numbers(copies(structure, cyclic).structure, n_labels, MOST_NUMBERS)
-    wide = cyclic[numbers > MOST_NUMBERS]
+    wide = _wide(structure, n_labels, MOST_NUMBERS)
     if len(wide):
         raise ValueError(
             f"X[{wide[0]}]: exact inference needs tables of more than {MOST_NUMBERS:,.0f} numbers "

@@ -70,6 +70,27 @@ class ChosenByGraph(OnGraphs):
         if score is not None:
             score[:] = self.scores(potentials, structure, labels)
 
+    def sample(
+        self,
+        potentials: Potentials,
+        structure: Structure,
+        uniform: np.ndarray,
+        labels: np.ndarray,
+        score: np.ndarray,
+    ) -> None:
+        """Draw one labelling of each example from p(y | x), by one number in [0, 1) a node;
+        ValueError for an example whose inference cannot draw.
+        """
+        for inference, part, examples in self._parts(potentials, structure):
+            if not isinstance(inference, Forest | JunctionTree):
+                raise ValueError(f"example {examples[0]}: labellings are drawn exactly alone")
+            drawn = np.empty(len(part.tokens), labels.dtype)
+            numbers = uniform[part.tokens]
+            of_part = np.empty(len(examples))
+            inference.sample(part.cut(potentials), part.structure, numbers, drawn, of_part)
+            labels[part.tokens] = drawn
+            score[examples] = of_part
+
     def _parts(
         self, potentials: Potentials, structure: Structure
     ) -> list[tuple[Inference, Copies, np.ndarray]]:

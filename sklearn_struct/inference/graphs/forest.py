@@ -80,6 +80,27 @@ class Forest(OnGraphs):
         if score is not None:
             score[:] = self.scores(potentials, structure, labels)
 
+    def sample(
+        self,
+        potentials: Potentials,
+        structure: Structure,
+        uniform: np.ndarray,
+        labels: np.ndarray,
+        score: np.ndarray,
+    ) -> None:
+        """Draw one labelling of each example from p(y | x), by one number in [0, 1) a node."""
+        scores = _scores(potentials, structure)
+        trees = of_structure(structure, "rooted", lambda: rooted(structure))
+        inside, upward = np.zeros((2, *scores.node.shape))
+        messages = _Messages(inside, upward, upward, np.zeros(len(inside)))
+
+        def work() -> None:
+            _upward(scores, trees, messages)
+            _draw(scores, trees, inside, uniform, labels)
+
+        patiently(work, 2 * inside.size * inside.shape[1])
+        score[:] = self.scores(potentials, structure, labels)
+
 
 def _scores(potentials: Potentials, structure: Structure) -> _Scores:
     node, (table,) = potentials
@@ -202,3 +223,32 @@ def _best(scores: _Scores, trees: RootedTrees, best: np.ndarray, labels: np.ndar
             if score > top:
                 top = score
                 labels[c] = j
+
+
+@kernel
+def _draw(
+    scores: _Scores,
+    trees: RootedTrees,
+    inside: np.ndarray,
+    uniform: np.ndarray,
+    labels: np.ndarray,
+) -> None:
+    """Draw labels from the roots down, each given that of its parent."""
+    K = inside.shape[1]
+    row = np.empty(K)
+    for c in trees.order:
+        p = trees.parent[c]
+        for j in range(K):
+            row[j] = inside[c, j]
+            if p >= 0:
+                row[j] += _edge(scores, trees.link[c], c, j, labels[p])
+        total = log_sum(row)
+        left = uniform[c]
+        labels[c] = 0
+        for j in range(K if total > -np.inf else 0):
+            # else no label at all is allowed
+            if row[j] > -np.inf:
+                labels[c] = j
+                left -= np.exp(row[j] - total)
+                if left < 0.0:
+                    break

@@ -264,3 +264,21 @@ def test_chains_and_graphs_start_each_other():
     back = GraphCRF(tol=1e9).fit(X, y, init=chain)
     np.testing.assert_allclose(back.transition_, crf.transition_, atol=1e-12)
     assert not back.edge_coef_.any()
+
+
+def test_networks_without_edges_beside_others():
+    """They cannot show that edges have features."""
+    pair = nx.DiGraph()
+    pair.add_nodes_from([(0, {"word": "a"}), (1, {"word": "b"})])
+    pair.add_edge(0, 1, far=True)
+    alone = nx.DiGraph()
+    alone.add_node(0, word="a")
+    crf = GraphCRF().fit([alone, pair], [["x"], ["x", "y"]])
+    assert crf.n_edge_features_in_ == 1
+    assert crf.predict([alone, pair]).tolist() == [["x"], ["x", "y"]]
+    pair.edges[0, 1].clear()
+    other = alone.copy()
+    other.add_node(1, word="b")
+    other.add_edge(0, 1, far=True)
+    with pytest.raises(InputTypeError, match=r"X\[1\]: its edges have features, unlike"):
+        crf.predict([pair, other])

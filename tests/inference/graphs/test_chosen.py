@@ -10,6 +10,7 @@ from graphs import PAIRS, TRIPLES
 
 from sklearn_struct.inference.graphs.belief_propagation import BeliefPropagation
 from sklearn_struct.inference.graphs.chosen import ChosenByGraph
+from sklearn_struct.inference.graphs.forest import Forest
 from sklearn_struct.inference.graphs.junction_tree import JunctionTree
 
 test_contract = contracts.inference(ChosenByGraph(BeliefPropagation()))
@@ -45,3 +46,30 @@ def test_small_graphs_are_exact():
     np.testing.assert_allclose(same, log_Z, rtol=1e-13)
     np.testing.assert_allclose(contracts.flat(out), contracts.flat(expected), atol=1e-12)
     assert subject.otherwise.report.counts.n_calls == 0
+
+
+def test_samples_are_those_of_each_inference():
+    rng = np.random.default_rng(0)
+    potentials, structure = graphs.random_graphs(rng, (5, 0, 1, 6), 3, (PAIRS,))
+    trees, of_trees = graphs.random_forest(rng, (4, 3), 3)
+    uniform = rng.random(12)
+    subject = ChosenByGraph(JunctionTree())
+    for inference, theta, examples in (
+        (JunctionTree(), potentials, structure),
+        (Forest(), trees, of_trees),
+    ):
+        n = len(theta.node)
+        drawn = np.zeros((2, n), np.int32)
+        score = np.zeros((2, examples.n_examples))
+        subject.sample(theta, examples, uniform[:n], drawn[0], score[0])
+        inference.sample(theta, examples, uniform[:n], drawn[1], score[1])
+        # forests among the graphs have the same labels by either inference
+        np.testing.assert_array_equal(drawn[0], drawn[1])
+        np.testing.assert_allclose(score[0], score[1], atol=1e-12)
+
+
+def test_approximate_inference_draws_nothing():
+    potentials, structure = graphs.grid(np.random.default_rng(0), 3, 3, 2)
+    subject = ChosenByGraph(BeliefPropagation(), most=4.0)
+    with pytest.raises(ValueError, match="example 0: labellings are drawn exactly alone"):
+        subject.sample(potentials, structure, np.zeros(9), np.zeros(9, np.int32), np.zeros(1))

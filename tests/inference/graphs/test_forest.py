@@ -88,3 +88,46 @@ def test_cycles_are_seen(edges):
     nodes = np.array([[0, 1], *(3 + np.array(edges))])
     structure = Structure(np.array([0, 3, 6]), (Family(nodes, np.array([0, 1, len(nodes)])),))
     assert has_cycle(structure).tolist() == [False, True]
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_samples_have_the_probabilities_of_labellings(shared):
+    rng = np.random.default_rng(1)
+    potentials, structure = graphs.random_forest(rng, (4, 0, 1, 5), 2, shared)
+    potentials.node[6, 0] = -np.inf
+    n = 4000
+    labels = np.zeros(10, np.int32)
+    score = np.zeros(4)
+    every = [Enumeration(potentials, structure, i) for i in range(4)]
+    counts = [np.zeros(len(one.p)) for one in every]
+    for uniform in rng.random((n, 10)):
+        Forest().sample(potentials, structure, uniform, labels, score)
+        for i, one in enumerate(every):
+            number = int(labels[one.nodes] @ 2 ** np.arange(len(one.nodes))[::-1])
+            counts[i][number] += 1
+            assert score[i] == pytest.approx(one.scores[number], abs=1e-12)
+    for count, one in zip(counts, every):
+        assert not graphs.is_unlikely(count, one.p)
+
+
+def test_samples_where_no_labelling_is_allowed():
+    """Some labelling is drawn, and others of the batch are as ever."""
+    rng = np.random.default_rng(0)
+    potentials, structure = graphs.random_forest(rng, (4, 5), 3)
+    potentials.node[2] = -np.inf
+    labels = np.full(9, 7, np.int32)
+    score = np.zeros(2)
+    Forest().sample(potentials, structure, rng.random(9), labels, score)
+    assert set(labels) <= {0, 1, 2}
+    assert score[0] == -np.inf < score[1]
+
+
+@pytest.mark.parametrize("number", [0.0, np.nextafter(1.0, 0.0)])
+def test_samples_of_the_largest_and_smallest_numbers(number):
+    """What rounding leaves over goes to a label that is allowed."""
+    rng = np.random.default_rng(0)
+    potentials, structure = graphs.random_forest(rng, (30,), 3)
+    potentials.node[:, [0, 2]] = -np.inf
+    labels = np.zeros(30, np.int32)
+    Forest().sample(potentials, structure, np.full(30, number), labels, np.zeros(1))
+    assert labels.tolist() == [1] * 30
