@@ -18,6 +18,7 @@ from sklearn_struct import (
     GECRF,
     HMM,
     PCFG,
+    FactorialCRF,
     FeatureTemplates,
     LinearChainCRF,
     LogLinearClassifier,
@@ -84,7 +85,8 @@ def test_tokens_without_features(cls, as_form):
         cls().fit(X, TAGS)
 
 
-@pytest.mark.parametrize("cls", READ_TABLES)
+# those of FactorialCRF are rows of labels
+@pytest.mark.parametrize("cls", [cls for cls in READ_TABLES if cls is not FactorialCRF])
 def test_one_hot_labels(cls):
     with pytest.raises(
         InputTypeError, match=r"y\[0\], token 0: .* cannot be a label; .*numpy.argmax"

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from sklearn_struct.containers.ragged import cut, object_array
+from sklearn_struct.encoding import two_dimensional_input
 from sklearn_struct.encoding.labels import label_codes
 from sklearn_struct.encoding.sequences import is_list
 from sklearn_struct.exceptions import EmptyDataError, LengthMismatchError
@@ -21,17 +22,24 @@ def n_rows(y: Any, flat: bool) -> int:
     """
     if y is None:
         return 1
-    tokens = y if flat else (entry for labels in y if is_list(labels) for entry in labels)
+    if flat:
+        tokens: Any = y if is_list(y) else np.asarray(y)
+    else:
+        tokens = (entry for labels in y if is_list(labels) for entry in labels)
     first = next((entry for entry in tokens if entry is not None), None)
     if is_list(first) and not len(first):
         raise EmptyDataError("y: the first token has an empty list of labels")
     return len(first) if is_list(first) else 1
 
 
-def of_table(y: Any, n: int) -> list[Any]:
+def of_table(y: Any, offsets: np.ndarray) -> list[Any]:
     """The labels of single inputs, a list of each."""
+    n = len(offsets) - 1
     table = y.tolist() if hasattr(y, "tolist") else list(y)
     if len(table) != n:
+        if isinstance(y, list | tuple):
+            # which knows what one sequence of labels was meant to be
+            two_dimensional_input.column(y, offsets)
         raise LengthMismatchError(f"X has {n} rows but y has {len(table)}")
     return table
 

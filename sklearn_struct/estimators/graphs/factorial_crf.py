@@ -121,8 +121,10 @@ class FactorialCRF(BaseGraphCRF):
     ) -> np.ndarray:
         R = self._n_rows if reset else len(self.row_classes_)
         offsets = sequences.X.offsets // R
+        if reset and y is None:
+            return self._read_y(y, sequences, reset)  # which says that it is needed
         if sequences.flat and R > 1:
-            flat = label_rows.of_table(y, len(offsets) - 1)
+            flat = label_rows.of_table(y, offsets)
         else:
             flat = self._flat_labels(y, offsets, sequences.flat)
         rows = label_rows.parted(flat, R, offsets)

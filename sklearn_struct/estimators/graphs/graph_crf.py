@@ -91,7 +91,7 @@ class GraphCRF(BaseGraphCRF):
         if given is not None:
             nodes = self._read_nodes(given.nodes, reset)
             cliques = given.cliques
-            if EDGES in cliques and self.symmetric:
+            if reset and EDGES in cliques and self.symmetric:
                 cliques = cliques | {EDGES: cliques[EDGES]._replace(symmetric=True)}
             families, rows = self._read_cliques(cliques, nodes.X.offsets, reset)
             if reset and given.undirected and not self.templates_[EDGES].symmetric:
