@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib import import_module as _import_module
 
-from sklearn_struct import datasets, exceptions, inspection, metrics, persistence
+from sklearn_struct import exceptions, metrics
 from sklearn_struct.containers.cliques import Cliques
 from sklearn_struct.containers.graph_array import GraphArray
 from sklearn_struct.containers.sequence_array import SequenceArray
@@ -71,7 +71,15 @@ __all__ = [
 __version__ = "0.1.0"
 
 # imported when they are asked for, as few programs need them
-_LAZY = {"callbacks", "compat", "labeled_features", "model_selection"}
+_LAZY = {
+    "callbacks",
+    "compat",
+    "datasets",
+    "inspection",
+    "labeled_features",
+    "model_selection",
+    "persistence",
+}
 
 
 def __getattr__(name: str) -> object:

@@ -74,7 +74,7 @@ def workspace(shape: tuple[int, ...], dtype: DTypeLike) -> np.ndarray:
     n_bytes = math.prod(shape) * np.dtype(dtype).itemsize
     memory = np.empty(n_bytes + 64, dtype=np.uint8)
     # a vector across two cache lines costs two loads
-    start = -memory.ctypes.data % 64
+    start = -memory.__array_interface__["data"][0] % 64
     return memory[start : start + n_bytes].view(dtype).reshape(shape)
 
 

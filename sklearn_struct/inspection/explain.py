@@ -118,7 +118,7 @@ class _Rows:
         self.based = np.arange(n if self.base else 0)
         self.edge_columns = model.edge_features_
         self.node_at = stored(X.tokens)
-        self.edge_at = stored(clique_features(X, self.structure.families[0], self.edge_columns))
+        self.edge_at = stored(clique_features(X, self.structure.families[:1], self.edge_columns)[0])
         self.intercepts = np.arange(n if model._pattern.fit_intercept else 0)
         # a clique belongs to its last token
         self.moves = [family.nodes[:, -1] for family in self.structure.families]

@@ -75,7 +75,7 @@ def _chain_counts(pattern: Pattern, X: SequenceArray, codes: np.ndarray) -> sp.c
         columns = columns_of(codes, family, K)
         clique_owner = owner[family.nodes[:, 0]]
         if pattern.families[f].n_features:
-            features = clique_features(X, family, pattern.edge_columns)
+            (features,) = clique_features(X, [family], pattern.edge_columns)
             where = _places(features, columns, every_clique_pair(pattern, f))
             parts.append((where, clique_owner, of_features[f]))
         # columns without a weight stay at -1 and are left out

@@ -113,12 +113,9 @@ def bind(
         node_map = LookupMap(csr(X.tokens, dtype, canonical=False), table)
     if inputs is None:
         columns = pattern.edge_columns
-        inputs = Inputs(
-            [
-                clique_features(X, family, columns) if len(columns) else None
-                for family in structure.families
-            ]
-        )
+        families = structure.families
+        none = [None] * len(families)
+        inputs = Inputs(clique_features(X, families, columns) if len(columns) else none)
     clique_maps = [_clique_map(pattern, f, rows, dtype) for f, rows in enumerate(inputs.cliques)]
     return LinearPotentials(pattern, node_map, clique_maps, inputs.kinds)
 
@@ -140,11 +137,13 @@ def _clique_map(
 
 
 def clique_features(
-    X: SequenceArray, family: Family, columns: np.ndarray
-) -> np.ndarray | sp.csr_array:
-    """The chosen features of the last node of each clique."""
+    X: SequenceArray, families: Sequence[Family], columns: np.ndarray
+) -> list[np.ndarray | sp.csr_array]:
+    """For each family the chosen features of the last node of each clique."""
+    # columns first, as they are the same for all families, and take longer to choose
+    chosen = X.tokens[:, columns]
     # the features of the last token, the one into which the clique leads
-    return X.tokens[family.nodes[:, -1]][:, columns]
+    return [chosen[family.nodes[:, -1]] for family in families]
 
 
 class LinearPotentials:

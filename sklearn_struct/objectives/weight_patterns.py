@@ -72,7 +72,7 @@ class Pattern(NamedTuple):
     @property
     def order(self) -> int:
         """The order of a Markov chain with these families."""
-        return max(family.size for family in self.families) - 1
+        return self.families[-1].size - 1
 
     @property
     def widths(self) -> tuple[int, ...]:

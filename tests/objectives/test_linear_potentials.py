@@ -167,7 +167,7 @@ def test_features_of_cliques_are_those_of_the_last_token():
             (pairs, [[5.0, 3.0], [8.0, 6.0], [17.0, 15.0]]),
             (triples, [[8.0, 6.0]]),
         ):
-            features = clique_features(X, family, np.array([2, 0]))
+            (features,) = clique_features(X, [family], np.array([2, 0]))
             features = features.toarray() if sp.issparse(features) else features
             assert features.tolist() == expected
 

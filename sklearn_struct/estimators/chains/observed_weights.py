@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -55,7 +55,11 @@ def observe(
     structure = chain(X.offsets, choice.order)
     of_family = _of_codes if codes.ndim == 1 else _of_masks
     tokens = _Tokens(X, codes, weight, columns)
-    families = tuple(of_family(choice, K, tokens, family) for family in structure.families)
+    rows: list[Any] = [None] * len(structure.families)
+    if sp.issparse(X.tokens) and len(columns):
+        rows = clique_features(X, structure.families, columns)
+    parts = zip(structure.families, rows, strict=True)
+    families = tuple(of_family(choice, K, tokens, family, part) for family, part in parts)
     node = None
     if sp.issparse(X.tokens):
         few = observed_pairs if codes.ndim == 1 else masked_pairs
@@ -73,11 +77,13 @@ def _edge_columns(wanted: Features | None, X: SequenceArray) -> np.ndarray:
     return columns_named(wanted, X, "edge_features")
 
 
-def _of_codes(choice: WeightChoice, K: int, tokens: _Tokens, family: Family) -> CliquePattern:
+def _of_codes(
+    choice: WeightChoice, K: int, tokens: _Tokens, family: Family, rows: sp.csr_array | None
+) -> CliquePattern:
     """Which weights the cliques of a family have, that show their labels; what has a token of
     weight 0 has weight 0.
     """
-    X, codes, weight, columns = tokens
+    _, codes, weight, columns = tokens
     size = family.nodes.shape[1]
     width = n_columns(K, size)
     least = choice.min_frequency
@@ -85,10 +91,9 @@ def _of_codes(choice: WeightChoice, K: int, tokens: _Tokens, family: Family) -> 
     # all tokens of a sequence have its weight, unless tokens have their own: the least
     of_cliques = weight[family.nodes].min(axis=1)
     features = None
-    if sp.issparse(X.tokens) and len(columns):
+    if rows is not None:
         pairs = all_pairs if choice.feature_pairs == "all" else observed_pairs
-        clique_X = clique_features(X, family, columns)
-        features = pairs(clique_X, shown, of_cliques, width, least)
+        features = pairs(rows, shown, of_cliques, width, least)
     seen = np.ones(width, dtype=bool)
     if choice.transition_features == "observed":
         counts = np.bincount(shown, weights=of_cliques, minlength=width)
@@ -96,18 +101,20 @@ def _of_codes(choice: WeightChoice, K: int, tokens: _Tokens, family: Family) -> 
     return CliquePattern(size, len(columns), features, np.flatnonzero(seen))
 
 
-def _of_masks(choice: WeightChoice, K: int, tokens: _Tokens, family: Family) -> CliquePattern:
+def _of_masks(
+    choice: WeightChoice, K: int, tokens: _Tokens, family: Family, rows: sp.csr_array | None
+) -> CliquePattern:
     """The same where a token may have several labels: it shows each of them; clique features get
     all pairs.
     """
-    X, masks, weight, columns = tokens
+    _, masks, weight, columns = tokens
     size = family.nodes.shape[1]
     width = n_columns(K, size)
     least = choice.min_frequency
     of_cliques = weight[family.nodes].min(axis=1)
     features = None
-    if sp.issparse(X.tokens) and len(columns):
-        features = all_pairs(clique_features(X, family, columns), masks, of_cliques, width, least)
+    if rows is not None:
+        features = all_pairs(rows, masks, of_cliques, width, least)
     every = np.arange(width)
     if choice.transition_features == "observed":
         counts = _counts_of_moves(masks.astype(np.float64), of_cliques, family)
