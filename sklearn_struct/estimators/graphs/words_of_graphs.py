@@ -30,8 +30,8 @@ PHRASES = {
     r"list of label sequences": "list of lists of labels",
     r"a sequence is a list of tokens, got (\w+)\..*": r"nodes cannot be read as those of the first "
     r"graphs, got \1",
-    r"(a sample_weight for each token needs a loss of single tokens).*": r"\1; this loss is of a "
-    r"labelling as a whole",
+    r"(a sample_weight for each token needs a loss of single tokens).*": r"\1, such as "
+    r"GraphCRF(loss='pointwise'); this loss is of a labelling as a whole",
     r"a sequence of one token in each row, but (\w+) was fitted on longer sequences.*": r"a graph "
     r"of one node in each row, but \1 was fitted on larger graphs; one graph is [(X, edges)]",
     r"a sequence of one token in each row, and y a list of label sequences.*": r"a graph of one "
