@@ -252,6 +252,7 @@ class GraphDisplay:
             "s": width**2,
             "edgecolors": self._rims(),
             "linewidths": 1.5,
+            "clip_on": False,
             **(node_kw or {}),
         }
         cmap = cmap or _cmap(self.classes_)

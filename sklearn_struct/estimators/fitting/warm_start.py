@@ -75,7 +75,7 @@ def transfer(source: FittedChain, target: Target, cliques: CliqueStarts = of_cha
     Raises
     ------
     InputTypeError
-        If `source` is no fitted chain estimator.
+        If `source` is no fitted chain estimator or GraphCRF.
     LengthMismatchError
         If features can be matched neither by name nor by position.
     """
@@ -84,8 +84,8 @@ def transfer(source: FittedChain, target: Target, cliques: CliqueStarts = of_cha
     missing = [name for name in names if not hasattr(source, name)]
     if missing:
         raise InputTypeError(
-            f"init must be a fitted chain estimator; this {type(source).__name__} has no "
-            f"{missing[0]}"
+            f"init must be a fitted chain estimator or GraphCRF; this {type(source).__name__} has "
+            f"no {missing[0]}"
         )
     source = as_published(source)
     label = positions(source.classes_.tolist(), target.classes.tolist())

@@ -13,6 +13,7 @@ from sklearn_struct.encoding.features.vectorizer import SequenceVectorizer
 from sklearn_struct.encoding.graphs import EDGES
 from sklearn_struct.encoding.sequences import as_dtype, check_numbers, form, pack_arrays
 from sklearn_struct.estimators.fitting.warm_start import positions
+from sklearn_struct.estimators.graphs.words_of_graphs import of_graphs
 from sklearn_struct.exceptions import InputTypeError, LengthMismatchError
 
 __all__ = ["CliqueFeatures"]
@@ -98,5 +99,6 @@ class CliqueFeatures:
             check_numbers(packed)
         except (ValueError, TypeError) as error:
             # readers speak of tokens in sequences
-            raise type(error)(f"features of {self.what}: {error}") from None
+            said = of_graphs(str(error), "edge" if self.what == "edges" else "clique")
+            raise type(error)(f"features of {self.what}: {said}") from None
         return packed

@@ -13,13 +13,17 @@ from sklearn_struct.encoding.sequences import as_list, form
 from sklearn_struct.estimators.fitting.parameters import with_parameters
 from sklearn_struct.estimators.graphs.base_graph import Graphs
 from sklearn_struct.estimators.graphs.base_graph_crf import BaseGraphCRF
+from sklearn_struct.estimators.graphs.words_of_graphs import (
+    BaseSpeakingOfGraphs,
+    in_words_of_graphs,
+)
 from sklearn_struct.exceptions import InputTypeError
 
 __all__ = ["GraphCRF"]
 
 
 @with_parameters
-class GraphCRF(BaseGraphCRF):
+class GraphCRF(BaseSpeakingOfGraphs, BaseGraphCRF):
     """Conditional random field on graphs, trained by (penalised) maximum likelihood.
 
     p(y | x) = exp(sum_i coef[y_i] . x_i + intercept[y_i] + sum_(i, j) transition[y_i, y_j] +
@@ -85,6 +89,7 @@ class GraphCRF(BaseGraphCRF):
             raise AttributeError(f"this {type(self).__name__} was not fitted on named features")
         return vectorizer
 
+    @in_words_of_graphs()
     def _read_X(self, X: Any, reset: bool) -> Any:
         X = as_list(X)
         given = as_graphs(X)

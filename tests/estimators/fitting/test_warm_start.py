@@ -249,11 +249,11 @@ def test_fit_leaves_init_alone():
     [
         (
             LinearChainCRF(),
-            "init must be a fitted chain estimator; this LinearChainCRF has no coef_",
+            "init must be a fitted chain estimator or GraphCRF; this LinearChainCRF has no coef_",
         ),
         (LogisticRegression().fit(np.eye(2), [0, 1]), "this LogisticRegression has no transition_"),
         (LinearChainCRF, "init must be a fitted chain estimator"),
-        (5, "init must be a fitted chain estimator; this int has no"),
+        (5, "init must be a fitted chain estimator or GraphCRF; this int has no"),
         ("model", "this str has no"),
         (np.ones(3), "this ndarray has no"),
     ],

@@ -99,7 +99,9 @@ def test_nodes_may_have_weights_of_their_own():
     other = [[labels[0], "a" if labels[1] == "b" else "b", *labels[2:]] for labels in y]
     same = GraphCRF(**settings).fit(X, other, sample_weight=weight)
     np.testing.assert_array_equal(crf._w, same._w)
-    with pytest.raises(ValueError, match="sample_weight for each token needs a loss of single"):
+    with pytest.raises(
+        ValueError, match="sample_weight for each node needs a loss of single nodes, such as Gr"
+    ):
         GraphCRF().fit(X, y, sample_weight=weight)
 
 
