@@ -25,7 +25,12 @@ from sklearn_struct.estimators.fitting.shared_parameters import (
     RandomParameters,
     ThreadParameters,
 )
-from sklearn_struct.estimators.graphs.graph_inference import check_width, inference_of, warn_of
+from sklearn_struct.estimators.graphs.graph_inference import (
+    INFERENCES,
+    check_width,
+    inference_of,
+    warn_of,
+)
 from sklearn_struct.exceptions import InputTypeError
 from sklearn_struct.inference.base import Inference
 from sklearn_struct.inference.graphs.convergence import Report
@@ -71,17 +76,23 @@ class GraphCRF(
 
     Parameters
     ----------
-    inference : {"auto", "exact", "bp"}, default="auto"
+    inference : {"auto", "exact", "bp", "trw", "mean_field"}, default="auto"
         How sums over all labellings are computed. "exact": by a junction tree, whose tables grow
         with n_labels to the power of the graph's width; a graph whose tables need more than 2**27
         numbers is refused. "bp": by belief propagation, which is exact for graphs without cycles,
         and approximate for others: log Z is Bethe's approximation. "auto": exact for graphs without
         cycles and for those whose tables have at most 2**17 numbers, belief propagation for others.
+        "trw": by tree-reweighted belief propagation [2]_, which is exact for graphs without cycles;
+        for others its log Z is an upper bound, and training is convex. "mean_field": independent
+        nodes that are as near to the model as they can be; log Z is a lower bound, and training is
+        not convex.
     max_sweeps : int, default=100
         Largest number of sweeps of belief propagation, each over all nodes and back. A graph whose
-        messages do not settle in them is tried once more, with damping, and four times as long.
+        messages do not settle in them is tried once more, with damping, and four times as long. Of
+        mean field a sweep goes over all nodes once, none is tried again, and 1000 may be needed.
     inference_tol : float, default=1e-6
-        Messages have settled if none of their probabilities changes by more in a sweep.
+        Messages, or marginals of mean field, have settled if no probability changes by more in a
+        sweep.
     feature_pairs : {"observed", "all"}, default="observed"
         Which pairs (feature, label) get a weight: those stored together in the training data, or
         all. A dense X stores all its values, so there both are the same.
@@ -105,10 +116,10 @@ class GraphCRF(
         Weights of edges, from the label of the first node (row) to that of the second one.
     intercept_ : ndarray of shape (n_labels,)
     converged_ : bool
-        Whether belief propagation has settled, at the weights that were learned, for at least 99 %
-        of the graphs of X; True where inference is exact.
+        Whether inference has settled, at the weights that were learned, for at least 99 % of the
+        graphs of X; True where it is exact.
     inference_report_ : dict
-        Of belief propagation in `fit`: ``"n_calls"``, how often a graph was inferred;
+        Of inference in `fit` that is not exact: ``"n_calls"``, how often a graph was inferred;
         ``"mean_sweeps"`` and ``"most_sweeps"`` of these; ``"unconverged"``, the share that did not
         settle; and ``"largest_change"`` of a probability in the last sweep.
     n_iter_ : int
@@ -129,6 +140,8 @@ class GraphCRF(
     ----------
     .. [1] C. Sutton and A. McCallum, "An introduction to conditional random fields", Foundations
        and Trends in Machine Learning 4(4), 2012, section 2.4.
+    .. [2] M. Wainwright, T. Jaakkola and A. Willsky, "A new class of upper bounds on the log
+       partition function", IEEE Transactions on Information Theory 51(7), 2005.
 
     Examples
     --------
@@ -149,7 +162,7 @@ class GraphCRF(
     warm_start: bool = False
     dtype: str = "float64"
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "inference": [StrOptions({"auto", "exact", "bp"})],
+        "inference": [StrOptions(INFERENCES)],
         "max_sweeps": [Interval(Integral, 1, None, closed="left")],
         "inference_tol": [Interval(Real, 0, None, closed="left")],
         "feature_pairs": [StrOptions({"observed", "all"})],
@@ -274,7 +287,7 @@ class GraphCRF(
         Warns
         -----
         InferenceWarning
-            If belief propagation does not settle at the weights that are learned.
+            If inference does not settle at the weights that are learned.
         """
         super().fit(X, y, sample_weight, init=init)
         return self
