@@ -114,7 +114,9 @@ class Enumeration:
             self.columns.append([self.labellings[:, m] @ places for m in members])
         self.scores = self.sums(potentials)
         self.log_Z = np.logaddexp.reduce(self.scores)
-        self.p = np.exp(self.scores - self.log_Z) if self.log_Z > -np.inf else 0 * self.scores
+        self.p = np.zeros(len(self.scores))
+        if self.log_Z > -np.inf:
+            self.p = np.exp(self.scores - self.log_Z)
 
     def sums(self, potentials):
         """The sum of potentials along each labelling."""

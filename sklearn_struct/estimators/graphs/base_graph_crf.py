@@ -22,6 +22,7 @@ from sklearn_struct.estimators.fitting.shared_parameters import (
 )
 from sklearn_struct.estimators.graphs.base_graph import BaseGraph
 from sklearn_struct.estimators.graphs.graph_inference import (
+    INFERENCES,
     check_width,
     inference_of,
     sampler_of,
@@ -53,17 +54,24 @@ class BaseGraphCRF(
 
     Parameters
     ----------
-    inference : {"auto", "exact", "bp"}, default="auto"
+    inference : {"auto", "exact", "bp", "trw", "mean_field"}, default="auto"
         How sums over all labellings are computed. "exact": by a junction tree, whose tables grow
         with n_labels to the power of the graph's width; a graph whose tables need more than 2**27
         numbers is refused. "bp": by belief propagation, which is exact for graphs without cycles,
         and approximate for others: log Z is Bethe's approximation. "auto": exact for graphs without
         cycles and for those whose tables have at most 2**17 numbers, belief propagation for others.
+        "trw": by tree-reweighted belief propagation (Wainwright, Jaakkola and Willsky, IEEE
+        Transactions on Information Theory 2005), which is exact for graphs without cycles; for
+        others its log Z is an upper bound, and training is convex. "mean_field": independent nodes
+        that are as near to the model as they can be; log Z is a lower bound, and training is not
+        convex.
     max_sweeps : int, default=100
         Largest number of sweeps of belief propagation, each over all nodes and back. A graph whose
-        messages do not settle in them is tried once more, with damping, and four times as long.
+        messages do not settle in them is tried once more, with damping, and four times as long. Of
+        mean field a sweep goes over all nodes once, none is tried again, and 1000 may be needed.
     inference_tol : float, default=1e-6
-        Messages have settled if none of their probabilities changes by more in a sweep.
+        Messages, or marginals of mean field, have settled if no probability changes by more in a
+        sweep.
     feature_pairs : {"observed", "all"}, default="observed"
         Which pairs (feature, label) get a weight: those stored together in the training data, or
         all. A dense X stores all its values, so there both are the same.
@@ -95,10 +103,10 @@ class BaseGraphCRF(
         what reads their features.
     intercept_ : ndarray of shape (n_labels,)
     converged_ : bool
-        Whether belief propagation has settled, at the weights that were learned, for at least 99 %
-        of the graphs of X; True where inference is exact.
+        Whether inference has settled, at the weights that were learned, for at least 99 % of the
+        graphs of X; True where it is exact.
     inference_report_ : dict
-        Of belief propagation in `fit`: ``"n_calls"``, how often a graph was inferred;
+        Of inference in `fit` that is not exact: ``"n_calls"``, how often a graph was inferred;
         ``"mean_sweeps"`` and ``"most_sweeps"`` of these; ``"unconverged"``, the share that did not
         settle; and ``"largest_change"`` of a probability in the last sweep.
     n_iter_ : int
@@ -125,7 +133,7 @@ class BaseGraphCRF(
     warm_start: bool = False
     dtype: str = "float64"
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "inference": [StrOptions({"auto", "exact", "bp"})],
+        "inference": [StrOptions(INFERENCES)],
         "max_sweeps": [Interval(Integral, 1, None, closed="left")],
         "inference_tol": [Interval(Real, 0, None, closed="left")],
         "feature_pairs": [StrOptions({"observed", "all"})],

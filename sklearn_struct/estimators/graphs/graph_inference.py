@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from sklearn_struct._warning import warn
@@ -13,18 +15,29 @@ from sklearn_struct.inference.graphs.buckets import n_numbers
 from sklearn_struct.inference.graphs.chosen import ChosenByGraph
 from sklearn_struct.inference.graphs.convergence import Counts, Report
 from sklearn_struct.inference.graphs.junction_tree import JunctionTree
+from sklearn_struct.inference.graphs.mean_field import MeanField
 from sklearn_struct.inference.graphs.rooted_trees import has_cycle
+from sklearn_struct.inference.graphs.tree_reweighted import TreeReweighted
 
-__all__ = ["check_width", "inference_of", "sampler_of", "warn_of"]
+__all__ = ["INFERENCES", "check_width", "inference_of", "sampler_of", "warn_of"]
 
 MOST_NUMBERS = 2.0**27  # in the tables of a graph: a gigabyte
+
+# those that go on until nothing changes any more, for all graphs
+APPROXIMATE: dict[str, Callable[[int, float, Report], Inference]] = {
+    "bp": BeliefPropagation,
+    "trw": TreeReweighted,
+    "mean_field": MeanField,
+}
+# all that the parameter `inference` may be
+INFERENCES = {"auto", "exact", *APPROXIMATE}
 
 
 def inference_of(name: str, max_sweeps: int, tol: float, report: Report) -> Inference:
     """What the parameter `inference` names."""
+    if name in APPROXIMATE:
+        return APPROXIMATE[name](max_sweeps, tol, report)
     messages = BeliefPropagation(max_sweeps, tol, report)
-    if name == "bp":
-        return messages
     return ChosenByGraph(messages if name == "auto" else JunctionTree(MOST_NUMBERS))
 
 
@@ -68,10 +81,10 @@ def check_width(structure: Structure, n_labels: int) -> None:
 
 
 def warn_of(counts: Counts, consequence: str) -> None:
-    """Warn if belief propagation has not settled somewhere; `consequence` says what that means."""
+    """Warn if inference has not settled somewhere; `consequence` says what that means."""
     if counts.n_unconverged:
         warn(
-            f"belief propagation has not settled for {counts.n_unconverged} of {counts.n_calls} "
+            f"inference has not settled for {counts.n_unconverged} of {counts.n_calls} "
             f"graphs ({counts.unconverged:.1%}; probabilities still change by up to "
             f"{counts.largest_change:.1g}): {consequence}. Raise max_sweeps or inference_tol, "
             "lower C, or use inference='exact' if graphs are narrow",

@@ -132,7 +132,7 @@ class SkipChainCRF(BaseGraphCRF):
         Warns
         -----
         InferenceWarning
-            If belief propagation does not settle at the weights that are learned.
+            If inference does not settle at the weights that are learned.
         """
         super().fit(X, y, sample_weight, init=init)
         return self

@@ -6,9 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sklearn_struct.inference.graphs.flat_scores import Cliques
+from sklearn_struct.containers.structures import Structure
+from sklearn_struct.inference.graphs.flat_scores import Cliques, cliques_of
+from sklearn_struct.inference.graphs.remembered import of_structure
 
-__all__ = ["Adjacency", "adjacency"]
+__all__ = ["Adjacency", "adjacency", "read"]
 
 
 class Adjacency(NamedTuple):
@@ -30,3 +32,13 @@ def adjacency(cliques: Cliques, n_nodes: int) -> Adjacency:
         places,
         np.repeat(np.arange(len(cliques.row)), np.diff(cliques.bounds)),
     )
+
+
+def read(structure: Structure) -> tuple[Cliques, Adjacency]:
+    """A structure as kernels read it; made once."""
+
+    def make() -> tuple[Cliques, Adjacency]:
+        cliques = cliques_of(structure)
+        return cliques, adjacency(cliques, int(structure.offsets[-1]))
+
+    return of_structure(structure, "adjacency", make)

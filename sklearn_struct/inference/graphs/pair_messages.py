@@ -7,6 +7,8 @@ does the same.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from sklearn_struct.compiled.kernel import inlined, kernel
@@ -15,6 +17,7 @@ from sklearn_struct.compiled.simd import (
     add,
     at,
     div,
+    exp,
     fma,
     largest,
     load,
@@ -31,10 +34,19 @@ from sklearn_struct.inference.graphs.adjacency import Adjacency
 from sklearn_struct.inference.graphs.flat_scores import Cliques, FlatScores, first_score
 from sklearn_struct.inference.graphs.pair_scores import PairScores
 
-__all__ = ["add_pair_beliefs", "exchange_pairs"]
+__all__ = ["PairMessages", "add_pair_beliefs", "exchange_pairs"]
 
 # messages whose product is scaled anew
 MANY = 8
+
+
+class PairMessages(NamedTuple):
+    """Probabilities (n_places, P) that edges tell their nodes, and their powers by the shares of
+    the edges: the same array where all shares are 1.
+    """
+
+    told: np.ndarray
+    powers: np.ndarray
 
 
 @kernel
@@ -44,18 +56,19 @@ def exchange_pairs(
     graph: Adjacency,
     nodes: tuple[int, int],
     settings: tuple[int, float, float],
-    messages: np.ndarray,
+    messages: PairMessages,
     K: int,
 ) -> tuple[int, float]:
-    """Send messages (n_places, P) among the nodes of one example; see `log_messages.exchange`."""
+    """Send messages among the nodes of one example; see `log_messages.exchange`."""
     # arrays by names of their own: in loops it takes long to look them up in tuples
-    node, tables, start, stride, turned, _ = scores
+    node, tables, start, stride, turned, _, share, shared_out = scores
+    told, powers = messages
     bounds = graph.bounds
     places = graph.places
     members = cliques.members
     first, stop = nodes
     max_sweeps, tol, damping = settings
-    P = messages.shape[1]
+    P = told.shape[1]
     belief = np.zeros(P)
     row = np.zeros(2 * P)
     padding = np.zeros(P)
@@ -67,7 +80,7 @@ def exchange_pairs(
             change = splat(0.0)
         for i in range(stop - first):
             v = first + i if forward else stop - 1 - i
-            _believe(node, bounds, places, v, messages, belief)
+            _believe(node, bounds, places, v, powers, belief)
             for e in range(bounds[v], bounds[v + 1]):
                 p = places[e]
                 # the other end of the edge
@@ -75,18 +88,31 @@ def exchange_pairs(
                 if (members[q] > v) != forward:
                     continue
                 for k in range(0, P, LANES):
-                    store(row, k, div(load(belief, k), load(messages, p * P + k)))
+                    store(row, k, div(load(belief, k), load(told, p * P + k)))
                 mass = _product(tables, start[p], turned[p], stride[p], row, K)
                 scale = splat((1.0 - damping) / mass)
                 for k in range(0, P, LANES):
-                    old = load(messages, q * P + k)
+                    old = load(told, q * P + k)
                     new = fma(splat(1.0 - damping), load(padding, k), mul(load(row, P + k), scale))
                     new = fma(splat(damping), old, new)
                     change = maximum(maximum(sub(new, old), sub(old, new)), change)
-                    store(messages, q * P + k, new)
+                    store(told, q * P + k, new)
+                if shared_out:
+                    _raise(row, q, share[q // 2], messages, K)
         if not forward and largest(change) <= tol:
             return half // 2 + 1, largest(change)
     return max_sweeps, np.inf if max_sweeps == 0 else largest(change)
+
+
+@inlined
+def _raise(row: np.ndarray, q: int, share: float, messages: PairMessages, K: int) -> None:
+    """The power of a message by the share of its edge; the second half of a row is used."""
+    told, powers = messages
+    P = told.shape[1]
+    for k in range(K):
+        row[P + k] = share * np.log(told[q, k])
+    for k in range(0, P, LANES):
+        store(powers, q * P + k, exp(load(row, P + k)))
 
 
 @inlined
@@ -95,7 +121,7 @@ def _believe(
     bounds: np.ndarray,
     places: np.ndarray,
     v: int,
-    messages: np.ndarray,
+    powers: np.ndarray,
     belief: np.ndarray,
 ) -> float:
     """The product of a node's scores and messages, scaled; the logarithm of what it was divided
@@ -108,7 +134,7 @@ def _believe(
     for e in range(bounds[v], bounds[v + 1]):
         p = places[e] * P
         for k in range(0, P, LANES):
-            store(belief, k, mul(load(belief, k), load(messages, p + k)))
+            store(belief, k, mul(load(belief, k), load(powers, p + k)))
         if (e - bounds[v]) % MANY == MANY - 1:
             taken += _scale(belief)
     return taken
@@ -172,13 +198,14 @@ def add_pair_beliefs(
     nodes: tuple[int, int],
     of_example: np.ndarray,
     weight: float,
-    messages: np.ndarray,
+    messages: PairMessages,
     out: FlatScores,
 ) -> float:
     """Add weighted beliefs to `out`; the value whose derivative they are. See
     `log_messages.add_beliefs`.
     """
-    P = messages.shape[1]
+    told, powers = messages
+    P = told.shape[1]
     K = out.node.shape[1]
     first, stop = nodes
     beliefs = np.empty((stop - first, P))
@@ -186,7 +213,7 @@ def add_pair_beliefs(
     value = 0.0
     for v in range(first, stop):
         belief = beliefs[v - first]
-        value += _believe(scores.node, graph.bounds, graph.places, v, messages, belief)
+        value += _believe(scores.node, graph.bounds, graph.places, v, powers, belief)
         mass = splat(0.0)
         for k in range(0, P, LANES):
             mass = add(load(belief, k), mass)
@@ -202,7 +229,7 @@ def add_pair_beliefs(
         for c in range(of_example[f, 0], of_example[f, 1]):
             belief = beliefs[members[2 * c] - first]
             for k in range(0, P, LANES):
-                store(row, k, div(load(belief, k), load(messages, 2 * c * P + k)))
+                store(row, k, div(load(belief, k), load(told, 2 * c * P + k)))
             start = scores.start[2 * c]
             stride = scores.stride[2 * c]
             _product(scores.tables, start, False, stride, row, K)
@@ -210,11 +237,11 @@ def add_pair_beliefs(
             belief = beliefs[members[2 * c + 1] - first]
             mass = splat(0.0)
             for k in range(0, P, LANES):
-                x = div(load(belief, k), load(messages, (2 * c + 1) * P + k))
+                x = div(load(belief, k), load(told, (2 * c + 1) * P + k))
                 mass = fma(load(row, P + k), x, mass)
                 store(row, P + k, x)
             norm = total(mass)
-            value += np.log(norm)
+            value += scores.share[c] * np.log(norm)
             into = first_score(out, cliques, c)
             for j in range(K):
                 scale = splat(weight / norm * row[j])

@@ -262,13 +262,33 @@ def test_belief_propagation_learns_nearly_the_same():
         np.testing.assert_allclose(a, b, atol=1e-12)
 
 
-def test_of_forests_belief_propagation_is_exact():
+@pytest.mark.parametrize("inference", ["bp", "trw"])
+def test_of_forests_messages_are_exact(inference):
     X, y = trees(np.random.default_rng(2))
     exact = GraphCRF(tol=1e-8, inference="exact").fit(X, y)
-    near = GraphCRF(tol=1e-8, inference="bp", inference_tol=1e-13).fit(X, y)
+    near = GraphCRF(tol=1e-8, inference=inference, inference_tol=1e-13).fit(X, y)
     np.testing.assert_allclose(near.coef_, exact.coef_, atol=1e-6)
     for a, b in zip(near.predict_proba(X), exact.predict_proba(X), strict=True):
         np.testing.assert_allclose(a, b, atol=1e-6)
+
+
+# where marginals of mean field jump the solver stops
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.filterwarnings("ignore::sklearn_struct.exceptions.InferenceWarning")
+@pytest.mark.parametrize("inference", ["trw", "mean_field"])
+def test_bounds_learn_nearly_the_same(inference):
+    X, y = grids(np.random.default_rng(1), 30, 4, 5)
+    exact = GraphCRF(inference="exact", C=0.03).fit(X, y)
+    best = exact.predict(X)
+    log_Z = exact.log_partition(X)
+    near = GraphCRF(inference=inference, C=0.03).fit(X, y)
+    assert near.converged_ or inference == "mean_field"
+    assert near.inference_report_["mean_sweeps"] >= 1.0
+    assert np.mean(np.concatenate(best) == np.concatenate(near.predict(X))) > 0.85
+    bound = exact.set_params(inference=inference).log_partition(X)
+    assert np.all((bound > log_Z) == (inference == "trw"))
+    again = GraphCRF(inference=inference, C=0.03, n_jobs=2).fit(X, y)
+    np.testing.assert_array_equal(again._w, near._w)
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

@@ -11,7 +11,7 @@ import pytest
 from graphs import PAIRS, SHARED_PAIRS, SHARED_TRIPLES, TRIPLES, Enumeration
 
 from sklearn_struct.containers.structures import Family, Potentials, Structure
-from sklearn_struct.inference.graphs import belief_propagation
+from sklearn_struct.inference.graphs import message_passing
 from sklearn_struct.inference.graphs.belief_propagation import BeliefPropagation
 from sklearn_struct.inference.graphs.forest import Forest
 from sklearn_struct.inference.graphs.junction_tree import JunctionTree
@@ -62,7 +62,7 @@ def test_logarithms_are_the_same_as_numbers(monkeypatch, sweeps, K):
     subject = BeliefPropagation(sweeps, 1e-12)
     expected, log_Z = contracts.marginals(subject, *batch)
     monkeypatch.setattr(
-        belief_propagation, "are_small", lambda p, structure, c: np.zeros(4, dtype=bool)
+        message_passing, "are_small", lambda p, structure, c: np.zeros(4, dtype=bool)
     )
     out, same = contracts.marginals(subject, *batch)
     np.testing.assert_allclose(same, log_Z, rtol=1e-11)

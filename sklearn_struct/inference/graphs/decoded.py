@@ -1,0 +1,140 @@
+"""Labellings of large scores: the best of several searches, each made better label by label."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sklearn_struct.compiled.kernel import kernel
+from sklearn_struct.compiled.threads import patiently
+from sklearn_struct.containers.structures import Potentials, Structure, has_only_edges, zeros
+from sklearn_struct.inference.graphs.adjacency import Adjacency, read
+from sklearn_struct.inference.graphs.flat_scores import Cliques, FlatScores, flat_scores
+from sklearn_struct.inference.graphs.iterated_modes import climb
+from sklearn_struct.inference.graphs.max_product import best_by_max_product, breadth_first
+from sklearn_struct.inference.graphs.remembered import of_structure
+from sklearn_struct.inference.graphs.trw_s import best_by_trees
+from sklearn_struct.inference.labelling_scores import add_labelling
+
+__all__ = ["decode"]
+
+# sweeps of each search
+MAX_SWEEPS = 100
+# sweeps of a usual graph, to tell how long a call takes
+USUAL = 50
+
+
+def decode(
+    potentials: Potentials,
+    structure: Structure,
+    labels: np.ndarray,
+    start: np.ndarray | None = None,
+) -> np.ndarray:
+    """Write the best labelling of each example that sequential tree-reweighted messages, damped
+    max-product and, if given, a start lead to, each made better label by label.
+
+    A bound of all scores is returned, (n_examples,): inf where cliques have more than two nodes.
+    Of forests of edges the labelling is the best one.
+    """
+    cliques, graph = read(structure)
+    scores = _finite(flat_scores(potentials), cliques)
+    visits = of_structure(structure, "breadth first", lambda: _visits(structure))
+    n = structure.n_examples
+    bound = np.full(n, np.inf)
+    unsolved = np.ones(n, bool)
+    n_steps = USUAL * sum(table.shape[1] for table in potentials.cliques) * len(graph.places)
+    candidates = [] if start is None else [start.astype(np.int32)]
+    if has_only_edges(structure, of_one_kind=False):
+        by_trees = np.zeros(len(labels), np.int32)
+        patiently(
+            lambda: _by_trees(
+                scores, cliques, graph, structure.offsets, (bound, unsolved), by_trees
+            ),
+            n_steps,
+        )
+        candidates.append(by_trees)
+    if np.any(unsolved):
+        by_products = np.zeros(len(labels), np.int32)
+        patiently(
+            lambda: _by_products(
+                scores, cliques, graph, visits, (structure.offsets, unsolved), by_products
+            ),
+            n_steps,
+        )
+        candidates.append(by_products)
+    exact = flat_scores(potentials)
+    best = np.full(n, -np.inf)
+    for number, candidate in enumerate(candidates):
+        _climb(exact, cliques, graph, candidate)
+        score = np.empty(n)
+        add_labelling(potentials, structure, candidate, np.ones(n), zeros(potentials), score)
+        better = (score > best) | (number == 0)
+        best[better] = score[better]
+        of_node = np.repeat(better, np.diff(structure.offsets))
+        labels[of_node] = candidate[of_node]
+    return bound
+
+
+def _climb(scores: FlatScores, cliques: Cliques, graph: Adjacency, labels: np.ndarray) -> None:
+    patiently(lambda: climb(scores, cliques, graph, labels), 10 * len(labels) * len(scores.node[0]))
+
+
+def _finite(scores: FlatScores, cliques: Cliques) -> FlatScores:
+    """Scores that are so low that no allowed labelling has one of them, in the place of -inf."""
+    node, tables, _, _ = scores
+    forbidden = np.isneginf(node), np.isneginf(tables)
+    if not any(part.any() for part in forbidden):
+        return scores
+    largest = 0.0
+    for part, which in zip((node, tables), forbidden, strict=True):
+        largest = max(largest, np.abs(np.where(which, 0.0, part)).max(initial=0.0))
+    low = -4.0 * (1.0 + largest) * (1.0 + len(node) + len(cliques.row))
+    node[forbidden[0]] = low
+    tables[forbidden[1]] = low
+    return scores
+
+
+def _visits(structure: Structure) -> tuple[np.ndarray, np.ndarray]:
+    """The order in which max-product visits nodes, and their places in it."""
+    cliques, graph = read(structure)
+    n = int(structure.offsets[-1])
+    order = np.empty(n, np.int64)
+    rank = np.full(n, -1)
+    breadth_first(cliques, graph, order, rank)
+    return order, rank
+
+
+@kernel
+def _by_trees(
+    scores: FlatScores,
+    cliques: Cliques,
+    graph: Adjacency,
+    offsets: np.ndarray,
+    examples: tuple[np.ndarray, np.ndarray],
+    labels: np.ndarray,
+) -> None:
+    """Search all examples by tree-reweighted messages; their bounds, and which are unsolved."""
+    bound, unsolved = examples
+    messages = np.zeros((len(graph.places), scores.node.shape[1]))
+    for i in range(len(bound)):
+        example = (i, offsets[i], offsets[i + 1], MAX_SWEEPS)
+        bound[i], solved = best_by_trees(scores, cliques, graph, example, messages, labels)
+        unsolved[i] = not solved
+
+
+@kernel
+def _by_products(
+    scores: FlatScores,
+    cliques: Cliques,
+    graph: Adjacency,
+    visits: tuple[np.ndarray, np.ndarray],
+    examples: tuple[np.ndarray, np.ndarray],
+    labels: np.ndarray,
+) -> None:
+    """Search the unsolved examples by damped max-product."""
+    offsets, unsolved = examples
+    shape = len(graph.places), scores.node.shape[1]
+    messages = (np.zeros(shape), np.zeros(shape))
+    for i in range(len(unsolved)):
+        if unsolved[i]:
+            example = (i, offsets[i], offsets[i + 1], MAX_SWEEPS)
+            best_by_max_product(scores, cliques, graph, visits, example, messages, labels)

@@ -1,0 +1,212 @@
+"""What inferences share that send messages between neighbours until these settle."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+import numpy as np
+
+from sklearn_struct.compiled.kernel import kernel
+from sklearn_struct.compiled.simd import padded
+from sklearn_struct.compiled.threads import patiently
+from sklearn_struct.containers.structures import Potentials, Structure, zeros
+from sklearn_struct.inference.graphs.adjacency import Adjacency, read
+from sklearn_struct.inference.graphs.complex_step import OnGraphs
+from sklearn_struct.inference.graphs.convergence import Report
+from sklearn_struct.inference.graphs.decoded import decode
+from sklearn_struct.inference.graphs.flat_scores import Cliques, FlatScores, add_to, flat_scores
+from sklearn_struct.inference.graphs.log_messages import Messages, Model, add_beliefs, exchange
+from sklearn_struct.inference.graphs.pair_messages import (
+    PairMessages,
+    add_pair_beliefs,
+    exchange_pairs,
+)
+from sklearn_struct.inference.graphs.pair_scores import PairScores, are_small, pair_scores
+
+__all__ = ["MessagePassing"]
+
+# of graphs whose messages do not settle: how much of the old message stays, and how much longer
+DAMPING = 0.5
+LONGER = 4
+# sweeps of a usual graph, to tell how long a call takes
+USUAL = 10
+
+# largest number of sweeps, tolerance
+Limits: TypeAlias = tuple[int, float]
+# of examples: weight, log Z, sweeps, last change
+Examples: TypeAlias = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+
+
+@dataclass(frozen=True)
+class MessagePassing(OnGraphs):
+    """Messages between neighbours until they settle.
+
+    A graph whose messages do not settle is tried once more with damping, four times as long. Then
+    they are used as they are, and `report` counts it. A subclass says which share each clique has.
+
+    Parameters
+    ----------
+    max_sweeps : int, default=100
+        A sweep goes over all nodes and back.
+    tol : float, default=1e-6
+        Messages have settled if none of their probabilities changes by more in a sweep.
+    report : Report
+        What has happened so far.
+    """
+
+    max_sweeps: int = 100
+    tol: float = 1e-6
+    report: Report = field(default_factory=Report, compare=False, repr=False)
+
+    @abstractmethod
+    def shares(self, structure: Structure, cliques: Cliques) -> np.ndarray:
+        """The share (n_cliques,) of each clique, above 0 and at most 1."""
+
+    def marginals(
+        self,
+        potentials: Potentials,
+        structure: Structure,
+        weight: np.ndarray,
+        out: Potentials,
+        log_Z: np.ndarray,
+    ) -> None:
+        """Add weighted beliefs to `out`, write the value whose derivatives they are; see
+        `Inference.marginals`.
+        """
+        cliques, graph = read(structure)
+        share = self.shares(structure, cliques)
+        limits = self.max_sweeps, self.tol
+        into = flat_scores(out, empty=True)
+        n = structure.n_examples
+        examples = weight, log_Z, np.zeros(n, np.int64), np.zeros(n)
+        n_steps = USUAL * sum(table.shape[1] for table in potentials.cliques) * len(graph.places)
+        # derivatives are complex
+        small = np.zeros(n, bool)
+        if not np.iscomplexobj(into.node):
+            small = are_small(potentials, structure, share)
+        log_Z[:] = 0.0
+        chosen = np.flatnonzero(small & (weight != 0.0))
+        if len(chosen):
+            scores = pair_scores(potentials, structure, share)
+            which = structure.offsets, chosen
+            patiently(
+                lambda: _by_pairs(scores, cliques, graph, which, limits, examples, into), n_steps
+            )
+            log_Z[chosen] += scores.taken[chosen]
+        chosen = np.flatnonzero(~small & (weight != 0.0))
+        if len(chosen):
+            model = Model(flat_scores(potentials), cliques, graph, share)
+            patiently(
+                lambda: _by_logs(model, (structure.offsets, chosen), limits, examples, into),
+                n_steps,
+            )
+        used = weight != 0.0
+        self.report.add(examples[2][used], examples[3][used], self.tol)
+        add_to(out, into)
+
+    def argmax(
+        self,
+        potentials: Potentials,
+        structure: Structure,
+        labels: np.ndarray,
+        score: np.ndarray | None = None,
+    ) -> None:
+        """Write a good labelling, and its score: the best that `decode` finds, or that the most
+        probable label of each node leads to. It need not be the best.
+        """
+        ones = np.ones(structure.n_examples)
+        beliefs = zeros(potentials)
+        self.marginals(potentials, structure, ones, beliefs, np.empty(structure.n_examples))
+        decode(potentials, structure, labels, beliefs.node.argmax(axis=1))
+        if score is not None:
+            score[:] = self.scores(potentials, structure, labels)
+
+
+@kernel
+def _by_pairs(
+    scores: PairScores,
+    cliques: Cliques,
+    graph: Adjacency,
+    chosen: tuple[np.ndarray, np.ndarray],
+    limits: Limits,
+    examples: Examples,
+    out: FlatScores,
+) -> None:
+    """Infer the chosen examples with numbers."""
+    offsets, which = chosen
+    max_sweeps, tol = limits
+    weight, log_Z, sweeps, change = examples
+    K = out.node.shape[1]
+    told = np.empty((len(graph.places), padded(K)))
+    powers = told
+    if scores.shared_out:
+        powers = np.empty((len(graph.places), padded(K)))
+    messages = PairMessages(told, powers)
+    for i in which:
+        nodes = (offsets[i], offsets[i + 1])
+        _forget_pairs(messages, scores.share, cliques, i, K)
+        last = exchange_pairs(scores, cliques, graph, nodes, (max_sweeps, tol, 0.0), messages, K)
+        if not last[1] <= tol:
+            _forget_pairs(messages, scores.share, cliques, i, K)
+            more = LONGER * max_sweeps, tol, DAMPING
+            last = exchange_pairs(scores, cliques, graph, nodes, more, messages, K)
+        sweeps[i], change[i] = last
+        log_Z[i] = add_pair_beliefs(
+            scores, cliques, graph, nodes, cliques.ranges[i], weight[i], messages, out
+        )
+
+
+@kernel
+def _forget_pairs(
+    messages: PairMessages, share: np.ndarray, cliques: Cliques, i: int, K: int
+) -> None:
+    """Make all messages of an example say that labels are equally probable, also in padding."""
+    P = messages.told.shape[1]
+    for f in range(cliques.ranges.shape[1]):
+        first = cliques.bounds[cliques.ranges[i, f, 0]]
+        for p in range(first, cliques.bounds[cliques.ranges[i, f, 1]]):
+            for k in range(P):
+                messages.powers[p, k] = K ** -share[p // 2]
+                messages.told[p, k] = 1.0 / K
+
+
+@kernel
+def _by_logs(
+    model: Model,
+    chosen: tuple[np.ndarray, np.ndarray],
+    limits: Limits,
+    examples: Examples,
+    out: FlatScores,
+) -> None:
+    """Infer the chosen examples with logarithms."""
+    offsets, which = chosen
+    max_sweeps, tol = limits
+    weight, log_Z, sweeps, change = examples
+    shape = len(model.graph.places), out.node.shape[1]
+    messages = Messages(np.empty(shape, out.node.dtype), np.empty(shape, out.node.dtype))
+    alike = -np.log(shape[1])
+    for i in which:
+        nodes = (offsets[i], offsets[i + 1])
+        _forget(messages.to_nodes, alike, model.cliques, i)
+        # of three nodes, the last has told nothing yet when the first hears of the second
+        _forget(messages.to_cliques, alike, model.cliques, i)
+        last = exchange(model, nodes, (max_sweeps, tol, 0.0), messages)
+        if not last[1] <= tol:
+            _forget(messages.to_nodes, alike, model.cliques, i)
+            _forget(messages.to_cliques, alike, model.cliques, i)
+            last = exchange(model, nodes, (LONGER * max_sweeps, tol, DAMPING), messages)
+        sweeps[i], change[i] = last
+        log_Z[i] = add_beliefs(model, nodes, model.cliques.ranges[i], weight[i], messages, out)
+
+
+@kernel
+def _forget(messages: np.ndarray, value: float, cliques: Cliques, i: int) -> None:
+    """Make all messages of an example say that labels are equally probable."""
+    K = messages.shape[1]
+    for f in range(cliques.ranges.shape[1]):
+        first = cliques.bounds[cliques.ranges[i, f, 0]]
+        for p in range(first, cliques.bounds[cliques.ranges[i, f, 1]]):
+            for k in range(K):
+                messages[p, k] = value
