@@ -28,6 +28,7 @@ from lib.side_by_side import Options, Runs, Stopwatch, in_process, medians, prin
 from lib.tasks import write
 from papers import (
     few_labels,
+    graph_models,
     latent_hmm,
     log_linear,
     noun_phrase_times,
@@ -54,6 +55,7 @@ SUITES = (
     spectral_grammars,
     latent_hmm,
     log_linear,
+    graph_models,
     training,
     end_to_end,
     encoding,

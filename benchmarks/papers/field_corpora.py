@@ -49,7 +49,7 @@ def _citations() -> Split:
 
     texts_and_labels: list[Texts] = []
     for subset in ("train", "test"):
-        rows = read_conll(_in_data_home("umass_citations", f"{subset}.parsed.gz"), columns=[0, -1])
+        rows = read_conll(in_data_home("umass_citations", f"{subset}.parsed.gz"), columns=[0, -1])
         texts_and_labels.append([[word for word, _ in citation] for citation in rows])
         texts_and_labels.append(
             [[path.split("/")[0].partition("-")[2] for _, path in citation] for citation in rows]
@@ -57,9 +57,9 @@ def _citations() -> Split:
     return Split(*texts_and_labels)
 
 
-def _seminars() -> Split:
-    """Announcements of seminars: the first of five splits, both of its training parts."""
-    with tarfile.open(_in_data_home("seminars", "raw.tar.gz")) as archive:
+def seminars(split: int = 0) -> Split:
+    """Announcements of seminars: one of five splits, both of its training parts."""
+    with tarfile.open(in_data_home("seminars", "raw.tar.gz")) as archive:
         texts = {
             Path(member.name).name: archive.extractfile(member).read().decode()
             for member in archive
@@ -67,7 +67,7 @@ def _seminars() -> Split:
         }
     texts_and_labels: list[Texts] = []
     for parts in (["labeled.25", "unlabeled.25"], ["test"]):
-        files = [_in_data_home("seminars", f"splits/{part}.0.txt") for part in parts]
+        files = [in_data_home("seminars", f"splits/{part}.{split}.txt") for part in parts]
         names = [name.strip("#") for file in files for name in file.read_text().split()]
         # a text begins after the line with the message's id
         announcements = [seminar_tokens(texts[name].partition("\n")[2]) for name in names]
@@ -110,7 +110,7 @@ def _rental_ads() -> Split:
     return Split(*texts_and_labels)
 
 
-def _in_data_home(*parts: str) -> Path:
+def in_data_home(*parts: str) -> Path:
     path = Path(os.environ.get("SKLEARN_STRUCT_DATA", ""), *parts)
     if not path.exists():
         raise FileNotFoundError(
@@ -122,6 +122,6 @@ def _in_data_home(*parts: str) -> Path:
 CORPORA: dict[str, Callable[[], Split]] = {
     "usaddress": _usaddress,
     "umass_citations": _citations,
-    "seminars": _seminars,
+    "seminars": seminars,
     "rental ads": _rental_ads,
 }

