@@ -27,6 +27,7 @@ from sklearn_struct.estimators.fitting.shared_parameters import (
 )
 from sklearn_struct.estimators.graphs.graph_inference import (
     INFERENCES,
+    check_solver,
     check_width,
     inference_of,
     warn_of,
@@ -76,7 +77,8 @@ class GraphCRF(
 
     Parameters
     ----------
-    inference : {"auto", "exact", "bp", "trw", "mean_field"}, default="auto"
+    inference : {"auto", "exact", "bp", "trw", "mean_field", "gibbs"}, \
+            default="auto"
         How sums over all labellings are computed. "exact": by a junction tree, whose tables grow
         with n_labels to the power of the graph's width; a graph whose tables need more than 2**27
         numbers is refused. "bp": by belief propagation, which is exact for graphs without cycles,
@@ -85,7 +87,8 @@ class GraphCRF(
         "trw": by tree-reweighted belief propagation [2]_, which is exact for graphs without cycles;
         for others its log Z is an upper bound, and training is convex. "mean_field": independent
         nodes that are as near to the model as they can be; log Z is a lower bound, and training is
-        not convex.
+        not convex. "gibbs": by sampling, `max_sweeps` times each node; log Z and losses are rough
+        estimates, and `fit` needs solver="sgd".
     max_sweeps : int, default=100
         Largest number of sweeps of belief propagation, each over all nodes and back. A graph whose
         messages do not settle in them is tried once more, with damping, and four times as long. Of
@@ -205,6 +208,7 @@ class GraphCRF(
         return structure
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, init: Any, progress: Progress) -> None:
+        check_solver(self.inference, self.solver)
         self._report = Report()  # what predictions have counted is another matter
         super()._fit(X, y, sample_weight, init, progress)
 
