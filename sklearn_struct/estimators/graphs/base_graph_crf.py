@@ -23,12 +23,18 @@ from sklearn_struct.estimators.fitting.shared_parameters import (
 from sklearn_struct.estimators.graphs.base_graph import BaseGraph
 from sklearn_struct.estimators.graphs.graph_inference import (
     INFERENCES,
+    check_solver,
     check_width,
     inference_of,
     sampler_of,
     warn_of,
 )
-from sklearn_struct.estimators.graphs.graph_losses import LossParameters, LossSettings, loss_of
+from sklearn_struct.estimators.graphs.graph_losses import (
+    OF_INFERENCE,
+    LossParameters,
+    LossSettings,
+    loss_of,
+)
 from sklearn_struct.inference.base import Inference
 from sklearn_struct.inference.graphs.convergence import Report
 from sklearn_struct.losses.base import Loss
@@ -54,7 +60,8 @@ class BaseGraphCRF(
 
     Parameters
     ----------
-    inference : {"auto", "exact", "bp", "trw", "mean_field"}, default="auto"
+    inference : {"auto", "exact", "bp", "trw", "mean_field", "gibbs"}, \
+            default="auto"
         How sums over all labellings are computed. "exact": by a junction tree, whose tables grow
         with n_labels to the power of the graph's width; a graph whose tables need more than 2**27
         numbers is refused. "bp": by belief propagation, which is exact for graphs without cycles,
@@ -64,7 +71,8 @@ class BaseGraphCRF(
         Transactions on Information Theory 2005), which is exact for graphs without cycles; for
         others its log Z is an upper bound, and training is convex. "mean_field": independent nodes
         that are as near to the model as they can be; log Z is a lower bound, and training is not
-        convex.
+        convex. "gibbs": by sampling, `max_sweeps` times each node; log Z and losses are rough
+        estimates, and `fit` needs solver="sgd".
     max_sweeps : int, default=100
         Largest number of sweeps of belief propagation, each over all nodes and back. A graph whose
         messages do not settle in them is tried once more, with damping, and four times as long. Of
@@ -172,6 +180,8 @@ class BaseGraphCRF(
         return structure
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, init: Any, progress: Progress) -> None:
+        if self.loss in OF_INFERENCE:
+            check_solver(self.inference, self.solver)
         self._report = Report()  # what predictions have counted is another matter
         super()._fit(X, y, sample_weight, init, progress)
 

@@ -14,12 +14,13 @@ from sklearn_struct.inference.graphs.belief_propagation import BeliefPropagation
 from sklearn_struct.inference.graphs.buckets import n_numbers
 from sklearn_struct.inference.graphs.chosen import ChosenByGraph
 from sklearn_struct.inference.graphs.convergence import Counts, Report
+from sklearn_struct.inference.graphs.gibbs_sampling import GibbsSampling
 from sklearn_struct.inference.graphs.junction_tree import JunctionTree
 from sklearn_struct.inference.graphs.mean_field import MeanField
 from sklearn_struct.inference.graphs.rooted_trees import has_cycle
 from sklearn_struct.inference.graphs.tree_reweighted import TreeReweighted
 
-__all__ = ["INFERENCES", "check_width", "inference_of", "sampler_of", "warn_of"]
+__all__ = ["INFERENCES", "check_solver", "check_width", "inference_of", "sampler_of", "warn_of"]
 
 MOST_NUMBERS = 2.0**27  # in the tables of a graph: a gigabyte
 
@@ -30,11 +31,13 @@ APPROXIMATE: dict[str, Callable[[int, float, Report], Inference]] = {
     "mean_field": MeanField,
 }
 # all that the parameter `inference` may be
-INFERENCES = {"auto", "exact", *APPROXIMATE}
+INFERENCES = {"auto", "exact", "gibbs", *APPROXIMATE}
 
 
 def inference_of(name: str, max_sweeps: int, tol: float, report: Report) -> Inference:
     """What the parameter `inference` names."""
+    if name == "gibbs":
+        return GibbsSampling(max_sweeps)
     if name in APPROXIMATE:
         return APPROXIMATE[name](max_sweeps, tol, report)
     messages = BeliefPropagation(max_sweeps, tol, report)
@@ -67,6 +70,15 @@ def _wide(structure: Structure, n_labels: int, most: float) -> np.ndarray:
     numbers = n_numbers(copies(structure, cyclic).structure, n_labels, most)
     wide: np.ndarray = cyclic[numbers > most]
     return wide
+
+
+def check_solver(name: str, solver: str) -> None:
+    """Raise ValueError for a solver that an inference is too noisy for."""
+    if name == "gibbs" and solver != "sgd":
+        raise ValueError(
+            "inference='gibbs' gives noisy losses and gradients, with which "
+            f"solver={solver!r} does not work; use solver='sgd'"
+        )
 
 
 def check_width(structure: Structure, n_labels: int) -> None:

@@ -25,7 +25,7 @@ from sklearn_struct.losses.pointwise import Pointwise
 from sklearn_struct.losses.pseudolikelihood import Pseudolikelihood
 from sklearn_struct.losses.sample_rank import SampleRank
 
-__all__ = ["LOSSES", "LossParameters", "LossSettings", "loss_of"]
+__all__ = ["LOSSES", "OF_INFERENCE", "LossParameters", "LossSettings", "loss_of"]
 
 
 class LossSettings(NamedTuple):
@@ -53,6 +53,10 @@ LOSSES: dict[str, Callable[[Inference, LossSettings], Loss]] = {
     "contrastive": lambda inference, settings: Contrastive(settings.n_steps, settings.seed()),
     "samplerank": lambda inference, settings: SampleRank(settings.n_steps, settings.seed()),
 }
+
+
+# those that sum over labellings
+OF_INFERENCE = {"log_likelihood", "pointwise", "composite"}
 
 
 @with_parameters

@@ -17,6 +17,7 @@ __all__ = [
     "cliques_of",
     "first_score",
     "flat_scores",
+    "have_forbidden",
     "scaled",
 ]
 
@@ -103,6 +104,16 @@ def by_example(values: np.ndarray, offsets: np.ndarray) -> np.ndarray:
     """Sums of what stands between offsets; no sum depends on what stands elsewhere."""
     owner = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
     return np.bincount(owner, values, minlength=len(offsets) - 1)
+
+
+def have_forbidden(potentials: Potentials, structure: Structure) -> np.ndarray:
+    """Whether tables of an example's cliques have -inf."""
+    n = np.zeros(structure.n_examples)
+    for table, family in zip(potentials.cliques, structure.families, strict=True):
+        of_rows = np.any(table.real == -np.inf, axis=1)
+        n += by_example(np.broadcast_to(of_rows, len(family.nodes)), family.offsets)
+    some: np.ndarray = n > 0
+    return some
 
 
 @inlined

@@ -18,9 +18,9 @@ from sklearn_struct.inference.graphs.flat_scores import (
     Cliques,
     FlatScores,
     add_to,
-    by_example,
     first_score,
     flat_scores,
+    have_forbidden,
 )
 from sklearn_struct.inference.graphs.log_sum import log_sum
 
@@ -68,7 +68,7 @@ class MeanField(OnGraphs):
         into = flat_scores(out, empty=True)
         scores = flat_scores(potentials)
         n = structure.n_examples
-        plain = ~_has_forbidden(potentials, structure)
+        plain = ~have_forbidden(potentials, structure)
         labels = np.zeros(len(scores.node), np.int32)
         if not np.all(plain):
             real = Potentials(scores.node.real, tuple(table.real for table in potentials.cliques))
@@ -97,16 +97,6 @@ class MeanField(OnGraphs):
         decode(potentials, structure, labels)
         if score is not None:
             score[:] = self.scores(potentials, structure, labels)
-
-
-def _has_forbidden(potentials: Potentials, structure: Structure) -> np.ndarray:
-    """Whether tables of an example's cliques have -inf."""
-    n = np.zeros(structure.n_examples)
-    for table, family in zip(potentials.cliques, structure.families, strict=True):
-        of_rows = np.any(table.real == -np.inf, axis=1)
-        n += by_example(np.broadcast_to(of_rows, len(family.nodes)), family.offsets)
-    some: np.ndarray = n > 0
-    return some
 
 
 @kernel

@@ -292,6 +292,27 @@ def test_bounds_learn_nearly_the_same(inference):
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_learning_from_samples():
+    X, y = grids(np.random.default_rng(1), 30, 4, 5)
+    exact = GraphCRF(C=0.03).fit(X, y)
+    settings = {"C": 0.03, "solver": "sgd", "random_state": 0, "max_iter": 50}
+    fits = [
+        GraphCRF(inference="gibbs", max_sweeps=20, n_jobs=n, **settings).fit(X, y) for n in (1, 2)
+    ]
+    np.testing.assert_array_equal(fits[0]._w, fits[1]._w)
+    np.testing.assert_allclose(fits[0].transition_, exact.transition_, atol=0.15)
+    best = np.concatenate(exact.predict(X))
+    assert np.mean(best == np.concatenate(fits[0].predict(X))) > 0.9
+    with pytest.raises(ValueError, match="solver='auto' does not work; use solver='sgd'"):
+        GraphCRF(inference="gibbs").fit(X, y)
+    exact.set_params(inference="exact")
+    expected = np.concatenate(exact.predict_proba(X))
+    sampled = np.concatenate(exact.set_params(inference="gibbs").predict_proba(X))
+    np.testing.assert_allclose(sampled, expected, atol=0.5)
+    assert np.abs(sampled - expected).mean() < 0.05
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_what_does_not_settle_warns():
     """Strong edges that contradict each other around a cycle: labels must differ, in triangles."""
     number = np.arange(36).reshape(6, 6)

@@ -15,8 +15,11 @@ from sklearn_struct.inference.graphs import remembered
 from sklearn_struct.inference.graphs.belief_propagation import BeliefPropagation
 from sklearn_struct.inference.graphs.chosen import ChosenByGraph
 from sklearn_struct.inference.graphs.forest import Forest
+from sklearn_struct.inference.graphs.gibbs_sampling import GibbsSampling
 from sklearn_struct.inference.graphs.junction_tree import JunctionTree
+from sklearn_struct.inference.graphs.mean_field import MeanField
 from sklearn_struct.inference.graphs.remembered import of_structure
+from sklearn_struct.inference.graphs.tree_reweighted import TreeReweighted
 
 
 def test_once_for_each_structure_and_key():
@@ -36,7 +39,15 @@ def test_once_for_each_structure_and_key():
 
 @pytest.mark.parametrize(
     "inference",
-    [Forest(), JunctionTree(), BeliefPropagation(), ChosenByGraph(BeliefPropagation(), 50.0)],
+    [
+        Forest(),
+        JunctionTree(),
+        BeliefPropagation(),
+        TreeReweighted(),
+        MeanField(),
+        GibbsSampling(),
+        ChosenByGraph(BeliefPropagation(), 50.0),
+    ],
     ids=lambda subject: type(subject).__name__,
 )
 def test_nothing_outlives_its_structure(inference):
