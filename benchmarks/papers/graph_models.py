@@ -85,7 +85,8 @@ def fit_snakes(ends: bool, settings: dict[str, Any], watch: Stopwatch) -> dict[s
     X, y = snakes("train", ends)
     X_test, y_test = snakes("test", ends)
     if watch.quick:
-        X, y = X[:20], y[:20]
+        X = X[:20]
+        y = y[:20]
     crf = GraphCRF(tol=1e-3, random_state=0, **settings)
     seconds = _fit(crf, X, y)
     proba = crf.predict_proba(X_test)
