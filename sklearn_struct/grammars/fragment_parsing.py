@@ -24,7 +24,7 @@ from sklearn_struct.grammars.parsing import (
 )
 from sklearn_struct.grammars.sums_over_trees import production_symbols
 from sklearn_struct.inference.trees.chart_decoding import Nodes
-from sklearn_struct.inference.trees.production_pairs import argmax, pairs, posteriors, roots
+from sklearn_struct.inference.trees.forest_production_pairs import argmax, pairs, posteriors, roots
 
 __all__ = ["WeightedTrees", "best", "log_probability", "log_scores", "parses"]
 

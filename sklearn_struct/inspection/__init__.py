@@ -9,9 +9,9 @@ from sklearn_struct.inspection.feature_weights_display import FeatureWeightsDisp
 from sklearn_struct.inspection.graph_display import GraphDisplay
 from sklearn_struct.inspection.graph_explanation import GraphExplanation
 from sklearn_struct.inspection.latent_state_display import LatentStateDisplay
+from sklearn_struct.inspection.latent_state_table import latent_states
 from sklearn_struct.inspection.loss_curve_display import LossCurveDisplay
 from sklearn_struct.inspection.marginal_display import MarginalDisplay
-from sklearn_struct.inspection.state_items import latent_states
 from sklearn_struct.inspection.target_display import TargetDisplay
 from sklearn_struct.inspection.target_report import target_report
 from sklearn_struct.inspection.transition_display import TransitionDisplay

@@ -9,8 +9,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import validate_parameter_constraints
 
 from sklearn_struct.exceptions import LengthMismatchError
+from sklearn_struct.inspection.latent_state_table import CHOICE, state_items
 from sklearn_struct.inspection.optional_imports import subplots
-from sklearn_struct.inspection.state_items import CHOICE, state_items
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -11,7 +11,7 @@ import numpy as np
 
 from sklearn_struct.compiled.threads import N_PARTS, go_on
 from sklearn_struct.linear.joint_pair_scores import JointMap
-from sklearn_struct.losses.background_softmax import (
+from sklearn_struct.losses.many_labels_softmax import (
     Active,
     Background,
     BackgroundSoftmax,

@@ -18,11 +18,11 @@ from sklearn_struct.compiled.simd import aligned
 from sklearn_struct.containers.csr import csr
 from sklearn_struct.containers.sequence_array import SequenceArray
 from sklearn_struct.containers.structures import Block, Family, Potentials, Structure
+from sklearn_struct.linear.added_intercepts import add_to_rows
 from sklearn_struct.linear.dense import DenseMap
 from sklearn_struct.linear.lookup_for_prediction import Lookup, LookupMap
 from sklearn_struct.linear.padded_rows import RowsMap
 from sklearn_struct.linear.pairs import PairsMap
-from sklearn_struct.linear.sum_of_squares import add_to_rows
 from sklearn_struct.linear.vectors_side_by_side import ONE, Grains
 from sklearn_struct.objectives.tied_columns import TiedMap
 from sklearn_struct.objectives.weight_patterns import (

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from sklearn_struct.containers.structures import Potentials, chain, zeros
-from sklearn_struct.estimators.fitting.score_checks import TERMS
+from sklearn_struct.estimators.fitting.finite_scores import TERMS
 from sklearn_struct.inference.chains.beam import beam
 from sklearn_struct.inference.chains.chain import Chain
 

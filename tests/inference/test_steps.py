@@ -16,7 +16,7 @@ from sklearn_struct.inference.trees import (
     chart_outside,
     forest_decoding,
     forest_inside_outside,
-    production_pairs,
+    forest_production_pairs,
 )
 
 PACKAGE = "sklearn_struct.inference.trees"
@@ -33,7 +33,7 @@ class Example:
         self.tensors = naive_trees.random_tensors(rng, self.rules, len(self.scores.leaf))
         n_items = len(self.packed.symbol)
         n_edges = len(self.packed.rule)
-        pairs = production_pairs.pairs(self.packed)
+        pairs = forest_production_pairs.pairs(self.packed)
         self.of_pairs = (
             pairs.start,
             rng.normal(size=n_edges + n_items),
@@ -102,9 +102,15 @@ CASES = {
     "forest_decoding._fill_states": lambda e: forest_decoding.argmax_states(
         e.rules, e.tensors, e.packed
     ),
-    "production_pairs._best": lambda e: production_pairs.argmax(e.packed, *e.of_pairs),
-    "production_pairs._inside": lambda e: production_pairs.posteriors(e.packed, *e.of_pairs),
-    "production_pairs._share": lambda e: production_pairs.posteriors(e.packed, *e.of_pairs),
+    "forest_production_pairs._best": lambda e: forest_production_pairs.argmax(
+        e.packed, *e.of_pairs
+    ),
+    "forest_production_pairs._inside": lambda e: forest_production_pairs.posteriors(
+        e.packed, *e.of_pairs
+    ),
+    "forest_production_pairs._share": lambda e: forest_production_pairs.posteriors(
+        e.packed, *e.of_pairs
+    ),
 }
 
 

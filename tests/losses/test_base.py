@@ -22,11 +22,11 @@ from sklearn_struct.losses.constrained import Constrained
 from sklearn_struct.losses.contrastive import Contrastive
 from sklearn_struct.losses.evidence import Evidence
 from sklearn_struct.losses.expectation_criteria import Criteria, Expectation
-from sklearn_struct.losses.factors import Factors
 from sklearn_struct.losses.log_likelihood import LogLikelihood
 from sklearn_struct.losses.marginal_likelihood import MarginalLikelihood
 from sklearn_struct.losses.max_margin import MaxMargin
 from sklearn_struct.losses.pieces import Pieces
+from sklearn_struct.losses.piecewise_factors import Factors
 from sklearn_struct.losses.pointwise import Pointwise
 from sklearn_struct.losses.pseudolikelihood import Pseudolikelihood
 from sklearn_struct.losses.sample_rank import SampleRank

@@ -11,9 +11,9 @@ from graphs import PAIRS, QUADS, SHARED_TRIPLES, four_graphs, random_forest, ran
 
 from sklearn_struct.containers.structures import Potentials
 from sklearn_struct.inference.graphs.junction_tree import JunctionTree
-from sklearn_struct.losses.factors import Factors
 from sklearn_struct.losses.log_likelihood import LogLikelihood
 from sklearn_struct.losses.pieces import Pieces
+from sklearn_struct.losses.piecewise_factors import Factors
 
 LOSS = Pieces()
 BOTH = pytest.mark.parametrize("loss", [LOSS, Pieces(share_nodes=False)], ids=["shared", "alone"])

@@ -13,7 +13,7 @@ from sklearn_struct.compiled.threads import Pool
 from sklearn_struct.linear.sparse_rows import SparseRows
 from sklearn_struct.losses.losses_of_rows import Exponential, RowExamples, Softmax
 from sklearn_struct.objectives.rows_objective import RowsObjective
-from sklearn_struct.solvers.gradient import gradient_descent
+from sklearn_struct.solvers.gradient_descent import gradient_descent
 from sklearn_struct.solvers.lbfgs import lbfgs
 from sklearn_struct.solvers.newton_cg import newton_cg
 

@@ -15,7 +15,7 @@ from sklearn_struct.objectives.linear_objective import TrainingData
 from sklearn_struct.objectives.linear_potentials import bind
 from sklearn_struct.objectives.linear_terms import LinearTerms
 from sklearn_struct.objectives.weight_patterns import CliquePattern, Pattern
-from sklearn_struct.solvers.gradient import cg, gradient_descent
+from sklearn_struct.solvers.gradient_descent import cg, gradient_descent
 from sklearn_struct.solvers.lbfgs import lbfgs
 from sklearn_struct.solvers.newton_cg import newton_cg, trust_ncg
 from sklearn_struct.solvers.owlqn import owlqn

@@ -24,7 +24,7 @@ from sklearn_struct.estimators.fitting.base_structured import (
     Result,
     Work,
 )
-from sklearn_struct.estimators.fitting.score_checks import check_sums
+from sklearn_struct.estimators.fitting.finite_scores import check_sums
 from sklearn_struct.inference.chains.chain import Chain
 from sklearn_struct.inference.chains.forbidden import Transitions, forbid
 from sklearn_struct.inference.labelling_scores import forbid_labels

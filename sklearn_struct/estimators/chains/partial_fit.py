@@ -20,9 +20,9 @@ from sklearn_struct.containers.sequence_array import SequenceArray
 from sklearn_struct.encoding.labels import label_codes
 from sklearn_struct.encoding.sequences import as_list, form, is_list, largest_sum
 from sklearn_struct.estimators.chains.trained_chain import BaseTrainedChain
+from sklearn_struct.estimators.fitting.finite_scores import check_learned
 from sklearn_struct.estimators.fitting.parameters import with_parameters
 from sklearn_struct.estimators.fitting.prepared_weights import Prepared, check_width
-from sklearn_struct.estimators.fitting.score_checks import check_learned
 from sklearn_struct.estimators.fitting.solving import strength
 from sklearn_struct.exceptions import EmptyDataError, InputTypeError
 from sklearn_struct.objectives.linear_objective import LinearObjective, TrainingData

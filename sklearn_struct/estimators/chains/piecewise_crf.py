@@ -13,8 +13,8 @@ from sklearn_struct.estimators.fitting.parameters import with_parameters
 from sklearn_struct.inference.chains.chain import Chain
 from sklearn_struct.losses.base import Loss
 from sklearn_struct.losses.evidence import Evidence
-from sklearn_struct.losses.factors import Factors
 from sklearn_struct.losses.log_likelihood import LogLikelihood
+from sklearn_struct.losses.piecewise_factors import Factors
 from sklearn_struct.losses.windows import Windows
 
 __all__ = ["PiecewiseCRF"]

@@ -14,8 +14,8 @@ from sklearn_struct.compiled.threads import Pool
 from sklearn_struct.containers.structures import Block, Potentials, Structure, zeros
 from sklearn_struct.encoding.parameter_checks import check_count, generator
 from sklearn_struct.estimators.fitting.base_sequence import BaseSequenceEstimator, Sequences
+from sklearn_struct.estimators.fitting.finite_scores import check_scores, check_sums
 from sklearn_struct.estimators.fitting.prepared_weights import Prepared
-from sklearn_struct.estimators.fitting.score_checks import check_scores, check_sums
 from sklearn_struct.estimators.fitting.solving import (
     Minimisation,
 )

@@ -14,11 +14,11 @@ from sklearn_struct.encoding.sequences import largest_sum
 from sklearn_struct.estimators.fitting import sample_weights
 from sklearn_struct.estimators.fitting.base_sequence import Sequences
 from sklearn_struct.estimators.fitting.base_structured import BaseStructured
+from sklearn_struct.estimators.fitting.finite_scores import check_learned
 from sklearn_struct.estimators.fitting.iterations import Iterations
 from sklearn_struct.estimators.fitting.prepared_weights import Prepared
 from sklearn_struct.estimators.fitting.progress import Progress
 from sklearn_struct.estimators.fitting.sample_weights import LabelWeights, Weights
-from sklearn_struct.estimators.fitting.score_checks import check_learned
 from sklearn_struct.estimators.fitting.solving import STOCHASTIC, choice, solve, term_tokens
 from sklearn_struct.losses.base import Loss
 from sklearn_struct.losses.evidence import Evidence

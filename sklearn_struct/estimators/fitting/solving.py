@@ -16,7 +16,7 @@ from sklearn_struct.linear.sparse_rows import SparseRows
 from sklearn_struct.losses.base import Loss
 from sklearn_struct.objectives.linear_potentials import LinearPotentials
 from sklearn_struct.solvers.arow import adaptive
-from sklearn_struct.solvers.gradient import cg, gradient_descent
+from sklearn_struct.solvers.gradient_descent import cg, gradient_descent
 from sklearn_struct.solvers.lbfgs import lbfgs
 from sklearn_struct.solvers.newton_cg import newton_cg, trust_ncg
 from sklearn_struct.solvers.objective_protocols import BatchObjective

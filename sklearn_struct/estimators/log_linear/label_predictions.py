@@ -13,8 +13,8 @@ from scipy.special import log_softmax, logsumexp, softmax
 from sklearn_struct._whole_fits import Published
 from sklearn_struct.containers.typing import SequenceInput
 from sklearn_struct.encoding.labels import label_codes
+from sklearn_struct.estimators.fitting.finite_scores import check_rows
 from sklearn_struct.estimators.fitting.sample_weights import of_examples
-from sklearn_struct.estimators.fitting.score_checks import check_rows
 from sklearn_struct.estimators.log_linear.input_forms import FunctionForm, PairForm, ProductForm
 
 __all__ = ["BaseLabelPredictions"]

@@ -17,7 +17,7 @@ from sklearn_struct.encoding.parameter_checks import check_params
 from sklearn_struct.encoding.sequences import as_list, form, pack_arrays, refuse_texts
 from sklearn_struct.encoding.two_dimensional_input import check_table
 from sklearn_struct.estimators.chains.base_chain import BaseChain
-from sklearn_struct.estimators.fitting.score_checks import check_sums
+from sklearn_struct.estimators.fitting.finite_scores import check_sums
 from sklearn_struct.estimators.m_estimation.base_distribution import read_base
 from sklearn_struct.estimators.m_estimation.base_features import features_of
 

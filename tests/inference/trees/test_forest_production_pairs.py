@@ -8,7 +8,7 @@ import pytest
 
 from sklearn_struct.inference.trees import chart_forest
 from sklearn_struct.inference.trees.forest_decoding import argmax as argmax_alone
-from sklearn_struct.inference.trees.production_pairs import argmax, pairs, posteriors
+from sklearn_struct.inference.trees.forest_production_pairs import argmax, pairs, posteriors
 
 
 class Example:

@@ -10,7 +10,7 @@ import pytest
 from scipy.special import log_softmax
 
 from sklearn_struct.compiled.simd import LANES
-from sklearn_struct.losses.background_softmax import Active, BackgroundSoftmax, background, zeros
+from sklearn_struct.losses.many_labels_softmax import Active, BackgroundSoftmax, background, zeros
 
 pytestmark = pytest.mark.twins
 K = 3 * LANES + 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sklearn_struct.linear.sum_of_squares import add_to_rows
+from sklearn_struct.linear.added_intercepts import add_to_rows
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])

@@ -10,8 +10,8 @@ import pytest
 
 from sklearn_struct.containers.structures import Potentials, chain, columns_of
 from sklearn_struct.inference.chains.chain import Chain
-from sklearn_struct.losses.factors import Factors
 from sklearn_struct.losses.log_likelihood import LogLikelihood
+from sklearn_struct.losses.piecewise_factors import Factors
 
 LOSS = Factors()
 
