@@ -47,10 +47,10 @@ def cells(line):
     return [cell.replace("`", "") for cell in re.split(r" {2,}|(?<=``) +(?=``)", line.strip())]
 
 
-if PAGE.exists():
-    KINDS, SOLVERS = tables()
-else:  # without the sources there is no page
-    KINDS, SOLVERS = {}, {}
+# without the sources there is no page
+TABLES = tables() if PAGE.exists() else [{}, {}]
+KINDS = TABLES[0]
+SOLVERS = TABLES[1]
 CELLS = [(loss, name) for loss, row in KINDS.items() for name in row]
 
 
