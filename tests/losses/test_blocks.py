@@ -22,8 +22,10 @@ from graphs import (
 from sklearn_struct.containers.structures import Potentials
 from sklearn_struct.inference.graphs.chosen import ChosenByGraph
 from sklearn_struct.inference.graphs.junction_tree import JunctionTree
+from sklearn_struct.losses.base import Batch
 from sklearn_struct.losses.blocks import Blocks
-from sklearn_struct.losses.grown_blocks import blocks_of
+from sklearn_struct.losses.evidence import Evidence
+from sklearn_struct.losses.grown_blocks import blocks_of, given_blocks
 from sklearn_struct.losses.log_likelihood import LogLikelihood
 from sklearn_struct.losses.max_margin import MaxMargin
 from sklearn_struct.losses.pseudolikelihood import Pseudolikelihood
@@ -103,6 +105,41 @@ def test_blocks_are_connected_and_part_the_nodes(size):
         assert nodes.max() < structure.offsets[i + 1]
         assert np.all(np.diff(nodes) > 0)
     assert blocks_of(structure, size) is blocks
+
+
+@pytest.mark.parametrize("number", [[0, 1, 0, 2, 1, 0, 0, 0, 1, 1, 0, 0], [3] * 12, range(12)])
+def test_given_blocks_by_enumeration(number):
+    """Connected or not; whole graphs are the likelihood, single nodes the pseudolikelihood."""
+    number = np.array(number)
+    potentials, y, structure, weight = problem(0)
+    given = Evidence(y, block=number)
+    value = np.empty(structure.n_examples)
+    out = contracts.zeros(potentials)
+    LOSS(Batch(potentials, given, structure, weight), out, value)
+    expected = np.zeros(structure.n_examples)
+    for i in range(structure.n_examples):
+        every = Enumeration(potentials, structure, i)
+        labels = y[every.nodes]
+        own = number[every.nodes]
+        right = np.all(every.labellings == labels, axis=1)
+        for block in set(own.tolist()):
+            outside = own != block
+            alike = np.all(every.labellings[:, outside] == labels[outside], axis=1)
+            expected[i] += np.logaddexp.reduce(every.scores[alike]) - every.scores[right][0]
+    np.testing.assert_allclose(value, expected, rtol=1e-12, atol=1e-12)
+    if len(set(number.tolist())) in (1, 12):
+        same = LIKELIHOOD if number[0] == 3 else Pseudolikelihood()
+        _, least = contracts.evaluate(same, potentials, y, structure, weight)
+        np.testing.assert_allclose(contracts.flat(out), contracts.flat(least), atol=1e-10)
+
+
+def test_given_blocks_are_made_once():
+    _, y, structure, _ = problem(0)
+    number = np.arange(12) % 3
+    blocks = given_blocks(structure, number)
+    assert given_blocks(structure, number.copy()) is blocks
+    assert given_blocks(structure, 2 - number) is not blocks
+    assert Evidence(y, block=number).part(slice(3, 5)).block.tolist() == [0, 1]
 
 
 def test_blocks_of_a_grid_are_round():

@@ -10,10 +10,13 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from sklearn_struct.containers.ragged import cut, object_array
 from sklearn_struct.containers.structures import Structure
+from sklearn_struct.encoding.block_numbers import block_numbers
+from sklearn_struct.encoding.sequences import as_list
 from sklearn_struct.estimators.fitting.base_sequence import Sequences
 from sklearn_struct.estimators.fitting.base_structured import Restriction, Result, Work
 from sklearn_struct.estimators.fitting.parameters import with_parameters
 from sklearn_struct.estimators.fitting.progress import Progress
+from sklearn_struct.estimators.fitting.sample_weights import Weights
 from sklearn_struct.estimators.fitting.shared_parameters import (
     IterationParameters,
     PenaltyParameters,
@@ -162,7 +165,12 @@ class BaseGraphCRF(
 
     def _loss(self, evidence: Evidence | None = None) -> Loss:
         settings = LossSettings(
-            self.loss, self.block_size, self.n_steps, self.solver, self.random_state
+            self.loss,
+            self.block_size,
+            self.pieces,
+            self.n_steps,
+            self.solver,
+            self.random_state,
         )
         return loss_of(settings, self._inference(), evidence)
 
@@ -182,8 +190,23 @@ class BaseGraphCRF(
     def _fit(self, X: Any, y: Any, sample_weight: Any, init: Any, progress: Progress) -> None:
         if self.loss in OF_INFERENCE:
             check_solver(self.inference, self.solver)
+        if self.blocks is not None and self.loss != "composite":
+            raise ValueError(f"blocks are for loss='composite', got loss={self.loss!r}")
         self._report = Report()  # what predictions have counted is another matter
+        X = as_list(X)
+        if self.blocks is not None:
+            self._graphs = X  # `blocks` is a function of a graph as X has it
         super()._fit(X, y, sample_weight, init, progress)
+
+    def _read_weights(
+        self, sample_weight: Any, sequences: Any, labels: np.ndarray
+    ) -> tuple[Weights, Loss]:
+        weights, loss = super()._read_weights(sample_weight, sequences, labels)
+        graphs = self.__dict__.pop("_graphs", None)
+        if self.blocks is None or sequences.flat:
+            return weights, loss
+        block = block_numbers(graphs, self.blocks, sequences.X.offsets)
+        return weights._replace(evidence=weights.evidence._replace(block=block)), loss
 
     def _look_back(self, objective: LinearObjective) -> None:
         every = self._report.counts

@@ -14,6 +14,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn_struct.containers.typing import Seed
 from sklearn_struct.estimators.fitting.parameters import with_parameters
 from sklearn_struct.inference.base import Inference
+from sklearn_struct.inference.graphs.chosen import ChosenByGraph
+from sklearn_struct.inference.graphs.junction_tree import JunctionTree
 from sklearn_struct.losses.base import Loss
 from sklearn_struct.losses.blocks import Blocks
 from sklearn_struct.losses.contrastive import Contrastive
@@ -24,6 +26,7 @@ from sklearn_struct.losses.pieces import Pieces
 from sklearn_struct.losses.pointwise import Pointwise
 from sklearn_struct.losses.pseudolikelihood import Pseudolikelihood
 from sklearn_struct.losses.sample_rank import SampleRank
+from sklearn_struct.losses.tree_pieces import TreePieces
 
 __all__ = ["LOSSES", "OF_INFERENCE", "LossParameters", "LossSettings", "loss_of"]
 
@@ -33,6 +36,7 @@ class LossSettings(NamedTuple):
 
     loss: str
     block_size: int
+    pieces: str
     n_steps: int
     solver: str
     random_state: Seed
@@ -44,11 +48,18 @@ class LossSettings(NamedTuple):
         return int(check_random_state(self.random_state).randint(2**31 - 1))
 
 
+def _pieces(inference: Inference, settings: LossSettings) -> Loss:
+    if settings.pieces == "factors":
+        return Pieces()
+    # sums over the labellings of a tree are exact, however those of its graph are
+    return TreePieces(LogLikelihood(ChosenByGraph(JunctionTree())))
+
+
 LOSSES: dict[str, Callable[[Inference, LossSettings], Loss]] = {
     "log_likelihood": lambda inference, settings: LogLikelihood(inference),
     "pointwise": lambda inference, settings: Pointwise(inference),
     "pseudo": lambda inference, settings: Pseudolikelihood(),
-    "piecewise": lambda inference, settings: Pieces(),
+    "piecewise": _pieces,
     "composite": lambda inference, settings: Blocks(LogLikelihood(inference), settings.block_size),
     "contrastive": lambda inference, settings: Contrastive(settings.n_steps, settings.seed()),
     "samplerank": lambda inference, settings: SampleRank(settings.n_steps, settings.seed()),
@@ -71,8 +82,8 @@ class LossParameters:
         (Kakade, Teh and Roweis, ICML 2002): sum_i -log p(y_i | x) over nodes, which may have
         weights of their own; not convex, and some times slower. "pseudo" (Besag, The Statistician
         1975): sum_i -log p(y_i | y of the other nodes, x), which relies on edges too much.
-        "piecewise" (Sutton and McCallum, UAI 2005): each edge is normalised alone, with a share of
-        the scores of its nodes. "composite" (Lindsay, Contemporary Mathematics 1988): sum_b -log
+        "piecewise" (Sutton and McCallum, UAI 2005): the graph is cut into `pieces`, which are
+        normalised alone. "composite" (Lindsay, Contemporary Mathematics 1988): sum_b -log
         p(y_b | y of the other nodes, x) over blocks of connected nodes, between "pseudo" and
         "log_likelihood". "contrastive" (Hinton, Neural Computation 2002): the right labelling shall
         be as probable as what `n_steps` sweeps of Gibbs sampling make of it. "samplerank" (Wick et
@@ -84,6 +95,18 @@ class LossParameters:
     block_size : int, default=4
         Of ``loss="composite"``: the largest number of nodes in a block. 1 is the pseudolikelihood,
         and as many as graphs have the likelihood.
+    blocks : callable, default=None
+        Of ``loss="composite"``: which blocks there are, in the place of those that are grown to
+        `block_size`. A function of a graph, as X has it, that gives an array (n_nodes,) of numbers
+        or names: nodes with the same one are a block. (Where tokens have several labels, an array
+        (n_tokens, n_rows).) In a two-dimensional X each node is a block.
+    pieces : {"factors", "trees"}, default="factors"
+        Of ``loss="piecewise"``. "factors": each edge, or other clique, with its own score and a
+        share of the scores of its nodes, which the cliques of a node share equally. "trees":
+        forests of edges that together cover the graph; the loss is the mean of theirs, and the
+        score of an edge is divided by the share of forests that have it. A forest is one piece,
+        and the loss is that of the likelihood. Trees take about as many times as long as there are
+        forests (two or three for a grid), and are nearer to the likelihood.
     n_steps : int, default=1
         Of ``loss="contrastive"`` and "samplerank": how often each label of a graph may change
         before it is compared, or is proposed another.
@@ -91,10 +114,14 @@ class LossParameters:
 
     loss: str = "log_likelihood"
     block_size: int = 4
+    blocks: Any = None
+    pieces: str = "factors"
     n_steps: int = 1
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "loss": [StrOptions(set(LOSSES))],
         "block_size": [Interval(Integral, 1, None, closed="left")],
+        "blocks": [None, callable],
+        "pieces": [StrOptions({"factors", "trees"})],
         "n_steps": [Interval(Integral, 1, None, closed="left")],
     }
 

@@ -1,6 +1,6 @@
-"""How often each clique of a graph is in a forest, if forests are drawn from a distribution that
-covers all cliques: a point of the spanning-tree polytope (M. Wainwright, T. Jaakkola and A.
-Willsky, IEEE Transactions on Information Theory 2005, section IV).
+"""Forests that cover all cliques of a graph, and how often each clique is in a forest, if forests
+are drawn from a distribution that does so: a point of the spanning-tree polytope (M. Wainwright, T.
+Jaakkola and A. Willsky, IEEE Transactions on Information Theory 2005, section IV).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from sklearn_struct.compiled.threads import patiently
 from sklearn_struct.containers.structures import Structure
 from sklearn_struct.inference.graphs.flat_scores import Cliques
 
-__all__ = ["shares_of_cliques"]
+__all__ = ["covering_forests", "shares_of_cliques"]
 
 # forests that are averaged, unless more are needed to cover all cliques
 LEAST = 32
@@ -29,6 +29,50 @@ def shares_of_cliques(structure: Structure, cliques: Cliques) -> np.ndarray:
     offsets = structure.offsets
     patiently(lambda: _count(cliques, offsets, share), LEAST * len(cliques.members))
     return share
+
+
+def covering_forests(structure: Structure, cliques: Cliques) -> list[np.ndarray]:
+    """Which cliques (n_cliques,), bool, each of the first forests of all examples has, each of the
+    second ones, and so on until each clique is in one.
+
+    Those that no earlier forest has come first. An example whose cliques are all covered has none
+    in later forests, so what it gets depends on its own graph alone.
+    """
+    used = np.zeros(len(cliques.row), bool)
+    forests = [_next(structure, cliques, used)]
+    while not used.all():
+        forests.append(_next(structure, cliques, used))
+    return forests
+
+
+def _next(structure: Structure, cliques: Cliques, used: np.ndarray) -> np.ndarray:
+    """The next forests' cliques, which are then used."""
+    taken = np.zeros(len(used), bool)
+    patiently(
+        lambda: _next_forests(cliques, structure.offsets, used, taken), 2 * len(cliques.members)
+    )
+    used |= taken
+    return taken
+
+
+@kernel
+def _next_forests(
+    cliques: Cliques, offsets: np.ndarray, used: np.ndarray, taken: np.ndarray
+) -> None:
+    """Take cliques that close no cycle, first those that are not used."""
+    for i in range(len(offsets) - 1):
+        is_covered = True
+        for f in range(cliques.ranges.shape[1]):
+            for c in range(cliques.ranges[i, f, 0], cliques.ranges[i, f, 1]):
+                is_covered &= used[c]
+        if is_covered:
+            continue
+        parent = np.arange(offsets[i + 1] - offsets[i])
+        for were_used in (False, True):
+            for f in range(cliques.ranges.shape[1]):
+                for c in range(cliques.ranges[i, f, 0], cliques.ranges[i, f, 1]):
+                    if used[c] == were_used:
+                        taken[c] = _join(cliques, c, offsets[i], parent)
 
 
 @kernel

@@ -6,8 +6,15 @@ from itertools import pairwise, product
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
-from sklearn_struct import GraphCRF, LinearChainCRF, PseudoLikelihoodCRF
+from sklearn_struct import (
+    FactorialCRF,
+    GraphArray,
+    GraphCRF,
+    LinearChainCRF,
+    PseudoLikelihoodCRF,
+)
 from sklearn_struct.containers.structures import Family, Potentials, Structure
 from sklearn_struct.estimators.graphs.graph_losses import LOSSES
 from sklearn_struct.inference.graphs.junction_tree import JunctionTree
@@ -179,6 +186,89 @@ def test_composite_likelihood_by_enumeration():
             alike = np.delete(same, block, axis=1).all(axis=1)
             total += np.logaddexp.reduce(energy[alike]) - energy[same.all(axis=1)][0]
     assert crf.loss_curve_[-1] == pytest.approx(total + penalty(crf), rel=1e-9)
+
+
+def rows_of(graph):
+    """The row of each node of a grid of three columns."""
+    return [v // 3 for v in range(len(graph[0]))]
+
+
+def test_blocks_of_a_users_own():
+    """Rows of a grid, by enumeration; one block is the likelihood, and each node's own the
+    pseudolikelihood.
+    """
+    X, y = grids(np.random.default_rng(0))
+    crf = GraphCRF(loss="composite", blocks=rows_of, C=2.0).fit(X, y)
+    total = 0.0
+    for graph, labels in zip(X, y):
+        every, energy = energies(crf, graph)
+        same = crf.classes_[every] == np.array(labels)
+        for block in ([0, 1, 2], [3, 4, 5]):
+            alike = np.delete(same, block, axis=1).all(axis=1)
+            total += np.logaddexp.reduce(energy[alike]) - energy[same.all(axis=1)][0]
+    assert crf.loss_curve_[-1] == pytest.approx(total + penalty(crf), rel=1e-9)
+    for blocks, loss in ((lambda graph: [0] * 6, "log_likelihood"), (lambda _: range(6), "pseudo")):
+        composite = GraphCRF(loss="composite", blocks=blocks, tol=1e-8).fit(X, y)
+        other = GraphCRF(loss=loss, tol=1e-8).fit(X, y)
+        np.testing.assert_allclose(composite._w, other._w, atol=1e-6)
+
+
+def test_blocks_that_are_wrong_or_for_another_loss():
+    X, y = grids(np.random.default_rng(0))
+    crf = GraphCRF(loss="composite", blocks=lambda graph: [0])
+    with pytest.raises(ValueError, match=r"X\[0\] has 6 nodes but blocks gives"):
+        crf.fit(X, y)
+    assert not hasattr(crf, "classes_")
+    with pytest.raises(ValueError, match="blocks are for loss='composite', got loss='pseudo'"):
+        GraphCRF(loss="pseudo", blocks=rows_of).fit(X, y)
+
+
+def test_blocks_of_other_forms_of_graphs():
+    """A GraphArray gives tuples; nodes without a graph are blocks of their own; with several labels
+    a token, blocks may be those of tokens.
+    """
+    X, y = grids(np.random.default_rng(0))
+    lists = GraphCRF(loss="composite", blocks=rows_of).fit(X, y)
+    array = GraphArray.from_graphs(X)
+    np.testing.assert_array_equal(lists._w, clone(lists).fit(array, y)._w)
+    nodes = np.concatenate([nodes for nodes, _ in X])
+    labels = np.concatenate(y)
+    flat = clone(lists).fit(nodes, labels)
+    np.testing.assert_array_equal(flat._w, GraphCRF(loss="composite").fit(nodes, labels)._w)
+    words = [["a", "b", "a"], ["b", "a"]]
+    pairs = [[("x", "u"), ("y", "v"), ("x", "u")], [("y", "v"), ("y", "u")]]
+
+    def tokens(sentence):
+        return [[t, t] for t in range(len(sentence))]
+
+    whole = FactorialCRF(loss="composite", blocks=lambda x: np.zeros((len(x), 2))).fit(words, pairs)
+    likelihood = FactorialCRF(inference="exact").fit(words, pairs)
+    np.testing.assert_allclose(whole._w, likelihood._w, atol=1e-3)
+    by_tokens = FactorialCRF(loss="composite", blocks=tokens).fit(words, pairs)
+    assert by_tokens.loss_curve_[0] == pytest.approx(whole.loss_curve_[0], rel=0.5)
+    assert np.any(np.abs(by_tokens._w - whole._w) > 1e-3)
+
+
+def test_trees_of_paths_are_the_likelihood():
+    _, y, graphs = paths(np.random.default_rng(0))
+    trees = GraphCRF(loss="piecewise", pieces="trees", tol=1e-8).fit(graphs, y)
+    np.testing.assert_allclose(trees._w, GraphCRF(tol=1e-8).fit(graphs, y)._w, atol=1e-6)
+
+
+def test_trees_of_grids_are_between_edges_and_the_likelihood():
+    """Of the same weights."""
+    X, y = grids(np.random.default_rng(0))
+    exact = GraphCRF().fit(X, y)
+    same = {"init": exact}
+    losses = [
+        GraphCRF(max_iter=1, C=1e12, tol=1e6, **settings).fit(X, y, **same).loss_curve_[-1]
+        for settings in (
+            {},
+            {"loss": "piecewise", "pieces": "trees"},
+            {"loss": "piecewise"},
+        )
+    ]
+    assert losses[0] < losses[1] < losses[2]
 
 
 @pytest.mark.parametrize("loss", ["pseudo", "piecewise", "composite"])
