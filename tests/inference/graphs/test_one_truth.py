@@ -171,7 +171,7 @@ def test_beliefs_are_the_derivative_of_the_value_or_not_yet(sweeps, settled):
 
 def shared_out(potentials, structure):
     """The same scores, those of nodes in equal parts among their cliques."""
-    n, K = potentials.node.shape
+    K = potentials.node.shape[1]
     degree = of_cliques(potentials, structure) + 1
     share = potentials.node / np.maximum(degree, 1)[:, None]
     tables = []
