@@ -3,8 +3,9 @@
     @ragged_checks([LinearChainCRF(), ...])
     def test_ragged(estimator, check, form): check(estimator, form)
 
-Each check gets a fresh clone and one of `FORMS` of X. What the original check asks of rows, its
-twin asks of sequences; checks of parameters, tags and names have no twin, as they see no data.
+Each check gets a fresh clone and one of `FORMS` of X: sequences, or graphs with these nodes. What
+the original check asks of rows, its twin asks of them; checks of parameters, tags and names have no
+twin, as they see no data.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
 
-from sklearn_struct import SequenceArray
+from sklearn_struct import GraphArray, SequenceArray
 from sklearn_struct.exceptions import LengthMismatchError, NonFiniteError
 
 LENGTHS = [3, 1, 4, 0, 2, 5, 1, 3, 2, 4, 3, 2]
@@ -63,7 +64,20 @@ def _packed(X, container=np.asarray):
     return SequenceArray(container(np.concatenate(X)), np.cumsum([0, *map(len, X)]))
 
 
-FORMS: dict[str, Callable[[list[np.ndarray]], Any]] = {
+def edges(n):
+    """Of a path, and one that makes a cycle of it."""
+    return [[t, t + 1] for t in range(n - 1)] + [[n - 1, 0]] * (n > 2)
+
+
+def _as_graphs(X):
+    return [(rows, np.array(edges(len(rows)), int).reshape(-1, 2)) for rows in X]
+
+
+def _with_features(X):
+    return [(rows, table, np.ones((len(table), 2))) for rows, table in _as_graphs(X)]
+
+
+SEQUENCES: dict[str, Callable[[list[np.ndarray]], Any]] = {
     "arrays": lambda X: list(X),
     "object array": _object_array,
     "csr": lambda X: [sp.csr_array(rows) for rows in X],
@@ -71,6 +85,14 @@ FORMS: dict[str, Callable[[list[np.ndarray]], Any]] = {
     "packed csr": lambda X: _packed(X, sp.csr_array),
     "dicts": _as_dicts,
 }
+GRAPHS: dict[str, Callable[[list[np.ndarray]], Any]] = {
+    "graphs": _as_graphs,
+    "features of edges": _with_features,
+    "packed graphs": lambda X: GraphArray.from_graphs(_with_features(X)),
+    "graphs of csr": lambda X: [(sp.csr_array(rows), table) for rows, table in _as_graphs(X)],
+    "graphs of dicts": lambda X: list(zip(_as_dicts(X), [edges(len(rows)) for rows in X])),
+}
+FORMS = SEQUENCES | GRAPHS
 
 
 def fitted(estimator, form, *fit_arguments, seed=0):
@@ -108,9 +130,16 @@ def digits(estimator):
 def content(X):
     """All numbers and names that X holds."""
     tokens = [X.tokens] if isinstance(X, SequenceArray) else X
+    parts = [part for item in tokens for part in (item if isinstance(item, tuple) else [item])]
     return pickle.dumps(
-        [(t.data, t.indices, t.indptr, t.shape) if sp.issparse(t) else t for t in tokens]
+        [(t.data, t.indices, t.indptr, t.shape) if sp.issparse(t) else t for t in parts]
     )
+
+
+def known_labels(model):
+    """What a token may be; of one that may have several labels, those of the only row."""
+    [classes] = getattr(model, "row_classes_", [model.classes_])
+    return classes.tolist()
 
 
 def learned(model):
@@ -140,7 +169,7 @@ def check_fit_returns_self_and_learns_labels(estimator, form):
     X, y = data()
     model = clone(estimator)
     assert model.fit(FORMS[form](X), y) is model
-    assert model.classes_.tolist() == ["A", "B", "C"]
+    assert known_labels(model) == ["A", "B", "C"]
     found = model.predict(FORMS[form](X))
     assert (type(found), found.dtype, found.shape) == (np.ndarray, object, (len(X),))
     assert [len(labels) for labels in found] == LENGTHS
@@ -242,7 +271,7 @@ def check_read_only_data(estimator, form):
     assert_same(model.predict(given), fitted(estimator, form).predict(FORMS[form](data().X)))
 
 
-@only_if(lambda estimator, form: form in ("arrays", "packed", "object array"))
+@only_if(lambda estimator, form: form in ("arrays", "packed", "object array", "packed graphs"))
 def check_orders_and_types_of_numbers(estimator, form):
     """Fortran order, strides, integers and float32 are the same data."""
     _, y = data()
@@ -303,7 +332,7 @@ def check_unfitted(estimator, form):
         model.score(FORMS[form](X), y)
 
 
-@only_if(lambda estimator, form: form != "dicts")  # whose unknown names are ignored
+@only_if(lambda estimator, form: "dicts" not in form)  # whose unknown names are ignored
 def check_number_of_features(estimator, form):
     X, _ = data()
     model = fitted(estimator, form)
@@ -322,7 +351,7 @@ def check_nan_and_infinity(estimator, form):
         before = pickle.dumps(learned(model))
         X[5][2, 1] = value
         for call in (lambda: model.fit(FORMS[form](X), y), lambda: model.predict(FORMS[form](X))):  # noqa: B023
-            with pytest.raises(NonFiniteError, match=r"X\[5\], token 2, feature"):
+            with pytest.raises(NonFiniteError, match=r"X\[5\], (token|node) 2, feature"):
                 call()
         assert pickle.dumps(learned(model)) == before
 
@@ -330,9 +359,11 @@ def check_nan_and_infinity(estimator, form):
 def check_lengths(estimator, form):
     X, y = data()
     model = clone(estimator)
-    with pytest.raises(LengthMismatchError, match=r"X\[2\] has 4 tokens but y\[2\] has 3 labels"):
+    with pytest.raises(
+        LengthMismatchError, match=r"X\[2\] has 4 (token|node)s but y\[2\] has 3 label"
+    ):
         model.fit(FORMS[form](X), [labels[:3] if i == 2 else labels for i, labels in enumerate(y)])
-    with pytest.raises(LengthMismatchError, match="X has 12 sequences but y has 11"):
+    with pytest.raises(LengthMismatchError, match=r"X has 12 (sequences|graphs) but y has 11"):
         model.fit(FORMS[form](X), y[:-1])
     assert learned(model) == {}
 
@@ -403,7 +434,7 @@ def check_threads(estimator, form):
 CHECKS = [check for name, check in list(globals().items()) if name.startswith("check_")]
 
 
-def ragged_checks(estimators: list[Any], forms: Any = tuple(FORMS)) -> Callable[..., Any]:
+def ragged_checks(estimators: list[Any], forms: Any = tuple(SEQUENCES)) -> Callable[..., Any]:
     """Parametrize a test by estimators, checks and forms of X."""
     return pytest.mark.parametrize(
         ("estimator", "check", "form"),

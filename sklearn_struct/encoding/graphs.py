@@ -55,7 +55,7 @@ def as_graphs(X: Any) -> GivenGraphs | None:
     if isinstance(X, GraphArray):
         edges = GivenCliques(2, list(X.edges), X.edge_features, False)
         return GivenGraphs(X.nodes, {EDGES: edges}, False)
-    if isinstance(X, np.ndarray) and X.dtype == object:
+    if isinstance(X, np.ndarray) and X.dtype == object and X.ndim:
         # numpy makes columns of tuples
         X = list(map(tuple, X)) if X.ndim == 2 else list(X)
     if not (isinstance(X, list) and X):
@@ -144,6 +144,11 @@ def _templates(graphs: list[tuple[Any, ...]]) -> dict[str, GivenCliques]:
         for part in parts:
             if not isinstance(part.name, str):
                 raise InputTypeError(f"X[{i}]: a name of Cliques is a string, got {part.name!r}")
+            if not isinstance(part.symmetric, bool | np.bool_):
+                raise InputTypeError(
+                    f"X[{i}]: symmetric of {part.name!r} must be True or False, got a "
+                    f"{type(part.symmetric).__name__}"
+                )
             if by_name.setdefault(part.name, {}).setdefault(i, part) is not part:
                 raise InputTypeError(f"X[{i}]: two Cliques are called {part.name!r}")
     return {name: _of_template(name, by_name[name], len(graphs)) for name in sorted(by_name)}

@@ -36,7 +36,8 @@ class Pieces(Loss):
 
     over the nodes i of clique c. The share of a node is 1 / the number of its cliques, so that each
     score counts once. A node without cliques is a piece of its own. By the inequality of the sum of
-    products it bounds -log p(y | x) from above. No inference is needed.
+    products it bounds -log p(y | x) from above. No inference is needed: belief propagation that has
+    made no sweep has these probabilities, where cliques have the scores of their nodes.
 
     Parameters
     ----------

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import pytest
 from public_estimators import CHAINS
-from ragged_checks import ragged_checks
+from ragged_checks import GRAPHS, ragged_checks
 
 from sklearn_struct import (
     GECRF,
     HMM,
     MEMM,
+    FactorialCRF,
+    GraphCRF,
     LinearChainCRF,
     MEstimatedCRF,
     PiecewiseCRF,
     PseudoLikelihoodCRF,
+    SkipChainCRF,
 )
 
 CONFIGURATIONS = [
@@ -79,4 +82,40 @@ def test_hidden_markov_models_of_order_2(estimator, check, form):
     forms=["arrays"],
 )
 def test_m_estimation(estimator, check, form):
+    check(estimator, form)
+
+
+OF_SEQUENCES = [
+    FactorialCRF(),
+    FactorialCRF(inference="bp", dtype="float32"),
+    # all tokens are as long
+    SkipChainCRF(key=len, inference="trw", max_pairs=2),
+]
+
+
+@ragged_checks([GraphCRF()], forms=list(GRAPHS))
+def test_every_form_of_graphs(estimator, check, form):
+    check(estimator, form)
+
+
+@ragged_checks(
+    [
+        GraphCRF(symmetric=True, loss="piecewise", n_jobs=2),
+        GraphCRF(inference="trw", loss="pseudo", l1_ratio=0.5, warm_start=True),
+        GraphCRF(inference="bp", loss="composite", dtype="float32", solver="sag", random_state=0),
+    ],
+    forms=["features of edges"],
+)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_configurations_of_graphs(estimator, check, form):
+    check(estimator, form)
+
+
+@ragged_checks([SkipChainCRF(), FactorialCRF()], forms=["packed csr", "dicts"])
+def test_graphs_that_are_made_of_sequences(estimator, check, form):
+    check(estimator, form)
+
+
+@ragged_checks(OF_SEQUENCES, forms=["arrays"])
+def test_configurations_of_these(estimator, check, form):
     check(estimator, form)

@@ -11,6 +11,7 @@ import inspect
 import warnings
 from collections import UserList, deque
 from functools import cache
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from sklearn.base import clone
 
 from fuzz.errors import is_clear, told
 from fuzz.subjects import FORMS, Subject, drawn, quietly, subjects
-from sklearn_struct import SequenceArray
+from sklearn_struct import GraphArray, SequenceArray
 
 GOOD = {"a result", "a clear error"}
 PATIENCE = 20.0
@@ -319,6 +320,11 @@ def _wrong(model: Any, name: str, result: Any, given: dict[str, Any]) -> str:
         )
     if name == "predict" and hasattr(model, "classes_"):
         known = set(np.asarray(model.classes_, dtype=object).tolist())
+        rows = getattr(model, "row_classes_", None)
+        if rows is not None:
+            # labels of each row, a tuple for each token unless there is one row
+            known = set(product(*(classes.tolist() for classes in rows)))
+            known = {labels[0] for labels in known} if len(rows) == 1 else known
         found = {
             label
             for labels in result
@@ -398,7 +404,7 @@ def changed_inside(value: Any, rng: np.random.RandomState) -> Any:
         inside = changed_inside(value[key], rng) if rng.rand() < 0.5 else anything(rng)
         return value | ({key: inside} if rng.rand() < 0.8 else {anything_hashable(rng): inside})
     if (
-        isinstance(value, list | tuple | np.ndarray | SequenceArray)
+        isinstance(value, list | tuple | np.ndarray | SequenceArray | GraphArray)
         and getattr(value, "ndim", 1)
         and len(value)
     ):
@@ -413,6 +419,8 @@ def changed_inside(value: Any, rng: np.random.RandomState) -> Any:
             items[at] = changed_inside(items[at], rng)
         else:
             items[at] = anything(rng)
+        if hasattr(value, "_fields") and len(items) == len(value):
+            return type(value)(*items)
         return tuple(items) if isinstance(value, tuple) else items
     return anything(rng)
 
@@ -452,9 +460,8 @@ def anything_hashable(rng: np.random.RandomState) -> Any:
 
 def in_another_form(value: Any, rng: np.random.RandomState) -> Any:
     """The same items otherwise contained."""
-    if not isinstance(value, list | tuple | np.ndarray | SequenceArray) or not getattr(
-        value, "ndim", 1
-    ):
+    sequences = list | tuple | np.ndarray | SequenceArray | GraphArray
+    if not isinstance(value, sequences) or not getattr(value, "ndim", 1):
         return [value]
     items = list(value)
     column = np.empty(len(items), dtype=object)

@@ -25,8 +25,8 @@ import numpy as np
 import scipy.sparse as sp
 from public_estimators import public_classes
 
-from fuzz.subjects import Subject, made, quietly, subjects
-from sklearn_struct import SequenceArray
+from fuzz.subjects import Subject, made, network, quietly, subjects, with_cliques
+from sklearn_struct import GraphArray, SequenceArray
 from sklearn_struct.datasets import make_treebank
 
 PROMPT = 0.2  # seconds of work
@@ -109,12 +109,33 @@ def data(form: str, shape: str) -> tuple[Any, Any]:
         X = list(numbers.clip(0))
         X = [sp.csr_array(rows) for rows in X] if form == "sparse" else X
         X = SequenceArray.from_sequences(X) if form == "packed" else X
+    elif form in GRAPHS:
+        X = [GRAPHS[form](sentence, chords(length)) for sentence in words]
+    elif form == "packed graphs":
+        edges = [chords(length)] * n
+        X = GraphArray(list(numbers), edges, [np.ones((len(table), 2)) for table in edges])
+    elif form == "pairs of labels":
+        tags = [[(tag, len(tag)) for tag in row] for row in tags]
     if form in ("rows", "inputs"):
         X = numbers.reshape(-1, 3) if form == "rows" else [word for row in words for word in row]
         return X, np.array([tag for row in tags for tag in row])
     if form == "numbers":
         return X, [[len(tag) for tag in row] for row in tags]
     return X, tags
+
+
+def chords(length: int) -> list[list[int]]:
+    """The edges of a path, and some that make triangles of it."""
+    edges = [[i, i + 1] for i in range(length - 1)]
+    return edges + [[i, i + 2] for i in range(0, length - 2, 4)]
+
+
+GRAPHS = {
+    "graphs": lambda words, edges: (words, edges),
+    "kinds of edges": lambda words, edges: (words, edges, [{"far": b - a} for a, b in edges]),
+    "cliques": with_cliques,
+    "networks": network,
+}
 
 
 def trees(shape: str) -> tuple[Any, Any]:
@@ -254,7 +275,7 @@ def plain(value: Any) -> Any:
     """Lists of what can be compared."""
     if sp.issparse(value):
         value = value.toarray()
-    if isinstance(value, list | tuple | np.ndarray | SequenceArray):
+    if isinstance(value, list | tuple | np.ndarray | SequenceArray | GraphArray):
         return [plain(one) for one in value]
     return value
 

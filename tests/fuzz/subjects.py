@@ -7,6 +7,7 @@ import warnings
 from functools import cache
 from typing import Any, NamedTuple
 
+import networkx as nx
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone
@@ -16,7 +17,11 @@ from sklearn_struct import (
     EMLPCFG,
     GECRF,
     HMM,
+    Cliques,
+    FactorialCRF,
     FeatureTemplates,
+    GraphArray,
+    GraphCRF,
     LinearChainCRF,
     LogLinearClassifier,
     MEstimatedCRF,
@@ -25,6 +30,7 @@ from sklearn_struct import (
     SequenceArray,
     SequenceUnion,
     SequenceVectorizer,
+    SkipChainCRF,
     TokenTransformer,
 )
 
@@ -37,6 +43,29 @@ TREES = [
 ]
 NUMBERS = [np.arange(3.0 * len(sentence)).reshape(-1, 3) % 4 for sentence in WORDS]
 ROWS = np.array([[0.0, 1.0], [1.0, 2.0], [2.0, 0.5], [3.0, 1.5]])
+# a triangle, an edge, a cycle of four
+EDGES = [[[0, 1], [1, 2], [2, 0]], [[0, 1]], [[1, 0], [1, 2], [3, 2], [0, 3]]]
+KINDS = [[{"far": bool(a > b), "size": a} for a, b in edges] for edges in EDGES]
+
+
+def network(words: list[str], edges: list[list[int]]) -> nx.DiGraph:
+    graph = nx.DiGraph(edges)
+    nx.set_node_attributes(graph, dict(enumerate(words)), "word")
+    nx.set_edge_attributes(graph, {(a, b): bool(a > b) for a, b in edges}, "far")
+    return graph
+
+
+def with_cliques(words: list[str], edges: list[list[int]]) -> tuple[Any, ...]:
+    """Two kinds, of which the second is not in each graph."""
+    parts = [Cliques("near", np.array(edges), np.ones((len(edges), 1)))]
+    if len(words) > 2:
+        parts.append(Cliques("three", np.array([[0, 2, 1]]), symmetric=True))
+    return words, parts
+
+
+def of_graphs(make: Any) -> list[Any]:
+    return [make(*parts) for parts in zip(WORDS, EDGES, strict=True)]
+
 
 FORMS = {
     "strings": (WORDS, TAGS),
@@ -49,6 +78,12 @@ FORMS = {
     "numbers": (NUMBERS, [[len(tag) for tag in tags] for tags in TAGS]),
     "sparse": ([sp.csr_array(rows) for rows in NUMBERS], TAGS),
     "packed": (SequenceArray.from_sequences(NUMBERS), TAGS),
+    "graphs": (list(zip(WORDS, EDGES, strict=True)), TAGS),
+    "kinds of edges": (list(zip(WORDS, EDGES, KINDS, strict=True)), TAGS),
+    "cliques": (of_graphs(with_cliques), TAGS),
+    "networks": (of_graphs(network), TAGS),
+    "packed graphs": (GraphArray(NUMBERS, EDGES, [np.eye(len(e), 2) for e in EDGES]), TAGS),
+    "pairs of labels": (WORDS, [[(tag, len(tag)) for tag in tags] for tags in TAGS]),
     "rows": (ROWS, np.array(["A", "B", "B", "A"])),
     "trees": (WORDS, TREES),
     "inputs": (["the", "cat", "dog"], ["DET", "NOUN", "NOUN"]),
@@ -71,6 +106,14 @@ SETTINGS: dict[type, list[dict[str, Any]]] = {
         {"n_states": 2, "n_grammars": 2, "random_state": 0},
     ],
     FeatureTemplates: [{"templates": ["%x[0,0]", "b:%x[-1,0]/%x[0,0]"]}],
+    FactorialCRF: [{}, {"loss": "piecewise", "inference": "trw"}],
+    GraphCRF: [
+        {},
+        {"inference": "bp", "symmetric": True, "loss": "composite", "block_size": 2},
+        {"inference": "trw", "loss": "pointwise", "feature_pairs": "all"},
+        {"inference": "mean_field", "loss": "contrastive", "dtype": "float32"},
+        {"inference": "gibbs", "solver": "sgd", "random_state": 0, "max_sweeps": 5},
+    ],
     GECRF: [{}, {"labeled_features": {"the": "DET"}}, {"labeled_features": {0: 4}}],
     HMM: [{}, {"order": 2}],
     LogLinearClassifier: [
@@ -95,6 +138,7 @@ SETTINGS: dict[type, list[dict[str, Any]]] = {
         }
     ],
     SequenceVectorizer: [{}, {"n_features": 16}],
+    SkipChainCRF: [{}, {"key": "capitalized", "max_pairs": 1, "loss": "pseudo"}],
     TokenTransformer: [{"transformer": StandardScaler()}],
 }
 QUICK = {"max_iter": 3, "tol": 1e-6}

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn_struct.containers.ragged import cut, object_array
 from sklearn_struct.encoding import two_dimensional_input
 from sklearn_struct.encoding.labels import label_codes
-from sklearn_struct.encoding.sequences import is_list
+from sklearn_struct.encoding.sequences import has_items, is_list
 from sklearn_struct.exceptions import EmptyDataError, LengthMismatchError
 
 __all__ = ["decode", "n_rows", "nodes", "of_table", "parted"]
@@ -22,10 +22,9 @@ def n_rows(y: Any, flat: bool) -> int:
     """
     if y is None:
         return 1
-    if flat:
-        tokens: Any = y if is_list(y) else np.asarray(y)
-    else:
-        tokens = (entry for labels in y if is_list(labels) for entry in labels)
+    # what is no list of labels at all is refused by those who read it
+    given: Any = y if has_items(y) else np.atleast_1d(np.asarray(y)) if flat else []
+    tokens = given if flat else (entry for labels in given if is_list(labels) for entry in labels)
     first = next((entry for entry in tokens if entry is not None), None)
     if is_list(first) and not len(first):
         raise EmptyDataError("y: the first token has an empty list of labels")

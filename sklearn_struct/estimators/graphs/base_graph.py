@@ -112,6 +112,11 @@ class BaseGraph(BasePartlyLabelled):
     def _family(self, name: str) -> int:
         """The number of the family of these cliques."""
         templates: dict[str, Template] = self._fitted("templates_")
+        if not isinstance(name, str):
+            raise InputTypeError(
+                f"name must be a string, of Cliques, such as {next(iter(templates), EDGES)!r}, "
+                f"got a {type(name).__name__}"
+            )
         if name not in templates:
             raise AttributeError(
                 f"this {type(self).__name__} has no cliques {name!r}, but {sorted(templates)}"

@@ -75,7 +75,9 @@ def decode(
 
 
 def _climb(scores: FlatScores, cliques: Cliques, graph: Adjacency, labels: np.ndarray) -> None:
-    patiently(lambda: climb(scores, cliques, graph, labels), 10 * len(labels) * len(scores.node[0]))
+    # there may be no nodes
+    n_steps = 10 * scores.node.size
+    patiently(lambda: climb(scores, cliques, graph, labels), n_steps)
 
 
 def _finite(scores: FlatScores, cliques: Cliques) -> FlatScores:

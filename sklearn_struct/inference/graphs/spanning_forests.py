@@ -23,7 +23,8 @@ def shares_of_cliques(structure: Structure, cliques: Cliques) -> np.ndarray:
 
     A forest is made of cliques that close no cycle. Those that few of the earlier forests have come
     first, so shares are nearly as equal as they can be. A clique that lies on no cycle is in each
-    forest, with share 1. What an example gets depends on its own graph alone.
+    forest, with share 1. What an example gets depends on its own graph alone, but also on the order
+    of its cliques: each gives a bound, and these differ in their third digit.
     """
     share = np.ones(len(cliques.row))
     offsets = structure.offsets

@@ -187,6 +187,7 @@ NODES = np.ones((3, 2))
         ([[Cliques("a", [[0], [1]])]], r"\(n_cliques, 2\) or wider"),
         ([[Cliques("a", [[0, 1]]), Cliques("a", [[1, 2]])]], "two Cliques are called 'a'"),
         ([[Cliques(1, [[0, 1]])]], "a name of Cliques is a string"),
+        ([[Cliques("a", [[0, 1]], None, NODES)]], "symmetric of 'a' must be True or False, got a "),
         ([[Cliques("a", [[0, 1]])], [Cliques("a", [[0, 1, 2]])]], "of 3 nodes, not 2"),
         ([[Cliques("a", [[0, 1]])], [Cliques("a", [[0, 1]], NODES[:1])]], "unlike in"),
         ([[Cliques("a", [[0, 1]])], [Cliques("a", [[0, 1]], None, True)]], "symmetric=True"),
@@ -199,6 +200,13 @@ def test_what_cannot_be_read_is_refused(parts, message):
     with pytest.raises((InputTypeError, LengthMismatchError, ValueError), match=message):
         crf.fit([(NODES, part) for part in parts], [["a", "b", "a"]] * len(parts))
     assert not hasattr(crf, "classes_")
+
+
+@pytest.mark.parametrize("name", [["edges"], None, 0, {}])
+def test_names_that_are_none(name):
+    crf = GraphCRF().fit([(NODES, [[0, 1]])], [["a", "b", "a"]])
+    with pytest.raises(InputTypeError, match="name must be a string, of Cliques, such as 'edges'"):
+        crf.predict_clique_proba([(NODES, [[0, 1]])], name)
 
 
 def test_tables_that_are_too_large_are_refused():

@@ -171,6 +171,13 @@ def test_bad_labels(entry, error, message):
     assert not hasattr(crf, "row_classes_")
 
 
+@pytest.mark.parametrize("y", [np.float64(1.0), 5, "DET", {"a": 1}, np.array(None)])
+@pytest.mark.parametrize("X", [[["a", "b"]], np.eye(2)], ids=["sequences", "rows"])
+def test_labels_that_are_no_list(X, y):
+    with pytest.raises((InputTypeError, LengthMismatchError, ValueError), match="y"):
+        FactorialCRF().fit(X, y)
+
+
 def test_no_rows():
     with pytest.raises(EmptyDataError, match="empty list of labels"):
         FactorialCRF().fit([[["x"]]], [[()]])

@@ -94,6 +94,13 @@ def test_strong_and_alike_edges_are_solved():
     np.testing.assert_allclose(score, bound, atol=1e-6)
 
 
+def test_of_no_nodes_nothing_is_written():
+    potentials, structure = graphs.random_graphs(np.random.default_rng(0), (0, 0), 3, (PAIRS,))
+    labels, score, bound = decoded(potentials, structure, np.zeros(0, np.int32))
+    assert len(labels) == 0
+    assert score.tolist() == bound.tolist() == [0.0, 0.0]
+
+
 def test_a_start_is_never_made_worse():
     rng = np.random.default_rng(0)
     potentials, structure = graphs.random_graphs(rng, (9, 8, 9), 3, (PAIRS, TRIPLES))
