@@ -17,13 +17,16 @@ from sklearn_struct.inference.graphs.complex_step import OnGraphs
 from sklearn_struct.inference.graphs.convergence import Report
 from sklearn_struct.inference.graphs.decoded import decode
 from sklearn_struct.inference.graphs.flat_scores import Cliques, FlatScores, add_to, flat_scores
+from sklearn_struct.inference.graphs.kept_messages import KeptMessages, Started, new_messages
 from sklearn_struct.inference.graphs.log_messages import Messages, Model, add_beliefs, exchange
+from sklearn_struct.inference.graphs.odds_messages import exchange_odds
 from sklearn_struct.inference.graphs.pair_messages import (
     PairMessages,
     add_pair_beliefs,
     exchange_pairs,
 )
 from sklearn_struct.inference.graphs.pair_scores import PairScores, are_small, pair_scores
+from sklearn_struct.inference.graphs.short_messages import MOST_LABELS, exchange_short
 
 __all__ = ["MessagePassing"]
 
@@ -54,11 +57,14 @@ class MessagePassing(OnGraphs):
         Messages have settled if none of their probabilities changes by more in a sweep.
     report : Report
         What has happened so far.
+    kept : KeptMessages or None, default=None
+        Where messages begin; by default all labels are equally probable then.
     """
 
     max_sweeps: int = 100
     tol: float = 1e-6
     report: Report = field(default_factory=Report, compare=False, repr=False)
+    kept: KeptMessages | None = field(default=None, compare=False, repr=False)
 
     @abstractmethod
     def shares(self, structure: Structure, cliques: Cliques) -> np.ndarray:
@@ -90,9 +96,11 @@ class MessagePassing(OnGraphs):
         chosen = np.flatnonzero(small & (weight != 0.0))
         if len(chosen):
             scores = pair_scores(potentials, structure, share)
+            started = self._started(potentials, structure, scores.shared_out)
             which = structure.offsets, chosen
             patiently(
-                lambda: _by_pairs(scores, cliques, graph, which, limits, examples, into), n_steps
+                lambda: _by_pairs(scores, cliques, graph, which, limits, examples, started, into),
+                n_steps,
             )
             log_Z[chosen] += scores.taken[chosen]
         chosen = np.flatnonzero(~small & (weight != 0.0))
@@ -105,6 +113,14 @@ class MessagePassing(OnGraphs):
         used = weight != 0.0
         self.report.add(examples[2][used], examples[3][used], self.tol)
         add_to(out, into)
+
+    def _started(self, potentials: Potentials, structure: Structure, powers: bool) -> Started:
+        """Where messages begin."""
+        n_places = 2 * sum(len(family.nodes) for family in structure.families)
+        shape = n_places, padded(potentials.node.shape[1])
+        if self.kept is None:
+            return new_messages(structure.n_examples, shape, powers)
+        return self.kept.of(potentials, structure, shape, powers)
 
     def argmax(
         self,
@@ -132,6 +148,7 @@ def _by_pairs(
     chosen: tuple[np.ndarray, np.ndarray],
     limits: Limits,
     examples: Examples,
+    started: Started,
     out: FlatScores,
 ) -> None:
     """Infer the chosen examples with numbers."""
@@ -139,19 +156,17 @@ def _by_pairs(
     max_sweeps, tol = limits
     weight, log_Z, sweeps, change = examples
     K = out.node.shape[1]
-    told = np.empty((len(graph.places), padded(K)))
-    powers = told
-    if scores.shared_out:
-        powers = np.empty((len(graph.places), padded(K)))
-    messages = PairMessages(told, powers)
+    messages, settled = started
     for i in which:
         nodes = (offsets[i], offsets[i + 1])
-        _forget_pairs(messages, scores.share, cliques, i, K)
-        last = exchange_pairs(scores, cliques, graph, nodes, (max_sweeps, tol, 0.0), messages, K)
+        if not settled[i]:
+            _forget_pairs(messages, scores, cliques, i, K)
+        last = _settle(scores, cliques, graph, nodes, (max_sweeps, tol, 0.0), messages, K)
         if not last[1] <= tol:
-            _forget_pairs(messages, scores.share, cliques, i, K)
-            more = LONGER * max_sweeps, tol, DAMPING
-            last = exchange_pairs(scores, cliques, graph, nodes, more, messages, K)
+            _forget_pairs(messages, scores, cliques, i, K)
+            more = (LONGER * max_sweeps, tol, DAMPING)
+            last = _settle(scores, cliques, graph, nodes, more, messages, K)
+        settled[i] = last[1] <= tol
         sweeps[i], change[i] = last
         log_Z[i] = add_pair_beliefs(
             scores, cliques, graph, nodes, cliques.ranges[i], weight[i], messages, out
@@ -159,8 +174,25 @@ def _by_pairs(
 
 
 @kernel
+def _settle(
+    scores: PairScores,
+    cliques: Cliques,
+    graph: Adjacency,
+    nodes: tuple[int, int],
+    limits: tuple[int, float, float],
+    messages: PairMessages,
+    K: int,
+) -> tuple[int, float]:
+    if scores.shared_out or K > MOST_LABELS:
+        return exchange_pairs(scores, cliques, graph, nodes, limits, messages, K)
+    if K == 2:
+        return exchange_odds(scores, cliques, graph, nodes, limits, messages.told)
+    return exchange_short(scores, cliques, graph, nodes, limits, messages.told, K)
+
+
+@kernel
 def _forget_pairs(
-    messages: PairMessages, share: np.ndarray, cliques: Cliques, i: int, K: int
+    messages: PairMessages, scores: PairScores, cliques: Cliques, i: int, K: int
 ) -> None:
     """Make all messages of an example say that labels are equally probable, also in padding."""
     P = messages.told.shape[1]
@@ -168,8 +200,11 @@ def _forget_pairs(
         first = cliques.bounds[cliques.ranges[i, f, 0]]
         for p in range(first, cliques.bounds[cliques.ranges[i, f, 1]]):
             for k in range(P):
-                messages.powers[p, k] = K ** -share[p // 2]
                 messages.told[p, k] = 1.0 / K
+            if scores.shared_out:
+                power = K ** -scores.share[p // 2]
+                for k in range(P):
+                    messages.powers[p, k] = power
 
 
 @kernel

@@ -72,8 +72,11 @@ def exchange_pairs(
     belief = np.zeros(P)
     row = np.zeros(2 * P)
     padding = np.zeros(P)
+    # 1 where there are labels, else 0
+    labels = np.ones(P)
     for k in range(K, P):
         padding[k] = 1.0 / K  # else cavities would be 0 / 0 there
+        labels[k] = 0.0
     for half in range(2 * max_sweeps):
         forward = half % 2 == 0
         if forward:
@@ -89,7 +92,7 @@ def exchange_pairs(
                     continue
                 for k in range(0, P, LANES):
                     store(row, k, div(load(belief, k), load(told, p * P + k)))
-                mass = _product(tables, start[p], turned[p], stride[p], row, K)
+                mass = _product(tables, start[p], turned[p], stride[p], row, labels, K)
                 scale = splat((1.0 - damping) / mass)
                 for k in range(0, P, LANES):
                     old = load(told, q * P + k)
@@ -128,15 +131,22 @@ def _believe(
     by.
     """
     P = len(belief)
+    first = bounds[v]
+    last = bounds[v + 1]
     taken = 0.0
     for k in range(0, P, LANES):
-        store(belief, k, load(node, v * P + k))
-    for e in range(bounds[v], bounds[v + 1]):
-        p = places[e] * P
+        # a vector at a time, so that it stays in registers
+        x = load(node, v * P + k)
+        for e in range(first, min(first + MANY, last)):
+            x = mul(x, load(powers, places[e] * P + k))
+        store(belief, k, x)
+    for start in range(first + MANY, last, MANY):
+        taken += _scale(belief)
         for k in range(0, P, LANES):
-            store(belief, k, mul(load(belief, k), load(powers, p + k)))
-        if (e - bounds[v]) % MANY == MANY - 1:
-            taken += _scale(belief)
+            x = load(belief, k)
+            for e in range(start, min(start + MANY, last)):
+                x = mul(x, load(powers, places[e] * P + k))
+            store(belief, k, x)
     return taken
 
 
@@ -155,7 +165,13 @@ def _scale(belief: np.ndarray) -> float:
 
 @inlined
 def _product(
-    tables: np.ndarray, start: int, turned: bool, stride: int, row: np.ndarray, K: int
+    tables: np.ndarray,
+    start: int,
+    turned: bool,
+    stride: int,
+    row: np.ndarray,
+    labels: np.ndarray,
+    K: int,
 ) -> float:
     """The product of the first half of a row with a table, into the second half; its sum."""
     P = len(row) // 2
@@ -181,9 +197,8 @@ def _product(
             if K % 2 == 1:
                 o = start + (K - 1) * stride + k
                 sums = fma(splat(at(row, K - 1)), load(tables, o), sums)
-            store(row, P + k, add(sums, more))
             # without what stands behind a row
-            sums = load_part(row, P + k, K - k, 0.0)
+            sums = mul(add(sums, more), load(labels, k))
             store(row, P + k, sums)
             sum_of_all = add(sum_of_all, sums)
         mass = total(sum_of_all)
@@ -210,6 +225,8 @@ def add_pair_beliefs(
     first, stop = nodes
     beliefs = np.empty((stop - first, P))
     row = np.zeros(2 * P)
+    labels = np.ones(P)
+    labels[K:] = 0.0
     value = 0.0
     for v in range(first, stop):
         belief = beliefs[v - first]
@@ -232,7 +249,7 @@ def add_pair_beliefs(
                 store(row, k, div(load(belief, k), load(told, 2 * c * P + k)))
             start = scores.start[2 * c]
             stride = scores.stride[2 * c]
-            _product(scores.tables, start, False, stride, row, K)
+            _product(scores.tables, start, False, stride, row, labels, K)
             # what the second node tells, in the place of what it is told
             belief = beliefs[members[2 * c + 1] - first]
             mass = splat(0.0)
