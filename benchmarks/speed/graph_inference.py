@@ -27,7 +27,7 @@ def messages(n_labels: int, shared: bool, watch: Stopwatch) -> dict[str, float]:
     tries take all their sweeps.
     """
     from sklearn_struct.inference.graphs.belief_propagation import BeliefPropagation
-    from sklearn_struct.inference.graphs.message_passing import LONGER
+    from sklearn_struct.inference.graphs.pair_inference import LONGER
 
     potentials, structure = grid(SIDE, SIDE, n_labels, shared)
     few, many = (

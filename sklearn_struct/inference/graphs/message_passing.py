@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass, field
-from typing import TypeAlias
 
 import numpy as np
 
@@ -12,34 +11,26 @@ from sklearn_struct.compiled.kernel import kernel
 from sklearn_struct.compiled.simd import padded
 from sklearn_struct.compiled.threads import patiently
 from sklearn_struct.containers.structures import Potentials, Structure, zeros
-from sklearn_struct.inference.graphs.adjacency import Adjacency, read
+from sklearn_struct.inference.graphs.adjacency import read
 from sklearn_struct.inference.graphs.complex_step import OnGraphs
 from sklearn_struct.inference.graphs.convergence import Report
 from sklearn_struct.inference.graphs.decoded import decode
 from sklearn_struct.inference.graphs.flat_scores import Cliques, FlatScores, add_to, flat_scores
 from sklearn_struct.inference.graphs.kept_messages import KeptMessages, Started, new_messages
 from sklearn_struct.inference.graphs.log_messages import Messages, Model, add_beliefs, exchange
-from sklearn_struct.inference.graphs.odds_messages import exchange_odds
-from sklearn_struct.inference.graphs.pair_messages import (
-    PairMessages,
-    add_pair_beliefs,
-    exchange_pairs,
+from sklearn_struct.inference.graphs.pair_inference import (
+    DAMPING,
+    LONGER,
+    Examples,
+    Limits,
+    by_pairs,
 )
-from sklearn_struct.inference.graphs.pair_scores import PairScores, are_small, pair_scores
-from sklearn_struct.inference.graphs.short_messages import MOST_LABELS, exchange_short
+from sklearn_struct.inference.graphs.pair_scores import are_small, pair_scores
 
 __all__ = ["MessagePassing"]
 
-# of graphs whose messages do not settle: how much of the old message stays, and how much longer
-DAMPING = 0.5
-LONGER = 4
 # sweeps of a usual graph, to tell how long a call takes
 USUAL = 10
-
-# largest number of sweeps, tolerance
-Limits: TypeAlias = tuple[int, float]
-# of examples: weight, log Z, sweeps, last change
-Examples: TypeAlias = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -99,7 +90,7 @@ class MessagePassing(OnGraphs):
             started = self._started(potentials, structure, scores.shared_out)
             which = structure.offsets, chosen
             patiently(
-                lambda: _by_pairs(scores, cliques, graph, which, limits, examples, started, into),
+                lambda: by_pairs(scores, cliques, graph, which, limits, examples, started, into),
                 n_steps,
             )
             log_Z[chosen] += scores.taken[chosen]
@@ -138,73 +129,6 @@ class MessagePassing(OnGraphs):
         decode(potentials, structure, labels, beliefs.node.argmax(axis=1))
         if score is not None:
             score[:] = self.scores(potentials, structure, labels)
-
-
-@kernel
-def _by_pairs(
-    scores: PairScores,
-    cliques: Cliques,
-    graph: Adjacency,
-    chosen: tuple[np.ndarray, np.ndarray],
-    limits: Limits,
-    examples: Examples,
-    started: Started,
-    out: FlatScores,
-) -> None:
-    """Infer the chosen examples with numbers."""
-    offsets, which = chosen
-    max_sweeps, tol = limits
-    weight, log_Z, sweeps, change = examples
-    K = out.node.shape[1]
-    messages, settled = started
-    for i in which:
-        nodes = (offsets[i], offsets[i + 1])
-        if not settled[i]:
-            _forget_pairs(messages, scores, cliques, i, K)
-        last = _settle(scores, cliques, graph, nodes, (max_sweeps, tol, 0.0), messages, K)
-        if not last[1] <= tol:
-            _forget_pairs(messages, scores, cliques, i, K)
-            more = (LONGER * max_sweeps, tol, DAMPING)
-            last = _settle(scores, cliques, graph, nodes, more, messages, K)
-        settled[i] = last[1] <= tol
-        sweeps[i], change[i] = last
-        log_Z[i] = add_pair_beliefs(
-            scores, cliques, graph, nodes, cliques.ranges[i], weight[i], messages, out
-        )
-
-
-@kernel
-def _settle(
-    scores: PairScores,
-    cliques: Cliques,
-    graph: Adjacency,
-    nodes: tuple[int, int],
-    limits: tuple[int, float, float],
-    messages: PairMessages,
-    K: int,
-) -> tuple[int, float]:
-    if scores.shared_out or K > MOST_LABELS:
-        return exchange_pairs(scores, cliques, graph, nodes, limits, messages, K)
-    if K == 2:
-        return exchange_odds(scores, cliques, graph, nodes, limits, messages.told)
-    return exchange_short(scores, cliques, graph, nodes, limits, messages.told, K)
-
-
-@kernel
-def _forget_pairs(
-    messages: PairMessages, scores: PairScores, cliques: Cliques, i: int, K: int
-) -> None:
-    """Make all messages of an example say that labels are equally probable, also in padding."""
-    P = messages.told.shape[1]
-    for f in range(cliques.ranges.shape[1]):
-        first = cliques.bounds[cliques.ranges[i, f, 0]]
-        for p in range(first, cliques.bounds[cliques.ranges[i, f, 1]]):
-            for k in range(P):
-                messages.told[p, k] = 1.0 / K
-            if scores.shared_out:
-                power = K ** -scores.share[p // 2]
-                for k in range(P):
-                    messages.powers[p, k] = power
 
 
 @kernel

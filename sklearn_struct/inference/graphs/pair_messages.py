@@ -24,6 +24,7 @@ from sklearn_struct.compiled.simd import (
     load_part,
     maximum,
     mul,
+    padded,
     splat,
     store,
     store_part,
@@ -34,7 +35,7 @@ from sklearn_struct.inference.graphs.adjacency import Adjacency
 from sklearn_struct.inference.graphs.flat_scores import Cliques, FlatScores, first_score
 from sklearn_struct.inference.graphs.pair_scores import PairScores
 
-__all__ = ["PairMessages", "add_pair_beliefs", "exchange_pairs"]
+__all__ = ["PairMessages", "Room", "add_pair_beliefs", "room_to_send", "send_pairs"]
 
 # messages whose product is scaled anew
 MANY = 8
@@ -49,62 +50,76 @@ class PairMessages(NamedTuple):
     powers: np.ndarray
 
 
+class Room(NamedTuple):
+    """What sending needs, for itself alone: unset rows (P,) and (2 P,); which places of a row have
+    a label, 1 or 0; 1 / K in all other places; and rows of the identity.
+    """
+
+    belief: np.ndarray
+    row: np.ndarray
+    labels: np.ndarray
+    padding: np.ndarray
+    unit: np.ndarray
+
+
 @kernel
-def exchange_pairs(
+def room_to_send(K: int) -> Room:
+    """Room for messages of K labels."""
+    P = padded(K)
+    labels = np.zeros(P)
+    labels[:K] = 1.0
+    return Room(np.zeros(P), np.zeros(2 * P), labels, (1.0 - labels) / K, np.eye(2 * LANES))
+
+
+@kernel
+def send_pairs(
     scores: PairScores,
     cliques: Cliques,
     graph: Adjacency,
     nodes: tuple[int, int],
-    settings: tuple[int, float, float],
+    way: tuple[bool, float],
     messages: PairMessages,
-    K: int,
-) -> tuple[int, float]:
-    """Send messages among the nodes of one example; see `log_messages.exchange`."""
+    room: Room,
+) -> float:
+    """Send the messages of nodes from the first to before the last, in this order to later nodes if
+    `way` begins with True, else the other way round to earlier ones; the largest change.
+
+    The other number of `way` is damping, the share of the old message in the new one.
+    """
     # arrays by names of their own: in loops it takes long to look them up in tuples
     node, tables, start, stride, turned, _, share, shared_out = scores
     told, powers = messages
+    belief, row, labels, padding, _ = room
     bounds = graph.bounds
     places = graph.places
     members = cliques.members
     first, stop = nodes
-    max_sweeps, tol, damping = settings
+    forward, damping = way
     P = told.shape[1]
-    belief = np.zeros(P)
-    row = np.zeros(2 * P)
-    padding = np.zeros(P)
-    # 1 where there are labels, else 0
-    labels = np.ones(P)
-    for k in range(K, P):
-        padding[k] = 1.0 / K  # else cavities would be 0 / 0 there
-        labels[k] = 0.0
-    for half in range(2 * max_sweeps):
-        forward = half % 2 == 0
-        if forward:
-            change = splat(0.0)
-        for i in range(stop - first):
-            v = first + i if forward else stop - 1 - i
-            _believe(node, bounds, places, v, powers, belief)
-            for e in range(bounds[v], bounds[v + 1]):
-                p = places[e]
-                # the other end of the edge
-                q = p ^ 1
-                if (members[q] > v) != forward:
-                    continue
-                for k in range(0, P, LANES):
-                    store(row, k, div(load(belief, k), load(told, p * P + k)))
-                mass = _product(tables, start[p], turned[p], stride[p], row, labels, K)
-                scale = splat((1.0 - damping) / mass)
-                for k in range(0, P, LANES):
-                    old = load(told, q * P + k)
-                    new = fma(splat(1.0 - damping), load(padding, k), mul(load(row, P + k), scale))
-                    new = fma(splat(damping), old, new)
-                    change = maximum(maximum(sub(new, old), sub(old, new)), change)
-                    store(told, q * P + k, new)
-                if shared_out:
-                    _raise(row, q, share[q // 2], messages, K)
-        if not forward and largest(change) <= tol:
-            return half // 2 + 1, largest(change)
-    return max_sweeps, np.inf if max_sweeps == 0 else largest(change)
+    K = int(labels.sum())
+    change = splat(0.0)
+    for i in range(stop - first):
+        v = first + i if forward else stop - 1 - i
+        _believe(node, bounds, places, v, powers, belief)
+        for e in range(bounds[v], bounds[v + 1]):
+            p = places[e]
+            # the other end of the edge
+            q = p ^ 1
+            if (members[q] > v) != forward:
+                continue
+            for k in range(0, P, LANES):
+                store(row, k, div(load(belief, k), load(told, p * P + k)))
+            mass = _product(tables, start[p], turned[p], stride[p], row, labels, K)
+            scale = splat((1.0 - damping) / mass)
+            for k in range(0, P, LANES):
+                old = load(told, q * P + k)
+                new = fma(splat(1.0 - damping), load(padding, k), mul(load(row, P + k), scale))
+                new = fma(splat(damping), old, new)
+                change = maximum(maximum(sub(new, old), sub(old, new)), change)
+                store(told, q * P + k, new)
+            if shared_out:
+                _raise(row, q, share[q // 2], messages, K)
+    return largest(change)
 
 
 @inlined
