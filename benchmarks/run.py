@@ -39,7 +39,7 @@ from papers import (
     noun_phrases,
     spectral_grammars,
 )
-from peers import encoding, end_to_end, logistic, nltk_parsing, training
+from peers import encoding, end_to_end, graph_messages, logistic, nltk_parsing, training
 from speed import (
     compiling,
     criteria,
@@ -68,6 +68,7 @@ SUITES = (
     encoding,
     logistic,
     nltk_parsing,
+    graph_messages,
     parsers,
     threads,
     responsiveness,

@@ -5,10 +5,10 @@ junction tree.
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
 from lib.goals import Goal
-from lib.side_by_side import Benchmark, Medians, Stopwatch, least
+from lib.grids import grid, seconds
+from lib.side_by_side import Benchmark, Medians, Stopwatch
 
 MESSAGE = "a message, CPU ns"
 REST = "all else, CPU ns an edge"
@@ -22,41 +22,12 @@ TREES = {"16 x 8, 2 labels": (16, 8, 2), "14 x 14, 2": (14, 14, 2), "40 x 3, 9":
 SWEEPS = (4, 24)
 
 
-def grid(height: int, width: int, n_labels: int, shared: bool) -> tuple[Any, Any]:
-    """Random potentials and structure of a grid."""
-    import numpy as np
-
-    from sklearn_struct.containers.structures import Family, Potentials, Structure
-
-    rng = np.random.default_rng(0)
-    number = np.arange(height * width).reshape(height, width)
-    across = np.column_stack([number[:, :-1].ravel(), number[:, 1:].ravel()])
-    down = np.column_stack([number[:-1].ravel(), number[1:].ravel()])
-    edges = np.concatenate([across, down])
-    node = rng.normal(size=(number.size, n_labels))
-    table = 0.5 * rng.normal(size=(1 if shared else len(edges), n_labels**2))
-    structure = Structure(np.array([0, number.size]), (Family(edges, np.array([0, len(edges)])),))
-    return Potentials(node, (table,)), structure
-
-
-def seconds(inference: Any, potentials: Any, structure: Any, repeats: int) -> float:
-    """Shortest CPU seconds of a call for marginals; the first call compiles kernels."""
-    import numpy as np
-
-    from sklearn_struct.containers.structures import zeros
-
-    out = zeros(potentials)
-    log_Z = np.empty(1)
-    arguments = potentials, structure, np.ones(1), out, log_Z
-    inference.marginals(*arguments)
-    return least(lambda: inference.marginals(*arguments), repeats)
-
-
 def messages(n_labels: int, shared: bool, watch: Stopwatch) -> dict[str, float]:
     """The difference of two numbers of sweeps; a tolerance below 0 is never reached, so that both
     tries take all their sweeps.
     """
-    from sklearn_struct.inference.graphs.belief_propagation import LONGER, BeliefPropagation
+    from sklearn_struct.inference.graphs.belief_propagation import BeliefPropagation
+    from sklearn_struct.inference.graphs.pair_inference import LONGER
 
     potentials, structure = grid(SIDE, SIDE, n_labels, shared)
     few, many = (

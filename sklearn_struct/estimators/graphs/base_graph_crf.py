@@ -40,6 +40,7 @@ from sklearn_struct.estimators.graphs.graph_losses import (
 )
 from sklearn_struct.inference.base import Inference
 from sklearn_struct.inference.graphs.convergence import Report
+from sklearn_struct.inference.graphs.kept_messages import KeptMessages
 from sklearn_struct.losses.base import Loss
 from sklearn_struct.losses.evidence import Evidence
 from sklearn_struct.objectives.linear_objective import LinearObjective
@@ -176,7 +177,9 @@ class BaseGraphCRF(
 
     def _inference(self) -> Inference:
         report = self.__dict__.setdefault("_report", Report())
-        return inference_of(self.inference, self.max_sweeps, self.inference_tol, report)
+        # messages are kept in a fit alone: predictions do not depend on what came before
+        kept = self.__dict__.get("_kept")
+        return inference_of(self.inference, self.max_sweeps, self.inference_tol, report, kept)
 
     def _learned_inference(self) -> Inference:
         return self._inference()
@@ -196,7 +199,9 @@ class BaseGraphCRF(
         X = as_list(X)
         if self.blocks is not None:
             self._graphs = X  # `blocks` is a function of a graph as X has it
+        self._kept = KeptMessages()
         super()._fit(X, y, sample_weight, init, progress)
+        del self._kept
 
     def _read_weights(
         self, sample_weight: Any, sequences: Any, labels: np.ndarray

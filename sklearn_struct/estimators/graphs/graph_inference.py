@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from sklearn_struct._warning import warn
@@ -16,7 +14,9 @@ from sklearn_struct.inference.graphs.chosen import ChosenByGraph
 from sklearn_struct.inference.graphs.convergence import Counts, Report
 from sklearn_struct.inference.graphs.gibbs_sampling import GibbsSampling
 from sklearn_struct.inference.graphs.junction_tree import JunctionTree
+from sklearn_struct.inference.graphs.kept_messages import KeptMessages
 from sklearn_struct.inference.graphs.mean_field import MeanField
+from sklearn_struct.inference.graphs.message_passing import MessagePassing
 from sklearn_struct.inference.graphs.rooted_trees import has_cycle
 from sklearn_struct.inference.graphs.tree_reweighted import TreeReweighted
 
@@ -24,23 +24,23 @@ __all__ = ["INFERENCES", "check_solver", "check_width", "inference_of", "sampler
 
 MOST_NUMBERS = 2.0**27  # in the tables of a graph: a gigabyte
 
-# those that go on until nothing changes any more, for all graphs
-APPROXIMATE: dict[str, Callable[[int, float, Report], Inference]] = {
-    "bp": BeliefPropagation,
-    "trw": TreeReweighted,
-    "mean_field": MeanField,
-}
+# those that send messages until these settle, for all graphs
+PASSING: dict[str, type[MessagePassing]] = {"bp": BeliefPropagation, "trw": TreeReweighted}
 # all that the parameter `inference` may be
-INFERENCES = {"auto", "exact", "gibbs", *APPROXIMATE}
+INFERENCES = {"auto", "exact", "gibbs", "mean_field", *PASSING}
 
 
-def inference_of(name: str, max_sweeps: int, tol: float, report: Report) -> Inference:
+def inference_of(
+    name: str, max_sweeps: int, tol: float, report: Report, kept: KeptMessages | None
+) -> Inference:
     """What the parameter `inference` names."""
     if name == "gibbs":
         return GibbsSampling(max_sweeps)
-    if name in APPROXIMATE:
-        return APPROXIMATE[name](max_sweeps, tol, report)
-    messages = BeliefPropagation(max_sweeps, tol, report)
+    if name == "mean_field":
+        return MeanField(max_sweeps, tol, report)
+    if name in PASSING:
+        return PASSING[name](max_sweeps, tol, report, kept)
+    messages = BeliefPropagation(max_sweeps, tol, report, kept)
     return ChosenByGraph(messages if name == "auto" else JunctionTree(MOST_NUMBERS))
 
 

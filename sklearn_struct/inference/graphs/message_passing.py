@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass, field
-from typing import TypeAlias
 
 import numpy as np
 
@@ -12,31 +11,26 @@ from sklearn_struct.compiled.kernel import kernel
 from sklearn_struct.compiled.simd import padded
 from sklearn_struct.compiled.threads import patiently
 from sklearn_struct.containers.structures import Potentials, Structure, zeros
-from sklearn_struct.inference.graphs.adjacency import Adjacency, read
+from sklearn_struct.inference.graphs.adjacency import read
 from sklearn_struct.inference.graphs.complex_step import OnGraphs
 from sklearn_struct.inference.graphs.convergence import Report
 from sklearn_struct.inference.graphs.decoded import decode
 from sklearn_struct.inference.graphs.flat_scores import Cliques, FlatScores, add_to, flat_scores
+from sklearn_struct.inference.graphs.kept_messages import KeptMessages, Started, new_messages
 from sklearn_struct.inference.graphs.log_messages import Messages, Model, add_beliefs, exchange
-from sklearn_struct.inference.graphs.pair_messages import (
-    PairMessages,
-    add_pair_beliefs,
-    exchange_pairs,
+from sklearn_struct.inference.graphs.pair_inference import (
+    DAMPING,
+    LONGER,
+    Examples,
+    Limits,
+    by_pairs,
 )
-from sklearn_struct.inference.graphs.pair_scores import PairScores, are_small, pair_scores
+from sklearn_struct.inference.graphs.pair_scores import are_small, pair_scores
 
 __all__ = ["MessagePassing"]
 
-# of graphs whose messages do not settle: how much of the old message stays, and how much longer
-DAMPING = 0.5
-LONGER = 4
 # sweeps of a usual graph, to tell how long a call takes
 USUAL = 10
-
-# largest number of sweeps, tolerance
-Limits: TypeAlias = tuple[int, float]
-# of examples: weight, log Z, sweeps, last change
-Examples: TypeAlias = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -54,11 +48,14 @@ class MessagePassing(OnGraphs):
         Messages have settled if none of their probabilities changes by more in a sweep.
     report : Report
         What has happened so far.
+    kept : KeptMessages or None, default=None
+        Where messages begin; by default all labels are equally probable then.
     """
 
     max_sweeps: int = 100
     tol: float = 1e-6
     report: Report = field(default_factory=Report, compare=False, repr=False)
+    kept: KeptMessages | None = field(default=None, compare=False, repr=False)
 
     @abstractmethod
     def shares(self, structure: Structure, cliques: Cliques) -> np.ndarray:
@@ -90,9 +87,11 @@ class MessagePassing(OnGraphs):
         chosen = np.flatnonzero(small & (weight != 0.0))
         if len(chosen):
             scores = pair_scores(potentials, structure, share)
+            started = self._started(potentials, structure, scores.shared_out)
             which = structure.offsets, chosen
             patiently(
-                lambda: _by_pairs(scores, cliques, graph, which, limits, examples, into), n_steps
+                lambda: by_pairs(scores, cliques, graph, which, limits, examples, started, into),
+                n_steps,
             )
             log_Z[chosen] += scores.taken[chosen]
         chosen = np.flatnonzero(~small & (weight != 0.0))
@@ -105,6 +104,14 @@ class MessagePassing(OnGraphs):
         used = weight != 0.0
         self.report.add(examples[2][used], examples[3][used], self.tol)
         add_to(out, into)
+
+    def _started(self, potentials: Potentials, structure: Structure, powers: bool) -> Started:
+        """Where messages begin."""
+        n_places = 2 * sum(len(family.nodes) for family in structure.families)
+        shape = n_places, padded(potentials.node.shape[1])
+        if self.kept is None:
+            return new_messages(structure.n_examples, shape, powers)
+        return self.kept.of(potentials, structure, shape, powers)
 
     def argmax(
         self,
@@ -122,54 +129,6 @@ class MessagePassing(OnGraphs):
         decode(potentials, structure, labels, beliefs.node.argmax(axis=1))
         if score is not None:
             score[:] = self.scores(potentials, structure, labels)
-
-
-@kernel
-def _by_pairs(
-    scores: PairScores,
-    cliques: Cliques,
-    graph: Adjacency,
-    chosen: tuple[np.ndarray, np.ndarray],
-    limits: Limits,
-    examples: Examples,
-    out: FlatScores,
-) -> None:
-    """Infer the chosen examples with numbers."""
-    offsets, which = chosen
-    max_sweeps, tol = limits
-    weight, log_Z, sweeps, change = examples
-    K = out.node.shape[1]
-    told = np.empty((len(graph.places), padded(K)))
-    powers = told
-    if scores.shared_out:
-        powers = np.empty((len(graph.places), padded(K)))
-    messages = PairMessages(told, powers)
-    for i in which:
-        nodes = (offsets[i], offsets[i + 1])
-        _forget_pairs(messages, scores.share, cliques, i, K)
-        last = exchange_pairs(scores, cliques, graph, nodes, (max_sweeps, tol, 0.0), messages, K)
-        if not last[1] <= tol:
-            _forget_pairs(messages, scores.share, cliques, i, K)
-            more = LONGER * max_sweeps, tol, DAMPING
-            last = exchange_pairs(scores, cliques, graph, nodes, more, messages, K)
-        sweeps[i], change[i] = last
-        log_Z[i] = add_pair_beliefs(
-            scores, cliques, graph, nodes, cliques.ranges[i], weight[i], messages, out
-        )
-
-
-@kernel
-def _forget_pairs(
-    messages: PairMessages, share: np.ndarray, cliques: Cliques, i: int, K: int
-) -> None:
-    """Make all messages of an example say that labels are equally probable, also in padding."""
-    P = messages.told.shape[1]
-    for f in range(cliques.ranges.shape[1]):
-        first = cliques.bounds[cliques.ranges[i, f, 0]]
-        for p in range(first, cliques.bounds[cliques.ranges[i, f, 1]]):
-            for k in range(P):
-                messages.powers[p, k] = K ** -share[p // 2]
-                messages.told[p, k] = 1.0 / K
 
 
 @kernel

@@ -24,6 +24,7 @@ from sklearn_struct.compiled.simd import (
     load_part,
     maximum,
     mul,
+    padded,
     splat,
     store,
     store_part,
@@ -34,7 +35,7 @@ from sklearn_struct.inference.graphs.adjacency import Adjacency
 from sklearn_struct.inference.graphs.flat_scores import Cliques, FlatScores, first_score
 from sklearn_struct.inference.graphs.pair_scores import PairScores
 
-__all__ = ["PairMessages", "add_pair_beliefs", "exchange_pairs"]
+__all__ = ["PairMessages", "Room", "add_pair_beliefs", "room_to_send", "send_pairs"]
 
 # messages whose product is scaled anew
 MANY = 8
@@ -49,59 +50,76 @@ class PairMessages(NamedTuple):
     powers: np.ndarray
 
 
+class Room(NamedTuple):
+    """What sending needs, for itself alone: unset rows (P,) and (2 P,); which places of a row have
+    a label, 1 or 0; 1 / K in all other places; and rows of the identity.
+    """
+
+    belief: np.ndarray
+    row: np.ndarray
+    labels: np.ndarray
+    padding: np.ndarray
+    unit: np.ndarray
+
+
 @kernel
-def exchange_pairs(
+def room_to_send(K: int) -> Room:
+    """Room for messages of K labels."""
+    P = padded(K)
+    labels = np.zeros(P)
+    labels[:K] = 1.0
+    return Room(np.zeros(P), np.zeros(2 * P), labels, (1.0 - labels) / K, np.eye(2 * LANES))
+
+
+@kernel
+def send_pairs(
     scores: PairScores,
     cliques: Cliques,
     graph: Adjacency,
     nodes: tuple[int, int],
-    settings: tuple[int, float, float],
+    way: tuple[bool, float],
     messages: PairMessages,
-    K: int,
-) -> tuple[int, float]:
-    """Send messages among the nodes of one example; see `log_messages.exchange`."""
+    room: Room,
+) -> float:
+    """Send the messages of nodes from the first to before the last, in this order to later nodes if
+    `way` begins with True, else the other way round to earlier ones; the largest change.
+
+    The other number of `way` is damping, the share of the old message in the new one.
+    """
     # arrays by names of their own: in loops it takes long to look them up in tuples
     node, tables, start, stride, turned, _, share, shared_out = scores
     told, powers = messages
+    belief, row, labels, padding, _ = room
     bounds = graph.bounds
     places = graph.places
     members = cliques.members
     first, stop = nodes
-    max_sweeps, tol, damping = settings
+    forward, damping = way
     P = told.shape[1]
-    belief = np.zeros(P)
-    row = np.zeros(2 * P)
-    padding = np.zeros(P)
-    for k in range(K, P):
-        padding[k] = 1.0 / K  # else cavities would be 0 / 0 there
-    for half in range(2 * max_sweeps):
-        forward = half % 2 == 0
-        if forward:
-            change = splat(0.0)
-        for i in range(stop - first):
-            v = first + i if forward else stop - 1 - i
-            _believe(node, bounds, places, v, powers, belief)
-            for e in range(bounds[v], bounds[v + 1]):
-                p = places[e]
-                # the other end of the edge
-                q = p ^ 1
-                if (members[q] > v) != forward:
-                    continue
-                for k in range(0, P, LANES):
-                    store(row, k, div(load(belief, k), load(told, p * P + k)))
-                mass = _product(tables, start[p], turned[p], stride[p], row, K)
-                scale = splat((1.0 - damping) / mass)
-                for k in range(0, P, LANES):
-                    old = load(told, q * P + k)
-                    new = fma(splat(1.0 - damping), load(padding, k), mul(load(row, P + k), scale))
-                    new = fma(splat(damping), old, new)
-                    change = maximum(maximum(sub(new, old), sub(old, new)), change)
-                    store(told, q * P + k, new)
-                if shared_out:
-                    _raise(row, q, share[q // 2], messages, K)
-        if not forward and largest(change) <= tol:
-            return half // 2 + 1, largest(change)
-    return max_sweeps, np.inf if max_sweeps == 0 else largest(change)
+    K = int(labels.sum())
+    change = splat(0.0)
+    for i in range(stop - first):
+        v = first + i if forward else stop - 1 - i
+        _believe(node, bounds, places, v, powers, belief)
+        for e in range(bounds[v], bounds[v + 1]):
+            p = places[e]
+            # the other end of the edge
+            q = p ^ 1
+            if (members[q] > v) != forward:
+                continue
+            for k in range(0, P, LANES):
+                store(row, k, div(load(belief, k), load(told, p * P + k)))
+            mass = _product(tables, start[p], turned[p], stride[p], row, labels, K)
+            scale = splat((1.0 - damping) / mass)
+            for k in range(0, P, LANES):
+                old = load(told, q * P + k)
+                new = fma(splat(1.0 - damping), load(padding, k), mul(load(row, P + k), scale))
+                new = fma(splat(damping), old, new)
+                change = maximum(maximum(sub(new, old), sub(old, new)), change)
+                store(told, q * P + k, new)
+            if shared_out:
+                _raise(row, q, share[q // 2], messages, K)
+    return largest(change)
 
 
 @inlined
@@ -128,15 +146,22 @@ def _believe(
     by.
     """
     P = len(belief)
+    first = bounds[v]
+    last = bounds[v + 1]
     taken = 0.0
     for k in range(0, P, LANES):
-        store(belief, k, load(node, v * P + k))
-    for e in range(bounds[v], bounds[v + 1]):
-        p = places[e] * P
+        # a vector at a time, so that it stays in registers
+        x = load(node, v * P + k)
+        for e in range(first, min(first + MANY, last)):
+            x = mul(x, load(powers, places[e] * P + k))
+        store(belief, k, x)
+    for start in range(first + MANY, last, MANY):
+        taken += _scale(belief)
         for k in range(0, P, LANES):
-            store(belief, k, mul(load(belief, k), load(powers, p + k)))
-        if (e - bounds[v]) % MANY == MANY - 1:
-            taken += _scale(belief)
+            x = load(belief, k)
+            for e in range(start, min(start + MANY, last)):
+                x = mul(x, load(powers, places[e] * P + k))
+            store(belief, k, x)
     return taken
 
 
@@ -155,7 +180,13 @@ def _scale(belief: np.ndarray) -> float:
 
 @inlined
 def _product(
-    tables: np.ndarray, start: int, turned: bool, stride: int, row: np.ndarray, K: int
+    tables: np.ndarray,
+    start: int,
+    turned: bool,
+    stride: int,
+    row: np.ndarray,
+    labels: np.ndarray,
+    K: int,
 ) -> float:
     """The product of the first half of a row with a table, into the second half; its sum."""
     P = len(row) // 2
@@ -181,9 +212,8 @@ def _product(
             if K % 2 == 1:
                 o = start + (K - 1) * stride + k
                 sums = fma(splat(at(row, K - 1)), load(tables, o), sums)
-            store(row, P + k, add(sums, more))
             # without what stands behind a row
-            sums = load_part(row, P + k, K - k, 0.0)
+            sums = mul(add(sums, more), load(labels, k))
             store(row, P + k, sums)
             sum_of_all = add(sum_of_all, sums)
         mass = total(sum_of_all)
@@ -210,6 +240,8 @@ def add_pair_beliefs(
     first, stop = nodes
     beliefs = np.empty((stop - first, P))
     row = np.zeros(2 * P)
+    labels = np.ones(P)
+    labels[K:] = 0.0
     value = 0.0
     for v in range(first, stop):
         belief = beliefs[v - first]
@@ -232,7 +264,7 @@ def add_pair_beliefs(
                 store(row, k, div(load(belief, k), load(told, 2 * c * P + k)))
             start = scores.start[2 * c]
             stride = scores.stride[2 * c]
-            _product(scores.tables, start, False, stride, row, K)
+            _product(scores.tables, start, False, stride, row, labels, K)
             # what the second node tells, in the place of what it is told
             belief = beliefs[members[2 * c + 1] - first]
             mass = splat(0.0)

@@ -9,15 +9,47 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sklearn_struct.compiled.simd import LANES, padded, workspace
+from sklearn_struct.compiled.kernel import inlined, kernel
+from sklearn_struct.compiled.simd import (
+    LANES,
+    add,
+    exp,
+    largest,
+    least,
+    load_part,
+    maximum,
+    minimum,
+    mul,
+    padded,
+    splat,
+    store,
+    store_part,
+    sub,
+    total,
+    workspace,
+)
 from sklearn_struct.containers.structures import Potentials, Structure, has_only_edges
-from sklearn_struct.inference.graphs.flat_scores import by_example, scaled
+from sklearn_struct.inference.graphs.adjacency import read
+from sklearn_struct.inference.graphs.flat_scores import by_example
+from sklearn_struct.inference.graphs.remembered import of_structure
 
 __all__ = ["PairScores", "are_small", "pair_scores"]
 
 # by how much scores of a node, with those of all its edges, may differ: the square of its
 # exponential, and what many labels add to that, are numbers
 LARGEST_RANGE = 300.0
+
+
+class _Places(NamedTuple):
+    """Where tables begin, for each place, as in `PairScores`; and of each family how many numbers
+    its tables have, and the different shares of its edges where these have one table.
+    """
+
+    start: np.ndarray
+    stride: np.ndarray
+    turned: np.ndarray
+    sizes: list[int]
+    shares: list[np.ndarray]
 
 
 class PairScores(NamedTuple):
@@ -49,78 +81,188 @@ def are_small(potentials: Potentials, structure: Structure, share: np.ndarray) -
     """
     if not has_only_edges(structure, of_one_kind=False):
         return np.zeros(structure.n_examples, bool)
-    node = potentials.node
-    lowest = np.where(node > -np.inf, node, np.inf).min(axis=1, initial=np.inf)
-    highest = node.max(axis=1, initial=-np.inf)
-    # of nodes without allowed labels inf
-    spread = np.where(highest > -np.inf, highest - lowest, np.inf)
+    spread = np.empty(len(potentials.node))
+    _spread_of_nodes(_numbers(potentials.node), spread)
+    members = read(structure)[0].members
     first = 0
     for table, family in zip(potentials.cliques, structure.families, strict=True):
-        of_family = share[first : first + len(family.nodes)]
-        first += len(family.nodes)
-        # -inf - -inf would be nan
-        least = table.min(axis=1)
-        finite = np.where(least > -np.inf, least, 0.0)
-        of_rows = np.where(least > -np.inf, table.max(axis=1) - finite, np.inf)
-        for end in family.nodes.T:
-            spread += np.bincount(end, of_rows / of_family, minlength=len(node))
-    wide = np.concatenate([[0], np.cumsum(~(spread <= LARGEST_RANGE))])
-    small: np.ndarray = np.diff(wide[structure.offsets]) == 0
+        last = first + len(family.nodes)
+        _add_spread(_numbers(table), members[2 * first : 2 * last], share[first:last], spread)
+        first = last
+    small = np.empty(structure.n_examples, bool)
+    _are_at_most(LARGEST_RANGE, spread, structure.offsets, small)
     return small
 
 
 def pair_scores(potentials: Potentials, structure: Structure, share: np.ndarray) -> PairScores:
     """The scores of structures whose cliques are edges; those of edges divided by their shares."""
     n, K = potentials.node.shape
-    P = padded(K)
-    node = workspace((n, P), np.float64)
-    node[:, K:] = 0.0
-    node[:, :K], top = scaled(potentials.node)
+    places = _places(potentials, structure, share)
+    node = workspace((n, padded(K)), np.float64)
+    top = np.empty(n)
+    _exponentials_of_nodes(_numbers(potentials.node), node, top)
     taken = by_example(top, structure.offsets)
-    parts = []
-    places = []
+    tables = workspace((sum(places.sizes) + LANES,), np.float64)
+    tables[-LANES:] = 0.0
     size = 0
     first = 0
-    for table, family in zip(potentials.cliques, structure.families, strict=True):
-        n_edges = len(family.nodes)
-        of_family = share[first : first + n_edges]
-        first += n_edges
+    parts = zip(potentials.cliques, structure.families, places.sizes, places.shares, strict=True)
+    for table, family, n_numbers, shares in parts:
+        of_family = share[first : first + len(family.nodes)]
+        first += len(family.nodes)
+        into = tables[size : size + n_numbers]
+        size += n_numbers
         if len(table) == 1:
-            values, number = np.unique(of_family, return_inverse=True)
-            numbers, top = _in_both_directions(table, values)
-            start = size + 2 * K * P * np.repeat(number, 2) + np.tile([0, K * P], n_edges)
-            places.append((start, np.full(2 * n_edges, P), np.zeros(2 * n_edges, bool)))
+            _in_both_directions(table, shares, into)
+            # one for all edges
+            top = np.full(len(family.nodes), table.max())
         else:
-            numbers, top = _divided(table, of_family)
-            start = np.repeat(size + np.arange(n_edges) * table.shape[1], 2)
-            turned = np.tile([False, True], n_edges)
-            places.append((start, np.full(2 * n_edges, K), turned))
-        # one for all edges, or one for each
-        taken += by_example(np.broadcast_to(top, n_edges), family.offsets)
-        parts.append(numbers.ravel())
-        size += numbers.size
-    tables = workspace((size + LANES,), np.float64)
-    np.concatenate([*parts, np.zeros(LANES)], out=tables)
-    start, stride, turned = (np.concatenate(part) for part in zip(*places, strict=True))
+            top = np.empty(len(table))
+            _exponentials(_numbers(table), of_family, into, top)
+        taken += by_example(top, family.offsets)
     some = bool(np.any(share != 1.0))
+    start, stride, turned = places[:3]
     return PairScores(node, tables, start, stride, turned, taken, share, some)
 
 
-def _in_both_directions(table: np.ndarray, shares: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """A padded table (K, P) and its transpose for each share, and the largest score."""
+def _places(potentials: Potentials, structure: Structure, share: np.ndarray) -> _Places:
+    """Where tables begin; made once for a structure, a number of labels and shares."""
+    K = potentials.node.shape[1]
+    alone = tuple(len(table) == 1 for table in potentials.cliques)
+    shares = None if np.all(share == 1.0) else share.tobytes()
+
+    def make() -> _Places:
+        return _places_of(K, alone, structure, share)
+
+    return of_structure(structure, ("pairs", K, alone, shares), make)
+
+
+def _places_of(K: int, alone: tuple[bool, ...], structure: Structure, share: np.ndarray) -> _Places:
+    P = padded(K)
+    places = []
+    sizes = []
+    different = []
+    size = 0
+    first = 0
+    for is_alone, family in zip(alone, structure.families, strict=True):
+        n_edges = len(family.nodes)
+        values, number = np.unique(share[first : first + n_edges], return_inverse=True)
+        first += n_edges
+        if is_alone:
+            start = size + 2 * K * P * np.repeat(number, 2) + np.tile([0, K * P], n_edges)
+            places.append((start, np.full(2 * n_edges, P), np.zeros(2 * n_edges, bool)))
+            sizes.append(2 * K * P * len(values))
+        else:
+            start = np.repeat(size + np.arange(n_edges) * K**2, 2)
+            places.append((start, np.full(2 * n_edges, K), np.tile([False, True], n_edges)))
+            sizes.append(n_edges * K**2)
+        different.append(values)
+        size += sizes[-1]
+    joined = [np.concatenate(part) for part in zip(*places, strict=True)]
+    return _Places(joined[0], joined[1], joined[2], sizes, different)
+
+
+def _numbers(rows: np.ndarray) -> np.ndarray:
+    """Rows as kernels read them."""
+    # a kernel is compiled once more for arrays that are read-only
+    return np.require(rows, np.float64, ["C", "W"])
+
+
+def _in_both_directions(table: np.ndarray, shares: np.ndarray, out: np.ndarray) -> None:
+    """A padded table (K, P) and its transpose for each share."""
     K = math.isqrt(table.shape[1])
-    both = np.zeros((len(shares), 2, K, padded(K)))
-    numbers, top = _divided(np.repeat(table, len(shares), axis=0), shares)
-    numbers = numbers.reshape(-1, K, K)
+    both = out.reshape(len(shares), 2, K, padded(K))
+    both[:, :, :, K:] = 0.0
+    numbers = np.exp((table - table.max()) / shares[:, None]).reshape(-1, K, K)
     both[:, 0, :, :K] = numbers
     both[:, 1, :, :K] = numbers.swapaxes(1, 2)
-    return both, top[:1]
 
 
-def _divided(tables: np.ndarray, shares: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """exp((row - largest of the row) / share), and the largest."""
-    if np.all(shares == 1.0):
-        return scaled(tables)
-    top = tables.max(axis=1, initial=-np.inf).astype(np.float64)
-    top[top == -np.inf] = 0.0
-    return np.exp((tables - top[:, None]) / shares[:, None]), top
+@inlined
+def _top(rows: np.ndarray, i: int) -> float:
+    """The largest number of a row."""
+    width = rows.shape[1]
+    top = splat(-np.inf)
+    for k in range(0, width, LANES):
+        top = maximum(load_part(rows, i * width + k, width - k, -np.inf), top)
+    highest: float = largest(top)
+    return highest
+
+
+@kernel
+def _exponentials_of_nodes(node: np.ndarray, out: np.ndarray, top: np.ndarray) -> None:
+    """exp(row - largest of the row), padded with zeros, and the largest, 0 where all are -inf."""
+    K = node.shape[1]
+    P = out.shape[1]
+    for v in range(len(node)):
+        highest = _top(node, v)
+        if highest == -np.inf:
+            highest = 0.0
+        top[v] = highest
+        for k in range(0, P, LANES):
+            x = sub(load_part(node, v * K + k, K - k, -np.inf), splat(highest))
+            store(out, v * P + k, exp(x))
+
+
+@kernel
+def _exponentials(tables: np.ndarray, share: np.ndarray, out: np.ndarray, top: np.ndarray) -> None:
+    """exp((row - largest of the row) / share), and the largest, 0 where all are -inf."""
+    width = tables.shape[1]
+    for e in range(len(tables)):
+        highest = _top(tables, e)
+        if highest == -np.inf:
+            highest = 0.0
+        top[e] = highest
+        scale = splat(1.0 / share[e])
+        for k in range(0, width, LANES):
+            x = sub(load_part(tables, e * width + k, width - k, -np.inf), splat(highest))
+            store_part(out, e * width + k, exp(mul(x, scale)), width - k)
+
+
+@kernel
+def _spread_of_nodes(node: np.ndarray, spread: np.ndarray) -> None:
+    """By how much scores of each node differ that are not -inf; inf where all are -inf."""
+    for v in range(len(node)):
+        lowest = np.inf
+        highest = -np.inf
+        sum_of_all = 0.0
+        for k in range(node.shape[1]):
+            x = node[v, k]
+            if x != -np.inf:
+                sum_of_all += x
+                lowest = min(lowest, x)
+                highest = max(highest, x)
+        # nan if some are nan or infinite
+        spread[v] = np.inf if highest == -np.inf else highest - lowest + 0.0 * sum_of_all
+
+
+@kernel
+def _add_spread(
+    tables: np.ndarray, members: np.ndarray, share: np.ndarray, spread: np.ndarray
+) -> None:
+    """Add by how much scores of edges differ, divided by their shares, to both nodes of each."""
+    width = tables.shape[1]
+    wide = 0.0
+    for e in range(len(share)):
+        # all edges may have one table
+        if e < len(tables):
+            bottom = splat(np.inf)
+            sums = splat(0.0)
+            for k in range(0, width, LANES):
+                bottom = minimum(load_part(tables, e * width + k, width - k, np.inf), bottom)
+                sums = add(load_part(tables, e * width + k, width - k, 0.0), sums)
+            # nan if some are nan or infinite, which comparisons do not see
+            wide = _top(tables, e) - least(bottom) + 0.0 * total(sums)
+        for p in range(2 * e, 2 * e + 2):
+            spread[members[p]] += wide / share[e]
+
+
+@kernel
+def _are_at_most(most: float, values: np.ndarray, offsets: np.ndarray, out: np.ndarray) -> None:
+    """Whether all values between two offsets are small."""
+    for i in range(len(out)):
+        out[i] = True
+        for v in range(offsets[i], offsets[i + 1]):
+            # nan is not
+            if not values[v] <= most:
+                out[i] = False
