@@ -27,6 +27,7 @@ from lib.listing import Row, print_rows
 from lib.side_by_side import Options, Runs, Stopwatch, in_process, medians, print_table, race, work
 from lib.tasks import write
 from papers import (
+    citation_network,
     few_labels,
     graph_models,
     latent_hmm,
@@ -56,6 +57,7 @@ SUITES = (
     latent_hmm,
     log_linear,
     graph_models,
+    citation_network,
     training,
     end_to_end,
     encoding,
