@@ -28,6 +28,7 @@ from lib.listing import Row, print_rows
 from lib.side_by_side import Options, Runs, Stopwatch, in_process, medians, print_table, race, work
 from lib.tasks import write
 from papers import (
+    citation_network,
     few_labels,
     glyphs,
     graph_losses,
@@ -63,6 +64,7 @@ SUITES = (
     joint_chunking,
     glyphs,
     graph_losses,
+    citation_network,
     training,
     end_to_end,
     encoding,

@@ -40,7 +40,8 @@ class Evidence(NamedTuple):
     may stand at each token: one for a known label, all for an unknown one. ``weight`` (n,) weighs
     tokens, None for all alike. ``fired`` are the criteria that fire at tokens without labels.
     ``block`` (n,) numbers the block of each token within its example, where labels of blocks are
-    compared.
+    compared. ``beliefs`` (n, n_labels) are probabilities of labels that are not known for certain,
+    and ``scores`` (n, n_labels) those that nodes have already.
     """
 
     labels: np.ndarray | None = None
@@ -48,16 +49,20 @@ class Evidence(NamedTuple):
     weight: np.ndarray | None = None
     fired: Fired | None = None
     block: np.ndarray | None = None
+    beliefs: np.ndarray | None = None
+    scores: np.ndarray | None = None
 
     def part(self, tokens: slice) -> Evidence:
         """What is known of some tokens, without a copy."""
-        labels, allowed, weight, fired, block = self
+        labels, allowed, weight, fired, block, beliefs, scores = self
         return Evidence(
             None if labels is None else labels[tokens],
             None if allowed is None else allowed[tokens],
             None if weight is None else weight[tokens],
             None if fired is None else fired.part(tokens),
             None if block is None else block[tokens],
+            None if beliefs is None else beliefs[tokens],
+            None if scores is None else scores[tokens],
         )
 
     def known_labels(self) -> np.ndarray:

@@ -98,6 +98,12 @@ class LinearObjective(OnThreads):
         objective.loss = loss
         return objective
 
+    def with_evidence(self, loss: Loss, evidence: Evidence) -> Self:
+        """The objective of another loss, to which something else is known of the same examples."""
+        objective = self.with_loss(loss)
+        objective.data = self.data._replace(evidence=evidence)
+        return objective
+
     @cached_property
     def blocks(self) -> list[Block]:
         """The examples in pieces of work."""

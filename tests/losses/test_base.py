@@ -16,6 +16,7 @@ from sklearn_struct import losses
 from sklearn_struct.inference.chains.chain import Chain
 from sklearn_struct.inference.chains.forbidden import Transitions
 from sklearn_struct.losses.base import Batch, Loss
+from sklearn_struct.losses.believed_labels import BelievedLabels, BesideBeliefs
 from sklearn_struct.losses.blocks import Blocks
 from sklearn_struct.losses.conditionals import Conditionals
 from sklearn_struct.losses.constrained import Constrained
@@ -58,6 +59,8 @@ LOSSES = [
     (Pointwise(Chain()), "token_weights"),
     (Pieces(), "convex twice_differentiable"),
     (Pseudolikelihood(), "convex twice_differentiable"),
+    (BelievedLabels(), "convex token_weights"),
+    (BesideBeliefs(), "convex token_weights"),
     (Blocks(LogLikelihood(Chain()), 1), "convex twice_differentiable"),
     (TreePieces(LogLikelihood(Chain())), "convex twice_differentiable"),
     (Contrastive(2), "sampled"),
@@ -127,7 +130,9 @@ def batch():
     allowed = np.ones((n, K), dtype=bool)
     allowed[7:11] = np.eye(K, dtype=bool)[labels[7:11]]
     weight = rng.random(n)
-    evidence = Evidence(labels, allowed, weight, evidence.fired)
+    beliefs = rng.dirichlet(np.ones(K), n)
+    scores = rng.normal(size=(n, K))
+    evidence = Evidence(labels, allowed, weight, evidence.fired, beliefs, scores)
     return Batch(potentials, evidence, structure, np.array([1.0, 1.0, 2.0, 0.5, 0.0]))
 
 

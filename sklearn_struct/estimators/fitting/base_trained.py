@@ -19,7 +19,13 @@ from sklearn_struct.estimators.fitting.iterations import Iterations
 from sklearn_struct.estimators.fitting.prepared_weights import Prepared
 from sklearn_struct.estimators.fitting.progress import Progress
 from sklearn_struct.estimators.fitting.sample_weights import LabelWeights, Weights
-from sklearn_struct.estimators.fitting.solving import STOCHASTIC, choice, solve, term_tokens
+from sklearn_struct.estimators.fitting.solving import (
+    STOCHASTIC,
+    Minimisation,
+    choice,
+    solve,
+    term_tokens,
+)
 from sklearn_struct.losses.base import Loss
 from sklearn_struct.losses.evidence import Evidence
 from sklearn_struct.objectives.linear_objective import LinearObjective, TrainingData
@@ -74,7 +80,7 @@ class BaseTrained(BaseStructured):
             iterations = Iterations(
                 self._learned, progress, self._iteration_settings(), objective.total_weight
             )
-            learned = solve(settings, solver, objective, w0, iterations)
+            learned = self._solved(settings, solver, objective, w0, iterations)
             self.__dict__.update(learned)
             check_learned(objective, self._w, size, self.classes_)
             self._look_back(objective)
@@ -82,6 +88,17 @@ class BaseTrained(BaseStructured):
     def _begin(self, solver: str, objective: LinearObjective, w0: np.ndarray) -> np.ndarray:
         """Where the solver starts; here at the weights of the start that was given, or at zero."""
         return w0
+
+    def _solved(
+        self,
+        settings: Minimisation,
+        solver: str,
+        objective: LinearObjective,
+        w0: np.ndarray,
+        iterations: Iterations,
+    ) -> dict[str, Any]:
+        """What is learned, by name; here at the objective's minimum."""
+        return solve(settings, solver, objective, w0, iterations)
 
     def _look_back(self, objective: LinearObjective) -> None:
         """What there is to say of the minimum that was found; here nothing."""

@@ -15,7 +15,7 @@ from sklearn_struct.inference.graphs.remembered import of_structure
 from sklearn_struct.inference.graphs.trw_s import best_by_trees
 from sklearn_struct.inference.labelling_scores import add_labelling
 
-__all__ = ["decode"]
+__all__ = ["decode", "iterate_modes"]
 
 # sweeps of each search
 MAX_SWEEPS = 100
@@ -72,6 +72,11 @@ def decode(
         of_node = np.repeat(better, np.diff(structure.offsets))
         labels[of_node] = candidate[of_node]
     return bound
+
+
+def iterate_modes(potentials: Potentials, structure: Structure, labels: np.ndarray) -> None:
+    """Make a labelling better label by label, until no single change helps."""
+    _climb(flat_scores(potentials), *read(structure), labels)
 
 
 def _climb(scores: FlatScores, cliques: Cliques, graph: Adjacency, labels: np.ndarray) -> None:
