@@ -12,7 +12,7 @@ from sklearn_struct.encoding.graphs import EDGES, as_graphs
 from sklearn_struct.encoding.sequences import as_list, form
 from sklearn_struct.estimators.fitting.parameters import with_parameters
 from sklearn_struct.estimators.graphs.base_graph import Graphs
-from sklearn_struct.estimators.graphs.base_graph_crf import BaseGraphCRF
+from sklearn_struct.estimators.graphs.typed_graph import BaseTypedGraph
 from sklearn_struct.estimators.graphs.words_of_graphs import (
     BaseSpeakingOfGraphs,
     in_words_of_graphs,
@@ -23,7 +23,7 @@ __all__ = ["GraphCRF"]
 
 
 @with_parameters
-class GraphCRF(BaseSpeakingOfGraphs, BaseGraphCRF):
+class GraphCRF(BaseSpeakingOfGraphs, BaseTypedGraph):
     """Conditional random field on graphs, trained by (penalised) maximum likelihood.
 
     p(y | x) = exp(sum_i coef[y_i] . x_i + intercept[y_i] + sum_(i, j) transition[y_i, y_j] +
@@ -93,8 +93,10 @@ class GraphCRF(BaseSpeakingOfGraphs, BaseGraphCRF):
     def _read_X(self, X: Any, reset: bool) -> Any:
         X = as_list(X)
         given = as_graphs(X)
+        types = None
         if given is not None:
             nodes = self._read_nodes(given.nodes, reset)
+            types = self._read_types(given.types, nodes.X.offsets, reset)
             cliques = given.cliques
             if reset and EDGES in cliques and self.symmetric:
                 cliques = cliques | {EDGES: cliques[EDGES]._replace(symmetric=True)}
@@ -106,6 +108,7 @@ class GraphCRF(BaseSpeakingOfGraphs, BaseGraphCRF):
                 )
         elif form(X) == "flat":
             nodes = self._read_nodes(X, reset)  # each row a graph of one node
+            types = self._read_types(None, nodes.X.offsets, reset)
             families, rows = self._read_cliques({}, nodes.X.offsets, reset)
         else:
             raise InputTypeError(
@@ -113,7 +116,10 @@ class GraphCRF(BaseSpeakingOfGraphs, BaseGraphCRF):
                 "edge_features) or graphs of networkx, a GraphArray, or a two-dimensional array of "
                 "single nodes"
             )
-        return Graphs(nodes.X, nodes.flat, Structure(nodes.X.offsets, families), rows)
+        graphs = Graphs(nodes.X, nodes.flat, Structure(nodes.X.offsets, families), rows, types)
+        if not reset:
+            self._look_for_types(graphs)
+        return graphs
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, init: Any = None) -> Self:
         """Fit the model.
