@@ -16,7 +16,7 @@ from sklearn_struct.containers.typed_nodes import TypedNodes
 from sklearn_struct.encoding.sequences import is_list
 from sklearn_struct.exceptions import InputTypeError, LengthMismatchError
 
-__all__ = ["EDGES", "GivenCliques", "GivenGraphs", "as_graphs", "family_of"]
+__all__ = ["CALLED", "EDGES", "GivenCliques", "GivenGraphs", "as_graphs", "family_of"]
 
 # the kind of cliques that a table of edges has
 EDGES = "edges"

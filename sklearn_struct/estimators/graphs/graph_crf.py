@@ -35,6 +35,9 @@ class GraphCRF(BaseSpeakingOfGraphs, BaseTypedGraph):
     is minus the log-probability of all labellings that y allows together, which is not convex.
     Graphs without any known label (None in the place of their labels) teach nothing.
 
+    Nodes may be of several types, each with labels of its own, see `TypedNodes`; some types may be
+    hidden, see `hidden`.
+
     Parameters
     ----------
     symmetric : bool, default=False
@@ -132,11 +135,11 @@ class GraphCRF(BaseSpeakingOfGraphs, BaseTypedGraph):
             node numbers from 0, or an adjacency matrix of scipy; features of edges (n_edges,
             n_edge_features) as those of nodes. Or a graph of networkx, whose attributes of nodes
             and of edges are features. Or a tuple (nodes, list of `Cliques`) where edges are of
-            several kinds, or three and more nodes depend on each other. A two-dimensional X is a
-            batch of graphs of one node.
+            several kinds, or three and more nodes depend on each other. Nodes may be `TypedNodes`,
+            with labels of their types. A two-dimensional X is a batch of graphs of one node.
         y : list of label sequences, or array-like of shape (n,)
             One label a node; one-dimensional if X is two-dimensional. None for a label that is not
-            known, a set for one of several.
+            known, a set for one of several; None for nodes of hidden types.
         sample_weight : array-like of shape (n_graphs,), default=None
             Weight of each graph's loss; with ``loss="pointwise"`` it may have a sequence of weights
             for each graph, one a node.

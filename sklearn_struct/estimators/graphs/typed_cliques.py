@@ -6,7 +6,7 @@ import numpy as np
 
 from sklearn_struct.containers.csr import CSR
 from sklearn_struct.containers.structures import Family, columns_of
-from sklearn_struct.encoding.graphs import EDGES
+from sklearn_struct.encoding.graphs import CALLED, EDGES
 from sklearn_struct.encoding.labels.typed_labels import TypedLabels
 from sklearn_struct.objectives.weight_patterns import CliquePattern
 
@@ -56,7 +56,7 @@ def unseen(
     row = rows[0]
     i = int(np.searchsorted(family.offsets, row, side="right")) - 1
     kinds = [list(typed.classes)[number] for number in types[family.nodes[row]].tolist()]
-    what = "edge" if pattern.size == 2 else "clique"
+    what = CALLED.get(pattern.size, "clique")
     if name != EDGES:
         what = f"{what} of {name!r}"
     turned = "" if pattern.symmetric else " in this order"
