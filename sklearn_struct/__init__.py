@@ -8,6 +8,7 @@ from sklearn_struct import exceptions, metrics
 from sklearn_struct.containers.cliques import Cliques
 from sklearn_struct.containers.graph_array import GraphArray
 from sklearn_struct.containers.sequence_array import SequenceArray
+from sklearn_struct.containers.typed_nodes import TypedNodes
 from sklearn_struct.encoding.features.input_label_products import ProductFeatures
 from sklearn_struct.encoding.features.prototypes import PrototypeFeatures
 from sklearn_struct.encoding.features.templates import FeatureTemplates
@@ -57,6 +58,7 @@ __all__ = [
     "SpectralHMM",
     "SpectralLPCFG",
     "TokenTransformer",
+    "TypedNodes",
     "callbacks",
     "compat",
     "datasets",

@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from sklearn_struct.containers.networks import column, read_network
 from sklearn_struct.containers.one_dimensional import OneDimensional
 from sklearn_struct.containers.sequence_array import SequenceArray
+from sklearn_struct.containers.typed_nodes import TypedNodes
 
 __all__ = ["GraphArray"]
 
@@ -31,12 +32,15 @@ class GraphArray(OneDimensional):
     edge_features : SequenceArray, list of arrays (n_edges, n_edge_features) or of sparse matrices,\
             default=None
         The features of each edge.
+    node_types : SequenceArray, or list of lists of str, default=None
+        The type of each node, where nodes have types, see `TypedNodes`.
 
     Raises
     ------
     ValueError
         If they are not of the same number of graphs, if edges are no table of whole numbers with
-        two columns, or if there are features of another number of edges.
+        two columns, if there are features of another number of edges or types of another number of
+        nodes, or if a type is no string.
 
     Examples
     --------
@@ -54,7 +58,9 @@ class GraphArray(OneDimensional):
 
     __hash__ = None  # type: ignore[assignment]
 
-    def __init__(self, nodes: Any, edges: Any, edge_features: Any = None) -> None:
+    def __init__(
+        self, nodes: Any, edges: Any, edge_features: Any = None, node_types: Any = None
+    ) -> None:
         self.nodes = _packed(nodes)
         self.edges = _packed(edges)
         self.edge_features = None if edge_features is None else _packed(edge_features)
@@ -72,18 +78,25 @@ class GraphArray(OneDimensional):
         features = self.edge_features
         if features is not None and not np.array_equal(features.offsets, self.edges.offsets):
             raise ValueError("edge_features must have one row for each edge of each graph")
+        self.node_types = None if node_types is None else _packed_types(node_types)
+        types = self.node_types
+        if types is not None and not np.array_equal(types.offsets, self.nodes.offsets):
+            raise ValueError("node_types must have one type for each node of each graph")
 
     def __len__(self) -> int:
         return len(self.nodes)
 
     def _one(self, i: int) -> tuple[Any, ...]:
-        graph = self.nodes[i], self.edges[i]
+        nodes = self.nodes[i]
+        if self.node_types is not None:
+            nodes = TypedNodes(nodes, self.node_types[i])
+        graph = nodes, self.edges[i]
         return graph if self.edge_features is None else (*graph, self.edge_features[i])
 
     def _several(self, chosen: np.ndarray, consecutive: bool) -> GraphArray:
         parts = [
             None if part is None else part._several(chosen, consecutive)
-            for part in (self.nodes, self.edges, self.edge_features)
+            for part in (self.nodes, self.edges, self.edge_features, self.node_types)
         ]
         return GraphArray(*parts)
 
@@ -93,21 +106,40 @@ class GraphArray(OneDimensional):
         features: list[Any] = [part.edge_features for part in parts]
         if len({part is None for part in features}) > 1:
             raise ValueError("either all graphs have edge features, or none")
+        types: list[Any] = [part.node_types for part in parts]
+        if len({part is None for part in types}) > 1:
+            raise ValueError("either the nodes of all graphs have types, or none have")
         return cls(
             np.concatenate([part.nodes for part in parts]),
             np.concatenate([part.edges for part in parts]),
             None if features[0] is None else np.concatenate(features),
+            None if types[0] is None else np.concatenate(types),
         )
 
     @classmethod
     def from_graphs(cls, graphs: Sequence[tuple[Any, ...]]) -> GraphArray:
         """Pack a list of tuples (nodes, edges) or (nodes, edges, edge_features)."""
-        columns: list[Any] = list(zip(*graphs, strict=True))
-        return cls(*map(list, columns)) if columns else cls([], [])
+        columns: list[Any] = list(map(list, zip(*graphs, strict=True)))
+        if not columns:
+            return cls([], [])
+        nodes = columns[0]
+        if not any(isinstance(part, TypedNodes) for part in nodes):
+            return cls(*columns)
+        if not all(isinstance(part, TypedNodes) for part in nodes):
+            raise ValueError("either the nodes of all graphs have types, or none have")
+        features = columns[2] if len(columns) > 2 else None
+        types = [part.types for part in nodes]
+        return cls([part.features for part in nodes], columns[1], features, types)
 
     @classmethod
     def from_networkx(
-        cls, graphs: Sequence[Any], node: Any, edge: Any = None, label: Any = None
+        cls,
+        graphs: Sequence[Any],
+        node: Any,
+        edge: Any = None,
+        label: Any = None,
+        *,
+        node_type: Any = None,
     ) -> Any:
         """Pack graphs of networkx, with the attributes that are named.
 
@@ -123,6 +155,8 @@ class GraphArray(OneDimensional):
             The same of edges; None if they have no features.
         label : attribute, default=None
             The labels of nodes; None without labels.
+        node_type : attribute, default=None
+            The types of nodes, strings; None if they have none.
 
         Returns
         -------
@@ -155,7 +189,10 @@ class GraphArray(OneDimensional):
         if edge is not None:
             of_edges = [column(part.of_edges, edge, f"X[{i}], edge") for i, part in enumerate(read)]
             features = _features(of_edges, edge)
-        X = cls(_features(nodes, node), [part.edges for part in read], features)
+        types = None
+        if node_type is not None:
+            types = [column(part.nodes, node_type, f"X[{i}], node") for i, part in enumerate(read)]
+        X = cls(_features(nodes, node), [part.edges for part in read], features, types)
         if label is None:
             return X
         return X, [column(part.nodes, label, f"X[{i}], node") for i, part in enumerate(read)]
@@ -164,10 +201,11 @@ class GraphArray(OneDimensional):
         """Whether both hold the same graphs, value by value."""
         if not isinstance(other, GraphArray):
             return NotImplemented
-        return (self.nodes, self.edges, self.edge_features) == (
+        return (self.nodes, self.edges, self.edge_features, self.node_types) == (
             other.nodes,
             other.edges,
             other.edge_features,
+            other.node_types,
         )
 
     def __repr__(self) -> str:
@@ -175,6 +213,8 @@ class GraphArray(OneDimensional):
         edges = self.edges.tokens.shape[0]
         features = self.edge_features
         more = "" if features is None else f", n_edge_features={features.tokens.shape[1]}"
+        if self.node_types is not None:
+            more += f", n_node_types={len(np.unique(self.node_types.tokens))}"
         return f"GraphArray(n_graphs={len(self)}, n_nodes={nodes}, n_edges={edges}{more})"
 
 
@@ -190,3 +230,21 @@ def _features(parts: list[Any], names: Any) -> SequenceArray:
 
 def _packed(part: Any) -> SequenceArray:
     return part if isinstance(part, SequenceArray) else SequenceArray.from_sequences(part)
+
+
+def _packed_types(types: Any) -> SequenceArray:
+    """Types of nodes as strings; ValueError for others."""
+    if not isinstance(types, SequenceArray):
+        types = list(map(list, types))
+        for i, of_graph in enumerate(types):
+            for t, name in enumerate(of_graph):
+                if not isinstance(name, str):
+                    raise ValueError(f"node_types[{i}], node {t}: a type is a string, got {name!r}")
+        types = SequenceArray.from_sequences(types)
+    tokens = types.tokens
+    if not tokens.size:
+        # an empty list has no type
+        tokens = np.zeros(0, "U1")
+    if tokens.ndim != 1 or tokens.dtype.kind != "U":
+        raise ValueError(f"node_types must be strings, one for each node, got {tokens.dtype}")
+    return SequenceArray(tokens, types.offsets)

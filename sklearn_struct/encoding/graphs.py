@@ -12,10 +12,11 @@ from sklearn_struct.containers.cliques import Cliques
 from sklearn_struct.containers.graph_array import GraphArray
 from sklearn_struct.containers.networks import is_network, read_network
 from sklearn_struct.containers.structures import Family
+from sklearn_struct.containers.typed_nodes import TypedNodes
 from sklearn_struct.encoding.sequences import is_list
 from sklearn_struct.exceptions import InputTypeError, LengthMismatchError
 
-__all__ = ["EDGES", "GivenCliques", "GivenGraphs", "as_graphs", "family_of"]
+__all__ = ["CALLED", "EDGES", "GivenCliques", "GivenGraphs", "as_graphs", "family_of"]
 
 # the kind of cliques that a table of edges has
 EDGES = "edges"
@@ -36,12 +37,14 @@ class GivenCliques(NamedTuple):
 class GivenGraphs(NamedTuple):
     """Nodes of each graph, and cliques by their names, as users have them.
 
-    ``undirected`` says whether some graphs say of themselves that their edges have no direction.
+    ``undirected`` says whether some graphs say of themselves that their edges have no direction,
+    ``types`` are those of the nodes of each graph, if they have some.
     """
 
     nodes: Any
     cliques: dict[str, GivenCliques]
     undirected: bool
+    types: list[Any] | None = None
 
 
 def as_graphs(X: Any) -> GivenGraphs | None:
@@ -54,7 +57,8 @@ def as_graphs(X: Any) -> GivenGraphs | None:
     """
     if isinstance(X, GraphArray):
         edges = GivenCliques(2, list(X.edges), X.edge_features, False)
-        return GivenGraphs(X.nodes, {EDGES: edges}, False)
+        types = None if X.node_types is None else list(X.node_types)
+        return GivenGraphs(X.nodes, {EDGES: edges}, False, types)
     if isinstance(X, np.ndarray) and X.dtype == object and X.ndim:
         # numpy makes columns of tuples
         X = list(map(tuple, X)) if X.ndim == 2 else list(X)
@@ -68,8 +72,9 @@ def as_graphs(X: Any) -> GivenGraphs | None:
     ]
     if not all(map(_is_graph, graphs)):
         return None
+    graphs, types = _parted(graphs)
     if any(_has_cliques(graph) for graph in graphs):
-        return GivenGraphs([graph[0] for graph in graphs], _templates(graphs), undirected)
+        return GivenGraphs([graph[0] for graph in graphs], _templates(graphs), undirected, types)
     if any(len(graph) == 3 for graph in graphs):
         # a network without edges cannot show that edges have features
         graphs = [
@@ -87,11 +92,27 @@ def as_graphs(X: Any) -> GivenGraphs | None:
             tables[i], symmetric = _of_adjacency(table, i)
             undirected |= symmetric
     edges = GivenCliques(2, tables, features[0] if features else None, False)
-    return GivenGraphs(nodes, {EDGES: edges}, undirected)
+    return GivenGraphs(nodes, {EDGES: edges}, undirected, types)
 
 
 def _is_graph(item: Any) -> bool:
-    return isinstance(item, tuple) and len(item) in (2, 3) and all(map(_has_length, item))
+    if not isinstance(item, tuple) or isinstance(item, TypedNodes):
+        return False
+    return len(item) in (2, 3) and all(map(_has_length, item))
+
+
+def _parted(graphs: list[tuple[Any, ...]]) -> tuple[list[tuple[Any, ...]], list[Any] | None]:
+    """Graphs without types of their nodes, and these types."""
+    typed = [isinstance(graph[0], TypedNodes) for graph in graphs]
+    if not any(typed):
+        return graphs, None
+    if not all(typed):
+        i = next(i for i, is_typed in enumerate(typed) if is_typed != typed[0])
+        has = "types" if typed[i] else "no types"
+        raise InputTypeError(f"X[{i}]: its nodes have {has}, unlike those of X[0]")
+    nodes = [graph[0] for graph in graphs]
+    rest = [(part.features, *graph[1:]) for part, graph in zip(nodes, graphs)]
+    return rest, [part.types for part in nodes]
 
 
 def _has_length(part: Any) -> bool:

@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator
 
 from sklearn_struct.containers.networks import is_network
 from sklearn_struct.containers.structures import columns_of
+from sklearn_struct.containers.typed_nodes import TypedNodes
 from sklearn_struct.containers.typing import Label, SequenceInput
 from sklearn_struct.encoding.graphs import EDGES
 from sklearn_struct.estimators.graphs.base_graph import BaseGraph, Graphs
@@ -52,7 +53,8 @@ def _texts(given: Any, codes: np.ndarray) -> list[str]:
     """What the nodes of a graph are called."""
     if is_network(given):
         return list(map(str, given.nodes))
-    return texts(given[0] if isinstance(given, tuple) else (), len(codes))
+    nodes = given[0] if isinstance(given, tuple) else ()
+    return texts(nodes.features if isinstance(nodes, TypedNodes) else nodes, len(codes))
 
 
 class _GraphRows:

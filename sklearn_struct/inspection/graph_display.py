@@ -186,7 +186,9 @@ class GraphDisplay:
         model = graph_model_of(estimator)
         graph_parts(x)  # it is one graph
         [labels] = estimator.predict([x] if isinstance(x, tuple) or is_network(x) else x)
-        options = {"classes": model.classes_.tolist(), **options}
+        # of nodes of several types these are pairs, and equal labels may be of two types
+        if not hasattr(model, "type_classes_"):
+            options = {"classes": model.classes_.tolist(), **options}
         return cls.from_predictions(x, labels, truth=y, **options)
 
     def plot(

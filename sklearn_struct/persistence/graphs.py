@@ -9,10 +9,11 @@ import numpy as np
 
 from sklearn_struct.containers.structures import n_columns
 from sklearn_struct.encoding.features.vectorizer import SequenceVectorizer
-from sklearn_struct.estimators.graphs.base_graph import Template
+from sklearn_struct.estimators.graphs.base_graph import MOST_COLUMNS, Template
 from sklearn_struct.estimators.graphs.base_graph_crf import BaseGraphCRF
 from sklearn_struct.estimators.graphs.clique_features import CliqueFeatures
 from sklearn_struct.estimators.graphs.factorial_crf import FactorialCRF, clique_names
+from sklearn_struct.estimators.graphs.typed_graph import BaseTypedGraph
 from sklearn_struct.exceptions import ModelFileError
 from sklearn_struct.objectives.weight_patterns import CliquePattern, Pattern
 from sklearn_struct.persistence import checks
@@ -20,11 +21,13 @@ from sklearn_struct.persistence.chains import put_chain, read_chain
 from sklearn_struct.persistence.clique_weights import CliqueFiles, Families
 from sklearn_struct.persistence.encoders import Shared
 from sklearn_struct.persistence.nested_estimators import estimator, put_estimator
+from sklearn_struct.persistence.node_types import put_hidden, read_typed
 from sklearn_struct.persistence.plain_values import (
     Arrays,
     fields,
     labels,
     natural,
+    optional,
     plain,
     put_labels,
     restore,
@@ -63,8 +66,19 @@ def _put_families(pattern: Pattern, where: str, arrays: Arrays) -> dict[str, Any
 
 
 def _read_families(model: Any, stored: dict[str, Any], where: str, arrays: Arrays) -> Families:
-    K = len(model.classes_)
+    return _families(len(model.classes_), stored, where, arrays, typed=False)
+
+
+def _read_typed_families(
+    model: Any, stored: dict[str, Any], where: str, arrays: Arrays
+) -> Families:
+    return _families(len(model.classes_), stored, where, arrays, typed=True)
+
+
+def _families(K: int, stored: dict[str, Any], where: str, arrays: Arrays, typed: bool) -> Families:
+    """The families, which have all labellings if nodes are of one type."""
     families = []
+    room = MOST_COLUMNS
     for f, family in enumerate(stored["families"]):
         size, n, has_pairs, symmetric = fields(family, f"family {f}", **FAMILY)
         here = f"{where}family {f}"
@@ -74,7 +88,9 @@ def _read_families(model: Any, stored: dict[str, Any], where: str, arrays: Array
         columns = checks.ascending(arrays, here + "/columns", width)
         # a file with many labels may claim any size
         if len(columns) < width:
-            raise ModelFileError(f"{here} must have all of {width} labellings")
+            room -= width
+            if not typed or room < 0:
+                raise ModelFileError(f"{here} must have all of {width} labellings")
         n = natural(n, "n_features")
         pairs = checks.pairs(arrays, here, n, width) if has_pairs else None
         families.append(CliquePattern(size, n, pairs, columns, symmetric))
@@ -86,6 +102,7 @@ def _in_order(pattern: Pattern) -> np.ndarray:
 
 
 OF_GRAPHS = CliqueFiles(_put_families, {"families": list}, _read_families, _in_order)
+OF_TYPED_GRAPHS = OF_GRAPHS._replace(read=_read_typed_families)
 
 
 def put_graphs(model: BaseGraphCRF, where: str, shared: Shared) -> dict[str, Any]:
@@ -96,6 +113,7 @@ def put_graphs(model: BaseGraphCRF, where: str, shared: Shared) -> dict[str, Any
         if encoder is not None:
             filed = put_estimator(encoder, f"{where}vectorizer {f}/", shared)
         templates.append({"name": plain(name, "a name of Cliques"), "vectorizer": filed})
+    typed = vars(model).get("_typed")
     return {
         "chain": put_chain(model, where, shared, OF_GRAPHS),
         "templates": templates,
@@ -103,13 +121,19 @@ def put_graphs(model: BaseGraphCRF, where: str, shared: Shared) -> dict[str, Any
         "inference_report": {
             name: kind(model.inference_report_[name]) for name, kind in REPORT.items()
         },
+        **({} if typed is None else {"hidden_types": put_hidden(typed)}),
     }
 
 
 def read_graphs(model: BaseGraphCRF, stored: dict[str, Any], where: str, shared: Shared) -> None:
     kinds = {"chain": dict, "templates": list, "converged": bool, "inference_report": dict}
-    chain, templates, converged, report = fields(stored, "the model", **kinds)
-    read_chain(model, chain, where, shared, OF_GRAPHS)
+    kinds |= optional(stored, hidden_types=list)
+    chain, templates, converged, report, *hidden = fields(stored, "the model", **kinds)
+    read_chain(model, chain, where, shared, OF_TYPED_GRAPHS if hidden else OF_GRAPHS)
+    if hidden and not isinstance(model, BaseTypedGraph):
+        raise ModelFileError(f"a {type(model).__name__} has no types of nodes")
+    if isinstance(model, BaseTypedGraph):
+        vars(model)["_typed"] = read_typed(model.classes_, hidden[0]) if hidden else None
     model.templates_ = _templates(chain["families"], templates, where, shared)
     for name, value in zip(REPORT, fields(report, "inference_report", **REPORT), strict=True):
         if isinstance(value, int):

@@ -45,6 +45,7 @@ from sklearn_struct import (
     SpectralHMM,
     SpectralLPCFG,
     TokenTransformer,
+    TypedNodes,
 )
 from sklearn_struct.compat import CRF
 from sklearn_struct.exceptions import ModelFileError
@@ -62,6 +63,8 @@ GRAPHS = [
     (["a", "dog"], [[0, 1]]),
     (["the", "dog", "barks", "."], [[1, 0], [2, 1]]),
 ]
+TYPED = [(TypedNodes(words, ["w", "t", "w", "h"][: len(words)]), edges) for words, edges in GRAPHS]
+TYPED_TAGS = [["DET", 1, "VERB"], ["DET", 2], ["NOUN", 2, "VERB", None]]
 ROWS = [[(word, word[0]) for word in sentence] for sentence in WORDS]
 DICTS = [[{"word": word, "length": len(word)} for word in sentence] for sentence in WORDS]
 TAGS = [["DET", "NOUN", "VERB"], ["DET", "NOUN"], ["DET", "NOUN", "VERB", "."]]
@@ -152,6 +155,7 @@ def simple() -> list[tuple[object, object]]:
         ),
         (make_pipeline(templates, LinearChainCRF()).fit(ROWS, TAGS), ROWS),
         (GraphCRF(max_iter=2, tol=9.0, inference="bp").fit(GRAPHS, TAGS), GRAPHS),
+        (GraphCRF(max_iter=2, tol=9.0, hidden={"h": 2}).fit(TYPED, TYPED_TAGS), TYPED),
         (SkipChainCRF(max_iter=2, tol=9.0).fit(WORDS, TAGS), WORDS),
         (FactorialCRF(max_iter=2, tol=9.0).fit(WORDS, TWO_TAGS), WORDS),
         (HMM(order=2).fit(ROWS, TAGS), ROWS),

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
+from typed_graphs import typed_graphs
 
 from sklearn_struct import GraphArray, GraphCRF
 from sklearn_struct.datasets import make_snakes
@@ -162,3 +163,27 @@ def test_what_is_refused(monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(ImportError, match=r"GraphExplanation\.to_frame needs pandas"):
         explain(crf, case.x).to_frame()
+
+
+def test_nodes_of_types_some_of_which_are_hidden():
+    X, y = typed_graphs(np.random.default_rng(0), hidden=("c",))
+    crf = GraphCRF(C=5.0, hidden={"c": 2}).fit(X, y)
+    # with the states that go best with the labels
+    for labels in (None, y[0]):
+        found = explain(crf, X[0], labels)
+        assert [name for name, _ in found.labels] == X[0][0].types
+        states = [label if name == "c" else None for name, label in found.labels]
+        if labels is None:
+            assert states == crf.predict_states(X[:1])[0]
+            best = found.score
+        else:
+            assert [k if name != "c" else None for name, k in found.labels] == labels
+            assert found.score <= best
+            total = crf.log_proba(X[:1], [labels])[0] + crf.log_partition(X[:1])[0]
+            assert found.score <= total <= found.score + states_weight(states)
+            assert len(found.edges) == len(X[0][1])
+
+
+def states_weight(states):
+    """The logarithm of the number of all states of two each."""
+    return sum(state is not None for state in states) * np.log(2)

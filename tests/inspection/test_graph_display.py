@@ -14,6 +14,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
+from typed_graphs import typed_graphs
 
 from sklearn_struct import GraphArray, GraphCRF
 from sklearn_struct.datasets import make_snakes
@@ -117,6 +118,15 @@ def test_a_pipeline():
     case = fitted_graphs.case("numbers")
     pipeline = make_pipeline("passthrough", GraphCRF()).fit([case.x], [case.y])
     assert GraphDisplay.from_estimator(pipeline, case.x).labels == case.y
+
+
+def test_nodes_of_types_some_of_which_are_hidden():
+    X, y = typed_graphs(np.random.default_rng(0), hidden=("c",))
+    crf = GraphCRF(C=5.0, hidden={"c": 2}, max_iter=3, tol=1e9).fit(X, y)
+    display = GraphDisplay.from_estimator(crf, X[0], y[0])
+    assert display.labels == crf.predict(X)[0]
+    assert None in display.classes_
+    assert rendered(display) is not None
 
 
 def test_forms_of_graphs():

@@ -25,7 +25,7 @@ from sklearn_struct.objectives.weight_patterns import (
     observed_pairs,
 )
 
-__all__ = ["BaseGraph", "Graphs", "Template"]
+__all__ = ["MOST_COLUMNS", "BaseGraph", "Graphs", "NodeTypes", "Template"]
 
 NO_EDGES = GivenCliques(2, [], None, False)
 # columns of a clique's table; more would hardly fit into memory for each clique
@@ -40,15 +40,23 @@ class Template(NamedTuple):
     features: CliqueFeatures
 
 
+class NodeTypes(NamedTuple):
+    """The names of types of nodes, and for each node the number of its own (n_nodes,)."""
+
+    names: list[str]
+    number: np.ndarray
+
+
 class Graphs(NamedTuple):
-    """X as read: packed nodes, whether it came as two-dimensional, who depends on whom, and the
-    features of the cliques of each family.
+    """X as read: packed nodes, whether it came as two-dimensional, who depends on whom, the
+    features of the cliques of each family, and types of nodes, if they have some.
     """
 
     X: SequenceArray
     flat: bool
     structure: Structure
     clique_rows: list[Matrix | None]
+    types: NodeTypes | None = None
 
 
 class BaseGraph(BasePartlyLabelled):
@@ -147,7 +155,10 @@ class BaseGraph(BasePartlyLabelled):
         parts = zip(self.templates_, pattern.families, self._segments().columns, strict=True)
         for name, family, weights in parts:
             tied = family.ties(K)
-            table = weights.copy() if tied is None else tied.spread(weights)
+            # labellings that cannot be have no weight
+            table = np.zeros(n_columns(K, family.size) if tied is None else tied.n)
+            table[family.columns] = weights
+            table = table if tied is None else tied.spread(table)
             tables[name] = table.reshape((K,) * family.size)
         return tables
 

@@ -16,8 +16,8 @@ from sklearn_struct.estimators.fitting.iterations import Iterations
 from sklearn_struct.estimators.fitting.parameters import with_parameters
 from sklearn_struct.estimators.fitting.solving import Minimisation, minimise
 from sklearn_struct.estimators.graphs.base_graph import Graphs
-from sklearn_struct.estimators.graphs.base_graph_crf import BaseGraphCRF
 from sklearn_struct.estimators.graphs.belief_rounds import BeliefRounds, check_rounds
+from sklearn_struct.estimators.graphs.typed_graph import BaseTypedGraph
 from sklearn_struct.estimators.graphs.words_of_graphs import (
     BaseSpeakingOfGraphs,
     in_words_of_graphs,
@@ -31,7 +31,7 @@ __all__ = ["GraphCRF"]
 
 
 @with_parameters
-class GraphCRF(BaseSpeakingOfGraphs, BaseGraphCRF):
+class GraphCRF(BaseSpeakingOfGraphs, BaseTypedGraph):
     """Conditional random field on graphs, trained by (penalised) maximum likelihood.
 
     p(y | x) = exp(sum_i coef[y_i] . x_i + intercept[y_i] + sum_(i, j) transition[y_i, y_j] +
@@ -42,6 +42,9 @@ class GraphCRF(BaseSpeakingOfGraphs, BaseGraphCRF):
     Labels may be missing or open: with None in the place of a label, or a set of labels, the loss
     is minus the log-probability of all labellings that y allows together, which is not convex.
     Graphs without any known label (None in the place of their labels) teach nothing.
+
+    Nodes may be of several types, each with labels of its own, see `TypedNodes`; some types may be
+    hidden, see `hidden`.
 
     Parameters
     ----------
@@ -144,8 +147,10 @@ class GraphCRF(BaseSpeakingOfGraphs, BaseGraphCRF):
     def _read_X(self, X: Any, reset: bool) -> Any:
         X = as_list(X)
         given = as_graphs(X)
+        types = None
         if given is not None:
             nodes = self._read_nodes(given.nodes, reset)
+            types = self._read_types(given.types, nodes.X.offsets, reset)
             cliques = given.cliques
             if reset and EDGES in cliques and self.symmetric:
                 cliques = cliques | {EDGES: cliques[EDGES]._replace(symmetric=True)}
@@ -157,6 +162,7 @@ class GraphCRF(BaseSpeakingOfGraphs, BaseGraphCRF):
                 )
         elif form(X) == "flat":
             nodes = self._read_nodes(X, reset)  # each row a graph of one node
+            types = self._read_types(None, nodes.X.offsets, reset)
             families, rows = self._read_cliques({}, nodes.X.offsets, reset)
         else:
             raise InputTypeError(
@@ -164,7 +170,10 @@ class GraphCRF(BaseSpeakingOfGraphs, BaseGraphCRF):
                 "edge_features) or graphs of networkx, a GraphArray, or a two-dimensional array of "
                 "single nodes"
             )
-        return Graphs(nodes.X, nodes.flat, Structure(nodes.X.offsets, families), rows)
+        graphs = Graphs(nodes.X, nodes.flat, Structure(nodes.X.offsets, families), rows, types)
+        if not reset:
+            self._look_for_types(graphs)
+        return graphs
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, init: Any = None) -> Self:
         """Fit the model.
@@ -177,11 +186,11 @@ class GraphCRF(BaseSpeakingOfGraphs, BaseGraphCRF):
             node numbers from 0, or an adjacency matrix of scipy; features of edges (n_edges,
             n_edge_features) as those of nodes. Or a graph of networkx, whose attributes of nodes
             and of edges are features. Or a tuple (nodes, list of `Cliques`) where edges are of
-            several kinds, or three and more nodes depend on each other. A two-dimensional X is a
-            batch of graphs of one node.
+            several kinds, or three and more nodes depend on each other. Nodes may be `TypedNodes`,
+            with labels of their types. A two-dimensional X is a batch of graphs of one node.
         y : list of label sequences, or array-like of shape (n,)
             One label a node; one-dimensional if X is two-dimensional. None for a label that is not
-            known, a set for one of several.
+            known, a set for one of several; None for nodes of hidden types.
         sample_weight : array-like of shape (n_graphs,), default=None
             Weight of each graph's loss; with ``loss="pointwise"`` it may have a sequence of weights
             for each graph, one a node.
