@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from string import ascii_lowercase
+
 import numpy as np
 from scipy.special import logsumexp
 
@@ -81,28 +83,26 @@ def _weights(evidence: Evidence, structure: Structure, weight: np.ndarray) -> np
     return of_nodes if evidence.weight is None else of_nodes * evidence.weight
 
 
-# ---- cliques: axis 0 of an einsum is the clique, axis 1 + q its node number q
+# ---- cliques: in sums of einsum, "Z" is the clique, and a small letter the label of a node
 
 
-def _others(beliefs: np.ndarray, family: Family, p: int) -> list[object]:
-    """The beliefs of all nodes of each clique but number p, as arguments of einsum."""
-    arguments: list[object] = []
-    for q in range(family.nodes.shape[1]):
-        if q != p:
-            arguments += [beliefs[family.nodes[:, q]], [0, 1 + q]]
-    return arguments
+def _others(beliefs: np.ndarray, family: Family, p: int) -> tuple[str, list[np.ndarray]]:
+    """The beliefs of all nodes of each clique but number p, and their letters for einsum."""
+    others = [q for q in range(family.nodes.shape[1]) if q != p]
+    letters = "".join(f",Z{ascii_lowercase[q]}" for q in others)
+    return letters, [beliefs[family.nodes[:, q]] for q in others]
 
 
 def _add_expected(rows: np.ndarray, beliefs: np.ndarray, family: Family, table: np.ndarray) -> None:
     """Add to the scores of each node those of its cliques, expected under beliefs of the others."""
     size = family.nodes.shape[1]
-    axes = list(range(1, size + 1))
-    shape = (rows.shape[1],) * size
-    scores = table.astype(np.float64).reshape(-1, *shape)
+    labels = ascii_lowercase[:size]
+    scores = table.astype(np.float64).reshape(-1, *(rows.shape[1],) * size)
     shared = len(table) == 1
     for p in range(size):
-        of_table = [scores[0], axes] if shared else [scores, [0, *axes]]
-        of_cliques = np.einsum(*of_table, *_others(beliefs, family, p), [0, 1 + p])
+        letters, others = _others(beliefs, family, p)
+        sums = f"{'' if shared else 'Z'}{labels}{letters}->Z{labels[p]}"
+        of_cliques = np.einsum(sums, scores[0] if shared else scores, *others)
         np.add.at(rows, family.nodes[:, p], of_cliques)
 
 
@@ -111,9 +111,9 @@ def _add_outer(
 ) -> None:
     """Add to the sums of cliques the residuals of their nodes times beliefs of the others."""
     size = family.nodes.shape[1]
-    axes = list(range(1, size + 1))
-    kept = axes if len(table) == 1 else [0, *axes]
+    labels = ascii_lowercase[:size]
     for p in range(size):
-        here = [residuals[family.nodes[:, p]], [0, 1 + p]]
-        added = np.einsum(*here, *_others(beliefs, family, p), kept)
+        letters, others = _others(beliefs, family, p)
+        sums = f"Z{labels[p]}{letters}->{'' if len(table) == 1 else 'Z'}{labels}"
+        added = np.einsum(sums, residuals[family.nodes[:, p]], *others)
         table += added.reshape(table.shape)

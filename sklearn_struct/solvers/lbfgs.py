@@ -37,7 +37,9 @@ def lbfgs(
     """Minimise ``objective + l2 / 2 * ||w||**2`` over the penalised and the ``n_free`` last,
     unpenalised entries.
 
-    Stops when no entry of the gradient exceeds `tol`, or when nothing lower is found.
+    Stops when no entry of the gradient exceeds `tol`, or when nothing lower is found. Where values
+    are not those that gradients belong to, it goes by gradients, and values may rise; if no
+    gradient is below `tol`, the result is the point of the smallest, as one more iteration.
     """
     if l1:
         raise ValueError("lbfgs is for smooth objectives; use owlqn with an L1 penalty")
@@ -46,13 +48,11 @@ def lbfgs(
     search = Search(smooth)
     w = w0.copy()
     n_iter = 0
-    idle = 0
     value, grad = smooth.value_and_grad(w)
-    lowest = value
-    flattest = _steepest(grad)
-    steepest = flattest
+    steepest = _steepest(grad)
+    best = _Best(w, value, steepest)
     # a gradient with NaN or infinity fails both comparisons, and counts as not converged
-    while tol < steepest < np.inf and n_iter < max_iter and idle < PATIENCE:
+    while tol < steepest < np.inf and n_iter < max_iter and best.idle < PATIENCE:
         if not 0 < float(np.dot(grad, grad)) < np.inf:
             break  # its square is no float
         line = _Line(smooth, w, memory.direction(grad))
@@ -81,12 +81,43 @@ def lbfgs(
         grad = better.grad
         n_iter = n_iter + 1
         steepest = _steepest(grad)
-        idle = 0 if value < lowest or steepest < flattest else idle + 1
-        lowest = min(lowest, value)
-        flattest = min(flattest, steepest)
+        best.see(w, value, steepest)
         if callback is not None and callback(n_iter, w, value):
             return Result(w, value, n_iter, False)
+    if search.inexact and best.steepest < steepest and n_iter < max_iter:
+        return best.result(n_iter + 1, callback)
     return Result(w, value, n_iter, steepest <= tol)
+
+
+class _Best:
+    """The point of the flattest gradient so far, the lowest value, and for how many iterations
+    neither of them has been met.
+    """
+
+    def __init__(self, w: np.ndarray, value: float, steepest: float) -> None:
+        self.w = w
+        self.value = value
+        self.steepest = steepest
+        self.lowest = value
+        self.idle = 0
+
+    def see(self, w: np.ndarray, value: float, steepest: float) -> None:
+        """An iteration has led to w."""
+        self.idle = self.idle + 1
+        if value < self.lowest:
+            self.lowest = value
+            self.idle = 0
+        if steepest < self.steepest:
+            self.w = w
+            self.value = value
+            self.steepest = steepest
+            self.idle = 0
+
+    def result(self, n_iter: int, callback: Callback | None) -> Result:
+        """The point of the flattest gradient, which was not flat enough, as an iteration."""
+        if callback is not None:
+            callback(n_iter, self.w, self.value)
+        return Result(self.w, self.value, n_iter, False)
 
 
 class _Line(NamedTuple):

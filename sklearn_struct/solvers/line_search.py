@@ -20,6 +20,8 @@ CURVATURE = 0.9
 NOISE = 1e-6
 OVERSHOOT = 0.8
 MAX_TRIALS = 20
+# of a step: a slope that changes its sign so quickly jumps
+JUMP = 1e-3
 
 
 class Point(NamedTuple):
@@ -50,7 +52,8 @@ def search(
 
     Where values differ by no more than their rounding errors, the slope decides: the approximate
     conditions of Hager & Zhang (SIAM Journal on Optimization 16, 2005). They are NOISE times the
-    value, or `rounding` if that is more.
+    value, or `rounding` if that is more. If `rounding` is infinite, slopes alone count; where they
+    jump from falling to rising, the last point that was seen to fall is taken.
     """
     low = start
     high = None
@@ -79,11 +82,14 @@ def search(
             low = new
         else:
             high = new
+        if rounding == math.inf and high is not None and high.step - low.step < JUMP * high.step:
+            break
         # a step that floats cannot tell from the last one ends the search below
         step = _beyond(before, low, rounding) if high is None else _between(low, high, rounding)
         if not low.step < step < math.inf:
             break
-    return best
+    jumps = rounding == math.inf and high is not None and low is not start
+    return low if jumps else best
 
 
 def _beyond(before: Point, low: Point, rounding: float) -> float:

@@ -48,7 +48,7 @@ def owlqn(
         return lbfgs(objective, w0, l1=l1, l2=l2, max_iter=max_iter, tol=tol, callback=callback)
     problem = _Problem(Penalised(objective, l2), l1)
     memory = Memory(objective.size)
-    search = Search(problem.smooth)
+    search = Search(problem.smooth, by_slopes=False)  # lines have kinks
     here = problem.point(w0.copy())
     n_iter = 0
     idle = 0

@@ -1,7 +1,10 @@
-"""How large rounding errors of values and gradients are, measured where a solver is stuck."""
+"""How wrong values and gradients are, measured where a solver is stuck: by rounding, or because an
+objective is computed inexactly.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -16,6 +19,10 @@ __all__ = ["Rounding", "Search", "measure"]
 NUDGE = 2.0**-23
 N_NUDGES = 4
 SAFETY = 4.0  # errors met elsewhere, over the largest of those measured
+# of a step: so near, the change of a smooth function is what slopes say
+NEAR = 1e-2
+# of a change, from which on values are not those that gradients belong to
+DISAGREES = 0.1
 
 
 class Rounding(NamedTuple):
@@ -46,27 +53,55 @@ def measure(smooth: Penalised, w: np.ndarray) -> Rounding:
 
 
 class Search:
-    """A line search that measures the rounding errors of values at a point where it is stuck."""
+    """A line search that, where it is stuck, looks how wrong values are: it measures their rounding
+    errors; and where they do not change as slopes say, as those of inference that has not settled,
+    it goes by slopes alone from then on.
 
-    def __init__(self, smooth: Penalised, curvature: float = CURVATURE) -> None:
+    `by_slopes` is for lines on which the function is smooth.
+    """
+
+    def __init__(
+        self, smooth: Penalised, curvature: float = CURVATURE, by_slopes: bool = True
+    ) -> None:
         self.smooth = smooth
         self.curvature = curvature
+        self.by_slopes = by_slopes
         self.rounding = 0.0
         self._measured_at: np.ndarray | None = None
 
     def __call__(self, at: Callable[[float], Point], start: Point, step: float) -> Point | None:
         """A point on the line that is better than `start`; None if even slopes tell of none."""
         better = search(at, start, step, self.rounding, self.curvature)
-        if better is not None or not self.look(start.w):
-            return better
-        return search(at, start, step, self.rounding, self.curvature)
+        if better is None and self.look(start.w):
+            better = search(at, start, step, self.rounding, self.curvature)
+        if better is None and self._disagree(at, start, step):
+            self.rounding = math.inf
+            better = search(at, start, step, self.rounding, self.curvature)
+        return better
+
+    @property
+    def inexact(self) -> bool:
+        """Whether values are of no use."""
+        return self.rounding == math.inf
 
     def look(self, w: np.ndarray) -> bool:
         """Measure at w, once; return whether errors are larger than was known."""
         # identity: a point that was measured and not left says nothing new
-        if w is self._measured_at:
+        if w is self._measured_at or self.inexact:
             return False
         before = self.rounding
         self._measured_at = w
         self.rounding = max(before, measure(self.smooth, w).value)
         return self.rounding > before
+
+    def _disagree(self, at: Callable[[float], Point], start: Point, step: float) -> bool:
+        """Whether near the start the value does not change as the slopes say, by more than rounding
+        explains.
+        """
+        if not self.by_slopes or self.inexact:
+            return False
+        near = at(NEAR * step)
+        expected = NEAR * step * (start.slope + near.slope) / 2
+        gap = abs(near.value - start.value - expected)
+        rounding = max(self.rounding, 64 * np.finfo(float).eps * abs(start.value))
+        return bool(near.finite and gap > max(DISAGREES * abs(expected), rounding))

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
+from sklearn_struct.solvers.gradient import cg
 from sklearn_struct.solvers.lbfgs import lbfgs
 from sklearn_struct.solvers.owlqn import owlqn
 from sklearn_struct.solvers.result import Result
@@ -163,6 +164,46 @@ def test_slopes_decide_where_values_are_noise():
     )
     assert found.converged
     np.testing.assert_allclose(found.w, 1, atol=1e-6)
+
+
+@pytest.mark.parametrize("solver", [lbfgs, cg], ids=["lbfgs", "cg"])
+def test_slopes_decide_where_values_are_of_another_function(solver):
+    """As those of inference that has not settled: the value falls towards another point than that
+    at which the gradient is 0.
+    """
+    curvature = np.logspace(0, 1, 20)
+
+    def inexact(w):
+        _, grad = parabola(curvature)(w)
+        return float(np.sum((w - 0.2) ** 2)), grad
+
+    result = solver(Function(inexact, 20), np.zeros(20), l1=0.0, l2=0.0, max_iter=500, tol=1e-8)
+    assert result.converged
+    np.testing.assert_allclose(result.w, 1, atol=1e-6)
+
+
+def test_a_gradient_that_jumps():
+    """There is no point at which it is 0: the result is that of the smallest one that was met."""
+
+    def jumps(w):
+        grad = np.where(w < 0.5, w - 3.0, w + 1.0) + 0.1 * (w - 0.5)
+        return float(np.sum(w)), grad
+
+    seen = []
+
+    def callback(n_iter, w, value):
+        seen.append((n_iter, w.copy(), value))
+
+    objective = Function(jumps, 2)
+    result = lbfgs(
+        objective, np.zeros(2), l1=0.0, l2=0.0, max_iter=500, tol=1e-8, callback=callback
+    )
+    assert not result.converged
+    assert objective.n_evaluations < 1000
+    steepest = [np.max(np.abs(jumps(w)[1])) for _, w, _ in seen]
+    assert np.max(np.abs(jumps(result.w)[1])) == min(steepest) < 2.7
+    n_iter, w, value = seen[-1]
+    assert (n_iter, w.tolist(), value) == (result.n_iter, result.w.tolist(), result.value)
 
 
 def test_a_tolerance_below_the_noise():

@@ -99,6 +99,7 @@ def warn_of(counts: Counts, consequence: str) -> None:
             f"inference has not settled for {counts.n_unconverged} of {counts.n_calls} "
             f"graphs ({counts.unconverged:.1%}; probabilities still change by up to "
             f"{counts.largest_change:.1g}): {consequence}. Raise max_sweeps or inference_tol, "
-            "lower C, or use inference='exact' if graphs are narrow",
+            "lower C, learn by inference='trw' or by loss='pseudo', which infers nothing, or use "
+            "inference='exact' if graphs are narrow",
             InferenceWarning,
         )
