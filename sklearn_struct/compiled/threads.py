@@ -21,16 +21,28 @@ from threadpoolctl import ThreadpoolController
 
 from sklearn_struct.compiled.kernel import STEPS
 
-__all__ = ["N_PARTS", "Pool", "even_parts", "go_on", "parts", "patiently"]
+__all__ = [
+    "N_PARTS",
+    "Pool",
+    "even_parts",
+    "go_on",
+    "in_parts",
+    "parts",
+    "patiently",
+    "spare_threads",
+]
 
 T = TypeVar("T")
 
 N_PARTS = 16  # pieces of work; fixed, so that sums do not depend on the number of threads
+MANY = 50_000  # rows that are worth a second thread
 PAUSE = 0.05  # seconds after which who waits for a thread looks whether it should go on
 # joblib's own classes, whose jobs are of this machine
 _LOCAL_BACKENDS = "joblib._parallel_backends"
 _LEFT_BEHIND: set[Thread] = set()  # those for which nobody waits any more
-_HERE = local()  # of a thread that works for a pool: the event that ends its work
+# of a thread that works for a pool: the event that ends its work, `stop`; of one that does the only
+# piece of work of a pool: that pool, `lender`
+_HERE = local()
 
 
 def go_on() -> None:
@@ -117,6 +129,14 @@ class Pool:
         """``[function(0), ..., function(n - 1)]``, in this order whichever thread does what."""
         if self._executor is None:
             return [function(i) for i in range(n)]
+        if n == 1:
+            # one piece of work has all threads for itself
+            lender = getattr(_HERE, "lender", None)
+            _HERE.lender = self
+            try:
+                return [function(0)]
+            finally:
+                _HERE.lender = lender
         stop = Event()
 
         def run(i: int) -> T:
@@ -185,6 +205,24 @@ def _blas() -> ThreadpoolController:
     They are looked for once: that takes as long as to predict hundreds of sentences.
     """
     return ThreadpoolController()
+
+
+def spare_threads() -> Pool:
+    """The pool whose only piece of work is done here, as its threads have nothing else to do; else
+    one of this thread alone.
+    """
+    return getattr(_HERE, "lender", None) or Pool(1)
+
+
+def in_parts(work: Callable[[int, int], object], n: int) -> None:
+    """Call ``work(first, last)`` for ranges of 0 ... n - 1, on spare threads where these are long.
+    What is written of a number must not depend on others.
+    """
+    if n < MANY:
+        work(0, n)
+        return
+    ranges = parts(n)
+    spare_threads().map(lambda i: work(ranges[i].start, ranges[i].stop), N_PARTS)
 
 
 def parts(n: int) -> list[slice]:

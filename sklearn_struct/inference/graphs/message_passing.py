@@ -12,6 +12,7 @@ from sklearn_struct.compiled.simd import padded
 from sklearn_struct.compiled.threads import patiently
 from sklearn_struct.containers.structures import Potentials, Structure, zeros
 from sklearn_struct.inference.graphs.adjacency import read
+from sklearn_struct.inference.graphs.colours import coloured, is_large
 from sklearn_struct.inference.graphs.complex_step import OnGraphs
 from sklearn_struct.inference.graphs.convergence import Report
 from sklearn_struct.inference.graphs.decoded import decode
@@ -26,6 +27,7 @@ from sklearn_struct.inference.graphs.pair_inference import (
     by_pairs,
 )
 from sklearn_struct.inference.graphs.pair_scores import are_small, pair_scores
+from sklearn_struct.inference.graphs.pairs_by_colours import by_colours
 
 __all__ = ["MessagePassing"]
 
@@ -88,17 +90,23 @@ class MessagePassing(OnGraphs):
         if len(chosen):
             scores = pair_scores(potentials, structure, share)
             started = self._started(potentials, structure, scores.shared_out)
-            which = structure.offsets, chosen
-            patiently(
-                lambda: by_pairs(scores, cliques, graph, which, limits, examples, started, into),
-                n_steps,
-            )
+            if is_large(structure):
+                model = coloured(structure)
+                by_colours(scores, model, limits, examples, started, into)
+            else:
+                which = structure.offsets, chosen
+                patiently(
+                    lambda: by_pairs(
+                        scores, cliques, graph, which, limits, examples, started, into
+                    ),
+                    n_steps,
+                )
             log_Z[chosen] += scores.taken[chosen]
         chosen = np.flatnonzero(~small & (weight != 0.0))
         if len(chosen):
-            model = Model(flat_scores(potentials), cliques, graph, share)
+            logs = Model(flat_scores(potentials), cliques, graph, share)
             patiently(
-                lambda: _by_logs(model, (structure.offsets, chosen), limits, examples, into),
+                lambda: _by_logs(logs, (structure.offsets, chosen), limits, examples, into),
                 n_steps,
             )
         used = weight != 0.0

@@ -35,7 +35,15 @@ from sklearn_struct.inference.graphs.adjacency import Adjacency
 from sklearn_struct.inference.graphs.flat_scores import Cliques, FlatScores, first_score
 from sklearn_struct.inference.graphs.pair_scores import PairScores
 
-__all__ = ["PairMessages", "Room", "add_pair_beliefs", "room_to_send", "send_pairs"]
+__all__ = [
+    "PairMessages",
+    "Room",
+    "add_edge_beliefs",
+    "add_node_beliefs",
+    "add_pair_beliefs",
+    "room_to_send",
+    "send_pairs",
+]
 
 # messages whose product is scaled anew
 MANY = 8
@@ -234,14 +242,32 @@ def add_pair_beliefs(
     """Add weighted beliefs to `out`; the value whose derivative they are. See
     `log_messages.add_beliefs`.
     """
-    told, powers = messages
-    P = told.shape[1]
-    K = out.node.shape[1]
+    beliefs = np.empty((nodes[1] - nodes[0], messages.told.shape[1]))
+    value = add_node_beliefs(scores, graph, nodes, weight, messages.powers, beliefs, out.node)
+    for f in range(len(of_example)):
+        edges = (of_example[f, 0], of_example[f, 1])
+        value += add_edge_beliefs(
+            scores, cliques, edges, (beliefs, nodes[0]), weight, messages.told, out
+        )
+    return value
+
+
+@kernel
+def add_node_beliefs(
+    scores: PairScores,
+    graph: Adjacency,
+    nodes: tuple[int, int],
+    weight: float,
+    powers: np.ndarray,
+    beliefs: np.ndarray,
+    out: np.ndarray,
+) -> float:
+    """Write the beliefs of nodes, padded, from the first row on, and add them to rows of `out` with
+    a weight; their part of the value.
+    """
+    P = powers.shape[1]
+    K = out.shape[1]
     first, stop = nodes
-    beliefs = np.empty((stop - first, P))
-    row = np.zeros(2 * P)
-    labels = np.ones(P)
-    labels[K:] = 0.0
     value = 0.0
     for v in range(first, stop):
         belief = beliefs[v - first]
@@ -254,32 +280,54 @@ def add_pair_beliefs(
         for k in range(0, P, LANES):
             x = mul(load(belief, k), splat(1.0 / norm))
             store(belief, k, x)
-            sums = load_part(out.node, v * K + k, K - k, 0.0)
-            store_part(out.node, v * K + k, fma(splat(weight), x, sums), K - k)
+            sums = load_part(out, v * K + k, K - k, 0.0)
+            store_part(out, v * K + k, fma(splat(weight), x, sums), K - k)
+    return value
+
+
+@kernel
+def add_edge_beliefs(
+    scores: PairScores,
+    cliques: Cliques,
+    edges: tuple[int, int],
+    of_nodes: tuple[np.ndarray, int],
+    weight: float,
+    told: np.ndarray,
+    out: FlatScores,
+) -> float:
+    """Add weighted beliefs of edges; their part of the value. `of_nodes` are beliefs, and the node
+    of the first row.
+    """
+    beliefs, first = of_nodes
+    P = told.shape[1]
+    K = out.node.shape[1]
+    row = np.zeros(2 * P)
+    labels = np.ones(P)
+    labels[K:] = 0.0
+    value = 0.0
     members = cliques.members
-    for f in range(len(of_example)):
-        for c in range(of_example[f, 0], of_example[f, 1]):
-            belief = beliefs[members[2 * c] - first]
+    for c in range(edges[0], edges[1]):
+        belief = beliefs[members[2 * c] - first]
+        for k in range(0, P, LANES):
+            store(row, k, div(load(belief, k), load(told, 2 * c * P + k)))
+        start = scores.start[2 * c]
+        stride = scores.stride[2 * c]
+        _product(scores.tables, start, False, stride, row, labels, K)
+        # what the second node tells, in the place of what it is told
+        belief = beliefs[members[2 * c + 1] - first]
+        mass = splat(0.0)
+        for k in range(0, P, LANES):
+            x = div(load(belief, k), load(told, (2 * c + 1) * P + k))
+            mass = fma(load(row, P + k), x, mass)
+            store(row, P + k, x)
+        norm = total(mass)
+        value += scores.share[c] * np.log(norm)
+        into = first_score(out, cliques, c)
+        for j in range(K):
+            scale = splat(weight / norm * row[j])
             for k in range(0, P, LANES):
-                store(row, k, div(load(belief, k), load(told, 2 * c * P + k)))
-            start = scores.start[2 * c]
-            stride = scores.stride[2 * c]
-            _product(scores.tables, start, False, stride, row, labels, K)
-            # what the second node tells, in the place of what it is told
-            belief = beliefs[members[2 * c + 1] - first]
-            mass = splat(0.0)
-            for k in range(0, P, LANES):
-                x = div(load(belief, k), load(told, (2 * c + 1) * P + k))
-                mass = fma(load(row, P + k), x, mass)
-                store(row, P + k, x)
-            norm = total(mass)
-            value += scores.share[c] * np.log(norm)
-            into = first_score(out, cliques, c)
-            for j in range(K):
-                scale = splat(weight / norm * row[j])
-                for k in range(0, P, LANES):
-                    x = mul(load(row, P + k), load(scores.tables, start + j * stride + k))
-                    o = into + j * K + k
-                    sums = load_part(out.tables, o, K - k, 0.0)
-                    store_part(out.tables, o, fma(scale, x, sums), K - k)
+                x = mul(load(row, P + k), load(scores.tables, start + j * stride + k))
+                o = into + j * K + k
+                sums = load_part(out.tables, o, K - k, 0.0)
+                store_part(out.tables, o, fma(scale, x, sums), K - k)
     return value

@@ -28,8 +28,9 @@ from sklearn_struct.compiled.simd import (
     total,
     workspace,
 )
+from sklearn_struct.compiled.threads import in_parts
 from sklearn_struct.containers.structures import Potentials, Structure, has_only_edges
-from sklearn_struct.inference.graphs.adjacency import read
+from sklearn_struct.inference.graphs.adjacency import Adjacency, read
 from sklearn_struct.inference.graphs.flat_scores import by_example
 from sklearn_struct.inference.graphs.remembered import of_structure
 
@@ -81,17 +82,30 @@ def are_small(potentials: Potentials, structure: Structure, share: np.ndarray) -
     """
     if not has_only_edges(structure, of_one_kind=False):
         return np.zeros(structure.n_examples, bool)
-    spread = np.empty(len(potentials.node))
-    _spread_of_nodes(_numbers(potentials.node), spread)
-    members = read(structure)[0].members
+    n = len(potentials.node)
+    _, graph = read(structure)
+    wide = np.empty(len(share))
     first = 0
     for table, family in zip(potentials.cliques, structure.families, strict=True):
         last = first + len(family.nodes)
-        _add_spread(_numbers(table), members[2 * first : 2 * last], share[first:last], spread)
+        _spread_of_edges(_numbers(table), share[first:last], wide[first:last])
         first = last
+    spread = np.empty(n)
+    rows = _numbers(potentials.node)
+    in_parts(lambda a, b: _spread_of_nodes(rows, graph, wide, a, b, spread), n)
     small = np.empty(structure.n_examples, bool)
     _are_at_most(LARGEST_RANGE, spread, structure.offsets, small)
     return small
+
+
+def _spread_of_edges(table: np.ndarray, share: np.ndarray, out: np.ndarray) -> None:
+    """By how much scores of each edge differ, divided by its share."""
+    if len(table) == 1:
+        _spread(table, out[:1])
+        out[:] = out[:1] / share
+    else:
+        in_parts(lambda a, b: _spread(table[a:b], out[a:b]), len(table))
+        out /= share
 
 
 def pair_scores(potentials: Potentials, structure: Structure, share: np.ndarray) -> PairScores:
@@ -100,7 +114,8 @@ def pair_scores(potentials: Potentials, structure: Structure, share: np.ndarray)
     places = _places(potentials, structure, share)
     node = workspace((n, padded(K)), np.float64)
     top = np.empty(n)
-    _exponentials_of_nodes(_numbers(potentials.node), node, top)
+    rows = _numbers(potentials.node)
+    in_parts(lambda a, b: _exponentials_of_nodes(rows[a:b], node[a:b], top[a:b]), n)
     taken = by_example(top, structure.offsets)
     tables = workspace((sum(places.sizes) + LANES,), np.float64)
     tables[-LANES:] = 0.0
@@ -118,11 +133,15 @@ def pair_scores(potentials: Potentials, structure: Structure, share: np.ndarray)
             top = np.full(len(family.nodes), table.max())
         else:
             top = np.empty(len(table))
-            _exponentials(_numbers(table), of_family, into, top)
+            _fill(_numbers(table), of_family, into.reshape(table.shape), top)
         taken += by_example(top, family.offsets)
     some = bool(np.any(share != 1.0))
     start, stride, turned = places[:3]
     return PairScores(node, tables, start, stride, turned, taken, share, some)
+
+
+def _fill(table: np.ndarray, share: np.ndarray, out: np.ndarray, top: np.ndarray) -> None:
+    in_parts(lambda a, b: _exponentials(table[a:b], share[a:b], out[a:b], top[a:b]), len(table))
 
 
 def _places(potentials: Potentials, structure: Structure, share: np.ndarray) -> _Places:
@@ -220,9 +239,13 @@ def _exponentials(tables: np.ndarray, share: np.ndarray, out: np.ndarray, top: n
 
 
 @kernel
-def _spread_of_nodes(node: np.ndarray, spread: np.ndarray) -> None:
-    """By how much scores of each node differ that are not -inf; inf where all are -inf."""
-    for v in range(len(node)):
+def _spread_of_nodes(
+    node: np.ndarray, graph: Adjacency, wide: np.ndarray, first: int, last: int, out: np.ndarray
+) -> None:
+    """By how much scores of some nodes differ that are not -inf, inf where all are, and what comes
+    from their edges.
+    """
+    for v in range(first, last):
         lowest = np.inf
         highest = -np.inf
         sum_of_all = 0.0
@@ -233,28 +256,24 @@ def _spread_of_nodes(node: np.ndarray, spread: np.ndarray) -> None:
                 lowest = min(lowest, x)
                 highest = max(highest, x)
         # nan if some are nan or infinite
-        spread[v] = np.inf if highest == -np.inf else highest - lowest + 0.0 * sum_of_all
+        spread = np.inf if highest == -np.inf else highest - lowest + 0.0 * sum_of_all
+        for e in range(graph.bounds[v], graph.bounds[v + 1]):
+            spread += wide[graph.clique[graph.places[e]]]
+        out[v] = spread
 
 
 @kernel
-def _add_spread(
-    tables: np.ndarray, members: np.ndarray, share: np.ndarray, spread: np.ndarray
-) -> None:
-    """Add by how much scores of edges differ, divided by their shares, to both nodes of each."""
+def _spread(tables: np.ndarray, out: np.ndarray) -> None:
+    """By how much the numbers of each row differ; inf or nan if some are not finite."""
     width = tables.shape[1]
-    wide = 0.0
-    for e in range(len(share)):
-        # all edges may have one table
-        if e < len(tables):
-            bottom = splat(np.inf)
-            sums = splat(0.0)
-            for k in range(0, width, LANES):
-                bottom = minimum(load_part(tables, e * width + k, width - k, np.inf), bottom)
-                sums = add(load_part(tables, e * width + k, width - k, 0.0), sums)
-            # nan if some are nan or infinite, which comparisons do not see
-            wide = _top(tables, e) - least(bottom) + 0.0 * total(sums)
-        for p in range(2 * e, 2 * e + 2):
-            spread[members[p]] += wide / share[e]
+    for e in range(len(tables)):
+        bottom = splat(np.inf)
+        sums = splat(0.0)
+        for k in range(0, width, LANES):
+            bottom = minimum(load_part(tables, e * width + k, width - k, np.inf), bottom)
+            sums = add(load_part(tables, e * width + k, width - k, 0.0), sums)
+        # comparisons do not see what is no number
+        out[e] = _top(tables, e) - least(bottom) + 0.0 * total(sums)
 
 
 @kernel

@@ -1,0 +1,201 @@
+"""Belief propagation with numbers on one large graph, whose nodes threads share.
+
+Nodes of one colour send their messages at the same time: none of them hears of another before the
+next colour's turn. So parts of a colour may be done in any order, on any number of threads.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sklearn_struct.compiled.kernel import kernel
+from sklearn_struct.compiled.simd import workspace
+from sklearn_struct.compiled.threads import N_PARTS, parts, spare_threads
+from sklearn_struct.inference.graphs.adjacency import Adjacency
+from sklearn_struct.inference.graphs.colours import Coloured
+from sklearn_struct.inference.graphs.flat_scores import Cliques, FlatScores
+from sklearn_struct.inference.graphs.kept_messages import Started
+from sklearn_struct.inference.graphs.odds_messages import from_odds, to_odds
+from sklearn_struct.inference.graphs.pair_inference import (
+    DAMPING,
+    LONGER,
+    Examples,
+    Limits,
+    are_odds,
+    forget,
+    send,
+)
+from sklearn_struct.inference.graphs.pair_messages import (
+    PairMessages,
+    add_edge_beliefs,
+    add_node_beliefs,
+    room_to_send,
+)
+from sklearn_struct.inference.graphs.pair_scores import PairScores
+
+__all__ = ["by_colours"]
+
+
+def by_colours(
+    scores: PairScores,
+    model: Coloured,
+    limits: Limits,
+    examples: Examples,
+    started: Started,
+    out: FlatScores,
+) -> None:
+    """Infer the only example; as `pair_inference.by_pairs`, with messages in another order."""
+    max_sweeps, tol = limits
+    weight, log_Z, sweeps, change = examples
+    messages, settled = started
+    node = workspace(scores.node.shape, np.float64)
+    rows = parts(len(node))
+    pool = spare_threads()
+    pool.map(lambda i: _rows(scores.node, model.order[rows[i]], node[rows[i]]), N_PARTS)
+    graph = _Graph(scores._replace(node=node), model, messages, out.node.shape[1])
+    if not settled[0]:
+        graph.forget()
+    last = graph.settle(max_sweeps, tol, 0.0)
+    if not last[1] <= tol:
+        graph.forget()
+        last = graph.settle(LONGER * max_sweeps, tol, DAMPING)
+    settled[0] = last[1] <= tol
+    sweeps[0], change[0] = last
+    log_Z[0] = graph.add_beliefs(float(weight[0]), out)
+
+
+class _Graph:
+    """What is done to all nodes, part by part."""
+
+    def __init__(
+        self, scores: PairScores, model: Coloured, messages: PairMessages, n_labels: int
+    ) -> None:
+        self.scores = scores
+        self.model = model
+        self.messages = messages
+        self.n_labels = n_labels
+        self.pool = spare_threads()
+        every = parts(len(model.order))
+        self.nodes = [(part.start, part.stop) for part in every]
+        n_places = len(model.graph.places)
+        self.odds = np.empty(n_places if are_odds(scores, n_labels) else 0)
+
+    def forget(self) -> None:
+        """Make all messages say that labels are equally probable."""
+        n_edges = len(self.model.cliques.row)
+        every = [np.array([[part.start, part.stop]]) for part in parts(n_edges)]
+        self.pool.map(
+            lambda i: forget(self.messages, self.scores, every[i], self.n_labels), N_PARTS
+        )
+
+    def settle(self, max_sweeps: int, tol: float, damping: float) -> tuple[int, float]:
+        """Send messages until they settle: how many sweeps were made, the last one's change."""
+        _, _, graph, colours = self.model
+        told = self.messages.told
+        if len(self.odds):
+            self.pool.map(lambda i: to_odds(told, graph, self.nodes[i], self.odds), N_PARTS)
+        # on the way there the last colour has no later nodes, on the way back the first no earlier
+        ways = [*((colour, True) for colour in colours[:-1])]
+        ways += [(colour, False) for colour in colours[:0:-1]]
+        change = np.inf
+        n = 0
+        while n < max_sweeps and not change <= tol:
+            change = max(
+                (self._send(colour, forward, damping) for colour, forward in ways), default=0.0
+            )
+            n += 1
+        if len(self.odds):
+            self.pool.map(lambda i: from_odds(self.odds, graph, self.nodes[i], told), N_PARTS)
+        return n, change
+
+    def _send(self, colour: list[tuple[int, int]], forward: bool, damping: float) -> float:
+        _, cliques, graph, _ = self.model
+        way = forward, damping
+
+        def of_part(i: int) -> float:
+            return _send_part(
+                self.scores,
+                cliques,
+                graph,
+                colour[i],
+                way,
+                self.messages,
+                self.odds,
+                self.n_labels,
+            )
+
+        return max(self.pool.map(of_part, len(colour)))
+
+    def add_beliefs(self, weight: float, out: FlatScores) -> float:
+        """Add weighted beliefs; the value whose derivative they are."""
+        order, cliques, graph, _ = self.model
+        told, powers = self.messages
+        beliefs = workspace((len(order), told.shape[1]), np.float64)
+        node = np.zeros((len(order), self.n_labels))
+
+        def of_nodes(i: int) -> float:
+            first, last = self.nodes[i]
+            return add_node_beliefs(
+                self.scores, graph, (first, last), weight, powers, beliefs[first:last], node
+            )
+
+        value = sum(self.pool.map(of_nodes, N_PARTS))
+        out.node[order] += node
+        first = 0
+        for f, n in enumerate(np.diff(cliques.ranges[0]).ravel().tolist()):
+            value += self._add_edges(f, first, first + n, beliefs, weight, out)
+            first += n
+        return float(value)
+
+    def _add_edges(
+        self,
+        f: int,
+        first: int,
+        last: int,
+        beliefs: np.ndarray,
+        weight: float,
+        out: FlatScores,
+    ) -> float:
+        """The same of the edges of a family. Where all add to one row, each part has its own."""
+        cliques = self.model.cliques
+        width = self.n_labels**2
+        every = [(first + part.start, first + part.stop) for part in parts(last - first)]
+        alone = out.steps[f] == 0
+        into = [out] * N_PARTS
+        if alone:
+            none = np.zeros_like(out.starts)
+            into = [FlatScores(out.node, np.zeros(width), none, none) for _ in every]
+        values = self.pool.map(
+            lambda i: add_edge_beliefs(
+                self.scores, cliques, every[i], (beliefs, 0), weight, self.messages.told, into[i]
+            ),
+            N_PARTS,
+        )
+        if alone:
+            start = out.starts[f]
+            for part in into:
+                out.tables[start : start + width] += part.tables
+        return float(sum(values))
+
+
+@kernel
+def _rows(rows: np.ndarray, order: np.ndarray, out: np.ndarray) -> None:
+    """Write rows in another order."""
+    for i in range(len(order)):
+        for k in range(rows.shape[1]):
+            out[i, k] = rows[order[i], k]
+
+
+@kernel
+def _send_part(
+    scores: PairScores,
+    cliques: Cliques,
+    graph: Adjacency,
+    nodes: tuple[int, int],
+    way: tuple[bool, float],
+    messages: PairMessages,
+    odds: np.ndarray,
+    n_labels: int,
+) -> float:
+    room = room_to_send(n_labels)
+    return send(scores, cliques, graph, nodes, way, messages, odds, room)
