@@ -166,7 +166,7 @@ def word_features(words: list[str], t: int) -> dict[str, Any]:
 
 MARKS = ".,:;()<>\"'"
 # the share of texts with a word above which it is no name
-COMMON = 0.1
+COMMON = 0.03
 
 
 def name_of(word: str) -> str:
