@@ -133,7 +133,7 @@ def read_graphs(model: BaseGraphCRF, stored: dict[str, Any], where: str, shared:
     if hidden and not isinstance(model, BaseTypedGraph):
         raise ModelFileError(f"a {type(model).__name__} has no types of nodes")
     if isinstance(model, BaseTypedGraph):
-        vars(model)["_typed"] = read_typed(model.classes_, hidden[0]) if hidden else None
+        model.__dict__["_typed"] = read_typed(model.classes_, hidden[0]) if hidden else None
     model.templates_ = _templates(chain["families"], templates, where, shared)
     for name, value in zip(REPORT, fields(report, "inference_report", **REPORT), strict=True):
         if isinstance(value, int):

@@ -84,6 +84,6 @@ def _of_states(pattern: Pattern, typed: TypedLabels) -> np.ndarray:
 def _columns_of(family: CliquePattern, hidden: np.ndarray, K: int) -> np.ndarray:
     """Which columns have a hidden state."""
     labels = np.indices((K,) * family.size).reshape(family.size, -1)
-    with_state: np.ndarray = hidden[labels].any(axis=0)
+    with_state: np.ndarray = np.any(hidden[labels], axis=0)
     tied = family.ties(K)
     return with_state if tied is None else with_state[tied.first]
