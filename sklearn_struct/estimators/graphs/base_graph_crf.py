@@ -188,7 +188,7 @@ class BaseGraphCRF(
         self._report = Report()  # what predictions have counted is another matter
         self._kept = KeptMessages()
         super()._fit(X, y, sample_weight, init, progress)
-        del self._kept
+        self.__dict__.pop("_kept")
 
     def _look_back(self, objective: LinearObjective) -> None:
         every = self._report.counts
