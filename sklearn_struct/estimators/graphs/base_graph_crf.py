@@ -229,7 +229,7 @@ class BaseGraphCRF(
             self._graphs = X  # `blocks` is a function of a graph as X has it
         self._kept = KeptMessages()
         super()._fit(X, y, sample_weight, init, progress)
-        del self._kept
+        self.__dict__.pop("_kept")
 
     def _read_weights(
         self, sample_weight: Any, sequences: Any, labels: np.ndarray

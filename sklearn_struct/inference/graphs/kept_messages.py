@@ -13,6 +13,9 @@ from sklearn_struct.inference.graphs.remembered import of_structure
 
 __all__ = ["KeptMessages", "Started", "new_messages"]
 
+# messages of one structure, with different labels allowed
+MOST_KEPT = 2
+
 
 class Started(NamedTuple):
     """Messages, and whether those of each example have settled in an earlier call."""
@@ -39,9 +42,14 @@ class KeptMessages:
         """The messages (n_places, P) of a structure, with powers of their own or without."""
         # with other labels forbidden, as where some are known, they end elsewhere
         forbidden = np.packbits(potentials.node == -np.inf)
-        key = self, shape, powers, forbidden.tobytes() if np.any(forbidden) else b""
-        n = structure.n_examples
-        return of_structure(structure, key, lambda: new_messages(n, shape, powers))
+        which = forbidden.tobytes() if np.any(forbidden) else b""
+        every: dict[bytes, Started] = of_structure(structure, (self, shape, powers), dict)
+        if which not in every:
+            # what is allowed changes from call to call: the oldest go
+            while len(every) >= MOST_KEPT:
+                del every[next(iter(every))]
+            every[which] = new_messages(structure.n_examples, shape, powers)
+        return every[which]
 
 
 def new_messages(n_examples: int, shape: tuple[int, int], powers: bool) -> Started:

@@ -7,6 +7,7 @@ from typing import TypeAlias
 import numpy as np
 
 from sklearn_struct.compiled.kernel import kernel
+from sklearn_struct.compiled.simd import LANES
 from sklearn_struct.inference.graphs.adjacency import Adjacency
 from sklearn_struct.inference.graphs.flat_scores import Cliques, FlatScores
 from sklearn_struct.inference.graphs.kept_messages import Started
@@ -15,7 +16,7 @@ from sklearn_struct.inference.graphs.pair_messages import (
     PairMessages,
     Room,
     add_pair_beliefs,
-    room_to_send,
+    places_of_labels,
     send_pairs,
 )
 from sklearn_struct.inference.graphs.pair_scores import PairScores
@@ -49,7 +50,10 @@ def by_pairs(
     max_sweeps, tol = limits
     weight, log_Z, sweeps, change = examples
     K = out.node.shape[1]
-    room = room_to_send(K)
+    labels = places_of_labels(K)
+    P = len(labels)
+    padding = (1.0 - labels) / K
+    room = Room(np.zeros(P), np.zeros(2 * P), labels, padding, np.eye(2 * LANES))
     messages, settled = started
     odds = np.empty(len(graph.places) if are_odds(scores, K) else 0)
     for i in which:

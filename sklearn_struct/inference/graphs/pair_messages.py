@@ -41,7 +41,7 @@ __all__ = [
     "add_edge_beliefs",
     "add_node_beliefs",
     "add_pair_beliefs",
-    "room_to_send",
+    "places_of_labels",
     "send_pairs",
 ]
 
@@ -71,12 +71,11 @@ class Room(NamedTuple):
 
 
 @kernel
-def room_to_send(K: int) -> Room:
-    """Room for messages of K labels."""
-    P = padded(K)
-    labels = np.zeros(P)
+def places_of_labels(K: int) -> np.ndarray:
+    """1 where a row has a label, 0 behind."""
+    labels = np.zeros(padded(K))
     labels[:K] = 1.0
-    return Room(np.zeros(P), np.zeros(2 * P), labels, (1.0 - labels) / K, np.eye(2 * LANES))
+    return labels
 
 
 @kernel

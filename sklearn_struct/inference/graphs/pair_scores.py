@@ -29,7 +29,12 @@ from sklearn_struct.compiled.simd import (
     workspace,
 )
 from sklearn_struct.compiled.threads import in_parts
-from sklearn_struct.containers.structures import Potentials, Structure, has_only_edges
+from sklearn_struct.containers.structures import (
+    Potentials,
+    Structure,
+    has_only_edges,
+    n_columns,
+)
 from sklearn_struct.inference.graphs.adjacency import Adjacency, read
 from sklearn_struct.inference.graphs.flat_scores import by_example
 from sklearn_struct.inference.graphs.remembered import of_structure
@@ -158,6 +163,7 @@ def _places(potentials: Potentials, structure: Structure, share: np.ndarray) -> 
 
 def _places_of(K: int, alone: tuple[bool, ...], structure: Structure, share: np.ndarray) -> _Places:
     P = padded(K)
+    width = n_columns(K, 2)
     places = []
     sizes = []
     different = []
@@ -172,9 +178,9 @@ def _places_of(K: int, alone: tuple[bool, ...], structure: Structure, share: np.
             places.append((start, np.full(2 * n_edges, P), np.zeros(2 * n_edges, bool)))
             sizes.append(2 * K * P * len(values))
         else:
-            start = np.repeat(size + np.arange(n_edges) * K**2, 2)
+            start = np.repeat(size + np.arange(n_edges) * width, 2)
             places.append((start, np.full(2 * n_edges, K), np.tile([False, True], n_edges)))
-            sizes.append(n_edges * K**2)
+            sizes.append(n_edges * width)
         different.append(values)
         size += sizes[-1]
     joined = [np.concatenate(part) for part in zip(*places, strict=True)]

@@ -9,8 +9,9 @@ from __future__ import annotations
 import numpy as np
 
 from sklearn_struct.compiled.kernel import kernel
-from sklearn_struct.compiled.simd import workspace
+from sklearn_struct.compiled.simd import LANES, workspace
 from sklearn_struct.compiled.threads import N_PARTS, parts, spare_threads
+from sklearn_struct.containers.structures import n_columns
 from sklearn_struct.inference.graphs.adjacency import Adjacency
 from sklearn_struct.inference.graphs.colours import Coloured
 from sklearn_struct.inference.graphs.flat_scores import Cliques, FlatScores
@@ -27,9 +28,10 @@ from sklearn_struct.inference.graphs.pair_inference import (
 )
 from sklearn_struct.inference.graphs.pair_messages import (
     PairMessages,
+    Room,
     add_edge_beliefs,
     add_node_beliefs,
-    room_to_send,
+    places_of_labels,
 )
 from sklearn_struct.inference.graphs.pair_scores import PairScores
 
@@ -135,12 +137,13 @@ class _Graph:
 
         def of_nodes(i: int) -> float:
             first, last = self.nodes[i]
-            return add_node_beliefs(
+            value = add_node_beliefs(
                 self.scores, graph, (first, last), weight, powers, beliefs[first:last], node
             )
+            _add_rows(node[first:last], order[first:last], out.node)
+            return value
 
         value = sum(self.pool.map(of_nodes, N_PARTS))
-        out.node[order] += node
         first = 0
         for f, n in enumerate(np.diff(cliques.ranges[0]).ravel().tolist()):
             value += self._add_edges(f, first, first + n, beliefs, weight, out)
@@ -158,7 +161,7 @@ class _Graph:
     ) -> float:
         """The same of the edges of a family. Where all add to one row, each part has its own."""
         cliques = self.model.cliques
-        width = self.n_labels**2
+        width = n_columns(self.n_labels, 2)
         every = [(first + part.start, first + part.stop) for part in parts(last - first)]
         alone = out.steps[f] == 0
         into = [out] * N_PARTS
@@ -187,6 +190,14 @@ def _rows(rows: np.ndarray, order: np.ndarray, out: np.ndarray) -> None:
 
 
 @kernel
+def _add_rows(rows: np.ndarray, order: np.ndarray, out: np.ndarray) -> None:
+    """Add rows where they stand in the other order."""
+    for i in range(len(order)):
+        for k in range(rows.shape[1]):
+            out[order[i], k] += rows[i, k]
+
+
+@kernel
 def _send_part(
     scores: PairScores,
     cliques: Cliques,
@@ -197,5 +208,8 @@ def _send_part(
     odds: np.ndarray,
     n_labels: int,
 ) -> float:
-    room = room_to_send(n_labels)
+    labels = places_of_labels(n_labels)
+    P = len(labels)
+    padding = (1.0 - labels) / n_labels
+    room = Room(np.zeros(P), np.zeros(2 * P), labels, padding, np.eye(2 * LANES))
     return send(scores, cliques, graph, nodes, way, messages, odds, room)

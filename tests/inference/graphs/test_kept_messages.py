@@ -60,3 +60,18 @@ def test_messages_are_not_pickled():
     again = pickle.loads(pickle.dumps(inference))
     assert again == inference
     assert again.kept is not inference.kept
+
+
+def test_only_the_last_few_are_kept():
+    """Else a caller that forbids other labels each time would fill the memory."""
+    potentials, structure = graphs.grid(np.random.default_rng(0), 3, 3, 3)
+    messages = KeptMessages()
+    shape = 24, 8
+    kept_ones = [messages.of(potentials, structure, shape, False)]
+    for v in range(3):
+        node = potentials.node.copy()
+        node[v, 0] = -np.inf
+        masked = potentials._replace(node=node)
+        kept_ones.append(messages.of(masked, structure, shape, False))
+        assert messages.of(masked, structure, shape, False) is kept_ones[-1]
+    assert messages.of(potentials, structure, shape, False) is not kept_ones[0]
