@@ -14,7 +14,6 @@ equal names, of capitalised words those that few texts have (after Sutton and Mc
 
 from __future__ import annotations
 
-import re
 import time
 import warnings
 from collections import Counter
@@ -186,7 +185,8 @@ def same_name(texts: list[list[str]]) -> Callable[[dict[str, Any]], str | None]:
     def key(token: dict[str, Any]) -> str | None:
         word: str = token["itself"].strip(MARKS)
         name = name_of(word)
-        is_name = word[:1].isupper() and len(name) > 2 and re.fullmatch(r"[^\W\d_][\w'-]*", name)
+        letters = name.replace("-", "").replace("'", "")
+        is_name = word[:1].isupper() and len(name) > 2 and letters.isalpha()
         return name if is_name and name not in common else None
 
     return key
