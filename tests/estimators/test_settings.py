@@ -171,6 +171,7 @@ def test_settings_of_a_chain_are_looked_at(cls, change, match):
         ({"n_jobs": 0}, "n_jobs"),
         ({"inference": "tree"}, "inference"),
         ({"max_sweeps": 0}, "max_sweeps"),
+        ({"max_sweeps": 10**80}, "max_sweeps must be at most 2,147,483,647, got 1000"),
         ({"inference_tol": -1.0}, "inference_tol"),
     ],
 )
