@@ -12,6 +12,7 @@ from sklearn.utils import get_tags
 import sklearn_struct
 from sklearn_struct.estimators.chains.base_chain import BaseChain
 from sklearn_struct.estimators.fitting.base_sequence import BaseSequenceEstimator
+from sklearn_struct.estimators.graphs.base_graph_crf import BaseGraphCRF
 from sklearn_struct.estimators.graphs.graph_crf import GraphCRF
 from sklearn_struct.estimators.m_estimation.chain_over_base import BaseBasedChain
 from sklearn_struct.estimators.trees.base_parser import BaseParser
@@ -19,6 +20,7 @@ from sklearn_struct.estimators.trees.base_parser import BaseParser
 __all__ = [
     "CHAINS",
     "GRAPHS",
+    "GRAPHS_OF_SEQUENCES",
     "PARSERS",
     "PREDICTORS",
     "READ_TABLES",
@@ -53,6 +55,7 @@ def of_base(*bases: type, but: tuple[type, ...] = ()) -> list[type]:
 
 PREDICTORS = [cls for cls in of_base(BaseEstimator) if hasattr(cls, "predict")]
 GRAPHS = of_base(GraphCRF)
+GRAPHS_OF_SEQUENCES = of_base(BaseGraphCRF, but=(GraphCRF,))
 SEQUENCE_MODELS = of_base(BaseSequenceEstimator, but=(GraphCRF,))  # which read other X
 READ_TABLES = [cls for cls in SEQUENCE_MODELS if get_tags(cls()).input_tags.two_d_array]
 CHAINS = of_base(BaseChain, but=(BaseBasedChain,))  # which read other X

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from public_estimators import CHAINS, GRAPHS, PARSERS, PREDICTORS
+from public_estimators import CHAINS, GRAPHS, GRAPHS_OF_SEQUENCES, PARSERS, PREDICTORS
 from sklearn.exceptions import ConvergenceWarning
 
 import sklearn_struct
@@ -48,7 +48,7 @@ def crf(X=DICTS, cls=LinearChainCRF):
 # ---- what encodes X
 
 
-@pytest.mark.parametrize("cls", CHAINS)
+@pytest.mark.parametrize("cls", CHAINS + GRAPHS_OF_SEQUENCES)
 @pytest.mark.parametrize("change", [{"n_features": 1000}, {"n_features": 8}, {"separator": "|"}])
 def test_a_vectorizer_that_would_name_columns_otherwise(cls, change):
     """More columns than weights were read beyond the end of these; as many gave other labels."""
@@ -104,7 +104,7 @@ class Wider(SequenceVectorizer):
         return encoded
 
 
-@pytest.mark.parametrize("cls", CHAINS)
+@pytest.mark.parametrize("cls", CHAINS + GRAPHS_OF_SEQUENCES)
 def test_x_of_another_width_meets_no_weights(cls):
     """However it came about."""
     model = crf(cls=cls)
@@ -164,7 +164,40 @@ def test_settings_of_a_chain_are_looked_at(cls, change, match):
         model.predict(DICTS)
 
 
-@pytest.mark.parametrize("cls", CHAINS)
+@pytest.mark.parametrize(
+    ("change", "match"),
+    [
+        ({"dtype": "int8"}, "dtype"),
+        ({"n_jobs": 0}, "n_jobs"),
+        ({"inference": "tree"}, "inference"),
+        ({"max_sweeps": 0}, "max_sweeps"),
+        ({"max_sweeps": 10**80}, "max_sweeps must be at most 2,147,483,647, got 1000"),
+        ({"inference_tol": -1.0}, "inference_tol"),
+    ],
+)
+@pytest.mark.parametrize("cls", GRAPHS_OF_SEQUENCES)
+def test_settings_of_a_graph_are_looked_at(cls, change, match):
+    model = crf(cls=cls).set_params(**change)
+    for method in (model.predict, model.predict_proba, model.log_partition):
+        with pytest.raises(ValueError, match=match):
+            method(DICTS)
+
+
+def test_a_vectorizer_of_edges_that_would_name_columns_otherwise():
+    X = [(sentence, [[0, 1]], [{"far": 1.0, "near": 2.0}]) for sentence in DICTS]
+    model = GRAPHS[0](max_iter=3).fit(X, TAGS)
+    for vectorizer in (model.vectorizer_, model.edge_vectorizer_):
+        vectorizer.set_params(n_features=1000)
+        for method in (model.predict, model.predict_proba, lambda X: model.score(X, TAGS)):
+            with pytest.raises(ValueError, match="set it back, or fit again"):
+                method(X)
+        vectorizer.set_params(n_features=None)
+    model.edge_vectorizer_.__class__ = Wider
+    with pytest.raises(ValueError, match="features"):
+        model.predict(X)
+
+
+@pytest.mark.parametrize("cls", CHAINS + GRAPHS_OF_SEQUENCES)
 def test_others_are_for_the_next_fit(cls):
     model = crf(cls=cls)
     params = {

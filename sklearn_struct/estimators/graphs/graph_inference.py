@@ -23,6 +23,7 @@ from sklearn_struct.inference.graphs.tree_reweighted import TreeReweighted
 __all__ = ["INFERENCES", "check_solver", "check_width", "inference_of", "sampler_of", "warn_of"]
 
 MOST_NUMBERS = 2.0**27  # in the tables of a graph: a gigabyte
+MOST_SWEEPS = 2**31 - 1
 
 # those that send messages until these settle, for all graphs
 PASSING: dict[str, type[MessagePassing]] = {"bp": BeliefPropagation, "trw": TreeReweighted}
@@ -33,7 +34,9 @@ INFERENCES = {"auto", "exact", "gibbs", "mean_field", *PASSING}
 def inference_of(
     name: str, max_sweeps: int, tol: float, report: Report, kept: KeptMessages | None
 ) -> Inference:
-    """What the parameter `inference` names."""
+    """What the parameter `inference` names; ValueError for more sweeps than can be counted."""
+    if max_sweeps > MOST_SWEEPS:
+        raise ValueError(f"max_sweeps must be at most {MOST_SWEEPS:,}, got {max_sweeps}")
     if name == "gibbs":
         return GibbsSampling(max_sweeps)
     if name == "mean_field":

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from public_estimators import CHAINS
+from public_estimators import CHAINS, GRAPHS_OF_SEQUENCES
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import make_pipeline
 
@@ -45,7 +45,7 @@ def test_warnings_point_at_the_line_that_calls_fit(model, X, y):
 
 
 @pytest.mark.blas
-@pytest.mark.parametrize("model", CHAINS)
+@pytest.mark.parametrize("model", CHAINS + GRAPHS_OF_SEQUENCES)
 def test_what_tol_means_in_float32(model):
     """The default is reached, without a warning. What float32 cannot tell is said, and what to do
     about it.
