@@ -32,7 +32,7 @@ INFERENCES = {"auto", "exact", "gibbs", "mean_field", *PASSING}
 
 
 def inference_of(
-    name: str, max_sweeps: int, tol: float, report: Report, kept: KeptMessages | None
+    name: str, max_sweeps: int, tol: float, report: Report, kept: KeptMessages | None = None
 ) -> Inference:
     """What the parameter `inference` names; ValueError for more sweeps than can be counted."""
     if max_sweeps > MOST_SWEEPS:
