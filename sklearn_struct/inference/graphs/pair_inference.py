@@ -63,6 +63,10 @@ def by_pairs(
             forget(messages, scores, edges, K)
         plain = (max_sweeps, tol, 0.0)
         last = _settle(scores, cliques, graph, nodes, plain, messages, odds, room)
+        if settled[i] and not last[1] <= tol:
+            # they began far from where they end now
+            forget(messages, scores, edges, K)
+            last = _settle(scores, cliques, graph, nodes, plain, messages, odds, room)
         if not last[1] <= tol:
             forget(messages, scores, edges, K)
             damped = (LONGER * max_sweeps, tol, DAMPING)

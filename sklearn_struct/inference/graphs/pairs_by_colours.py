@@ -58,6 +58,9 @@ def by_colours(
     if not settled[0]:
         graph.forget()
     last = graph.settle(max_sweeps, tol, 0.0)
+    if settled[0] and not last[1] <= tol:
+        graph.forget()
+        last = graph.settle(max_sweeps, tol, 0.0)
     if not last[1] <= tol:
         graph.forget()
         last = graph.settle(LONGER * max_sweeps, tol, DAMPING)
