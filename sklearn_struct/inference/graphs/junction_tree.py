@@ -11,13 +11,12 @@ from sklearn_struct.compiled.kernel import kernel
 from sklearn_struct.compiled.threads import patiently
 from sklearn_struct.containers.structures import Potentials, Structure, n_columns
 from sklearn_struct.inference.graphs.bucket_sums import (
-    Room,
     add_marginals,
     best_labels,
     drawn_labels,
-    room_for,
     sum_out,
 )
+from sklearn_struct.inference.graphs.bucket_tables import Room, room_for
 from sklearn_struct.inference.graphs.buckets import Buckets, Labels, buckets_of, finite_labels
 from sklearn_struct.inference.graphs.complex_step import OnGraphs
 from sklearn_struct.inference.graphs.flat_scores import (

@@ -2,7 +2,8 @@
 
 The last variable changes fastest. A smaller table has its variables in the same order; `has` says
 which of the larger one's these are. Variables that stand beside each other and are all in it, or
-all not, count as one, so that inner loops are long.
+all not, count as one, so that inner loops are long. Their indices are unsigned, as numba takes
+signed ones for possibly negative, and then makes no vectors of them.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import numpy as np
 
 from sklearn_struct.compiled.kernel import kernel
 
-__all__ = ["Walk", "add_sums", "combine"]
+__all__ = ["Walk", "add_sums", "combine", "spread"]
 
 
 class Walk(NamedTuple):
@@ -47,16 +48,41 @@ def combine(
                 x = part[p]
                 if logs:
                     for a in range(inner):
-                        table[start + a] += x
+                        table[np.uintp(start + a)] += x
                 else:
                     for a in range(inner):
-                        table[start + a] *= x
+                        table[np.uintp(start + a)] *= x
             elif logs:
                 for a in range(inner):
-                    table[start + a] += part[p + a]
+                    table[np.uintp(start + a)] += part[np.uintp(p + a)]
             else:
                 for a in range(inner):
-                    table[start + a] *= part[p + a]
+                    table[np.uintp(start + a)] *= part[np.uintp(p + a)]
+            start += inner
+        o = _next(walk, first, last - 2, o)
+
+
+@kernel
+def spread(
+    table: np.ndarray, sizes: np.ndarray, has: np.ndarray, part: np.ndarray, walk: Walk
+) -> None:
+    """Write a smaller table into all places of a larger one."""
+    first = _begin(sizes, has, walk)
+    last = len(sizes) + 1
+    inner = walk.sizes[last]
+    step = walk.steps[last]
+    start = 0
+    o = 0
+    while start < len(table):
+        for b in range(walk.sizes[last - 1]):
+            p = o + b * walk.steps[last - 1]
+            if step == 0:
+                x = part[p]
+                for a in range(inner):
+                    table[np.uintp(start + a)] = x
+            else:
+                for a in range(inner):
+                    table[np.uintp(start + a)] = part[np.uintp(p + a)]
             start += inner
         o = _next(walk, first, last - 2, o)
 
@@ -78,11 +104,11 @@ def add_sums(
             if step == 0:
                 x = table[start]
                 for a in range(1, inner):
-                    x += table[start + a]
+                    x += table[np.uintp(start + a)]
                 part[p] += x
             else:
                 for a in range(inner):
-                    part[p + a] += table[start + a]
+                    part[np.uintp(p + a)] += table[np.uintp(start + a)]
             start += inner
         o = _next(walk, first, last - 2, o)
 
