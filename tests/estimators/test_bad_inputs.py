@@ -10,7 +10,7 @@ import re
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from ragged_checks import FORMS
+from ragged_checks import SEQUENCES as FORMS
 
 from sklearn_struct import LinearChainCRF, SequenceArray
 from sklearn_struct.exceptions import (

@@ -25,6 +25,7 @@ NEEDING = {
     "SequenceUnion",
     "SequenceArray",
     "TokenTransformer",
+    "TypedNodes",
 }
 ESTIMATORS = [
     cls()

@@ -132,7 +132,7 @@ def batch():
     weight = rng.random(n)
     beliefs = rng.dirichlet(np.ones(K), n)
     scores = rng.normal(size=(n, K))
-    evidence = Evidence(labels, allowed, weight, evidence.fired, beliefs, scores)
+    evidence = Evidence(labels, allowed, weight, evidence.fired, beliefs=beliefs, scores=scores)
     return Batch(potentials, evidence, structure, np.array([1.0, 1.0, 2.0, 0.5, 0.0]))
 
 

@@ -10,6 +10,7 @@ from sklearn_struct.containers.csr import csr
 from sklearn_struct.losses.evidence import Evidence, Fired
 
 N = 6
+ARRAYS = [name for name in Evidence._fields if name != "fired"]
 
 
 def fired(edge=None):
@@ -20,7 +21,16 @@ def fired(edge=None):
 
 def full():
     labels = np.arange(N, dtype=np.int32) % 3
-    return Evidence(labels, np.eye(3, dtype=bool)[labels], np.linspace(0.0, 1.0, N), fired())
+    beliefs = np.arange(3.0 * N).reshape(N, 3)
+    return Evidence(
+        labels,
+        np.eye(3, dtype=bool)[labels],
+        np.linspace(0.0, 1.0, N),
+        fired(),
+        block=np.arange(N) // 2,
+        beliefs=beliefs,
+        scores=-beliefs,
+    )
 
 
 def rows(table):
@@ -35,9 +45,8 @@ def rows(table):
 def test_a_part_has_the_rows_of_its_tokens(tokens):
     evidence = full()
     part = evidence.part(tokens)
-    np.testing.assert_array_equal(part.labels, evidence.labels[tokens])
-    np.testing.assert_array_equal(part.allowed, evidence.allowed[tokens])
-    np.testing.assert_array_equal(part.weight, evidence.weight[tokens])
+    for name in ARRAYS:
+        np.testing.assert_array_equal(getattr(part, name), getattr(evidence, name)[tokens])
     assert rows(part.fired.node) == rows(evidence.fired.node)[tokens]
     assert rows(part.fired.edge) == rows(evidence.fired.edge)[tokens]
 
@@ -52,9 +61,8 @@ def test_a_part_of_a_part():
 def test_a_part_is_no_copy():
     evidence = full()
     part = evidence.part(slice(2, 5))
-    assert np.shares_memory(part.labels, evidence.labels)
-    assert np.shares_memory(part.allowed, evidence.allowed)
-    assert np.shares_memory(part.weight, evidence.weight)
+    for name in ARRAYS:
+        assert np.shares_memory(getattr(part, name), getattr(evidence, name))
     assert part.fired.node.data is evidence.fired.node.data
 
 
@@ -65,7 +73,7 @@ def test_what_is_missing_is_missing_in_a_part(name):
 
 
 def test_nothing_is_known_by_default():
-    assert Evidence() == (None, None, None, None)
+    assert set(Evidence()) == {None}
     assert Evidence().part(slice(0, 3)) == Evidence()
 
 

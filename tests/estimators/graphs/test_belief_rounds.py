@@ -103,7 +103,7 @@ def test_rounds_go_on_from_a_start():
         ({"solver": "sgd"}, "n_rounds needs solver='auto' or 'cg' or 'lbfgs' or 'owlqn'"),
         ({"solver": "newton-cg"}, "got solver='newton-cg'"),
         ({"inference": "gibbs", "solver": "sgd"}, "another inference than 'gibbs'"),
-        ({"loss": "pseudo"}, "missing labels and sets of labels need loss='log_likelihood'"),
+        ({"loss": "pseudo"}, "missing labels, sets of labels and hidden nodes need loss='log_like"),
         ({"n_rounds": -1}, "'n_rounds' parameter of GraphCRF must be"),
     ],
 )

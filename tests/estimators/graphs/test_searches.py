@@ -13,12 +13,28 @@ from sklearn.pipeline import make_pipeline
 from sklearn_struct import FactorialCRF, GraphArray, GraphCRF, SkipChainCRF
 
 WORDS = ("Ann", "Bob", "sees", "and")
+
+
+def whole(graph):
+    """One block."""
+    nodes = graph[0] if isinstance(graph, tuple) else graph
+    return np.zeros(len(nodes), int)
+
+
+def whole_rows(words):
+    """One block of two labels of each word."""
+    return np.zeros((len(words), 2), int)
+
+
 OTHER = {
     "C": 2.0,
     "block_size": 2,
+    "blocks": whole,
+    "decoder": "marginal",
     "dtype": "float32",
     "feature_pairs": "all",
     "fit_intercept": False,
+    "hidden": {},
     "inference": "trw",
     "inference_tol": 1e-3,
     "key": "capitalized",
@@ -28,7 +44,9 @@ OTHER = {
     "max_pairs": 1,
     "max_sweeps": 9,
     "n_jobs": 2,
+    "n_rounds": 0,
     "n_steps": 3,
+    "pieces": "trees",
     "random_state": 0,
     "solver": "owlqn",
     "symmetric": True,
@@ -58,6 +76,8 @@ def test_all_parameters_are_set_copied_and_used(cls, capsys):
     names = set(cls().get_params())
     assert names <= set(OTHER) | {"callbacks"}, "a new parameter: give it a value above"
     settings = {name: value for name, value in OTHER.items() if name in names}
+    if cls is FactorialCRF:
+        settings["blocks"] = whole_rows
     crf = cls().set_params(**settings)
     X, y = data(cls)
     for copy in (clone(crf), pickle.loads(pickle.dumps(crf)), cls(**settings)):
