@@ -21,6 +21,7 @@ from sklearn_struct.containers.typing import Label, SequenceInput, Token
 from sklearn_struct.encoding.features.vectorizer import SequenceVectorizer
 from sklearn_struct.encoding.sequences import as_list
 from sklearn_struct.estimators.chains.linear_chain_crf import LinearChainCRF
+from sklearn_struct.exceptions import InputTypeError
 from sklearn_struct.metrics.accuracy import token_accuracy_score
 from sklearn_struct.persistence.crfsuite_writer import crfsuite_bytes
 from sklearn_struct.persistence.whole_files import write_whole
@@ -347,8 +348,12 @@ class CRF(DocLink, Filed, BaseEstimator):
 
     @property
     def size_(self) -> int:
-        """Size of the model as a file of CRFsuite's, in bytes."""
-        return len(crfsuite_bytes(self.crf_[-1]))
+        """Size of the model as a file of CRFsuite's, in bytes; labels and names must be strings."""
+        try:
+            return len(crfsuite_bytes(self.crf_[-1]))
+        except InputTypeError as error:
+            # of a property: `hasattr` must have an answer
+            raise AttributeError(f"size_: {error}") from None
 
     @property
     def classes_(self) -> list[Any]:

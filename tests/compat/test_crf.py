@@ -277,6 +277,13 @@ def test_sizes_are_the_originals(both):
     assert ours.size_ == theirs.size_
 
 
+def test_no_size_of_labels_that_are_no_strings():
+    crf = CRF().fit([["a", "b"]], [[("A", 1), ("B", 2)]])
+    assert crf.predict([["b"]]).tolist() == [[("B", 2)]]
+    with pytest.raises(AttributeError, match="size_: CRFsuite's files hold strings"):
+        _ = crf.size_
+
+
 def test_labels_that_no_file_holds(ads, tmp_path):
     crf = CRF(model_filename=str(tmp_path / "model")).fit(*ads[:2])
     model = crf.crf_
