@@ -7,8 +7,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy.optimize import minimize
-from sklearn_struct.solvers.gradient_descent import cg
 
+from sklearn_struct.solvers.gradient_descent import cg
 from sklearn_struct.solvers.lbfgs import lbfgs
 from sklearn_struct.solvers.owlqn import owlqn
 from sklearn_struct.solvers.result import Result
