@@ -12,7 +12,7 @@ from sklearn.pipeline import make_pipeline
 
 from sklearn_struct._doc_link import DocLink
 from sklearn_struct.compat.metrics import flat_accuracy_score, sequence_accuracy_score
-from sklearn_struct.compat.model_file import Filed, check_path
+from sklearn_struct.compat.model_file import Filed, check_path, size_of
 from sklearn_struct.compat.parameter_mapping import mapped
 from sklearn_struct.compat.tagger import ModelInfo, Tagger
 from sklearn_struct.compat.training_log import TrainingLog, training_log
@@ -21,7 +21,6 @@ from sklearn_struct.containers.typing import Label, SequenceInput, Token
 from sklearn_struct.encoding.features.vectorizer import SequenceVectorizer
 from sklearn_struct.encoding.sequences import as_list
 from sklearn_struct.estimators.chains.linear_chain_crf import LinearChainCRF
-from sklearn_struct.exceptions import InputTypeError
 from sklearn_struct.metrics.accuracy import token_accuracy_score
 from sklearn_struct.persistence.crfsuite_writer import crfsuite_bytes
 from sklearn_struct.persistence.whole_files import write_whole
@@ -349,11 +348,7 @@ class CRF(DocLink, Filed, BaseEstimator):
     @property
     def size_(self) -> int:
         """Size of the model as a file of CRFsuite's, in bytes; labels and names must be strings."""
-        try:
-            return len(crfsuite_bytes(self.crf_[-1]))
-        except InputTypeError as error:
-            # of a property: `hasattr` must have an answer
-            raise AttributeError(f"size_: {error}") from None
+        return size_of(self.crf_[-1])
 
     @property
     def classes_(self) -> list[Any]:

@@ -18,7 +18,7 @@ from sklearn_struct.exceptions import InputTypeError
 from sklearn_struct.persistence.crfsuite import from_crfsuite
 from sklearn_struct.persistence.crfsuite_writer import crfsuite_bytes
 
-__all__ = ["Filed", "ModelFile", "check_path"]
+__all__ = ["Filed", "ModelFile", "check_path", "size_of"]
 
 Path: TypeAlias = str | os.PathLike[str]
 
@@ -173,3 +173,13 @@ def _read(path: Path | None) -> Pipeline:
     vectorizer = chain.vectorizer_.set_params(keep_zeros=True)
     del chain.vectorizer_  # the pipeline has it
     return make_pipeline(vectorizer, chain)
+
+
+def size_of(model: LinearChainCRF) -> int:
+    """The length of a model's file in bytes; AttributeError where no file holds it, as `hasattr`
+    must have an answer.
+    """
+    try:
+        return len(crfsuite_bytes(model))
+    except InputTypeError as error:
+        raise AttributeError(f"size_: {error}") from None
