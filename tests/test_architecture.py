@@ -122,9 +122,20 @@ def functions(tree):
 
 
 def is_kernel(function):
-    return any(
-        isinstance(d, ast.Name) and d.id in ("kernel", "inlined") for d in function.decorator_list
-    )
+    """Whether one of its decorators is called so, whatever stands before the name or behind it."""
+    names = []
+    for decorator in function.decorator_list:
+        called = decorator.func if isinstance(decorator, ast.Call) else decorator
+        names.append(getattr(called, "attr", getattr(called, "id", "")))
+    return not {"kernel", "inlined"}.isdisjoint(names)
+
+
+@pytest.mark.parametrize(
+    "decorator", ["kernel", "inlined", "compiling.kernel", "compiled.kernel.inlined", "kernel()"]
+)
+def test_kernels_are_seen(decorator):
+    [function] = functions(ast.parse(f"@{decorator}\ndef f(): pass"))
+    assert is_kernel(function)
 
 
 def arguments(function):
@@ -242,9 +253,25 @@ def test_no_room_above_encoding_speaks_or_validates(path, tree):
 
 @every("estimators")
 def test_estimators_have_no_kernels(path, tree):
-    assert "sklearn_struct.compiled.kernel.kernel" not in set(imports(tree))
+    assert not any(name.startswith("sklearn_struct.compiled.kernel") for name in imports(tree))
     assert not any(name.split(".")[0] == "numba" for name in imports(tree))
     assert not any(is_kernel(f) for f in functions(tree))
+
+
+FLAGS = {"convex", "couples", "sampled", "token_weights", "twice_differentiable"}
+
+
+@every()
+def test_flags_of_losses_are_not_looked_for(path, tree):
+    """Each loss has them, as the protocol has defaults."""
+    looked_for = [
+        call.args[1].value
+        for call in ast.walk(tree)
+        if isinstance(call, ast.Call)
+        and getattr(call.func, "id", "") in ("getattr", "hasattr")
+        and isinstance(call.args[1], ast.Constant)
+    ]
+    assert FLAGS.isdisjoint(looked_for)
 
 
 ESTIMATORS = [module for module in MODULES if houses.top_room(module) == "estimators"]
