@@ -177,7 +177,9 @@ def same_name(texts: list[list[str]]) -> Callable[[dict[str, Any]], str | None]:
     """Capitalised words are alike if they are equal, and if few of the texts have them: names.
 
     Compared with all capitalised words, and with equal times as well, on one half of the training
-    texts of split 0 after learning from the other half.
+    texts of split 0 after learning from the other half. And with all capitalised words on a third
+    of the training texts of splits 0 and 3 after learning from the rest: over the chain, names have
+    -.20 and +.82 points by marginals, all words +.45 and -.38. Two such parts decide little.
     """
     counts = Counter(name for words in texts for name in set(map(name_of, words)))
     common = {name for name, count in counts.items() if count > COMMON * len(texts)}
