@@ -12,6 +12,7 @@ from contextvars import copy_context
 from functools import cache
 from itertools import pairwise
 from threading import Event, Lock, Thread, local
+from time import sleep
 from typing import TypeVar
 
 import numpy as np
@@ -138,17 +139,26 @@ class Pool:
             finally:
                 _HERE.lender = lender
         stop = Event()
+        under_way: set[int] = set()
 
         def run(i: int) -> T:
-            _HERE.stop = stop
-            go_on()
-            return function(i)
+            under_way.add(i)
+            try:
+                _HERE.stop = stop
+                go_on()
+                return function(i)
+            finally:
+                under_way.discard(i)
 
         try:
             # in the order of the work, whoever has done it: sums of the results have one order
             return list(self._executor.map(run, range(n)))
         except BaseException:
             stop.set()
+            # if Ctrl-C comes while a thread starts, the executor does not know that one, and does
+            # not wait for it
+            while under_way:
+                sleep(PAUSE)
             raise
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import threading
+import time
 from contextvars import ContextVar
 
 import numpy as np
@@ -278,3 +279,34 @@ def test_nor_do_the_threads_of_a_pool():
     interrupted(run).set()
     patiently(lambda: None, STEPS + 1)
     assert not threads._LEFT_BEHIND
+
+
+def test_a_pool_waits_for_a_thread_that_starts_while_ctrl_c_comes(monkeypatch):
+    begun = threading.Semaphore(0)
+    start = threading.Thread.start
+    started = []
+    ended = []
+
+    def work(i):
+        begun.release()
+        try:
+            while True:
+                time.sleep(0.01)
+                go_on()
+        finally:
+            time.sleep(0.2)
+            ended.append(i)
+
+    def interrupted_start(thread):
+        start(thread)
+        started.append(thread)
+        if len(started) == 2:
+            # now both work, of which the executor knows one
+            for _ in started:
+                assert begun.acquire(timeout=60)
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(threading.Thread, "start", interrupted_start)
+    with pytest.raises(KeyboardInterrupt), Pool(2) as pool:
+        pool.map(work, 2)
+    assert sorted(ended) == [0, 1]
