@@ -294,7 +294,7 @@ def test_a_pool_waits_for_a_thread_that_starts_while_ctrl_c_comes(monkeypatch):
                 time.sleep(0.01)
                 go_on()
         finally:
-            time.sleep(0.2)
+            time.sleep(0.2 + 0.5 * i)
             ended.append(i)
 
     def interrupted_start(thread):
