@@ -166,19 +166,30 @@ def test_long_lines_are_seen():
     assert long_lines("\n".join(lines)) == [2, 4]
 
 
-def test_texts_have_short_lines():
-    """Those that git tracks; others are built."""
+def marks_of_merges(text):
+    """Numbers of lines that an unfinished merge has left."""
+    marks = tuple(mark * 7 + " " for mark in "<>|")
+    return [i for i, line in enumerate(text.splitlines(), 1) if line.startswith(marks)]
+
+
+def test_marks_of_merges_are_seen():
+    assert marks_of_merges("a\n<" + "<<<<<< HEAD\nb\n>" + ">>>>>> side\n=======\n") == [2, 4]
+
+
+@pytest.fixture(scope="module")
+def texts():
+    """Those that git tracks, by their files; others are built."""
     if not (ROOT / ".git").exists():
         pytest.skip("no checkout")
     names = subprocess.run(
         ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True
     ).stdout.split("\0")
-    texts = [ROOT / name for name in names if name and Path(name).suffix in TEXTS]
-    assert {PAGE, ROOT / "pyproject.toml", ROOT / ".ci" / "run"} <= set(texts)
-    wrong = [
-        f"{file.relative_to(ROOT)}:{i}"
-        for file in texts
-        if file.is_file()
-        for i in long_lines(file.read_text("utf-8"))
-    ]
+    files = [ROOT / name for name in names if name and Path(name).suffix in TEXTS]
+    assert {PAGE, ROOT / "pyproject.toml", ROOT / ".ci" / "run"} <= set(files)
+    return {file: file.read_text("utf-8") for file in files if file.is_file()}
+
+
+@pytest.mark.parametrize("lines", [long_lines, marks_of_merges])
+def test_no_line_of_texts_is_wrong(lines, texts):
+    wrong = [f"{file.relative_to(ROOT)}:{i}" for file, text in texts.items() for i in lines(text)]
     assert wrong == []

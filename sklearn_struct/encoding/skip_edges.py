@@ -6,10 +6,12 @@ from collections.abc import Callable, Hashable, Iterable
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
+from sklearn_struct.containers.typing import Matrix
 from sklearn_struct.exceptions import InputTypeError
 
-__all__ = ["KEYS", "neighbours", "skip_edges"]
+__all__ = ["KEYS", "features_of_either", "neighbours", "skip_edges"]
 
 Key = Callable[[Any], Hashable]
 
@@ -60,3 +62,12 @@ def skip_edges(tokens: Iterable[Any], key: Key, max_pairs: int | None, i: int) -
         edges += [(s, t) for s in far[nearest:]]
         before.append(t)
     return np.array(edges, np.int64).reshape(-1, 2)
+
+
+def features_of_either(X: Matrix, edges: np.ndarray) -> Matrix:
+    """Features of edges (n, 2) between rows of X: of each feature the larger value of both rows."""
+    first = X[edges[:, 0]]
+    second = X[edges[:, 1]]
+    if isinstance(X, np.ndarray):
+        return np.maximum(first, second)
+    return sp.csr_array(first.maximum(second))

@@ -197,9 +197,15 @@ class BaseGraph(BasePartlyLabelled):
             coef = coefs.get(name, np.zeros((0, table.size)))
             columns = np.full(n, -1)
             if coef.shape[0]:
-                columns = template.features.columns_in(source.templates_[name].features)
+                columns = self._clique_columns(name, source, feature)
             starts.append(Start(table.ravel(), coef.reshape(-1, table.size).T, columns))
         return starts
+
+    def _clique_columns(self, name: str, source: Any, feature: np.ndarray) -> np.ndarray:
+        """The source's feature of cliques for each of this one's, and -1 for none; `feature` says
+        so of nodes.
+        """
+        return self.templates_[name].features.columns_in(source.templates_[name].features)
 
     def _structure(self, sequences: Any, learned: bool) -> Structure:
         structure: Structure = sequences.structure

@@ -8,10 +8,11 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from sklearn_struct.containers.sequence_array import SequenceArray
 from sklearn_struct.containers.structures import Structure
 from sklearn_struct.encoding.graphs import EDGES, GivenCliques
 from sklearn_struct.encoding.sequences import as_list
-from sklearn_struct.encoding.skip_edges import KEYS, neighbours, skip_edges
+from sklearn_struct.encoding.skip_edges import KEYS, features_of_either, neighbours, skip_edges
 from sklearn_struct.estimators.fitting.parameters import with_parameters
 from sklearn_struct.estimators.graphs.base_graph import Graphs
 from sklearn_struct.estimators.graphs.base_graph_crf import BaseGraphCRF
@@ -40,6 +41,10 @@ class SkipChainCRF(BaseGraphCRF):
     max_pairs : int or None, default=None
         With how many alike tokens before it a token has edges, at most: the nearest ones. None for
         all of them. Neighbours have no second edge.
+    skip_features : {None, "either"}, default=None
+        Features that edges between tokens that are alike have. "either": the features of both
+        tokens, of each the larger value, so that what is seen around one of them speaks for the
+        other, too [1]_. None: the weights of these edges are the same whatever X is.
 
     Attributes
     ----------
@@ -47,7 +52,7 @@ class SkipChainCRF(BaseGraphCRF):
         Weights of neighbours, from the label of the first token (row) to that of the second one.
     skip_transition_ : ndarray of shape (n_labels, n_labels)
         Weights of tokens that are alike, from the label of the earlier one (row) to that of the
-        later one.
+        later one. Those of their features are ``clique_coef_["skip"]``.
 
     See Also
     --------
@@ -74,9 +79,11 @@ class SkipChainCRF(BaseGraphCRF):
 
     key: Any = None
     max_pairs: int | None = None
+    skip_features: str | None = None
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "key": [None, StrOptions(set(KEYS)), callable],
         "max_pairs": [Interval(Integral, 1, None, closed="left"), None],
+        "skip_features": [StrOptions({"either"}), None],
     }
     _settings: ClassVar[tuple[str, ...]] = (*BaseGraphCRF._settings, "key", "max_pairs")
 
@@ -94,13 +101,23 @@ class SkipChainCRF(BaseGraphCRF):
         alike = [np.zeros((0, 2), np.int64)] * len(lengths)
         if not sequences.flat and key is not None:
             alike = [skip_edges(tokens, key, self.max_pairs, i) for i, tokens in enumerate(X)]
+        features = None
+        # predictions see what `fit` has seen
+        if self.skip_features if reset else self.templates_[SKIP].features.width:
+            features = _of_edges(sequences.X, alike)
         given = {
             EDGES: GivenCliques(2, list(map(neighbours, lengths)), None, False),
-            SKIP: GivenCliques(2, alike, None, False),
+            SKIP: GivenCliques(2, alike, features, False),
         }
         families, rows = self._read_cliques(given, sequences.X.offsets, reset)
         structure = Structure(sequences.X.offsets, families)
         return Graphs(sequences.X, sequences.flat, structure, rows)
+
+    def _clique_columns(self, name: str, source: Any, feature: np.ndarray) -> np.ndarray:
+        # their features are those of tokens
+        if name == SKIP and isinstance(source, SkipChainCRF):
+            return feature
+        return super()._clique_columns(name, source, feature)
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, init: Any = None) -> Self:
         """Fit the model.
@@ -136,3 +153,10 @@ class SkipChainCRF(BaseGraphCRF):
         """
         super().fit(X, y, sample_weight, init=init)
         return self
+
+
+def _of_edges(X: SequenceArray, edges: list[np.ndarray]) -> SequenceArray:
+    """Features of the edges of each sequence, whose tokens are counted from its first one."""
+    rows = np.concatenate([table + first for table, first in zip(edges, X.offsets)])
+    bounds = np.cumsum([0, *map(len, edges)])
+    return SequenceArray(features_of_either(X.tokens, rows), bounds)

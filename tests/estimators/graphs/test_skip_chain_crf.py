@@ -23,6 +23,16 @@ def texts(rng, n=30):
     return X, y
 
 
+def around(words):
+    """Features of tokens, of which some say more than others."""
+    before = ["", *words[:-1]]
+    return [{"word": word, f"after {b}": 2.0} for word, b in zip(words, before, strict=True)]
+
+
+def word_of(token):
+    return token["word"] if token["word"][0].isupper() else None
+
+
 def first_letter(token):
     return token[0] if token[0].isupper() else None
 
@@ -51,6 +61,81 @@ def test_it_is_a_graph(max_pairs):
         np.testing.assert_allclose(a, b, atol=1e-6)
     # the data say that words keep their labels
     assert crf.loss_curve_[-1] < LinearChainCRF(tol=1e-7).fit(X, y).loss_curve_[-1]
+
+
+def union(first, second):
+    return {name: max(first.get(name, 0), second.get(name, 0)) for name in first | second}
+
+
+def test_features_of_either_token():
+    X, y = texts(np.random.default_rng(5))
+    tokens = list(map(around, X))
+    crf = SkipChainCRF(key=word_of, skip_features="either", feature_pairs="all", tol=1e-7)
+    crf.fit(tokens, y)
+    graphs = []
+    for words, (_, (near, skip)) in zip(tokens, as_graphs(X), strict=True):
+        features = [union(words[s], words[t]) for s, t in skip.nodes]
+        graphs.append((words, [near, Cliques("skip", skip.nodes, features)]))
+    same = GraphCRF(tol=1e-7, feature_pairs="all").fit(graphs, y)
+    assert crf.loss_curve_[-1] == pytest.approx(same.loss_curve_[-1], rel=1e-9)
+    for a, b in zip(crf.predict_proba(tokens), same.predict_proba(graphs), strict=True):
+        np.testing.assert_allclose(a, b, atol=1e-5)
+    # they learn more than edges without features do
+    plain = SkipChainCRF(key=word_of, tol=1e-7).fit(tokens, y)
+    assert crf.loss_curve_[-1] < plain.loss_curve_[-1] - 1e-3
+    assert crf.clique_coef_["skip"].shape == (crf.n_features_in_, 9)
+
+
+def test_features_of_dense_rows():
+    rng = np.random.default_rng(6)
+    X = [rng.normal(size=(n, 3)) for n in (5, 1, 4)]
+    y = [list(rng.choice(["A", "B"], len(rows))) for rows in X]
+
+    def sign(row):
+        return bool(row[0] > 0)
+
+    crf = SkipChainCRF(key=sign, skip_features="either", tol=1e-8).fit(X, y)
+    graphs = []
+    for rows in X:
+        skip = skip_edges(rows, sign, None, 0)
+        larger = np.maximum(rows[skip[:, 0]], rows[skip[:, 1]])
+        near = list(pairwise(range(len(rows))))
+        graphs.append((rows, [Cliques("edges", near), Cliques("skip", skip, larger)]))
+    same = GraphCRF(tol=1e-8).fit(graphs, y)
+    np.testing.assert_allclose(crf._w, same._w, atol=1e-5)
+
+
+def test_their_weights_follow_names():
+    """Also where the tokens of another fit have other features, in another order."""
+    X, y = texts(np.random.default_rng(7))
+    tokens = list(map(around, X))
+    crf = SkipChainCRF(key=word_of, skip_features="either", feature_pairs="all").fit(tokens, y)
+    more = [[{"a": 1.0} | token for token in sequence] for sequence in tokens]
+    start = SkipChainCRF(key=word_of, skip_features="either", feature_pairs="all", tol=1e9)
+    start.fit(more, y, init=crf)
+    names = list(start.feature_names_in_)
+    where = [names.index(name) for name in crf.feature_names_in_]
+    weights = start.clique_coef_["skip"].toarray()
+    np.testing.assert_allclose(weights[where], crf.clique_coef_["skip"].toarray())
+    assert not weights[names.index("a")].any()
+
+
+def test_predictions_see_what_fit_has_seen(tmp_path):
+    X, y = texts(np.random.default_rng(8))
+    crf = SkipChainCRF(key="capitalized", skip_features="either").fit(X, y)
+    expected = crf.predict_proba(X)
+    persistence.save(crf, tmp_path / "model")
+    copy = persistence.load(tmp_path / "model")
+    crf.set_params(skip_features=None)
+    for model in (crf, copy):
+        for a, b in zip(expected, model.predict_proba(X), strict=True):
+            np.testing.assert_array_equal(a, b)
+    # where fit has seen no edges, theirs have no weights
+    bare = SkipChainCRF(key="capitalized", skip_features="either").fit([["b", "c"]], [["O", "A"]])
+    assert (
+        bare.predict(X[:3]).tolist()
+        == SkipChainCRF().fit([["b", "c"]], [["O", "A"]]).predict(X[:3]).tolist()
+    )
 
 
 def test_without_a_key_it_is_a_chain():
