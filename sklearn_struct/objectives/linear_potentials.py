@@ -288,7 +288,10 @@ class LinearPotentials:
         either = []
         for clique, table in zip(cliques, tables, strict=True):
             if clique is None:
-                squares += add_to_rows(np.zeros_like(table[0]), table)
+                # nothing is added to so few numbers: to call the kernel would take longer than
+                # this
+                numbers = table.ravel()
+                squares += float(numbers @ numbers)
             else:
                 squares += add_to_rows(table[0], clique)
             either.append(table if clique is None else clique)
