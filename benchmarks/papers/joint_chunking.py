@@ -3,7 +3,12 @@
 One after the other: two chains, of which that of chunks sees the parts of speech of a token and its
 neighbours. In the test these are predicted; in training they are the true ones, or, as in the test,
 predicted by taggers that have not seen the sentence. Jointly: one `FactorialCRF` (Sutton, McCallum
-and Rohanimanesh, 2007), compared with the better of the two.
+and Rohanimanesh, 2007), compared with the better of the two. It sees what the others see: chunks,
+too, are scored by the parts of speech of a token and its neighbours, with ``reach=1``.
+
+C is chosen within the training part, the same way for all: of 0.1, 0.3, 1, 3, 10 and 30 (jointly
+without 30), 3 has the best chunks and most words with both labels right on sentences 2,000 to 2,600
+after learning from 800, one after the other as well as jointly.
 """
 
 from __future__ import annotations
@@ -23,7 +28,8 @@ TRUE_TAGS = "one after the other, true tags"
 PREDICTED_TAGS = "one after the other, predicted tags"
 JOINTLY = "jointly"
 FOLDS = 5
-SETTINGS: dict[str, Any] = {"max_iter": 60, "tol": 1e-2}
+SETTINGS: dict[str, Any] = {"C": 3.0, "max_iter": 100, "tol": 1e-2}
+JOINT: dict[str, Any] = {"reach": 1, "inference_tol": 1e-3}
 
 
 class Sentences:
@@ -67,7 +73,7 @@ def jointly(watch: Stopwatch) -> dict[str, float]:
     from sklearn_struct import FactorialCRF
 
     train, test = _data(watch)
-    model = FactorialCRF(**SETTINGS)
+    model = FactorialCRF(**SETTINGS, **JOINT)
     y = [list(zip(*pair, strict=True)) for pair in zip(train.tags, train.chunks, strict=True)]
     seconds = fit_seconds(model, train.X, y)
     pairs = model.predict(test.X)

@@ -12,7 +12,7 @@ from sklearn_struct.encoding.features.vectorizer import SequenceVectorizer
 from sklearn_struct.estimators.graphs.base_graph import MOST_COLUMNS, Template
 from sklearn_struct.estimators.graphs.base_graph_crf import BaseGraphCRF
 from sklearn_struct.estimators.graphs.clique_features import CliqueFeatures
-from sklearn_struct.estimators.graphs.factorial_crf import FactorialCRF, clique_names
+from sklearn_struct.estimators.graphs.factorial_crf import FactorialCRF, Rows
 from sklearn_struct.estimators.graphs.typed_graph import BaseTypedGraph
 from sklearn_struct.exceptions import ModelFileError
 from sklearn_struct.objectives.weight_patterns import CliquePattern, Pattern
@@ -187,5 +187,6 @@ def read_factorial(model: FactorialCRF, stored: dict[str, Any], where: str, shar
     n = sum(map(len, model.row_classes_))
     if model.classes_.tolist() != list(range(n)):
         raise ModelFileError(f"the rows have {n} labels, and the model other ones")
-    if list(model.templates_) != clique_names(len(rows)):
+    names = list(model.templates_)
+    if names != Rows.of_kinds(len(rows), len(names)).names():
         raise ModelFileError(f"{len(rows)} rows of labels have other cliques")

@@ -88,6 +88,7 @@ def test_m_estimation(estimator, check, form):
 OF_SEQUENCES = [
     FactorialCRF(),
     FactorialCRF(inference="bp", dtype="float32"),
+    FactorialCRF(reach=2),
     # all tokens are as long
     SkipChainCRF(key=len, inference="trw", max_pairs=2),
 ]

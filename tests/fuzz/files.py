@@ -158,6 +158,7 @@ def simple() -> list[tuple[object, object]]:
         (GraphCRF(max_iter=2, tol=9.0, hidden={"h": 2}).fit(TYPED, TYPED_TAGS), TYPED),
         (SkipChainCRF(max_iter=2, tol=9.0).fit(WORDS, TAGS), WORDS),
         (FactorialCRF(max_iter=2, tol=9.0).fit(WORDS, TWO_TAGS), WORDS),
+        (FactorialCRF(reach=1, max_iter=2, tol=9.0).fit(WORDS, TWO_TAGS), WORDS),
         (HMM(order=2).fit(ROWS, TAGS), ROWS),
         (over_base.fit(ROWS, TAGS), ROWS),
         (MEstimatedCRF(edge_features="all", base="locally-uniform").fit(NUMBERS, TAGS), NUMBERS),

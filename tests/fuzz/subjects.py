@@ -106,7 +106,7 @@ SETTINGS: dict[type, list[dict[str, Any]]] = {
         {"n_states": 2, "n_grammars": 2, "random_state": 0},
     ],
     FeatureTemplates: [{"templates": ["%x[0,0]", "b:%x[-1,0]/%x[0,0]"]}],
-    FactorialCRF: [{}, {"loss": "piecewise", "inference": "trw"}],
+    FactorialCRF: [{}, {"loss": "piecewise", "inference": "trw", "reach": 2}],
     GraphCRF: [
         {},
         {"inference": "bp", "symmetric": True, "loss": "composite", "block_size": 2},

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from itertools import combinations, pairwise
-from typing import Any, Self
+from itertools import combinations, pairwise, permutations
+from numbers import Integral
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
+from sklearn.utils._param_validation import Interval
 
 from sklearn_struct.containers.ragged import cut, object_array
 from sklearn_struct.containers.sequence_array import SequenceArray
@@ -22,7 +24,44 @@ from sklearn_struct.estimators.graphs.base_graph_crf import BaseGraphCRF
 from sklearn_struct.exceptions import InputTypeError
 from sklearn_struct.objectives.linear_potentials import Inputs, Kinds
 
-__all__ = ["FactorialCRF", "clique_names"]
+__all__ = ["FactorialCRF", "Rows"]
+
+
+class Rows(NamedTuple):
+    """How many rows there are, and how far apart labels of two rows may be that score each other;
+    this says which kinds of cliques a model has, and in which order.
+    """
+
+    n: int
+    reach: int
+
+    @classmethod
+    def of_kinds(cls, n: int, n_kinds: int) -> Rows:
+        """The n rows of a model with so many kinds of cliques."""
+        n_pairs = n * (n - 1) // 2
+        # each distance has a kind for each of two rows that may be the earlier one
+        return cls(n, (n_kinds - n - n_pairs) // (2 * n_pairs) if n_pairs else 0)
+
+    def names(self) -> list[str]:
+        """The kinds of cliques."""
+        return list(self.edges(0))
+
+    def edges(self, length: int) -> dict[str, np.ndarray]:
+        """The edges of each kind between the nodes of a sequence, which stand row by row."""
+        nodes = np.arange(self.n * length).reshape(self.n, length)
+        kinds = {_row(r): r * length + neighbours(length) for r in range(self.n)}
+        for r, s in combinations(range(self.n), 2):
+            kinds[_pair(r, s)] = np.column_stack([nodes[r], nodes[s]])
+        for r, s, d in self.distant():
+            # no node has one so far behind it where the sequence is shorter
+            n = max(length - d, 0)
+            kinds[_distant(r, s, d)] = np.column_stack([nodes[r, :n], nodes[s, length - n :]])
+        return kinds
+
+    def distant(self) -> list[tuple[int, int, int]]:
+        """Row of the earlier label, row of the later one, and their distance."""
+        distances = range(1, self.reach + 1)
+        return [(r, s, d) for d in distances for r, s in permutations(range(self.n), 2)]
 
 
 @with_parameters
@@ -32,6 +71,15 @@ class FactorialCRF(BaseGraphCRF):
     The labels of each row are a chain, as in `LinearChainCRF`; and the labels of one token score
     each other, pair by pair: a dynamic CRF [1]_. With two rows of many labels the tables of exact
     inference are large, and belief propagation is used, see `inference`.
+
+    Parameters
+    ----------
+    reach : int, default=0
+        How far apart the tokens of two labels of different rows may be that score each other. 0:
+        only labels of one token do. 1: also those of neighbours, so that the part of speech of a
+        word helps to find the chunks of the words before and behind it. Each distance adds two
+        tables of weights for each pair of rows, and time. Distances that no sequence of `fit` is
+        long enough for have no weights.
 
     Attributes
     ----------
@@ -44,6 +92,9 @@ class FactorialCRF(BaseGraphCRF):
         second one.
     pair_transition_ : dict of (int, int) to ndarray
         For each pair of rows the weights of the two labels of a token.
+    distant_transition_ : dict of (int, int, int) to ndarray
+        By (r, s, d), with d from 1 to `reach`, the weights of a label of row r and one of row s
+        that stands d tokens behind it; shape (n_labels of row r, n_labels of row s).
 
     See Also
     --------
@@ -68,7 +119,19 @@ class FactorialCRF(BaseGraphCRF):
     [('DT', 'B-NP'), ('JJ', 'I-NP'), ('NN', 'I-NP'), ('VB', 'O')]
     >>> crf.pair_transition_[0, 1].shape  # parts of speech, chunks
     (4, 3)
+
+    With ``reach=1`` a part of speech scores the next chunk, too, and a chunk the next part of
+    speech:
+
+    >>> crf = FactorialCRF(reach=1, C=10).fit(X, y)
+    >>> {rows: table.shape for rows, table in crf.distant_transition_.items()}
+    {(0, 1, 1): (4, 3), (1, 0, 1): (3, 4)}
     """
+
+    reach: int = 0
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "reach": [Interval(Integral, 0, None, closed="left")],
+    }
 
     @property
     def row_transition_(self) -> list[np.ndarray]:
@@ -83,6 +146,20 @@ class FactorialCRF(BaseGraphCRF):
         slices = self._slices()
         pairs = combinations(range(len(slices)), 2)
         return {(r, s): tables[_pair(r, s)][slices[r], slices[s]] for r, s in pairs}
+
+    @property
+    def distant_transition_(self) -> dict[tuple[int, int, int], np.ndarray]:
+        """For rows r and s, and a distance d, the weights of a label of row r and one of row s that
+        stands d tokens behind it.
+        """
+        tables = self.clique_transition_
+        slices = self._slices()
+        distant = self._rows().distant()
+        return {(r, s, d): tables[_distant(r, s, d)][slices[r], slices[s]] for r, s, d in distant}
+
+    def _rows(self) -> Rows:
+        """The rows as `fit` has seen them."""
+        return Rows.of_kinds(len(self._fitted("row_classes_")), len(self.templates_))
 
     def _slices(self) -> list[slice]:
         """The numbers of the labels of each row."""
@@ -101,20 +178,20 @@ class FactorialCRF(BaseGraphCRF):
 
     def _read_X(self, X: Any, reset: bool) -> Any:
         sequences = self._read_nodes(X, reset)
-        R = self._n_rows if reset else len(self.row_classes_)
         offsets = sequences.X.offsets
         lengths = np.diff(offsets).tolist()
-        given = {}
-        for r in range(R):
-            near = [r * n + neighbours(n) for n in lengths]
-            given[_row(r)] = GivenCliques(2, near, None, False)
-        for r, s in combinations(range(R), 2):
-            both = [np.column_stack([r * n + np.arange(n), s * n + np.arange(n)]) for n in lengths]
-            given[_pair(r, s)] = GivenCliques(2, both, None, False)
-        tokens, _ = label_rows.nodes(R, offsets)
-        nodes = SequenceArray(sequences.X.tokens[tokens], R * offsets, sequences.X.names)
-        families, rows = self._read_cliques(given, nodes.offsets, reset)
-        return Graphs(nodes, sequences.flat, Structure(nodes.offsets, families), rows)
+        # no two tokens are farther apart
+        longest = max([1, *lengths]) - 1
+        rows = Rows(self._n_rows, min(self.reach, longest)) if reset else self._rows()
+        edges = {n: rows.edges(n) for n in set(lengths)}
+        given = {
+            name: GivenCliques(2, [edges[n][name] for n in lengths], None, False)
+            for name in rows.names()
+        }
+        tokens, _ = label_rows.nodes(rows.n, offsets)
+        nodes = SequenceArray(sequences.X.tokens[tokens], rows.n * offsets, sequences.X.names)
+        families, features = self._read_cliques(given, nodes.offsets, reset)
+        return Graphs(nodes, sequences.flat, Structure(nodes.offsets, families), features)
 
     def _read_labels(
         self, y: Any, sequences: Any, reset: bool, unseen: int | None = None
@@ -264,12 +341,6 @@ class FactorialCRF(BaseGraphCRF):
         return self
 
 
-def clique_names(n_rows: int) -> list[str]:
-    """The kinds of cliques of a model with so many rows."""
-    pairs = combinations(range(n_rows), 2)
-    return [_row(r) for r in range(n_rows)] + [_pair(r, s) for r, s in pairs]
-
-
 def _row(r: int) -> str:
     """The name of the cliques of neighbours in a row."""
     return f"row {r}"
@@ -278,3 +349,8 @@ def _row(r: int) -> str:
 def _pair(r: int, s: int) -> str:
     """The name of the cliques of two labels of a token."""
     return f"rows {r} and {s}"
+
+
+def _distant(r: int, s: int, d: int) -> str:
+    """The name of the cliques of a label of row r and one of row s that is d tokens behind it."""
+    return f"row {r}, and row {s} {d} later"

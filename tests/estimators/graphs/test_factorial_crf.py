@@ -39,6 +39,9 @@ def log_p_by_enumeration(crf, x, labels):
             if t:
                 before = codes[t - 1]
                 total += sum(crf.row_transition_[r][before[r], k] for r, k in enumerate(here))
+            for (r, s, d), table in crf.distant_transition_.items():
+                if t >= d:
+                    total += table[codes[t - d][r], here[s]]
         totals[codes] = total
     truth = tuple(
         tuple(crf.row_classes_[r].tolist().index(label) for r, label in enumerate(entry))
@@ -47,9 +50,14 @@ def log_p_by_enumeration(crf, x, labels):
     return totals[truth] - np.logaddexp.reduce(list(totals.values()))
 
 
-def test_probabilities_are_those_of_enumeration():
+@pytest.mark.parametrize("reach", [0, 1, 2])
+def test_probabilities_are_those_of_enumeration(reach):
     X, y = sentences(np.random.default_rng(0))
-    crf = FactorialCRF(C=2.0, tol=1e-6).fit(X, y)
+    crf = FactorialCRF(reach=reach, C=2.0, tol=1e-6).fit(X, y)
+    shapes = {(r, s): (len(LABELS[r]), len(LABELS[s])) for r, s in [(0, 1), (1, 0)]}
+    expected = {(*rows, d): shapes[rows] for d in range(1, reach + 1) for rows in shapes}
+    assert {key: table.shape for key, table in crf.distant_transition_.items()} == expected
+    assert all(table.any() for table in crf.distant_transition_.values())
     assert crf.inference_report_["n_calls"] == 0  # all of them are small enough to be exact
     expected = [log_p_by_enumeration(crf, x, labels) for x, labels in zip(X[:4], y)]
     np.testing.assert_allclose(crf.log_proba(X[:4], y[:4]), expected, atol=1e-10)
@@ -66,16 +74,72 @@ def test_probabilities_are_those_of_enumeration():
     assert together >= alone.score(X, [[entry[1] for entry in labels] for labels in y]) - 0.1
 
 
-def test_one_row_is_a_chain():
+@pytest.mark.parametrize("reach", [0, 2])
+def test_one_row_is_a_chain(reach):
     X, y = sentences(np.random.default_rng(1))
     y = [[entry[1] for entry in labels] for labels in y]
     chain = LinearChainCRF(tol=1e-8).fit(X, y)
-    crf = FactorialCRF(tol=1e-8).fit(X, y)
+    crf = FactorialCRF(reach=reach, tol=1e-8).fit(X, y)
+    assert crf.distant_transition_ == {}
     np.testing.assert_allclose(crf.coef_, chain.coef_, atol=1e-5)
     np.testing.assert_allclose(crf.row_transition_[0], chain.transition_, atol=1e-5)
     assert crf.predict(X).tolist() == chain.predict(X).tolist()
     for a, b in zip(crf.predict_proba(X), chain.predict_proba(X), strict=True):
         np.testing.assert_allclose(a, b, atol=1e-5)
+
+
+def test_labels_of_a_row_that_is_behind():
+    """What the second row says is what the first one said two tokens before."""
+    rng = np.random.default_rng(7)
+    X = []
+    y = []
+    for _ in range(30):
+        first = rng.integers(2, size=8)
+        X.append(first[:, None] + rng.normal(scale=0.1, size=(8, 1)))
+        second = [rng.integers(2), rng.integers(2), *first[:-2]]
+        y.append([(int(a), int(b)) for a, b in zip(first, second)])
+    right = {}
+    for reach in (1, 2):
+        crf = FactorialCRF(reach=reach, C=10.0).fit(X[:20], y[:20])
+        known = [[b for _, b in labels[2:]] for labels in crf.predict(X[20:])]
+        right[reach] = np.mean(known == np.array(y[20:])[:, 2:, 1])
+    assert right[1] < 0.8
+    assert right[2] == 1.0
+    table = crf.distant_transition_[0, 1, 2]
+    assert table.diagonal().min() > 1.0 > -1.0 > max(table[0, 1], table[1, 0])
+
+
+@pytest.mark.parametrize("n_rows", [2, 3])
+def test_no_farther_than_the_longest_sequence_of_fit(n_rows):
+    rng = np.random.default_rng(8)
+    X, y = sentences(rng)
+    y = [[(*entry, str(rng.integers(2)))[:n_rows] for entry in labels] for labels in y]
+    crf = FactorialCRF(reach=10**9, C=2.0).fit(X, y)
+    assert {d for _, _, d in crf.distant_transition_} == {1, 2}
+    assert len(crf.distant_transition_) == 2 * n_rows * (n_rows - 1)
+    same = FactorialCRF(reach=2, C=2.0).fit(X, y)
+    np.testing.assert_array_equal(crf._w, same._w)
+    # also of longer ones, of single tokens, and whatever is set later
+    longer = [rng.normal(size=(5, 3)), X[1]]
+    expected = same.predict(longer).tolist()
+    assert crf.set_params(reach=0).predict(longer).tolist() == expected
+    alone = FactorialCRF(reach=3).fit([x[:1] for x in X], [labels[:1] for labels in y])
+    assert alone.distant_transition_ == {}
+
+
+def test_a_start_from_rows_that_are_less_far_apart():
+    X, y = sentences(np.random.default_rng(9))
+    near = FactorialCRF(tol=1e-6).fit(X, y)
+    far = FactorialCRF(reach=1, tol=1e9).fit(X, y, init=near)
+    np.testing.assert_array_equal(far.pair_transition_[0, 1], near.pair_transition_[0, 1])
+    assert not any(table.any() for table in far.distant_transition_.values())
+
+
+@pytest.mark.parametrize("reach", [-1, 0.5, None])
+def test_bad_reach(reach):
+    X, y = sentences(np.random.default_rng(10))
+    with pytest.raises(ValueError, match="'reach' parameter"):
+        FactorialCRF(reach=reach).fit(X, y)
 
 
 def test_rows_that_do_not_meet_are_two_chains():
@@ -135,9 +199,10 @@ def test_two_dimensional_x():
         FactorialCRF().fit(X, y[1:])
 
 
-def test_files_pickles_and_starts(tmp_path):
+@pytest.mark.parametrize("reach", [0, 2])
+def test_files_pickles_and_starts(tmp_path, reach):
     X, y = sentences(np.random.default_rng(5))
-    crf = FactorialCRF(tol=1e-6).fit(X, y)
+    crf = FactorialCRF(reach=reach, tol=1e-6).fit(X, y)
     persistence.save(crf, tmp_path / "model")
     for copy in (persistence.load(tmp_path / "model"), pickle.loads(pickle.dumps(crf))):
         assert copy.predict(X).tolist() == crf.predict(X).tolist()

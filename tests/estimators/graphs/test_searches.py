@@ -48,6 +48,7 @@ OTHER = {
     "n_steps": 3,
     "pieces": "trees",
     "random_state": 0,
+    "reach": 1,
     "solver": "owlqn",
     "symmetric": True,
     "tol": 0.5,
@@ -96,7 +97,7 @@ def test_all_parameters_are_set_copied_and_used(cls, capsys):
     [
         (GraphCRF, {"loss": ["pseudo", "piecewise"], "symmetric": [True, False]}),
         (SkipChainCRF, {"key": [None, "capitalized"], "max_pairs": [None, 1]}),
-        (FactorialCRF, {"C": [0.01, 10.0], "inference": ["exact", "bp"]}),
+        (FactorialCRF, {"inference": ["exact", "bp"], "reach": [0, 1]}),
     ],
 )
 def test_searches_and_pipelines(cls, grid):
