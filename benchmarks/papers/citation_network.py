@@ -207,7 +207,7 @@ def goals(medians: Medians) -> list[Goal]:
 
 
 BENCHMARKS = {
-    "cora": Benchmark(
+    "graph-cora": Benchmark(
         "Topics of papers that cite each other, 140 of 2,708 labelled",
         {
             "logistic regression": partial(_contest, by_words),

@@ -161,7 +161,7 @@ CHOICES = {
 }
 
 BENCHMARKS = {
-    "glyphs": Benchmark(
+    "graph-glyphs": Benchmark(
         "True pixels of letters of which one pixel in ten is flipped",
         {
             "exact": partial(fit_glyphs, {"inference": "exact", "max_iter": 60}),

@@ -1,10 +1,11 @@
 """One table of what graphs can be trained by, on four corpora, and what Sutton and McCallum's
 tutorial says of it.
 
-Corpora are parts of those of `snakes-ends`, `glyphs`, `skip-chain` and `joint-chunking`, so that a
-run of all contestants takes minutes; the table says how large they are. Glyphs have the pixels of
-3 x 3 windows without products, so that edges have something to add. Of chunks there are noun
-phrases, verb phrases and prepositions alone, and of parts of speech the first two letters.
+Corpora are parts of those of `graph-snakes-ends`, `graph-glyphs`, `graph-skip-chain` and
+`graph-joint-chunking`, so that a run of all contestants takes minutes; the table says how large
+they are. Glyphs have the pixels of 3 x 3 windows without products, so that edges have something to
+add. Of chunks there are noun phrases, verb phrases and prepositions alone, and of parts of speech
+the first two letters.
 Predictions are made alike for all: labellings that `predict` finds with ``inference="auto"``.
 """
 

@@ -236,7 +236,7 @@ def points(medians: Medians, better: str, worse: str, name: str) -> float | None
 
 BENCHMARKS = {
     **{
-        f"snakes-{'ends' if ends else 'directions'}": Benchmark(
+        f"graph-snakes-{'ends' if ends else 'directions'}": Benchmark(
             "Positions in snakes: losses and inferences",
             {name: partial(fit_snakes, ends, settings) for name, settings in WAYS.items()},
             partial(snake_goals, ends),
@@ -244,7 +244,7 @@ BENCHMARKS = {
         )
         for ends in (True, False)
     },
-    "skip-chain": Benchmark(
+    "graph-skip-chain": Benchmark(
         "Fields of announcements, by chains and by skip chains",
         {
             f"{'skip ' if skip else ''}chain, split {i}": partial(fields, i, skip)

@@ -134,7 +134,7 @@ def _gain(medians: Medians, name: str) -> float | None:
 
 
 BENCHMARKS = {
-    "joint-chunking": Benchmark(
+    "graph-joint-chunking": Benchmark(
         "Parts of speech and chunks, one after the other and jointly",
         {
             TRUE_TAGS: partial(one_by_one, False),

@@ -29,8 +29,7 @@ from sklearn_struct.inference.graphs.table_products import add_sums
 
 __all__ = ["add_marginals", "best_labels", "drawn_labels", "sum_out"]
 
-# sums, relative to the largest of their table, below which numbers that are part of them may be
-# lost; then logarithms are taken
+# sums below which numbers that are part of them may be lost; then logarithms are taken
 SMALLEST = 1e-250
 
 
@@ -89,13 +88,12 @@ def _sums(table: np.ndarray, n: int, sums: np.ndarray) -> Any:
         for r in range(rest):
             sums[r] += table[np.uintp(k * rest + r)]
     top = sums[0]
-    least = sums[0]
+    least = sums[0].real
     for r in range(1, rest):
         if sums[r].real > top.real:
             top = sums[r]
-        if sums[r].real < least.real:
-            least = sums[r]
-    if not least.real > SMALLEST * top.real:
+        least = min(least, sums[r].real)
+    if not least > SMALLEST:
         return top + np.nan
     for k in range(n):
         for r in range(rest):

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sklearn_struct.compiled.kernel import inlined, kernel
+from sklearn_struct.compiled.kernel import inlined
 from sklearn_struct.inference.graphs.buckets import Buckets, Labels
 from sklearn_struct.inference.graphs.flat_scores import Cliques, FlatScores, first_score
 from sklearn_struct.inference.graphs.table_products import Walk, add_sums, combine, spread
@@ -20,28 +20,40 @@ __all__ = ["Room", "add_own", "mark", "memory_of", "multiply_in", "room_for", "s
 
 
 class Room(NamedTuple):
-    """Memory for the tables of an example and for their sums, and for what loops over them need:
-    ``has`` says which variables of a table a smaller one has, ``own`` which of a step's table its
-    own scores have, ``scope`` and ``sizes`` what these are.
+    """Memory for the tables of an example and for their sums; and for a step: ``own`` for the
+    scores of its own cliques, ``columns`` for the places of these among a clique's scores,
+    ``scope``, ``sizes``, ``steps`` and ``here`` for loops over them. ``has`` says which variables
+    of a table a smaller one has.
     """
 
     tables: np.ndarray
     sums: np.ndarray
-    has: np.ndarray
     own: np.ndarray
+    columns: np.ndarray
+    has: np.ndarray
     scope: np.ndarray
     sizes: np.ndarray
+    steps: np.ndarray
+    here: np.ndarray
     walk: Walk
 
 
 def room_for(buckets: Buckets, dtype: np.dtype) -> Room:
     """Memory for the widest tables."""
-    widest = int(np.max(np.diff(buckets.bounds), initial=0))
-    walk = Walk(*np.empty((3, widest + 2), np.int64))
-    tables, sums = (np.empty(n, dtype) for n in buckets.room)
-    has, own = np.empty((2, widest), np.bool_)
-    scope, sizes = np.empty((2, widest), np.int64)
-    return Room(tables, sums, has, own, scope, sizes, walk)
+    n_numbers, n_sums, n_own, widest = buckets.room
+    scope, sizes, steps, here = np.empty((4, widest), np.int64)
+    return Room(
+        np.empty(n_numbers, dtype),
+        np.empty(n_sums, dtype),
+        np.empty(n_own, dtype),
+        np.empty(n_own, np.int64),
+        np.empty(widest, np.bool_),
+        scope,
+        sizes,
+        steps,
+        here,
+        Walk(*np.empty((3, widest + 2), np.int64)),
+    )
 
 
 @inlined
@@ -50,7 +62,7 @@ def sizes_of(buckets: Buckets, s: int) -> np.ndarray:
     return buckets.sizes[buckets.bounds[s] : buckets.bounds[s + 1]]
 
 
-@kernel
+@inlined
 def memory_of(
     buckets: Buckets, sizes: np.ndarray, s: int, room: Room
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -61,7 +73,7 @@ def memory_of(
     return table, room.sums[buckets.sums[s] : buckets.sums[s] + rest]
 
 
-@kernel
+@inlined
 def multiply_in(
     factors: FlatScores,
     labels: Labels,
@@ -73,9 +85,7 @@ def multiply_in(
 ) -> None:
     """The product of all scores that end here first, and of what earlier steps have left."""
     table, _ = memory_of(buckets, sizes, s, room)
-    scope, own_sizes = _own_variables(buckets, s, sizes, room)
-    # first what is small: each pass over a table takes longer than all of this
-    own = _own_table(table, own_sizes)
+    n_own, own = _own_table(buckets, s, sizes, table, room)
     v = buckets.nodes[s]
     rest = len(own) // sizes[0]
     for k in range(sizes[0]):
@@ -84,14 +94,16 @@ def multiply_in(
             own[k * rest + r] = x
     for e in range(buckets.clique_bounds[s], buckets.clique_bounds[s + 1]):
         c = buckets.clique_steps[e]
-        columns = _columns(factors, labels, buckets.cliques, scope, c, room.has)
+        step = _write_columns(factors, labels, buckets.cliques, c, n_own, room)
         row = factors.tables[first_score(factors, buckets.cliques, c) :]
-        part = np.empty(len(columns), table.dtype)
-        for j in range(len(columns)):
-            part[j] = row[columns[j]]
-        combine(own, own_sizes, room.has, part, logs, room.walk)
+        codes = _last_codes(labels, n_own, room)
+        for line in range(len(own) // len(codes)):
+            start = line * len(codes)
+            for k in range(len(codes)):
+                x = row[np.uintp(room.columns[line] + step * codes[k])]
+                own[start + k] = own[start + k] + x if logs else own[start + k] * x
     if len(own) < len(table):
-        spread(table, sizes, room.own, own, room.walk)
+        spread(table, sizes, buckets.own[buckets.bounds[s] :], own, room.walk)
     for c in range(buckets.child_bounds[s], buckets.child_bounds[s + 1]):
         child = buckets.children[c]
         _, sums = memory_of(buckets, sizes_of(buckets, child), child, room)
@@ -99,89 +111,78 @@ def multiply_in(
         combine(table, sizes, room.has, sums, logs, room.walk)
 
 
-@kernel
-def _own_variables(
-    buckets: Buckets, s: int, sizes: np.ndarray, room: Room
-) -> tuple[np.ndarray, np.ndarray]:
-    """The variables that a step's node and cliques have, in the order of its table, and their
-    sizes.
+@inlined
+def _own_table(
+    buckets: Buckets, s: int, sizes: np.ndarray, table: np.ndarray, room: Room
+) -> tuple[int, np.ndarray]:
+    """Write the variables that a step's node and cliques have, in the order of its table, and their
+    sizes. How many there are, and memory for their scores: the table, where that is as large.
     """
-    cliques = buckets.cliques
     first = buckets.bounds[s]
     n = 0
-    for p in range(len(sizes)):
-        v = buckets.scopes[first + p]
-        own = p == 0
-        for e in range(buckets.clique_bounds[s], buckets.clique_bounds[s + 1]):
-            c = buckets.clique_steps[e]
-            for m in range(cliques.bounds[c], cliques.bounds[c + 1]):
-                own = own or cliques.members[m] == v
-        room.own[p] = own
-        if own:
-            room.scope[n] = v
-            room.sizes[n] = sizes[p]
-            n += 1
-    return room.scope[:n], room.sizes[:n]
-
-
-@kernel
-def _own_table(table: np.ndarray, own_sizes: np.ndarray) -> np.ndarray:
-    """Memory for the scores of a step's own cliques: its table, where that is as large."""
-    n = 1
-    for size in own_sizes:
-        n *= size
-    return table if n == len(table) else np.zeros(n, table.dtype)
-
-
-@kernel
-def _columns(
-    factors: FlatScores,
-    labels: Labels,
-    cliques: Cliques,
-    scope: np.ndarray,
-    c: int,
-    has: np.ndarray,
-) -> np.ndarray:
-    """For each labelling of a clique, in the order of a table over `scope`, the column that it has
-    in its row of scores; write which variables of the table the clique has.
-    """
-    K = factors.node.shape[1]
-    members = cliques.members[cliques.bounds[c] : cliques.bounds[c + 1]]
-    r = len(members)
-    n = 1
-    base = 0
-    # by how many columns labels of the members differ
-    steps = np.ones(r, np.int64)
-    for j in range(r - 1, -1, -1):
-        v = members[j]
-        if j > 0:
-            steps[j - 1] = K * steps[j]
-        size = labels.bounds[v + 1] - labels.bounds[v]
-        n *= size
-        # its label is known, and it may be in no scope
-        if size == 1:
-            base += labels.codes[labels.bounds[v]] * steps[j]
-    columns = np.empty(n, np.int64)
-    columns[0] = base
     length = 1
-    # from the last variable, which changes fastest: those behind it, once for each of its labels
-    for p in range(len(scope) - 1, -1, -1):
-        v = scope[p]
+    for p in range(len(sizes)):
+        if buckets.own[first + p]:
+            room.scope[n] = buckets.scopes[first + p]
+            room.sizes[n] = sizes[p]
+            length *= sizes[p]
+            n += 1
+    return n, (table if length == len(table) else room.own[:length])
+
+
+@inlined
+def _write_columns(
+    factors: FlatScores, labels: Labels, cliques: Cliques, c: int, n_own: int, room: Room
+) -> int:
+    """Write for each labelling of a step's own variables but the last the column that a clique has
+    in its row of scores if the label of the last is 0; by how many columns that label differs.
+    """
+    steps = room.steps
+    here = room.here
+    for p in range(n_own):
+        steps[p] = 0
+        here[p] = 0
+    base = 0
+    # by how many columns labels of a member differ
+    step = 1
+    for m in range(cliques.bounds[c + 1] - 1, cliques.bounds[c] - 1, -1):
+        v = cliques.members[m]
         first = labels.bounds[v]
-        size = labels.bounds[v + 1] - first
-        has[p] = False
-        for j in range(r):
-            if members[j] == v and size > 1:
-                has[p] = True
-                for k in range(size - 1, -1, -1):
-                    more = labels.codes[first + k] * steps[j]
-                    for i in range(length):
-                        columns[k * length + i] = columns[i] + more
-                length *= size
-    return columns
+        # its label is known, and it may be in no scope
+        if labels.bounds[v + 1] == first + 1:
+            base += labels.codes[first] * step
+        else:
+            for p in range(n_own):
+                if room.scope[p] == v:
+                    steps[p] = step
+        step *= factors.node.shape[1]
+    last = n_own - 1
+    line = 0
+    p = last
+    while p >= 0:
+        column = base
+        for q in range(last):
+            column += steps[q] * labels.codes[labels.bounds[room.scope[q]] + here[q]]
+        room.columns[line] = column
+        line += 1
+        p = last - 1
+        while p >= 0:
+            here[p] += 1
+            if here[p] < room.sizes[p]:
+                break
+            here[p] = 0
+            p -= 1
+    return int(steps[last])
 
 
-@kernel
+@inlined
+def _last_codes(labels: Labels, n_own: int, room: Room) -> np.ndarray:
+    """The labels of the last of a step's own variables."""
+    first = labels.bounds[room.scope[n_own - 1]]
+    return labels.codes[first : first + room.sizes[n_own - 1]]
+
+
+@inlined
 def mark(buckets: Buckets, s: int, child: int, has: np.ndarray) -> None:
     """Write which variables of a step's table the sum of another one has."""
     b = buckets.bounds[child] + 1
@@ -194,7 +195,7 @@ def mark(buckets: Buckets, s: int, child: int, has: np.ndarray) -> None:
         b += here
 
 
-@kernel
+@inlined
 def add_own(
     table: np.ndarray,
     labels: Labels,
@@ -206,10 +207,10 @@ def add_own(
     out: FlatScores,
 ) -> None:
     """Add what a step's table of marginals says of its node and of its cliques."""
-    scope, own_sizes = _own_variables(buckets, s, sizes, room)
-    own = _own_table(table, own_sizes)
+    n_own, own = _own_table(buckets, s, sizes, table, room)
     if len(own) < len(table):
-        add_sums(table, sizes, room.own, own, room.walk)
+        own[:] = 0.0
+        add_sums(table, sizes, buckets.own[buckets.bounds[s] :], own, room.walk)
     v = buckets.nodes[s]
     rest = len(own) // sizes[0]
     for k in range(sizes[0]):
@@ -219,9 +220,16 @@ def add_own(
         out.node[v, labels.codes[labels.bounds[v] + k]] += weight * p
     for e in range(buckets.clique_bounds[s], buckets.clique_bounds[s + 1]):
         c = buckets.clique_steps[e]
-        columns = _columns(out, labels, buckets.cliques, scope, c, room.has)
-        part = np.zeros(len(columns), table.dtype)
-        add_sums(own, own_sizes, room.has, part, room.walk)
+        step = _write_columns(out, labels, buckets.cliques, c, n_own, room)
         row = out.tables[first_score(out, buckets.cliques, c) :]
-        for j in range(len(columns)):
-            row[columns[j]] += weight * part[j]
+        codes = _last_codes(labels, n_own, room)
+        for line in range(len(own) // len(codes)):
+            start = line * len(codes)
+            if step == 0:
+                p = own[start]
+                for k in range(1, len(codes)):
+                    p += own[start + k]
+                row[room.columns[line]] += weight * p
+            else:
+                for k in range(len(codes)):
+                    row[room.columns[line] + step * codes[k]] += weight * own[start + k]

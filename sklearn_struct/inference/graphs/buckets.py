@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sklearn_struct.compiled.kernel import kernel
 from sklearn_struct.containers.structures import Structure
 from sklearn_struct.inference.graphs.elimination import Elimination, eliminated, linked
 from sklearn_struct.inference.graphs.flat_scores import Cliques, cliques_of
@@ -34,9 +35,10 @@ class Buckets(NamedTuple):
     Of step s: ``nodes[s]`` is summed out of a table over ``scopes[bounds[s] : bounds[s + 1]]``, of
     which each has as many labels as `sizes` says in the same places. The sum goes to the table of
     step ``parent[s]``. The table begins at ``tables[s]`` and its sum at ``sums[s]`` of memory that
-    examples share, which needs ``room`` numbers. Cliques ``clique_steps[clique_bounds[s] :
-    clique_bounds[s + 1]]`` have their scores there; steps ``children[child_bounds[s] :
-    child_bounds[s + 1]]`` have it as parent.
+    examples share. Cliques ``clique_steps[clique_bounds[s] : clique_bounds[s + 1]]`` have their
+    scores there, or the node itself, over the variables that are `own` in the same places as
+    `scopes`. Steps ``children[child_bounds[s] : child_bounds[s + 1]]`` have it as parent. Tables,
+    sums and own scores need ``room`` numbers; ``room[3]`` is how many variables a table has.
     """
 
     offsets: np.ndarray
@@ -44,6 +46,7 @@ class Buckets(NamedTuple):
     bounds: np.ndarray
     scopes: np.ndarray
     sizes: np.ndarray
+    own: np.ndarray
     parent: np.ndarray
     tables: np.ndarray
     sums: np.ndarray
@@ -52,14 +55,26 @@ class Buckets(NamedTuple):
     clique_steps: np.ndarray
     child_bounds: np.ndarray
     children: np.ndarray
-    room: tuple[int, int]
+    room: tuple[int, int, int, int]
 
 
 def finite_labels(node: np.ndarray) -> Labels:
     """The labels whose score is not -inf."""
-    allowed = node.real > -np.inf
-    counts = allowed.sum(axis=1)
-    return Labels(np.concatenate([[0], np.cumsum(counts)]), np.nonzero(allowed)[1])
+    bounds = np.zeros(len(node) + 1, np.int64)
+    codes = np.empty(node.size, np.int64)
+    return Labels(bounds, codes[: _write_finite(node, bounds, codes)])
+
+
+@kernel
+def _write_finite(node: np.ndarray, bounds: np.ndarray, codes: np.ndarray) -> int:
+    n = 0
+    for i in range(len(node)):
+        for k in range(node.shape[1]):
+            if node[i, k].real > -np.inf:
+                codes[n] = k
+                n += 1
+        bounds[i + 1] = n
+    return n
 
 
 def n_numbers(structure: Structure, n_labels: int, most: float) -> np.ndarray:
@@ -89,17 +104,21 @@ def _buckets(structure: Structure, sizes: np.ndarray, most: float) -> Buckets:
     nodes, lengths, scopes, parents, tables, sums, rooms = map(list, zip(*parts, strict=True))
     order = np.concatenate(nodes)
     parent = np.concatenate(parents)
+    bounds = np.concatenate([[0], np.cumsum(np.concatenate(lengths))])
+    scope = np.concatenate(scopes)
     cliques = cliques_of(structure)
     steps = _steps_of_cliques(cliques, sizes, order)
     by_step = np.argsort(steps, kind="stable")
+    own, most_own = _own_variables(cliques, steps, bounds, scope, sizes)
     children = np.argsort(parent, kind="stable")[int(np.count_nonzero(parent < 0)) :]
     room = np.max(rooms, axis=0)
     return Buckets(
         structure.offsets.copy(),
         order,
-        np.concatenate([[0], np.cumsum(np.concatenate(lengths))]),
-        np.concatenate(scopes),
-        sizes[np.concatenate(scopes)],
+        bounds,
+        scope,
+        sizes[scope],
+        own,
         parent,
         np.concatenate(tables),
         np.concatenate(sums),
@@ -108,8 +127,23 @@ def _buckets(structure: Structure, sizes: np.ndarray, most: float) -> Buckets:
         by_step,
         np.searchsorted(parent[children], np.arange(n + 1)),
         children,
-        (int(room[0]), int(room[1])),
+        (int(room[0]), int(room[1]), most_own, int(np.max(np.diff(bounds), initial=0))),
     )
+
+
+def _own_variables(
+    cliques: Cliques, steps: np.ndarray, bounds: np.ndarray, scope: np.ndarray, sizes: np.ndarray
+) -> tuple[np.ndarray, int]:
+    """Which variables of the steps' tables their own nodes and cliques have; how many labellings
+    of these there are at most.
+    """
+    n = len(sizes)
+    lengths = np.diff(bounds)
+    of_cliques = np.repeat(steps, np.diff(cliques.bounds)) * n + cliques.members
+    own = np.isin(np.repeat(np.arange(n), lengths) * n + scope, of_cliques)
+    own[bounds[:-1]] = True
+    numbers = np.multiply.reduceat(np.where(own, sizes[scope], 1), bounds[:-1]) if n else _NONE
+    return own, int(np.max(numbers, initial=0))
 
 
 _NONE = np.empty(0, np.int64)

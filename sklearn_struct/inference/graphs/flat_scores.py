@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import accumulate
 from typing import NamedTuple
 
 import numpy as np
 
-from sklearn_struct.compiled.kernel import inlined
+from sklearn_struct.compiled.kernel import inlined, kernel
 from sklearn_struct.containers.structures import Potentials, Structure
 
 __all__ = [
@@ -75,14 +76,14 @@ def flat_scores(potentials: Potentials, empty: bool = False) -> FlatScores:
     """Copies of potentials, real ones in double precision; or zeros in their form."""
     node, cliques = potentials
     dtype = np.result_type(node, *cliques, np.float64)
-    starts = np.cumsum([0, *(table.size for table in cliques)])
+    starts = [0, *accumulate(table.size for table in cliques)]
     steps = [table.shape[1] if len(table) > 1 else 0 for table in cliques]
     if empty:
         copies = np.zeros(node.shape, dtype), np.zeros(starts[-1], dtype)
     else:
         tables = np.concatenate([np.empty(0, dtype), *(table.ravel() for table in cliques)])
         copies = np.array(node, dtype, order="C"), tables
-    return FlatScores(*copies, starts[:-1], np.array(steps, np.int64))
+    return FlatScores(*copies, np.array(starts[:-1], np.int64), np.array(steps, np.int64))
 
 
 def add_to(out: Potentials, sums: FlatScores) -> None:
@@ -94,10 +95,22 @@ def add_to(out: Potentials, sums: FlatScores) -> None:
 
 def scaled(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """exp(rows - largest of the row), and the largest, 0 where all are -inf."""
-    dtype = np.result_type(rows, np.float64)
-    top = rows.real.max(axis=1, initial=-np.inf).astype(np.float64)
-    top[top == -np.inf] = 0.0
-    return np.exp(rows - top[:, None], dtype=dtype), top
+    numbers = np.array(rows, np.result_type(rows, np.float64), order="C")
+    top = np.empty(len(rows))
+    _take_largest(numbers, top)
+    return np.exp(numbers, out=numbers), top
+
+
+@kernel
+def _take_largest(rows: np.ndarray, top: np.ndarray) -> None:
+    K = rows.shape[1]
+    for i in range(len(rows)):
+        largest = -np.inf
+        for k in range(K):
+            largest = max(largest, rows[i, k].real)
+        top[i] = largest if largest > -np.inf else 0.0
+        for k in range(K):
+            rows[i, k] -= top[i]
 
 
 def by_example(values: np.ndarray, offsets: np.ndarray) -> np.ndarray:

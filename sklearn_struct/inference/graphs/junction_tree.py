@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 import numpy as np
 
 from sklearn_struct.compiled.kernel import kernel
 from sklearn_struct.compiled.threads import patiently
-from sklearn_struct.containers.structures import Potentials, Structure, n_columns
+from sklearn_struct.containers.structures import Potentials, Structure
 from sklearn_struct.inference.graphs.bucket_sums import (
     add_marginals,
     best_labels,
@@ -22,7 +22,7 @@ from sklearn_struct.inference.graphs.complex_step import OnGraphs
 from sklearn_struct.inference.graphs.flat_scores import (
     FlatScores,
     add_to,
-    by_example,
+    first_score,
     flat_scores,
     scaled,
 )
@@ -63,13 +63,13 @@ class JunctionTree(OnGraphs):
     ) -> None:
         """Add weighted marginals to `out`, write log Z; see `Inference.marginals`."""
         work = _Work(potentials, structure, self.most)
-        linear, shift = work.linear(structure)
+        linear, taken = work.linear()
         into = flat_scores(out, empty=True)
         patiently(
             lambda: _add_marginals(
-                (linear, work.logs, into),
+                (linear, taken, work.logs, into),
                 (work.labels, work.buckets, work.room),
-                (weight, shift),
+                weight,
                 log_Z,
             ),
             PASSES * work.n_numbers,
@@ -113,51 +113,65 @@ class _Work:
     """What kernels take: scores as one array, the steps of a structure, and memory."""
 
     def __init__(self, potentials: Potentials, structure: Structure, most: float) -> None:
-        self.labels = finite_labels(potentials.node)
-        self.buckets = buckets_of(structure, self.labels, most)
         self.logs = flat_scores(potentials)
+        self.labels = finite_labels(self.logs.node)
+        self.buckets = buckets_of(structure, self.labels, most)
+        self.widths = [table.shape[1] for table in potentials.cliques]
         self.room = room_for(self.buckets, self.logs.node.dtype)
         self.n_numbers = self.buckets.room[0] * structure.n_examples
 
-    def linear(self, structure: Structure) -> tuple[FlatScores, np.ndarray]:
-        """Exponentials of the scores, each row divided by its largest; and what that has taken from
-        each example's log Z.
+    def linear(self) -> tuple[FlatScores, FlatScores]:
+        """Exponentials of the scores, each row divided by its largest; and the logarithms of
+        these, in the form of scores.
         """
-        logs = self.logs
-        node, taken = scaled(logs.node)
-        shift = by_example(taken, structure.offsets)
-        tables = [np.empty(0, logs.tables.dtype)]
-        bounds = pairwise([*logs.starts, len(logs.tables)])
-        for family, (start, end) in zip(structure.families, bounds, strict=True):
-            width = n_columns(logs.node.shape[1], family.nodes.shape[1])
-            numbers, taken = scaled(logs.tables[start:end].reshape(-1, width))
-            tables.append(numbers.ravel())
-            n_cliques = len(family.nodes)
-            # one for all of them, or one for each
-            shift += by_example(np.broadcast_to(taken, n_cliques), family.offsets)
-        return logs._replace(node=node, tables=np.concatenate(tables)), shift
+        node, tables, starts, steps = self.logs
+        numbers, top = scaled(node)
+        rows = [np.empty(0, tables.dtype)]
+        taken = [np.empty(0)]
+        bounds = pairwise([*starts.tolist(), len(tables)])
+        for (start, end), width in zip(bounds, self.widths, strict=True):
+            of_family, of_rows = scaled(tables[start:end].reshape(-1, width))
+            rows.append(of_family.ravel())
+            taken.append(of_rows)
+        firsts = np.array([0, *accumulate(map(len, taken[1:]))][:-1], np.int64)
+        return (
+            self.logs._replace(node=numbers, tables=np.concatenate(rows)),
+            FlatScores(top[:, None], np.concatenate(taken), firsts, np.minimum(steps, 1)),
+        )
 
 
 @kernel
 def _add_marginals(
-    factors: tuple[FlatScores, FlatScores, FlatScores],
+    factors: tuple[FlatScores, FlatScores, FlatScores, FlatScores],
     work: tuple[Labels, Buckets, Room],
-    examples: tuple[np.ndarray, np.ndarray],
+    weight: np.ndarray,
     log_Z: np.ndarray,
 ) -> None:
-    linear, logs, into = factors
+    linear, taken, logs, into = factors
     labels, buckets, room = work
-    weight, shift = examples
     for i in range(len(weight)):
         log_Z[i] = 0.0
         if weight[i] == 0.0:
             continue
-        total = sum_out(linear, labels, buckets, i, room, False) + shift[i]
+        total = sum_out(linear, labels, buckets, i, room, False) + _total(taken, buckets, i)
         if np.isnan(total.real):
             total = sum_out(logs, labels, buckets, i, room, True)
         log_Z[i] = total
         if total.real > -np.inf:
             add_marginals(labels, buckets, i, room, weight[i], into)
+
+
+@kernel
+def _total(taken: FlatScores, buckets: Buckets, i: int) -> float:
+    """The sum of what was taken from the scores of an example."""
+    total = 0.0
+    for v in range(buckets.offsets[i], buckets.offsets[i + 1]):
+        total += taken.node[v, 0]
+    cliques = buckets.cliques
+    for f in range(len(taken.starts)):
+        for c in range(cliques.ranges[i, f, 0], cliques.ranges[i, f, 1]):
+            total += taken.tables[first_score(taken, cliques, c)]
+    return total
 
 
 @kernel

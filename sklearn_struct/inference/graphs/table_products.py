@@ -2,8 +2,9 @@
 
 The last variable changes fastest. A smaller table has its variables in the same order; `has` says
 which of the larger one's these are. Variables that stand beside each other and are all in it, or
-all not, count as one, so that inner loops are long. Their indices are unsigned, as numba takes
-signed ones for possibly negative, and then makes no vectors of them.
+all not, count as one, so that loops are long; of the two inner loops the longer one is the
+innermost if the other is very short, since to begin a loop takes as long as some numbers. Indices
+are unsigned, as numba takes signed ones for possibly negative, and then makes no vectors of them.
 """
 
 from __future__ import annotations
@@ -15,6 +16,11 @@ import numpy as np
 from sklearn_struct.compiled.kernel import kernel
 
 __all__ = ["Walk", "add_sums", "combine", "spread"]
+
+# turns of the innermost loop below which it changes places with a longer one
+FEW = 4
+# turns of the other one above which its numbers would leave the fastest cache between two rounds
+NEAR = 1024
 
 
 class Walk(NamedTuple):
@@ -30,36 +36,41 @@ class Walk(NamedTuple):
     here: np.ndarray
 
 
+class Loop(NamedTuple):
+    """How many turns there are, and how far each goes in the larger and in the smaller table."""
+
+    turns: int
+    step: int
+    part: int
+
+
 @kernel
 def combine(
     table: np.ndarray, sizes: np.ndarray, has: np.ndarray, part: np.ndarray, logs: bool, walk: Walk
 ) -> None:
     """Multiply a table by a smaller one; add it where both are logarithms."""
-    first = _begin(sizes, has, walk)
-    last = len(sizes) + 1
-    inner = walk.sizes[last]
-    step = walk.steps[last]
+    first, outer, inner = _begin(sizes, has, walk)
     start = 0
     o = 0
     while start < len(table):
-        for b in range(walk.sizes[last - 1]):
-            p = o + b * walk.steps[last - 1]
-            if step == 0:
+        for b in range(outer.turns):
+            t = np.uintp(start + b * outer.step)
+            p = np.uintp(o + b * outer.part)
+            if logs:
+                for a in range(inner.turns):
+                    table[t + np.uintp(a * inner.step)] += part[p + np.uintp(a * inner.part)]
+            elif inner.step > 1:
+                for a in range(inner.turns):
+                    table[t + np.uintp(a * inner.step)] *= part[p + np.uintp(a * inner.part)]
+            elif inner.part == 0:
                 x = part[p]
-                if logs:
-                    for a in range(inner):
-                        table[np.uintp(start + a)] += x
-                else:
-                    for a in range(inner):
-                        table[np.uintp(start + a)] *= x
-            elif logs:
-                for a in range(inner):
-                    table[np.uintp(start + a)] += part[np.uintp(p + a)]
+                for a in range(inner.turns):
+                    table[t + np.uintp(a)] *= x
             else:
-                for a in range(inner):
-                    table[np.uintp(start + a)] *= part[np.uintp(p + a)]
-            start += inner
-        o = _next(walk, first, last - 2, o)
+                for a in range(inner.turns):
+                    table[t + np.uintp(a)] *= part[p + np.uintp(a)]
+        start += outer.turns * inner.turns
+        o = _next(walk, first, len(sizes) - 1, o)
 
 
 @kernel
@@ -67,24 +78,25 @@ def spread(
     table: np.ndarray, sizes: np.ndarray, has: np.ndarray, part: np.ndarray, walk: Walk
 ) -> None:
     """Write a smaller table into all places of a larger one."""
-    first = _begin(sizes, has, walk)
-    last = len(sizes) + 1
-    inner = walk.sizes[last]
-    step = walk.steps[last]
+    first, outer, inner = _begin(sizes, has, walk)
     start = 0
     o = 0
     while start < len(table):
-        for b in range(walk.sizes[last - 1]):
-            p = o + b * walk.steps[last - 1]
-            if step == 0:
+        for b in range(outer.turns):
+            t = np.uintp(start + b * outer.step)
+            p = np.uintp(o + b * outer.part)
+            if inner.step > 1:
+                for a in range(inner.turns):
+                    table[t + np.uintp(a * inner.step)] = part[p + np.uintp(a * inner.part)]
+            elif inner.part == 0:
                 x = part[p]
-                for a in range(inner):
-                    table[np.uintp(start + a)] = x
+                for a in range(inner.turns):
+                    table[t + np.uintp(a)] = x
             else:
-                for a in range(inner):
-                    table[np.uintp(start + a)] = part[np.uintp(p + a)]
-            start += inner
-        o = _next(walk, first, last - 2, o)
+                for a in range(inner.turns):
+                    table[t + np.uintp(a)] = part[p + np.uintp(a)]
+        start += outer.turns * inner.turns
+        o = _next(walk, first, len(sizes) - 1, o)
 
 
 @kernel
@@ -92,30 +104,31 @@ def add_sums(
     table: np.ndarray, sizes: np.ndarray, has: np.ndarray, part: np.ndarray, walk: Walk
 ) -> None:
     """Add the sums of a table over the variables that a smaller one has not."""
-    first = _begin(sizes, has, walk)
-    last = len(sizes) + 1
-    inner = walk.sizes[last]
-    step = walk.steps[last]
+    first, outer, inner = _begin(sizes, has, walk)
     start = 0
     o = 0
     while start < len(table):
-        for b in range(walk.sizes[last - 1]):
-            p = o + b * walk.steps[last - 1]
-            if step == 0:
-                x = table[start]
-                for a in range(1, inner):
-                    x += table[np.uintp(start + a)]
+        for b in range(outer.turns):
+            t = np.uintp(start + b * outer.step)
+            p = np.uintp(o + b * outer.part)
+            if inner.part == 0:
+                x = table[t]
+                for a in range(1, inner.turns):
+                    x += table[t + np.uintp(a * inner.step)]
                 part[p] += x
+            elif inner.step > 1:
+                for a in range(inner.turns):
+                    part[p + np.uintp(a * inner.part)] += table[t + np.uintp(a * inner.step)]
             else:
-                for a in range(inner):
-                    part[np.uintp(p + a)] += table[np.uintp(start + a)]
-            start += inner
-        o = _next(walk, first, last - 2, o)
+                for a in range(inner.turns):
+                    part[p + np.uintp(a)] += table[t + np.uintp(a)]
+        start += outer.turns * inner.turns
+        o = _next(walk, first, len(sizes) - 1, o)
 
 
 @kernel
-def _begin(sizes: np.ndarray, has: np.ndarray, walk: Walk) -> int:
-    """Join the variables; where the outermost loop stands."""
+def _begin(sizes: np.ndarray, has: np.ndarray, walk: Walk) -> tuple[int, Loop, Loop]:
+    """Join the variables; where the outermost loop stands, and the two inner ones."""
     n = len(sizes)
     g = n + 1
     # two loops at least
@@ -134,7 +147,11 @@ def _begin(sizes: np.ndarray, has: np.ndarray, walk: Walk) -> int:
         walk.here[g] = 0
         if has[v]:
             step *= sizes[v]
-    return min(g, n)
+    inner = Loop(walk.sizes[n + 1], 1, walk.steps[n + 1])
+    outer = Loop(walk.sizes[n], inner.turns, walk.steps[n])
+    if inner.turns < FEW and inner.turns < outer.turns <= NEAR:
+        return min(g, n), inner, outer
+    return min(g, n), outer, inner
 
 
 @kernel
