@@ -84,7 +84,7 @@ def _seminars() -> Corpus:
         [[graph_models.word_features(words, t) for t in range(len(words))] for words in part]
         for part in (texts.X_train[:60], texts.X_test[:100])
     )
-    crf = SkipChainCRF(key=graph_models.same_name(texts.X_train[:60]), max_pairs=1)
+    crf = SkipChainCRF(key=graph_models.capitalized, max_pairs=1, skip_features="either")
     score = partial(span_f1_score, scheme="IO")
     return Corpus(crf, (X, texts.y_train[:60]), (X_test, texts.y_test[:100]), score)
 
