@@ -131,8 +131,13 @@ def _folds(labels: np.ndarray, known: np.ndarray) -> np.ndarray:
     return folds
 
 
-def check_rounds(evidence: Evidence, inference: str, solver: str) -> None:
-    """ValueError where rounds make no sense."""
+def check_rounds(evidence: Evidence, inference: str, solver: str, hidden: bool) -> None:
+    """ValueError where rounds make no sense; `hidden` says whether some nodes are."""
+    if hidden:
+        raise ValueError(
+            "n_rounds learns edges at nodes whose labels are known, which hidden nodes never are; "
+            "use n_rounds=0, or no hidden types"
+        )
     if evidence.allowed is None:
         raise ValueError(
             "n_rounds is for labels that are missing, and here all are known; use n_rounds=0"

@@ -58,8 +58,9 @@ class GraphCRF(BaseSpeakingOfGraphs, BaseTypedGraph):
         scores of known nodes come from weights that have not seen them, by five folds). In each
         round `inference` gives beliefs in all nodes under the known labels, and node weights are
         fitted to these [2]_, [3]_. Few rounds are enough, and many may lead away. Needs missing
-        labels. ``n_iter_`` counts rounds, and ``loss_curve_`` has the loss of nodes after each,
-        which may rise. With `init` or a warm start the rounds go on from its weights.
+        labels, and no `hidden` types. ``n_iter_`` counts rounds, and ``loss_curve_`` has the loss
+        of nodes after each, which may rise. With `init` or a warm start the rounds go on from its
+        weights.
 
     Attributes
     ----------
@@ -104,7 +105,7 @@ class GraphCRF(BaseSpeakingOfGraphs, BaseTypedGraph):
 
     def _loss(self, evidence: Evidence | None = None) -> Loss:
         if self.n_rounds and evidence is not None:
-            check_rounds(evidence, self.inference, self.solver)
+            check_rounds(evidence, self.inference, self.solver, bool(self.hidden))
         return super()._loss(evidence)
 
     def _solved(

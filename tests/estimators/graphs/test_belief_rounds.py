@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from typed_graphs import typed_graphs
 
 from sklearn_struct import GraphCRF, persistence
 
@@ -115,3 +116,13 @@ def test_what_makes_no_sense_is_refused(options, match):
     assert not hasattr(crf, "classes_")
     with pytest.raises(ValueError, match="here all are known; use n_rounds=0"):
         GraphCRF(n_rounds=1).fit([graph], [labels.tolist()])
+
+
+def test_hidden_nodes_are_refused():
+    """Nothing would be learned of their edges."""
+    X, y = typed_graphs(np.random.default_rng(0), hidden=("c",))
+    y[0][0] = None
+    crf = GraphCRF(n_rounds=1, hidden={"c": 2})
+    with pytest.raises(ValueError, match="hidden nodes never are; use n_rounds=0"):
+        crf.fit(X, y)
+    assert not hasattr(crf, "classes_")
