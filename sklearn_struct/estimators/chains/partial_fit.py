@@ -191,7 +191,7 @@ class BaseOnlineChain(BaseTrainedChain):
         self._check_every_pair(sequences.X, potentials, first)
         size = largest_sum(sequences.X)
         objective = self._go_on(potentials, data)
-        check_learned(objective, self._w, size, self.classes_)
+        check_learned(objective, self._w, size, self._score_of)
 
     def _go_on(self, potentials: LinearPotentials, data: TrainingData) -> LinearObjective:
         """One pass of the solver over an objective, which is returned. Weights count as they are,

@@ -14,7 +14,7 @@ from sklearn_struct.compiled.threads import Pool
 from sklearn_struct.containers.structures import Block, Potentials, Structure, zeros
 from sklearn_struct.encoding.parameter_checks import check_count, generator
 from sklearn_struct.estimators.fitting.base_sequence import BaseSequenceEstimator, Sequences
-from sklearn_struct.estimators.fitting.finite_scores import check_scores, check_sums
+from sklearn_struct.estimators.fitting.finite_scores import NodePlace, check_scores, check_sums
 from sklearn_struct.estimators.fitting.prepared_weights import Prepared
 from sklearn_struct.estimators.fitting.solving import (
     Minimisation,
@@ -118,10 +118,15 @@ class BaseStructured(BaseLearned, BaseSequenceEstimator):
 
         def of_block(block: Block) -> Potentials:
             theta, squares = potentials.forward_and_squares(W, block)
-            check_scores(theta, squares, block, self.classes_)
+            check_scores(theta, squares, block, potentials.kinds, self._score_of)
             return theta
 
         return of_block
+
+    def _score_of(self, place: NodePlace, code: int | None) -> str:
+        """Words for the score of a label, or, of None, of a transition into that place."""
+        of = "a transition" if code is None else f"the label {self.classes_.tolist()[code]!r}"
+        return f"X[{place.example}], token {place.node}: the score of {of}"
 
     def _each_block(
         self, sequences: Sequences, work: Work[Result], restrict: Restriction | None = None

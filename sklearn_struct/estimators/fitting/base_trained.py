@@ -82,7 +82,7 @@ class BaseTrained(BaseStructured):
             )
             learned = self._solved(settings, solver, objective, w0, iterations)
             self.__dict__.update(learned)
-            check_learned(objective, self._w, size, self.classes_)
+            check_learned(objective, self._w, size, self._score_of)
             self._look_back(objective)
 
     def _begin(self, solver: str, objective: LinearObjective, w0: np.ndarray) -> np.ndarray:

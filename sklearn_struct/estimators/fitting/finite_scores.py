@@ -2,33 +2,49 @@
 
 from __future__ import annotations
 
-from typing import Any
+from bisect import bisect_right
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from sklearn_struct.containers.structures import Block, Potentials
 from sklearn_struct.exceptions import NonFiniteError
 from sklearn_struct.objectives.linear_objective import LinearObjective
+from sklearn_struct.objectives.linear_potentials import Kinds
 
-__all__ = ["check_rows", "check_scores", "check_sums"]
+__all__ = ["NodePlace", "check_rows", "check_scores", "check_sums"]
+
+
+class NodePlace(NamedTuple):
+    """The number of an example, that of a node in it, and how many nodes the example has."""
+
+    example: int
+    node: int
+    n_nodes: int
+
+
+# the words for the score of a label there, by its code, or, of None, of a transition into there
+Naming: TypeAlias = Callable[[NodePlace, int | None], str]
 
 TERMS = 16  # so many scores are added up before Viterbi takes their maximum away
 
 
-def check_scores(potentials: Potentials, squares: float, block: Block, classes: np.ndarray) -> None:
+def check_scores(
+    potentials: Potentials, squares: float, block: Block, kinds: Kinds | None, naming: Naming
+) -> None:
     """Raise NonFiniteError for the first score of a block that is NaN, infinite, or too large to be
     added up.
 
-    -inf is what forbids, so linear scores that come to it by overflow are refused, too. Whatever is
-    wrong makes the sum of their squares infinite or NaN.
+    -inf is what forbids, so linear scores that come to it by overflow are refused, too, unless the
+    label is one that nodes of this kind do not have. Whatever is wrong makes the sum of their
+    squares infinite or NaN.
     """
     if not squares < np.inf:
-        _look_up(potentials, block, classes)
+        _look_up(potentials, block, kinds, naming)
 
 
-def check_learned(
-    objective: LinearObjective, w: np.ndarray, size: float, classes: np.ndarray
-) -> None:
+def check_learned(objective: LinearObjective, w: np.ndarray, size: float, naming: Naming) -> None:
     """Raise NonFiniteError unless weights that were just learned, and their scores, are as
     predictions need them.
 
@@ -48,23 +64,24 @@ def check_learned(
     with np.errstate(over="ignore", invalid="ignore"):
         W = potentials.expand(w)
         for block in objective.blocks:
-            check_scores(*potentials.forward_and_squares(W, block), block, classes)
+            theta, squares = potentials.forward_and_squares(W, block)
+            check_scores(theta, squares, block, potentials.kinds, naming)
 
 
-def _look_up(potentials: Potentials, block: Block, classes: np.ndarray) -> None:
+def _look_up(potentials: Potentials, block: Block, kinds: Kinds | None, naming: Naming) -> None:
     node, cliques = potentials
     if _sums_are_finite(potentials, block):
         return
     limit = float(np.finfo(node.dtype).max) / TERMS
     # not `>`, which is false for NaN
-    wrong = np.flatnonzero(~(np.abs(node).ravel() <= limit))
+    large = ~(np.abs(node) <= limit)
+    if kinds is not None:
+        large &= kinds.allowed[kinds.kind[block.tokens]] == 0.0
+    wrong = np.flatnonzero(large)
     if len(wrong):
-        token, k = divmod(int(wrong[0]), len(classes))
-        label = classes.tolist()[k]
+        token, k = divmod(int(wrong[0]), node.shape[1])
         value = node[token, k]
-        raise NonFiniteError(
-            f"{_place(block, token)}: the score of the label {label!r} is {_too_large(value)}"
-        )
+        raise NonFiniteError(f"{naming(_place(block, token), k)} is {_too_large(value)}")
     for table, family in zip(cliques, block.structure.families, strict=True):
         wrong = np.flatnonzero(~(np.abs(table).ravel() <= limit))
         if not len(wrong):
@@ -76,9 +93,7 @@ def _look_up(potentials: Potentials, block: Block, classes: np.ndarray) -> None:
                 f"the weights of transitions are too large: a score is {_too_large(value)}"
             )
         token = int(family.nodes[c, -1])
-        raise NonFiniteError(
-            f"{_place(block, token)}: the score of a transition is {_too_large(value)}"
-        )
+        raise NonFiniteError(f"{naming(_place(block, token), None)} is {_too_large(value)}")
 
 
 def _sums_are_finite(potentials: Potentials, block: Block) -> bool:
@@ -89,10 +104,10 @@ def _sums_are_finite(potentials: Potentials, block: Block) -> bool:
     return all(np.all(np.abs(table) <= most) for table in (potentials.node, *potentials.cliques))
 
 
-def _place(block: Block, token: int) -> str:
-    offsets = block.structure.offsets
-    i = int(np.searchsorted(offsets, token, side="right")) - 1
-    return f"X[{block.examples.start + i}], token {token - offsets[i]}"
+def _place(block: Block, token: int) -> NodePlace:
+    offsets = block.structure.offsets.tolist()
+    i = bisect_right(offsets, token) - 1
+    return NodePlace(block.examples.start + i, token - offsets[i], offsets[i + 1] - offsets[i])
 
 
 def _too_large(value: Any) -> str:

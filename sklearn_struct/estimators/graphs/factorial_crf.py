@@ -17,6 +17,7 @@ from sklearn_struct.encoding.labels import label_codes, label_rows, partial_labe
 from sklearn_struct.encoding.sequences import as_list, form
 from sklearn_struct.encoding.skip_edges import neighbours
 from sklearn_struct.estimators.fitting.base_sequence import logarithms
+from sklearn_struct.estimators.fitting.finite_scores import NodePlace
 from sklearn_struct.estimators.fitting.parameters import with_parameters
 from sklearn_struct.estimators.fitting.progress import Progress
 from sklearn_struct.estimators.graphs.base_graph import Graphs
@@ -240,6 +241,15 @@ class FactorialCRF(BaseGraphCRF):
         for r, labels in enumerate(self._slices()):
             allowed[r, labels] = 0.0
         return super()._inputs(sequences)._replace(kinds=Kinds(row, allowed))
+
+    def _score_of(self, place: NodePlace, code: int | None) -> str:
+        # the nodes of a sequence stand row by row
+        row, token = divmod(place.node, place.n_nodes // len(self.row_classes_))
+        of = "a transition"
+        if code is not None:
+            label = self.row_classes_[row].tolist()[code - self._slices()[row].start]
+            of = f"the label {label!r}"
+        return f"X[{place.example}], token {token}, row {row}: the score of {of}"
 
     def _transferred(self, start: Any) -> np.ndarray:
         known = getattr(start, "row_classes_", [])

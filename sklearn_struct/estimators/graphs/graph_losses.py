@@ -30,6 +30,8 @@ from sklearn_struct.losses.tree_pieces import TreePieces
 
 __all__ = ["LOSSES", "OF_INFERENCE", "LossParameters", "LossSettings", "loss_of"]
 
+MOST_COUNTED = 2**31 - 1
+
 
 class LossSettings(NamedTuple):
     """The parameters of an estimator that say what is minimised."""
@@ -127,7 +129,13 @@ class LossParameters:
 
 
 def loss_of(settings: LossSettings, inference: Inference, evidence: Evidence | None) -> Loss:
-    """What the parameter `loss` names; ValueError if it does not go with the rest."""
+    """What the parameter `loss` names; ValueError if it does not go with the rest, or for more than
+    can be counted.
+    """
+    for parameter in ("block_size", "n_steps"):
+        count = getattr(settings, parameter)
+        if count > MOST_COUNTED:
+            raise ValueError(f"{parameter} must be at most {MOST_COUNTED:,}, got {count}")
     if evidence is None:
         settings = settings._replace(random_state=0)  # nothing is drawn from it yet
     name = settings.loss

@@ -10,7 +10,12 @@ import pytest
 
 from sklearn_struct import FactorialCRF, LinearChainCRF, persistence
 from sklearn_struct.encoding.labels import label_rows
-from sklearn_struct.exceptions import EmptyDataError, InputTypeError, LengthMismatchError
+from sklearn_struct.exceptions import (
+    EmptyDataError,
+    InputTypeError,
+    LengthMismatchError,
+    NonFiniteError,
+)
 
 LABELS = [["a", "b"], [0, 1, 2]]
 
@@ -246,3 +251,19 @@ def test_labels_that_are_no_list(X, y):
 def test_no_rows():
     with pytest.raises(EmptyDataError, match="empty list of labels"):
         FactorialCRF().fit([[["x"]]], [[()]])
+
+
+@pytest.mark.parametrize("row", [0, 1])
+def test_scores_that_are_too_large_are_named_by_token_row_and_label(row):
+    """Labels of the other row have a score of -inf at a node, which is meant."""
+    X = [np.eye(3), np.eye(3)[1:]]
+    # a label that is always the same has no weights
+    y = [[(label, "O")[:: 1 - 2 * row] for label in labels] for labels in (["D", "N", "N"], "NN")]
+    crf = FactorialCRF().fit(X, y)
+    large = np.zeros((3, 3))
+    large[1, 0] = 1e308
+    message = (
+        rf"X\[1\], token 1, row {row}: the score of the label 'D' is \d.*e\+307, where float64"
+    )
+    with pytest.raises(NonFiniteError, match=message):
+        crf.predict([np.eye(3), large])

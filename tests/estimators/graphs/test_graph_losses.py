@@ -387,3 +387,15 @@ def test_what_does_not_go_together():
         GraphCRF(loss="pointwise", solver="newton-cg").fit(X, y)
     with pytest.raises(ValueError, match="The 'loss' parameter of GraphCRF"):
         GraphCRF(loss="hinge").fit(X, y)
+
+
+@pytest.mark.parametrize("parameter", ["n_steps", "block_size"])
+@pytest.mark.parametrize("loss", ["composite", "contrastive", "samplerank"])
+def test_more_than_can_be_counted(parameter, loss):
+    X, y = drawn_grids(np.random.default_rng(7), 3)
+    crf = GraphCRF().fit(X, y)
+    before = crf.coef_.copy()
+    crf.set_params(loss=loss, **{parameter: 10**80})
+    with pytest.raises(ValueError, match=rf"{parameter} must be at most 2,147,483,647, got 1000"):
+        crf.fit(X[:2], y[:2])
+    np.testing.assert_array_equal(crf.coef_, before)

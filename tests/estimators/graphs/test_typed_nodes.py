@@ -16,6 +16,7 @@ from sklearn_struct.exceptions import (
     EmptyDataError,
     InputTypeError,
     LengthMismatchError,
+    NonFiniteError,
     UnknownLabelError,
     UnknownValueError,
 )
@@ -299,3 +300,12 @@ def test_labels_of_another_type(fitted):
     labels = [list(labels) for labels in crf.predict(X)]
     labels[0][0] = "z"
     assert crf.score(X, labels) == pytest.approx(1 - 1 / sum(map(len, labels)))
+
+
+def test_labels_of_other_types_are_not_too_large():
+    """Their score of -inf is meant; a node of the second type is the one to be named."""
+    X = [(TypedNodes(np.eye(2), ["a", "b"]), []), (TypedNodes(np.eye(2), ["b", "b"]), [])]
+    crf = GraphCRF().fit(X, [["x", "x"], ["y", "x"]])
+    large = np.array([[0.0, 0.0], [1e308, 0.0]])
+    with pytest.raises(NonFiniteError, match=r"X\[0\], node 1: the score of the label .*'b', 'x'"):
+        crf.predict([(TypedNodes(large, ["a", "b"]), [])])
