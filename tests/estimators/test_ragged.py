@@ -91,6 +91,7 @@ OF_SEQUENCES = [
     FactorialCRF(reach=2),
     # all tokens are as long
     SkipChainCRF(key=len, inference="trw", max_pairs=2),
+    SkipChainCRF(key=len, skip_features="either"),
 ]
 
 

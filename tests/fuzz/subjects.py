@@ -138,7 +138,11 @@ SETTINGS: dict[type, list[dict[str, Any]]] = {
         }
     ],
     SequenceVectorizer: [{}, {"n_features": 16}],
-    SkipChainCRF: [{}, {"key": "capitalized", "max_pairs": 1, "loss": "pseudo"}],
+    SkipChainCRF: [
+        {},
+        {"key": "capitalized", "max_pairs": 1, "loss": "pseudo"},
+        {"key": "capitalized", "skip_features": "either"},
+    ],
     TokenTransformer: [{"transformer": StandardScaler()}],
 }
 QUICK = {"max_iter": 3, "tol": 1e-6}

@@ -49,6 +49,7 @@ OTHER = {
     "pieces": "trees",
     "random_state": 0,
     "reach": 1,
+    "skip_features": "either",
     "solver": "owlqn",
     "symmetric": True,
     "tol": 0.5,
