@@ -20,7 +20,7 @@ import scipy.sparse as sp
 from public_estimators import public_classes
 from sklearn.base import clone
 
-from fuzz.errors import is_clear, told
+from fuzz.errors import KINDS, is_clear, told
 from fuzz.subjects import FORMS, Subject, drawn, quietly, subjects
 from sklearn_struct import GraphArray, SequenceArray
 
@@ -212,7 +212,7 @@ def _tolerant(method: Any, subject: Subject) -> None:
                 if name in inspect.signature(method).parameters
             }
         )
-    except (ValueError, TypeError):
+    except KINDS:
         return
 
 
