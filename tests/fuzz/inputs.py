@@ -319,7 +319,8 @@ def _wrong(model: Any, name: str, result: Any, given: dict[str, Any]) -> str:
             else f"probabilities of {sums}"
         )
     if name == "predict" and hasattr(model, "classes_"):
-        known = set(np.asarray(model.classes_, dtype=object).tolist())
+        # a list in the place of an array may have tuples, of which numpy would make rows
+        known = set(getattr(model.classes_, "tolist", lambda: model.classes_)())
         rows = getattr(model, "row_classes_", None)
         if rows is not None:
             # labels of each row, a tuple for each token unless there is one row
