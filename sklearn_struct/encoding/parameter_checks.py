@@ -66,8 +66,8 @@ def _constraints(cls: type[BaseEstimator], name: str) -> list[Any]:
 
 def check_count(value: object, name: str, n_bytes: int = 0) -> None:
     """Raise unless an argument is a whole number of at least 1, for which there is memory."""
-    # True is an integer to Python
-    if not isinstance(value, Integral) or isinstance(value, bool):
+    # True is an integer to Python, and a duration is one to numpy
+    if not isinstance(value, Integral) or isinstance(value, bool | np.timedelta64):
         raise InputTypeError(f"{name} must be a whole number, got {type(value).__name__}")
     if value < 1:
         raise ValueError(f"{name} must be at least 1, got {value}")

@@ -167,7 +167,11 @@ def test_one_sentence_where_a_batch_is_meant(cls):
 
 
 @pytest.mark.parametrize(
-    "bad", ["3", 2.0, None, [2], True, np.array([1, 2]), sp.csr_array(np.eye(2))]
+    "bad",
+    [
+        *("3", 2.0, None, [2], True, np.array([1, 2]), sp.csr_array(np.eye(2))),
+        np.timedelta64(2, "s"),
+    ],
 )
 def test_numbers_of_results(bad):
     crf = LinearChainCRF(max_iter=100).fit(WORDS, TAGS)

@@ -91,7 +91,7 @@ class BaseGraph(BasePartlyLabelled):
                 )
                 for name, cliques in given.items()
             }
-        self._check_known(given)
+        self._check_known(given, offsets)
         families = []
         rows = []
         for name, template in self.templates_.items():
@@ -102,20 +102,21 @@ class BaseGraph(BasePartlyLabelled):
             rows.append(template.features.read(cliques.features, families[-1], self.dtype, reset))
         return tuple(families), rows
 
-    def _check_known(self, given: dict[str, GivenCliques]) -> None:
-        """Refuse cliques of which nothing was learned."""
+    def _check_known(self, given: dict[str, GivenCliques], offsets: np.ndarray) -> None:
+        """Refuse cliques of which nothing was learned, if there are some."""
         for name, cliques in given.items():
             template = self.templates_.get(name)
-            if not any(map(len, cliques.nodes)):
+            if template is not None and cliques.size == template.size:
+                continue
+            if not len(family_of(cliques, name, offsets).nodes):
                 continue
             if template is None:
                 raise InputTypeError(
                     f"cliques called {name!r}, but in fit there were {sorted(self.templates_)}"
                 )
-            if cliques.size != template.size:
-                raise InputTypeError(
-                    f"cliques {name!r} of {cliques.size} nodes, but of {template.size} in fit"
-                )
+            raise InputTypeError(
+                f"cliques {name!r} of {cliques.size} nodes, but of {template.size} in fit"
+            )
 
     def _family(self, name: str) -> int:
         """The number of the family of these cliques."""

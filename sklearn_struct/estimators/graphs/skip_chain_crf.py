@@ -101,10 +101,9 @@ class SkipChainCRF(BaseGraphCRF):
         alike = [np.zeros((0, 2), np.int64)] * len(lengths)
         if not sequences.flat and key is not None:
             alike = [skip_edges(tokens, key, self.max_pairs, i) for i, tokens in enumerate(X)]
-        features = None
         # predictions see what `fit` has seen
-        if self.skip_features if reset else self.templates_[SKIP].features.width:
-            features = _of_edges(sequences.X, alike)
+        seen = self.skip_features is not None if reset else self._has_skip_features()
+        features = _of_edges(sequences.X, alike) if seen else None
         given = {
             EDGES: GivenCliques(2, list(map(neighbours, lengths)), None, False),
             SKIP: GivenCliques(2, alike, features, False),
@@ -112,6 +111,9 @@ class SkipChainCRF(BaseGraphCRF):
         families, rows = self._read_cliques(given, sequences.X.offsets, reset)
         structure = Structure(sequences.X.offsets, families)
         return Graphs(sequences.X, sequences.flat, structure, rows)
+
+    def _has_skip_features(self) -> bool:
+        return self.templates_[SKIP].features.width > 0
 
     def _clique_columns(self, name: str, source: Any, feature: np.ndarray) -> np.ndarray:
         # their features are those of tokens

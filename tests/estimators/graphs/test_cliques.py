@@ -213,3 +213,14 @@ def test_tables_that_are_too_large_are_refused():
     X = [(np.ones((30, 1)), [Cliques("a", [list(range(30))])])]
     with pytest.raises(ValueError, match=r"2\*\*30 labellings"):
         GraphCRF().fit(X, [["a", "b"] * 15])
+
+
+def test_cliques_without_a_length_are_refused():
+    """With the place, whether such cliques are known or not."""
+    nodes = np.eye(2)
+    known = (nodes, [[0, 1]])
+    other = (nodes, [Cliques("one", [[0, 1]])])
+    for graph in (known, other):
+        crf = GraphCRF(max_iter=1, tol=1e9).fit([graph], [["a", "b"]])
+        with pytest.raises(InputTypeError, match=r"X\[0\]: edges have shape \(\)"):
+            crf.predict([(nodes, np.array(3))])
