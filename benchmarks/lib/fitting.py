@@ -4,9 +4,12 @@ afterwards.
 
 from __future__ import annotations
 
+import time
+import warnings
 from typing import Any
 
 F1 = "test span F1"
+FIT = "fit, CPU s"
 
 
 def load_kernels(model: Any, X: Any, y: Any, **limits: int) -> None:
@@ -14,6 +17,16 @@ def load_kernels(model: Any, X: Any, y: Any, **limits: int) -> None:
     from sklearn.base import clone
 
     clone(model).set_params(**limits).fit(X, y).predict(X[:5])
+
+
+def fit_seconds(model: Any, X: Any, y: Any) -> float:
+    """CPU seconds of a fit; a fit of a few examples loads the kernels first."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(X[:5], y[:5])
+        start = time.process_time()
+        model.fit(X, y)
+        return time.process_time() - start
 
 
 def scores(task: str, y: Any, predicted: Any) -> dict[str, float]:

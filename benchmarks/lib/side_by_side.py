@@ -81,6 +81,12 @@ class Medians(dict[str, dict[str, float]]):
         b = self.figure(*below)
         return None if a is None or b is None else a / b if b else math.inf
 
+    def points(self, better: str, worse: str, name: str) -> float | None:
+        """By how many hundredths one contestant's figure is above another's."""
+        a = self.figure(better, name)
+        b = self.figure(worse, name)
+        return None if a is None or b is None else 100 * (a - b)
+
 
 class Picture(NamedTuple):
     """What a plot of a benchmark's curves shows; with `excess` how far values are above the lowest

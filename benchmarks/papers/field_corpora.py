@@ -28,6 +28,14 @@ class Split(NamedTuple):
     y_test: Texts
 
 
+class Announcement(NamedTuple):
+    """Words of a text, for each the number of its line, and its label."""
+
+    words: list[str]
+    lines: list[int]
+    labels: list[str]
+
+
 def load(name: str) -> Split:
     """A corpus of `CORPORA`."""
     return CORPORA[name]()
@@ -59,26 +67,30 @@ def _citations() -> Split:
 
 def seminars(split: int = 0) -> Split:
     """Announcements of seminars: one of five splits, both of its training parts."""
+    texts_and_labels: list[Texts] = []
+    for part in announcements(split):
+        texts_and_labels += [[text.words for text in part], [text.labels for text in part]]
+    return Split(*texts_and_labels)
+
+
+def announcements(split: int) -> list[list[Announcement]]:
+    """What `seminars` has, with lines: texts to learn from and texts to test on."""
     with tarfile.open(in_data_home("seminars", "raw.tar.gz")) as archive:
         texts = {
             Path(member.name).name: archive.extractfile(member).read().decode()
             for member in archive
             if member.isfile()
         }
-    texts_and_labels: list[Texts] = []
+    found = []
     for parts in (["labeled.25", "unlabeled.25"], ["test"]):
         files = [in_data_home("seminars", f"splits/{part}.{split}.txt") for part in parts]
         names = [name.strip("#") for file in files for name in file.read_text().split()]
         # a text begins after the line with the message's id
-        announcements = [seminar_tokens(texts[name].partition("\n")[2]) for name in names]
-        texts_and_labels += [
-            [tokens for tokens, _ in announcements],
-            [labels for _, labels in announcements],
-        ]
-    return Split(*texts_and_labels)
+        found.append([announcement(texts[name].partition("\n")[2]) for name in names])
+    return found
 
 
-def seminar_tokens(text: str) -> tuple[list[str], list[str]]:
+def announcement(text: str) -> Announcement:
     """What white space parts once tags are cut out, so that tokens tell nothing of labels, and the
     fields in tags.
 
@@ -93,8 +105,11 @@ def seminar_tokens(text: str) -> tuple[list[str], list[str]]:
         plain += piece
         fields += [field] * len(piece)
     spans = [token.span() for token in re.finditer(r"\S+", plain)]
-    labels = [next((field for field in fields[a:b] if field != "O"), "O") for a, b in spans]
-    return [plain[a:b] for a, b in spans], labels
+    return Announcement(
+        [plain[a:b] for a, b in spans],
+        [plain.count("\n", 0, a) for a, _ in spans],
+        [next((field for field in fields[a:b] if field != "O"), "O") for a, b in spans],
+    )
 
 
 def _rental_ads() -> Split:

@@ -9,12 +9,11 @@ contestants do again.
 from __future__ import annotations
 
 import gzip
-import time
-import warnings
 from functools import partial
 from itertools import combinations
 from typing import Any, NamedTuple
 
+from lib.fitting import FIT, fit_seconds
 from lib.goals import Goal
 from lib.side_by_side import Benchmark, Medians, Stopwatch
 
@@ -28,7 +27,6 @@ HEIGHT = 16
 WIDTH = 8
 NODES = "accuracy of pixels"
 LABELLINGS = "accuracy of labellings"
-FIT = "fit, CPU s"
 
 
 class Glyphs(NamedTuple):
@@ -119,16 +117,6 @@ def fit_glyphs(
         "letters to test on": len(X_test),
         "seed": SEED,
     }
-
-
-def fit_seconds(model: Any, X: Any, y: Any) -> float:
-    """CPU seconds of a fit; a fit of a few examples loads the kernels first."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        model.fit(X[:5], y[:5])
-        start = time.process_time()
-        model.fit(X, y)
-        return time.process_time() - start
 
 
 def goals(medians: Medians) -> list[Goal]:

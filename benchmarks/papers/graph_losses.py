@@ -17,11 +17,13 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from lib.claims import Claim
+from lib.fitting import fit_seconds
 from lib.goals import no_goals
 from lib.side_by_side import Benchmark, Medians, Stopwatch
+from lib.word_features import word_features
 
-from papers import glyphs, graph_models
-from papers.field_corpora import seminars
+from papers import glyphs, skip_chains, snakes
+from papers.field_corpora import announcements
 
 # losses and inferences, with their solvers
 WAYS: dict[str, dict[str, Any]] = {
@@ -62,8 +64,8 @@ def _accuracy(y: Any, predicted: Any) -> float:
 def _snakes() -> Corpus:
     from sklearn_struct import GraphCRF
 
-    X, y = graph_models.snakes("train", True)
-    return Corpus(GraphCRF(), (X[:80], y[:80]), graph_models.snakes("test", True), _accuracy)
+    X, y = snakes.snakes("train", True)
+    return Corpus(GraphCRF(), (X[:80], y[:80]), snakes.snakes("test", True), _accuracy)
 
 
 def _glyphs() -> Corpus:
@@ -79,14 +81,11 @@ def _seminars() -> Corpus:
     from sklearn_struct import SkipChainCRF
     from sklearn_struct.metrics import span_f1_score
 
-    texts = seminars(0)
-    X, X_test = (
-        [[graph_models.word_features(words, t) for t in range(len(words))] for words in part]
-        for part in (texts.X_train[:60], texts.X_test[:100])
-    )
-    crf = SkipChainCRF(key=graph_models.capitalized, max_pairs=1, skip_features="either")
+    train, test = announcements(0)
+    X, y = skip_chains.tokens_and_labels(train[:60])
+    crf = SkipChainCRF(**skip_chains.alike(train[:60]))
     score = partial(span_f1_score, scheme="IO")
-    return Corpus(crf, (X, texts.y_train[:60]), (X_test, texts.y_test[:100]), score)
+    return Corpus(crf, (X, y), skip_chains.tokens_and_labels(test[:100]), score)
 
 
 def _speech() -> Corpus:
@@ -97,7 +96,7 @@ def _speech() -> Corpus:
     for subset, n in (("train", 250), ("test", 250)):
         rows, chunks = fetch_conll2000(subset=subset, return_X_y=True)
         words = [[token[0] for token in tokens] for tokens in rows[:n]]
-        X = [[graph_models.word_features(each, t) for t in range(len(each))] for each in words]
+        X = [[word_features(each, t) for t in range(len(each))] for each in words]
         y = [
             [(token[1][:2], _kind(chunk)) for token, chunk in zip(*pair, strict=True)]
             for pair in zip(rows[:n], chunks[:n], strict=True)
@@ -130,7 +129,7 @@ def every_corpus(settings: dict[str, Any], watch: Stopwatch) -> dict[str, float]
         n = 20 if watch.quick else len(X)
         model.set_params(max_iter=MAX_ITER, tol=1e-3, random_state=0, inference_tol=1e-4)
         model.set_params(**settings)
-        seconds = glyphs.fit_seconds(model, X[:n], y[:n])
+        seconds = fit_seconds(model, X[:n], y[:n])
         model.set_params(inference="auto", max_sweeps=100)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -157,7 +156,7 @@ def claims(medians: Medians) -> list[Claim]:
     made = []
     for name in CORPORA:
         accuracy = f"{name}, {SCORE[name]}"
-        points = partial(graph_models.points, medians, name=accuracy)
+        points = partial(medians.points, name=accuracy)
         ratio = medians.ratio(("pseudo", _edges(name)), ("BP", _edges(name)))
         made += [
             Claim("pseudolikelihood overweights edges", name, "size over BP's", ratio, 1.0),

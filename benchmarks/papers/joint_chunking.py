@@ -16,11 +16,10 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
+from lib.fitting import FIT, fit_seconds
 from lib.goals import Goal
 from lib.side_by_side import Benchmark, Medians, Stopwatch
-
-from papers.glyphs import FIT, fit_seconds
-from papers.graph_models import word_features
+from lib.word_features import word_features
 
 CHUNKS = "chunk F1"
 BOTH = "both labels right"

