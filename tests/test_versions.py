@@ -402,10 +402,12 @@ def test_a_folder_that_is_no_checkout_is_an_error(tmp_path):
         Side.of("before", tmp_path)
 
 
-def test_a_side_has_its_own_package_and_cache(tmp_path):
+def test_a_side_has_its_own_package_and_cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
     here, there = (checkout(tmp_path / name) for name in ("here", "there"))
     a, b = (Side.of("x", folder, tmp_path / "cache") for folder in (here, there))
     assert a.environment(HERE)["PYTHONPATH"].startswith(str(here))
+    assert "PYTHONDONTWRITEBYTECODE" not in a.environment()
     assert a.environment()["NUMBA_CACHE_DIR"] != b.environment()["NUMBA_CACHE_DIR"]
 
 

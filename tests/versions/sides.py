@@ -43,7 +43,9 @@ class Side(NamedTuple):
             "NUMBA_CACHE_DIR": str(self.cache / "kernels"),
             "PYTHONPYCACHEPREFIX": str(self.cache / "bytecode"),
         }
-        return os.environ | ONE_THREAD | known
+        # without bytecode that is kept each process would translate all that it imports
+        inherited = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+        return inherited | ONE_THREAD | known
 
     def start(self, script: Path, *arguments: str) -> subprocess.Popen[bytes]:
         """A process that runs a script of the tests; what it prints is seen."""
