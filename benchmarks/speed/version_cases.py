@@ -1,7 +1,11 @@
-"""The side of one version: CPU seconds of its fits, predictions and encodings, as JSON.
+"""The side of one version: CPU seconds of its fits, predictions and encodings.
 
     version_cases.py FOLDER GROUP SCRATCH [--quick]    one of `GROUPS`
     version_cases.py FOLDER prepare SCRATCH [--quick]  write the data that groups read
+
+A process waits for its turn: it reads a line, works, and answers with a line. "next" prepares the
+next case and answers with its name, with an empty line after the last one; "run" runs the case and
+answers with its seconds.
 
 FOLDER is the checkout whose package must be the one that is imported. Only public names occur here,
 those of today; `versions.renamed` knows the former ones. Fits end after some iterations: what is
@@ -10,11 +14,9 @@ compared is the work of each, and equal versions do the same number.
 
 from __future__ import annotations
 
-import json
 import sys
-import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -31,6 +33,10 @@ from versions.sides import check_package
 from speed.parsers import PARSERS
 
 PREPARE = "prepare"
+
+# the name of each case, and what runs it once and gives its CPU seconds
+Cases = Iterator[tuple[str, Callable[[], float]]]
+
 N_SMALL = 50  # sequences of the fit that loads kernels
 PASSES = {"lbfgs": 15, "sag": 4, "sdca": 4}
 FITS = {"fit_intercept": False, "C": 0.5, "tol": 0.0, "random_state": 0}
@@ -50,15 +56,15 @@ NOUN_PHRASES: dict[str, tuple[str, dict[str, Any], str]] = {
 }
 
 
-def training(task: str, watch: Stopwatch) -> None:
+def training(task: str, watch: Stopwatch) -> Cases:
     """Fits of packed data, by each solver in both precisions."""
     X, y, X_test, _ = packed(task, watch)
     for name, (solver, dtype) in OURS.items():
         settings = FITS | {"solver": solver, "dtype": dtype, "max_iter": PASSES[solver]}
-        _fit_and_predict(name, renamed.make("LinearChainCRF", settings), X, y, X_test, watch)
+        yield from _fit_and_predict(name, renamed.make("LinearChainCRF", settings), X, y, X_test)
 
 
-def end_to_end(watch: Stopwatch) -> None:
+def end_to_end(watch: Stopwatch) -> Cases:
     """From columns, dicts or strings to a fitted model, and to predictions."""
     from sklearn.pipeline import make_pipeline
 
@@ -67,17 +73,17 @@ def end_to_end(watch: Stopwatch) -> None:
         crf = renamed.make("LinearChainCRF", FITS | {"max_iter": PASSES["sag"]})
         steps = [_encoder(form)] if form == "columns" else []
         model = make_pipeline(*steps, crf)
-        _fit_and_predict(form, model, X, y, X_test, watch)
-        watch.figures[f"{form}: predict_proba"] = least(partial(model.predict_proba, X_test), 3)
+        yield from _fit_and_predict(form, model, X, y, X_test)
+        yield f"{form}: predict_proba", partial(least, partial(model.predict_proba, X_test), 3)
 
 
-def encoding(watch: Stopwatch) -> None:
+def encoding(watch: Stopwatch) -> Cases:
     for form in ("columns", "strings", "dicts"):
         X, _, X_test, _ = corpus(watch, form)
         encoder = _encoder(form)
         encoder.fit(X[:N_SMALL]).transform(X[:N_SMALL])
-        watch.figures[f"{form}: fit_transform"] = least(partial(encoder.fit_transform, X), 3)
-        watch.figures[f"{form}: transform"] = least(partial(encoder.transform, X_test), 5)
+        yield f"{form}: fit_transform", partial(least, partial(encoder.fit_transform, X), 3)
+        yield f"{form}: transform", partial(least, partial(encoder.transform, X_test), 5)
 
 
 def _encoder(form: str) -> Any:
@@ -86,17 +92,17 @@ def _encoder(form: str) -> Any:
     return renamed.public("SequenceVectorizer")()
 
 
-def parsers(watch: Stopwatch) -> None:
+def parsers(watch: Stopwatch) -> Cases:
     X, y = treebank("train", 40, watch)
     X_dev, _ = treebank("dev", 40, watch)
     for name, made in PARSERS.items():
         parser = renamed.make(made.args[0], made.keywords)
         if "max_iter" in parser.get_params():
             parser.set_params(max_iter=4)
-        _fit_and_predict(name, parser, X, y, X_dev, watch, repeats=1)
+        yield from _fit_and_predict(name, parser, X, y, X_dev, repeats=1)
 
 
-def noun_phrases(watch: Stopwatch) -> None:
+def noun_phrases(watch: Stopwatch) -> Cases:
     """Models of Smith, Vail and Lafferty: of rows, or of packed features."""
     rows = parts(watch)
     features = {}
@@ -115,20 +121,16 @@ def noun_phrases(watch: Stopwatch) -> None:
             options |= {"features": TEMPLATES[shown], "base": base, "random_state": 0}
         elif kind != "HMM":
             X, X_test = features[shown]
-        _fit_and_predict(name, renamed.make(kind, options), X, rows["train"].y, X_test, watch)
+        yield from _fit_and_predict(name, renamed.make(kind, options), X, rows["train"].y, X_test)
 
 
-def _fit_and_predict(
-    name: str, model: Any, X: Any, y: Any, X_test: Any, watch: Stopwatch, repeats: int = 5
-) -> None:
+def _fit_and_predict(name: str, model: Any, X: Any, y: Any, X_test: Any, repeats: int = 5) -> Cases:
     load_kernels(model, X[:N_SMALL], y[:N_SMALL])
-    start = time.process_time()
-    model.fit(X, y)
-    watch.figures[f"{name}: fit"] = time.process_time() - start
-    watch.figures[f"{name}: predict"] = least(partial(model.predict, X_test), repeats)
+    yield f"{name}: fit", partial(least, partial(model.fit, X, y), 1)
+    yield f"{name}: predict", partial(least, partial(model.predict, X_test), repeats)
 
 
-GROUPS: dict[str, Callable[[Stopwatch], None]] = {
+GROUPS: dict[str, Callable[[Stopwatch], Cases]] = {
     **{f"training-{task}": partial(training, task) for task in TASKS},
     "end-to-end": end_to_end,
     "encoding": encoding,
@@ -146,8 +148,13 @@ def main(folder: str, group: str, scratch: str, *flags: str) -> None:
             write(task, watch.scratch, watch.quick)
         return
 
-    GROUPS[group](watch)
-    print(json.dumps(watch.figures))
+    cases = GROUPS[group](watch)
+    for line in sys.stdin:
+        if line.strip() == "next":
+            name, run = next(cases, ("", least))
+            print(name, flush=True)
+        else:
+            print(run(), flush=True)
 
 
 if __name__ == "__main__":

@@ -1,11 +1,11 @@
 """CPU times of an earlier version of this package and of a later one, in turns.
 
-Each round runs the earlier version, the later one, and the earlier one again, every time in a
-process of its own, with one version's package and kernels. The ratio of a case is the median over
-rounds of later / earlier. The earlier version against itself shows how much chance there is in a
-ratio: its spread is the median of the larger of again / earlier and earlier / again. A case is
-slower if its ratio is above 1.03 and above that spread. A first round is not counted; it compiles
-kernels.
+For each group of cases there are three processes: of the earlier version, of the later one, and of
+the earlier one again, with one version's package and kernels each. They take turns case by case, in
+another order in each round, so what comes and goes in seconds meets all alike. The ratio of a case
+is the median over rounds of later / earlier. The earlier version against itself shows how much
+chance there is in a ratio: its spread is the median of the larger of again / earlier and earlier /
+again. A case is slower if its ratio is above 1.03 and above that spread.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ import statistics
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterable
+from contextlib import ExitStack
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -24,6 +26,7 @@ from typing import TYPE_CHECKING, NamedTuple
 BENCHMARKS = Path(__file__).resolve().parents[1]
 HERE = BENCHMARKS.parent
 TESTS = HERE / "tests"
+CASES = BENCHMARKS / "speed" / "version_cases.py"
 
 if TYPE_CHECKING:
     from versions.sides import Side
@@ -122,40 +125,49 @@ class Race:
         self.failed = False
 
     def run(self, groups: list[str], pairs: int) -> dict[str, list[Round]]:
-        """Rounds of each group; Ctrl-C ends it with those that there are."""
-        rounds: dict[str, list[Round]] = {group: [] for group in groups}
-        self._work(self.sides["after"], "prepare")
+        """Rounds of each group; Ctrl-C ends it with the cases of which there are all."""
+        rounds: dict[str, list[Round]] = {
+            group: [{side: {} for side in self.sides} for _ in range(pairs)] for group in groups
+        }
+        self._prepare()
         try:
-            for number in range(pairs + 1):
-                for group in groups:
-                    done = self._round(group, number)
-                    if number:
-                        rounds[group].append(done)
+            for group in groups:
+                fill = self._fill_starts if group == START else self._fill
+                fill(group, rounds[group])
         except KeyboardInterrupt:
             print("stopped", file=sys.stderr)
         except subprocess.CalledProcessError as error:
-            print(f"FAILED: {' '.join(map(str, error.cmd))}", file=sys.stderr)
+            print(f"FAILED: {error.cmd}", file=sys.stderr)
             self.failed = True
         return rounds
 
-    def _round(self, group: str, number: int) -> Round:
-        """All sides once. Each is the first, the second and the third equally often."""
-        names = list(self.sides)
-        if number == 0:
-            names.remove("again")
-        turn = number % len(names)
-        figures = {}
-        for name in names[turn:] + names[:turn]:
-            print(f"round {number}, {group}: {name}", file=sys.stderr, flush=True)
-            side = self.sides[name]
-            figures[name] = self._start(side) if group == START else self._work(side, group)
-        return figures
+    def _prepare(self) -> None:
+        side = self.sides["after"]
+        arguments = (str(side.folder), "prepare", str(self.scratch), *self.flags)
+        side.answer(CASES, *arguments, paths=(TESTS, BENCHMARKS))
 
-    def _work(self, side: Side, group: str) -> Figures:
-        script = BENCHMARKS / "speed" / "version_cases.py"
-        arguments = [str(side.folder), group, str(self.scratch), *self.flags]
-        answer = side.answer(script, *arguments, paths=(TESTS, BENCHMARKS))
-        return json.loads(answer.splitlines()[-1]) if answer else {}
+    def _fill(self, group: str, rounds: list[Round]) -> None:
+        with ExitStack() as stack:
+            workers = {
+                name: stack.enter_context(Worker(side, group, self.scratch, self.flags))
+                for name, side in self.sides.items()
+            }
+            everyone = list(workers)
+            while case := _next_case(workers.values()):
+                figures = []
+                for number in range(len(rounds)):
+                    print(f"{group}: {case}, round {number + 1}", file=sys.stderr, flush=True)
+                    turns = in_turn(everyone, number)
+                    figures.append({name: float(workers[name].ask("run")) for name in turns})
+                for done, seconds in zip(rounds, figures, strict=True):
+                    for name in everyone:
+                        done[name][case] = seconds[name]
+
+    def _fill_starts(self, group: str, rounds: list[Round]) -> None:
+        for number, done in enumerate(rounds):
+            print(f"{group}, round {number + 1}", file=sys.stderr, flush=True)
+            for name in in_turn(list(self.sides), number):
+                done[name] = self._start(self.sides[name])
 
     def _start(self, side: Side) -> Figures:
         """The first fit of a process that must compile kernels, then of some that load them."""
@@ -177,10 +189,67 @@ class Race:
         return figures | {name: min(a[what] for a in warm) for what, name in WARM.items()}
 
 
+class Worker:
+    """A process with the cases of a group, that works when it is asked.
+
+    Parameters
+    ----------
+    side : Side
+        Its version.
+    group : str
+        One of `version_cases.GROUPS`.
+    scratch : Path
+        Folder with data.
+    flags : list of str
+        Of `version_cases`.
+    """
+
+    def __init__(self, side: Side, group: str, scratch: Path, flags: list[str]) -> None:
+        arguments = (str(side.folder), group, str(scratch), *flags)
+        self.process = side.conversation(CASES, *arguments, paths=(TESTS, BENCHMARKS))
+
+    def __enter__(self) -> Worker:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.process.kill()
+        self.process.communicate()
+
+    def ask(self, what: str) -> str:
+        """The line that answers a line.
+
+        Raises
+        ------
+        CalledProcessError
+            If there is none.
+        """
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.process.stdin.write(f"{what}\n")
+        self.process.stdin.flush()
+        answer = self.process.stdout.readline()
+        if not answer:
+            raise subprocess.CalledProcessError(self.process.wait(), self.process.args)
+        return answer.rstrip("\n")
+
+
+def _next_case(workers: Iterable[Worker]) -> str:
+    """All run the same script, so they name their cases alike; nothing after the last one."""
+    first, *_ = [worker.ask("next") for worker in workers]
+    return first
+
+
+def in_turn(names: list[str], number: int) -> list[str]:
+    """Names in an order that differs from number to number: each is first equally often."""
+    turn = number % len(names)
+    return names[turn:] + names[:turn]
+
+
 def compared(group: str, rounds: list[Round]) -> list[Comparison]:
     """A comparison for each case of a group that takes long enough."""
     comparisons = []
-    for case in rounds[0]["before"] if rounds else ():
+    cases = rounds[0]["before"] if rounds else {}
+    for case in cases:
         seconds = statistics.median(done["before"][case] for done in rounds)
         if seconds < SMALLEST:
             continue

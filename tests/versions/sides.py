@@ -52,6 +52,19 @@ class Side(NamedTuple):
         command = [sys.executable, "-P", str(script), *arguments]
         return subprocess.Popen(command, env=self.environment(TESTS), cwd=self.cache_folder())
 
+    def conversation(
+        self, script: Path, *arguments: str, paths: Sequence[Path] = ()
+    ) -> subprocess.Popen[str]:
+        """A process that runs a script, to which lines are written and from which they are read."""
+        return subprocess.Popen(
+            [sys.executable, "-P", str(script), *arguments],
+            env=self.environment(*paths),
+            cwd=self.cache_folder(),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
     def answer(
         self,
         script: Path,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+
 import pytest
 from versions.sides import check_package
 
@@ -56,26 +58,72 @@ def test_the_geometric_mean_takes_factors_alike():
     assert geometric_mean([2.0, 0.5]) == pytest.approx(1)
 
 
-def test_each_side_is_first_equally_often(tmp_path, monkeypatch):
-    from speed.versions import Race
+class Worker:
+    """In the place of a process: two cases, of which the later version takes half the time."""
 
-    order = []
+    def __init__(self, log, side, stops):
+        self.log = log
+        self.side = side
+        self.names = ["fit", "predict", ""]
+        self.stops = stops
 
-    def work(self, side, group):
-        order.append(side)
-        return {}
+    def __enter__(self):
+        return self
 
-    monkeypatch.setattr(Race, "_work", work)
-    race = Race(["old", "new"], tmp_path, quick=True)
-    assert {group: len(done) for group, done in race.run(["np", "encoding"], 3).items()} == {
-        "np": 3,
-        "encoding": 3,
-    }
-    assert order.pop(0) == "new"  # prepares the data
-    first = order[:4]
-    counted = order[4:]
-    assert first == ["old", "new"] * 2
-    assert [counted[i : i + 3].index("new") for i in range(0, 18, 3)] == [0, 0, 2, 2, 1, 1]
+    def __exit__(self, *error):
+        self.log.append("ended")
+
+    def ask(self, what):
+        if what == "next":
+            return self.names.pop(0)
+        if self.stops and self.names == [""]:
+            raise KeyboardInterrupt
+        self.log.append(self.side)
+        return "0.5" if self.side == "new" else "1.0"
+
+
+def race(monkeypatch, folder, stops):
+    from speed import versions
+
+    log = []
+    monkeypatch.setattr(
+        versions, "Worker", lambda side, group, scratch, flags: Worker(log, side, stops)
+    )
+    monkeypatch.setattr(versions.Race, "_prepare", lambda self: log.append("prepared"))
+    rounds = versions.Race(["old", "new"], folder, quick=True).run(["np", "encoding"], 3)
+    return log, rounds
+
+
+def test_sides_take_turns_case_by_case(tmp_path, monkeypatch):
+    from speed.versions import compared
+
+    log, rounds = race(monkeypatch, tmp_path, stops=False)
+    assert log.pop(0) == "prepared"
+    one_case = ["old", "new", "old", "new", "old", "old", "old", "old", "new"]
+    assert log == 2 * (2 * one_case + ["ended"] * 3)
+    rows = [row for group, done in rounds.items() for row in compared(group, done)]
+    assert [row.name for row in rows] == [
+        f"{group}: {case}" for group in ("np", "encoding") for case in ("fit", "predict")
+    ]
+    assert {(row.seconds, row.ratio, row.itself) for row in rows} == {(1.0, 0.5, 1.0)}
+
+
+def test_cases_that_are_complete_remain_if_it_is_stopped(tmp_path, monkeypatch):
+    from speed.versions import compared
+
+    log, rounds = race(monkeypatch, tmp_path, stops=True)
+    assert log[-3:] == ["ended"] * 3
+    assert [row.name for row in compared("np", rounds["np"])] == ["np: fit"]
+    assert compared("encoding", rounds["encoding"]) == []
+
+
+def test_a_process_answers_line_by_line(folder, tmp_path):
+    from speed.versions import Worker
+    from versions.sides import Side
+
+    side = Side.of("before", folder.parent, tmp_path / "cache")
+    with pytest.raises(subprocess.CalledProcessError), Worker(side, "nothing", tmp_path, []) as it:
+        it.ask("next")
 
 
 def test_the_package_must_be_that_of_the_side(folder, tmp_path):
@@ -95,8 +143,7 @@ def test_cases_on_a_few_sentences(group, tmp_path, monkeypatch):
         monkeypatch.setitem(tasks.TASKS, name, toy)
         tasks.write(name, tmp_path, quick=False)
     monkeypatch.setattr(version_cases, "PASSES", dict.fromkeys(version_cases.PASSES, 2))
-    watch = Stopwatch(tmp_path)
     with pytest.warns() if group != "encoding" else monkeypatch.context():
-        version_cases.GROUPS[group](watch)
-    assert len(watch.figures) >= 6
-    assert min(watch.figures.values()) >= 0
+        seconds = {name: run() for name, run in version_cases.GROUPS[group](Stopwatch(tmp_path))}
+    assert len(seconds) >= 6
+    assert min(seconds.values()) >= 0
