@@ -281,13 +281,15 @@ def test_bounds_learn_nearly_the_same(inference):
     exact = GraphCRF(inference="exact", C=0.03).fit(X, y)
     best = exact.predict(X)
     log_Z = exact.log_partition(X)
-    near = GraphCRF(inference=inference, C=0.03).fit(X, y)
+    # mean field does not get to the end
+    settings = {"max_iter": 15} if inference == "mean_field" else {}
+    near = GraphCRF(inference=inference, C=0.03, **settings).fit(X, y)
     assert near.converged_ or inference == "mean_field"
     assert near.inference_report_["mean_sweeps"] >= 1.0
     assert np.mean(np.concatenate(best) == np.concatenate(near.predict(X))) > 0.85
     bound = exact.set_params(inference=inference).log_partition(X)
     assert np.all((bound > log_Z) == (inference == "trw"))
-    again = GraphCRF(inference=inference, C=0.03, n_jobs=2).fit(X, y)
+    again = GraphCRF(inference=inference, C=0.03, n_jobs=2, **settings).fit(X, y)
     np.testing.assert_array_equal(again._w, near._w)
 
 
