@@ -18,7 +18,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -225,8 +225,9 @@ class Worker:
         """
         assert self.process.stdin is not None
         assert self.process.stdout is not None
-        self.process.stdin.write(f"{what}\n")
-        self.process.stdin.flush()
+        with suppress(BrokenPipeError):  # then there is no answer either
+            self.process.stdin.write(f"{what}\n")
+            self.process.stdin.flush()
         answer = self.process.stdout.readline()
         if not answer:
             raise subprocess.CalledProcessError(self.process.wait(), self.process.args)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 
 import pytest
 from versions.sides import check_package
@@ -117,13 +118,34 @@ def test_cases_that_are_complete_remain_if_it_is_stopped(tmp_path, monkeypatch):
     assert compared("encoding", rounds["encoding"]) == []
 
 
-def test_a_process_answers_line_by_line(folder, tmp_path):
-    from speed.versions import Worker
-    from versions.sides import Side
+ECHO = "for line in __import__('sys').stdin: print(line.upper(), end='', flush=True)"
 
-    side = Side.of("before", folder.parent, tmp_path / "cache")
-    with pytest.raises(subprocess.CalledProcessError), Worker(side, "nothing", tmp_path, []) as it:
-        it.ask("next")
+
+def worker(code, folder):
+    from speed.versions import Worker
+
+    class Side:
+        def __init__(self):
+            self.folder = folder
+
+        def conversation(self, *arguments, paths):
+            pipes = dict.fromkeys(("stdin", "stdout"), subprocess.PIPE)
+            return subprocess.Popen([sys.executable, "-c", code], text=True, **pipes)
+
+    return Worker(Side(), "np", folder, [])
+
+
+def test_a_process_answers_line_by_line(tmp_path):
+    with worker(ECHO, tmp_path) as process:
+        assert [process.ask(word) for word in ("next", "run")] == ["NEXT", "RUN"]
+
+
+@pytest.mark.parametrize("code", ["print('once')", "print('once'); input(); 1 / 0"])
+def test_a_process_that_ends_is_an_error(code, tmp_path):
+    with worker(code, tmp_path) as process:
+        assert process.ask("next") == "once"
+        with pytest.raises(subprocess.CalledProcessError):
+            process.ask("run")
 
 
 def test_the_package_must_be_that_of_the_side(folder, tmp_path):
