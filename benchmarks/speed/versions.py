@@ -164,6 +164,8 @@ class Race:
                         done[name][case] = seconds[name]
 
     def _fill_starts(self, group: str, rounds: list[Round]) -> None:
+        for name in ("before", "after"):
+            self._start(self.sides[name])  # writes bytecode, so it is not counted
         for number, done in enumerate(rounds):
             print(f"{group}, round {number + 1}", file=sys.stderr, flush=True)
             for name in in_turn(list(self.sides), number):
