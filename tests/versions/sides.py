@@ -49,7 +49,7 @@ class Side(NamedTuple):
 
     def start(self, script: Path, *arguments: str) -> subprocess.Popen[bytes]:
         """A process that runs a script of the tests; what it prints is seen."""
-        command = [sys.executable, "-P", str(script), *arguments]
+        command = _command(script, arguments)
         return subprocess.Popen(command, env=self.environment(TESTS), cwd=self.cache_folder())
 
     def conversation(
@@ -57,7 +57,7 @@ class Side(NamedTuple):
     ) -> subprocess.Popen[str]:
         """A process that runs a script, to which lines are written and from which they are read."""
         return subprocess.Popen(
-            [sys.executable, "-P", str(script), *arguments],
+            _command(script, arguments),
             env=self.environment(*paths),
             cwd=self.cache_folder(),
             stdin=subprocess.PIPE,
@@ -76,12 +76,11 @@ class Side(NamedTuple):
 
         With `kernels`, compiled kernels are read from and kept in another folder than the side's.
         """
-        command = [sys.executable, "-P", str(script), *arguments]
         environment = self.environment(*paths)
         if kernels is not None:
             environment["NUMBA_CACHE_DIR"] = str(kernels)
         finished = subprocess.run(
-            command,
+            _command(script, arguments),
             env=environment,
             cwd=self.cache_folder(),
             stdout=subprocess.PIPE,
@@ -93,6 +92,10 @@ class Side(NamedTuple):
     def cache_folder(self) -> Path:
         self.cache.mkdir(parents=True, exist_ok=True)
         return self.cache
+
+
+def _command(script: Path, arguments: Sequence[str]) -> list[str]:
+    return [sys.executable, "-P", str(script), *arguments]
 
 
 def check_package(folder: Path) -> None:
