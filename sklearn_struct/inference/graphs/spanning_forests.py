@@ -1,7 +1,4 @@
-"""Forests that cover all cliques of a graph, and how often each clique is in a forest, if forests
-are drawn from a distribution that does so: a point of the spanning-tree polytope (M. Wainwright, T.
-Jaakkola and A. Willsky, IEEE Transactions on Information Theory 2005, section IV).
-"""
+"""Forests that cover all cliques of a graph."""
 
 from __future__ import annotations
 
@@ -12,24 +9,7 @@ from sklearn_struct.compiled.threads import patiently
 from sklearn_struct.containers.structures import Structure
 from sklearn_struct.inference.graphs.flat_scores import Cliques
 
-__all__ = ["covering_forests", "shares_of_cliques"]
-
-# forests that are averaged, unless more are needed to cover all cliques
-LEAST = 32
-
-
-def shares_of_cliques(structure: Structure, cliques: Cliques) -> np.ndarray:
-    """The share (n_cliques,) of forests that have each clique, above 0 and at most 1.
-
-    A forest is made of cliques that close no cycle. Those that few of the earlier forests have come
-    first, so shares are nearly as equal as they can be. A clique that lies on no cycle is in each
-    forest, with share 1. What an example gets depends on its own graph alone, but also on the order
-    of its cliques: each gives a bound, and these differ in their third digit.
-    """
-    share = np.ones(len(cliques.row))
-    offsets = structure.offsets
-    patiently(lambda: _count(cliques, offsets, share), LEAST * len(cliques.members))
-    return share
+__all__ = ["covering_forests", "join"]
 
 
 def covering_forests(structure: Structure, cliques: Cliques) -> list[np.ndarray]:
@@ -73,58 +53,11 @@ def _next_forests(
             for f in range(cliques.ranges.shape[1]):
                 for c in range(cliques.ranges[i, f, 0], cliques.ranges[i, f, 1]):
                     if used[c] == were_used:
-                        taken[c] = _join(cliques, c, offsets[i], parent)
+                        taken[c] = join(cliques, c, offsets[i], parent)
 
 
 @kernel
-def _count(cliques: Cliques, offsets: np.ndarray, share: np.ndarray) -> None:
-    """Fill the shares of all examples."""
-    for i in range(len(offsets) - 1):
-        n = 0
-        for f in range(cliques.ranges.shape[1]):
-            n += cliques.ranges[i, f, 1] - cliques.ranges[i, f, 0]
-        chosen = np.empty(n, np.int64)
-        n = 0
-        for f in range(cliques.ranges.shape[1]):
-            for c in range(cliques.ranges[i, f, 0], cliques.ranges[i, f, 1]):
-                chosen[n] = c
-                n += 1
-        parent = np.empty(offsets[i + 1] - offsets[i], np.int64)
-        used = np.zeros(n, np.int64)
-        n_forests = _forests(cliques, chosen, offsets[i], parent, used)
-        for o in range(n):
-            share[chosen[o]] = used[o] / n_forests
-
-
-@kernel
-def _forests(
-    cliques: Cliques, chosen: np.ndarray, first: int, parent: np.ndarray, used: np.ndarray
-) -> int:
-    """Make forests, count in how many each clique is; how many forests there are."""
-    n = len(chosen)
-    order = np.arange(n)
-    n_forests = 0
-    n_covered = 0
-    while n_forests < LEAST or n_covered < n:
-        for v in range(len(parent)):
-            parent[v] = v
-        before = n_covered
-        for o in order:
-            if _join(cliques, chosen[o], first, parent):
-                n_covered += used[o] == 0
-                used[o] += 1
-        n_forests += 1
-        # without cycles all forests are the first one
-        if n_forests == 1 and n_covered == n:
-            break
-        if n_covered == before and n_forests >= LEAST:
-            break
-        _sort(used, n_forests, order)
-    return n_forests
-
-
-@kernel
-def _join(cliques: Cliques, c: int, first: int, parent: np.ndarray) -> bool:
+def join(cliques: Cliques, c: int, first: int, parent: np.ndarray) -> bool:
     """Join the trees of a clique's nodes if these are all in different ones; whether they are."""
     start = cliques.bounds[c]
     stop = cliques.bounds[c + 1]
@@ -146,16 +79,3 @@ def _root(v: int, parent: np.ndarray) -> int:
         parent[v] = parent[parent[v]]
         v = parent[v]
     return v
-
-
-@kernel
-def _sort(used: np.ndarray, most: int, order: np.ndarray) -> None:
-    """Order by how often cliques were used; ties by their numbers."""
-    bounds = np.zeros(most + 2, np.int64)
-    for o in range(len(used)):
-        bounds[used[o] + 1] += 1
-    for b in range(most + 1):
-        bounds[b + 1] += bounds[b]
-    for o in range(len(used)):
-        order[bounds[used[o]]] = o
-        bounds[used[o]] += 1

@@ -8,9 +8,9 @@ import numpy as np
 
 from sklearn_struct.containers.structures import Structure
 from sklearn_struct.inference.graphs.flat_scores import Cliques
+from sklearn_struct.inference.graphs.forest_shares import shares_of_cliques
 from sklearn_struct.inference.graphs.message_passing import MessagePassing
 from sklearn_struct.inference.graphs.remembered import of_structure
-from sklearn_struct.inference.graphs.spanning_forests import shares_of_cliques
 
 __all__ = ["TreeReweighted"]
 
@@ -21,7 +21,7 @@ class TreeReweighted(MessagePassing):
 
     The value is convex in the scores. Where messages have settled it is no less than log Z, and
     marginals are its derivatives (M. Wainwright, T. Jaakkola and A. Willsky, IEEE Transactions on
-    Information Theory 2005, equation 39, theorem 3). Shares are those of `spanning_forests`, for
+    Information Theory 2005, equation 39, theorem 3). Shares are those of `forest_shares`, for
     cliques of any size. Of graphs without cycles it is exact. Parameters are those of
     `MessagePassing`.
     """

@@ -32,8 +32,7 @@ OF_ANY_GRAPH = pytest.mark.parametrize(
     [
         (JunctionTree(), 1e-11),
         (SETTLED, 1e-11),
-        # which forests give a graph's shares depends on numbers, see below
-        (TreeReweighted(2000, 1e-15), 0.05),
+        (TreeReweighted(2000, 1e-15), 1e-11),
         (MeanField(2000, 1e-15), 1e-11),
     ],
     ids=["exact", "bp", "trw", "mean_field"],
@@ -264,6 +263,9 @@ def renumbered(rng, potentials, structure):
 @OF_ANY_GRAPH
 @pytest.mark.parametrize("families", [(PAIRS,), (SHARED_PAIRS, TRIPLES)])
 def test_numbers_of_nodes_do_not_matter(subject, digits, families):
+    if isinstance(subject, TreeReweighted) and TRIPLES in families:
+        # which forests give the shares of larger cliques depends on numbers, see below
+        digits = 0.05
     rng = np.random.default_rng(0)
     potentials, structure = graphs.random_graphs(rng, (6, 0, 1, 7), 3, families, 1.0)
     potentials = contracts.mapped(lambda table: 0.3 * table, potentials)
@@ -276,12 +278,12 @@ def test_numbers_of_nodes_do_not_matter(subject, digits, families):
         np.testing.assert_allclose(a, b if len(b) == 1 else b[order], atol=digits)
 
 
-def test_shares_of_a_tree_reweighted_bound_depend_on_numbers():
-    """Each numbering gives a bound, a little lower or higher: forests are made of edges in their
+def test_shares_of_larger_cliques_depend_on_numbers():
+    """Each numbering gives a bound, a little lower or higher: forests are made of cliques in their
     order.
     """
     rng = np.random.default_rng(0)
-    potentials, structure = graphs.random_graphs(rng, (7,), 3, (PAIRS,), 1.5)
+    potentials, structure = graphs.random_graphs(rng, (7,), 3, (PAIRS, TRIPLES), 0.8)
     exact = Enumeration(potentials, structure, 0).log_Z
     bounds = []
     for _ in range(10):
