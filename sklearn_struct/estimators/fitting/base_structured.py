@@ -137,8 +137,8 @@ class BaseStructured(BaseLearned, BaseSequenceEstimator):
         inference = self._learned_inference()
         structure = self._structure(sequences, learned=True)
         of_block = self._potentials(sequences, structure)
-        # as many as the parts of sums, so that many threads have work on little data
-        cuts = inference.blocks(structure, len(self.classes_), n_blocks=16)
+        # some, so that threads have work on little data; few, as each costs about 0.1 ms
+        cuts = inference.blocks(structure, len(self.classes_), n_blocks=8)
 
         def run(b: int) -> Result:
             block = cuts[b]
