@@ -22,12 +22,13 @@ from sklearn_struct.inference.graphs.spanning_forests import join
 
 __all__ = ["shares_of_cliques"]
 
-# forests that are made, unless more are needed to cover all cliques
+# forests that are made of larger cliques, unless more are needed to cover all of them
 LEAST = 32
-# and of edges until their order settles: so many for each of them, at most these, and fewer where
-# there are more steps than that
+# and of edges, so that their counts tell sets apart that are nearly as dense: so many for each
+# edge, in these bounds, and fewer where there are more steps than that
 FOR_EACH = 16
-MOST = 8192
+FEWEST = 256
+MOST = 4096
 STEPS = 40_000_000
 # the part that shares of edges are below the most even ones; it makes them those of forests for
 # certain
@@ -46,7 +47,7 @@ def shares_of_cliques(structure: Structure, cliques: Cliques) -> np.ndarray:
     """
     share = np.ones(len(cliques.row))
     offsets = structure.offsets
-    patiently(lambda: _fill(cliques, offsets, share), 2 * LEAST * len(cliques.members))
+    patiently(lambda: _fill(cliques, offsets, share), FEWEST * len(cliques.members))
     return share
 
 
@@ -119,25 +120,18 @@ def _most_even(cliques: Cliques, chosen: np.ndarray, first: int, n_nodes: int) -
     n_joins = _add_forest(cliques, chosen, first, parent, order, n_nodes, used)
     if n_joins == n:
         return share
-    former = np.zeros(n)
-    most = min(MOST, FOR_EACH * n, max(8 * LEAST, STEPS // n))
+    wanted = max(FEWEST, min(MOST, FOR_EACH * n, STEPS // n))
     n_forests = 1
-    wanted = LEAST
     slack = 1.0
-    is_settled = False
-    while slack == 1.0 or (n_forests < most and not is_settled):
+    while slack == 1.0:
         while n_forests < wanted:
             _sort(used, n_forests, order)
             _add_forest(cliques, chosen, first, parent, order, n_joins, used)
             n_forests += 1
         _sort(used, n_forests, order)
-        n_slopes = _fill_slopes(cliques, chosen, first, parent, order, share)
+        _fill_slopes(cliques, chosen, first, parent, order, share)
         slack = _slack(used, n_forests, share)
-        # sets nearly as dense as each other need them all
-        is_settled = n_slopes == 1 and slack == SLACK
-        for o in range(n):
-            is_settled &= share[o] == former[o]
-            former[o] = share[o]
+        # of very dense graphs some edges are in none yet
         wanted = 2 * n_forests
     for o in range(n):
         if used[o] < n_forests or share[o] < 1.0:
@@ -165,9 +159,9 @@ def _fill_slopes(
     parent: np.ndarray,
     order: np.ndarray,
     share: np.ndarray,
-) -> int:
+) -> None:
     """Fill the slopes of the largest convex function below the number of joins that the first edges
-    of an order make; how many of them are below 1.
+    of an order make.
     """
     n = len(order)
     n_joins = np.zeros(n + 1, np.int64)
@@ -186,15 +180,12 @@ def _fill_slopes(
             last -= 1
         last += 1
         corners[last] = k
-    n_slopes = 0
     for corner in range(last):
         a = corners[corner]
         b = corners[corner + 1]
         slope = (n_joins[b] - n_joins[a]) / (b - a)
-        n_slopes += slope < 1.0
         for k in range(a, b):
             share[order[k]] = slope
-    return n_slopes
 
 
 @kernel

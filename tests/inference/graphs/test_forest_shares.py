@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import chain, combinations, pairwise
 
 import graphs
+import networkx as nx
 import numpy as np
 import pytest
 from graphs import PAIRS, TRIPLES
@@ -92,6 +93,25 @@ def test_numbers_of_nodes_and_edges_do_not_matter(n, n_edges):
         order = rng.permutation(n_edges)
         moved = rng.permutation(n)[edges[order]]
         np.testing.assert_array_equal(shares(one_graph(n, moved)), share[order])
+
+
+def test_sets_that_are_nearly_as_dense_are_told_apart():
+    """Few forests make one set of them. Each node has joined two of those before it."""
+    graph = nx.barabasi_albert_graph(100, 2, seed=5)
+    edges = np.array(graph.edges)
+    share = shares(one_graph(100, edges))
+    rng = np.random.default_rng(0)
+    for _ in range(10):
+        order = rng.permutation(len(edges))
+        moved = rng.permutation(100)[edges[order]]
+        np.testing.assert_array_equal(shares(one_graph(100, moved)), share[order])
+
+
+def test_where_forests_are_few_for_the_edges_there_is_more_slack():
+    """Else shares could be above those of the forests that were made."""
+    share = shares(one_graph(300, list(combinations(range(300), 2))))
+    assert np.ptp(share) == 0.0
+    assert 0.49 * 2.0 / 300 < share[0] < (1.0 - 1.5 * SLACK) * 2.0 / 300
 
 
 def test_counts_of_forests_are_nowhere_below_them():
