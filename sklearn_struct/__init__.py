@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module as _import_module
+from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from sklearn_struct import exceptions, metrics
 from sklearn_struct.containers.cliques import Cliques
@@ -15,22 +16,24 @@ from sklearn_struct.encoding.features.templates import FeatureTemplates
 from sklearn_struct.encoding.features.token_transformer import TokenTransformer
 from sklearn_struct.encoding.features.union import SequenceUnion
 from sklearn_struct.encoding.features.vectorizer import SequenceVectorizer
-from sklearn_struct.estimators.chains.ge_crf import GECRF
-from sklearn_struct.estimators.chains.linear_chain_crf import LinearChainCRF
-from sklearn_struct.estimators.chains.memm import MEMM
-from sklearn_struct.estimators.chains.piecewise_crf import PiecewiseCRF
-from sklearn_struct.estimators.chains.pseudo_likelihood_crf import PseudoLikelihoodCRF
-from sklearn_struct.estimators.graphs.factorial_crf import FactorialCRF
-from sklearn_struct.estimators.graphs.graph_crf import GraphCRF
-from sklearn_struct.estimators.graphs.skip_chain_crf import SkipChainCRF
-from sklearn_struct.estimators.hidden_markov.hmm import HMM
-from sklearn_struct.estimators.hidden_markov.spectral_hmm import SpectralHMM
-from sklearn_struct.estimators.log_linear.log_linear_classifier import LogLinearClassifier
-from sklearn_struct.estimators.m_estimation.m_estimated_crf import MEstimatedCRF
-from sklearn_struct.estimators.trees.em_lpcfg import EMLPCFG
-from sklearn_struct.estimators.trees.m_estimated_pcfg import MEstimatedPCFG
-from sklearn_struct.estimators.trees.pcfg import PCFG
-from sklearn_struct.estimators.trees.spectral_lpcfg import SpectralLPCFG
+
+if _TYPE_CHECKING:
+    from sklearn_struct.estimators.chains.ge_crf import GECRF
+    from sklearn_struct.estimators.chains.linear_chain_crf import LinearChainCRF
+    from sklearn_struct.estimators.chains.memm import MEMM
+    from sklearn_struct.estimators.chains.piecewise_crf import PiecewiseCRF
+    from sklearn_struct.estimators.chains.pseudo_likelihood_crf import PseudoLikelihoodCRF
+    from sklearn_struct.estimators.graphs.factorial_crf import FactorialCRF
+    from sklearn_struct.estimators.graphs.graph_crf import GraphCRF
+    from sklearn_struct.estimators.graphs.skip_chain_crf import SkipChainCRF
+    from sklearn_struct.estimators.hidden_markov.hmm import HMM
+    from sklearn_struct.estimators.hidden_markov.spectral_hmm import SpectralHMM
+    from sklearn_struct.estimators.log_linear.log_linear_classifier import LogLinearClassifier
+    from sklearn_struct.estimators.m_estimation.m_estimated_crf import MEstimatedCRF
+    from sklearn_struct.estimators.trees.em_lpcfg import EMLPCFG
+    from sklearn_struct.estimators.trees.m_estimated_pcfg import MEstimatedPCFG
+    from sklearn_struct.estimators.trees.pcfg import PCFG
+    from sklearn_struct.estimators.trees.spectral_lpcfg import SpectralLPCFG
 
 __all__ = [
     "EMLPCFG",
@@ -72,8 +75,27 @@ __all__ = [
 
 __version__ = "0.1.0"
 
-# imported when they are asked for, as few programs need them
-_LAZY = {
+# Both are imported when they are asked for: a program needs few of them, and with all estimators an
+# import takes a tenth longer.
+_ESTIMATORS = {
+    "EMLPCFG": "trees.em_lpcfg",
+    "FactorialCRF": "graphs.factorial_crf",
+    "GECRF": "chains.ge_crf",
+    "GraphCRF": "graphs.graph_crf",
+    "HMM": "hidden_markov.hmm",
+    "LinearChainCRF": "chains.linear_chain_crf",
+    "LogLinearClassifier": "log_linear.log_linear_classifier",
+    "MEMM": "chains.memm",
+    "MEstimatedCRF": "m_estimation.m_estimated_crf",
+    "MEstimatedPCFG": "trees.m_estimated_pcfg",
+    "PCFG": "trees.pcfg",
+    "PiecewiseCRF": "chains.piecewise_crf",
+    "PseudoLikelihoodCRF": "chains.pseudo_likelihood_crf",
+    "SkipChainCRF": "graphs.skip_chain_crf",
+    "SpectralHMM": "hidden_markov.spectral_hmm",
+    "SpectralLPCFG": "trees.spectral_lpcfg",
+}
+_MODULES = {
     "callbacks",
     "compat",
     "datasets",
@@ -85,8 +107,10 @@ _LAZY = {
 
 
 def __getattr__(name: str) -> object:
-    if name in _LAZY:
+    if name in _MODULES:
         return _import_module(f"sklearn_struct.{name}")
+    if name in _ESTIMATORS:
+        return getattr(_import_module(f"sklearn_struct.estimators.{_ESTIMATORS[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
