@@ -278,6 +278,19 @@ def test_numbers_of_nodes_do_not_matter(subject, digits, families):
         np.testing.assert_allclose(a, b if len(b) == 1 else b[order], atol=digits)
 
 
+@pytest.mark.parametrize("scale", [1.5, 4.0, 8.0])
+def test_strong_edges_have_one_mean_field(scale):
+    """There are several optima; numbers do not tell which is found."""
+    rng = np.random.default_rng(0)
+    potentials, structure = graphs.random_graphs(rng, (4, 6, 8, 9, 9), 3, (PAIRS,), 1.5)
+    potentials = contracts.mapped(lambda table: scale * table, potentials)
+    _, log_Z = contracts.marginals(MeanField(2000, 1e-12), potentials, structure)
+    for _ in range(5):
+        moved, other, _, _ = renumbered(rng, potentials, structure)
+        _, same = contracts.marginals(MeanField(2000, 1e-12), moved, other)
+        np.testing.assert_allclose(same, log_Z, rtol=1e-9)
+
+
 def test_shares_of_larger_cliques_depend_on_numbers():
     """Each numbering gives a bound, a little lower or higher: forests are made of cliques in their
     order.
