@@ -16,6 +16,7 @@ __all__ = [
     "add_to",
     "by_example",
     "cliques_of",
+    "cliques_of_example",
     "first_score",
     "flat_scores",
     "have_forbidden",
@@ -70,6 +71,21 @@ def cliques_of(structure: Structure) -> Cliques:
         np.concatenate([none, *map(np.arange, counts)]),
         ranges,
     )
+
+
+@kernel
+def cliques_of_example(cliques: Cliques, i: int) -> np.ndarray:
+    """The numbers of the cliques of example i."""
+    n = 0
+    for f in range(cliques.ranges.shape[1]):
+        n += cliques.ranges[i, f, 1] - cliques.ranges[i, f, 0]
+    chosen = np.empty(n, np.int64)
+    n = 0
+    for f in range(cliques.ranges.shape[1]):
+        for c in range(cliques.ranges[i, f, 0], cliques.ranges[i, f, 1]):
+            chosen[n] = c
+            n += 1
+    return chosen
 
 
 def flat_scores(potentials: Potentials, empty: bool = False) -> FlatScores:

@@ -17,19 +17,20 @@ import numpy as np
 from sklearn_struct.compiled.kernel import kernel
 from sklearn_struct.compiled.threads import patiently
 from sklearn_struct.containers.structures import Structure
-from sklearn_struct.inference.graphs.flat_scores import Cliques
+from sklearn_struct.inference.graphs.flat_scores import Cliques, cliques_of_example
 from sklearn_struct.inference.graphs.spanning_forests import join
 
 __all__ = ["shares_of_cliques"]
 
-# forests that are made of larger cliques, unless more are needed to cover all of them
-LEAST = 32
-# and of edges, so that their counts tell sets apart that are nearly as dense: so many for each
-# edge, in these bounds, and fewer where there are more steps than that
+# How many forests are made of edges: so many for each edge, in these bounds, so that their counts
+# tell sets apart that are nearly as dense; and of large graphs as many as this number of joins
+# allows.
 FOR_EACH = 16
-FEWEST = 256
+LEAST = 256
 MOST = 4096
-STEPS = 40_000_000
+JOINS = 40_000_000
+# and of larger cliques, unless more are needed to cover all of them
+OF_LARGER = 32
 # the part that shares of edges are below the most even ones; it makes them those of forests for
 # certain
 SLACK = 1.0 / 64.0
@@ -41,13 +42,13 @@ def shares_of_cliques(structure: Structure, cliques: Cliques) -> np.ndarray:
     A clique that lies on no cycle is in each forest, with share 1. What an example gets depends on
     its own graph alone. If it has edges only, it does not depend on the numbers of nodes either
     (but where two sets are so nearly as dense as each other that forests do not tell them apart: it
-    may, by that difference). An example with larger cliques has the shares of
-    `LEAST` forests, which are made in the order of its cliques: each order gives a bound, and these
-    differ in their third digit.
+    may, by that difference). An example with larger cliques has the shares of `OF_LARGER` forests,
+    which are made in the order of its cliques: each order gives a bound, and these differ in their
+    third digit.
     """
     share = np.ones(len(cliques.row))
     offsets = structure.offsets
-    patiently(lambda: _fill(cliques, offsets, share), FEWEST * len(cliques.members))
+    patiently(lambda: _fill(cliques, offsets, share), MOST * len(cliques.members))
     return share
 
 
@@ -55,7 +56,7 @@ def shares_of_cliques(structure: Structure, cliques: Cliques) -> np.ndarray:
 def _fill(cliques: Cliques, offsets: np.ndarray, share: np.ndarray) -> None:
     """Fill the shares of all examples."""
     for i in range(len(offsets) - 1):
-        chosen = _of_example(cliques, i)
+        chosen = cliques_of_example(cliques, i)
         n_nodes = offsets[i + 1] - offsets[i]
         are_edges = True
         for c in chosen:
@@ -66,21 +67,6 @@ def _fill(cliques: Cliques, offsets: np.ndarray, share: np.ndarray) -> None:
             of_example = _counted(cliques, chosen, offsets[i], n_nodes)
         for o in range(len(chosen)):
             share[chosen[o]] = of_example[o]
-
-
-@kernel
-def _of_example(cliques: Cliques, i: int) -> np.ndarray:
-    """The numbers of its cliques."""
-    n = 0
-    for f in range(cliques.ranges.shape[1]):
-        n += cliques.ranges[i, f, 1] - cliques.ranges[i, f, 0]
-    chosen = np.empty(n, np.int64)
-    n = 0
-    for f in range(cliques.ranges.shape[1]):
-        for c in range(cliques.ranges[i, f, 0], cliques.ranges[i, f, 1]):
-            chosen[n] = c
-            n += 1
-    return chosen
 
 
 @kernel
@@ -96,7 +82,7 @@ def _counted(cliques: Cliques, chosen: np.ndarray, first: int, n_nodes: int) -> 
         return share
     n_forests = 1
     _sort(used, n_forests, order)
-    while n_forests < LEAST or used[order[0]] == 0:
+    while n_forests < OF_LARGER or used[order[0]] == 0:
         _add_forest(cliques, chosen, first, parent, order, n_nodes, used)
         n_forests += 1
         _sort(used, n_forests, order)
@@ -120,7 +106,7 @@ def _most_even(cliques: Cliques, chosen: np.ndarray, first: int, n_nodes: int) -
     n_joins = _add_forest(cliques, chosen, first, parent, order, n_nodes, used)
     if n_joins == n:
         return share
-    wanted = max(FEWEST, min(MOST, FOR_EACH * n, STEPS // n))
+    wanted = max(LEAST, min(MOST, FOR_EACH * n, JOINS // n))
     n_forests = 1
     slack = 1.0
     while slack == 1.0:

@@ -7,7 +7,7 @@ import numpy as np
 from sklearn_struct.compiled.kernel import kernel
 from sklearn_struct.compiled.threads import patiently
 from sklearn_struct.containers.structures import Structure
-from sklearn_struct.inference.graphs.flat_scores import Cliques
+from sklearn_struct.inference.graphs.flat_scores import Cliques, cliques_of_example
 
 __all__ = ["covering_forests", "join"]
 
@@ -42,18 +42,17 @@ def _next_forests(
 ) -> None:
     """Take cliques that close no cycle, first those that are not used."""
     for i in range(len(offsets) - 1):
+        of_example = cliques_of_example(cliques, i)
         is_covered = True
-        for f in range(cliques.ranges.shape[1]):
-            for c in range(cliques.ranges[i, f, 0], cliques.ranges[i, f, 1]):
-                is_covered &= used[c]
+        for c in of_example:
+            is_covered &= used[c]
         if is_covered:
             continue
         parent = np.arange(offsets[i + 1] - offsets[i])
         for were_used in (False, True):
-            for f in range(cliques.ranges.shape[1]):
-                for c in range(cliques.ranges[i, f, 0], cliques.ranges[i, f, 1]):
-                    if used[c] == were_used:
-                        taken[c] = join(cliques, c, offsets[i], parent)
+            for c in of_example:
+                if used[c] == were_used:
+                    taken[c] = join(cliques, c, offsets[i], parent)
 
 
 @kernel
