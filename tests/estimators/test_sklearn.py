@@ -115,6 +115,7 @@ ESTIMATORS = [
     Classifier(loss="pointwise"),
     Classifier(solver="newton-cg"),
     Classifier(solver="cg"),
+    Classifier(solver="gradient"),
     Classifier(solver="sgd", max_iter=50, random_state=0),
     Classifier(solver="sag", max_iter=50, random_state=0),
     Classifier(solver="ap", feature_pairs="all", max_iter=10, random_state=0),
@@ -421,7 +422,9 @@ def test_integer_weights_are_repetitions_and_zero_is_absence(ads, form, options)
     )
 
 
-@pytest.mark.parametrize("solver", ["lbfgs", "owlqn", "newton-cg", "trust-ncg", "cg", "sag", "sgd"])
+@pytest.mark.parametrize(
+    "solver", ["lbfgs", "owlqn", "newton-cg", "trust-ncg", "cg", "gradient", "sag", "sgd"]
+)
 def test_equal_weights_are_another_C(ads, solver):
     X = ads[0][:15]
     y = ads[1][:15]

@@ -66,8 +66,8 @@ class BaseOnlineChain(BaseTrainedChain):
 
     Parameters
     ----------
-    solver : {"auto", "lbfgs", "owlqn", "newton-cg", "trust-ncg", "cg", "sag", "sgd"}, \
-            default="auto"
+    solver : {"auto", "lbfgs", "owlqn", "newton-cg", "trust-ncg", "cg", "gradient", "sag", \
+            "sgd"}, default="auto"
         As in `LinearChainCRF`.
     max_iter : int, default=1000
         Largest number of iterations; for "sag" and "sgd" passes over the data.
@@ -89,7 +89,19 @@ class BaseOnlineChain(BaseTrainedChain):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "solver": [
-            StrOptions({"auto", "lbfgs", "owlqn", "newton-cg", "trust-ncg", "cg", "sag", "sgd"})
+            StrOptions(
+                {
+                    "auto",
+                    "lbfgs",
+                    "owlqn",
+                    "newton-cg",
+                    "trust-ncg",
+                    "cg",
+                    "gradient",
+                    "sag",
+                    "sgd",
+                }
+            )
         ],
     }
 

@@ -99,8 +99,8 @@ class BaseGraphCRF(
         all. A dense X stores all its values, so there both are the same.
     fit_intercept : bool, default=True
         Give each label an unpenalised weight of its own.
-    solver : {"auto", "lbfgs", "owlqn", "newton-cg", "trust-ncg", "cg", "sag", "sgd"}, \
-            default="auto"
+    solver : {"auto", "lbfgs", "owlqn", "newton-cg", "trust-ncg", "cg", "gradient", "sag", \
+            "sgd"}, default="auto"
         What minimises the objective, as in `LinearChainCRF`. With a loss that draws labellings,
         "auto" is "sgd".
     warm_start : bool, default=False
@@ -163,7 +163,19 @@ class BaseGraphCRF(
         "feature_pairs": [StrOptions({"observed", "all"})],
         "fit_intercept": ["boolean"],
         "solver": [
-            StrOptions({"auto", "lbfgs", "owlqn", "newton-cg", "trust-ncg", "cg", "sag", "sgd"})
+            StrOptions(
+                {
+                    "auto",
+                    "lbfgs",
+                    "owlqn",
+                    "newton-cg",
+                    "trust-ncg",
+                    "cg",
+                    "gradient",
+                    "sag",
+                    "sgd",
+                }
+            )
         ],
         "warm_start": ["boolean"],
         "dtype": [StrOptions({"float64", "float32"})],

@@ -602,7 +602,9 @@ def test_no_jobs():
         fails_without_a_trace(model.set_params(n_jobs=0), GOOD_X, GOOD_Y, ValueError, "n_jobs")
 
 
-@pytest.mark.parametrize("solver", ["lbfgs", "newton-cg", "trust-ncg", "cg", "sgd", "ap", "pa"])
+@pytest.mark.parametrize(
+    "solver", ["lbfgs", "newton-cg", "trust-ncg", "cg", "gradient", "sgd", "ap", "pa"]
+)
 def test_solvers_without_an_l1_penalty(solver):
     for model in both():
         model.set_params(solver=solver, l1_ratio=0.5)
