@@ -550,6 +550,7 @@ INVALID = {
     "C": [0, -1, np.nan, "1", None],
     "l1_ratio": [-0.1, 1.1, None],
     "solver": ["newton", None, 1],
+    "learning_rate": ["constant", None],
     "loss": ["hinge", None],
     "class_weight": ["auto", 1.0, [1, 2]],
     "feature_pairs": ["some", None],
