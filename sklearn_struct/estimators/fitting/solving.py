@@ -37,6 +37,7 @@ __all__ = [
     "choice_for_rows",
     "minimise",
     "solve",
+    "step_options",
     "strength",
     "term_tokens",
 ]
@@ -83,6 +84,7 @@ class Minimisation(NamedTuple):
     l1_ratio: float = 0.0
     random_state: Seed = None
     dtype: str = "float64"
+    learning_rate: str = "averaged"
 
 
 def choice(settings: Minimisation, loss: Loss, potentials: LinearPotentials, n_tokens: int) -> str:
@@ -169,6 +171,11 @@ def strength(C: float, solver: str, scale: float) -> float:
     return max(of_loss, float(np.finfo(float).tiny))
 
 
+def step_options(solver: str, learning_rate: str) -> dict[str, Any]:
+    """What a solver is told about its steps, if it can be told."""
+    return {"averaged": learning_rate == "averaged"} if solver == "sgd" else {}
+
+
 def minimise(
     settings: Minimisation,
     solver: str,
@@ -183,6 +190,7 @@ def minimise(
     if settings.solver == "auto" and seed is None:
         seed = 0  # whatever it chooses, it gives the same result each time
     options: dict[str, Any] = {"rng": check_random_state(seed)} if solver in STOCHASTIC else {}
+    options |= step_options(solver, settings.learning_rate)
     # of steps that are too long; what is learned is looked at
     with np.errstate(over="ignore", invalid="ignore"):
         return SOLVERS[solver](
