@@ -159,6 +159,9 @@ class Pool:
                     errors[i] = error
                 finally:
                     under_way.discard(i)
+                    # what began before a failure may fail itself, and then that counts
+                    if errors and not any(earlier < min(errors) for earlier in list(under_way)):
+                        stop.set()
 
         try:
             list(self._executor.map(work, range(min(self.n_threads, n))))
@@ -170,8 +173,8 @@ class Pool:
                 sleep(PAUSE)
             raise
         if errors:
-            # pieces begin in their order, so this is the first one, whichever thread met it
-            raise errors[min(errors)]
+            failed = [i for i, e in errors.items() if not isinstance(e, CancelledError)]
+            raise errors[min(failed or errors)]
         # in the order of the work, whoever has done it: sums of the results have one order
         return [results[i] for i in range(n)]
 
