@@ -136,6 +136,7 @@ ESTIMATORS = [
     MEstimatedClassifier(base="locally-uniform"),
     MEstimatedClassifier(order=2, inputs="empirical", constant=False, n_jobs=2),
     LogLinearClassifier(),
+    LogLinearClassifier(l1_ratio=0.5),
     LogLinearClassifier(solver="newton-cg", n_jobs=2),
     TokenTransformer(StandardScaler()),
     TokenTransformer(MaxAbsScaler()),

@@ -34,6 +34,7 @@ __all__ = [
     "STOCHASTIC",
     "Minimisation",
     "choice",
+    "choice_for_batches",
     "choice_for_rows",
     "minimise",
     "solve",
@@ -132,10 +133,17 @@ def choice_for_rows(solver: str, C: float, l1_ratio: float, rows: SparseRows) ->
     (Shalev-Shwartz & Zhang).
     """
     n = rows.n_rows
+    strong = C * float(np.sum(rows.squares)) <= WEAKEST * n**2
+    suits = strong and rows.size > n and rows.n_stored >= MANY
+    if solver == "auto" and l1_ratio == 0 and suits:
+        return "sdca"
+    return choice_for_batches(solver, l1_ratio)
+
+
+def choice_for_batches(solver: str, l1_ratio: float) -> str:
+    """The same where each iteration goes over all data."""
     if solver == "auto":
-        strong = C * float(np.sum(rows.squares)) <= WEAKEST * n**2
-        suits = strong and rows.size > n and rows.n_stored >= MANY
-        return "owlqn" if l1_ratio > 0 else "sdca" if suits else "lbfgs"
+        return "owlqn" if l1_ratio > 0 else "lbfgs"
     if l1_ratio > 0 and solver != "owlqn":
         raise ValueError(
             f"solver={solver!r} has no L1 penalty; use 'owlqn' or 'auto', or l1_ratio=0"
