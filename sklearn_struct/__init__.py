@@ -28,6 +28,7 @@ if _TYPE_CHECKING:
     from sklearn_struct.estimators.graphs.skip_chain_crf import SkipChainCRF
     from sklearn_struct.estimators.hidden_markov.hmm import HMM
     from sklearn_struct.estimators.hidden_markov.spectral_hmm import SpectralHMM
+    from sklearn_struct.estimators.hidden_states.latent_chain_crf import LatentChainCRF
     from sklearn_struct.estimators.log_linear.log_linear_classifier import LogLinearClassifier
     from sklearn_struct.estimators.m_estimation.m_estimated_crf import MEstimatedCRF
     from sklearn_struct.estimators.trees.em_lpcfg import EMLPCFG
@@ -46,6 +47,7 @@ __all__ = [
     "FeatureTemplates",
     "GraphArray",
     "GraphCRF",
+    "LatentChainCRF",
     "LinearChainCRF",
     "LogLinearClassifier",
     "MEstimatedCRF",
@@ -83,6 +85,7 @@ _ESTIMATORS = {
     "GECRF": "chains.ge_crf",
     "GraphCRF": "graphs.graph_crf",
     "HMM": "hidden_markov.hmm",
+    "LatentChainCRF": "hidden_states.latent_chain_crf",
     "LinearChainCRF": "chains.linear_chain_crf",
     "LogLinearClassifier": "log_linear.log_linear_classifier",
     "MEMM": "chains.memm",

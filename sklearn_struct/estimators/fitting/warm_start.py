@@ -88,7 +88,9 @@ def transfer(source: FittedChain, target: Target, cliques: CliqueStarts = of_cha
             f"no {missing[0]}"
         )
     source = as_published(source)
-    label = positions(source.classes_.tolist(), target.classes.tolist())
+    # of hidden states, where labels have some
+    rows = getattr(source, "states_", source.classes_).tolist()
+    label = positions(rows, target.classes.tolist())
     feature = _features(source, target)
     pattern = target.pattern
     K = len(label)
@@ -97,14 +99,14 @@ def transfer(source: FittedChain, target: Target, cliques: CliqueStarts = of_cha
     moves = []
     for f, start in enumerate(cliques(source, pattern, feature)):
         family = pattern.families[f]
-        place = _labellings(label, len(source.classes_), family.size)
+        place = _labellings(label, len(rows), family.size)
         tied = family.ties(K)
         of_columns = place if tied is None else place[tied.first]
-        rows = np.where(of_columns < len(start.table), of_columns, -1)
+        there = np.where(of_columns < len(start.table), of_columns, -1)
         pairs = every_clique_pair(pattern, f)
-        features.append(_lookup(start.coef, pairs, start.columns, rows))
-        known = np.zeros(len(rows))
-        known[rows >= 0] = start.table[rows[rows >= 0]]
+        features.append(_lookup(start.coef, pairs, start.columns, there))
+        known = np.zeros(len(there))
+        known[there >= 0] = start.table[there[there >= 0]]
         moves.append(known[family.columns])
     intercept = (
         np.where(label >= 0, source.intercept_[label], 0.0)
