@@ -29,6 +29,7 @@ from lib.side_by_side import Options, Runs, Stopwatch, in_process, medians, prin
 from lib.tasks import write
 from papers import (
     citation_network,
+    feature_selection,
     few_labels,
     glyphs,
     graph_losses,
@@ -59,6 +60,7 @@ from speed import (
 SUITES = (
     noun_phrases,
     noun_phrase_times,
+    feature_selection,
     few_labels,
     spectral_grammars,
     latent_hmm,
