@@ -43,6 +43,7 @@ from papers import (
     snakes,
     spectral_grammars,
     training_costs,
+    worker_processes,
 )
 from peers import encoding, end_to_end, graph_messages, logistic, nltk_parsing, training
 from speed import (
@@ -73,6 +74,7 @@ SUITES = (
     graph_losses,
     citation_network,
     training_costs,
+    worker_processes,
     training,
     end_to_end,
     encoding,

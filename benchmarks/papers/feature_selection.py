@@ -11,6 +11,7 @@ Seconds are of everything from packed features, or rows, to the fitted model. On
     1,427       93.2 in 33 s      91.8 in 14 s      91.8 in 12 s
     4,327       93.8 in 21 s      92.8 in 16 s      93.1 in 12 s
     9,525       93.9 in 24 s      93.0 in 17 s      93.6 in 14 s
+    226,059     without selection and L1 penalty: 93.9 in 15 s
 
 so M-estimates are quick to select (3 s) and do not select well: counts are as good or better.
 Weights times the root of a feature's count choose no better (92.9 of 4,327).
