@@ -41,6 +41,7 @@ from papers import (
     skip_chains,
     snakes,
     spectral_grammars,
+    training_costs,
 )
 from peers import encoding, end_to_end, graph_messages, logistic, nltk_parsing, training
 from speed import (
@@ -69,6 +70,7 @@ SUITES = (
     glyphs,
     graph_losses,
     citation_network,
+    training_costs,
     training,
     end_to_end,
     encoding,
