@@ -14,7 +14,7 @@ from sklearn_struct.containers.typing import Matrix
 from sklearn_struct.exceptions import InputTypeError, LengthMismatchError
 from sklearn_struct.objectives.weight_patterns import Pattern, every_clique_pair, every_node_pair
 
-__all__ = ["Start", "Target", "positions", "transfer"]
+__all__ = ["Start", "Target", "positions", "source_columns", "transfer"]
 
 # of each family, the attribute that has the weights of its columns
 MOVES = ("transition_", "transition2_")
@@ -89,7 +89,7 @@ def transfer(source: FittedChain, target: Target, cliques: CliqueStarts = of_cha
         )
     source = as_published(source)
     label = positions(source.classes_.tolist(), target.classes.tolist())
-    feature = _features(source, target)
+    feature = source_columns(source, target.n_features, target.names)
     pattern = target.pattern
     K = len(label)
     node = _lookup(source.coef_, every_node_pair(pattern), feature, label)
@@ -131,17 +131,17 @@ def _labellings(label: np.ndarray, n: int, size: int) -> np.ndarray:
     return place
 
 
-def _features(source: FittedChain, target: Target) -> np.ndarray:
-    """The column of `source` for each column of `target`, or -1."""
-    names = getattr(source, "feature_names_in_", None)
-    if names is not None and target.names is not None:
-        return positions(names.tolist(), target.names.tolist())
-    if source.n_features_in_ != target.n_features:
+def source_columns(source: Any, n_features: int, names: np.ndarray | None) -> np.ndarray:
+    """The column of a fitted `source` for each of so many features, which may have names; or -1."""
+    old = getattr(source, "feature_names_in_", None)
+    if old is not None and names is not None:
+        return positions(old.tolist(), names.tolist())
+    if source.n_features_in_ != n_features:
         raise LengthMismatchError(
-            f"init has {source.n_features_in_} features but X has {target.n_features}, and not "
+            f"init has {source.n_features_in_} features but X has {n_features}, and not "
             "both have names"
         )
-    return np.arange(target.n_features)
+    return np.arange(n_features)
 
 
 def _lookup(matrix: Matrix, pairs: CSR, columns: np.ndarray, rows: np.ndarray) -> np.ndarray:

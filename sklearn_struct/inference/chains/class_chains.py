@@ -8,6 +8,7 @@ n_classes * H**2 operations a token, where one chain of all labels would take (n
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,6 +20,16 @@ from sklearn_struct.inference.chains.chain import Chain
 __all__ = ["ClassChains", "chosen"]
 
 CHAIN = Chain()
+
+
+class _Sums(NamedTuple):
+    """log Z (n, n_classes) of each class, its marginals of states (n_classes, n_tokens, n_states),
+    and of their pairs (n_classes, n_edges, n_states ** 2).
+    """
+
+    log_Z: np.ndarray
+    nodes: np.ndarray
+    edges: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -52,10 +63,9 @@ class ClassChains(Inference):
         log_Z: np.ndarray,
     ) -> None:
         """Add weighted marginals to `out`, write log Z; see `Inference.marginals`."""
-        of_classes, parts = self._each_class(potentials, structure, weight)
-        share = mixture(of_classes, weight, log_Z)
-        for c, part in enumerate(parts):
-            self._add(c, part, weight * share[:, c], structure, out)
+        sums = self._each_class(self._by_class(potentials), structure, weight)
+        share = mixture(sums.log_Z, weight, log_Z)
+        self._add(sums, weight[:, None] * share, structure, out)
 
     def tangent(
         self,
@@ -70,22 +80,19 @@ class ClassChains(Inference):
 
         They are those within classes, and that of the classes' means.
         """
-        of_classes, parts = self._each_class(potentials, structure, weight)
+        classes = self._by_class(potentials)
+        sums = self._each_class(classes, structure, weight)
         log_Z = np.empty(len(weight))
-        share = mixture(of_classes, weight, log_Z)
-        means = np.zeros(share.shape)
-        for c in range(self.n_classes):
-            theta = self._of_class(potentials, c)
-            within = structures.zeros(theta, shared=len(out.cliques[0]) == 1)
-            own = self._of_class(reward, c)
-            of_class = np.empty(len(weight))
-            CHAIN.tangent(theta, own, structure, weight * share[:, c], within, of_class)
-            # of what has weight 0 the mean is not needed
-            means[:, c] = of_class
-            self._put(c, within, out)
-        mean[:] = np.sum(share * means, axis=1)
-        for c, part in enumerate(parts):
-            self._add(c, part, weight * share[:, c] * (means[:, c] - mean), structure, out)
+        share = mixture(sums.log_Z, weight, log_Z)
+        shared = len(out.cliques[0]) == 1
+        means = np.empty((self.n_classes, len(weight)))
+        for c, own in enumerate(self._by_class(reward)):
+            within = structures.zeros(classes[c], shared)
+            # what has weight 0 has mean 0
+            CHAIN.tangent(classes[c], own, structure, weight * share[:, c], within, means[c])
+            self._put(within.node[:, None], within.cliques[0][:, None], out, slice(c, c + 1))
+        mean[:] = np.sum(share * means.T, axis=1)
+        self._add(sums, weight[:, None] * share * (means.T - mean[:, None]), structure, out)
         mean[log_Z == -np.inf] = np.nan
 
     def argmax(
@@ -108,78 +115,77 @@ class ClassChains(Inference):
         """The best labelling of each class (n_classes, n_tokens), and its score (n, n_classes)."""
         labels = np.empty((self.n_classes, len(potentials.node)), np.int32)
         scores = np.empty((structure.n_examples, self.n_classes))
-        for c in range(self.n_classes):
+        for c, theta in enumerate(self._by_class(potentials)):
             score = np.empty(structure.n_examples)
-            CHAIN.argmax(self._of_class(potentials, c), structure, labels[c], score)
-            labels[c] += c * self._n_states(potentials)
+            CHAIN.argmax(theta, structure, labels[c], score)
+            labels[c] += c * theta.node.shape[1]
             scores[:, c] = score
         return labels, scores
 
     def class_log_partitions(self, potentials: Potentials, structure: Structure) -> np.ndarray:
         """log Z (n, n_classes) of the labellings of each class."""
-        log_Z = np.empty((structure.n_examples, self.n_classes))
-        for c in range(self.n_classes):
-            log_Z[:, c] = CHAIN.log_partition(self._of_class(potentials, c), structure)
-        return log_Z
+        classes = self._by_class(potentials)
+        return np.stack([CHAIN.log_partition(theta, structure) for theta in classes], axis=1)
 
-    def _n_states(self, potentials: Potentials) -> int:
-        n_labels: int = potentials.node.shape[1]
-        return n_labels // self.n_classes
+    def _pairs(self, n_labels: int) -> np.ndarray:
+        """Columns (n_classes, n_states ** 2) of the moves of each class in tables of edges."""
+        states = np.arange(n_labels).reshape(self.n_classes, -1)
+        columns: np.ndarray = states[:, :, None] * n_labels + states[:, None, :]
+        return columns.reshape(self.n_classes, -1)
 
-    def _places(self, c: int, n_states: int) -> tuple[slice, np.ndarray]:
-        """Columns of the states of a class in tables of nodes, and of their pairs in those of
-        edges.
-        """
-        states = np.arange(c * n_states, (c + 1) * n_states)
-        pairs = states[:, None] * (self.n_classes * n_states) + states
-        return slice(c * n_states, (c + 1) * n_states), pairs.ravel()
-
-    def _of_class(self, potentials: Potentials, c: int) -> Potentials:
-        """Potentials of the chain of one class."""
+    def _by_class(self, potentials: Potentials) -> list[Potentials]:
+        """Potentials of the chain of each class."""
         refuse_wider_cliques(potentials.cliques, ValueError("chains of classes have order 1"))
-        states, pairs = self._places(c, self._n_states(potentials))
-        # kernels read rows that follow each other
-        node = np.ascontiguousarray(potentials.node[:, states])
-        return Potentials(node, (np.take(potentials.cliques[0], pairs, axis=1),))
+        n_labels = potentials.node.shape[1]
+        # of all classes at once; kernels read rows that follow each other
+        nodes = self._by_states(potentials.node).transpose(1, 0, 2).copy()
+        edges = potentials.cliques[0][:, self._pairs(n_labels)].transpose(1, 0, 2).copy()
+        return [Potentials(node, (edge,)) for node, edge in zip(nodes, edges, strict=True)]
 
     def _each_class(
-        self, potentials: Potentials, structure: Structure, weight: np.ndarray
-    ) -> tuple[np.ndarray, list[Potentials]]:
-        """log Z (n, n_classes) of each class, and its marginals, those of each edge apart."""
-        log_Z = np.full((len(weight), self.n_classes), -np.inf)
+        self, classes: list[Potentials], structure: Structure, weight: np.ndarray
+    ) -> _Sums:
+        """log Z and marginals of each class, where an example has any weight."""
+        n, n_states = classes[0].node.shape
         n_edges = len(structure.families[0].nodes)
+        log_Z = np.full((len(weight), self.n_classes), -np.inf)
+        nodes = np.zeros((self.n_classes, n, n_states))
+        edges = np.zeros((self.n_classes, n_edges, classes[0].cliques[0].shape[1]))
         begun = np.flatnonzero(np.diff(structure.offsets))
         first = structure.offsets[begun]
-        parts = []
-        for c in range(self.n_classes):
-            theta = self._of_class(potentials, c)
+        for c, theta in enumerate(classes):
             # a class that is forbidden needs no chain: where labels are known, all others are
             used = weight != 0
             used[begun] &= np.any(theta.node[first] > -np.inf, axis=1)
-            room = np.zeros((n_edges, theta.cliques[0].shape[1]))
-            part = Potentials(np.zeros(theta.node.shape), (room,))
-            of_class = np.empty(len(weight))
-            CHAIN.marginals(theta, structure, used.astype(np.float64), part, of_class)
-            log_Z[used, c] = of_class[used]
-            parts.append(part)
-        return log_Z, parts
+            if np.any(used):
+                out = Potentials(nodes[c], (edges[c],))
+                of_class = np.empty(len(weight))
+                CHAIN.marginals(theta, structure, used.astype(np.float64), out, of_class)
+                log_Z[used, c] = of_class[used]
+        return _Sums(log_Z, nodes, edges)
 
     def _add(
-        self, c: int, part: Potentials, weight: np.ndarray, structure: Structure, out: Potentials
+        self, sums: _Sums, weight: np.ndarray, structure: Structure, out: Potentials
     ) -> None:
-        """Add marginals of a class to `out`, with a weight of each example."""
-        of_tokens = np.repeat(weight, np.diff(structure.offsets))
-        of_edges = np.repeat(weight, np.diff(structure.families[0].offsets))
-        edge = part.cliques[0]
-        shared = len(out.cliques[0]) == 1
-        weighted = (of_edges @ edge)[None] if shared else of_edges[:, None] * edge
-        self._put(c, Potentials(of_tokens[:, None] * part.node, (weighted,)), out)
+        """Add marginals of all classes to `out`, with a weight of each example and class."""
+        of_tokens = np.repeat(weight, np.diff(structure.offsets), axis=0)
+        of_edges = np.repeat(weight, np.diff(structure.families[0].offsets), axis=0)
+        node = of_tokens[:, :, None] * sums.nodes.transpose(1, 0, 2)
+        if len(out.cliques[0]) == 1:
+            edge = (of_edges.T[:, None, :] @ sums.edges).transpose(1, 0, 2)
+        else:
+            edge = of_edges[:, :, None] * sums.edges.transpose(1, 0, 2)
+        self._put(node, edge, out, slice(None))
 
-    def _put(self, c: int, part: Potentials, out: Potentials) -> None:
-        """Add sums of a class to those of all."""
-        states, pairs = self._places(c, part.node.shape[1])
-        out.node[:, states] += part.node
-        out.cliques[0][:, pairs] += part.cliques[0]
+    def _put(self, node: np.ndarray, edge: np.ndarray, out: Potentials, classes: slice) -> None:
+        """Add what some classes have of nodes (n, ..., n_states) and edges to sums of all."""
+        self._by_states(out.node)[:, classes] += node
+        out.cliques[0][:, self._pairs(out.node.shape[1])[classes]] += edge
+
+    def _by_states(self, node: np.ndarray) -> np.ndarray:
+        """A view (n, n_classes, n_states) of what nodes have."""
+        n, n_labels = node.shape
+        return node.reshape(n, self.n_classes, n_labels // self.n_classes)
 
 
 def mixture(log_Z: np.ndarray, weight: np.ndarray, out: np.ndarray) -> np.ndarray:
