@@ -31,6 +31,7 @@ if _TYPE_CHECKING:
     from sklearn_struct.estimators.hidden_states.hidden_state_classifier import (
         HiddenStateClassifier,
     )
+    from sklearn_struct.estimators.hidden_states.latent_chain_crf import LatentChainCRF
     from sklearn_struct.estimators.log_linear.log_linear_classifier import LogLinearClassifier
     from sklearn_struct.estimators.m_estimation.m_estimated_crf import MEstimatedCRF
     from sklearn_struct.estimators.trees.em_lpcfg import EMLPCFG
@@ -50,6 +51,7 @@ __all__ = [
     "GraphArray",
     "GraphCRF",
     "HiddenStateClassifier",
+    "LatentChainCRF",
     "LinearChainCRF",
     "LogLinearClassifier",
     "MEstimatedCRF",
@@ -88,6 +90,7 @@ _ESTIMATORS = {
     "GraphCRF": "graphs.graph_crf",
     "HMM": "hidden_markov.hmm",
     "HiddenStateClassifier": "hidden_states.hidden_state_classifier",
+    "LatentChainCRF": "hidden_states.latent_chain_crf",
     "LinearChainCRF": "chains.linear_chain_crf",
     "LogLinearClassifier": "log_linear.log_linear_classifier",
     "MEMM": "chains.memm",

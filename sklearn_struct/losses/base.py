@@ -42,6 +42,8 @@ class Loss(ABC):
         `outer` turns the sum into a loss of single examples.
     sampled : bool
         Whether it draws labellings, so that derivatives are estimates, and not those of the value.
+    has_parts : bool
+        Whether it is the difference of two convex losses, its `parts`.
     """
 
     convex: bool = True
@@ -49,6 +51,7 @@ class Loss(ABC):
     twice_differentiable: bool = False
     couples: bool = False
     sampled: bool = False
+    has_parts: bool = False
 
     @abstractmethod
     def __call__(self, batch: Batch, out: Potentials, value: np.ndarray) -> None:
@@ -71,6 +74,12 @@ class Loss(ABC):
         derivative.
         """
         raise NotImplementedError(f"examples of {type(self).__name__} do not depend on each other")
+
+    def parts(self) -> tuple[Loss, Loss]:
+        """Two convex losses, of which it is the difference: what is convex, and what is subtracted
+        from it.
+        """
+        raise NotImplementedError(f"{type(self).__name__} is no difference of convex losses")
 
     def scaled(self, share: float) -> Loss:
         """The same loss with a share of the weights of what it asks of unlabelled examples; a loss

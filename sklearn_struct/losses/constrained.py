@@ -31,6 +31,7 @@ class Constrained(Loss):
         self.token_weights = loss.token_weights
         self.twice_differentiable = loss.twice_differentiable
         self.couples = loss.couples
+        self.has_parts = loss.has_parts
 
     def __call__(self, batch: Batch, out: Potentials, value: np.ndarray) -> None:
         """That of the other loss."""
@@ -48,6 +49,11 @@ class Constrained(Loss):
         """That of the other loss, with the single examples' loss constrained, too."""
         value, loss = self.loss.outer(statistics)
         return value, Constrained(loss, self.transitions)
+
+    def parts(self) -> tuple[Loss, Loss]:
+        """Those of the other loss, constrained."""
+        first, second = self.loss.parts()
+        return Constrained(first, self.transitions), Constrained(second, self.transitions)
 
     def scaled(self, share: float) -> Loss:
         """The other loss scaled, constrained."""

@@ -10,6 +10,7 @@ from sklearn_struct.containers.structures import Potentials
 from sklearn_struct.inference.base import Inference
 from sklearn_struct.inference.labelling_scores import forbid_labels
 from sklearn_struct.losses.base import Batch, Loss
+from sklearn_struct.losses.log_partition import LogPartition
 
 __all__ = ["MarginalLikelihood"]
 
@@ -29,6 +30,7 @@ class MarginalLikelihood(Loss):
 
     convex = False
     twice_differentiable = True
+    has_parts = True
 
     def __init__(self, inference: Inference) -> None:
         self.inference = inference
@@ -51,3 +53,7 @@ class MarginalLikelihood(Loss):
         mean = np.empty(len(weight))
         self.inference.tangent(potentials, direction, structure, weight, out, mean)
         self.inference.tangent(among_allowed, direction, structure, -weight, out, mean)
+
+    def parts(self) -> tuple[Loss, Loss]:
+        """log Z, and log Z of the allowed labellings."""
+        return LogPartition(self.inference), LogPartition(self.inference, among_allowed=True)

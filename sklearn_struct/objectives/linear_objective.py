@@ -104,6 +104,11 @@ class LinearObjective(OnThreads):
         objective.data = self.data._replace(evidence=evidence)
         return objective
 
+    def parts(self) -> tuple[Self, Self]:
+        """The objectives of the two losses of which this one's is the difference."""
+        first, second = self.loss.parts()
+        return self.with_loss(first), self.with_loss(second)
+
     @cached_property
     def blocks(self) -> list[Block]:
         """The examples in pieces of work."""

@@ -1,4 +1,4 @@
-"""What solvers may ask of an objective: two protocols, and one more for dual ascent.
+"""What solvers may ask of an objective: two protocols, and one more each for dual ascent and EM.
 
 An objective is a function of a parameter vector w that is to be minimised. Any class with these
 methods is one; it need not inherit from the protocol. Penalties belong to the solvers.
@@ -10,7 +10,7 @@ from typing import Protocol, TypeVar
 
 import numpy as np
 
-__all__ = ["BatchObjective", "DualObjective", "SumOfTerms"]
+__all__ = ["BatchObjective", "DifferenceObjective", "DualObjective", "SumOfTerms"]
 
 # what a dual pass keeps of its examples: a matter of the objective
 State = TypeVar("State")
@@ -38,6 +38,14 @@ class BatchObjective(Protocol):
 
         Only Newton's methods ask for it.
         """
+        ...
+
+
+class DifferenceObjective(BatchObjective, Protocol):
+    """An objective that is the difference of two convex ones."""
+
+    def parts(self) -> tuple[BatchObjective, BatchObjective]:
+        """What is convex, and what is to be subtracted from it."""
         ...
 
 

@@ -73,17 +73,23 @@ class BaseChain(ChainParameters, BaseStructured):
             self.min_frequency,
             self.fit_intercept,
         )
-        return observe(choice, len(self.classes_), sequences.X, codes, weight)
+        return observe(choice, self._width(), sequences.X, codes, weight)
 
     def _transitions(self) -> Transitions | None:
         """What `allowed_transitions` allows; None is everything."""
         return read_transitions(self.allowed_transitions, self.classes_)
 
+    def _label_codes(self, codes: np.ndarray) -> np.ndarray:
+        """Codes of the labels, of what inference has chosen."""
+        return codes
+
+    def _masks(self, sequences: Sequences, allowed: Any) -> np.ndarray:
+        """Which labels `allowed` allows at each token."""
+        return label_masks(allowed, self.classes_, sequences.X.offsets, sequences.flat)
+
     def _restriction(self, sequences: Sequences, allowed: Any = None) -> Restriction | None:
         """A function that forbids in a block's potentials what may not be predicted; or None."""
-        masks = None
-        if allowed is not None:
-            masks = label_masks(allowed, self.classes_, sequences.X.offsets, sequences.flat)
+        masks = None if allowed is None else self._masks(sequences, allowed)
         transitions = self._transitions()
         if transitions is None and masks is None:
             return None
@@ -209,7 +215,17 @@ class BaseChain(ChainParameters, BaseStructured):
         sequences = self._read_X(X, reset=False)
         # of each labelling a score and a way back, of eight bytes each, for each label of each
         # token
-        check_count(n, "n", 16 * len(self.classes_) * sequences.X.tokens.shape[0])
+        check_count(n, "n", 16 * self._width() * sequences.X.tokens.shape[0])
+        ranked = self._nbest(sequences, n, self._restriction(sequences, allowed))
+        labels = self.classes_
+        return object_array(
+            [[(labels[codes].tolist(), log_p) for codes, log_p in pairs] for pairs in ranked]
+        )
+
+    def _nbest(
+        self, sequences: Sequences, n: int, restrict: Restriction | None
+    ) -> list[list[tuple[np.ndarray, float]]]:
+        """The n best labellings of each sequence: codes, and log p(y | x)."""
         inference = self._learned_inference()
 
         def work(potentials: Potentials, block: Block) -> list[Any]:
@@ -225,16 +241,11 @@ class BaseChain(ChainParameters, BaseStructured):
                 tokens = slice(*block.structure.offsets[i : i + 2])
                 # short sequences may have fewer labellings than are asked for
                 count = int(np.sum(score[:, i] > -np.inf))
-                ranked.append(
-                    [
-                        (self.classes_[codes[r, tokens]].tolist(), float(log_p[r, i]))
-                        for r in range(count)
-                    ]
-                )
+                ranked.append([(codes[r, tokens], float(log_p[r, i])) for r in range(count)])
             return ranked
 
-        parts = self._each_block(sequences, work, self._restriction(sequences, allowed))
-        return object_array([pairs for part in parts for pairs in part])
+        parts = self._each_block(sequences, work, restrict)
+        return [pairs for part in parts for pairs in part]
 
     def sample(
         self, X: Any, n_samples: int = 1, random_state: Any = None, *, allowed: Any = None
@@ -259,6 +270,7 @@ class BaseChain(ChainParameters, BaseStructured):
         restrict = self._restriction(sequences, allowed)
         inference = self._learned_inference()
         codes = self._drawn(inference, sequences, n_samples, random_state, restrict)
+        codes = self._label_codes(codes)
         drawn = [decode(row, self.classes_, sequences.X.offsets) for row in codes]
         return object_array([list(labels) for labels in zip(*drawn, strict=True)])
 

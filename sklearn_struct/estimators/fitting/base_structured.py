@@ -21,6 +21,7 @@ from sklearn_struct.estimators.fitting.solving import (
 )
 from sklearn_struct.estimators.fitting.warm_start import Target, transfer
 from sklearn_struct.estimators.fitting.weights_as_matrices import BaseLearned
+from sklearn_struct.exceptions import InputTypeError
 from sklearn_struct.inference.base import Inference, Sampler
 from sklearn_struct.inference.labelling_scores import forbid_labels
 from sklearn_struct.objectives.linear_potentials import Inputs
@@ -88,8 +89,25 @@ class BaseStructured(BaseLearned, BaseSequenceEstimator):
     def _transferred(self, start: Any) -> np.ndarray:
         """The weights that another fitted estimator has for those of this one."""
         names = getattr(self, "feature_names_in_", None)
-        target = Target(self._pattern, self.classes_, self.n_features_in_, names)
+        target = Target(self._pattern, self._rows_for(start), self.n_features_in_, names)
         return transfer(start, target)
+
+    def _alphabet(self) -> np.ndarray:
+        """What inference chooses from at each token: labels, or the states that labels have."""
+        return self.classes_
+
+    def _width(self) -> int:
+        """How many these are."""
+        return len(self.classes_)
+
+    def _rows_for(self, start: Any) -> np.ndarray:
+        """What each row of weights is called in another model, from whose weights a fit starts."""
+        if hasattr(start, "states_"):
+            raise InputTypeError(
+                f"init is a {type(start).__name__} with hidden states, which {type(self).__name__} "
+                "does not have"
+            )
+        return self._alphabet()
 
     def _learned(self, w: np.ndarray) -> dict[str, Any]:
         return {"_w": w.copy(), "_prepared": Prepared()}
@@ -125,7 +143,7 @@ class BaseStructured(BaseLearned, BaseSequenceEstimator):
 
     def _score_of(self, place: NodePlace, code: int | None) -> str:
         """Words for the score of a label, or, of None, of a transition into that place."""
-        of = "a transition" if code is None else f"the label {self.classes_.tolist()[code]!r}"
+        of = "a transition" if code is None else f"the label {self._alphabet().tolist()[code]!r}"
         return f"X[{place.example}], token {place.node}: the score of {of}"
 
     def _each_block(
@@ -138,7 +156,7 @@ class BaseStructured(BaseLearned, BaseSequenceEstimator):
         structure = self._structure(sequences, learned=True)
         of_block = self._potentials(sequences, structure)
         # some, so that threads have work on little data; few, as each costs about 0.1 ms
-        cuts = inference.blocks(structure, len(self.classes_), n_blocks=8)
+        cuts = inference.blocks(structure, self._width(), n_blocks=8)
 
         def run(b: int) -> Result:
             block = cuts[b]
@@ -169,7 +187,7 @@ class BaseStructured(BaseLearned, BaseSequenceEstimator):
     ) -> np.ndarray:
         """Marginals (n_tokens, n_labels) of all tokens."""
         n = sequences.X.tokens.shape[0]
-        K = len(self.classes_)
+        K = self._width()
         node = np.zeros((n, K))
         log_Z = np.empty(len(sequences.X))
         inference = self._learned_inference()
@@ -188,7 +206,7 @@ class BaseStructured(BaseLearned, BaseSequenceEstimator):
         """Marginals (n_cliques, n_labels, ..., n_labels) of the cliques of family f of each
         example.
         """
-        K = len(self.classes_)
+        K = self._width()
         log_Z = np.empty(len(sequences.X))
         inference = self._learned_inference()
 

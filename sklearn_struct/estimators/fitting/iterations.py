@@ -60,6 +60,15 @@ class Iterations:
         self.scale = scale
         self.curve: list[float] = []
 
+    @property
+    def watched(self) -> bool:
+        """Whether anybody sees iterations while they are made."""
+        return bool(self.settings.speaker) or self.progress.active
+
+    def replay(self, values: list[float]) -> None:
+        """Iterations that nobody watched have come to these values of the solver."""
+        self.curve = [value * self.scale for value in values]
+
     def _state(self, n_iter: int, w: Any) -> dict[str, Any]:
         return self.learned(w) | {"n_iter_": n_iter, "loss_curve_": list(self.curve)}
 

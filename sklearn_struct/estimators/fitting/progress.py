@@ -46,6 +46,11 @@ class Progress:
             )
             self._fit.call_on_fit_task_begin(**self._passed)
 
+    @property
+    def active(self) -> bool:
+        """Whether there are callbacks."""
+        return bool(self._fit)
+
     def begin_iteration(self, state: State) -> None:
         """An iteration begins in this state."""
         if self._fit:

@@ -16,6 +16,7 @@ from sklearn_struct.linear.sparse_rows import SparseRows
 from sklearn_struct.losses.base import Loss
 from sklearn_struct.objectives.linear_potentials import LinearPotentials
 from sklearn_struct.solvers.arow import adaptive
+from sklearn_struct.solvers.convex_difference import expectation_maximisation
 from sklearn_struct.solvers.gradient_descent import cg, gradient_descent
 from sklearn_struct.solvers.lbfgs import lbfgs
 from sklearn_struct.solvers.newton_cg import newton_cg, trust_ncg
@@ -35,6 +36,7 @@ __all__ = [
     "Minimisation",
     "choice",
     "choice_for_rows",
+    "ended",
     "minimise",
     "solve",
     "strength",
@@ -48,6 +50,7 @@ SOLVERS: dict[str, Callable[..., Result]] = {
     "trust-ncg": trust_ncg,
     "cg": cg,
     "gradient": gradient_descent,
+    "em": expectation_maximisation,
     "sag": sag,
     "sdca": sdca,
     "sgd": sgd,
@@ -58,7 +61,7 @@ SOLVERS: dict[str, Callable[..., Result]] = {
 }
 STOCHASTIC = {"sag", "sdca", "sgd", "ap", "pa", "pa-ii", "arow"}  # take `rng`
 NEWTON = {"newton-cg", "trust-ncg"}  # take second derivatives
-L1 = {"owlqn", "sag"}  # serve an L1 penalty
+L1 = {"owlqn", "sag", "em"}  # serve an L1 penalty
 BY_VALUE = {"sgd", "ap", "pa", "pa-ii", "arow"}  # whose `tol` is of values, not of gradients
 WEAKEST_LOSS = 1e-100  # beside the penalty, below which solvers' numbers underflow
 LARGE = 30_000  # tokens from which on "auto" may take sag
@@ -119,6 +122,11 @@ def choice(settings: Minimisation, loss: Loss, potentials: LinearPotentials, n_t
         raise ValueError(
             f"solver={solver!r} needs second derivatives, which this loss has not; use 'lbfgs' or "
             "'auto'"
+        )
+    if solver == "em" and not loss.has_parts:
+        raise ValueError(
+            "solver='em' is for labels that are hidden or missing, and here all are known; use "
+            "'lbfgs' or 'auto'"
         )
     return solver
 
@@ -212,6 +220,19 @@ def solve(
     """
     iterations.begin(w0)
     result = minimise(settings, solver, objective, w0, iterations.scale, iterations)
+    return ended(settings, solver, objective, result, iterations)
+
+
+def ended(
+    settings: Minimisation,
+    solver: str,
+    objective: BatchObjective,
+    result: Result,
+    iterations: Iterations,
+) -> dict[str, Any]:
+    """What was learned by a run of a solver that has come to an end, with the warnings of
+    `solve`.
+    """
     if not (np.isfinite(result.value) and np.all(np.isfinite(result.w))):
         raise NonFiniteError(
             f"solver {solver!r} came to weights, or a loss, that are not finite: "

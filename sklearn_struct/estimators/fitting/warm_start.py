@@ -14,7 +14,7 @@ from sklearn_struct.containers.typing import Matrix
 from sklearn_struct.exceptions import InputTypeError, LengthMismatchError
 from sklearn_struct.objectives.weight_patterns import Pattern, every_clique_pair, every_node_pair
 
-__all__ = ["Start", "Target", "positions", "source_columns", "transfer"]
+__all__ = ["Start", "Target", "positions", "transfer"]
 
 # of each family, the attribute that has the weights of its columns
 MOVES = ("transition_", "transition2_")
@@ -88,8 +88,10 @@ def transfer(source: FittedChain, target: Target, cliques: CliqueStarts = of_cha
             f"no {missing[0]}"
         )
     source = as_published(source)
-    label = positions(source.classes_.tolist(), target.classes.tolist())
-    feature = source_columns(source, target.n_features, target.names)
+    # of hidden states, where labels have some
+    rows = getattr(source, "states_", source.classes_).tolist()
+    label = positions(rows, target.classes.tolist())
+    feature = _features(source, target)
     pattern = target.pattern
     K = len(label)
     node = _lookup(source.coef_, every_node_pair(pattern), feature, label)
@@ -97,14 +99,14 @@ def transfer(source: FittedChain, target: Target, cliques: CliqueStarts = of_cha
     moves = []
     for f, start in enumerate(cliques(source, pattern, feature)):
         family = pattern.families[f]
-        place = _labellings(label, len(source.classes_), family.size)
+        place = _labellings(label, len(rows), family.size)
         tied = family.ties(K)
         of_columns = place if tied is None else place[tied.first]
-        rows = np.where(of_columns < len(start.table), of_columns, -1)
+        there = np.where(of_columns < len(start.table), of_columns, -1)
         pairs = every_clique_pair(pattern, f)
-        features.append(_lookup(start.coef, pairs, start.columns, rows))
-        known = np.zeros(len(rows))
-        known[rows >= 0] = start.table[rows[rows >= 0]]
+        features.append(_lookup(start.coef, pairs, start.columns, there))
+        known = np.zeros(len(there))
+        known[there >= 0] = start.table[there[there >= 0]]
         moves.append(known[family.columns])
     intercept = (
         np.where(label >= 0, source.intercept_[label], 0.0)
@@ -131,17 +133,17 @@ def _labellings(label: np.ndarray, n: int, size: int) -> np.ndarray:
     return place
 
 
-def source_columns(source: Any, n_features: int, names: np.ndarray | None) -> np.ndarray:
-    """The column of a fitted `source` for each of so many features, which may have names; or -1."""
-    old = getattr(source, "feature_names_in_", None)
-    if old is not None and names is not None:
-        return positions(old.tolist(), names.tolist())
-    if source.n_features_in_ != n_features:
+def _features(source: FittedChain, target: Target) -> np.ndarray:
+    """The column of `source` for each column of `target`, or -1."""
+    names = getattr(source, "feature_names_in_", None)
+    if names is not None and target.names is not None:
+        return positions(names.tolist(), target.names.tolist())
+    if source.n_features_in_ != target.n_features:
         raise LengthMismatchError(
-            f"init has {source.n_features_in_} features but X has {n_features}, and not "
+            f"init has {source.n_features_in_} features but X has {target.n_features}, and not "
             "both have names"
         )
-    return np.arange(n_features)
+    return np.arange(target.n_features)
 
 
 def _lookup(matrix: Matrix, pairs: CSR, columns: np.ndarray, rows: np.ndarray) -> np.ndarray:

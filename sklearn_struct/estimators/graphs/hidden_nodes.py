@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from sklearn_struct.encoding.labels.typed_labels import TypedLabels
+from sklearn_struct.estimators.hidden_states.random_starts import with_noise
 from sklearn_struct.exceptions import InputTypeError
 from sklearn_struct.objectives.weight_patterns import (
     CliquePattern,
@@ -18,9 +19,6 @@ from sklearn_struct.objectives.weight_patterns import (
 )
 
 __all__ = ["broken_symmetry", "checked_hidden"]
-
-# standard deviation of the weights that a fit begins with
-NOISE = 0.1
 
 
 def checked_hidden(hidden: Any, names: list[str]) -> dict[str, int]:
@@ -58,9 +56,7 @@ def broken_symmetry(
     chosen = _of_states(pattern, typed)
     if np.any(w[chosen]) or not np.any(chosen):
         return w
-    w = w.copy()
-    w[chosen] = NOISE * rng.standard_normal(int(np.count_nonzero(chosen)))
-    return w
+    return with_noise(w, chosen, rng)
 
 
 def _of_states(pattern: Pattern, typed: TypedLabels) -> np.ndarray:

@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 from scipy.special import log_softmax, softmax
 
-from sklearn_struct._whole_fits import as_published
 from sklearn_struct.containers.ragged import cut, object_array
-from sklearn_struct.containers.structures import Block, Potentials, Structure, blank, chain, zeros
-from sklearn_struct.encoding.labels.state_moves import of_classes
+from sklearn_struct.containers.structures import Block, Potentials, Structure, blank, chain
+from sklearn_struct.encoding.labels.label_states import LabelStates
 from sklearn_struct.encoding.sequences import as_list
 from sklearn_struct.estimators.fitting.base_sequence import Sequences
 from sklearn_struct.estimators.fitting.base_structured import (
@@ -19,10 +18,9 @@ from sklearn_struct.estimators.fitting.base_structured import (
     Result,
     Work,
 )
-from sklearn_struct.estimators.fitting.finite_scores import NodePlace, check_sums
+from sklearn_struct.estimators.fitting.finite_scores import check_sums
 from sklearn_struct.estimators.fitting.sample_weights import of_examples
-from sklearn_struct.estimators.fitting.warm_start import positions, source_columns
-from sklearn_struct.exceptions import ForbiddenLabelError, InputTypeError, LengthMismatchError
+from sklearn_struct.exceptions import ForbiddenLabelError, InputTypeError
 from sklearn_struct.inference.chains.class_chains import ClassChains, chosen
 from sklearn_struct.inference.chains.forbidden import Transitions, dead_ends, forbid
 from sklearn_struct.inference.labelling_scores import forbid_labels
@@ -31,40 +29,21 @@ __all__ = ["BaseClassPredictions"]
 
 
 class BaseClassPredictions(BaseStructured):
-    """Properties and predictions that read ``_pattern``, ``_w`` and ``_allowed``: which states
-    may follow each other.
+    """Predictions that read ``_pattern``, ``_w``, ``_states`` (the class of each state) and
+    ``_steps`` (which states may follow each other).
 
-    Labels of tokens are states of classes, c * n_states + h.
+    What inference calls the label of a token is a state of a class.
     """
 
     classes_: np.ndarray
-    _allowed: Transitions
-
-    # ---- what was learned
-
-    @property
-    def coef_(self) -> np.ndarray:
-        """Weights of features (n_classes, n_states, n_features)."""
-        n_features = self._fitted("_pattern").n_features
-        node = self._segments().node.reshape(n_features, len(self.classes_), -1)
-        coef: np.ndarray = np.ascontiguousarray(node.transpose(1, 2, 0))
-        return coef
+    _states: LabelStates
+    _steps: Transitions | None
 
     @property
-    def transition_(self) -> np.ndarray:
-        """Weights of moves (n_classes, n_states, n_states), from row state to column state."""
-        K = len(self.classes_)
-        table = self._moves(2)
-        H = len(table) // K
-        c = np.arange(K)
-        own: np.ndarray = table.reshape(K, H, K, H)[c, :, c, :]
-        return own
-
-    @property
-    def intercept_(self) -> np.ndarray:
-        """Unpenalised weights of states (n_classes, n_states); zeros without intercept."""
-        intercept: np.ndarray = super().intercept_.reshape(len(self.classes_), -1)
-        return intercept
+    def states_(self) -> np.ndarray:
+        """Pairs (class, number of a state of it), in the order of rows of weights."""
+        states: LabelStates = self._fitted("_states")
+        return states.names(self.classes_)
 
     # ---- from X to classes
 
@@ -185,61 +164,60 @@ class BaseClassPredictions(BaseStructured):
         Returns
         -------
         ndarray of shape (n_sequences,)
-            dtype object, an array of states 0, 1, ... each; of a two-dimensional X one state a row.
+            dtype object, an array of numbers of states of the class each; of a two-dimensional X
+            one number a row.
         """
         sequences = self._read_X(X, reset=False)
-        classes = self._given_classes(y, sequences)
-        labels = np.empty(sequences.X.tokens.shape[0], np.int64)
+        if y is None:
+            classes = self._class_codes(sequences)
+        else:
+            classes = self._read_labels(y, sequences, reset=False)
+        states = np.empty(sequences.X.tokens.shape[0], np.int64)
         inference = self._learned_inference()
 
         def work(theta: Potentials, block: Block) -> None:
             best, _ = inference.class_argmax(theta, block.structure)
-            labels[block.tokens] = chosen(best, classes[block.examples], block.structure)
+            states[block.tokens] = chosen(best, classes[block.examples], block.structure)
 
         self._each_block(sequences, work)
-        return self._by_sequence(labels % self._n_states, sequences)
+        numbers = states - self._states.first[self._states.label[states]]
+        return numbers if sequences.flat else object_array(cut(numbers, sequences.X.offsets))
 
     def predict_state_proba(self, X: Any, y: Any = None) -> np.ndarray:
-        """Marginal probability of each hidden state at each token, given the sequence's class.
+        """Marginal probability of each state of each class at each token.
 
         Parameters
         ----------
         X
             As in `fit`.
         y : array-like of shape (n_sequences,), default=None
-            The classes; None takes those of `predict`.
+            The classes, among whose states alone probabilities are; None is among all states.
 
         Returns
         -------
         ndarray of shape (n_sequences,)
-            dtype object, an array (n_tokens, n_states) each; of a two-dimensional X one array
-            (n, n_states).
+            dtype object, an array (n_tokens, n_classes * n_states) each, columns in the order of
+            ``states_``; of a two-dimensional X one array.
         """
         sequences = self._read_X(X, reset=False)
-        classes = self._given_classes(y, sequences)
-        H = self._n_states
-        of_tokens = np.repeat(classes, sequences.X.lengths)
-        states = np.empty((len(of_tokens), H))
-        inference = self._learned_inference()
+        restrict = None
+        if y is not None:
+            classes = self._read_labels(y, sequences, reset=False)
+            masks = self._states.of_labels[np.repeat(classes, sequences.X.lengths)]
 
-        def work(theta: Potentials, block: Block) -> None:
-            c = of_tokens[block.tokens]
-            own = forbid_labels(theta, c[:, None] == np.arange(theta.node.shape[1]) // H)
-            out = zeros(theta)
-            log_Z = np.empty(block.structure.n_examples)
-            inference.marginals(own, block.structure, np.ones(len(log_Z)), out, log_Z)
-            by_class = out.node.reshape(len(c), -1, H)
-            states[block.tokens] = by_class[np.arange(len(c)), c]
+            def restrict(theta: Potentials, block: Block) -> Potentials:
+                return forbid_labels(theta, masks[block.tokens])
 
-        self._each_block(sequences, work)
-        return self._by_sequence(states, sequences)
+        node = self._label_marginals(sequences, restrict)
+        return node if sequences.flat else object_array(cut(node, sequences.X.offsets))
 
     # ---- what these share
 
-    @property
-    def _n_states(self) -> int:
-        """How many states a class of the fitted model has."""
-        return len(self._allowed.start)
+    def _alphabet(self) -> np.ndarray:
+        return self._states.names(self.classes_)
+
+    def _width(self) -> int:
+        return len(self._states.label)
 
     def _learned_inference(self) -> ClassChains:
         return ClassChains(len(self.classes_))
@@ -262,86 +240,51 @@ class BaseClassPredictions(BaseStructured):
         codes: np.ndarray = np.argmax(self._log_Z(sequences), axis=1)
         return codes
 
-    def _given_classes(self, y: Any, sequences: Sequences) -> np.ndarray:
-        """Codes of the classes in y, or of those that are most probable."""
-        if y is None:
-            return self._class_codes(sequences)
-        return self._read_labels(y, sequences, reset=False)
-
-    def _by_sequence(self, rows: np.ndarray, sequences: Sequences) -> np.ndarray:
-        return rows if sequences.flat else object_array(cut(rows, sequences.X.offsets))
-
     def _each_block(
         self, sequences: Sequences, work: Work[Result], restrict: Restriction | None = None
     ) -> list[Result]:
-        self._check_lengths(sequences)
-        if self._is_free():
+        steps = self._steps
+        if steps is None:
             return super()._each_block(sequences, work, restrict)
-        moves = of_classes(self._allowed, len(self.classes_))
-        return super()._each_block(
-            sequences, work, lambda theta, block: forbid(theta, block.structure, moves)
-        )
+        self._check_paths(sequences)
 
-    def _is_free(self) -> bool:
-        """Whether states may follow each other in any order."""
-        return all(bool(np.all(part)) for part in self._allowed)
+        def both(theta: Potentials, block: Block) -> Potentials:
+            theta = forbid(theta, block.structure, steps)
+            return theta if restrict is None else restrict(theta, block)
 
-    def _check_lengths(self, sequences: Sequences) -> None:
-        """Raise ForbiddenLabelError for a sequence of which no path of states is allowed."""
-        if self._is_free():
+        return super()._each_block(sequences, work, both)
+
+    def _check_paths(self, sequences: Sequences, classes: np.ndarray | None = None) -> None:
+        """Raise ForbiddenLabelError for a sequence of which no path of states is allowed: of its
+        class, or of any.
+        """
+        if self._steps is None:
             return
+        K = len(self.classes_)
         structure = chain(sequences.X.offsets)
-        dead = dead_ends(
-            forbid(blank(structure, self._n_states), structure, self._allowed), structure
-        )
-        if np.any(dead >= 0):
-            i = int(np.argmax(dead >= 0))
+        dead = np.stack([self._dead_ends(structure, c) for c in range(K)], axis=1)
+        if classes is not None:
+            dead = dead[np.arange(len(classes)), classes][:, None]
+        without = np.all(dead >= 0, axis=1)
+        if np.any(without):
+            i = int(np.argmax(without))
             raise ForbiddenLabelError(
-                f"X[{i}], token {dead[i]}: allowed_transitions allows no state here, whatever "
+                f"X[{i}], token {dead[i].max()}: state_transitions allows no state here, whatever "
                 "stands before it"
             )
 
-    def _score_of(self, place: NodePlace, code: int | None) -> str:
-        where = f"X[{place.example}], token {place.node}: the score of"
-        if code is None:
-            return f"{where} a transition"
-        c, h = divmod(code, self._n_states)
-        return f"{where} state {h} of the class {self.classes_.tolist()[c]!r}"
+    def _dead_ends(self, structure: Structure, c: int) -> np.ndarray:
+        """The first token of each sequence that no allowed path of a class reaches; -1 for none."""
+        assert self._steps is not None
+        own = np.flatnonzero(self._states.label == c)
+        start, pairs, end = self._steps
+        steps = Transitions(start[own], pairs[np.ix_(own, own)], end[own])
+        return dead_ends(forbid(blank(structure, len(own)), structure, steps), structure)
 
-    # ---- weights of one fit as the start of another
-
-    def _previous(self) -> Any:
-        previous = super()._previous()
-        # states of another number are others
-        return previous if previous is not None and self._has_states_of(previous) else None
-
-    def _has_states_of(self, other: BaseClassPredictions) -> bool:
-        return bool(other._n_states == getattr(self, "n_states", None))
-
-    def _transferred(self, start: Any) -> np.ndarray:
-        if not isinstance(start, BaseClassPredictions) or not hasattr(start, "_w"):
+    def _rows_for(self, start: Any) -> np.ndarray:
+        """What rows of weights are called in another model with states of classes."""
+        if not isinstance(start, BaseClassPredictions):
             raise InputTypeError(
                 f"init must be a fitted {type(self).__name__}, got {type(start).__name__}"
             )
-        source = as_published(start)
-        if not self._has_states_of(source):
-            raise LengthMismatchError(
-                f"init has {source._n_states} states of each class, not {self._n_states}"
-            )
-        K = len(self.classes_)
-        H = self._n_states
-        classes = positions(source.classes_.tolist(), self.classes_.tolist())
-        names = getattr(self, "feature_names_in_", None)
-        columns = source_columns(source, self.n_features_in_, names)
-        coef = np.zeros((K, H, len(columns)))
-        moves = np.zeros((K, H, K, H))
-        intercept = np.zeros((K, H))
-        known = columns >= 0
-        for c, there in enumerate(classes):
-            if there >= 0:
-                coef[c][:, known] = source.coef_[there][:, columns[known]]
-                moves[c, :, c, :] = source.transition_[there]
-                intercept[c] = source.intercept_[there]
-        pairs = moves.ravel()[self._pattern.families[0].columns]
-        free = intercept.ravel() if self._pattern.fit_intercept else np.empty(0)
-        return np.concatenate([coef.reshape(K * H, -1).T.ravel(), pairs, free])
+        return self._alphabet()

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import field
 from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin
-from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from sklearn_struct.containers.memory_checks import reserve
+from sklearn_struct.containers.structures import n_columns
 from sklearn_struct.encoding.labels import single_labels
-from sklearn_struct.encoding.labels.state_moves import LEFT_TO_RIGHT, of_classes, read_moves
+from sklearn_struct.encoding.labels.label_states import joined, read_states, read_steps
 from sklearn_struct.estimators.fitting import sample_weights
 from sklearn_struct.estimators.fitting.base_sequence import Sequences
 from sklearn_struct.estimators.fitting.base_trained import BaseTrained
 from sklearn_struct.estimators.fitting.iterations import Iterations
 from sklearn_struct.estimators.fitting.parameters import with_parameters
-from sklearn_struct.estimators.fitting.prepared_weights import Prepared
 from sklearn_struct.estimators.fitting.sample_weights import Weights
 from sklearn_struct.estimators.fitting.shared_parameters import (
     IterationParameters,
@@ -26,9 +27,19 @@ from sklearn_struct.estimators.fitting.shared_parameters import (
     RandomParameters,
     ThreadParameters,
 )
-from sklearn_struct.estimators.fitting.solving import Minimisation, solve
+from sklearn_struct.estimators.fitting.solving import Minimisation
 from sklearn_struct.estimators.hidden_states.class_predictions import BaseClassPredictions
-from sklearn_struct.estimators.hidden_states.class_states import pattern_of, tied_places
+from sklearn_struct.estimators.hidden_states.random_starts import with_noise
+from sklearn_struct.estimators.hidden_states.restarts import Start, seeds, solve_from
+from sklearn_struct.estimators.hidden_states.state_parameters import RestartParameters
+from sklearn_struct.estimators.hidden_states.weights_of_states import (
+    are_alike,
+    of_several,
+    places,
+    places_of_moves,
+    within_labels,
+    without_forbidden,
+)
 from sklearn_struct.exceptions import EmptyDataError
 from sklearn_struct.inference.chains.class_chains import ClassChains
 from sklearn_struct.losses.base import Loss
@@ -36,17 +47,15 @@ from sklearn_struct.losses.constrained import Constrained
 from sklearn_struct.losses.evidence import Evidence
 from sklearn_struct.losses.marginal_likelihood import MarginalLikelihood
 from sklearn_struct.objectives.linear_objective import LinearObjective
-from sklearn_struct.objectives.tied_weights import TiedObjective
-from sklearn_struct.objectives.weight_patterns import Pattern
+from sklearn_struct.objectives.shared_weights import SharedWeights
+from sklearn_struct.objectives.weight_patterns import CliquePattern, Pattern
 
 __all__ = ["HiddenStateClassifier"]
-
-# the standard deviation of weights at a random start
-NOISE = 0.1
 
 
 @with_parameters
 class HiddenStateClassifier(
+    RestartParameters,
     BaseClassPredictions,
     PenaltyParameters,
     IterationParameters,
@@ -78,26 +87,20 @@ class HiddenStateClassifier(
         each class. Classes then differ by transitions and intercepts.
     tied_transitions : bool, default=False
         All classes have the same weights of transitions between states.
-    allowed_transitions : None, "left-to-right", array-like of shape (n_states, n_states) or dict, \
-            default=None
-        Which states of a class may follow each other, in training and predictions. "left-to-right":
-        a sequence starts in state 0, and stays in a state or goes on to the next. A matrix of
-        booleans says which state (column) may follow which (row). A dict ``{state: [states]}``
-        lists what is *forbidden* after each state, under the key None what may not come first; None
-        in a list forbids the end there.
-    solver : {"auto", "lbfgs", "owlqn", "cg", "sgd"}, default="auto"
-        "auto" is "lbfgs", with an L1 penalty "owlqn", its variant for these. "sgd" visits one
-        sequence after the other; it cannot tie weights.
+    state_transitions : {"all", "left-to-right", "stay"} or dict, default="all"
+        Which states of a class may follow each other. "left-to-right": a sequence begins in the
+        first state, and a state is followed by itself or the next one. "stay": by itself. A dict
+        has a matrix of booleans for a class: which state (column) may follow which (row); classes
+        that it has not may do all.
+    solver : {"auto", "lbfgs", "owlqn", "cg", "sgd", "em"}, default="auto"
+        As in `LatentChainCRF`. "sgd" cannot tie weights.
     class_weight : dict, "balanced" or None, default=None
         Weights of the losses of classes, ``{label: weight}``; "balanced" gives all classes the same
         weight in all.
     fit_intercept : bool, default=True
         Give each state of each class an unpenalised weight of its own.
     warm_start : bool, default=False
-        Start from the weights of the previous fit, matched by class and feature, if it had as many
-        states.
-    random_state : int, RandomState or None, default=None
-        The weights where `fit` starts, and the order in which "sgd" visits sequences.
+        Start from the weights of the previous fit, matched by state and feature.
     dtype : {"float64", "float32"}, default="float64"
         Float type of features, weight tables and potentials.
 
@@ -105,11 +108,13 @@ class HiddenStateClassifier(
     ----------
     classes_ : ndarray of shape (n_classes,)
         Labels, sorted.
-    coef_ : ndarray of shape (n_classes, n_states, n_features)
+    states_ : ndarray of shape (n_classes * n_states,)
+        Pairs (class, number of a state of it), class by class.
+    coef_ : ndarray of shape (n_classes * n_states, n_features)
         Feature weights.
-    transition_ : ndarray of shape (n_classes, n_states, n_states)
-        Transition weights, from row state to column state; 0 for what is forbidden.
-    intercept_ : ndarray of shape (n_classes, n_states)
+    transition_ : ndarray of shape (n_classes * n_states, n_classes * n_states)
+        Transition weights, from row to column; 0 from a class to another.
+    intercept_ : ndarray of shape (n_classes * n_states,)
     n_iter_ : int
         Iterations of `fit`.
     loss_curve_ : list of float
@@ -122,7 +127,7 @@ class HiddenStateClassifier(
 
     See Also
     --------
-    LinearChainCRF : a label for each token.
+    LatentChainCRF : a label with hidden states for each token.
 
     Notes
     -----
@@ -149,7 +154,7 @@ class HiddenStateClassifier(
     n_states: int = field(default=3, kw_only=False)
     tied: bool = False
     tied_transitions: bool = False
-    allowed_transitions: Any = None
+    state_transitions: Any = "all"
     solver: str = "auto"
     class_weight: dict[Any, float] | str | None = None
     fit_intercept: bool = True
@@ -160,8 +165,8 @@ class HiddenStateClassifier(
         "n_states": [Interval(Integral, 1, None, closed="left")],
         "tied": ["boolean"],
         "tied_transitions": ["boolean"],
-        "allowed_transitions": [None, StrOptions({LEFT_TO_RIGHT}), dict, "array-like"],
-        "solver": [StrOptions({"auto", "lbfgs", "owlqn", "cg", "sgd"})],
+        "state_transitions": [StrOptions({"all", "left-to-right", "stay"}), Mapping],
+        "solver": [StrOptions({"auto", "lbfgs", "owlqn", "cg", "sgd", "em"})],
         "class_weight": [dict, StrOptions({"balanced"}), None],
         "fit_intercept": ["boolean"],
         "warm_start": ["boolean"],
@@ -179,8 +184,8 @@ class HiddenStateClassifier(
             One label a sequence.
         sample_weight : array-like of shape (n_sequences,), default=None
             Weight of each sequence's loss.
-        init : fitted HiddenStateClassifier with as many states, default=None
-            Start from its weights, matched by class and by feature name (by position where there
+        init : fitted HiddenStateClassifier, default=None
+            Start from its weights, matched by state and by feature name (by position where there
             are no names).
 
         Returns
@@ -206,64 +211,47 @@ class HiddenStateClassifier(
         labels = single_labels.read(y, n, "sequences", type(self).__name__)
         if reset:
             self.classes_ = single_labels.distinct(labels)
-            self._allowed = read_moves(self.allowed_transitions, self.n_states)
-        return single_labels.encode(labels, self.classes_, unseen)
+            self._states = read_states(self.n_states, None, self.classes_)
+            self._steps = read_steps(self.state_transitions, self._states, self.classes_)
+        codes = single_labels.encode(labels, self.classes_, unseen)
+        if reset:
+            self._check_paths(sequences, codes)
+        return codes
 
     def _weights(self, sample_weight: Any, sequences: Sequences, labels: np.ndarray) -> Weights:
         """Weights of sequences; of their tokens is known that they are in a state of the class."""
         lengths = sequences.X.lengths
         weight = sample_weights.of_examples(sample_weight, len(lengths), "sequence")
         if self.class_weight is not None:
-            weight = weight * sample_weights.class_weights(
-                self.class_weight, self.classes_, labels, weight
-            )[labels]
+            weight = (
+                weight
+                * sample_weights.class_weights(self.class_weight, self.classes_, labels, weight)[
+                    labels
+                ]
+            )
             if not np.any(weight > 0):
                 raise EmptyDataError("no sequence has a positive weight")
         weight = sample_weights.check_sum(weight)
-        of_state = np.repeat(np.arange(len(self.classes_)), self.n_states)
-        allowed = (labels[:, None] == of_state)[np.repeat(np.arange(len(lengths)), lengths)]
+        allowed = self._states.of_labels[np.repeat(labels, lengths)]
         return Weights(weight, Evidence(allowed=allowed), np.repeat(weight, lengths))
 
     def _observe(self, sequences: Sequences, codes: np.ndarray, weight: np.ndarray) -> Pattern:
-        self._check_lengths(sequences)
-        n_features = sequences.X.tokens.shape[1]
-        return pattern_of(n_features, len(self.classes_), self._allowed, self.fit_intercept)
+        n = self._width()
+        # tables of parts and blocks have room for moves between classes, too
+        reserve(32 * 8 * n_columns(n, 2), f"a model of {n} states of all classes")
+        family = CliquePattern(2, 0, None, np.arange(n_columns(n, 2)))
+        features = sequences.X.tokens.shape[1]
+        pattern = Pattern(features, n, None, (family,), np.arange(0), self.fit_intercept)
+        return without_forbidden(pattern, joined(within_labels(self._states), self._steps))
 
     def _inference(self) -> ClassChains:
         return ClassChains(len(self.classes_))
 
     def _loss(self, evidence: Evidence | None = None) -> Loss:
         loss = MarginalLikelihood(self._inference())
-        if self._is_free():
-            return loss
-        return Constrained(loss, of_classes(self._allowed, len(self.classes_)))
+        return loss if self._steps is None else Constrained(loss, self._steps)
 
     # ---- from there to weights
-
-    def _begin(self, solver: str, objective: LinearObjective, w0: np.ndarray) -> np.ndarray:
-        """At random weights, in classes that have none yet: where all states of a class are the
-        same, they stay so.
-        """
-        if self.n_states == 1:
-            return w0
-        n_free = objective.n_free
-        noise = check_random_state(self.random_state).normal(0.0, NOISE, len(w0))
-        # a start has no opinion of what is not penalised
-        noise[len(w0) - n_free :] = 0.0
-        return np.where(self._is_new(w0), noise, w0)
-
-    def _is_new(self, w0: np.ndarray) -> np.ndarray:
-        """Whether each weight is one of a class whose weights are all zero."""
-        pattern = self._pattern
-        classes = np.arange(pattern.n_labels) // self.n_states
-        columns = pattern.families[0].columns // pattern.n_labels
-        of_weights = [np.tile(classes, pattern.n_features), classes[columns]]
-        of_weights += [classes] * pattern.fit_intercept
-        of_weight = np.concatenate(of_weights)
-        known = np.zeros(len(self.classes_), bool)
-        known[of_weight[w0 != 0]] = True
-        new: np.ndarray = ~known[of_weight]
-        return new
 
     def _solved(
         self,
@@ -273,20 +261,38 @@ class HiddenStateClassifier(
         w0: np.ndarray,
         iterations: Iterations,
     ) -> dict[str, Any]:
-        places = self._tied_places()
-        if places is None:
-            return solve(settings, solver, objective, w0, iterations)
+        starts = self._starts(w0)
+        place = self._places()
+        if place is None:
+            return solve_from(settings, solver, objective, starts, iterations)
         if solver == "sgd":
-            raise ValueError("solver='sgd' cannot tie weights; use 'lbfgs', 'cg' or 'auto'")
-        tied = TiedObjective(objective, places)
-        return solve(settings, solver, tied, tied.tie(w0), iterations)
+            raise ValueError("solver='sgd' cannot tie weights; use 'lbfgs' or 'auto'")
+        fewer = SharedWeights(objective, place)
+        starts = [start._replace(w=fewer.gather(start.w)) for start in starts]
+        return solve_from(settings, solver, fewer, starts, iterations)
 
-    def _tied_places(self) -> np.ndarray | None:
-        """Which weights are the same, in what the solver sees; None where all differ."""
-        if len(self.classes_) == 1 or not (self.tied or self.tied_transitions):
+    def _starts(self, w0: np.ndarray) -> list[Start]:
+        """Where runs begin: w0 with noise, but first without, where its states differ already."""
+        n = self.n_init if self._states.several else 1
+        chosen = of_several(self._pattern, self._states)
+        alike = are_alike(w0, self._pattern, self._states)
+        starts = []
+        for r, seed in enumerate(seeds(self.random_state, n)):
+            noisy = with_noise(w0, chosen, np.random.RandomState(seed))
+            starts.append(Start(noisy if alike or r else w0, seed))
+        return starts
+
+    def _places(self) -> np.ndarray | None:
+        """For each weight its place among those that differ; None where all do."""
+        if not (self.tied or self.tied_transitions):
             return None
-        return tied_places(self._pattern, len(self.classes_), self.tied, self.tied_transitions)
+        states = self._states
+        number = np.arange(self._width()) - states.first[states.label]
+        place = places(self._pattern, number if self.tied else np.arange(self._width()))
+        if self.tied_transitions:
+            place = places_of_moves(self._pattern, place, states)
+        return place
 
     def _learned(self, w: np.ndarray) -> dict[str, Any]:
-        places = self._tied_places()
-        return {"_w": w.copy() if places is None else w[places], "_prepared": Prepared()}
+        place = self._places()
+        return super()._learned(w if place is None else w[place])

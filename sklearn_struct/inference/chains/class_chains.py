@@ -27,7 +27,7 @@ class _Sums(NamedTuple):
     and of their pairs (n_classes, n_edges, n_states ** 2).
     """
 
-    log_Z: np.ndarray
+    partition: np.ndarray
     nodes: np.ndarray
     edges: np.ndarray
 
@@ -64,7 +64,7 @@ class ClassChains(Inference):
     ) -> None:
         """Add weighted marginals to `out`, write log Z; see `Inference.marginals`."""
         sums = self._each_class(self._by_class(potentials), structure, weight)
-        share = mixture(sums.log_Z, weight, log_Z)
+        share = mixture(sums.partition, weight, log_Z)
         self._add(sums, weight[:, None] * share, structure, out)
 
     def tangent(
@@ -83,7 +83,7 @@ class ClassChains(Inference):
         classes = self._by_class(potentials)
         sums = self._each_class(classes, structure, weight)
         log_Z = np.empty(len(weight))
-        share = mixture(sums.log_Z, weight, log_Z)
+        share = mixture(sums.partition, weight, log_Z)
         shared = len(out.cliques[0]) == 1
         means = np.empty((self.n_classes, len(weight)))
         for c, own in enumerate(self._by_class(reward)):
@@ -164,9 +164,7 @@ class ClassChains(Inference):
                 log_Z[used, c] = of_class[used]
         return _Sums(log_Z, nodes, edges)
 
-    def _add(
-        self, sums: _Sums, weight: np.ndarray, structure: Structure, out: Potentials
-    ) -> None:
+    def _add(self, sums: _Sums, weight: np.ndarray, structure: Structure, out: Potentials) -> None:
         """Add marginals of all classes to `out`, with a weight of each example and class."""
         of_tokens = np.repeat(weight, np.diff(structure.offsets), axis=0)
         of_edges = np.repeat(weight, np.diff(structure.families[0].offsets), axis=0)

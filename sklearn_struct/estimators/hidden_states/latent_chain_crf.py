@@ -1,0 +1,229 @@
+"""Linear-chain CRF whose labels have hidden states."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.utils._param_validation import StrOptions
+
+from sklearn_struct.encoding.labels.label_states import joined, read_states, read_steps
+from sklearn_struct.estimators.chains.trained_chain import BaseTrainedChain
+from sklearn_struct.estimators.fitting.base_sequence import Sequences
+from sklearn_struct.estimators.fitting.iterations import Iterations
+from sklearn_struct.estimators.fitting.parameters import with_parameters
+from sklearn_struct.estimators.fitting.partly_labelled import BasePartlyLabelled
+from sklearn_struct.estimators.fitting.sample_weights import Weights
+from sklearn_struct.estimators.fitting.solving import Minimisation
+from sklearn_struct.estimators.hidden_states.base_latent_chain import BaseLatentChain
+from sklearn_struct.estimators.hidden_states.random_starts import with_noise
+from sklearn_struct.estimators.hidden_states.restarts import Start, seeds, solve_from
+from sklearn_struct.estimators.hidden_states.state_parameters import (
+    RestartParameters,
+    StateParameters,
+)
+from sklearn_struct.estimators.hidden_states.weights_of_states import (
+    are_alike,
+    of_several,
+    places,
+    without_forbidden,
+)
+from sklearn_struct.inference.chains.chain import Chain
+from sklearn_struct.inference.chains.forbidden import Transitions
+from sklearn_struct.losses.base import Loss
+from sklearn_struct.losses.evidence import Evidence
+from sklearn_struct.losses.log_likelihood import LogLikelihood
+from sklearn_struct.losses.marginal_likelihood import MarginalLikelihood
+from sklearn_struct.objectives.linear_objective import LinearObjective
+from sklearn_struct.objectives.shared_weights import SharedWeights
+from sklearn_struct.objectives.weight_patterns import Pattern
+
+__all__ = ["LatentChainCRF"]
+
+HIDDEN = MarginalLikelihood(Chain())
+KNOWN = LogLikelihood(Chain())  # where each label has one state
+
+
+@with_parameters
+class LatentChainCRF(
+    StateParameters, RestartParameters, BasePartlyLabelled, BaseLatentChain, BaseTrainedChain
+):
+    """Linear-chain CRF whose labels have hidden states (latent-dynamic CRF [1]_).
+
+    A label stands for several kinds of tokens, or for phases of a gesture: each label y has states
+    h of its own, which y does not tell, and the chain is one of pairs s = (y, h):
+
+        p(y | x) = sum_h p(s | x),    p(s | x) = exp(sum_t coef[s_t] . x_t + intercept[s_t] + sum_t
+        transition[s_{t-1}, s_t]) / Z(x).
+
+    The objective is that of `LinearChainCRF`, minus the log-probability of the labels, summed over
+    their states [2]_. It is not convex: it is minimised from random starts. With one state for each
+    label the model is a `LinearChainCRF`.
+
+    Parameters
+    ----------
+    solver : {"auto", "lbfgs", "owlqn", "cg", "sgd", "em"}, default="auto"
+        "lbfgs" for L2, "owlqn" for L1 and elastic net, "cg", nonlinear conjugate gradients, and
+        "sgd", averaged stochastic gradient descent, for L2: these follow the gradient, expected
+        features given the labels minus expected features. "em" takes turns: the former stay as they
+        are while a few iterations of L-BFGS, or OWL-QN, move the weights. It serves all penalties.
+        "auto" is "owlqn" if ``l1_ratio > 0``, else "lbfgs".
+    decoder : {"marginal", "viterbi"}, default="marginal"
+        What `predict` returns: at each token the label of the highest probability, summed over its
+        states and over all other tokens, or the labels of the most probable sequence of states.
+        With `allowed_transitions` "marginal" returns the allowed labelling with the largest sum of
+        these probabilities.
+    order : {1, 2}, default=1
+        As in `LinearChainCRF`. A token costs n_states**2 or n_states**3 operations, where n_states
+        counts the states of all labels.
+    feature_pairs : {"observed", "all"}, default="observed"
+        Which pairs (feature, state) get a weight: those that may stand together in the training
+        data, or all. A dense X stores all its values, so there both are the same.
+    transition_features : {"all", "observed"}, default="all"
+        Which transitions of states get a weight: all, or those whose labels follow each other. The
+        others keep weight 0; they are not forbidden.
+    fit_intercept : bool, default=True
+        Give each state an unpenalised weight of its own.
+    warm_start : bool, default=False
+        Start from the weights of the previous fit, matched by state and feature.
+
+    Attributes
+    ----------
+    states_ : ndarray of shape (n_states,)
+        Pairs (label, number of a state of it), label by label.
+    coef_ : ndarray or csr_array of shape (n_states, n_features)
+        Feature weights; sparse if X is.
+    transition_ : ndarray of shape (n_states, n_states)
+        Transition weights, from row to column.
+    transition2_ : ndarray of shape (n_states, n_states, n_states)
+        Weights of three states in a row, in their order; only with ``order=2``.
+    intercept_ : ndarray of shape (n_states,)
+    edge_coef_ : ndarray or csr_array of shape (n_states * n_states, n_edge_features)
+        Weights of the edge features; row j * n_states + k for the transition from state j to k.
+        With ``order=2`` rows of three states follow.
+    n_iter_ : int
+        Iterations of `fit`, from the start that led to the lowest objective.
+    loss_curve_ : list of float
+        Objective / C after each of these iterations: sum of losses + penalty / C.
+
+    See Also
+    --------
+    LinearChainCRF : One state for each label; ``fit(X, y, init=crf)`` starts from its weights, with
+        noise that tells the states apart.
+    sklearn_struct.inspection.latent_states : What the states of a label stand for.
+
+    Notes
+    -----
+    `allowed_transitions` is about labels, `state_transitions` about the states of one label, in
+    training and in predictions. Set `random_state` for the same result in each fit.
+
+    References
+    ----------
+    .. [1] L.-P. Morency, A. Quattoni and T. Darrell, "Latent-dynamic discriminative models for
+       continuous gesture recognition", CVPR 2007.
+    .. [2] C. Sutton and A. McCallum, "An introduction to conditional random fields", Foundations
+       and Trends in Machine Learning 4(4), 2012, section 5.1.3 (equations 5.10 to 5.19).
+
+    Examples
+    --------
+    A token is "high" beside one of the same kind, whatever kind that is, which no weight of a label
+    can say:
+
+    >>> import numpy as np
+    >>> from sklearn_struct import LatentChainCRF, LinearChainCRF
+    >>> X = [np.array([[0.0], [0.0]]), np.array([[1.0], [1.0]]), np.array([[0.0], [1.0]]),
+    ...      np.array([[1.0], [0.0]])] * 5
+    >>> y = [["same", "same"], ["same", "same"], ["other", "other"], ["other", "other"]] * 5
+    >>> LinearChainCRF().fit(X, y).score(X, y)
+    0.5
+    >>> crf = LatentChainCRF(n_states=2, C=10, n_init=10, random_state=0).fit(X, y)
+    >>> crf.score(X, y)
+    1.0
+    >>> crf.predict_states(X[:1])[0]
+    [('same', 0), ('same', 0)]
+    """
+
+    decoder: str = "marginal"
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "solver": [StrOptions({"auto", "lbfgs", "owlqn", "cg", "sgd", "em"})],
+        "decoder": [StrOptions({"marginal", "viterbi"})],
+    }
+    _settings = (*BaseTrainedChain._settings, "decoder")
+
+    def _loss(self, evidence: Evidence | None = None) -> Loss:
+        return KNOWN if evidence is not None and evidence.allowed is None else HIDDEN
+
+    def _read_labels(
+        self, y: Any, sequences: Sequences, reset: bool, unseen: int | None = None
+    ) -> np.ndarray:
+        codes = super()._read_labels(y, sequences, reset, unseen)
+        if reset:
+            self._states = read_states(self.n_states, self.shared_states, self.classes_)
+            self._steps = read_steps(self.state_transitions, self._states, self.classes_)
+        return codes
+
+    def _weights(self, sample_weight: Any, sequences: Sequences, labels: np.ndarray) -> Weights:
+        """Weights, and what is known of the states."""
+        weights = super()._weights(sample_weight, sequences, labels)
+        if labels.ndim == 1 and not self._states.several and self.solver != "em":
+            return weights
+        return weights._replace(evidence=Evidence(allowed=self._state_masks(labels)))
+
+    def _observe(self, sequences: Sequences, codes: np.ndarray, weight: np.ndarray) -> Pattern:
+        states = self._states
+        if not states.several:
+            return super()._observe(sequences, codes, weight)
+        masks = self._state_masks(codes)
+        pattern = super()._observe(sequences, masks, weight)
+        if states.shared and pattern.node is not None:
+            # what one label shows of a state that it shares, the others have, too
+            same = states.group[:, None] == states.group
+            shown = super()._observe(sequences, masks @ same, weight)
+            pattern = pattern._replace(node=shown.node)
+        return without_forbidden(pattern, self._steps)
+
+    def _training_transitions(self) -> Transitions | None:
+        return joined(self._steps, super()._training_transitions())
+
+    def _rows_for(self, start: Any) -> np.ndarray:
+        if hasattr(start, "states_"):
+            return self._alphabet()
+        # states begin with the weights of their label
+        rows: np.ndarray = self.classes_[self._states.label]
+        return rows
+
+    def _solved(
+        self,
+        settings: Minimisation,
+        solver: str,
+        objective: LinearObjective,
+        w0: np.ndarray,
+        iterations: Iterations,
+    ) -> dict[str, Any]:
+        states = self._states
+        starts = self._starts(w0)
+        if not states.shared:
+            return solve_from(settings, solver, objective, starts, iterations)
+        if solver == "sgd":
+            raise ValueError(
+                "solver='sgd' has no shared states; use 'lbfgs' or 'auto', or shared_states=None"
+            )
+        fewer = SharedWeights(objective, places(self._pattern, states.group))
+        starts = [start._replace(w=fewer.gather(start.w)) for start in starts]
+        return solve_from(settings, solver, fewer, starts, iterations)
+
+    def _starts(self, w0: np.ndarray) -> list[Start]:
+        """Where runs begin: w0 with noise, but first without, where its states differ already."""
+        n = self.n_init if self._states.several else 1
+        chosen = of_several(self._pattern, self._states)
+        alike = are_alike(w0, self._pattern, self._states)
+        starts = []
+        for r, seed in enumerate(seeds(self.random_state, n)):
+            noisy = with_noise(w0, chosen, np.random.RandomState(seed))
+            starts.append(Start(noisy if alike or r else w0, seed))
+        return starts
+
+    def _learned(self, w: np.ndarray) -> dict[str, Any]:
+        if len(w) < self._pattern.size:  # shared weights
+            w = w[places(self._pattern, self._states.group)]
+        return super()._learned(w)
