@@ -59,7 +59,8 @@ class BaseClassPredictions(BaseStructured):
         -------
         ndarray of shape (n_sequences,)
         """
-        labels: np.ndarray = self.classes_[self._class_codes(self._read_X(X, reset=False))]
+        codes = self._class_codes(self._read_X(X, reset=False))
+        labels: np.ndarray = self.classes_[codes]
         return labels
 
     def predict_proba(self, X: Any) -> np.ndarray:
@@ -129,7 +130,8 @@ class BaseClassPredictions(BaseStructured):
         sequences = self._read_X(X, reset=False)
         codes = self._read_labels(y, sequences, reset=False)
         log_p: np.ndarray = log_softmax(self._log_Z(sequences), axis=1)
-        return log_p[np.arange(len(codes)), codes]
+        own: np.ndarray = log_p[np.arange(len(codes)), codes]
+        return own
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Accuracy of `predict`; a label that was not seen in `fit` is one that is not found.
