@@ -115,6 +115,34 @@ class Chain:
         return tuple(y[0].tolist())
 
 
+class LatentChain(Chain):
+    """All sequences of states of one chain, each state being one of the label ``label[state]``."""
+
+    def __init__(self, label, node, *cliques):
+        super().__init__(node, *cliques)
+        self.label = np.asarray(label)
+        self.labels = [tuple(self.label[list(y)].tolist()) for y in self.y]
+
+    def probability(self, may_be):
+        """Of all labellings whose label at each token is in a set."""
+        agrees = [all(k in s for k, s in zip(y, may_be, strict=True)) for y in self.labels]
+        return self.p[agrees].sum()
+
+    def label_marginals(self):
+        out = np.zeros((len(self.node), self.label.max() + 1), dtype=np.longdouble)
+        for p, y in zip(self.p, self.labels, strict=True):
+            out[np.arange(len(y)), list(y)] += p
+        return out
+
+    def pair_marginals(self):
+        K = self.label.max() + 1
+        out = np.zeros((len(self.node) - 1, K, K), dtype=np.longdouble)
+        for p, y in zip(self.p, self.labels, strict=True):
+            for t in range(len(y) - 1):
+                out[t, y[t], y[t + 1]] += p
+        return out
+
+
 def twins(potentials, structure):
     """The enumeration of each chain of a batch."""
     for i in range(structure.n_examples):

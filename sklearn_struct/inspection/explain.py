@@ -49,7 +49,8 @@ def explain(
     rival : list of labels, default=None
         Explain how far y is ahead of this labelling instead: a difference of scores, equal to the
         logarithm of p(y | x) / p(rival | x). An `MEMM` also has normalisers of each step, which
-        belong to no feature and are left out.
+        belong to no feature and are left out. Of a `LatentChainCRF` it is the best states of a
+        labelling that are explained, and of its rival.
 
     Returns
     -------
@@ -79,16 +80,17 @@ def explain(
     if is_of_graphs(estimator):
         return explain_graph(estimator, x, y, rival)
     model, sequences, x = read_one(estimator, x)
-    codes = codes_of(model, y, sequences)
+    codes = model._path(sequences, codes_of(model, y, sequences))
+    names = model._alphabet()
     rows = _Rows(model, sequences)
     weight = rows.weights(codes)
     rival_labels = None
     if rival is not None:
-        rival_codes = read_labels(model, rival, sequences)
+        rival_codes = model._path(sequences, read_labels(model, rival, sequences))
         weight = ahead(weight, rows.weights(rival_codes))
-        rival_labels = model.classes_[rival_codes].tolist()
+        rival_labels = names[rival_codes].tolist()
     terms = rows.terms(weight)
-    return Explanation(texts(x, len(codes)), model.classes_[codes].tolist(), rival_labels, terms)
+    return Explanation(texts(x, len(codes)), names[codes].tolist(), rival_labels, terms)
 
 
 def _base_scores(
@@ -126,7 +128,7 @@ class _Rows:
     def weights(self, codes: np.ndarray) -> np.ndarray:
         """The weight of each term under a labelling."""
         model = self.model
-        K = len(self.model.classes_)
+        K = self.model._width()
         columns = [columns_of(codes, family, K) for family in self.structure.families]
         token, column, _ = self.node_at
         return np.concatenate(

@@ -15,6 +15,7 @@ from sklearn_struct.containers.typing import Label, SequenceInput
 from sklearn_struct.encoding.sequences import as_list
 from sklearn_struct.estimators.chains.base_chain import BaseChain
 from sklearn_struct.estimators.graphs.base_graph import BaseGraph
+from sklearn_struct.estimators.hidden_states.base_latent_chain import BaseLatentChain
 from sklearn_struct.estimators.trees.base_parser import BaseParser
 from sklearn_struct.exceptions import EmptyDataError, InputTypeError, UnknownLabelError
 
@@ -98,18 +99,24 @@ def as_read(estimator: BaseEstimator, X: SequenceInput) -> SequenceInput:
 
 
 def label_codes(model: BaseChain | BaseGraph, labels: Sequence[Label] | None) -> list[int]:
-    """Codes of chosen labels; of all of them for None."""
-    known = model.classes_.tolist()
+    """Codes of chosen labels; of all of them for None. A label with hidden states means all of
+    these.
+    """
+    known = model._alphabet().tolist()
     if labels is None:
         return list(range(len(known)))
     if len(labels) == 0:
         raise EmptyDataError("labels is empty")
+    of_labels: dict[Label, list[int]] = {name: [k] for k, name in enumerate(known)}
+    if isinstance(model, BaseLatentChain):
+        for k, (label, _) in enumerate(known):
+            of_labels.setdefault(label, []).append(k)
     for label in labels:
-        if label not in known:
+        if label not in of_labels:
             raise UnknownLabelError(
                 f"labels: {label!r} was not seen in fit (known: {', '.join(map(repr, known))})"
             )
-    return [known.index(label) for label in labels]
+    return [k for label in labels for k in of_labels[label]]
 
 
 def feature_names(model: BaseChain | BaseGraph) -> np.ndarray:

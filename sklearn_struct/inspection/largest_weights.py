@@ -40,8 +40,8 @@ def top_weights(
 ) -> Iterator[Top]:
     """The `n` largest weights of each label, or of each transition into it; None: all but zeros."""
     names = feature_names(model)
-    K = len(model.classes_)
-    classes = model.classes_.tolist()
+    classes = model._alphabet().tolist()
+    K = len(classes)
     chosen = label_codes(model, labels)
     if not transitions:
         matrix = model.coef_

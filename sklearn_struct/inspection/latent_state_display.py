@@ -1,4 +1,4 @@
-"""A picture of what the states of a grammar's symbol stand for."""
+"""A picture of what the states of a grammar's symbol, or of a chain's label, stand for."""
 
 from __future__ import annotations
 
@@ -19,18 +19,21 @@ __all__ = ["LatentStateDisplay"]
 
 
 class LatentStateDisplay:
-    """Heat map of what stands below a symbol: a row for each state, a column for each word or rule.
+    """Heat map of what states stand for: a row for each state, a column for each word or rule below
+    a symbol, or for each feature of a label.
 
     It is made by `from_estimator`; `plot` draws it again elsewhere.
 
     Parameters
     ----------
     proba : ndarray of shape (n_states, n_items)
-        Probabilities of words or rules, given the symbol and its state.
+        Probabilities of words or rules, given the symbol and its state; or weights of features.
     items : list of str
-        The words or rules.
+        The words, rules or features.
     symbol : str
-        What the symbol is called.
+        What the symbol or label is called.
+    kind : str, default="probability"
+        What the numbers are; "weight" for weights, which may be negative.
 
     Attributes
     ----------
@@ -54,10 +57,13 @@ class LatentStateDisplay:
     'state of N'
     """
 
-    def __init__(self, proba: np.ndarray, items: list[str], symbol: str) -> None:
+    def __init__(
+        self, proba: np.ndarray, items: list[str], symbol: str, kind: str = "probability"
+    ) -> None:
         self.proba = proba
         self.items = items
         self.symbol = symbol
+        self.kind = kind
 
     @classmethod
     def from_estimator(
@@ -70,20 +76,20 @@ class LatentStateDisplay:
         ax: Axes | None = None,
         **options: Any,
     ) -> Self:
-        """Draw what is most probable below the states of a symbol.
+        """Draw what is most probable below the states of a symbol, or has the largest weights.
 
         The columns are all that are among the most probable ones of a state. First come those that
         are most probable in state 0, then those of state 1, and so on.
 
         Parameters
         ----------
-        estimator : fitted EMLPCFG
+        estimator : fitted EMLPCFG or LatentChainCRF
             Or another tree parser whose states have probabilities. Also a pipeline or a search that
             ends in one.
         symbol : str or int
-            A name among the parser's `symbols_`, or its place there.
+            A name among the parser's `symbols_`, or its place there; or a label of the chain.
         n : int or None, default=5
-            Words or rules a state; None: all of them.
+            Words, rules or features a state; None: all of them.
         grammar : int, default=0
             Which of several grammars.
         ax : matplotlib Axes, default=None
@@ -109,7 +115,7 @@ class LatentStateDisplay:
         # by the state in which they are most probable, then by that probability
         chosen = chosen[np.lexsort((-proba.max(axis=0)[chosen], proba.argmax(axis=0)[chosen]))]
         items = [below.items[item] for item in chosen]
-        return cls(proba[:, chosen], items, below.name).plot(ax, **options)
+        return cls(proba[:, chosen], items, below.name, below.kind).plot(ax, **options)
 
     def plot(
         self, ax: Axes | None = None, *, colorbar: bool = True, im_kw: dict[str, Any] | None = None
@@ -141,13 +147,15 @@ class LatentStateDisplay:
                 1.5 + 0.25 * n_states + 0.09 * min(longest, 60),
             )
             _, ax = subplots("LatentStateDisplay", figsize=size)
-        self.im_ = ax.imshow(
-            self.proba, **{"cmap": "Blues", "vmin": 0.0, "aspect": "auto", **(im_kw or {})}
-        )
+        most = float(np.max(np.abs(self.proba), initial=0.0))
+        colours = {"cmap": "Blues", "vmin": 0.0}
+        if self.kind == "weight":
+            colours = {"cmap": "RdBu", "vmin": -most, "vmax": most}
+        self.im_ = ax.imshow(self.proba, **{**colours, "aspect": "auto", **(im_kw or {})})
         ax.set(xticks=range(n_items), yticks=range(n_states), ylabel=f"state of {self.symbol}")
         ax.set_xticklabels(self.items, rotation="vertical", parse_math=False)  # $ is a word
         if colorbar:
-            ax.figure.colorbar(self.im_, ax=ax, label="probability")
+            ax.figure.colorbar(self.im_, ax=ax, label=self.kind)
         self.ax_ = ax
         self.figure_ = ax.figure
         return self

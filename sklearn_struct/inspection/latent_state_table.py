@@ -1,4 +1,4 @@
-"""What the states of a grammar's symbols stand for."""
+"""What the states of a grammar's symbols, or of a chain's labels, stand for."""
 
 from __future__ import annotations
 
@@ -7,14 +7,23 @@ from numbers import Integral
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval, validate_params
 
 from sklearn_struct.containers.trees import Tensors
+from sklearn_struct.containers.typing import Label
 from sklearn_struct.encoding.trees.lexicon import observations
+from sklearn_struct.estimators.hidden_states.base_latent_chain import BaseLatentChain
 from sklearn_struct.estimators.trees.base_parser import BaseParser
 from sklearn_struct.exceptions import InputTypeError, UnknownLabelError
-from sklearn_struct.inspection.fitted_model import parser_of
+from sklearn_struct.inspection.fitted_model import (
+    chain_of,
+    feature_names,
+    label_codes,
+    last_step,
+    parser_of,
+)
 from sklearn_struct.inspection.optional_imports import pandas
 
 if TYPE_CHECKING:
@@ -33,21 +42,24 @@ CHOICE = {
 def latent_states(
     estimator: BaseEstimator, symbol: str | int, *, n: int | None = 5, grammar: int = 0
 ) -> DataFrame:
-    """The words or rules that are most probable below each state of a symbol, as a data frame.
+    """What stands for each state of a grammar's symbol, or of a label of a chain, as a data frame.
 
-    Below a tag stand words, below a phrase rules. Rare and unknown words are shown as their
-    signatures, such as ``UNK-CAPS``, and words without a known signature as ``(other)``. The
-    numbers of the states are arbitrary.
+    Below a tag stand words, below a phrase rules, which are shown with their probabilities. Rare
+    and unknown words are shown as their signatures, such as ``UNK-CAPS``, and words without a known
+    signature as ``(other)``. Of a state of a label in a `LatentChainCRF` the features are shown
+    whose weights are most above the means over all states of the label. The numbers of the states
+    are arbitrary.
 
     Parameters
     ----------
-    estimator : fitted EMLPCFG
+    estimator : fitted EMLPCFG or LatentChainCRF
         Or another tree parser whose states have probabilities. Also a pipeline or a search that
         ends in one.
     symbol : str or int
-        A name among the parser's `symbols_`, or its place there.
+        A name among the parser's `symbols_`, or its place there; or a label of the chain.
     n : int or None, default=5
-        Words or rules a state; None: all of them. Probabilities of 0 are left out.
+        Words, rules or features a state; None: all of them. Probabilities of 0, and weights that
+        are not above the mean, are left out.
     grammar : int, default=0
         Which of several grammars.
 
@@ -55,14 +67,15 @@ def latent_states(
     -------
     pandas.DataFrame
         Columns ``state``, ``item`` and ``probability``, p(item | symbol, state); the items of a
-        state by falling probability. Rules are summed over the states of their children.
+        state by falling probability. Rules are summed over the states of their children. Of a chain
+        the third column is ``weight``, less the mean weight over the states of the label.
 
     Raises
     ------
     ImportError
         If pandas is not installed.
     UnknownLabelError
-        If the parser has no such symbol.
+        If there is no such symbol, or label.
     InputTypeError
         If the parser has no states, or none with probabilities.
     ValueError
@@ -91,15 +104,18 @@ def latent_states(
     state = np.repeat(np.arange(len(top)), [len(places) for places in top])
     places = np.concatenate(top)
     items = np.array(below.items, dtype=object)[places]
-    return pd.DataFrame({"state": state, "item": items, "probability": below.proba[state, places]})
+    return pd.DataFrame({"state": state, "item": items, below.kind: below.proba[state, places]})
 
 
 class StateItems(NamedTuple):
-    """The words or rules below the symbol `name`, and a row of their probabilities by state."""
+    """The words or rules below the symbol `name`, and a row of their probabilities by state; of a
+    chain features and their weights.
+    """
 
     name: str
     items: list[str]
     proba: np.ndarray
+    kind: str = "probability"
 
     def top(self, state: int, n: int | None) -> np.ndarray:
         """Places of the `n` most probable items of a state, or of all that have a probability."""
@@ -109,6 +125,8 @@ class StateItems(NamedTuple):
 
 def state_items(estimator: BaseEstimator, symbol: str | int, grammar: int) -> StateItems:
     """All that may stand directly below a symbol, in one of the grammars of a parser."""
+    if isinstance(last_step(estimator), BaseLatentChain):
+        return _features(estimator, symbol)
     parser = parser_of(estimator)
     all_states = parser._model.states
     if not all_states:
@@ -127,6 +145,18 @@ def state_items(estimator: BaseEstimator, symbol: str | int, grammar: int) -> St
     if np.any(proba < 0) or np.any(np.abs(total[total > 0] - 1) > 1e-6):
         raise InputTypeError(f"the states of this {type(parser).__name__} have no probabilities")
     return StateItems(str(parser.symbols_[code]), items, proba)
+
+
+def _features(estimator: BaseEstimator, label: Label) -> StateItems:
+    """The features of the states of a label, with their weights less the mean."""
+    model = chain_of(estimator)
+    if label not in model.classes_.tolist():
+        known = ", ".join(map(repr, model.classes_.tolist()[:20]))
+        raise UnknownLabelError(f"symbol: label {label!r} was not seen in fit (known: {known})")
+    rows = model.coef_[label_codes(model, [label])]
+    weights: np.ndarray = rows.toarray() if sp.issparse(rows) else rows
+    names = feature_names(model).tolist()
+    return StateItems(str(label), names, weights - weights.mean(axis=0), "weight")
 
 
 def _code(parser: BaseParser, symbol: str | int) -> int:

@@ -90,7 +90,7 @@ class TransitionDisplay:
         axis_names = (
             ("first node", "second node") if is_of_graphs(model) else ("label", "next label")
         )
-        return cls(model.transition_, model.classes_.tolist(), axis_names).plot(ax, **options)
+        return cls(model.transition_, model._alphabet().tolist(), axis_names).plot(ax, **options)
 
     def plot(
         self,

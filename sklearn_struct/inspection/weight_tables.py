@@ -142,7 +142,7 @@ def transition_weights(estimator: BaseEstimator) -> DataFrame:
     """
     pd = pandas("transition_weights")
     model = linear_model_of(estimator)
-    labels = model.classes_.tolist()
+    labels = model._alphabet().tolist()
     rows, columns = ("first", "second") if is_of_graphs(model) else ("label", "next")
     # pandas would make levels of labels that are tuples
     return pd.DataFrame(

@@ -9,6 +9,9 @@ from scipy.linalg import solve_triangular
 
 __all__ = ["Memory"]
 
+# cosine of a step and the change of the gradient below which the curvature is negative in truth,
+# and not by rounding errors
+NEGATIVE = -1e-3
 LENGTH = 10  # pairs, as many as in scipy's L-BFGS-B
 COLUMNS = 16_384  # of all rows: a block that stays in cache for two products
 
@@ -47,11 +50,14 @@ class Memory:
 
     def add(self, step: np.ndarray, change: np.ndarray, scale: float = 1.0) -> None:
         """Remember ``scale * step`` and the change of the gradient along it, unless there is no
-        positive curvature.
+        positive curvature. Where it is negative forget all: what was learned before was another
+        region's curvature.
         """
         curvature = _dot(step, change)
         step_length = _dot(step, step) ** 0.5
         change_length = _dot(change, change) ** 0.5
+        if curvature < NEGATIVE * step_length * change_length:
+            self.clear()
         # the inverse Hessian must stay positive definite
         if not curvature > np.finfo(float).eps * step_length * change_length:
             return

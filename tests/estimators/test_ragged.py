@@ -12,6 +12,7 @@ from sklearn_struct import (
     MEMM,
     FactorialCRF,
     GraphCRF,
+    LatentChainCRF,
     LinearChainCRF,
     MEstimatedCRF,
     PiecewiseCRF,
@@ -36,6 +37,8 @@ CONFIGURATIONS = [
     PseudoLikelihoodCRF(order=2, block_size=2, edge_features="all"),
     PseudoLikelihoodCRF(dtype="float32", solver="owlqn", l1_ratio=0.5),
     PiecewiseCRF(order=2, solver="sgd", random_state=0, max_iter=20),
+    LatentChainCRF(solver="em", random_state=0, max_iter=20, state_transitions="left-to-right"),
+    LatentChainCRF(n_init=2, random_state=0, max_iter=20, decoder="viterbi", l1_ratio=0.5),
 ]
 
 
@@ -44,7 +47,10 @@ def test_every_form(estimator, check, form):
     check(estimator, form)
 
 
-@ragged_checks([cls() for cls in CHAINS if cls not in (GECRF, LinearChainCRF)], forms=["arrays"])
+OTHERS = [cls() for cls in CHAINS if cls not in (GECRF, LatentChainCRF, LinearChainCRF)]
+
+
+@ragged_checks([*OTHERS, LatentChainCRF(random_state=0)], forms=["arrays"])
 def test_every_estimator(estimator, check, form):
     """X is read by what all have in common."""
     check(estimator, form)

@@ -22,6 +22,7 @@ from sklearn_struct import (
     FeatureTemplates,
     GraphArray,
     GraphCRF,
+    LatentChainCRF,
     LinearChainCRF,
     LogLinearClassifier,
     MEstimatedCRF,
@@ -120,6 +121,11 @@ SETTINGS: dict[type, list[dict[str, Any]]] = {
         {},
         {"features": ProductFeatures(letters)},
         {"features": pairs, "n_features": 16},
+    ],
+    LatentChainCRF: [
+        {"random_state": 0},
+        {"random_state": 0, "n_init": 2, "solver": "em", "state_transitions": "left-to-right"},
+        {"random_state": 0, "n_states": 1, "decoder": "viterbi", "dtype": "float32"},
     ],
     LinearChainCRF: [
         {},

@@ -83,6 +83,10 @@ class BaseChain(ChainParameters, BaseStructured):
         """Codes of the labels, of what inference has chosen."""
         return codes
 
+    def _path(self, sequences: Sequences, codes: np.ndarray) -> np.ndarray:
+        """What weights are of where these labels stand; here the labels."""
+        return codes
+
     def _masks(self, sequences: Sequences, allowed: Any) -> np.ndarray:
         """Which labels `allowed` allows at each token."""
         return label_masks(allowed, self.classes_, sequences.X.offsets, sequences.flat)

@@ -58,7 +58,8 @@ class BaseLatentChain(BaseChain):
     def _state_masks(self, labels: np.ndarray) -> np.ndarray:
         """Which states may stand at each token, of codes of labels or masks of these."""
         if labels.ndim == 1:
-            return self._states.of_labels[labels]
+            of_labels: np.ndarray = self._states.of_labels[labels]
+            return of_labels
         of_states: np.ndarray = labels[:, self._states.label]
         return of_states
 

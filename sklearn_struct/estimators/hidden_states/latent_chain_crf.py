@@ -126,21 +126,20 @@ class LatentChainCRF(
 
     Examples
     --------
-    A token is "high" beside one of the same kind, whatever kind that is, which no weight of a label
-    can say:
+    A label with two kinds of tokens, on both sides of another one's:
 
     >>> import numpy as np
     >>> from sklearn_struct import LatentChainCRF, LinearChainCRF
-    >>> X = [np.array([[0.0], [0.0]]), np.array([[1.0], [1.0]]), np.array([[0.0], [1.0]]),
-    ...      np.array([[1.0], [0.0]])] * 5
-    >>> y = [["same", "same"], ["same", "same"], ["other", "other"], ["other", "other"]] * 5
-    >>> LinearChainCRF().fit(X, y).score(X, y)
-    0.5
-    >>> crf = LatentChainCRF(n_states=2, C=10, n_init=10, random_state=0).fit(X, y)
+    >>> values = [[-1, 0], [0, 1], [1, 1], [0, 0], [-1, -1], [1, -1], [0, -1, 1, 0]]
+    >>> X = [np.array(x)[:, None] for x in values] * 5
+    >>> y = [["inner" if v == 0 else "outer" for v in x] for x in values] * 5
+    >>> LinearChainCRF(C=10).fit(X, y).score(X, y)
+    0.625
+    >>> crf = LatentChainCRF(n_states={"outer": 2}, C=10, random_state=0).fit(X, y)
     >>> crf.score(X, y)
     1.0
-    >>> crf.predict_states(X[:1])[0]
-    [('same', 0), ('same', 0)]
+    >>> crf.predict_states([[[1.0], [0.0], [-1.0]]])[0]
+    [('outer', 0), ('inner', 0), ('outer', 1)]
     """
 
     decoder: str = "marginal"
