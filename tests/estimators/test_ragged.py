@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from public_estimators import CHAINS
-from ragged_checks import GRAPHS, ragged_checks
+from ragged_checks import FORMS, GRAPHS, check_lengths, data, ragged_checks
 
 from sklearn_struct import (
     GECRF,
@@ -12,6 +13,7 @@ from sklearn_struct import (
     MEMM,
     FactorialCRF,
     GraphCRF,
+    HiddenStateClassifier,
     LatentChainCRF,
     LinearChainCRF,
     MEstimatedCRF,
@@ -19,6 +21,8 @@ from sklearn_struct import (
     PseudoLikelihoodCRF,
     SkipChainCRF,
 )
+from sklearn_struct.containers.ragged import object_array
+from sklearn_struct.exceptions import LengthMismatchError
 
 CONFIGURATIONS = [
     LinearChainCRF(l1_ratio=0.5, tol=1e-3),
@@ -127,3 +131,63 @@ def test_graphs_that_are_made_of_sequences(estimator, check, form):
 @ragged_checks(OF_SEQUENCES, forms=["arrays"])
 def test_configurations_of_these(estimator, check, form):
     check(estimator, form)
+
+
+class TokenByToken(HiddenStateClassifier):
+    """A sequence is of the class of its first label, and predictions have it at each token."""
+
+    def _read_labels(self, y, sequences, reset, unseen=None):
+        if y is not None:
+            some = next(labels[0] for labels in y if len(labels))
+            y = [labels[0] if len(labels) else some for labels in y]
+        return super()._read_labels(y, sequences, reset, unseen)
+
+    def _by_token(self, X, rows):
+        lengths = self._read_X(X, reset=False).X.lengths
+        return object_array([np.repeat(rows[i : i + 1], n, axis=0) for i, n in enumerate(lengths)])
+
+    def predict(self, X):
+        labels = self._by_token(X, super().predict(X))
+        return object_array([of_sequence.tolist() for of_sequence in labels])
+
+    def predict_proba(self, X):
+        return self._by_token(X, super().predict_proba(X))
+
+    def predict_log_proba(self, X):
+        return self._by_token(X, super().predict_log_proba(X))
+
+
+@ragged_checks(
+    [TokenByToken(2, random_state=0, max_iter=30, tol=1e-2)], forms=["arrays", "packed csr"]
+)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_classes_of_sequences(estimator, check, form):
+    if check is not check_lengths:  # of labels, of which there is one a sequence
+        check(estimator, form)
+    else:
+        with pytest.raises(LengthMismatchError, match="X has 12 sequences but y has 11 labels"):
+            estimator.fit(FORMS[form](data().X), data().y[:-1])
+
+
+@ragged_checks(
+    [
+        TokenByToken(
+            2,
+            random_state=0,
+            tied=True,
+            state_transitions="left-to-right",
+            solver="em",
+            dtype="float32",
+            max_iter=5,
+        ),
+        TokenByToken(2, random_state=0, n_init=2, l1_ratio=0.5, warm_start=True, max_iter=5),
+    ],
+    forms=["dicts"],
+)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_configurations_of_classes(estimator, check, form):
+    if check is not check_lengths:
+        check(estimator, form)
+    else:
+        with pytest.raises(ValueError, match="requires y"):
+            estimator.fit(FORMS[form](data().X), None)

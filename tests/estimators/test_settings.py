@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from public_estimators import CHAINS, GRAPHS, GRAPHS_OF_SEQUENCES, PARSERS, PREDICTORS
+from public_estimators import CHAINS, CLASSIFIERS, GRAPHS, GRAPHS_OF_SEQUENCES, PARSERS, PREDICTORS
 from sklearn.exceptions import ConvergenceWarning
 
 import sklearn_struct
@@ -272,6 +272,8 @@ def test_the_form_of_joint_features_is_that_of_the_fit(tmp_path, change):
 # ---- all of them
 
 OF_X = [
+    "predict_states",
+    "predict_state_proba",
     "predict",
     "predict_proba",
     "predict_log_proba",
@@ -287,6 +289,8 @@ PACKAGE = Path(sklearn_struct.__file__).parent
 def data(cls):
     if cls is LogLinearClassifier:
         return [[1.0], [2.0]], ["A", "B"]
+    if cls in CLASSIFIERS:
+        return WORDS, [f"class {i}" for i in range(len(WORDS))]
     if cls in GRAPHS:
         return [(sentence, [[0, 1]]) for sentence in WORDS], TAGS
     return WORDS, TREES if cls in PARSERS else TAGS

@@ -33,7 +33,7 @@ from sklearn_struct.estimators.hidden_states.random_starts import with_noise
 from sklearn_struct.estimators.hidden_states.restarts import Start, seeds, solve_from
 from sklearn_struct.estimators.hidden_states.state_parameters import RestartParameters
 from sklearn_struct.estimators.hidden_states.weights_of_states import (
-    are_alike,
+    of_alike,
     of_several,
     places,
     places_of_moves,
@@ -273,13 +273,13 @@ class HiddenStateClassifier(
 
     def _starts(self, w0: np.ndarray) -> list[Start]:
         """Where runs begin: w0 with noise, but first without, where its states differ already."""
-        n = self.n_init if self._states.several else 1
-        chosen = of_several(self._pattern, self._states)
-        alike = are_alike(w0, self._pattern, self._states)
+        states = self._states
+        n = self.n_init if states.several else 1
         starts = []
         for r, seed in enumerate(seeds(self.random_state, n)):
-            noisy = with_noise(w0, chosen, np.random.RandomState(seed))
-            starts.append(Start(noisy if alike or r else w0, seed))
+            pattern = self._pattern
+            chosen = of_several(pattern, states) if r else of_alike(w0, pattern, states)
+            starts.append(Start(with_noise(w0, chosen, np.random.RandomState(seed)), seed))
         return starts
 
     def _places(self) -> np.ndarray | None:

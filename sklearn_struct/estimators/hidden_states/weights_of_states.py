@@ -13,6 +13,7 @@ from sklearn_struct.objectives.weight_patterns import Pattern, every_node_pair, 
 
 __all__ = [
     "are_alike",
+    "of_alike",
     "of_several",
     "places",
     "places_of_moves",
@@ -60,13 +61,34 @@ def of_several(pattern: Pattern, states: LabelStates) -> np.ndarray:
     """Which weights are those of labels with more than one state, where noise tells states apart:
     a mask.
     """
-    several = states.counts[states.label] > 1
+    return _of_states(pattern, states.counts[states.label] > 1)
+
+
+def of_alike(w: np.ndarray, pattern: Pattern, states: LabelStates) -> np.ndarray:
+    """Of these weights a mask of those of labels whose states have the same weights of features and
+    the same intercepts, such as labels that are new.
+    """
+    place = places(pattern, states.label)
+    first = np.zeros(place.max(initial=-1) + 1)
+    first[place] = w
+    parts = split(first[place] != w, pattern)
+    differ = np.zeros(len(states.label), dtype=bool)
+    differ[every_node_pair(pattern).indices[parts.node]] = True
+    intercept = split(w, pattern).intercept
+    if len(intercept):
+        differ |= intercept != intercept[states.first[states.label]]
+    told_apart = np.isin(states.label, states.label[differ])
+    return _of_states(pattern, (states.counts[states.label] > 1) & ~told_apart)
+
+
+def _of_states(pattern: Pattern, which: np.ndarray) -> np.ndarray:
+    """Which weights are those of some states, a mask, or of moves from or to these."""
     chosen = np.zeros(pattern.size, dtype=bool)
     parts = split(chosen, pattern)
-    parts.node[:] = several[every_node_pair(pattern).indices]
+    parts.node[:] = which[every_node_pair(pattern).indices]
     for family, columns in zip(pattern.families, parts.columns, strict=True):
-        columns[:] = np.any(several[_labels(pattern, family.size)], axis=0)[family.columns]
-    parts.intercept[:] = several[: len(parts.intercept)]
+        columns[:] = np.any(which[_labels(pattern, family.size)], axis=0)[family.columns]
+    parts.intercept[:] = which[: len(parts.intercept)]
     return chosen
 
 

@@ -47,7 +47,7 @@ def phases(seed, n=30):
     y = rng.integers(2, size=n)
     X = []
     for label in y:
-        n_tokens = rng.integers(6, 12)
+        n_tokens = 2 * rng.integers(2, 5)
         wave = np.where(np.arange(n_tokens) < n_tokens / 2, 1.0, -1.0) * (1 if label else -1)
         X.append(np.stack([wave, rng.normal(size=n_tokens)], axis=1))
     return X, y
@@ -65,7 +65,7 @@ def phases(seed, n=30):
         {"l1_ratio": 0.5},
         {"fit_intercept": False},
         {"solver": "cg"},
-        {"solver": "em", "max_iter": 3000},
+        {"solver": "em", "tol": 1e-3},
     ],
     ids=str,
 )
@@ -152,7 +152,7 @@ def test_one_state_and_constant_sequences_are_logistic_regression_on_sums(C):
     # the intercept of a token stands for a fourth; as that is free, transitions cost too much
     centred = 4 * (model.intercept_ - model.intercept_.mean())
     np.testing.assert_allclose(centred, expected.intercept_ - expected.intercept_.mean(), atol=1e-5)
-    np.testing.assert_allclose(model.transition_, 0.0, atol=1e-6)
+    np.testing.assert_allclose(model.transition_, 0.0, atol=1e-5)
 
 
 def test_rows_are_sequences_of_one_token():
@@ -193,27 +193,29 @@ def test_hidden_states_tell_orders_apart():
 
 
 @pytest.mark.parametrize("solver", ["lbfgs", "cg", "em"])
-def test_tied_weights_are_the_same_in_all_classes(X, solver):
-    model = classifier(2, tied=True, C=10.0, solver=solver, max_iter=3000).fit(X, Y)
-    by_class = model.coef_.reshape(3, 2, -1)
-    np.testing.assert_array_equal(by_class, np.broadcast_to(by_class[0], by_class.shape))
-    moves = [model.transition_[2 * c : 2 * c + 2, 2 * c : 2 * c + 2] for c in range(3)]
-    assert np.abs(moves[0] - moves[1]).max() > 1e-3
-    losses = [twin.loss(label) for twin, label in zip(twins(model, X), Y, strict=True)]
-    squares = np.sum(by_class[0] ** 2) + sum(np.sum(move**2) for move in moves)
+def test_tied_weights_are_the_same_in_all_classes(solver):
+    X, y = phases(0, 12)
+    model = classifier(2, tied=True, C=10.0, solver=solver, tol=1e-3).fit(X, y)
+    coef = model.coef_.reshape(2, 2, -1)
+    np.testing.assert_array_equal(coef[0], coef[1])
+    moves = model.transition_[:2, :2], model.transition_[2:, 2:]
+    assert np.abs(moves[0] - moves[1]).max() > 1e-2
+    losses = [twin.loss(label) for twin, label in zip(twins(model, X), y, strict=True)]
+    squares = np.sum(coef[0] ** 2) + sum(np.sum(move**2) for move in moves)
     assert model.loss_curve_[-1] == pytest.approx(sum(losses) + squares / 20.0, rel=1e-10)
 
 
-def test_tied_transitions(X):
-    model = classifier(2, tied_transitions=True, C=10.0).fit(X, Y)
-    moves = [model.transition_[2 * c : 2 * c + 2, 2 * c : 2 * c + 2] for c in range(3)]
+def test_tied_transitions():
+    X, y = phases(0, 12)
+    model = classifier(2, tied_transitions=True, C=10.0, tol=1e-3).fit(X, y)
+    moves = model.transition_[:2, :2], model.transition_[2:, 2:]
     np.testing.assert_array_equal(moves[0], moves[1])
-    np.testing.assert_array_equal(moves[0], moves[2])
-    assert np.abs(model.coef_[0] - model.coef_[2]).max() > 1e-3
+    assert np.abs(moves[0]).max() > 1e-2
+    assert np.abs(model.coef_[:2] - model.coef_[2:]).max() > 1e-2
     squares = np.sum(model.coef_**2) + np.sum(moves[0] ** 2)
-    losses = [twin.loss(label) for twin, label in zip(twins(model, X), Y, strict=True)]
+    losses = [twin.loss(label) for twin, label in zip(twins(model, X), y, strict=True)]
     assert model.loss_curve_[-1] == pytest.approx(sum(losses) + squares / 20.0, rel=1e-10)
-    assert not model.transition_[0, 2:].any()
+    assert not model.transition_[:2, 2:].any()
 
 
 def left_to_right(path):
@@ -249,27 +251,26 @@ def test_moves_of_one_class(X):
         both.predict([X[1], X[0]])
 
 
-def test_more_starts_are_not_worse():
-    X, y = phases(0)
-    ends = [classifier(n_init=n).fit(X, y).loss_curve_[-1] for n in (1, 4, 8)]
+def test_more_starts_are_not_worse(X):
+    model = classifier(3, C=100.0, tol=1e-3)
+    ends = [model.set_params(n_init=n).fit(X, Y).loss_curve_[-1] for n in (1, 4, 8)]
     assert ends[0] >= ends[1] >= ends[2]
-    assert (
-        len({round(classifier(random_state=r).fit(X, y).loss_curve_[-1], 3) for r in range(6)}) > 1
-    )
+    model.set_params(n_init=1)
+    others = [model.set_params(random_state=r).fit(X, Y).loss_curve_[-1] for r in range(8)]
+    assert max(others) > min(others) + 0.01
 
 
 @pytest.mark.parametrize("solver", ["lbfgs", "em"])
 def test_objectives_never_rise(solver):
     X, y = phases(0)
-    curve = classifier(solver=solver, max_iter=2000, C=5.0).fit(X, y).loss_curve_
+    curve = classifier(solver=solver, tol=1e-3, C=5.0).fit(X, y).loss_curve_
     assert len(curve) > 3
     assert np.all(np.diff(curve) <= 1e-9 * np.abs(curve[:-1]))
 
 
 def test_stochastic_gradients_come_near(X):
     exact = classifier(1, tol=1e-9).fit(X, Y)
-    with np.errstate(all="raise"):
-        model = classifier(1, solver="sgd", max_iter=300, tol=1e-6).fit(X, Y)
+    model = classifier(1, solver="sgd", max_iter=300, tol=1e-6).fit(X, Y)
     assert model.loss_curve_[-1] == pytest.approx(exact.loss_curve_[-1], rel=1e-2)
 
 
