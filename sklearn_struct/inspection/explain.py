@@ -14,7 +14,12 @@ from sklearn_struct.estimators.fitting.base_sequence import Sequences
 from sklearn_struct.estimators.m_estimation.chain_over_base import BaseBasedChain, BasedSequences
 from sklearn_struct.inspection.explain_graph import explain_graph
 from sklearn_struct.inspection.explanation import KINDS, Explanation, Terms
-from sklearn_struct.inspection.fitted_model import feature_names, is_of_graphs, texts
+from sklearn_struct.inspection.fitted_model import (
+    feature_names,
+    is_of_graphs,
+    names_of_rows,
+    texts,
+)
 from sklearn_struct.inspection.graph_explanation import GraphExplanation
 from sklearn_struct.inspection.single_sequence import codes_of, read_labels, read_one
 from sklearn_struct.inspection.stored_entries import ahead, entries, stored
@@ -81,7 +86,7 @@ def explain(
         return explain_graph(estimator, x, y, rival)
     model, sequences, x = read_one(estimator, x)
     codes = model._path(sequences, codes_of(model, y, sequences))
-    names = model._alphabet()
+    names = names_of_rows(model)
     rows = _Rows(model, sequences)
     weight = rows.weights(codes)
     rival_labels = None
@@ -114,21 +119,22 @@ class _Rows:
     def __init__(self, model: BaseChain, sequences: Sequences) -> None:
         X = sequences.X
         self.model = model
+        self.pattern = model._pattern
         n = X.tokens.shape[0]
-        self.structure = chain(X.offsets, model._pattern.order)
+        self.structure = chain(X.offsets, self.pattern.order)
         self.base = _base_scores(model, sequences, self.structure)
         self.based = np.arange(n if self.base else 0)
         self.edge_columns = model.edge_features_
         self.node_at = stored(X.tokens)
         self.edge_at = stored(clique_features(X, self.structure.families[:1], self.edge_columns)[0])
-        self.intercepts = np.arange(n if model._pattern.fit_intercept else 0)
+        self.intercepts = np.arange(n if self.pattern.fit_intercept else 0)
         # a clique belongs to its last token
         self.moves = [family.nodes[:, -1] for family in self.structure.families]
 
     def weights(self, codes: np.ndarray) -> np.ndarray:
         """The weight of each term under a labelling."""
         model = self.model
-        K = self.model._width()
+        K = self.pattern.n_labels
         columns = [columns_of(codes, family, K) for family in self.structure.families]
         token, column, _ = self.node_at
         return np.concatenate(
@@ -139,7 +145,7 @@ class _Rows:
                 *self._of_base(codes),
                 *(
                     model._moves(family.size).ravel()[here]
-                    for family, here in zip(model._pattern.families, columns, strict=True)
+                    for family, here in zip(self.pattern.families, columns, strict=True)
                 ),
             ]
         )
@@ -149,7 +155,7 @@ class _Rows:
         edge, edge_column, _ = self.edge_at
         weights = np.full(len(edge), -0.0)  # to which any number adds as it is, also -0.0
         first = 0
-        for here, width in zip(columns, self.model._pattern.widths, strict=True):
+        for here, width in zip(columns, self.pattern.widths, strict=True):
             # the first edges have no clique of a wider family
             place = edge - (len(self.moves[0]) - len(here))
             inside = place >= 0

@@ -30,6 +30,7 @@ __all__ = [
     "label_codes",
     "last_step",
     "linear_model_of",
+    "names_of_rows",
     "parser_of",
     "texts",
 ]
@@ -98,11 +99,17 @@ def as_read(estimator: BaseEstimator, X: SequenceInput) -> SequenceInput:
     return X
 
 
+def names_of_rows(model: BaseChain | BaseGraph) -> np.ndarray:
+    """What each row of weights belongs to: a label, or a hidden state of one."""
+    names: np.ndarray = getattr(model, "states_", model.classes_)
+    return names
+
+
 def label_codes(model: BaseChain | BaseGraph, labels: Sequence[Label] | None) -> list[int]:
     """Codes of chosen labels; of all of them for None. A label with hidden states means all of
     these.
     """
-    known = model._alphabet().tolist()
+    known = names_of_rows(model).tolist()
     if labels is None:
         return list(range(len(known)))
     if len(labels) == 0:

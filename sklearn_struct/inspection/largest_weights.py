@@ -14,6 +14,7 @@ from sklearn_struct.inspection.fitted_model import (
     edge_feature_names,
     feature_names,
     label_codes,
+    names_of_rows,
 )
 
 __all__ = ["SIGNS", "Top", "top_weights"]
@@ -40,7 +41,7 @@ def top_weights(
 ) -> Iterator[Top]:
     """The `n` largest weights of each label, or of each transition into it; None: all but zeros."""
     names = feature_names(model)
-    classes = model._alphabet().tolist()
+    classes = names_of_rows(model).tolist()
     K = len(classes)
     chosen = label_codes(model, labels)
     if not transitions:

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from sklearn_struct.exceptions import LengthMismatchError
-from sklearn_struct.inspection.fitted_model import is_of_graphs, linear_model_of
+from sklearn_struct.inspection.fitted_model import is_of_graphs, linear_model_of, names_of_rows
 from sklearn_struct.inspection.optional_imports import subplots
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ class TransitionDisplay:
         axis_names = (
             ("first node", "second node") if is_of_graphs(model) else ("label", "next label")
         )
-        return cls(model.transition_, model._alphabet().tolist(), axis_names).plot(ax, **options)
+        return cls(model.transition_, names_of_rows(model).tolist(), axis_names).plot(ax, **options)
 
     def plot(
         self,

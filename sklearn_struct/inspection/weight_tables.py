@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 
 from sklearn_struct.containers.typing import Label
-from sklearn_struct.inspection.fitted_model import is_of_graphs, linear_model_of
+from sklearn_struct.inspection.fitted_model import is_of_graphs, linear_model_of, names_of_rows
 from sklearn_struct.inspection.largest_weights import SIGNS, top_weights
 from sklearn_struct.inspection.optional_imports import pandas
 
@@ -142,7 +142,7 @@ def transition_weights(estimator: BaseEstimator) -> DataFrame:
     """
     pd = pandas("transition_weights")
     model = linear_model_of(estimator)
-    labels = model._alphabet().tolist()
+    labels = names_of_rows(model).tolist()
     rows, columns = ("first", "second") if is_of_graphs(model) else ("label", "next")
     # pandas would make levels of labels that are tuples
     return pd.DataFrame(

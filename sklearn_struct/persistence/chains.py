@@ -188,7 +188,7 @@ def _n_names(names: Any) -> int:
 def _pattern(
     chain: Any, stored: dict[str, Any], where: str, arrays: Arrays, cliques: CliqueFiles
 ) -> Pattern:
-    K = chain._width()
+    K = checks.n_rows(chain)
     n_features = natural(stored["n_features"], "n_features")
     families, columns = cliques.read(chain, stored, where, arrays)
     node = checks.pairs(arrays, where + "node", n_features, K) if stored["node"] else None

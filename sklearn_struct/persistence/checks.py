@@ -16,6 +16,7 @@ __all__ = [
     "fit_into",
     "is_allowed",
     "log_probabilities",
+    "n_rows",
     "number",
     "pairs",
     "put_number",
@@ -32,6 +33,12 @@ def ascending(arrays: Arrays, name: str, end: int) -> np.ndarray:
     ):
         raise ModelFileError(f"{name} must be ascending numbers below {end}")
     return numbers
+
+
+def n_rows(model: Any) -> int:
+    """How many rows of weights a model has: one for each label, or for each state of labels."""
+    states = vars(model).get("_states")
+    return len(model.classes_) if states is None else len(states.label)
 
 
 def put_pairs(arrays: Arrays, where: str, pattern: CSR) -> None:

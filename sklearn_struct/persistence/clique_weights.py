@@ -117,7 +117,7 @@ def _put_pairs_and_triples(pattern: Pattern, where: str, arrays: Arrays) -> dict
 def _read_pairs_and_triples(
     chain: Any, stored: dict[str, Any], where: str, arrays: Arrays
 ) -> Families:
-    K = chain._width()
+    K = checks.n_rows(chain)
     columns = checks.ascending(arrays, where + "edge_columns", stored["n_features"])
     order = checks.number(arrays, where + "order", USUAL_ORDER, chain)
     # pairs, and behind them triples, as `clique_weights` says

@@ -24,13 +24,15 @@ def put_latent(
     chain: BaseLatentChain | BaseClassPredictions, where: str, shared: Shared
 ) -> dict[str, Any]:
     arrays = shared.arrays
-    states = chain._states
+    has = vars(chain)
+    states = has["_states"]
+    steps = has["_steps"]
     arrays[where + "label of state"] = np.asarray(states.label, np.int64)
     arrays[where + "group of state"] = np.asarray(states.group, np.int64)
-    if chain._steps is not None:
-        arrays[where + "first states"] = np.asarray(chain._steps.start, bool)
-        arrays[where + "steps"] = np.asarray(chain._steps.pairs, bool)
-    return {"chain": put_chain(chain, where, shared), "steps": chain._steps is not None}
+    if steps is not None:
+        arrays[where + "first states"] = np.asarray(steps.start, bool)
+        arrays[where + "steps"] = np.asarray(steps.pairs, bool)
+    return {"chain": put_chain(chain, where, shared), "steps": steps is not None}
 
 
 def read_latent(chain: Any, stored: Json, where: str, shared: Shared) -> None:
@@ -41,8 +43,8 @@ def read_latent(chain: Any, stored: Json, where: str, shared: Shared) -> None:
         raise ModelFileError("labels of states must be the numbers from 0 on, in order")
     if len(group) != len(label) or np.any(group < 0):
         raise ModelFileError("each state must have a group")
-    chain._states = LabelStates(label, group)
-    chain._steps = _steps(shared.arrays, where, len(label)) if has_steps else None
+    vars(chain)["_states"] = LabelStates(label, group)
+    vars(chain)["_steps"] = _steps(shared.arrays, where, len(label)) if has_steps else None
     read_chain(chain, of_chain, where, shared)
     if label[-1] + 1 != len(chain.classes_):
         raise ModelFileError("each label must have a state, and each state a label")

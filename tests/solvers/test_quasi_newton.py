@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from sklearn_struct.solvers.owlqn import owlqn
 from sklearn_struct.solvers.quasi_newton import COLUMNS, LENGTH, Memory
 
 
@@ -95,3 +96,60 @@ def test_arguments_stay():
     memory.add(s, y, 0.5)
     memory.direction(y)
     assert (s.tolist(), y.tolist()) == ([1.0, 2.0], [2.0, 3.0])
+
+
+def test_negative_curvature_empties_the_memory():
+    rng = np.random.default_rng(0)
+    memory = Memory(8)
+    for s, y in pairs_of(rng, 4):
+        memory.add(s, y)
+    assert len(memory) == 4
+    s = rng.normal(size=8)
+    memory.add(s, -s)
+    assert len(memory) == 0
+    g = rng.normal(size=8)
+    np.testing.assert_array_equal(memory.direction(g), -g)
+    pairs = pairs_of(rng, 2)
+    for s, y in pairs:
+        memory.add(s, y)
+    np.testing.assert_allclose(memory.direction(g), -inverse_hessian(pairs) @ g, rtol=1e-4)
+
+
+def test_no_curvature_is_left_out_alone():
+    """Rounding errors make it a little negative where there is none."""
+    rng = np.random.default_rng(0)
+    memory = Memory(8)
+    for s, y in pairs_of(rng, 4):
+        memory.add(s, y)
+    s, y = np.eye(8)[:2]
+    memory.add(s, y - 1e-6 * s)
+    assert len(memory) == 4
+
+
+class Bump:
+    """1 - exp(-|w|**2 / 2), concave from a distance of 1 on, beside a bowl that is flat there."""
+
+    size = 3
+    n_free = 0
+
+    def value_and_grad(self, w):
+        shrunk = float(np.exp(-w @ w / 2))
+        return 1.0 - shrunk + 0.005 * float(w @ w), w * shrunk + 0.01 * w
+
+
+def test_owlqn_meets_negative_curvature_and_goes_on(monkeypatch):
+    seen = []
+    add = Memory.add
+
+    def watched(memory, step, change, scale=1.0):
+        add(memory, step, change, scale)
+        seen.append((float(np.dot(step, change)), len(memory)))
+
+    monkeypatch.setattr(Memory, "add", watched)
+    w0 = np.array([3.0, -2.5, 2.0])
+    result = owlqn(Bump(), w0, l1=1e-3, l2=0.0, max_iter=200, tol=1e-8)
+    emptied = [length for curvature, length in seen if curvature < 0]
+    assert emptied
+    assert set(emptied) == {0}
+    assert result.converged
+    np.testing.assert_allclose(result.w, 0, atol=1e-8)
