@@ -28,8 +28,8 @@ def make_motions(
     n_samples: int = 80,
     *,
     n_steps: int = 100,
-    noise: float = 0.35,
-    drift: float = 0.2,
+    noise: float = 0.5,
+    drift: float = 1.0,
     random_state: int | np.random.RandomState | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Generate recordings of motions, to be told apart by the order of their strokes.
@@ -45,10 +45,10 @@ def make_motions(
         Number of recordings. The classes have the same number, as far as it can be divided.
     n_steps : int, default=100
         Measurements in each recording.
-    noise : float, default=0.35
+    noise : float, default=0.5
         Standard deviation of the noise in the first three channels; it is half of that in the
         others.
-    drift : float, default=0.2
+    drift : float, default=1.0
         How far the other three channels drift.
     random_state : int, RandomState instance or None, default=None
         Seed of the generator; an int gives the same recordings in each call.
