@@ -323,7 +323,7 @@ def test_all_choices_have_cases():
     assert not missing
 
 
-NEW = {"FactorialCRF", "GraphCRF", "SkipChainCRF"}  # which no earlier version has
+NEW = {"FactorialCRF", "GraphCRF", "LatentChainCRF", "SkipChainCRF"}  # which no earlier version has
 NEEDED = {
     "PrototypeFeatures": {"prototypes": ["a"]},
     "SequenceUnion": {"transformer_list": []},

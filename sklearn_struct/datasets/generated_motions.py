@@ -76,9 +76,9 @@ def make_motions(
     for value, name, least in ((n_samples, "n_samples", 0), (n_steps, "n_steps", 1)):
         if not isinstance(value, numbers.Integral) or value < least:
             raise ValueError(f"{name} must be an integer, at least {least}, got {value!r}")
-    for value, name in ((noise, "noise"), (drift, "drift")):
-        if not isinstance(value, numbers.Real) or not 0 <= value < np.inf:
-            raise ValueError(f"{name} must be a number, finite and not negative, got {value!r}")
+    for size, name in ((noise, "noise"), (drift, "drift")):
+        if not isinstance(size, numbers.Real) or not 0 <= size < np.inf:
+            raise ValueError(f"{name} must be a number, finite and not negative, got {size!r}")
     rng = check_random_state(random_state)
     y = np.resize(list(CLASSES), n_samples)
     rng.shuffle(y)

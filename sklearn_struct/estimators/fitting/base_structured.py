@@ -143,7 +143,7 @@ class BaseStructured(BaseLearned, BaseSequenceEstimator):
 
     def _score_of(self, place: NodePlace, code: int | None) -> str:
         """Words for the score of a label, or, of None, of a transition into that place."""
-        of = "a transition" if code is None else f"the label {self._alphabet().tolist()[code]!r}"
+        of = "a transition" if code is None else f"the label {self.classes_.tolist()[code]!r}"
         return f"X[{place.example}], token {place.node}: the score of {of}"
 
     def _each_block(

@@ -15,6 +15,7 @@ from sklearn_struct.encoding.labels.label_states import LabelStates, by_states, 
 from sklearn_struct.estimators.chains.base_chain import BaseChain
 from sklearn_struct.estimators.fitting.base_sequence import Sequences
 from sklearn_struct.estimators.fitting.base_structured import Restriction
+from sklearn_struct.estimators.fitting.finite_scores import NodePlace
 from sklearn_struct.inference.chains.chain import Chain
 from sklearn_struct.inference.chains.forbidden import Transitions, forbid
 from sklearn_struct.inference.labelling_scores import forbid_labels
@@ -43,6 +44,9 @@ class BaseLatentChain(BaseChain):
 
     def _width(self) -> int:
         return len(self._states.label)
+
+    def _score_of(self, place: NodePlace, code: int | None) -> str:
+        return super()._score_of(place, None if code is None else int(self._states.label[code]))
 
     def _label_codes(self, codes: np.ndarray) -> np.ndarray:
         labels: np.ndarray = self._states.label[codes].astype(np.int32)

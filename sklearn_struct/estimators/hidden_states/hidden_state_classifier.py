@@ -30,12 +30,13 @@ from sklearn_struct.estimators.fitting.shared_parameters import (
 from sklearn_struct.estimators.fitting.solving import Minimisation
 from sklearn_struct.estimators.hidden_states.class_predictions import BaseClassPredictions
 from sklearn_struct.estimators.hidden_states.random_starts import with_noise
-from sklearn_struct.estimators.hidden_states.restarts import Start, seeds, solve_from
+from sklearn_struct.estimators.hidden_states.restarts import Start, seeds, solve_alike, solve_from
 from sklearn_struct.estimators.hidden_states.state_parameters import RestartParameters
 from sklearn_struct.estimators.hidden_states.weights_of_states import (
     of_alike,
     of_several,
     places,
+    places_of_labels,
     places_of_moves,
     within_labels,
     without_forbidden,
@@ -74,9 +75,9 @@ class HiddenStateClassifier(
         score(y, h, x) = sum_t (coef[y, h_t] . x_t + intercept[y, h_t])
             + sum_t transition[y, h_{t-1}, h_t]
 
-    The objective is C * sum_i weight_i * -log p(y_i | x_i) + penalty. It is not convex, so `fit`
-    starts at random weights, and other starts may end at other optima. With one state and sequences
-    of one token it is multinomial logistic regression.
+    The objective is C * sum_i weight_i * -log p(y_i | x_i) + penalty. It is not convex, so results
+    hang on where training begins. With one state and sequences of one token it is multinomial
+    logistic regression.
 
     Parameters
     ----------
@@ -261,6 +262,9 @@ class HiddenStateClassifier(
         w0: np.ndarray,
         iterations: Iterations,
     ) -> dict[str, Any]:
+        if self.init == "labels" and self._states.several and not np.any(w0):
+            alike = places_of_labels(self._pattern, self._states)
+            w0 = solve_alike(settings, objective, alike, iterations.scale)
         starts = self._starts(w0)
         place = self._places()
         if place is None:

@@ -17,7 +17,7 @@ from sklearn_struct.estimators.fitting.sample_weights import Weights
 from sklearn_struct.estimators.fitting.solving import Minimisation
 from sklearn_struct.estimators.hidden_states.base_latent_chain import BaseLatentChain
 from sklearn_struct.estimators.hidden_states.random_starts import with_noise
-from sklearn_struct.estimators.hidden_states.restarts import Start, seeds, solve_from
+from sklearn_struct.estimators.hidden_states.restarts import Start, seeds, solve_alike, solve_from
 from sklearn_struct.estimators.hidden_states.state_parameters import (
     RestartParameters,
     StateParameters,
@@ -26,6 +26,7 @@ from sklearn_struct.estimators.hidden_states.weights_of_states import (
     are_alike,
     of_several,
     places,
+    places_of_labels,
     without_forbidden,
 )
 from sklearn_struct.inference.chains.chain import Chain
@@ -57,8 +58,8 @@ class LatentChainCRF(
         transition[s_{t-1}, s_t]) / Z(x).
 
     The objective is that of `LinearChainCRF`, minus the log-probability of the labels, summed over
-    their states [2]_. It is not convex: it is minimised from random starts. With one state for each
-    label the model is a `LinearChainCRF`.
+    their states [2]_. It is not convex, so results hang on where training begins. With one state
+    for each label the model is a `LinearChainCRF`.
 
     Parameters
     ----------
@@ -200,6 +201,9 @@ class LatentChainCRF(
         iterations: Iterations,
     ) -> dict[str, Any]:
         states = self._states
+        if self.init == "labels" and states.several and not np.any(w0):
+            place = places_of_labels(self._pattern, states)
+            w0 = solve_alike(settings, objective, place, iterations.scale)
         starts = self._starts(w0)
         if not states.shared:
             return solve_from(settings, solver, objective, starts, iterations)

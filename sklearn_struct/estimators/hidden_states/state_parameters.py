@@ -19,14 +19,20 @@ class RestartParameters:
 
     Parameters
     ----------
+    init : {"labels", "random"}, default="labels"
+        Where training begins, unless `fit` is given a model. "labels": at the weights that labels
+        have if their states are alike, and random numbers, which tell states apart. "random": at
+        random numbers alone.
     n_init : int, default=1
-        How many random starts are tried; the lowest objective wins.
+        How many starts are tried, with other random numbers; the lowest objective wins.
     random_state : int, RandomState or None, default=None
         For random starts, and for the order in which "sgd" visits the sequences.
     """
 
+    init: str = "labels"
     n_init: int = 1
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "init": [StrOptions({"labels", "random"})],
         "n_init": [Interval(Integral, 1, None, closed="left")],
     }
 

@@ -9,13 +9,19 @@ import numpy as np
 from sklearn_struct.containers.structures import n_columns
 from sklearn_struct.encoding.labels.label_states import LabelStates
 from sklearn_struct.inference.chains.forbidden import Transitions
-from sklearn_struct.objectives.weight_patterns import Pattern, every_node_pair, split
+from sklearn_struct.objectives.weight_patterns import (
+    Pattern,
+    every_clique_pair,
+    every_node_pair,
+    split,
+)
 
 __all__ = [
     "are_alike",
     "of_alike",
     "of_several",
     "places",
+    "places_of_labels",
     "places_of_moves",
     "within_labels",
     "without_forbidden",
@@ -55,6 +61,30 @@ def within_labels(states: LabelStates) -> Transitions:
     same = states.label[:, None] == states.label
     every = np.ones(len(states.label), dtype=bool)
     return Transitions(every, same, every)
+
+
+def places_of_labels(pattern: Pattern, states: LabelStates) -> np.ndarray:
+    """The same where the states of each label have all their weights in common."""
+    pairs = every_node_pair(pattern)
+    feature = np.repeat(np.arange(pattern.n_features), np.diff(pairs.indptr))
+    n_labels = len(states.counts)
+    segments = [feature * n_labels + states.label[pairs.indices]]
+    for f, family in enumerate(pattern.families):
+        labels = states.label[_labels(pattern, family.size)]
+        column = np.ravel_multi_index(tuple(labels), (n_labels,) * family.size)
+        pairs = every_clique_pair(pattern, f)
+        feature = np.repeat(np.arange(family.n_features), np.diff(pairs.indptr))
+        segments.insert(1 + f, feature * n_columns(n_labels, family.size) + column[pairs.indices])
+        segments.append(column[family.columns])
+    if pattern.fit_intercept:
+        segments.append(states.label)
+    start = 0
+    numbered = []
+    for segment in segments:
+        _, place = np.unique(segment, return_inverse=True)
+        numbered.append(place + start)
+        start += int(place.max(initial=-1)) + 1
+    return np.concatenate(numbered)
 
 
 def of_several(pattern: Pattern, states: LabelStates) -> np.ndarray:

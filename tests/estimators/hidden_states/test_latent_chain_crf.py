@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from sklearn.model_selection import GridSearchCV
 
 from sklearn_struct import LatentChainCRF, LinearChainCRF
+from sklearn_struct.estimators.hidden_states.weights_of_states import places_of_labels
 from sklearn_struct.exceptions import (
     ForbiddenLabelError,
     InputTypeError,
@@ -228,7 +229,7 @@ def test_more_starts_are_never_worse():
     """EM finds several optima where labels depend on whether two neighbours are alike."""
     X = [np.array(x)[:, None] for x in ([0.0, 0.0], [1.0, 1.0], [0.0, 1.0], [1.0, 0.0])] * 5
     y = [["same"] * 2, ["same"] * 2, ["other"] * 2, ["other"] * 2] * 5
-    options = {"C": 10, "solver": "em", "random_state": 0, "tol": 1e-3}
+    options = {"C": 10, "solver": "em", "random_state": 0, "tol": 1e-3, "init": "random"}
     values = [LatentChainCRF(n_init=n, **options).fit(X, y).loss_curve_[-1] for n in (1, 2, 6)]
     assert values == sorted(values, reverse=True)
     assert values[2] < values[0] - 1
@@ -250,6 +251,36 @@ def test_equal_seeds_and_any_number_of_threads_give_equal_results(solver, capsys
 
 
 # ------------------------------------------------------------------------------------------- starts
+
+
+@NOT_CONVERGED
+@pytest.mark.parametrize(
+    "options", [{}, {"edge_features": "all"}, {"order": 2}, {"fit_intercept": False}], ids=str
+)
+def test_labels_whose_states_are_alike_are_those_of_a_chain(options):
+    X, y = data()
+    crf = fitted(options, X, y)
+    place = places_of_labels(crf._pattern, crf._states)
+    crf.__dict__["_w"] = np.random.RandomState(0).normal(size=place.max() + 1)[place]
+    plain = LinearChainCRF(max_iter=1, **options).fit(X, y)
+    assert place.max() + 1 == len(plain._w)
+    plain.__dict__["_w"] = crf._w[np.unique(place, return_index=True)[1]]
+    np.testing.assert_array_equal(crf.coef_, np.repeat(plain.coef_, 2, axis=0))
+    for a, b in zip(crf.predict_proba(X), plain.predict_proba(X), strict=True):
+        np.testing.assert_allclose(a, b, atol=CLOSE)
+
+
+@NOT_CONVERGED
+@pytest.mark.parametrize("options", [{}, {"l1_ratio": 0.5}, {"solver": "em"}])
+def test_it_begins_with_labels_or_with_noise(options):
+    """Labels' weights are good ones from the first iteration on."""
+    X, y = two_sides()
+    y = [["left" if v < 0 else "right" for v in x.ravel()] for x in X]
+    given = {"C": 10, "random_state": 0, "max_iter": 1, "tol": 0.0} | options
+    first = [
+        LatentChainCRF(**given, init=init).fit(X, y).loss_curve_[0] for init in ("labels", "random")
+    ]
+    assert first[0] < first[1]
 
 
 def test_starts_from_itself_and_from_a_chain():

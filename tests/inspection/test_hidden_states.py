@@ -1,0 +1,91 @@
+"""What is shown of the hidden states of labels."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from sklearn_struct import LatentChainCRF
+from sklearn_struct.exceptions import UnknownLabelError
+from sklearn_struct.inspection import (
+    FeatureWeightsDisplay,
+    LatentStateDisplay,
+    MarginalDisplay,
+    TransitionDisplay,
+    explain,
+    feature_weights,
+    latent_states,
+    transition_weights,
+)
+
+X = [["the", "cat", "sleeps"], ["the", "dog", "barks"], ["a", "dog", "sleeps"]] * 2
+Y = [["DET", "NOUN", "VERB"]] * 6
+
+
+@pytest.fixture(scope="module", params=[{}, {"order": 2, "edge_features": "all"}], ids=str)
+def crf(request):
+    options = {"n_states": {"NOUN": 2, "VERB": 3}, "C": 10, "random_state": 0, "tol": 1e-3}
+    return LatentChainCRF(**options, **request.param).fit(X, Y)
+
+
+def test_a_labelling_is_explained_by_its_best_states(crf):
+    x = ["a", "cat", "barks"]
+    given = explain(crf, x, ["DET", "VERB", "NOUN"])
+    states = crf.predict_states([x], allowed=[["DET", "VERB", "NOUN"]])[0]
+    assert given.labels == states
+    assert [label for label, _ in states] == ["DET", "VERB", "NOUN"]
+    score = explain(crf, x).score
+    assert explain(crf, x, rival=["DET", "VERB", "NOUN"]).score == pytest.approx(
+        score - given.score, abs=1e-12
+    )
+    masks = [[label] for label, _ in explain(crf, x).labels]
+    assert crf.predict_states([x], allowed=[masks])[0] == explain(crf, x).labels
+
+
+def test_the_score_is_that_of_the_best_path(crf):
+    """log p(states | x), plus log Z, of a sequence of one token, by hand."""
+    coef = crf.coef_.toarray()
+    cat = crf.feature_names_in_.tolist().index("cat")
+    scores = coef[:, cat] + crf.intercept_
+    nouns = [k for k, (label, _) in enumerate(crf.states_) if label == "NOUN"]
+    assert explain(crf, ["cat"], ["NOUN"]).score == pytest.approx(scores[nouns].max(), abs=1e-12)
+
+
+def test_tables_have_a_row_for_each_state(crf):
+    pytest.importorskip("pandas")
+    table = transition_weights(crf)
+    assert table.index.tolist() == crf.states_.tolist()
+    np.testing.assert_array_equal(table.to_numpy(), crf.transition_)
+    some = feature_weights(crf, n=2, labels=["NOUN", ("VERB", 1)])
+    assert set(some["label"]) == {("NOUN", 0), ("NOUN", 1), ("VERB", 1)}
+    with pytest.raises(UnknownLabelError, match="was not seen"):
+        feature_weights(crf, labels=[("NOUN", 2)])
+
+
+def test_states_differ_by_what_is_above_the_mean(crf):
+    pytest.importorskip("pandas")
+    table = latent_states(crf, "NOUN", n=3)
+    assert table.columns.tolist() == ["state", "item", "weight"]
+    coef = crf.coef_.toarray()[1:3]
+    names = crf.feature_names_in_.tolist()
+    assert len(table) > 0
+    for state, item, weight in table.itertuples(index=False):
+        column = coef[:, names.index(item)]
+        assert weight == pytest.approx(column[state] - column.mean())
+        assert weight > 0
+    with pytest.raises(UnknownLabelError, match="'ADJ' was not seen"):
+        latent_states(crf, "ADJ")
+
+
+def test_pictures(crf):
+    pytest.importorskip("matplotlib").use("agg")
+    display = LatentStateDisplay.from_estimator(crf, "VERB", n=2)
+    assert display.ax_.get_ylabel() == "state of VERB"
+    assert display.proba.shape[0] == 3
+    low, high = display.im_.get_clim()
+    assert low == -high < 0
+    assert TransitionDisplay.from_estimator(crf).transition.shape == (6, 6)
+    marginal = MarginalDisplay.from_estimator(crf, X[0])
+    np.testing.assert_allclose(np.sum(marginal.proba, axis=1), 1)
+    assert marginal.proba.shape == (3, 3)
+    assert np.size(FeatureWeightsDisplay.from_estimator(crf, n=2).ax_) >= 6

@@ -1,0 +1,80 @@
+"""Chains of hidden states, to files and back; files that lie about states."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from sklearn_struct import LatentChainCRF
+from sklearn_struct.exceptions import ModelFileError
+from sklearn_struct.persistence import hidden_states, load, save
+
+WORDS = [["the", "cat", "sleeps"], ["a", "dog"], ["the", "dog", "barks", "."]]
+TAGS = [["DET", "NOUN", "VERB"], ["DET", "NOUN"], ["DET", "NOUN", "VERB", "."]]
+NUMBERS = [np.arange(3.0 * len(words)).reshape(-1, 3) % 4 for words in WORDS]
+OPTIONS = [
+    {},
+    {"n_states": 1},
+    {"n_states": {"NOUN": 3, "DET": 1}, "order": 2},
+    {"n_states": {"DET": 0}, "shared_states": {("DET", "VERB"): 2}, "edge_features": "all"},
+    {"state_transitions": "left-to-right", "transition_features": "observed"},
+    {"state_transitions": {"NOUN": [[True, False], [True, True]]}, "decoder": "viterbi"},
+]
+
+
+def fitted(options, X=WORDS):
+    return LatentChainCRF(random_state=0, max_iter=5, tol=9.0, **options).fit(X, TAGS)
+
+
+@pytest.mark.parametrize("X", [WORDS, NUMBERS], ids=["words", "numbers"])
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+def test_there_and_back(options, X, tmp_path):
+    crf = fitted(options, X)
+    save(crf, tmp_path / "model")
+    again = load(tmp_path / "model")
+    assert again.get_params() == crf.get_params()
+    assert again.states_.tolist() == crf.states_.tolist()
+    assert again.loss_curve_ == crf.loss_curve_
+    for method in ("predict", "predict_states", "predict_proba", "predict_state_proba"):
+        for a, b in zip(getattr(again, method)(X), getattr(crf, method)(X), strict=True):
+            np.testing.assert_array_equal(a, b)
+    np.testing.assert_array_equal(again.fit(X, TAGS, init=crf)._w, crf.fit(X, TAGS, init=crf)._w)
+
+
+def lies(name, value):
+    """A model whose file has another array in the place of one."""
+
+    def put(chain, where, shared):
+        told = hidden_states.put_latent(chain, where, shared)
+        shared.arrays[where + name] = value
+        return told
+
+    return put
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("label of state", np.array([0, 0, 1, 1, 2, 2, 3, 4]), "each label must have a state"),
+        ("label of state", np.array([0, 0, 0, 1, 1, 2, 2, 2]), "each label must have a state"),
+        ("label of state", np.array([0, 0, 1, 1, 3, 3, 3, 3]), "from 0 on, in order"),
+        ("label of state", np.array([1, 1, 1, 1, 2, 2, 3, 3]), "from 0 on, in order"),
+        ("label of state", np.zeros(0, np.int64), "from 0 on, in order"),
+        ("group of state", np.arange(7), "each state must have a group"),
+        ("group of state", np.arange(8) - 1, "each state must have a group"),
+        ("first states", np.ones(7, bool), "steps of 8 states"),
+        ("steps", np.ones((8, 7), bool), "steps of 8 states"),
+        ("steps", np.ones((8, 8)), "no array 'steps' of 2 dimensions of bool"),
+    ],
+    ids=str,
+)
+def test_lies_about_states(name, value, message):
+    """The reader of what `put_latent` writes, without a file around it."""
+    from sklearn_struct.persistence.encoders import Shared
+    from sklearn_struct.persistence.plain_values import Arrays
+
+    crf = fitted({"state_transitions": "left-to-right"}, NUMBERS)
+    shared = Shared(Arrays(), [])
+    told = lies(name, value)(crf, "", shared)
+    with pytest.raises(ModelFileError, match=message):
+        hidden_states.read_latent(LatentChainCRF(), told, "", shared)
