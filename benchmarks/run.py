@@ -42,6 +42,7 @@ from papers import (
     skip_chains,
     snakes,
     spectral_grammars,
+    training_costs,
 )
 from peers import encoding, end_to_end, graph_messages, logistic, nltk_parsing, training
 from speed import (
@@ -71,6 +72,7 @@ SUITES = (
     graph_losses,
     citation_network,
     sequence_classes,
+    training_costs,
     training,
     end_to_end,
     encoding,

@@ -1,7 +1,7 @@
 """Constraint-driven learning, a rival of learning from labelled words.
 
 It is of M.-W. Chang, L. Ratinov and D. Roth (ACL 2007). Labelled words ("kitchen is usually
-FEATURES") are its only constraints here; the paper had others besides.
+FEATURES") and least lengths of fields are its constraints here; the paper had others besides.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 
 from sklearn_struct import HMM
 from sklearn_struct.containers.ragged import cut
-from sklearn_struct.containers.structures import Potentials, Structure, chain
+from sklearn_struct.containers.structures import Potentials, Structure, chain, ends
 from sklearn_struct.hidden_markov.densities import log_ratios
 from sklearn_struct.hidden_markov.markov_chain import Markov, estimate, potentials, tally
 from sklearn_struct.inference.chains.chain import Chain as ExactInference
@@ -34,10 +34,11 @@ class Chain(NamedTuple):
 class ConstraintDrivenHMM:
     """A hidden Markov model that learns from its n best labellings of unlabelled texts.
 
-    They are found under soft constraints: a token that is a labelled word has its label. Each round
-    labels the unlabelled texts, counts the n best labellings of each, which together weigh as much
-    as one text, beside the labelled texts, and mixes the model of these counts with that of the
-    labelled texts. As in `HMM`, the first occurrence of each word is out of vocabulary.
+    They are found under soft constraints: a token that is a labelled word has its label, and
+    fields, runs of one label, have a least length. Each round labels the unlabelled texts, counts
+    the n best labellings of each, which together weigh as much as one text, beside the labelled
+    texts, and mixes the model of these counts with that of the labelled texts. As in `HMM`, the
+    first occurrence of each word is out of vocabulary.
 
     Parameters
     ----------
@@ -46,6 +47,9 @@ class ConstraintDrivenHMM:
     penalty : float
         What a token that breaks its constraint takes off log p(x, y). The default is that of a
         constraint which 9 tokens in 10 obey.
+    min_length : int
+        Of fields, in tokens; 1 constrains nothing. Each field that is shorter takes off `penalty`,
+        too.
     n_best : int
         Labellings of a text that are counted.
     supervised_share : float
@@ -61,6 +65,7 @@ class ConstraintDrivenHMM:
         labeled_words: dict[str, str],
         *,
         penalty: float = math.log(9),
+        min_length: int = 1,
         n_best: int = 10,
         supervised_share: float = 0.9,
         n_rounds: int = 5,
@@ -69,6 +74,7 @@ class ConstraintDrivenHMM:
     ) -> None:
         self.labeled_words = labeled_words
         self.penalty = penalty
+        self.min_length = min_length
         self.n_best = n_best
         self.supervised_share = supervised_share
         self.n_rounds = n_rounds
@@ -105,7 +111,7 @@ class ConstraintDrivenHMM:
         """The best labellings, with penalties for broken constraints if `constrained`."""
         labels = np.empty(sum(map(len, X)), np.int32)
         ExactInference().argmax(self._potentials(X, constrained), structure_of(X), labels)
-        return decoded(labels, X, self.classes_)
+        return decoded(labels // (self.min_length if constrained else 1), X, self.classes_)
 
     def best_labellings(self, X: Texts) -> tuple[np.ndarray, np.ndarray]:
         """Codes of labels (n_best, n_tokens) and weights (n_best, n_texts), under the constraints.
@@ -118,6 +124,7 @@ class ConstraintDrivenHMM:
         ExactInference().nbest(
             self._potentials(X, constrained=True), structure_of(X), labels, score
         )
+        labels //= self.min_length
         exists = score > -np.inf
         return labels, exists / np.maximum(exists.sum(axis=0), 1)
 
@@ -126,7 +133,10 @@ class ConstraintDrivenHMM:
         scores = self.chain_.words.T[codes]
         if constrained:
             scores -= self.penalty * broken(X, self.labeled_words, self.classes_)
-        return potentials(self.chain_.markov, scores, structure_of(X))
+        given = potentials(self.chain_.markov, scores, structure_of(X))
+        if constrained and self.min_length > 1:
+            return with_lengths(given, structure_of(X), self.min_length, self.penalty)
+        return given
 
     def _codes_for_learning(self, X: Texts) -> np.ndarray:
         """Words as numbers, the first occurrence of each out of vocabulary."""
@@ -176,6 +186,28 @@ class ConstraintDrivenHMM:
 
 def structure_of(X: Texts) -> Structure:
     return chain(np.cumsum([0, *map(len, X)]))
+
+
+def with_lengths(given: Potentials, structure: Structure, least: int, penalty: float) -> Potentials:
+    """Potentials of labels that know how long their field is, up to `least`: label k and length r
+    are the state k * least + r - 1. Fields that end too early cost a penalty.
+    """
+    K = given.node.shape[1]
+    first, last = ends(structure)
+    early = np.tile(np.arange(least) < least - 1, K)
+    node = np.repeat(given.node, least, axis=1)
+    begun = node[first]
+    begun[:, np.arange(K * least) % least > 0] = -np.inf
+    node[first] = begun
+    node[last] -= penalty * early
+    moves = given.cliques[0].reshape(K, K)
+    edge = np.full((K, least, K, least), -np.inf)
+    edge[:, :, :, 0] = moves[:, None, :] - penalty * early.reshape(K, least)[:, :, None]
+    for k in range(K):
+        edge[k, :, k, 0] = -np.inf
+        for r in range(least):
+            edge[k, r, k, min(r + 1, least - 1)] = moves[k, k]
+    return Potentials(node, (edge.reshape(1, -1),))
 
 
 def broken(X: Texts, labeled_words: dict[str, str], classes: list[str]) -> np.ndarray:

@@ -1,7 +1,9 @@
 """Learning with few labels: labelled features beside their rivals, on four corpora of fields.
 
-``few-labels-addresses`` and ``-precise`` are table 3 and 4 of Mann and McCallum (ACL 2008) on other
-data, with another rule for the words in the second; the paper's own corpus cannot be had.
+``few-labels-addresses`` and ``-precise`` are tables 2 to 4 of Mann and McCallum (ACL 2008) on other
+data, with another rule for the words in the second. The paper's own corpus, apartment
+advertisements, cannot be had: addresses, citations and announcements are *substitutes*, so the
+paper's figures, which are printed below ours, show what gains to expect and no more.
 Accuracies are per cent of test tokens, means of five draws of labelled sequences; all rivals get
 the same. ``-cost`` is its figure 2.
 """
@@ -47,6 +49,7 @@ METHODS = {
     "HK06": Method(methods.prototype_driven, NONE),
     "CRR07": Method(methods.constraint_driven, SOME),
     "CRR07, at test, too": Method(methods.constrained_at_test, SOME),
+    "CRR07, lengths, too": Method(methods.constrained_lengths, SOME),
     GE: Method(methods.heuristic, NONE + SOME),
     WITH_ENTROPY: Method(methods.heuristic_with_entropy, NONE + SOME),
     "GE, 1 token": Method(methods.sampled(1), NONE + SOME, DRAWS),
@@ -54,6 +57,26 @@ METHODS = {
     SAMPLED: Method(methods.sampled(100), NONE + SOME, DRAWS),
     "GE + prototypes": Method(methods.prototype_features, NONE + SOME),
 }
+
+
+# token accuracy on apartment advertisements (tables 2 to 4), by labelled sequences; of prototypes,
+# and of features of words near to labelled ones, those with such features
+PUBLISHED: dict[str, dict[int, float]] = {
+    "HMM": {10: 61.6, 25: 70.0, 100: 76.3},
+    CRF: {10: 64.6, 25: 72.9, 100: 79.4},
+    "CRF + entropy": {10: 67.3, 25: 73.7, 100: 79.5},
+    "HK06": {0: 71.5},
+    "CRR07": {10: 70.9, 25: 74.8, 100: 78.6},
+    "CRR07, at test, too": {10: 74.7, 25: 78.5, 100: 81.7},
+    GE: {0: 66.9, 10: 72.6, 25: 76.3, 100: 80.1},
+    SAMPLED: {0: 73.0, 10: 74.6, 25: 77.2, 100: 80.5},
+    "GE + prototypes": {0: 68.3},
+}
+
+
+def published(name: str) -> dict[str, float]:
+    """What the paper has of a method, of other data."""
+    return {f"{n} labelled, paper": value for n, value in PUBLISHED.get(name, {}).items()}
 
 
 def figures_of(corpus: str, rule: str, name: str, watch: Stopwatch) -> dict[str, float]:
@@ -64,7 +87,7 @@ def figures_of(corpus: str, rule: str, name: str, watch: Stopwatch) -> dict[str,
     for n in method.sizes[: 2 if watch.quick else None]:
         draws = 1 if watch.quick else DRAWS if n else method.draws_without_labels
         accuracies[n] = [method.accuracy(e, e.drawn(n, draw), draw) for draw in range(draws)]
-    return _figures(accuracies)
+    return _figures(accuracies) | published(name)
 
 
 def _figures(accuracies: dict[int, list[float]]) -> dict[str, float]:
@@ -92,7 +115,7 @@ def tuned_crf(corpus: str, rule: str, watch: Stopwatch) -> dict[str, float]:
         }
         best = max(tried, key=lambda C: mean(tried[C]))
         figures |= _figures({n: tried[best]}) | {f"{n} labelled, C": best}
-    return figures
+    return figures | published(CRF)
 
 
 def baseline(corpus: str, rule: str, watch: Stopwatch) -> dict[str, float]:
@@ -152,7 +175,7 @@ PROMISES = {
 }
 
 
-def _table(title: str, corpus: str, rule: str, of_paper: str = "table 3") -> Benchmark:
+def _table(title: str, corpus: str, rule: str, of_paper: str = "tables 2 and 3") -> Benchmark:
     contestants: dict[str, Any] = {
         BASELINE: partial(baseline, corpus, rule),
         CRF: partial(tuned_crf, corpus, rule),
@@ -167,7 +190,12 @@ def _table(title: str, corpus: str, rule: str, of_paper: str = "table 3") -> Ben
         promised = partial(goals, title, PROMISES[rule])
     beside = f"{PAPER}, {of_paper}"
     return Benchmark(
-        f"Accuracy with few labels: {title}", {}, promised, "", contestants, beside=beside
+        f"Accuracy with few labels: {title} (a substitute)",
+        {},
+        promised,
+        "",
+        contestants,
+        beside=beside,
     )
 
 

@@ -258,14 +258,21 @@ def constrained_at_test(e: Experiment, chosen: list[int], draw: int) -> float:
     return _constraint_driven(e, chosen)[1]
 
 
-def _constraint_driven(e: Experiment, chosen: list[int], rounds: int = 5) -> tuple[float, float]:
+def constrained_lengths(e: Experiment, chosen: list[int], draw: int) -> float:
+    """At test time, too, and with fields of two tokens or more."""
+    return _constraint_driven(e, chosen, min_length=2)[1]
+
+
+def _constraint_driven(
+    e: Experiment, chosen: list[int], rounds: int = 5, min_length: int = 1
+) -> tuple[float, float]:
     """Without and with constraints at test time."""
     from papers.constraint_driven import ConstraintDrivenHMM
 
     texts = [[normalised(word) for word in text] for text in e.split.X_train]
     y = e.split.y_train
     rest = [text for i, text in enumerate(texts) if i not in set(chosen)]
-    hmm = ConstraintDrivenHMM(e.words, n_rounds=rounds)
+    hmm = ConstraintDrivenHMM(e.words, n_rounds=rounds, min_length=min_length)
     hmm.fit([texts[i] for i in chosen], [y[i] for i in chosen], rest)
     test = [[normalised(word) for word in text] for text in e.split.X_test]
     return e.accuracy(hmm.predict(test)), e.accuracy(hmm.predict(test, constrained=True))

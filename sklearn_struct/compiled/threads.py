@@ -140,19 +140,31 @@ class Pool:
                 _HERE.lender = lender
         stop = Event()
         under_way: set[int] = set()
+        results: dict[int, T] = {}
+        errors: dict[int, BaseException] = {}
+        pieces = iter(range(n))
 
-        def run(i: int) -> T:
-            under_way.add(i)
-            try:
-                _HERE.stop = stop
-                go_on()
-                return function(i)
-            finally:
-                under_way.discard(i)
+        def work(_: int) -> None:
+            # a thread takes the next piece by itself: to hand each one over takes as long as a
+            # short piece of work
+            for i in pieces:
+                if errors:
+                    break
+                under_way.add(i)
+                try:
+                    _HERE.stop = stop
+                    go_on()
+                    results[i] = function(i)
+                except BaseException as error:  # for who waits
+                    errors[i] = error
+                finally:
+                    under_way.discard(i)
+                    # what began before a failure may fail itself, and then that counts
+                    if errors and not any(earlier < min(errors) for earlier in list(under_way)):
+                        stop.set()
 
         try:
-            # in the order of the work, whoever has done it: sums of the results have one order
-            return list(self._executor.map(run, range(n)))
+            list(self._executor.map(work, range(min(self.n_threads, n))))
         except BaseException:
             stop.set()
             # if Ctrl-C comes while a thread starts, the executor does not know that one, and does
@@ -160,6 +172,11 @@ class Pool:
             while under_way:
                 sleep(PAUSE)
             raise
+        if errors:
+            failed = [i for i, e in errors.items() if not isinstance(e, CancelledError)]
+            raise errors[min(failed or errors)]
+        # in the order of the work, whoever has done it: sums of the results have one order
+        return [results[i] for i in range(n)]
 
 
 def _n_threads(n_jobs: int | None) -> int:

@@ -70,7 +70,11 @@ def as_graphs(X: Any) -> GivenGraphs | None:
         _of_network(graph, i) if is_one else graph
         for i, (graph, is_one) in enumerate(zip(X, networks))
     ]
-    if not all(map(_is_graph, graphs)):
+    are_graphs = list(map(_is_graph, graphs))
+    if not all(are_graphs):
+        if any(are_graphs):
+            i = are_graphs.index(False)
+            raise InputTypeError(f"X[{i}] is {_described(graphs[i])}; {_WANTED}")
         return None
     graphs, types = _parted(graphs)
     if any(_has_cliques(graph) for graph in graphs):
@@ -99,6 +103,14 @@ def _is_graph(item: Any) -> bool:
     if not isinstance(item, tuple) or isinstance(item, TypedNodes):
         return False
     return len(item) in (2, 3) and all(map(_has_length, item))
+
+
+def _described(item: Any) -> str:
+    """What stands in the place of a graph."""
+    kind = type(item).__name__
+    if not isinstance(item, tuple):
+        return f"of type {kind}"
+    return f"a {kind} of ({', '.join(type(part).__name__ for part in item)})"
 
 
 def _parted(graphs: list[tuple[Any, ...]]) -> tuple[list[tuple[Any, ...]], list[Any] | None]:
@@ -257,8 +269,10 @@ class _Places(NamedTuple):
 def _as_array(table: Any, i: int, what: str) -> np.ndarray:
     try:
         return np.asarray(table)
-    except ValueError as error:
-        raise InputTypeError(f"X[{i}]: {what} are no table: {error}; {_WANTED}") from None
+    except ValueError:
+        raise InputTypeError(
+            f"X[{i}]: {what} are no table, as rows differ in length; {_WANTED}"
+        ) from None
 
 
 def _table(nodes: Any, size: int, i: int, what: str) -> np.ndarray:
@@ -270,6 +284,9 @@ def _table(nodes: Any, size: int, i: int, what: str) -> np.ndarray:
         raise InputTypeError(f"X[{i}]: {what} have shape {table.shape}; {_WANTED}")
     if table.dtype.kind not in "iu":
         raise InputTypeError(f"X[{i}]: {what} must be whole numbers, got dtype {table.dtype}")
+    if table.dtype == np.uint64:
+        # what is larger is not a node of any graph either
+        table = np.minimum(table, np.uint64(np.iinfo(np.int64).max))
     return table.astype(np.int64)
 
 

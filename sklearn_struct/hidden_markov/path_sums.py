@@ -18,7 +18,18 @@ import numpy as np
 from sklearn_struct.containers.structures import clique_sizes, n_columns
 from sklearn_struct.exceptions import NonFiniteError
 
-__all__ = ["StateChain", "Sums", "Windows", "beside", "edge_counts", "node_counts", "path_sums"]
+__all__ = [
+    "StateChain",
+    "Sums",
+    "Windows",
+    "beside",
+    "between",
+    "edge_counts",
+    "node_counts",
+    "path_sums",
+    "up_to_window",
+    "window_onwards",
+]
 
 
 class StateChain(NamedTuple):
@@ -156,6 +167,45 @@ def edge_counts(
             if np.all(known[s, : size - 1] >= 0):
                 table[:, context[s] * K : (context[s] + 1) * K] += counts
     return tables
+
+
+def between(chain: StateChain) -> np.ndarray:
+    """Sums over all paths from one state to another (S, S), of one transition and more: T + T T +
+    ..., which is T (I - T)^-1.
+    """
+    paths: np.ndarray = np.linalg.solve(
+        np.eye(len(chain.start)) - chain.transition, chain.transition
+    )
+    # what is below 0 is rounding
+    np.maximum(paths, 0.0, out=paths)
+    return paths
+
+
+def up_to_window(chain: StateChain, sums: Sums, windows: Windows, labels: np.ndarray) -> np.ndarray:
+    """Visits of each state (n, S) by the last token of each window, whose own token has one of
+    `labels` (n,).
+
+    The own token, at offset 0, belongs to the window.
+    """
+    emitted = _emitted(chain, windows, 0)
+    at: np.ndarray = _from_left(chain, sums, emitted, 0) * (chain.label == labels[:, None])
+    for offset in range(1, max(emitted) + 1):
+        at = (at @ chain.transition) * emitted.get(offset, 1.0)
+    return at
+
+
+def window_onwards(
+    chain: StateChain, sums: Sums, windows: Windows, labels: np.ndarray
+) -> np.ndarray:
+    """Probability from each state (n, S), that of the first token of each window, to show the
+    window with its own token's label, and to stop some time.
+    """
+    emitted = _emitted(chain, windows, 0)
+    own = emitted[0] * (chain.label == labels[:, None])
+    at: np.ndarray = own * _from_right(chain, sums, emitted)
+    for offset in range(-1, min(emitted) - 1, -1):
+        at = (at @ chain.transition.T) * emitted.get(offset, 1.0)
+    return at
 
 
 def _emitted(chain: StateChain, windows: Windows, first: int) -> dict[int, np.ndarray]:

@@ -20,44 +20,62 @@ __all__ = ["Layout", "counted_features"]
 
 
 class Layout(NamedTuple):
-    """Weights of a joint model: perhaps one for each column of X, those of a chain, perhaps that of
-    a constant 1.
+    """Weights of a joint model: perhaps one for each column of X, those of a chain, those of
+    `n_distant` pairs of tokens at any distance, perhaps that of a constant 1.
     """
 
     pattern: Pattern
     inputs: bool
     constant: bool
+    n_distant: int = 0
 
     @property
     def size(self) -> int:
-        return int(self._bounds[1]) + self.constant
+        return int(self._bounds[-1]) + self.constant
 
     @property
     def _bounds(self) -> np.ndarray:
-        return np.cumsum([self.pattern.n_features * self.inputs, self.pattern.size])
+        sizes = [self.pattern.n_features * self.inputs, self.pattern.size, self.n_distant]
+        return np.cumsum(sizes)
 
     def split(self, w: np.ndarray) -> list[np.ndarray]:
-        """The three parts of a parameter vector."""
+        """The four parts of a parameter vector."""
         return np.split(w, self._bounds)
 
-    def join(self, inputs: np.ndarray, chain: np.ndarray, constant: float) -> np.ndarray:
-        """A vector of the parts that there are."""
+    def join(
+        self,
+        inputs: np.ndarray,
+        chain: np.ndarray,
+        constant: float,
+        distant: np.ndarray | None = None,
+    ) -> np.ndarray:
+        """A vector of the parts that there are; without `distant` there are zeros in its place."""
         return np.concatenate(
-            [inputs[: self.pattern.n_features * self.inputs], chain, [constant] * self.constant]
+            [
+                inputs[: self.pattern.n_features * self.inputs],
+                chain,
+                np.zeros(self.n_distant) if distant is None else distant,
+                [constant] * self.constant,
+            ]
         )
 
 
-def counted_features(layout: Layout, X: SequenceArray, codes: np.ndarray) -> sp.csr_array:
+def counted_features(
+    layout: Layout, X: SequenceArray, codes: np.ndarray, distant: sp.csr_array | None = None
+) -> sp.csr_array:
     """The matrix (n_sequences, n_weights) whose product with w is the score of each sequence with
     its labels.
 
-    What has no weight is not counted.
+    What has no weight is not counted. The counts of pairs of tokens at any distance, `distant`, are
+    taken as they are.
     """
     parts = [_chain_counts(layout.pattern, X, codes)]
     if layout.inputs:
         n = X.offsets[-1]
         of_sequences = sp.csr_array((np.ones(n), np.arange(n), X.offsets), shape=(len(X), n))
         parts.insert(0, of_sequences @ sp.csr_array(X.tokens))
+    if layout.n_distant:
+        parts.append(distant)
     if layout.constant:
         parts.append(sp.csr_array(np.ones((len(X), 1))))
     return sp.csr_array(sp.hstack(parts))

@@ -39,8 +39,11 @@ class Emitted(NamedTuple):
     means: np.ndarray
 
 
-def expected_features(chain: StateChain, emitted: Emitted, layout: Layout) -> np.ndarray:
-    """Expectation of each feature's count under a chain that emits the columns of X.
+def expected_features(
+    chain: StateChain, emitted: Emitted, layout: Layout, distant: np.ndarray | None = None
+) -> np.ndarray:
+    """Expectation of each feature's count under a chain that emits the columns of X; those of pairs
+    at any distance, `distant`, are taken as they are.
 
     Exact (Smith, Vail & Lafferty 2007, section 4.1).
 
@@ -89,7 +92,7 @@ def expected_features(chain: StateChain, emitted: Emitted, layout: Layout) -> np
         table[0, family.columns] for family, table in zip(pattern.families, moves, strict=True)
     ]
     weights = np.concatenate([w_node, *w_cliques, *w_columns, *tokens[: pattern.fit_intercept]])
-    return layout.join(inputs, weights, float(chain.start @ sums.ends))
+    return layout.join(inputs, weights, float(chain.start @ sums.ends), distant)
 
 
 def _parts(every: list[Windows], n: int) -> Iterator[Windows]:

@@ -9,15 +9,18 @@ from sklearn.base import BaseEstimator
 from sklearn.frozen import FrozenEstimator
 
 from sklearn_struct.containers.structures import clique_sizes
+from sklearn_struct.encoding.features.template_windows import texts
 from sklearn_struct.encoding.features.templates import FeatureTemplates
 from sklearn_struct.estimators.hidden_markov.hmm import HMM
+from sklearn_struct.estimators.m_estimation.distant_features import read_templates
 from sklearn_struct.exceptions import InputTypeError, ModelFileError
 from sklearn_struct.hidden_markov.markov_chain import order_of
+from sklearn_struct.objectives.distant_pairs import pair_numbers
 from sklearn_struct.persistence import checks
 from sklearn_struct.persistence.chains import put_chain, read_chain
 from sklearn_struct.persistence.encoders import Shared
 from sklearn_struct.persistence.nested_estimators import estimator, put_estimator
-from sklearn_struct.persistence.plain_values import Json, fields
+from sklearn_struct.persistence.plain_values import Json, fields, optional
 
 __all__ = ["based", "put_based"]
 
@@ -34,13 +37,16 @@ def put_based(model: BaseEstimator, where: str, shared: Shared) -> dict[str, Any
         else put_estimator(encoder, where + "features/", shared),
         "base": put_estimator(model.base_, where + "base/", shared),
         "chain": put_chain(model, where, shared),
+        **_put_distant(model, where, shared),
     }
 
 
 def based(model: BaseEstimator, stored: Json, where: str, shared: Shared) -> None:
-    encoder, base, chain = fields(
-        stored, "the model", features=(dict, type(None)), base=dict, chain=dict
-    )
+    kinds = {"features": (dict, type(None)), "base": dict, "chain": dict}
+    # of models without pairs, and of earlier versions, there is nothing
+    if isinstance(stored, dict):
+        kinds |= optional(stored, distant=dict)
+    encoder, base, chain, *distant = fields(stored, "the model", **kinds)
     model.features_ = None if encoder is None else estimator(encoder, where + "features/", shared)
     model.base_ = estimator(base, where + "base/", shared)
     # after the base and the encoder, which its names may refer to
@@ -50,9 +56,53 @@ def based(model: BaseEstimator, stored: Json, where: str, shared: Shared) -> Non
     model.input_coef_ = checks.weights(arrays, where + "inputs", n_inputs)
     model.constant_ = float(checks.weights(arrays, where + "constant", 1)[0])
     _check_based(model)
+    model.distant_pairs_ = None
+    model.distant_coef_ = np.empty(0)
+    if distant:
+        _read_distant(model, distant[0], where, shared)
     # the parameter and what was learned are one model, as before it was saved
     if isinstance(model.base, FrozenEstimator):
         model.base = FrozenEstimator(model.base_)
+
+
+def _put_distant(model: BaseEstimator, where: str, shared: Shared) -> dict[str, Any]:
+    """Pairs of tokens at any distance, where a model has weights of such."""
+    distant = model.distant_pairs_
+    if distant is None:
+        return {}
+    shared.arrays[where + "pairs"] = np.asarray(distant.pairs.ravel(), np.int64)
+    shared.arrays[where + "distant"] = np.asarray(model.distant_coef_, np.float64)
+    return {
+        "distant": {
+            "encoder": put_estimator(distant.encoder, where + "distant/", shared),
+            "templates": [list(pair) for pair in distant.templates],
+        }
+    }
+
+
+def _read_distant(model: Any, stored: Json, where: str, shared: Shared) -> None:
+    read, templates = fields(stored, "distant pairs", encoder=dict, templates=list)
+    encoder = estimator(read, where + "distant/", shared)
+    numbers = shared.arrays.take(where + "pairs", np.int64)
+    model.distant_coef_ = checks.weights(shared.arrays, where + "distant", len(numbers) // 4)
+    try:
+        distant = read_templates(templates)
+    except ValueError as error:
+        raise ModelFileError(str(error)) from None
+    K = len(model.classes_)
+    if (
+        distant is None
+        or type(encoder) is not FeatureTemplates
+        or encoder.n_columns_ != len(model.base_.vocabulary_)
+        or texts(encoder) != distant.encoder.templates
+    ):
+        raise ModelFileError("distant pairs are not of the templates that encode them")
+    pairs = numbers.reshape(-1, 4) if len(numbers) % 4 == 0 else np.empty((0, 4), np.int64)
+    ends = np.array([encoder.n_features_out_, K, encoder.n_features_out_, K])
+    steps = np.diff(pair_numbers(pairs, encoder.n_features_out_, K))
+    if len(numbers) % 4 or np.any((pairs < 0) | (pairs >= ends)) or np.any(steps <= 0):
+        raise ModelFileError("distant pairs must be ascending, of known features and labels")
+    model.distant_pairs_ = distant._replace(encoder=encoder, pairs=pairs)
 
 
 def _check_parts(model: BaseEstimator) -> None:

@@ -52,11 +52,11 @@ def read_latent(chain: Any, stored: Json, where: str, shared: Shared) -> None:
 
 def read_classes(classifier: Any, stored: Json, where: str, shared: Shared) -> None:
     read_latent(classifier, stored, where, shared)
-    pattern = classifier._pattern
-    if len(np.unique(classifier._states.counts)) > 1:
+    pattern = vars(classifier)["_pattern"]
+    if len(np.unique(vars(classifier)["_states"].counts)) > 1:
         raise ModelFileError("all classes must have as many states")
-    if pattern.order > 1 or len(pattern.edge_columns):
-        raise ModelFileError("states of classes have no triples, and no features of pairs")
+    if len(pattern.edge_columns):
+        raise ModelFileError("moves between states of classes have no features")
 
 
 def _steps(arrays: Arrays, where: str, n: int) -> Transitions:

@@ -1,13 +1,16 @@
-"""Averaged stochastic gradient descent with a calibrated step (P1 5.20-5.22; Bottou 2010, Xu 2011).
+"""Stochastic gradient descent with a calibrated step (P1 5.20-5.22; Bottou 2010, Xu 2011).
 
-The step is a / (1 + a * l2 * m)**(3/4) after m terms: P1 5.22 with the curvature l2 of the
-regulariser in 5.20 (its printed sigma**2 lacks the number of instances) and the slower decay that
-averaging wants. The constant a is the best of a few tried on a small subset.
+The step of P1 5.22 after m terms is 1 / (l2 * (m_0 + m)) with m_0 = 1 / (l2 * a), which is a / (1 +
+a * l2 * m). Here l2 is the curvature of the regulariser in 5.20; the printed sigma**2 lacks the
+number of instances, and its steps are too short by that factor. The constant a is the best of a few
+tried on a small subset. Unless these steps are asked for, means over iterates are learned, which
+want the slower decay a / (1 + a * l2 * m)**(3/4).
 """
 
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -29,6 +32,19 @@ NOTHING = 1e-3  # of the first value: less than that counts as that
 N_CHECKED = 60  # of these iterations
 # the weight of an iterate in the mean of a stream grows with this power of its number
 FORGETTING = 3.0
+
+
+class _Steps(NamedTuple):
+    """How long steps are, and what of their iterates is learned: a mean, or the last one."""
+
+    first: float
+    l2: float
+    averaged: bool
+
+    def length(self, m: int) -> float:
+        """After m steps: 5.22, or (Xu 2011) slower than 1 / m, as averaging wants it."""
+        power = 0.75 if self.averaged else 1.0
+        return self.first / float((1.0 + self.first * self.l2 * m) ** power)
 
 
 class _Averaged:
@@ -113,23 +129,24 @@ def sgd(
     tol: float,
     callback: Callback | None = None,
     rng: np.random.RandomState,
+    averaged: bool = True,
 ) -> Result:
     """Minimise ``objective + l2 / 2 * ||w||**2`` by passes over its terms in random order.
 
-    An iteration is one pass; the averaged parameters are evaluated after each. The average starts
-    anew with passes 1, 2, 4, 8, ..., so that early iterates are forgotten; converged when the
-    passes of such a window improved the value by less than `tol` each, relatively, and nothing says
-    that it is far from the minimum.
+    An iteration is one pass; the averaged parameters are evaluated after each, or the last ones
+    where they are not `averaged`. The average starts anew with passes 1, 2, 4, 8, ..., so that
+    early iterates are forgotten; converged when the passes of such a window improved the value by
+    less than `tol` each, relatively, and nothing says that it is far from the minimum.
 
     Where derivatives are estimates that are not those of the values, no value is a reason to prefer
     other parameters than the last ones; converged when passes change it by less than that.
     """
     if l1:
         raise ValueError("sgd is for smooth objectives; use owlqn with an L1 penalty")
-    step = _calibrate(objective, w0, l2, rng)
+    steps = _Steps(_calibrate(objective, w0, l2, rng), l2, averaged)
     iterate = _Averaged(objective, w0, l2)
     if objective.is_sampled:
-        return _follow(objective, iterate, step, (max_iter, tol), callback, rng)
+        return _follow(objective, iterate, steps, (max_iter, tol), callback, rng)
     m = start = 0
     best = Result(w0, _penalised(objective, w0, l2), 0, False)
     at_start = np.inf
@@ -141,7 +158,7 @@ def sgd(
         if n_iter & (n_iter - 1) == 0:
             start = m
             at_start = best.value
-        m = _visit(iterate, rng.permutation(objective.n_terms), step, m, start)
+        m = _visit(iterate, rng.permutation(objective.n_terms), steps, m, start)
         w = iterate.mean()
         value = _penalised(objective, w, l2)
         best = (
@@ -167,12 +184,10 @@ def sgd(
     return best
 
 
-def _visit(iterate: _Averaged, order: np.ndarray, step: float, m: int, start: int) -> int:
+def _visit(iterate: _Averaged, order: np.ndarray, steps: _Steps, m: int, start: int) -> int:
     """A pass after m steps, with the mean from step `start` on; return the number of steps then."""
     for i in order:
-        # Xu 2011: slower than 1 / m, as averaging wants it
-        eta = step / (1.0 + step * iterate.l2 * m) ** 0.75
-        iterate.step(i, eta, 1.0 / (m - start + 1))
+        iterate.step(i, steps.length(m), 1.0 / (m - start + 1) if steps.averaged else 1.0)
         m += 1
     return m
 
@@ -180,7 +195,7 @@ def _visit(iterate: _Averaged, order: np.ndarray, step: float, m: int, start: in
 def _follow(
     objective: SumOfTerms,
     iterate: _Averaged,
-    step: float,
+    steps: _Steps,
     limits: tuple[int, float],
     callback: Callback | None,
     rng: np.random.RandomState,
@@ -196,7 +211,7 @@ def _follow(
         if n_iter & (n_iter - 1) == 0:
             start = m
             at_start = last.value
-        m = _visit(iterate, rng.permutation(objective.n_terms), step, m, start)
+        m = _visit(iterate, rng.permutation(objective.n_terms), steps, m, start)
         w = iterate.mean()
         value = _penalised(objective, w, iterate.l2)
         window = (n_iter + 1) // 2
@@ -209,11 +224,17 @@ def _follow(
 
 
 def sgd_pass(
-    objective: SumOfTerms, stream: Stream, *, l2: float, rng: np.random.RandomState
+    objective: SumOfTerms,
+    stream: Stream,
+    *,
+    l2: float,
+    rng: np.random.RandomState,
+    averaged: bool = True,
 ) -> Stream:
     """One pass over further terms, with `l2` the penalty beside the mean of all terms so far.
 
-    The mean goes on, but forgets (Shamir & Zhang, ICML 2013, polynomial-decay averaging). Until
+    The mean goes on, but forgets (Shamir & Zhang, ICML 2013, polynomial-decay averaging); where
+    iterates are not `averaged` it is the last one. Until
     enough terms have been seen the step is calibrated in each pass; it is the geometric mean of
     what was found.
     """
@@ -224,6 +245,7 @@ def sgd_pass(
         step = step ** (stream.n / (stream.n + n)) * _calibrate(objective, stream.w, l2, rng) ** (
             n / (stream.n + n)
         )
+    steps = _Steps(step, l2, averaged)
     iterate = _Averaged(objective, stream.w, l2)
     iterate.start_mean(stream.mean)
     # what happens to a parameter that no term touches, which the expanded layout may lack: it
@@ -232,8 +254,8 @@ def sgd_pass(
     mean_left = 1.0
     w_in_mean = 0.0
     for m, i in enumerate(rng.permutation(n), start=stream.n):
-        eta = step / (1.0 + step * l2 * m) ** 0.75
-        mu = (FORGETTING + 1) / (m + FORGETTING + 1)
+        eta = steps.length(m)
+        mu = (FORGETTING + 1) / (m + FORGETTING + 1) if averaged else 1.0
         iterate.step(i, eta, mu)
         w_left *= 1.0 - eta * l2
         mean_left *= 1.0 - mu

@@ -115,6 +115,7 @@ ESTIMATORS = [
     Classifier(loss="pointwise"),
     Classifier(solver="newton-cg"),
     Classifier(solver="cg"),
+    Classifier(solver="gradient", tol=1e-9, max_iter=5000),
     Classifier(solver="sgd", max_iter=50, random_state=0),
     Classifier(solver="sag", max_iter=50, random_state=0),
     Classifier(solver="ap", feature_pairs="all", max_iter=10, random_state=0),
@@ -135,6 +136,7 @@ ESTIMATORS = [
     MEstimatedClassifier(base="locally-uniform"),
     MEstimatedClassifier(order=2, inputs="empirical", constant=False, n_jobs=2),
     LogLinearClassifier(),
+    LogLinearClassifier(l1_ratio=0.5),
     LogLinearClassifier(solver="newton-cg", n_jobs=2),
     TokenTransformer(StandardScaler()),
     TokenTransformer(MaxAbsScaler()),
@@ -421,7 +423,9 @@ def test_integer_weights_are_repetitions_and_zero_is_absence(ads, form, options)
     )
 
 
-@pytest.mark.parametrize("solver", ["lbfgs", "owlqn", "newton-cg", "trust-ncg", "cg", "sag", "sgd"])
+@pytest.mark.parametrize(
+    "solver", ["lbfgs", "owlqn", "newton-cg", "trust-ncg", "cg", "gradient", "sag", "sgd"]
+)
 def test_equal_weights_are_another_C(ads, solver):
     X = ads[0][:15]
     y = ads[1][:15]
@@ -518,6 +522,7 @@ def test_clone_and_parameters():
         "edge_features": ["a", 1], "allowed_transitions": "BIO", "constrain_training": True,
         "min_frequency": 3, "fit_intercept": False, "dtype": "float32", "max_iter": 7, "tol": 0.5,
         "warm_start": True, "n_jobs": 2, "random_state": 4, "verbose": 1,
+        "learning_rate": "optimal",
     }  # fmt: skip
     model = LinearChainCRF(**parameters)
     assert model.get_params() == parameters

@@ -64,15 +64,20 @@ def test_the_product_with_weights_is_the_score(sparse, orders, options):
 
 @pytest.mark.parametrize("inputs", [True, False])
 @pytest.mark.parametrize("constant", [True, False])
-def test_layouts(inputs, constant):
+@pytest.mark.parametrize("n_distant", [0, 2])
+def test_layouts(inputs, constant, n_distant):
     X, codes = data(sparse=True)
-    layout = Layout(pattern(X, codes), inputs, constant)
-    rows = counted_features(layout, X, codes).toarray()
-    of_inputs, chain, last = layout.split(np.arange(layout.size))
-    assert [len(of_inputs), len(last)] == [M * inputs, int(constant)]
-    np.testing.assert_array_equal(
-        layout.join(of_inputs, chain, float(last.sum())), np.arange(layout.size)
-    )
+    layout = Layout(pattern(X, codes), inputs, constant, n_distant)
+    pairs = np.arange(10.0).reshape(5, 2)
+    rows = counted_features(layout, X, codes, sp.csr_array(pairs)).toarray()
+    of_inputs, chain, distant, last = layout.split(np.arange(layout.size))
+    assert [len(of_inputs), len(distant), len(last)] == [M * inputs, n_distant, int(constant)]
+    joined = layout.join(of_inputs, chain, float(last.sum()), distant)
+    np.testing.assert_array_equal(joined, np.arange(layout.size))
+    without = layout.join(of_inputs, chain, float(last.sum()))
+    np.testing.assert_array_equal(without[distant], 0.0)
+    if n_distant:
+        np.testing.assert_array_equal(rows[:, distant], pairs)
     if inputs:
         sums = [X.tokens.toarray()[lo:hi].sum(axis=0) for lo, hi in zip(X.offsets, X.offsets[1:])]
         np.testing.assert_allclose(rows[:, of_inputs], sums)

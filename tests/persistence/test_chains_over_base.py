@@ -98,6 +98,22 @@ def test_an_equal_estimator_comes_back(tmp_path, monkeypatch, options, X):
     assert (tmp_path / "again").read_bytes() == (tmp_path / "model").read_bytes()
 
 
+PAIRS = [("%x[0,0]", "%x[0,0]"), ("w:%x[0,0]", "%x[-1,0]")]
+
+
+def test_pairs_at_any_distance_come_back(tmp_path):
+    model = MEstimatedCRF(TEMPLATES, distant_pairs=PAIRS).fit(WORDS, TAGS)
+    save(model, tmp_path / "model")
+    loaded = load(tmp_path / "model")
+    assert repr(loaded) == repr(model)
+    assert vars(loaded).keys() == vars(model).keys()
+    assert loaded.distant_names_ == model.distant_names_
+    assert loaded.distant_coef_.tolist() == model.distant_coef_.tolist()
+    assert loaded.log_joint(WORDS, TAGS).tolist() == model.log_joint(WORDS, TAGS).tolist()
+    save(loaded, tmp_path / "again")
+    assert (tmp_path / "again").read_bytes() == (tmp_path / "model").read_bytes()
+
+
 def test_it_can_be_fitted_again(tmp_path):
     model = MEstimatedCRF(FeatureTemplates(TEMPLATES), base=HMM(order=2)).fit(WORDS, TAGS)
     save(model, tmp_path / "model")
@@ -210,19 +226,36 @@ def other_labels(state, arrays):
     arrays["base/labels"] = arrays["base/labels"] + np.uint32(1)
 
 
+VECTORIZER = {
+    "class": "SequenceVectorizer",
+    "params": {"n_features": 9},
+    "state": {"names": None, "n_features_out": None},
+}
+
+
 def of_another_class(state, arrays):
     """A vectorizer in the place of templates."""
-    state["features"] = {
-        "class": "SequenceVectorizer",
-        "params": {"n_features": 9},
-        "state": {"names": None},
-    }
-    state["features"]["state"]["n_features_out"] = None
+    state["features"] = VECTORIZER
 
 
 def with_a_stream(state, arrays):
     state["chain"]["stream"] = {"solver": "pa", "n": 1, "step": 1.0}
     arrays["last_w"] = arrays["w"]
+
+
+def with_templates(*pairs):
+    return lambda state, arrays: state["distant"].update(templates=[list(pair) for pair in pairs])
+
+
+def of_pairs(change):
+    """Changes the numbers of pairs."""
+
+    def changed(state, arrays):
+        pairs = arrays["pairs"].reshape(-1, 4).copy()
+        change(pairs)
+        arrays["pairs"] = pairs.ravel()
+
+    return changed
 
 
 def with_inputs(size):
@@ -282,6 +315,34 @@ def with_inputs(size):
 )
 def test_damaged_models_are_refused(X, options, change, said):
     stored, shared = parts(X, **options)
+    change(stored["state"], shared.arrays)
+    with pytest.raises(ModelFileError, match=re.escape(said)):
+        estimator(stored, "", shared)
+
+
+NOT_OF_TEMPLATES = "distant pairs are not of the templates that encode them"
+NOT_ASCENDING = "distant pairs must be ascending, of known features and labels"
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda s, a: s["distant"].pop("templates"), "must have the fields encoder, templates"),
+        (with_templates(), NOT_OF_TEMPLATES),
+        (with_templates(["%x[0,0]", "%x[1,0]"]), NOT_OF_TEMPLATES),
+        (with_templates(["%x[0,0]"]), "must be a list of pairs of templates"),
+        (lambda s, a: s["distant"].update(encoder=VECTORIZER), NOT_OF_TEMPLATES),
+        (lambda s, a: a.update(pairs=a["pairs"][:-4]), "distant must have"),
+        (lambda s, a: a.update(distant=a["distant"] * np.nan), "finite weights"),
+        (lambda s, a: a.update(pairs=a["pairs"][:-1], distant=a["distant"][1:]), NOT_ASCENDING),
+        (of_pairs(lambda pairs: pairs[-1].put(0, 999)), NOT_ASCENDING),
+        (of_pairs(lambda pairs: pairs[0].put(0, -1)), NOT_ASCENDING),
+        (of_pairs(lambda pairs: pairs[-1].put(3, 4)), NOT_ASCENDING),
+        (of_pairs(lambda pairs: pairs[:2].put(range(4), pairs[1])), NOT_ASCENDING),
+    ],
+)
+def test_damaged_pairs_at_any_distance_are_refused(change, said):
+    stored, shared = parts(WORDS, features=TEMPLATES, distant_pairs=PAIRS)
     change(stored["state"], shared.arrays)
     with pytest.raises(ModelFileError, match=re.escape(said)):
         estimator(stored, "", shared)

@@ -52,6 +52,7 @@ FUNCTIONS = {
 MODELS = {
     "table": (LogLinearClassifier(C=2.0), TABLE),
     "array": (LogLinearClassifier(fit_intercept=False), TABLE.to_numpy()),
+    "sparse weights": (LogLinearClassifier(ProductFeatures(context), l1_ratio=0.5), X),
     "labels": (LogLinearClassifier(ProductFeatures(context)), X),
     "parts": (LogLinearClassifier(ProductFeatures(context, parts, keep), fit_intercept=False), X),
     "function": (LogLinearClassifier(pairs, min_frequency=2), X),

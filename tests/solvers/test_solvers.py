@@ -42,7 +42,14 @@ test_gradient = contracts.solver(GRADIENT)
 test_sgd = contracts.solver(SGD)
 
 
-BATCH = {"lbfgs": LBFGS, "owlqn": OWLQN, "newton_cg": NEWTON_CG, "trust_ncg": TRUST_NCG, "cg": CG}
+BATCH = {
+    "lbfgs": LBFGS,
+    "owlqn": OWLQN,
+    "newton_cg": NEWTON_CG,
+    "trust_ncg": TRUST_NCG,
+    "cg": CG,
+    "gradient": GRADIENT,
+}
 
 
 def objective_of(X, y, weight, edge_columns):

@@ -10,7 +10,12 @@ import numpy as np
 from sklearn_struct.encoding.features.templates import FeatureTemplates
 from sklearn_struct.hidden_markov.path_sums import Windows
 
-__all__ = ["beside", "values", "windows"]
+__all__ = ["beside", "texts", "values", "windows"]
+
+
+def texts(templates: FeatureTemplates) -> list[str]:
+    """The templates as they were written."""
+    return [template.text for template in templates._learnt.templates]
 
 
 def values(templates: FeatureTemplates) -> list[list[Any]]:

@@ -69,15 +69,16 @@ class LinearChainCRF(BasePartlyLabelled, BaseOnlineChain):
         Inverse strength of the penalty (sigma**2 of [1]_, eq. 5.4; CRFsuite's c2 is 1 / (2 C)).
         ``np.inf``: no penalty. For "pa" and "pa-ii" their aggressiveness, the C of [3]_, for "arow"
         1 / r of [7]_; without effect for "ap".
-    solver : {"auto", "lbfgs", "owlqn", "newton-cg", "trust-ncg", "cg", "sag", "sgd", "ap", "pa", \
-            "pa-ii", "arow"}, default="auto"
+    solver : {"auto", "lbfgs", "owlqn", "newton-cg", "trust-ncg", "cg", "gradient", "sag", "sgd", \
+            "ap", "pa", "pa-ii", "arow"}, default="auto"
         "lbfgs" for L2, "owlqn" (orthant-wise L-BFGS) for L1 and elastic net, "sag" stochastic
         average gradient [4]_ for both, near the optimum soonest on large data, "sgd" averaged
         stochastic gradient descent with a calibrated step, for L2. "newton-cg" and "trust-ncg",
-        Newton's method with a line search or in a trust region, and "cg", nonlinear conjugate
-        gradients, are for L2, too. "auto" takes "owlqn" if ``l1_ratio > 0``; else "sag" if X is
-        sparse, there are 30,000 tokens or more, more weights than tokens, no edge features, and ``C
-        <= 1``; else "lbfgs".
+        Newton's method with a line search or in a trust region, "cg", nonlinear conjugate
+        gradients, and "gradient", steepest ascent of the likelihood with a line search (section
+        5.1.1 of [1]_), which needs many more iterations, are for L2, too. "auto" takes
+        "owlqn" if ``l1_ratio > 0``; else "sag" if X is sparse, there are 30,000 tokens or more,
+        more weights than tokens, no edge features, and ``C <= 1``; else "lbfgs".
 
         "ap", the averaged perceptron [2]_, adds a sequence's features with y and subtracts those
         with the labelling that is predicted instead. "pa", passive-aggressive learning (PA-I of
@@ -180,6 +181,7 @@ class LinearChainCRF(BasePartlyLabelled, BaseOnlineChain):
                     "newton-cg",
                     "trust-ncg",
                     "cg",
+                    "gradient",
                     "sag",
                     "sgd",
                     *OF_SOLVERS,

@@ -5,13 +5,12 @@ other.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import _fit_context
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.metaestimators import available_if
 
 from sklearn_struct._whole_fits import publishes
@@ -23,7 +22,8 @@ from sklearn_struct.estimators.chains.trained_chain import BaseTrainedChain
 from sklearn_struct.estimators.fitting.finite_scores import check_learned
 from sklearn_struct.estimators.fitting.parameters import with_parameters
 from sklearn_struct.estimators.fitting.prepared_weights import Prepared, check_width
-from sklearn_struct.estimators.fitting.solving import strength
+from sklearn_struct.estimators.fitting.shared_parameters import SolverParameters
+from sklearn_struct.estimators.fitting.solving import Minimisation, step_options, strength
 from sklearn_struct.exceptions import EmptyDataError, InputTypeError
 from sklearn_struct.objectives.linear_objective import LinearObjective, TrainingData
 from sklearn_struct.objectives.linear_potentials import LinearPotentials, bind
@@ -58,7 +58,7 @@ def _learns_online(estimator: BaseOnlineChain) -> bool:
 
 
 @with_parameters
-class BaseOnlineChain(BaseTrainedChain):
+class BaseOnlineChain(SolverParameters, BaseTrainedChain):
     """A chain that also learns batch by batch, in scikit-learn's manner.
 
     Learned, besides: ``_stream``, the name of a solver and where its passes have come to, or None
@@ -66,9 +66,6 @@ class BaseOnlineChain(BaseTrainedChain):
 
     Parameters
     ----------
-    solver : {"auto", "lbfgs", "owlqn", "newton-cg", "trust-ncg", "cg", "sag", "sgd"}, \
-            default="auto"
-        As in `LinearChainCRF`.
     max_iter : int, default=1000
         Largest number of iterations; for "sag" and "sgd" passes over the data.
     tol : float, default=1e-4
@@ -87,11 +84,8 @@ class BaseOnlineChain(BaseTrainedChain):
         Sequences that `fit` has learnt from, plus those of each `partial_fit` since.
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "solver": [
-            StrOptions({"auto", "lbfgs", "owlqn", "newton-cg", "trust-ncg", "cg", "sag", "sgd"})
-        ],
-    }
+    def _minimisation(self) -> Minimisation:
+        return super()._minimisation()._replace(learning_rate=self.learning_rate)
 
     @available_if(_learns_online)
     @publishes
@@ -214,7 +208,11 @@ class BaseOnlineChain(BaseTrainedChain):
             objective = self._objective(self.solver, potentials, loss, data).on(pool)
             with np.errstate(over="ignore", invalid="ignore"):  # what is learned is looked at
                 stream = PASSES[self.solver](
-                    objective, stream, l2=l2, rng=check_random_state(self.random_state)
+                    objective,
+                    stream,
+                    l2=l2,
+                    rng=check_random_state(self.random_state),
+                    **step_options(self.solver, self.learning_rate),
                 )
         self._w = stream.mean
         self._stream = (self.solver, stream)

@@ -35,10 +35,12 @@ __all__ = [
     "STOCHASTIC",
     "Minimisation",
     "choice",
+    "choice_for_batches",
     "choice_for_rows",
     "ended",
     "minimise",
     "solve",
+    "step_options",
     "strength",
     "term_tokens",
 ]
@@ -86,6 +88,7 @@ class Minimisation(NamedTuple):
     l1_ratio: float = 0.0
     random_state: Seed = None
     dtype: str = "float64"
+    learning_rate: str = "averaged"
 
 
 def choice(settings: Minimisation, loss: Loss, potentials: LinearPotentials, n_tokens: int) -> str:
@@ -138,10 +141,17 @@ def choice_for_rows(solver: str, C: float, l1_ratio: float, rows: SparseRows) ->
     (Shalev-Shwartz & Zhang).
     """
     n = rows.n_rows
+    strong = C * float(np.sum(rows.squares)) <= WEAKEST * n**2
+    suits = strong and rows.size > n and rows.n_stored >= MANY
+    if solver == "auto" and l1_ratio == 0 and suits:
+        return "sdca"
+    return choice_for_batches(solver, l1_ratio)
+
+
+def choice_for_batches(solver: str, l1_ratio: float) -> str:
+    """The same where each iteration goes over all data."""
     if solver == "auto":
-        strong = C * float(np.sum(rows.squares)) <= WEAKEST * n**2
-        suits = strong and rows.size > n and rows.n_stored >= MANY
-        return "owlqn" if l1_ratio > 0 else "sdca" if suits else "lbfgs"
+        return "owlqn" if l1_ratio > 0 else "lbfgs"
     if l1_ratio > 0 and solver != "owlqn":
         raise ValueError(
             f"solver={solver!r} has no L1 penalty; use 'owlqn' or 'auto', or l1_ratio=0"
@@ -177,6 +187,11 @@ def strength(C: float, solver: str, scale: float) -> float:
     return max(of_loss, float(np.finfo(float).tiny))
 
 
+def step_options(solver: str, learning_rate: str) -> dict[str, Any]:
+    """What a solver is told about its steps, if it can be told."""
+    return {"averaged": learning_rate == "averaged"} if solver == "sgd" else {}
+
+
 def minimise(
     settings: Minimisation,
     solver: str,
@@ -191,6 +206,7 @@ def minimise(
     if settings.solver == "auto" and seed is None:
         seed = 0  # whatever it chooses, it gives the same result each time
     options: dict[str, Any] = {"rng": check_random_state(seed)} if solver in STOCHASTIC else {}
+    options |= step_options(solver, settings.learning_rate)
     # of steps that are too long; what is learned is looked at
     with np.errstate(over="ignore", invalid="ignore"):
         return SOLVERS[solver](

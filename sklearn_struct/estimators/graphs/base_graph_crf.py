@@ -21,8 +21,10 @@ from sklearn_struct.estimators.fitting.shared_parameters import (
     IterationParameters,
     PenaltyParameters,
     RandomParameters,
+    SolverParameters,
     ThreadParameters,
 )
+from sklearn_struct.estimators.fitting.solving import Minimisation
 from sklearn_struct.estimators.graphs.base_graph import BaseGraph
 from sklearn_struct.estimators.graphs.graph_inference import (
     INFERENCES,
@@ -57,6 +59,7 @@ class BaseGraphCRF(
     PenaltyParameters,
     IterationParameters,
     RandomParameters,
+    SolverParameters,
     ThreadParameters,
     BaseGraph,
 ):
@@ -99,10 +102,6 @@ class BaseGraphCRF(
         all. A dense X stores all its values, so there both are the same.
     fit_intercept : bool, default=True
         Give each label an unpenalised weight of its own.
-    solver : {"auto", "lbfgs", "owlqn", "newton-cg", "trust-ncg", "cg", "sag", "sgd"}, \
-            default="auto"
-        What minimises the objective, as in `LinearChainCRF`. With a loss that draws labellings,
-        "auto" is "sgd".
     warm_start : bool, default=False
         Start from the weights of the previous fit, matched by label and feature.
     dtype : {"float64", "float32"}, default="float64"
@@ -152,7 +151,6 @@ class BaseGraphCRF(
     decoder: str = "auto"
     feature_pairs: str = "observed"
     fit_intercept: bool = True
-    solver: str = "auto"
     warm_start: bool = False
     dtype: str = "float64"
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -162,9 +160,6 @@ class BaseGraphCRF(
         "decoder": [StrOptions({"auto", "marginal", "icm"})],
         "feature_pairs": [StrOptions({"observed", "all"})],
         "fit_intercept": ["boolean"],
-        "solver": [
-            StrOptions({"auto", "lbfgs", "owlqn", "newton-cg", "trust-ncg", "cg", "sag", "sgd"})
-        ],
         "warm_start": ["boolean"],
         "dtype": [StrOptions({"float64", "float32"})],
     }
@@ -187,6 +182,9 @@ class BaseGraphCRF(
             self.random_state,
         )
         return loss_of(settings, self._inference(), evidence)
+
+    def _minimisation(self) -> Minimisation:
+        return super()._minimisation()._replace(learning_rate=self.learning_rate)
 
     def _inference(self) -> Inference:
         report = self.__dict__.setdefault("_report", Report())

@@ -22,7 +22,7 @@ __all__ = ["BeliefRounds", "check_rounds"]
 # parts of the known nodes, each of which is scored by weights that have not seen it
 N_FOLDS = 5
 # that see an objective as a whole, by its value and its gradient
-SOLVERS = {"auto", "lbfgs", "owlqn", "cg"}
+SOLVERS = {"auto", "lbfgs", "owlqn", "cg", "gradient"}
 
 
 class BeliefRounds(NamedTuple):

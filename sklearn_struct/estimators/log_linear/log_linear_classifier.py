@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import field
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -32,9 +32,10 @@ from sklearn_struct.estimators.fitting.progress import Progress
 from sklearn_struct.estimators.fitting.sample_weights import check_sum, of_examples
 from sklearn_struct.estimators.fitting.shared_parameters import (
     IterationParameters,
+    PenaltyParameters,
     ThreadParameters,
 )
-from sklearn_struct.estimators.fitting.solving import Minimisation, solve
+from sklearn_struct.estimators.fitting.solving import Minimisation, choice_for_batches, solve
 from sklearn_struct.estimators.log_linear.input_forms import FunctionForm, PairForm, ProductForm
 from sklearn_struct.estimators.log_linear.label_predictions import BaseLabelPredictions
 from sklearn_struct.exceptions import EmptyDataError, InputTypeError
@@ -46,6 +47,7 @@ __all__ = ["LogLinearClassifier"]
 @with_parameters
 class LogLinearClassifier(
     BaseLabelPredictions,
+    PenaltyParameters,
     IterationParameters,
     ThreadParameters,
     DocLink,
@@ -58,7 +60,8 @@ class LogLinearClassifier(
     p(y | x) = exp(coef . f(x, y)) / sum_y' exp(coef . f(x, y')), where f(x, y) is given by a
     function of both. The objective is scikit-learn's, over all weights but the intercept:
 
-        C * sum_i weight_i * -log p(y_i | x_i) + ||coef||_2**2 / 2
+        C * sum_i weight_i * -log p(y_i | x_i)
+            + l1_ratio * ||coef||_1 + (1 - l1_ratio) / 2 * ||coef||_2**2
 
     Without a function X is a table and there is a feature for each pair of a column and a label:
     multinomial logistic regression.
@@ -75,8 +78,13 @@ class LogLinearClassifier(
         data.
     C : float, default=1.0
         Inverse strength of the penalty, sigma**2 of a Gaussian prior; ``np.inf``: no penalty.
-    solver : {"lbfgs", "newton-cg", "gradient"}, default="lbfgs"
-        "gradient" is gradient ascent with a line search, which needs many more iterations.
+    l1_ratio : float, default=0.0
+        Share of the L1 penalty, in [0, 1]. 0 is an L2 penalty, 1 an L1 penalty, which leaves many
+        weights at exactly 0, and what is between is the elastic net.
+    solver : {"auto", "lbfgs", "owlqn", "newton-cg", "gradient"}, default="auto"
+        "auto" is "owlqn" (orthant-wise L-BFGS) if ``l1_ratio > 0``, which the others do not serve,
+        else "lbfgs". "gradient" is gradient ascent with a line search, which needs many more
+        iterations.
     fit_intercept : bool or "auto", default="auto"
         Give each label an unpenalised weight of its own; "auto" does so unless `candidates` are
         given.
@@ -133,16 +141,14 @@ class LogLinearClassifier(
 
     features: Callable[[Any, Any], Any] | None = field(default=None, kw_only=False)
     candidates: Callable[[Any], Any] | None = field(default=None, kw_only=False)
-    C: float = 1.0
-    solver: str = "lbfgs"
+    solver: str = "auto"
     fit_intercept: bool | str = "auto"
     min_frequency: int = 1
     n_features: int | None = None
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "features": [callable, None],
         "candidates": [callable, None],
-        "C": [Interval(Real, 0, None, closed="right")],
-        "solver": [StrOptions({"lbfgs", "newton-cg", "gradient"})],
+        "solver": [StrOptions({"auto", "lbfgs", "owlqn", "newton-cg", "gradient"})],
         "fit_intercept": ["boolean", StrOptions({"auto"})],
         "min_frequency": [Interval(Integral, 1, None, closed="left")],
         "n_features": [None, Interval(Integral, 1, 2**31 - 1, closed="both")],
@@ -188,6 +194,7 @@ class LogLinearClassifier(
         sample_weight: ArrayLike | None,
         progress: Progress,
     ) -> None:
+        solver = choice_for_batches(self.solver, self.l1_ratio)
         X = self._read_X(X, reset=True)
         codes = self._read_y(y, X, reset=True)
         weight = check_sum(of_examples(sample_weight, len(codes), "example"))
@@ -199,11 +206,11 @@ class LogLinearClassifier(
                 if isinstance(objective, JointObjective)
                 else np.zeros(objective.size)
             )
-            settings = Minimisation(self.solver, self.C, self.tol, self.max_iter)
+            settings = Minimisation(solver, self.C, self.tol, self.max_iter, self.l1_ratio)
             iterations = Iterations(
                 self._learned, progress, self._iteration_settings(), objective.total_weight
             )
-            learned = solve(settings, self.solver, objective, w0, iterations)
+            learned = solve(settings, solver, objective, w0, iterations)
         self.__dict__.update(learned)
 
     def _choose_form(self) -> PairForm | ProductForm | FunctionForm:

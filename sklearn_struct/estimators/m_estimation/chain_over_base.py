@@ -20,6 +20,7 @@ from sklearn_struct.estimators.chains.base_chain import BaseChain
 from sklearn_struct.estimators.fitting.finite_scores import check_sums
 from sklearn_struct.estimators.m_estimation.base_distribution import read_base
 from sklearn_struct.estimators.m_estimation.base_features import features_of
+from sklearn_struct.estimators.m_estimation.distant_features import Distant
 
 __all__ = ["BaseBasedChain", "BasedSequences"]
 
@@ -29,18 +30,21 @@ class BasedSequences(NamedTuple):
     it.
 
     ``exact`` says whether sequences that the base cannot emit have no probability, or a very small
-    one.
+    one; ``labelled`` whether labels are given, so that nothing is searched or summed over them.
+    ``sides`` are the features of which pairs at any distance have weights, if there are such.
     """
 
     X: SequenceArray
     flat: bool
     observed: Any
     exact: bool = False
+    labelled: bool = False
+    sides: SequenceArray | None = None
 
 
 class BaseBasedChain(BaseChain):
-    """What is learned, besides that of a chain: ``base_``, ``features_``, ``input_coef_`` and
-    ``constant_``.
+    """What is learned, besides that of a chain: ``base_``, ``features_``, ``input_coef_``,
+    ``constant_``, ``distant_coef_`` and ``distant_pairs_``, which pairs have these weights.
     """
 
     _settings = ("allowed_transitions", "n_jobs")
@@ -50,6 +54,8 @@ class BaseBasedChain(BaseChain):
     features_: Any
     input_coef_: np.ndarray
     constant_: float
+    distant_coef_: np.ndarray
+    distant_pairs_: Distant | None
 
     def _checked(self, X: Any, reset: bool) -> Any:
         """X, as an array if it is two-dimensional, with as many columns of numbers as in `fit`."""
@@ -93,7 +99,12 @@ class BaseBasedChain(BaseChain):
         self._learn_features(features, reset=used is not None)
         if used is not None:
             self._learn_lengths(features.lengths, reset=True)
-        return BasedSequences(features, flat, observed)
+        sides = (
+            None
+            if self.distant_pairs_ is None
+            else self.distant_pairs_.read(base, X, observed, used)
+        )
+        return BasedSequences(features, flat, observed, sides=sides)
 
     def _potentials(self, sequences: Any, structure: Structure) -> Callable[[Block], Potentials]:
         of_features = super()._potentials(sequences, structure)
@@ -101,7 +112,20 @@ class BaseBasedChain(BaseChain):
         return lambda block: product(of_base(block), of_features(block))
 
     def _base_potentials(self, sequences: BasedSequences) -> Callable[[Block], Potentials]:
-        """What gives log q0(x, y) in a block of X."""
+        """What gives log q0(x, y) in a block of X.
+
+        Raises
+        ------
+        ValueError
+            If labels are to be found or summed over, and pairs of tokens at any distance count.
+        """
+        if self.distant_pairs_ is not None and not sequences.labelled:
+            raise ValueError(
+                "with distant_pairs there are no predictions, and no sums over labels: two tokens "
+                "at any distance are no clique of a chain, so no search that goes from token to "
+                "token finds the best labels; compare labellings by log_joint, or fit without "
+                "distant_pairs"
+            )
         return read_base(self.base_, self._pattern.order).potentials(
             sequences.observed, sequences.exact
         )
@@ -153,14 +177,26 @@ class BaseBasedChain(BaseChain):
         UnknownLabelError
             If y holds a label that was not seen in `fit`.
         """
-        sequences = self._read_X(X, reset=False)._replace(exact=True)
+        sequences = self._read_X(X, reset=False)._replace(exact=True, labelled=True)
         codes = self._read_y(y, sequences, reset=False)
         inference = self._learned_inference()
 
         def work(theta: Potentials, block: Block) -> np.ndarray:
             return inference.scores(theta, block.structure, codes[block.tokens])
 
-        return check_sums(self._each_sequence(sequences, work) + self._of_inputs(sequences.X))
+        sums = self._each_sequence(sequences, work) + self._of_inputs(sequences.X)
+        if self.distant_pairs_ is not None and sequences.sides is not None:
+            counts = self.distant_pairs_.counts(sequences.sides, codes, len(self.classes_))
+            sums += counts @ self.distant_coef_
+        return check_sums(sums)
+
+    @property
+    def distant_names_(self) -> list[tuple[str, Any, str, Any]]:
+        """Of each entry of ``distant_coef_`` the feature and the label at a token, and at a later
+        one.
+        """
+        check_is_fitted(self)
+        return [] if self.distant_pairs_ is None else self.distant_pairs_.names(self.classes_)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

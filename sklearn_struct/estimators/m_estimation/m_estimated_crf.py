@@ -25,6 +25,11 @@ from sklearn_struct.estimators.m_estimation.base_distribution import fit_base, r
 from sklearn_struct.estimators.m_estimation.base_features import choose_features
 from sklearn_struct.estimators.m_estimation.cached_expectations import Given, Sampling, expectations
 from sklearn_struct.estimators.m_estimation.chain_over_base import BaseBasedChain, BasedSequences
+from sklearn_struct.estimators.m_estimation.distant_features import (
+    Distant,
+    learn_pairs,
+    read_templates,
+)
 from sklearn_struct.exceptions import ForbiddenLabelError, UnknownLabelError
 from sklearn_struct.linear.sparse_rows import SparseRows
 from sklearn_struct.losses.losses_of_rows import Exponential, RowExamples
@@ -91,6 +96,12 @@ class MEstimatedCRF(BaseBasedChain):
     input_features : bool, default=False
         Whether each feature of X also has a weight that is the same for all labels. They do not
         change what is predicted for given weights of the others, but what these have to explain.
+    distant_pairs : None or list of (template, template), default=None
+        Features of two tokens of a sequence, however far apart: what the first template shows at a
+        token, with its label, and the second one at a later token, with that token's. A pair counts
+        as often as its windows, which must not overlap, are found; pairs seen in training have
+        weights. Their expectations are sums over all paths between the windows. They count in
+        `log_joint` alone: predictions are refused, since a chain's search sees neighbours only.
     transition_features : {"observed", "all"}, default="observed"
         Which pairs of labels have weights: those seen in training, or all.
     allowed_transitions : None, str, array-like of shape (n_labels, n_labels) or dict, default=None
@@ -120,6 +131,13 @@ class MEstimatedCRF(BaseBasedChain):
         Weights of features: how the model differs from its base.
     input_coef_ : ndarray of shape (n_features,)
         With `input_features`, their weights.
+    distant_coef_ : ndarray of shape (n_pairs,)
+        With `distant_pairs`, their weights.
+    distant_names_ : list of tuple
+        Their features and labels: at a token, and at a later one.
+    distant_pairs_ : named tuple or None
+        The same as numbers: the fitted encoder of either side, the pairs of templates, and the
+        pairs of features and labels.
     constant_ : float
         Weight of the constant feature; 0 without.
     loss_curve_ : list of float
@@ -160,6 +178,7 @@ class MEstimatedCRF(BaseBasedChain):
     sample_smoothing: float = 0.1
     constant: bool = True
     input_features: bool = False
+    distant_pairs: Any = None
     transition_features: str = "observed"
     tol: float = 1e-3
     memory: Any = None
@@ -172,6 +191,7 @@ class MEstimatedCRF(BaseBasedChain):
         "sample_smoothing": [Interval(Real, 0, None, closed="left")],
         "constant": ["boolean"],
         "input_features": ["boolean"],
+        "distant_pairs": [None, list, tuple],
         "solver": [StrOptions({"auto", "sdca", "lbfgs", "owlqn", "newton-cg", "trust-ncg", "cg"})],
         "memory": [None, str, HasMethods(["cache"])],
     }
@@ -231,6 +251,7 @@ class MEstimatedCRF(BaseBasedChain):
         base = read_base(self.base_, self.order)
         self.classes_ = self.base_.classes_
         self.features_ = choose_features(self.features, base)
+        self.distant_pairs_ = self._unlearned_pairs()
         observed, flat = base.observe(X)
         lengths = np.diff(observed.offsets)
         weight = check_sum(self._read_weight(sample_weight, len(lengths))) * (lengths > 0)
@@ -250,7 +271,8 @@ class MEstimatedCRF(BaseBasedChain):
             raise ForbiddenLabelError(
                 f"X[{impossible[0]}]: the base gives this sequence with its labels probability 0"
             )
-        layout = Layout(self._pattern, self.input_features, self.constant)
+        self._learn_pairs(sequences, codes, weight > 0)
+        layout = self._layout()
         with Pool(self.n_jobs) as pool:
             objective = self._objective_of(layout, sequences, codes, weight, pool)
             w0 = self._start_at(start, layout)
@@ -260,13 +282,34 @@ class MEstimatedCRF(BaseBasedChain):
         self.__dict__.update(learned)
         self.n_iter_: int = max(self.n_iter_, 1)  # to see that the start is optimal is work, too
 
+    def _unlearned_pairs(self) -> Distant | None:
+        distant = read_templates(self.distant_pairs)
+        if distant is not None and self.inputs == "empirical":
+            raise ValueError(
+                "distant_pairs need inputs='base': given inputs have expectations of neighbouring "
+                "labels alone"
+            )
+        return distant
+
+    def _learn_pairs(self, sequences: BasedSequences, codes: np.ndarray, used: np.ndarray) -> None:
+        if self.distant_pairs_ is not None and sequences.sides is not None:
+            self.distant_pairs_ = learn_pairs(
+                self.distant_pairs_, sequences.sides, codes, len(self.classes_), used
+            )
+
+    def _layout(self) -> Layout:
+        n_distant = 0 if self.distant_pairs_ is None else len(self.distant_pairs_.pairs)
+        return Layout(self._pattern, self.input_features, self.constant, n_distant)
+
     def _start_at(self, start: Any, layout: Layout) -> np.ndarray:
         if start is None:
             return np.zeros(layout.size)
         no_inputs = np.zeros(layout.pattern.n_features)
         # other chains have none
         constant = getattr(start, "constant_", 0.0)
-        return layout.join(no_inputs, self._transferred(start), constant)
+        known = dict(zip(getattr(start, "distant_names_", []), getattr(start, "distant_coef_", [])))
+        distant = np.array([known.get(name, 0.0) for name in self.distant_names_], np.float64)
+        return layout.join(no_inputs, self._transferred(start), constant, distant)
 
     def _refuse_missing(self, y: Any) -> None:
         """The base may learn from sequences without labels, this model cannot."""
@@ -288,7 +331,10 @@ class MEstimatedCRF(BaseBasedChain):
         weight: np.ndarray,
         pool: Pool,
     ) -> RowsObjective:
-        counts = counted_features(layout, sequences.X, codes)
+        pairs = None
+        if self.distant_pairs_ is not None and sequences.sides is not None:
+            pairs = self.distant_pairs_.counts(sequences.sides, codes, len(self.classes_))
+        counts = counted_features(layout, sequences.X, codes, pairs)
         linear = self._expectations(layout, sequences, weight)
         if np.isinf(self.C) and not has_minimum(counts[weight > 0], linear):
             raise ValueError(
@@ -313,9 +359,15 @@ class MEstimatedCRF(BaseBasedChain):
             # drawn here, so that the cache sees a number and not the state of a generator
             seed = int(check_random_state(self.random_state).randint(2**31 - 1))
             over = Sampling(self.n_samples, self.sample_smoothing, seed)
-        return expectations(self.base_, self.features_, layout, over, self.memory, self.n_jobs)
+        return expectations(
+            self.base_, self.features_, layout, over, self.memory, self.n_jobs, self.distant_pairs_
+        )
 
     def _learned(self, w: np.ndarray) -> dict[str, Any]:
-        inputs, chain, constant = Layout(self._pattern, self.input_features, self.constant).split(w)
-        others = {"input_coef_": inputs.copy(), "constant_": float(constant.sum())}
+        inputs, chain, distant, constant = self._layout().split(w)
+        others = {
+            "input_coef_": inputs.copy(),
+            "distant_coef_": distant.copy(),
+            "constant_": float(constant.sum()),
+        }
         return super()._learned(chain) | others

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn_struct.containers.structures import Structure
 from sklearn_struct.inference.graphs.flat_scores import Cliques
 from sklearn_struct.inference.graphs.message_passing import MessagePassing
+from sklearn_struct.inference.graphs.remembered import of_structure
 
 __all__ = ["BeliefPropagation"]
 
@@ -24,4 +25,4 @@ class BeliefPropagation(MessagePassing):
 
     def shares(self, structure: Structure, cliques: Cliques) -> np.ndarray:
         """All of each clique."""
-        return np.ones(len(cliques.row))
+        return of_structure(structure, "ones", lambda: np.ones(len(cliques.row)))

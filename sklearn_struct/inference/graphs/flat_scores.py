@@ -131,8 +131,16 @@ def _take_largest(rows: np.ndarray, top: np.ndarray) -> None:
 
 def by_example(values: np.ndarray, offsets: np.ndarray) -> np.ndarray:
     """Sums of what stands between offsets; no sum depends on what stands elsewhere."""
-    owner = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
-    return np.bincount(owner, values, minlength=len(offsets) - 1)
+    sums = np.zeros(len(offsets) - 1)
+    _add_up(np.require(values, np.float64, ["C", "W"]), offsets, sums)
+    return sums
+
+
+@kernel
+def _add_up(values: np.ndarray, offsets: np.ndarray, sums: np.ndarray) -> None:
+    for i in range(len(sums)):
+        for v in range(offsets[i], offsets[i + 1]):
+            sums[i] += values[v]
 
 
 def have_forbidden(potentials: Potentials, structure: Structure) -> np.ndarray:

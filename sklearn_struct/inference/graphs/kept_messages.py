@@ -39,7 +39,7 @@ class KeptMessages:
     def of(
         self, potentials: Potentials, structure: Structure, shape: tuple[int, int], powers: bool
     ) -> Started:
-        """The messages (n_places, P) of a structure, with powers of their own or without."""
+        """The messages (n_places, width) of a structure, with powers of their own or without."""
         # with other labels forbidden, as where some are known, they end elsewhere
         forbidden = np.packbits(potentials.node == -np.inf)
         which = forbidden.tobytes() if np.any(forbidden) else b""

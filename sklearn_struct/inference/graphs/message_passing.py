@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from sklearn_struct.compiled.kernel import kernel
-from sklearn_struct.compiled.simd import padded
 from sklearn_struct.compiled.threads import patiently
 from sklearn_struct.containers.structures import Potentials, Structure, zeros
 from sklearn_struct.inference.graphs.adjacency import read
@@ -25,6 +24,7 @@ from sklearn_struct.inference.graphs.pair_inference import (
     Examples,
     Limits,
     by_pairs,
+    message_width,
 )
 from sklearn_struct.inference.graphs.pair_scores import are_small, pair_scores
 from sklearn_struct.inference.graphs.pairs_by_colours import by_colours
@@ -116,7 +116,7 @@ class MessagePassing(OnGraphs):
     def _started(self, potentials: Potentials, structure: Structure, powers: bool) -> Started:
         """Where messages begin."""
         n_places = 2 * sum(len(family.nodes) for family in structure.families)
-        shape = n_places, padded(potentials.node.shape[1])
+        shape = n_places, message_width(potentials.node.shape[1], powers)
         if self.kept is None:
             return new_messages(structure.n_examples, shape, powers)
         return self.kept.of(potentials, structure, shape, powers)

@@ -1,5 +1,6 @@
 """Belief propagation on graphs of two labels, whose messages are one number: by how much the second
-label is more probable than the first. That is a third of the work of `pair_messages`.
+label is more probable than the first. That is a third of the work of `pair_messages`, and an eighth
+of the memory.
 """
 
 from __future__ import annotations
@@ -9,10 +10,10 @@ import numpy as np
 from sklearn_struct.compiled.kernel import kernel
 from sklearn_struct.compiled.simd import at
 from sklearn_struct.inference.graphs.adjacency import Adjacency
-from sklearn_struct.inference.graphs.flat_scores import Cliques
+from sklearn_struct.inference.graphs.flat_scores import Cliques, FlatScores, first_score
 from sklearn_struct.inference.graphs.pair_scores import PairScores
 
-__all__ = ["from_odds", "send_odds", "to_odds"]
+__all__ = ["add_odds_of_edges", "add_odds_of_nodes", "send_odds"]
 
 
 @kernel
@@ -60,22 +61,75 @@ def send_odds(
                 new = (1.0 - low) / low
             # the difference of two probabilities
             change = max(change, abs(new - old) / ((1.0 + new) * (1.0 + old)))
-            odds[q] = new
+            odds[q, 0] = new
     return change
 
 
 @kernel
-def to_odds(told: np.ndarray, graph: Adjacency, nodes: tuple[int, int], odds: np.ndarray) -> None:
-    """Write the odds of what some nodes are told."""
-    for e in range(graph.bounds[nodes[0]], graph.bounds[nodes[1]]):
-        p = graph.places[e]
-        odds[p] = told[p, 1] / told[p, 0]
+def add_odds_of_nodes(
+    scores: PairScores,
+    graph: Adjacency,
+    nodes: tuple[int, int],
+    weight: float,
+    odds: np.ndarray,
+    beliefs: np.ndarray,
+    out: np.ndarray,
+) -> float:
+    """As `pair_messages.add_node_beliefs`; rows of beliefs have two places.
+
+    Their part of the value is that of messages (1, odds), whatever these sum to: sums go into the
+    values of two nodes, and out of that of their edge.
+    """
+    first, stop = nodes
+    value = 0.0
+    for v in range(first, stop):
+        zero = scores.node[v, 0]
+        one = scores.node[v, 1]
+        for e in range(graph.bounds[v], graph.bounds[v + 1]):
+            one *= at(odds, at(graph.places, e))
+        norm = zero + one
+        value += np.log(norm)
+        beliefs[v - first, 0] = zero / norm
+        beliefs[v - first, 1] = one / norm
+        out[v, 0] += weight * beliefs[v - first, 0]
+        out[v, 1] += weight * beliefs[v - first, 1]
+    return value
 
 
 @kernel
-def from_odds(odds: np.ndarray, graph: Adjacency, nodes: tuple[int, int], told: np.ndarray) -> None:
-    """Write the probabilities."""
-    for e in range(graph.bounds[nodes[0]], graph.bounds[nodes[1]]):
-        p = graph.places[e]
-        told[p, 0] = 1.0 / (1.0 + odds[p])
-        told[p, 1] = odds[p] / (1.0 + odds[p])
+def add_odds_of_edges(
+    scores: PairScores,
+    cliques: Cliques,
+    edges: tuple[int, int],
+    of_nodes: tuple[np.ndarray, int],
+    weight: float,
+    odds: np.ndarray,
+    out: FlatScores,
+) -> float:
+    """As `pair_messages.add_edge_beliefs`."""
+    beliefs, first = of_nodes
+    tables = scores.tables
+    value = 0.0
+    for c in range(edges[0], edges[1]):
+        left = cliques.members[2 * c] - first
+        right = cliques.members[2 * c + 1] - first
+        # what nodes believe without what the edge tells them
+        left_zero = beliefs[left, 0]
+        left_one = beliefs[left, 1] / at(odds, 2 * c)
+        right_zero = beliefs[right, 0]
+        right_one = beliefs[right, 1] / at(odds, 2 * c + 1)
+        o = scores.start[2 * c]
+        below = o + scores.stride[2 * c]
+        both_zero = left_zero * at(tables, o) * right_zero
+        zero_one = left_zero * at(tables, o + 1) * right_one
+        one_zero = left_one * at(tables, below) * right_zero
+        both_one = left_one * at(tables, below + 1) * right_one
+        norm = both_zero + zero_one + one_zero + both_one
+        value += np.log(norm)
+        scale = weight / norm
+        into = first_score(out, cliques, c)
+        out.tables[into] += scale * both_zero
+        out.tables[into + 1] += scale * zero_one
+        out.tables[into + 2] += scale * one_zero
+        out.tables[into + 3] += scale * both_one
+    return value

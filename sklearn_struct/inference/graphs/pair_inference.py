@@ -7,22 +7,39 @@ from typing import TypeAlias
 import numpy as np
 
 from sklearn_struct.compiled.kernel import kernel
-from sklearn_struct.compiled.simd import LANES
+from sklearn_struct.compiled.simd import LANES, padded
 from sklearn_struct.inference.graphs.adjacency import Adjacency
 from sklearn_struct.inference.graphs.flat_scores import Cliques, FlatScores
 from sklearn_struct.inference.graphs.kept_messages import Started
-from sklearn_struct.inference.graphs.odds_messages import from_odds, send_odds, to_odds
+from sklearn_struct.inference.graphs.odds_messages import (
+    add_odds_of_edges,
+    add_odds_of_nodes,
+    send_odds,
+)
 from sklearn_struct.inference.graphs.pair_messages import (
     PairMessages,
     Room,
-    add_pair_beliefs,
+    add_edge_beliefs,
+    add_node_beliefs,
     places_of_labels,
     send_pairs,
 )
 from sklearn_struct.inference.graphs.pair_scores import PairScores
 from sklearn_struct.inference.graphs.short_messages import MOST_LABELS, send_short
 
-__all__ = ["DAMPING", "LONGER", "Examples", "Limits", "are_odds", "by_pairs", "forget", "send"]
+__all__ = [
+    "DAMPING",
+    "LONGER",
+    "Examples",
+    "Limits",
+    "add_edges",
+    "add_nodes",
+    "by_pairs",
+    "forget",
+    "message_width",
+    "send",
+    "width_of_beliefs",
+]
 
 # of graphs whose messages do not settle: how much of the old message stays, and how much longer
 DAMPING = 0.5
@@ -55,31 +72,51 @@ def by_pairs(
     padding = (1.0 - labels) / K
     room = Room(np.zeros(P), np.zeros(2 * P), labels, padding, np.eye(2 * LANES))
     messages, settled = started
-    odds = np.empty(len(graph.places) if are_odds(scores, K) else 0)
     for i in which:
         nodes = (offsets[i], offsets[i + 1])
         edges = cliques.ranges[i]
         if not settled[i]:
             forget(messages, scores, edges, K)
         plain = (max_sweeps, tol, 0.0)
-        last = _settle(scores, cliques, graph, nodes, plain, messages, odds, room)
+        last = _settle(scores, cliques, graph, nodes, plain, messages, room)
         if settled[i] and not last[1] <= tol:
             # they began far from where they end now
             forget(messages, scores, edges, K)
-            last = _settle(scores, cliques, graph, nodes, plain, messages, odds, room)
+            last = _settle(scores, cliques, graph, nodes, plain, messages, room)
         if not last[1] <= tol:
             forget(messages, scores, edges, K)
             damped = (LONGER * max_sweeps, tol, DAMPING)
-            last = _settle(scores, cliques, graph, nodes, damped, messages, odds, room)
+            last = _settle(scores, cliques, graph, nodes, damped, messages, room)
         settled[i] = last[1] <= tol
         sweeps[i], change[i] = last
-        log_Z[i] = add_pair_beliefs(scores, cliques, graph, nodes, edges, weight[i], messages, out)
+        beliefs = np.empty((nodes[1] - nodes[0], width_of_beliefs(messages)))
+        value = add_nodes(scores, graph, nodes, weight[i], messages, beliefs, out.node)
+        of_nodes = (beliefs, nodes[0])
+        for f in range(len(edges)):
+            of_family = (edges[f, 0], edges[f, 1])
+            value += add_edges(scores, cliques, of_family, of_nodes, weight[i], messages, out)
+        log_Z[i] = value
+
+
+def message_width(n_labels: int, shared_out: bool) -> int:
+    """How many numbers a message has: one, its odds, where that is enough."""
+    if n_labels == 2 and not shared_out:
+        return 1
+    width: int = padded(n_labels)
+    return width
 
 
 @kernel
-def are_odds(scores: PairScores, K: int) -> bool:
-    """Whether messages are sent as odds."""
-    return K == 2 and not scores.shared_out
+def are_odds(messages: PairMessages) -> bool:
+    """Whether messages are one number."""
+    width: int = messages.told.shape[1]
+    return width == 1
+
+
+@kernel
+def width_of_beliefs(messages: PairMessages) -> int:
+    """How many places a row of beliefs has, for `add_nodes`."""
+    return 2 if are_odds(messages) else messages.told.shape[1]
 
 
 @kernel
@@ -90,22 +127,17 @@ def _settle(
     nodes: tuple[int, int],
     settings: tuple[int, float, float],
     messages: PairMessages,
-    odds: np.ndarray,
     room: Room,
 ) -> tuple[int, float]:
     """Send messages among the nodes of one example; see `log_messages.exchange`."""
     max_sweeps, tol, damping = settings
-    if len(odds):
-        to_odds(messages.told, graph, nodes, odds)
     change = np.inf
     n = 0
     while n < max_sweeps and not change <= tol:
-        there = send(scores, cliques, graph, nodes, (True, damping), messages, odds, room)
-        back = send(scores, cliques, graph, nodes, (False, damping), messages, odds, room)
+        there = send(scores, cliques, graph, nodes, (True, damping), messages, room)
+        back = send(scores, cliques, graph, nodes, (False, damping), messages, room)
         change = max(there, back)
         n += 1
-    if len(odds):
-        from_odds(odds, graph, nodes, messages.told)
     return n, change
 
 
@@ -117,17 +149,48 @@ def send(
     nodes: tuple[int, int],
     way: tuple[bool, float],
     messages: PairMessages,
-    odds: np.ndarray,
     room: Room,
 ) -> float:
     """Send the messages of some nodes one way, by the quickest kernel; see
     `pair_messages.send_pairs`.
     """
-    if len(odds):
-        return send_odds(scores, cliques, graph, nodes, way, odds)
+    if are_odds(messages):
+        return send_odds(scores, cliques, graph, nodes, way, messages.told)
     if scores.shared_out or len(room.labels) > MOST_LABELS:
         return send_pairs(scores, cliques, graph, nodes, way, messages, room)
     return send_short(scores, cliques, graph, nodes, way, messages.told, room)
+
+
+@kernel
+def add_nodes(
+    scores: PairScores,
+    graph: Adjacency,
+    nodes: tuple[int, int],
+    weight: float,
+    messages: PairMessages,
+    beliefs: np.ndarray,
+    out: np.ndarray,
+) -> float:
+    """Write and add weighted beliefs of nodes; see `pair_messages.add_node_beliefs`."""
+    if are_odds(messages):
+        return add_odds_of_nodes(scores, graph, nodes, weight, messages.told, beliefs, out)
+    return add_node_beliefs(scores, graph, nodes, weight, messages.powers, beliefs, out)
+
+
+@kernel
+def add_edges(
+    scores: PairScores,
+    cliques: Cliques,
+    edges: tuple[int, int],
+    of_nodes: tuple[np.ndarray, int],
+    weight: float,
+    messages: PairMessages,
+    out: FlatScores,
+) -> float:
+    """Add weighted beliefs of edges; see `pair_messages.add_edge_beliefs`."""
+    if are_odds(messages):
+        return add_odds_of_edges(scores, cliques, edges, of_nodes, weight, messages.told, out)
+    return add_edge_beliefs(scores, cliques, edges, of_nodes, weight, messages.told, out)
 
 
 @kernel
@@ -136,10 +199,11 @@ def forget(messages: PairMessages, scores: PairScores, edges: np.ndarray, K: int
     also in padding.
     """
     P = messages.told.shape[1]
+    alike = 1.0 if are_odds(messages) else 1.0 / K
     for f in range(len(edges)):
         for p in range(2 * edges[f, 0], 2 * edges[f, 1]):
             for k in range(P):
-                messages.told[p, k] = 1.0 / K
+                messages.told[p, k] = alike
             if scores.shared_out:
                 power = K ** -scores.share[p // 2]
                 for k in range(P):

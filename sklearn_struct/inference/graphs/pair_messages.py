@@ -40,7 +40,6 @@ __all__ = [
     "Room",
     "add_edge_beliefs",
     "add_node_beliefs",
-    "add_pair_beliefs",
     "places_of_labels",
     "send_pairs",
 ]
@@ -50,8 +49,9 @@ MANY = 8
 
 
 class PairMessages(NamedTuple):
-    """Probabilities (n_places, P) that edges tell their nodes, and their powers by the shares of
-    the edges: the same array where all shares are 1.
+    """Probabilities (n_places, P) that edges tell their nodes, or odds (n_places, 1) where
+    `odds_messages` sends them; and their powers by the shares of the edges: the same array where
+    all shares are 1.
     """
 
     told: np.ndarray
@@ -228,30 +228,6 @@ def _product(
 
 
 @kernel
-def add_pair_beliefs(
-    scores: PairScores,
-    cliques: Cliques,
-    graph: Adjacency,
-    nodes: tuple[int, int],
-    of_example: np.ndarray,
-    weight: float,
-    messages: PairMessages,
-    out: FlatScores,
-) -> float:
-    """Add weighted beliefs to `out`; the value whose derivative they are. See
-    `log_messages.add_beliefs`.
-    """
-    beliefs = np.empty((nodes[1] - nodes[0], messages.told.shape[1]))
-    value = add_node_beliefs(scores, graph, nodes, weight, messages.powers, beliefs, out.node)
-    for f in range(len(of_example)):
-        edges = (of_example[f, 0], of_example[f, 1])
-        value += add_edge_beliefs(
-            scores, cliques, edges, (beliefs, nodes[0]), weight, messages.told, out
-        )
-    return value
-
-
-@kernel
 def add_node_beliefs(
     scores: PairScores,
     graph: Adjacency,
@@ -262,7 +238,7 @@ def add_node_beliefs(
     out: np.ndarray,
 ) -> float:
     """Write the beliefs of nodes, padded, from the first row on, and add them to rows of `out` with
-    a weight; their part of the value.
+    a weight; their part of the value, whose derivatives beliefs are.
     """
     P = powers.shape[1]
     K = out.shape[1]

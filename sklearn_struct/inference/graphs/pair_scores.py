@@ -106,8 +106,9 @@ def are_small(potentials: Potentials, structure: Structure, share: np.ndarray) -
 def _spread_of_edges(table: np.ndarray, share: np.ndarray, out: np.ndarray) -> None:
     """By how much scores of each edge differ, divided by its share."""
     if len(table) == 1:
-        _spread(table, out[:1])
-        out[:] = out[:1] / share
+        spread = np.empty(1)
+        _spread(table, spread)
+        in_parts(lambda a, b: np.divide(spread, share[a:b], out=out[a:b]), len(share))
     else:
         in_parts(lambda a, b: _spread(table[a:b], out[a:b]), len(table))
         out /= share
@@ -134,15 +135,19 @@ def pair_scores(potentials: Potentials, structure: Structure, share: np.ndarray)
         size += n_numbers
         if len(table) == 1:
             _in_both_directions(table, shares, into)
-            # one for all edges
-            top = np.full(len(family.nodes), table.max())
+            taken += table.max() * np.diff(family.offsets)
         else:
             top = np.empty(len(table))
             _fill(_numbers(table), of_family, into.reshape(table.shape), top)
-        taken += by_example(top, family.offsets)
-    some = bool(np.any(share != 1.0))
+            taken += by_example(top, family.offsets)
+    some = _are_shared_out(share)
     start, stride, turned = places[:3]
     return PairScores(node, tables, start, stride, turned, taken, share, some)
+
+
+def _are_shared_out(share: np.ndarray) -> bool:
+    """Whether some share, at most 1 each, is below 1."""
+    return bool(share.min(initial=1.0) < 1.0)
 
 
 def _fill(table: np.ndarray, share: np.ndarray, out: np.ndarray, top: np.ndarray) -> None:
@@ -153,7 +158,7 @@ def _places(potentials: Potentials, structure: Structure, share: np.ndarray) -> 
     """Where tables begin; made once for a structure, a number of labels and shares."""
     K = potentials.node.shape[1]
     alone = tuple(len(table) == 1 for table in potentials.cliques)
-    shares = None if np.all(share == 1.0) else share.tobytes()
+    shares = share.tobytes() if _are_shared_out(share) else None
 
     def make() -> _Places:
         return _places_of(K, alone, structure, share)

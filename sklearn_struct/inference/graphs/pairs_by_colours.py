@@ -16,21 +16,20 @@ from sklearn_struct.inference.graphs.adjacency import Adjacency
 from sklearn_struct.inference.graphs.colours import Coloured
 from sklearn_struct.inference.graphs.flat_scores import Cliques, FlatScores
 from sklearn_struct.inference.graphs.kept_messages import Started
-from sklearn_struct.inference.graphs.odds_messages import from_odds, to_odds
 from sklearn_struct.inference.graphs.pair_inference import (
     DAMPING,
     LONGER,
     Examples,
     Limits,
-    are_odds,
+    add_edges,
+    add_nodes,
     forget,
     send,
+    width_of_beliefs,
 )
 from sklearn_struct.inference.graphs.pair_messages import (
     PairMessages,
     Room,
-    add_edge_beliefs,
-    add_node_beliefs,
     places_of_labels,
 )
 from sklearn_struct.inference.graphs.pair_scores import PairScores
@@ -82,8 +81,6 @@ class _Graph:
         self.pool = spare_threads()
         every = parts(len(model.order))
         self.nodes = [(part.start, part.stop) for part in every]
-        n_places = len(model.graph.places)
-        self.odds = np.empty(n_places if are_odds(scores, n_labels) else 0)
 
     def forget(self) -> None:
         """Make all messages say that labels are equally probable."""
@@ -95,10 +92,7 @@ class _Graph:
 
     def settle(self, max_sweeps: int, tol: float, damping: float) -> tuple[int, float]:
         """Send messages until they settle: how many sweeps were made, the last one's change."""
-        _, _, graph, colours = self.model
-        told = self.messages.told
-        if len(self.odds):
-            self.pool.map(lambda i: to_odds(told, graph, self.nodes[i], self.odds), N_PARTS)
+        colours = self.model.parts
         # on the way there the last colour has no later nodes, on the way back the first no earlier
         ways = [*((colour, True) for colour in colours[:-1])]
         ways += [(colour, False) for colour in colours[:0:-1]]
@@ -109,8 +103,6 @@ class _Graph:
                 (self._send(colour, forward, damping) for colour, forward in ways), default=0.0
             )
             n += 1
-        if len(self.odds):
-            self.pool.map(lambda i: from_odds(self.odds, graph, self.nodes[i], told), N_PARTS)
         return n, change
 
     def _send(self, colour: list[tuple[int, int]], forward: bool, damping: float) -> float:
@@ -125,7 +117,6 @@ class _Graph:
                 colour[i],
                 way,
                 self.messages,
-                self.odds,
                 self.n_labels,
             )
 
@@ -134,14 +125,13 @@ class _Graph:
     def add_beliefs(self, weight: float, out: FlatScores) -> float:
         """Add weighted beliefs; the value whose derivative they are."""
         order, cliques, graph, _ = self.model
-        told, powers = self.messages
-        beliefs = workspace((len(order), told.shape[1]), np.float64)
+        beliefs = workspace((len(order), width_of_beliefs(self.messages)), np.float64)
         node = np.zeros((len(order), self.n_labels))
 
         def of_nodes(i: int) -> float:
             first, last = self.nodes[i]
-            value = add_node_beliefs(
-                self.scores, graph, (first, last), weight, powers, beliefs[first:last], node
+            value = add_nodes(
+                self.scores, graph, (first, last), weight, self.messages, beliefs[first:last], node
             )
             _add_rows(node[first:last], order[first:last], out.node)
             return value
@@ -172,8 +162,8 @@ class _Graph:
             none = np.zeros_like(out.starts)
             into = [FlatScores(out.node, np.zeros(width), none, none) for _ in every]
         values = self.pool.map(
-            lambda i: add_edge_beliefs(
-                self.scores, cliques, every[i], (beliefs, 0), weight, self.messages.told, into[i]
+            lambda i: add_edges(
+                self.scores, cliques, every[i], (beliefs, 0), weight, self.messages, into[i]
             ),
             N_PARTS,
         )
@@ -208,11 +198,10 @@ def _send_part(
     nodes: tuple[int, int],
     way: tuple[bool, float],
     messages: PairMessages,
-    odds: np.ndarray,
     n_labels: int,
 ) -> float:
     labels = places_of_labels(n_labels)
     P = len(labels)
     padding = (1.0 - labels) / n_labels
     room = Room(np.zeros(P), np.zeros(2 * P), labels, padding, np.eye(2 * LANES))
-    return send(scores, cliques, graph, nodes, way, messages, odds, room)
+    return send(scores, cliques, graph, nodes, way, messages, room)

@@ -113,3 +113,15 @@ def test_tokens_that_whole_sequences_need():
     assert few.figures["saving factor, 1 tokens a feature"] == 5.0
     assert few.figures["saving factor, majority labels"] == 100 / 11
     assert "saving factor, 2 tokens a feature" not in few.figures
+
+
+def test_figures_of_the_paper_stand_below_those_of_the_same_method():
+    from papers.few_labels import CRF, METHODS, PUBLISHED, published
+
+    assert set(PUBLISHED) < {*METHODS, CRF}
+    for name, figures in PUBLISHED.items():
+        sizes = METHODS[name].sizes if name in METHODS else (10, 25, 100)
+        # no figure stands where ours has no row
+        assert set(figures) <= set(sizes)
+    assert published("HK06") == {"0 labelled, paper": 71.5}
+    assert published("GE, 1 token") == {}

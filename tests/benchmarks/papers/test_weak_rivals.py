@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import pairwise, product
+from itertools import groupby, pairwise, product
 from math import log
 
 import numpy as np
@@ -33,16 +33,17 @@ def joint(model, text, labels):
 
 def penalised(model, text, labels):
     broken = sum(LABELLED_WORDS.get(word, label) != label for word, label in zip(text, labels))
+    broken += sum(len(list(run)) < model.min_length for _, run in groupby(labels))
     return joint(model, text, labels) - model.penalty * broken
 
 
 @pytest.mark.parametrize("n_rounds", [0, 2])
-def test_best_labellings_are_those_of_an_enumeration(n_rounds):
+@pytest.mark.parametrize("min_length", [1, 2, 3])
+def test_best_labellings_are_those_of_an_enumeration(n_rounds, min_length):
     from papers.constraint_driven import ConstraintDrivenHMM
 
-    model = ConstraintDrivenHMM(LABELLED_WORDS, penalty=1.5, n_best=7, n_rounds=n_rounds).fit(
-        X, Y, UNLABELLED
-    )
+    options = {"min_length": min_length, "n_best": 7, "n_rounds": n_rounds}
+    model = ConstraintDrivenHMM(LABELLED_WORDS, penalty=1.5, **options).fit(X, Y, UNLABELLED)
     labels, weight = model.best_labellings(UNLABELLED)
     start = 0
     for i, text in enumerate(UNLABELLED):
@@ -124,6 +125,18 @@ def test_constraints_teach_words_that_have_no_labels():
         LABELLED_WORDS | {"blvd": "T"}, penalty=log(99), supervised_share=0.5
     ).fit(X, Y, unlabelled)
     assert model.predict([["2", "new", "blvd"]]) == [["N", "S", "T"]]
+
+
+def test_least_lengths_join_short_fields():
+    from papers.constraint_driven import ConstraintDrivenHMM
+
+    texts = [["2", "oak", "oak", "st", "st"]]
+    free = ConstraintDrivenHMM({}, n_rounds=0).fit(X, Y, [])
+    model = ConstraintDrivenHMM({}, n_rounds=0, min_length=2, penalty=50.0).fit(X, Y, [])
+    assert 1 in {len(list(run)) for _, run in groupby(free.predict(texts)[0])}
+    found = model.predict(texts, constrained=True)[0]
+    assert min(len(list(run)) for _, run in groupby(found)) >= 2
+    assert model.predict(texts) == free.predict(texts)
 
 
 # ---- prototypes

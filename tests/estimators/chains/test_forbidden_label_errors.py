@@ -264,7 +264,7 @@ def objective(w, X, transitions, C):
     return C * total + w[:15] @ w[:15] / 2
 
 
-@pytest.mark.parametrize("solver", ["lbfgs", "newton-cg", "trust-ncg", "cg", "sag"])
+@pytest.mark.parametrize("solver", ["lbfgs", "newton-cg", "trust-ncg", "cg", "gradient", "sag"])
 def test_constrained_training_by_enumeration(solver):
     X = train_X()
     C = 2.0

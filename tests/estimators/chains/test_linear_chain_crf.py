@@ -329,6 +329,7 @@ def objective(crf, X, y, weight=None):
         {"solver": "newton-cg", "edge_features": "all"},
         {"solver": "trust-ncg", "fit_intercept": False},
         {"solver": "cg"},
+        {"solver": "gradient"},
         {"l1_ratio": 1.0, "C": 0.5},
         {"l1_ratio": 0.3, "edge_features": "all"},
         {"solver": "sgd", "random_state": 0},
@@ -362,7 +363,7 @@ def test_loss_curve_ends_at_the_objective(options):
     assert crf.loss_curve_ == sorted(crf.loss_curve_, reverse=True)
 
 
-@pytest.mark.parametrize("solver", ["newton-cg", "trust-ncg", "cg"])
+@pytest.mark.parametrize("solver", ["newton-cg", "trust-ncg", "cg", "gradient"])
 @pytest.mark.parametrize(
     "options", [{}, {"edge_features": "all", "fit_intercept": False}, {"C": 10, "n_jobs": 2}]
 )
@@ -372,10 +373,33 @@ def test_solvers_find_the_same_optimum(solver, options):
     weight = np.linspace(0, 2, len(X))
     tol = 1e-5
     expected = LinearChainCRF(tol=tol, **options).fit(X, y, weight)
-    crf = LinearChainCRF(solver=solver, tol=tol, **options).fit(X, y, weight)
+    crf = LinearChainCRF(solver=solver, tol=tol, max_iter=5000, **options).fit(X, y, weight)
     assert crf.loss_curve_[-1] == pytest.approx(expected.loss_curve_[-1], rel=1e-7)
     np.testing.assert_allclose(crf.transition_, expected.transition_, atol=5e-3)
     assert np.abs((crf.coef_ - expected.coef_).toarray()).max() < 5e-3
+
+
+def test_gradient_ascent_goes_along_the_gradient():
+    """From zero weights, where all labellings are alike: observed less expected counts."""
+    X, y = ragged(np.random.RandomState(1))
+    X = numeric(X)
+    with pytest.warns(ConvergenceWarning, match=r"solver 'gradient' stopped after 1 iterations"):
+        crf = LinearChainCRF(solver="gradient", max_iter=1, tol=1e-8).fit(X, y)
+    tokens = np.vstack(X)
+    is_label = np.concatenate(y)[:, None] == crf.classes_
+    gradient = tokens.T @ (is_label - 1 / 3)
+    step = np.linalg.norm(crf.coef_) / np.linalg.norm(gradient)
+    np.testing.assert_allclose(crf.coef_.T, step * gradient, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(crf.intercept_, step * (is_label - 1 / 3).sum(axis=0), rtol=1e-9)
+
+
+def test_gradient_ascent_comes_to_the_optimum_in_more_iterations():
+    X, y = ragged(np.random.RandomState(1))
+    best = LinearChainCRF(tol=1e-6).fit(X, y)
+    found = [LinearChainCRF(solver="gradient", tol=1e-6).fit(X, y) for _ in range(2)]
+    assert found[0].n_iter_ > 2 * best.n_iter_
+    assert found[0].loss_curve_[-1] == pytest.approx(best.loss_curve_[-1], rel=1e-9)
+    np.testing.assert_array_equal(found[0]._w, found[1]._w)
 
 
 @pytest.mark.blas
@@ -396,7 +420,7 @@ def test_newton_copes_with_columns_of_any_scale():
 
 def test_convergence_warning():
     X, y = ragged(np.random.RandomState(1))
-    for solver in ["lbfgs", "owlqn", "newton-cg", "trust-ncg", "cg", "sag", "sgd"]:
+    for solver in ["lbfgs", "owlqn", "newton-cg", "trust-ncg", "cg", "gradient", "sag", "sgd"]:
         with pytest.warns(
             ConvergenceWarning, match=rf"{solver}.*after 1 iterations \(max_iter=1\).*tol=1e-08"
         ):

@@ -136,7 +136,7 @@ def test_from_a_chain_of_first_order(options):
     assert np.any(back.transition_ != 0)
 
 
-@pytest.mark.parametrize("solver", ["owlqn", "newton-cg", "trust-ncg", "cg", "sag"])
+@pytest.mark.parametrize("solver", ["owlqn", "newton-cg", "trust-ncg", "cg", "gradient", "sag"])
 def test_solvers_find_the_same_optimum(solver):
     data, labels = echoes(np.random.RandomState(2), labels=3)
     options = {"order": 2, "C": 0.1, "tol": 1e-6}

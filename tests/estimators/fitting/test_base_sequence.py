@@ -550,6 +550,7 @@ INVALID = {
     "C": [0, -1, np.nan, "1", None],
     "l1_ratio": [-0.1, 1.1, None],
     "solver": ["newton", None, 1],
+    "learning_rate": ["constant", None],
     "loss": ["hinge", None],
     "class_weight": ["auto", 1.0, [1, 2]],
     "feature_pairs": ["some", None],
@@ -602,7 +603,9 @@ def test_no_jobs():
         fails_without_a_trace(model.set_params(n_jobs=0), GOOD_X, GOOD_Y, ValueError, "n_jobs")
 
 
-@pytest.mark.parametrize("solver", ["lbfgs", "newton-cg", "trust-ncg", "cg", "sgd", "ap", "pa"])
+@pytest.mark.parametrize(
+    "solver", ["lbfgs", "newton-cg", "trust-ncg", "cg", "gradient", "sgd", "ap", "pa"]
+)
 def test_solvers_without_an_l1_penalty(solver):
     for model in both():
         model.set_params(solver=solver, l1_ratio=0.5)

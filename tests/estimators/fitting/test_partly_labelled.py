@@ -76,7 +76,7 @@ def test_sequences_without_labels_change_nothing():
     assert_same(LinearChainCRF().fit(X, Y), LinearChainCRF().fit([*X[:3], X[4]], [*Y[:3], Y[4]]))
 
 
-@pytest.mark.parametrize("solver", ["owlqn", "newton-cg", "trust-ncg", "cg", "sgd"])
+@pytest.mark.parametrize("solver", ["owlqn", "newton-cg", "trust-ncg", "cg", "gradient", "sgd"])
 def test_solvers_lower_the_same_loss(solver):
     options = {"max_iter": 300, "random_state": 0} if solver == "sgd" else {}
     crf = LinearChainCRF(C=0.5, solver=solver, tol=1e-6, **options).fit(X, Y)

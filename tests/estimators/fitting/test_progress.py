@@ -43,6 +43,7 @@ SOLVERS = {
     "newton-cg": {},
     "trust-ncg": {},
     "cg": {},
+    "gradient": {},
     "sag": {"random_state": 0},
     "sgd": {"random_state": 0},
     "ap": {"random_state": 0},

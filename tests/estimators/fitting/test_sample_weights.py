@@ -99,6 +99,7 @@ def test_the_optimum_of_weighted_tokens(data, class_weight):
     [
         ("owlqn", {}),
         ("cg", {}),
+        ("gradient", {}),
         ("sag", {"random_state": 0}),
         ("sgd", {"random_state": 0, "tol": 1e-7}),
     ],

@@ -101,7 +101,7 @@ def test_rounds_go_on_from_a_start():
 @pytest.mark.parametrize(
     ("options", "match"),
     [
-        ({"solver": "sgd"}, "n_rounds needs solver='auto' or 'cg' or 'lbfgs' or 'owlqn'"),
+        ({"solver": "sgd"}, "solver='auto' or 'cg' or 'gradient' or 'lbfgs' or 'owlqn'"),
         ({"solver": "newton-cg"}, "got solver='newton-cg'"),
         ({"inference": "gibbs", "solver": "sgd"}, "another inference than 'gibbs'"),
         ({"loss": "pseudo"}, "missing labels, sets of labels and hidden nodes need loss='log_like"),

@@ -64,7 +64,7 @@ def test_probabilities_are_those_of_enumeration(symmetric):
 
 
 @pytest.mark.parametrize("symmetric", [False, True])
-@pytest.mark.parametrize("solver", ["lbfgs", "sag", "cg"])
+@pytest.mark.parametrize("solver", ["lbfgs", "sag", "cg", "gradient"])
 def test_dense_and_sparse_are_one_model(symmetric, solver):
     X, y = graphs_with_features(np.random.default_rng(1))
     options = {"symmetric": symmetric, "solver": solver, "random_state": 0}

@@ -148,6 +148,22 @@ def test_equal_bits_for_any_number_of_threads(solver):
         ([(np.ones((3, 2)), [[0.0, 1.0]])], InputTypeError, "whole numbers"),
         ([(np.ones((3, 2)), [[0, 1, 2]])], InputTypeError, r"shape \(1, 3\)"),
         ([np.ones((3, 2))], InputTypeError, "must be a list of graphs"),
+        (
+            [(np.ones((3, 2)), [[0, 1]]), (np.ones((3, 2)), None)],
+            InputTypeError,
+            r"X\[1\] is a tuple of \(ndarray, NoneType\); a graph is a tuple",
+        ),
+        (
+            [(np.ones((3, 2)), [[0, 1]]), np.ones((3, 2))],
+            InputTypeError,
+            r"X\[1\] is of type ndarray; a graph is a tuple",
+        ),
+        ([(np.ones((2, 2)), [[0, 1], [1]])], InputTypeError, r"X\[0\]: edges are no table, as"),
+        (
+            [(np.ones((2, 2)), np.array([[0, 2**63]], np.uint64))],
+            ValueError,
+            "edge 0: node 9223372036854775807 is not one of",
+        ),
     ],
 )
 def test_what_is_no_graph_is_refused(X, error, message):

@@ -39,6 +39,7 @@ OTHER = {
     "inference_tol": 1e-3,
     "key": "capitalized",
     "l1_ratio": 0.5,
+    "learning_rate": "optimal",
     "loss": "composite",
     "max_iter": 7,
     "max_pairs": 1,

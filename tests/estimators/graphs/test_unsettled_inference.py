@@ -39,7 +39,7 @@ def frustrated(rng, n_graphs=6, height=5, width=6, strength=4.0):
     return X, y
 
 
-@pytest.mark.parametrize("solver", ["lbfgs", "cg"])
+@pytest.mark.parametrize("solver", ["lbfgs", "cg", "gradient"])
 def test_an_unsettled_fit_ends_where_beliefs_are_those_of_the_data(solver):
     """The values of unsettled messages are not those that beliefs are derivatives of; a line search
     that trusts them stops after four iterations, or ten, and other seeds do the same.

@@ -48,12 +48,18 @@ def function(x, y):
     return PRODUCTS(x, y)
 
 
+def penalty_of(model):
+    """Over C."""
+    l1 = model.l1_ratio * np.abs(model.coef_).sum()
+    return float(l1 + (1 - model.l1_ratio) * np.sum(model.coef_**2) / 2) / model.C
+
+
 def objective(model, X, y, weight):
-    """C times the weighted losses and the penalty, with all candidates enumerated from what the
-    model shows.
+    """The weighted losses, with all candidates enumerated from what the model shows, and the
+    penalty.
     """
     weights = dict(zip(model.joint_feature_names_.tolist(), model.coef_.tolist()))
-    total = float(model.coef_ @ model.coef_) / (2 * model.C)
+    total = penalty_of(model)
     for x, label, w in zip(X, y, weight):
         found = model.classes_ if model.candidates is None else model.candidates(x)
         scores = {
@@ -69,7 +75,15 @@ CANDIDATES = [None, lambda x: {*x, "e", "a", "b", "c", "d"} - {"a" if x[0] == "a
 
 
 @pytest.mark.parametrize(
-    "options", [{}, {"C": 10.0}, {"fit_intercept": False}, {"min_frequency": 4}]
+    "options",
+    [
+        {},
+        {"C": 10.0},
+        {"fit_intercept": False},
+        {"min_frequency": 4},
+        {"l1_ratio": 1.0},
+        {"l1_ratio": 0.3, "C": 2.0},
+    ],
 )
 @pytest.mark.parametrize("features", [PRODUCTS, function], ids=["products", "function"])
 def test_the_objective_by_enumeration(features, options):
@@ -78,11 +92,12 @@ def test_the_objective_by_enumeration(features, options):
     model = LogLinearClassifier(features, **options).fit(X, y, weight)
     assert model.loss_curve_[-1] == pytest.approx(objective(model, X, y, weight), rel=1e-10)
     log_p = model.log_proba(X, y)
-    penalty = float(model.coef_ @ model.coef_) / (2 * model.C)
-    assert penalty - weight @ log_p == pytest.approx(model.loss_curve_[-1], rel=1e-10)
+    assert penalty_of(model) - weight @ log_p == pytest.approx(model.loss_curve_[-1], rel=1e-10)
 
 
-@pytest.mark.parametrize("options", [{}, {"fit_intercept": False}, {"min_frequency": 3}])
+@pytest.mark.parametrize(
+    "options", [{}, {"fit_intercept": False}, {"min_frequency": 3}, {"l1_ratio": 0.5}]
+)
 def test_products_are_a_function(options):
     X, y = data()
     one = LogLinearClassifier(PRODUCTS, tol=1e-9, **options).fit(X, y)
@@ -128,6 +143,52 @@ def test_a_table_gives_logistic_regression(kind, fit_intercept):
     assert ours.intercept_.shape == (3,)
     with pytest.raises(AttributeError, match="have no names"):
         _ = ours.joint_feature_names_
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("l1_ratio", [0.5, 1.0])
+def test_sparse_weights_are_those_of_logistic_regression(kind, l1_ratio):
+    X, y = load_iris(return_X_y=True)
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    weight = np.random.default_rng(0).uniform(0, 2, size=len(y))
+    ours = LogLinearClassifier(C=0.2, l1_ratio=l1_ratio, tol=1e-8).fit(kind(X), y, weight)
+    theirs = LogisticRegression(
+        C=0.2, solver="saga", l1_ratio=l1_ratio, tol=1e-9, max_iter=20_000, random_state=0
+    ).fit(X, y, weight)
+    np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=1e-5)
+    np.testing.assert_allclose(ours.predict_proba(kind(X)), theirs.predict_proba(X), atol=1e-5)
+    assert 0 < np.count_nonzero(ours.coef_) < ours.coef_.size
+    np.testing.assert_array_equal(ours.coef_ == 0, np.abs(theirs.coef_) < 1e-6)
+    # the smallest objective: weights that are 0 rise it either way
+    for place in zip(*np.nonzero(ours.coef_ == 0)):
+        for step in (-1e-3, 1e-3):
+            moved = ours.coef_.copy()
+            moved[place] = step
+            scores = X @ moved.T + ours.intercept_
+            losses = np.log(np.exp(scores).sum(axis=1)) - scores[np.arange(len(y)), y]
+            l1 = l1_ratio * np.abs(moved).sum() + (1 - l1_ratio) * np.sum(moved**2) / 2
+            assert weight @ losses + l1 / 0.2 > ours.loss_curve_[-1]
+
+
+@pytest.mark.parametrize("features", [PRODUCTS, function], ids=["products", "function"])
+def test_an_l1_penalty_chooses_joint_features(features):
+    X, y = data(300)
+    some, none = (LogLinearClassifier(features, C=C, l1_ratio=1.0).fit(X, y) for C in (0.3, 1e-3))
+    assert 0 < np.count_nonzero(some.coef_) < 0.5 * len(some.coef_)
+    assert not none.coef_.any()
+    # the label follows from the second word, and the first says nothing
+    chosen = {n for n, w in zip(some.joint_feature_names_, some.coef_) if abs(w) > 0.5}
+    assert chosen
+    assert all("last=" in name for name in chosen)
+
+
+@pytest.mark.parametrize("solver", ["lbfgs", "newton-cg", "gradient"])
+def test_solvers_without_an_l1_penalty(solver):
+    X, y = data()
+    model = LogLinearClassifier(PRODUCTS, solver=solver, l1_ratio=0.5)
+    with pytest.raises(ValueError, match=f"solver='{solver}' has no L1 penalty; use 'owlqn'"):
+        model.fit(X, y)
+    assert not hasattr(model, "classes_")
 
 
 def test_features_are_kept_only_if_seen_with_the_label_of_the_data():

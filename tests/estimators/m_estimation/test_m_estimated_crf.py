@@ -23,6 +23,7 @@ from sklearn_struct.exceptions import (
     NonFiniteError,
     UnknownLabelError,
 )
+from sklearn_struct.inspection import explain
 from sklearn_struct.metrics import token_accuracy_score
 
 # labels only go forward, so that all that the base can emit can be written down
@@ -88,13 +89,21 @@ def test_the_true_scores_need_the_constant():
 
 
 @pytest.mark.parametrize(
-    "options", [{}, {"order": 2, "constant": False}, {"input_features": True, "C": 0.3}], ids=str
+    "options",
+    [
+        {},
+        {"order": 2, "constant": False},
+        {"input_features": True, "C": 0.3},
+        {"distant_pairs": [("%x[0,0]", "%x[0,0]")]},
+    ],
+    ids=str,
 )
 def test_gradient_and_curvature(options):
     model = MEstimatedCRF(TEMPLATES, **options).fit(SMALL, SMALL_Y)
-    layout = cached_expectations.Layout(model._pattern, model.input_features, model.constant)
+    layout = model._layout()
     sequences = model._read_X(SMALL, reset=False)
     codes = model._read_y(SMALL_Y, sequences, reset=False)
+    assert layout.n_distant == len(model.distant_coef_)
     with cached_expectations.Pool(1) as pool:
         objective = model._objective_of(layout, sequences, codes, np.arange(6.0), pool)
         w = np.random.RandomState(0).normal(size=objective.size)
@@ -497,3 +506,74 @@ def test_a_failed_fit_changes_nothing():
     assert vars(model) == before
     with pytest.raises(NotFittedError):
         MEstimatedCRF().predict(SMALL)
+
+
+DISTANT = [("%x[0,0]", "%x[0,0]")]
+
+
+def test_pairs_at_any_distance_are_learned():
+    """What two labels far apart have in common no chain tells."""
+    rng = np.random.RandomState(0)
+    X = []
+    y = []
+    for _ in range(400):
+        n = rng.randint(3, 7)
+        first = rng.choice(["x", "y"])
+        middle = rng.choice(["x", "y"], n).tolist()
+        # the last label is nearly always the first one
+        last = first if rng.uniform() < 0.9 else "y" if first == "x" else "x"
+        y.append([first + "1", *middle, last + "2"])
+        X.append(["b", *["m"] * n, "e"])
+    model = MEstimatedCRF(distant_pairs=DISTANT, C=1.0).fit(X, y)
+    of_ends = {
+        (j, k): w
+        for (left, j, right, k), w in zip(model.distant_names_, model.distant_coef_)
+        if left.endswith(":b") and right.endswith(":e")
+    }
+    assert min(of_ends["x1", "x2"], of_ends["y1", "y2"]) > 0
+    assert max(of_ends["x1", "y2"], of_ends["y1", "x2"]) < 0
+    same, other = (["x1", "x", "x", "x", k] for k in ("x2", "y2"))
+    x = ["b", "m", "m", "m", "e"]
+    ahead = np.diff(model.log_joint([x, x], [other, same]))[0]
+    plain = MEstimatedCRF().fit(X, y)
+    assert ahead > abs(np.diff(plain.log_joint([x, x], [other, same]))[0])
+
+
+def test_pairs_at_any_distance_are_scored_and_never_decoded():
+    model = MEstimatedCRF(["%x[0,0]"], distant_pairs=DISTANT).fit(SMALL, SMALL_Y)
+    assert np.all(np.isfinite(model.log_joint(SMALL, SMALL_Y)))
+    for call in (
+        model.predict,
+        model.predict_proba,
+        model.predict_nbest,
+        model.score_samples,
+        model.sample,
+        lambda X: model.log_proba(X, SMALL_Y),
+        lambda X: model.score(X, SMALL_Y),
+        lambda X: explain(model, X[0], SMALL_Y[0]),
+    ):
+        with pytest.raises(ValueError, match="no search that goes from token to token finds"):
+            call(SMALL)
+    with pytest.raises(ValueError, match="need inputs='base'"):
+        clone(model).set_params(inputs="empirical").fit(SMALL, SMALL_Y)
+    # without pairs everything is as before
+    assert len(clone(model).set_params(distant_pairs=None).fit(SMALL, SMALL_Y).predict(SMALL)) == 6
+
+
+def test_pairs_at_any_distance_of_another_base_are_sampled():
+    X = [x[:4] for x in WORDS]
+    y = [labels[:4] for labels in ADS_Y]
+    options = {"base": Uniform(), "distant_pairs": DISTANT, "random_state": 0, "C": 1.0}
+    model = MEstimatedCRF(TEMPLATES, expectations="sampled", n_samples=500, **options).fit(X, y)
+    assert len(model.distant_coef_) > 100
+    assert np.all(np.isfinite(model.log_joint(X, y)))
+    with pytest.raises(ValueError, match="expectations='sampled'"):
+        MEstimatedCRF(TEMPLATES, **options).fit(X, y)
+
+
+def test_pairs_at_any_distance_start_where_a_fit_ended():
+    model = MEstimatedCRF(["%x[0,0]"], distant_pairs=DISTANT, tol=1e-6, solver="lbfgs")
+    model.fit(SMALL, SMALL_Y)
+    again = clone(model).fit(SMALL, SMALL_Y, init=model)
+    assert model.n_iter_ > 2 >= again.n_iter_
+    np.testing.assert_allclose(again.distant_coef_, model.distant_coef_, atol=1e-5)
