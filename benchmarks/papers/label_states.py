@@ -27,7 +27,7 @@ N_FOLDS = 5
 SETTINGS: dict[str, Any] = {"tol": 1e-3, "max_iter": 300}
 LETTERS: dict[str, dict[str, Any]] = {
     "chain": {"C": 0.3},
-    "hidden states": {"n_states": 2, "C": 0.5, "n_init": 5},
+    "hidden states": {"n_states": 2, "C": 0.5},
 }
 FIELDS: dict[str, dict[str, Any]] = {
     "chain": {},
@@ -167,8 +167,8 @@ def _choices(validate: Any, choices: list[dict[str, Any]]) -> dict[str, Any]:
 
 LETTER_CHOICES: list[dict[str, Any]] = [
     *({"C": C} for C in (0.1, 0.3, 1.0)),
-    *({"n_states": 2, "C": C, "n_init": 5} for C in (0.3, 0.5, 1.0)),
-    *({"n_states": 3, "C": C, "n_init": 5} for C in (0.5, 1.0)),
+    *({"n_states": 2, "C": C} for C in (0.3, 0.5, 1.0)),
+    *({"n_states": 3, "C": C} for C in (0.5, 1.0)),
 ]
 FIELD_CHOICES: list[dict[str, Any]] = [
     *({"C": C} for C in (1.0, 3.0)),

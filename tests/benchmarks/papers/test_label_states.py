@@ -20,7 +20,7 @@ def test_settings_say_which_model():
     for settings in (LETTERS, FIELDS):
         names = {name: type(model_of(one)).__name__ for name, one in settings.items()}
         assert names == {"chain": "LinearChainCRF", "hidden states": "LatentChainCRF"}
-    assert model_of(LETTERS["hidden states"]).n_init == 5
+    assert model_of(LETTERS["hidden states"], max_iter=7).max_iter == 7
 
 
 def test_what_was_chosen_was_among_the_choices():
