@@ -127,9 +127,9 @@ def logistic(n_parts: int) -> Any:
 
 
 def searched(model: Any, grid: Any, scoring: str | None = None) -> Any:
-    from sklearn.model_selection import GridSearchCV, RepeatedStratifiedKFold
+    from sklearn.model_selection import GridSearchCV, StratifiedKFold
 
-    folds = RepeatedStratifiedKFold(n_splits=5, n_repeats=2, random_state=SEED)
+    folds = StratifiedKFold(n_splits=5, shuffle=True, random_state=SEED)
     return GridSearchCV(model, grid, cv=folds, scoring=scoring)
 
 
@@ -205,8 +205,7 @@ OF_VOWELS = [
     {"n_states": [2, 3], "C": [1.0], "state_transitions": ["left-to-right"]},
 ]
 OF_MOTIONS = [
-    {"n_states": [5, 7], "C": [0.003, 0.03], "state_transitions": ["left-to-right"]},
-    {"n_states": [5], "C": [0.1]},
+    {"n_states": [4, 7], "C": [0.01, 0.1], "state_transitions": ["left-to-right"]},
 ]
 
 
