@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from sklearn_struct.compiled.threads import N_PARTS, Pool
-from sklearn_struct.containers.trees import Tensors, Treebank, split, tensors
+from sklearn_struct.containers.trees import Forest, Tensors, Treebank, split, tensors
 from sklearn_struct.inference.trees.forest_inside_outside import (
     Vectors,
     add_moments,
@@ -44,6 +44,7 @@ class LatentEM:
     Parameters
     ----------
     treebank : Treebank
+        Of examples with one tree, or with several, packed.
     leaf_sums : callable
         Takes rows of the leaves of all trees, in their order, and returns their sums for each
         number of a leaf, which may be smoothed.
@@ -77,6 +78,7 @@ class LatentEM:
         self.parent = np.repeat(
             np.arange(len(forest.symbol), dtype=np.int32), np.diff(forest.indptr)
         )
+        self.roots = _roots(forest)
         bounds = np.searchsorted(
             forest.rule[self.order], np.arange(len(grammar.parent) + 1)
         ).astype(np.int64)
@@ -166,7 +168,9 @@ class LatentEM:
         start = self.inner.start
         scale = self.inner.scale
         # ratios of neighbours' scales, which are moderate however large the tree
-        weight = np.exp(scale[forest.left] + scale[forest.right] - scale[self.parent])[self.order]
+        # an item that has become impossible has no outside number
+        above = np.where(scale > -np.inf, scale, 0.0)[self.parent]
+        weight = np.exp(scale[forest.left] + scale[forest.right] - above)[self.order]
         rule = np.zeros_like(model.rule)
         total = np.zeros((len(self.rules), len(model.root)))
 
@@ -193,7 +197,7 @@ class LatentEM:
                 0.0,
             )
 
-        roots = forest.offsets[1:] - 1
+        roots = self.roots
         root = np.zeros((len(model.n_states), len(lane)))
         np.add.at(root, forest.symbol[roots], rows(roots))
         return Expected(
@@ -218,3 +222,9 @@ class LatentEM:
         return self.zeros._replace(
             rule=expected.rule, leaf=leaf[lane < wide], root=expected.root / expected.root.sum()
         )
+
+
+def _roots(forest: Forest) -> np.ndarray:
+    """The items over all tokens of their examples, of which a packed example may have several."""
+    last = np.repeat(forest.offsets[1:] - 1, np.diff(forest.offsets))
+    return np.flatnonzero((forest.start == forest.start[last]) & (forest.stop == forest.stop[last]))

@@ -13,10 +13,12 @@ from sklearn_struct.encoding.sequences import has_items
 from sklearn_struct.exceptions import EmptyDataError, InputTypeError
 
 __all__ = [
+    "UNKNOWN",
     "NltkTree",
     "Tree",
     "as_tree",
     "as_trees",
+    "check_list",
     "escaped",
     "format_tree",
     "parse_tree",
@@ -27,6 +29,7 @@ __all__ = [
 ]
 
 _TOKEN = re.compile(r"\(\s*[^\s()]*|\)|[^\s()]+")
+UNKNOWN = "None"  # what nltk writes for a label that is None
 _UNWRITABLE = re.compile(r"[\s()]")
 
 
@@ -168,19 +171,26 @@ def format_tree(tree: Tree, place: str = "the tree") -> str:
 
 def as_trees(y: Iterable[Any], name: str) -> list[Tree]:
     """Trees given as bracketed strings, nltk's trees or ours; errors call y `name`."""
-    if not has_items(y) or isinstance(y, Tree) or _is_nltk(y):
-        raise InputTypeError(f"{name} is a {type(y).__name__}, expected a list of trees")
+    check_list(y, name)
     return [as_tree(tree, f"{name}[{i}]") for i, tree in enumerate(y)]
 
 
-def as_tree(tree: object, place: str) -> Tree:
-    """One tree, a bracketed string, nltk's or ours; `place` names it in errors."""
+def check_list(y: object, name: str) -> None:
+    """Raise InputTypeError unless it is a list of items; one tree is none."""
+    if not has_items(y) or isinstance(y, Tree) or _is_nltk(y):
+        raise InputTypeError(f"{name} is a {type(y).__name__}, expected a list of trees")
+
+
+def as_tree(tree: object, place: str, unlabelled: bool = False) -> Tree:
+    """One tree, a bracketed string, nltk's or ours; `place` names it in errors. Of nltk's nodes
+    that are `unlabelled`, if they may be, the label is UNKNOWN.
+    """
     if isinstance(tree, Tree):
         return tree
     if isinstance(tree, str):
         return parse_tree(tree, place)
     if _is_nltk(tree):
-        return _from_nltk(tree, place)
+        return _from_nltk(tree, place, unlabelled)
     raise InputTypeError(
         f"{place} is a {type(tree).__name__}, expected a tree: a bracketed string or an nltk Tree"
     )
@@ -207,7 +217,7 @@ def _is_nltk(tree: object) -> TypeGuard[NltkTree]:
     return isinstance(tree, list) and callable(getattr(tree, "label", None))
 
 
-def _from_nltk(tree: NltkTree, place: str) -> Tree:
+def _from_nltk(tree: NltkTree, place: str, unlabelled: bool) -> Tree:
     labels: list[str] = []
     arity: list[int] = []
     ahead: list[NltkTree | str] = [tree]
@@ -215,6 +225,8 @@ def _from_nltk(tree: NltkTree, place: str) -> Tree:
         node = ahead.pop()
         is_node = _is_nltk(node)
         label: object = node.label() if _is_nltk(node) else node
+        if unlabelled and is_node and label is None:
+            label = UNKNOWN
         if not isinstance(label, str):
             kind = "label" if is_node else "word"
             raise InputTypeError(

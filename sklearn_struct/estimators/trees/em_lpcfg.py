@@ -13,6 +13,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from sklearn_struct.compiled.threads import Pool
 from sklearn_struct.containers.trees import Tensors, Treebank
+from sklearn_struct.containers.typing import Sequences
 from sklearn_struct.encoding.trees.tree_corpus import TreeCorpus
 from sklearn_struct.estimators.fitting.iterations import Iterations
 from sklearn_struct.estimators.fitting.parameters import with_parameters
@@ -23,8 +24,10 @@ from sklearn_struct.estimators.fitting.shared_parameters import (
 )
 from sklearn_struct.estimators.trees.base_tree_parser import BaseTreeParser, plain_model
 from sklearn_struct.estimators.trees.clustered_starts import clustered, coordinates
+from sklearn_struct.estimators.trees.partly_bracketed import packed, parted, with_leaves
 from sklearn_struct.estimators.trees.sampled_trees import TreeDrawingMixin
 from sklearn_struct.grammars.latent_em import Expected, LatentEM
+from sklearn_struct.grammars.partial_forests import joined
 from sklearn_struct.solvers.em import em
 
 __all__ = ["EMLPCFG"]
@@ -38,6 +41,14 @@ class EMLPCFG(TreeDrawingMixin, BaseTreeParser, IterationParameters, RandomParam
     Each symbol of a PCFG gets states, which trees do not show: kinds of noun phrases, say. Rules
     then have a probability for all states of their three symbols. EM finds a local optimum of the
     likelihood of the trees.
+
+    Some trees may be known in part, or not at all [3]_. In `y`, None in the place of a tree is a
+    sentence without brackets. A tree with a label that is None, of nltk's nodes or written as
+    ``(None (D the) (N cat))``, is partly bracketed: all its nodes are in the tree, under any
+    label where theirs is None, and others may be between them; a None over a word is any tag. EM
+    then sums over all trees that have the known brackets, and are probable under the grammar
+    without states (`pruning`). Symbols, rules and words are those of whole trees, of which there
+    must be one at least.
 
     Parameters
     ----------
@@ -73,6 +84,7 @@ class EMLPCFG(TreeDrawingMixin, BaseTreeParser, IterationParameters, RandomParam
     n_iter_ : int
     loss_curve_ : list of float
         Minus the log-likelihood of the trees after each iteration; of several grammars, the sum.
+        Where trees are not wholly known, that of what is known.
 
     See Also
     --------
@@ -83,6 +95,8 @@ class EMLPCFG(TreeDrawingMixin, BaseTreeParser, IterationParameters, RandomParam
     .. [1] T. Matsuzaki, Y. Miyao and J. Tsujii, "Probabilistic CFG with latent annotations", ACL
        2005.
     .. [2] S. Petrov, "Products of random latent variable grammars", NAACL 2010.
+    .. [3] F. Pereira and Y. Schabes, "Inside-outside reestimation from partially bracketed
+       corpora", ACL 1992.
 
     Examples
     --------
@@ -120,7 +134,13 @@ class EMLPCFG(TreeDrawingMixin, BaseTreeParser, IterationParameters, RandomParam
         if self.decoder == "viterbi" and n_grammars > 1:
             raise ValueError(f"decoder='viterbi' takes one grammar, got n_grammars={n_grammars}")
 
+    def _learn(self, X: list[list[str]], y: Sequences, progress: Progress) -> None:
+        # the grammar is read off whole trees; `_fit` takes the others from here
+        X, y, self._rest = parted(X, y)
+        super()._learn(X, y, progress)
+
     def _fit(self, corpus: TreeCorpus, progress: Progress) -> None:
+        rest = self.__dict__.pop("_rest")
         self._check_one_grammar(self.n_grammars)
         forest = corpus.treebank.forest
         rng = check_random_state(self.random_state)
@@ -140,11 +160,23 @@ class EMLPCFG(TreeDrawingMixin, BaseTreeParser, IterationParameters, RandomParam
                 return tuple(steps.maximise(counts) for counts in expected)
 
             start = self._start(corpus.treebank, steps, rng)
+            n_tokens = int(np.sum(forest.leaf >= 0))
+            others = packed(rest, self._codes.symbols, self._model, self._candidates, self.pruning)
+            if others:
+                n_leaves = len(corpus.treebank.leaf_symbol)
+                steps = LatentEM(
+                    corpus.treebank._replace(forest=joined([forest, *others])),
+                    with_leaves(corpus.emissions.sums, n_tokens, n_leaves, others),
+                    self.n_states_,
+                    self.shrinkage,
+                    pool,
+                )
+                n_tokens += sum(int(other.stop[-1]) for other in others)
             # -1, as EM climbs and loss curves fall
             iterations = Iterations(self._learned, progress, self._iteration_settings(), scale=-1.0)
             iterations.begin(start)
             # of a token and a grammar, as the value is the sum over both
-            tol = self.tol * self.n_grammars * np.sum(forest.leaf >= 0)
+            tol = self.tol * self.n_grammars * n_tokens
             result = em(
                 expect, maximise, start, max_iter=self.max_iter, tol=tol, callback=iterations
             )
