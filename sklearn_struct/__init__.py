@@ -28,6 +28,9 @@ if _TYPE_CHECKING:
     from sklearn_struct.estimators.graphs.skip_chain_crf import SkipChainCRF
     from sklearn_struct.estimators.hidden_markov.hmm import HMM
     from sklearn_struct.estimators.hidden_markov.spectral_hmm import SpectralHMM
+    from sklearn_struct.estimators.hidden_states.hidden_state_classifier import (
+        HiddenStateClassifier,
+    )
     from sklearn_struct.estimators.hidden_states.latent_chain_crf import LatentChainCRF
     from sklearn_struct.estimators.log_linear.log_linear_classifier import LogLinearClassifier
     from sklearn_struct.estimators.m_estimation.m_estimated_crf import MEstimatedCRF
@@ -47,6 +50,7 @@ __all__ = [
     "FeatureTemplates",
     "GraphArray",
     "GraphCRF",
+    "HiddenStateClassifier",
     "LatentChainCRF",
     "LinearChainCRF",
     "LogLinearClassifier",
@@ -85,6 +89,7 @@ _ESTIMATORS = {
     "GECRF": "chains.ge_crf",
     "GraphCRF": "graphs.graph_crf",
     "HMM": "hidden_markov.hmm",
+    "HiddenStateClassifier": "hidden_states.hidden_state_classifier",
     "LatentChainCRF": "hidden_states.latent_chain_crf",
     "LinearChainCRF": "chains.linear_chain_crf",
     "LogLinearClassifier": "log_linear.log_linear_classifier",

@@ -14,11 +14,13 @@ from sklearn_struct.estimators.chains.base_chain import BaseChain
 from sklearn_struct.estimators.fitting.base_sequence import BaseSequenceEstimator
 from sklearn_struct.estimators.graphs.base_graph_crf import BaseGraphCRF
 from sklearn_struct.estimators.graphs.graph_crf import GraphCRF
+from sklearn_struct.estimators.hidden_states.class_predictions import BaseClassPredictions
 from sklearn_struct.estimators.m_estimation.chain_over_base import BaseBasedChain
 from sklearn_struct.estimators.trees.base_parser import BaseParser
 
 __all__ = [
     "CHAINS",
+    "CLASSIFIERS",
     "GRAPHS",
     "GRAPHS_OF_SEQUENCES",
     "PARSERS",
@@ -56,7 +58,11 @@ def of_base(*bases: type, but: tuple[type, ...] = ()) -> list[type]:
 PREDICTORS = [cls for cls in of_base(BaseEstimator) if hasattr(cls, "predict")]
 GRAPHS = of_base(GraphCRF)
 GRAPHS_OF_SEQUENCES = of_base(BaseGraphCRF, but=(GraphCRF,))
-SEQUENCE_MODELS = of_base(BaseSequenceEstimator, but=(GraphCRF,))  # which read other X
-READ_TABLES = [cls for cls in SEQUENCE_MODELS if get_tags(cls()).input_tags.two_d_array]
+CLASSIFIERS = of_base(BaseClassPredictions)  # of whole sequences: they read other y
+# but those that read other X, or other y
+SEQUENCE_MODELS = of_base(BaseSequenceEstimator, but=(GraphCRF, BaseClassPredictions))
+READ_TABLES = [
+    cls for cls in SEQUENCE_MODELS + CLASSIFIERS if get_tags(cls()).input_tags.two_d_array
+]
 CHAINS = of_base(BaseChain, but=(BaseBasedChain,))  # which read other X
 PARSERS = of_base(BaseParser)

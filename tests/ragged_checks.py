@@ -434,8 +434,10 @@ def check_threads(estimator, form):
 CHECKS = [check for name, check in list(globals().items()) if name.startswith("check_")]
 
 
-def ragged_checks(estimators: list[Any], forms: Any = tuple(SEQUENCES)) -> Callable[..., Any]:
-    """Parametrize a test by estimators, checks and forms of X."""
+def ragged_checks(
+    estimators: list[Any], forms: Any = tuple(SEQUENCES), but: tuple[Callable, ...] = ()
+) -> Callable[..., Any]:
+    """Parametrize a test by estimators, checks, but for some, and forms of X."""
     return pytest.mark.parametrize(
         ("estimator", "check", "form"),
         [
@@ -447,6 +449,7 @@ def ragged_checks(estimators: list[Any], forms: Any = tuple(SEQUENCES)) -> Calla
             )
             for estimator in estimators
             for check in CHECKS
+            if check not in but
             for form in forms
             if getattr(check, "applies", always)(estimator, form)
         ],

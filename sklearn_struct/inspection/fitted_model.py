@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeGuard
+from typing import TypeAlias, TypeGuard
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -16,10 +16,12 @@ from sklearn_struct.encoding.sequences import as_list
 from sklearn_struct.estimators.chains.base_chain import BaseChain
 from sklearn_struct.estimators.graphs.base_graph import BaseGraph
 from sklearn_struct.estimators.hidden_states.base_latent_chain import BaseLatentChain
+from sklearn_struct.estimators.hidden_states.class_predictions import BaseClassPredictions
 from sklearn_struct.estimators.trees.base_parser import BaseParser
 from sklearn_struct.exceptions import EmptyDataError, InputTypeError, UnknownLabelError
 
 __all__ = [
+    "Linear",
     "as_read",
     "best",
     "chain_of",
@@ -34,6 +36,10 @@ __all__ = [
     "parser_of",
     "texts",
 ]
+
+
+# models with a row of weights for each label, or each hidden state of one
+Linear: TypeAlias = BaseChain | BaseGraph | BaseClassPredictions
 
 
 def chain_of(estimator: BaseEstimator) -> BaseChain:
@@ -63,8 +69,14 @@ def graph_model_of(estimator: BaseEstimator) -> BaseGraph:
     return as_published(model)
 
 
-def linear_model_of(estimator: BaseEstimator) -> BaseChain | BaseGraph:
-    """The fitted chain or model of graphs as it is now, also out of a pipeline or a search."""
+def linear_model_of(estimator: BaseEstimator) -> Linear:
+    """The fitted chain, model of graphs or classifier by hidden states as it is now, also out of a
+    pipeline or a search.
+    """
+    model = last_step(estimator)
+    if isinstance(model, BaseClassPredictions):
+        check_is_fitted(model)
+        return as_published(model)
     return graph_model_of(estimator) if is_of_graphs(estimator) else chain_of(estimator)
 
 
@@ -99,13 +111,13 @@ def as_read(estimator: BaseEstimator, X: SequenceInput) -> SequenceInput:
     return X
 
 
-def names_of_rows(model: BaseChain | BaseGraph) -> np.ndarray:
+def names_of_rows(model: Linear) -> np.ndarray:
     """What each row of weights belongs to: a label, or a hidden state of one."""
     names: np.ndarray = getattr(model, "states_", model.classes_)
     return names
 
 
-def label_codes(model: BaseChain | BaseGraph, labels: Sequence[Label] | None) -> list[int]:
+def label_codes(model: Linear, labels: Sequence[Label] | None) -> list[int]:
     """Codes of chosen labels; of all of them for None. A label with hidden states means all of
     these.
     """
@@ -115,7 +127,7 @@ def label_codes(model: BaseChain | BaseGraph, labels: Sequence[Label] | None) ->
     if len(labels) == 0:
         raise EmptyDataError("labels is empty")
     of_labels: dict[Label, list[int]] = {name: [k] for k, name in enumerate(known)}
-    if isinstance(model, BaseLatentChain):
+    if isinstance(model, BaseLatentChain | BaseClassPredictions):
         for k, (label, _) in enumerate(known):
             of_labels.setdefault(label, []).append(k)
     for label in labels:
@@ -126,7 +138,7 @@ def label_codes(model: BaseChain | BaseGraph, labels: Sequence[Label] | None) ->
     return [k for label in labels for k in of_labels[label]]
 
 
-def feature_names(model: BaseChain | BaseGraph) -> np.ndarray:
+def feature_names(model: Linear) -> np.ndarray:
     """Names of the features; ``x0``, ``x1`` and so on where they have none."""
     names = getattr(model, "feature_names_in_", None)
     if names is None:
@@ -134,13 +146,15 @@ def feature_names(model: BaseChain | BaseGraph) -> np.ndarray:
     return np.asarray(names, dtype=object)
 
 
-def edge_feature_names(model: BaseChain | BaseGraph) -> np.ndarray:
+def edge_feature_names(model: Linear) -> np.ndarray:
     """Names of the features that condition pairs of labels, in the order of ``edge_coef_``; of
     graphs ``z0``, ``z1`` and so on where they have none.
     """
     if isinstance(model, BaseChain):
         names: np.ndarray = feature_names(model)[model.edge_features_]
         return names
+    if isinstance(model, BaseClassPredictions):
+        return np.empty(0, dtype=object)
     vectorizer = getattr(model, "edge_vectorizer_", None)
     if vectorizer is None:
         return np.array([f"z{f}" for f in range(model.n_edge_features_in_)], dtype=object)

@@ -8,9 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sklearn_struct.containers.typing import Label, Matrix
-from sklearn_struct.estimators.chains.base_chain import BaseChain
-from sklearn_struct.estimators.graphs.base_graph import BaseGraph
 from sklearn_struct.inspection.fitted_model import (
+    Linear,
     edge_feature_names,
     feature_names,
     label_codes,
@@ -32,7 +31,7 @@ class Top(NamedTuple):
 
 
 def top_weights(
-    model: BaseChain | BaseGraph,
+    model: Linear,
     n: int | None,
     *,
     labels: Sequence[Label] | None = None,

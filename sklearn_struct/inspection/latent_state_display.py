@@ -83,11 +83,12 @@ class LatentStateDisplay:
 
         Parameters
         ----------
-        estimator : fitted EMLPCFG or LatentChainCRF
+        estimator : fitted EMLPCFG, LatentChainCRF or HiddenStateClassifier
             Or another tree parser whose states have probabilities. Also a pipeline or a search that
             ends in one.
         symbol : str or int
-            A name among the parser's `symbols_`, or its place there; or a label of the chain.
+            A name among the parser's `symbols_`, or its place there; or a label of the chain or
+            classifier.
         n : int or None, default=5
             Words, rules or features a state; None: all of them.
         grammar : int, default=0

@@ -15,13 +15,14 @@ from sklearn_struct.containers.trees import Tensors
 from sklearn_struct.containers.typing import Label
 from sklearn_struct.encoding.trees.lexicon import observations
 from sklearn_struct.estimators.hidden_states.base_latent_chain import BaseLatentChain
+from sklearn_struct.estimators.hidden_states.class_predictions import BaseClassPredictions
 from sklearn_struct.estimators.trees.base_parser import BaseParser
 from sklearn_struct.exceptions import InputTypeError, UnknownLabelError
 from sklearn_struct.inspection.fitted_model import (
-    chain_of,
     feature_names,
     label_codes,
     last_step,
+    linear_model_of,
     parser_of,
 )
 from sklearn_struct.inspection.optional_imports import pandas
@@ -52,11 +53,12 @@ def latent_states(
 
     Parameters
     ----------
-    estimator : fitted EMLPCFG or LatentChainCRF
+    estimator : fitted EMLPCFG, LatentChainCRF or HiddenStateClassifier
         Or another tree parser whose states have probabilities. Also a pipeline or a search that
         ends in one.
     symbol : str or int
-        A name among the parser's `symbols_`, or its place there; or a label of the chain.
+        A name among the parser's `symbols_`, or its place there; or a label of the chain or
+        classifier.
     n : int or None, default=5
         Words, rules or features a state; None: all of them. Probabilities of 0, and weights that
         are not above the mean, are left out.
@@ -125,7 +127,7 @@ class StateItems(NamedTuple):
 
 def state_items(estimator: BaseEstimator, symbol: str | int, grammar: int) -> StateItems:
     """All that may stand directly below a symbol, in one of the grammars of a parser."""
-    if isinstance(last_step(estimator), BaseLatentChain):
+    if isinstance(last_step(estimator), BaseLatentChain | BaseClassPredictions):
         return _features(estimator, symbol)
     parser = parser_of(estimator)
     all_states = parser._model.states
@@ -149,7 +151,7 @@ def state_items(estimator: BaseEstimator, symbol: str | int, grammar: int) -> St
 
 def _features(estimator: BaseEstimator, label: Label) -> StateItems:
     """The features of the states of a label, with their weights less the mean."""
-    model = chain_of(estimator)
+    model = linear_model_of(estimator)
     if label not in model.classes_.tolist():
         known = ", ".join(map(repr, model.classes_.tolist()[:20]))
         raise UnknownLabelError(f"symbol: label {label!r} was not seen in fit (known: {known})")

@@ -1,4 +1,6 @@
-"""Chains of hidden states in a file: the chain, the label of each state, who may follow whom."""
+"""Chains of hidden states in a file: the chain, the label of each state, who may follow whom; and
+classifiers of whole sequences by such states.
+"""
 
 from __future__ import annotations
 
@@ -8,16 +10,19 @@ import numpy as np
 
 from sklearn_struct.encoding.labels.label_states import LabelStates
 from sklearn_struct.estimators.hidden_states.base_latent_chain import BaseLatentChain
+from sklearn_struct.estimators.hidden_states.class_predictions import BaseClassPredictions
 from sklearn_struct.exceptions import ModelFileError
 from sklearn_struct.inference.chains.forbidden import Transitions
 from sklearn_struct.persistence.chains import put_chain, read_chain
 from sklearn_struct.persistence.encoders import Shared
 from sklearn_struct.persistence.plain_values import Arrays, Json, fields
 
-__all__ = ["put_latent", "read_latent"]
+__all__ = ["put_latent", "read_classes", "read_latent"]
 
 
-def put_latent(chain: BaseLatentChain, where: str, shared: Shared) -> dict[str, Any]:
+def put_latent(
+    chain: BaseLatentChain | BaseClassPredictions, where: str, shared: Shared
+) -> dict[str, Any]:
     arrays = shared.arrays
     has = vars(chain)
     states = has["_states"]
@@ -43,6 +48,15 @@ def read_latent(chain: Any, stored: Json, where: str, shared: Shared) -> None:
     read_chain(chain, of_chain, where, shared)
     if label[-1] + 1 != len(chain.classes_):
         raise ModelFileError("each label must have a state, and each state a label")
+
+
+def read_classes(classifier: Any, stored: Json, where: str, shared: Shared) -> None:
+    read_latent(classifier, stored, where, shared)
+    pattern = vars(classifier)["_pattern"]
+    if len(np.unique(vars(classifier)["_states"].counts)) > 1:
+        raise ModelFileError("all classes must have as many states")
+    if len(pattern.edge_columns):
+        raise ModelFileError("moves between states of classes have no features")
 
 
 def _steps(arrays: Arrays, where: str, n: int) -> Transitions:

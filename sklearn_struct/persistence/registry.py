@@ -17,6 +17,7 @@ from sklearn_struct.estimators.graphs.factorial_crf import FactorialCRF
 from sklearn_struct.estimators.hidden_markov.base_hidden_markov import BaseHiddenChain
 from sklearn_struct.estimators.hidden_markov.spectral_hmm import SpectralHMM
 from sklearn_struct.estimators.hidden_states.base_latent_chain import BaseLatentChain
+from sklearn_struct.estimators.hidden_states.class_predictions import BaseClassPredictions
 from sklearn_struct.estimators.log_linear.log_linear_classifier import LogLinearClassifier
 from sklearn_struct.estimators.m_estimation.chain_over_base import BaseBasedChain
 from sklearn_struct.estimators.trees.em_lpcfg import EMLPCFG
@@ -33,7 +34,7 @@ from sklearn_struct.persistence.graphs import (
     read_graphs,
 )
 from sklearn_struct.persistence.hidden_markov import hidden, put_hidden
-from sklearn_struct.persistence.hidden_states import put_latent, read_latent
+from sklearn_struct.persistence.hidden_states import put_latent, read_classes, read_latent
 from sklearn_struct.persistence.known_classes import ELSEWHERE, STATES, State
 from sklearn_struct.persistence.log_linear import joint, put_joint
 from sklearn_struct.persistence.nested_estimators import estimator, put_estimator
@@ -75,6 +76,7 @@ STATES.update(
         GECRF: State(put_ge, read_ge),
         BaseGraphCRF: State(put_graphs, read_graphs),
         FactorialCRF: State(put_factorial, read_factorial),
+        BaseClassPredictions: State(put_latent, read_classes),
         BaseLatentChain: State(put_latent, read_latent),
         LogLinearClassifier: State(put_joint, joint),
         MEstimatedPCFG: State(put_weighted, weighted),

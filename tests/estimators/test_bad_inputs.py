@@ -12,7 +12,7 @@ import pytest
 import scipy.sparse as sp
 from ragged_checks import SEQUENCES as FORMS
 
-from sklearn_struct import LinearChainCRF, SequenceArray
+from sklearn_struct import HiddenStateClassifier, LinearChainCRF, SequenceArray
 from sklearn_struct.exceptions import (
     EmptyDataError,
     InputTypeError,
@@ -266,6 +266,28 @@ def test_mistakes(models, seed):
             said += "|X holds attributes"  # as which a mistake may look
         assert re.search(said, str(caught.value)), f"{what}: {caught.value!r} does not say {said!r}"
         assert state(model) == before[kind], what
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_mistakes_where_sequences_have_classes(seed):
+    rng = np.random.default_rng(seed)
+    model = HiddenStateClassifier(2, random_state=0, max_iter=3)
+    of_X = [*MISTAKES[: MISTAKES.index(no_batch) + 1], weights, number_of_weights]
+    left = N // CHUNKS
+    while left:
+        case = Case(rng)
+        mistake = of_X[rng.integers(len(of_X))]
+        told = mistake(case)
+        if told is None:
+            continue
+        left -= 1
+        exceptions, said = told
+        y = ["A" if i % 2 else "B" for i in range(len(case.y))]
+        with pytest.raises((ValueError, TypeError)) as caught:
+            model.fit(case.X, y, case.weight)
+        assert isinstance(caught.value, exceptions), f"{mistake.__name__}: {caught.value!r}"
+        assert re.search(said, str(caught.value)), f"{mistake.__name__}: {caught.value!r}"
+        assert vars(model).keys() == model.get_params().keys()
 
 
 @pytest.mark.parametrize("seed", range(10))

@@ -11,7 +11,7 @@ import pandas as pd
 import polars
 import pytest
 import scipy.sparse as sp
-from public_estimators import READ_TABLES, SEQUENCE_MODELS
+from public_estimators import CLASSIFIERS, READ_TABLES, SEQUENCE_MODELS
 from sklearn.preprocessing import StandardScaler
 
 from sklearn_struct import (
@@ -86,7 +86,10 @@ def test_tokens_without_features(cls, as_form):
 
 
 # those of FactorialCRF are rows of labels
-@pytest.mark.parametrize("cls", [cls for cls in READ_TABLES if cls is not FactorialCRF])
+OF_TOKENS = [cls for cls in READ_TABLES if cls not in (FactorialCRF, *CLASSIFIERS)]
+
+
+@pytest.mark.parametrize("cls", OF_TOKENS)
 def test_one_hot_labels(cls):
     with pytest.raises(
         InputTypeError, match=r"y\[0\], token 0: .* cannot be a label; .*numpy.argmax"
@@ -112,7 +115,8 @@ def test_frames_of_polars(cls):
     frames = [polars.DataFrame(rows, schema=["a", "b"]) for rows in NUMBERS]
     given = {"max_iter": 3, "random_state": 0}
     options = {name: value for name, value in given.items() if name in cls().get_params()}
-    for X, y, same in ((frames[0], TAGS[0], NUMBERS[0]), (frames, TAGS, NUMBERS)):
+    labels = ["A", "B"] if cls in CLASSIFIERS else TAGS
+    for X, y, same in ((frames[0], TAGS[0], NUMBERS[0]), (frames, labels, NUMBERS)):
         model = cls(**options).fit(X, y)
         other = cls(**options).fit(same, y)
         assert list(model.predict(X)) == list(other.predict(same))

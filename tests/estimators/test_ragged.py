@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from public_estimators import CHAINS
-from ragged_checks import GRAPHS, ragged_checks
+from ragged_checks import GRAPHS, check_kinds_of_labels, check_lengths, ragged_checks
 
 from sklearn_struct import (
     GECRF,
@@ -12,6 +13,7 @@ from sklearn_struct import (
     MEMM,
     FactorialCRF,
     GraphCRF,
+    HiddenStateClassifier,
     LatentChainCRF,
     LinearChainCRF,
     MEstimatedCRF,
@@ -19,6 +21,7 @@ from sklearn_struct import (
     PseudoLikelihoodCRF,
     SkipChainCRF,
 )
+from sklearn_struct.containers.ragged import object_array
 
 CONFIGURATIONS = [
     LinearChainCRF(l1_ratio=0.5, tol=1e-3),
@@ -126,4 +129,63 @@ def test_graphs_that_are_made_of_sequences(estimator, check, form):
 
 @ragged_checks(OF_SEQUENCES, forms=["arrays"])
 def test_configurations_of_these(estimator, check, form):
+    check(estimator, form)
+
+
+# labels have no lengths, and numbers that are not whole are no classes
+NOT_OF_CLASSES = (check_lengths, check_kinds_of_labels)
+
+
+class TokenByToken(HiddenStateClassifier):
+    """A sequence is of the class of its first label, and predictions have it at each token."""
+
+    def _read_labels(self, y, sequences, reset, unseen=None):
+        if y is not None:
+            some = next(labels[0] for labels in y if len(labels))
+            y = [labels[0] if len(labels) else some for labels in y]
+        return super()._read_labels(y, sequences, reset, unseen)
+
+    def _by_token(self, X, rows):
+        lengths = self._read_X(X, reset=False).X.lengths
+        return object_array([np.repeat(rows[i : i + 1], n, axis=0) for i, n in enumerate(lengths)])
+
+    def predict(self, X):
+        labels = self._by_token(X, super().predict(X))
+        return object_array([of_sequence.tolist() for of_sequence in labels])
+
+    def predict_proba(self, X):
+        return self._by_token(X, super().predict_proba(X))
+
+    def predict_log_proba(self, X):
+        return self._by_token(X, super().predict_log_proba(X))
+
+
+@ragged_checks(
+    [TokenByToken(2, random_state=0, max_iter=30, tol=1e-2)],
+    forms=["arrays", "packed csr"],
+    but=NOT_OF_CLASSES,
+)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_classes_of_sequences(estimator, check, form):
+    check(estimator, form)
+
+
+@ragged_checks(
+    [
+        TokenByToken(
+            2,
+            random_state=0,
+            tied=True,
+            state_transitions="left-to-right",
+            solver="em",
+            dtype="float32",
+            max_iter=5,
+        ),
+        TokenByToken(2, random_state=0, n_init=2, l1_ratio=0.5, warm_start=True, max_iter=5),
+    ],
+    forms=["dicts"],
+    but=NOT_OF_CLASSES,
+)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_configurations_of_classes(estimator, check, form):
     check(estimator, form)

@@ -7,7 +7,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from public_estimators import READ_TABLES
+from public_estimators import CLASSIFIERS, READ_TABLES
 from sklearn.base import clone
 
 from sklearn_struct import GECRF, HMM, LinearChainCRF, MEstimatedCRF, SequenceArray
@@ -26,7 +26,8 @@ def fitted(model):
     return clone(model).fit([X], [LABELS.tolist()])
 
 
-MODELS = [cls() for cls in READ_TABLES if cls is not GECRF] + [GECRF({}, fit_intercept=True)]
+TAGGERS = [cls for cls in READ_TABLES if cls not in (GECRF, *CLASSIFIERS)]
+MODELS = [cls() for cls in TAGGERS] + [GECRF({}, fit_intercept=True)]
 every_model = pytest.mark.parametrize("model", MODELS, ids=str)
 
 
@@ -95,6 +96,17 @@ def test_a_model_of_rows_reads_rows_and_sequences(model):
         model.fit(data, y)
         assert np.mean(model.predict(X) == LABELS) > 0.9
         assert np.shape(model.predict([X])[0]) == (36,)
+
+
+@pytest.mark.parametrize("cls", CLASSIFIERS)
+def test_a_classifier_of_sequences_refuses_rows(cls):
+    halves = [X[:18], X[18:]]
+    model = cls(random_state=0).fit(halves, ["A", "B"])
+    for method in (model.predict, model.predict_proba, model.decision_function):
+        with pytest.raises(InputTypeError, match=r"is two-dim.* fitted on longer.*\[X\]"):
+            method(X)
+    assert model.predict(halves).shape == (2,)
+    assert np.mean(cls(random_state=0).fit(X, LABELS).predict(X) == LABELS) > 0.9
 
 
 def test_batches_of_a_stream_say_what_they_are():

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from public_estimators import CHAINS, GRAPHS, GRAPHS_OF_SEQUENCES, PARSERS, PREDICTORS
+from public_estimators import CHAINS, CLASSIFIERS, GRAPHS, GRAPHS_OF_SEQUENCES, PARSERS, PREDICTORS
 from sklearn.exceptions import ConvergenceWarning
 
 import sklearn_struct
@@ -287,6 +287,8 @@ PACKAGE = Path(sklearn_struct.__file__).parent
 def data(cls):
     if cls is LogLinearClassifier:
         return [[1.0], [2.0]], ["A", "B"]
+    if cls in CLASSIFIERS:
+        return WORDS, [f"class {i}" for i in range(len(WORDS))]
     if cls in GRAPHS:
         return [(sentence, [[0, 1]]) for sentence in WORDS], TAGS
     return WORDS, TREES if cls in PARSERS else TAGS
@@ -306,7 +308,8 @@ def read_by_predictions(cls):
 
     model = cls(tol=9.0).fit(X, y) if "tol" in names else cls().fit(X, y)
     model.__class__ = Watched
-    for method in OF_X + OF_X_AND_Y:
+    of_states = ["predict_states", "predict_state_proba"] if cls in CLASSIFIERS else []
+    for method in OF_X + of_states + OF_X_AND_Y:
         if hasattr(model, method):
             getattr(model, method)(X, *[y] * (method in OF_X_AND_Y))
     return read - {"features"}  # which scikit-learn's tags of LogLinearClassifier depend on

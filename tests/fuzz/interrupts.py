@@ -105,7 +105,7 @@ def data(form: str, shape: str) -> tuple[Any, Any]:
         X = [[{"word": word, "size": len(word)} for word in sentence] for sentence in words]
     elif form == "lists":
         X = [[[word, word[-1]] for word in sentence] for sentence in words]
-    elif form in ("numbers", "sparse", "packed"):
+    elif form in ("numbers", "sparse", "packed", "classes of numbers"):
         X = list(numbers.clip(0))
         X = [sp.csr_array(rows) for rows in X] if form == "sparse" else X
         X = SequenceArray.from_sequences(X) if form == "packed" else X
@@ -119,6 +119,8 @@ def data(form: str, shape: str) -> tuple[Any, Any]:
     if form in ("rows", "inputs"):
         X = numbers.reshape(-1, 3) if form == "rows" else [word for row in words for word in row]
         return X, np.array([tag for row in tags for tag in row])
+    if form.startswith("classes"):
+        return X, [row[0] for row in tags]
     if form == "numbers":
         return X, [[len(tag) for tag in row] for row in tags]
     return X, tags

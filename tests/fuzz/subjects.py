@@ -22,6 +22,7 @@ from sklearn_struct import (
     FeatureTemplates,
     GraphArray,
     GraphCRF,
+    HiddenStateClassifier,
     LatentChainCRF,
     LinearChainCRF,
     LogLinearClassifier,
@@ -87,6 +88,8 @@ FORMS = {
     "pairs of labels": (WORDS, [[(tag, len(tag)) for tag in tags] for tags in TAGS]),
     "rows": (ROWS, np.array(["A", "B", "B", "A"])),
     "trees": (WORDS, TREES),
+    "classes of words": (WORDS, ["short", "long", "long"]),
+    "classes of numbers": (NUMBERS, ["B", "A", "B"]),
     "inputs": (["the", "cat", "dog"], ["DET", "NOUN", "NOUN"]),
 }
 
@@ -116,6 +119,11 @@ SETTINGS: dict[type, list[dict[str, Any]]] = {
         {"inference": "gibbs", "solver": "sgd", "random_state": 0, "max_sweeps": 5},
     ],
     GECRF: [{}, {"labeled_features": {"the": "DET"}}, {"labeled_features": {0: 4}}],
+    HiddenStateClassifier: [
+        {"random_state": 0},
+        {"random_state": 0, "n_init": 2, "solver": "em", "state_transitions": "left-to-right"},
+        {"random_state": 0, "tied": True, "tied_transitions": True, "dtype": "float32"},
+    ],
     HMM: [{}, {"order": 2}],
     LogLinearClassifier: [
         {},

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sklearn_struct import LatentChainCRF
+from sklearn_struct import HiddenStateClassifier, LatentChainCRF
 from sklearn_struct.exceptions import UnknownLabelError
 from sklearn_struct.inspection import (
     FeatureWeightsDisplay,
@@ -89,3 +89,39 @@ def test_pictures(crf):
     np.testing.assert_allclose(np.sum(marginal.proba, axis=1), 1)
     assert marginal.proba.shape == (3, 3)
     assert np.size(FeatureWeightsDisplay.from_estimator(crf, n=2).ax_) >= 6
+
+
+# ------------------------------------------------------------------ classes of whole sequences
+
+
+@pytest.fixture(scope="module")
+def classifier():
+    return HiddenStateClassifier(2, C=10, random_state=0, tol=1e-3).fit(X, ["a", "b", "a"] * 2)
+
+
+def test_features_of_the_states_of_a_class(classifier):
+    pytest.importorskip("pandas")
+    table = latent_states(classifier, "a", n=1)
+    assert table["state"].tolist() == [0, 1]
+    rows = classifier.coef_[:2] - classifier.coef_[:2].mean(axis=0)
+    names = classifier.feature_names_in_
+    assert table["item"].tolist() == names[rows.argmax(axis=1)].tolist()
+    np.testing.assert_allclose(table["weight"], rows.max(axis=1))
+    with pytest.raises(UnknownLabelError, match="'c' was not seen"):
+        latent_states(classifier, "c")
+
+
+def test_weights_of_states_of_classes(classifier):
+    pytest.importorskip("pandas")
+    table = transition_weights(classifier)
+    assert table.index.tolist() == classifier.states_.tolist()
+    np.testing.assert_array_equal(table.to_numpy(), classifier.transition_)
+    assert set(feature_weights(classifier, n=2, labels=["b"])["label"]) == {("b", 0), ("b", 1)}
+
+
+def test_pictures_of_states_of_classes(classifier):
+    pytest.importorskip("matplotlib")
+    display = LatentStateDisplay.from_estimator(classifier, "b", n=2)
+    assert display.proba.shape[0] == 2
+    assert display.ax_.get_ylabel() == "state of b"
+    assert TransitionDisplay.from_estimator(classifier).im_.get_array().shape == (4, 4)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sklearn_struct import LatentChainCRF
+from sklearn_struct import HiddenStateClassifier, LatentChainCRF
 from sklearn_struct.exceptions import ModelFileError
 from sklearn_struct.persistence import hidden_states, load, save
 
@@ -78,3 +78,54 @@ def test_lies_about_states(name, value, message):
     told = lies(name, value)(crf, "", shared)
     with pytest.raises(ModelFileError, match=message):
         hidden_states.read_latent(LatentChainCRF(), told, "", shared)
+
+
+# ------------------------------------------------------------------ classes of whole sequences
+
+CLASSES = ["question", "answer", "question"]
+OF_CLASSIFIERS = [
+    {},
+    {"n_states": 1, "fit_intercept": False},
+    {"tied": True, "tied_transitions": True, "dtype": "float32"},
+    {"state_transitions": "left-to-right", "solver": "em", "n_init": 2},
+]
+
+
+def classifier(options, X=WORDS):
+    settings = {"n_states": 2, "random_state": 0, "max_iter": 5, "tol": 9.0}
+    return HiddenStateClassifier(**settings | options).fit(X, CLASSES)
+
+
+@pytest.mark.parametrize("X", [WORDS, NUMBERS], ids=["words", "numbers"])
+@pytest.mark.parametrize("options", OF_CLASSIFIERS, ids=str)
+def test_classifiers_there_and_back(options, X, tmp_path):
+    model = classifier(options, X)
+    save(model, tmp_path / "model")
+    again = load(tmp_path / "model")
+    assert again.get_params() == model.get_params()
+    assert again.states_.tolist() == model.states_.tolist()
+    assert again.loss_curve_ == model.loss_curve_
+    for method in ("predict", "predict_states", "predict_proba", "predict_state_proba"):
+        for a, b in zip(getattr(again, method)(X), getattr(model, method)(X), strict=True):
+            np.testing.assert_array_equal(a, b)
+    np.testing.assert_array_equal(
+        again.fit(X, CLASSES, init=model)._w, model.fit(X, CLASSES, init=model)._w
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("label of state", np.array([0, 1, 1, 1]), "all classes must have as many states"),
+        ("edge_columns", np.array([0]), "moves between states of classes have no features|edge"),
+    ],
+    ids=str,
+)
+def test_lies_about_states_of_classes(name, value, message):
+    from sklearn_struct.persistence.encoders import Shared
+    from sklearn_struct.persistence.plain_values import Arrays
+
+    shared = Shared(Arrays(), [])
+    told = lies(name, value)(classifier({}, NUMBERS), "", shared)
+    with pytest.raises(ModelFileError, match=message):
+        hidden_states.read_classes(HiddenStateClassifier(), told, "", shared)

@@ -14,10 +14,10 @@ from sklearn_struct.estimators.fitting.iterations import Iterations
 from sklearn_struct.estimators.fitting.parameters import with_parameters
 from sklearn_struct.estimators.fitting.partly_labelled import BasePartlyLabelled
 from sklearn_struct.estimators.fitting.sample_weights import Weights
-from sklearn_struct.estimators.fitting.solving import Minimisation, minimise
+from sklearn_struct.estimators.fitting.solving import Minimisation
 from sklearn_struct.estimators.hidden_states.base_latent_chain import BaseLatentChain
 from sklearn_struct.estimators.hidden_states.random_starts import with_noise
-from sklearn_struct.estimators.hidden_states.restarts import Start, seeds, solve_from
+from sklearn_struct.estimators.hidden_states.restarts import Start, seeds, solve_alike, solve_from
 from sklearn_struct.estimators.hidden_states.state_parameters import (
     RestartParameters,
     StateParameters,
@@ -43,7 +43,6 @@ __all__ = ["LatentChainCRF"]
 
 HIDDEN = MarginalLikelihood(Chain())
 KNOWN = LogLikelihood(Chain())  # where each label has one state
-START_TOL = 1e-2  # of a start, which need not be exact
 
 
 @with_parameters
@@ -203,7 +202,8 @@ class LatentChainCRF(
     ) -> dict[str, Any]:
         states = self._states
         if self.init == "labels" and states.several and not np.any(w0):
-            w0 = self._of_labels(settings, objective, iterations.scale)
+            place = places_of_labels(self._pattern, states)
+            w0 = solve_alike(settings, objective, place, iterations.scale)
         starts = self._starts(w0)
         if not states.shared:
             return solve_from(settings, solver, objective, starts, iterations)
@@ -214,15 +214,6 @@ class LatentChainCRF(
         fewer = SharedWeights(objective, places(self._pattern, states.group))
         starts = [start._replace(w=fewer.gather(start.w)) for start in starts]
         return solve_from(settings, solver, fewer, starts, iterations)
-
-    def _of_labels(
-        self, settings: Minimisation, objective: LinearObjective, scale: float
-    ) -> np.ndarray:
-        """The weights of labels whose states are alike, for which the objective is convex."""
-        alike = SharedWeights(objective, places_of_labels(self._pattern, self._states))
-        near = settings._replace(tol=max(settings.tol, START_TOL))
-        solver = "owlqn" if settings.l1_ratio > 0 else "lbfgs"
-        return alike.spread(minimise(near, solver, alike, np.zeros(alike.size), scale).w)
 
     def _starts(self, w0: np.ndarray) -> list[Start]:
         """Where runs begin: w0 with noise, but first without, where its states differ already."""

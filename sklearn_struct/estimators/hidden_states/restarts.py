@@ -11,10 +11,13 @@ from sklearn.utils import check_random_state
 from sklearn_struct.containers.typing import Seed
 from sklearn_struct.estimators.fitting.iterations import Iterations
 from sklearn_struct.estimators.fitting.solving import Minimisation, ended, minimise, solve
+from sklearn_struct.objectives.shared_weights import SharedWeights
 from sklearn_struct.solvers.objective_protocols import BatchObjective
 from sklearn_struct.solvers.result import Callback, Result
 
-__all__ = ["Run", "Start", "best_run", "seeds", "solve_from"]
+__all__ = ["Run", "Start", "best_run", "seeds", "solve_alike", "solve_from"]
+
+START_TOL = 1e-2  # of a start, which need not be exact
 
 
 class Start(NamedTuple):
@@ -94,3 +97,15 @@ def solve_from(
         starts = [best.start]
     seeded = settings._replace(random_state=starts[0].seed)
     return solve(seeded, solver, objective, starts[0].w, iterations)
+
+
+def solve_alike(
+    settings: Minimisation, objective: BatchObjective, place: np.ndarray, scale: float
+) -> np.ndarray:
+    """The weights of labels whose states are alike, as `place` says, for which the objective is
+    convex.
+    """
+    alike = SharedWeights(objective, place)
+    near = settings._replace(tol=max(settings.tol, START_TOL))
+    solver = "owlqn" if settings.l1_ratio > 0 else "lbfgs"
+    return alike.spread(minimise(near, solver, alike, np.zeros(alike.size), scale).w)

@@ -16,7 +16,16 @@ from sklearn_struct.objectives.weight_patterns import (
     split,
 )
 
-__all__ = ["are_alike", "of_several", "places", "places_of_labels", "without_forbidden"]
+__all__ = [
+    "are_alike",
+    "of_alike",
+    "of_several",
+    "places",
+    "places_of_labels",
+    "places_of_moves",
+    "within_labels",
+    "without_forbidden",
+]
 
 
 def places(pattern: Pattern, group: np.ndarray) -> np.ndarray:
@@ -30,6 +39,28 @@ def places(pattern: Pattern, group: np.ndarray) -> np.ndarray:
     n = int(of_nodes.max(initial=-1)) + 1
     rest = np.arange(pattern.size - len(of_nodes)) + n
     return np.concatenate([of_nodes, rest])
+
+
+def places_of_moves(pattern: Pattern, place: np.ndarray, states: LabelStates) -> np.ndarray:
+    """The same places, where moves from a number of a state to another are one weight, whatever
+    the label.
+    """
+    place = place.copy()
+    before, after = np.divmod(pattern.families[0].columns, pattern.n_labels)
+    number = np.arange(pattern.n_labels) - states.first[states.label]
+    _, first, which = np.unique(
+        number[before] * pattern.n_labels + number[after], return_index=True, return_inverse=True
+    )
+    moves = split(place, pattern).columns[0]
+    moves[:] = moves[first][which]
+    return np.unique(place, return_inverse=True)[1]
+
+
+def within_labels(states: LabelStates) -> Transitions:
+    """States that may follow each other where all of a sequence have the same label."""
+    same = states.label[:, None] == states.label
+    every = np.ones(len(states.label), dtype=bool)
+    return Transitions(every, same, every)
 
 
 def places_of_labels(pattern: Pattern, states: LabelStates) -> np.ndarray:
@@ -60,13 +91,34 @@ def of_several(pattern: Pattern, states: LabelStates) -> np.ndarray:
     """Which weights are those of labels with more than one state, where noise tells states apart:
     a mask.
     """
-    several = states.counts[states.label] > 1
+    return _of_states(pattern, states.counts[states.label] > 1)
+
+
+def of_alike(w: np.ndarray, pattern: Pattern, states: LabelStates) -> np.ndarray:
+    """Of these weights a mask of those of labels whose states have the same weights of features and
+    the same intercepts, such as labels that are new.
+    """
+    place = places(pattern, states.label)
+    first = np.zeros(place.max(initial=-1) + 1)
+    first[place] = w
+    parts = split(first[place] != w, pattern)
+    differ = np.zeros(len(states.label), dtype=bool)
+    differ[every_node_pair(pattern).indices[parts.node]] = True
+    intercept = split(w, pattern).intercept
+    if len(intercept):
+        differ |= intercept != intercept[states.first[states.label]]
+    told_apart = np.isin(states.label, states.label[differ])
+    return _of_states(pattern, (states.counts[states.label] > 1) & ~told_apart)
+
+
+def _of_states(pattern: Pattern, which: np.ndarray) -> np.ndarray:
+    """Which weights are those of some states, a mask, or of moves from or to these."""
     chosen = np.zeros(pattern.size, dtype=bool)
     parts = split(chosen, pattern)
-    parts.node[:] = several[every_node_pair(pattern).indices]
+    parts.node[:] = which[every_node_pair(pattern).indices]
     for family, columns in zip(pattern.families, parts.columns, strict=True):
-        columns[:] = np.any(several[_labels(pattern, family.size)], axis=0)[family.columns]
-    parts.intercept[:] = several[: len(parts.intercept)]
+        columns[:] = np.any(which[_labels(pattern, family.size)], axis=0)[family.columns]
+    parts.intercept[:] = which[: len(parts.intercept)]
     return chosen
 
 

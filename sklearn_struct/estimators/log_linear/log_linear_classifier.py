@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import field
 from numbers import Integral
@@ -22,10 +21,10 @@ from sklearn_struct.containers.sequence_array import SequenceArray
 from sklearn_struct.containers.sparse_input import as_csr
 from sklearn_struct.containers.typing import SequenceInput
 from sklearn_struct.encoding.features.input_label_products import ProductFeatures, candidate_codes
-from sklearn_struct.encoding.labels import label_codes
+from sklearn_struct.encoding.labels import single_labels
 from sklearn_struct.encoding.parameter_checks import check_params
 from sklearn_struct.encoding.sequences import as_list, is_list
-from sklearn_struct.encoding.two_dimensional_input import check_table, check_targets, one_column
+from sklearn_struct.encoding.two_dimensional_input import check_table
 from sklearn_struct.estimators.fitting.base_sequence import CallbackSupportMixin
 from sklearn_struct.estimators.fitting.iterations import Iterations
 from sklearn_struct.estimators.fitting.parameters import with_parameters
@@ -39,24 +38,10 @@ from sklearn_struct.estimators.fitting.shared_parameters import (
 from sklearn_struct.estimators.fitting.solving import Minimisation, choice_for_batches, solve
 from sklearn_struct.estimators.log_linear.input_forms import FunctionForm, PairForm, ProductForm
 from sklearn_struct.estimators.log_linear.label_predictions import BaseLabelPredictions
-from sklearn_struct.exceptions import (
-    EmptyDataError,
-    InputTypeError,
-    LengthMismatchError,
-    UnknownLabelError,
-)
+from sklearn_struct.exceptions import EmptyDataError, InputTypeError
 from sklearn_struct.objectives.joint_objective import JointObjective
 
 __all__ = ["LogLinearClassifier"]
-
-
-@contextmanager
-def _without_tokens() -> Iterator[None]:
-    """Errors about labels name an example, not the only token of a sequence."""
-    try:
-        yield
-    except (InputTypeError, UnknownLabelError) as error:
-        raise type(error)(str(error).replace(", token 0: ", ": ", 1)) from None
 
 
 @with_parameters
@@ -265,36 +250,21 @@ class LogLinearClassifier(
         """Codes of the labels, `unseen` for other labels if it is given; with `reset`, learn
         ``classes_``.
         """
-        if y is None:
-            raise ValueError(
-                f"This {type(self).__name__} estimator requires y to be passed, but the target y "
-                "is None."
-            )
-        for i, label in enumerate(y if isinstance(y, list | tuple) else ()):
-            # among strings, numpy would make a string of it
-            if isinstance(label, float) and label != label:
-                raise UnknownLabelError(f"y[{i}]: the label is not a number (NaN)")
-        y = one_column(y)
-        n = X.shape[0] if sp.issparse(X) else len(X)
-        if len(y) != n:
-            raise LengthMismatchError(f"X has {n} inputs but y has {len(y)} labels")
-        offsets = np.arange(n + 1)
-        labels = y.tolist()
-        with _without_tokens():
-            if reset:
-                self.classes_ = label_codes.unique_labels(labels, offsets)
-                check_targets(labels)
-                if self.candidates is not None:
-                    self._add_candidates(self.candidates, X, labels)
-            return label_codes.encode(labels, self.classes_, offsets, unseen)
+        labels = single_labels.read(
+            y, X.shape[0] if sp.issparse(X) else len(X), "inputs", type(self).__name__
+        )
+        if reset:
+            self.classes_ = single_labels.distinct(labels)
+            if self.candidates is not None:
+                self._add_candidates(self.candidates, X, labels)
+        return single_labels.encode(labels, self.classes_, unseen)
 
     def _add_candidates(
         self, candidates: Callable[[Any], Any], X: SequenceInput, labels: list[Any]
     ) -> None:
         codes: dict[Any, int] = {}
         candidate_codes(X, candidates, codes)
-        known = labels + list(codes)
-        self.classes_ = label_codes.unique_labels(known, np.arange(len(known) + 1))
+        self.classes_ = single_labels.distinct(labels + list(codes))
 
     def _learned(self, w: np.ndarray) -> dict[str, Any]:
         return {"_w": w.copy()}
