@@ -29,6 +29,7 @@ from lib.side_by_side import Options, Runs, Stopwatch, in_process, medians, prin
 from lib.tasks import write
 from papers import (
     citation_network,
+    feature_selection,
     few_labels,
     glyphs,
     graph_losses,
@@ -43,6 +44,7 @@ from papers import (
     snakes,
     spectral_grammars,
     training_costs,
+    worker_processes,
 )
 from peers import encoding, end_to_end, graph_messages, logistic, nltk_parsing, training
 from speed import (
@@ -60,6 +62,7 @@ from speed import (
 SUITES = (
     noun_phrases,
     noun_phrase_times,
+    feature_selection,
     few_labels,
     spectral_grammars,
     latent_hmm,
@@ -73,6 +76,7 @@ SUITES = (
     citation_network,
     sequence_classes,
     training_costs,
+    worker_processes,
     training,
     end_to_end,
     encoding,

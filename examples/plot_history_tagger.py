@@ -8,21 +8,43 @@ A log-linear classifier of single labels can label sequences, too, if what it cl
 models). Each label is then chosen given those already chosen. That is a maximum-entropy Markov
 model: with the same features, `MEMM` minimises the same function, and it finds the best labelling
 where this one goes from left to right.
+
+The script also takes your own data: files with a token a line, its columns separated by blanks, and
+an empty line between sentences, as in the CoNLL shared tasks. ::
+
+    python plot_history_tagger.py TRAIN TEST [WORD LABEL]
+
+``WORD`` and ``LABEL`` are the numbers of their columns, 0 and -1 unless they are given; of CoNLL-U
+files words are column 1 and tags column 3.
 """
+
+import sys
 
 import matplotlib.pyplot as plt
 import numpy as np
 
 from sklearn_struct import MEMM, LogLinearClassifier, ProductFeatures
-from sklearn_struct.datasets import make_rental_ads
+from sklearn_struct.datasets import make_rental_ads, read_conll
 from sklearn_struct.metrics import token_accuracy_score
 
-X, y = make_rental_ads(200, random_state=0)
-X_train = X[:120]
-y_train = y[:120]
-X_test = X[120:]
-y_test = y[120:]
 START = "<start>"
+
+
+def read(path, word=0, label=-1):
+    """Words and labels of the sentences of a file."""
+    columns = [int(word), int(label)]
+    sentences = read_conll(path, columns=columns, conllu=path.endswith(".conllu"))
+    return tuple([[token[c] for token in sentence] for sentence in sentences] for c in (0, 1))
+
+
+if len(sys.argv) > 2:
+    (X_train, y_train), (X_test, y_test) = (read(path, *sys.argv[3:]) for path in sys.argv[1:3])
+else:
+    X, y = make_rental_ads(200, random_state=0)
+    X_train = X[:120]
+    y_train = y[:120]
+    X_test = X[120:]
+    y_test = y[120:]
 
 # %%
 # Features of a history

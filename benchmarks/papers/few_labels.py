@@ -49,6 +49,7 @@ METHODS = {
     "HK06": Method(methods.prototype_driven, NONE),
     "CRR07": Method(methods.constraint_driven, SOME),
     "CRR07, at test, too": Method(methods.constrained_at_test, SOME),
+    "posterior regularisation": Method(methods.posterior_regularised, NONE + SOME),
     "CRR07, lengths, too": Method(methods.constrained_lengths, SOME),
     GE: Method(methods.heuristic, NONE + SOME),
     WITH_ENTROPY: Method(methods.heuristic_with_entropy, NONE + SOME),

@@ -30,8 +30,8 @@ LETTERS: dict[str, dict[str, Any]] = {
     "hidden states": {"n_states": 2, "C": 0.5},
 }
 FIELDS: dict[str, dict[str, Any]] = {
-    "chain": {},
-    "hidden states": {"n_states": 2},
+    "chain": {"C": 3.0},
+    "hidden states": {"n_states": {"O": 3}, "C": 3.0},
 }
 Words = tuple[list[Any], list[list[str]]]
 
@@ -172,7 +172,7 @@ LETTER_CHOICES: list[dict[str, Any]] = [
 ]
 FIELD_CHOICES: list[dict[str, Any]] = [
     *({"C": C} for C in (1.0, 3.0)),
-    *({"n_states": n, "C": C} for n in (2, 3) for C in (1.0, 3.0)),
+    *({"n_states": n, "C": C} for n in (2, {"O": 3}) for C in (1.0, 3.0)),
 ]
 
 BENCHMARKS = {

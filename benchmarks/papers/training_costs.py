@@ -10,7 +10,9 @@ are not printed. Seconds of the paper are of other machines and, but for noun ph
 data: ours stand beside them to show the order, no more.
 
 The variance of the prior, sigma^2, which is `C`, is 10, as the paper often has it, and ten times
-and a tenth of that: section 5.1.1 says that it hardly matters.
+and a tenth of that: section 5.1.1 says that it hardly matters. One run had scores of 93.6, 93.4 and
+93.2 for noun phrases (sigma^2 of 1, 10 and 100), 85.7, 86.2 and 86.7 for fields, 97.9, 98.1 and
+98.1 for the tags of CoNLL-2000, and 94.1, 94.4 and 94.2 for those of EWT.
 """
 
 from __future__ import annotations

@@ -11,25 +11,21 @@ smoothing and shrinkage trade that for less noise.
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
-from sklearn_struct.compiled.simd import LANES, padded
+from sklearn_struct.compiled.simd import LANES
 from sklearn_struct.compiled.threads import Pool
 from sklearn_struct.containers.trees import Forest, Grammar, Tensors, Treebank, tensors
 from sklearn_struct.grammars.node_features import Features
+from sklearn_struct.grammars.singular_vectors import SOLVERS
 from sklearn_struct.inference.trees.forest_inside_outside import add_moments, vectors
 
 __all__ = ["Projection", "estimate", "node_vectors", "one_a_tree", "project"]
 
 MIN_NODES = 3  # of a symbol with more than one state
-# passes of the decomposition, and directions that it follows beyond those asked for
-N_ITER = 3
-# they let the wanted directions converge in a few passes (Halko et al. 2011)
-N_MORE = 8
 LEAVES = 20  # how many times less leaves are smoothed than rules
 
 
@@ -51,16 +47,17 @@ class Projection(NamedTuple):
     n_states: np.ndarray
 
 
-def one_a_tree(offsets: np.ndarray, rng: np.random.RandomState) -> np.ndarray:
+def one_a_tree(offsets: np.ndarray, rng: np.random.RandomState, once: bool = False) -> np.ndarray:
     """Weights of nodes: one of each tree is drawn, and counts as often as the tree has nodes.
 
-    If it counted once, as in section 6.1, a node of a small tree would count for more than one of a
-    large tree, and so what is inside of a node would tell, given its state, about what is outside:
-    theorem 2 would not hold.
+    If it counts `once`, as in section 6.1, a node of a small tree counts for more than one of a
+    large tree, and so what is inside of a node tells, given its state, about what is outside:
+    theorem 2 does not hold.
     """
     n_nodes = np.diff(offsets)
     weight = np.zeros(offsets[-1])
-    weight[offsets[:-1] + (rng.random_sample(len(n_nodes)) * n_nodes).astype(np.int64)] = n_nodes
+    drawn = offsets[:-1] + (rng.random_sample(len(n_nodes)) * n_nodes).astype(np.int64)
+    weight[drawn] = 1.0 if once else n_nodes
     return weight
 
 
@@ -73,6 +70,7 @@ def project(
     symbol: np.ndarray,
     n_states: int,
     weight: np.ndarray | None = None,
+    svd_solver: str = "randomized",
 ) -> Projection:
     """Singular vectors of each symbol's Omega = E[phi psi'], and the nodes' features in their
     directions.
@@ -88,6 +86,8 @@ def project(
         the largest, and a single one where less than three nodes count.
     weight : ndarray of shape (n_nodes,), default=None
         How often each node counts; None: once.
+    svd_solver : {"exact", "randomized"}, default="randomized"
+        See `singular_vectors`.
 
     Returns
     -------
@@ -98,7 +98,7 @@ def project(
     total = np.bincount(symbol, weights=weight, minlength=n_symbols)
     few = np.bincount(symbol, weights=weight > 0, minlength=n_symbols) < MIN_NODES
     with Pool():
-        U, V, sigma = _singular_vectors(phi, psi, weight, n_states)
+        U, V, sigma = SOLVERS[svd_solver](phi, psi, symbol, weight, n_states)
         sigma /= np.where(total > 0, total, 1.0)[:, None]
         # directions below it are noise, and their inverses would be large
         kept = (sigma > 1e-3 * sigma[:, :1]) & ~few[:, None]
@@ -114,44 +114,6 @@ def project(
     inside *= kept[symbol]
     outside *= kept[symbol]
     return Projection(symbol, weight, inside, outside, sigma, kept.sum(axis=1).astype(np.int32))
-
-
-def _singular_vectors(
-    phi: Features, psi: Features, weight: np.ndarray, m: int
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Leading singular vectors of ``phi.T @ (weight * psi)`` and singular values, symbol by symbol.
-
-    By subspace iteration (Halko, Martinsson & Tropp 2011), for all symbols at once, since no entry
-    of the product is between two symbols. What is found is exact where a symbol's rank is at most
-    ``m + N_MORE``.
-    """
-    weighted = sp.diags_array(weight) @ psi.rows
-    forth = weighted.T.tocsr()
-    back = phi.rows.T.tocsr()
-    blocks = [
-        (slice(*of_phi), slice(*of_psi))
-        for of_phi, of_psi in zip(pairwise(phi.bounds), pairwise(psi.bounds))
-    ]
-    # a fixed seed: what is estimated has no randomness of its own
-    right = np.random.RandomState(0).standard_normal((psi.bounds[-1], m + N_MORE))
-    left = np.empty((phi.bounds[-1], m + N_MORE))
-    for _ in range(N_ITER):
-        # for all symbols at once, by two sparse factors: their product is never made
-        left[:] = back @ (weighted @ right)
-        for rows, _ in blocks:
-            basis, _ = np.linalg.qr(left[rows])
-            # symbols with few features have fewer directions than are asked for
-            left[rows, basis.shape[1] :] = 0.0
-            left[rows, : basis.shape[1]] = basis
-        right = forth @ (phi.rows @ left)
-    U, V, sigma = (np.zeros((n, padded(m))) for n in (len(left), len(right), len(blocks)))
-    for s, (rows, columns) in enumerate(blocks):
-        v, value, u = np.linalg.svd(right[columns], full_matrices=False)
-        n = min(m, len(value))
-        U[rows, :n] = left[rows] @ u[:n].T
-        V[columns, :n] = v[:, :n]
-        sigma[s, :n] = value[:n]
-    return U, V, sigma
 
 
 # ---- steps 2 and 3: correlations, parameters

@@ -96,3 +96,31 @@ def test_the_page_names_every_benchmark_and_no_other():
         assert any(name.startswith(given) for given in named), name
     for given in named:
         assert any(name.startswith(given) for name in names), given
+
+
+def rows_of_papers():
+    """The cells of the tables that lead from a section to its command."""
+    rows = []
+    for line in (ROOT / "docs" / "user_guide" / "papers.rst").read_text("utf-8").splitlines():
+        if line.startswith("   * - "):
+            rows.append([line.removeprefix("   * - ")])
+        elif line.startswith("     - "):
+            rows[-1].append(line.removeprefix("     - "))
+        elif line.startswith("       ") and rows:
+            rows[-1][-1] += " " + line.strip()
+    return rows
+
+
+def test_the_guide_leads_from_each_section_to_a_command():
+    from run import ROWS
+
+    rows = rows_of_papers()
+    heads = [row for row in rows if row[0] == "Section or equation"]
+    assert len(heads) == 5
+    for row in rows:
+        assert len(row) == 3, row
+        assert all(cell.strip() for cell in row), row
+    for row in rows:
+        for name in re.findall("``([a-z][-a-z0-9]*)``", row[2]):
+            assert any(known.name.startswith(name) for known in ROWS), (row[0], name)
+    assert sum("``" in row[2] for row in rows) == len(rows)

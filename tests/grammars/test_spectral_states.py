@@ -4,6 +4,7 @@ theorem 1.
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import pairwise
 
 import naive_trees
@@ -47,20 +48,38 @@ def features(forest, functions=(FEW_INSIDE, FEW_OUTSIDE), n_symbols=4, pseudo_co
 
 
 def run(
-    model, forest, m, weight=None, smoothing=0.0, shrinkage=0.0, functions=(FEW_INSIDE, FEW_OUTSIDE)
+    model,
+    forest,
+    m,
+    weight=None,
+    smoothing=0.0,
+    shrinkage=0.0,
+    functions=(FEW_INSIDE, FEW_OUTSIDE),
+    svd_solver="randomized",
 ):
-    found = project(*features(forest, functions, len(model.n_states)), forest.symbol, m, weight)
+    given = features(forest, functions, len(model.n_states))
+    found = project(*given, forest.symbol, m, weight, svd_solver)
     return estimate(model.treebank(forest), found, model.sums(forest), smoothing, shrinkage), found
 
 
 class Twin:
     """Figures 4 and 5, node by node, with the weights, the smoothing and the shrinkage of ours."""
 
-    def __init__(self, model, forest, m, weight, smoothing, shrinkage, spread=None):
+    def __init__(
+        self,
+        model,
+        forest,
+        m,
+        weight,
+        smoothing,
+        shrinkage,
+        spread=None,
+        functions=(FEW_INSIDE, FEW_OUTSIDE),
+    ):
         self.model = model
         self.forest = forest
         self.weight = weight
-        self.phi, self.psi = (some.rows.toarray() for some in features(forest))
+        self.phi, self.psi = (some.rows.toarray() for some in features(forest, functions))
         self.Y = {}
         self.Z = {}
         self.sigma = {}
@@ -179,6 +198,24 @@ def test_figures_4_and_5(m, smoothing, shrinkage):
     expected = [twin.value(nested(forest, i)) for i in range(60)]
     np.testing.assert_allclose(model.probabilities(forest, found), expected, rtol=1e-8, atol=1e-14)
     assert any(value != 0 for value in expected)
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 5.0])
+@pytest.mark.parametrize("m", [1, 3])
+def test_decompositions_of_more_features_than_directions(m, smoothing):
+    """Exactly, or nearly: three passes are not the last word on the leading directions."""
+    model = Model(3, RECURSIVE)
+    forest = model.trees(400, seed=m)
+    weight = np.ones(len(forest.symbol))
+    options = {"smoothing": smoothing, "shrinkage": 0.2, "functions": FEATURES}
+    twin = Twin(model, forest, m, weight, smoothing, 0.2, functions=FEATURES)
+    expected = np.array([twin.value(nested(forest, i)) for i in range(60)])
+    exact_one, nearly = (
+        model.probabilities(forest, run(model, forest, m, svd_solver=name, **options)[0])[:60]
+        for name in ("exact", "randomized")
+    )
+    np.testing.assert_allclose(exact_one, expected, rtol=1e-9, atol=1e-15)
+    np.testing.assert_allclose(nearly, expected, rtol=0.01, atol=1e-6)
 
 
 def test_leaves_may_be_shared_out():
@@ -332,12 +369,25 @@ def test_one_node_a_tree_is_enough_with_more_trees():
     assert every < many < few / 2
 
 
+def test_a_node_that_counts_once_is_biased():
+    """Drawn as section 6.1 says, estimates stay wrong with more trees."""
+    model = Model(2, FINITE, concentration=0.1)
+    errors = [
+        error(model, 30_000, 0, partial(one_a_tree, rng=np.random.RandomState(0), once=once))
+        for once in (False, True)
+    ]
+    assert errors[0] < 0.1
+    assert errors[1] > 0.2
+
+
 def test_one_a_tree():
     offsets = np.array([0, 1, 4, 9])
     weights = np.array([one_a_tree(offsets, np.random.RandomState(seed)) for seed in range(400)])
     for lo, hi in pairwise(offsets):
         assert np.all(np.sum(weights[:, lo:hi] > 0, axis=1) == 1)
         assert np.all(weights[:, lo:hi].sum(axis=1) == hi - lo)
+    once = one_a_tree(offsets, np.random.RandomState(7), once=True)
+    np.testing.assert_array_equal(once, weights[7] > 0)
     np.testing.assert_allclose(weights.mean(axis=0), 1.0, atol=0.35)
 
 

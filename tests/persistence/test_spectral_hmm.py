@@ -24,6 +24,7 @@ def first_word(nodes, t):
     [
         {},
         {"n_states": 3, "nodes": "one", "random_state": 0, "decoder": "viterbi"},
+        {"n_states": 2, "nodes": "one-unweighted", "random_state": 0, "svd_solver": "randomized"},
         {"n_states": 1, "min_frequency": 1, "unknown_weight": 0.5},
     ],
 )

@@ -283,6 +283,32 @@ def test_negative_estimates_are_impossible():
         assert np.all(rows >= 0)
 
 
+@pytest.mark.parametrize("svd_solver", ["exact", "randomized"])
+def test_decompositions_of_a_model_with_few_features_are_one(svd_solver):
+    """Rank and number of directions are small here, so the second is exact, too."""
+    X, y = sample(300, 5)
+    model = SpectralHMM(n_states=2, svd_solver=svd_solver).fit(X, y)
+    other = SpectralHMM(n_states=2).fit(X, y)
+    np.testing.assert_allclose(model.singular_values_, other.singular_values_, rtol=1e-3)
+    np.testing.assert_allclose(model.log_joint(X, y), other.log_joint(X, y), atol=0.05)
+
+
+def test_nodes_of_sequences_that_are_equally_long_count_the_same():
+    """Drawn with or without weights; where lengths differ, the estimates do."""
+    X, y = sample(600, 5)
+    n = np.array([len(words) for words in X])
+    for chosen, alike in ((n == 4, True), (n > 0, False)):
+        some = np.flatnonzero(chosen)
+        one, other = (
+            SpectralHMM(n_states=1, nodes=nodes, smoothing=0, random_state=0).fit(
+                [X[i] for i in some], [y[i] for i in some]
+            )
+            for nodes in ("one", "one-unweighted")
+        )
+        found, expected = (model.log_joint(X[:50], y[:50]) for model in (one, other))
+        assert np.allclose(found, expected, rtol=1e-9) == alike
+
+
 def test_states_that_matter_are_learned():
     """Nearly what the true parameters give, which one state cannot."""
     X_many, y_many = sample(4000, 2)
@@ -570,6 +596,8 @@ def test_bad_fits_change_nothing(bad_X, bad_y, error, place):
         {"min_frequency": 0},
         {"unknown_weight": 0},
         {"smoothing": -1},
+        {"svd_solver": "auto"},
+        {"nodes": "some"},
     ],
 )
 def test_bad_parameters(options):

@@ -20,6 +20,7 @@ FEW = {"n_states": 2, "max_iter": 3, "random_state": 0}
         EMLPCFG(**FEW),
         EMLPCFG(**FEW, decoder="max-rule", horizontal_order=1, n_grammars=2),
         SpectralLPCFG(n_states=4, shrinkage=0.1),
+        SpectralLPCFG(n_states=3, svd_solver="randomized", nodes="one-unweighted", random_state=0),
         SpectralLPCFG(
             n_states=2,
             nodes="one",
