@@ -108,7 +108,7 @@ def hidden_states(grid: list[dict[str, list[Any]]], form: Callable[[Any], Any]) 
 
     from sklearn_struct import HiddenStateClassifier
 
-    model = HiddenStateClassifier(random_state=SEED, tol=1e-3, max_iter=100)
+    model = HiddenStateClassifier(init="random", random_state=SEED, tol=1e-3, max_iter=100)
     name = "hiddenstateclassifier"
     named = [{f"{name}__{key}": values for key, values in part.items()} for part in grid]
     return searched(make_pipeline(FunctionTransformer(form), model), named, "neg_log_loss")

@@ -114,18 +114,24 @@ def test_classifiers_there_and_back(options, X, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "message"),
+    ("lie", "message"),
     [
-        ("label of state", np.array([0, 1, 1, 1]), "all classes must have as many states"),
-        ("edge_columns", np.array([0]), "moves between states of classes have no features|edge"),
+        ({"label of state": np.array([0, 1, 1, 1])}, "all classes must have as many states"),
+        # weights of a feature for each pair of the four states
+        (
+            {"edge_columns": np.array([0]), "w": np.zeros(40)},
+            "moves between states of classes have no features",
+        ),
     ],
     ids=str,
 )
-def test_lies_about_states_of_classes(name, value, message):
+def test_lies_about_states_of_classes(lie, message):
     from sklearn_struct.persistence.encoders import Shared
     from sklearn_struct.persistence.plain_values import Arrays
 
     shared = Shared(Arrays(), [])
-    told = lies(name, value)(classifier({}, NUMBERS), "", shared)
+    told = hidden_states.put_latent(classifier({}, NUMBERS), "", shared)
+    for name, value in lie.items():
+        shared.arrays[name] = value
     with pytest.raises(ModelFileError, match=message):
         hidden_states.read_classes(HiddenStateClassifier(), told, "", shared)

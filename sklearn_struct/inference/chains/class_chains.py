@@ -13,13 +13,18 @@ from typing import NamedTuple
 import numpy as np
 
 from sklearn_struct.containers import structures
-from sklearn_struct.containers.structures import Potentials, Structure, refuse_wider_cliques
+from sklearn_struct.containers.structures import Block, Potentials, Structure, refuse_wider_cliques
 from sklearn_struct.inference.base import Inference
 from sklearn_struct.inference.chains.chain import Chain
 
 __all__ = ["ClassChains", "chosen"]
 
 CHAIN = Chain()
+# labels of all classes, up to which they may be one chain
+NARROW = 40
+MODERATE = 20.0  # absolute scores, for that
+APART = 400.0  # the score of moves between classes is less by this
+FEWEST = 4000  # tokens, with fewer of which calls cost more than what they do
 
 
 class _Sums(NamedTuple):
@@ -54,6 +59,13 @@ class ClassChains(Inference):
         """With how many tokens a call is still short."""
         return CHAIN.most_tokens(structure, n_labels // self.n_classes)
 
+    def blocks(
+        self, structure: Structure, n_labels: int, n_tokens: int = 6000, n_blocks: int = 64
+    ) -> list[Block]:
+        """As of any inference, but larger ones, as each takes a call for each class."""
+        n_blocks = min(n_blocks, max(1, int(structure.offsets[-1]) // FEWEST))
+        return super().blocks(structure, n_labels, n_tokens, n_blocks)
+
     def marginals(
         self,
         potentials: Potentials,
@@ -63,9 +75,74 @@ class ClassChains(Inference):
         log_Z: np.ndarray,
     ) -> None:
         """Add weighted marginals to `out`, write log Z; see `Inference.marginals`."""
-        sums = self._each_class(self._by_class(potentials), structure, weight)
+        refuse_wider_cliques(potentials.cliques, ValueError("chains of classes have order 1"))
+        if self._is_narrow(potentials):
+            self._as_one_chain(potentials, structure, weight, out, log_Z)
+            return
+        classes = self._by_class(potentials)
+        is_open = opened(classes, structure, weight)
+        if np.all(is_open.sum(axis=1) <= 1):
+            self._known(classes, is_open, structure, weight, out, log_Z)
+            return
+        sums = self._each_class(classes, structure, weight)
         share = mixture(sums.partition, weight, log_Z)
         self._add(sums, weight[:, None] * share, structure, out)
+
+    def _known(
+        self,
+        classes: list[Potentials],
+        is_open: np.ndarray,
+        structure: Structure,
+        weight: np.ndarray,
+        out: Potentials,
+        log_Z: np.ndarray,
+    ) -> None:
+        """Marginals where at most one class of each example is open: that of its label."""
+        log_Z[:] = np.where(weight == 0, 0.0, -np.inf)
+        for c, theta in enumerate(classes):
+            here = is_open[:, c]
+            if np.any(here):
+                part = structures.zeros(theta, shared=len(out.cliques[0]) == 1)
+                of_class = np.empty(len(weight))
+                CHAIN.marginals(theta, structure, weight * here, part, of_class)
+                log_Z[here] = of_class[here]
+                tokens = np.repeat(here, np.diff(structure.offsets))
+                self._by_states(out.node)[tokens, c] += part.node[tokens]
+                out.cliques[0][:, self._pairs(out.node.shape[1])[c]] += part.cliques[0]
+
+    def _is_narrow(self, potentials: Potentials) -> bool:
+        """Whether one chain of all labels is as exact, and quicker.
+
+        Up to some dozens of labels its matrix products take less than what each chain of a class
+        takes beside its own.
+        """
+        node, (edge,) = potentials
+        if node.shape[1] > NARROW or node.dtype != np.float64 or len(edge) != 1 or not node.size:
+            return False
+        # a maximum that is no number, or infinite, is not below
+        return bool(np.max(np.abs(node)) < MODERATE and np.max(np.abs(edge)) < MODERATE)
+
+    def _as_one_chain(
+        self,
+        potentials: Potentials,
+        structure: Structure,
+        weight: np.ndarray,
+        out: Potentials,
+        log_Z: np.ndarray,
+    ) -> None:
+        """Marginals of one chain, in which moves from a class to another are too improbable to show
+        in any digit: exp(-APART) of what they would be, so numbers stay in their ranges.
+        """
+        edge = np.full(potentials.cliques[0].shape, -APART)
+        columns = self._pairs(potentials.node.shape[1])
+        edge[:, columns] = potentials.cliques[0][:, columns]
+        table = np.zeros(out.cliques[0].shape)
+        part = Potentials(out.node, (table,))
+        one = Potentials(potentials.node, (edge,))
+        CHAIN.marginals(one, structure, weight, part, log_Z)
+        out.cliques[0][:, columns] += table[:, columns]
+        is_empty = np.diff(structure.offsets) == 0
+        log_Z[is_empty & (weight != 0)] = np.log(self.n_classes)
 
     def tangent(
         self,
@@ -151,12 +228,9 @@ class ClassChains(Inference):
         log_Z = np.full((len(weight), self.n_classes), -np.inf)
         nodes = np.zeros((self.n_classes, n, n_states))
         edges = np.zeros((self.n_classes, n_edges, classes[0].cliques[0].shape[1]))
-        begun = np.flatnonzero(np.diff(structure.offsets))
-        first = structure.offsets[begun]
+        is_open = opened(classes, structure, weight)
         for c, theta in enumerate(classes):
-            # a class that is forbidden needs no chain: where labels are known, all others are
-            used = weight != 0
-            used[begun] &= np.any(theta.node[first] > -np.inf, axis=1)
+            used = is_open[:, c]
             if np.any(used):
                 out = Potentials(nodes[c], (edges[c],))
                 of_class = np.empty(len(weight))
@@ -184,6 +258,18 @@ class ClassChains(Inference):
         """A view (n, n_classes, n_states) of what nodes have."""
         n, n_labels = node.shape
         return node.reshape(n, self.n_classes, n_labels // self.n_classes)
+
+
+def opened(classes: list[Potentials], structure: Structure, weight: np.ndarray) -> np.ndarray:
+    """Which classes (n, n_classes) examples of any weight may have, as far as their first tokens
+    say: a class that is forbidden needs no chain.
+    """
+    begun = np.flatnonzero(np.diff(structure.offsets))
+    first = structure.offsets[begun]
+    used = np.repeat((weight != 0)[:, None], len(classes), axis=1)
+    for c, theta in enumerate(classes):
+        used[begun, c] &= np.any(theta.node[first] > -np.inf, axis=1)
+    return used
 
 
 def mixture(log_Z: np.ndarray, weight: np.ndarray, out: np.ndarray) -> np.ndarray:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from sklearn_struct.containers.structures import Potentials
+from sklearn_struct.inference.chains import class_chains
 from sklearn_struct.inference.chains.chain import Chain
 from sklearn_struct.inference.chains.class_chains import ClassChains
 from sklearn_struct.inference.labelling_scores import forbid_labels
@@ -59,6 +60,27 @@ def test_derivatives_of_marginals(shared):
     )
     np.testing.assert_allclose(contracts.flat(out), contracts.flat(expected), atol=1e-12)
     np.testing.assert_allclose(mean, expected_mean, atol=1e-12)
+
+
+@pytest.mark.parametrize("scale", [0.1, 3.0])
+@pytest.mark.parametrize("shared", [True, False])
+def test_one_chain_or_many_are_the_same(shared, scale, monkeypatch):
+    """Also where one class is far more probable than another."""
+    potentials, structure = contracts.random_chains(
+        np.random.default_rng(4), (30, 0, 1, 20), N_CLASSES * 2, shared
+    )
+    node = scale * potentials.node
+    node[:, :2] += 5.0
+    potentials = Potentials(node, (scale * potentials.cliques[0],))
+    weight = np.array([1.0, 2.0, 0.5, -1.0])
+    inference = ClassChains(N_CLASSES)
+    assert inference._is_narrow(potentials) == shared
+    out, log_Z = contracts.marginals(inference, potentials, structure, weight)
+    monkeypatch.setattr(class_chains, "NARROW", 0)
+    expected, expected_log_Z = contracts.marginals(inference, potentials, structure, weight)
+    np.testing.assert_allclose(log_Z, expected_log_Z, rtol=1e-13)
+    np.testing.assert_allclose(contracts.flat(out), contracts.flat(expected), atol=1e-12)
+    assert log_Z[1] == np.log(N_CLASSES)
 
 
 @pytest.mark.parametrize("scale", [1.0, 1e3])
