@@ -110,14 +110,14 @@ def sampled(once: bool) -> Callable[[Stopwatch], dict[str, float]]:
 
     def errors(watch: Stopwatch) -> dict[str, float]:
         sizes = [n // 30 for n in SIZES] if watch.quick else SIZES
-        found, _ = measured(
+        errors_by_size, _ = measured(
             lambda grammar, forest, seed: sampled_estimate(grammar, forest, seed, once),
             sizes,
             watch,
         )
         return {
             f"{ERROR}, {n:,} trees": float(mean)
-            for n, mean in zip(SIZES, found.mean(axis=0), strict=True)
+            for n, mean in zip(SIZES, errors_by_size.mean(axis=0), strict=True)
         }
 
     return errors

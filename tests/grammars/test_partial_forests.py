@@ -75,25 +75,25 @@ def trees(forest):
 def test_exactly_the_trees_with_the_brackets_are_left(known):
     forest = every_tree()
     masks = [(*span, np.isin(range(N_SYMBOLS), symbols)) for span, symbols in known.items()]
-    found = with_brackets(forest, masks)
+    kept = with_brackets(forest, masks)
     expected = {
         tree
         for tree in trees(forest)
         if all(any((*span, a) in tree for a in symbols) for span, symbols in known.items())
     }
-    assert trees(found) == expected
+    assert trees(kept) == expected
     assert expected
     # and nothing that is in none of them
     used = {node for tree in expected for node in tree}
-    assert len(found.symbol) == len(used)
-    assert found.leaf.max() < N * N_SYMBOLS
+    assert len(kept.symbol) == len(used)
+    assert kept.leaf.max() < N * N_SYMBOLS
 
 
 @pytest.mark.parametrize("known", [[(0, 2), (1, 3)], [(0, 5), (1, 4), (3, 5)]])
 def test_brackets_that_cross_leave_nothing(known):
-    found = with_brackets(every_tree(), [(*span, np.ones(N_SYMBOLS, bool)) for span in known])
-    assert len(found.symbol) == len(found.rule) == 0
-    assert found.offsets.tolist() == [0, 0]
+    kept = with_brackets(every_tree(), [(*span, np.ones(N_SYMBOLS, bool)) for span in known])
+    assert len(kept.symbol) == len(kept.rule) == 0
+    assert kept.offsets.tolist() == [0, 0]
 
 
 def test_joined_forests_are_their_examples():

@@ -32,9 +32,9 @@ def test_contract(check):
 @pytest.mark.parametrize("l2", [0.1, 1.0])
 def test_the_minimum(l2):
     problem = contracts.LeastSquares(np.random.default_rng(0))
-    found = OPTIMAL(problem, l2=l2)
-    assert found.converged
-    np.testing.assert_allclose(found.w, problem.solution(l2), atol=OPTIMAL.precision)
+    result = OPTIMAL(problem, l2=l2)
+    assert result.converged
+    np.testing.assert_allclose(result.w, problem.solution(l2), atol=OPTIMAL.precision)
 
 
 def one_by_one(problem, w, l2, order, step):

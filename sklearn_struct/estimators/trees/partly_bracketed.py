@@ -67,7 +67,7 @@ def packed(
     known brackets, all trees, and then those where words have tags of unknown words, too. Sentences
     without any are left out, and a warning says so.
     """
-    found = []
+    packs = []
     without = []
     for one in rest:
         known = partial_trees.masks(one.brackets, symbols, f"y[{one.place}]")
@@ -75,7 +75,7 @@ def packed(
             possible = probable(model, candidates(one.words, None, relaxed), threshold)
             trees = with_brackets(possible, known)
             if len(trees.symbol):
-                found.append(trees)
+                packs.append(trees)
                 break
         else:
             without.append(one.place)
@@ -84,7 +84,7 @@ def packed(
             f"{len(without)} of {len(rest)} sentences without a whole tree have none with their "
             f"brackets under the grammar, and are left out; first X[{without[0]}]"
         )
-    return found
+    return packs
 
 
 def with_leaves(

@@ -22,14 +22,14 @@ from sklearn_struct.exceptions import InputTypeError, UnknownLabelError
     ],
 )  # fmt: skip
 def test_brackets_of_a_tree(tree, expected):
-    (found,) = read([tree])
-    assert not is_whole(found)
-    assert brackets(found) == expected
+    (tree_read,) = read([tree])
+    assert not is_whole(tree_read)
+    assert brackets(tree_read) == expected
     # of nltk, labels that are None
     copy = Tree.fromstring(tree)
     for node in copy.subtrees():
         node.set_label(None if node.label() == "None" else node.label())
-    assert read([copy]) == [found]
+    assert read([copy]) == [tree_read]
 
 
 def test_whole_trees_and_none():

@@ -52,17 +52,17 @@ def sentences(trees):
 
 def spans(tree):
     """(start, stop, label) of all nodes."""
-    found = []
+    met = []
 
     def visit(node, start):
         stop = start
         for child in node:
             stop = visit(child, stop) if isinstance(child, Tree) else stop + 1
-        found.append((start, stop, node.label()))
+        met.append((start, stop, node.label()))
         return stop
 
     visit(tree, 0)
-    return found
+    return met
 
 
 def fits(tree, part):
