@@ -57,8 +57,10 @@ def send_odds(
             old = at(odds, q)
             new = b / a
             if damping > 0.0:
+                # each label for itself: 1 less the other one would lose the small ones
                 low = (1.0 - damping) / (1.0 + new) + damping / (1.0 + old)
-                new = (1.0 - low) / low
+                high = (1.0 - damping) * new / (1.0 + new) + damping * old / (1.0 + old)
+                new = high / low
             # the difference of two probabilities
             change = max(change, abs(new - old) / ((1.0 + new) * (1.0 + old)))
             odds[q, 0] = new

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from graphs import PAIRS, SHARED_PAIRS, SHARED_TRIPLES, TRIPLES, Enumeration
 
-from sklearn_struct.containers.structures import Family, Potentials, Structure
+from sklearn_struct.containers.structures import Family, Potentials, Structure, zeros
 from sklearn_struct.inference.graphs import message_passing
 from sklearn_struct.inference.graphs.belief_propagation import BeliefPropagation
 from sklearn_struct.inference.graphs.forest import Forest
@@ -67,6 +67,54 @@ def test_logarithms_are_the_same_as_numbers(monkeypatch, sweeps, K):
     out, same = contracts.marginals(subject, *batch)
     np.testing.assert_allclose(same, log_Z, rtol=1e-11)
     np.testing.assert_allclose(contracts.flat(out), contracts.flat(expected), atol=1e-10)
+
+
+@pytest.mark.parametrize("K", [2, 3, 17])
+def test_weights_of_examples(K):
+    """Labels of two, of a few and of many have kernels of their own."""
+    rng = np.random.default_rng(1)
+    potentials, structure = graphs.random_graphs(rng, (9, 1, 14), K, (SHARED_PAIRS, PAIRS))
+    weight = np.array([0.5, 3.0, 2.0])
+    out = zeros(potentials)
+    SETTLED.marginals(potentials, structure, weight, out, np.empty(3))
+    expected = zeros(potentials)
+    for i in range(3):
+        alone = zeros(potentials)
+        SETTLED.marginals(potentials, structure, 1.0 * (np.arange(3) == i), alone, np.empty(3))
+        for total, table in zip(
+            contracts.arrays_of(expected), contracts.arrays_of(alone), strict=True
+        ):
+            total += weight[i] * table
+    np.testing.assert_allclose(contracts.flat(out), contracts.flat(expected), atol=1e-12)
+
+
+@pytest.mark.parametrize("K", [2, 3])
+@pytest.mark.parametrize(("strong", "pull"), [(30.0, 20.0), (45.0, 30.0), (60.0, 50.0)])
+def test_damping_keeps_small_probabilities(K, strong, pull):
+    """Five nodes that no labels please, so that messages are damped, and two apart from them: of
+    these what the one says and what the other wants are strong, and against each other.
+    """
+    rng = np.random.default_rng(0)
+    five = [(i + 1, j + 1) for i in range(5) for j in range(i)]
+    edges = np.array([*five, (0, 6)])
+    node = np.zeros((7, K))
+    node[1:6, :2] = rng.normal(size=(5, 2)) / 2
+    node[1:6, 2:] = -20.0
+    node[6, 0] = strong
+    node[0, 1] = pull
+    table = np.zeros((11, K, K))
+    table[:10, 0, 1] = table[:10, 1, 0] = 4.0
+    table[10] = strong * np.eye(K)
+    structure = Structure(np.array([0, 7]), (Family(edges, np.array([0, 11])),))
+    potentials = Potentials(node, (table.reshape(11, K * K),))
+    subject = BeliefPropagation(100, 1e-6)
+    out, _ = contracts.marginals(subject, potentials, structure)
+    assert subject.report.counts.n_unconverged == 0
+    assert subject.report.counts.most_sweeps > 100  # no one without damping
+    p = np.exp(node[0][:, None] + node[6] + table[10])
+    p /= p.sum()
+    np.testing.assert_allclose(out.node[0], p.sum(axis=1), rtol=1e-5)
+    np.testing.assert_allclose(out.cliques[0][10].reshape(K, K), p, rtol=1e-5)
 
 
 @pytest.mark.parametrize("families", [(PAIRS,), (SHARED_PAIRS, SHARED_TRIPLES), (TRIPLES,)])
