@@ -71,9 +71,8 @@ class HiddenStateClassifier(
     Each class has `n_states` hidden states. A token is in one of them, states depend on features
     and on the state before, and the states of a sequence are never seen:
 
-        p(y | x) = sum_h exp(score(y, h, x)) / sum_y' sum_h exp(score(y', h, x))
-        score(y, h, x) = sum_t (coef[y, h_t] . x_t + intercept[y, h_t])
-            + sum_t transition[y, h_{t-1}, h_t]
+        p(y | x) = sum_h exp(score(y, h, x)) / sum_y' sum_h exp(score(y', h, x)),
+        score(y, h, x) = sum_t coef[y, h_t] . x_t + intercept[y, h_t] + transition[y, h_{t-1}, h_t].
 
     The objective is C * sum_i weight_i * -log p(y_i | x_i) + penalty. It is not convex, so results
     hang on where training begins. With one state and sequences of one token it is multinomial

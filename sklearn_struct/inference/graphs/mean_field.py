@@ -28,9 +28,10 @@ __all__ = ["MeanField"]
 
 # sweeps of a usual graph, to tell how long a call takes
 USUAL = 20
-# first sweeps, in which all nodes go a part of their way at the same time: which of several optima
-# is found does not depend on who comes first, and is a better one
-TOGETHER = 10
+# first sweeps, until nodes are near their aims, in which all go a part of their way at the same
+# time: which of several optima is found does not depend on who comes first, and is a better one
+TOGETHER = 50
+NEAR = 0.01
 PART = 0.3
 
 
@@ -135,6 +136,8 @@ def _infer(
         change[i] = np.inf if max_sweeps == 0 else 0.0
         while sweeps[i] < max_sweeps:
             # where all move at the same time, they aim first
+            if change[i] <= NEAR and sweeps[i] > 0:
+                together = 0
             at = aims if sweeps[i] < together else q
             change[i] = 0.0
             for v in range(offsets[i], offsets[i + 1]):
