@@ -29,4 +29,6 @@ class BaseTrainedChain(InferenceParameters, BaseChain, BaseTrained):
 
     def _training_transitions(self) -> Transitions | None:
         """What is allowed in training; None is everything."""
-        return self._transitions() if self.constrain_training else None
+        # read in any case: fit refuses a rule that predictions could not follow
+        transitions = self._transitions()
+        return transitions if self.constrain_training else None
