@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sklearn_struct.compiled.kernel import inlined, kernel
+from sklearn_struct.compiled.threads import in_parts
 from sklearn_struct.containers.structures import Potentials, Structure
 
 __all__ = [
@@ -104,7 +105,8 @@ def flat_scores(potentials: Potentials, empty: bool = False) -> FlatScores:
 
 def add_to(out: Potentials, sums: FlatScores) -> None:
     """Add sums to potentials of the form of which they are."""
-    out.node[:] += sums.node
+    rows = out.node
+    in_parts(lambda a, b: np.add(rows[a:b], sums.node[a:b], out=rows[a:b]), len(rows))
     for start, table in zip(sums.starts, out.cliques, strict=True):
         table += sums.tables[start : start + table.size].reshape(table.shape)
 

@@ -24,7 +24,7 @@ from sklearn_struct.inference.graphs.pair_messages import (
     places_of_labels,
     send_pairs,
 )
-from sklearn_struct.inference.graphs.pair_scores import PairScores
+from sklearn_struct.inference.graphs.pair_scores import PairScores, are_odds
 from sklearn_struct.inference.graphs.short_messages import MOST_LABELS, send_short
 
 __all__ = [
@@ -100,14 +100,12 @@ def by_pairs(
 
 def message_width(n_labels: int, shared_out: bool) -> int:
     """How many numbers a message has: one, its odds, where that is enough."""
-    if n_labels == 2 and not shared_out:
-        return 1
-    width: int = padded(n_labels)
+    width: int = 1 if are_odds(n_labels, shared_out) else padded(n_labels)
     return width
 
 
 @kernel
-def are_odds(messages: PairMessages) -> bool:
+def _of_one_number(messages: PairMessages) -> bool:
     """Whether messages are one number."""
     width: int = messages.told.shape[1]
     return width == 1
@@ -116,7 +114,7 @@ def are_odds(messages: PairMessages) -> bool:
 @kernel
 def width_of_beliefs(messages: PairMessages) -> int:
     """How many places a row of beliefs has, for `add_nodes`."""
-    return 2 if are_odds(messages) else messages.told.shape[1]
+    return 2 if _of_one_number(messages) else messages.told.shape[1]
 
 
 @kernel
@@ -154,7 +152,7 @@ def send(
     """Send the messages of some nodes one way, by the quickest kernel; see
     `pair_messages.send_pairs`.
     """
-    if are_odds(messages):
+    if _of_one_number(messages):
         return send_odds(scores, cliques, graph, nodes, way, messages.told)
     if scores.shared_out or len(room.labels) > MOST_LABELS:
         return send_pairs(scores, cliques, graph, nodes, way, messages, room)
@@ -172,7 +170,7 @@ def add_nodes(
     out: np.ndarray,
 ) -> float:
     """Write and add weighted beliefs of nodes; see `pair_messages.add_node_beliefs`."""
-    if are_odds(messages):
+    if _of_one_number(messages):
         return add_odds_of_nodes(scores, graph, nodes, weight, messages.told, beliefs, out)
     return add_node_beliefs(scores, graph, nodes, weight, messages.powers, beliefs, out)
 
@@ -188,7 +186,7 @@ def add_edges(
     out: FlatScores,
 ) -> float:
     """Add weighted beliefs of edges; see `pair_messages.add_edge_beliefs`."""
-    if are_odds(messages):
+    if _of_one_number(messages):
         return add_odds_of_edges(scores, cliques, edges, of_nodes, weight, messages.told, out)
     return add_edge_beliefs(scores, cliques, edges, of_nodes, weight, messages.told, out)
 
@@ -199,7 +197,7 @@ def forget(messages: PairMessages, scores: PairScores, edges: np.ndarray, K: int
     also in padding.
     """
     P = messages.told.shape[1]
-    alike = 1.0 if are_odds(messages) else 1.0 / K
+    alike = 1.0 if _of_one_number(messages) else 1.0 / K
     for f in range(len(edges)):
         for p in range(2 * edges[f, 0], 2 * edges[f, 1]):
             for k in range(P):

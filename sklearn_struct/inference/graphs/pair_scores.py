@@ -22,7 +22,6 @@ from sklearn_struct.compiled.simd import (
     mul,
     padded,
     splat,
-    store,
     store_part,
     sub,
     total,
@@ -39,7 +38,7 @@ from sklearn_struct.inference.graphs.adjacency import Adjacency, read
 from sklearn_struct.inference.graphs.flat_scores import by_example
 from sklearn_struct.inference.graphs.remembered import of_structure
 
-__all__ = ["PairScores", "are_small", "pair_scores"]
+__all__ = ["PairScores", "are_odds", "are_small", "pair_scores"]
 
 # by how much scores of a node, with those of all its edges, may differ: the square of its
 # exponential, and what many labels add to that, are numbers
@@ -61,11 +60,12 @@ class _Places(NamedTuple):
 class PairScores(NamedTuple):
     """Exponentials of scores, each row divided by its largest.
 
-    ``node`` (n, P), padded with zeros to whole vectors. What comes from place p of an edge is
-    multiplied by the table that begins at ``tables[start[p]]``, with a row each ``stride[p]``
-    numbers; ``turned[p]`` says that it is that of the other direction. Tables that edges share are
-    padded, too, and stand there in both directions, once for each share; those of single edges
-    once, and not padded, as it takes long to read them. A vector of zeros stands at the end.
+    ``node`` (n, P), padded with zeros to whole vectors, or (n, 2) where messages are odds. What
+    comes from place p of an edge is multiplied by the table that begins at ``tables[start[p]]``,
+    with a row each ``stride[p]`` numbers; ``turned[p]`` says that it is that of the other
+    direction. Tables that edges share are padded, too, and stand there in both directions, once for
+    each share; those of single edges once, and not padded, as it takes long to read them. A vector
+    of zeros stands at the end.
     ``taken`` (n_examples) is what the divisions took from log Z. ``share`` is that of each edge;
     `shared_out` says that some are not 1.
     """
@@ -118,7 +118,8 @@ def pair_scores(potentials: Potentials, structure: Structure, share: np.ndarray)
     """The scores of structures whose cliques are edges; those of edges divided by their shares."""
     n, K = potentials.node.shape
     places = _places(potentials, structure, share)
-    node = workspace((n, padded(K)), np.float64)
+    some = _are_shared_out(share)
+    node = workspace((n, K if are_odds(K, some) else padded(K)), np.float64)
     top = np.empty(n)
     rows = _numbers(potentials.node)
     in_parts(lambda a, b: _exponentials_of_nodes(rows[a:b], node[a:b], top[a:b]), n)
@@ -140,9 +141,13 @@ def pair_scores(potentials: Potentials, structure: Structure, share: np.ndarray)
             top = np.empty(len(table))
             _fill(_numbers(table), of_family, into.reshape(table.shape), top)
             taken += by_example(top, family.offsets)
-    some = _are_shared_out(share)
     start, stride, turned = places[:3]
     return PairScores(node, tables, start, stride, turned, taken, share, some)
+
+
+def are_odds(n_labels: int, shared_out: bool) -> bool:
+    """Whether messages are one number each, the odds of two labels."""
+    return n_labels == 2 and not shared_out
 
 
 def _are_shared_out(share: np.ndarray) -> bool:
@@ -221,7 +226,9 @@ def _top(rows: np.ndarray, i: int) -> float:
 
 @kernel
 def _exponentials_of_nodes(node: np.ndarray, out: np.ndarray, top: np.ndarray) -> None:
-    """exp(row - largest of the row), padded with zeros, and the largest, 0 where all are -inf."""
+    """exp(row - largest of the row), padded with zeros if `out` is wider, and the largest, 0 where
+    all are -inf.
+    """
     K = node.shape[1]
     P = out.shape[1]
     for v in range(len(node)):
@@ -231,7 +238,7 @@ def _exponentials_of_nodes(node: np.ndarray, out: np.ndarray, top: np.ndarray) -
         top[v] = highest
         for k in range(0, P, LANES):
             x = sub(load_part(node, v * K + k, K - k, -np.inf), splat(highest))
-            store(out, v * P + k, exp(x))
+            store_part(out, v * P + k, exp(x), P - k)
 
 
 @kernel
