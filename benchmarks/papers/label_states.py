@@ -122,7 +122,7 @@ def fit_fields(settings: dict[str, Any], split: int, watch: Stopwatch) -> dict[s
     X_test, y_test = tokens_and_labels(test)
     model = model_of(settings, max_iter=100)
     seconds = fit_seconds(model, X, y)
-    return {F1: _f1(model, X_test, y_test), FIT: seconds}
+    return {F1: node_f1(model, X_test, y_test), FIT: seconds}
 
 
 def validate_fields(settings: dict[str, Any], watch: Stopwatch) -> dict[str, float]:
@@ -139,11 +139,12 @@ def validate_fields(settings: dict[str, Any], watch: Stopwatch) -> dict[str, flo
         rest, held = _parted(X, y, fold, k)
         model = model_of(settings, max_iter=100)
         fit_seconds(model, *rest)
-        scores.append(_f1(model, *held))
+        scores.append(node_f1(model, *held))
     return {VALIDATED: float(np.mean(scores))}
 
 
-def _f1(model: Any, X: list[Any], y: list[Any]) -> float:
+def node_f1(model: Any, X: list[Any], y: list[Any]) -> float:
+    """F1 of the fields that are most probable token by token."""
     from sklearn_struct.metrics import span_f1_score
 
     by_nodes = [model.classes_[p.argmax(axis=1)].tolist() for p in model.predict_proba(X)]
