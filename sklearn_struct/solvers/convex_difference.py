@@ -12,6 +12,7 @@ from sklearn_struct.solvers.result import Callback, Result
 
 __all__ = ["expectation_maximisation"]
 
+NOISE = 1e-12  # of a difference, relative to its parts, which is rounding on any CPU
 M_STEPS = 5  # iterations of an M-step: to solve it to the end would cost more than it gains
 
 
@@ -49,7 +50,11 @@ def expectation_maximisation(
         w = step.w
         tangent = bound.tangent(w)
         known, expected = of_known.value_and_grad(w)
-        value = step.value + tangent - known
+        before = value
+        of_step = step.value + tangent
+        value = of_step - known
+        if before < value <= before + NOISE * (abs(of_step) + abs(known)):
+            value = before
         if callback is not None and callback(n_iter, w, value):
             break
     return Result(w, value, n_iter, False)
