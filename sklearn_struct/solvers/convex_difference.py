@@ -46,7 +46,8 @@ def expectation_maximisation(
         step = owlqn(bound, w, l1=l1, l2=l2, max_iter=M_STEPS, tol=tol)
         if step.n_iter == 0:
             # bound and objective have the same gradient here
-            return Result(w, step.value, n_iter - 1, step.converged)
+            lowest = step.value if n_iter == 1 else value
+            return Result(w, lowest, n_iter - 1, step.converged)
         w = step.w
         tangent = bound.tangent(w)
         known, expected = of_known.value_and_grad(w)
