@@ -56,7 +56,9 @@ def test_draws_every_model(display, kind):
 @pytest.mark.parametrize("display", [d for d in DISPLAYS if d is not MarginalDisplay])
 @pytest.mark.parametrize("kind", ["numbers", "strings"])
 def test_draws_models_of_graphs(display, kind):
-    rendered(draw(display, fitted_graphs.case(kind)))
+    found = draw(display, fitted_graphs.case(kind))
+    assert isinstance(found, display)
+    rendered(found)
 
 
 def test_transitions_of_graphs_lead_from_node_to_node():
