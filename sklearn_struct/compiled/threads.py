@@ -36,6 +36,7 @@ __all__ = [
 T = TypeVar("T")
 
 N_PARTS = 16  # pieces of work; fixed, so that sums do not depend on the number of threads
+PIECES = 4  # of a thread, where their number does not matter
 MANY = 50_000  # rows that are worth a second thread
 PAUSE = 0.05  # seconds after which who waits for a thread looks whether it should go on
 # joblib's own classes, whose jobs are of this machine
@@ -115,6 +116,13 @@ class Pool:
         self.n_threads = _n_threads(n_jobs)
         self._executor: ThreadPoolExecutor | None = None
         self._stack = ExitStack()
+
+    @property
+    def n_pieces(self) -> int:
+        """Into how many pieces work is cut whose results do not depend on that: more for a thread
+        let threads end at the same time, and each takes time to begin.
+        """
+        return min(N_PARTS, PIECES * self.n_threads)
 
     def __enter__(self) -> Pool:
         self._stack.enter_context(_ONE_BLAS_THREAD)
@@ -248,13 +256,16 @@ def in_parts(work: Callable[[int, int], object], n: int) -> None:
     if n < MANY:
         work(0, n)
         return
-    ranges = parts(n)
-    spare_threads().map(lambda i: work(ranges[i].start, ranges[i].stop), N_PARTS)
+    pool = spare_threads()
+    ranges = parts(n, pool.n_pieces)
+    pool.map(lambda i: work(ranges[i].start, ranges[i].stop), len(ranges))
 
 
-def parts(n: int) -> list[slice]:
-    """N_PARTS consecutive ranges of 0 ... n - 1."""
-    bounds = np.linspace(0, n, N_PARTS + 1).astype(int).tolist()
+def parts(n: int, n_parts: int = N_PARTS) -> list[slice]:
+    """Consecutive ranges of 0 ... n - 1, N_PARTS by default: sums of theirs must not depend on how
+    many threads there are.
+    """
+    bounds = np.linspace(0, n, n_parts + 1).astype(int).tolist()
     return [slice(*pair) for pair in pairwise(bounds)]
 
 

@@ -8,7 +8,6 @@ from typing import NamedTuple
 import numpy as np
 
 from sklearn_struct.compiled.kernel import kernel
-from sklearn_struct.compiled.threads import N_PARTS
 from sklearn_struct.containers.structures import Structure
 from sklearn_struct.inference.graphs.adjacency import Adjacency, adjacency, read
 from sklearn_struct.inference.graphs.flat_scores import Cliques
@@ -20,19 +19,18 @@ __all__ = ["Coloured", "coloured", "is_large"]
 LARGE = 100_000
 # of more colours each has few nodes
 MOST_COLOURS = 64
-# nodes that are worth a thread
-FEW = 256
 
 
 class Coloured(NamedTuple):
-    """Node i of this numbering is ``order[i]``. Cliques and places have the new numbers. ``parts``
-    are ranges of nodes of each colour, which threads may visit at the same time.
+    """Node i of this numbering is ``order[i]``. Cliques and places have the new numbers. Each
+    colour has nodes from a first one to before a last one; threads may visit them at the same
+    time.
     """
 
     order: np.ndarray
     cliques: Cliques
     graph: Adjacency
-    parts: list[list[tuple[int, int]]]
+    colours: list[tuple[int, int]]
 
 
 def is_large(structure: Structure) -> bool:
@@ -42,7 +40,7 @@ def is_large(structure: Structure) -> bool:
     if structure.n_examples != 1 or not structure.families:
         return False
     n_edges = sum(len(family.nodes) for family in structure.families)
-    return n_edges > LARGE and len(coloured(structure).parts) <= MOST_COLOURS
+    return n_edges > LARGE and len(coloured(structure).colours) <= MOST_COLOURS
 
 
 def coloured(structure: Structure) -> Coloured:
@@ -60,15 +58,7 @@ def _coloured(structure: Structure) -> Coloured:
     rank[order] = np.arange(n)
     renumbered = cliques._replace(members=rank[cliques.members])
     bounds = np.searchsorted(colour[order], np.arange(colour.max(initial=-1) + 2)).tolist()
-    parts = [_cut(first, last) for first, last in pairwise(bounds)]
-    return Coloured(order, renumbered, adjacency(renumbered, n), parts)
-
-
-def _cut(first: int, last: int) -> list[tuple[int, int]]:
-    """Ranges between two numbers: as many on any number of threads."""
-    n_parts = N_PARTS if last - first >= N_PARTS * FEW else 1
-    cuts = np.linspace(first, last, n_parts + 1).astype(int).tolist()
-    return list(pairwise(cuts))
+    return Coloured(order, renumbered, adjacency(renumbered, n), list(pairwise(bounds)))
 
 
 @kernel

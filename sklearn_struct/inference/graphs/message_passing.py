@@ -88,10 +88,11 @@ class MessagePassing(OnGraphs):
         log_Z[:] = 0.0
         chosen = np.flatnonzero(small & (weight != 0.0))
         if len(chosen):
-            scores = pair_scores(potentials, structure, share)
+            model = coloured(structure) if is_large(structure) else None
+            order = None if model is None else model.order
+            scores = pair_scores(potentials, structure, share, order)
             started = self._started(potentials, structure, scores.shared_out)
-            if is_large(structure):
-                model = coloured(structure)
+            if model is not None:
                 by_colours(scores, model, limits, examples, started, into)
             else:
                 which = structure.offsets, chosen

@@ -8,12 +8,12 @@ from __future__ import annotations
 import numpy as np
 
 from sklearn_struct.compiled.kernel import kernel
-from sklearn_struct.compiled.simd import at
+from sklearn_struct.compiled.simd import at, padded
 from sklearn_struct.inference.graphs.adjacency import Adjacency
 from sklearn_struct.inference.graphs.flat_scores import Cliques, FlatScores, first_score
-from sklearn_struct.inference.graphs.pair_scores import PairScores
+from sklearn_struct.inference.graphs.pair_scores import PairScores, table_of
 
-__all__ = ["add_odds_of_edges", "add_odds_of_nodes", "send_odds"]
+__all__ = ["add_odds_of_edges", "odds_of_nodes", "send_odds"]
 
 
 @kernel
@@ -26,7 +26,8 @@ def send_odds(
     odds: np.ndarray,
 ) -> float:
     """As `pair_messages.send_pairs`, where all shares are 1."""
-    node, tables, start, stride, turned, _, _, _ = scores
+    node, tables, start, _, _, _ = scores
+    P = padded(2)
     bounds = graph.bounds
     places = graph.places
     members = cliques.members
@@ -47,10 +48,9 @@ def send_odds(
                 continue
             # the first label, without what this edge tells
             rest = zero * at(odds, p)
-            o = at(start, p)
+            o, down, turned = table_of(at(start, p), p, 2, P)
             right = 1
-            down = at(stride, p)
-            if turned[p]:
+            if turned:
                 right, down = down, right
             a = at(tables, o) * rest + at(tables, o + down) * one
             b = at(tables, o + right) * rest + at(tables, o + down + right) * one
@@ -68,16 +68,14 @@ def send_odds(
 
 
 @kernel
-def add_odds_of_nodes(
+def odds_of_nodes(
     scores: PairScores,
     graph: Adjacency,
     nodes: tuple[int, int],
-    weight: float,
     odds: np.ndarray,
     beliefs: np.ndarray,
-    out: np.ndarray,
 ) -> float:
-    """As `pair_messages.add_node_beliefs`; rows of beliefs have two places.
+    """As `pair_messages.node_beliefs`; rows of beliefs have two places.
 
     Their part of the value is that of messages (1, odds), whatever these sum to: sums go into the
     values of two nodes, and out of that of their edge.
@@ -93,8 +91,6 @@ def add_odds_of_nodes(
         value += np.log(norm)
         beliefs[v - first, 0] = zero / norm
         beliefs[v - first, 1] = one / norm
-        out[v, 0] += weight * beliefs[v - first, 0]
-        out[v, 1] += weight * beliefs[v - first, 1]
     return value
 
 
@@ -111,6 +107,7 @@ def add_odds_of_edges(
     """As `pair_messages.add_edge_beliefs`."""
     beliefs, first = of_nodes
     tables = scores.tables
+    P = padded(2)
     value = 0.0
     for c in range(edges[0], edges[1]):
         left = cliques.members[2 * c] - first
@@ -120,8 +117,8 @@ def add_odds_of_edges(
         left_one = beliefs[left, 1] / at(odds, 2 * c)
         right_zero = beliefs[right, 0]
         right_one = beliefs[right, 1] / at(odds, 2 * c + 1)
-        o = scores.start[2 * c]
-        below = o + scores.stride[2 * c]
+        o, down, _ = table_of(scores.start[2 * c], 2 * c, 2, P)
+        below = o + down
         both_zero = left_zero * at(tables, o) * right_zero
         zero_one = left_zero * at(tables, o + 1) * right_one
         one_zero = left_one * at(tables, below) * right_zero

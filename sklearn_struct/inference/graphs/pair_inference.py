@@ -13,14 +13,14 @@ from sklearn_struct.inference.graphs.flat_scores import Cliques, FlatScores
 from sklearn_struct.inference.graphs.kept_messages import Started
 from sklearn_struct.inference.graphs.odds_messages import (
     add_odds_of_edges,
-    add_odds_of_nodes,
+    odds_of_nodes,
     send_odds,
 )
 from sklearn_struct.inference.graphs.pair_messages import (
     PairMessages,
     Room,
     add_edge_beliefs,
-    add_node_beliefs,
+    node_beliefs,
     places_of_labels,
     send_pairs,
 )
@@ -33,7 +33,7 @@ __all__ = [
     "Examples",
     "Limits",
     "add_edges",
-    "add_nodes",
+    "believe",
     "by_pairs",
     "forget",
     "message_width",
@@ -90,7 +90,10 @@ def by_pairs(
         settled[i] = last[1] <= tol
         sweeps[i], change[i] = last
         beliefs = np.empty((nodes[1] - nodes[0], width_of_beliefs(messages)))
-        value = add_nodes(scores, graph, nodes, weight[i], messages, beliefs, out.node)
+        value = believe(scores, graph, nodes, messages, beliefs)
+        for v in range(nodes[0], nodes[1]):
+            for k in range(K):
+                out.node[v, k] += weight[i] * beliefs[v - nodes[0], k]
         of_nodes = (beliefs, nodes[0])
         for f in range(len(edges)):
             of_family = (edges[f, 0], edges[f, 1])
@@ -113,7 +116,7 @@ def _of_one_number(messages: PairMessages) -> bool:
 
 @kernel
 def width_of_beliefs(messages: PairMessages) -> int:
-    """How many places a row of beliefs has, for `add_nodes`."""
+    """How many places a row of beliefs has, for `believe`."""
     return 2 if _of_one_number(messages) else messages.told.shape[1]
 
 
@@ -160,19 +163,17 @@ def send(
 
 
 @kernel
-def add_nodes(
+def believe(
     scores: PairScores,
     graph: Adjacency,
     nodes: tuple[int, int],
-    weight: float,
     messages: PairMessages,
     beliefs: np.ndarray,
-    out: np.ndarray,
 ) -> float:
-    """Write and add weighted beliefs of nodes; see `pair_messages.add_node_beliefs`."""
+    """Write the beliefs of nodes; see `pair_messages.node_beliefs`."""
     if _of_one_number(messages):
-        return add_odds_of_nodes(scores, graph, nodes, weight, messages.told, beliefs, out)
-    return add_node_beliefs(scores, graph, nodes, weight, messages.powers, beliefs, out)
+        return odds_of_nodes(scores, graph, nodes, messages.told, beliefs)
+    return node_beliefs(scores, graph, nodes, messages.powers, beliefs)
 
 
 @kernel

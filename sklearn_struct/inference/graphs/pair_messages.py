@@ -33,13 +33,13 @@ from sklearn_struct.compiled.simd import (
 )
 from sklearn_struct.inference.graphs.adjacency import Adjacency
 from sklearn_struct.inference.graphs.flat_scores import Cliques, FlatScores, first_score
-from sklearn_struct.inference.graphs.pair_scores import PairScores
+from sklearn_struct.inference.graphs.pair_scores import PairScores, table_of
 
 __all__ = [
     "PairMessages",
     "Room",
     "add_edge_beliefs",
-    "add_node_beliefs",
+    "node_beliefs",
     "places_of_labels",
     "send_pairs",
 ]
@@ -94,7 +94,7 @@ def send_pairs(
     The other number of `way` is damping, the share of the old message in the new one.
     """
     # arrays by names of their own: in loops it takes long to look them up in tuples
-    node, tables, start, stride, turned, _, share, shared_out = scores
+    node, tables, start, _, share, shared_out = scores
     told, powers = messages
     belief, row, labels, padding, _ = room
     bounds = graph.bounds
@@ -116,7 +116,8 @@ def send_pairs(
                 continue
             for k in range(0, P, LANES):
                 store(row, k, div(load(belief, k), load(told, p * P + k)))
-            mass = _product(tables, start[p], turned[p], stride[p], row, labels, K)
+            o, stride, turned = table_of(start[p], p, K, P)
+            mass = _product(tables, o, turned, stride, row, labels, K)
             scale = splat((1.0 - damping) / mass)
             for k in range(0, P, LANES):
                 old = load(told, q * P + k)
@@ -228,20 +229,17 @@ def _product(
 
 
 @kernel
-def add_node_beliefs(
+def node_beliefs(
     scores: PairScores,
     graph: Adjacency,
     nodes: tuple[int, int],
-    weight: float,
     powers: np.ndarray,
     beliefs: np.ndarray,
-    out: np.ndarray,
 ) -> float:
-    """Write the beliefs of nodes, padded, from the first row on, and add them to rows of `out` with
-    a weight; their part of the value, whose derivatives beliefs are.
+    """Write the beliefs of nodes, padded, from the first row on; their part of the value, whose
+    derivatives beliefs are.
     """
     P = powers.shape[1]
-    K = out.shape[1]
     first, stop = nodes
     value = 0.0
     for v in range(first, stop):
@@ -253,10 +251,7 @@ def add_node_beliefs(
         norm = total(mass)
         value += np.log(norm)
         for k in range(0, P, LANES):
-            x = mul(load(belief, k), splat(1.0 / norm))
-            store(belief, k, x)
-            sums = load_part(out, v * K + k, K - k, 0.0)
-            store_part(out, v * K + k, fma(splat(weight), x, sums), K - k)
+            store(belief, k, mul(load(belief, k), splat(1.0 / norm)))
     return value
 
 
@@ -285,8 +280,7 @@ def add_edge_beliefs(
         belief = beliefs[members[2 * c] - first]
         for k in range(0, P, LANES):
             store(row, k, div(load(belief, k), load(told, 2 * c * P + k)))
-        start = scores.start[2 * c]
-        stride = scores.stride[2 * c]
+        start, stride, _ = table_of(scores.start[2 * c], 2 * c, K, P)
         _product(scores.tables, start, False, stride, row, labels, K)
         # what the second node tells, in the place of what it is told
         belief = beliefs[members[2 * c + 1] - first]

@@ -5,6 +5,7 @@ them.
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -38,7 +39,7 @@ from sklearn_struct.inference.graphs.adjacency import Adjacency, read
 from sklearn_struct.inference.graphs.flat_scores import by_example
 from sklearn_struct.inference.graphs.remembered import of_structure
 
-__all__ = ["PairScores", "are_odds", "are_small", "pair_scores"]
+__all__ = ["PairScores", "are_odds", "are_small", "pair_scores", "table_of"]
 
 # by how much scores of a node, with those of all its edges, may differ: the square of its
 # exponential, and what many labels add to that, are numbers
@@ -51,8 +52,6 @@ class _Places(NamedTuple):
     """
 
     start: np.ndarray
-    stride: np.ndarray
-    turned: np.ndarray
     sizes: list[int]
     shares: list[np.ndarray]
 
@@ -61,11 +60,10 @@ class PairScores(NamedTuple):
     """Exponentials of scores, each row divided by its largest.
 
     ``node`` (n, P), padded with zeros to whole vectors, or (n, 2) where messages are odds. What
-    comes from place p of an edge is multiplied by the table that begins at ``tables[start[p]]``,
-    with a row each ``stride[p]`` numbers; ``turned[p]`` says that it is that of the other
-    direction. Tables that edges share are padded, too, and stand there in both directions, once for
-    each share; those of single edges once, and not padded, as it takes long to read them. A vector
-    of zeros stands at the end.
+    comes from place p of an edge is multiplied by the table that begins at ``tables[start[p]]``.
+    Tables that edges share are padded, too, and stand there in both directions, once for each
+    share. Those of single edges stand there once, and are not padded, as it takes long to read
+    them: they begin at ``tables[~start[p]]``. See `table_of`. A vector of zeros stands at the end.
     ``taken`` (n_examples) is what the divisions took from log Z. ``share`` is that of each edge;
     `shared_out` says that some are not 1.
     """
@@ -73,8 +71,6 @@ class PairScores(NamedTuple):
     node: np.ndarray
     tables: np.ndarray
     start: np.ndarray
-    stride: np.ndarray
-    turned: np.ndarray
     taken: np.ndarray
     share: np.ndarray
     shared_out: bool
@@ -87,42 +83,63 @@ def are_small(potentials: Potentials, structure: Structure, share: np.ndarray) -
     """
     if not has_only_edges(structure, of_one_kind=False):
         return np.zeros(structure.n_examples, bool)
-    n = len(potentials.node)
     _, graph = read(structure)
-    wide = np.empty(len(share))
-    first = 0
-    for table, family in zip(potentials.cliques, structure.families, strict=True):
-        last = first + len(family.nodes)
-        _spread_of_edges(_numbers(table), share[first:last], wide[first:last])
-        first = last
-    spread = np.empty(n)
+    wide = _spread_of_edges(potentials, structure, share)
     rows = _numbers(potentials.node)
-    in_parts(lambda a, b: _spread_of_nodes(rows, graph, wide, a, b, spread), n)
-    small = np.empty(structure.n_examples, bool)
-    _are_at_most(LARGEST_RANGE, spread, structure.offsets, small)
+    small = np.ones(structure.n_examples, bool)
+    offsets = structure.offsets
+    in_parts(lambda a, b: _find_wide(rows, graph, wide, (a, b), offsets, small), len(rows))
     return small
 
 
-def _spread_of_edges(table: np.ndarray, share: np.ndarray, out: np.ndarray) -> None:
-    """By how much scores of each edge differ, divided by its share."""
-    if len(table) == 1:
-        spread = np.empty(1)
-        _spread(table, spread)
-        in_parts(lambda a, b: np.divide(spread, share[a:b], out=out[a:b]), len(share))
-    else:
-        in_parts(lambda a, b: _spread(table[a:b], out[a:b]), len(table))
-        out /= share
-
-
-def pair_scores(potentials: Potentials, structure: Structure, share: np.ndarray) -> PairScores:
-    """The scores of structures whose cliques are edges; those of edges divided by their shares."""
-    n, K = potentials.node.shape
-    places = _places(potentials, structure, share)
+def _spread_of_edges(potentials: Potentials, structure: Structure, share: np.ndarray) -> np.ndarray:
+    """By how much scores of each edge differ, divided by its share; one number if all edges have
+    the same table and the share 1.
+    """
+    spreads = []
+    for table in map(_numbers, potentials.cliques):
+        spread = np.empty(len(table))
+        in_parts(partial(_spread_of_some, table, spread), len(table))
+        spreads.append(spread)
     some = _are_shared_out(share)
+    if len(spreads) == 1 and not some:
+        return spreads[0]
+    every = [
+        np.broadcast_to(spread, len(family.nodes))
+        for spread, family in zip(spreads, structure.families, strict=True)
+    ]
+    wide = np.concatenate([np.empty(0), *every])
+    return wide / share if some else wide
+
+
+def _spread_of_some(table: np.ndarray, spread: np.ndarray, first: int, last: int) -> None:
+    _spread(table[first:last], spread[first:last])
+
+
+def pair_scores(
+    potentials: Potentials,
+    structure: Structure,
+    share: np.ndarray,
+    order: np.ndarray | None = None,
+) -> PairScores:
+    """The scores of structures whose cliques are edges; those of edges divided by their shares.
+    With an order, that of one example's nodes, row i is that of node ``order[i]``.
+    """
+    n, K = potentials.node.shape
+    some = _are_shared_out(share)
+    places = _places(potentials, structure, share, some)
     node = workspace((n, K if are_odds(K, some) else padded(K)), np.float64)
     top = np.empty(n)
     rows = _numbers(potentials.node)
-    in_parts(lambda a, b: _exponentials_of_nodes(rows[a:b], node[a:b], top[a:b]), n)
+
+    def write(first: int, last: int) -> None:
+        part = rows[first:last]
+        if order is not None:
+            part = np.empty((last - first, K))
+            _write_in_order(rows, order[first:last], part)
+        _exponentials_of_nodes(part, node[first:last], top[first:last])
+
+    in_parts(write, n)
     taken = by_example(top, structure.offsets)
     tables = workspace((sum(places.sizes) + LANES,), np.float64)
     tables[-LANES:] = 0.0
@@ -138,11 +155,20 @@ def pair_scores(potentials: Potentials, structure: Structure, share: np.ndarray)
             _in_both_directions(table, shares, into)
             taken += table.max() * np.diff(family.offsets)
         else:
-            top = np.empty(len(table))
-            _fill(_numbers(table), of_family, into.reshape(table.shape), top)
-            taken += by_example(top, family.offsets)
-    start, stride, turned = places[:3]
-    return PairScores(node, tables, start, stride, turned, taken, share, some)
+            of_tables = np.empty(len(table))
+            _fill(_numbers(table), of_family, into.reshape(table.shape), of_tables)
+            taken += by_example(of_tables, family.offsets)
+    return PairScores(node, tables, places.start, taken, share, some)
+
+
+@inlined
+def table_of(start: int, p: int, K: int, P: int) -> tuple[int, int, bool]:
+    """Where the table of place p begins whose start is given, how many numbers it has from row to
+    row, and whether it is that of the other direction.
+    """
+    if start < 0:
+        return ~start, K, p % 2 == 1
+    return start, P, False
 
 
 def are_odds(n_labels: int, shared_out: bool) -> bool:
@@ -159,11 +185,13 @@ def _fill(table: np.ndarray, share: np.ndarray, out: np.ndarray, top: np.ndarray
     in_parts(lambda a, b: _exponentials(table[a:b], share[a:b], out[a:b], top[a:b]), len(table))
 
 
-def _places(potentials: Potentials, structure: Structure, share: np.ndarray) -> _Places:
+def _places(
+    potentials: Potentials, structure: Structure, share: np.ndarray, shared_out: bool
+) -> _Places:
     """Where tables begin; made once for a structure, a number of labels and shares."""
     K = potentials.node.shape[1]
     alone = tuple(len(table) == 1 for table in potentials.cliques)
-    shares = share.tobytes() if _are_shared_out(share) else None
+    shares = share.tobytes() if shared_out else None
 
     def make() -> _Places:
         return _places_of(K, alone, structure, share)
@@ -174,7 +202,7 @@ def _places(potentials: Potentials, structure: Structure, share: np.ndarray) -> 
 def _places_of(K: int, alone: tuple[bool, ...], structure: Structure, share: np.ndarray) -> _Places:
     P = padded(K)
     width = n_columns(K, 2)
-    places = []
+    starts = []
     sizes = []
     different = []
     size = 0
@@ -184,17 +212,14 @@ def _places_of(K: int, alone: tuple[bool, ...], structure: Structure, share: np.
         values, number = np.unique(share[first : first + n_edges], return_inverse=True)
         first += n_edges
         if is_alone:
-            start = size + 2 * K * P * np.repeat(number, 2) + np.tile([0, K * P], n_edges)
-            places.append((start, np.full(2 * n_edges, P), np.zeros(2 * n_edges, bool)))
+            starts.append(size + 2 * K * P * np.repeat(number, 2) + np.tile([0, K * P], n_edges))
             sizes.append(2 * K * P * len(values))
         else:
-            start = np.repeat(size + np.arange(n_edges) * width, 2)
-            places.append((start, np.full(2 * n_edges, K), np.tile([False, True], n_edges)))
+            starts.append(~np.repeat(size + np.arange(n_edges) * width, 2))
             sizes.append(n_edges * width)
         different.append(values)
         size += sizes[-1]
-    joined = [np.concatenate(part) for part in zip(*places, strict=True)]
-    return _Places(joined[0], joined[1], joined[2], sizes, different)
+    return _Places(np.concatenate(starts), sizes, different)
 
 
 def _numbers(rows: np.ndarray) -> np.ndarray:
@@ -242,6 +267,14 @@ def _exponentials_of_nodes(node: np.ndarray, out: np.ndarray, top: np.ndarray) -
 
 
 @kernel
+def _write_in_order(rows: np.ndarray, order: np.ndarray, out: np.ndarray) -> None:
+    """Write rows in another order."""
+    for i in range(len(order)):
+        for k in range(rows.shape[1]):
+            out[i, k] = rows[order[i], k]
+
+
+@kernel
 def _exponentials(tables: np.ndarray, share: np.ndarray, out: np.ndarray, top: np.ndarray) -> None:
     """exp((row - largest of the row) / share), and the largest, 0 where all are -inf."""
     width = tables.shape[1]
@@ -257,13 +290,24 @@ def _exponentials(tables: np.ndarray, share: np.ndarray, out: np.ndarray, top: n
 
 
 @kernel
-def _spread_of_nodes(
-    node: np.ndarray, graph: Adjacency, wide: np.ndarray, first: int, last: int, out: np.ndarray
+def _find_wide(
+    node: np.ndarray,
+    graph: Adjacency,
+    wide: np.ndarray,
+    nodes: tuple[int, int],
+    offsets: np.ndarray,
+    small: np.ndarray,
 ) -> None:
-    """By how much scores of some nodes differ that are not -inf, inf where all are, and what comes
-    from their edges.
+    """Write False for examples in which scores of some of these nodes, with what comes from their
+    edges, differ by more than `LARGEST_RANGE`, or all are -inf. The same comes from each edge if
+    `wide` has one number.
     """
+    are_alike = len(wide) == 1
+    first, last = nodes
+    i = np.searchsorted(offsets, first, "right") - 1
     for v in range(first, last):
+        while v >= offsets[i + 1]:
+            i += 1
         lowest = np.inf
         highest = -np.inf
         sum_of_all = 0.0
@@ -275,9 +319,14 @@ def _spread_of_nodes(
                 highest = max(highest, x)
         # nan if some are nan or infinite
         spread = np.inf if highest == -np.inf else highest - lowest + 0.0 * sum_of_all
-        for e in range(graph.bounds[v], graph.bounds[v + 1]):
-            spread += wide[graph.clique[graph.places[e]]]
-        out[v] = spread
+        if are_alike:
+            spread += wide[0] * (graph.bounds[v + 1] - graph.bounds[v])
+        else:
+            for e in range(graph.bounds[v], graph.bounds[v + 1]):
+                spread += wide[graph.clique[graph.places[e]]]
+        # nan is not small
+        if not spread <= LARGEST_RANGE:
+            small[i] = False
 
 
 @kernel
@@ -292,14 +341,3 @@ def _spread(tables: np.ndarray, out: np.ndarray) -> None:
             sums = add(load_part(tables, e * width + k, width - k, 0.0), sums)
         # comparisons do not see what is no number
         out[e] = _top(tables, e) - least(bottom) + 0.0 * total(sums)
-
-
-@kernel
-def _are_at_most(most: float, values: np.ndarray, offsets: np.ndarray, out: np.ndarray) -> None:
-    """Whether all values between two offsets are small."""
-    for i in range(len(out)):
-        out[i] = True
-        for v in range(offsets[i], offsets[i + 1]):
-            # nan is not
-            if not values[v] <= most:
-                out[i] = False

@@ -10,7 +10,7 @@ import numpy as np
 
 from sklearn_struct.compiled.kernel import kernel
 from sklearn_struct.compiled.simd import LANES, workspace
-from sklearn_struct.compiled.threads import N_PARTS, parts, spare_threads
+from sklearn_struct.compiled.threads import N_PARTS, in_parts, parts, spare_threads
 from sklearn_struct.containers.structures import n_columns
 from sklearn_struct.inference.graphs.adjacency import Adjacency
 from sklearn_struct.inference.graphs.colours import Coloured
@@ -22,7 +22,7 @@ from sklearn_struct.inference.graphs.pair_inference import (
     Examples,
     Limits,
     add_edges,
-    add_nodes,
+    believe,
     forget,
     send,
     width_of_beliefs,
@@ -36,6 +36,9 @@ from sklearn_struct.inference.graphs.pair_scores import PairScores
 
 __all__ = ["by_colours"]
 
+# nodes that are worth a thread
+FEW = 256
+
 
 def by_colours(
     scores: PairScores,
@@ -45,15 +48,13 @@ def by_colours(
     started: Started,
     out: FlatScores,
 ) -> None:
-    """Infer the only example; as `pair_inference.by_pairs`, with messages in another order."""
+    """Infer the only example; as `pair_inference.by_pairs`, with messages in another order. Scores
+    have nodes in the order of the model.
+    """
     max_sweeps, tol = limits
     weight, log_Z, sweeps, change = examples
     messages, settled = started
-    node = workspace(scores.node.shape, np.float64)
-    rows = parts(len(node))
-    pool = spare_threads()
-    pool.map(lambda i: _rows(scores.node, model.order[rows[i]], node[rows[i]]), N_PARTS)
-    graph = _Graph(scores._replace(node=node), model, messages, out.node.shape[1])
+    graph = _Graph(scores, model, messages, out.node.shape[1])
     if not settled[0]:
         graph.forget()
     last = graph.settle(max_sweeps, tol, 0.0)
@@ -85,14 +86,14 @@ class _Graph:
     def forget(self) -> None:
         """Make all messages say that labels are equally probable."""
         n_edges = len(self.model.cliques.row)
-        every = [np.array([[part.start, part.stop]]) for part in parts(n_edges)]
-        self.pool.map(
-            lambda i: forget(self.messages, self.scores, every[i], self.n_labels), N_PARTS
+        in_parts(
+            lambda a, b: forget(self.messages, self.scores, np.array([[a, b]]), self.n_labels),
+            n_edges,
         )
 
     def settle(self, max_sweeps: int, tol: float, damping: float) -> tuple[int, float]:
         """Send messages until they settle: how many sweeps were made, the last one's change."""
-        colours = self.model.parts
+        colours = self.model.colours
         # on the way there the last colour has no later nodes, on the way back the first no earlier
         ways = [*((colour, True) for colour in colours[:-1])]
         ways += [(colour, False) for colour in colours[:0:-1]]
@@ -105,35 +106,36 @@ class _Graph:
             n += 1
         return n, change
 
-    def _send(self, colour: list[tuple[int, int]], forward: bool, damping: float) -> float:
+    def _send(self, colour: tuple[int, int], forward: bool, damping: float) -> float:
         _, cliques, graph, _ = self.model
         way = forward, damping
+        first, last = colour
+        n_pieces = self.pool.n_pieces if last - first >= N_PARTS * FEW else 1
+        pieces = parts(last - first, n_pieces)
 
-        def of_part(i: int) -> float:
-            return _send_part(
+        def of_piece(i: int) -> float:
+            return _send_piece(
                 self.scores,
                 cliques,
                 graph,
-                colour[i],
+                (first + pieces[i].start, first + pieces[i].stop),
                 way,
                 self.messages,
                 self.n_labels,
             )
 
-        return max(self.pool.map(of_part, len(colour)))
+        return max(self.pool.map(of_piece, n_pieces))
 
     def add_beliefs(self, weight: float, out: FlatScores) -> float:
         """Add weighted beliefs; the value whose derivative they are."""
         order, cliques, graph, _ = self.model
         beliefs = workspace((len(order), width_of_beliefs(self.messages)), np.float64)
-        node = np.zeros((len(order), self.n_labels))
 
         def of_nodes(i: int) -> float:
             first, last = self.nodes[i]
-            value = add_nodes(
-                self.scores, graph, (first, last), weight, self.messages, beliefs[first:last], node
-            )
-            _add_rows(node[first:last], order[first:last], out.node)
+            of_part = beliefs[first:last]
+            value = believe(self.scores, graph, (first, last), self.messages, of_part)
+            _add_rows(of_part, order[first:last], weight, out.node)
             return value
 
         value = sum(self.pool.map(of_nodes, N_PARTS))
@@ -175,23 +177,15 @@ class _Graph:
 
 
 @kernel
-def _rows(rows: np.ndarray, order: np.ndarray, out: np.ndarray) -> None:
-    """Write rows in another order."""
+def _add_rows(rows: np.ndarray, order: np.ndarray, weight: float, out: np.ndarray) -> None:
+    """Add weighted rows, without their padding, where they stand in the other order."""
     for i in range(len(order)):
-        for k in range(rows.shape[1]):
-            out[i, k] = rows[order[i], k]
+        for k in range(out.shape[1]):
+            out[order[i], k] += weight * rows[i, k]
 
 
 @kernel
-def _add_rows(rows: np.ndarray, order: np.ndarray, out: np.ndarray) -> None:
-    """Add rows where they stand in the other order."""
-    for i in range(len(order)):
-        for k in range(rows.shape[1]):
-            out[order[i], k] += rows[i, k]
-
-
-@kernel
-def _send_part(
+def _send_piece(
     scores: PairScores,
     cliques: Cliques,
     graph: Adjacency,

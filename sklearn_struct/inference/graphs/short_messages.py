@@ -26,7 +26,7 @@ from sklearn_struct.compiled.simd import (
 from sklearn_struct.inference.graphs.adjacency import Adjacency
 from sklearn_struct.inference.graphs.flat_scores import Cliques
 from sklearn_struct.inference.graphs.pair_messages import Room
-from sklearn_struct.inference.graphs.pair_scores import PairScores
+from sklearn_struct.inference.graphs.pair_scores import PairScores, table_of
 
 __all__ = ["MOST_LABELS", "send_short"]
 
@@ -63,7 +63,7 @@ def _one_vector(
     room: Room,
 ) -> float:
     """Of at most 8 labels."""
-    node, tables, start, stride, turned, _, _, _ = scores
+    node, tables, start, _, _, _ = scores
     bounds = graph.bounds
     places = graph.places
     members = cliques.members
@@ -86,10 +86,9 @@ def _one_vector(
             if (at(members, q) > v) != forward:
                 continue
             cavity = div(belief, load(told, p * LANES))
-            o = at(start, p)
-            step = at(stride, p)
+            o, step, turned = table_of(at(start, p), p, K, LANES)
             sums = splat(0.0)
-            if turned[p]:
+            if turned:
                 for j in range(K):
                     # what stands behind a row is multiplied by zero
                     x = total(mul(cavity, load(tables, o + j * step)))
@@ -124,7 +123,7 @@ def _two_vectors(
     room: Room,
 ) -> float:
     """Of 9 to 16 labels: the first 8, and the others."""
-    node, tables, start, stride, turned, _, _, _ = scores
+    node, tables, start, _, _, _ = scores
     bounds = graph.bounds
     places = graph.places
     members = cliques.members
@@ -153,7 +152,8 @@ def _two_vectors(
                 continue
             store(row, 0, div(low, load(told, p * 2 * LANES)))
             store(row, LANES, div(high, load(told, p * 2 * LANES + LANES)))
-            x, y = _product(tables, at(start, p), at(stride, p), turned[p], row, unit, K)
+            o, step, turned = table_of(at(start, p), p, K, 2 * LANES)
+            x, y = _product(tables, o, step, turned, row, unit, K)
             # without what stands behind a row
             y = mul(y, load(labels, LANES))
             scale = splat((1.0 - damping) / total(add(x, y)))

@@ -26,7 +26,7 @@ SETTLED = BeliefPropagation(1000, 1e-13)
 def small_is_large(monkeypatch):
     """Graphs of a few edges are shared by threads; how often they were is counted."""
     monkeypatch.setattr(colours, "LARGE", 5)
-    monkeypatch.setattr(colours, "FEW", 1)
+    monkeypatch.setattr(pairs_by_colours, "FEW", 1)
     monkeypatch.setattr(threads, "MANY", 5)
 
 
@@ -44,7 +44,7 @@ def test_messages_settle_where_those_in_another_order_do(monkeypatch, K, inferen
     batch[0].node[rng.random((60, K)) < 0.1] = -np.inf
     expected, log_Z = contracts.marginals(inference, *batch)
     monkeypatch.setattr(colours, "LARGE", 5)
-    monkeypatch.setattr(colours, "FEW", 1)
+    monkeypatch.setattr(pairs_by_colours, "FEW", 1)
     assert is_large(batch[1])
     out, same = contracts.marginals(inference, *batch)
     np.testing.assert_allclose(same, log_Z, rtol=1e-11)
@@ -81,12 +81,11 @@ def test_forests_are_exact(K):
 
 def test_neighbours_have_different_colours():
     _, structure = graphs.random_graphs(np.random.default_rng(0), (80,), 2, density=2.5)
-    order, cliques, _, parts = coloured(structure)
+    order, cliques, _, ranges = coloured(structure)
     assert sorted(order) == list(range(80))
     colour = np.empty(80, int)
-    for number, ranges in enumerate(parts):
-        for first, last in ranges:
-            colour[first:last] = number
+    for number, (first, last) in enumerate(ranges):
+        colour[first:last] = number
     ends = colour[cliques.members].reshape(-1, 2)
     assert np.all(ends[:, 0] != ends[:, 1])
     np.testing.assert_array_equal(order[cliques.members], structure.families[0].nodes.ravel())
@@ -145,6 +144,6 @@ def test_a_graph_of_one_colour():
     """Without edges there is nobody to tell anything."""
     potentials = Potentials(np.zeros((3, 2)), (np.zeros((0, 4)),))
     structure = Structure(np.array([0, 3]), (Family(np.zeros((0, 2), int), np.array([0, 0])),))
-    assert len(coloured(structure).parts) == 1
+    assert len(coloured(structure).colours) == 1
     _, log_Z = contracts.marginals(SETTLED, potentials, structure)
     np.testing.assert_allclose(log_Z, 3 * np.log(2.0))
