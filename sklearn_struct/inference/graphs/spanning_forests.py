@@ -9,7 +9,7 @@ from sklearn_struct.compiled.threads import patiently
 from sklearn_struct.containers.structures import Structure
 from sklearn_struct.inference.graphs.flat_scores import Cliques, cliques_of_example
 
-__all__ = ["covering_forests", "join"]
+__all__ = ["covering_forests", "join", "root_of", "unite"]
 
 
 def covering_forests(structure: Structure, cliques: Cliques) -> list[np.ndarray]:
@@ -61,18 +61,25 @@ def join(cliques: Cliques, c: int, first: int, parent: np.ndarray) -> bool:
     start = cliques.bounds[c]
     stop = cliques.bounds[c + 1]
     for p in range(start, stop):
-        root = _root(cliques.members[p] - first, parent)
+        root = root_of(cliques.members[p] - first, parent)
         for q in range(start, p):
-            if _root(cliques.members[q] - first, parent) == root:
+            if root_of(cliques.members[q] - first, parent) == root:
                 return False
-    root = _root(cliques.members[start] - first, parent)
-    for p in range(start + 1, stop):
-        parent[_root(cliques.members[p] - first, parent)] = root
+    unite(cliques, c, first, parent)
     return True
 
 
 @kernel
-def _root(v: int, parent: np.ndarray) -> int:
+def unite(cliques: Cliques, c: int, first: int, parent: np.ndarray) -> None:
+    """Make one tree of those of a clique's nodes."""
+    root = root_of(cliques.members[cliques.bounds[c]] - first, parent)
+    for p in range(cliques.bounds[c] + 1, cliques.bounds[c + 1]):
+        parent[root_of(cliques.members[p] - first, parent)] = root
+
+
+@kernel
+def root_of(v: int, parent: np.ndarray) -> int:
+    """The root of a node's tree."""
     while parent[v] != v:
         # every other node of the way gets nearer to its root
         parent[v] = parent[parent[v]]
