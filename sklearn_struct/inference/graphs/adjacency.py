@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sklearn_struct.compiled.kernel import kernel
 from sklearn_struct.containers.structures import Structure
 from sklearn_struct.inference.graphs.flat_scores import Cliques, cliques_of
 from sklearn_struct.inference.graphs.remembered import of_structure
@@ -26,12 +27,29 @@ class Adjacency(NamedTuple):
 
 def adjacency(cliques: Cliques, n_nodes: int) -> Adjacency:
     """The places of all nodes."""
-    places = np.argsort(cliques.members, kind="stable")
-    return Adjacency(
-        np.searchsorted(cliques.members[places], np.arange(n_nodes + 1)),
-        places,
-        np.repeat(np.arange(len(cliques.row)), np.diff(cliques.bounds)),
-    )
+    bounds = np.zeros(n_nodes + 1, np.int64)
+    places = np.empty(len(cliques.members), np.int64)
+    _sort(cliques.members, bounds, places)
+    clique = np.repeat(np.arange(len(cliques.row)), np.diff(cliques.bounds))
+    return Adjacency(bounds, places, clique)
+
+
+@kernel
+def _sort(members: np.ndarray, bounds: np.ndarray, places: np.ndarray) -> None:
+    """Write the places of each node one after the other, and where those of each begin; bounds are
+    0 at first.
+    """
+    n = len(bounds) - 1
+    for v in members:
+        bounds[v + 1] += 1
+    for v in range(n):
+        bounds[v + 1] += bounds[v]
+    # where the next place of each node goes
+    free = bounds[:n].copy()
+    for p in range(len(members)):
+        v = members[p]
+        places[free[v]] = p
+        free[v] += 1
 
 
 def read(structure: Structure) -> tuple[Cliques, Adjacency]:

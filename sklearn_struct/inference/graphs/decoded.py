@@ -6,14 +6,13 @@ import numpy as np
 
 from sklearn_struct.compiled.kernel import kernel
 from sklearn_struct.compiled.threads import patiently
-from sklearn_struct.containers.structures import Potentials, Structure, has_only_edges, zeros
-from sklearn_struct.inference.graphs.adjacency import Adjacency, read
+from sklearn_struct.containers.structures import Potentials, Structure, has_only_edges
+from sklearn_struct.inference.graphs.adjacency import Adjacency
 from sklearn_struct.inference.graphs.flat_scores import Cliques, FlatScores, flat_scores
 from sklearn_struct.inference.graphs.iterated_modes import climb
-from sklearn_struct.inference.graphs.max_product import best_by_max_product, breadth_first
-from sklearn_struct.inference.graphs.remembered import of_structure
-from sklearn_struct.inference.graphs.trw_s import best_by_trees
-from sklearn_struct.inference.labelling_scores import add_labelling
+from sklearn_struct.inference.graphs.max_product import best_by_max_product
+from sklearn_struct.inference.graphs.search_order import ordered
+from sklearn_struct.inference.graphs.trw_s import best_by_trees, labelling_score
 
 __all__ = ["decode", "iterate_modes"]
 
@@ -35,14 +34,14 @@ def decode(
     A bound of all scores is returned, (n_examples,): inf where cliques have more than two nodes.
     Of forests of edges the labelling is the best one.
     """
-    cliques, graph = read(structure)
-    scores = _finite(flat_scores(potentials), cliques)
-    visits = of_structure(structure, "breadth first", lambda: _visits(structure))
+    order, cliques, graph = ordered(potentials, structure)
+    exact = _in_order(potentials, order)
+    scores = _finite(_in_order(potentials, order), cliques)
     n = structure.n_examples
     bound = np.full(n, np.inf)
     unsolved = np.ones(n, bool)
     n_steps = USUAL * sum(table.shape[1] for table in potentials.cliques) * len(graph.places)
-    candidates = [] if start is None else [start.astype(np.int32)]
+    candidates = [] if start is None else [start[order].astype(np.int32)]
     if has_only_edges(structure, of_one_kind=False):
         by_trees = np.zeros(len(labels), np.int32)
         patiently(
@@ -56,33 +55,41 @@ def decode(
         by_products = np.zeros(len(labels), np.int32)
         patiently(
             lambda: _by_products(
-                scores, cliques, graph, visits, (structure.offsets, unsolved), by_products
+                scores, cliques, graph, (structure.offsets, unsolved), by_products
             ),
             n_steps,
         )
         candidates.append(by_products)
-    exact = flat_scores(potentials)
     best = np.full(n, -np.inf)
     for number, candidate in enumerate(candidates):
         _climb(exact, cliques, graph, candidate)
         score = np.empty(n)
-        add_labelling(potentials, structure, candidate, np.ones(n), zeros(potentials), score)
+        _score_all(exact, cliques, structure.offsets, candidate, score)
         better = (score > best) | (number == 0)
         best[better] = score[better]
         of_node = np.repeat(better, np.diff(structure.offsets))
-        labels[of_node] = candidate[of_node]
+        labels[order[of_node]] = candidate[of_node]
     return bound
 
 
 def iterate_modes(potentials: Potentials, structure: Structure, labels: np.ndarray) -> None:
     """Make a labelling better label by label, until no single change helps."""
-    _climb(flat_scores(potentials), *read(structure), labels)
+    order, cliques, graph = ordered(potentials, structure)
+    better = labels[order]
+    _climb(_in_order(potentials, order), cliques, graph, better)
+    labels[order] = better
 
 
 def _climb(scores: FlatScores, cliques: Cliques, graph: Adjacency, labels: np.ndarray) -> None:
     # there may be no nodes
     n_steps = 10 * scores.node.size
     patiently(lambda: climb(scores, cliques, graph, labels), n_steps)
+
+
+def _in_order(potentials: Potentials, order: np.ndarray) -> FlatScores:
+    """Copies of scores, with those of nodes in a given order."""
+    scores = flat_scores(potentials)
+    return scores._replace(node=scores.node[order])
 
 
 def _finite(scores: FlatScores, cliques: Cliques) -> FlatScores:
@@ -100,14 +107,14 @@ def _finite(scores: FlatScores, cliques: Cliques) -> FlatScores:
     return scores
 
 
-def _visits(structure: Structure) -> tuple[np.ndarray, np.ndarray]:
-    """The order in which max-product visits nodes, and their places in it."""
-    cliques, graph = read(structure)
-    n = int(structure.offsets[-1])
-    order = np.empty(n, np.int64)
-    rank = np.full(n, -1)
-    breadth_first(cliques, graph, order, rank)
-    return order, rank
+@kernel
+def _score_all(
+    scores: FlatScores, cliques: Cliques, offsets: np.ndarray, labels: np.ndarray, out: np.ndarray
+) -> None:
+    """The score of each example's labels."""
+    for i in range(len(out)):
+        first = offsets[i]
+        out[i] = labelling_score(scores, cliques, i, first, labels[first : offsets[i + 1]])
 
 
 @kernel
@@ -133,7 +140,6 @@ def _by_products(
     scores: FlatScores,
     cliques: Cliques,
     graph: Adjacency,
-    visits: tuple[np.ndarray, np.ndarray],
     examples: tuple[np.ndarray, np.ndarray],
     labels: np.ndarray,
 ) -> None:
@@ -144,4 +150,4 @@ def _by_products(
     for i in range(len(unsolved)):
         if unsolved[i]:
             example = (i, offsets[i], offsets[i + 1], MAX_SWEEPS)
-            best_by_max_product(scores, cliques, graph, visits, example, messages, labels)
+            best_by_max_product(scores, cliques, graph, example, messages, labels)

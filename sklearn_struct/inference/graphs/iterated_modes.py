@@ -7,6 +7,7 @@ import numpy as np
 from sklearn_struct.compiled.kernel import kernel
 from sklearn_struct.inference.graphs.adjacency import Adjacency
 from sklearn_struct.inference.graphs.flat_scores import Cliques, FlatScores, first_score
+from sklearn_struct.inference.graphs.search_order import TIE
 
 __all__ = ["climb"]
 
@@ -42,7 +43,7 @@ def climb(scores: FlatScores, cliques: Cliques, graph: Adjacency, labels: np.nda
                     row[k] += scores.tables[start + here * k]
             best = labels[v]
             for k in range(K):
-                if row[k] > row[best]:
+                if row[k] > row[best] + TIE * (1.0 + abs(row[best])):
                     best = k
             if best != labels[v]:
                 labels[v] = best

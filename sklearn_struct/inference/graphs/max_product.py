@@ -1,8 +1,9 @@
 """Max-product belief propagation with damping: labellings of large scores, under cliques of any
 size.
 
-Messages are the largest scores of what is behind them. Nodes are visited breadth first and back, so
-that of forests two sweeps find the best labelling (P1 4.2).
+Messages are the largest scores of what is behind them. Nodes are visited in the order of their
+numbers, and back. Where each but the first of a tree comes after one of its neighbours, two sweeps
+find the best labelling of forests (P1 4.2).
 """
 
 from __future__ import annotations
@@ -12,9 +13,10 @@ import numpy as np
 from sklearn_struct.compiled.kernel import kernel
 from sklearn_struct.inference.graphs.adjacency import Adjacency
 from sklearn_struct.inference.graphs.flat_scores import Cliques, FlatScores, first_score
+from sklearn_struct.inference.graphs.search_order import TIE
 from sklearn_struct.inference.graphs.trw_s import best_pairs, labelling_score
 
-__all__ = ["best_by_max_product", "breadth_first"]
+__all__ = ["best_by_max_product"]
 
 # sweeps without damping, which forests need; how much of the old message stays in later ones
 PLAIN = 10
@@ -26,37 +28,10 @@ NOTHING = 1e-9
 
 
 @kernel
-def breadth_first(cliques: Cliques, graph: Adjacency, order: np.ndarray, rank: np.ndarray) -> None:
-    """Write an order in which a node is visited after one of its neighbours, but for the first of
-    each tree, and the place of each node in it. `rank` is -1 at first.
-    """
-    n = 0
-    for root in range(len(order)):
-        if rank[root] >= 0:
-            continue
-        rank[root] = n
-        order[n] = root
-        here = n
-        n += 1
-        while here < n:
-            v = order[here]
-            here += 1
-            for e in range(graph.bounds[v], graph.bounds[v + 1]):
-                c = graph.clique[graph.places[e]]
-                for p in range(cliques.bounds[c], cliques.bounds[c + 1]):
-                    u = cliques.members[p]
-                    if rank[u] < 0:
-                        rank[u] = n
-                        order[n] = u
-                        n += 1
-
-
-@kernel
 def best_by_max_product(
     scores: FlatScores,
     cliques: Cliques,
     graph: Adjacency,
-    visits: tuple[np.ndarray, np.ndarray],
     example: tuple[int, int, int, int],
     messages: tuple[np.ndarray, np.ndarray],
     labels: np.ndarray,
@@ -64,29 +39,23 @@ def best_by_max_product(
     """Write the best labelling of an example that is met; its score.
 
     `example` is its number, its nodes from the first to before the last, and the largest number of
-    sweeps; `visits` is what `breadth_first` writes. Scores are finite. `messages`, to nodes and
-    to cliques (n_places, K), are 0 at first.
+    sweeps. Scores are finite. `messages`, to nodes and to cliques (n_places, K), are 0 at first.
     """
     i, first, stop, max_sweeps = example
-    order, _ = visits
     now = np.empty(stop - first, labels.dtype)
     best = -np.inf
     last = 0
     for s in range(max_sweeps):
         damping = DAMPING if s >= PLAIN else 0.0
         change = 0.0
-        for o in range(first, stop):
-            _answer(scores, graph, order[o], messages)
-            change = max(
-                change, _send(scores, cliques, graph, visits, order[o], True, damping, messages)
-            )
-        for o in range(stop - 1, first - 1, -1):
-            _answer(scores, graph, order[o], messages)
-            change = max(
-                change, _send(scores, cliques, graph, visits, order[o], False, damping, messages)
-            )
-        for o in range(first, stop):
-            _label(scores, cliques, graph, visits, order[o], first, messages[0], now)
+        for v in range(first, stop):
+            _answer(scores, graph, v, messages)
+            change = max(change, _send(scores, cliques, graph, v, True, damping, messages))
+        for v in range(stop - 1, first - 1, -1):
+            _answer(scores, graph, v, messages)
+            change = max(change, _send(scores, cliques, graph, v, False, damping, messages))
+        for v in range(first, stop):
+            _label(scores, cliques, graph, v, first, messages[0], now)
         score = labelling_score(scores, cliques, i, first, now)
         if score > best:
             best = score
@@ -118,7 +87,6 @@ def _send(
     scores: FlatScores,
     cliques: Cliques,
     graph: Adjacency,
-    visits: tuple[np.ndarray, np.ndarray],
     v: int,
     forward: bool,
     damping: float,
@@ -127,7 +95,6 @@ def _send(
     """Send the messages of a node's cliques to nodes that are the next ones on the way; the largest
     change.
     """
-    _, rank = visits
     to_nodes, to_cliques = messages
     K = to_nodes.shape[1]
     new = np.empty(K)
@@ -136,9 +103,9 @@ def _send(
         c = graph.clique[graph.places[e]]
         target = -1
         for q in range(cliques.bounds[c], cliques.bounds[c + 1]):
-            u = rank[cliques.members[q]]
-            if (u > rank[v]) == forward and u != rank[v]:
-                nearer = target < 0 or (u < rank[cliques.members[target]]) == forward
+            u = cliques.members[q]
+            if (u > v) == forward and u != v:
+                nearer = target < 0 or (u < cliques.members[target]) == forward
                 if nearer:
                     target = q
         if target < 0:
@@ -204,7 +171,6 @@ def _label(
     scores: FlatScores,
     cliques: Cliques,
     graph: Adjacency,
-    visits: tuple[np.ndarray, np.ndarray],
     v: int,
     first: int,
     to_nodes: np.ndarray,
@@ -213,9 +179,8 @@ def _label(
     """Write the best label of a node beside those of nodes before it; where a clique has other
     nodes, by what it tells.
     """
-    _, rank = visits
     K = to_nodes.shape[1]
-    best = -np.inf
+    best = 0.0
     for k in range(K):
         x = scores.node[v, k]
         for e in range(graph.bounds[v], graph.bounds[v + 1]):
@@ -225,13 +190,13 @@ def _label(
             known = True
             for q in range(cliques.bounds[c], cliques.bounds[c + 1]):
                 u = cliques.members[q]
-                known = known and rank[u] <= rank[v]
+                known = known and u <= v
                 if known:
                     column = column * K + (k if q == p else labels[u - first])
             if known:
                 x += scores.tables[first_score(scores, cliques, c) + column]
             else:
                 x += to_nodes[p, k]
-        if x > best:
+        if k == 0 or x > best + TIE * (1.0 + abs(best)):
             best = x
             labels[v - first] = k

@@ -14,6 +14,7 @@ import numpy as np
 from sklearn_struct.compiled.kernel import kernel
 from sklearn_struct.inference.graphs.adjacency import Adjacency
 from sklearn_struct.inference.graphs.flat_scores import Cliques, FlatScores, first_score
+from sklearn_struct.inference.graphs.search_order import TIE
 
 __all__ = ["best_by_trees", "best_pairs", "labelling_score", "sweep_of_trees"]
 
@@ -168,7 +169,7 @@ def _label(
                 row[k] += scores.tables[start + (k * K + j if p % 2 == 0 else j * K + k)]
     best = 0
     for k in range(1, K):
-        if row[k] > row[best]:
+        if row[k] > row[best] + TIE * (1.0 + abs(row[best])):
             best = k
     return best
 

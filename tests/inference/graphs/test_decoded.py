@@ -14,7 +14,8 @@ from sklearn_struct.inference.graphs.decoded import decode
 from sklearn_struct.inference.graphs.flat_scores import flat_scores
 from sklearn_struct.inference.graphs.forest import Forest
 from sklearn_struct.inference.graphs.junction_tree import JunctionTree
-from sklearn_struct.inference.graphs.max_product import best_by_max_product, breadth_first
+from sklearn_struct.inference.graphs.max_product import best_by_max_product
+from sklearn_struct.inference.graphs.search_order import ordered
 from sklearn_struct.inference.graphs.trw_s import labelling_score, sweep_of_trees
 
 SCORES = JunctionTree()
@@ -116,16 +117,13 @@ def test_of_trees_of_cliques_max_product_is_exact():
     nodes = np.array([[4, 0, 7], [2, 7, 3], [1, 3, 8], [5, 6, 0]])
     structure = Structure(np.array([0, 9]), (Family(nodes, np.array([0, 4])),))
     potentials = Potentials(rng.normal(size=(9, 3)), (rng.normal(size=(4, 27)),))
-    cliques, graph = read(structure)
-    order = np.empty(9, np.int64)
-    rank = np.full(9, -1)
-    breadth_first(cliques, graph, order, rank)
+    order, cliques, graph = ordered(potentials, structure)
     assert sorted(order) == list(range(9))
     messages = np.zeros((12, 3)), np.zeros((12, 3))
     labels = np.zeros(9, np.int32)
     scores = flat_scores(potentials)
-    visits = order, rank
-    score = best_by_max_product(scores, cliques, graph, visits, (0, 0, 9, 5), messages, labels)
+    scores = scores._replace(node=scores.node[order])
+    score = best_by_max_product(scores, cliques, graph, (0, 0, 9, 5), messages, labels)
     assert score == pytest.approx(best(potentials, structure)[0], abs=1e-10)
 
 

@@ -11,10 +11,10 @@ import pytest
 
 from sklearn_struct import GraphCRF
 from sklearn_struct.containers.structures import Family, Potentials, Structure
-from sklearn_struct.inference.graphs.adjacency import read
 from sklearn_struct.inference.graphs.flat_scores import flat_scores
 from sklearn_struct.inference.graphs.junction_tree import JunctionTree
-from sklearn_struct.inference.graphs.max_product import best_by_max_product, breadth_first
+from sklearn_struct.inference.graphs.max_product import best_by_max_product
+from sklearn_struct.inference.graphs.search_order import ordered
 
 # four nodes, each joined to each, and five more that hang on one of these: what the four say comes
 # back to them along cycles, and counts more often than what the five say
@@ -49,16 +49,16 @@ def exactly(w, x):
 
 
 def by_max_product(w, x):
-    cliques, graph = read(STRUCTURE)
-    order = np.empty(N, np.int64)
-    rank = np.full(N, -1)
-    breadth_first(cliques, graph, order, rank)
+    order, cliques, graph = ordered(potentials(w, x), STRUCTURE)
     labels = np.zeros(N, np.int32)
     messages = np.zeros((2, 2 * len(EDGES), 2))
     scores = flat_scores(potentials(w, x))
+    scores = scores._replace(node=scores.node[order])
     example = 0, 0, N, 100
-    best_by_max_product(scores, cliques, graph, (order, rank), example, tuple(messages), labels)
-    return labels
+    best_by_max_product(scores, cliques, graph, example, tuple(messages), labels)
+    found = np.empty(N, np.int32)
+    found[order] = labels
+    return found
 
 
 def perceptron(predict, n_passes):

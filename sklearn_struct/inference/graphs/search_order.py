@@ -1,0 +1,139 @@
+"""The order in which searches for labellings visit nodes: it goes by scores and neighbours, and not
+by how nodes are numbered, so that a search ends where it would end with other numbers.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from sklearn_struct.compiled.kernel import kernel
+from sklearn_struct.compiled.threads import patiently
+from sklearn_struct.containers.structures import Potentials, Structure
+from sklearn_struct.inference.graphs.adjacency import Adjacency, adjacency, read
+from sklearn_struct.inference.graphs.flat_scores import Cliques, by_example
+
+__all__ = ["TIE", "Ordered", "ordered"]
+
+# how often nodes hear of their neighbours: those with equal scores are told apart by others so near
+ROUNDS = 3
+# parts of the mean size of scores which count: last digits depend on numbers of nodes
+PARTS = 2.0**24
+# What is better by no more than this part is no better, and the first is taken: last digits do not
+# choose among labels that are equally good.
+TIE = 1e-11
+# odd numbers that spread bits (those of the generator "splitmix64", public domain)
+STEP = np.uint64(0x9E3779B97F4A7C15)
+FIRST = np.uint64(0xBF58476D1CE4E5B9)
+SECOND = np.uint64(0x94D049BB133111EB)
+
+
+class Ordered(NamedTuple):
+    """Node i of this numbering is ``order[i]``. Cliques and places have the new numbers."""
+
+    order: np.ndarray
+    cliques: Cliques
+    graph: Adjacency
+
+
+def ordered(potentials: Potentials, structure: Structure) -> Ordered:
+    """A structure with its nodes in the order of visits: one comes after one of its neighbours, but
+    for the first of each part that hangs together, and the nearer to the first the earlier.
+
+    Where that leaves a choice keys decide, which are made of scores. Only nodes with the same
+    scores, whose neighbours have the same as well, are in the order of their numbers.
+    """
+    cliques, graph = read(structure)
+    n = int(structure.offsets[-1])
+    example = np.repeat(np.arange(structure.n_examples), np.diff(structure.offsets))
+    by_key = np.lexsort((_keys(potentials, structure), example))
+    place = _inverse(by_key)
+    places = np.empty(n, np.int64)
+    patiently(lambda: _go_through(cliques, graph, by_key, place, places), 4 * len(graph.places))
+    order = by_key[places]
+    renumbered = cliques._replace(members=_inverse(order)[cliques.members])
+    return Ordered(order, renumbered, adjacency(renumbered, n))
+
+
+def _inverse(order: np.ndarray) -> np.ndarray:
+    rank = np.empty(len(order), np.int64)
+    rank[order] = np.arange(len(order))
+    return rank
+
+
+def _keys(potentials: Potentials, structure: Structure) -> np.ndarray:
+    """A number for each node that tells those apart whose scores, or those around them, differ."""
+    own = _spread_bits(_in_parts_of_mean(potentials.node, structure.offsets))
+    of_cliques = []
+    for f, (table, family) in enumerate(zip(potentials.cliques, structure.families, strict=True)):
+        number = np.full(len(family.nodes), f, np.uint64)
+        if len(table) > 1:
+            number += _in_parts_of_mean(table, family.offsets)
+        of_cliques.append(_spread_bits(number))
+    keys = own
+    for _ in range(ROUNDS):
+        heard = np.zeros(len(own), np.uint64)
+        for number, family in zip(of_cliques, structure.families, strict=True):
+            # what a clique says depends on which node of it has which key
+            turns = STEP * np.arange(1, family.nodes.shape[1] + 1, dtype=np.uint64)
+            said = number + _spread_bits(keys[family.nodes] + turns).sum(axis=1)
+            np.add.at(heard, family.nodes, _spread_bits(said[:, None] + turns))
+        keys = _spread_bits(keys + heard)
+    return keys
+
+
+def _in_parts_of_mean(rows: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+    """A whole number for each row, in which last digits are not seen; of each example by itself."""
+    finite = np.where(np.isfinite(rows), rows, 0.0)
+    allowed = np.where(np.isfinite(rows), 0.0, 1.0)
+    # columns with weights of which no sums are equal
+    weights = np.sqrt(np.arange(2.0, rows.shape[1] + 2.0))
+    sums = finite @ weights
+    counts = np.maximum(np.diff(offsets), 1)
+    mean = by_example(np.abs(sums), offsets) / counts
+    unit = np.where(mean > 0.0, mean, 1.0) / PARTS
+    in_parts = sums / np.repeat(unit, np.diff(offsets)) + PARTS * (allowed @ weights)
+    return np.rint(np.clip(in_parts, -(2.0**62), 2.0**62)).astype(np.int64).view(np.uint64)
+
+
+def _spread_bits(numbers: np.ndarray) -> np.ndarray:
+    """Numbers whose bits all depend on all bits of the given ones."""
+    spread = numbers + STEP
+    spread = (spread ^ (spread >> np.uint64(30))) * FIRST
+    spread = (spread ^ (spread >> np.uint64(27))) * SECOND
+    mixed: np.ndarray = spread ^ (spread >> np.uint64(31))
+    return mixed
+
+
+@kernel
+def _go_through(
+    cliques: Cliques,
+    graph: Adjacency,
+    by_key: np.ndarray,
+    place: np.ndarray,
+    places: np.ndarray,
+) -> None:
+    """Write places in `by_key` in the order of visits."""
+    seen = np.zeros(len(places), np.bool_)
+    n = 0
+    for root in range(len(places)):
+        if seen[root]:
+            continue
+        seen[root] = True
+        places[n] = root
+        here = n
+        n += 1
+        while here < n:
+            v = by_key[places[here]]
+            here += 1
+            nearest = n
+            for e in range(graph.bounds[v], graph.bounds[v + 1]):
+                c = graph.clique[graph.places[e]]
+                for p in range(cliques.bounds[c], cliques.bounds[c + 1]):
+                    u = place[cliques.members[p]]
+                    if not seen[u]:
+                        seen[u] = True
+                        places[n] = u
+                        n += 1
+            places[nearest:n].sort()
