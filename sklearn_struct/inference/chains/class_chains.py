@@ -119,8 +119,9 @@ class ClassChains(Inference):
         node, (edge,) = potentials
         if node.shape[1] > NARROW or node.dtype != np.float64 or len(edge) != 1 or not node.size:
             return False
-        # a maximum that is no number, or infinite, is not below
-        return bool(np.max(np.abs(node)) < MODERATE and np.max(np.abs(edge)) < MODERATE)
+        # forbidden labels do no harm; a maximum that is no number, or infinite, is not below
+        largest = np.max(np.abs(node), where=node != -np.inf, initial=0.0)
+        return bool(largest < MODERATE and np.max(np.abs(edge)) < MODERATE)
 
     def _as_one_chain(
         self,
@@ -131,9 +132,11 @@ class ClassChains(Inference):
         log_Z: np.ndarray,
     ) -> None:
         """Marginals of one chain, in which moves from a class to another are too improbable to show
-        in any digit: exp(-APART) of what they would be, so numbers stay in their ranges.
+        in any digit: exp(-APART) of what they would be, so numbers stay in their ranges. Where
+        labels are forbidden these moves are, too, as they may be all that is left.
         """
-        edge = np.full(potentials.cliques[0].shape, -APART)
+        is_free = np.min(potentials.node) > -np.inf
+        edge = np.full(potentials.cliques[0].shape, -APART if is_free else -np.inf)
         columns = self._pairs(potentials.node.shape[1])
         edge[:, columns] = potentials.cliques[0][:, columns]
         table = np.zeros(out.cliques[0].shape)
