@@ -15,7 +15,6 @@ from sklearn_struct.containers.typing import Label, SequenceInput
 from sklearn_struct.encoding.sequences import as_list
 from sklearn_struct.estimators.chains.base_chain import BaseChain
 from sklearn_struct.estimators.graphs.base_graph import BaseGraph
-from sklearn_struct.estimators.hidden_states.base_latent_chain import BaseLatentChain
 from sklearn_struct.estimators.hidden_states.class_predictions import BaseClassPredictions
 from sklearn_struct.estimators.trees.base_parser import BaseParser
 from sklearn_struct.exceptions import EmptyDataError, InputTypeError, UnknownLabelError
@@ -127,7 +126,7 @@ def label_codes(model: Linear, labels: Sequence[Label] | None) -> list[int]:
     if len(labels) == 0:
         raise EmptyDataError("labels is empty")
     of_labels: dict[Label, list[int]] = {name: [k] for k, name in enumerate(known)}
-    if isinstance(model, BaseLatentChain | BaseClassPredictions):
+    if hasattr(model, "states_"):
         for k, (label, _) in enumerate(known):
             of_labels.setdefault(label, []).append(k)
     for label in labels:
