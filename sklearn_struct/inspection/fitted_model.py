@@ -33,6 +33,7 @@ __all__ = [
     "linear_model_of",
     "names_of_rows",
     "parser_of",
+    "sequence_model_of",
     "texts",
 ]
 
@@ -48,6 +49,17 @@ def chain_of(estimator: BaseEstimator) -> BaseChain:
         raise InputTypeError(
             f"estimator must be a chain such as LinearChainCRF, got {type(model).__name__}"
         )
+    check_is_fitted(model)
+    return as_published(model)
+
+
+def sequence_model_of(estimator: BaseEstimator) -> BaseChain | BaseClassPredictions:
+    """The fitted chain, or classifier by hidden states, as it is now, also out of a pipeline or a
+    search.
+    """
+    model = last_step(estimator)
+    if not isinstance(model, BaseClassPredictions):
+        return chain_of(estimator)
     check_is_fitted(model)
     return as_published(model)
 
@@ -72,11 +84,7 @@ def linear_model_of(estimator: BaseEstimator) -> Linear:
     """The fitted chain, model of graphs or classifier by hidden states as it is now, also out of a
     pipeline or a search.
     """
-    model = last_step(estimator)
-    if isinstance(model, BaseClassPredictions):
-        check_is_fitted(model)
-        return as_published(model)
-    return graph_model_of(estimator) if is_of_graphs(estimator) else chain_of(estimator)
+    return graph_model_of(estimator) if is_of_graphs(estimator) else sequence_model_of(estimator)
 
 
 def parser_of(estimator: BaseEstimator) -> BaseParser:
