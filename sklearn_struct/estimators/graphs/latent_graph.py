@@ -118,7 +118,8 @@ class BaseLatentGraph(BaseTypedGraph, RestartParameters):
             for name, usual in WITHOUT_STATES.items():
                 if getattr(self, name) != usual:
                     raise ValueError(
-                        f"{name} is about hidden states of labels; give n_states, or leave it out"
+                        f"{name} is about hidden states of labels: give n_states (1 for none), or "
+                        "leave it"
                     )
             return None
         n_states = self.n_states
