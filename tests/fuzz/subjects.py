@@ -198,11 +198,11 @@ def quietly(function: Any) -> Any:
         return function()
 
 
-def _used(model: Any, given: Subject) -> Any:
-    """What a model says of its own data."""
+def answer(model: Any, X: Any, y: Any) -> Any:
+    """What a fitted model says of data."""
     if getattr(model, "distant_pairs", None):
-        return model.log_joint(given.X, given.y)  # it refuses predictions
-    return (model.predict if hasattr(model, "predict") else model.transform)(given.X)
+        return model.log_joint(X, y)  # it refuses predictions
+    return (model.predict if hasattr(model, "predict") else model.transform)(X)
 
 
 @cache
@@ -211,7 +211,7 @@ def subject(cls: type, which: int, form: str) -> Subject | None:
     found = Subject(made(cls, SETTINGS.get(cls, [{}])[which]), form, *FORMS[form])
     try:
         model = found.fitted()
-        quietly(lambda: _used(model, found))
+        quietly(lambda: answer(model, found.X, found.y))
     except (ValueError, TypeError):
         return None
     return found

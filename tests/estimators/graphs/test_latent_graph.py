@@ -420,6 +420,17 @@ def test_starts_from_itself_from_labels_and_from_a_chain():
                 cls().fit(given, y, init=start)
 
 
+def test_weights_are_repetitions():
+    X, y = graphs()
+    weight = [1, 2, 1, 3, 1, 0, 2, 1]
+    options = {"n_states": {"a": 2}, "C": 0.3, "tol": 1e-6, "random_state": 0}
+    weighted = GraphCRF(**options).fit(X, y, weight)
+    again = [[v for v, n in zip(V, weight) for _ in range(n)] for V in (X, y)]
+    repeated = GraphCRF(**options).fit(*again)
+    assert weighted.loss_curve_[-1] == pytest.approx(repeated.loss_curve_[-1], rel=1e-7)
+    np.testing.assert_allclose(weighted.coef_, repeated.coef_, atol=1e-3)
+
+
 # ---- predictions
 
 
