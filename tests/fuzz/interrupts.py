@@ -190,7 +190,7 @@ def serves(estimator: Any, name: str, subject: Subject) -> bool:
         return False
     try:
         quietly(bound(estimator, name, subject.X, subject.y))
-    except (TypeError, ValueError):  # other arguments; another solver
+    except (AttributeError, TypeError, ValueError):  # other arguments or solvers; no states
         return False
     return True
 
