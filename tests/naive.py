@@ -143,6 +143,58 @@ class LatentChain(Chain):
         return out
 
 
+class LatentGraph:
+    """All labellings of one graph by states, each of which is one of the label ``label[state]``.
+
+    ``tables`` are pairs of the nodes of a clique and its scores, with a dimension for each;
+    ``allowed`` (n_nodes, n_states) says which states nodes may have, all if it is None.
+    """
+
+    def __init__(self, label, node, tables, allowed=None):
+        n, S = node.shape
+        self.label = np.asarray(label)
+        may = np.ones((n, S), bool) if allowed is None else allowed
+        self.y = list(product(*(np.flatnonzero(row).tolist() for row in may)))
+        self.scores = np.array(
+            [
+                sum(node[t, s] for t, s in enumerate(y))
+                + sum(table[tuple(y[t] for t in members)] for members, table in tables)
+                for y in self.y
+            ],
+            dtype=np.longdouble,
+        )
+        self.log_Z = np.logaddexp.reduce(self.scores)
+        self.p = np.exp(self.scores - self.log_Z)
+        self.n_states = S
+
+    def log_p(self, may_be):
+        """Of all labellings whose label at each node is in a set of codes."""
+        agrees = [all(self.label[s] in k for s, k in zip(y, may_be, strict=True)) for y in self.y]
+        return float(np.logaddexp.reduce(self.scores[agrees]) - self.log_Z)
+
+    def states_of(self, members):
+        """Probabilities of the states of some nodes together, with a dimension for each."""
+        out = np.zeros((self.n_states,) * len(members))
+        for y, p in zip(self.y, self.p, strict=True):
+            out[tuple(y[t] for t in members)] += p
+        return out
+
+    def labels_of(self, members):
+        """The same of their labels."""
+        out = np.zeros((self.label.max() + 1,) * len(members))
+        for y, p in zip(self.y, self.p, strict=True):
+            out[tuple(self.label[y[t]] for t in members)] += p
+        return out
+
+    def best(self, may_be=None):
+        """The best states, of those of labels in some sets if these are given."""
+        agrees = [
+            may_be is None or all(self.label[s] in k for s, k in zip(y, may_be, strict=True))
+            for y in self.y
+        ]
+        return self.y[int(np.argmax(np.where(agrees, self.scores, -np.inf)))]
+
+
 def twins(potentials, structure):
     """The enumeration of each chain of a batch."""
     for i in range(structure.n_examples):

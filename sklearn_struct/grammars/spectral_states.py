@@ -27,6 +27,7 @@ __all__ = ["Projection", "estimate", "node_vectors", "one_a_tree", "project"]
 
 MIN_NODES = 3  # of a symbol with more than one state
 LEAVES = 20  # how many times less leaves are smoothed than rules
+TINY = 1e-120  # sums of weights whose squares lose digits, or are 0
 
 
 class Projection(NamedTuple):
@@ -264,7 +265,8 @@ def _smooth(
     if n == 0:
         return
     # the effective number of edges, where some count for many
-    trust = _trust(n**2 / (weight @ weight), smoothing)
+    share = weight / n if n < TINY else weight
+    trust = _trust(share.sum() ** 2 / (share @ share), smoothing)
     rest = 1 - trust
     # shared among the three pairs that could be kept together
     pairs = trust * (1 - trust) / 3

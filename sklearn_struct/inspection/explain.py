@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TypeAlias
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -11,6 +12,7 @@ from sklearn_struct.containers.structures import Block, Potentials, Structure, c
 from sklearn_struct.containers.typing import Label, SequenceInput
 from sklearn_struct.estimators.chains.base_chain import BaseChain
 from sklearn_struct.estimators.fitting.base_sequence import Sequences
+from sklearn_struct.estimators.hidden_states.class_predictions import BaseClassPredictions
 from sklearn_struct.estimators.m_estimation.chain_over_base import BaseBasedChain, BasedSequences
 from sklearn_struct.inspection.explain_graph import explain_graph
 from sklearn_struct.inspection.explanation import KINDS, Explanation, Terms
@@ -21,11 +23,13 @@ from sklearn_struct.inspection.fitted_model import (
     texts,
 )
 from sklearn_struct.inspection.graph_explanation import GraphExplanation
-from sklearn_struct.inspection.single_sequence import codes_of, read_labels, read_one
+from sklearn_struct.inspection.single_sequence import class_of, codes_of, read_one_of_any
 from sklearn_struct.inspection.stored_entries import ahead, entries, stored
 from sklearn_struct.objectives.linear_potentials import clique_features
 
 __all__ = ["explain"]
+
+Model: TypeAlias = BaseChain | BaseClassPredictions
 
 # kinds of terms: those of cliques, family by family, and the others
 MOVES = ("transition", "second transition")
@@ -43,19 +47,21 @@ def explain(
 
     Parameters
     ----------
-    estimator : fitted chain estimator, or GraphCRF
+    estimator : fitted chain estimator, GraphCRF or HiddenStateClassifier
         Also a pipeline or a search that ends in one.
     x : sequence, or graph
         One sequence, in any form that the items of X in `predict` may have, or a batch of one
         sequence, as `predict` takes it. The tokens that `fit` saw decide whether the inner lists of
         a list of lists of strings are tokens or sequences. For a `GraphCRF` one graph, in any form.
     y : list of labels, default=None
-        The labelling to explain; None: the one that is predicted.
+        The labelling to explain; None: the one that is predicted. For a `HiddenStateClassifier` a
+        class.
     rival : list of labels, default=None
         Explain how far y is ahead of this labelling instead: a difference of scores, equal to the
         logarithm of p(y | x) / p(rival | x). An `MEMM` also has normalisers of each step, which
-        belong to no feature and are left out. Of a `LatentChainCRF` it is the best states of a
-        labelling that are explained, and of its rival.
+        belong to no feature and are left out. Where labels or classes have hidden states, it is the
+        best states of a labelling that are explained, and of its rival; their difference is not
+        that of probabilities, which are sums over all states.
 
     Returns
     -------
@@ -81,25 +87,41 @@ def explain(
       barks  VERB    +3.112  NOUN -> VERB +2.08, barks +0.69, intercept +0.34
     >>> explain(crf, ["a", "cat", "barks"], rival=["DET", "NOUN", "NOUN"]).token_scores.round(2)
     array([0.  , 0.  , 4.35])
+
+    A class of a whole sequence, by its best states:
+
+    >>> from sklearn_struct import HiddenStateClassifier
+    >>> X = [["up", "down"], ["down", "up"]] * 10
+    >>> model = HiddenStateClassifier(C=10, random_state=0).fit(X, ["fall", "rise"] * 10)
+    >>> explanation = explain(model, ["up", "down"], "fall")
+    >>> {label for label, _ in explanation.labels}, explain(model, X[0], rival="rise").score > 1
+    ({'fall'}, True)
     """
     if is_of_graphs(estimator):
         return explain_graph(estimator, x, y, rival)
-    model, sequences, x = read_one(estimator, x)
-    codes = model._path(sequences, codes_of(model, y, sequences))
+    model, sequences, x = read_one_of_any(estimator, x)
+    codes = _path(model, sequences, y)
     names = names_of_rows(model)
     rows = _Rows(model, sequences)
     weight = rows.weights(codes)
     rival_labels = None
     if rival is not None:
-        rival_codes = model._path(sequences, read_labels(model, rival, sequences))
+        rival_codes = _path(model, sequences, rival)
         weight = ahead(weight, rows.weights(rival_codes))
         rival_labels = names[rival_codes].tolist()
     terms = rows.terms(weight)
     return Explanation(texts(x, len(codes)), names[codes].tolist(), rival_labels, terms)
 
 
+def _path(model: Model, sequences: Sequences, y: Iterable[Label] | None) -> np.ndarray:
+    """What is explained: labels, or the best states of labels or of a class."""
+    if isinstance(model, BaseClassPredictions):
+        return model._path(sequences, class_of(model, y, sequences))
+    return model._path(sequences, codes_of(model, y, sequences))
+
+
 def _base_scores(
-    model: BaseChain, sequences: Sequences | BasedSequences, structure: Structure
+    model: Model, sequences: Sequences | BasedSequences, structure: Structure
 ) -> Potentials | None:
     """log q0 of each label at each token and of each step, or None for a model without a base."""
     if not isinstance(model, BaseBasedChain) or not isinstance(sequences, BasedSequences):
@@ -116,7 +138,7 @@ class _Rows:
     There are terms of features, edge features, intercepts, transitions and the base.
     """
 
-    def __init__(self, model: BaseChain, sequences: Sequences) -> None:
+    def __init__(self, model: Model, sequences: Sequences) -> None:
         X = sequences.X
         self.model = model
         self.pattern = model._pattern
@@ -124,7 +146,7 @@ class _Rows:
         self.structure = chain(X.offsets, self.pattern.order)
         self.base = _base_scores(model, sequences, self.structure)
         self.based = np.arange(n if self.base else 0)
-        self.edge_columns = model.edge_features_
+        self.edge_columns = self.pattern.edge_columns
         self.node_at = stored(X.tokens)
         self.edge_at = stored(clique_features(X, self.structure.families[:1], self.edge_columns)[0])
         self.intercepts = np.arange(n if self.pattern.fit_intercept else 0)

@@ -15,7 +15,12 @@ from sklearn_struct.containers.typing import Label, SequenceInput
 from sklearn_struct.encoding.graphs import EDGES
 from sklearn_struct.estimators.graphs.base_graph import BaseGraph, Graphs
 from sklearn_struct.exceptions import InputTypeError
-from sklearn_struct.inspection.fitted_model import edge_feature_names, feature_names, texts
+from sklearn_struct.inspection.fitted_model import (
+    edge_feature_names,
+    feature_names,
+    names_of_rows,
+    texts,
+)
 from sklearn_struct.inspection.graph_explanation import GRAPH_KINDS, GraphExplanation, GraphTerms
 from sklearn_struct.inspection.single_sequence import codes_of, read_graph, read_labels
 from sklearn_struct.inspection.stored_entries import ahead, entries, stored
@@ -36,16 +41,17 @@ def explain_graph(
             f"explain knows edges of one kind, and this model has the cliques "
             f"{sorted(model.templates_)}; their weights are clique_transition_ and clique_coef_"
         )
-    codes = codes_of(model, y, graphs)
+    codes = model._path(graphs, codes_of(model, y, graphs))
+    names = names_of_rows(model)
     rows = _GraphRows(model, graphs)
     weight = rows.weights(codes)
     rival_labels = None
     if rival is not None:
-        rival_codes = read_labels(model, rival, graphs)
+        rival_codes = model._path(graphs, read_labels(model, rival, graphs))
         weight = ahead(weight, rows.weights(rival_codes))
-        rival_labels = model.classes_[rival_codes].tolist()
+        rival_labels = names[rival_codes].tolist()
     edges = graphs.structure.families[0].nodes
-    labels = model.classes_[codes].tolist()
+    labels = names[codes].tolist()
     return GraphExplanation(_texts(given, codes), edges, labels, rival_labels, rows.terms(weight))
 
 
@@ -73,7 +79,7 @@ class _GraphRows:
     def weights(self, codes: np.ndarray) -> np.ndarray:
         """The weight of each term under a labelling."""
         model = self.model
-        pairs = columns_of(codes, self.family, len(model.classes_))
+        pairs = columns_of(codes, self.family, model._pattern.n_labels)
         node, column, _ = self.node_at
         edge, edge_column, _ = self.edge_at
         return np.concatenate(

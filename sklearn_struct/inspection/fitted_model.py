@@ -15,7 +15,6 @@ from sklearn_struct.containers.typing import Label, SequenceInput
 from sklearn_struct.encoding.sequences import as_list
 from sklearn_struct.estimators.chains.base_chain import BaseChain
 from sklearn_struct.estimators.graphs.base_graph import BaseGraph
-from sklearn_struct.estimators.hidden_states.base_latent_chain import BaseLatentChain
 from sklearn_struct.estimators.hidden_states.class_predictions import BaseClassPredictions
 from sklearn_struct.estimators.trees.base_parser import BaseParser
 from sklearn_struct.exceptions import EmptyDataError, InputTypeError, UnknownLabelError
@@ -34,6 +33,7 @@ __all__ = [
     "linear_model_of",
     "names_of_rows",
     "parser_of",
+    "sequence_model_of",
     "texts",
 ]
 
@@ -49,6 +49,17 @@ def chain_of(estimator: BaseEstimator) -> BaseChain:
         raise InputTypeError(
             f"estimator must be a chain such as LinearChainCRF, got {type(model).__name__}"
         )
+    check_is_fitted(model)
+    return as_published(model)
+
+
+def sequence_model_of(estimator: BaseEstimator) -> BaseChain | BaseClassPredictions:
+    """The fitted chain, or classifier by hidden states, as it is now, also out of a pipeline or a
+    search.
+    """
+    model = last_step(estimator)
+    if not isinstance(model, BaseClassPredictions):
+        return chain_of(estimator)
     check_is_fitted(model)
     return as_published(model)
 
@@ -73,11 +84,7 @@ def linear_model_of(estimator: BaseEstimator) -> Linear:
     """The fitted chain, model of graphs or classifier by hidden states as it is now, also out of a
     pipeline or a search.
     """
-    model = last_step(estimator)
-    if isinstance(model, BaseClassPredictions):
-        check_is_fitted(model)
-        return as_published(model)
-    return graph_model_of(estimator) if is_of_graphs(estimator) else chain_of(estimator)
+    return graph_model_of(estimator) if is_of_graphs(estimator) else sequence_model_of(estimator)
 
 
 def parser_of(estimator: BaseEstimator) -> BaseParser:
@@ -127,7 +134,7 @@ def label_codes(model: Linear, labels: Sequence[Label] | None) -> list[int]:
     if len(labels) == 0:
         raise EmptyDataError("labels is empty")
     of_labels: dict[Label, list[int]] = {name: [k] for k, name in enumerate(known)}
-    if isinstance(model, BaseLatentChain | BaseClassPredictions):
+    if hasattr(model, "states_"):
         for k, (label, _) in enumerate(known):
             of_labels.setdefault(label, []).append(k)
     for label in labels:

@@ -14,6 +14,7 @@ from sklearn.utils._param_validation import Interval, validate_params
 from sklearn_struct.containers.trees import Tensors
 from sklearn_struct.containers.typing import Label
 from sklearn_struct.encoding.trees.lexicon import observations
+from sklearn_struct.estimators.graphs.base_graph import BaseGraph
 from sklearn_struct.estimators.hidden_states.base_latent_chain import BaseLatentChain
 from sklearn_struct.estimators.hidden_states.class_predictions import BaseClassPredictions
 from sklearn_struct.estimators.trees.base_parser import BaseParser
@@ -53,12 +54,12 @@ def latent_states(
 
     Parameters
     ----------
-    estimator : fitted EMLPCFG, LatentChainCRF or HiddenStateClassifier
+    estimator : fitted EMLPCFG, LatentChainCRF, GraphCRF or HiddenStateClassifier
         Or another tree parser whose states have probabilities. Also a pipeline or a search that
         ends in one.
     symbol : str or int
-        A name among the parser's `symbols_`, or its place there; or a label of the chain or
-        classifier.
+        A name among the parser's `symbols_`, or its place there; or a label of the chain, the
+        graphs or the classifier.
     n : int or None, default=5
         Words, rules or features a state; None: all of them. Probabilities of 0, and weights that
         are not above the mean, are left out.
@@ -127,7 +128,7 @@ class StateItems(NamedTuple):
 
 def state_items(estimator: BaseEstimator, symbol: str | int, grammar: int) -> StateItems:
     """All that may stand directly below a symbol, in one of the grammars of a parser."""
-    if isinstance(last_step(estimator), BaseLatentChain | BaseClassPredictions):
+    if isinstance(last_step(estimator), BaseLatentChain | BaseClassPredictions | BaseGraph):
         return _features(estimator, symbol)
     parser = parser_of(estimator)
     all_states = parser._model.states
@@ -152,6 +153,11 @@ def state_items(estimator: BaseEstimator, symbol: str | int, grammar: int) -> St
 def _features(estimator: BaseEstimator, label: Label) -> StateItems:
     """The features of the states of a label, with their weights less the mean."""
     model = linear_model_of(estimator)
+    if not hasattr(model, "states_"):
+        raise InputTypeError(
+            f"labels of this {type(model).__name__} have no states; those of GraphCRF(n_states=2) "
+            "can be shown"
+        )
     if label not in model.classes_.tolist():
         known = ", ".join(map(repr, model.classes_.tolist()[:20]))
         raise UnknownLabelError(f"symbol: label {label!r} was not seen in fit (known: {known})")

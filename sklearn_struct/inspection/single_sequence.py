@@ -5,7 +5,7 @@ it, in a batch.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -23,6 +23,7 @@ from sklearn_struct.encoding.trees.sentence_checks import as_sentences
 from sklearn_struct.estimators.chains.base_chain import BaseChain
 from sklearn_struct.estimators.fitting.base_sequence import Sequences
 from sklearn_struct.estimators.graphs.base_graph import BaseGraph
+from sklearn_struct.estimators.hidden_states.class_predictions import BaseClassPredictions
 from sklearn_struct.estimators.m_estimation.chain_over_base import BaseBasedChain
 from sklearn_struct.estimators.trees.base_parser import BaseParser
 from sklearn_struct.exceptions import InputTypeError, LengthMismatchError
@@ -33,24 +34,42 @@ from sklearn_struct.inspection.fitted_model import (
     graph_model_of,
     last_step,
     parser_of,
+    sequence_model_of,
 )
 
 __all__ = [
+    "class_of",
     "codes_of",
     "only",
     "only_tree",
     "read_graph",
     "read_labels",
     "read_one",
+    "read_one_of_any",
     "read_sentence",
 ]
+
+
+Model = TypeVar("Model", BaseChain, BaseClassPredictions, BaseChain | BaseClassPredictions)
 
 
 def read_one(
     estimator: BaseEstimator, x: SequenceInput
 ) -> tuple[BaseChain, Sequences, SequenceInput]:
     """The chain, and the single sequence x, as its `predict` reads it and as it was given."""
-    model = chain_of(estimator)
+    return _read_one(chain_of(estimator), estimator, x)
+
+
+def read_one_of_any(
+    estimator: BaseEstimator, x: SequenceInput
+) -> tuple[BaseChain | BaseClassPredictions, Sequences, SequenceInput]:
+    """The same of a chain, or of a classifier by hidden states."""
+    return _read_one(sequence_model_of(estimator), estimator, x)
+
+
+def _read_one(
+    model: Model, estimator: BaseEstimator, x: SequenceInput
+) -> tuple[Model, Sequences, SequenceInput]:
     batch: Any = x
     if not isinstance(x, SequenceArray):
         x = as_list(x)
@@ -98,6 +117,17 @@ def read_labels(model: BaseChain | BaseGraph, y: Iterable[Label], sequences: Any
 def codes_of(model: BaseChain | BaseGraph, y: Iterable[Label] | None, sequences: Any) -> np.ndarray:
     """Codes of a labelling of one sequence or graph; None: of the one that is predicted."""
     return model._predict_codes(sequences) if y is None else read_labels(model, y, sequences)
+
+
+def class_of(model: BaseClassPredictions, y: Any, sequences: Sequences) -> np.ndarray:
+    """The code of the class of one sequence, as `fit` takes it or by itself; None: of the one that
+    is predicted.
+    """
+    if y is None:
+        return model._class_codes(sequences)
+    y = as_list(y)
+    alone = isinstance(y, tuple) or not is_list(y)
+    return model._read_labels([y] if alone else y, sequences, reset=False)
 
 
 def only(y: object, known: set[Any] | None = None) -> Any:
@@ -180,7 +210,7 @@ def _has_lists(reader: BaseEstimator) -> bool | None:
     if isinstance(reader, BaseBasedChain):
         return bool(getattr(reader.base_, "_kind", "rows") != "values")
     if isinstance(reader, FeatureTemplates) or (
-        isinstance(reader, BaseChain) and not hasattr(reader, "vectorizer_")
+        isinstance(reader, BaseChain | BaseClassPredictions) and not hasattr(reader, "vectorizer_")
     ):
         return True
     kind = getattr(getattr(reader, "vectorizer_", reader), "_tokens_in", None)

@@ -13,6 +13,7 @@ from sklearn_struct.estimators.graphs.base_graph import MOST_COLUMNS, Template
 from sklearn_struct.estimators.graphs.base_graph_crf import BaseGraphCRF
 from sklearn_struct.estimators.graphs.clique_features import CliqueFeatures
 from sklearn_struct.estimators.graphs.factorial_crf import FactorialCRF, Rows
+from sklearn_struct.estimators.graphs.latent_graph import BaseLatentGraph
 from sklearn_struct.estimators.graphs.typed_graph import BaseTypedGraph
 from sklearn_struct.exceptions import ModelFileError
 from sklearn_struct.objectives.weight_patterns import CliquePattern, Pattern
@@ -20,6 +21,7 @@ from sklearn_struct.persistence import checks
 from sklearn_struct.persistence.chains import put_chain, read_chain
 from sklearn_struct.persistence.clique_weights import CliqueFiles, Families
 from sklearn_struct.persistence.encoders import Shared
+from sklearn_struct.persistence.label_states import check_states, put_states, take_states
 from sklearn_struct.persistence.nested_estimators import estimator, put_estimator
 from sklearn_struct.persistence.node_types import put_hidden, read_typed
 from sklearn_struct.persistence.plain_values import (
@@ -66,13 +68,13 @@ def _put_families(pattern: Pattern, where: str, arrays: Arrays) -> dict[str, Any
 
 
 def _read_families(model: Any, stored: dict[str, Any], where: str, arrays: Arrays) -> Families:
-    return _families(len(model.classes_), stored, where, arrays, typed=False)
+    return _families(checks.n_rows(model), stored, where, arrays, typed=False)
 
 
 def _read_typed_families(
     model: Any, stored: dict[str, Any], where: str, arrays: Arrays
 ) -> Families:
-    return _families(len(model.classes_), stored, where, arrays, typed=True)
+    return _families(checks.n_rows(model), stored, where, arrays, typed=True)
 
 
 def _families(K: int, stored: dict[str, Any], where: str, arrays: Arrays, typed: bool) -> Families:
@@ -122,14 +124,26 @@ def put_graphs(model: BaseGraphCRF, where: str, shared: Shared) -> dict[str, Any
             name: kind(model.inference_report_[name]) for name, kind in REPORT.items()
         },
         **({} if typed is None else {"hidden_types": put_hidden(typed)}),
+        **put_states(model, where, shared.arrays),
     }
 
 
 def read_graphs(model: BaseGraphCRF, stored: dict[str, Any], where: str, shared: Shared) -> None:
     kinds = {"chain": dict, "templates": list, "converged": bool, "inference_report": dict}
     kinds |= optional(stored, hidden_types=list)
-    chain, templates, converged, report, *hidden = fields(stored, "the model", **kinds)
+    hidden = [stored["hidden_types"]] if "hidden_types" in stored else []
+    chain, templates, converged, report, *_ = fields(
+        stored, "the model", **kinds, **optional(stored, states=bool)
+    )
+    if isinstance(model, BaseLatentGraph):
+        has_states = "states" in stored
+        if has_states and not stored["states"]:
+            raise ModelFileError("states of labels are named where there are some")
+        model.__dict__["_states"] = take_states(where, shared.arrays) if has_states else None
+    elif "states" in stored:
+        raise ModelFileError(f"labels of a {type(model).__name__} have no states")
     read_chain(model, chain, where, shared, OF_TYPED_GRAPHS if hidden else OF_GRAPHS)
+    check_states(model)
     if hidden and not isinstance(model, BaseTypedGraph):
         raise ModelFileError(f"a {type(model).__name__} has no types of nodes")
     if isinstance(model, BaseTypedGraph):

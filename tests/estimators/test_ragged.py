@@ -114,6 +114,7 @@ def test_every_form_of_graphs(estimator, check, form):
         GraphCRF(symmetric=True, loss="piecewise", n_jobs=2),
         GraphCRF(inference="trw", loss="pseudo", l1_ratio=0.5, warm_start=True),
         GraphCRF(inference="bp", loss="composite", dtype="float32", solver="sag", random_state=0),
+        GraphCRF(n_states=2, n_init=2, solver="em", symmetric=True, random_state=0, max_iter=10),
     ],
     forms=["features of edges"],
 )

@@ -148,6 +148,9 @@ def simple() -> list[tuple[object, object]]:
     edges = LinearChainCRF(
         edge_features=["word:the"], dtype="float32", transition_features="observed"
     )
+    of_states = GraphCRF(
+        n_states={"NOUN": 2}, shared_states={("DET", "VERB"): 1}, symmetric=True, **QUICK
+    )
     return [
         (edges.fit(DICTS, TAGS), DICTS),
         (crf.fit(NUMBERS, CODES), NUMBERS),
@@ -158,6 +161,7 @@ def simple() -> list[tuple[object, object]]:
         (make_pipeline(templates, LinearChainCRF()).fit(ROWS, TAGS), ROWS),
         (GraphCRF(max_iter=2, tol=9.0, inference="bp").fit(GRAPHS, TAGS), GRAPHS),
         (GraphCRF(max_iter=2, tol=9.0, hidden={"h": 2}).fit(TYPED, TYPED_TAGS), TYPED),
+        (of_states.fit(GRAPHS, TAGS), GRAPHS),
         (SkipChainCRF(max_iter=2, tol=9.0).fit(WORDS, TAGS), WORDS),
         (FactorialCRF(max_iter=2, tol=9.0).fit(WORDS, TWO_TAGS), WORDS),
         (
@@ -185,6 +189,7 @@ def simple() -> list[tuple[object, object]]:
         (FactorialCRF(reach=1, max_iter=2, tol=9.0).fit(WORDS, TWO_TAGS), WORDS),
         (HMM(order=2).fit(ROWS, TAGS), ROWS),
         (over_base.fit(ROWS, TAGS), ROWS),
+        (MEstimatedCRF(distant_pairs=[("%x[0,0]", "%x[0,1]")]).fit(ROWS, TAGS), ROWS),
         (MEstimatedCRF(edge_features="all", base="locally-uniform").fit(NUMBERS, TAGS), NUMBERS),
         (
             GECRF({"word:the": "DET", 1: ("DET", "NOUN")}, max_iter=2, tol=9.0).fit(
@@ -453,6 +458,8 @@ def use(model: object, X: object) -> None:
     ]
     if hasattr(model, "best_estimator_"):  # one that is told not to be refitted has neither
         methods.append(lambda X: model.score(X, TAGS))
+    if getattr(model, "distant_pairs", None):  # it refuses predictions
+        methods.append(lambda X: model.log_joint(X, TAGS))
     if isinstance(model, PCFG | EMLPCFG | SpectralLPCFG | MEstimatedPCFG):
         methods += model.marginals, model.score_samples, lambda X: model.log_joint(WORDS, TREES)
     for method in methods:

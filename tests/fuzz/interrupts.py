@@ -25,7 +25,7 @@ import numpy as np
 import scipy.sparse as sp
 from public_estimators import public_classes
 
-from fuzz.subjects import Subject, made, network, quietly, subjects, with_cliques
+from fuzz.subjects import Subject, answer, made, network, quietly, subjects, with_cliques
 from sklearn_struct import GraphArray, SequenceArray
 from sklearn_struct.datasets import make_treebank
 
@@ -190,7 +190,7 @@ def serves(estimator: Any, name: str, subject: Subject) -> bool:
         return False
     try:
         quietly(bound(estimator, name, subject.X, subject.y))
-    except (TypeError, ValueError):  # other arguments; another solver
+    except (AttributeError, TypeError, ValueError):  # other arguments or solvers; no states
         return False
     return True
 
@@ -263,14 +263,8 @@ def same_attributes(before: dict[str, Any], after: dict[str, Any]) -> bool:
 
 def seen(estimator: Any, form: str) -> Any:
     """What an estimator makes of a little data."""
-    X, _ = data(form, "many")
-    return plain(
-        quietly(
-            lambda: (estimator.predict if hasattr(estimator, "predict") else estimator.transform)(
-                X[:3]
-            )
-        )
-    )
+    X, y = data(form, "many")
+    return plain(quietly(lambda: answer(estimator, X[:3], y[:3])))
 
 
 def plain(value: Any) -> Any:

@@ -117,6 +117,14 @@ SETTINGS: dict[type, list[dict[str, Any]]] = {
         {"inference": "trw", "loss": "pointwise", "feature_pairs": "all"},
         {"inference": "mean_field", "loss": "contrastive", "dtype": "float32"},
         {"inference": "gibbs", "solver": "sgd", "random_state": 0, "max_sweeps": 5},
+        {"n_states": 2, "n_init": 2, "solver": "em", "random_state": 0},
+        {
+            "n_states": 3,
+            "inference": "bp",
+            "symmetric": True,
+            "decoder": "states",
+            "init": "random",
+        },
     ],
     GECRF: [{}, {"labeled_features": {"the": "DET"}}, {"labeled_features": {0: 4}}],
     HiddenStateClassifier: [
@@ -141,7 +149,7 @@ SETTINGS: dict[type, list[dict[str, Any]]] = {
         {"loss": "pointwise", "edge_features": "all", "dtype": "float32"},
         {"order": 2},
     ],
-    MEstimatedCRF: [{}, {"base": "locally-uniform"}],
+    MEstimatedCRF: [{}, {"base": "locally-uniform"}, {"distant_pairs": [("%x[0,0]", "%x[0,0]")]}],
     PrototypeFeatures: [{"prototypes": ["dog", "the"]}],
     SequenceUnion: [
         {
@@ -190,13 +198,20 @@ def quietly(function: Any) -> Any:
         return function()
 
 
+def answer(model: Any, X: Any, y: Any) -> Any:
+    """What a fitted model says of data."""
+    if getattr(model, "distant_pairs", None):
+        return model.log_joint(X, y)  # it refuses predictions
+    return (model.predict if hasattr(model, "predict") else model.transform)(X)
+
+
 @cache
 def subject(cls: type, which: int, form: str) -> Subject | None:
     """The class with the settings of this number, if it then reads this form."""
     found = Subject(made(cls, SETTINGS.get(cls, [{}])[which]), form, *FORMS[form])
     try:
         model = found.fitted()
-        quietly(lambda: (model.predict if hasattr(model, "predict") else model.transform)(found.X))
+        quietly(lambda: answer(model, found.X, found.y))
     except (ValueError, TypeError):
         return None
     return found

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from sklearn_struct.containers.memory_checks import reserve
 from sklearn_struct.containers.ragged import object_array
 from sklearn_struct.containers.typing import Label
 from sklearn_struct.encoding.labels.label_codes import is_hashable
@@ -15,6 +16,8 @@ from sklearn_struct.exceptions import InputTypeError, LengthMismatchError, Unkno
 from sklearn_struct.inference.chains.forbidden import Transitions
 
 __all__ = ["LabelStates", "by_states", "joined", "read_states", "read_steps"]
+
+LEAST = 32  # bytes that a fit needs for each pair of states: numbers of columns, weights, gradients
 
 
 class LabelStates(NamedTuple):
@@ -78,18 +81,25 @@ def read_states(
         If a label of a dict is not among `classes`.
     InputTypeError, ValueError
         If a number of states is none, or a label has no state at all.
+    MemoryError
+        If there are too many.
     """
     labels = classes.tolist()
     own = _own(n_states, labels)
+    shared = {
+        key: (_members(key, labels), n_of(n, f"shared_states[{key!r}]", 1))
+        for key, n in (shared_states or {}).items()
+    }
+    total = sum(own) + sum(len(members) * n for members, n in shared.values())
+    reserve(LEAST * total**2, f"a model of {total} states of labels")
     groups: list[list[int]] = [[] for _ in labels]
     n_groups = 0
     for k, n in enumerate(own):
         groups[k].extend(range(n_groups, n_groups + n))
         n_groups += n
-    for key, n in (shared_states or {}).items():
-        members = _members(key, labels)
+    for members, n in shared.values():
         for k in members:
-            groups[k].extend(range(n_groups, n_groups + n_of(n, f"shared_states[{key!r}]", 1)))
+            groups[k].extend(range(n_groups, n_groups + n))
         n_groups += n
     empty = [labels[k] for k, of_label in enumerate(groups) if not of_label]
     if empty:

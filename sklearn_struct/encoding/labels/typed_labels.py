@@ -47,6 +47,16 @@ class TypedLabels(NamedTuple):
         mask: np.ndarray = self.type_of == np.arange(len(self.classes))[:, None]
         return mask
 
+    def by_rows(self, code: np.ndarray) -> TypedLabels:
+        """The same of rows each of which is of a label, of which there may be several; ``code`` of
+        their labels ascends.
+        """
+        rows = {
+            name: np.flatnonzero((code >= where.start) & (code < where.stop))
+            for name, where in self.slices.items()
+        }
+        return TypedLabels(rows, self.hidden)
+
     def pairs(self) -> np.ndarray:
         """The pair (type, label) of each code: ``classes_``."""
         named = self.classes.items()

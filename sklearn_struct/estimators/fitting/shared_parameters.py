@@ -12,6 +12,7 @@ from sklearn_struct.estimators.fitting.iterations import IterationSettings
 from sklearn_struct.estimators.fitting.parameters import with_parameters
 
 __all__ = [
+    "SOLVERS",
     "IterationParameters",
     "PenaltyParameters",
     "RandomParameters",
@@ -20,6 +21,7 @@ __all__ = [
 ]
 
 SMOOTH = ("lbfgs", "newton-cg", "trust-ncg", "cg", "gradient")  # solvers without an L1 penalty
+SOLVERS = ("auto", *SMOOTH, "owlqn", "sag", "sgd")
 
 
 @with_parameters
@@ -111,7 +113,7 @@ class SolverParameters:
     solver: str = "auto"
     learning_rate: str = "averaged"
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "solver": [StrOptions({"auto", *SMOOTH, "owlqn", "sag", "sgd"})],
+        "solver": [StrOptions(set(SOLVERS))],
         "learning_rate": [StrOptions({"averaged", "optimal"})],
     }
 

@@ -179,11 +179,12 @@ class BaseGraph(BasePartlyLabelled):
     def _transferred(self, start: Any) -> np.ndarray:
         """The weights that another fitted estimator has for those of this one."""
         names = getattr(self, "feature_names_in_", None)
-        target = Target(self._pattern, self.classes_, self.n_features_in_, names)
+        target = Target(self._pattern, self._rows_for(start), self.n_features_in_, names)
         return transfer(start, target, self._starts)
 
     def _starts(self, source: Any, pattern: Pattern, feature: np.ndarray) -> list[Start]:
         """The weights of the source's cliques of the same names; those of a chain are edges."""
+        n_rows = len(getattr(source, "states_", source.classes_))
         tables = getattr(source, "clique_transition_", None)
         coefs = getattr(source, "clique_coef_", {})
         if tables is None:
@@ -192,7 +193,7 @@ class BaseGraph(BasePartlyLabelled):
         for name, template in self.templates_.items():
             table = tables.get(name, np.zeros(0))
             n = template.features.width
-            if table.shape != (len(source.classes_),) * template.size:
+            if table.shape != (n_rows,) * template.size:
                 starts.append(Start(np.zeros(0), np.zeros((0, 0)), np.full(n, -1)))
                 continue
             coef = coefs.get(name, np.zeros((0, table.size)))
@@ -207,6 +208,14 @@ class BaseGraph(BasePartlyLabelled):
         so of nodes.
         """
         return self.templates_[name].features.columns_in(source.templates_[name].features)
+
+    def _label_codes(self, codes: np.ndarray) -> np.ndarray:
+        """Codes of labels, from what inference chose; here these themselves."""
+        return codes
+
+    def _path(self, graphs: Any, labels: np.ndarray) -> np.ndarray:
+        """What inference chooses from, where the labels are given; here these themselves."""
+        return labels
 
     def _structure(self, sequences: Any, learned: bool) -> Structure:
         structure: Structure = sequences.structure

@@ -213,7 +213,7 @@ class BaseGraphCRF(
     def _structure(self, sequences: Any, learned: bool) -> Structure:
         structure = super()._structure(sequences, learned)
         if self.inference == "exact":
-            check_width(structure, len(self.classes_))
+            check_width(structure, self._width())
         return structure
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, init: Any, progress: Progress) -> None:
@@ -340,8 +340,9 @@ class BaseGraphCRF(
         """
         graphs: Any = self._read_X(X, reset=False)
         structure = self._structure(graphs, learned=True)
-        inference = sampler_of(self.inference, structure, len(self.classes_))
+        inference = sampler_of(self.inference, structure, self._width())
         codes = self._drawn(inference, graphs, n_samples, random_state)
+        codes = self._label_codes(codes)
         ragged = graphs._replace(flat=False)
         drawn = [self._labels(row, ragged) for row in codes]
         return object_array([list(labels) for labels in zip(*drawn, strict=True)])

@@ -132,11 +132,13 @@ def _folds(labels: np.ndarray, known: np.ndarray) -> np.ndarray:
 
 
 def check_rounds(evidence: Evidence, inference: str, solver: str, hidden: bool) -> None:
-    """ValueError where rounds make no sense; `hidden` says whether some nodes are."""
+    """ValueError where rounds make no sense; `hidden` says whether some nodes are, or labels have
+    states that are.
+    """
     if hidden:
         raise ValueError(
             "n_rounds learns edges at nodes whose labels are known, which hidden nodes never are; "
-            "use n_rounds=0, or no hidden types"
+            "use n_rounds=0, or no hidden types, and no n_states, as hidden states are unknown, too"
         )
     if evidence.allowed is None:
         raise ValueError(

@@ -6,7 +6,7 @@ from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.utils._param_validation import Interval
+from sklearn.utils._param_validation import Interval, StrOptions
 
 from sklearn_struct._warning import warn
 from sklearn_struct.containers.structures import Structure
@@ -14,10 +14,11 @@ from sklearn_struct.encoding.graphs import EDGES, as_graphs
 from sklearn_struct.encoding.sequences import as_list, form
 from sklearn_struct.estimators.fitting.iterations import Iterations
 from sklearn_struct.estimators.fitting.parameters import with_parameters
+from sklearn_struct.estimators.fitting.shared_parameters import SOLVERS
 from sklearn_struct.estimators.fitting.solving import Minimisation, minimise
 from sklearn_struct.estimators.graphs.base_graph import Graphs
 from sklearn_struct.estimators.graphs.belief_rounds import BeliefRounds, check_rounds
-from sklearn_struct.estimators.graphs.typed_graph import BaseTypedGraph
+from sklearn_struct.estimators.graphs.latent_graph import BaseLatentGraph
 from sklearn_struct.estimators.graphs.words_of_graphs import (
     BaseSpeakingOfGraphs,
     in_words_of_graphs,
@@ -31,7 +32,7 @@ __all__ = ["GraphCRF"]
 
 
 @with_parameters
-class GraphCRF(BaseSpeakingOfGraphs, BaseTypedGraph):
+class GraphCRF(BaseSpeakingOfGraphs, BaseLatentGraph):
     """Conditional random field on graphs, trained by (penalised) maximum likelihood.
 
     p(y | x) = exp(sum_i coef[y_i] . x_i + intercept[y_i] + sum_(i, j) transition[y_i, y_j] +
@@ -44,10 +45,17 @@ class GraphCRF(BaseSpeakingOfGraphs, BaseTypedGraph):
     Graphs without any known label (None in the place of their labels) teach nothing.
 
     Nodes may be of several types, each with labels of its own, see `TypedNodes`; some types may be
-    hidden, see `hidden`.
+    hidden, see `hidden`. And labels may have hidden states of their own, see `n_states`: a graph
+    that is a chain is then a `LatentChainCRF`.
 
     Parameters
     ----------
+    solver : {"auto", "lbfgs", "owlqn", "newton-cg", "trust-ncg", "cg", "gradient", "sag", \
+            "sgd", "em"}, default="auto"
+        What minimises the objective, as in `LinearChainCRF`. With a loss that draws labellings,
+        "auto" is "sgd". "em", expectation maximisation, is for labels that are missing, and for
+        hidden nodes or states: expected features given the labels stay as they are while a few
+        iterations of L-BFGS, or OWL-QN, move the weights, in turns. It serves all penalties.
     symmetric : bool, default=False
         Whether edges have no direction: the label pairs (j, k) and (k, j) share their weights.
     n_rounds : int, default=0
@@ -58,9 +66,9 @@ class GraphCRF(BaseSpeakingOfGraphs, BaseTypedGraph):
         scores of known nodes come from weights that have not seen them, by five folds). In each
         round `inference` gives beliefs in all nodes under the known labels, and node weights are
         fitted to these [2]_, [3]_. Few rounds are enough, and many may lead away. Needs missing
-        labels, and no `hidden` types. ``n_iter_`` counts rounds, and ``loss_curve_`` has the loss
-        of nodes after each, which may rise. With `init` or a warm start the rounds go on from its
-        weights.
+        labels, and neither `hidden` types nor `n_states`. ``n_iter_`` counts rounds, and
+        ``loss_curve_`` has the loss of nodes after each, which may rise. With `fit`'s `init` or a
+        warm start the rounds go on from its weights.
 
     Attributes
     ----------
@@ -77,6 +85,7 @@ class GraphCRF(BaseSpeakingOfGraphs, BaseTypedGraph):
     See Also
     --------
     LinearChainCRF : Chains, with features of transitions, constraints and other losses.
+    LatentChainCRF : Chains whose labels have hidden states.
 
     References
     ----------
@@ -99,13 +108,15 @@ class GraphCRF(BaseSpeakingOfGraphs, BaseTypedGraph):
     symmetric: bool = False
     n_rounds: int = 0
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "solver": [StrOptions({*SOLVERS, "em"})],
         "symmetric": ["boolean"],
         "n_rounds": [Interval(Integral, 0, None, closed="left")],
     }
 
     def _loss(self, evidence: Evidence | None = None) -> Loss:
         if self.n_rounds and evidence is not None:
-            check_rounds(evidence, self.inference, self.solver, bool(self.hidden))
+            hidden = bool(self.hidden) or self.n_states is not None
+            check_rounds(evidence, self.inference, self.solver, hidden)
         return super()._loss(evidence)
 
     def _solved(

@@ -143,8 +143,9 @@ def loss_of(settings: LossSettings, inference: Inference, evidence: Evidence | N
     if evidence is not None and evidence.allowed is not None:
         if name != "log_likelihood" or solver == "sag":
             raise ValueError(
-                "missing labels, sets of labels and hidden nodes need loss='log_likelihood' and "
-                f"another solver than 'sag', got loss={name!r} and solver={solver!r}"
+                "hidden states, missing labels, sets of labels and hidden nodes need "
+                f"loss='log_likelihood' and another solver than 'sag', got loss={name!r} and "
+                f"solver={solver!r}"
             )
         return MarginalLikelihood(inference)
     loss = LOSSES[name](inference, settings)

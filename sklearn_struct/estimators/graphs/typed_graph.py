@@ -73,6 +73,14 @@ class BaseTypedGraph(BaseGraphCRF):
             raise AttributeError(f"the nodes that this {type(self).__name__} has seen had no types")
         return typed
 
+    def _typed_rows(self) -> TypedLabels:
+        """What rows of weights of each type stand for; here labels."""
+        return self._fitted_types()
+
+    def _row_masks(self, labels: np.ndarray) -> np.ndarray:
+        """Which rows of weights may stand at each node, of codes of labels or masks of these."""
+        return labels
+
     # ---- reading
 
     def _read_types(self, types: list[Any] | None, offsets: np.ndarray, reset: bool) -> Any:
@@ -117,15 +125,16 @@ class BaseTypedGraph(BaseGraphCRF):
         codes = self._read_labels(y, sequences, reset, unseen)
         if codes.ndim == 1:
             return codes
+        masks = self._row_masks(codes)
         return self._predict_codes(
-            sequences, lambda theta, block: forbid_labels(theta, codes[block.tokens])
+            sequences, lambda theta, block: forbid_labels(theta, masks[block.tokens])
         )
 
     # ---- what follows from types
 
     def _structure(self, sequences: Any, learned: bool) -> Structure:
         if sequences.types is not None:
-            sizes = self._fitted_types().sizes[sequences.types.number]
+            sizes = self._typed_rows().sizes[sequences.types.number]
             typed = sequences.structure._replace(sizes=sizes)
             sequences = sequences._replace(structure=typed)
         return super()._structure(sequences, learned)
@@ -134,7 +143,7 @@ class BaseTypedGraph(BaseGraphCRF):
         inputs = super()._inputs(sequences)
         if sequences.types is None:
             return inputs
-        allowed = np.where(self._fitted_types().allowed, 0.0, -np.inf)
+        allowed = np.where(self._typed_rows().allowed, 0.0, -np.inf)
         return inputs._replace(kinds=Kinds(sequences.types.number, allowed))
 
     def _observe(self, sequences: Any, codes: np.ndarray, weight: np.ndarray) -> Pattern:
@@ -156,7 +165,7 @@ class BaseTypedGraph(BaseGraphCRF):
         """Warn of cliques between nodes of types between which `fit` has seen none."""
         if graphs.types is None:
             return
-        typed = self._fitted_types()
+        typed = self._typed_rows()
         parts = zip(self.templates_, self._pattern.families, graphs.structure.families)
         for name, family, cliques in parts:
             place = unseen(name, family, cliques, graphs.types.number, typed)
@@ -177,27 +186,4 @@ class BaseTypedGraph(BaseGraphCRF):
             return w0
         # "auto" gives the same result each time
         seed = 0 if self.solver == "auto" and self.random_state is None else self.random_state
-        return broken_symmetry(w0, self._pattern, self._typed, check_random_state(seed))
-
-    def predict_states(self, X: Any) -> np.ndarray:
-        """The states of hidden nodes in the labelling that `predict` gives.
-
-        Parameters
-        ----------
-        X
-            As in `fit`.
-
-        Returns
-        -------
-        ndarray of shape (n_graphs,)
-            dtype object, a list for each graph: the number of the state at hidden nodes, None at
-            others.
-
-        Raises
-        ------
-        AttributeError
-            If nodes had no types in `fit`.
-        """
-        states = self._fitted_types().states()
-        graphs: Any = self._read_X(X, reset=False)
-        return object_array(cut(states[self._predict_codes(graphs)].tolist(), graphs.X.offsets))
+        return broken_symmetry(w0, self._pattern, self._typed_rows(), check_random_state(seed))

@@ -18,7 +18,7 @@ from sklearn_struct.estimators.fitting.base_structured import (
     Result,
     Work,
 )
-from sklearn_struct.estimators.fitting.finite_scores import check_sums
+from sklearn_struct.estimators.fitting.finite_scores import NodePlace, check_sums
 from sklearn_struct.estimators.fitting.sample_weights import of_examples
 from sklearn_struct.exceptions import ForbiddenLabelError, InputTypeError
 from sklearn_struct.inference.chains.class_chains import ClassChains, chosen
@@ -174,14 +174,7 @@ class BaseClassPredictions(BaseStructured):
             classes = self._class_codes(sequences)
         else:
             classes = self._read_labels(y, sequences, reset=False)
-        states = np.empty(sequences.X.tokens.shape[0], np.int64)
-        inference = self._learned_inference()
-
-        def work(theta: Potentials, block: Block) -> None:
-            best, _ = inference.class_argmax(theta, block.structure)
-            states[block.tokens] = chosen(best, classes[block.examples], block.structure)
-
-        self._each_block(sequences, work)
+        states = self._path(sequences, classes)
         numbers = states - self._states.first[self._states.label[states]]
         return numbers if sequences.flat else object_array(cut(numbers, sequences.X.offsets))
 
@@ -215,11 +208,26 @@ class BaseClassPredictions(BaseStructured):
 
     # ---- what these share
 
+    def _path(self, sequences: Sequences, classes: np.ndarray) -> np.ndarray:
+        """The best states of given classes."""
+        states = np.empty(sequences.X.tokens.shape[0], np.int64)
+        inference = self._learned_inference()
+
+        def work(theta: Potentials, block: Block) -> None:
+            best, _ = inference.class_argmax(theta, block.structure)
+            states[block.tokens] = chosen(best, classes[block.examples], block.structure)
+
+        self._each_block(sequences, work)
+        return states
+
     def _alphabet(self) -> np.ndarray:
         return self._states.names(self.classes_)
 
     def _width(self) -> int:
         return len(self._states.label)
+
+    def _score_of(self, place: NodePlace, code: int | None) -> str:
+        return super()._score_of(place, None if code is None else int(self._states.label[code]))
 
     def _learned_inference(self) -> ClassChains:
         return ClassChains(len(self.classes_))

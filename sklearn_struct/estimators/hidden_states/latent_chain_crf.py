@@ -16,19 +16,12 @@ from sklearn_struct.estimators.fitting.partly_labelled import BasePartlyLabelled
 from sklearn_struct.estimators.fitting.sample_weights import Weights
 from sklearn_struct.estimators.fitting.solving import Minimisation
 from sklearn_struct.estimators.hidden_states.base_latent_chain import BaseLatentChain
-from sklearn_struct.estimators.hidden_states.random_starts import with_noise
-from sklearn_struct.estimators.hidden_states.restarts import Start, seeds, solve_alike, solve_from
+from sklearn_struct.estimators.hidden_states.runs_of_states import StateRuns
 from sklearn_struct.estimators.hidden_states.state_parameters import (
     RestartParameters,
     StateParameters,
 )
-from sklearn_struct.estimators.hidden_states.weights_of_states import (
-    are_alike,
-    of_several,
-    places,
-    places_of_labels,
-    without_forbidden,
-)
+from sklearn_struct.estimators.hidden_states.weights_of_states import without_forbidden
 from sklearn_struct.inference.chains.chain import Chain
 from sklearn_struct.inference.chains.forbidden import Transitions
 from sklearn_struct.losses.base import Loss
@@ -36,7 +29,6 @@ from sklearn_struct.losses.evidence import Evidence
 from sklearn_struct.losses.log_likelihood import LogLikelihood
 from sklearn_struct.losses.marginal_likelihood import MarginalLikelihood
 from sklearn_struct.objectives.linear_objective import LinearObjective
-from sklearn_struct.objectives.shared_weights import SharedWeights
 from sklearn_struct.objectives.weight_patterns import Pattern
 
 __all__ = ["LatentChainCRF"]
@@ -200,33 +192,10 @@ class LatentChainCRF(
         w0: np.ndarray,
         iterations: Iterations,
     ) -> dict[str, Any]:
-        states = self._states
-        if self.init == "labels" and states.several and not np.any(w0):
-            place = places_of_labels(self._pattern, states)
-            w0 = solve_alike(settings, objective, place, iterations.scale)
-        starts = self._starts(w0)
-        if not states.shared:
-            return solve_from(settings, solver, objective, starts, iterations)
-        if solver == "sgd":
-            raise ValueError(
-                "solver='sgd' has no shared states; use 'lbfgs' or 'auto', or shared_states=None"
-            )
-        fewer = SharedWeights(objective, places(self._pattern, states.group))
-        starts = [start._replace(w=fewer.gather(start.w)) for start in starts]
-        return solve_from(settings, solver, fewer, starts, iterations)
+        return self._runs().solve(settings, solver, objective, w0, iterations)
 
-    def _starts(self, w0: np.ndarray) -> list[Start]:
-        """Where runs begin: w0 with noise, but first without, where its states differ already."""
-        n = self.n_init if self._states.several else 1
-        chosen = of_several(self._pattern, self._states)
-        alike = are_alike(w0, self._pattern, self._states)
-        starts = []
-        for r, seed in enumerate(seeds(self.random_state, n)):
-            noisy = with_noise(w0, chosen, np.random.RandomState(seed))
-            starts.append(Start(noisy if alike or r else w0, seed))
-        return starts
+    def _runs(self) -> StateRuns:
+        return StateRuns(self._pattern, self._states, self.init, self.n_init)
 
     def _learned(self, w: np.ndarray) -> dict[str, Any]:
-        if len(w) < self._pattern.size:  # shared weights
-            w = w[places(self._pattern, self._states.group)]
-        return super()._learned(w)
+        return super()._learned(self._runs().spread(w))

@@ -5,11 +5,14 @@ from __future__ import annotations
 from itertools import pairwise
 
 import numpy as np
+import scipy.sparse as sp
 
+from sklearn_struct.containers.csr import CSR, csr
 from sklearn_struct.containers.structures import n_columns
 from sklearn_struct.encoding.labels.label_states import LabelStates
 from sklearn_struct.inference.chains.forbidden import Transitions
 from sklearn_struct.objectives.weight_patterns import (
+    CliquePattern,
     Pattern,
     every_clique_pair,
     every_node_pair,
@@ -18,6 +21,7 @@ from sklearn_struct.objectives.weight_patterns import (
 
 __all__ = [
     "are_alike",
+    "by_states",
     "of_alike",
     "of_several",
     "places",
@@ -70,7 +74,8 @@ def places_of_labels(pattern: Pattern, states: LabelStates) -> np.ndarray:
     n_labels = len(states.counts)
     segments = [feature * n_labels + states.label[pairs.indices]]
     for f, family in enumerate(pattern.families):
-        labels = states.label[_labels(pattern, family.size)]
+        # labels of ascending states ascend, too: of nodes without order they have one column
+        labels = states.label[_labels(pattern, family)]
         column = np.ravel_multi_index(tuple(labels), (n_labels,) * family.size)
         pairs = every_clique_pair(pattern, f)
         feature = np.repeat(np.arange(family.n_features), np.diff(pairs.indptr))
@@ -117,7 +122,7 @@ def _of_states(pattern: Pattern, which: np.ndarray) -> np.ndarray:
     parts = split(chosen, pattern)
     parts.node[:] = which[every_node_pair(pattern).indices]
     for family, columns in zip(pattern.families, parts.columns, strict=True):
-        columns[:] = np.any(which[_labels(pattern, family.size)], axis=0)[family.columns]
+        columns[:] = np.any(which[_labels(pattern, family)], axis=0)[family.columns]
     parts.intercept[:] = which[: len(parts.intercept)]
     return chosen
 
@@ -144,7 +149,7 @@ def without_forbidden(pattern: Pattern, allowed: Transitions | None) -> Pattern:
         return pattern
     families = []
     for family in pattern.families:
-        labels = _labels(pattern, family.size)
+        labels = _labels(pattern, family)
         may = np.ones(n_columns(pattern.n_labels, family.size), dtype=bool)
         for before, after in pairwise(labels):
             may &= allowed.pairs[before, after]
@@ -152,6 +157,47 @@ def without_forbidden(pattern: Pattern, allowed: Transitions | None) -> Pattern:
     return pattern._replace(families=tuple(families))
 
 
-def _labels(pattern: Pattern, size: int) -> np.ndarray:
-    """The labels (size, n) of each column of cliques."""
-    return np.indices((pattern.n_labels,) * size).reshape(size, -1)
+def by_states(pattern: Pattern, states: LabelStates) -> Pattern:
+    """The pattern of labels as that of their states, each of which has the weights of its label.
+
+    States of several labels that are shared have what any of these has.
+    """
+    n = len(states.label)
+    same = states.group[:, None] == states.group
+    wider = pattern._replace(n_labels=n)
+    families = []
+    for family in pattern.families:
+        labels = states.label[_labels(wider, family)]
+        column = np.ravel_multi_index(tuple(labels), (pattern.n_labels,) * family.size)
+        tied = family.ties(pattern.n_labels)
+        column = column if tied is None else tied.column[column]
+        features = family.features
+        if features is not None:
+            features = _spread(features, column)
+        columns = np.flatnonzero(np.isin(column, family.columns))
+        families.append(family._replace(features=features, columns=columns))
+    node = pattern.node
+    if node is not None:
+        node = _spread(node, states.label, same if states.shared else None)
+    return wider._replace(node=node, families=tuple(families))
+
+
+def _spread(pairs: CSR, old: np.ndarray, same: np.ndarray | None = None) -> CSR:
+    """Pairs (feature, column) of new columns, each of which has those of an old one, and of new
+    ones that are the `same`.
+    """
+    n_old = max(int(old.max(initial=-1)), int(pairs.indices.max(initial=-1))) + 1
+    data = np.ones(len(pairs.indices))
+    there = sp.csr_array((data, pairs.indices, pairs.indptr), (len(pairs.indptr) - 1, n_old))
+    new = sp.csr_array((np.ones(len(old)), (old, np.arange(len(old)))), (n_old, len(old)))
+    spread = there @ new
+    return csr(sp.csr_array(spread if same is None else spread @ same.astype(float)))
+
+
+def _labels(pattern: Pattern, family: CliquePattern) -> np.ndarray:
+    """The labels (size, n) of each column of cliques; ascending ones if their nodes have no
+    order.
+    """
+    labels = np.indices((pattern.n_labels,) * family.size).reshape(family.size, -1)
+    tied = family.ties(pattern.n_labels)
+    return labels if tied is None else labels[:, tied.first]

@@ -504,6 +504,18 @@ def test_sequences_of_weight_0_are_left_out():
     assert all(np.all(rows[:, 3] == 0) for rows in rest.predict_proba(X_TEST))
 
 
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+@pytest.mark.parametrize("tiny", [1e-130, 1e-200, 1e-310])
+def test_weights_whose_squares_are_nothing(tiny):
+    """They count as little as others that are next to nothing."""
+    given = [*X[:100], ["u", "p"]], [*Y[:100], ["C", "C"]]
+    fits = [
+        SpectralHMM(n_states=2).fit(*given, sample_weight=[*np.ones(100), w]) for w in (1e-60, tiny)
+    ]
+    for one, two in zip(*(model.predict_proba(X_TEST) for model in fits), strict=True):
+        np.testing.assert_allclose(one, two, atol=1e-9)
+
+
 @pytest.mark.parametrize(
     ("weight", "error", "match"),
     [

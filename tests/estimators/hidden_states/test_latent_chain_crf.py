@@ -357,6 +357,8 @@ def test_shared_states_share_what_one_label_shows():
             "'sgd' has no shared states",
         ),
         ({"solver": "cg", "l1_ratio": 0.5}, ValueError, "no L1 penalty"),
+        ({"n_states": 10**6}, MemoryError, "a model of 3000000 states of labels needs"),
+        ({"shared_states": {("a", "b"): 2**70}}, MemoryError, "states of labels needs"),
     ],
     ids=str,
 )
