@@ -333,8 +333,10 @@ NEW = {  # which no earlier version has
     "SkipChainCRF",
 }
 NEW_CHOICES = {  # which no earlier version has
+    ("distance", "'posterior'"),
     ("learning_rate", "'optimal'"),
     ("nodes", "'one-unweighted'"),
+    ("solver", "'em'"),
     ("solver", "'gradient'"),
     ("solver", "'owlqn'"),  # of LogLinearClassifier; the chains' is tried
     ("svd_solver", "'randomized'"),

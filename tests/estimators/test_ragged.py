@@ -71,7 +71,10 @@ def test_configurations_with_attributes(estimator, check, form):
     check(estimator, form)
 
 
-@ragged_checks([GECRF(), GECRF(entropy_weight=0.01, order=2)], forms=["arrays", "dicts"])
+@ragged_checks(
+    [GECRF(), GECRF(entropy_weight=0.01, order=2), GECRF(distance="posterior")],
+    forms=["arrays", "dicts"],
+)
 def test_labelled_features(estimator, check, form):
     check(estimator, form)
 
