@@ -326,6 +326,7 @@ def test_all_choices_have_cases():
 
 
 NEW = {  # which no earlier version has
+    "ConstraintDrivenHMM",
     "FactorialCRF",
     "GraphCRF",
     "HiddenStateClassifier",

@@ -11,6 +11,7 @@ from sklearn_struct import (
     GECRF,
     HMM,
     MEMM,
+    ConstraintDrivenHMM,
     FactorialCRF,
     GraphCRF,
     HiddenStateClassifier,
@@ -79,7 +80,7 @@ def test_labelled_features(estimator, check, form):
     check(estimator, form)
 
 
-@ragged_checks([HMM()], forms=["arrays", "object array", "packed"])
+@ragged_checks([HMM(), ConstraintDrivenHMM()], forms=["arrays", "object array", "packed"])
 def test_hidden_markov_models(estimator, check, form):
     check(estimator, form)
 
