@@ -26,6 +26,7 @@ if _TYPE_CHECKING:
     from sklearn_struct.estimators.graphs.factorial_crf import FactorialCRF
     from sklearn_struct.estimators.graphs.graph_crf import GraphCRF
     from sklearn_struct.estimators.graphs.skip_chain_crf import SkipChainCRF
+    from sklearn_struct.estimators.hidden_markov.constraint_driven_hmm import ConstraintDrivenHMM
     from sklearn_struct.estimators.hidden_markov.hmm import HMM
     from sklearn_struct.estimators.hidden_markov.spectral_hmm import SpectralHMM
     from sklearn_struct.estimators.hidden_states.hidden_state_classifier import (
@@ -46,6 +47,7 @@ __all__ = [
     "MEMM",
     "PCFG",
     "Cliques",
+    "ConstraintDrivenHMM",
     "FactorialCRF",
     "FeatureTemplates",
     "GraphArray",
@@ -84,6 +86,7 @@ __version__ = "0.1.0"
 # Both are imported when they are asked for: a program needs few of them, and with all estimators an
 # import takes a tenth longer.
 _ESTIMATORS = {
+    "ConstraintDrivenHMM": "hidden_markov.constraint_driven_hmm",
     "EMLPCFG": "trees.em_lpcfg",
     "FactorialCRF": "graphs.factorial_crf",
     "GECRF": "chains.ge_crf",

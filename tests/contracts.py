@@ -12,11 +12,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from sklearn_struct.containers import structures
+from sklearn_struct.containers.csr import csr
 from sklearn_struct.containers.structures import Potentials, chain
+from sklearn_struct.inference.base import CliqueRows
 from sklearn_struct.losses.base import Batch
 from sklearn_struct.losses.evidence import Evidence
 
@@ -398,6 +401,59 @@ def check_tangent_inputs_stay(inference, rng, shared, order=1):
     np.testing.assert_array_equal(mean, expected[1])
 
 
+def rows_of_cliques(rng, potentials):
+    """Rewards that some cliques of the first family combine, and how strongly."""
+    n_nodes = len(potentials.node)
+    strength = rng.random((n_nodes, 3)) * (rng.random((n_nodes, 3)) < 0.4)
+    table = rng.normal(size=(3, potentials.cliques[0].shape[1]))
+    return CliqueRows(csr(sp.csr_array(strength)), table), strength
+
+
+def check_marginals_by_row(inference, rng, shared, order=1):
+    """As if those of all cliques were written out and then summed."""
+    potentials, structure = random_chains(rng, shared=shared, order=order)
+    weight = np.array([2.0, 1.0, -1.0, 0.0])
+    rows, strength = rows_of_cliques(rng, potentials)
+    before = rows.table.copy()
+    width = rows.table.shape[1]
+    first = np.zeros((len(structure.families[0].nodes), width))
+    of_all = Potentials(np.zeros(potentials.node.shape), (first, *zeros(potentials).cliques[1:]))
+    marginals(inference, potentials, structure, weight, of_all)
+    node = np.full(potentials.node.shape, 7.0)
+    log_Z = np.full(4, np.nan)
+    inference.marginals_by_row(potentials, structure, weight, node, rows, log_Z)
+    expected_log_Z = marginals(inference, potentials, structure, weight)[1]
+    np.testing.assert_allclose(log_Z, expected_log_Z, atol=1e-12)
+    np.testing.assert_allclose(node, 7.0 + of_all.node, atol=1e-12)
+    expected = strength[structure.families[0].nodes[:, -1]].T @ first
+    np.testing.assert_allclose(rows.table - before, expected, atol=1e-12)
+    assert np.abs(expected).max() > 0.01
+
+
+def check_tangent_by_row(inference, rng, shared, order=1):
+    """As if all rewards were written out; examples do not see each other."""
+    potentials, structure = random_chains(rng, shared=shared, order=order)
+    reward, _ = random_chains(rng, shared=shared, order=order)
+    weight = np.array([2.0, 1.0, -1.0, 0.0])
+    rows, strength = rows_of_cliques(rng, potentials)
+    more = strength[structure.families[0].nodes[:, -1]] @ rows.table
+    written_out = Potentials(reward.node, (reward.cliques[0] + more, *reward.cliques[1:]))
+    expected, expected_mean = tangent(inference, potentials, written_out, structure, weight)
+    out = mapped(lambda table: np.full(table.shape, 7.0), potentials)
+    mean = np.full(4, np.inf)
+    inference.tangent_by_row(potentials, reward, rows, structure, weight, out, mean)
+    np.testing.assert_allclose(flat(out), 7.0 + flat(expected), atol=1e-11)
+    np.testing.assert_allclose(mean, expected_mean, atol=1e-11)
+    without, _ = tangent(inference, potentials, reward, structure, weight)
+    assert np.abs(flat(without) - flat(expected)).max() > 0.01
+    for chosen in (0, 2):
+        single = zeros(potentials)
+        single_mean = np.full(4, np.inf)
+        alone = weight * (np.arange(4) == chosen)
+        inference.tangent_by_row(potentials, reward, rows, structure, alone, single, single_mean)
+        assert single_mean[chosen] == mean[chosen]
+
+
 TANGENT_CHECKS = [
     check_tangent_is_the_derivative_of_marginals,
     check_tangent_is_symmetric,
@@ -406,6 +462,8 @@ TANGENT_CHECKS = [
     check_tangents_do_not_see_each_other,
     check_tangent_without_an_allowed_labelling,
     check_tangent_inputs_stay,
+    check_marginals_by_row,
+    check_tangent_by_row,
 ]
 
 

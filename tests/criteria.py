@@ -40,7 +40,8 @@ def whole(loss, potentials, structure, evidence, weight):
     """Value and derivative of the whole: statistics, outer, and the loss of examples that comes
     with it.
     """
-    value, inner = loss.outer(loss.statistics(Batch(potentials, evidence, structure, weight)))
+    batch = Batch(potentials, evidence, structure, weight)
+    value, inner = loss.settle(lambda asked: asked.statistics(batch))
     values, out = contracts.evaluate(inner, potentials, evidence, structure, weight)
     return value + weight @ values, out
 

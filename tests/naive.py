@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from itertools import product
+from itertools import groupby, product
 from typing import NamedTuple
 
 import numpy as np
@@ -427,3 +427,11 @@ class Hidden:
             for t, k in enumerate(y):
                 found[t, k] += p
         return found
+
+
+def broken(labels, wanted, min_length):
+    """How many soft constraints a labelling breaks: labels that should be others (-1 may be any),
+    and fields that are too short.
+    """
+    wrong = sum(w not in (-1, k) for k, w in zip(labels, wanted, strict=True))
+    return wrong + sum(len(list(run)) < min_length for _, run in groupby(labels))

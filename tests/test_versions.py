@@ -326,6 +326,7 @@ def test_all_choices_have_cases():
 
 
 NEW = {  # which no earlier version has
+    "ConstraintDrivenHMM",
     "FactorialCRF",
     "GraphCRF",
     "HiddenStateClassifier",
@@ -333,8 +334,10 @@ NEW = {  # which no earlier version has
     "SkipChainCRF",
 }
 NEW_CHOICES = {  # which no earlier version has
+    ("distance", "'posterior'"),
     ("learning_rate", "'optimal'"),
     ("nodes", "'one-unweighted'"),
+    ("solver", "'em'"),
     ("solver", "'gradient'"),
     ("solver", "'owlqn'"),  # of LogLinearClassifier; the chains' is tried
     ("svd_solver", "'randomized'"),

@@ -37,7 +37,6 @@ GRID = (
     100.0,
 )  # of C of the supervised CRF; the best on the test set is taken
 ENTROPY = 0.001  # as in the paper
-POSTERIOR_C = 10.0  # of posterior regularisation, that of GECRF
 
 
 class Rule(NamedTuple):
@@ -114,6 +113,15 @@ class Experiment:
     def words(self) -> dict[str, str]:
         """Labels of the labelled words, without the name of their column."""
         return {name.removeprefix(WORD): label for name, label in self.labeled_features.items()}
+
+    @property
+    def texts(self) -> tuple[Texts, Texts]:
+        """The normalised words of the texts to learn from, and of those to test on."""
+        first, second = (
+            [[normalised(word) for word in text] for text in part]
+            for part in (self.split.X_train, self.split.X_test)
+        )
+        return first, second
 
     def drawn(self, n: int, draw: int) -> list[int]:
         """The labelled sequences of a draw, sorted."""
@@ -248,43 +256,39 @@ def prototype_features(e: Experiment, chosen: list[int], draw: int) -> float:
 
 
 def supervised_hmm(e: Experiment, chosen: list[int], draw: int) -> float:
-    return _constraint_driven(e, chosen, rounds=0)[0]
+    """As the model with which constraint-driven learning begins."""
+    from sklearn_struct import HMM
+
+    X_train, X_test = e.texts
+    classes = sorted({label for labels in e.split.y_train for label in labels})
+    hmm = HMM(n_states=classes, smoothing=0.1, transition_smoothing=0.1)
+    hmm.fit([X_train[i] for i in chosen], [e.split.y_train[i] for i in chosen])
+    return e.accuracy(hmm.predict(X_test))
 
 
 def constraint_driven(e: Experiment, chosen: list[int], draw: int) -> float:
-    return _constraint_driven(e, chosen)[0]
+    return _constraint_driven(e, chosen, constrained=False)
 
 
 def constrained_at_test(e: Experiment, chosen: list[int], draw: int) -> float:
-    return _constraint_driven(e, chosen)[1]
+    return _constraint_driven(e, chosen)
 
 
 def constrained_lengths(e: Experiment, chosen: list[int], draw: int) -> float:
     """At test time, too, and with fields of two tokens or more."""
-    return _constraint_driven(e, chosen, min_length=2)[1]
+    return _constraint_driven(e, chosen, min_length=2)
 
 
-def _constraint_driven(
-    e: Experiment, chosen: list[int], rounds: int = 5, min_length: int = 1
-) -> tuple[float, float]:
-    """Without and with constraints at test time."""
-    from papers.constraint_driven import ConstraintDrivenHMM
+def _constraint_driven(e: Experiment, chosen: list[int], **options: Any) -> float:
+    from sklearn_struct import ConstraintDrivenHMM
 
-    texts = [[normalised(word) for word in text] for text in e.split.X_train]
-    y = e.split.y_train
-    rest = [text for i, text in enumerate(texts) if i not in set(chosen)]
-    hmm = ConstraintDrivenHMM(e.words, n_rounds=rounds, min_length=min_length)
-    hmm.fit([texts[i] for i in chosen], [y[i] for i in chosen], rest)
-    test = [[normalised(word) for word in text] for text in e.split.X_test]
-    return e.accuracy(hmm.predict(test)), e.accuracy(hmm.predict(test, constrained=True))
+    X_train, X_test = e.texts
+    hmm = ConstraintDrivenHMM(e.words, **options).fit(X_train, e.partly(chosen))
+    return e.accuracy(hmm.predict(X_test))
 
 
 def posterior_regularised(e: Experiment, chosen: list[int], draw: int) -> float:
-    from papers.posterior_regularisation import PosteriorRegularisedCRF
-
-    classes = sorted({label for labels in e.split.y_train for label in labels})
-    model = PosteriorRegularisedCRF(e.labeled_features, C=POSTERIOR_C)
-    return e.accuracy(model.fit(e.X, e.partly(chosen), classes).predict(e.X_test))
+    return e.ge(e.partly(chosen), distance="posterior")
 
 
 def prototype_driven(e: Experiment, chosen: list[int], draw: int) -> float:

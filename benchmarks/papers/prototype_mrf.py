@@ -14,9 +14,11 @@ import scipy.sparse as sp
 from scipy.optimize import minimize
 from scipy.special import logsumexp
 
-from papers.constraint_driven import Texts, broken, decoded, structure_of
+from sklearn_struct.containers.ragged import cut
 from sklearn_struct.containers.structures import Potentials, Structure, chain, ends, zeros
 from sklearn_struct.inference.chains.chain import Chain
+
+Texts = list[list[str]]
 
 
 class Weights(NamedTuple):
@@ -167,3 +169,18 @@ def _expected(
     return float(weight @ log_Z), Weights(
         out.node[first].sum(axis=0), out.node[last].sum(axis=0), transition, out.node
     )
+
+
+def structure_of(X: Texts) -> Structure:
+    return chain(np.cumsum([0, *map(len, X)]))
+
+
+def broken(X: Texts, labeled_words: dict[str, str], classes: list[str]) -> np.ndarray:
+    """Where (n_tokens, K) a labelled word would have another label."""
+    at = {word: classes.index(label) for word, label in labeled_words.items()}
+    expected = np.array([at.get(word, -1) for word in flatten(*X)], dtype=int)
+    return (expected >= 0)[:, None] & (expected[:, None] != np.arange(len(classes)))
+
+
+def decoded(labels: np.ndarray, X: Texts, classes: list[str]) -> Texts:
+    return [[classes[k] for k in codes] for codes in cut(labels.tolist(), structure_of(X).offsets)]

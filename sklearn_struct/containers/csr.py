@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import DTypeLike
 
-__all__ = ["CSR", "csr"]
+__all__ = ["CSR", "as_matrix", "csr"]
 
 
 class CSR(NamedTuple):
@@ -36,6 +36,16 @@ def csr(matrix: Any, dtype: Any = None, canonical: bool = True) -> CSR:
         _for_kernels(matrix.indptr, np.int64),
         _for_kernels(matrix.indices, np.int32),
         _for_kernels(matrix.data, dtype or matrix.dtype),
+    )
+
+
+def as_matrix(table: CSR, n_columns: int) -> sp.csr_array:
+    """The scipy matrix of a CSR, which may be some rows of another one."""
+    first = table.indptr[0]
+    stored = slice(first, table.indptr[-1])
+    return sp.csr_array(
+        (table.data[stored], table.indices[stored], table.indptr - first),
+        shape=(len(table.indptr) - 1, n_columns),
     )
 
 

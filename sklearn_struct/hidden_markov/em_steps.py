@@ -228,7 +228,7 @@ class Training:
 
         def work(b: int) -> tuple[Markov, float]:
             block = self.blocks[b]
-            theta = chains.potentials(model.markov, self._clamped(model, block), block.structure)
+            theta = chains.potentials(model.markov, self.clamped(model, block), block.structure)
             out = chains.room(theta, block.structure)
             weight = self.weight[block.examples]
             log_Z = np.empty(block.structure.n_examples)
@@ -243,8 +243,8 @@ class Training:
         counts = Markov(*(np.sum(np.stack(tables), axis=0) for tables in zip(*parts, strict=True)))
         return Expectation(counts, posterior), sum(values) + self.prior(model)
 
-    def _clamped(self, model: HiddenMarkov, block: Block) -> np.ndarray:
-        """Emissions with -inf for all labels but the known one."""
+    def clamped(self, model: HiddenMarkov, block: Block) -> np.ndarray:
+        """Emissions with -inf for all labels but the known one of each token."""
         scores = emission(model, self.observed, block.tokens)
         codes = self.codes[block.tokens]
         # log Z over what known labels allow is what EM raises

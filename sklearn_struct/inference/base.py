@@ -3,15 +3,37 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from sklearn_struct.containers import structures
+from sklearn_struct.containers.csr import CSR, as_matrix
 from sklearn_struct.containers.structures import Block, Potentials, Structure, zeros
 from sklearn_struct.inference.labelling_scores import add_labelling
 
-__all__ = ["Inference", "Sampler"]
+__all__ = ["CliqueRows", "Inference", "Sampler"]
+
+
+class CliqueRows(NamedTuple):
+    """Rows of a table (n_rows, K**r) that cliques of the first family combine.
+
+    The clique whose last node is t has ``sum_m strength[t, m] * table[m]``; most have none.
+    """
+
+    strength: CSR
+    table: np.ndarray
+
+    def by_clique(self, structure: Structure) -> np.ndarray:
+        """What each clique has, (n_cliques, K**r)."""
+        matrix = as_matrix(self.strength, len(self.table))
+        dense: np.ndarray = matrix[structure.families[0].nodes[:, -1]] @ self.table
+        return dense
+
+    def add(self, of_cliques: np.ndarray, structure: Structure) -> None:
+        """Add to each row of the table what cliques have, times their strengths."""
+        matrix = as_matrix(self.strength, len(self.table))
+        self.table[:] += matrix[structure.families[0].nodes[:, -1]].T @ of_cliques
 
 
 class Inference(ABC):
@@ -64,6 +86,39 @@ class Inference(ABC):
         """Add ``weight[i]`` times Cov(indicators, R) for an additive reward R of labellings, the
         derivative of the marginals in its direction; write E[R], nan where none is allowed.
         """
+
+    def marginals_by_row(
+        self,
+        potentials: Potentials,
+        structure: Structure,
+        weight: np.ndarray,
+        node: np.ndarray,
+        rows: CliqueRows,
+        log_Z: np.ndarray,
+    ) -> None:
+        """As `marginals`, but those of nodes are added to `node`, and those of the cliques of the
+        first family to the rows of the table that they have.
+        """
+        out = zeros(potentials)
+        of_cliques = np.zeros((len(structure.families[0].nodes), out.cliques[0].shape[1]))
+        room = Potentials(node, (of_cliques, *out.cliques[1:]))
+        self.marginals(potentials, structure, weight, room, log_Z)
+        rows.add(of_cliques, structure)
+
+    def tangent_by_row(
+        self,
+        potentials: Potentials,
+        reward: Potentials,
+        rows: CliqueRows,
+        structure: Structure,
+        weight: np.ndarray,
+        out: Potentials,
+        mean: np.ndarray,
+    ) -> None:
+        """As `tangent`, where cliques of the first family have the rewards of `rows`, too."""
+        first, *wider = reward.cliques
+        of_all = Potentials(reward.node, (first + rows.by_clique(structure), *wider))
+        self.tangent(potentials, of_all, structure, weight, out, mean)
 
     @abstractmethod
     def argmax(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -74,6 +75,16 @@ class Loss(ABC):
         derivative.
         """
         raise NotImplementedError(f"examples of {type(self).__name__} do not depend on each other")
+
+    def settle(
+        self, collect: Callable[[Loss], np.ndarray], start: Loss | None = None
+    ) -> tuple[float, Loss]:
+        """What `outer` gives, where `collect` sums the statistics of a loss over all batches.
+
+        A loss that has to look for something may collect several times; `start` is what it came to
+        for other potentials that are near.
+        """
+        return self.outer(collect(self))
 
     def parts(self) -> tuple[Loss, Loss]:
         """Two convex losses, of which it is the difference: what is convex, and what is subtracted

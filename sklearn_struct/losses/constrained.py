@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from sklearn_struct.containers.structures import Potentials
@@ -48,6 +50,16 @@ class Constrained(Loss):
     def outer(self, statistics: np.ndarray) -> tuple[float, Loss]:
         """That of the other loss, with the single examples' loss constrained, too."""
         value, loss = self.loss.outer(statistics)
+        return value, Constrained(loss, self.transitions)
+
+    def settle(
+        self, collect: Callable[[Loss], np.ndarray], start: Loss | None = None
+    ) -> tuple[float, Loss]:
+        """That of the other loss, whose statistics are collected under the constraints."""
+        value, loss = self.loss.settle(
+            lambda inner: collect(Constrained(inner, self.transitions)),
+            start.loss if isinstance(start, Constrained) else None,
+        )
         return value, Constrained(loss, self.transitions)
 
     def parts(self) -> tuple[Loss, Loss]:

@@ -8,12 +8,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sklearn_struct.compiled.kernel import kernel
-from sklearn_struct.containers.csr import CSR
-from sklearn_struct.containers.structures import Potentials, Structure, zeros
-from sklearn_struct.inference.base import Inference
+from sklearn_struct.containers.structures import Potentials, zeros
+from sklearn_struct.inference.base import CliqueRows, Inference
 from sklearn_struct.losses.base import Batch, Loss
-from sklearn_struct.losses.evidence import Evidence, Fired
+from sklearn_struct.losses.evidence import Fired
+from sklearn_struct.losses.fired_criteria import expected, fired_of, fires, spread
 
 __all__ = ["DISTANCES", "Criteria", "Expectation"]
 
@@ -105,20 +104,11 @@ class Expectation(Loss):
     def statistics(self, batch: Batch) -> np.ndarray:
         """Unnormalised expected distributions of all criteria, one after the other."""
         potentials, evidence, structure, weight = batch
-        fired = _fired(evidence)
-        edges = structure.families[0].nodes
-        marginals = zeros(potentials)
-        if fired.has_edges:
-            room = np.zeros((len(edges), potentials.cliques[0].shape[1]))
-            marginals = Potentials(marginals.node, (room, *marginals.cliques[1:]))
-        used = np.where(_fires(fired, structure), weight, 0.0)
-        self.inference.marginals(potentials, structure, used, marginals, np.empty(len(weight)))
-        node = np.zeros(self.node.target.shape)
-        edge = np.zeros(self.edge.target.shape)
-        _collect(fired.node, np.arange(len(marginals.node)), marginals.node, node)
-        if fired.has_edges:
-            _collect(fired.edge, edges[:, 1], marginals.cliques[0], edge)
-        return np.concatenate([node.ravel(), edge.ravel()])
+        fired = fired_of(evidence)
+        used = np.where(fires(fired, structure), weight, 0.0)
+        shapes = (self.node.target.shape, self.edge.target.shape)
+        log_Z = np.empty(len(weight))
+        return expected(self.inference, potentials, structure, used, fired, shapes, log_Z)
 
     def outer(self, statistics: np.ndarray) -> tuple[float, Expectation]:
         """Sum of weighted distances, less what the loss of examples that comes with it already
@@ -128,10 +118,10 @@ class Expectation(Loss):
         slopes = []
         cuts = np.split(statistics, [self.node.target.size])
         for criteria, part in zip((self.node, self.edge), cuts, strict=True):
-            expected = part.reshape(criteria.target.shape)
-            distance, slope = criteria.outer(expected)
+            counts = part.reshape(criteria.target.shape)
+            distance, slope = criteria.outer(counts)
             # the losses of examples sum to <slope, expected>; this makes the whole the distance
-            value += distance - float(np.sum(slope * expected))
+            value += distance - float(np.sum(slope * counts))
             slopes.append(slope)
         return value, Expectation(
             self.inference, self.node, self.edge, self.entropy_weight, tuple(slopes)
@@ -140,31 +130,28 @@ class Expectation(Loss):
     def __call__(self, batch: Batch, out: Potentials, value: np.ndarray) -> None:
         """The expected reward plus the weighted entropy; the derivative is a covariance."""
         potentials, evidence, structure, weight = batch
-        fired = _fired(evidence)
+        fired = fired_of(evidence)
         value[:] = 0.0
         # examples on which nothing fires need no inference
-        used = np.where(_fires(fired, structure), weight, 0.0)
-        reward = self._reward(potentials, fired, structure)
+        used = np.where(fires(fired, structure), weight, 0.0)
+        reward = self._reward(potentials, fired)
         if self.entropy_weight:
             self.inference.marginals(potentials, structure, weight, zeros(potentials), value)
             value *= self.entropy_weight
             used = weight
         mean = np.empty(len(weight))
-        self.inference.tangent(potentials, reward, structure, used, out, mean)
+        if self.slopes is not None and fired.has_edges:
+            rows = CliqueRows(fired.edge, self.slopes[1])
+            self.inference.tangent_by_row(potentials, reward, rows, structure, used, out, mean)
+        else:
+            self.inference.tangent(potentials, reward, structure, used, out, mean)
         value += mean
 
-    def _reward(self, potentials: Potentials, fired: Fired, structure: Structure) -> Potentials:
-        """What labels and label pairs add to the value: the criteria's slopes, less the scores for
-        the entropy.
-        """
-        node, (edge, *wider) = zeros(potentials)
+    def _reward(self, potentials: Potentials, fired: Fired) -> Potentials:
+        """What labels add to the value, the criteria's slopes, less the scores for the entropy."""
+        node, cliques = zeros(potentials)
         if self.slopes is not None:
-            _spread(fired.node, np.arange(len(node)), self.slopes[0], node)
-            if fired.has_edges:
-                edges = structure.families[0].nodes
-                edge = np.zeros((len(edges), edge.shape[1]))
-                _spread(fired.edge, edges[:, 1], self.slopes[1], edge)
-        cliques = (edge, *wider)
+            spread(fired.node, self.slopes[0], node)
         if self.entropy_weight:
             # rewards of what is forbidden are infinite then, and inference ignores them
             node = node - self.entropy_weight * potentials.node
@@ -173,51 +160,3 @@ class Expectation(Loss):
                 for reward, table in zip(cliques, potentials.cliques, strict=True)
             )
         return Potentials(node, cliques)
-
-
-def _fired(evidence: Evidence) -> Fired:
-    if evidence.fired is None:
-        raise TypeError("the evidence does not say which criteria fire")
-    return evidence.fired
-
-
-def _fires(fired: Fired, structure: Structure) -> np.ndarray:
-    """Whether a criterion fires anywhere in each example."""
-    counts = [
-        table.indptr[structure.offsets[1:]] > table.indptr[structure.offsets[:-1]]
-        for table in fired
-    ]
-    anywhere: np.ndarray = counts[0] | counts[1]
-    return anywhere
-
-
-@kernel
-def _collect(fired: CSR, rows: np.ndarray, table: np.ndarray, out: np.ndarray) -> None:
-    """out[m] += f_m(t) * table[r] for the token t = rows[r] of each row; of `table` as many columns
-    as `out` has.
-    """
-    indptr = fired.indptr
-    indices = fired.indices
-    data = fired.data
-    K = out.shape[1]
-    for r in range(len(rows)):
-        for p in range(indptr[rows[r]], indptr[rows[r] + 1]):
-            m = indices[p]
-            f = data[p]
-            for k in range(K):
-                out[m, k] += f * table[r, k]
-
-
-@kernel
-def _spread(fired: CSR, rows: np.ndarray, slopes: np.ndarray, out: np.ndarray) -> None:
-    """out[r] += f_m(t) * slopes[m] for the token t = rows[r] of each row."""
-    indptr = fired.indptr
-    indices = fired.indices
-    data = fired.data
-    K = slopes.shape[1]
-    for r in range(len(rows)):
-        for p in range(indptr[rows[r]], indptr[rows[r] + 1]):
-            m = indices[p]
-            f = data[p]
-            for k in range(K):
-                out[r, k] += f * slopes[m, k]

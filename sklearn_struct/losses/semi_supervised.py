@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from sklearn_struct.containers.structures import Potentials
@@ -34,6 +36,7 @@ class SemiSupervised(Loss):
         self.of_labelled = of_labelled
         self.of_unlabelled = of_unlabelled
         self.couples = of_unlabelled.couples
+        self.has_parts = of_labelled.has_parts and of_unlabelled.has_parts
 
     def __call__(self, batch: Batch, out: Potentials, value: np.ndarray) -> None:
         """Each example has the value and the derivative of its own loss."""
@@ -55,6 +58,22 @@ class SemiSupervised(Loss):
         """That of the unlabelled examples."""
         value, of_unlabelled = self.of_unlabelled.outer(statistics)
         return value, SemiSupervised(self.of_labelled, of_unlabelled)
+
+    def settle(
+        self, collect: Callable[[Loss], np.ndarray], start: Loss | None = None
+    ) -> tuple[float, Loss]:
+        """That of the unlabelled examples."""
+        value, of_unlabelled = self.of_unlabelled.settle(
+            lambda loss: collect(SemiSupervised(self.of_labelled, loss)),
+            start.of_unlabelled if isinstance(start, SemiSupervised) else None,
+        )
+        return value, SemiSupervised(self.of_labelled, of_unlabelled)
+
+    def parts(self) -> tuple[Loss, Loss]:
+        """Those of the labelled examples, beside those of the unlabelled ones."""
+        pairs = zip(self.of_labelled.parts(), self.of_unlabelled.parts(), strict=True)
+        first, second = (SemiSupervised(*pair) for pair in pairs)
+        return first, second
 
     def scaled(self, share: float) -> Loss:
         """With a share of the weights of what is asked of unlabelled examples."""

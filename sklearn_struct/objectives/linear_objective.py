@@ -90,12 +90,15 @@ class LinearObjective(OnThreads):
         self.data = data
         self.size = potentials.size
         self.n_free = potentials.n_free
+        # of the last evaluation: what couples examples is near to what it was there
+        self._settled: Loss | None = None
         self.total_weight = float(np.sum(data.weight)) if data.total is None else data.total
 
     def with_loss(self, loss: Loss) -> Self:
         """The objective of another loss of the same data."""
         objective = copy.copy(self)
         objective.loss = loss
+        objective._settled = None
         return objective
 
     def with_evidence(self, loss: Loss, evidence: Evidence) -> Self:
@@ -143,8 +146,9 @@ class LinearObjective(OnThreads):
         losses = self._value
         value = 0.0
         if loss.couples:
-            # a first pass for the sums that couple the examples
-            value, loss = loss.outer(self._statistics(W))
+            # first passes for the sums that couple the examples
+            value, loss = loss.settle(lambda asked: self._statistics(W, asked), self._settled)
+            self._settled = loss
 
         def work(block: Block, room: np.ndarray, gradient: Potentials) -> None:
             batch = self._batch(self.potentials.forward(W, block, out=room), block)
@@ -159,7 +163,7 @@ class LinearObjective(OnThreads):
         evidence = self.data.evidence.part(block.tokens)
         return Batch(theta, evidence, block.structure, self.data.weight[block.examples])
 
-    def _statistics(self, W: np.ndarray) -> np.ndarray:
+    def _statistics(self, W: np.ndarray, loss: Loss) -> np.ndarray:
         """What a loss that couples examples wants to know of all of them: the sum of its statistics
         of blocks.
         """
@@ -168,7 +172,7 @@ class LinearObjective(OnThreads):
             go_on()
             block = self.blocks[b]
             with np.errstate(over="ignore", invalid="ignore"):
-                return self.loss.statistics(self._batch(self.potentials.forward(W, block), block))
+                return loss.statistics(self._batch(self.potentials.forward(W, block), block))
 
         parts = self.threads.map(
             lambda c: np.sum([of_block(b) for b in self._parts[c]], axis=0), len(self._parts)

@@ -11,6 +11,7 @@ from sklearn_struct import (
     GECRF,
     HMM,
     MEMM,
+    ConstraintDrivenHMM,
     FactorialCRF,
     GraphCRF,
     HiddenStateClassifier,
@@ -71,12 +72,15 @@ def test_configurations_with_attributes(estimator, check, form):
     check(estimator, form)
 
 
-@ragged_checks([GECRF(), GECRF(entropy_weight=0.01, order=2)], forms=["arrays", "dicts"])
+@ragged_checks(
+    [GECRF(), GECRF(entropy_weight=0.01, order=2), GECRF(distance="posterior")],
+    forms=["arrays", "dicts"],
+)
 def test_labelled_features(estimator, check, form):
     check(estimator, form)
 
 
-@ragged_checks([HMM()], forms=["arrays", "object array", "packed"])
+@ragged_checks([HMM(), ConstraintDrivenHMM()], forms=["arrays", "object array", "packed"])
 def test_hidden_markov_models(estimator, check, form):
     check(estimator, form)
 

@@ -127,6 +127,7 @@ ESTIMATORS = [
     LinearChainCRF(warm_start=True, fit_intercept=False, min_frequency=2),
     GECRF(),
     WithTargets(),
+    WithTargets(distance="posterior", solver="em"),
     GEClassifier(distance="squared", entropy_weight=0.001, l1_ratio=0.5, max_iter=20),
     MEMM(),
     MEMMClassifier(order=2, decoder="beam"),

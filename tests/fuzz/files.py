@@ -30,6 +30,7 @@ from sklearn_struct import (
     HMM,
     MEMM,
     PCFG,
+    ConstraintDrivenHMM,
     FactorialCRF,
     FeatureTemplates,
     GraphCRF,
@@ -188,6 +189,12 @@ def simple() -> list[tuple[object, object]]:
         ),
         (FactorialCRF(reach=1, max_iter=2, tol=9.0).fit(WORDS, TWO_TAGS), WORDS),
         (HMM(order=2).fit(ROWS, TAGS), ROWS),
+        (
+            ConstraintDrivenHMM({"the": "DET"}, min_length=2, max_iter=1).fit(
+                WORDS, [None, *TAGS[1:]]
+            ),
+            WORDS,
+        ),
         (over_base.fit(ROWS, TAGS), ROWS),
         (MEstimatedCRF(distant_pairs=[("%x[0,0]", "%x[0,1]")]).fit(ROWS, TAGS), ROWS),
         (MEstimatedCRF(edge_features="all", base="locally-uniform").fit(NUMBERS, TAGS), NUMBERS),

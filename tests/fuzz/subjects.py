@@ -18,6 +18,7 @@ from sklearn_struct import (
     GECRF,
     HMM,
     Cliques,
+    ConstraintDrivenHMM,
     FactorialCRF,
     FeatureTemplates,
     GraphArray,
@@ -132,6 +133,7 @@ SETTINGS: dict[type, list[dict[str, Any]]] = {
         {"random_state": 0, "n_init": 2, "solver": "em", "state_transitions": "left-to-right"},
         {"random_state": 0, "tied": True, "tied_transitions": True, "dtype": "float32"},
     ],
+    ConstraintDrivenHMM: [{}, {"labeled_features": {"the": "DET"}, "min_length": 2}],
     HMM: [{}, {"order": 2}],
     LogLinearClassifier: [
         {},

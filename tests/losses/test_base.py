@@ -29,6 +29,10 @@ from sklearn_struct.losses.max_margin import MaxMargin
 from sklearn_struct.losses.pieces import Pieces
 from sklearn_struct.losses.piecewise_factors import Factors
 from sklearn_struct.losses.pointwise import Pointwise
+from sklearn_struct.losses.posterior_regularisation import (
+    NearestLabellings,
+    PosteriorRegularisation,
+)
 from sklearn_struct.losses.pseudolikelihood import Pseudolikelihood
 from sklearn_struct.losses.sample_rank import SampleRank
 from sklearn_struct.losses.semi_supervised import SemiSupervised
@@ -46,6 +50,8 @@ EXPECTATION = criteria.problem(0)[0]
 SQUARED = criteria.problem(0, "squared")[0]  # finite where what a target asks for is forbidden
 ENTROPY = Expectation(Chain(), *NO_CRITERIA, 0.3)
 MARGINAL = MarginalLikelihood(Chain())
+NEAREST = NearestLabellings(Chain(), EXPECTATION.node, EXPECTATION.edge)
+POSTERIOR = PosteriorRegularisation(NEAREST)
 
 # each with the flags that are true
 LOSSES = [
@@ -69,6 +75,9 @@ LOSSES = [
     (ENTROPY, ""),
     (SemiSupervised(MARGINAL, EXPECTATION), "couples"),
     (SemiSupervised(MARGINAL, ENTROPY), ""),
+    (NEAREST, "convex couples"),
+    (POSTERIOR, "couples"),
+    (SemiSupervised(MARGINAL, POSTERIOR), "couples"),
     (Windows(LogLikelihood(Chain()), 2), "convex twice_differentiable"),
     (Windows(MaxMargin(Chain()), 2), "convex"),
     (Windows(Pointwise(Chain()), 2), ""),
@@ -77,6 +86,7 @@ LOSSES = [
     (Constrained(MaxMargin(Chain()), RULE), "convex"),
     (Constrained(Pointwise(Chain()), RULE), "token_weights"),
     (Constrained(SQUARED, RULE), "couples"),
+    (Constrained(POSTERIOR, RULE), "couples"),
 ]
 
 
@@ -141,7 +151,7 @@ def everything(loss, batch):
     found = []
     if loss.couples:
         statistics = loss.statistics(batch)
-        value, loss = loss.outer(statistics)
+        value, loss = loss.settle(lambda asked: asked.statistics(batch))
         found += [statistics, np.array(value)]
     value, out = contracts.evaluate(loss, *batch)
     found += [value, contracts.flat(out)]
@@ -190,7 +200,7 @@ def test_flags_are_true(loss, flags):
     """What a flag says is there can be asked for, what it denies cannot."""
     given = batch()
     if loss.couples:
-        value, inner = loss.outer(loss.statistics(given))
+        value, inner = loss.settle(lambda asked: asked.statistics(given))
         assert np.isfinite(value)
         assert isinstance(inner, Loss)
     elif not isinstance(loss, Expectation | SemiSupervised):  # these do not without criteria

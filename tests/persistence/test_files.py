@@ -132,6 +132,11 @@ def test_an_equal_estimator_comes_back(tmp_path, options, X):
             "target_weight": {1: 2.0},
         },
         {
+            "labeled_features": {"word:the": "DET"},
+            "distance": "posterior",
+            "solver": "em",
+        },
+        {
             "annealing": (0.1,),
             "n_restarts": 1,
             "random_state": 0,

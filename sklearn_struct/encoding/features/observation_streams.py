@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import suppress
 from numbers import Integral, Real
 from typing import Any, NamedTuple, TypeVar
@@ -30,6 +31,7 @@ __all__ = [
     "first_occurrences",
     "is_numeric",
     "learn_values",
+    "look_up",
     "numbers",
     "of_numbers",
     "read",
@@ -232,6 +234,15 @@ def learn_values(
     return {values[old]: new for new, old in enumerate(kept)}, new_codes
 
 
+def look_up(column: Column, table: Mapping[Any, int]) -> np.ndarray:
+    """What a table has for the value of each token, -1 where it has nothing."""
+    values, codes = _coded(column)
+    # each distinct value is looked up once; the 0 is for a column without tokens
+    of_values = np.array([table.get(value, -1) for value in values] or [0], dtype=np.int64)
+    looked_up: np.ndarray = of_values[codes]
+    return looked_up
+
+
 def first_occurrences(codes: np.ndarray) -> np.ndarray:
     """Where each code but -1 occurs first."""
     distinct, first = np.unique(codes, return_index=True)
@@ -243,13 +254,10 @@ def encode(
     column: Column, vocabulary: dict[Any, int], oov: str | None, offsets: np.ndarray, c: int
 ) -> np.ndarray:
     """The codes of a column in a vocabulary that was learned before."""
-    values, codes = _coded(column)
-    # each distinct value is looked up once; the 0 is for a column without tokens
-    new: np.ndarray = np.array(
-        [vocabulary.get(value, -1) for value in values] or [0], dtype=np.int64
-    )[codes]
+    new = look_up(column, vocabulary)
     unknown = new < 0
     if oov is None and np.any(unknown):
+        values, codes = _coded(column)
         t = int(np.argmax(unknown))
         raise UnknownValueError(
             f"{place(t, offsets)}, column {c}: {values[codes[t]]!r} was not seen in fit; set `oov`"

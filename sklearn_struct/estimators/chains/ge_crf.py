@@ -16,9 +16,11 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn_struct.encoding.labels import partial_labels
 from sklearn_struct.encoding.two_dimensional_input import refuse_without_labels
 from sklearn_struct.estimators.chains.target_criteria import (
+    POSTERIOR,
     Wanted,
     among_allowed,
     label_set,
+    loss_of,
     read_criteria,
     read_shares,
 )
@@ -31,7 +33,7 @@ from sklearn_struct.estimators.fitting.solving import minimise
 from sklearn_struct.inference.chains.chain import Chain
 from sklearn_struct.losses.base import Loss
 from sklearn_struct.losses.evidence import Evidence
-from sklearn_struct.losses.expectation_criteria import DISTANCES, Expectation
+from sklearn_struct.losses.expectation_criteria import DISTANCES
 from sklearn_struct.losses.marginal_likelihood import MarginalLikelihood
 from sklearn_struct.losses.semi_supervised import SemiSupervised, is_labelled
 from sklearn_struct.objectives.linear_objective import LinearObjective
@@ -80,10 +82,17 @@ class GECRF(BasePartlyLabelled, BaseTrainedChain):
     target_weight : "auto", float or dict, default="auto"
         Weight of each labelled feature's distance, one for all or a dict from feature to weight, 1
         where it has none. "auto" is 10 without labelled sequences, else 1 (lambda of [1]_; without
-        labels only its product with C counts).
-    distance : {"kl", "squared"}, default="kl"
+        labels only its product with C counts); for ``distance="posterior"`` it is 20.
+    distance : {"kl", "squared", "posterior"}, default="kl"
         Kullback-Leibler divergence of the expected distribution from the target, or squared
-        Euclidean distance.
+        Euclidean distance. "posterior" is posterior regularisation [3]_: instead of the sum over
+        m, the least
+
+            KL(q || p) + sum_m weight_m * sum_l max(0, least_m(l) - expected count of l in q)
+
+        of any distribution q of labellings, where least_m(l) is target_m(l) * sum_t f_m(t), for
+        the labels that are named. So a target is a least share, which q keeps exactly unless that
+        costs more than the weight; p is only drawn towards q. `entropy_weight` must be 0 then.
     majority : float, default=0.99
         Probability of a label given alone.
     smoothing : float, default=0.01
@@ -96,8 +105,10 @@ class GECRF(BasePartlyLabelled, BaseTrainedChain):
         latter do.
     C : float, default=10.0
         Inverse strength of the penalty (sigma**2 of [1]_), ``np.inf`` for none.
-    solver : {"auto", "lbfgs", "owlqn", "cg", "gradient"}, default="auto"
-        "auto" is "owlqn" if ``l1_ratio > 0``, else "lbfgs".
+    solver : {"auto", "lbfgs", "owlqn", "cg", "gradient", "em"}, default="auto"
+        "auto" is "owlqn" if ``l1_ratio > 0``, else "lbfgs". "em", for ``distance="posterior"``,
+        finds the nearest distribution of labellings and moves the model towards it, in turns, as
+        [3]_ does.
     init : {"zero", "labelled", "random"}, default="zero"
         Weights to begin with, unless `fit` is given some: zeros, those of the labelled sequences
         alone, or random ones.
@@ -149,6 +160,8 @@ class GECRF(BasePartlyLabelled, BaseTrainedChain):
        learning of conditional random fields", ACL 2008.
     .. [2] F. Jiao, S. Wang, C.-H. Lee, R. Greiner and D. Schuurmans, "Semi-supervised conditional
        random fields for improved sequence segmentation and labeling", COLING/ACL 2006.
+    .. [3] K. Ganchev, J. Graca, J. Gillenwater and B. Taskar, "Posterior regularization for
+       structured latent variable models", JMLR 2010, section 2.
 
     Examples
     --------
@@ -181,12 +194,12 @@ class GECRF(BasePartlyLabelled, BaseTrainedChain):
             Interval(Real, 0, None, closed="left"),
             Mapping,
         ],
-        "distance": [StrOptions(set(DISTANCES))],
+        "distance": [StrOptions({*DISTANCES, POSTERIOR})],
         "majority": [Interval(Real, 0, 1, closed="right")],
         "smoothing": [Interval(Real, 0, None, closed="left")],
         "entropy_weight": [Interval(Real, 0, None, closed="left")],
         "classes": ["array-like", None],
-        "solver": [StrOptions({"auto", "lbfgs", "owlqn", "cg", "gradient"})],
+        "solver": [StrOptions({"auto", "lbfgs", "owlqn", "cg", "gradient", "em"})],
         "init": [StrOptions({"zero", "labelled", "random"})],
         "n_restarts": [Interval(Integral, 0, None, closed="left")],
         "annealing": [Iterable, None],
@@ -266,7 +279,12 @@ class GECRF(BasePartlyLabelled, BaseTrainedChain):
             target.feature: self._named(target.probability) for target in given.targets
         }
         evidence = weights.evidence._replace(fired=given.fired)
-        of_unlabelled = Expectation(Chain(), *given.criteria, self.entropy_weight)
+        of_unlabelled = loss_of(given, self.distance, self.entropy_weight)
+        if self.solver == "em" and not of_unlabelled.has_parts:
+            raise ValueError(
+                "solver='em' is that of distance='posterior'; with "
+                f"distance={self.distance!r} use 'lbfgs' or 'auto'"
+            )
         loss = SemiSupervised(self._loss(), of_unlabelled)
         return weights._replace(evidence=evidence), loss
 

@@ -17,15 +17,31 @@ from sklearn_struct.encoding.labels import label_codes, label_targets, partial_l
 from sklearn_struct.exceptions import EmptyDataError, ForbiddenLabelError
 from sklearn_struct.inference.chains.chain import Chain
 from sklearn_struct.inference.chains.forbidden import Transitions, forbid
-from sklearn_struct.losses.base import Batch
+from sklearn_struct.losses.base import Batch, Loss
 from sklearn_struct.losses.evidence import Evidence, Fired
 from sklearn_struct.losses.expectation_criteria import Criteria, Expectation
+from sklearn_struct.losses.posterior_regularisation import (
+    NearestLabellings,
+    PosteriorRegularisation,
+)
 
-__all__ = ["TargetCriteria", "Wanted", "among_allowed", "label_set", "read_criteria", "read_shares"]
+__all__ = [
+    "POSTERIOR",
+    "TargetCriteria",
+    "Wanted",
+    "among_allowed",
+    "label_set",
+    "loss_of",
+    "read_criteria",
+    "read_shares",
+]
+
+POSTERIOR = "posterior"  # posterior regularisation, in the place of a distance of expectations
 
 # weights of criteria that "auto" stands for
 WITHOUT_LABELS = 10.0
 WITH_LABELS = 1.0
+OF_POSTERIOR = 20.0  # no multiplier of a constraint that can be met comes near to it
 
 
 class Wanted(NamedTuple):
@@ -92,7 +108,10 @@ def read_criteria(
     given = wanted.labeled_features
     targets = label_targets.read_targets(given, classes, wanted.majority, wanted.smoothing)
     # "auto" depends on whether there are labelled sequences
-    strength = _strengths(wanted.target_weight, list(given), not np.all(free))
+    auto = WITHOUT_LABELS if np.all(free) else WITH_LABELS
+    if wanted.distance == POSTERIOR:
+        auto = OF_POSTERIOR
+    strength = _strengths(wanted.target_weight, list(given), auto)
     of_pairs = np.array([len(target.probability) > K for target in targets], dtype=bool)
     # labelled sequences say what they have to say by themselves
     weight = weight * free
@@ -116,10 +135,30 @@ def read_criteria(
                 "and counts for nothing"
             )
         kept.append(np.flatnonzero(chosen)[fires])
-        probability = np.array([targets[m].probability for m in kept[-1]]).reshape(-1, size)
+        asked = [_asked(targets[m], wanted.distance) for m in kept[-1]]
+        probability = np.array(asked).reshape(-1, size)
         criteria.append(Criteria(probability, strength[kept[-1]], wanted.distance))
         fired.append(csr(table[:, np.flatnonzero(fires)]))
     return TargetCriteria(targets, (criteria[0], criteria[1]), Fired(*fired), kept)
+
+
+def _asked(target: label_targets.Target, distance: str) -> np.ndarray:
+    """A distribution, or the least shares of the labels that are named."""
+    if distance != POSTERIOR:
+        return target.probability
+    return np.where(target.named, target.probability, 0.0)
+
+
+def loss_of(given: TargetCriteria, distance: str, entropy_weight: float) -> Loss:
+    """What is minimised of unlabelled sequences."""
+    if distance != POSTERIOR:
+        return Expectation(Chain(), *given.criteria, entropy_weight)
+    if entropy_weight:
+        raise ValueError(
+            "entropy_weight goes with distance='kl' or 'squared'; with 'posterior' use "
+            f"entropy_weight=0, got {entropy_weight}"
+        )
+    return PosteriorRegularisation(NearestLabellings(Chain(), *given.criteria))
 
 
 def among_allowed(
@@ -151,7 +190,9 @@ def among_allowed(
             _check_named(given.targets[m], row, classes.tolist())
         # no model could reach what is forbidden
         left = np.where(possible, old.target, 0.0)
-        criteria.append(old._replace(target=left / left.sum(axis=1, keepdims=True)))
+        # least shares are none of what other labels cannot have
+        total = 1.0 if old.distance == POSTERIOR else left.sum(axis=1, keepdims=True)
+        criteria.append(old._replace(target=left / total))
     return given._replace(criteria=(criteria[0], criteria[1]))
 
 
@@ -169,11 +210,11 @@ def _check_named(target: label_targets.Target, possible: np.ndarray, labels: lis
 
 
 def _strengths(
-    weight: str | float | Mapping[Any, float], features: list[Any], some_labelled: bool
+    weight: str | float | Mapping[Any, float], features: list[Any], auto: float
 ) -> np.ndarray:
     """The weight of each criterion."""
     if isinstance(weight, str):
-        return np.full(len(features), WITH_LABELS if some_labelled else WITHOUT_LABELS)
+        return np.full(len(features), auto)
     if not isinstance(weight, Mapping):
         weight = dict.fromkeys(features, weight)
     unknown = [feature for feature in weight if feature not in features]

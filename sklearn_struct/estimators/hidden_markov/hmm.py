@@ -25,6 +25,7 @@ from sklearn_struct.estimators.fitting.shared_parameters import (
 )
 from sklearn_struct.estimators.hidden_markov.base_hidden_markov import BaseHiddenChain
 from sklearn_struct.estimators.hidden_markov.em_fit import learn, start
+from sklearn_struct.estimators.hidden_markov.stream_learning import kinds_of, learn_streams
 from sklearn_struct.exceptions import NonFiniteError, UnknownLabelError
 from sklearn_struct.hidden_markov.densities import least_variances
 from sklearn_struct.hidden_markov.em_steps import Observed, Options, Training
@@ -233,7 +234,8 @@ class HMM(IterationParameters, RandomParameters, ThreadParameters, BaseHiddenCha
         of_tokens = check_total(np.repeat(weight, np.diff(columns.offsets)))
         self._kind = columns.kind
         if init is None:
-            observed = self._learn_streams(columns, of_tokens > 0)
+            kinds = kinds_of(columns, self.emissions)
+            self.vocabulary_, observed = learn_streams(columns, of_tokens > 0, kinds, self.oov)
         else:
             self.vocabulary_ = init.vocabulary_
             self.emission_logprob_ = init.emission_logprob_
@@ -282,23 +284,6 @@ class HMM(IterationParameters, RandomParameters, ThreadParameters, BaseHiddenCha
             raise ValueError(f"n_states must hold different labels, got {list(self.n_states)}")
         return label_codes.unique_labels(list(self.n_states), np.array([0, len(self.n_states)]))
 
-    def _learn_streams(self, columns: streams.Columns, used: np.ndarray) -> Observed:
-        """Learn vocabularies from the tokens that are used; codes and numbers of all tokens."""
-        codes = []
-        numbers = [np.empty((len(used), 0))]
-        self.vocabulary_ = []
-        for c, (column, kind) in enumerate(
-            zip(columns.columns, self._kinds(columns.columns), strict=True)
-        ):
-            if kind == "gaussian":
-                numbers.append(streams.numbers(column, columns.offsets, c)[:, None])
-                self.vocabulary_.append(None)
-            else:
-                values, coded = streams.learn_values(column, used, self.oov)
-                codes.append(coded)
-                self.vocabulary_.append(values)
-        return Observed(codes, np.hstack(numbers), columns.offsets)
-
     def _options(self, observed: Observed, weight: np.ndarray, init: Any) -> Options:
         tables = [values for values in self.vocabulary_ if values is not None]
         n_values = [len(values) + (self.oov is not None) for values in tables]
@@ -312,24 +297,6 @@ class HMM(IterationParameters, RandomParameters, ThreadParameters, BaseHiddenCha
         return Options(
             self.order, n_values, self.stop, self.smoothing, self.transition_smoothing, floor
         )
-
-    def _kinds(self, columns: list[streams.Column]) -> list[str]:
-        """How each column is distributed."""
-        given = (
-            [self.emissions] * len(columns)
-            if isinstance(self.emissions, str)
-            else list(self.emissions)
-        )
-        if len(given) != len(columns) or not set(given) <= {"auto", "categorical", "gaussian"}:
-            raise ValueError(
-                f"emissions={self.emissions!r} does not say how each of {len(columns)} streams is "
-                "emitted"
-            )
-        alone = self._kind == "values"
-        numeric = (
-            "gaussian" if streams.is_numeric(column, alone) else "categorical" for column in columns
-        )
-        return [of_column if kind == "auto" else kind for kind, of_column in zip(given, numeric)]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

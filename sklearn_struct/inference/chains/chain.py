@@ -10,14 +10,14 @@ import numpy as np
 from sklearn_struct.compiled.threads import patiently
 from sklearn_struct.containers import structures
 from sklearn_struct.containers.structures import Potentials, Structure, n_columns
-from sklearn_struct.inference.base import Inference
+from sklearn_struct.inference.base import CliqueRows, Inference
 from sklearn_struct.inference.chains import (
     first_order,
     first_order_decoding,
     second_order,
     second_order_decoding,
 )
-from sklearn_struct.inference.chains.flat_tuples import links, tables
+from sklearn_struct.inference.chains.flat_tuples import PairRows, links, tables
 
 __all__ = ["Chain"]
 
@@ -78,6 +78,43 @@ class Chain(Inference):
         arguments = tables(potentials), tables(reward), links(structure), weight, tables(out), mean
         # two passes, each of numbers and of their derivatives
         patiently(lambda: products.tangent(*arguments), 4 * _steps(potentials))
+
+    def marginals_by_row(
+        self,
+        potentials: Potentials,
+        structure: Structure,
+        weight: np.ndarray,
+        node: np.ndarray,
+        rows: CliqueRows,
+        log_Z: np.ndarray,
+    ) -> None:
+        """Add weighted marginals; see `Inference.marginals_by_row`."""
+        if len(potentials.cliques) > 1:
+            super().marginals_by_row(potentials, structure, weight, node, rows, log_Z)
+            return
+        products = _products(potentials)
+        arguments = tables(potentials), links(structure), weight, node, _pair_rows(rows), log_Z
+        patiently(lambda: products.marginals_by_row(*arguments), 2 * _steps(potentials))
+
+    def tangent_by_row(
+        self,
+        potentials: Potentials,
+        reward: Potentials,
+        rows: CliqueRows,
+        structure: Structure,
+        weight: np.ndarray,
+        out: Potentials,
+        mean: np.ndarray,
+    ) -> None:
+        """Add weighted covariances with a reward; see `Inference.tangent_by_row`."""
+        shared = len(potentials.cliques[0]) == len(reward.cliques[0]) == 1
+        if len(potentials.cliques) > 1 or not shared:
+            super().tangent_by_row(potentials, reward, rows, structure, weight, out, mean)
+            return
+        products = _products(potentials)
+        arguments = tables(potentials), tables(reward), links(structure), weight, tables(out), mean
+        of_pairs = _pair_rows(rows)
+        patiently(lambda: products.tangent(*arguments, of_pairs), 4 * _steps(potentials))
 
     def argmax(
         self,
@@ -141,6 +178,10 @@ def _products(potentials: Potentials) -> ModuleType:
 
 def _decoding(potentials: Potentials) -> ModuleType:
     return first_order_decoding if len(potentials.cliques) == 1 else second_order_decoding
+
+
+def _pair_rows(rows: CliqueRows) -> PairRows:
+    return PairRows(*rows.strength, rows.table)
 
 
 def _steps(potentials: Potentials) -> int:

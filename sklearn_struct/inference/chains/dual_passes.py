@@ -26,6 +26,7 @@ from sklearn_struct.compiled.simd import (
     padded,
     splat,
     store,
+    store_part,
     sub,
     total,
 )
@@ -35,13 +36,14 @@ from sklearn_struct.inference.chains.dual_numbers import (
     rows_times_duals,
     transpose_duals,
 )
-from sklearn_struct.inference.chains.flat_tuples import Pairs
+from sklearn_struct.inference.chains.flat_tuples import PairRows, Pairs
 
 __all__ = [
     "GROUP",
     "LARGEST",
     "Group",
     "Work",
+    "add_row_edges",
     "backward",
     "exponentials",
     "fill",
@@ -179,7 +181,7 @@ def exponentials(node: np.ndarray, rewards: np.ndarray, group: Group, work: Work
 
 
 @kernel
-def forward(potentials: Pairs, reward: Pairs, group: Group, work: Work) -> None:
+def forward(potentials: Pairs, reward: Pairs, rows: PairRows, group: Group, work: Work) -> None:
     """Fill A and norms, and divide U by c."""
     edges = group.edges
     starts = group.starts
@@ -200,6 +202,8 @@ def forward(potentials: Pairs, reward: Pairs, group: Group, work: Work) -> None:
                 spread[r] = max(spread[r], edge_spread)
                 size[r] = max(size[r], edge_size)
             rows_times_duals(A, starts[t - 1] + r, step, E, A, lo + r)
+        if t > 0 and len(rows.table) > 0:
+            _enter_rows(potentials.edge, rows, group, t, work)
         _weigh(reward.node, group, t, work)
 
 
@@ -246,7 +250,7 @@ def _weigh(rewards: np.ndarray, group: Group, t: int, work: Work) -> None:
 
 
 @kernel
-def backward(potentials: Pairs, reward: Pairs, group: Group, work: Work) -> None:
+def backward(potentials: Pairs, reward: Pairs, rows: PairRows, group: Group, work: Work) -> None:
     """Fill B and V; rows of V at the end of a sequence are 0."""
     edges = group.edges
     starts = group.starts
@@ -265,6 +269,8 @@ def backward(potentials: Pairs, reward: Pairs, group: Group, work: Work) -> None
                 transpose_duals(work.E, work.E_T)
             # by the transpose, so that rows are read along memory
             rows_times_duals(V, lo + r, step, work.E_T, B, lo + r)
+        if n > 0 and len(rows.table) > 0:
+            _leave_rows(rows, group, t, work)
         for row in range(lo + n, starts[t + 1]):
             for k in range(P):
                 # the end of a sequence, for which nothing is left to be summed
@@ -296,3 +302,96 @@ def _leave(rewards: np.ndarray, group: Group, t: int, work: Work) -> None:
             rise = sub(_rewards(rewards, i + k, K - k), shift)
             store(V, o + k, v)
             store(V, o + P + k, fma(v, rise, mul(u, load(B, (2 * row + 1) * P + k))))
+
+
+@kernel
+def _of_row(rows: PairRows, p: int, i: int, n: int) -> Vector:
+    """What a stored strength makes of the first n of table[i : i + LANES], finite as `_rewards`."""
+    reward = mul(splat(rows.data[p]), load_part(rows.table, i, n, 0.0))
+    return minimum(maximum(reward, splat(-LARGEST)), splat(LARGEST))
+
+
+@kernel
+def _size_of_row(edge: np.ndarray, rows: PairRows, p: int) -> float:
+    """The largest of a stored strength's rewards that is not forbidden."""
+    n_pairs = edge.shape[1]
+    _, _, size = _extent(edge, 0, rows.table, np.int64(rows.indices[p]) * n_pairs, n_pairs)
+    return size * abs(float(rows.data[p]))
+
+
+@kernel
+def _enter_rows(edge: np.ndarray, rows: PairRows, group: Group, t: int, work: Work) -> None:
+    """Add to A, products of alpha_{t-1} and E, the derivative of E by the rows that edges have.
+
+    The size of these rewards is noted.
+    """
+    indptr = rows.indptr
+    starts = group.starts
+    A = work.A
+    E = work.E
+    K = E.shape[0]
+    P = E.shape[1] // 2
+    n_pairs = rows.table.shape[1]
+    for r in range(starts[t + 1] - starts[t]):
+        end = group.tokens[r] + t
+        before = starts[t - 1] + r
+        o = (2 * (starts[t] + r) + 1) * P
+        for p in range(indptr[end], indptr[end + 1]):
+            work.size[r] = max(work.size[r], _size_of_row(edge, rows, p))
+            m = np.int64(rows.indices[p]) * n_pairs
+            for k in range(0, K, LANES):
+                da = load(A, o + k)
+                for j in range(K):
+                    x = _of_row(rows, p, m + j * K + k, K - k)
+                    da = fma(mul(splat(A[before, j]), load(E, 2 * j * P + k)), x, da)
+                store(A, o + k, da)
+
+
+@kernel
+def _leave_rows(rows: PairRows, group: Group, t: int, work: Work) -> None:
+    """Add to B, products of E and v, the derivative of E by the rows that edges have."""
+    indptr = rows.indptr
+    starts = group.starts
+    B = work.B
+    E = work.E
+    K = E.shape[0]
+    P = E.shape[1] // 2
+    n_pairs = rows.table.shape[1]
+    for r in range(starts[t + 2] - starts[t + 1]):
+        end = group.tokens[r] + t + 1
+        row = starts[t] + r
+        for p in range(indptr[end], indptr[end + 1]):
+            m = np.int64(rows.indices[p]) * n_pairs
+            for j in range(K):
+                rise = splat(0.0)
+                for k in range(0, K, LANES):
+                    v = mul(load(work.V, 2 * row * P + k), load(E, 2 * j * P + k))
+                    rise = fma(v, _of_row(rows, p, m + j * K + k, K - k), rise)
+                B[row, P + j] += total(rise)
+
+
+@kernel
+def add_row_edges(rows: PairRows, group: Group, work: Work, out: np.ndarray) -> None:
+    """Add to the derivatives of edge marginals, of alpha(j) E(j, k) v(k), those of E by the rows
+    that edges have.
+    """
+    indptr = rows.indptr
+    E = work.E
+    K = E.shape[0]
+    P = E.shape[1] // 2
+    n_pairs = out.shape[1]
+    last = len(out) - 1
+    for r in range(len(group.order)):
+        for t in range(group.lengths[r] - 1):
+            end = group.tokens[r] + t + 1
+            row = group.starts[t] + r
+            o = min(group.edges[r] + t, last) * n_pairs
+            for p in range(indptr[end], indptr[end + 1]):
+                m = np.int64(rows.indices[p]) * n_pairs
+                for j in range(K):
+                    a = splat(work.A[row, j])
+                    for k in range(0, K, LANES):
+                        x = _of_row(rows, p, m + j * K + k, K - k)
+                        pair = mul(mul(a, load(work.V, 2 * row * P + k)), load(E, 2 * j * P + k))
+                        i = o + j * K + k
+                        store_part(out, i, fma(pair, x, load_part(out, i, K - k, 0.0)), K - k)

@@ -37,7 +37,7 @@ from sklearn_struct.compiled.small_products import add_outer, rows_times_matrix
 from sklearn_struct.inference.chains import forward_backward_by_edge as edge_tables
 from sklearn_struct.inference.chains.first_order_log import log_marginals
 from sklearn_struct.inference.chains.first_order_tangent import tangent
-from sklearn_struct.inference.chains.flat_tuples import Links, Pairs
+from sklearn_struct.inference.chains.flat_tuples import Links, PairRows, Pairs, rows_of_pairs
 from sklearn_struct.inference.chains.forward_backward_by_edge import (
     Lattice,
     absorb,
@@ -46,7 +46,7 @@ from sklearn_struct.inference.chains.forward_backward_by_edge import (
 )
 from sklearn_struct.inference.chains.time_major import Steps, steps
 
-__all__ = ["marginals", "tangent"]
+__all__ = ["marginals", "marginals_by_row", "tangent"]
 
 # ranges of scores, by bytes of a number, within which nothing can underflow that matters
 _NEAR = {8: 600.0, 4: 60.0}
@@ -81,6 +81,48 @@ def marginals(
     if len(places.order) == 0:
         return
     work = _lattice(places, potentials)
+    again = _passes(potentials, structure, places, work, log_Z)
+    if potentials.edge.shape[0] == 1 and out.edge.shape[0] == 1:
+        _add_marginals(structure.offsets, places, weight, work, out)
+    else:
+        edge_tables.add_marginals(potentials, structure, places, weight, work, out.edge)
+        _add_nodes(structure.offsets, *places, weight, work.A, work.B, out.node)
+    for i in again.tolist():
+        log_Z[i] = log_marginals(potentials, structure, i, weight[i], out)
+
+
+def marginals_by_row(
+    potentials: Pairs,
+    structure: Links,
+    weight: np.ndarray,
+    node: np.ndarray,
+    rows: PairRows,
+    log_Z: np.ndarray,
+) -> None:
+    """As `marginals`, but those of labels are added to `node`, and those of pairs, times how
+    strongly, to the rows of the table that they have.
+    """
+    places = steps(structure.offsets, weight)
+    log_Z[:] = 0.0
+    if len(places.order) == 0:
+        return
+    work = _lattice(places, potentials)
+    again = _passes(potentials, structure, places, work, log_Z)
+    edge_tables.add_by_row(potentials, structure, places, weight, work, rows)
+    _add_nodes(structure.offsets, *places, weight, work.A, work.B, node)
+    if len(again):
+        room = Pairs(node, np.zeros((len(structure.edges), rows.table.shape[1])))
+        for i in again.tolist():
+            log_Z[i] = log_marginals(potentials, structure, i, weight[i], room)
+        rows.table[:] += rows_of_pairs(rows, structure).T @ room.edge
+
+
+def _passes(
+    potentials: Pairs, structure: Links, places: Steps, work: Lattice, log_Z: np.ndarray
+) -> np.ndarray:
+    """Forward and backward, and log Z; return which sequences are to be done again in log space,
+    and have rows of zeros now.
+    """
     near = _NEAR[potentials.node.itemsize]
     if potentials.edge.shape[0] == 1:
         is_safe = _sweep(potentials, structure, places, work, log_Z, near)
@@ -95,13 +137,7 @@ def marginals(
         redo = np.isnan(log_Z[places.order]) | ~(work.spread < near)
         _distrust(potentials, structure, places, work, log_Z, redo)
         again = places.order[redo]
-    if potentials.edge.shape[0] == 1 and out.edge.shape[0] == 1:
-        _add_marginals(structure.offsets, places, weight, work, out)
-    else:
-        edge_tables.add_marginals(potentials, structure, places, weight, work, out.edge)
-        _add_nodes(structure.offsets, *places, weight, work.A, work.B, out.node)
-    for i in again.tolist():
-        log_Z[i] = log_marginals(potentials, structure, i, weight[i], out)
+    return again
 
 
 def _lattice(places: Steps, potentials: Pairs) -> Lattice:

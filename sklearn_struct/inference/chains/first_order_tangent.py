@@ -33,6 +33,7 @@ from sklearn_struct.inference.chains.dual_passes import (
     LARGEST,
     Group,
     Work,
+    add_row_edges,
     backward,
     exponentials,
     fill,
@@ -41,7 +42,13 @@ from sklearn_struct.inference.chains.dual_passes import (
     workspace,
 )
 from sklearn_struct.inference.chains.first_order_log import log_tangent
-from sklearn_struct.inference.chains.flat_tuples import Links, Pairs
+from sklearn_struct.inference.chains.flat_tuples import (
+    NO_ROWS,
+    Links,
+    PairRows,
+    Pairs,
+    rows_of_pairs,
+)
 
 __all__ = ["tangent"]
 
@@ -59,6 +66,7 @@ def tangent(
     weight: np.ndarray,
     out: Pairs,
     mean: np.ndarray,
+    rows: PairRows = NO_ROWS,
 ) -> None:
     """Add weighted covariances with a reward, the derivative of the marginals in its direction, to
     `out`.
@@ -81,10 +89,14 @@ def tangent(
     mean : ndarray of shape (n_sequences,), float64
         E[R], the derivative of log Z, is written; nan where no labelling is allowed, and then
         nothing is added.
+    rows : PairRows, default=NO_ROWS
+        More rewards of pairs, where all pairs share a table of scores and one of rewards. They cost
+        the pairs that have some, and are never written out for each pair.
     """
     potentials, reward = (
         Pairs(*(np.ascontiguousarray(a, np.float64) for a in p)) for p in (potentials, reward)
     )
+    rows = rows._replace(table=np.ascontiguousarray(rows.table))
     lengths = np.diff(structure.offsets) * (weight != 0)
     # the longest first, so that those still alive at a step stand side by side
     order = np.argsort(-lengths, kind="stable")[: np.count_nonzero(lengths)]
@@ -99,18 +111,27 @@ def tangent(
         starts,
     )
     # one workspace, as large as the largest group needs
-    rows = np.add.reduceat(np.append(used.lengths, 0), np.arange(0, len(order) + 1, GROUP)).max()
-    work = workspace(rows, potentials.node.shape[1])
+    n_rows = np.add.reduceat(np.append(used.lengths, 0), np.arange(0, len(order) + 1, GROUP)).max()
+    work = workspace(n_rows, potentials.node.shape[1])
     # of sequences without weight or tokens
     mean[:] = 0.0
-    if _scaled_tangent(potentials, reward, used, out, mean, work):
+    if _scaled_tangent(potentials, reward, rows, used, out, mean, work):
+        if len(rows.table):
+            of_pairs = reward.edge + rows_of_pairs(rows, structure) @ rows.table
+            reward = reward._replace(edge=of_pairs)
         for i in np.flatnonzero(np.isnan(mean)).tolist():
             mean[i] = log_tangent(potentials, reward, structure, i, weight[i], out)
 
 
 @kernel
 def _scaled_tangent(
-    potentials: Pairs, reward: Pairs, used: Group, out: Pairs, mean: np.ndarray, work: Work
+    potentials: Pairs,
+    reward: Pairs,
+    rows: PairRows,
+    used: Group,
+    out: Pairs,
+    mean: np.ndarray,
+    work: Work,
 ) -> int:
     """The same, but sequences whose scaled result cannot be trusted get mean nan; return their
     number.
@@ -132,8 +153,8 @@ def _scaled_tangent(
             work.edge_spread[r] = edge_spread
             work.size[r] = edge_size
         exponentials(potentials.node, reward.node, group, work)
-        forward(potentials, reward, group, work)
-        backward(potentials, reward, group, work)
+        forward(potentials, reward, rows, group, work)
+        backward(potentials, reward, rows, group, work)
         for r in range(last - first):
             expected = _expected(potentials, group, r, work)
             n_untrusted += np.isnan(expected)
@@ -143,6 +164,8 @@ def _scaled_tangent(
             add_outer_duals(work.A, work.V, group.starts[group.lengths[0]], work.pairs)
         else:
             _add_edges(potentials, reward, group, work, out.edge)
+        if len(rows.table) > 0:
+            add_row_edges(rows, group, work, out.edge)
     if shared and out.edge.shape[0] == 1:
         _add_pairs(work, out.edge)
     return n_untrusted

@@ -9,15 +9,20 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
+from sklearn_struct.containers.csr import CSR, as_matrix
 from sklearn_struct.containers.structures import Potentials, Structure
 
 __all__ = [
+    "NO_ROWS",
     "Links",
+    "PairRows",
     "Pairs",
     "TripleLinks",
     "Triples",
     "links",
+    "rows_of_pairs",
     "tables",
     "with_triple_links",
     "with_triples",
@@ -29,6 +34,20 @@ class Pairs(NamedTuple):
 
     node: np.ndarray
     edge: np.ndarray
+
+
+class PairRows(NamedTuple):
+    """Rows of a table (n_rows, K * K) that pairs combine: the pair that ends at token t has
+    ``data[p]`` times row ``indices[p]``, for p from ``indptr[t]`` to before ``indptr[t + 1]``.
+    """
+
+    indptr: np.ndarray
+    indices: np.ndarray
+    data: np.ndarray
+    table: np.ndarray
+
+
+NO_ROWS = PairRows(np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0), np.zeros((0, 1)))
 
 
 class Triples(NamedTuple):
@@ -68,6 +87,12 @@ def links(structure: Structure) -> Links | TripleLinks:
     if len(families) == 1:
         return Links(offsets, *families[0])
     return TripleLinks(offsets, *families[0], families[1].offsets)
+
+
+def rows_of_pairs(rows: PairRows, structure: Links) -> sp.csr_array:
+    """How strongly each pair has each row, (n_edges, n_rows)."""
+    strength = as_matrix(CSR(rows.indptr, rows.indices, rows.data), len(rows.table))
+    return strength[structure.edges[:, 1]]
 
 
 def with_triples(potentials: Potentials) -> Triples:

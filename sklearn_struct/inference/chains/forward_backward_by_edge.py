@@ -13,7 +13,9 @@ from sklearn_struct.compiled.kernel import inlined, kernel
 from sklearn_struct.compiled.simd import (
     LANES,
     add,
+    cast,
     exp,
+    fma,
     largest,
     least,
     load,
@@ -24,14 +26,24 @@ from sklearn_struct.compiled.simd import (
     padded,
     splat,
     store,
+    store_part,
     sub,
     total,
 )
 from sklearn_struct.compiled.small_products import matrix_times_row, rows_times_matrix
-from sklearn_struct.inference.chains.flat_tuples import Links, Pairs
+from sklearn_struct.inference.chains.flat_tuples import Links, PairRows, Pairs
 from sklearn_struct.inference.chains.time_major import Steps
 
-__all__ = ["Lattice", "absorb", "add_marginals", "backward", "exp_table", "forward", "weigh"]
+__all__ = [
+    "Lattice",
+    "absorb",
+    "add_by_row",
+    "add_marginals",
+    "backward",
+    "exp_table",
+    "forward",
+    "weigh",
+]
 
 
 class Lattice(NamedTuple):
@@ -198,3 +210,43 @@ def add_marginals(
                     store(row, k, maximum(pair, zero))
                 for k in range(K):
                     out_edge[out_step * e, j * K + k] += weight[i] * row[k]
+
+
+@kernel
+def add_by_row(
+    potentials: Pairs,
+    structure: Links,
+    places: Steps,
+    weight: np.ndarray,
+    work: Lattice,
+    rows: PairRows,
+) -> None:
+    """Add weighted edge marginals to the rows of the table that edges have, while A is not
+    weighted; also where edges share E.
+    """
+    offsets = structure.offsets
+    edge = potentials.edge
+    table = rows.table
+    K = potentials.node.shape[1]
+    n_pairs = table.shape[1]
+    P = padded(K)
+    zero = splat(work.E.dtype.type(0))
+    for r in range(len(places.order)):
+        i = places.order[r]
+        for t in range(offsets[i + 1] - offsets[i] - 1):
+            after = offsets[i] + t + 1
+            first = rows.indptr[after]
+            last = rows.indptr[after + 1]
+            if edge.shape[0] > 1 and first < last:
+                exp_table(edge, structure.edge_offsets[i] + t, K, work.E)
+            for p in range(first, last):
+                share = splat(table.dtype.type(weight[i] * rows.data[p]))
+                for j in range(K):
+                    a = splat(work.A[(places.first[t] + r) * P + j])
+                    m = np.int64(rows.indices[p]) * n_pairs + j * K
+                    for k in range(0, K, LANES):
+                        v = load(work.U, (places.first[t + 1] + r) * P + k)
+                        # a forbidden pair is inf * 0; the maximum of nan and 0 is 0
+                        pair = maximum(mul(mul(a, v), load(work.E, j * P + k)), zero)
+                        row = load_part(table, m + k, K - k, table.dtype.type(0))
+                        store_part(table, m + k, fma(share, cast(pair, table), row), K - k)

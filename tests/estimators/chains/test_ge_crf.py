@@ -7,6 +7,7 @@ from __future__ import annotations
 import pickle
 from collections import Counter
 from copy import deepcopy
+from itertools import pairwise
 
 import contracts
 import numpy as np
@@ -246,7 +247,7 @@ def objective_of(crf, X, y):
 
 
 @pytest.mark.parametrize("order", [1, 2])
-@pytest.mark.parametrize("distance", ["kl", "squared"])
+@pytest.mark.parametrize("distance", ["kl", "squared", "posterior"])
 def test_gradient_of_a_mixture_by_finite_differences(distance, order):
     """Labelled, ambiguous and unlabelled sequences; overlapping targets of labels and pairs;
     edge features.
@@ -260,7 +261,7 @@ def test_gradient_of_a_mixture_by_finite_differences(distance, order):
     crf = GECRF(
         given,
         distance=distance,
-        entropy_weight=0.2,
+        entropy_weight=0.0 if distance == "posterior" else 0.2,
         order=order,
         edge_features=["$", "room"],
         fit_intercept=True,
@@ -274,7 +275,10 @@ def test_gradient_of_a_mixture_by_finite_differences(distance, order):
     for i in rng.choice(objective.size, 40, replace=False):
         step = 1e-5 * np.eye(objective.size)[i]
         difference = objective.value_and_grad(w + step)[0] - objective.value_and_grad(w - step)[0]
-        assert difference / 2e-5 == pytest.approx(slopes[i], abs=1e-6)
+        # the nearest labellings are found to 1e-7
+        assert difference / 2e-5 == pytest.approx(
+            slopes[i], abs=1e-4 if distance == "posterior" else 1e-6
+        )
 
 
 def potentials_of(crf, X):
@@ -287,7 +291,13 @@ def potentials_of(crf, X):
 
 @CLOSE
 @pytest.mark.parametrize(
-    "options", [{"entropy_weight": 0.01}, {"distance": "squared", "dtype": "float32"}]
+    "options",
+    [
+        {"entropy_weight": 0.01},
+        {"distance": "squared", "dtype": "float32"},
+        {"distance": "posterior"},
+        {"distance": "posterior", "solver": "em"},
+    ],
 )
 def test_equal_bits_for_any_number_of_threads(options):
     X, y = ads(150, seed=1)
@@ -321,6 +331,71 @@ def test_solvers_find_the_same(solver):
     expected = GECRF(FEATURES, C=1.0, tol=1e-7).fit(X, NOTHING)
     crf = GECRF(FEATURES, C=1.0, tol=1e-5, solver=solver, max_iter=5000).fit(X, NOTHING)
     assert crf.loss_curve_[-1] == pytest.approx(expected.loss_curve_[-1], rel=1e-4)
+
+
+@pytest.mark.blas
+@pytest.mark.parametrize("solver", ["owlqn", "cg", "em"])
+def test_solvers_find_the_same_nearest_labellings(solver):
+    options = {"distance": "posterior", "C": 1.0}
+    expected = GECRF(FEATURES, tol=1e-6, **options).fit(X, NOTHING)
+    crf = GECRF(FEATURES, tol=1e-5, solver=solver, max_iter=5000, **options).fit(X, NOTHING)
+    assert crf.loss_curve_[-1] == pytest.approx(expected.loss_curve_[-1], rel=1e-4)
+
+
+def test_least_shares(corpus):
+    """Other than by targets, more than what is asked for costs nothing."""
+    given = {"$": {"RENT": 0.7, "SIZE": 0.1, "O": 0.2}, "room": Counter(SIZE=3, O=1)}
+    crf = GECRF(given, distance="posterior", C=1e4, tol=1e-7, smoothing=0.0).fit(X, NOTHING)
+    np.testing.assert_allclose(expected_at(crf, X[:-1], "$"), [0.2, 0.7, 0.1], atol=0.01)
+    np.testing.assert_allclose(expected_at(crf, X[:-1], "room"), [0.25, 0.0, 0.75], atol=0.01)
+    vectors, y = corpus
+    few = [*y[:20], *[None] * 40]
+    classes = sorted({label for labels in y for label in labels})
+    options = {"distance": "posterior", "classes": classes, "tol": 1e-3}
+    least = {None: {"O": 0.05, **dict.fromkeys(set(classes) - {"O"}, 0.95 / (len(classes) - 1))}}
+    assert GECRF(least, **options, target_weight=1.0).fit(vectors, few).n_iter_ > 0
+    half = GECRF(WORDS, **options, majority=0.5).fit(vectors, few)
+    most = GECRF(WORDS, **options, majority=0.99).fit(vectors, few)
+    rent = classes.index("RENT")
+    shares = []
+    for crf in (half, most):
+        column = vectors.feature_names.tolist().index("month")
+        fires = vectors[20:].tokens[:, [column]].toarray()[:, 0] > 0
+        shares.append(np.concatenate(list(crf.predict_proba(vectors[20:])))[fires, rent].mean())
+    assert 0.5 < shares[0] <= shares[1] + 0.01
+
+
+@CLOSE
+def test_em_never_raises_the_objective(corpus):
+    vectors, y = corpus
+    few = [*y[:10], *[None] * 50]
+    classes = sorted({label for labels in y for label in labels})
+    crf = GECRF(
+        WORDS, distance="posterior", solver="em", classes=classes, max_iter=15, tol=1e-3
+    ).fit(vectors, few)
+    values = np.array(crf.loss_curve_)
+    assert len(values) > 5
+    # as the nearest labellings are found to 1e-7
+    assert np.all(np.diff(values) <= 1e-5 * values[0])
+    assert values[-1] < 0.9 * values[0]
+
+
+def test_what_posterior_regularisation_refuses():
+    with pytest.raises(ValueError, match="entropy_weight goes with distance='kl' or 'squared'"):
+        GECRF(FEATURES, distance="posterior", entropy_weight=0.1).fit(X, NOTHING)
+    with pytest.raises(ValueError, match=r"solver='em' is that of distance='posterior'.*'kl'"):
+        GECRF(FEATURES, solver="em").fit(X, NOTHING)
+
+
+@pytest.mark.filterwarnings("ignore:.*never fires")
+def test_least_shares_among_allowed_labellings():
+    """What constraints forbid is not asked for; the others' shares stay as they are."""
+    given = {"$": {"RENT": 0.5, "SIZE": 0.5}, "month": "RENT"}
+    options = {"allowed_transitions": {"RENT": ["SIZE"]}}
+    crf = GECRF(given, distance="posterior", constrain_training=True, **options).fit(X, NOTHING)
+    assert crf.targets_["month"] == pytest.approx({"RENT": 0.99, "SIZE": 0.01})
+    labels = crf.predict(X)
+    assert ("RENT", "SIZE") not in [pair for row in labels for pair in pairwise(row)]
 
 
 def test_l1_penalty_gives_zeros():

@@ -6,11 +6,14 @@ import contracts
 import naive
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from sklearn_struct.containers.csr import csr
 from sklearn_struct.containers.structures import Potentials, chain
+from sklearn_struct.inference.base import CliqueRows
 from sklearn_struct.inference.chains import first_order_tangent
 from sklearn_struct.inference.chains.chain import Chain
 from sklearn_struct.inference.chains.first_order_log import log_tangent
@@ -237,6 +240,97 @@ def test_entropy_is_the_derivative_of_log_Z():
                 tuple(index),
             )
             assert slope == pytest.approx(-gradient[tuple(index)], abs=1e-7)
+
+
+# ---- rewards that some pairs have beside the shared ones
+
+
+@st.composite
+def chains_with_rows(draw):
+    """Shared scores and rewards, and rows of more rewards that some pairs combine."""
+    potentials, structure = draw(contracts.any_chains())
+    potentials = potentials._replace(cliques=(potentials.cliques[0][:1],))
+    width = potentials.cliques[0].shape[1]
+    table = draw(rewards((2, width)))
+    reward = Potentials(draw(rewards(potentials.node.shape)), (draw(rewards((1, width))),))
+    strengths = st.sampled_from([0.0, 0.0, 1.0, 0.5])
+    strength = draw(arrays(float, (len(potentials.node), 2), elements=strengths))
+    return potentials, reward, CliqueRows(csr(sp.csr_array(strength)), table), structure
+
+
+def written_out(reward, rows, structure):
+    return reward._replace(cliques=(reward.cliques[0] + rows.by_clique(structure),))
+
+
+def tangent_by_row(potentials, reward, rows, structure, weight, n_edges):
+    width = potentials.cliques[0].shape[1]
+    out = Potentials(np.zeros(potentials.node.shape), (np.zeros((n_edges, width)),))
+    mean = np.full(len(weight), np.inf)
+    inference.tangent_by_row(potentials, reward, rows, structure, weight, out, mean)
+    return out, mean
+
+
+@given(chains_with_rows())
+@settings(max_examples=200)
+def test_rows_of_rewards_are_those_written_out(batch):
+    """Also where it takes logarithms, and where labels or all labellings are forbidden."""
+    potentials, reward, rows, structure = batch
+    weight = np.full(len(structure.offsets) - 1, -1.5)
+    n_edges = len(structure.families[0].nodes)
+    all_rewards = written_out(reward, rows, structure)
+    size = 1e-10 * max(1.0, *(np.max(np.abs(table), initial=0.0) for table in tables(all_rewards)))
+    for n_rows in (1, n_edges):
+        expected, expected_mean = tangent(potentials, all_rewards, structure, weight, n_rows)
+        out, mean = tangent_by_row(potentials, reward, rows, structure, weight, n_rows)
+        n = max(1, len(potentials.node))
+        np.testing.assert_allclose(mean, expected_mean, atol=n * size)
+        np.testing.assert_allclose(out.node, expected.node, atol=n * size)
+        np.testing.assert_allclose(out.cliques[0], expected.cliques[0], atol=n * size)
+
+
+@pytest.mark.twins
+@pytest.mark.parametrize("n_labels", [1, 3, 8, 9])
+def test_rows_of_rewards_of_all_numbers_of_labels(n_labels):
+    rng = np.random.default_rng(n_labels)
+    potentials, structure = contracts.random_chains(rng, (2, 1, 0, 3), n_labels)
+    reward, _ = contracts.random_chains(rng, (2, 1, 0, 3), n_labels)
+    rows, _ = contracts.rows_of_cliques(rng, potentials)
+    node, edge, mean = enumerated(
+        potentials, written_out(reward, rows, structure), structure, np.ones(4)
+    )
+    out, found = tangent_by_row(potentials, reward, rows, structure, np.ones(4), len(edge))
+    np.testing.assert_allclose(found, mean.astype(float), atol=1e-10)
+    np.testing.assert_allclose(out.node, node.astype(float), atol=1e-10)
+    np.testing.assert_allclose(out.cliques[0], edge.astype(float), atol=1e-10)
+
+
+@pytest.mark.twins
+@pytest.mark.parametrize("forbidden_reward", [1e300, INF, -INF, np.nan])
+def test_rows_of_what_is_forbidden_are_ignored(forbidden_reward, monkeypatch):
+    """They need no logarithms either; large ones of what is allowed do."""
+    rng = np.random.default_rng(0)
+    potentials, structure = contracts.random_chains(rng)
+    reward, _ = contracts.random_chains(rng)
+    rows, _ = contracts.rows_of_cliques(rng, potentials)
+    potentials.cliques[0][0, [1, 3, 5]] = -INF
+    expected, expected_mean = tangent_by_row(potentials, reward, rows, structure, np.ones(4), 1)
+    rows.table[:, [1, 3, 5]] = forbidden_reward
+    logarithms = []
+    exact = first_order_tangent.log_tangent
+    monkeypatch.setattr(
+        first_order_tangent, "log_tangent", lambda *given: logarithms.append(1) or exact(*given)
+    )
+    out, mean = tangent_by_row(potentials, reward, rows, structure, np.ones(4), 1)
+    np.testing.assert_allclose(mean, expected_mean, atol=1e-12)
+    np.testing.assert_allclose(flat_of(out), flat_of(expected), atol=1e-12)
+    assert not logarithms
+    rows.table[:] = 1e35
+    tangent_by_row(potentials, reward, rows, structure, np.ones(4), 1)
+    assert logarithms
+
+
+def flat_of(potentials):
+    return np.concatenate([table.ravel() for table in tables(potentials)])
 
 
 # ---- where scaled numbers are silently wrong

@@ -1,0 +1,383 @@
+"""Hidden Markov model that learns from its best labellings under soft constraints."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import field
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.utils._param_validation import Interval
+
+from sklearn_struct.compiled.threads import Pool
+from sklearn_struct.containers.ragged import cut, object_array
+from sklearn_struct.containers.structures import Block, Potentials, zeros
+from sklearn_struct.encoding.features import observation_streams as streams
+from sklearn_struct.encoding.labels import label_targets, partial_labels
+from sklearn_struct.encoding.sequences import as_list
+from sklearn_struct.encoding.two_dimensional_input import has_label_a_row
+from sklearn_struct.estimators.fitting.base_sequence import Sequences
+from sklearn_struct.estimators.fitting.iterations import Iterations, IterationSettings
+from sklearn_struct.estimators.fitting.parameters import with_parameters
+from sklearn_struct.estimators.fitting.progress import Progress
+from sklearn_struct.estimators.fitting.sample_weights import check_total
+from sklearn_struct.estimators.fitting.shared_parameters import ThreadParameters
+from sklearn_struct.estimators.hidden_markov.base_hidden_markov import BaseHiddenChain
+from sklearn_struct.estimators.hidden_markov.stream_learning import kinds_of, learn_streams
+from sklearn_struct.exceptions import EmptyDataError, NonFiniteError, UnknownLabelError
+from sklearn_struct.hidden_markov.constraint_rounds import ConstraintRounds
+from sklearn_struct.hidden_markov.densities import least_variances
+from sklearn_struct.hidden_markov.em_steps import (
+    HiddenMarkov,
+    Observed,
+    Options,
+    Training,
+    possible_potentials,
+)
+from sklearn_struct.hidden_markov.soft_constraints import SoftConstraints, Wanted
+from sklearn_struct.solvers.em import Maximum, em
+
+__all__ = ["ConstraintDrivenHMM"]
+
+OBEYED = 0.9  # share of tokens that obey a constraint whose penalty is the default
+MOST_STATES = 50  # of a label that knows how long its field is
+LEAST_VARIANCE = 1e-4  # as `min_variance` of `HMM`
+
+
+@with_parameters
+class ConstraintDrivenHMM(ThreadParameters, BaseHiddenChain):
+    """Hidden Markov model that learns from few labels and from soft constraints.
+
+    Constraint-driven learning [1]_: "this word usually means that field" and "fields have two
+    tokens or more" are constraints that a labelling may break for a penalty. The model begins as
+    the one of the known labels. In each round it finds the n best labellings of each sequence,
+    where log p(x, y) is less a penalty for each broken constraint; counts them, with equal weights;
+    and is then the mixture of the model of these counts with the one of the known labels.
+    Predictions obey the constraints, too, as far as that pays.
+
+    Parameters
+    ----------
+    labeled_features : dict, default=None
+        For values of the first stream of X (words) the label that they usually have.
+    penalty : float, default=log(9)
+        What a token that has not the label it should takes off log p(x, y), and a field, a run of
+        one label, that is too short. The default is that of a constraint which 9 in 10 obey.
+    min_length : int, default=1
+        Least tokens of a field, at most 50; 1 constrains nothing. Each label has so many states
+        then, and time grows with their square.
+    constrained : bool, default=True
+        Whether predictions are constrained, too. Without they are those of the model that was
+        learned.
+    n_best : int, default=10
+        How many labellings of a sequence are counted.
+    supervised_share : float, default=0.9
+        Share of the model of the known labels in the mixture (gamma of [1]_).
+    max_iter : int, default=5
+        Rounds.
+    smoothing : float, default=0.1
+        Added to the count of each value in each label.
+    transition_smoothing : float, default=0.1
+        The same for starts, transitions and stops.
+    verbose : int, default=0
+        Print a line a round.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_labels,)
+        Labels of y and of `labeled_features`, sorted.
+    start_logprob_, transition_logprob_, stop_logprob_ : ndarray
+        As those of an `HMM` of order 1.
+    vocabulary_, emission_logprob_ : list
+        As those of an `HMM` with ``oov="first"``, where X has all sequences, with labels or not.
+    means_, variances_ : ndarray of shape (n_labels, n_numeric_streams)
+        Of the streams of numbers.
+    n_iter_ : int
+        Rounds; 1 where all labels are known.
+    loss_curve_ : list of float
+        After each round minus the sum of the scores of the best labellings, log p(x, y) less
+        penalties. It need not fall.
+    n_features_in_ : int
+        Number of streams.
+
+    See Also
+    --------
+    GECRF : Labelled features as targets of expectations, or as least shares.
+    HMM : Without constraints; expectation maximisation where labels are missing.
+
+    References
+    ----------
+    .. [1] M.-W. Chang, L. Ratinov and D. Roth, "Guiding semi-supervision with constraint-driven
+       learning", ACL 2007, section 4.
+
+    Examples
+    --------
+    >>> from sklearn_struct import ConstraintDrivenHMM
+    >>> X = [["2", "oak", "st"], ["9", "st"], ["2", "elm", "ave"], ["9", "fir", "ave"],
+    ...      ["9", "elm", "ave"]]
+    >>> y = [["NO", "NAME", "KIND"], ["NO", "KIND"], None, None, None]
+    >>> model = ConstraintDrivenHMM({"ave": "KIND"}, supervised_share=0.5).fit(X, y)
+    >>> model.predict([["2", "fir", "ave"]])[0]
+    ['NO', 'NAME', 'KIND']
+    """
+
+    labeled_features: Mapping[Any, Any] | None = field(default=None, kw_only=False)
+    penalty: float = math.log(OBEYED / (1 - OBEYED))
+    min_length: int = 1
+    constrained: bool = True
+    n_best: int = 10
+    supervised_share: float = 0.9
+    max_iter: int = 5
+    smoothing: float = 0.1
+    transition_smoothing: float = 0.1
+    verbose: int = 0
+    _settings: ClassVar[tuple[str, ...]] = (
+        "n_jobs",
+        "labeled_features",
+        "penalty",
+        "min_length",
+        "constrained",
+    )
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "labeled_features": [Mapping, None],
+        "penalty": [Interval(Real, 0, 1e6, closed="both")],
+        "min_length": [Interval(Integral, 1, MOST_STATES, closed="both")],
+        "constrained": ["boolean"],
+        "n_best": [Interval(Integral, 1, 1000, closed="both")],
+        "supervised_share": [Interval(Real, 0, 1, closed="both")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "smoothing": [Interval(Real, 0, None, closed="left")],
+        "transition_smoothing": [Interval(Real, 0, None, closed="left")],
+        "verbose": ["verbose"],
+    }
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Count the labels that are known, and learn from the other sequences by rounds.
+
+        Parameters
+        ----------
+        X : list of sequences, SequenceArray, or array-like of shape (n, n_columns)
+            As in `HMM`.
+        y : list of label sequences, SequenceArray or array-like of shape (n,)
+            One label a token, None where it is missing; None in the place of a sequence's labels,
+            if all are. Some must be known.
+        sample_weight : array-like of shape (n_sequences,), default=None
+            Weight of each sequence; counts are multiplied by it.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        LengthMismatchError, NonFiniteError, UnknownLabelError, EmptyDataError, InputTypeError
+            With the place; a two-dimensional X or a wrong `sample_weight` may get scikit-learn's
+            own ValueError. The estimator is then as it was before.
+        """
+        super().fit(X, y, sample_weight)
+        return self
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any, init: Any, progress: Progress) -> None:
+        if y is None:
+            raise ValueError(
+                "This ConstraintDrivenHMM estimator requires y to be passed, but the target y is "
+                "None; None may stand in the place of some sequences' labels"
+            )
+        X = as_list(X)
+        y = as_list(y)
+        columns, flat = self._read_columns(
+            X if has_label_a_row(y) else streams.symbols(X), reset=True
+        )
+        labels = self._flat_labels(y, columns.offsets, flat)
+        self.classes_ = self._label_set(labels, columns.offsets)
+        codes = partial_labels.encode(labels, self.classes_, columns.offsets)
+        weight = self._read_weight(sample_weight, len(columns.offsets) - 1)
+        used = check_total(np.repeat(weight, np.diff(columns.offsets))) > 0
+        if not np.any(used & (codes >= 0)):
+            raise EmptyDataError("no sequence with labels has a positive weight")
+        self._kind = columns.kind
+        kinds = kinds_of(columns, "auto")
+        self.vocabulary_, observed = learn_streams(columns, used, kinds, "first")
+        with Pool(self.n_jobs) as pool:
+            training = self._training(observed, codes, weight, self.vocabulary_, pool)
+            rounds = ConstraintRounds(
+                training,
+                self._supervised(columns, training, used, kinds),
+                self._constraints(),
+                self._wanted_labels(columns),
+                self.n_best,
+                self.supervised_share,
+            )
+            speaker = type(self).__name__ if self.verbose else ""
+            # -1, as scores are better where they are higher
+            iterations = Iterations(
+                self._learned,
+                progress,
+                IterationSettings(self.max_iter, 0.0, speaker, warns=False),
+                scale=-1.0,
+            )
+            self.__dict__.update(self._rounds(rounds, iterations, bool(np.all(codes[used] >= 0))))
+
+    def _label_set(self, labels: list[Any], offsets: np.ndarray) -> np.ndarray:
+        """The labels of y and of the constraints."""
+        if not any(label is not None for label in labels):
+            raise EmptyDataError("y has no labels")
+        named = []
+        for value, label in (self.labeled_features or {}).items():
+            named += label_targets.checked_labels([label], f"labeled_features[{value!r}]")
+        return partial_labels.known_labels(
+            [*labels, *named], np.append(offsets, offsets[-1] + len(named))
+        )
+
+    def _training(
+        self,
+        observed: Observed,
+        codes: np.ndarray,
+        weight: np.ndarray,
+        vocabularies: list[dict[Any, int] | None],
+        pool: Pool,
+    ) -> Training:
+        of_tokens = np.repeat(weight, observed.lengths)
+        floor = least_variances(observed.numbers, of_tokens, LEAST_VARIANCE)
+        if not np.all(np.isfinite(floor)):
+            raise NonFiniteError("the variance of a column of X is not finite; scale X")
+        n_values = [len(values) + 1 for values in vocabularies if values is not None]
+        options = Options(1, n_values, True, self.smoothing, self.transition_smoothing, floor)
+        return Training(observed, codes, weight, len(self.classes_), options, pool)
+
+    def _supervised(
+        self, columns: streams.Columns, training: Training, used: np.ndarray, kinds: list[str]
+    ) -> HiddenMarkov:
+        """The model of the known labels, with the values of all sequences.
+
+        Values that it knows not share the probability of what is out of its vocabulary as they
+        occur, in all labels alike, so that its posteriors are as before.
+        """
+        codes = training.codes
+        known, observed = learn_streams(columns, used & (codes >= 0), kinds, "first")
+        own = self._training(observed, codes, training.weight, known, training.pool)
+        model = own.maximise(own.counted(codes))
+        of_values = [c for c, values in enumerate(known) if values is not None]
+        tables = []
+        for c, coded, table in zip(of_values, training.observed.codes, model.tables, strict=True):
+            values = known[c] or {}
+            vocabulary = self.vocabulary_[c] or {}
+            is_new = used & (streams.look_up(columns.columns[c], values) < 0)
+            share = np.bincount(coded[is_new], minlength=len(vocabulary) + 1).astype(float)
+            # what nobody has seen yet must not be impossible
+            share[-1] = max(share[-1], 1.0)
+            with np.errstate(divide="ignore"):
+                wider = table[:, -1:] + np.log(share / share.sum())
+            for value, code in values.items():
+                wider[:, vocabulary[value]] = table[:, code]
+            tables.append(wider)
+        return model._replace(tables=tables)
+
+    def _rounds(
+        self, rounds: ConstraintRounds, iterations: Iterations, all_known: bool
+    ) -> dict[str, Any]:
+        """What is learned, by name."""
+        model = rounds.supervised
+        iterations.begin(model)
+        if all_known:
+            value = rounds.expect(model)[1]
+            iterations(1, model, value)
+            return iterations.end(Maximum(model, value, 1, True), "", "")
+        # after as many rounds as were asked for, as values need not rise
+        result = em(
+            rounds.expect,
+            rounds.maximise,
+            model,
+            max_iter=self.max_iter,
+            tol=-math.inf,
+            callback=iterations,
+        )
+        return iterations.end(result, "", "")
+
+    # ---- constraints
+
+    def _constraints(self) -> SoftConstraints:
+        return SoftConstraints(float(self.penalty), int(self.min_length))
+
+    def _wanted_labels(self, columns: streams.Columns) -> np.ndarray:
+        """The label that each token should have, -1 where any may stand."""
+        if not self.labeled_features or not columns.columns:
+            return np.full(columns.offsets[-1], -1)
+        code = {label: k for k, label in enumerate(self.classes_.tolist())}
+        table = {}
+        for value, label in self.labeled_features.items():
+            place = f"labeled_features[{value!r}]"
+            [checked] = label_targets.checked_labels([label], place)
+            if checked not in code:
+                raise UnknownLabelError(f"{place}: label {label!r} was not seen in fit")
+            table[value] = code[checked]
+        return streams.look_up(columns.columns[0], table)
+
+    def _read_X(self, X: Any, reset: bool) -> Sequences:
+        columns, flat = self._read_columns(as_list(X), reset)
+        observed: Any = Wanted.of(self._observe(columns), self._wanted_labels(columns))
+        return Sequences(observed, flat)
+
+    def _states(self, model: HiddenMarkov, observed: Any, block: Block) -> Potentials:
+        """Potentials of states under the constraints, of a model in which something is possible."""
+        theta = possible_potentials(model, observed, block)
+        return self._constraints().of(theta, block.structure, observed.wanted[block.tokens])
+
+    # ---- predictions
+
+    def _predict_codes(self, sequences: Sequences) -> np.ndarray:
+        if not self.constrained:
+            return super()._predict_codes(sequences)
+        observed: Any = sequences.X
+        codes = np.empty(observed.offsets[-1], dtype=np.int32)
+        inference = self._model().inference
+        constraints = self._constraints()
+
+        def work(theta: Potentials, block: Block) -> None:
+            states = np.empty(len(theta.node), np.int32)
+            inference.argmax(theta, block.structure, states)
+            codes[block.tokens] = constraints.labels(states)
+
+        self._each_block(observed, work, self._states)
+        return codes
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Posterior probability of each label at each token.
+
+        Under constraints, of the distribution of labellings p(y | x) times exp(-penalty) for each
+        that is broken.
+
+        Parameters
+        ----------
+        X
+            As in `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_sequences,)
+            dtype object, an array (n_tokens, n_labels) each, columns in the order of ``classes_``;
+            for two-dimensional X one array (n, n_labels).
+        """
+        if not self.constrained:
+            return super().predict_proba(X)
+        sequences = self._read_X(X, reset=False)
+        observed: Any = sequences.X
+        proba = np.zeros((observed.offsets[-1], len(self.classes_)))
+        inference = self._model().inference
+        constraints = self._constraints()
+
+        def work(theta: Potentials, block: Block) -> None:
+            out = zeros(theta)
+            n = block.structure.n_examples
+            inference.marginals(theta, block.structure, np.ones(n), out, np.empty(n))
+            proba[block.tokens] = constraints.proba(out.node)
+
+        self._each_block(observed, work, self._states)
+        return proba if sequences.flat else object_array(cut(proba, observed.offsets))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = False
+        tags.input_tags.dict = False
+        return tags

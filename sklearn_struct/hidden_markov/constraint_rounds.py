@@ -1,0 +1,95 @@
+"""Constraint-driven learning: rounds of labelling under soft constraints, and of counting."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from sklearn_struct.containers.structures import Block
+from sklearn_struct.hidden_markov.densities import Gaussians
+from sklearn_struct.hidden_markov.em_steps import Expectation, HiddenMarkov, Training
+from sklearn_struct.hidden_markov.markov_chain import Markov, potentials, tally
+from sklearn_struct.hidden_markov.soft_constraints import SoftConstraints
+from sklearn_struct.inference.chains.chain import Chain
+
+__all__ = ["ConstraintRounds"]
+
+
+class ConstraintRounds(NamedTuple):
+    """The rounds of Chang, Ratinov and Roth (ACL 2007), algorithm 1.
+
+    ``training`` has all sequences, with the labels that are known. A round finds the ``n_best``
+    labellings of each sequence under known labels and constraints, counts them with equal weights,
+    and mixes the model of these counts with the ``supervised`` one, that of the labels that are
+    known, which has the share ``supervised_share``.
+    """
+
+    training: Training
+    supervised: HiddenMarkov
+    constraints: SoftConstraints
+    wanted: np.ndarray
+    n_best: int
+    supervised_share: float
+
+    def expect(self, model: HiddenMarkov) -> tuple[Expectation, float]:
+        """Counts of the best labellings; the sum of the scores of the best one of each sequence."""
+        training = self.training
+        codes, score = self.best(model)
+        exists = score > -np.inf
+        weight = training.weight * exists / np.maximum(exists.sum(axis=0), 1)
+        lengths = np.diff(training.structure.offsets)
+        posterior = np.zeros((len(training.codes), training.n_labels))
+        every = np.arange(len(posterior))
+        counts = []
+        for labels, share in zip(codes, weight, strict=True):
+            np.add.at(posterior, (every, labels), np.repeat(share, lengths))
+            counts.append(tally(labels, training.structure, share, training.n_labels, 1))
+        total = Markov(*(np.sum(tables, axis=0) for tables in zip(*counts, strict=True)))
+        value = float(training.weight @ np.where(exists[0], score[0], 0.0))
+        return Expectation(total, posterior), value
+
+    def maximise(self, expectation: Expectation) -> HiddenMarkov:
+        """The mixture of the model of these counts with the supervised one."""
+        model = self.training.maximise(expectation)
+        share = self.supervised_share
+        (a, a_tables, a_gaussians), (b, b_tables, b_gaussians) = self.supervised, model
+        return HiddenMarkov(
+            Markov(*(_mixed(share, x, y) for x, y in zip(a, b, strict=True))),
+            [_mixed(share, x, y) for x, y in zip(a_tables, b_tables, strict=True)],
+            Gaussians(
+                *(
+                    share * x + (1 - share) * y
+                    for x, y in zip(a_gaussians, b_gaussians, strict=True)
+                )
+            ),
+        )
+
+    def best(self, model: HiddenMarkov) -> tuple[np.ndarray, np.ndarray]:
+        """The best labellings (n_best, n_tokens) and their scores (n_best, n_sequences), -inf where
+        a sequence has not as many.
+        """
+        training = self.training
+        codes = np.zeros((self.n_best, len(training.codes)), np.int32)
+        score = np.full((self.n_best, len(training.weight)), -np.inf)
+
+        def work(b: int) -> None:
+            block: Block = training.blocks[b]
+            theta = potentials(model.markov, training.clamped(model, block), block.structure)
+            states = np.zeros((self.n_best, len(theta.node)), np.int32)
+            of_block = np.empty((self.n_best, block.structure.n_examples))
+            wanted = self.wanted[block.tokens]
+            under = self.constraints.of(theta, block.structure, wanted)
+            Chain().nbest(under, block.structure, states, of_block)
+            codes[:, block.tokens] = self.constraints.labels(states)
+            score[:, block.examples] = of_block
+
+        training.pool.map(work, len(training.blocks))
+        return codes, score
+
+
+def _mixed(share: float, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Logarithms of a mixture of probabilities."""
+    with np.errstate(divide="ignore"):
+        mixed: np.ndarray = np.logaddexp(np.log(share) + a, np.log1p(-share) + b)
+    return mixed
