@@ -25,6 +25,7 @@ TREES = "piecewise, trees"
 REASONS = {
     "drawn": r"draws labellings, so its derivatives are estimates",
     "not convex": r"not convex|need .* another solver than 'sag'",
+    "known": "hidden or missing, and here all are known",
     "no second derivatives": "needs second derivatives",
 }
 
