@@ -36,7 +36,7 @@ def tables():
     made = []
     for start in ("What each is with an ``inference``", "With which solvers each goes"):
         _, head, body = re.split(
-            r"^(?:=+ )+=+$", text[text.index(start) :], maxsplit=3, flags=re.M
+            r"^(?:=+ +)+=+$", text[text.index(start) :], maxsplit=3, flags=re.M
         )[:3]
         columns = cells(head.strip())[1:]
         rows = [cells(line) for line in body.strip().splitlines()]
