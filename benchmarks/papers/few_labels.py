@@ -47,6 +47,7 @@ METHODS = {
     "CRF + entropy": Method(methods.with_entropy, SOME),
     "expected gradient": Method(methods.expected_gradient, NONE + SOME),
     "HK06": Method(methods.prototype_driven, NONE),
+    "HK06, boundaries, too": Method(methods.prototypes_and_boundaries, NONE),
     "CRR07": Method(methods.constraint_driven, SOME),
     "CRR07, at test, too": Method(methods.constrained_at_test, SOME),
     "posterior regularisation": Method(methods.posterior_regularised, NONE + SOME),

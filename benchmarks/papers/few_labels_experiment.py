@@ -295,6 +295,15 @@ def prototype_driven(e: Experiment, chosen: list[int], draw: int) -> float:
     """Without labels alone: the word, its digits and last letters, and the prototypes that it
     stands near.
     """
+    return _prototype_driven(e, boundary=False)
+
+
+def prototypes_and_boundaries(e: Experiment, chosen: list[int], draw: int) -> float:
+    """The same, with punctuation between fields."""
+    return _prototype_driven(e, boundary=True)
+
+
+def _prototype_driven(e: Experiment, boundary: bool) -> float:
     import scipy.sparse as sp
     from sklearn.feature_extraction import DictVectorizer
 
@@ -310,5 +319,6 @@ def prototype_driven(e: Experiment, chosen: list[int], draw: int) -> float:
     shapes = DictVectorizer().fit_transform(
         [{"end": word[-3:], "digits": str(word.count("9"))} for word in words]
     )
-    model = PrototypeMRF(e.words).fit(train, words, sp.hstack([near, shapes]))
+    marks = [word for word in words if boundary and not re.search(r"\w", word)]
+    model = PrototypeMRF(e.words, boundary=marks).fit(train, words, sp.hstack([near, shapes]))
     return e.accuracy(model.predict(test))

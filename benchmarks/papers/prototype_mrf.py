@@ -6,6 +6,7 @@ triples.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import chain as flatten
 from typing import Any, NamedTuple, Self
 
@@ -19,6 +20,7 @@ from sklearn_struct.containers.structures import Potentials, Structure, chain, e
 from sklearn_struct.inference.chains.chain import Chain
 
 Texts = list[list[str]]
+BOUNDARY = "between fields"
 
 
 class Weights(NamedTuple):
@@ -55,6 +57,10 @@ class PrototypeMRF:
     ----------
     prototypes : dict of str to str
         Words and their labels; there are no other labels.
+    boundary : iterable of str
+        Words that stand between fields, such as commas. While the model learns and searches they
+        have a label of their own; in what it predicts they have that of the token before, and at
+        the beginning that of the first other token.
     variance : float
         Of the prior of each weight.
     max_iter : int
@@ -62,9 +68,14 @@ class PrototypeMRF:
     """
 
     def __init__(
-        self, prototypes: dict[str, str], *, variance: float = 1.0, max_iter: int = 200
+        self,
+        prototypes: dict[str, str],
+        *,
+        boundary: Iterable[str] = (),
+        variance: float = 1.0,
+        max_iter: int = 200,
     ) -> None:
-        self.prototypes = prototypes
+        self.prototypes = dict.fromkeys(boundary, BOUNDARY) | prototypes
         self.variance = variance
         self.max_iter = max_iter
 
@@ -101,7 +112,7 @@ class PrototypeMRF:
         labels = np.empty(len(rows), np.int32)
         structure = structure_of(X)
         Chain().argmax(_potentials(self.weights_, scores, structure), structure, labels)
-        return decoded(labels, X, self.classes_)
+        return [joined(row) for row in decoded(labels, X, self.classes_)]
 
     def observed(self, X: Texts) -> Observed:
         codes = np.array([self.words_[word] for word in flatten(*X)])
@@ -180,6 +191,16 @@ def broken(X: Texts, labeled_words: dict[str, str], classes: list[str]) -> np.nd
     at = {word: classes.index(label) for word, label in labeled_words.items()}
     expected = np.array([at.get(word, -1) for word in flatten(*X)], dtype=int)
     return (expected >= 0)[:, None] & (expected[:, None] != np.arange(len(classes)))
+
+
+def joined(labels: list[str]) -> list[str]:
+    """Labels, where what stands between fields has that of the token before."""
+    last = next((label for label in labels if label != BOUNDARY), BOUNDARY)
+    given = []
+    for label in labels:
+        last = last if label == BOUNDARY else label
+        given.append(last)
+    return given
 
 
 def decoded(labels: np.ndarray, X: Texts, classes: list[str]) -> Texts:

@@ -51,18 +51,14 @@ class ConstraintRounds(NamedTuple):
 
     def maximise(self, expectation: Expectation) -> HiddenMarkov:
         """The mixture of the model of these counts with the supervised one."""
-        model = self.training.maximise(expectation)
+        old = self.supervised
+        new = self.training.maximise(expectation)
         share = self.supervised_share
-        (a, a_tables, a_gaussians), (b, b_tables, b_gaussians) = self.supervised, model
+        pairs = zip(old.gaussians, new.gaussians, strict=True)
         return HiddenMarkov(
-            Markov(*(_mixed(share, x, y) for x, y in zip(a, b, strict=True))),
-            [_mixed(share, x, y) for x, y in zip(a_tables, b_tables, strict=True)],
-            Gaussians(
-                *(
-                    share * x + (1 - share) * y
-                    for x, y in zip(a_gaussians, b_gaussians, strict=True)
-                )
-            ),
+            Markov(*(_mixed(share, a, b) for a, b in zip(old.markov, new.markov, strict=True))),
+            [_mixed(share, a, b) for a, b in zip(old.tables, new.tables, strict=True)],
+            Gaussians(*(share * a + (1 - share) * b for a, b in pairs)),
         )
 
     def best(self, model: HiddenMarkov) -> tuple[np.ndarray, np.ndarray]:

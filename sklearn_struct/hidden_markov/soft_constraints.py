@@ -54,7 +54,9 @@ class SoftConstraints(NamedTuple):
 
     def proba(self, of_states: np.ndarray) -> np.ndarray:
         """Probabilities of labels (n, K) from those of states."""
-        proba: np.ndarray = of_states.reshape(len(of_states), -1, self.min_length).sum(axis=2)
+        n, n_states = of_states.shape
+        by_length = of_states.reshape(n, n_states // self.min_length, self.min_length)
+        proba: np.ndarray = by_length.sum(axis=2)
         return proba
 
     def _with_lengths(self, theta: Potentials, structure: Structure) -> Potentials:
@@ -69,7 +71,7 @@ class SoftConstraints(NamedTuple):
         node[last] -= self.penalty * early
         moves = theta.cliques[0].reshape(-1, K, K)
         n = len(moves)
-        reserve(8 * n * (K * least) ** 2, f"min_length={least}")
+        reserve(8 * n * node.shape[1] ** 2, f"min_length={least}")
         edge = np.full((n, K, least, K, least), -np.inf)
         ended = self.penalty * early.reshape(K, least)
         edge[:, :, :, :, 0] = moves[:, :, None, :] - ended[:, :, None]

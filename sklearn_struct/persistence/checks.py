@@ -94,9 +94,14 @@ def log_probabilities(arrays: Arrays, name: str, shape: tuple[int, ...]) -> np.n
     return logs
 
 
-def is_allowed(estimator: Any, name: str, value: object) -> bool:
-    """Whether a parameter of this name may have this value; a file may say anything."""
-    constraints = type(estimator)._parameter_constraints.get(name, [])
+def is_allowed(estimator: Any, name: str, value: object, usual: object = None) -> bool:
+    """Whether a parameter of this name may have this value; a file may say anything.
+
+    A class that has no such parameter has what is `usual`, if that is given.
+    """
+    constraints = type(estimator)._parameter_constraints.get(name)
+    if constraints is None:
+        return usual is not None and value == usual
     return any(make_constraint(constraint).is_satisfied_by(value) for constraint in constraints)
 
 

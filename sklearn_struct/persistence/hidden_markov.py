@@ -72,9 +72,11 @@ def hidden(hmm: Any, stored: dict[str, Any], where: str, shared: Shared) -> None
         stored, "the model", **kinds, **optional(stored, rows_in=bool)
     )
     take_optional(hmm, stored, "rows_in")
-    # a class without the parameter is of order 1
-    allowed = checks.is_allowed(hmm, "order", order) if hasattr(hmm, "order") else order == 1
-    if not allowed or hmm._kind not in ("numbers", "values", "rows"):
+    if not checks.is_allowed(hmm, "order", order, usual=1) or hmm._kind not in (
+        "numbers",
+        "values",
+        "rows",
+    ):
         raise ModelFileError("no hidden Markov model of order 1 or 2")
     if hmm._kind == "values" and len(vocabularies) != 1:
         raise ModelFileError(f"single values have one stream, not {len(vocabularies)}")

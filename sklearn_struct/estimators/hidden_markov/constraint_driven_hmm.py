@@ -41,7 +41,6 @@ from sklearn_struct.solvers.em import Maximum, em
 
 __all__ = ["ConstraintDrivenHMM"]
 
-OBEYED = 0.9  # share of tokens that obey a constraint whose penalty is the default
 MOST_STATES = 50  # of a label that knows how long its field is
 LEAST_VARIANCE = 1e-4  # as `min_variance` of `HMM`
 
@@ -61,9 +60,9 @@ class ConstraintDrivenHMM(ThreadParameters, BaseHiddenChain):
     ----------
     labeled_features : dict, default=None
         For values of the first stream of X (words) the label that they usually have.
-    penalty : float, default=log(9)
+    penalty : float, default=2.2
         What a token that has not the label it should takes off log p(x, y), and a field, a run of
-        one label, that is too short. The default is that of a constraint which 9 in 10 obey.
+        one label, that is too short. log 9, about 2.2, is that of a constraint which 9 in 10 obey.
     min_length : int, default=1
         Least tokens of a field, at most 50; 1 constrains nothing. Each label has so many states
         then, and time grows with their square.
@@ -123,7 +122,7 @@ class ConstraintDrivenHMM(ThreadParameters, BaseHiddenChain):
     """
 
     labeled_features: Mapping[Any, Any] | None = field(default=None, kw_only=False)
-    penalty: float = math.log(OBEYED / (1 - OBEYED))
+    penalty: float = 2.2
     min_length: int = 1
     constrained: bool = True
     n_best: int = 10

@@ -90,3 +90,17 @@ def test_prototypes_keep_their_labels_and_lend_them_by_features():
         [],
     ]
     assert model.predict([["st", "1"]]) == [["T", "N"]]
+
+
+def test_what_stands_between_fields_belongs_to_the_field_before():
+    from papers.prototype_mrf import BOUNDARY, PrototypeMRF, joined
+
+    texts = [["1", ",", "st"], ["2", ",", "ave"], [",", "1", ",", "st", "."], [","]] * 4
+    words = sorted({word for text in texts for word in text})
+    like = np.array([[word in {"st", "ave"}, word.isdigit()] for word in words], dtype=float)
+    model = PrototypeMRF({"st": "T", "1": "N"}, boundary=[",", "."]).fit(texts, words, like)
+    assert model.predict([[",", "2", ",", "ave", "."]]) == [["N", "N", "N", "T", "T"]]
+    assert joined([BOUNDARY, "A", BOUNDARY, BOUNDARY, "B"]) == ["A", "A", "A", "A", "B"]
+    without = PrototypeMRF({"st": "T", "1": "N"}).fit(texts, words, like)
+    assert BOUNDARY in model.classes_
+    assert without.classes_ == ["N", "T"]
