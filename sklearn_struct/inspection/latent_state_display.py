@@ -83,7 +83,7 @@ class LatentStateDisplay:
 
         Parameters
         ----------
-        estimator : fitted EMLPCFG, LatentChainCRF or HiddenStateClassifier
+        estimator : fitted EMLPCFG, LatentChainCRF, GraphCRF or HiddenStateClassifier
             Or another tree parser whose states have probabilities. Also a pipeline or a search that
             ends in one.
         symbol : str or int
