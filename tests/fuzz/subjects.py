@@ -118,14 +118,8 @@ SETTINGS: dict[type, list[dict[str, Any]]] = {
         {"inference": "trw", "loss": "pointwise", "feature_pairs": "all"},
         {"inference": "mean_field", "loss": "contrastive", "dtype": "float32"},
         {"inference": "gibbs", "solver": "sgd", "random_state": 0, "max_sweeps": 5},
-        {"n_states": 2, "n_init": 2, "solver": "em", "random_state": 0},
-        {
-            "n_states": 3,
-            "inference": "bp",
-            "symmetric": True,
-            "decoder": "states",
-            "init": "random",
-        },
+        {"n_states": 2, "solver": "em", "init": "random", "random_state": 0},
+        {"n_states": 3, "n_init": 2, "inference": "bp", "symmetric": True, "decoder": "states"},
     ],
     GECRF: [{}, {"labeled_features": {"the": "DET"}}, {"labeled_features": {0: 4}}],
     HiddenStateClassifier: [
