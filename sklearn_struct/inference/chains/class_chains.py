@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sklearn_struct.compiled.kernel import kernel
 from sklearn_struct.containers import structures
 from sklearn_struct.containers.structures import Block, Potentials, Structure, refuse_wider_cliques
 from sklearn_struct.inference.base import Inference
@@ -24,6 +25,8 @@ CHAIN = Chain()
 NARROW = 40
 MODERATE = 20.0  # absolute scores, for that
 APART = 400.0  # the score of moves between classes is less by this
+# how much of that a labelling of several classes may win back by its own scores, and still not show
+MOST = 350.0
 FEWEST = 4000  # tokens, with fewer of which calls cost more than what they do
 
 
@@ -76,7 +79,7 @@ class ClassChains(Inference):
     ) -> None:
         """Add weighted marginals to `out`, write log Z; see `Inference.marginals`."""
         refuse_wider_cliques(potentials.cliques, ValueError("chains of classes have order 1"))
-        if self._is_narrow(potentials):
+        if self._is_narrow(potentials, structure):
             self._as_one_chain(potentials, structure, weight, out, log_Z)
             return
         classes = self._by_class(potentials)
@@ -110,18 +113,21 @@ class ClassChains(Inference):
                 self._by_states(out.node)[tokens, c] += part.node[tokens]
                 out.cliques[0][:, self._pairs(out.node.shape[1])[c]] += part.cliques[0]
 
-    def _is_narrow(self, potentials: Potentials) -> bool:
+    def _is_narrow(self, potentials: Potentials, structure: Structure) -> bool:
         """Whether one chain of all labels is as exact, and quicker.
 
         Up to some dozens of labels its matrix products take less than what each chain of a class
-        takes beside its own.
+        takes beside its own. It is exact where no labelling of several classes, however much better
+        than those of one class, makes up for its moves between them.
         """
         node, (edge,) = potentials
         if node.shape[1] > NARROW or node.dtype != np.float64 or len(edge) != 1 or not node.size:
             return False
-        # forbidden labels do no harm; a maximum that is no number, or infinite, is not below
-        largest = np.max(np.abs(node), where=node != -np.inf, initial=0.0)
-        return bool(largest < MODERATE and np.max(np.abs(edge)) < MODERATE)
+        # what is no number, or infinite, is not below
+        largest = float(np.max(np.abs(edge)))
+        longest = int(np.max(np.diff(structure.offsets)))
+        won = 2.0 * largest * longest + _largest_range(node, structure.offsets, MODERATE)
+        return largest < MODERATE and won < MOST
 
     def _as_one_chain(
         self,
@@ -132,8 +138,8 @@ class ClassChains(Inference):
         log_Z: np.ndarray,
     ) -> None:
         """Marginals of one chain, in which moves from a class to another are too improbable to show
-        in any digit: exp(-APART) of what they would be, so numbers stay in their ranges. Where
-        labels are forbidden these moves are, too, as they may be all that is left.
+        in any digit (see `_is_narrow`): exp(-APART) of what they would be, so numbers stay in their
+        ranges. Where labels are forbidden these moves are, too, as they may be all that is left.
         """
         is_free = np.min(potentials.node) > -np.inf
         edge = np.full(potentials.cliques[0].shape, -APART if is_free else -np.inf)
@@ -261,6 +267,30 @@ class ClassChains(Inference):
         """A view (n, n_classes, n_states) of what nodes have."""
         n, n_labels = node.shape
         return node.reshape(n, self.n_classes, n_labels // self.n_classes)
+
+
+@kernel
+def _largest_range(node: np.ndarray, offsets: np.ndarray, most: float) -> float:
+    """By how much the scores of one labelling of an example may differ from those of another, but
+    for forbidden ones; inf if some score is no number or is not below `most`.
+    """
+    largest = 0.0
+    for i in range(len(offsets) - 1):
+        total = 0.0
+        for t in range(offsets[i], offsets[i + 1]):
+            low = most
+            high = -most
+            for k in range(node.shape[1]):
+                x = node[t, k]
+                if x == -np.inf:
+                    continue
+                if not abs(x) < most:
+                    return np.inf
+                low = min(low, x)
+                high = max(high, x)
+            total += max(high - low, 0.0)
+        largest = max(largest, total)
+    return largest
 
 
 def opened(classes: list[Potentials], structure: Structure, weight: np.ndarray) -> np.ndarray:

@@ -7,6 +7,7 @@ import naive
 import numpy as np
 import pytest
 
+from sklearn_struct.containers import structures
 from sklearn_struct.containers.structures import Potentials
 from sklearn_struct.inference.chains import class_chains
 from sklearn_struct.inference.chains.chain import Chain
@@ -74,13 +75,30 @@ def test_one_chain_or_many_are_the_same(shared, scale, monkeypatch):
     potentials = Potentials(node, (scale * potentials.cliques[0],))
     weight = np.array([1.0, 2.0, 0.5, -1.0])
     inference = ClassChains(N_CLASSES)
-    assert inference._is_narrow(potentials) == shared
+    assert inference._is_narrow(potentials, structure) == (shared and scale < 1.0)
     out, log_Z = contracts.marginals(inference, potentials, structure, weight)
     monkeypatch.setattr(class_chains, "NARROW", 0)
     expected, expected_log_Z = contracts.marginals(inference, potentials, structure, weight)
     np.testing.assert_allclose(log_Z, expected_log_Z, rtol=1e-13)
     np.testing.assert_allclose(contracts.flat(out), contracts.flat(expected), atol=1e-12)
     assert log_Z[1] == np.log(N_CLASSES)
+
+
+@pytest.mark.parametrize(("n_tokens", "size"), [(30, 5.8), (100, 5.0), (1000, 1.0), (2000, 0.3)])
+def test_halves_that_speak_for_different_classes(n_tokens, size):
+    """A labelling of both classes would be better than any that is allowed."""
+    half = n_tokens // 2
+    sign = np.repeat([1.0, -1.0], half)
+    node = size * sign[:, None] * np.array([1.0, 1.0, -1.0, -1.0])
+    structure = structures.chain(np.array([0, n_tokens, n_tokens]))
+    potentials = Potentials(node, (np.zeros((1, 16)),))
+    inference = ClassChains(2)
+    assert inference._is_narrow(potentials, structure) == (n_tokens == 30)
+    for weight in ([1.0, 1.0], [1.0, 0.0]):
+        out, log_Z = contracts.marginals(inference, potentials, structure, np.array(weight))
+        expected = [(n_tokens + 1) * np.log(2.0), weight[1] * np.log(2.0)]
+        np.testing.assert_allclose(log_Z, expected, rtol=1e-12)
+        np.testing.assert_allclose(out.node, 0.25, atol=1e-12)
 
 
 @pytest.mark.parametrize("scale", [1.0, 1e3])
