@@ -10,7 +10,7 @@ import numpy as np
 
 from sklearn_struct.compiled.kernel import kernel
 from sklearn_struct.compiled.threads import patiently
-from sklearn_struct.containers.structures import Potentials, Structure
+from sklearn_struct.containers.structures import Family, Potentials, Structure
 from sklearn_struct.inference.graphs.adjacency import Adjacency, adjacency, read
 from sklearn_struct.inference.graphs.flat_scores import Cliques, by_example
 
@@ -65,22 +65,44 @@ def _inverse(order: np.ndarray) -> np.ndarray:
 def _keys(potentials: Potentials, structure: Structure) -> np.ndarray:
     """A number for each node that tells those apart whose scores, or those around them, differ."""
     own = _spread_bits(_in_parts_of_mean(potentials.node, structure.offsets))
+    n_labels = potentials.node.shape[1]
     of_cliques = []
     for f, (table, family) in enumerate(zip(potentials.cliques, structure.families, strict=True)):
         number = np.full(len(family.nodes), f, np.uint64)
         if len(table) > 1:
             number += _in_parts_of_mean(table, family.offsets)
-        of_cliques.append(_spread_bits(number))
+        # where nodes may change places, which comes first may hang on their numbers
+        places = np.arange(1, family.nodes.shape[1] + 1)
+        place = np.where(_are_ordered(table, n_labels, family)[:, None], places, 0)
+        of_cliques.append((_spread_bits(number), STEP * place.astype(np.uint64)))
     keys = own
     for _ in range(ROUNDS):
         heard = np.zeros(len(own), np.uint64)
-        for number, family in zip(of_cliques, structure.families, strict=True):
+        for (number, turns), family in zip(of_cliques, structure.families, strict=True):
             # what a clique says depends on which node of it has which key
-            turns = STEP * np.arange(1, family.nodes.shape[1] + 1, dtype=np.uint64)
             said = number + _spread_bits(keys[family.nodes] + turns).sum(axis=1)
             np.add.at(heard, family.nodes, _spread_bits(said[:, None] + turns))
         keys = _spread_bits(keys + heard)
     return keys
+
+
+def _are_ordered(table: np.ndarray, n_labels: int, family: Family) -> np.ndarray:
+    """Whether the nodes of each clique may not change places, as some score of its example would
+    change by more than last digits.
+    """
+    size = family.nodes.shape[1]
+    every = table.reshape(-1, *[n_labels] * size)
+    finite = np.where(np.isfinite(table), np.abs(table), 0.0)
+    near = finite.max(axis=1, initial=0.0).reshape(-1, *[1] * size) / PARTS
+    ordered = np.zeros(len(table), bool)
+    for axis in range(1, size):
+        other = every.swapaxes(axis, axis + 1)
+        with np.errstate(invalid="ignore"):
+            differ = (every != other) & ~(np.abs(every - other) <= near)
+        ordered |= differ.reshape(len(table), -1).any(axis=1)
+    of_cliques = np.broadcast_to(ordered, len(family.nodes))
+    of_example = by_example(of_cliques, family.offsets) > 0.0
+    return np.repeat(of_example, np.diff(family.offsets))
 
 
 def _in_parts_of_mean(rows: np.ndarray, offsets: np.ndarray) -> np.ndarray:

@@ -301,6 +301,25 @@ def test_numbers_of_nodes_do_not_matter_to_searches(families, whole):
     np.testing.assert_array_equal(labels[place], modes)
 
 
+@pytest.mark.parametrize("shared", [True, False])
+def test_directions_of_symmetric_edges_do_not_matter_to_searches(shared):
+    """Graphs whose edges have none are numbered from smaller to larger nodes."""
+    rng = np.random.default_rng(0)
+    family = SHARED_PAIRS if shared else PAIRS
+    potentials, structure = graphs.random_graphs(rng, [15] * 20, 3, (family,), 1.0)
+    tables = potentials.cliques[0].reshape(-1, 3, 3)
+    symmetric = (tables + tables.swapaxes(1, 2)).reshape(-1, 9)
+    potentials = Potentials(potentials.node, (symmetric,))
+    moved, other, place, _ = renumbered(rng, potentials, structure)
+    nodes, offsets = other.families[0]
+    sorted_ends = Structure(other.offsets, (Family(np.sort(nodes, axis=1), offsets),))
+    expected = np.zeros(len(place), np.int32)
+    labels = np.zeros(len(place), np.int32)
+    bound = decode(potentials, structure, expected)
+    np.testing.assert_allclose(decode(moved, sorted_ends, labels), bound, rtol=1e-9)
+    np.testing.assert_array_equal(labels[place], expected)
+
+
 @pytest.mark.parametrize("scale", [1.5, 4.0, 8.0])
 def test_strong_edges_have_one_mean_field(scale):
     """There are several optima; numbers do not tell which is found."""
