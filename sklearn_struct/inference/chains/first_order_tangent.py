@@ -111,8 +111,8 @@ def tangent(
         starts,
     )
     # one workspace, as large as the largest group needs
-    n_rows = np.add.reduceat(np.append(used.lengths, 0), np.arange(0, len(order) + 1, GROUP)).max()
-    work = workspace(n_rows, potentials.node.shape[1])
+    size = np.add.reduceat(np.append(used.lengths, 0), np.arange(0, len(order) + 1, GROUP)).max()
+    work = workspace(size, potentials.node.shape[1])
     # of sequences without weight or tokens
     mean[:] = 0.0
     if _scaled_tangent(potentials, reward, rows, used, out, mean, work):

@@ -99,7 +99,7 @@ def _are_ordered(table: np.ndarray, n_labels: int, family: Family) -> np.ndarray
         other = every.swapaxes(axis, axis + 1)
         with np.errstate(invalid="ignore"):
             differ = (every != other) & ~(np.abs(every - other) <= near)
-        ordered |= differ.reshape(len(table), -1).any(axis=1)
+        ordered |= differ.any(axis=tuple(range(1, size + 1)))
     of_cliques = np.broadcast_to(ordered, len(family.nodes))
     of_example = by_example(of_cliques, family.offsets) > 0.0
     return np.repeat(of_example, np.diff(family.offsets))
