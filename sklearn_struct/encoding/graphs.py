@@ -54,6 +54,8 @@ def as_graphs(X: Any) -> GivenGraphs | None:
     ------
     InputTypeError
         If some graphs have features of edges and others not, or if an adjacency matrix has weights.
+    LengthMismatchError
+        If an adjacency matrix is one of another number of nodes.
     """
     if isinstance(X, GraphArray):
         edges = GivenCliques(2, list(X.edges), X.edge_features, False)
@@ -93,7 +95,7 @@ def as_graphs(X: Any) -> GivenGraphs | None:
     nodes, tables, *features = map(list, zip(*graphs, strict=True))
     for i, table in enumerate(tables):
         if sp.issparse(table):
-            tables[i], symmetric = _of_adjacency(table, i)
+            tables[i], symmetric = _of_adjacency(table, _n_nodes(nodes[i]), i)
             undirected |= symmetric
     edges = GivenCliques(2, tables, features[0] if features else None, False)
     return GivenGraphs(nodes, {EDGES: edges}, undirected, types)
@@ -144,12 +146,21 @@ def _of_network(graph: Any, i: int) -> tuple[Any, ...]:
     return (nodes, edges, features) if any(features) else (nodes, edges)
 
 
-def _of_adjacency(matrix: Any, i: int) -> tuple[np.ndarray, bool]:
+def _n_nodes(nodes: Any) -> int:
+    rows = getattr(nodes, "tokens", nodes)
+    return int(rows.shape[0] if hasattr(rows, "shape") else len(rows))
+
+
+def _of_adjacency(matrix: Any, n_nodes: int, i: int) -> tuple[np.ndarray, bool]:
     """The edges of an adjacency matrix, and whether they have no direction: each once, then."""
     table = sp.coo_array(matrix)
     table.sum_duplicates()
     if table.shape[0] != table.shape[1]:
         raise InputTypeError(f"X[{i}]: an adjacency matrix is square, got {table.shape}")
+    if table.shape[0] != n_nodes:
+        raise LengthMismatchError(
+            f"X[{i}] has {n_nodes} nodes, but its adjacency matrix has the shape {table.shape}"
+        )
     kept = table.data != 0
     if np.any(table.data[kept] != 1):
         raise InputTypeError(

@@ -198,6 +198,19 @@ def test_graphs_without_direction_warn_unless_symmetric():
     assert crf.score(undirected, y) > 0.5
 
 
+@pytest.mark.parametrize("size", [3, 5])
+def test_adjacency_matrices_of_other_graphs_are_refused(size):
+    A = np.zeros((size, size))
+    A[0, 1] = A[1, 0] = 1.0
+    message = rf"X\[0\] has 4 nodes, but its adjacency matrix has the shape \({size}, {size}\)"
+    crf = GraphCRF().fit([(np.eye(4), [[0, 1]])], [[0, 1, 0, 1]])
+    for nodes in (np.eye(4), sp.csr_array(np.eye(4)), np.eye(4).tolist()):
+        with pytest.raises(LengthMismatchError, match=message):
+            GraphCRF().fit([(nodes, sp.csr_array(A))], [[0, 1, 0, 1]])
+        with pytest.raises(LengthMismatchError, match=message):
+            crf.predict([(nodes, sp.csr_array(A))])
+
+
 def test_adjacency_matrices():
     X, y = graphs_with_features(np.random.default_rng(10))
     pairs = [(nodes, edges) for nodes, edges, _ in X]
