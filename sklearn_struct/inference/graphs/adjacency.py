@@ -25,20 +25,21 @@ class Adjacency(NamedTuple):
     clique: np.ndarray
 
 
-def adjacency(cliques: Cliques, n_nodes: int) -> Adjacency:
-    """The places of all nodes."""
+def adjacency(cliques: Cliques, n_nodes: int, turns: np.ndarray | None = None) -> Adjacency:
+    """The places of all nodes; those of each in the order of its cliques, or of their `turns`."""
     bounds = np.zeros(n_nodes + 1, np.int64)
     places = np.empty(len(cliques.members), np.int64)
-    _sort(cliques.members, bounds, places)
+    _sort(cliques, np.arange(len(cliques.row)) if turns is None else turns, bounds, places)
     clique = np.repeat(np.arange(len(cliques.row)), np.diff(cliques.bounds))
     return Adjacency(bounds, places, clique)
 
 
 @kernel
-def _sort(members: np.ndarray, bounds: np.ndarray, places: np.ndarray) -> None:
+def _sort(cliques: Cliques, turns: np.ndarray, bounds: np.ndarray, places: np.ndarray) -> None:
     """Write the places of each node one after the other, and where those of each begin; bounds are
     0 at first.
     """
+    members = cliques.members
     n = len(bounds) - 1
     for v in members:
         bounds[v + 1] += 1
@@ -46,10 +47,11 @@ def _sort(members: np.ndarray, bounds: np.ndarray, places: np.ndarray) -> None:
         bounds[v + 1] += bounds[v]
     # where the next place of each node goes
     free = bounds[:n].copy()
-    for p in range(len(members)):
-        v = members[p]
-        places[free[v]] = p
-        free[v] += 1
+    for c in turns:
+        for p in range(cliques.bounds[c], cliques.bounds[c + 1]):
+            v = members[p]
+            places[free[v]] = p
+            free[v] += 1
 
 
 def read(structure: Structure) -> tuple[Cliques, Adjacency]:

@@ -11,7 +11,7 @@ from sklearn_struct.inference.graphs.adjacency import Adjacency
 from sklearn_struct.inference.graphs.flat_scores import Cliques, FlatScores, flat_scores
 from sklearn_struct.inference.graphs.iterated_modes import climb
 from sklearn_struct.inference.graphs.max_product import best_by_max_product
-from sklearn_struct.inference.graphs.search_order import ordered
+from sklearn_struct.inference.graphs.search_order import TIE, ordered
 from sklearn_struct.inference.graphs.trw_s import best_by_trees, labelling_score
 
 __all__ = ["decode", "iterate_modes"]
@@ -20,6 +20,9 @@ __all__ = ["decode", "iterate_modes"]
 MAX_SWEEPS = 100
 # sweeps of a usual graph, to tell how long a call takes
 USUAL = 50
+# Parts of the largest scores of which those are multiples that max-product takes: their sums are
+# exact, in any order. A search that does not settle would make last digits large.
+PARTS = 2.0**30
 
 
 def decode(
@@ -36,13 +39,13 @@ def decode(
     """
     order, cliques, graph = ordered(potentials, structure)
     exact = _in_order(potentials, order)
-    scores = _finite(_in_order(potentials, order), cliques)
     n = structure.n_examples
     bound = np.full(n, np.inf)
     unsolved = np.ones(n, bool)
     n_steps = USUAL * sum(table.shape[1] for table in potentials.cliques) * len(graph.places)
     candidates = [] if start is None else [start[order].astype(np.int32)]
     if has_only_edges(structure, of_one_kind=False):
+        scores = _finite(_in_order(potentials, order), cliques)
         by_trees = np.zeros(len(labels), np.int32)
         patiently(
             lambda: _by_trees(
@@ -52,10 +55,11 @@ def decode(
         )
         candidates.append(by_trees)
     if np.any(unsolved):
+        rounded = _finite(_on_grids(potentials, structure, order), cliques)
         by_products = np.zeros(len(labels), np.int32)
         patiently(
             lambda: _by_products(
-                scores, cliques, graph, (structure.offsets, unsolved), by_products
+                rounded, cliques, graph, (structure.offsets, unsolved), by_products
             ),
             n_steps,
         )
@@ -65,7 +69,8 @@ def decode(
         _climb(exact, cliques, graph, candidate)
         score = np.empty(n)
         _score_all(exact, cliques, structure.offsets, candidate, score)
-        better = (score > best) | (number == 0)
+        least = TIE * (1.0 + np.abs(np.where(np.isfinite(score), score, 0.0)))
+        better = (score > best + least) | (number == 0)
         best[better] = score[better]
         of_node = np.repeat(better, np.diff(structure.offsets))
         labels[order[of_node]] = candidate[of_node]
@@ -90,6 +95,29 @@ def _in_order(potentials: Potentials, order: np.ndarray) -> FlatScores:
     """Copies of scores, with those of nodes in a given order."""
     scores = flat_scores(potentials)
     return scores._replace(node=scores.node[order])
+
+
+def _on_grids(potentials: Potentials, structure: Structure, order: np.ndarray) -> FlatScores:
+    """`_in_order`, without last digits: multiples of a power of 2, of each example and family."""
+    scores = _in_order(potentials, order)
+    _round(scores.node, structure.offsets)
+    parts = zip(scores.starts, potentials.cliques, structure.families, strict=True)
+    for start, table, family in parts:
+        rows = scores.tables[start : start + table.size].reshape(table.shape)
+        is_shared = len(table) != len(family.nodes)
+        _round(rows, np.array([0, len(table)]) if is_shared else family.offsets)
+    return scores
+
+
+def _round(rows: np.ndarray, offsets: np.ndarray) -> None:
+    example = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+    largest = np.zeros(len(offsets) - 1)
+    sizes = np.where(np.isfinite(rows), np.abs(rows), 0.0).max(axis=1, initial=0.0)
+    np.maximum.at(largest, example, sizes)
+    # 1.1 times, as whole numbers that are powers of 2 must not have two units
+    _, exponent = np.frexp(1.1 * largest)
+    unit = np.ldexp(1.0, exponent)[example, None] / PARTS
+    rows[:] = np.rint(rows / unit) * unit
 
 
 def _finite(scores: FlatScores, cliques: Cliques) -> FlatScores:

@@ -1,5 +1,6 @@
-"""The order in which searches for labellings visit nodes: it goes by scores and neighbours, and not
-by how nodes are numbered, so that a search ends where it would end with other numbers.
+"""The order in which searches for labellings visit nodes and sum what cliques say: it goes by
+scores and neighbours, and not by how nodes and cliques are numbered, so that a search ends where it
+would end with other numbers.
 """
 
 from __future__ import annotations
@@ -16,8 +17,9 @@ from sklearn_struct.inference.graphs.flat_scores import Cliques, by_example
 
 __all__ = ["TIE", "Ordered", "ordered"]
 
-# how often nodes hear of their neighbours: those with equal scores are told apart by others so near
-ROUNDS = 3
+# how often nodes hear of their neighbours at most: those with equal scores are told apart by others
+# so near
+ROUNDS = 16
 # parts of the mean size of scores which count: last digits depend on numbers of nodes
 PARTS = 2.0**24
 # What is better by no more than this part is no better, and the first is taken: last digits do not
@@ -30,7 +32,9 @@ SECOND = np.uint64(0x94D049BB133111EB)
 
 
 class Ordered(NamedTuple):
-    """Node i of this numbering is ``order[i]``. Cliques and places have the new numbers."""
+    """Node i of this numbering is ``order[i]``. Cliques and places have the new numbers; the places
+    of a node have an order that goes by these alone.
+    """
 
     order: np.ndarray
     cliques: Cliques
@@ -42,18 +46,19 @@ def ordered(potentials: Potentials, structure: Structure) -> Ordered:
     for the first of each part that hangs together, and the nearer to the first the earlier.
 
     Where that leaves a choice keys decide, which are made of scores. Only nodes with the same
-    scores, whose neighbours have the same as well, are in the order of their numbers.
+    scores, whose neighbours have the same as well, and so on, are in the order of their numbers.
     """
     cliques, graph = read(structure)
     n = int(structure.offsets[-1])
     example = np.repeat(np.arange(structure.n_examples), np.diff(structure.offsets))
-    by_key = np.lexsort((_keys(potentials, structure), example))
+    by_key = np.lexsort((_keys(potentials, structure, example), example))
     place = _inverse(by_key)
     places = np.empty(n, np.int64)
     patiently(lambda: _go_through(cliques, graph, by_key, place, places), 4 * len(graph.places))
     order = by_key[places]
-    renumbered = cliques._replace(members=_inverse(order)[cliques.members])
-    return Ordered(order, renumbered, adjacency(renumbered, n))
+    rank = _inverse(order)
+    renumbered = cliques._replace(members=rank[cliques.members])
+    return Ordered(order, renumbered, adjacency(renumbered, n, _turns(structure, rank)))
 
 
 def _inverse(order: np.ndarray) -> np.ndarray:
@@ -62,7 +67,20 @@ def _inverse(order: np.ndarray) -> np.ndarray:
     return rank
 
 
-def _keys(potentials: Potentials, structure: Structure) -> np.ndarray:
+def _turns(structure: Structure, rank: np.ndarray) -> np.ndarray:
+    """The cliques of all families by the ranks of their nodes."""
+    turns = [np.empty(0, np.int64)]
+    first = 0
+    for family in structure.families:
+        members = rank[family.nodes]
+        # which node of a clique comes first decides last
+        columns = [*members.T[::-1], *np.sort(members, axis=1).T[::-1]]
+        turns.append(first + np.lexsort(columns))
+        first += len(members)
+    return np.concatenate(turns)
+
+
+def _keys(potentials: Potentials, structure: Structure, example: np.ndarray) -> np.ndarray:
     """A number for each node that tells those apart whose scores, or those around them, differ."""
     own = _spread_bits(_in_parts_of_mean(potentials.node, structure.offsets))
     n_labels = potentials.node.shape[1]
@@ -76,14 +94,33 @@ def _keys(potentials: Potentials, structure: Structure) -> np.ndarray:
         place = np.where(_are_ordered(table, n_labels, family)[:, None], places, 0)
         of_cliques.append((_spread_bits(number), STEP * place.astype(np.uint64)))
     keys = own
+    counts = _count_different(keys, example, structure.n_examples)
+    gained = np.ones(structure.n_examples, bool)
     for _ in range(ROUNDS):
         heard = np.zeros(len(own), np.uint64)
         for (number, turns), family in zip(of_cliques, structure.families, strict=True):
             # what a clique says depends on which node of it has which key
             said = number + _spread_bits(keys[family.nodes] + turns).sum(axis=1)
             np.add.at(heard, family.nodes, _spread_bits(said[:, None] + turns))
-        keys = _spread_bits(keys + heard)
+        new = _spread_bits(keys + heard)
+        now = _count_different(new, example, structure.n_examples)
+        # each example by itself: where no two nodes were told apart, none ever will be
+        gained &= now > counts
+        if not gained.any():
+            break
+        keys = np.where(gained[example], new, keys)
+        counts = np.where(gained, now, counts)
     return keys
+
+
+def _count_different(keys: np.ndarray, example: np.ndarray, n_examples: int) -> np.ndarray:
+    """How many different keys the nodes of each example have."""
+    order = np.lexsort((keys, example))
+    is_new = np.ones(len(keys), bool)
+    of_example = example[order]
+    of_key = keys[order]
+    is_new[1:] = (of_example[1:] != of_example[:-1]) | (of_key[1:] != of_key[:-1])
+    return np.bincount(of_example[is_new], minlength=n_examples)
 
 
 def _are_ordered(table: np.ndarray, n_labels: int, family: Family) -> np.ndarray:

@@ -8,7 +8,7 @@ import contracts
 import graphs
 import numpy as np
 import pytest
-from graphs import PAIRS, SHARED_PAIRS, SHARED_TRIPLES, TRIPLES, Enumeration
+from graphs import PAIRS, QUADS, SHARED_PAIRS, SHARED_TRIPLES, TRIPLES, Enumeration
 
 from sklearn_struct.containers.structures import Family, Potentials, Structure, columns_of
 from sklearn_struct.inference.chains.chain import Chain
@@ -299,6 +299,37 @@ def test_numbers_of_nodes_do_not_matter_to_searches(families, whole):
     labels[:] = 0
     iterate_modes(moved, other, labels)
     np.testing.assert_array_equal(labels[place], modes)
+
+
+def test_last_digits_do_not_matter_to_searches_that_do_not_settle():
+    """Nor does the order of so many cliques that max-product never settles."""
+    rng = np.random.default_rng(4)
+    families = (PAIRS, TRIPLES, QUADS)
+    potentials, structure = graphs.random_graphs(rng, [40] * 30, 4, families, 1.5)
+    expected = np.zeros(1200, np.int32)
+    labels = np.zeros(1200, np.int32)
+    decode(potentials, structure, expected)
+    moved, other, place, _ = renumbered(rng, potentials, structure)
+    node = moved.node * (1.0 + 1e-15 * rng.normal(size=moved.node.shape))
+    decode(moved._replace(node=node), other, labels)
+    np.testing.assert_array_equal(labels[place], expected)
+
+
+def test_one_node_that_differs_tells_all_apart():
+    """All other scores are the same, and each node has two edges to it and two from it."""
+    rng = np.random.default_rng(0)
+    cycles = [rng.permutation(200) for _ in range(2)]
+    nodes = np.concatenate([np.column_stack([cycle, np.roll(cycle, 1)]) for cycle in cycles])
+    structure = Structure(np.array([0, 200]), (Family(nodes, np.array([0, len(nodes)])),))
+    potentials = Potentials(np.zeros((200, 3)), (-np.eye(3).reshape(1, 9) + 0.1 * np.arange(9),))
+    potentials.node[17, 1] = 1.0
+    expected = np.zeros(200, np.int32)
+    labels = np.zeros(200, np.int32)
+    decode(potentials, structure, expected)
+    for _ in range(5):
+        moved, other, place, _ = renumbered(rng, potentials, structure)
+        decode(moved, other, labels)
+        np.testing.assert_array_equal(labels[place], expected)
 
 
 @pytest.mark.parametrize("shared", [True, False])
