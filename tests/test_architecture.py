@@ -127,11 +127,12 @@ def is_kernel(function):
     for decorator in function.decorator_list:
         called = decorator.func if isinstance(decorator, ast.Call) else decorator
         names.append(getattr(called, "attr", getattr(called, "id", "")))
-    return not {"kernel", "inlined"}.isdisjoint(names)
+    return not {"kernel", "inlined", "uncounted"}.isdisjoint(names)
 
 
 @pytest.mark.parametrize(
-    "decorator", ["kernel", "inlined", "compiling.kernel", "compiled.kernel.inlined", "kernel()"]
+    "decorator",
+    ["kernel", "inlined", "uncounted", "compiling.kernel", "compiled.kernel.inlined", "kernel()"],
 )
 def test_kernels_are_seen(decorator):
     [function] = functions(ast.parse(f"@{decorator}\ndef f(): pass"))

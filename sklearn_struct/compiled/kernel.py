@@ -12,7 +12,7 @@ import numba
 
 from sklearn_struct.compiled.cache import keep
 
-__all__ = ["STEPS", "inlined", "kernel"]
+__all__ = ["STEPS", "inlined", "kernel", "uncounted"]
 
 # Steps of an innermost loop, some 20 ms, after which a kernel that may take long comes back to
 # Python and is called again: only between two calls can Ctrl-C end the work.
@@ -43,9 +43,22 @@ def inlined(function: Callable[P, R]) -> Callable[P, R]:
     return _compiled(function, inline="always")
 
 
-def _compiled(function: Callable[P, R], inline: str = "never") -> Callable[P, R]:
+def uncounted(function: Callable[P, R]) -> Callable[P, R]:
+    """A kernel that neither makes arrays nor returns any; numba refuses those that do.
+
+    References to arrays are not counted in it. Otherwise they are wherever a loop has two ways out,
+    or an array is sliced or handed on, which takes longer than a short loop.
+    """
+    return _compiled(function, counts=False)
+
+
+def _compiled(
+    function: Callable[P, R], inline: str = "never", counts: bool = True
+) -> Callable[P, R]:
     options: dict[str, Any] = {
         "inline": inline,
+        # else it is as in the first caller
+        "_nrt": counts,
         "nogil": True,
         # as numpy: without a branch for each division
         "error_model": "numpy",

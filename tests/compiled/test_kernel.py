@@ -13,9 +13,10 @@ import numba
 import numpy as np
 import pytest
 from numba.core import types
+from numba.core.errors import TypingError
 from numba.extending import intrinsic
 
-from sklearn_struct.compiled.kernel import inlined, kernel
+from sklearn_struct.compiled.kernel import inlined, kernel, uncounted
 
 
 def test_works_where_the_jit_is_switched_off(monkeypatch):
@@ -157,3 +158,34 @@ def added_twice(x, y):
 def test_inlined_kernels_are_parts_of_their_callers():
     assert added_twice(1, 0.5) == (2, 1.5)
     assert added(1, 2) == 3
+
+
+@kernel
+def copied(x):
+    """It makes an array, also for a caller that could not."""
+    return x.copy().sum()
+
+
+@uncounted
+def sums(x):
+    return x[1:].sum(), copied(x)
+
+
+@uncounted
+def made(x):
+    return np.zeros(len(x)).sum()
+
+
+@uncounted
+def sliced(x):
+    return x[1:]
+
+
+@pytest.mark.parametrize("refused", [made, sliced])
+def test_uncounted_kernels_own_no_arrays(refused):
+    x = np.arange(4.0)
+    references = sys.getrefcount(x)
+    assert sums(x) == (6.0, 6.0)
+    assert sys.getrefcount(x) == references
+    with pytest.raises(TypingError):
+        refused(x)

@@ -25,7 +25,7 @@ PARTS = [
     "grammars/spectral_states.py",
     "grammars/parsing.py",
 ]
-DECORATORS = {"kernel", "inlined", "intrinsic"}
+DECORATORS = {"kernel", "inlined", "uncounted", "intrinsic"}
 # no operators: those that would need names, those of bits, which numbers do not have, and `==` in
 # the place of `is`
 LEFT_OUT = (

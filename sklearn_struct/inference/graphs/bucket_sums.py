@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from sklearn_struct.compiled.kernel import kernel
+from sklearn_struct.compiled.kernel import uncounted
 from sklearn_struct.inference.graphs.bucket_tables import (
     Room,
     add_own,
@@ -33,7 +33,7 @@ __all__ = ["add_marginals", "best_labels", "drawn_labels", "sum_out"]
 SMALLEST = 1e-250
 
 
-@kernel
+@uncounted
 def sum_out(
     factors: FlatScores, labels: Labels, buckets: Buckets, i: int, room: Room, logs: bool
 ) -> Any:
@@ -67,7 +67,7 @@ def sum_out(
     return log_Z
 
 
-@kernel
+@uncounted
 def _has_labels(labels: Labels, buckets: Buckets, i: int) -> bool:
     """Whether each node of an example has a label; else its tables are empty."""
     for v in range(buckets.offsets[i], buckets.offsets[i + 1]):
@@ -76,7 +76,7 @@ def _has_labels(labels: Labels, buckets: Buckets, i: int) -> bool:
     return True
 
 
-@kernel
+@uncounted
 def _sums(table: np.ndarray, n: int, sums: np.ndarray) -> Any:
     """Sum over the first variable, and divide by the sums; the largest of these, or nan if numbers
     may be lost.
@@ -101,7 +101,7 @@ def _sums(table: np.ndarray, n: int, sums: np.ndarray) -> Any:
     return top
 
 
-@kernel
+@uncounted
 def _log_sums(table: np.ndarray, n: int, sums: np.ndarray) -> Any:
     """The same in logarithms; the table is left as probabilities. Nothing is taken out of sums."""
     rest = len(sums)
@@ -125,7 +125,7 @@ def _log_sums(table: np.ndarray, n: int, sums: np.ndarray) -> Any:
     return table.dtype.type(0.0)
 
 
-@kernel
+@uncounted
 def add_marginals(
     labels: Labels,
     buckets: Buckets,
@@ -155,7 +155,7 @@ def add_marginals(
         add_own(table, labels, buckets, s, sizes, room, weight, out)
 
 
-@kernel
+@uncounted
 def best_labels(
     factors: FlatScores, labels: Labels, buckets: Buckets, i: int, room: Room, chosen: np.ndarray
 ) -> None:
@@ -187,7 +187,7 @@ def best_labels(
         chosen[v] = labels.codes[labels.bounds[v] + best]
 
 
-@kernel
+@uncounted
 def drawn_labels(
     labels: Labels,
     buckets: Buckets,
@@ -214,7 +214,7 @@ def drawn_labels(
         chosen[v] = labels.codes[labels.bounds[v] + last]
 
 
-@kernel
+@uncounted
 def _place(labels: Labels, buckets: Buckets, s: int, chosen: np.ndarray) -> int:
     """Where the labels that later steps have chosen stand in the sum of a step's table."""
     place = 0

@@ -22,8 +22,8 @@ __all__ = ["Room", "add_own", "mark", "memory_of", "multiply_in", "room_for", "s
 class Room(NamedTuple):
     """Memory for the tables of an example and for their sums; and for a step: ``own`` for the
     scores of its own cliques, ``columns`` for the places of these among a clique's scores,
-    ``scope``, ``sizes``, ``steps`` and ``here`` for loops over them. ``has`` says which variables
-    of a table a smaller one has.
+    ``scope``, ``sizes`` and ``steps`` for loops over them. ``has`` says which variables of a table
+    a smaller one has.
     """
 
     tables: np.ndarray
@@ -34,14 +34,13 @@ class Room(NamedTuple):
     scope: np.ndarray
     sizes: np.ndarray
     steps: np.ndarray
-    here: np.ndarray
     walk: Walk
 
 
 def room_for(buckets: Buckets, dtype: np.dtype) -> Room:
     """Memory for the widest tables."""
     n_numbers, n_sums, n_own, widest = buckets.room
-    scope, sizes, steps, here = np.empty((4, widest), np.int64)
+    scope, sizes, steps = np.empty((3, widest), np.int64)
     return Room(
         np.empty(n_numbers, dtype),
         np.empty(n_sums, dtype),
@@ -51,7 +50,6 @@ def room_for(buckets: Buckets, dtype: np.dtype) -> Room:
         scope,
         sizes,
         steps,
-        here,
         Walk(*np.empty((3, widest + 2), np.int64)),
     )
 
@@ -138,10 +136,7 @@ def _write_columns(
     in its row of scores if the label of the last is 0; by how many columns that label differs.
     """
     steps = room.steps
-    here = room.here
-    for p in range(n_own):
-        steps[p] = 0
-        here[p] = 0
+    steps[:n_own] = 0
     base = 0
     # by how many columns labels of a member differ
     step = 1
@@ -157,21 +152,18 @@ def _write_columns(
                     steps[p] = step
         step *= factors.node.shape[1]
     last = n_own - 1
-    line = 0
-    p = last
-    while p >= 0:
-        column = base
-        for q in range(last):
-            column += steps[q] * labels.codes[labels.bounds[room.scope[q]] + here[q]]
-        room.columns[line] = column
-        line += 1
-        p = last - 1
-        while p >= 0:
-            here[p] += 1
-            if here[p] < room.sizes[p]:
-                break
-            here[p] = 0
-            p -= 1
+    columns = room.columns
+    columns[0] = base
+    n = 1
+    for p in range(last):
+        first = labels.bounds[room.scope[p]]
+        size = room.sizes[p]
+        # from the end, so that none is read after it was written
+        for line in range(n - 1, -1, -1):
+            column = columns[line]
+            for k in range(size - 1, -1, -1):
+                columns[line * size + k] = column + steps[p] * labels.codes[first + k]
+        n *= size
     return int(steps[last])
 
 

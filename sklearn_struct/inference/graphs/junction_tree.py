@@ -7,7 +7,7 @@ from itertools import accumulate, pairwise
 
 import numpy as np
 
-from sklearn_struct.compiled.kernel import kernel
+from sklearn_struct.compiled.kernel import uncounted
 from sklearn_struct.compiled.threads import patiently
 from sklearn_struct.containers.structures import Potentials, Structure
 from sklearn_struct.inference.graphs.bucket_sums import (
@@ -140,7 +140,7 @@ class _Work:
         )
 
 
-@kernel
+@uncounted
 def _add_marginals(
     factors: tuple[FlatScores, FlatScores, FlatScores, FlatScores],
     work: tuple[Labels, Buckets, Room],
@@ -161,7 +161,7 @@ def _add_marginals(
             add_marginals(labels, buckets, i, room, weight[i], into)
 
 
-@kernel
+@uncounted
 def _total(taken: FlatScores, buckets: Buckets, i: int) -> float:
     """The sum of what was taken from the scores of an example."""
     total = 0.0
@@ -174,7 +174,7 @@ def _total(taken: FlatScores, buckets: Buckets, i: int) -> float:
     return total
 
 
-@kernel
+@uncounted
 def _best(
     factors: FlatScores, labels: Labels, buckets: Buckets, room: Room, chosen: np.ndarray
 ) -> None:
@@ -182,7 +182,7 @@ def _best(
         best_labels(factors, labels, buckets, i, room, chosen)
 
 
-@kernel
+@uncounted
 def _draw(
     factors: FlatScores,
     labels: Labels,

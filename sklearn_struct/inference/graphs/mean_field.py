@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sklearn_struct.compiled.kernel import kernel
+from sklearn_struct.compiled.kernel import kernel, uncounted
 from sklearn_struct.compiled.threads import patiently
 from sklearn_struct.containers.structures import Potentials, Structure
 from sklearn_struct.inference.graphs.adjacency import Adjacency, read
@@ -155,7 +155,7 @@ def _infer(
         log_Z[i] = _add(scores, cliques, nodes, cliques.ranges[i], weight[i], q, out)
 
 
-@kernel
+@uncounted
 def _become(row: np.ndarray, q: np.ndarray, v: int) -> float:
     """Make a node's probabilities those of a row of scores; how much they change."""
     norm = log_sum(row)
@@ -170,7 +170,7 @@ def _become(row: np.ndarray, q: np.ndarray, v: int) -> float:
     return change
 
 
-@kernel
+@uncounted
 def _expect(
     scores: FlatScores,
     cliques: Cliques,
@@ -207,7 +207,7 @@ def _expect(
                     row[k] += x * tables[start + j * K + k]
 
 
-@kernel
+@uncounted
 def _expect_of_any(
     scores: FlatScores, cliques: Cliques, c: int, p: int, q: np.ndarray, row: np.ndarray
 ) -> None:
@@ -237,7 +237,7 @@ def _expect_of_any(
                 row[here] = -np.inf
 
 
-@kernel
+@uncounted
 def _add(
     scores: FlatScores,
     cliques: Cliques,
