@@ -53,7 +53,8 @@ def as_graphs(X: Any) -> GivenGraphs | None:
     Raises
     ------
     InputTypeError
-        If some graphs have features of edges and others not, or if an adjacency matrix has weights.
+        If some graphs have features of edges and others not, if an adjacency matrix has weights, or
+        if X is one graph of networkx.
     LengthMismatchError
         If an adjacency matrix is one of another number of nodes.
     """
@@ -64,6 +65,8 @@ def as_graphs(X: Any) -> GivenGraphs | None:
     if isinstance(X, np.ndarray) and X.dtype == object and X.ndim:
         # numpy makes columns of tuples
         X = list(map(tuple, X)) if X.ndim == 2 else list(X)
+    if is_network(X):
+        raise InputTypeError("X is a single graph of networkx: X must be a list, [graph]")
     if not (isinstance(X, list) and X):
         return None
     networks = [is_network(graph) for graph in X]
@@ -295,9 +298,8 @@ def _table(nodes: Any, size: int, i: int, what: str) -> np.ndarray:
         raise InputTypeError(f"X[{i}]: {what} have shape {table.shape}; {_WANTED}")
     if table.dtype.kind not in "iu":
         raise InputTypeError(f"X[{i}]: {what} must be whole numbers, got dtype {table.dtype}")
-    if table.dtype == np.uint64:
-        # what is larger is not a node of any graph either
-        table = np.minimum(table, np.uint64(np.iinfo(np.int64).max))
+    if table.dtype == np.uint64 and table.max() > np.iinfo(np.int64).max:
+        raise ValueError(f"X[{i}]: {what} have node {table.max()}; a graph's count from 0")
     return table.astype(np.int64)
 
 

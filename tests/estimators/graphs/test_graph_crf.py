@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 from itertools import pairwise, product
 
+import networkx as nx
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -148,6 +149,7 @@ def test_equal_bits_for_any_number_of_threads(solver):
         ([(np.ones((3, 2)), [[0.0, 1.0]])], InputTypeError, "whole numbers"),
         ([(np.ones((3, 2)), [[0, 1, 2]])], InputTypeError, r"shape \(1, 3\)"),
         ([np.ones((3, 2))], InputTypeError, "must be a list of graphs"),
+        (nx.path_graph(3), InputTypeError, r"a single graph of networkx: .* a list, \[graph\]"),
         (
             [(np.ones((3, 2)), [[0, 1]]), (np.ones((3, 2)), None)],
             InputTypeError,
@@ -162,7 +164,7 @@ def test_equal_bits_for_any_number_of_threads(solver):
         (
             [(np.ones((2, 2)), np.array([[0, 2**63]], np.uint64))],
             ValueError,
-            "edge 0: node 9223372036854775807 is not one of",
+            r"X\[0\]: edges have node 9223372036854775808; a graph's count from 0",
         ),
     ],
 )
