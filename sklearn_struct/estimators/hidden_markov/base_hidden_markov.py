@@ -22,6 +22,7 @@ from sklearn_struct.estimators.fitting.base_sequence import (
 )
 from sklearn_struct.estimators.hidden_markov.base_streams import BaseStreams
 from sklearn_struct.hidden_markov.em_steps import (
+    HiddenMarkov,
     Observed,
     joint,
     possible_potentials,
@@ -41,7 +42,7 @@ class BaseHiddenChain(BaseStreams):
         self,
         observed: Observed,
         work: Callable[[Potentials, Block], Any],
-        of_block: Any = possible_potentials,
+        of_block: Callable[[HiddenMarkov, Observed, Block], Potentials],
     ) -> list[Any]:
         """Call ``work(potentials, block)`` for every block of X, on `n_jobs` threads."""
         model = self._model()
@@ -50,15 +51,30 @@ class BaseHiddenChain(BaseStreams):
         with Pool(self.n_jobs) as pool:
             return pool.map(lambda b: work(of_block(model, observed, cuts[b]), cuts[b]), len(cuts))
 
+    # What predictions are made of. A chain may have more states than labels.
+
+    def _states(self, model: HiddenMarkov, observed: Any, block: Block) -> Potentials:
+        """Potentials of states, of a model in which something is possible."""
+        return possible_potentials(model, observed, block)
+
+    def _labels_of_states(self, states: np.ndarray) -> np.ndarray:
+        return states
+
+    def _proba_of_states(self, proba: np.ndarray) -> np.ndarray:
+        """The probabilities of labels, (n_tokens, n_labels)."""
+        return proba
+
     def _predict_codes(self, sequences: Sequences) -> np.ndarray:
         observed: Any = sequences.X
         codes = np.empty(observed.offsets[-1], dtype=np.int32)
         inference = self._model().inference
 
         def work(theta: Potentials, block: Block) -> None:
-            inference.argmax(theta, block.structure, codes[block.tokens])
+            states = np.empty(len(theta.node), np.int32)
+            inference.argmax(theta, block.structure, states)
+            codes[block.tokens] = self._labels_of_states(states)
 
-        self._each_block(observed, work)
+        self._each_block(observed, work, self._states)
         return codes
 
     def predict(self, X: Any) -> np.ndarray:
@@ -95,17 +111,17 @@ class BaseHiddenChain(BaseStreams):
         """
         sequences = self._read_X(X, reset=False)
         observed: Any = sequences.X
-        node = np.zeros((observed.offsets[-1], len(self.classes_)))
-        log_Z = np.empty(len(observed))
+        proba = np.zeros((observed.offsets[-1], len(self.classes_)))
         inference = self._model().inference
 
         def work(theta: Potentials, block: Block) -> None:
-            out = Potentials(node[block.tokens], zeros(theta).cliques)
-            weight = np.ones(block.structure.n_examples)
-            inference.marginals(theta, block.structure, weight, out, log_Z[block.examples])
+            out = zeros(theta)
+            n = block.structure.n_examples
+            inference.marginals(theta, block.structure, np.ones(n), out, np.empty(n))
+            proba[block.tokens] = self._proba_of_states(out.node)
 
-        self._each_block(observed, work)
-        return node if sequences.flat else object_array(cut(node, observed.offsets))
+        self._each_block(observed, work, self._states)
+        return proba if sequences.flat else object_array(cut(proba, observed.offsets))
 
     def score_samples(self, X: Any) -> np.ndarray:
         """log p(x) of each sequence, summed over all its labellings.

@@ -12,8 +12,7 @@ import numpy as np
 from sklearn.utils._param_validation import Interval
 
 from sklearn_struct.compiled.threads import Pool
-from sklearn_struct.containers.ragged import cut, object_array
-from sklearn_struct.containers.structures import Block, Potentials, zeros
+from sklearn_struct.containers.structures import Block, Potentials
 from sklearn_struct.encoding.features import observation_streams as streams
 from sklearn_struct.encoding.labels import label_targets, partial_labels
 from sklearn_struct.encoding.sequences import as_list
@@ -34,7 +33,6 @@ from sklearn_struct.hidden_markov.em_steps import (
     Observed,
     Options,
     Training,
-    possible_potentials,
 )
 from sklearn_struct.hidden_markov.soft_constraints import SoftConstraints, Wanted
 from sklearn_struct.solvers.em import Maximum, em
@@ -67,8 +65,9 @@ class ConstraintDrivenHMM(ThreadParameters, BaseHiddenChain):
         Least tokens of a field, at most 50; 1 constrains nothing. Each label has so many states
         then, and time grows with their square.
     constrained : bool, default=True
-        Whether predictions are constrained, too. Without they are those of the model that was
-        learned.
+        Whether predictions are constrained, too: of labellings with probabilities p(y | x) times
+        exp(-penalty) for each constraint that is broken. Without they are those of the model that
+        was learned.
     n_best : int, default=10
         How many labellings of a sequence are counted.
     supervised_share : float, default=0.9
@@ -318,62 +317,19 @@ class ConstraintDrivenHMM(ThreadParameters, BaseHiddenChain):
         observed: Any = Wanted.of(self._observe(columns), self._wanted_labels(columns))
         return Sequences(observed, flat)
 
+    # ---- states, which know how long their label's field is
+
     def _states(self, model: HiddenMarkov, observed: Any, block: Block) -> Potentials:
-        """Potentials of states under the constraints, of a model in which something is possible."""
-        theta = possible_potentials(model, observed, block)
+        theta = super()._states(model, observed, block)
+        if not self.constrained:
+            return theta
         return self._constraints().of(theta, block.structure, observed.wanted[block.tokens])
 
-    # ---- predictions
+    def _labels_of_states(self, states: np.ndarray) -> np.ndarray:
+        return self._constraints().labels(states) if self.constrained else states
 
-    def _predict_codes(self, sequences: Sequences) -> np.ndarray:
-        if not self.constrained:
-            return super()._predict_codes(sequences)
-        observed: Any = sequences.X
-        codes = np.empty(observed.offsets[-1], dtype=np.int32)
-        inference = self._model().inference
-        constraints = self._constraints()
-
-        def work(theta: Potentials, block: Block) -> None:
-            states = np.empty(len(theta.node), np.int32)
-            inference.argmax(theta, block.structure, states)
-            codes[block.tokens] = constraints.labels(states)
-
-        self._each_block(observed, work, self._states)
-        return codes
-
-    def predict_proba(self, X: Any) -> np.ndarray:
-        """Posterior probability of each label at each token.
-
-        Under constraints, of the distribution of labellings p(y | x) times exp(-penalty) for each
-        that is broken.
-
-        Parameters
-        ----------
-        X
-            As in `fit`.
-
-        Returns
-        -------
-        ndarray of shape (n_sequences,)
-            dtype object, an array (n_tokens, n_labels) each, columns in the order of ``classes_``;
-            for two-dimensional X one array (n, n_labels).
-        """
-        if not self.constrained:
-            return super().predict_proba(X)
-        sequences = self._read_X(X, reset=False)
-        observed: Any = sequences.X
-        proba = np.zeros((observed.offsets[-1], len(self.classes_)))
-        inference = self._model().inference
-        constraints = self._constraints()
-
-        def work(theta: Potentials, block: Block) -> None:
-            out = zeros(theta)
-            n = block.structure.n_examples
-            inference.marginals(theta, block.structure, np.ones(n), out, np.empty(n))
-            proba[block.tokens] = constraints.proba(out.node)
-
-        self._each_block(observed, work, self._states)
-        return proba if sequences.flat else object_array(cut(proba, observed.offsets))
+    def _proba_of_states(self, proba: np.ndarray) -> np.ndarray:
+        return self._constraints().proba(proba) if self.constrained else proba
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
