@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from sklearn_struct.containers.ragged import cut, object_array
+from sklearn_struct.containers.ragged import object_array
 from sklearn_struct.containers.structures import Block, Potentials, Structure
 from sklearn_struct.encoding.labels.allowed_labels import label_masks
 from sklearn_struct.encoding.labels.allowed_transitions import read_transitions
@@ -17,7 +17,7 @@ from sklearn_struct.encoding.parameter_checks import check_count
 from sklearn_struct.estimators.chains.chain_parameters import ChainParameters
 from sklearn_struct.estimators.chains.forbidden_label_errors import check_paths
 from sklearn_struct.estimators.chains.observed_weights import WeightChoice, observe
-from sklearn_struct.estimators.fitting.base_sequence import Sequences, logarithms
+from sklearn_struct.estimators.fitting.base_sequence import Sequences, divided, logarithms
 from sklearn_struct.estimators.fitting.base_structured import (
     BaseStructured,
     Restriction,
@@ -159,7 +159,7 @@ class BaseChain(ChainParameters, BaseStructured):
         """
         sequences = self._read_X(X, reset=False)
         node = self._label_marginals(sequences, self._restriction(sequences, allowed))
-        return node if sequences.flat else object_array(cut(node, sequences.X.offsets))
+        return divided(node, sequences)
 
     def predict_log_proba(self, X: Any, *, allowed: Any = None) -> np.ndarray:
         """Logarithm of `predict_proba`, in the same form.

@@ -19,7 +19,7 @@ from sklearn.utils.validation import (
 
 from sklearn_struct._doc_link import DocLink
 from sklearn_struct._whole_fits import Published
-from sklearn_struct.containers.ragged import object_array
+from sklearn_struct.containers.ragged import cut, object_array
 from sklearn_struct.containers.sequence_array import SequenceArray
 from sklearn_struct.containers.sparse_input import as_csr
 from sklearn_struct.encoding import two_dimensional_input
@@ -39,7 +39,7 @@ except ImportError:
         """Nothing: before scikit-learn 1.9 estimators have no callbacks."""
 
 
-__all__ = ["BaseSequenceEstimator", "CallbackSupportMixin", "Sequences", "logarithms"]
+__all__ = ["BaseSequenceEstimator", "CallbackSupportMixin", "Sequences", "divided", "logarithms"]
 
 
 class Sequences(NamedTuple):
@@ -49,6 +49,13 @@ class Sequences(NamedTuple):
 
     X: SequenceArray
     flat: bool
+
+
+def divided(rows: np.ndarray, sequences: Sequences) -> np.ndarray:
+    """Rows of all tokens in the form of X: an object array of those of each sequence; all together
+    where X was two-dimensional.
+    """
+    return rows if sequences.flat else object_array(cut(rows, sequences.X.offsets))
 
 
 def logarithms(proba: np.ndarray) -> np.ndarray:

@@ -8,11 +8,11 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from sklearn_struct.containers.ragged import cut, object_array
+from sklearn_struct.containers.ragged import object_array
 from sklearn_struct.containers.structures import Potentials, Structure, zeros
 from sklearn_struct.encoding.block_numbers import block_numbers
 from sklearn_struct.encoding.sequences import as_list
-from sklearn_struct.estimators.fitting.base_sequence import Sequences
+from sklearn_struct.estimators.fitting.base_sequence import Sequences, divided
 from sklearn_struct.estimators.fitting.base_structured import Restriction, Result, Work
 from sklearn_struct.estimators.fitting.parameters import with_parameters
 from sklearn_struct.estimators.fitting.progress import Progress
@@ -292,7 +292,7 @@ class BaseGraphCRF(
         """
         graphs: Sequences = self._read_X(X, reset=False)
         node = self._label_marginals(graphs)
-        return node if graphs.flat else object_array(cut(node, graphs.X.offsets))
+        return divided(node, graphs)
 
     def predict_clique_proba(self, X: Any, name: str) -> np.ndarray:
         """Marginal probability of each labelling of each clique of one name.

@@ -15,6 +15,7 @@ from sklearn_struct.containers.ragged import cut, object_array
 from sklearn_struct.containers.structures import Block, Potentials, Structure, n_columns
 from sklearn_struct.encoding.labels.label_states import LabelStates, read_states
 from sklearn_struct.encoding.labels.typed_labels import TypedLabels
+from sklearn_struct.estimators.fitting.base_sequence import divided
 from sklearn_struct.estimators.fitting.base_structured import Restriction
 from sklearn_struct.estimators.fitting.finite_scores import NodePlace
 from sklearn_struct.estimators.fitting.iterations import Iterations
@@ -342,4 +343,4 @@ class BaseLatentGraph(BaseTypedGraph, RestartParameters):
             raise AttributeError(NO_STATES.format(type(self).__name__))
         graphs: Any = self._read_X(X, reset=False)
         node = super()._label_marginals(graphs)
-        return node if graphs.flat else object_array(cut(node, graphs.X.offsets))
+        return divided(node, graphs)

@@ -17,9 +17,7 @@ from sklearn_struct.encoding.parameter_checks import (
     check_flag,
     generator,
 )
-from sklearn_struct.estimators.fitting.base_sequence import (
-    Sequences,
-)
+from sklearn_struct.estimators.fitting.base_sequence import Sequences, divided
 from sklearn_struct.estimators.hidden_markov.base_streams import BaseStreams
 from sklearn_struct.hidden_markov.em_steps import (
     HiddenMarkov,
@@ -121,7 +119,7 @@ class BaseHiddenChain(BaseStreams):
             proba[block.tokens] = self._proba_of_states(out.node)
 
         self._each_block(observed, work, self._states)
-        return proba if sequences.flat else object_array(cut(proba, observed.offsets))
+        return divided(proba, sequences)
 
     def score_samples(self, X: Any) -> np.ndarray:
         """log p(x) of each sequence, summed over all its labellings.

@@ -13,7 +13,7 @@ from sklearn_struct.containers.structures import Block, Potentials
 from sklearn_struct.encoding.labels.allowed_transitions import read_transitions
 from sklearn_struct.encoding.labels.label_states import LabelStates, by_states, joined
 from sklearn_struct.estimators.chains.base_chain import BaseChain
-from sklearn_struct.estimators.fitting.base_sequence import Sequences
+from sklearn_struct.estimators.fitting.base_sequence import Sequences, divided
 from sklearn_struct.estimators.fitting.base_structured import Restriction
 from sklearn_struct.estimators.fitting.finite_scores import NodePlace
 from sklearn_struct.inference.chains.chain import Chain
@@ -216,4 +216,4 @@ class BaseLatentChain(BaseChain):
         """
         sequences = self._read_X(X, reset=False)
         node = super()._label_marginals(sequences, self._restriction(sequences, allowed))
-        return node if sequences.flat else object_array(cut(node, sequences.X.offsets))
+        return divided(node, sequences)

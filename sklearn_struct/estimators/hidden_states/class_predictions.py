@@ -7,11 +7,10 @@ from typing import Any
 import numpy as np
 from scipy.special import log_softmax, softmax
 
-from sklearn_struct.containers.ragged import cut, object_array
 from sklearn_struct.containers.structures import Block, Potentials, Structure, blank, chain
 from sklearn_struct.encoding.labels.label_states import LabelStates
 from sklearn_struct.encoding.sequences import as_list
-from sklearn_struct.estimators.fitting.base_sequence import Sequences
+from sklearn_struct.estimators.fitting.base_sequence import Sequences, divided
 from sklearn_struct.estimators.fitting.base_structured import (
     BaseStructured,
     Restriction,
@@ -176,7 +175,7 @@ class BaseClassPredictions(BaseStructured):
             classes = self._read_labels(y, sequences, reset=False)
         states = self._path(sequences, classes)
         numbers = states - self._states.first[self._states.label[states]]
-        return numbers if sequences.flat else object_array(cut(numbers, sequences.X.offsets))
+        return divided(numbers, sequences)
 
     def predict_state_proba(self, X: Any, y: Any = None) -> np.ndarray:
         """Marginal probability of each state of each class at each token.
@@ -204,7 +203,7 @@ class BaseClassPredictions(BaseStructured):
                 return forbid_labels(theta, masks[block.tokens])
 
         node = self._label_marginals(sequences, restrict)
-        return node if sequences.flat else object_array(cut(node, sequences.X.offsets))
+        return divided(node, sequences)
 
     # ---- what these share
 
