@@ -17,7 +17,7 @@ from sklearn_struct.inference.graphs.junction_tree import JunctionTree
 from sklearn_struct.inference.graphs.kept_messages import KeptMessages
 from sklearn_struct.inference.graphs.mean_field import MeanField
 from sklearn_struct.inference.graphs.message_passing import MessagePassing
-from sklearn_struct.inference.graphs.rooted_trees import has_cycle
+from sklearn_struct.inference.graphs.rooted_trees import are_forests
 from sklearn_struct.inference.graphs.tree_reweighted import TreeReweighted
 
 __all__ = ["INFERENCES", "check_solver", "check_width", "inference_of", "sampler_of", "warn_of"]
@@ -69,9 +69,9 @@ def sampler_of(name: str, structure: Structure, n_labels: int) -> Sampler:
 
 def _wide(structure: Structure, n_labels: int, most: float) -> np.ndarray:
     """The graphs whose tables need more numbers."""
-    cyclic = np.flatnonzero(has_cycle(structure))
-    numbers = n_numbers(copies(structure, cyclic).structure, n_labels, most)
-    wide: np.ndarray = cyclic[numbers > most]
+    others = np.flatnonzero(~are_forests(structure))
+    numbers = n_numbers(copies(structure, others).structure, n_labels, most)
+    wide: np.ndarray = others[numbers > most]
     return wide
 
 

@@ -11,7 +11,6 @@ from sklearn_struct.containers.structures import (
     Potentials,
     Structure,
     copies,
-    has_only_edges,
 )
 from sklearn_struct.inference.base import Inference
 from sklearn_struct.inference.graphs.buckets import n_numbers
@@ -19,7 +18,7 @@ from sklearn_struct.inference.graphs.complex_step import OnGraphs
 from sklearn_struct.inference.graphs.forest import Forest
 from sklearn_struct.inference.graphs.junction_tree import JunctionTree
 from sklearn_struct.inference.graphs.remembered import of_structure
-from sklearn_struct.inference.graphs.rooted_trees import has_cycle
+from sklearn_struct.inference.graphs.rooted_trees import are_forests
 
 __all__ = ["ChosenByGraph"]
 
@@ -108,9 +107,7 @@ def _parts(
     """The examples that are forests (0), others with small tables (1), and those with large ones
     (2), where there are some.
     """
-    forest = np.zeros(structure.n_examples, bool)
-    if has_only_edges(structure, of_one_kind=True):
-        forest = ~has_cycle(structure)
+    forest = are_forests(structure)
     others = np.flatnonzero(~forest)
     kinds = np.where(forest, 0, 2)
     numbers = n_numbers(copies(structure, others).structure, n_labels, most)

@@ -8,9 +8,9 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import breadth_first_order, connected_components
 
-from sklearn_struct.containers.structures import Structure
+from sklearn_struct.containers.structures import Structure, has_only_edges
 
-__all__ = ["RootedTrees", "has_cycle", "rooted"]
+__all__ = ["RootedTrees", "are_forests", "has_cycle", "rooted"]
 
 
 class RootedTrees(NamedTuple):
@@ -21,8 +21,17 @@ class RootedTrees(NamedTuple):
     link: np.ndarray
 
 
+def are_forests(structure: Structure) -> np.ndarray:
+    """Which examples have no cycle; none where cliques are of several kinds or of many nodes."""
+    if not has_only_edges(structure, of_one_kind=True):
+        return np.zeros(structure.n_examples, bool)
+    return ~has_cycle(structure)
+
+
 def has_cycle(structure: Structure) -> np.ndarray:
-    """Whether each example has a cycle: more edges than nodes less trees."""
+    """Whether the edges of the first kind make a cycle in each example: there are more of them than
+    nodes less trees.
+    """
     n = int(structure.offsets[-1])
     roots = np.isin(np.arange(n), _roots(n, structure.families[0].nodes))
     n_trees = np.diff(np.concatenate([[0], np.cumsum(roots)])[structure.offsets])

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from sklearn_struct import GraphCRF, LinearChainCRF, persistence
+from sklearn_struct import Cliques, GraphCRF, LinearChainCRF, persistence
 from sklearn_struct.exceptions import InferenceWarning, InputTypeError, LengthMismatchError
 from sklearn_struct.objectives.weight_patterns import split
 
@@ -366,6 +366,23 @@ def test_a_graph_that_is_too_wide_for_exact_inference():
         crf.fit([(np.ones((1, 1)), []), *X], [["a"], *y])
     assert not hasattr(crf, "classes_")
     assert crf.set_params(inference="auto", max_iter=2).fit(X, y).predict(X).shape == (2,)
+
+
+@pytest.mark.parametrize("names", [("first", "second"), ("second", "first")])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_a_wide_graph_of_cliques_of_which_one_kind_is_a_forest(names):
+    """Whichever kind comes first."""
+    rng = np.random.default_rng(0)
+    path = list(pairwise(range(40)))
+    others = [(i, j) for i in range(40) for j in range(i + 2, 40)]
+    graph = rng.normal(size=(40, 2)), [Cliques(names[0], path), Cliques(names[1], others)]
+    y = [rng.choice(LABELS, 40).tolist()]
+    crf = GraphCRF(inference="exact")
+    with pytest.raises(ValueError, match=r"X\[0\]: exact inference needs tables of more than 134"):
+        crf.fit([graph], y)
+    crf.set_params(inference="auto", loss="pseudo", max_iter=1).fit([graph], y)
+    with pytest.raises(ValueError, match=r"X\[0\]: labellings are drawn by exact inference"):
+        crf.sample([graph])
 
 
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
