@@ -19,8 +19,8 @@ __all__ = ["FreeTexts", "GeneratedWords"]
 class FreeTexts(NamedTuple):
     """Texts of which lengths alone are known, and the kind of place that each token has.
 
-    ``place`` (n_tokens,) is a number below `n_places`; where all places are alike there are 0 of
-    them. ``weight`` (n_texts,) says how often each text counts.
+    ``place`` (n_tokens,) is a number below `n_places`, of which 0 is a place that says nothing;
+    where all are alike there are 0 of them. ``weight`` (n_texts,) says how often each text counts.
     """
 
     structure: Structure
@@ -32,10 +32,11 @@ class FreeTexts(NamedTuple):
 class GeneratedWords(Loss):
     """log Z of free texts, where each example is a list of the words that may stand in them.
 
-    The first nodes of an example are places, whose scores a token has whatever its word is; all
-    others are words. Cliques must share their tables, which are those of the free texts. As words
-    touch each other through labels alone, they are summed out token by token: a token of a free
-    text has, for each label, the logarithm of the sum over words. What is left is a chain.
+    The first nodes of an example are places; what their scores have beyond those of place 0 a token
+    has, whatever its word is. All others are words. Cliques must share their tables, which are
+    those of the free texts. As words touch each other through labels alone, they are summed out
+    token by token: a token of a free text has, for each label, the logarithm of the sum over words.
+    What is left is a chain.
 
     Convex, as log Z of any log-linear model.
 
@@ -77,7 +78,7 @@ class GeneratedWords(Loss):
             self.of_texts(of_texts, expected, np.empty(len(self.texts.weight)))
             along = direction.node[words.start + self.texts.n_places : words.stop]
             mean = np.sum(share * along, axis=0)
-            moved = Potentials(self._with_places(mean, direction, words), direction.cliques)
+            moved = self._of_free_texts(mean, direction, words)
             change = zeros(summed)
             self.of_texts.hess_vec(of_texts, moved, change)
             of_words = share * (
@@ -100,16 +101,18 @@ class GeneratedWords(Loss):
         scores = theta.node[words.start + self.texts.n_places : words.stop].astype(np.float64)
         of_labels = logsumexp(scores, axis=0)
         share = np.exp(scores - of_labels)
-        return Potentials(self._with_places(of_labels, theta, words), theta.cliques), share
+        return self._of_free_texts(of_labels, theta, words), share
 
-    def _with_places(self, of_labels: np.ndarray, theta: Potentials, words: slice) -> np.ndarray:
-        """What each token of the free texts has: the same of labels, and that of its place."""
+    def _of_free_texts(self, of_labels: np.ndarray, theta: Potentials, words: slice) -> Potentials:
+        """What each token has: the same of labels, and that of its place. In float64, as tokens are
+        few beside those of the texts that are.
+        """
         place = self.texts.place
+        cliques = tuple(table.astype(np.float64) for table in theta.cliques)
         if not self.texts.n_places:
-            return np.tile(of_labels, (len(place), 1))
-        of_places = theta.node[words.start : words.start + self.texts.n_places]
-        together: np.ndarray = of_places.astype(np.float64)[place] + of_labels
-        return together
+            return Potentials(np.tile(of_labels, (len(place), 1)), cliques)
+        of_places = theta.node[words.start : words.start + self.texts.n_places].astype(np.float64)
+        return Potentials((of_places - of_places[0])[place] + of_labels, cliques)
 
     def _of_texts(self, summed: Potentials) -> Batch:
         return Batch(summed, Evidence(), self.texts.structure, self.texts.weight)
@@ -126,6 +129,7 @@ class GeneratedWords(Loss):
         first = words.start + self.texts.n_places
         for k, column in enumerate(of_texts.node.T if self.texts.n_places else ()):
             sums = np.bincount(self.texts.place, column, self.texts.n_places)
+            sums[0] -= sums.sum()
             out.node[words.start : first, k] += weight * sums
         out.node[first : words.stop] += weight * of_words
         for table, into in zip(of_texts.cliques, out.cliques, strict=True):

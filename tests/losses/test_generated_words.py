@@ -71,7 +71,7 @@ def test_values_by_enumeration(n_places, constrained, order):
         node = potentials.node[structure.offsets[i] : structure.offsets[i + 1]]
         expected = 0.0
         for a, b, weight in zip((0, 3, 5), (3, 5, 6), WEIGHT, strict=True):
-            places = node[PLACE[a:b]] if n_places else np.zeros((b - a, K))
+            places = node[PLACE[a:b]] - node[0] if n_places else np.zeros((b - a, K))
             expected += weight * naive_words.log_Z(
                 node[n_places:], places, potentials.cliques, is_allowed
             )
@@ -96,3 +96,16 @@ def test_tables_of_single_cliques_are_refused():
     )
     with pytest.raises(ValueError, match="no rows of their own"):
         contracts.evaluate(loss(0), potentials, Evidence(), structure, np.ones(2))
+
+
+@pytest.mark.parametrize("order", [1, 2])
+def test_float32(order):
+    rng = np.random.default_rng(0)
+    potentials, structure = contracts.random_chains(rng, (5, 4), K, True, order)
+    single = contracts.mapped(lambda table: table.astype(np.float32), potentials)
+    results = [
+        contracts.evaluate(loss(2, order), theta, Evidence(), structure, np.ones(2))
+        for theta in (potentials, single)
+    ]
+    np.testing.assert_allclose(results[1][0], results[0][0], rtol=1e-5)
+    np.testing.assert_allclose(*(contracts.flat(out) for _, out in results), atol=1e-5)

@@ -75,9 +75,10 @@ def test_parts():
     w = np.random.default_rng(2).normal(size=objective.size)
     of_all, of_known = objective.parts()
     value, grad = objective.value_and_grad(w)
-    a, b = of_all.value_and_grad(w), of_known.value_and_grad(w)
-    assert value == a[0] - b[0]
-    np.testing.assert_array_equal(grad, a[1] - b[1])
+    above = of_all.value_and_grad(w)
+    below = of_known.value_and_grad(w)
+    assert value == above[0] - below[0]
+    np.testing.assert_array_equal(grad, above[1] - below[1])
 
 
 def test_dense_and_sparse_are_the_same():

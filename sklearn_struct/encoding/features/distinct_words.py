@@ -21,7 +21,8 @@ class Words(NamedTuple):
 
     ``rows`` (n_places + n_words, n_features) are features of places, then of words. Free text i
     has the tokens from ``offsets[i]`` to ``offsets[i + 1]``, whose places are rows ``place``, and
-    as many texts look like it as ``weight`` says. Without features of places there are no places.
+    as many texts look like it as ``weight`` says. Place 0 has no features, also where no token is
+    there; without features of places there are no places.
     """
 
     rows: Any
@@ -42,14 +43,20 @@ def distinct_words(X: SequenceArray, given: np.ndarray, weight: np.ndarray) -> W
     is_given[given] = True
     word_rows, _ = _distinct(_only(tokens, ~is_given))
     place_rows, place = _distinct(_only(tokens, is_given))
-    if not len(given):
+    sparse = sp.issparse(tokens)
+    stack = sp.vstack if sparse else np.vstack
+    if len(given):
+        # behind a row of zeros, which may be one of them a second time
+        nothing = (sp.csr_array if sparse else np.zeros)((1, tokens.shape[1]))
+        place_rows = stack([nothing, place_rows])
+        place = place + 1
+    else:
         place_rows = place_rows[:0]
     offsets = np.concatenate([[0], np.cumsum(lengths[weight > 0])])
     like = _alike(place, offsets)
     kinds = sorted(like)
     sizes = [len(kind) // place.itemsize for kind in kinds]
     counts = [weight[weight > 0][like[kind]].sum() for kind in kinds]
-    stack = sp.vstack if sp.issparse(tokens) else np.vstack
     return Words(
         stack([place_rows, word_rows]),
         place_rows.shape[0],

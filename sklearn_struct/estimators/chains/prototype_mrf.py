@@ -37,6 +37,7 @@ from sklearn_struct.estimators.fitting.parameters import with_parameters
 from sklearn_struct.estimators.fitting.prepared_weights import Prepared, check_width
 from sklearn_struct.estimators.fitting.progress import Progress
 from sklearn_struct.estimators.fitting.solving import choice, solve
+from sklearn_struct.exceptions import EmptyDataError
 from sklearn_struct.inference.chains.chain import Chain
 from sklearn_struct.losses.base import Loss
 from sklearn_struct.losses.constrained import Constrained
@@ -109,6 +110,10 @@ class PrototypeMRF(InferenceParameters, BaseChain):
         As in `LinearChainCRF`.
     constrain_training : bool, default=False
         Train among the labellings that `allowed_transitions` allows, too.
+    fit_intercept : bool, default=False
+        Give each label an unpenalised weight of its own, which numeric features need. Where words
+        have features of their own it adds little, and in unlabelled text it may make labels
+        frequent or rare for nothing.
     solver : {"auto", "lbfgs", "owlqn", "newton-cg", "trust-ncg", "cg", "gradient", "em"}, \
             default="auto"
         "auto" is "owlqn" if ``l1_ratio > 0``, else "lbfgs". "em", expectation maximisation, takes
@@ -153,13 +158,12 @@ class PrototypeMRF(InferenceParameters, BaseChain):
     prototypes: Mapping[Any, Any] | None = field(default=None, kw_only=False)
     boundary: Any = None
     given_features: Features | None = None
+    fit_intercept: bool = False
     # which weights there are follows from the words: all labels must compete for each
     feature_pairs: str = field(default="observed", init=False)
     transition_features: str = field(default="all", init=False)
     edge_features: Features | None = field(default=None, init=False)
     min_frequency: int = field(default=1, init=False)
-    # a weight of a label is one of all words
-    fit_intercept: bool = field(default=False, init=False)
     random_state: Any = field(default=None, init=False)
     _settings: ClassVar[tuple[str, ...]] = (*BaseChain._settings, "boundary")
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -223,6 +227,8 @@ class PrototypeMRF(InferenceParameters, BaseChain):
         size = largest_sum(sequences.X)
         words = distinct_words(sequences.X, given, weights.sequence)
         self.n_words_ = words.rows.shape[0] - words.n_places
+        if not self.n_words_:
+            raise EmptyDataError("no token has a positive weight")
         self._pattern = self._observe(sequences, labels, weights.token)
         structure = self._structure(sequences, learned=False)
         data = TrainingData(structure, weights.evidence, weights.sequence)
@@ -242,7 +248,9 @@ class PrototypeMRF(InferenceParameters, BaseChain):
 
     def _observe(self, sequences: Sequences, codes: np.ndarray, weight: np.ndarray) -> Pattern:
         """All pairs of a label and a feature that occurs: what other words gain, a word loses."""
-        choice = WeightChoice(self._inference().order, "observed", "all", None, 1, False)
+        choice = WeightChoice(
+            self._inference().order, "observed", "all", None, 1, self.fit_intercept
+        )
         every = np.ones((len(weight), self._width()), dtype=bool)
         return observe(choice, self._width(), sequences.X, every, weight)
 

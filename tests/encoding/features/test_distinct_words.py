@@ -36,9 +36,11 @@ def test_by_loops(sparse, given, seed):
     words = {tuple(row) for row in (tokens * ~is_given)[:8].tolist()}
     places = {tuple(row) for row in (tokens * is_given)[:8].tolist()} if given else set()
     rows = [tuple(row) for row in dense(found.rows).tolist()]
-    assert found.n_places == len(places)
-    assert len(rows) == len(words) + len(places)
-    assert set(rows[: found.n_places]) == places
+    first = 1 if given else 0
+    assert found.n_places == len(places) + first
+    assert len(rows) == len(words) + len(places) + first
+    assert rows[:first] == [(0.0,) * 3] * first
+    assert set(rows[first : found.n_places]) == places
     assert set(rows[found.n_places :]) == words
     expected = Counter()
     for i, weight in enumerate(WEIGHT):

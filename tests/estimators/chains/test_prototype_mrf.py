@@ -51,10 +51,11 @@ def objective(model, X, allowed, given=(), weight=None):
         cliques.append(model.transition2_.reshape(1, -1))
     words = np.unique(np.vstack(rows) * ~is_given, axis=0) @ coef
     weight = np.ones(len(X)) if weight is None else weight
+    of_labels = model.intercept_
     value = sum(table.ravel() @ table.ravel() for table in (coef, *cliques)) / (2 * model.C)
     for of_text, masks, w in zip(rows, allowed, weight, strict=True):
-        value -= w * naive_words.log_Z_of_labels(of_text @ coef, cliques, masks)
-        value += w * naive_words.log_Z(words, (of_text * is_given) @ coef, cliques)
+        value -= w * naive_words.log_Z_of_labels(of_text @ coef + of_labels, cliques, masks)
+        value += w * naive_words.log_Z(words + of_labels, (of_text * is_given) @ coef, cliques)
     return value
 
 
@@ -68,11 +69,11 @@ def masks(texts, labels=(("st", "T"), ("oak", "S"))):
 
 
 @pytest.mark.parametrize("order", [1, 2])
-@pytest.mark.parametrize("given", [False, True])
-def test_objective_is_that_of_an_enumeration(order, given):
-    model = PrototypeMRF(
-        PROTOTYPES, order=order, C=2.0, given_features="first" if given else None, **EXACT
-    )
+@pytest.mark.parametrize(("given", "fit_intercept"), [(False, False), (True, False), (True, True)])
+def test_objective_is_that_of_an_enumeration(order, given, fit_intercept):
+    names = "first" if given else None
+    options = {"given_features": names, "fit_intercept": fit_intercept, **EXACT}
+    model = PrototypeMRF(PROTOTYPES, order=order, C=2.0, **options)
     read = tokens(TEXTS, given)
     model.fit(read)
     expected = objective(model, read, masks(TEXTS), ["first"] if given else [])
@@ -381,6 +382,11 @@ def test_rows_without_labels_are_refused():
         PrototypeMRF({0: "A"}).fit(np.eye(3))
     model = PrototypeMRF({0: "A", 1: "B"}).fit(np.eye(3), [None] * 3)
     assert model.predict(np.eye(3)[:2]).tolist() == ["A", "B"]
+
+
+def test_weights_of_empty_sequences_alone():
+    with pytest.raises(EmptyDataError, match="no token has a positive weight"):
+        PrototypeMRF(PROTOTYPES).fit([*X, []], None, [0, 0, 0, 0, 0, 1])
 
 
 def test_a_weight_for_each_token_is_refused():
