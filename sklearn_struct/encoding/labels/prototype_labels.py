@@ -83,12 +83,12 @@ def boundary_code(boundary: Label, classes: np.ndarray) -> int:
     UnknownLabelError
         If no token and no prototype has it.
     """
-    labels = classes.tolist()
-    if not is_hashable(boundary) or boundary not in labels:
-        known = ", ".join(map(repr, labels[:20])) + (", ..." if len(labels) > 20 else "")
+    # not a list, which would ask whether numbers of numpy equal labels that are tuples
+    codes = {label: k for k, label in enumerate(classes.tolist())}
+    if not is_hashable(boundary) or boundary not in codes:
+        known = ", ".join(map(repr, list(codes)[:20])) + (", ..." if len(codes) > 20 else "")
         raise UnknownLabelError(f"boundary: label {boundary!r} is unknown (known: {known})")
-    code: int = labels.index(boundary)
-    return code
+    return codes[boundary]
 
 
 def joined(codes: np.ndarray, boundary: int, offsets: np.ndarray) -> np.ndarray:

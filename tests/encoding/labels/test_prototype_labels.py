@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from sklearn_struct.containers.ragged import object_array
 from sklearn_struct.containers.sequence_array import SequenceArray
 from sklearn_struct.encoding.labels.prototype_labels import (
     boundary_code,
@@ -70,3 +71,7 @@ def test_the_label_of_boundaries():
     for wrong in ("Q", ["B"], 1):
         with pytest.raises(UnknownLabelError, match=r"boundary: label .* is unknown .known: 'A'"):
             boundary_code(wrong, CLASSES)
+    pairs = object_array([("A", 1), ("B", 2)])
+    assert boundary_code(("B", 2), pairs) == 1
+    with pytest.raises(UnknownLabelError, match=r"boundary: label .*7.* is unknown"):
+        boundary_code(np.float16(7.0), pairs)
