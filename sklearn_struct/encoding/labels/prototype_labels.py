@@ -27,12 +27,10 @@ class Prototypes(NamedTuple):
         """Which labels may stand at each token (n_tokens, n_labels): those of its prototypes, all
         where it has none. What is known of a token goes before its prototypes.
         """
-        fired = X.tokens[:, self.columns]
-        if sp.issparse(fired):
-            fired = fired.toarray()
-        fired = fired != 0
-        masks: np.ndarray = (fired.astype(np.int64) @ self.labels.astype(np.int64)) > 0
-        masks[~fired.any(axis=1)] = True
+        # sparse, as most tokens are no prototypes
+        fired = sp.csr_array(X.tokens[:, self.columns] != 0).astype(np.int32)
+        masks: np.ndarray = fired @ self.labels.astype(np.int32) > 0
+        masks[np.diff(fired.indptr) == 0] = True
         if known is None:
             return masks
         both = masks & known

@@ -100,8 +100,8 @@ class PrototypeMRF(InferenceParameters, BaseChain):
         A label of tokens that stand between fields, such as punctuation; its prototypes say which.
         It is a label as all others while the model learns and searches, but in the place of it
         `predict` has that of the token before, and at the beginning that of the first other token
-        [1]_. A sequence of boundaries alone keeps it. Probabilities, `predict_nbest` and `sample`
-        know it as it is.
+        [1]_. A sequence of boundaries alone keeps it. `allowed`, probabilities, `predict_nbest` and
+        `sample` know it as it is.
     given_features : None, str, re.Pattern, or iterable of str, re.Pattern and int, default=None
         Features of X that are no part of the word, but describe its place, such as "first" and
         "last": the model is then one of words and labels, given these. Columns as in
