@@ -22,6 +22,7 @@ if _TYPE_CHECKING:
     from sklearn_struct.estimators.chains.linear_chain_crf import LinearChainCRF
     from sklearn_struct.estimators.chains.memm import MEMM
     from sklearn_struct.estimators.chains.piecewise_crf import PiecewiseCRF
+    from sklearn_struct.estimators.chains.prototype_mrf import PrototypeMRF
     from sklearn_struct.estimators.chains.pseudo_likelihood_crf import PseudoLikelihoodCRF
     from sklearn_struct.estimators.graphs.factorial_crf import FactorialCRF
     from sklearn_struct.estimators.graphs.graph_crf import GraphCRF
@@ -61,6 +62,7 @@ __all__ = [
     "PiecewiseCRF",
     "ProductFeatures",
     "PrototypeFeatures",
+    "PrototypeMRF",
     "PseudoLikelihoodCRF",
     "SequenceArray",
     "SequenceUnion",
@@ -101,6 +103,7 @@ _ESTIMATORS = {
     "MEstimatedPCFG": "trees.m_estimated_pcfg",
     "PCFG": "trees.pcfg",
     "PiecewiseCRF": "chains.piecewise_crf",
+    "PrototypeMRF": "chains.prototype_mrf",
     "PseudoLikelihoodCRF": "chains.pseudo_likelihood_crf",
     "SkipChainCRF": "graphs.skip_chain_crf",
     "SpectralHMM": "hidden_markov.spectral_hmm",

@@ -331,6 +331,7 @@ NEW = {  # which no earlier version has
     "GraphCRF",
     "HiddenStateClassifier",
     "LatentChainCRF",
+    "PrototypeMRF",
     "SkipChainCRF",
 }
 NEW_CHOICES = {  # which no earlier version has

@@ -24,6 +24,7 @@ TEMPLATES = (
     *("digits-1:%x[-1,4]", "digits:%x[0,4]", "digits+1:%x[1,4]"),
 )
 WORD = "w:"
+BETWEEN = "between fields"
 N_LABELLED = (10, 25, 100)
 DRAWS = 5
 RESPLITS = 6
@@ -304,21 +305,36 @@ def prototypes_and_boundaries(e: Experiment, chosen: list[int], draw: int) -> fl
 
 
 def _prototype_driven(e: Experiment, boundary: bool) -> float:
-    import scipy.sparse as sp
-    from sklearn.feature_extraction import DictVectorizer
-
-    from papers.prototype_mrf import PrototypeMRF
-    from sklearn_struct import PrototypeFeatures
+    from sklearn_struct import PrototypeFeatures, PrototypeMRF, SequenceUnion, SequenceVectorizer
 
     train, test = (
-        [[normalised(word) for word in text] for text in part]
-        for part in (e.split.X_train, e.split.X_test)
+        [
+            [
+                {
+                    "word": word,
+                    "end": word[-3:],
+                    "digits": str(word.count("9")),
+                    "first": t == 0,
+                    "last": t == len(text) - 1,
+                }
+                for t, word in enumerate(text)
+            ]
+            for text in part
+        ]
+        for part in e.texts
     )
-    words = sorted({word for text in [*train, *test] for word in text})
-    near = PrototypeFeatures(e.words).fit(train).transform([[word] for word in words]).tokens
-    shapes = DictVectorizer().fit_transform(
-        [{"end": word[-3:], "digits": str(word.count("9"))} for word in words]
+    own = SequenceVectorizer()
+    union = SequenceUnion([("own", own), ("near", PrototypeFeatures(e.words, column="word"))])
+    X = union.fit_transform(train)
+    marks = {
+        word for text in e.texts[0] for word in text if boundary and not re.search(r"\w", word)
+    }
+    # a word that is labelled is none that stands between fields
+    labels = dict.fromkeys(sorted(marks), BETWEEN) | e.words
+    model = PrototypeMRF(
+        {f"own__word:{word}": label for word, label in labels.items()},
+        boundary=BETWEEN if marks else None,
+        given_features=["own__first", "own__last"],
+        max_iter=200,
     )
-    marks = [word for word in words if boundary and not re.search(r"\w", word)]
-    model = PrototypeMRF(e.words, boundary=marks).fit(train, words, sp.hstack([near, shapes]))
-    return e.accuracy(model.predict(test))
+    return e.accuracy(model.fit(X).predict(union.transform(test)))

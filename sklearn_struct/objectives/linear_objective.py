@@ -107,7 +107,7 @@ class LinearObjective(OnThreads):
         objective.data = self.data._replace(evidence=evidence)
         return objective
 
-    def parts(self) -> tuple[Self, Self]:
+    def parts(self) -> tuple[LinearObjective, LinearObjective]:
         """The objectives of the two losses of which this one's is the difference."""
         first, second = self.loss.parts()
         return self.with_loss(first), self.with_loss(second)

@@ -35,7 +35,14 @@ from sklearn_struct.persistence.plain_values import (
 )
 from sklearn_struct.solvers.result import Stream
 
-__all__ = ["put_chain", "put_ge", "read_chain", "read_ge"]
+__all__ = [
+    "put_chain",
+    "put_ge",
+    "put_prototype_mrf",
+    "read_chain",
+    "read_ge",
+    "read_prototype_mrf",
+]
 
 OPTIONAL = (int, type(None))
 
@@ -163,6 +170,29 @@ def read_ge(chain: BaseChain, stored: Json, where: str, shared: Shared) -> None:
             raise ModelFileError(f"target {m} is of no feature: {error}") from None
     if len(chain.targets_) < len(features):
         raise ModelFileError("two targets of the same feature")
+
+
+def put_prototype_mrf(chain: Any, where: str, shared: Shared) -> dict[str, Any]:
+    shared.arrays[where + "prototype_columns"] = np.array(chain.prototype_columns_, np.int64)
+    labels_of = np.asarray(chain.prototype_labels_, np.int64)
+    shared.arrays[where + "prototype_labels"] = labels_of.ravel()
+    return {"chain": put_chain(chain, where, shared), "n_words": int(chain.n_words_)}
+
+
+def read_prototype_mrf(chain: Any, stored: Json, where: str, shared: Shared) -> None:
+    of_chain, n_words = fields(stored, "the model", chain=dict, n_words=int)
+    read_chain(chain, of_chain, where, shared)
+    arrays = shared.arrays
+    columns = checks.ascending(arrays, where + "prototype_columns", chain.n_features_in_)
+    masks = arrays.take(where + "prototype_labels", np.int64)
+    shape = len(columns), len(chain.classes_)
+    if len(masks) != shape[0] * shape[1] or not np.all((masks == 0) | (masks == 1)):
+        raise ModelFileError("prototypes have a mask of labels each")
+    chain.prototype_columns_ = columns
+    chain.prototype_labels_ = masks.reshape(shape) == 1
+    if not np.all(chain.prototype_labels_.any(axis=1)):
+        raise ModelFileError("a prototype has no label")
+    chain.n_words_ = natural(n_words, "n_words")
 
 
 def _name_features(chain: Any, stored: dict[str, Any], where: str, shared: Shared) -> None:

@@ -11,6 +11,7 @@ from sklearn_struct.encoding.features.token_transformer import TokenTransformer
 from sklearn_struct.encoding.features.union import SequenceUnion
 from sklearn_struct.encoding.features.vectorizer import SequenceVectorizer
 from sklearn_struct.estimators.chains.ge_crf import GECRF
+from sklearn_struct.estimators.chains.prototype_mrf import PrototypeMRF
 from sklearn_struct.estimators.fitting.base_structured import BaseStructured
 from sklearn_struct.estimators.graphs.base_graph_crf import BaseGraphCRF
 from sklearn_struct.estimators.graphs.factorial_crf import FactorialCRF
@@ -24,7 +25,14 @@ from sklearn_struct.estimators.trees.em_lpcfg import EMLPCFG
 from sklearn_struct.estimators.trees.m_estimated_pcfg import MEstimatedPCFG
 from sklearn_struct.estimators.trees.pcfg import PCFG
 from sklearn_struct.estimators.trees.spectral_lpcfg import SpectralLPCFG
-from sklearn_struct.persistence.chains import put_chain, put_ge, read_chain, read_ge
+from sklearn_struct.persistence.chains import (
+    put_chain,
+    put_ge,
+    put_prototype_mrf,
+    read_chain,
+    read_ge,
+    read_prototype_mrf,
+)
 from sklearn_struct.persistence.chains_over_base import based, put_based
 from sklearn_struct.persistence.encoders import put_templates, put_vectorizer, templates, vectorizer
 from sklearn_struct.persistence.graphs import (
@@ -82,6 +90,7 @@ STATES.update(
         MEstimatedPCFG: State(put_weighted, weighted),
         PCFG: State(put_parser, parser),
         PrototypeFeatures: State(put_prototypes, prototypes),
+        PrototypeMRF: State(put_prototype_mrf, read_prototype_mrf),
         SequenceUnion: State(put_union, union, parts="transformer_list", check=check_union),
         SequenceVectorizer: State(put_vectorizer, vectorizer),
         SpectralHMM: State(put_spectral_hmm, spectral_hmm),

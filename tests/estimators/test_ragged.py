@@ -19,6 +19,7 @@ from sklearn_struct import (
     LinearChainCRF,
     MEstimatedCRF,
     PiecewiseCRF,
+    PrototypeMRF,
     PseudoLikelihoodCRF,
     SkipChainCRF,
 )
@@ -77,6 +78,19 @@ def test_configurations_with_attributes(estimator, check, form):
     forms=["arrays", "dicts"],
 )
 def test_labelled_features(estimator, check, form):
+    check(estimator, form)
+
+
+@ragged_checks(
+    [
+        PrototypeMRF(),
+        PrototypeMRF(order=2, given_features=[0], l1_ratio=0.5, tol=1e-3),
+        PrototypeMRF(solver="newton-cg", dtype="float32", tol=1e-3, n_jobs=2),
+    ],
+    forms=["packed csr", "dicts"],
+)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_words_and_labels(estimator, check, form):
     check(estimator, form)
 
 

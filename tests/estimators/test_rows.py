@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from public_estimators import CLASSIFIERS, READ_TABLES
 from sklearn.base import clone
 
-from sklearn_struct import GECRF, HMM, LinearChainCRF, MEstimatedCRF, SequenceArray
+from sklearn_struct import GECRF, HMM, LinearChainCRF, MEstimatedCRF, PrototypeMRF, SequenceArray
 from sklearn_struct.exceptions import EmptyDataError, InputTypeError, LengthMismatchError
 from sklearn_struct.persistence import load, save
 
@@ -26,8 +26,9 @@ def fitted(model):
     return clone(model).fit([X], [LABELS.tolist()])
 
 
-TAGGERS = [cls for cls in READ_TABLES if cls not in (GECRF, *CLASSIFIERS)]
-MODELS = [cls() for cls in TAGGERS] + [GECRF({}, fit_intercept=True)]
+TAGGERS = [cls for cls in READ_TABLES if cls not in (GECRF, PrototypeMRF, *CLASSIFIERS)]
+MODELS = [cls() for cls in TAGGERS]
+MODELS += [GECRF({}, fit_intercept=True), PrototypeMRF(fit_intercept=True)]
 every_model = pytest.mark.parametrize("model", MODELS, ids=str)
 
 

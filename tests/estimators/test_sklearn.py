@@ -42,6 +42,7 @@ from sklearn_struct import (
     MEstimatedCRF,
     PiecewiseCRF,
     PrototypeFeatures,
+    PrototypeMRF,
     PseudoLikelihoodCRF,
     SequenceArray,
     SequenceUnion,
@@ -68,6 +69,9 @@ class PseudoLikelihoodClassifier(ClassifierMixin, PseudoLikelihoodCRF): ...
 
 
 class PiecewiseClassifier(ClassifierMixin, PiecewiseCRF): ...
+
+
+class PrototypeClassifier(ClassifierMixin, PrototypeMRF): ...
 
 
 class MEstimatedClassifier(ClassifierMixin, MEstimatedCRF): ...
@@ -134,6 +138,8 @@ ESTIMATORS = [
     PseudoLikelihoodClassifier(order=2, block_size=2),
     PiecewiseCRF(),
     PiecewiseClassifier(order=2, piece_size=3),
+    PrototypeMRF(),
+    PrototypeClassifier(solver="newton-cg", given_features=[0]),
     MEstimatedCRF(),
     MEstimatedClassifier(base="locally-uniform"),
     MEstimatedClassifier(order=2, inputs="empirical", constant=False, n_jobs=2),

@@ -42,6 +42,7 @@ from sklearn_struct import (
     MEstimatedPCFG,
     ProductFeatures,
     PrototypeFeatures,
+    PrototypeMRF,
     SequenceUnion,
     SequenceVectorizer,
     SkipChainCRF,
@@ -202,6 +203,12 @@ def simple() -> list[tuple[object, object]]:
             GECRF({"word:the": "DET", 1: ("DET", "NOUN")}, max_iter=2, tol=9.0).fit(
                 DICTS, [None, *TAGS[1:]]
             ),
+            DICTS,
+        ),
+        (
+            PrototypeMRF(
+                {"word:the": "DET", 1: {"DET", "NOUN"}}, boundary="DET", max_iter=2, tol=9.0
+            ).fit(DICTS, [None, *TAGS[1:]]),
             DICTS,
         ),
         (

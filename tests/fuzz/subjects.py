@@ -30,6 +30,7 @@ from sklearn_struct import (
     MEstimatedCRF,
     ProductFeatures,
     PrototypeFeatures,
+    PrototypeMRF,
     SequenceArray,
     SequenceUnion,
     SequenceVectorizer,
@@ -147,6 +148,11 @@ SETTINGS: dict[type, list[dict[str, Any]]] = {
     ],
     MEstimatedCRF: [{}, {"base": "locally-uniform"}, {"distant_pairs": [("%x[0,0]", "%x[0,0]")]}],
     PrototypeFeatures: [{"prototypes": ["dog", "the"]}],
+    PrototypeMRF: [
+        {},
+        {"prototypes": {"the": "DET"}, "boundary": "DET", "given_features": [0]},
+        {"prototypes": {0: 4}, "order": 2, "solver": "em", "dtype": "float32"},
+    ],
     SequenceUnion: [
         {
             "transformer_list": [

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from sklearn_struct import losses
+from sklearn_struct.containers.structures import chain
 from sklearn_struct.inference.chains.chain import Chain
 from sklearn_struct.inference.chains.forbidden import Transitions
 from sklearn_struct.losses.base import Batch, Loss
@@ -23,7 +24,9 @@ from sklearn_struct.losses.constrained import Constrained
 from sklearn_struct.losses.contrastive import Contrastive
 from sklearn_struct.losses.evidence import Evidence
 from sklearn_struct.losses.expectation_criteria import Criteria, Expectation
+from sklearn_struct.losses.generated_words import FreeTexts, GeneratedWords
 from sklearn_struct.losses.log_likelihood import LogLikelihood
+from sklearn_struct.losses.log_partition import LogPartition
 from sklearn_struct.losses.marginal_likelihood import MarginalLikelihood
 from sklearn_struct.losses.max_margin import MaxMargin
 from sklearn_struct.losses.pieces import Pieces
@@ -51,6 +54,7 @@ SQUARED = criteria.problem(0, "squared")[0]  # finite where what a target asks f
 ENTROPY = Expectation(Chain(), *NO_CRITERIA, 0.3)
 MARGINAL = MarginalLikelihood(Chain())
 NEAREST = NearestLabellings(Chain(), EXPECTATION.node, EXPECTATION.edge)
+FREE = FreeTexts(chain([0, 3, 4]), np.zeros(4, np.int64), 0, np.array([2.0, 0.5]))
 POSTERIOR = PosteriorRegularisation(NEAREST)
 
 # each with the flags that are true
@@ -78,6 +82,7 @@ LOSSES = [
     (NEAREST, "convex couples"),
     (POSTERIOR, "couples"),
     (SemiSupervised(MARGINAL, POSTERIOR), "couples"),
+    (GeneratedWords(LogPartition(Chain()), FREE), "convex twice_differentiable"),
     (Windows(LogLikelihood(Chain()), 2), "convex twice_differentiable"),
     (Windows(MaxMargin(Chain()), 2), "convex"),
     (Windows(Pointwise(Chain()), 2), ""),

@@ -19,6 +19,7 @@ __all__ = [
     "Target",
     "TargetSpec",
     "checked_labels",
+    "feature_columns",
     "firing",
     "named_labels",
     "not_negative",
@@ -171,17 +172,10 @@ def firing(X: SequenceArray, features: list[Label]) -> sp.csr_array:
     ValueError
         For a feature that X does not have, or one with a negative value.
     """
-    names = (
-        None
-        if X.feature_names is None
-        else {name: c for c, name in enumerate(X.feature_names.tolist())}
-    )
     n_tokens, n_features = X.tokens.shape
     # the feature that is always 1 is one more column behind those of X
-    columns = [
-        n_features if feature is None else _column(feature, names, n_features)
-        for feature in features
-    ]
+    others = iter(feature_columns(X, [f for f in features if f is not None]))
+    columns = [n_features if feature is None else next(others) for feature in features]
     tokens = sp.csr_array(X.tokens, dtype=np.float64)
     with_one = (
         sp.csr_array(sp.hstack([tokens, sp.csr_array(np.ones((n_tokens, 1)))]))
@@ -202,13 +196,33 @@ def firing(X: SequenceArray, features: list[Label]) -> sp.csr_array:
     return fired
 
 
-def _column(feature: Label, names: dict[Label, int] | None, n: int) -> int:
+def feature_columns(
+    X: SequenceArray, features: list[Label], parameter: str = "labeled_features"
+) -> list[int]:
+    """The column of each feature, which is named, or given by its column.
+
+    Raises
+    ------
+    ValueError
+        For a feature that X does not have, with the parameter that names it.
+    """
+    n = X.tokens.shape[1]
+    names = (
+        None
+        if X.feature_names is None
+        else {name: c for c, name in enumerate(X.feature_names.tolist())}
+    )
+    return [_column(feature, names, n, parameter) for feature in features]
+
+
+def _column(feature: Label, names: dict[Label, int] | None, n: int, parameter: str) -> int:
     if names is not None and feature in names:
         return names[feature]
     if isinstance(feature, Integral) and not isinstance(feature, bool) and int(feature) in range(n):
         return int(feature)
     what = f"{n} columns without names" if names is None else f"{n} features"
+    kind = "a labelled feature" if parameter == "labeled_features" else "a prototype"
     raise ValueError(
-        f"labeled_features: X, with {what}, has no feature {feature!r}; a labelled feature is one, "
+        f"{parameter}: X, with {what}, has no feature {feature!r}; {kind} is one, "
         "by its name or column"
     )

@@ -91,9 +91,13 @@ class BaseChain(ChainParameters, BaseStructured):
         """Which labels `allowed` allows at each token."""
         return label_masks(allowed, self.classes_, sequences.X.offsets, sequences.flat)
 
+    def _limits(self, sequences: Sequences, allowed: Any) -> np.ndarray | None:
+        """What predictions are limited to at each token; None where nothing is."""
+        return None if allowed is None else self._masks(sequences, allowed)
+
     def _restriction(self, sequences: Sequences, allowed: Any = None) -> Restriction | None:
         """A function that forbids in a block's potentials what may not be predicted; or None."""
-        masks = None if allowed is None else self._masks(sequences, allowed)
+        masks = self._limits(sequences, allowed)
         transitions = self._transitions()
         if transitions is None and masks is None:
             return None

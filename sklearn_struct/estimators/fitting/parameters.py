@@ -18,7 +18,8 @@
 The class gets an ``__init__`` that assigns its parameters and those of its bases, constraints of
 all of them, and a docstring whose sections Parameters and Attributes are complete. What a class
 documents again replaces what a base says. ``field(default=None, kw_only=False)`` is a parameter
-that may be given without its name, ``field(init=False)`` an attribute that is learned.
+that may be given without its name, ``field(init=False)`` an attribute that is learned, or with a
+default one that takes the place of a parameter of a base.
 """
 
 from __future__ import annotations
@@ -55,6 +56,10 @@ def with_parameters(cls: type[T]) -> type[T]:
     # what a subclass says of a parameter takes the place of what its bases say
     for base in reversed(made.__mro__):
         constraints |= vars(base).get("_parameter_constraints", {})
+    # a parameter of a base that a class has no use for is an attribute of the class
+    for one in fields(made):
+        if not one.init:
+            constraints.pop(one.name, None)
     made._parameter_constraints = constraints
     if made.__doc__:  # Python can be told to have none
         text = inspect.cleandoc(made.__doc__)

@@ -121,6 +121,26 @@ def test_the_documentation_is_complete():
     assert Base.__doc__ == "A base without parameters of its own."
 
 
+def test_a_parameter_of_a_base_that_a_class_has_no_use_for():
+    @with_parameters
+    class Quiet(Model):
+        """Another.
+
+        Parameters
+        ----------
+        name : str, default="m"
+        """
+
+        verbose: int = field(default=7, init=False)
+
+    assert list(inspect.signature(Quiet).parameters) == ["size", "name", "n_jobs"]
+    assert Quiet().verbose == 7
+    assert set(Quiet._parameter_constraints) == {"size"}
+    assert "verbose" not in Quiet.__doc__
+    assert Quiet(3).get_params() == {"size": 3, "name": "m", "n_jobs": None}
+    assert Model._parameter_constraints.keys() == {"size", "verbose"}
+
+
 def test_a_class_without_documentation():
     @with_parameters
     class Silent(Base):
