@@ -165,13 +165,15 @@ def _of_adjacency(matrix: Any, n_nodes: int, i: int) -> tuple[np.ndarray, bool]:
             f"X[{i}] has {n_nodes} nodes, but its adjacency matrix has the shape {table.shape}"
         )
     kept = table.data != 0
-    if np.any(table.data[kept] != 1):
+    weights = table.data[kept & (table.data != 1)]
+    if len(weights):
         raise InputTypeError(
-            f"X[{i}]: an adjacency matrix has ones for edges, got {table.data[kept].max()}; give "
-            "weights as features of edges, (nodes, edges, edge_features)"
+            f"X[{i}]: an adjacency matrix has ones for edges, got {weights[0]}; give weights as "
+            "features of edges, (nodes, edges, edge_features)"
         )
     edges = np.column_stack([table.row[kept], table.col[kept]]).astype(np.int64)
-    symmetric = bool((sp.csr_array(table) != sp.csr_array(table).T).nnz == 0)
+    # a matrix without edges says nothing of directions
+    symmetric = bool(len(edges) and (sp.csr_array(table) != sp.csr_array(table).T).nnz == 0)
     return edges[edges[:, 0] <= edges[:, 1]] if symmetric else edges, symmetric
 
 

@@ -104,3 +104,17 @@ def test_one_label_leaves_nothing_to_rank():
     )
     assert value.tolist() == [0.0, 0.0, 0.0]
     assert not contracts.flat(out).any()
+
+
+def test_what_is_proposed_and_whether_it_is_taken_are_drawn_apart():
+    """Two labels of the same score are met equally often."""
+    _, structure = random_graphs(np.random.default_rng(0), (1,), K=3, families=())
+    potentials = problem()[0]._replace(node=np.log([[1.0, 0.5, 0.5]]), cliques=())
+    met = np.zeros(3)
+    for seed in range(20):
+        _, out = contracts.evaluate(
+            SampleRank(500, seed), potentials, np.zeros(1, np.int32), structure, np.ones(1)
+        )
+        met += out.node[0]
+    # the larger by a quarter if one number decides on both
+    assert met[1] == pytest.approx(met[2], rel=0.06)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.exceptions import ConvergenceWarning
 from typed_graphs import typed_graphs
 
 from sklearn_struct import GraphCRF, persistence
+from sklearn_struct.estimators.graphs.belief_rounds import BeliefRounds
 
 N = 240
 LABELS = np.array(["a", "b", "c"])
@@ -126,3 +128,34 @@ def test_hidden_nodes_are_refused():
     with pytest.raises(ValueError, match="hidden nodes never are; use n_rounds=0"):
         crf.fit(X, y)
     assert not hasattr(crf, "classes_")
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_edges_are_learned_beside_scores_that_have_not_seen_the_label(monkeypatch):
+    """Each known node is left out of one fit, whose scores it then has; of one in all."""
+    fitted = BeliefRounds._fitted
+    seen = []
+
+    def spied(self, loss, evidence, w):
+        result = fitted(self, loss, evidence, w)
+        seen.append((evidence, self._scores(result.w)))
+        return result
+
+    monkeypatch.setattr(BeliefRounds, "_fitted", spied)
+    graph, _, known = planted(0)
+    GraphCRF(n_rounds=1, **SETTINGS).fit([graph], [known])
+    of_all, *folds, beside, _ = seen
+    is_known = of_all[0].weight == 1.0
+    assert np.flatnonzero(is_known).tolist() == list(range(12))
+    left_out = np.array([is_known - evidence.weight for evidence, _ in folds])
+    np.testing.assert_array_equal(left_out.sum(axis=0), is_known)
+    for fold, (_, scores) in zip(left_out, folds, strict=True):
+        chosen = fold == 1.0
+        assert 0 < chosen.sum() < 12
+        np.testing.assert_array_equal(beside[0].scores[chosen], scores[chosen])
+
+
+def test_a_round_that_stops_early_is_told():
+    graph, _, known = planted(0)
+    with pytest.warns(ConvergenceWarning):
+        GraphCRF(n_rounds=1, **SETTINGS | {"max_iter": 1}).fit([graph], [known])

@@ -295,3 +295,16 @@ def test_networks_without_edges_beside_others():
     other.add_edge(0, 1, far=True)
     with pytest.raises(InputTypeError, match=r"X\[1\]: its edges have features, unlike"):
         crf.predict([pair, other])
+
+
+def test_adjacency_matrices_of_which_some_have_no_direction():
+    """One of them is enough for the warning, wherever it stands; one without edges is none."""
+    directed = np.ones((2, 1)), sp.csr_array([[0, 1], [0, 0]])
+    symmetric = np.ones((2, 1)), sp.csr_array([[0, 1], [1, 0]])
+    empty = np.ones((2, 1)), sp.csr_array((2, 2))
+    y = [["a", "b"], ["b", "a"]]
+    for X in ([symmetric, directed], [directed, symmetric], [symmetric, empty]):
+        with pytest.warns(UserWarning, match="edges of some graphs have no direction"):
+            GraphCRF().fit(X, y)
+    for X in ([directed, empty], [empty, directed], [empty, empty]):
+        GraphCRF().fit(X, y)

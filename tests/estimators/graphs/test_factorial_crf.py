@@ -267,3 +267,18 @@ def test_scores_that_are_too_large_are_named_by_token_row_and_label(row):
     )
     with pytest.raises(NonFiniteError, match=message):
         crf.predict([np.eye(3), large])
+
+
+def test_labels_that_are_missing_are_not_scored():
+    """Neither as right nor as wrong, in whichever row."""
+    X, y = sentences(np.random.default_rng(5))
+    crf = FactorialCRF().fit(X, y)
+    chosen = crf.predict(X)
+    right = []
+    partly = []
+    for truth, guesses in zip(y, chosen, strict=True):
+        partly.append([(None, b) if t % 2 else (a, None) for t, (a, b) in enumerate(truth)])
+        pairs = zip(partly[-1], guesses, strict=True)
+        right += [k == g for known, guess in pairs for k, g in zip(known, guess) if k is not None]
+    assert 0.5 < np.mean(right) < 1.0
+    assert crf.score(X, partly) == pytest.approx(np.mean(right))

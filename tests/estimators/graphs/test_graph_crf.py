@@ -143,6 +143,16 @@ def test_equal_bits_for_any_number_of_threads(solver):
             ValueError,
             r"X\[0\], edge 2: nodes 1 and 0 have edge 1 already",
         ),
+        (
+            [(np.ones((3, 2)), [[1, 2], [0, 1], [2, 1], [1, 0]])],
+            ValueError,
+            r"X\[0\], edge 2: nodes 2 and 1 have edge 0 already",
+        ),
+        (
+            [(np.ones((2, 2)), sp.csr_array([[0.0, 1.0], [0.5, 0.0]]))],
+            InputTypeError,
+            r"X\[0\]: an adjacency matrix has ones for edges, got 0\.5; give weights",
+        ),
         ([(np.ones((3, 2)), [[0, 3]])], ValueError, r"X\[0\], edge 0: node 3 is not one of"),
         ([(np.ones((3, 2)), [[-1, 0]])], ValueError, "node -1 is not one of"),
         ([(np.ones((3, 2)), [[1, 1]])], ValueError, "from node 1 to itself"),

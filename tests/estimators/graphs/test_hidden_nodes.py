@@ -9,7 +9,9 @@ import pytest
 from typed_graphs import Enumerated, Spy, typed_graphs
 
 from sklearn_struct import Cliques, GraphArray, GraphCRF, TypedNodes, persistence
+from sklearn_struct.estimators.graphs.hidden_nodes import broken_symmetry
 from sklearn_struct.exceptions import EmptyDataError, InputTypeError, UnknownLabelError
+from sklearn_struct.objectives.weight_patterns import every_node_pair, split
 
 
 @pytest.fixture(scope="module")
@@ -202,3 +204,17 @@ def test_bad_data(fitted):
     untyped = GraphCRF(max_iter=1, tol=1e9).fit(plain, [["a", "b", *of[2:]] for of in labels])
     with pytest.raises(AttributeError, match="had no types"):
         untyped.predict_states(plain)
+
+
+def test_a_fit_begins_with_weights_of_states_that_differ():
+    """Those of intercepts, too, and no others."""
+    X, y = typed_graphs(np.random.default_rng(0), hidden=("c",))
+    crf = GraphCRF(hidden={"c": 3}, random_state=0, max_iter=1, tol=1e9).fit(X, y)
+    pattern = crf._pattern
+    typed = crf._typed_rows()
+    w = broken_symmetry(np.zeros(pattern.size), pattern, typed, np.random.RandomState(0))
+    parts = split(w, pattern)
+    assert np.count_nonzero(parts.intercept) == 3
+    assert np.all(parts.intercept[-3:] != 0)
+    of_nodes = every_node_pair(pattern)
+    np.testing.assert_array_equal(parts.node != 0, of_nodes.indices >= pattern.n_labels - 3)

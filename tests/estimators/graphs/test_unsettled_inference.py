@@ -70,3 +70,26 @@ def test_an_unsettled_fit_ends_where_beliefs_are_those_of_the_data(solver):
         of_pulls += pull[:, 0] @ (q[:, 0, 0] + q[:, 1, 1] - equal)
     assert abs(excess) / len(X) < 0.01
     assert abs(of_pulls) / len(X) < 0.01
+
+
+def test_only_the_weights_that_were_learned_say_whether_inference_has_settled():
+    """On the way to them it need not have."""
+    X, y = frustrated(np.random.default_rng(2), n_graphs=1)
+    crf = GraphCRF(inference="bp").fit(X, y)
+    report = crf._report
+    report.add(np.array([5, 5, 5, 5]), np.array([1.0, 1.0, 1.0, 1.0]), 1e-4)
+    unsettled = report.counts
+
+    class Settled:
+        def value_and_grad(self, w):
+            assert report.counts.n_calls == 0
+            report.add(np.array([2]), np.array([0.0]), 1e-4)
+
+    crf._look_back(Settled())
+    assert crf.converged_
+    assert crf.inference_report_["unconverged"] == unsettled.unconverged > 0
+    later = report.counts
+    report.add(np.array([5, 5]), np.array([1.0, 0.0]), 1e-4)
+    since = report.counts.since(later)
+    assert (since.n_calls, since.n_sweeps, since.n_unconverged) == (2, 10, 1)
+    assert report.counts.since(report.counts).n_unconverged == 0

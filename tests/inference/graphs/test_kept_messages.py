@@ -10,7 +10,7 @@ import numpy as np
 
 from sklearn_struct.inference.graphs.belief_propagation import BeliefPropagation
 from sklearn_struct.inference.graphs.convergence import Report
-from sklearn_struct.inference.graphs.kept_messages import KeptMessages
+from sklearn_struct.inference.graphs.kept_messages import MOST_KEPT, KeptMessages
 
 
 def kept(**settings):
@@ -68,7 +68,7 @@ def test_only_the_last_few_are_kept():
     messages = KeptMessages()
     shape = 24, 8
     kept_ones = [messages.of(potentials, structure, shape, False)]
-    for v in range(3):
+    for v in range(MOST_KEPT):
         node = potentials.node.copy()
         node[v, 0] = -np.inf
         masked = potentials._replace(node=node)

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from itertools import combinations
 
+import graphs
 import numpy as np
 import pytest
 
@@ -109,3 +110,40 @@ def test_convex_surrogates_learn_it(inference):
     crf = GraphCRF(inference=inference, symmetric=True, fit_intercept=False, inference_tol=1e-3)
     crf.fit(X, y)
     assert crf.predict(X).tolist() == y
+
+
+def searched(potentials, structure):
+    """Labels and scores by max-product alone."""
+    order, cliques, graph = ordered(potentials, structure)
+    scores = flat_scores(potentials)
+    scores = scores._replace(node=scores.node[order])
+    labels = np.zeros(len(order), np.int32)
+    best = np.empty(structure.n_examples)
+    for i in range(structure.n_examples):
+        messages = np.zeros((2, len(graph.places), scores.node.shape[1]))
+        example = i, *structure.offsets[i : i + 2].tolist(), 100
+        best[i] = best_by_max_product(scores, cliques, graph, example, tuple(messages), labels)
+    of_nodes = np.empty(len(order), np.int32)
+    of_nodes[order] = labels
+    return of_nodes, best
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_it_is_exact_on_forests(shared):
+    """Also of cliques of three nodes that share one with another at most."""
+    rng = np.random.default_rng(0)
+    problems = [graphs.random_forest(rng, (9, 0, 1, 12, 7), 4, shared) for _ in range(5)]
+    for _ in range(5):
+        places = rng.permutation(11)
+        triples = [places[[rng.integers(2 * c + 1), 2 * c + 1, 2 * c + 2]] for c in range(5)]
+        nodes = np.array([rng.permutation(triple) for triple in triples])
+        structure = Structure(np.array([0, 11]), (Family(nodes, np.array([0, 5])),))
+        table = rng.normal(size=(1 if shared else 5, 27))
+        problems.append((Potentials(rng.normal(size=(11, 3)), (table,)), structure))
+    for potentials, structure in problems:
+        expected = np.zeros(len(potentials.node), np.int32)
+        score = np.empty(structure.n_examples)
+        JunctionTree().argmax(potentials, structure, expected, score)
+        labels, best = searched(potentials, structure)
+        np.testing.assert_array_equal(labels, expected)
+        np.testing.assert_allclose(best, score, atol=1e-9)
