@@ -10,7 +10,7 @@ import numpy as np
 from sklearn_struct.containers import structures
 from sklearn_struct.containers.csr import CSR, as_matrix
 from sklearn_struct.containers.structures import Block, Potentials, Structure, zeros
-from sklearn_struct.inference.labelling_scores import add_labelling
+from sklearn_struct.inference.labelling_scores import add_labelling, forbid_labels
 
 __all__ = ["CliqueRows", "Inference", "Sampler"]
 
@@ -72,6 +72,26 @@ class Inference(ABC):
         Weight 0 skips an example, whose log Z is written as 0. Where no labelling is allowed log Z
         is -inf, and nothing is added. A table of `out` with one row takes the sum over its family.
         """
+
+    def marginals_less_allowed(
+        self,
+        potentials: Potentials,
+        allowed: np.ndarray,
+        structure: Structure,
+        weight: np.ndarray,
+        out: Potentials,
+        value: np.ndarray,
+    ) -> None:
+        """Add weighted marginals less those among the labellings whose labels a mask (n_nodes, K)
+        allows; write log Z less log Z of these.
+        """
+        among_allowed = forbid_labels(potentials, allowed)
+        log_Z = np.empty(len(weight))
+        self.marginals(potentials, structure, weight, out, value)
+        # marginals are added to what is there: with -weight to the difference, without a second
+        # array
+        self.marginals(among_allowed, structure, -weight, out, log_Z)
+        value -= log_Z
 
     @abstractmethod
     def tangent(

@@ -38,13 +38,8 @@ class MarginalLikelihood(Loss):
     def __call__(self, batch: Batch, out: Potentials, value: np.ndarray) -> None:
         """The derivative is a difference of marginals."""
         potentials, evidence, structure, weight = batch
-        among_allowed = forbid_labels(potentials, evidence.allowed_labels())
-        log_Z = np.empty(len(weight))
-        self.inference.marginals(potentials, structure, weight, out, value)
-        # marginals are added to what is there: with -weight to the difference, without a second
-        # array
-        self.inference.marginals(among_allowed, structure, -weight, out, log_Z)
-        value -= log_Z
+        allowed = evidence.allowed_labels()
+        self.inference.marginals_less_allowed(potentials, allowed, structure, weight, out, value)
 
     def hess_vec(self, batch: Batch, direction: Potentials, out: Potentials) -> None:
         """A difference of covariances."""

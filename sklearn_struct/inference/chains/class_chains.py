@@ -13,20 +13,16 @@ from typing import NamedTuple
 import numpy as np
 
 from sklearn_struct.compiled.kernel import kernel
+from sklearn_struct.compiled.threads import patiently
 from sklearn_struct.containers import structures
 from sklearn_struct.containers.structures import Block, Potentials, Structure, refuse_wider_cliques
 from sklearn_struct.inference.base import Inference
 from sklearn_struct.inference.chains.chain import Chain
+from sklearn_struct.inference.chains.class_lanes import Lanes, backward, forward, side_by_side
 
 __all__ = ["ClassChains", "chosen"]
 
 CHAIN = Chain()
-# labels of all classes, up to which they may be one chain
-NARROW = 40
-MODERATE = 20.0  # absolute scores, for that
-APART = 400.0  # the score of moves between classes is less by this
-# how much of that a labelling of several classes may win back by its own scores, and still not show
-MOST = 350.0
 FEWEST = 4000  # tokens, with fewer of which calls cost more than what they do
 
 
@@ -78,80 +74,79 @@ class ClassChains(Inference):
         log_Z: np.ndarray,
     ) -> None:
         """Add weighted marginals to `out`, write log Z; see `Inference.marginals`."""
-        refuse_wider_cliques(potentials.cliques, ValueError("chains of classes have order 1"))
-        if self._is_narrow(potentials, structure):
-            self._as_one_chain(potentials, structure, weight, out, log_Z)
-            return
-        classes = self._by_class(potentials)
-        is_open = opened(classes, structure, weight)
-        if np.all(is_open.sum(axis=1) <= 1):
-            self._known(classes, is_open, structure, weight, out, log_Z)
-            return
-        sums = self._each_class(classes, structure, weight)
-        share = mixture(sums.partition, weight, log_Z)
-        self._add(sums, weight[:, None] * share, structure, out)
+        none = np.zeros((len(weight), self.n_classes), bool)
+        self._less(none, potentials, structure, weight, out, log_Z, np.empty(len(weight)))
 
-    def _known(
+    def marginals_less_allowed(
         self,
-        classes: list[Potentials],
-        is_open: np.ndarray,
+        potentials: Potentials,
+        allowed: np.ndarray,
         structure: Structure,
         weight: np.ndarray,
         out: Potentials,
-        log_Z: np.ndarray,
+        value: np.ndarray,
     ) -> None:
-        """Marginals where at most one class of each example is open: that of its label."""
-        log_Z[:] = np.where(weight == 0, 0.0, -np.inf)
-        for c, theta in enumerate(classes):
-            here = is_open[:, c]
-            if np.any(here):
-                part = structures.zeros(theta, shared=len(out.cliques[0]) == 1)
-                of_class = np.empty(len(weight))
-                CHAIN.marginals(theta, structure, weight * here, part, of_class)
-                log_Z[here] = of_class[here]
-                tokens = np.repeat(here, np.diff(structure.offsets))
-                self._by_states(out.node)[tokens, c] += part.node[tokens]
-                out.cliques[0][:, self._pairs(out.node.shape[1])[c]] += part.cliques[0]
+        """See `Inference`. Where whole classes are allowed, one pass makes both sums."""
+        classes = np.empty((len(weight), self.n_classes), bool)
+        if not _whole_classes(allowed, structure.offsets, classes):
+            super().marginals_less_allowed(potentials, allowed, structure, weight, out, value)
+            return
+        log_Z = np.empty(len(weight))
+        self._less(classes, potentials, structure, weight, out, value, log_Z)
+        value -= log_Z
 
-    def _is_narrow(self, potentials: Potentials, structure: Structure) -> bool:
-        """Whether one chain of all labels is as exact, and quicker.
-
-        Up to some dozens of labels its matrix products take less than what each chain of a class
-        takes beside its own. It is exact where no labelling of several classes, however much better
-        than those of one class, makes up for its moves between them.
-        """
-        node, (edge,) = potentials
-        if node.shape[1] > NARROW or node.dtype != np.float64 or len(edge) != 1 or not node.size:
-            return False
-        # what is no number, or infinite, is not below
-        largest = float(np.max(np.abs(edge)))
-        longest = int(np.max(np.diff(structure.offsets)))
-        won = 2.0 * largest * longest + _largest_range(node, structure.offsets, MODERATE)
-        return largest < MODERATE and won < MOST
-
-    def _as_one_chain(
+    def _less(
         self,
+        among: np.ndarray,
         potentials: Potentials,
         structure: Structure,
         weight: np.ndarray,
         out: Potentials,
         log_Z: np.ndarray,
+        log_Z_among: np.ndarray,
     ) -> None:
-        """Marginals of one chain, in which moves from a class to another are too improbable to show
-        in any digit (see `_is_narrow`): exp(-APART) of what they would be, so numbers stay in their
-        ranges. Where labels are forbidden these moves are, too, as they may be all that is left.
+        """Marginals less those `among` some classes (n, n_classes), if any, of each example."""
+        partition = np.zeros(among.shape)
+        shared = len(out.cliques[0]) == 1
+        lanes = self._forward(potentials, structure, weight, partition) if shared else None
+        again = np.full(len(weight), not lanes)
+        again |= np.isnan(partition).any(axis=1)
+        if np.any(again):
+            classes = self._by_class(potentials)
+            sums = self._each_class(classes, structure, np.where(again, weight, 0.0))
+            partition[again] = sums.partition[again]
+        share = np.zeros(among.shape)
+        mixture(partition, np.ones(among.shape, bool), weight, log_Z, share)
+        mixture(partition, among, -weight, log_Z_among, share)
+        if np.any(again):
+            self._add(sums, np.where(again[:, None], share, 0.0), structure, out)
+            share[again] = 0.0
+        if lanes:
+            table = np.zeros(lanes.E.shape)
+            patiently(lambda: backward(lanes, share, out.node, table), _steps(lanes))
+            columns = self._pairs(out.node.shape[1])
+            out.cliques[0][0, columns] += table.reshape(columns.shape)
+
+    def _forward(
+        self,
+        potentials: Potentials,
+        structure: Structure,
+        weight: np.ndarray,
+        log_Z: np.ndarray,
+    ) -> Lanes | None:
+        """Write log Z (n, n_classes) of each class where an example has tokens and a weight, nan
+        where it is to be done again; None if kernels of lanes cannot do that.
         """
-        is_free = np.min(potentials.node) > -np.inf
-        edge = np.full(potentials.cliques[0].shape, -APART if is_free else -np.inf)
-        columns = self._pairs(potentials.node.shape[1])
-        edge[:, columns] = potentials.cliques[0][:, columns]
-        table = np.zeros(out.cliques[0].shape)
-        part = Potentials(out.node, (table,))
-        one = Potentials(potentials.node, (edge,))
-        CHAIN.marginals(one, structure, weight, part, log_Z)
-        out.cliques[0][:, columns] += table[:, columns]
-        is_empty = np.diff(structure.offsets) == 0
-        log_Z[is_empty & (weight != 0)] = np.log(self.n_classes)
+        refuse_wider_cliques(potentials.cliques, ValueError("chains of classes have order 1"))
+        node, (edge,) = potentials
+        if len(edge) != 1:
+            return None
+        n_states = node.shape[1] // self.n_classes
+        moves = edge[0, self._pairs(node.shape[1])].reshape(-1, n_states, n_states)
+        lanes = side_by_side(moves, structure.offsets, weight)
+        if lanes:
+            patiently(lambda: forward(node, lanes, log_Z), _steps(lanes))
+        return lanes
 
     def tangent(
         self,
@@ -169,7 +164,9 @@ class ClassChains(Inference):
         classes = self._by_class(potentials)
         sums = self._each_class(classes, structure, weight)
         log_Z = np.empty(len(weight))
-        share = mixture(sums.partition, weight, log_Z)
+        share = np.zeros(sums.partition.shape)
+        every = np.ones(share.shape, bool)
+        mixture(sums.partition, every, (weight != 0).astype(float), log_Z, share)
         shared = len(out.cliques[0]) == 1
         means = np.empty((self.n_classes, len(weight)))
         for c, own in enumerate(self._by_class(reward)):
@@ -210,8 +207,13 @@ class ClassChains(Inference):
 
     def class_log_partitions(self, potentials: Potentials, structure: Structure) -> np.ndarray:
         """log Z (n, n_classes) of the labellings of each class."""
-        classes = self._by_class(potentials)
-        return np.stack([CHAIN.log_partition(theta, structure) for theta in classes], axis=1)
+        log_Z = np.zeros((structure.n_examples, self.n_classes))
+        lanes = self._forward(potentials, structure, np.ones(len(log_Z)), log_Z)
+        if not lanes or np.any(np.isnan(log_Z)):
+            classes = self._by_class(potentials)
+            each = np.stack([CHAIN.log_partition(theta, structure) for theta in classes], axis=1)
+            log_Z = each if not lanes else np.where(np.isnan(log_Z), each, log_Z)
+        return log_Z
 
     def _pairs(self, n_labels: int) -> np.ndarray:
         """Columns (n_classes, n_states ** 2) of the moves of each class in tables of edges."""
@@ -269,28 +271,33 @@ class ClassChains(Inference):
         return node.reshape(n, self.n_classes, n_labels // self.n_classes)
 
 
+def _steps(lanes: Lanes) -> int:
+    """About how many steps a pass takes."""
+    n_steps: int = lanes.U.size * lanes.E.shape[1]
+    return n_steps
+
+
 @kernel
-def _largest_range(node: np.ndarray, offsets: np.ndarray, most: float) -> float:
-    """By how much the scores of one labelling of an example may differ from those of another, but
-    for forbidden ones; inf if some score is no number or is not below `most`.
+def _whole_classes(allowed: np.ndarray, offsets: np.ndarray, classes: np.ndarray) -> bool:
+    """Write which classes (n, n_classes) a mask of labels (n_tokens, n_labels) allows; return
+    whether it allows no part of one.
     """
-    largest = 0.0
+    n_labels = allowed.shape[1]
+    n_states = n_labels // classes.shape[1]
+    differ = False
     for i in range(len(offsets) - 1):
-        total = 0.0
-        for t in range(offsets[i], offsets[i + 1]):
-            low = most
-            high = -most
-            for k in range(node.shape[1]):
-                x = node[t, k]
-                if x == -np.inf:
-                    continue
-                if not abs(x) < most:
-                    return np.inf
-                low = min(low, x)
-                high = max(high, x)
-            total += max(high - low, 0.0)
-        largest = max(largest, total)
-    return largest
+        first = offsets[i]
+        last = offsets[i + 1] - 1
+        for c in range(classes.shape[1]):
+            # an empty sequence may be of any class
+            classes[i, c] = first > last or allowed[first, c * n_states]
+            for k in range(c * n_states, (c + 1) * n_states if first <= last else 0):
+                differ |= allowed[first, k] != classes[i, c]
+        # without a branch, so that many are compared at once
+        for t in range(first, last):
+            for k in range(n_labels):
+                differ |= allowed[t, k] != allowed[t + 1, k]
+    return not differ
 
 
 def opened(classes: list[Potentials], structure: Structure, weight: np.ndarray) -> np.ndarray:
@@ -305,19 +312,35 @@ def opened(classes: list[Potentials], structure: Structure, weight: np.ndarray) 
     return used
 
 
-def mixture(log_Z: np.ndarray, weight: np.ndarray, out: np.ndarray) -> np.ndarray:
-    """Write log of the sum over classes of Z (n, n_classes); return the shares of the classes.
+@kernel
+def mixture(
+    log_Z: np.ndarray, among: np.ndarray, weight: np.ndarray, out: np.ndarray, share: np.ndarray
+) -> None:
+    """Write log of the sum of Z (n, n_classes) over the classes `among` which an example is; add to
+    `share` (n, n_classes) theirs of that sum, times a weight.
 
-    Where the weight is 0 both are 0; where nothing is allowed the sum is 0, and shares, too.
+    Where the weight is 0, 0 is written; where nothing is allowed the sum is 0, and shares, too.
     """
-    top = np.max(log_Z, axis=1, initial=-np.inf)
-    allowed = top > -np.inf
-    mass = np.exp(log_Z - np.where(allowed, top, 0.0)[:, None])
-    total = np.where(allowed, mass.sum(axis=1), 1.0)
-    out[:] = np.where(allowed, top + np.log(total), -np.inf)
-    out[weight == 0] = 0.0
-    share: np.ndarray = mass / total[:, None]
-    return share
+    terms = np.empty(log_Z.shape[1])
+    for i in range(len(weight)):
+        out[i] = 0.0
+        if weight[i] == 0.0:
+            continue
+        top = -np.inf
+        for c in range(log_Z.shape[1]):
+            # nan, once seen, stays
+            if among[i, c] and not log_Z[i, c] <= top and not np.isnan(top):
+                top = log_Z[i, c]
+        out[i] = top
+        if top == -np.inf:
+            continue
+        mass = 0.0
+        for c in range(log_Z.shape[1]):
+            terms[c] = np.exp(log_Z[i, c] - top) if among[i, c] else 0.0
+            mass += terms[c]
+        out[i] += np.log(mass)
+        for c in range(log_Z.shape[1]):
+            share[i, c] += weight[i] * (terms[c] / mass)
 
 
 def chosen(labels: np.ndarray, classes: np.ndarray, structure: Structure) -> np.ndarray:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import contracts
 import naive
 import numpy as np
@@ -9,7 +11,8 @@ import pytest
 
 from sklearn_struct.containers import structures
 from sklearn_struct.containers.structures import Potentials
-from sklearn_struct.inference.chains import class_chains
+from sklearn_struct.inference.base import Inference
+from sklearn_struct.inference.chains import class_lanes
 from sklearn_struct.inference.chains.chain import Chain
 from sklearn_struct.inference.chains.class_chains import ClassChains
 from sklearn_struct.inference.labelling_scores import forbid_labels
@@ -63,24 +66,26 @@ def test_derivatives_of_marginals(shared):
     np.testing.assert_allclose(mean, expected_mean, atol=1e-12)
 
 
-@pytest.mark.parametrize("scale", [0.1, 3.0])
-@pytest.mark.parametrize("shared", [True, False])
-def test_one_chain_or_many_are_the_same(shared, scale, monkeypatch):
+@pytest.mark.parametrize("scale", [0.1, 3.0, 1e3])
+def test_lanes_and_single_classes_are_the_same(scale, monkeypatch):
     """Also where one class is far more probable than another."""
     potentials, structure = contracts.random_chains(
-        np.random.default_rng(4), (30, 0, 1, 20), N_CLASSES * 2, shared
+        np.random.default_rng(4), (30, 0, 1, *range(20, 2, -1)), N_CLASSES * 2
     )
     node = scale * potentials.node
     node[:, :2] += 5.0
     potentials = Potentials(node, (scale * potentials.cliques[0],))
-    weight = np.array([1.0, 2.0, 0.5, -1.0])
+    weight = np.linspace(-1.0, 2.0, structure.n_examples)
     inference = ClassChains(N_CLASSES)
-    assert inference._is_narrow(potentials, structure) == (shared and scale < 1.0)
     out, log_Z = contracts.marginals(inference, potentials, structure, weight)
-    monkeypatch.setattr(class_chains, "NARROW", 0)
+    by_class = inference.class_log_partitions(potentials, structure)
+    monkeypatch.setattr(class_lanes, "MOST", 0)
     expected, expected_log_Z = contracts.marginals(inference, potentials, structure, weight)
     np.testing.assert_allclose(log_Z, expected_log_Z, rtol=1e-13)
     np.testing.assert_allclose(contracts.flat(out), contracts.flat(expected), atol=1e-12)
+    np.testing.assert_allclose(
+        by_class, inference.class_log_partitions(potentials, structure), rtol=1e-13, atol=1e-12
+    )
     assert log_Z[1] == np.log(N_CLASSES)
 
 
@@ -93,12 +98,64 @@ def test_halves_that_speak_for_different_classes(n_tokens, size):
     structure = structures.chain(np.array([0, n_tokens, n_tokens]))
     potentials = Potentials(node, (np.zeros((1, 16)),))
     inference = ClassChains(2)
-    assert inference._is_narrow(potentials, structure) == (n_tokens == 30)
     for weight in ([1.0, 1.0], [1.0, 0.0]):
         out, log_Z = contracts.marginals(inference, potentials, structure, np.array(weight))
         expected = [(n_tokens + 1) * np.log(2.0), weight[1] * np.log(2.0)]
         np.testing.assert_allclose(log_Z, expected, rtol=1e-12)
         np.testing.assert_allclose(out.node, 0.25, atol=1e-12)
+
+
+def less_allowed(marginals_less_allowed, potentials, allowed, structure, weight):
+    out = structures.zeros(potentials)
+    value = np.full(len(weight), np.nan)
+    marginals_less_allowed(potentials, allowed, structure, weight, out, value)
+    return value, contracts.flat(out)
+
+
+@pytest.mark.parametrize("shared", [True, False])
+@pytest.mark.parametrize("kind", ["one class", "several classes", "labels"])
+def test_one_pass_makes_both_sums(kind, shared):
+    """Those of all labellings, and of those of the classes that are allowed."""
+    rng = np.random.default_rng(5)
+    potentials, structure = chains(rng, shared=shared)
+    weight = np.array([1.0, 2.0, 0.0, -0.5])
+    classes = np.eye(N_CLASSES, dtype=bool)[[0, 1, 2, 1]]
+    if kind == "several classes":
+        classes = ~classes
+    allowed = np.repeat(np.repeat(classes, LENGTHS, axis=0), 2, axis=1)
+    if kind == "labels":
+        # a label of an allowed class less, in one token
+        allowed[-1] &= np.arange(N_CLASSES * 2) != 2
+    inference = ClassChains(N_CLASSES)
+    value, out = less_allowed(
+        inference.marginals_less_allowed, potentials, allowed, structure, weight
+    )
+    two_passes = partial(Inference.marginals_less_allowed, inference)
+    expected, expected_out = less_allowed(two_passes, potentials, allowed, structure, weight)
+    if kind != "labels":
+        # in two passes, an empty sequence has all classes, too
+        assert value[1] == expected[1] == 0.0
+    np.testing.assert_allclose(value, expected, atol=1e-12)
+    np.testing.assert_allclose(out, expected_out, atol=1e-12)
+    assert value[3] > 0.01
+
+
+def test_a_part_of_the_first_token_is_no_whole_class():
+    """Nor is a class that is allowed later alone."""
+    rng = np.random.default_rng(6)
+    potentials, structure = chains(rng)
+    weight = np.ones(4)
+    for place, allows in [((0, 1), False), ((-1, 5), True), ((1, 3), True)]:
+        allowed = np.repeat([[True, True, False, False, False, False]], sum(LENGTHS), axis=0)
+        allowed[place] = allows
+        inference = ClassChains(N_CLASSES)
+        value, out = less_allowed(
+            inference.marginals_less_allowed, potentials, allowed, structure, weight
+        )
+        two_passes = partial(Inference.marginals_less_allowed, inference)
+        expected, expected_out = less_allowed(two_passes, potentials, allowed, structure, weight)
+        np.testing.assert_allclose(value, expected, atol=1e-12)
+        np.testing.assert_allclose(out, expected_out, atol=1e-12)
 
 
 @pytest.mark.parametrize("scale", [1.0, 1e3])
