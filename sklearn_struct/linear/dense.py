@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from sklearn_struct.compiled.threads import Pool, parts
+from sklearn_struct.compiled.threads import N_PARTS, Pool, parts
 from sklearn_struct.linear.vectors_side_by_side import ONE, Grains
 
 __all__ = ["DenseMap"]
+
+# multiplications, up to which OpenBLAS does without copies of both matrices: of narrow ones these
+# take as long as the product
+SMALL = 1_000_000
+FEWEST_ROWS = 64
 
 
 class DenseMap:
@@ -35,7 +40,13 @@ class DenseMap:
         """``out[:] = X[rows] @ sum_c scales[c] * W_c``."""
         # the scaled sum first: one product with X instead of one for each vector
         W = W if scales is ONE else scales.astype(W.dtype) @ W.reshape(len(scales), -1)
-        np.matmul(self.X[rows], W.reshape(-1, self.width), out=out)
+        W = W.reshape(-1, self.width)
+        X = self.X[rows]
+        n = SMALL // max(W.size, 1)
+        # products of a few rows take longer to call than they save
+        n = n if n >= FEWEST_ROWS else max(len(X), 1)
+        for first in range(0, len(X), n):
+            np.matmul(X[first : first + n], W, out=out[first : first + n])
 
     def scatter(self, R: np.ndarray, rows: slice, scales: np.ndarray, W: np.ndarray) -> None:
         """``W_c += scales[c] * X[rows].T @ R``."""
@@ -60,7 +71,8 @@ class _DenseTranspose:
 
     def product(self, pool: Pool, out: np.ndarray) -> None:
         """Write ``X.T @ R``, compact."""
-        rows = parts(len(self.X))
+        n_parts = min(N_PARTS, 1 + self.X.size * self.R.shape[1] // SMALL)
+        rows = parts(len(self.X), n_parts)
 
         # in parts that do not depend on the number of threads: their sum has the same bits for any
         def of_part(c: int) -> np.ndarray:

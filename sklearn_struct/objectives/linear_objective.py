@@ -246,7 +246,8 @@ class LinearObjective(OnThreads):
                     # the shared table stands in each clique's row
                     tables[f] += cliques[f].sum(axis=0)
             if self.n_free:
-                intercept += gradient.node.sum(axis=0)
+                # as `sum(axis=0)`, which takes four times as long for short rows
+                intercept += np.einsum("ij->j", gradient.node)
         of_families = [
             part for pair in zip(of_features, tables, strict=True) for part in (pair[0], pair[1][0])
         ]

@@ -276,3 +276,25 @@ def test_scatter_gives_no_weight_to_unobserved_pairs(width):
     case.map.scatter(rng.normal(size=(len(case.X), width)), slice(0, len(case.X)), ONE, W)
     assert np.any(W != 0)
     np.testing.assert_array_equal(expand(case, case.map.compress(W)), W)
+
+
+@pytest.mark.parametrize(("n", "m", "width"), [(3000, 40, 22), (130, 500, 31), (130, 500, 32)])
+def test_dense_products_in_pieces(n, m, width):
+    """Products of narrow matrices are made in pieces of some rows, the last of which is shorter."""
+    rng = np.random.default_rng(n)
+    X = rng.standard_normal((n, m))
+    dense = DenseMap(X, width)
+    W = rng.standard_normal((m, width))
+    out = np.full((n, width), np.nan)
+    dense.forward(W.ravel(), slice(5, n - 1), out[5 : n - 1])
+    # sums in another order than BLAS's
+    expected = np.einsum("nm,mk->nk", X, W)
+    np.testing.assert_allclose(out[5 : n - 1], expected[5 : n - 1], atol=1e-11)
+    assert np.all(np.isnan(out[[*range(5), n - 1]]))
+    transpose = dense.transpose(np.dtype(np.float64))
+    transpose.put(expected, slice(0, n))
+    product = np.empty(m * width)
+    with Pool() as pool:
+        transpose.product(pool, product)
+    of_all = np.einsum("nm,nk->mk", X, expected)
+    np.testing.assert_allclose(product.reshape(m, width), of_all, rtol=1e-9, atol=1e-8)
