@@ -122,10 +122,8 @@ class ClassChains(Inference):
             self._add(sums, np.where(again[:, None], share, 0.0), structure, out)
             share[again] = 0.0
         if lanes:
-            table = np.zeros(lanes.E.shape)
+            table = out.cliques[0]
             patiently(lambda: backward(lanes, share, out.node, table), _steps(lanes))
-            columns = self._pairs(out.node.shape[1])
-            out.cliques[0][0, columns] += table.reshape(columns.shape)
 
     def _forward(
         self,
@@ -142,10 +140,9 @@ class ClassChains(Inference):
         if len(edge) != 1:
             return None
         n_states = node.shape[1] // self.n_classes
-        moves = edge[0, self._pairs(node.shape[1])].reshape(-1, n_states, n_states)
-        lanes = side_by_side(moves, structure.offsets, weight)
+        lanes = side_by_side(self.n_classes, n_states, structure.offsets, weight)
         if lanes:
-            patiently(lambda: forward(node, lanes, log_Z), _steps(lanes))
+            patiently(lambda: forward(node, edge, lanes, log_Z), _steps(lanes))
         return lanes
 
     def tangent(

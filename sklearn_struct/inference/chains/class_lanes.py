@@ -56,7 +56,7 @@ class Lanes(NamedTuple):
     offsets: np.ndarray  # (n + 2,) bounds of the tokens of sequences, and of an empty one
     example: np.ndarray  # (n_groups, 8) which sequences; n, the empty one, for none
     first: np.ndarray  # (n_groups + 1,) the first step of each group
-    top: np.ndarray  # (n_classes,) what was taken out of E
+    top: np.ndarray  # (n_classes,) what was taken out of scores of moves
     E: np.ndarray  # (n_classes, n_states, n_states) exp(score - top)
     U: np.ndarray  # (n_steps, n_labels, 8) exp(node - its maximum in the class)
     # (n_steps, n_labels, 8) alpha_t(k) = u_t(k) sum_j alpha_{t-1}(j) E(j, k) / c_t, which sums to 1
@@ -65,52 +65,40 @@ class Lanes(NamedTuple):
     scale: np.ndarray  # (n_steps, n_classes, 8) 1 / c_t
 
 
-def side_by_side(edge: np.ndarray, offsets: np.ndarray, weight: np.ndarray) -> Lanes | None:
-    """Put the sequences whose weight is not 0 into lanes; None if that takes too much memory.
-
-    ``edge`` (n_classes, n_states, n_states) are the scores of moves.
-    """
+def side_by_side(
+    n_classes: int, n_states: int, offsets: np.ndarray, weight: np.ndarray
+) -> Lanes | None:
+    """Put the sequences whose weight is not 0 into lanes; None if that takes too much memory."""
     order = steps(offsets, weight).order
     example = np.full((-(-len(order) // LANES), LANES), len(weight))
     example.ravel()[: len(order)] = order
     first = np.zeros(len(example) + 1, np.int64)
     longest = example[:, 0]
     np.cumsum(offsets[longest + 1] - offsets[longest], out=first[1:])
-    n_classes, n_states, _ = edge.shape
     n_labels = n_classes * n_states
     n_steps = int(first[-1])
     if n_steps * n_labels > MOST:
         return None
-    edge = edge.astype(np.float64)  # whatever the type of the scores is
-    top = np.max(edge, axis=(1, 2))
-    top[top == -np.inf] = 0.0
-    E = np.exp(np.maximum(edge - top[:, None, None], LOWEST))
-    # so that no mass of a token is above 1
-    E /= n_states
-    E[edge == -np.inf] = 0.0
     # one piece of memory: of few chains, allocations cost as much as sums
     room = workspace((n_steps, 2 * n_labels + n_classes, LANES), np.float64).reshape(-1)
     n = n_steps * n_labels * LANES
     U, A = room[: 2 * n].reshape(2, n_steps, n_labels, LANES)
     scale = room[2 * n :].reshape(n_steps, n_classes, LANES)
     bounds = np.append(offsets, offsets[-1])
-    return Lanes(bounds, example, first, top + np.log(n_states), E, U, A, scale)
+    top = np.empty(n_classes)
+    E = np.empty((n_classes, n_states, n_states))
+    return Lanes(bounds, example, first, top, E, U, A, scale)
 
 
 @kernel
-def forward(node: np.ndarray, lanes: Lanes, log_Z: np.ndarray) -> None:
-    """Fill U, A and the scales; write log Z (n, n_classes), nan where it cannot be trusted."""
+def forward(node: np.ndarray, edge: np.ndarray, lanes: Lanes, log_Z: np.ndarray) -> None:
+    """Fill E, U, A and the scales; write log Z (n, n_classes), nan where it cannot be trusted."""
     offsets = lanes.offsets
     first = lanes.first
-    E = lanes.E
-    n_classes = E.shape[0]
-    forbids = False
-    for c in range(n_classes):
-        for j in range(E.shape[1]):
-            for k in range(E.shape[1]):
-                forbids = forbids or E[c, j, k] == 0.0
-    logs = np.empty(n_classes * LANES)
+    n_classes = log_Z.shape[1]
+    forbids = _fill_moves(edge, lanes)
     # the product of norms since the last logarithm, the least alpha, and 1 where the sum is 0
+    logs = np.empty(n_classes * LANES)
     mass = np.empty(n_classes * LANES)
     low = np.empty(n_classes * LANES)
     dead = np.empty(n_classes * LANES)
@@ -133,6 +121,34 @@ def forward(node: np.ndarray, lanes: Lanes, log_Z: np.ndarray) -> None:
                     m = c * LANES + r
                     moves = lanes.top[c] * t if t > 0 else 0.0
                     log_Z[i, c] = logs[m] + np.log(mass[m]) + moves if low[m] >= TINY else np.nan
+
+
+@inlined
+def _fill_moves(edge: np.ndarray, lanes: Lanes) -> bool:
+    """Fill E and what is taken out of it; return whether any move is forbidden."""
+    E = lanes.E
+    n_states = E.shape[1]
+    n_labels = lanes.U.shape[1]
+    forbids = False
+    for c in range(E.shape[0]):
+        top = -np.inf
+        for j in range(n_states):
+            for k in range(n_states):
+                label = c * n_states + j
+                E[c, j, k] = edge[0, label * n_labels + c * n_states + k]
+                if E[c, j, k] > top:
+                    top = E[c, j, k]
+        if top == -np.inf:
+            top = 0.0
+        for j in range(n_states):
+            for k in range(n_states):
+                x = E[c, j, k]
+                forbids = forbids or x == -np.inf
+                low = LOWEST if x - top < LOWEST else x - top
+                # divided by the number of states, so that no sum of alphas is above 1
+                E[c, j, k] = 0.0 if x == -np.inf else np.exp(low) / n_states
+        lanes.top[c] = top + np.log(n_states)
+    return forbids
 
 
 @inlined
@@ -260,8 +276,8 @@ def _step(
 
 @kernel
 def backward(lanes: Lanes, weight: np.ndarray, out_node: np.ndarray, out_edge: np.ndarray) -> None:
-    """Add marginals, with a weight (n, n_classes) of each class, to (n_tokens, n_labels) and, of
-    moves, to (n_classes, n_states, n_states). Sequences whose weights are all 0 are left out.
+    """Add marginals, with a weight (n, n_classes) of each class, to those of labels and to a table
+    of pairs. Sequences whose weights are all 0 are left out.
     """
     example = lanes.example
     offsets = lanes.offsets
@@ -362,4 +378,6 @@ def _add_pairs(
             for k in range(n_states):
                 m = (k * n_labels + c * n_states + j) * LANES
                 # a lane that is not used may be nan
-                out_edge[c, j, k] += total(mul(keep(load(pairs, m), used), w)) * E[c, j, k]
+                label = c * n_states + j
+                column = label * n_labels + c * n_states + k
+                out_edge[0, column] += total(mul(keep(load(pairs, m), used), w)) * E[c, j, k]

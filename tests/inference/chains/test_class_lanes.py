@@ -25,13 +25,26 @@ def problem(rng, lengths, n_states, scale=1.0):
 
 def by_lanes(node, edge, offsets, weight):
     """log Z (n, K), and the sums of marginals; `weight` (n, K) is also which sequences count."""
-    lanes = side_by_side(edge, offsets, weight.any(axis=1).astype(float))
+    counts = weight.any(axis=1).astype(float)
+    lanes = side_by_side(K, edge.shape[1], offsets, counts)
     log_Z = np.zeros(weight.shape)
-    forward(node, lanes, log_Z)
+    forward(node, in_table(edge), lanes, log_Z)
     nodes = np.zeros(node.shape)
-    edges = np.zeros(edge.shape)
-    backward(lanes, weight, nodes, edges)
-    return log_Z, nodes, edges
+    table = in_table(np.zeros(edge.shape))
+    backward(lanes, weight, nodes, table)
+    return log_Z, nodes, out_of_table(table, edge.shape[1])
+
+
+def in_table(edge):
+    """A table of all moves; nobody reads those between classes."""
+    n_states = edge.shape[1]
+    table = np.full((K, n_states, K, n_states), np.nan)
+    table[np.arange(K), :, np.arange(K)] = edge
+    return table.reshape(1, -1)
+
+
+def out_of_table(table, n_states):
+    return table.reshape(K, n_states, K, n_states)[np.arange(K), :, np.arange(K)]
 
 
 def in_log_space(node, edge, offsets, weight):
@@ -143,24 +156,24 @@ def test_what_is_no_number_stays_in_its_sequence(number):
     with_number = node.copy()
     with_number[35, 1] = number
     weight = np.array([[1.0, 2.0, 3.0], [0.0, 0.0, 0.0], [1.0, 1.0, 1.0]])
-    lanes = side_by_side(edge, offsets, np.ones(3))
+    lanes = side_by_side(K, 2, offsets, np.ones(3))
     log_Z = np.zeros((3, K))
-    forward(with_number, lanes, log_Z)
+    forward(with_number, in_table(edge), lanes, log_Z)
     nodes = np.zeros(node.shape)
-    edges = np.zeros(edge.shape)
-    backward(lanes, weight, nodes, edges)
+    table = in_table(np.zeros(edge.shape))
+    backward(lanes, weight, nodes, table)
     expected = in_log_space(node, edge, offsets, weight)
     np.testing.assert_allclose(nodes, expected[1], atol=1e-12)
-    np.testing.assert_allclose(edges, expected[2], atol=1e-12)
+    np.testing.assert_allclose(out_of_table(table, 2), expected[2], atol=1e-12)
     np.testing.assert_array_equal(np.isnan(log_Z), [[False] * 3, [True, False, False], [False] * 3])
 
 
 def test_a_table_that_is_no_number():
     node, edge, offsets = problem(np.random.default_rng(5), (3, 1), 2)
     edge[0, 1, 0] = np.nan
-    lanes = side_by_side(edge, offsets, np.ones(2))
+    lanes = side_by_side(K, 2, offsets, np.ones(2))
     log_Z = np.zeros((2, K))
-    forward(node, lanes, log_Z)
+    forward(node, in_table(edge), lanes, log_Z)
     # one token has no moves
     np.testing.assert_array_equal(np.isnan(log_Z), [[True, False, False], [False] * 3])
 
@@ -192,10 +205,9 @@ def test_neighbours_change_nothing():
 
 def test_too_much_memory():
     """Of one long sequence seven lanes of eight are idle."""
-    edge = np.zeros((K, 2, 2))
-    assert side_by_side(edge, np.array([0, 10_000]), np.ones(1)) is not None
-    assert side_by_side(edge, np.array([0, 100_000]), np.ones(1)) is None
-    assert side_by_side(edge, np.array([0, 100_000]), np.zeros(1)) is not None
+    assert side_by_side(K, 2, np.array([0, 10_000]), np.ones(1)) is not None
+    assert side_by_side(K, 2, np.array([0, 100_000]), np.ones(1)) is None
+    assert side_by_side(K, 2, np.array([0, 100_000]), np.zeros(1)) is not None
 
 
 def test_float32():
