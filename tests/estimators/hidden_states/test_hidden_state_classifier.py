@@ -64,7 +64,7 @@ def phases(seed, n=30):
         {"n_states": 1},
         {"l1_ratio": 0.5},
         {"fit_intercept": False},
-        {"solver": "cg", "tol": 1e-4},
+        {"solver": "cg", "tol": 1e-2},
         {"solver": "em", "tol": 1e-3},
     ],
     ids=str,
