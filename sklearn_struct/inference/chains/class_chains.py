@@ -13,17 +13,24 @@ from typing import NamedTuple
 import numpy as np
 
 from sklearn_struct.compiled.kernel import kernel
+from sklearn_struct.compiled.simd import LANES
 from sklearn_struct.compiled.threads import patiently
 from sklearn_struct.containers import structures
 from sklearn_struct.containers.structures import Block, Potentials, Structure, refuse_wider_cliques
 from sklearn_struct.inference.base import Inference
 from sklearn_struct.inference.chains.chain import Chain
-from sklearn_struct.inference.chains.class_lanes import Lanes, backward, forward, side_by_side
+from sklearn_struct.inference.chains.class_lanes import (
+    MOST,
+    Lanes,
+    backward,
+    forward,
+    side_by_side,
+)
 
 __all__ = ["ClassChains", "chosen"]
 
 CHAIN = Chain()
-FEWEST = 4000  # tokens, with fewer of which calls cost more than what they do
+FEWEST = 4000  # tokens, with fewer of which calls cost as much as what they do
 
 
 class _Sums(NamedTuple):
@@ -55,13 +62,14 @@ class ClassChains(Inference):
         return structures.chain(offsets)
 
     def most_tokens(self, structure: Structure, n_labels: int) -> int:
-        """With how many tokens a call is still short."""
-        return CHAIN.most_tokens(structure, n_labels // self.n_classes)
+        """With how many tokens a call is still short, and its lanes find room."""
+        short = CHAIN.most_tokens(structure, n_labels // self.n_classes)
+        return min(short, MOST * LANES // (2 * n_labels))
 
     def blocks(
         self, structure: Structure, n_labels: int, n_tokens: int = 6000, n_blocks: int = 64
     ) -> list[Block]:
-        """As of any inference, but larger ones, as each takes a call for each class."""
+        """As of any inference, but larger ones: there are groups of eight sequences."""
         n_blocks = min(n_blocks, max(1, int(structure.offsets[-1]) // FEWEST))
         return super().blocks(structure, n_labels, n_tokens, n_blocks)
 

@@ -36,7 +36,7 @@ from sklearn_struct.compiled.simd import (
 )
 from sklearn_struct.inference.chains.time_major import steps
 
-__all__ = ["Lanes", "backward", "forward", "side_by_side"]
+__all__ = ["MOST", "Lanes", "backward", "forward", "side_by_side"]
 
 MOST = 500_000  # steps times labels, which take 64 MB
 LEAST = -1e300  # stands for the maximum where there is none
