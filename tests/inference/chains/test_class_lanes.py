@@ -89,6 +89,7 @@ def test_as_in_log_space(n_states, lengths, scale):
     assert_same(found, in_log_space(node, edge, offsets, weight))
 
 
+@pytest.mark.twins
 def test_by_enumeration():
     rng = np.random.default_rng(1)
     node, edge, offsets = problem(rng, (4, 2), 2)
@@ -122,6 +123,7 @@ def test_forbidden_states_and_moves(seed):
     assert_same(found, in_log_space(node, edge, offsets, np.ones((11, K))))
 
 
+@pytest.mark.twins
 def test_left_to_right():
     """States that are reached late, by little, are no underflow."""
     rng = np.random.default_rng(2)
@@ -189,6 +191,7 @@ def test_long_sequences():
     np.testing.assert_allclose(found[1], expected[1], atol=1e-11)
 
 
+@pytest.mark.twins
 def test_neighbours_change_nothing():
     """A sequence has the same bits alone."""
     rng = np.random.default_rng(7)
