@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from states_in_files import check_there_and_back
 
 from sklearn_struct import HiddenStateClassifier, LatentChainCRF
 from sklearn_struct.exceptions import ModelFileError
-from sklearn_struct.persistence import hidden_states, load, save
+from sklearn_struct.persistence import hidden_states
 
 WORDS = [["the", "cat", "sleeps"], ["a", "dog"], ["the", "dog", "barks", "."]]
 TAGS = [["DET", "NOUN", "VERB"], ["DET", "NOUN"], ["DET", "NOUN", "VERB", "."]]
@@ -29,16 +30,7 @@ def fitted(options, X=WORDS):
 @pytest.mark.parametrize("X", [WORDS, NUMBERS], ids=["words", "numbers"])
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 def test_there_and_back(options, X, tmp_path):
-    crf = fitted(options, X)
-    save(crf, tmp_path / "model")
-    again = load(tmp_path / "model")
-    assert again.get_params() == crf.get_params()
-    assert again.states_.tolist() == crf.states_.tolist()
-    assert again.loss_curve_ == crf.loss_curve_
-    for method in ("predict", "predict_states", "predict_proba", "predict_state_proba"):
-        for a, b in zip(getattr(again, method)(X), getattr(crf, method)(X), strict=True):
-            np.testing.assert_array_equal(a, b)
-    np.testing.assert_array_equal(again.fit(X, TAGS, init=crf)._w, crf.fit(X, TAGS, init=crf)._w)
+    check_there_and_back(fitted(options, X), X, TAGS, tmp_path / "model")
 
 
 def lies(name, value):
@@ -99,18 +91,7 @@ def classifier(options, X=WORDS):
 @pytest.mark.parametrize("X", [WORDS, NUMBERS], ids=["words", "numbers"])
 @pytest.mark.parametrize("options", OF_CLASSIFIERS, ids=str)
 def test_classifiers_there_and_back(options, X, tmp_path):
-    model = classifier(options, X)
-    save(model, tmp_path / "model")
-    again = load(tmp_path / "model")
-    assert again.get_params() == model.get_params()
-    assert again.states_.tolist() == model.states_.tolist()
-    assert again.loss_curve_ == model.loss_curve_
-    for method in ("predict", "predict_states", "predict_proba", "predict_state_proba"):
-        for a, b in zip(getattr(again, method)(X), getattr(model, method)(X), strict=True):
-            np.testing.assert_array_equal(a, b)
-    np.testing.assert_array_equal(
-        again.fit(X, CLASSES, init=model)._w, model.fit(X, CLASSES, init=model)._w
-    )
+    check_there_and_back(classifier(options, X), X, CLASSES, tmp_path / "model")
 
 
 @pytest.mark.parametrize(

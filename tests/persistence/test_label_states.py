@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from states_in_files import check_there_and_back
 
 from sklearn_struct import GraphCRF, SkipChainCRF
 from sklearn_struct.exceptions import ModelFileError
@@ -32,18 +33,8 @@ def fitted(options, X=WORDS):
 @pytest.mark.parametrize("X", [WORDS, NUMBERS], ids=["words", "numbers"])
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 def test_there_and_back(options, X, tmp_path):
-    crf = fitted(options, X)
-    save(crf, tmp_path / "model")
-    again = load(tmp_path / "model")
-    assert again.get_params() == crf.get_params()
-    assert again.states_.tolist() == crf.states_.tolist()
     given = list(zip(X, EDGES, strict=True))
-    for method in ("predict", "predict_states", "predict_proba", "predict_state_proba"):
-        for a, b in zip(getattr(again, method)(given), getattr(crf, method)(given), strict=True):
-            np.testing.assert_array_equal(a, b)
-    np.testing.assert_array_equal(
-        again.fit(given, TAGS, init=crf)._w, crf.fit(given, TAGS, init=crf)._w
-    )
+    check_there_and_back(fitted(options, X), given, TAGS, tmp_path / "model")
 
 
 def test_models_without_states_have_none_in_files(tmp_path):
