@@ -74,8 +74,9 @@ class HiddenStateClassifier(
         p(y | x) = sum_h exp(score(y, h, x)) / sum_y' sum_h exp(score(y', h, x)),
         score(y, h, x) = sum_t coef[y, h_t] . x_t + intercept[y, h_t] + transition[y, h_{t-1}, h_t].
 
-    The objective is C * sum_i weight_i * -log p(y_i | x_i) + penalty. It is not convex, so results
-    hang on where training begins. With one state and sequences of one token it is multinomial
+    The objective is C * sum_i weight_i * -log p(y_i | x_i) + penalty, over all sequences that have
+    tokens: without any p(y) is 1 / n_classes, whatever the weights are. It is not convex, so
+    results hang on where training begins. With one state and sequences of one token it is multinomial
     logistic regression.
 
     Parameters
