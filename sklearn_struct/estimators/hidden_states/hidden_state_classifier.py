@@ -76,8 +76,8 @@ class HiddenStateClassifier(
 
     The objective is C * sum_i weight_i * -log p(y_i | x_i) + penalty, over all sequences that have
     tokens: without any p(y) is 1 / n_classes, whatever the weights are. It is not convex, so
-    results hang on where training begins. With one state and sequences of one token it is multinomial
-    logistic regression.
+    results hang on where training begins. With one state and sequences of one token it is
+    multinomial logistic regression.
 
     Parameters
     ----------
