@@ -38,14 +38,20 @@ class Prototypes(NamedTuple):
 
 
 def prototype_labels(prototypes: Mapping[Any, Any]) -> list[Label]:
-    """All labels that prototypes have, checked."""
-    return [
-        label
-        for feature, entry in prototypes.items()
-        for label in label_targets.checked_labels(
-            list(partial_labels.options(entry)), f"prototypes[{feature!r}]"
-        )
-    ]
+    """All labels that prototypes have, checked.
+
+    Raises
+    ------
+    ValueError
+        For a prototype without a label.
+    """
+    labels = []
+    for feature, entry in prototypes.items():
+        options = list(partial_labels.options(entry))
+        if not options:
+            raise ValueError(f"prototypes[{feature!r}]: there are no labels")
+        labels += label_targets.checked_labels(options, f"prototypes[{feature!r}]")
+    return labels
 
 
 def read_prototypes(
@@ -56,11 +62,8 @@ def read_prototypes(
     Raises
     ------
     ValueError
-        For a feature that X does not have, or a prototype without a label.
+        For a feature that X does not have.
     """
-    for feature, entry in prototypes.items():
-        if not list(partial_labels.options(entry)):
-            raise ValueError(f"prototypes[{feature!r}]: there are no labels")
     features = list(prototypes)
     columns = label_targets.feature_columns(X, features, "prototypes")
     masks = partial_labels.masks(

@@ -50,6 +50,8 @@ def test_labels_are_checked():
         prototype_labels({"x": "A", "y": None})
     with pytest.raises(InputTypeError, match=r"prototypes\['y'\]: .* cannot be a label"):
         prototype_labels({"y": {"a": 1}})
+    with pytest.raises(ValueError, match=r"prototypes\['y'\]: there are no labels"):
+        prototype_labels({"y": set()})
 
 
 def test_boundaries_against_a_loop():
