@@ -223,3 +223,28 @@ def test_float32():
         node32.astype(float), edge32.astype(float), structure.offsets, np.ones((2, K))
     )
     assert_same(found, expected)
+
+
+def test_scores_far_apart_are_right_or_not_trusted():
+    """Gaps near those of the smallest exponentials and floats, by which paths have to go."""
+    rng = np.random.default_rng(0)
+    gaps = np.array([0.0, -100.0, -300.0, -455.0, -699.0, -740.0, -1400.0, -np.inf, 705.0, 5000.0])
+    n_trusted = 0
+    for _ in range(400):
+        n_states = rng.integers(1, 4)
+        lengths = rng.integers(1, 6, size=3)
+        node, edge, offsets = problem(rng, lengths, n_states, 1e-3)
+        node += rng.choice(gaps, size=node.shape, p=rng.dirichlet(0.4 * np.ones(len(gaps))))
+        edge += rng.choice(gaps, size=edge.shape, p=rng.dirichlet(0.4 * np.ones(len(gaps))))
+        log_Z, _, _ = by_lanes(node, edge, offsets, np.ones((3, K)))
+        trusted = ~np.isnan(log_Z)
+        n_trusted += trusted.sum()
+        # all classes of a sequence are done again, or none
+        weight = np.where(trusted.all(axis=1, keepdims=True), rng.random((3, K)), 0.0)
+        found = by_lanes(node, edge, offsets, weight)
+        expected = in_log_space(node, edge, offsets, np.ones((3, K)))
+        np.testing.assert_allclose(log_Z[trusted], expected[0][trusted], rtol=1e-12, atol=1e-12)
+        _, nodes, edges = in_log_space(node, edge, offsets, weight)
+        np.testing.assert_allclose(found[1], nodes, atol=1e-10)
+        np.testing.assert_allclose(found[2], edges, atol=1e-10)
+    assert n_trusted > 1000
