@@ -330,6 +330,35 @@ def test_samplerank_predicts_as_well():
     assert right[1] > right[0] - 0.02
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_samplerank_recovers_a_small_model():
+    """Its labellings are those of the model that the labels are the best ones of, by enumeration."""
+    rng = np.random.default_rng(0)
+    edges = [[0, 1], [1, 2], [0, 2], [2, 3]]
+    coef = np.array([[1.5, 0.0], [0.0, 1.5], [-1.0, -1.0]])
+    transition = np.array([[1.0, -0.5, 0.0], [0.5, 0.8, -1.0], [-0.6, 0.0, 1.2]])
+
+    def best(x):
+        scores = x @ coef.T
+        return max(
+            product(range(3), repeat=4),
+            key=lambda k: scores[range(4), k].sum() + sum(transition[k[a], k[b]] for a, b in edges),
+        )
+
+    nodes = rng.normal(size=(500, 4, 2))
+    truth = np.array([best(x) for x in nodes])
+    X = [(x, edges) for x in nodes]
+    crf = GraphCRF(loss="samplerank", C=10.0, max_iter=15, random_state=0)
+    crf.fit(X[:400], LABELS[truth[:400]].tolist())
+    predicted = np.array(crf.predict(X[400:]).tolist())
+    right = predicted == LABELS[truth[400:]]
+    assert right.mean() > 0.95
+    assert right.all(axis=1).mean() > 0.85
+    # without edges they are not
+    alone = np.argmax(nodes[400:] @ coef.T, axis=2)
+    assert np.mean(alone == truth[400:]) < 0.85
+
+
 @pytest.mark.parametrize("loss", ["contrastive", "samplerank"])
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_what_is_drawn_hangs_on_the_seed(loss):
