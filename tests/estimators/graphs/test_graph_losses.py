@@ -332,7 +332,7 @@ def test_samplerank_predicts_as_well():
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_samplerank_recovers_a_small_model():
-    """Its labellings are those of the model that the labels are the best ones of, by enumeration."""
+    """Its labellings are those of the model whose best ones it has seen, by enumeration."""
     rng = np.random.default_rng(0)
     edges = [[0, 1], [1, 2], [0, 2], [2, 3]]
     coef = np.array([[1.5, 0.0], [0.0, 1.5], [-1.0, -1.0]])
