@@ -206,9 +206,7 @@ class PrototypeMRF(InferenceParameters, BaseChain):
         return self
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, init: Any, progress: Progress) -> None:
-        start = init
-        if init is self or (init is None and self.warm_start):
-            start = self._previous() or init
+        start = self._start_of(init)
         self._prepared = Prepared()
         sequences = self._read_X(X, reset=True)
         labels = self._read_labels(y, sequences, reset=True)

@@ -112,6 +112,12 @@ class BaseStructured(BaseLearned, BaseSequenceEstimator):
     def _learned(self, w: np.ndarray) -> dict[str, Any]:
         return {"_w": w.copy(), "_prepared": Prepared()}
 
+    def _start_of(self, init: Any) -> Any:
+        """The fitted estimator whose weights a fit begins with; None for zeros."""
+        if init is self or (init is None and self.warm_start):
+            return self._previous() or init
+        return init
+
     def _previous(self) -> Any:
         """A copy of this estimator as an earlier fit left it, if there was one."""
         if not hasattr(self, "_w"):

@@ -47,9 +47,7 @@ class BaseTrained(BaseStructured):
         """
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, init: Any, progress: Progress) -> None:
-        start = init
-        if init is self or (init is None and self.warm_start):
-            start = self._previous() or init
+        start = self._start_of(init)
         # before anything is learned: weights that predictions prepared for an earlier fit must not
         # be used
         self._prepared = Prepared()

@@ -233,9 +233,7 @@ class MEstimatedCRF(BaseBasedChain):
         return self
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, init: Any, progress: Progress) -> None:
-        start = init
-        if init is self or (init is None and self.warm_start):
-            start = self._previous() or init
+        start = self._start_of(init)
         if is_per_token(sample_weight):
             raise ValueError(
                 "M-estimation has weights of sequences; a sample_weight for each token is refused"
