@@ -12,12 +12,17 @@ project_copyright = f"2026, {author}"
 release = version = installed_version("sklearn-struct")
 
 extensions = [
+    "matplotlib.sphinxext.plot_directive",
+    "myst_parser",
+    "numpydoc",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "sphinx.ext.mathjax",
-    "numpydoc",
-    "myst_parser",
+    "sphinx-mathjax-offline",
+    "sphinx_copybutton",
+    "sphinx_design",
     "sphinx_gallery.gen_gallery",
+    "sphinxcontrib.bibtex",
     "torn_tables",
 ]
 exclude_patterns = ["_build", "_templates"]
@@ -26,10 +31,13 @@ default_role = "obj"
 
 html_theme = "pydata_sphinx_theme"
 html_title = project
+html_static_path = ["_static"]
+html_css_files = ["pages.css"]
 html_theme_options = {
-    "show_toc_level": 2,
+    "header_links_before_dropdown": 6,
+    "navigation_with_keys": False,
     "show_prev_next": False,
-    "header_links_before_dropdown": 3,
+    "show_toc_level": 2,
 }
 html_sidebars = {"**": ["sidebar-pages"]}
 html_copy_source = False
@@ -38,8 +46,21 @@ autosummary_generate = True
 autodoc_typehints = "none"  # numpydoc sections say it in words
 numpydoc_show_class_members = False  # the autosummary template lists them
 
+bibtex_bibfiles = ["references.bib"]
+bibtex_default_style = "plain"
+bibtex_reference_style = "author_year"
+
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
+
+
 myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 3
+
+plot_formats = ["png"]
+plot_html_show_formats = False
+plot_html_show_source_link = False
+plot_working_directory = str(Path(__file__).parent)
 
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",
