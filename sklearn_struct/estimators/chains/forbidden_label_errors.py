@@ -60,8 +60,7 @@ def _check_masks(allowed: np.ndarray, data: TrainingData, transitions: Transitio
     wrong = np.flatnonzero((dead >= 0) & (data.weight > 0))
     if len(wrong):
         raise ForbiddenLabelError(
-            f"y[{wrong[0]}], token {dead[wrong[0]]}: allowed_transitions forbids every label that "
-            "may stand here, "
-            "whatever stands before it, and constrain_training=True learns among allowed "
-            "labellings only"
+            f"X[{wrong[0]}], token {dead[wrong[0]]}: allowed_transitions forbids every label that "
+            "is left to choose from here, whatever stands before it, and constrain_training=True "
+            "learns among allowed labellings only"
         )

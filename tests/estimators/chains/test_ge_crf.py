@@ -596,7 +596,7 @@ def test_what_constraints_forbid():
     ):
         GECRF(pairs, allowed_transitions=rule, constrain_training=True).fit(X, NOTHING)
     with pytest.raises(
-        ForbiddenLabelError, match=r"y\[1\], token 0: allowed_transitions forbids every label"
+        ForbiddenLabelError, match=r"X\[1\], token 0: allowed_transitions forbids every label"
     ):
         GECRF(
             {"room": "SIZE"},

@@ -299,7 +299,7 @@ def test_forbidden_transitions():
     assert np.abs(np.diag(free.transition_)).min() > 0.01
     with pytest.raises(ForbiddenLabelError, match="allow no label here"):
         model.predict(tokens([["st", "st"]]))
-    with pytest.raises(ForbiddenLabelError, match=r"y\[0\], token 1"):
+    with pytest.raises(ForbiddenLabelError, match=r"X\[0\], token 1"):
         model.fit(tokens([["st", "st"], ["oak"]]))
 
 

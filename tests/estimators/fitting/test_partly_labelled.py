@@ -178,7 +178,7 @@ def test_weights_of_tokens_and_labels_are_refused():
 def test_labels_that_transitions_forbid():
     rule = {"DET": ["VERB", "NOUN"]}
     with pytest.raises(
-        ForbiddenLabelError, match=r"y\[0\], token 1: allowed_transitions forbids every label"
+        ForbiddenLabelError, match=r"X\[0\], token 1: allowed_transitions forbids every label"
     ):
         LinearChainCRF(allowed_transitions=rule, constrain_training=True).fit(X, Y)
     crf = LinearChainCRF(allowed_transitions={"VERB": ["NOUN"]}, constrain_training=True).fit(X, Y)
