@@ -150,6 +150,16 @@ class Inference(ABC):
     ) -> None:
         """Write the best labelling (n,) int32 and, if asked for, its score (n_examples,)."""
 
+    def score_bound(self, potentials: Potentials, structure: Structure) -> np.ndarray:
+        """What no labelling of an example scores above, (n_examples,); inf where nothing is known.
+
+        Here it is the score of the best labelling, as `argmax` is exact.
+        """
+        labels = np.empty(int(structure.offsets[-1]), dtype=np.int32)
+        score = np.empty(structure.n_examples)
+        self.argmax(potentials, structure, labels, score)
+        return score
+
     def log_partition(self, potentials: Potentials, structure: Structure) -> np.ndarray:
         """log Z of each example, without the marginals."""
         n = structure.n_examples

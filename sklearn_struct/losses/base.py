@@ -34,6 +34,8 @@ class Loss(ABC):
     ----------
     convex : bool
         In the potentials.
+    smooth : bool
+        Whether it has no kinks, at which there is no derivative.
     token_weights : bool
         Whether it reads weights of tokens.
     twice_differentiable : bool
@@ -48,6 +50,7 @@ class Loss(ABC):
     """
 
     convex: bool = True
+    smooth: bool = True
     token_weights: bool = False
     twice_differentiable: bool = False
     couples: bool = False

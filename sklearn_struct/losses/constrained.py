@@ -30,6 +30,7 @@ class Constrained(Loss):
         self.loss = loss
         self.transitions = transitions
         self.convex = loss.convex
+        self.smooth = loss.smooth
         self.token_weights = loss.token_weights
         self.twice_differentiable = loss.twice_differentiable
         self.couples = loss.couples

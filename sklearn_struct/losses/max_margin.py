@@ -11,45 +11,91 @@ from sklearn_struct.containers.structures import Potentials
 from sklearn_struct.inference.base import Inference
 from sklearn_struct.losses.base import Batch, Loss
 
-__all__ = ["MaxMargin"]
+__all__ = ["MaxMargin", "MaxMarginBound", "hinge"]
 
 
 class MaxMargin(Loss):
-    """The loss max_y' (score(y') + margin * (number of labels in which y' differs from y)) -
-    score(y).
+    """The loss max_y' (score(y') + sum_t cost[y_t, y'_t]) - score(y).
 
-    With ``margin=0`` it is the loss of the structured perceptron (Collins, EMNLP 2002), else the
-    structured hinge, margin-rescaled by the Hamming distance (Taskar et al., NIPS 2003). It is
-    convex and has kinks; the derivative is the subgradient of one best rival: indicators of that
-    rival minus indicators of y.
+    Without costs it is the loss of the structured perceptron (Collins, EMNLP 2002), else the
+    structured hinge, margin-rescaled by the costs (Taskar et al., NIPS 2003; Tsochantaridis et al.,
+    JMLR 2005). It is convex and has kinks; the derivative is the subgradient of one best rival:
+    indicators of that rival minus indicators of y.
 
     Parameters
     ----------
     inference : Inference
     margin : float, default=0.0
-        By how much y shall be ahead for each label that differs.
+        By how much y shall be ahead for each label that differs, where there are no costs.
+    cost : ndarray of shape (n_labels, n_labels), default=None
+        By how much y shall be ahead of a label (column) where another one (row) is right, with
+        zeros for right ones, in the place of `margin`.
     """
 
-    def __init__(self, inference: Inference, margin: float = 0.0) -> None:
+    smooth = False
+
+    def __init__(
+        self, inference: Inference, margin: float = 0.0, cost: np.ndarray | None = None
+    ) -> None:
         self.inference = inference
         self.margin = margin
+        self.cost = cost
 
     def __call__(self, batch: Batch, out: Potentials, value: np.ndarray) -> None:
         """The subgradient is indicators of the best rival minus those of y."""
         potentials, evidence, structure, weight = batch
         y = evidence.known_labels()
         rival = np.empty(len(y), dtype=np.int32)
-        node = potentials.node
-        # less for y, instead of more for all others: another constant, the same rival
-        if self.margin:
-            node = node.copy()
-            node[np.arange(len(y)), y] -= self.margin
-        self.inference.argmax(Potentials(node, potentials.cliques), structure, rival, value)
+        self.inference.argmax(self._raised(potentials, y), structure, rival, value)
+        differs = (rival != y) * self.margin if self.cost is None else self.cost[y, rival]
         tables = zip(potentials.cliques, structure.families, out.cliques, strict=True)
         for f, (table, family, into) in enumerate(tables):
-            given = (y, rival, weight, self.margin, f == 0)
+            given = (y, rival, differs, weight, f == 0)
             nodes = (potentials.node, structure.offsets, out.node)
             _differences(nodes, table, *family, given, into, value)
+
+    def bound(self, batch: Batch) -> np.ndarray:
+        """What the loss of each example is at most, also where the best rival is not found."""
+        potentials, evidence, structure, weight = batch
+        y = evidence.known_labels()
+        raised = self._raised(potentials, y)
+        bound = self.inference.score_bound(raised, structure)
+        least = bound - self.inference.scores(raised, structure, y)
+        return np.where(weight != 0.0, least, 0.0)
+
+    def _raised(self, potentials: Potentials, y: np.ndarray) -> Potentials:
+        """Scores with what rivals are to be ahead by, but for a constant."""
+        node, cliques = potentials
+        if self.cost is not None:
+            return Potentials(node + self.cost[y].astype(node.dtype), cliques)
+        if self.margin:
+            node = node.copy()
+            # less for y, instead of more for all others
+            node[np.arange(len(y)), y] -= self.margin
+        return Potentials(node, cliques)
+
+
+def hinge(inference: Inference, cost: np.ndarray | None = None) -> MaxMargin:
+    """The structured hinge; its costs are those of Hamming, 1 for each wrong label, unless given."""
+    return MaxMargin(inference, 1.0, cost)
+
+
+class MaxMarginBound(Loss):
+    """An upper bound of `MaxMargin`, without derivatives: what a fit is certified by.
+
+    Parameters
+    ----------
+    loss : MaxMargin
+    """
+
+    smooth = False
+
+    def __init__(self, loss: MaxMargin) -> None:
+        self.loss = loss
+
+    def __call__(self, batch: Batch, out: Potentials, value: np.ndarray) -> None:
+        """The bounds alone."""
+        value[:] = self.loss.bound(batch)
 
 
 @kernel
@@ -58,7 +104,7 @@ def _differences(
     table: np.ndarray,
     nodes: np.ndarray,
     bounds: np.ndarray,
-    given: tuple[np.ndarray, np.ndarray, np.ndarray, float, bool],
+    given: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, bool],
     out: np.ndarray,
     value: np.ndarray,
 ) -> None:
@@ -66,7 +112,7 @@ def _differences(
     the nodes are compared, too.
     """
     node, offsets, out_node = of_nodes
-    y, rival, weight, margin, first = given
+    y, rival, differs, weight, first = given
     K = node.shape[1]
     step = 0 if table.shape[0] == 1 else 1
     out_step = 0 if out.shape[0] == 1 else 1
@@ -79,7 +125,7 @@ def _differences(
             continue
         for t in range(offsets[i], offsets[i + 1] if first else offsets[i]):
             if rival[t] != y[t]:
-                value[i] += node[t, rival[t]] - node[t, y[t]] + margin
+                value[i] += node[t, rival[t]] - node[t, y[t]] + differs[t]
                 out_node[t, rival[t]] += weight[i]
                 out_node[t, y[t]] -= weight[i]
         for c in range(bounds[i], bounds[i + 1]):

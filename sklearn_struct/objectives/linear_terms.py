@@ -152,12 +152,16 @@ class LinearTerms(LinearObjective):
         """Zeros in the layout of terms, between any two calls."""
         return np.array(self.expand(np.zeros(self.size)), dtype=np.float64)
 
-    def squared_norm(self, gradient: np.ndarray, i: int) -> float:
-        """Squared norm of the gradient of term i in the parameters: <gradient, its forward>, as
-        forward is linear.
-        """
+    def image(self, gradient: np.ndarray, i: int) -> np.ndarray:
+        """Potentials of term i, flat, where the parameters are its gradient."""
         self.add(gradient, i, self._direction, 1.0)
-        square = float(np.dot(self.forward(self._direction, i, 1.0), gradient))
+        theta = self.forward(self._direction, i, 1.0)
         # taken out again, instead of clearing all weights
         self.add(gradient, i, self._direction, -1.0)
-        return square
+        return theta
+
+    def squared_norm(self, gradient: np.ndarray, i: int) -> float:
+        """Squared norm of the gradient of term i in the parameters: <gradient, its image>, as
+        forward is linear.
+        """
+        return float(np.dot(self.image(gradient, i), gradient))

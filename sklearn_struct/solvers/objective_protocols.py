@@ -102,6 +102,10 @@ class SumOfTerms(BatchObjective, Protocol):
         """
         ...
 
+    def image(self, gradient: np.ndarray, i: int) -> np.ndarray:
+        """Potentials of term i, flat, where the parameters are its gradient."""
+        ...
+
     def squared_norm(self, gradient: np.ndarray, i: int) -> float:
         """Squared length of the gradient of term i in the parameters."""
         ...

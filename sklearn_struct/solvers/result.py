@@ -14,14 +14,15 @@ Callback = Callable[[int, np.ndarray, float], bool]
 
 
 class Result(NamedTuple):
-    """The point found, the value there (penalty included), iterations done, and whether `tol` was
-    reached.
+    """The point found, the value there (penalty included), iterations done, whether `tol` was
+    reached, and by how much the value is above the lowest one at most, where a solver knows.
     """
 
     w: np.ndarray
     value: float
     n_iter: int
     converged: bool
+    gap: float = np.nan
 
 
 class Stream(NamedTuple):

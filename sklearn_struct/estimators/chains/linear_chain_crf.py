@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ClassVar
 
+import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import StrOptions
 
@@ -12,12 +14,13 @@ from sklearn_struct.estimators.chains.partial_fit import BaseOnlineChain
 from sklearn_struct.estimators.fitting.parameters import with_parameters
 from sklearn_struct.estimators.fitting.partly_labelled import BasePartlyLabelled
 from sklearn_struct.estimators.fitting.sample_weights import LabelWeights
+from sklearn_struct.inference.base import Inference
 from sklearn_struct.inference.chains.chain import Chain
 from sklearn_struct.losses.base import Loss
 from sklearn_struct.losses.evidence import Evidence
 from sklearn_struct.losses.log_likelihood import LogLikelihood
 from sklearn_struct.losses.marginal_likelihood import MarginalLikelihood
-from sklearn_struct.losses.max_margin import MaxMargin
+from sklearn_struct.losses.max_margin import MaxMargin, hinge
 from sklearn_struct.losses.pointwise import Pointwise
 from sklearn_struct.losses.softmax_margin import SoftmaxMargin
 
@@ -28,7 +31,12 @@ LOSSES: dict[str, Loss] = {
     "pointwise": Pointwise(Chain()),
 }
 PARTIAL = MarginalLikelihood(Chain())
-HINGE = MaxMargin(Chain(), margin=1.0)
+HINGE = hinge(Chain())
+# losses with costs of wrong labels
+OF_COSTS: dict[str, Callable[[Inference, np.ndarray | None], Loss]] = {
+    "softmax_margin": SoftmaxMargin,
+    "hinge": hinge,
+}
 # those with their own
 OF_SOLVERS = {"ap": MaxMargin(Chain()), "pa": HINGE, "pa-ii": HINGE, "arow": HINGE}
 CONVEX_ONLY = {"sag", *OF_SOLVERS}
@@ -184,11 +192,12 @@ class LinearChainCRF(BasePartlyLabelled, BaseOnlineChain):
                     "gradient",
                     "sag",
                     "sgd",
+                    "frank-wolfe",
                     *OF_SOLVERS,
                 }
             )
         ],
-        "loss": [StrOptions({*LOSSES, "softmax_margin"})],
+        "loss": [StrOptions({*LOSSES, *OF_COSTS})],
         "class_weight": [dict, StrOptions({"balanced"}), None],
         "cost": [None, "array-like"],
     }
@@ -211,8 +220,11 @@ class LinearChainCRF(BasePartlyLabelled, BaseOnlineChain):
                 f"solver={self.solver!r} has a loss of its own; loss={self.loss!r} needs another "
                 "solver"
             )
-        if self.loss == "softmax_margin":
-            return SoftmaxMargin(Chain(), read_cost(self.cost, self.classes_, self.dtype))
+        if self.loss in OF_COSTS:
+            cost = read_cost(self.cost, self.classes_, self.dtype)
+            return OF_COSTS[self.loss](Chain(), cost)
         if self.cost is not None:
-            raise ValueError(f"cost is of loss='softmax_margin'; loss={self.loss!r} has none")
+            raise ValueError(
+                f"cost is of loss='softmax_margin' and 'hinge'; loss={self.loss!r} has none"
+            )
         return OF_SOLVERS[self.solver] if self.solver in OF_SOLVERS else LOSSES[self.loss]

@@ -51,6 +51,8 @@ class BaseTrained(BaseStructured):
         # before anything is learned: weights that predictions prepared for an earlier fit must not
         # be used
         self._prepared = Prepared()
+        for name in ("gap_", "gap_certified_"):
+            self.__dict__.pop(name, None)
         sequences = self._read_X(X, reset=True)
         codes = self._read_labels(y, sequences, reset=True)
         weights, loss = self._read_weights(sample_weight, sequences, codes)

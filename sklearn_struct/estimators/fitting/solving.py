@@ -17,6 +17,7 @@ from sklearn_struct.losses.base import Loss
 from sklearn_struct.objectives.linear_potentials import LinearPotentials
 from sklearn_struct.solvers.arow import adaptive
 from sklearn_struct.solvers.convex_difference import expectation_maximisation
+from sklearn_struct.solvers.frank_wolfe import frank_wolfe
 from sklearn_struct.solvers.gradient_descent import cg, gradient_descent
 from sklearn_struct.solvers.lbfgs import lbfgs
 from sklearn_struct.solvers.newton_cg import newton_cg, trust_ncg
@@ -60,11 +61,13 @@ SOLVERS: dict[str, Callable[..., Result]] = {
     "pa": passive_aggressive,
     "pa-ii": passive_aggressive_squared,
     "arow": adaptive,
+    "frank-wolfe": frank_wolfe,
 }
-STOCHASTIC = {"sag", "sdca", "sgd", "ap", "pa", "pa-ii", "arow"}  # take `rng`
+STOCHASTIC = {"sag", "sdca", "sgd", "ap", "pa", "pa-ii", "arow", "frank-wolfe"}  # take `rng`
 NEWTON = {"newton-cg", "trust-ncg"}  # take second derivatives
 L1 = {"owlqn", "sag", "em"}  # serve an L1 penalty
-BY_VALUE = {"sgd", "ap", "pa", "pa-ii", "arow"}  # whose `tol` is of values, not of gradients
+BY_VALUE = {"sgd", "ap", "pa", "pa-ii", "arow", "frank-wolfe"}  # whose `tol` is of values, not of gradients
+OF_KINKS = BY_VALUE  # that serve losses without a derivative everywhere
 WEAKEST_LOSS = 1e-100  # beside the penalty, below which solvers' numbers underflow
 LARGE = 30_000  # tokens from which on "auto" may take sag
 # of sag's, where they may have FEWEST to MOST tokens: it learns as much from few as from many
@@ -108,6 +111,10 @@ def choice(settings: Minimisation, loss: Loss, potentials: LinearPotentials, n_t
                 f"got solver={solver!r} and l1_ratio={settings.l1_ratio}"
             )
         return "sgd"
+    if not loss.smooth:
+        return _choice_for_kinks(solver, settings.l1_ratio)
+    if solver == "frank-wolfe":
+        raise ValueError(f"solver={solver!r} is for loss='hinge'; use 'lbfgs' or 'auto'")
     if solver == "auto":
         many = (
             n_tokens >= LARGE and potentials.size > n_tokens and not potentials.has_clique_features
@@ -132,6 +139,16 @@ def choice(settings: Minimisation, loss: Loss, potentials: LinearPotentials, n_t
             "'lbfgs' or 'auto'"
         )
     return solver
+
+
+def _choice_for_kinks(solver: str, l1_ratio: float) -> str:
+    """The same for a loss that is the largest of planes."""
+    if solver not in OF_KINKS | {"auto"} or l1_ratio > 0:
+        raise ValueError(
+            "loss='hinge' has kinks, so it needs solver='frank-wolfe', 'sgd' or 'auto', and "
+            f"l1_ratio=0, got solver={solver!r} and l1_ratio={l1_ratio}"
+        )
+    return "frank-wolfe" if solver == "auto" else solver
 
 
 def choice_for_rows(solver: str, C: float, l1_ratio: float, rows: SparseRows) -> str:
@@ -257,7 +274,10 @@ def ended(
     stopped = (
         f"solver {solver!r} stopped after {result.n_iter} iterations (max_iter={settings.max_iter})"
     )
-    return iterations.end(result, stopped, _advice(settings, solver, objective, result))
+    learned = iterations.end(result, stopped, _advice(settings, solver, objective, result))
+    if not np.isnan(result.gap):
+        learned |= {"gap_": result.gap * iterations.scale, "gap_certified_": True}
+    return learned
 
 
 def _advice(settings: Minimisation, solver: str, objective: BatchObjective, result: Result) -> str:

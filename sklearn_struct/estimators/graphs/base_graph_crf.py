@@ -8,9 +8,11 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from sklearn_struct._warning import warn
 from sklearn_struct.containers.ragged import object_array
 from sklearn_struct.containers.structures import Potentials, Structure, zeros
 from sklearn_struct.encoding.block_numbers import block_numbers
+from sklearn_struct.encoding.labels.label_costs import read_cost
 from sklearn_struct.encoding.sequences import as_list
 from sklearn_struct.estimators.fitting.base_sequence import Sequences, divided
 from sklearn_struct.estimators.fitting.base_structured import Restriction, Result, Work
@@ -18,6 +20,7 @@ from sklearn_struct.estimators.fitting.parameters import with_parameters
 from sklearn_struct.estimators.fitting.progress import Progress
 from sklearn_struct.estimators.fitting.sample_weights import Weights
 from sklearn_struct.estimators.fitting.shared_parameters import (
+    SOLVERS,
     IterationParameters,
     PenaltyParameters,
     RandomParameters,
@@ -40,12 +43,14 @@ from sklearn_struct.estimators.graphs.graph_losses import (
     LossSettings,
     loss_of,
 )
+from sklearn_struct.exceptions import InferenceWarning
 from sklearn_struct.inference.base import Inference
 from sklearn_struct.inference.graphs.convergence import Report
 from sklearn_struct.inference.graphs.decoded import iterate_modes
 from sklearn_struct.inference.graphs.kept_messages import KeptMessages
 from sklearn_struct.losses.base import Loss
 from sklearn_struct.losses.evidence import Evidence
+from sklearn_struct.losses.max_margin import MaxMargin, MaxMarginBound
 from sklearn_struct.objectives.linear_objective import LinearObjective
 
 __all__ = ["BaseGraphCRF"]
@@ -104,6 +109,10 @@ class BaseGraphCRF(
         Give each label an unpenalised weight of its own.
     warm_start : bool, default=False
         Start from the weights of the previous fit, matched by label and feature.
+    solver : {"auto", "lbfgs", "newton-cg", "trust-ncg", "cg", "gradient", "owlqn", "sag", "sgd", \
+            "frank-wolfe"}, default="auto"
+        What minimises the objective, as in `LinearChainCRF`. With a loss that draws labellings,
+        "auto" is "sgd", with ``loss="hinge"`` "frank-wolfe".
     dtype : {"float64", "float32"}, default="float64"
         Float type of features, weight tables and potentials.
 
@@ -130,6 +139,11 @@ class BaseGraphCRF(
         Of inference in `fit` that is not exact: ``"n_calls"``, how often a graph was inferred;
         ``"mean_sweeps"`` and ``"most_sweeps"`` of these; ``"unconverged"``, the share that did not
         settle; and ``"largest_change"`` of a probability in the last sweep.
+    gap_ : float
+        Of solver "frank-wolfe": how far `loss_curve_` ends above the lowest objective / C, at most.
+        NaN where inference finds no best labelling and has no bound for it.
+    gap_certified_ : bool
+        Whether `gap_` is such a bound; where it is not the fit warns.
     n_iter_ : int
         Iterations of `fit`.
     loss_curve_ : list of float
@@ -162,6 +176,7 @@ class BaseGraphCRF(
         "fit_intercept": ["boolean"],
         "warm_start": ["boolean"],
         "dtype": [StrOptions({"float64", "float32"})],
+        "solver": [StrOptions({*SOLVERS, "frank-wolfe"})],
     }
     _settings: ClassVar[tuple[str, ...]] = (
         "decoder",
@@ -180,8 +195,15 @@ class BaseGraphCRF(
             self.n_steps,
             self.solver,
             self.random_state,
+            self._cost(),
         )
         return loss_of(settings, self._inference(), evidence)
+
+    def _cost(self) -> np.ndarray | None:
+        """What labels cost in the place of others, where the loss is one of costs."""
+        if self.cost is not None and self.loss != "hinge":
+            raise ValueError(f"cost is of loss='hinge'; loss={self.loss!r} has none")
+        return read_cost(self.cost, self.classes_, self.dtype)
 
     def _minimisation(self) -> Minimisation:
         return super()._minimisation()._replace(learning_rate=self.learning_rate)
@@ -239,7 +261,27 @@ class BaseGraphCRF(
         block = block_numbers(graphs, self.blocks, sequences.X.offsets)
         return weights._replace(evidence=weights.evidence._replace(block=block)), loss
 
+    def _certify(self, objective: LinearObjective) -> None:
+        """Add to the gap what rivals that were not found may have above those that were."""
+        loss = objective.loss
+        if not isinstance(loss, MaxMargin):
+            return
+        value, _ = objective.value_and_grad(self._w)
+        bound, _ = objective.with_loss(MaxMarginBound(loss)).value_and_grad(self._w)
+        self.gap_certified_ = bool(np.isfinite(bound))
+        if not self.gap_certified_:
+            self.gap_ = np.nan
+            warn(
+                "the best rivals are not found for sure, and there is no bound for what they have: "
+                "gap_ is unknown; inference='exact' finds them",
+                InferenceWarning,
+            )
+            return
+        self.gap_ += (bound - value) * objective.total_weight
+
     def _look_back(self, objective: LinearObjective) -> None:
+        if "gap_" in self.__dict__:
+            self._certify(objective)
         every = self._report.counts
         self.inference_report_ = every.as_dict()
         self.converged_ = True

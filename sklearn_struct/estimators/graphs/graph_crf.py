@@ -51,7 +51,7 @@ class GraphCRF(BaseSpeakingOfGraphs, BaseLatentGraph):
     Parameters
     ----------
     solver : {"auto", "lbfgs", "owlqn", "newton-cg", "trust-ncg", "cg", "gradient", "sag", \
-            "sgd", "em"}, default="auto"
+            "sgd", "em", "frank-wolfe"}, default="auto"
         What minimises the objective, as in `LinearChainCRF`. With a loss that draws labellings,
         "auto" is "sgd". "em", expectation maximisation, is for labels that are missing, and for
         hidden nodes or states: expected features given the labels stay as they are while a few
@@ -108,7 +108,7 @@ class GraphCRF(BaseSpeakingOfGraphs, BaseLatentGraph):
     symmetric: bool = False
     n_rounds: int = 0
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "solver": [StrOptions({*SOLVERS, "em"})],
+        "solver": [StrOptions({*SOLVERS, "em", "frank-wolfe"})],
         "symmetric": ["boolean"],
         "n_rounds": [Interval(Integral, 0, None, closed="left")],
     }

@@ -8,6 +8,8 @@ from collections.abc import Callable
 from numbers import Integral
 from typing import Any, ClassVar, NamedTuple
 
+import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
@@ -22,6 +24,7 @@ from sklearn_struct.losses.contrastive import Contrastive
 from sklearn_struct.losses.evidence import Evidence
 from sklearn_struct.losses.log_likelihood import LogLikelihood
 from sklearn_struct.losses.marginal_likelihood import MarginalLikelihood
+from sklearn_struct.losses.max_margin import hinge
 from sklearn_struct.losses.pieces import Pieces
 from sklearn_struct.losses.pointwise import Pointwise
 from sklearn_struct.losses.pseudolikelihood import Pseudolikelihood
@@ -42,6 +45,7 @@ class LossSettings(NamedTuple):
     n_steps: int
     solver: str
     random_state: Seed
+    cost: np.ndarray | None = None
 
     def seed(self) -> int:
         """Of a loss that draws labellings."""
@@ -65,6 +69,7 @@ LOSSES: dict[str, Callable[[Inference, LossSettings], Loss]] = {
     "composite": lambda inference, settings: Blocks(LogLikelihood(inference), settings.block_size),
     "contrastive": lambda inference, settings: Contrastive(settings.n_steps, settings.seed()),
     "samplerank": lambda inference, settings: SampleRank(settings.n_steps, settings.seed()),
+    "hinge": lambda inference, settings: hinge(inference, settings.cost),
 }
 
 
@@ -79,7 +84,7 @@ class LossParameters:
     Parameters
     ----------
     loss : {"log_likelihood", "pointwise", "pseudo", "piecewise", "composite", "contrastive", \
-            "samplerank"}, default="log_likelihood"
+            "samplerank", "hinge"}, default="log_likelihood"
         What `fit` minimises, summed over graphs. "log_likelihood": -log p(y | x). "pointwise"
         (Kakade, Teh and Roweis, ICML 2002): sum_i -log p(y_i | x) over nodes, which may have
         weights of their own; not convex, and some times slower. "pseudo" (Besag, The Statistician
@@ -90,10 +95,13 @@ class LossParameters:
         "log_likelihood". "contrastive" (Hinton, Neural Computation 2002): the right labelling shall
         be as probable as what `n_steps` sweeps of Gibbs sampling make of it. "samplerank" (Wick et
         al., ICML 2011): of two labellings of a random walk, the one with more right labels shall
-        have the higher score; probabilities of such a model are not calibrated. All but
+        have the higher score; probabilities of such a model are not calibrated. "hinge", the
+        structured support vector machine (Tsochantaridis et al., JMLR 2005): the right labelling
+        shall be ahead of each other one by what that one costs; it needs the best labellings of
+        `inference`, and its probabilities are not calibrated, either. All but
         "log_likelihood", "pointwise" and "composite" need no sums over labellings, and are quick on
-        any graph; `inference` then matters for predictions alone. The last two are for the solver
-        "sgd". See the user guide for what goes with what.
+        any graph; `inference` then matters for predictions alone. "contrastive" and "samplerank"
+        are for the solver "sgd". See the user guide for what goes with what.
     block_size : int, default=4
         Of ``loss="composite"``: the largest number of nodes in a block. 1 is the pseudolikelihood,
         and as many as graphs have the likelihood.
@@ -112,6 +120,9 @@ class LossParameters:
     n_steps : int, default=1
         Of ``loss="contrastive"`` and "samplerank": how often each label of a graph may change
         before it is compared, or is proposed another.
+    cost : array-like of shape (n_labels, n_labels), default=None
+        Of ``loss="hinge"``: what a label (column) costs where another one (row) is right, in the
+        order of ``classes_``, with zeros for right ones. None is 1 for each wrong label.
     """
 
     loss: str = "log_likelihood"
@@ -119,12 +130,14 @@ class LossParameters:
     blocks: Any = None
     pieces: str = "factors"
     n_steps: int = 1
+    cost: ArrayLike | None = None
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "loss": [StrOptions(set(LOSSES))],
         "block_size": [Interval(Integral, 1, None, closed="left")],
         "blocks": [None, callable],
         "pieces": [StrOptions({"factors", "trees"})],
         "n_steps": [Interval(Integral, 1, None, closed="left")],
+        "cost": [None, "array-like"],
     }
 
 

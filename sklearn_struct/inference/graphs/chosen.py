@@ -69,6 +69,13 @@ class ChosenByGraph(OnGraphs):
         if score is not None:
             score[:] = self.scores(potentials, structure, labels)
 
+    def score_bound(self, potentials: Potentials, structure: Structure) -> np.ndarray:
+        """The bound of each inference; see `Inference.score_bound`."""
+        bound = np.empty(structure.n_examples)
+        for inference, part, examples in self._parts(potentials, structure):
+            bound[examples] = inference.score_bound(part.cut(potentials), part.structure)
+        return bound
+
     def sample(
         self,
         potentials: Potentials,

@@ -13,7 +13,7 @@ from sklearn_struct.compiled.threads import patiently
 from sklearn_struct.containers.structures import Potentials, Structure, zeros
 from sklearn_struct.inference.graphs.adjacency import Adjacency, read
 from sklearn_struct.inference.graphs.complex_step import OnGraphs
-from sklearn_struct.inference.graphs.decoded import decode
+from sklearn_struct.inference.graphs.decoded import decode, score_bound
 from sklearn_struct.inference.graphs.flat_scores import (
     Cliques,
     FlatScores,
@@ -116,6 +116,10 @@ class GibbsSampling(OnGraphs):
         decode(potentials, structure, labels)
         if score is not None:
             score[:] = self.scores(potentials, structure, labels)
+
+    def score_bound(self, potentials: Potentials, structure: Structure) -> np.ndarray:
+        """That of the tree-reweighted search for a labelling; see `Inference.score_bound`."""
+        return score_bound(potentials, structure)
 
     def _sample(
         self,

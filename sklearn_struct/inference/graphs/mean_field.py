@@ -13,7 +13,7 @@ from sklearn_struct.containers.structures import Potentials, Structure
 from sklearn_struct.inference.graphs.adjacency import Adjacency, read
 from sklearn_struct.inference.graphs.complex_step import STEP, OnGraphs
 from sklearn_struct.inference.graphs.convergence import Report
-from sklearn_struct.inference.graphs.decoded import decode
+from sklearn_struct.inference.graphs.decoded import decode, score_bound
 from sklearn_struct.inference.graphs.flat_scores import (
     Cliques,
     FlatScores,
@@ -104,6 +104,10 @@ class MeanField(OnGraphs):
         decode(potentials, structure, labels)
         if score is not None:
             score[:] = self.scores(potentials, structure, labels)
+
+    def score_bound(self, potentials: Potentials, structure: Structure) -> np.ndarray:
+        """That of the tree-reweighted search for a labelling; see `Inference.score_bound`."""
+        return score_bound(potentials, structure)
 
 
 @kernel

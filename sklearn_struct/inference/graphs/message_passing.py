@@ -14,7 +14,7 @@ from sklearn_struct.inference.graphs.adjacency import read
 from sklearn_struct.inference.graphs.colours import coloured, is_large
 from sklearn_struct.inference.graphs.complex_step import OnGraphs
 from sklearn_struct.inference.graphs.convergence import Report
-from sklearn_struct.inference.graphs.decoded import decode
+from sklearn_struct.inference.graphs.decoded import decode, score_bound
 from sklearn_struct.inference.graphs.flat_scores import Cliques, FlatScores, add_to, flat_scores
 from sklearn_struct.inference.graphs.kept_messages import KeptMessages, Started, new_messages
 from sklearn_struct.inference.graphs.log_messages import Messages, Model, add_beliefs, exchange
@@ -138,6 +138,10 @@ class MessagePassing(OnGraphs):
         decode(potentials, structure, labels, beliefs.node.argmax(axis=1))
         if score is not None:
             score[:] = self.scores(potentials, structure, labels)
+
+    def score_bound(self, potentials: Potentials, structure: Structure) -> np.ndarray:
+        """That of the tree-reweighted search for a labelling; see `Inference.score_bound`."""
+        return score_bound(potentials, structure)
 
 
 @kernel

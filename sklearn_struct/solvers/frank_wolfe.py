@@ -1,0 +1,118 @@
+"""Block-coordinate Frank-Wolfe for losses that are the largest of many planes, such as the
+structured hinge (Lacoste-Julien, Jaggi, Schmidt and Pletscher, ICML 2013).
+
+With a penalty the optimal w is a mean of the planes' slopes, and the shares of these means are the
+variables of a dual problem, term by term. A visit of a term asks for its highest plane, keeps it,
+and gives all planes of the term that were kept their best shares; plain Frank-Wolfe steps would
+move a share to the new plane alone. Between two passes that ask for planes there are some over the
+kept ones (Shah, Kolmogorov and Lampert, CVPR 2015), since these need no maxima over labellings.
+
+Any shares give a lower bound of the optimum, so the duality gap says how far it is at most.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from sklearn_struct.solvers.objective_protocols import SumOfTerms
+from sklearn_struct.solvers.planes import Planes
+from sklearn_struct.solvers.result import Callback, Result
+
+__all__ = ["frank_wolfe"]
+
+MOST_PASSES = 20  # over kept planes, after each that asks for new ones
+ENOUGH = 0.1  # of the gap of the pass before: less than that passes over kept planes need not leave
+HIGHER = 1e-12  # by which part a plane must be higher than those that are kept
+
+
+def frank_wolfe(
+    objective: SumOfTerms,
+    w0: np.ndarray,
+    *,
+    l1: float,
+    l2: float,
+    max_iter: int,
+    tol: float,
+    rng: np.random.RandomState,
+    callback: Callback | None = None,
+) -> Result:
+    """Minimise ``objective + l2 / 2 * ||w||**2``, where the objective's terms are largest ones of
+    planes. Here the penalty is on all entries: with free ones there would be no dual problem term
+    by term.
+
+    An iteration is a pass over the terms in random order that asks for planes, and some over those
+    that are kept. Stops when the duality gap is at most `tol` times the value. It begins at zero,
+    which is what the right labellings' planes make; another `w0` is no mean of planes.
+    """
+    if l1 or not l2 > 0:
+        raise ValueError("'frank-wolfe' needs an L2 penalty, and no other; use 'sgd' without one")
+    if np.any(w0):
+        raise ValueError("'frank-wolfe' begins at zero; leave out init and warm_start, or use 'sgd'")
+    course = _Course(objective, l2)
+    best = Result(w0.copy(), objective.value_and_grad(w0)[0], 0, False, np.inf)
+    best = best._replace(gap=best.value - course.lower_bound(w0))
+    while best.n_iter < max_iter and not best.converged:
+        course.ask(rng)
+        w = objective.compress(course.W)
+        value = objective.value_and_grad(w)[0] + l2 / 2 * float(np.dot(w, w))
+        if value < best.value:
+            best = best._replace(w=w, value=value)
+        # the bound never falls but by rounding, so the gap is that of the best point of all
+        gap = min(best.gap, max(best.value - course.lower_bound(w), 0.0))
+        best = best._replace(n_iter=best.n_iter + 1, gap=gap, converged=gap <= tol * best.value)
+        if callback is not None and callback(best.n_iter, best.w.copy(), best.value):
+            break
+    return best
+
+
+class _Course:
+    """The shares of all terms' planes, and the weights that these make."""
+
+    def __init__(self, objective: SumOfTerms, l2: float) -> None:
+        self.objective = objective
+        self.l2 = l2
+        self.W = np.array(objective.expand(np.zeros(objective.size)), dtype=np.float64)
+        self.planes = [Planes() for _ in range(objective.n_terms)]
+        # w is minus this times the sum over terms of the mean slope
+        self.scale = 1.0 / (l2 * objective.n_terms)
+
+    def ask(self, rng: np.random.RandomState) -> None:
+        """A pass that asks for planes, then passes over those that are kept."""
+        first = self._pass(rng, self._ask_term)
+        for _ in range(MOST_PASSES):
+            if self._pass(rng, self._share_anew) <= ENOUGH * first:
+                break
+
+    def lower_bound(self, w: np.ndarray) -> float:
+        """The dual value: below it the objective with its penalty is nowhere."""
+        heights = [planes.height for planes in self.planes]
+        return float(np.mean(heights)) - self.l2 / 2 * float(np.dot(w, w))
+
+    def _pass(
+        self, rng: np.random.RandomState, visit: Callable[[int, np.ndarray], float]
+    ) -> float:
+        """Visit all terms in random order; return the sum of their gaps."""
+        total = 0.0
+        for i in rng.permutation(self.objective.n_terms).tolist():
+            total += visit(i, self.objective.forward(self.W, i, 1.0))
+        return total
+
+    def _ask_term(self, i: int, theta: np.ndarray) -> float:
+        """Keep the highest plane of a term if it is new; then share anew."""
+        value, gradient = self.objective.term(theta, i)
+        planes = self.planes[i]
+        if value > np.max(planes.values(theta)) + HIGHER * (1.0 + abs(value)):
+            offset = value - float(np.dot(gradient, theta))
+            planes.add(gradient, offset, self.objective.image(gradient, i))
+        return self._share_anew(i, theta)
+
+    def _share_anew(self, i: int, theta: np.ndarray) -> float:
+        planes = self.planes[i]
+        if len(planes) == 1:
+            return 0.0
+        gap, change = planes.share_anew(theta, self.scale)
+        if len(change):
+            self.objective.add(change, i, self.W, -self.scale)
+        return gap
