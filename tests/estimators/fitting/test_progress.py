@@ -50,6 +50,7 @@ SOLVERS = {
     "pa": {"random_state": 0},
     "pa-ii": {"random_state": 0},
     "arow": {"random_state": 0, "tol": 0.5},
+    "frank-wolfe": {"random_state": 0, "loss": "hinge"},
 }
 SUPPORTED = parse_version(sklearn.__version__) >= parse_version("1.9")
 
