@@ -82,6 +82,7 @@ def put_chain(
         "loss_curve": "loss_curve_" in has,
         "stream": stream,
         **put_optional(chain, "rows_in"),
+        **_put_gap(chain),
     }
 
 
@@ -101,8 +102,14 @@ def read_chain(
     }
     kinds |= {"names": OPTIONAL, "vectorizer": (dict, type(None)), "n_iter": int, "t": int}
     kinds |= {"loss_curve": bool, "stream": (dict, type(None))}
-    fields(stored, "the model", **kinds, **optional(stored, rows_in=bool))
+    fields(
+        stored,
+        "the model",
+        **kinds,
+        **optional(stored, rows_in=bool, gap=float, gap_certified=bool),
+    )
     take_optional(chain, stored, "rows_in")
+    _take_gap(chain, stored)
     arrays = shared.arrays
     chain.classes_ = labels(arrays, where + "labels", stored["labels"])
     chain._pattern = _pattern(chain, stored, where, arrays, cliques)
@@ -124,6 +131,26 @@ def read_chain(
     _name_features(chain, stored, where, shared)
     # weights as predictions read them are made again, not read
     chain._prepared = Prepared()
+
+
+def _put_gap(chain: Any) -> dict[str, Any]:
+    """How far the fit may be from its optimum, where the solver knows."""
+    if "gap_" not in vars(chain):
+        return {}
+    certified = bool(chain.gap_certified_)
+    return {"gap_certified": certified, **({"gap": float(chain.gap_)} if certified else {})}
+
+
+def _take_gap(chain: Any, stored: dict[str, Any]) -> None:
+    certified = stored.get("gap_certified", False)
+    if ("gap" in stored) != certified:
+        raise ModelFileError("there is a gap where it is certified, and nowhere else")
+    gap = stored.get("gap", np.nan)
+    if certified and not 0.0 <= gap < np.inf:
+        raise ModelFileError(f"a gap cannot be {gap}")
+    if "gap_certified" in stored:
+        chain.gap_ = gap
+        chain.gap_certified_ = certified
 
 
 def _filed(w: np.ndarray, place: np.ndarray) -> np.ndarray:

@@ -49,7 +49,9 @@ def frank_wolfe(
     if l1 or not l2 > 0:
         raise ValueError("'frank-wolfe' needs an L2 penalty, and no other; use 'sgd' without one")
     if np.any(w0):
-        raise ValueError("'frank-wolfe' begins at zero; leave out init and warm_start, or use 'sgd'")
+        raise ValueError(
+            "'frank-wolfe' begins at zero; leave out init and warm_start, or use 'sgd'"
+        )
     course = _Course(objective, l2)
     best = Result(w0.copy(), objective.value_and_grad(w0)[0], 0, False, np.inf)
     best = best._replace(gap=best.value - course.lower_bound(w0))
@@ -90,9 +92,7 @@ class _Course:
         heights = [planes.height for planes in self.planes]
         return float(np.mean(heights)) - self.l2 / 2 * float(np.dot(w, w))
 
-    def _pass(
-        self, rng: np.random.RandomState, visit: Callable[[int, np.ndarray], float]
-    ) -> float:
+    def _pass(self, rng: np.random.RandomState, visit: Callable[[int, np.ndarray], float]) -> float:
         """Visit all terms in random order; return the sum of their gaps."""
         total = 0.0
         for i in rng.permutation(self.objective.n_terms).tolist():

@@ -164,6 +164,7 @@ def simple() -> list[tuple[object, object]]:
         (GraphCRF(max_iter=2, tol=9.0, inference="bp").fit(GRAPHS, TAGS), GRAPHS),
         (GraphCRF(max_iter=2, tol=9.0, hidden={"h": 2}).fit(TYPED, TYPED_TAGS), TYPED),
         (of_states.fit(GRAPHS, TAGS), GRAPHS),
+        (GraphCRF(loss="hinge", random_state=0, tol=9.0).fit(GRAPHS, TAGS), GRAPHS),
         (SkipChainCRF(max_iter=2, tol=9.0).fit(WORDS, TAGS), WORDS),
         (FactorialCRF(max_iter=2, tol=9.0).fit(WORDS, TWO_TAGS), WORDS),
         (

@@ -163,6 +163,7 @@ def test_labelled_features(tmp_path, options):
         PiecewiseCRF(piece_size=3, dtype="float32"),
         PiecewiseCRF(solver="sgd", random_state=0, tol=0.5),
         MEMM(order=2, decoder="greedy"),
+        LinearChainCRF(loss="hinge", random_state=0),
         PseudoLikelihoodCRF(order=2, edge_features="all"),
         PiecewiseCRF(order=2, transition_features="observed"),
     ],

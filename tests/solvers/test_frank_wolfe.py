@@ -139,9 +139,9 @@ def test_chains_against_a_program_with_all_labellings():
     y[0] = [0, 1, 2]
     cost = np.array([[0.0, 1.0, 3.0], [1.0, 0.0, 0.5], [2.0, 1.0, 0.0]])
     C = 2.0
-    crf = LinearChainCRF(
-        loss="hinge", cost=cost, C=C, tol=1e-6, max_iter=2000, random_state=0
-    ).fit(X, y)
+    crf = LinearChainCRF(loss="hinge", cost=cost, C=C, tol=1e-6, max_iter=2000, random_state=0).fit(
+        X, y
+    )
 
     def features(x, labels):
         node = np.zeros((3, 3))

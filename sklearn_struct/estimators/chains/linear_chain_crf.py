@@ -78,7 +78,7 @@ class LinearChainCRF(BasePartlyLabelled, BaseOnlineChain):
         ``np.inf``: no penalty. For "pa" and "pa-ii" their aggressiveness, the C of [3]_, for "arow"
         1 / r of [7]_; without effect for "ap".
     solver : {"auto", "lbfgs", "owlqn", "newton-cg", "trust-ncg", "cg", "gradient", "sag", "sgd", \
-            "ap", "pa", "pa-ii", "arow"}, default="auto"
+            "ap", "pa", "pa-ii", "arow", "frank-wolfe"}, default="auto"
         "lbfgs" for L2, "owlqn" (orthant-wise L-BFGS) for L1 and elastic net, "sag" stochastic
         average gradient [4]_ for both, near the optimum soonest on large data, "sgd" averaged
         stochastic gradient descent with a calibrated step, for L2. "newton-cg" and "trust-ncg",
@@ -87,6 +87,7 @@ class LinearChainCRF(BasePartlyLabelled, BaseOnlineChain):
         5.1.1 of [1]_), which needs many more iterations, are for L2, too. "auto" takes
         "owlqn" if ``l1_ratio > 0``; else "sag" if X is sparse, there are 30,000 tokens or more,
         more weights than tokens, no edge features, and ``C <= 1``; else "lbfgs".
+        ``loss="hinge"`` is for "frank-wolfe", which "auto" then is, and for "sgd".
 
         "ap", the averaged perceptron [2]_, adds a sequence's features with y and subtracts those
         with the labelling that is predicted instead. "pa", passive-aggressive learning (PA-I of
@@ -95,17 +96,21 @@ class LinearChainCRF(BasePartlyLabelled, BaseOnlineChain):
         less far the smaller C is. These average the weights over all steps. "arow", adaptive
         regularisation [7]_, moves weights that have been seen often less than new ones. None has a
         penalty.
-    loss : {"log_likelihood", "pointwise", "softmax_margin"}, default="log_likelihood"
+    loss : {"log_likelihood", "pointwise", "softmax_margin", "hinge"}, default="log_likelihood"
         Minus the log-probability of the labelling; or minus the sum of those of its labels [5]_,
         which takes weights of tokens and labels, is not convex, costs three to four times as much,
         and is not for "newton-cg", "trust-ncg", "ap" and "pa"; or minus the log-probability where
-        `cost` is added to the scores while training [8]_.
+        `cost` is added to the scores while training [8]_. "hinge" is the structured support vector
+        machine [9]_: the right labelling shall be ahead of each other one by what that one costs.
+        It is minimised by block-coordinate Frank-Wolfe [10]_, which knows how far it is from the
+        lowest value, see ``gap_``; the penalty is then on the intercept, too. Probabilities of such
+        a model are not calibrated.
     class_weight : dict of {label: weight}, "balanced" or None, default=None
         Weights of labels, which multiply those of tokens; 1 where a dict has none. "balanced" gives
         all labels the same sum of weights. For ``loss="pointwise"``, or a two-dimensional X. They
         change what probabilities mean.
     cost : array-like of shape (n_labels, n_labels), default=None
-        For ``loss="softmax_margin"``: what a label (column) costs where another one (row) is right,
+        For ``loss="softmax_margin"`` and "hinge": what a label (column) costs where another one (row) is right,
         in the order of ``classes_``, with zeros for right ones. None is 1 for each wrong label.
         Higher costs make such errors rarer; probabilities are then not calibrated. A matrix needs
         the labels that it was written for: all of them in each training part of a search, and
@@ -124,7 +129,8 @@ class LinearChainCRF(BasePartlyLabelled, BaseOnlineChain):
         total weight, exceeds `tol`; "sgd" when passes improve the objective by less than this share
         each, "ap", "pa" and "pa-ii" when passes improve `loss_curve_` by less than this share of
         its first entry each, or when nothing is left to learn; "arow" when the mean loss of a pass
-        is at most `tol`. With float32 a gradient has rounding errors, of about 1e-7 times the
+        is at most `tol`; "frank-wolfe" when the duality gap is at most `tol` times the objective.
+        With float32 a gradient has rounding errors, of about 1e-7 times the
         scores and values of features; a `tol` below these is not reached, and the warning says how
         large they are.
     random_state : int, RandomState or None, default=None
@@ -137,6 +143,11 @@ class LinearChainCRF(BasePartlyLabelled, BaseOnlineChain):
         Objective / C after each iteration of `fit`: sum of losses + penalty / C, in CRFsuite's
         units. For "ap" the sequences labelled wrong in each pass, for "pa", "pa-ii" and "arow"
         their sum of losses, each before its step.
+    gap_ : float
+        Of solver "frank-wolfe": how far the last entry of `loss_curve_` is above the lowest
+        objective / C, at most.
+    gap_certified_ : bool
+        Of solver "frank-wolfe": True, as the best labellings of chains are found for sure.
 
     See Also
     --------
@@ -162,6 +173,11 @@ class LinearChainCRF(BasePartlyLabelled, BaseOnlineChain):
        2009.
     .. [8] K. Gimpel and N. A. Smith, "Softmax-margin CRFs: training log-linear models with cost
        functions", NAACL 2010.
+    .. [9] I. Tsochantaridis, T. Joachims, T. Hofmann and Y. Altun, "Large margin methods for
+       structured and interdependent output variables", Journal of Machine Learning Research 6,
+       2005.
+    .. [10] S. Lacoste-Julien, M. Jaggi, M. Schmidt and P. Pletscher, "Block-coordinate Frank-Wolfe
+       optimization for structural SVMs", ICML 2013.
 
     Examples
     --------

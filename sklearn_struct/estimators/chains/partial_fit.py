@@ -215,6 +215,7 @@ class BaseOnlineChain(SolverParameters, BaseTrainedChain):
                     **step_options(self.solver, self.learning_rate),
                 )
         self._w = stream.mean
+        self._forget_gap()
         self._stream = (self.solver, stream)
         self._prepared = Prepared()
         return objective

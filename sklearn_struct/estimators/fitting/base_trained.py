@@ -51,8 +51,7 @@ class BaseTrained(BaseStructured):
         # before anything is learned: weights that predictions prepared for an earlier fit must not
         # be used
         self._prepared = Prepared()
-        for name in ("gap_", "gap_certified_"):
-            self.__dict__.pop(name, None)
+        self._forget_gap()
         sequences = self._read_X(X, reset=True)
         codes = self._read_labels(y, sequences, reset=True)
         weights, loss = self._read_weights(sample_weight, sequences, codes)
@@ -84,6 +83,11 @@ class BaseTrained(BaseStructured):
             self.__dict__.update(learned)
             check_learned(objective, self._w, size, self._score_of)
             self._look_back(objective)
+
+    def _forget_gap(self) -> None:
+        """What only some solvers know of their minimum must not outlive it."""
+        for name in ("gap_", "gap_certified_"):
+            self.__dict__.pop(name, None)
 
     def _begin(self, solver: str, objective: LinearObjective, w0: np.ndarray) -> np.ndarray:
         """Where the solver starts; here at the weights of the start that was given, or at zero."""

@@ -66,7 +66,14 @@ SOLVERS: dict[str, Callable[..., Result]] = {
 STOCHASTIC = {"sag", "sdca", "sgd", "ap", "pa", "pa-ii", "arow", "frank-wolfe"}  # take `rng`
 NEWTON = {"newton-cg", "trust-ncg"}  # take second derivatives
 L1 = {"owlqn", "sag", "em"}  # serve an L1 penalty
-BY_VALUE = {"sgd", "ap", "pa", "pa-ii", "arow", "frank-wolfe"}  # whose `tol` is of values, not of gradients
+BY_VALUE = {
+    "sgd",
+    "ap",
+    "pa",
+    "pa-ii",
+    "arow",
+    "frank-wolfe",
+}  # whose `tol` is of values, not of gradients
 OF_KINKS = BY_VALUE  # that serve losses without a derivative everywhere
 WEAKEST_LOSS = 1e-100  # beside the penalty, below which solvers' numbers underflow
 LARGE = 30_000  # tokens from which on "auto" may take sag
