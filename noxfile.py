@@ -4,10 +4,10 @@
 # ///
 """Short names of what ``.ci/run`` runs, in environments that are kept.
 
-    nox                     lint and tests
-    nox -s docs             the pages, in docs/_build/html
-    nox -s tests -- tests/linear tests/test_repository.py
-    nox -s benchmarks       what benchmarks there are
+nox                     lint and tests
+nox -s docs             the pages, in docs/_build/html
+nox -s tests -- tests/linear tests/test_repository.py
+nox -s benchmarks       what benchmarks there are
 """
 
 from __future__ import annotations
