@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import re
+import runpy
 import subprocess
 import tomllib
 from pathlib import Path
@@ -161,6 +162,16 @@ def test_broken_links_are_seen(tmp_path):
     page = tmp_path / "page.md"
     page.write_text("# A *b*, c\n[a](#a-b-c) [b](#b) [c](no.md) [d](https://e.org) [e](page.md)")
     assert broken_links(page) == ["#b", "no.md"]
+
+
+def test_pypi_shows_links_to_the_repository(pyproject):
+    program = runpy.run_path(str(in_the_checkout(".github", "absolute_links.py")))
+    address = pyproject["project"]["urls"]["Repository"]
+    text = program["absolute"](README.read_text("utf-8"), address, "v1")
+    assert [link for link in LINK.findall(text) if not link.startswith(("https://", "#"))] == []
+    assert f"({address}/raw/v1/docs/_static/fields.png)" in text
+    assert f"({address}/blob/v1/LICENSE)" in text
+    assert len(LINK.findall(text)) == len(LINK.findall(README.read_text("utf-8")))
 
 
 # ---- what is run
