@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from lib.sources import PAPERS, Part
+from lib.sources import PAPERS, Source
 
 
 class Row(NamedTuple):
@@ -22,7 +22,7 @@ class Row(NamedTuple):
         What is measured, and on which data.
     beside : str
         The libraries and methods beside whose figures ours stand.
-    papers : tuple of Part
+    papers : tuple of Source
         What of papers it does again, first of the main one.
     """
 
@@ -30,14 +30,15 @@ class Row(NamedTuple):
     name: str
     measures: str
     beside: str
-    papers: tuple[Part, ...] = ()
+    papers: tuple[Source, ...] = ()
 
     def place_in(self, key: str) -> str:
         """The part of a paper that this does again; empty if there is none."""
-        return "; ".join(part.place for part in self.papers if part.key == key)
+        return "; ".join(source.place for source in self.papers if source.key == key)
 
 
 Line = tuple[str, str, str, str]
+Block = tuple[str, list[Line], list[str]]  # title, lines of a table, notes below
 PURPOSES = {
     "papers": "Papers: their experiments again",
     "peers": "Other libraries: the same work done by both",
@@ -88,21 +89,18 @@ def print_rows(rows: Iterable[Row], times: dict[str, str], keys: Iterable[str] =
     rows = list(rows)
     keys = list(keys)
     line = _Line(times)
-    blocks: list[tuple[str, list[Line]]] = [
-        (title_of(key), [line(row, row.place_in(key)) for row in rows_of_paper(rows, key)])
+    blocks: list[Block] = [
+        (title_of(key), [line(row, row.place_in(key)) for row in rows_of_paper(rows, key)], [])
         for key in keys
     ]
-    blocks = blocks or list(_by_purpose(rows, line))
-    head = ("name", "what it measures", "paper's part, or peer", "takes")
-    widths = [
-        max(map(len, column)) for column in zip(head, *(r for _, part in blocks for r in part))
-    ]
+    blocks = blocks or [block for block in _by_purpose(rows, line) if block[1] or block[2]]
+    head = ("name", "what it measures", "part or peer", "takes")
+    table = [head, *(cells for _, lines, _ in blocks for cells in lines)]
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     print(_joined(head, widths))
-    for title, lines in blocks:
-        print(f"\n{title}")
-        for cells in lines:
-            print(_joined(cells, widths))
-    print("\nHow long each takes is what the runs on docs/development/results.md took.")
+    for title, lines, notes in blocks:
+        print(f"\n{title}", *(_joined(cells, widths) for cells in lines), *notes, sep="\n")
+    print(f"\nTimes are those of docs/development/results.md; {NOT_TIMED}: not measured.")
 
 
 class _Line:
@@ -117,28 +115,18 @@ def _joined(cells: Iterable[str], widths: list[int]) -> str:
     return "  ".join(map(str.ljust, cells, widths)).rstrip()
 
 
-def _by_purpose(rows: list[Row], line: _Line) -> Iterator[tuple[str, list[Line]]]:
-    for purpose, title in PURPOSES.items():
-        if purpose != "papers":
-            chosen = [row for row in rows if row.room == purpose]
-            yield title, [line(row, _beside(row)) for row in chosen]
-            continue
-        yield title, []
-        for key in PAPERS:
-            lines = [line(row, row.place_in(key)) for row in main_rows(rows, key)]
-            also = [
-                ("", f"also {place}: {_short(names)}", "", "")
-                for place, names in other_rows(rows, key).items()
-            ]
-            yield title_of(key), lines + also
+def _by_purpose(rows: list[Row], line: _Line) -> Iterator[Block]:
+    for key in PAPERS:
+        lines = [line(row, row.place_in(key)) for row in main_rows(rows, key)]
+        others = other_rows(rows, key).items()
+        yield title_of(key), lines, [f"{place}: {', '.join(names)}" for place, names in others]
+    for purpose in ("peers", "speed"):
+        chosen = [row for row in rows if row.room == purpose]
+        yield PURPOSES[purpose], [line(row, _beside(row)) for row in chosen], []
 
 
 def _beside(row: Row) -> str:
-    return "; ".join([row.beside] * bool(row.beside) + [str(part) for part in row.papers])
-
-
-def _short(names: list[str]) -> str:
-    return ", ".join(names)
+    return "; ".join([row.beside] * bool(row.beside) + [str(source) for source in row.papers])
 
 
 # ---- on the page of benchmarks

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from lib.claims import Claim, no_claims
 from lib.goals import Goal
-from lib.sources import Part
+from lib.sources import Source
 
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
@@ -117,7 +117,7 @@ class Benchmark(NamedTuple):
     picture: Picture = Picture()
     beside: str = ""
     claims: Callable[[Medians], list[Claim]] = no_claims
-    papers: tuple[Part, ...] = ()
+    papers: tuple[Source, ...] = ()
 
 
 class Options(NamedTuple):

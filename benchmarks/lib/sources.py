@@ -13,7 +13,7 @@ class Paper(NamedTuple):
     venue: str
 
 
-class Part(NamedTuple):
+class Source(NamedTuple):
     """What a benchmark does again.
 
     Attributes

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 from lib.goals import Goal
 from lib.side_by_side import Benchmark, Medians, Stopwatch
-from lib.sources import Part
+from lib.sources import Source
 
 from papers.field_corpora import in_data_home
 
@@ -220,6 +220,6 @@ BENCHMARKS = {
         },
         goals,
         beside="scikit-learn, personalised PageRank",
-        papers=(Part("xiang-2008", "within-network labels"), Part("qu-2019", "Cora")),
+        papers=(Source("xiang-2008", "within-network labels"), Source("qu-2019", "Cora")),
     )
 }

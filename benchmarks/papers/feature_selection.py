@@ -35,7 +35,7 @@ from typing import Any
 from lib.fitting import load_kernels
 from lib.goals import no_goals
 from lib.side_by_side import Benchmark, Stopwatch
-from lib.sources import Part
+from lib.sources import Source
 
 from papers.noun_phrase_models import EXTENDED, TEMPLATES, Parts, hidden, packed, parts, scores
 
@@ -169,6 +169,6 @@ BENCHMARKS = {
         "noun-phrases",
         {"all": everything}
         | {f"{way}, {C:g}": partial(run, C) for C in STRENGTHS for way, run in WAYS.items()},
-        papers=(Part("smith-2007", "section 6"),),
+        papers=(Source("smith-2007", "section 6"),),
     )
 }

@@ -18,16 +18,16 @@ from typing import Any, NamedTuple
 
 from lib.goals import Goal, no_goals
 from lib.side_by_side import Benchmark, Medians, Picture, Stopwatch
-from lib.sources import Part
+from lib.sources import Source
 
 from papers import few_labels_experiment as methods
 from papers.few_labels_experiment import DRAWS, GRID, N_LABELLED, RESPLITS, experiment, resplit
 
 PAPER = "mann-2008"
 RIVALS = (
-    Part("haghighi-2006", "columns HK06"),
-    Part("chang-2007", "columns CRR07"),
-    Part("ganchev-2010", "column posterior regularisation"),
+    Source("haghighi-2006", "columns HK06"),
+    Source("chang-2007", "columns CRR07"),
+    Source("ganchev-2010", "column posterior regularisation"),
 )
 NONE = (0,)
 SOME = N_LABELLED
@@ -202,7 +202,7 @@ def _table(title: str, corpus: str, rule: str, of_paper: str = "tables 2 and 3")
         promised,
         "",
         contestants,
-        papers=(Part(PAPER, of_paper), *RIVALS),
+        papers=(Source(PAPER, of_paper), *RIVALS),
     )
 
 
@@ -289,6 +289,6 @@ BENCHMARKS = {
         },
         savings,
         Picture("labelled tokens", "test accuracy, %", excess=False),
-        papers=(Part(PAPER, "figure 2"),),
+        papers=(Source(PAPER, "figure 2"),),
     ),
 }

@@ -18,7 +18,7 @@ from typing import Any
 
 from lib.goals import Goal
 from lib.side_by_side import Benchmark, Medians, Stopwatch
-from lib.sources import Part
+from lib.sources import Source
 
 PERPLEXITY = "perplexity"
 ACCURACY = "accuracy, %"
@@ -187,13 +187,13 @@ BENCHMARKS = {
             BUCKETS: partial(interpolated, True),
             OURS: log_linear,
         },
-        papers=(Part("collins-notes", "the language model"),),
+        papers=(Source("collins-notes", "the language model"),),
     ),
     "history-tagger": Benchmark(
         "Accuracy of taggers P(tag | tags before, words): EWT, universal tags",
         {},
         equal_accuracy,
         once={TAGGERS[0]: partial(tagger, 1), TAGGERS[1]: partial(tagger, 2), CHAIN: memm},
-        papers=(Part("collins-notes", "the tagger"),),
+        papers=(Source("collins-notes", "the tagger"),),
     ),
 }

@@ -17,7 +17,7 @@ from typing import Any
 from lib.fitting import load_kernels
 from lib.goals import no_goals
 from lib.side_by_side import Benchmark, Runs, Stopwatch
-from lib.sources import Part
+from lib.sources import Source
 from lib.tasks import window_attributes
 from peers.crfsuite import loaded_trainer, open_tagger, train
 
@@ -37,7 +37,7 @@ from papers.noun_phrase_models import (
     scores,
 )
 
-SOURCE = "smith-2007"
+PAPER = "smith-2007"
 CRFSUITE = "python-crfsuite"
 N_SEARCHED = 8
 # near its best; of others 0.5, CRFsuite's c2 = 1
@@ -161,7 +161,7 @@ BENCHMARKS = {
         _contestants(),
         ratios,
         beside="python-crfsuite",
-        papers=(Part(SOURCE, "figure 1"),),
+        papers=(Source(PAPER, "figure 1"),),
     ),
     "np-grid": Benchmark(
         f"Time of M-estimation with {N_SEARCHED} values of C, with a memory and without",
@@ -169,6 +169,6 @@ BENCHMARKS = {
         no_goals,
         TASK,
         {"memory": partial(search, True), "no memory": partial(search, False)},
-        papers=(Part(SOURCE, "section 5"),),
+        papers=(Source(PAPER, "section 5"),),
     ),
 }

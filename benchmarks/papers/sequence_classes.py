@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from lib.fitting import FIT
 from lib.goals import Goal
 from lib.side_by_side import Benchmark, Medians, Stopwatch
-from lib.sources import Part
+from lib.sources import Source
 
 from papers.field_corpora import in_data_home
 from papers.sequence_rivals import HiddenMarkovClasses, NearestByWarping, moments
@@ -223,7 +223,7 @@ def contestants(
     return {name: partial(compete, tasks, make) for name, make in rivals.items()}
 
 
-SOURCES = (Part("quattoni-2007", "hidden states"), Part("sutton-2012", "section 5.1.3"))
+SOURCES = (Source("quattoni-2007", "hidden states"), Source("sutton-2012", "section 5.1.3"))
 BENCHMARKS = {
     "classes-vowels": Benchmark(
         "Nine speakers told apart by a vowel each",

