@@ -100,7 +100,8 @@ def print_rows(rows: Iterable[Row], times: dict[str, str], keys: Iterable[str] =
     print(_joined(head, widths))
     for title, lines, notes in blocks:
         print(f"\n{title}", *(_joined(cells, widths) for cells in lines), *notes, sep="\n")
-    print(f"\nTimes are those of docs/development/results.md; {NOT_TIMED}: not measured.")
+    print("\nTo run them: python benchmarks/run.py NAME ..., or --paper KEY for all of a paper.")
+    print(f"Times are those of docs/development/results.md; {NOT_TIMED}: not measured.")
 
 
 class _Line:

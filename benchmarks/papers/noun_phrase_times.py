@@ -37,7 +37,7 @@ from papers.noun_phrase_models import (
     scores,
 )
 
-PAPER = "smith-2007"
+KEY = "smith-2007"
 CRFSUITE = "python-crfsuite"
 N_SEARCHED = 8
 # near its best; of others 0.5, CRFsuite's c2 = 1
@@ -161,7 +161,7 @@ BENCHMARKS = {
         _contestants(),
         ratios,
         beside="python-crfsuite",
-        papers=(Source(PAPER, "figure 1"),),
+        papers=(Source(KEY, "figure 1"),),
     ),
     "np-grid": Benchmark(
         f"Time of M-estimation with {N_SEARCHED} values of C, with a memory and without",
@@ -169,6 +169,6 @@ BENCHMARKS = {
         no_goals,
         TASK,
         {"memory": partial(search, True), "no memory": partial(search, False)},
-        papers=(Source(PAPER, "section 5"),),
+        papers=(Source(KEY, "section 5"),),
     ),
 }
