@@ -29,7 +29,7 @@ from pathlib import Path
 from lib.claims import print_claims
 from lib.curves import plot_curves
 from lib.goals import print_goals
-from lib.listing import Row, print_rows, rows_of_paper
+from lib.listing import Row, print_rows, rows_of_paper, write_list
 from lib.results import Result, times, watched, write_section
 from lib.side_by_side import Options, Runs, Stopwatch, in_process, medians, print_table, race, work
 from lib.sources import PAPERS
@@ -127,6 +127,9 @@ def main() -> int:
         _work(*options.worker, Stopwatch(Path(options.scratch), int(options.run), options.quick))
         return 0
     keys = _papers(parser, options)
+    if options.list and options.write:
+        write_list(options.write, ROWS)
+        return 0
     if options.list or not (options.names or keys):
         chosen_rows = [row for row in ROWS if row.name.startswith(tuple(options.names))]
         print_rows(chosen_rows if options.names else ROWS, times(RESULTS), keys)
@@ -160,7 +163,10 @@ def _parser() -> argparse.ArgumentParser:
         help=f"a paper whose experiments to do again: {', '.join(PAPERS)}",
     )
     parser.add_argument(
-        "--write", type=Path, metavar="PAGE", help="page in which each result gets a section"
+        "--write",
+        type=Path,
+        metavar="PAGE",
+        help="page in which each result gets a section; with --list the page of benchmarks",
     )
     parser.add_argument(
         "--runs",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import NamedTuple
 
 from lib.sources import PAPERS, Source
@@ -45,6 +46,8 @@ PURPOSES = {
     "speed": "Time and memory",
 }
 NOT_TIMED = "?"
+BEGIN = "<!-- list: python benchmarks/run.py --list --write docs/development/benchmarks.md -->"
+END = "<!-- end of list -->"
 
 
 def rows_of_paper(rows: Iterable[Row], key: str) -> list[Row]:
@@ -131,6 +134,17 @@ def _beside(row: Row) -> str:
 
 
 # ---- on the page of benchmarks
+
+
+def write_list(page: Path, rows: Iterable[Row]) -> None:
+    """Put the list between the two comments of the page."""
+    text = page.read_text(encoding="utf-8")
+    head, begin, rest = text.partition(BEGIN)
+    _, end, tail = rest.partition(END)
+    if not end:
+        raise SystemExit(f"{page} lacks the comments between which the list stands: {BEGIN}, {END}")
+    lines = "\n".join([begin, "", *page_lines(rows), end])
+    page.write_text(head + lines + tail, encoding="utf-8")
 
 
 def page_lines(rows: Iterable[Row]) -> list[str]:

@@ -1,7 +1,7 @@
 """A warning for each line of a code block that is too wide for a page, which would be cut.
 
-Pages of the gallery are left out: they are made from scripts, whose lines are as long as those of
-the package.
+Pages that show code of the package as it is are left out, as its lines are longer: those of the
+gallery, which are made from scripts, and the page on architecture.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from sphinx.application import Sphinx
 from sphinx.util import logging
 
 WIDEST = 88  # columns that a page shows without scrolling
-MADE_FROM_SCRIPTS = "gallery/"
+LEFT_OUT = ("gallery/", "development/architecture")
 
 
 def wide_lines(text: str) -> list[str]:
@@ -22,7 +22,7 @@ def wide_lines(text: str) -> list[str]:
 
 
 def check(app: Sphinx, doctree: nodes.document) -> None:
-    if app.env.current_document.docname.startswith(MADE_FROM_SCRIPTS):
+    if app.env.current_document.docname.startswith(LEFT_OUT):
         return
     for kind in (nodes.literal_block, nodes.doctest_block):
         for block in doctree.findall(kind):

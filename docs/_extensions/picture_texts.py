@@ -1,7 +1,7 @@
 """A warning for each picture without a text that says what it shows, for who cannot see it.
 
 Write ``:alt:`` below ``image``, ``figure`` and ``plot``. Pictures of the gallery have such texts
-from sphinx-gallery.
+from sphinx-gallery; its thumbnails need none, as the example's title stands beside them.
 """
 
 from __future__ import annotations
@@ -12,12 +12,15 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util import logging
 
+THUMBNAILS = "/thumb/"
 FEWEST_LETTERS = 10  # "plot" or "figure 1" says nothing
 
 
 def lacks_text(picture: nodes.image) -> bool:
     """Whether a picture has no text, a very short one, or the name of its file."""
     text = picture.get("alt", "").strip()
+    if THUMBNAILS in picture["uri"]:
+        return False
     return len(text) < FEWEST_LETTERS or text == picture["uri"]
 
 

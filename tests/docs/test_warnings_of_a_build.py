@@ -37,6 +37,7 @@ PAGES = {
     "short_text": (".. image:: picture.png\n   :alt: plot\n", "a picture without text"),
     "figure": (".. figure:: picture.png\n\n   A caption is no text.\n", "a picture without text"),
     "with_text": (".. image:: picture.png\n   :alt: Bars of five solvers\n", None),
+    "thumbnail": (".. image:: gallery/images/thumb/picture.png\n", None),
     "wide": (f"Code::\n\n    {'x' * 89}\n", "a line of 89 columns"),
     "wide_doctest": (f">>> {'x' * 85}\n", "a line of 89 columns"),
     "wide_language": (f".. code-block:: bash\n\n   {'x' * 89}\n", "a line of 89 columns"),
@@ -56,7 +57,9 @@ def said(tmp_path_factory):
     folder = tmp_path_factory.mktemp("pages")
     (folder / "conf.py").write_text(CONF)
     (folder / "picture.png").write_bytes(PICTURE)
-    (folder / "gallery").mkdir()
+    thumbnails = folder / "gallery" / "images" / "thumb"
+    thumbnails.mkdir(parents=True)
+    (thumbnails / "picture.png").write_bytes(PICTURE)
     for name, (text, _) in PAGES.items():
         (folder / f"{name}.rst").write_text(f":orphan:\n\nTitle\n=====\n\n{text}")
     (folder / "index.rst").write_text("Title\n=====\n")
