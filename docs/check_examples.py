@@ -1,10 +1,10 @@
 """Run the examples of pages: blocks of ``>>>`` as doctests, fenced Python blocks as programs.
 
-    python docs/check_examples.py PAGE ...
+    python docs/check_examples.py PATH ...
 
-A page is one namespace, from its first block to its last. Of Markdown each fenced block that begins
-with ``>>>`` is a doctest, and each other one of ``python`` is run; of reStructuredText all ``>>>``
-are doctests.
+A path is a page, or a folder with pages. A page is one namespace, from its first block to its last.
+Of reStructuredText all ``>>>`` are doctests. Of Markdown each fenced block that begins with ``>>>``
+is a doctest; those of ``python`` are run where all of them are whole programs (`PROGRAMS`).
 """
 
 from __future__ import annotations
@@ -22,6 +22,18 @@ from typing import Any
 OPTIONS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 FENCED = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 PROMPT = ">>>"
+PROGRAMS = ("README.md",)
+MADE_BY_BUILDS = ("_build", "_templates", "gallery", "generated")
+
+
+def pages_of(path: Path) -> list[Path]:
+    """A page, or those of a folder that people wrote."""
+    if not path.is_dir():
+        return [path]
+    files = [*path.rglob("*.rst"), *path.rglob("*.md")]
+    return sorted(
+        file for file in files if not set(MADE_BY_BUILDS) & set(file.relative_to(path).parts)
+    )
 
 
 def faults_of(page: Path) -> int:
@@ -36,7 +48,7 @@ def faults_of(page: Path) -> int:
         line = text.count("\n", 0, match.start()) + 1
         if code.lstrip().startswith(PROMPT):
             faults += _doctest(code, namespace, page, line)
-        elif language == "python":
+        elif language == "python" and page.name in PROGRAMS:
             faults += _program(code, namespace, page, line)
     return faults
 
@@ -62,13 +74,14 @@ def _program(code: str, namespace: dict[str, Any], page: Path, line: int) -> int
 
 
 def main(arguments: list[str]) -> int:
-    pages = [Path(name).resolve() for name in arguments]
+    pages = [page for name in arguments for page in pages_of(Path(name).resolve())]
     if not pages:
-        print("usage: python docs/check_examples.py PAGE ...", file=sys.stderr)
+        print("usage: python docs/check_examples.py PATH ...", file=sys.stderr)
         return 2
     os.environ.setdefault("MPLBACKEND", "Agg")
     faults = {}
     for page in pages:
+        print(page.name, file=sys.stderr, flush=True)
         # examples may write files
         with tempfile.TemporaryDirectory() as folder, chdir(folder):
             faults[page] = faults_of(page)

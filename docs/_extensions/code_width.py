@@ -22,7 +22,8 @@ def wide_lines(text: str) -> list[str]:
 
 
 def check(app: Sphinx, doctree: nodes.document) -> None:
-    if app.env.current_document.docname.startswith(LEFT_OUT):
+    page = app.env.current_document.docname
+    if page.startswith(LEFT_OUT):
         return
     for kind in (nodes.literal_block, nodes.doctest_block):
         for block in doctree.findall(kind):
@@ -32,7 +33,7 @@ def check(app: Sphinx, doctree: nodes.document) -> None:
                     len(line),
                     WIDEST,
                     line.strip(),
-                    location=block,
+                    location=block if block.source else (page, block.line),
                 )
 
 
