@@ -2,12 +2,12 @@
 
     python docs/check_pages.py HTMLDIR [--screenshots DIR]
 
-A headless Chromium opens a page of each kind at three widths, in light and dark mode, and asks:
+A headless Chromium opens a page of each kind at some widths, in light and dark mode, and asks:
 
 - no error in the console, and nothing is asked for from another site,
 - nothing sticks out to the right of the window,
-- a header of one line, no cell of a table with a letter a line, and on wide windows a sidebar with
-  links,
+- a header of one line, no cell of a table with a letter a line,
+- on wide windows a sidebar with links, and whole lines of code,
 - every formula is drawn, every picture is loaded,
 - the search finds something.
 
@@ -31,12 +31,13 @@ from typing import Any
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
-WIDTHS = (1400, 800, 390)
+WIDTHS = (1400, 1000, 800, 390)
 HEIGHT = 900
 MODES = ("light", "dark")
 WITH_SIDEBAR = 960  # pixels from which on the theme shows the sidebar
-HIGHEST_HEADER = 80  # pixels; a second line makes it higher
-NARROWEST = 50  # pixels of a cell with more than a word
+WIDE = 1400  # pixels from which on code blocks are not cut
+# columns of a code block that must fit; pixels of a cell with more than a word
+LIMITS = {"columns": 88, "cell": 50}
 PATIENCE = 60_000  # milliseconds; a busy machine is slow
 PAGES = {
     "landing": "index.html",
@@ -48,7 +49,7 @@ PAGES = {
 GALLERY = "gallery/plot_*.html"  # the first of these, if the gallery was built
 
 # What a page says of itself when it is drawn.
-LOOK = """() => {
+LOOK = """limits => {
   const wide = document.documentElement.clientWidth;
   const inScroller = element => {
     for (let e = element; e && e !== document.body; e = e.parentElement) {
@@ -64,18 +65,25 @@ LOOK = """() => {
   const name = e => e.tagName.toLowerCase() + [...e.classList].map(c => '.' + c).join('');
   const sidebar = document.querySelector('.bd-sidebar-primary');
   const links = sidebar ? [...sidebar.querySelectorAll('nav a')] : [];
-  const header = document.querySelector('.bd-header');
+  const items = document.querySelectorAll('.bd-header .nav-link, .bd-header .navbar-brand');
+  const lines = new Set([...items].map(e => e.getBoundingClientRect()).filter(b => b.width > 0)
+    .map(b => Math.round((b.top + b.bottom) / 2 / 10)));
+  const blocks = [...document.querySelectorAll('.bd-article pre')].filter(e => {
+    const longest = Math.max(...e.textContent.split('\\n').map(line => line.length));
+    return longest <= limits.columns && e.scrollWidth > e.clientWidth + 1;
+  });
   const formulas = [...document.querySelectorAll('.math')];
   const squeezed = [...document.querySelectorAll('.bd-article td, .bd-article th')].filter(e => {
     const width = e.getBoundingClientRect().width;
-    return width > 0 && width < NARROWEST && e.textContent.trim().length > 10;
+    return width > 0 && width < limits.cell && e.textContent.trim().length > 10;
   });
   const pictures = [...document.querySelectorAll('img')];
   return {
     overflow: document.documentElement.scrollWidth - window.innerWidth,
     sticking: out.slice(0, 3).map(name),
     links: links.filter(e => e.getBoundingClientRect().width > 0).length,
-    header: header ? header.getBoundingClientRect().height : 0,
+    lines: lines.size,
+    cut: blocks.length,
     unrendered: formulas.filter(e => !e.querySelector('mjx-container')).length,
     unloaded: pictures.filter(e => e.complete && !e.naturalWidth).map(e => e.src),
     squeezed: squeezed.slice(0, 3).map(e => e.textContent.trim().slice(0, 30)),
@@ -204,7 +212,7 @@ class Visit:
         page.on("pageerror", lambda error: faults.append(f"script: {error}"))
         page.goto(self.base + address, wait_until="load")
         self._wait(page, kind)
-        faults += judge(page.evaluate(LOOK), kind, width, mode)
+        faults += judge(page.evaluate(LOOK, LIMITS), kind, width, mode)
         if self.screenshots:
             self.screenshots.mkdir(parents=True, exist_ok=True)
             page.screenshot(path=str(self.screenshots / f"{kind}-{width}-{mode}.png"))
@@ -232,13 +240,15 @@ def judge(seen: dict[str, Any], kind: str, width: int, mode: str) -> list[str]:
         )
     if width >= WITH_SIDEBAR and not seen["links"]:
         faults.append("the sidebar has no link")
-    if not 0 < seen["header"] <= HIGHEST_HEADER:
-        faults.append(f"the header is {seen['header']:.0f} px high, at most {HIGHEST_HEADER}")
+    if seen["lines"] != 1:
+        faults.append(f"the header has {seen['lines']} lines")
+    if width >= WIDE and seen["cut"]:
+        faults.append(f"{seen['cut']} code blocks are cut")
     if seen["unrendered"]:
         faults.append(f"{seen['unrendered']} formulas are not drawn")
     faults += [f"picture not loaded: {address}" for address in seen["unloaded"]]
     if seen["squeezed"]:
-        faults.append(f"cells of fewer than {NARROWEST} px: {', '.join(seen['squeezed'])}")
+        faults.append(f"cells of fewer than {LIMITS['cell']} px: {', '.join(seen['squeezed'])}")
     if kind == "search" and not seen["results"]:
         faults.append("the search has no result")
     if seen["mode"] != mode:
