@@ -10,12 +10,14 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "development" / "benchmarks.md"
+# folders of pages that people wrote
+ROOMS = [ROOT / "docs" / name for name in (".", "user_guide", "how_to", "migration", "development")]
 PAGES = [
     ROOT / "README.md",
-    *sorted((ROOT / "docs" / "user_guide").glob("*.rst")),
-    *sorted((ROOT / "docs" / "development").glob("*.md")),
+    *(page for room in ROOMS for kind in ("*.rst", "*.md") for page in sorted(room.glob(kind))),
 ]
 COMMAND = re.compile(r"benchmarks/run\.py +([a-z][-a-z0-9]*)")
+KEY = re.compile(r"--paper +([a-z][-a-z0-9]*)")
 CELL = re.compile(r"`([a-z][-a-z0-9]*)`")
 
 
@@ -148,6 +150,14 @@ def test_commands_in_the_documentation_exist():
     for page, name in given:
         assert any(other.startswith(name) for other in known), (page, name)
     assert len({page for page, _ in given}) >= 5
+
+
+def test_papers_in_the_documentation_exist():
+    from lib.sources import PAPERS
+
+    given = {key for page in PAGES for key in KEY.findall(page.read_text("utf-8"))}
+    assert "smith-2007" in given
+    assert given <= set(PAPERS)
 
 
 def test_the_page_has_the_list(tmp_path):
