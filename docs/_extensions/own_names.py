@@ -7,7 +7,7 @@ A single name in backquotes, such as `LinearChainCRF`, becomes a link wherever i
 from __future__ import annotations
 
 import builtins
-from importlib.util import find_spec
+from pydoc import locate
 from typing import Any
 
 from docutils import nodes
@@ -43,10 +43,7 @@ def own_name(target: str, names: list[str]) -> str | None:
 def is_misprint(target: str) -> bool:
     """Whether a name that leads nowhere looks like one of ours."""
     if target.startswith(f"{PACKAGE}."):
-        try:
-            return find_spec(target) is None
-        except ModuleNotFoundError:
-            return True
+        return locate(target) is None
     first = target.split(".")[0]
     is_class = first[:1].isupper() and len(first) >= SHORTEST and first.isidentifier()
     return is_class and first not in OTHERS and not hasattr(builtins, first)

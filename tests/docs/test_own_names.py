@@ -44,7 +44,17 @@ def test_misprints(target):
 
 @pytest.mark.parametrize(
     "target",
-    ["C", "tol", "coef_", "ValueError", "GridSearchCV", "sklearn_struct.metrics", "y_true", "X[0]"],
+    [
+        "C",
+        "sklearn_struct.__version__",
+        "tol",
+        "coef_",
+        "ValueError",
+        "GridSearchCV",
+        "sklearn_struct.metrics",
+        "y_true",
+        "X[0]",
+    ],
 )
 def test_parameters_and_names_of_others_are_none(target):
     from own_names import is_misprint
