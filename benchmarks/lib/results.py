@@ -165,11 +165,12 @@ def _claim(claim: Claim) -> str:
 
 def _machine(conditions: Conditions) -> list[str]:
     cores = os.cpu_count() or 1
+    runs = f"{conditions.runs} run" + "s" * (conditions.runs > 1)
     now = datetime.now(UTC).date().isoformat()
     lines = [
         f"Date: {now}",
         f"Machine: {cpu()}, {cores} cores, {platform.system()}",
-        f"Wall time of the command: {duration(conditions.seconds)}",
+        f"Wall time of the command: {duration(conditions.seconds)}, {runs}",
     ]
     if conditions.load > 0.5:
         lines.append(

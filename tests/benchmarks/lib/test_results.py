@@ -36,7 +36,7 @@ def test_a_section_has_everything():
         "- it hardly matters (phrases): difference 0.5: confirmed\n",
         "- Date: 20",
         "- Machine: ",
-        "- Wall time of the command: 2 min\n",
+        "- Wall time of the command: 2 min, 3 runs\n",
         "numpy ",
         "scikit-learn ",
     ):
@@ -81,7 +81,7 @@ def test_the_list_reads_times_from_the_page(tmp_path):
     page = tmp_path / "results.md"
     assert times(page) == {}
     write_section(page, result("encoding"), conditions(), ["encoding"])
-    assert times(page) == {"encoding": "2 min"}
+    assert times(page) == {"encoding": "2 min, 3 runs"}
 
 
 def test_durations():
