@@ -56,7 +56,9 @@ def resolve(
         return None
     target = node["reftarget"]
     objects = env.domains.python_domain.objects
-    name = own_name(target, [name for name in objects if name.startswith(f"{PACKAGE}.")])
+    # an alias is where the code lies, which is not how users import it
+    public = [name for name, entry in objects.items() if not entry.aliased]
+    name = own_name(target, [name for name in public if name.startswith(f"{PACKAGE}.")])
     if name is not None:
         entry = objects[name]
         page = node.get("refdoc", env.docname)

@@ -15,7 +15,8 @@ CONF = f"""\
 import sys
 
 sys.path.insert(0, {str(EXTENSIONS)!r})
-extensions = ["code_width", "picture_texts", "torn_tables"]
+extensions = ["code_width", "own_names", "picture_texts", "torn_tables"]
+default_role = "obj"
 """
 TORN = """\
 ============ ========
@@ -28,6 +29,10 @@ WHOLE = """\
 
    * - a list (or iterator)
      - ``x``
+"""
+DOCUMENTED = """\
+.. py:class:: sklearn_struct.GraphCRF
+   :canonical: sklearn_struct.estimators.graphs.graph_crf.GraphCRF
 """
 # name of a page, its text, and the beginning of what it is warned of, if anything
 PAGES = {
@@ -43,6 +48,10 @@ PAGES = {
     "wide_language": (f".. code-block:: bash\n\n   {'x' * 89}\n", "a line of 89 columns"),
     "narrow": (f"Code::\n\n    {'x' * 88}\n", None),
     "wide_text": (f"{'x ' * 60}\n", None),
+    "documented": (DOCUMENTED, None),
+    "own_name": ("See `GraphCRF` and `sklearn_struct.GraphCRF`, its `C` and `tol`.\n", None),
+    "misprint": ("See `GrahpCRF`.\n", "no such name: GrahpCRF"),
+    "misprint_in_module": ("See `sklearn_struct.metrcs`.\n", "no such name"),
     "gallery/made": (f"Code::\n\n    {'x' * 95}\n", None),
 }
 PICTURE = bytes.fromhex(
