@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import platform
 import re
@@ -25,10 +26,16 @@ PEERS = ("python-crfsuite", "sklearn-crfsuite", "hmmlearn", "nltk", "seqeval")
 HEAD = """\
 # Results
 
-`python benchmarks/run.py NAMES --write docs/development/results.md` runs benchmarks and writes this
-page: a section for each benchmark, which the next run of it replaces. Figures are medians over
-runs, of CPU seconds unless a line says otherwise. [Benchmarks](benchmarks.md) says what there is.
+This command runs benchmarks and writes this page:
+
+    python benchmarks/run.py NAMES --write docs/development/results.md
+
+Each benchmark has a section. The next run of the benchmark replaces it. A figure is the median over
+the runs; times are CPU seconds. A goal has two numbers: what the project wants, and the least that
+will do. "MISSED" means less than that. On a busy machine goals may be missed that are met on an
+idle one. [Benchmarks](benchmarks.md) lists all there are.
 """
+ORDER = re.compile(r"^\d+\. ")  # by which goals are sorted; Markdown would make a list of it
 SECTION = re.compile(r"^## `([^`]+)`$", re.MULTILINE)
 TAKES = re.compile(r"^- Wall time of the command: (.+)$", re.MULTILINE)
 
@@ -149,15 +156,24 @@ def _item(text: str) -> list[str]:
 
 
 def _goal(goal: Goal) -> str:
-    value = "no figure" if goal.value is None else f"{goal.value:.4g}"
+    what = ORDER.sub("", goal.what)
     sign = "at most" if goal.at_most else "at least"
-    wanted = f"goal {sign} {goal.goal:g}, least {goal.least:g}"
-    return f"{goal.what}: {value} ({wanted}): {goal.verdict()}"
+    wanted = f"goal {sign} {number(goal.goal)}, least {number(goal.least)}"
+    return f"{what}: {number(goal.value)} ({wanted}): {goal.verdict()}"
+
+
+def number(value: float | None) -> str:
+    """Four digits; large numbers are whole, with commas."""
+    if value is None:
+        return "no figure"
+    if math.isinf(value):
+        return "never"
+    return f"{value:,.0f}" if abs(value) >= 10_000 else f"{value:.4g}"
 
 
 def _claim(claim: Claim) -> str:
-    value = "no figure" if claim.value is None else f"{claim.value:.4g}"
-    return f"{claim.claim} ({claim.corpus}): {claim.figure} {value}: {claim.verdict()}"
+    figure = f"{claim.figure} {number(claim.value)}"
+    return f"{claim.claim} ({claim.corpus}): {figure}: {claim.verdict()}"
 
 
 # ---- conditions

@@ -218,6 +218,11 @@ def table_lines(columns: dict[str, dict[str, float]]) -> list[str]:
     widths = [max(len(name), 10) + 2 for name in columns]
     lines = [" " * width + "".join(map(str.rjust, columns, widths))]
     for row in rows:
-        cells = [f"{column[row]:.5g}" if row in column else "" for column in columns.values()]
-        lines.append(f"{row:<{width}}" + "".join(map(str.rjust, cells, widths)))
+        cells = [_cell(column[row]) if row in column else "" for column in columns.values()]
+        lines.append((f"{row:<{width}}" + "".join(map(str.rjust, cells, widths))).rstrip())
     return lines
+
+
+def _cell(value: float) -> str:
+    """Five digits; large numbers are whole, with commas."""
+    return f"{value:,.0f}" if 1e5 <= abs(value) < 1e9 else f"{value:.5g}"

@@ -12,7 +12,7 @@ def result(name, value=2.0, columns=2):
     from lib.side_by_side import Medians
 
     medians = Medians({f"contestant {c}": {"fit, CPU s": value + c} for c in range(columns)})
-    goals = [Goal("as fast as the peer", value, 1.0, 0.9), Goal("memory", None, 3, 4, True)]
+    goals = [Goal("4. as fast as the peer", value, 1.0, 0.9), Goal("memory", None, 3, 4, True)]
     claims = [Claim("it hardly matters", "phrases", "difference", 0.5)]
     return Result(name, f"Time of {name}", medians, goals, claims)
 
@@ -82,6 +82,13 @@ def test_the_list_reads_times_from_the_page(tmp_path):
     assert times(page) == {}
     write_section(page, result("encoding"), conditions(), ["encoding"])
     assert times(page) == {"encoding": "2 min, 3 runs"}
+
+
+def test_numbers():
+    from lib.results import number
+
+    said = [number(value) for value in (None, 0.12346, 1234.4, 1757700.0, float("inf"))]
+    assert said == ["no figure", "0.1235", "1234", "1,757,700", "never"]
 
 
 def test_durations():
