@@ -12,9 +12,12 @@ project_copyright = f"2026, {author}"
 release = version = installed_version("sklearn-struct")
 
 extensions = [
+    "code_width",
     "matplotlib.sphinxext.plot_directive",
     "myst_parser",
     "numpydoc",
+    "own_names",
+    "picture_texts",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "sphinx.ext.mathjax",
@@ -41,6 +44,8 @@ html_theme_options = {
 }
 html_sidebars = {"**": ["sidebar-pages"]}
 html_copy_source = False
+html_context = {"default_mode": "auto"}  # dark where the reader's system is
+toc_object_entries_show_parents = "hide"  # long names do not fit beside a page
 
 autosummary_generate = True
 autodoc_typehints = "none"  # numpydoc sections say it in words
@@ -70,4 +75,5 @@ sphinx_gallery_conf = {
     "reference_url": {"sklearn_struct": None},
     "abort_on_example_error": True,
     "show_memory": False,
+    "write_computation_times": False,  # these pages load scripts from the network
 }

@@ -35,7 +35,7 @@ class Nodes(NamedTuple):
     """The nodes of trees in post-order, and what feature functions ask of them; nodes are -1 where
     there is none.
 
-    ``symbol``, ``left``, ``right``, ``parent``, ``start`` and ``stop`` are as in `Trees`;
+    ``symbol``, ``left``, ``right``, ``parent``, ``start`` and ``stop`` are as in ``Trees``;
     ``length`` is the number of words in the node's sentence. ``rule`` numbers what joins a node to
     its children, ``leaf`` what a node over one word has below it; each is -1 where the other is
     not. ``sibling`` is the parent's other child, ``first`` and ``last`` are the nodes over the
