@@ -86,7 +86,7 @@ for ax, (title, (texts, values)) in zip(axes, panels.items()):
     places = np.arange(len(texts))
     ax.barh(places, values, color=np.where(values > 0, "C0", "C3"))
     ax.axvline(0, color="black", linewidth=1)
-    ax.set(title=title, xlabel="contribution to the difference")
+    ax.set(title=title, xlabel="contribution (blue: for the prediction)")
     ax.set_yticks(places, texts)
     ax.invert_yaxis()
 figure.suptitle(f'"{ads[chosen][t]}": {guess[t]} (predicted) or {truth[t]} (right)?')

@@ -4,9 +4,8 @@ Signals told apart by the order of strokes
 ===========================================
 
 Four kinds of motions consist of the same three strokes, in different orders. The picture shows one
-recording of each kind, and below it the hidden states that the classifier found: each state is a
-part of the motion. Nobody has marked the parts; the training data only have a label for each
-recording.
+recording of each kind, and below it the hidden states that the classifier goes through. Nobody has
+marked them: the training data only have a label for each recording.
 
 The model is a `HiddenStateClassifier <sklearn_struct.HiddenStateClassifier>`. The guide has a page
 on :doc:`hidden states <../user_guide/hidden_states>`.
@@ -52,7 +51,8 @@ print(f"hidden states  {hidden.score(X[test], y[test]):.3f}")
 # Which states a recording goes through
 # -------------------------------------
 # One test recording of each kind, the first that is classified rightly. The lines are the three
-# channels with strokes. The strip below has a colour for each state.
+# channels with strokes. The strip below has a colour for each state. Training asks that the states
+# tell the kinds apart, so a state need not be a stroke.
 
 predicted = hidden.predict(X[test])
 figure, axes = plt.subplots(
