@@ -73,10 +73,10 @@ whole = pd.DataFrame(
 # Words
 # -----
 # The three, six or nine most frequent words that mean a label more often than not, of each of the
-# eleven labels that are not rare: 33, 66 or 99 words, as in the paper. A person would choose them by
-# reading; the time for that is not counted, neither here nor in the paper. The annotator either says
-# what a word usually means, which counts as one label, or labels it in 1, 2, 5, 10 or 100 of its
-# places. Numbers are the mean of two draws of these places.
+# eleven labels that are not rare: 33, 66 or 99 words, as in the paper. A person would choose them
+# by reading; the time for that is not counted, neither here nor in the paper. The annotator either
+# says what a word usually means, which counts as one label, or labels it in 1, 2, 5, 10 or 100 of
+# its places. Numbers are the mean of two draws of these places.
 
 UNLABELLED = [None] * len(X_train)
 RULE = {"min_label_tokens": 240, "min_precision": 0.5, "features": re.compile("word:.*")}
@@ -163,8 +163,9 @@ print(
 )
 
 # %%
-# Words are the better start. Most is saved by saying what a word usually means. To label one place of
-# each word costs as much and says less, since this place may be an exception. A second place of a
-# word is worth less than another word. Beyond some two thousand labels whole advertisements win, and
-# much earlier if fewer words are labelled. These advertisements come from a small grammar, so a few
-# of them show nearly everything. In the real ones of the paper labelled words stay ahead for longer.
+# Words are the better start. Most is saved by saying what a word usually means. To label one place
+# of each word costs as much and says less, since this place may be an exception. A second place of
+# a word is worth less than another word. Beyond some two thousand labels whole advertisements win,
+# and much earlier if fewer words are labelled. These advertisements come from a small grammar, so a
+# few of them show nearly everything. In the real ones of the paper labelled words stay ahead for
+# longer.

@@ -82,8 +82,8 @@ scores.round(3)
 # %%
 # The order of the candidates
 # ---------------------------
-# The quick model may be worse than the CRF. What matters is that both put the candidates in the same
-# order.
+# The quick model may be worse than the CRF. What matters is that both put the candidates in the
+# same order.
 
 ranks = scores[["M-estimation", "CRF"]].rank()
 print(f"rank correlation {ranks.corr().iloc[0, 1]:.2f}")

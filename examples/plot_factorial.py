@@ -68,10 +68,10 @@ print(list(zip(documents[0], y[0])))
 # %%
 # Three ways
 # ----------
-# "Apart" is two chains that know nothing of each other. "In turn" is a chain of parts of speech, and
-# a chain of chunks which has the predicted parts of speech of a word and its neighbours as features.
-# It learns from predicted parts of speech, too, by a chain that has not seen the sentence. "Jointly"
-# is the factorial CRF.
+# "Apart" is two chains that know nothing of each other. "In turn" is a chain of parts of speech,
+# and a chain of chunks which has the predicted parts of speech of a word and its neighbours as
+# features. It learns from predicted parts of speech, too, by a chain that has not seen the
+# sentence. "Jointly" is the factorial CRF.
 
 
 def with_parts(sentences, parts):

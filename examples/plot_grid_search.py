@@ -23,8 +23,8 @@ from sklearn_struct.metrics import span_f1_scorer
 # %%
 # Data
 # ----
-# A token is a dict with its word and the two words around it. The vectorizer is part of the pipeline,
-# so each fold learns its vocabulary from its training part alone.
+# A token is a dict with its word and the two words around it. The vectorizer is part of the
+# pipeline, so each fold learns its vocabulary from its training part alone.
 
 
 def describe(tokens):

@@ -9,8 +9,8 @@ features, among them the names in the text so far, predicts names and pronouns m
 n-grams alone it is no better than the trigram model.
 
 The text is made up here: short stories about a person, who is named first and then called "he" or
-"she". The features are those of M. Collins's lecture notes "Log-linear models". The guide has a page
-on :doc:`log-linear models <../user_guide/log_linear>`.
+"she". The features are those of M. Collins's lecture notes "Log-linear models". The guide has a
+page on :doc:`log-linear models <../user_guide/log_linear>`.
 """
 
 from collections import Counter
@@ -75,7 +75,7 @@ print(f"{len(y)} words to learn from, {len(set(y))} different ones")
 # An interpolated trigram
 # -----------------------
 # q(w | u, v) = a q(w | u, v) + b q(w | v) + c q(w) + d / V of relative frequencies, with the
-# weights that are best on held-out stories, found by expectation maximisation.
+# weights that are best on held-out stories, by expectation maximisation.
 
 ORDERS = (0, 1, 2)
 counts = [Counter((tuple(x[len(x) - n :]), word) for x, word in zip(X, y)) for n in ORDERS]
@@ -99,9 +99,9 @@ interpolated = np.log(frequencies(X_test, y_test) @ weights)
 # %%
 # The log-linear model
 # --------------------
-# The features are bigrams and trigrams, a bigram that skips a word, the suffix of the last word, and
-# which names are in the history. The intercepts are the weights of single words. ``C`` is chosen on
-# the held-out stories.
+# The features are bigrams and trigrams, a bigram that skips a word, the suffix of the last word,
+# and which names are in the history. The intercepts are the weights of single words. ``C`` is
+# chosen on the held-out stories.
 
 
 def trigrams(history):

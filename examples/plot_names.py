@@ -102,7 +102,7 @@ known = {word for words in sentences[train] for word in words}
 
 
 def recall(labels, new):
-    """The share of the new, or known, names that are found, with the right kind and extent."""
+    """The share of new, or known, names whose kind and extent are predicted rightly."""
     hits = []
     for words, truth, guess in zip(sentences[test], y[test], labels):
         predicted = extract_spans(guess)
@@ -118,7 +118,7 @@ for offset, (title, model) in zip((-0.27, 0, 0.27), models.items()):
     shares = [recall(labels, new) for new in (False, True)]
     bars = ax.bar(np.arange(2) + offset, shares, width=0.25, label=title)
     ax.bar_label(bars, fmt="%.2f", padding=2)
-ax.set(xticks=range(2), ylim=(0, 1.1), ylabel="share of names that are found")
+ax.set(xticks=range(2), ylim=(0, 1.1), ylabel="share of names that are right")
 ax.set_xticklabels(["names in the training data", "new names"])
 ax.legend(title="features", loc="upper left", bbox_to_anchor=(1, 1))
 plt.show()
@@ -126,13 +126,13 @@ plt.show()
 # %%
 # One decision
 # ------------
-# "Kimville" is a new name. Why is it a place and no company? `explain` takes both labellings and
-# lists how much each feature speaks for the first one. Terms below 0.1 are left out.
+# "Kimville" is no name in the data. Why is it a place and no person? `explain` takes both
+# labellings and lists how much each feature speaks for the first one. Terms below 0.1 are left out.
 
 title = "+ form of the word"
-tokens = describe(["Kimville", "thanked", "Ada", "."], SETS[title])
+tokens = describe(["Kimville", "thanked", names["ORG"][0], "."], SETS[title])
 print(models[title].predict([tokens])[0])
-place = ["B-LOC", "O", "B-PER", "O"]
-company = ["B-ORG", "O", "B-PER", "O"]
-terms = explain(models[title], tokens, place, rival=company).to_frame()
+place = ["B-LOC", "O", "B-ORG", "O"]
+person = ["B-PER", "O", "B-ORG", "O"]
+terms = explain(models[title], tokens, place, rival=person).to_frame()
 terms[terms["contribution"].abs() > 0.1].round(2)

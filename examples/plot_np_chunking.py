@@ -10,8 +10,8 @@ of neighbouring words.
 
 In between are a maximum-entropy Markov model (MEMM) and pseudolikelihood, which learn one label
 given its neighbours, and M-estimation, which compares the data with what an HMM expects. The guide
-has pages on :doc:`chains <../user_guide/sequences>`, :doc:`hidden Markov models <../user_guide/hmm>`
-and :doc:`M-estimation <../user_guide/m_estimation>`.
+has pages on :doc:`chains <../user_guide/sequences>`, :doc:`hidden Markov models
+<../user_guide/hmm>` and :doc:`M-estimation <../user_guide/m_estimation>`.
 """
 
 import time
@@ -223,5 +223,5 @@ figure.tight_layout()
 
 # %%
 # The C of M-estimation multiplies a mean of losses, not a sum, so good values differ from those of
-# the other models. Its range is narrow: choose it on held-out data. With ``memory`` the expectations
-# are computed once, since they do not depend on C.
+# the other models. Its range is narrow: choose it on held-out data. With ``memory`` the
+# expectations are computed once, since they do not depend on C.

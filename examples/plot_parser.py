@@ -53,8 +53,8 @@ pd.Series(
 ).round(3).to_frame()
 
 # %%
-# The report has a row for each label. Clauses (SBAR) and prepositional phrases (PP) gain most: where
-# they belong depends on what the labels do not show.
+# The report has a row for each label. Clauses (SBAR) and prepositional phrases (PP) gain most:
+# where they belong depends on what the labels do not show.
 
 print(bracket_report(y_test, plain.predict(X_test)))
 print(bracket_report(y_test, hidden.predict(X_test)))

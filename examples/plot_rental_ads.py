@@ -93,8 +93,8 @@ print(span_classification_report(labels[test], crf_labels))
 # %%
 # One advertisement
 # -----------------
-# ``predict_proba`` gives the probability of each label at each token. It tells how sure the model is
-# of a label.
+# ``predict_proba`` gives the probability of each label at each token. It tells how sure the model
+# is of a label.
 
 tokens = ads[test][0]
 truth = labels[test][0]

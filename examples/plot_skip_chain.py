@@ -82,13 +82,13 @@ for label, weight in zip(skip.classes_, skip.skip_transition_.diagonal()):
 print(skip.converged_, skip.inference_report_["n_calls"])
 
 # %%
-# Documents are narrow graphs, so inference is exact for all of them. The weights are positive: words
-# at the two ends of a skip edge tend to have the same label.
+# Documents are narrow graphs, so inference is exact for all of them. The weights are positive:
+# words at the two ends of a skip edge tend to have the same label.
 #
 # Where it helps
 # --------------
-# At the first mention both models are right. At later mentions the chain guesses, and the dotted line
-# is the share of a guess.
+# At the first mention both models are right. At later mentions the chain guesses, and the dotted
+# line is the share of a guess.
 
 
 def share_right(model, first):

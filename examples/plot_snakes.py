@@ -23,8 +23,8 @@ from sklearn_struct.inspection import GraphDisplay, explain
 # Data
 # ----
 # A graph is a tuple of nodes, edges and features of edges. Nodes are the cells, row by row. Their
-# features are the colours of the 3 by 3 cells around them. Edges join neighbours. In this form of the
-# data an edge has one feature: whether it leads to the right or down.
+# features are the colours of the 3 by 3 cells around them. Edges join neighbours. In this form of
+# the data an edge has one feature: whether it leads to the right or down.
 
 X, y, shapes = make_snakes(300, return_shapes=True, random_state=0)
 train = slice(0, 200)
@@ -56,9 +56,9 @@ print(f"cells that are right: {directions.score(X[test], y[test]):.3f}")
 print(directions.converged_, directions.inference_report_)
 
 # %%
-# A table says which numbers stand side by side. It does not know the colours, so it cannot say which
-# cell leads into which. In the other form of the data the features of an edge are the colours around
-# both of its ends, for each direction.
+# A table says which numbers stand side by side. It does not know the colours, so it cannot say
+# which cell leads into which. In the other form of the data the features of an edge are the colours
+# around both of its ends, for each direction.
 
 X_ends, _ = make_snakes(300, edge_features="ends", random_state=0)
 ends = GraphCRF(inference="bp", inference_tol=1e-4, **options).fit(X_ends[train], y[train])
@@ -92,8 +92,8 @@ plt.show()
 # %%
 # Why this labelling?
 # -------------------
-# The score of a labelling is a sum over nodes and edges. `explain` compares the true labels with the
-# prediction of the second model: the edges, which know the colours, make the difference.
+# The score of a labelling is a sum over nodes and edges. `explain` compares the true labels with
+# the prediction of the second model: the edges, which know the colours, make the difference.
 
 rival = directions.predict(X[chosen : chosen + 1])[0]
 terms = explain(ends, X_ends[chosen], y[chosen], rival=rival)

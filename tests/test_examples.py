@@ -44,6 +44,6 @@ def test_a_history_tagger_of_own_files(tmp_path, monkeypatch, capsys):
     for columns in ([], ["0", "2"]):
         monkeypatch.setattr(sys, "argv", [str(path), *files, *columns])
         tried = runpy.run_path(str(path), run_name="__main__")
-        assert tried["found"]["history, greedy"] == [["PRON", "VERB", "DET", "NOUN"]]
+        assert tried["labellings"]["history, greedy"] == [["PRON", "VERB", "DET", "NOUN"]]
         assert "history, greedy        1.0000" in capsys.readouterr().out
     matplotlib.pyplot.close("all")
