@@ -70,4 +70,6 @@ sphinx_gallery_conf = {
     "reference_url": {"sklearn_struct": None},
     "abort_on_example_error": True,
     "show_memory": False,
+    "remove_config_comments": True,
+    "within_subsection_order": "gallery_order.AsInHeader",
 }

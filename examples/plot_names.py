@@ -128,6 +128,7 @@ plt.show()
 # ------------
 # "Kimville" is no name in the data. Why is it a place and no person? `explain` takes both
 # labellings and lists how much each feature speaks for the first one. Terms below 0.1 are left out.
+# The ending decides.
 
 title = "+ form of the word"
 tokens = describe(["Kimville", "thanked", names["ORG"][0], "."], SETS[title])

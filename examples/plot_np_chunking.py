@@ -220,6 +220,7 @@ for name, lines in table.groupby("model", sort=False):
 right.set(xscale="log", xlabel="C", ylabel="held-out F1")
 right.legend(loc="center left", bbox_to_anchor=(1, 0.5))
 figure.tight_layout()
+plt.show()
 
 # %%
 # The C of M-estimation multiplies a mean of losses, not a sum, so good values differ from those of

@@ -82,6 +82,7 @@ figure, axes = plt.subplots(2, 1, figsize=(9, 9), layout="constrained")
 for parser, ax in zip((plain, hidden), axes):
     TreeDisplay.from_estimator(parser, sentence, ax=ax)
     ax.set_title(type(parser).__name__)
+plt.show()
 
 # %%
 # What the states stand for
