@@ -42,11 +42,11 @@ def calls(path):
 
 def pages():
     """The texts of the pages that are written by hand."""
-    files = [*DOCS.glob("*.rst"), *DOCS.glob("*/*.rst"), *DOCS.glob("*/*.md")]
+    files = [*DOCS.glob("*.rst"), *DOCS.glob("[!_]*/*.rst"), *DOCS.glob("[!_]*/*.md")]
     return {
         path.name: path.read_text(encoding="utf-8")
         for path in files
-        if "gallery" not in path.parts and "api" not in path.parts
+        if path.parent != DOCS / "gallery"
     }
 
 
