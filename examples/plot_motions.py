@@ -34,7 +34,7 @@ print(recordings.shape)
 # Two classifiers
 # ---------------
 # The mean, the deviation and the extremes of each channel do not tell the order of the strokes. A
-# logistic regression of these numbers is hardly better than chance, which is 0.25. A hidden state
+# logistic regression of these numbers is no better than chance, which is 0.25. A hidden state
 # sees one moment, its values and their squares. With "left-to-right" the seven states of a class
 # can follow each other in one order only: four pauses and three strokes.
 

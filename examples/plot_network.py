@@ -5,7 +5,7 @@ Neighbours in a network help each other
 
 Each node of a network has a group and two noisy measurements. The picture shows the groups that are
 predicted: a classifier of single nodes makes mistakes all over the network, and a model with edges
-corrects most of them from the neighbours. Red rims mark mistakes.
+corrects many of them from the neighbours. Red rims mark mistakes.
 
 The model is a `GraphCRF <sklearn_struct.GraphCRF>` with belief propagation. The guide has a page on
 :doc:`graphs <../user_guide/graphs>`.
