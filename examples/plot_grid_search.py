@@ -3,9 +3,9 @@
 Choosing the regularisation
 ===========================
 
-``C`` is the inverse strength of the penalty on large weights. The picture shows the score of cross
-validation for six values of it. With a small ``C`` the weights stay near zero and the score is low.
-From 1 on the curve is nearly flat.
+``C`` is the inverse strength of the penalty on large weights. The picture shows the score of
+cross-validation for six values of it. With a small ``C`` the weights stay near zero and the score
+is low. Beyond 1 the score rises little.
 
 A vectorizer and a conditional random field form a pipeline, as with any scikit-learn model. The
 score is the F1 of whole spans, not the accuracy of tokens. The guide has a page on

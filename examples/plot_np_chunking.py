@@ -8,10 +8,10 @@ picture shows how well five models find them. A model that learns the probabilit
 labelling (CRF) is best. A hidden Markov model (HMM), which counts, is last: it cannot use features
 of neighbouring words.
 
-In between are a maximum-entropy Markov model (MEMM) and pseudolikelihood, which learn one label
-given its neighbours, and M-estimation, which compares the data with what an HMM expects. The guide
-has pages on :doc:`chains <../user_guide/sequences>`, :doc:`hidden Markov models
-<../user_guide/hmm>` and :doc:`M-estimation <../user_guide/m_estimation>`.
+Three others are in between. A maximum-entropy Markov model (MEMM) learns each label given the one
+before, pseudolikelihood each label given both neighbours. M-estimation compares the data with what
+an HMM expects. The guide has pages on :doc:`chains <../user_guide/sequences>`, :doc:`hidden Markov
+models <../user_guide/hmm>` and :doc:`M-estimation <../user_guide/m_estimation>`.
 """
 
 import time
