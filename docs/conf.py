@@ -76,4 +76,6 @@ sphinx_gallery_conf = {
     "abort_on_example_error": True,
     "show_memory": False,
     "write_computation_times": False,  # these pages load scripts from the network
+    "remove_config_comments": True,
+    "within_subsection_order": "gallery_order.AsInHeader",
 }
