@@ -22,6 +22,8 @@ class EarlyStopping:
 
     The model is then the one of the last iteration, and there is no `ConvergenceWarning`.
 
+    Read more in :doc:`/user_guide/callbacks`.
+
     Parameters
     ----------
     X, y
@@ -39,6 +41,10 @@ class EarlyStopping:
     ----------
     scores_ : list of float
         The score after each iteration of the last fit.
+
+    See Also
+    --------
+    sklearn_struct.inspection.LossCurveDisplay : The objective after each iteration as a picture.
 
     Examples
     --------

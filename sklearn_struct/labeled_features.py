@@ -53,6 +53,8 @@ def suggest_labeled_features(
     Each label gets the features that occur with it most often, among those that are not more
     frequent with another label. The rule is that of [1]_, and [2]_ uses it, too.
 
+    Read more in :doc:`/user_guide/few_labels`.
+
     Parameters
     ----------
     X : list of sequences or SequenceArray
@@ -95,6 +97,7 @@ def suggest_labeled_features(
     --------
     suggest_features : Candidates for a person to label, without labels.
     sample_targets : Proportions of labels from a few tokens of each feature.
+    sklearn_struct.GECRF : Learns from labelled features.
 
     References
     ----------
@@ -155,6 +158,8 @@ def suggest_features(
 ) -> list[str]:
     """Suggest features for a person to label: the most frequent or the most informative ones.
 
+    Read more in :doc:`/user_guide/few_labels`.
+
     Parameters
     ----------
     X : list of sequences or SequenceArray
@@ -181,6 +186,11 @@ def suggest_features(
         As `suggest_labeled_features`.
     ValueError
         If X has no such features, or y is missing but needed.
+
+    See Also
+    --------
+    suggest_labeled_features : Features together with their labels.
+    sample_targets : Proportions of labels from a few tokens of each feature.
 
     Examples
     --------
@@ -223,6 +233,8 @@ def sample_targets(
 ) -> dict[str, Counter[Label]]:
     """Count the labels of a few tokens of each feature, as an annotator would.
 
+    Read more in :doc:`/user_guide/few_labels`.
+
     Parameters
     ----------
     X, y
@@ -252,6 +264,11 @@ def sample_targets(
     -----
     UserWarning
         If features occur nowhere with a label.
+
+    See Also
+    --------
+    suggest_features : Which features to label.
+    sklearn_struct.GECRF : Takes the counts as labelled features.
 
     Examples
     --------

@@ -45,6 +45,8 @@ def cross_val_predict(
     It replaces `sklearn.model_selection.cross_val_predict`, which handles labels of ragged
     sequences, but not their probabilities.
 
+    Read more in :doc:`/user_guide/sequences`.
+
     Parameters
     ----------
     estimator : estimator
@@ -74,6 +76,11 @@ def cross_val_predict(
     ------
     ValueError
         If `method` is another one, or the test sets are not a partition of the sequences.
+
+    See Also
+    --------
+    KeepUnlabeled : Splits where some sequences have no labels.
+    sklearn.model_selection.cross_val_predict : For labels, or data that are no sequences.
 
     Examples
     --------
@@ -125,11 +132,19 @@ class KeepUnlabeled(BaseCrossValidator):
     (None in the place of a sequence's labels) or from partly labelled ones. Test parts are scored,
     so they hold fully labelled sequences alone.
 
+    Read more in :doc:`/user_guide/few_labels`.
+
     Parameters
     ----------
     cv : int, splitter or iterable of (train, test), default=None
         How to split the fully labelled sequences, which are numbered from 0 as if there were no
         others; None: five folds.
+
+    See Also
+    --------
+    cross_val_predict : Predictions of held-out sequences.
+    sklearn.model_selection.KFold : Splits all sequences.
+    sklearn_struct.GECRF : Learns from unlabelled sequences, too.
 
     Examples
     --------

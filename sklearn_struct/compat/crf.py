@@ -33,8 +33,9 @@ class CRF(DocLink, Filed, BaseEstimator):
 
     It has the same parameters, methods and attributes, so that code runs as it is, with another
     import. The model, its objective and its features are CRFsuite's, so that "lbfgs" finds the same
-    optimum. New code has more choices with `LinearChainCRF` itself. The user guide has a table of
-    all parameters.
+    optimum. New code has more choices with `LinearChainCRF` itself.
+
+    Read more in :doc:`/migration/crfsuite`.
 
     Parameters
     ----------

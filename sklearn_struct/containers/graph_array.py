@@ -23,6 +23,8 @@ class GraphArray(OneDimensional):
     It slices, concatenates and splits like an array of length ``n_graphs``, so scikit-learn's
     splitters and searches take it as X, while nodes and edges stay in one block of memory each.
 
+    Read more in :doc:`/user_guide/graphs`.
+
     Parameters
     ----------
     nodes : SequenceArray, or list of arrays (n_nodes, n_features), of sparse matrices or of lists
@@ -41,6 +43,13 @@ class GraphArray(OneDimensional):
         If they are not of the same number of graphs, if edges are no table of whole numbers with
         two columns, if there are features of another number of edges or types of another number of
         nodes, or if a type is no string.
+
+    See Also
+    --------
+    GraphCRF : Learns from such graphs.
+    Cliques : Several kinds of edges, and larger cliques.
+    TypedNodes : Nodes with labels of their own types.
+    SequenceArray : The same for sequences.
 
     Examples
     --------

@@ -23,6 +23,8 @@ class SequenceArray(OneDimensional):
     It slices, concatenates and splits like an array of length ``n_sequences``, so scikit-learn's
     splitters and searches take it as X or as y, while the tokens stay in one block of memory.
 
+    Read more in :doc:`/user_guide/sequences`.
+
     Parameters
     ----------
     tokens : ndarray of shape (n_tokens, n_features) or (n_tokens,), or sparse matrix
@@ -40,6 +42,12 @@ class SequenceArray(OneDimensional):
     ValueError
         If `offsets` or `feature_names` do not fit `tokens`, or if a sparse matrix has indices that
         lead out of it.
+
+    See Also
+    --------
+    SequenceVectorizer : Makes one from dicts or strings.
+    FeatureTemplates : Makes one from rows, by templates.
+    GraphArray : The same for graphs.
 
     Examples
     --------

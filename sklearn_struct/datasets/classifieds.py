@@ -24,6 +24,8 @@ def read_classifieds(
     token and its field, in either order, with a tab or spaces between them. An empty line follows
     each advertisement.
 
+    Read more in :doc:`/user_guide/few_labels`.
+
     Parameters
     ----------
     source : str, path, open file or iterable of lines
@@ -47,7 +49,7 @@ def read_classifieds(
 
     See Also
     --------
-    make_rental_ads : made-up advertisements with the same fields.
+    make_rental_ads : Made-up advertisements with the same fields.
 
     References
     ----------

@@ -45,6 +45,8 @@ def explain(
 ) -> Explanation | GraphExplanation:
     """Say why a labelling of one sequence or graph has the score that it has.
 
+    Read more in :doc:`/user_guide/inspection`.
+
     Parameters
     ----------
     estimator : fitted chain estimator, GraphCRF or HiddenStateClassifier
@@ -73,6 +75,12 @@ def explain(
     ------
     LengthMismatchError, UnknownLabelError, InputTypeError
         If `x` is not one sequence or graph, or a labelling does not fit it.
+
+    See Also
+    --------
+    Explanation : What it returns for a sequence.
+    GraphExplanation : What it returns for a graph.
+    feature_weights : The largest weights of a model.
 
     Examples
     --------

@@ -57,6 +57,8 @@ class Explanation:
     labellings, and left out; with them the score would be ``log_joint``. A sequence that the base
     cannot emit has the very small probabilities with which `predict` works.
 
+    Read more in :doc:`/user_guide/inspection`.
+
     Parameters
     ----------
     texts : list of str
@@ -77,6 +79,22 @@ class Explanation:
     contributions : ndarray of shape (n_terms,)
     labels, rival, texts, terms
         As given.
+
+    See Also
+    --------
+    explain : Makes it.
+
+    Examples
+    --------
+    >>> from sklearn_struct import LinearChainCRF
+    >>> from sklearn_struct.inspection import explain
+    >>> X = [["the", "cat", "sleeps"], ["the", "dog", "barks"], ["a", "dog", "sleeps"]]
+    >>> crf = LinearChainCRF(C=10).fit(X, [["DET", "NOUN", "VERB"]] * 3)
+    >>> explanation = explain(crf, ["a", "cat"])
+    >>> explanation.labels
+    ['DET', 'NOUN']
+    >>> bool(abs(explanation.token_scores.sum() - explanation.score) < 1e-9)
+    True
     """
 
     def __init__(

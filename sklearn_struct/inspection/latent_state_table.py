@@ -52,6 +52,8 @@ def latent_states(
     whose weights are most above the means over all states of the label. The numbers of the states
     are arbitrary.
 
+    Read more in :doc:`/user_guide/inspection`.
+
     Parameters
     ----------
     estimator : fitted EMLPCFG, LatentChainCRF, GraphCRF or HiddenStateClassifier
@@ -87,6 +89,8 @@ def latent_states(
     See Also
     --------
     LatentStateDisplay : The same as a picture.
+    sklearn_struct.EMLPCFG : A grammar whose symbols have states.
+    sklearn_struct.LatentChainCRF : A chain whose labels have states.
 
     Examples
     --------

@@ -25,6 +25,8 @@ class LossCurveDisplay:
     Curves can be compared where the objective is the same: the same data, C and penalty. The
     solvers "ap" and "pa" count other things, see ``loss_curve_``.
 
+    Read more in :doc:`/user_guide/inspection`.
+
     Parameters
     ----------
     curves : dict of str to list of float
@@ -35,6 +37,10 @@ class LossCurveDisplay:
     figure_ : matplotlib Figure
     ax_ : matplotlib Axes
     lines_ : list of matplotlib Line2D
+
+    See Also
+    --------
+    sklearn_struct.callbacks.EarlyStopping : Ends a fit by held-out scores.
 
     Examples
     --------

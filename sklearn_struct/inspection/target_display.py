@@ -27,6 +27,8 @@ class TargetDisplay:
     It is made by `from_estimator`; `plot` draws it again elsewhere. Features of label pairs are
     left out.
 
+    Read more in :doc:`/user_guide/few_labels`.
+
     Parameters
     ----------
     target : ndarray of shape (n_features, n_labels)
@@ -41,6 +43,11 @@ class TargetDisplay:
     figure_ : matplotlib Figure
     axes_ : ndarray of two matplotlib Axes
     im_ : list of two matplotlib AxesImage
+
+    See Also
+    --------
+    target_report : The same as a table, with counts.
+    sklearn_struct.GECRF : Learns from such targets.
 
     Examples
     --------

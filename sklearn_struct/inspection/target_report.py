@@ -119,6 +119,8 @@ def target_report(
 ) -> DataFrame:
     """Count where labelled features fire and disagree, and compare targets with a model.
 
+    Read more in :doc:`/user_guide/few_labels`.
+
     Parameters
     ----------
     estimator : GECRF
@@ -156,6 +158,7 @@ def target_report(
     See Also
     --------
     TargetDisplay : The whole distributions as a picture.
+    sklearn_struct.GECRF : Learns from labelled features.
 
     Examples
     --------

@@ -38,6 +38,8 @@ def feature_weights(
 ) -> DataFrame:
     """The features of the largest weights of each label, as a data frame.
 
+    Read more in :doc:`/user_guide/inspection`.
+
     Parameters
     ----------
     estimator : fitted chain estimator, or GraphCRF
@@ -71,6 +73,8 @@ def feature_weights(
     See Also
     --------
     FeatureWeightsDisplay : The same as a picture.
+    transition_weights : Weights of transitions.
+    explain : Why one labelling has its score.
 
     Examples
     --------
@@ -107,6 +111,8 @@ def _repeated(labels: list[Any], counts: list[int]) -> list[Any]:
 def transition_weights(estimator: BaseEstimator) -> DataFrame:
     """The weights of transitions as a data frame.
 
+    Read more in :doc:`/user_guide/inspection`.
+
     Parameters
     ----------
     estimator : fitted chain estimator, or GraphCRF
@@ -126,6 +132,7 @@ def transition_weights(estimator: BaseEstimator) -> DataFrame:
     See Also
     --------
     TransitionDisplay : The same as a picture.
+    feature_weights : Weights of features.
 
     Examples
     --------

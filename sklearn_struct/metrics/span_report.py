@@ -22,6 +22,8 @@ def span_classification_report(
 ) -> str | dict[str, dict[str, float]]:
     """Table of the span scores of each type and their averages.
 
+    Read more in :doc:`/user_guide/sequences`.
+
     Parameters
     ----------
     y_true, y_pred : list, object array or SequenceArray of label sequences
@@ -38,6 +40,11 @@ def span_classification_report(
     report : str or dict
         The dict has a row for each type and average, with "precision", "recall", "f1-score" and
         "support".
+
+    See Also
+    --------
+    span_precision_recall_fscore_support : The same numbers as arrays.
+    extract_spans : The spans of one sequence.
 
     Examples
     --------

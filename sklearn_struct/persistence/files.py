@@ -32,6 +32,8 @@ def save(
     predicts the same bits and can go on learning. It is a safetensors file: numbers and text under
     a checksum, no pickle. Metadata requests, callbacks and attributes of your own are not saved.
 
+    Read more in :doc:`/user_guide/persistence`.
+
     Parameters
     ----------
     estimator : estimator
@@ -61,6 +63,11 @@ def save(
         a socket.
     ImportError
         If safetensors is not installed.
+
+    See Also
+    --------
+    load : Reads the file.
+    from_crfsuite : Reads models of CRFsuite.
 
     Examples
     --------
@@ -102,6 +109,8 @@ def load(path: str | os.PathLike[str], *, functions: Functions | None = None) ->
     Everything in the file is checked before it is used: a file that is damaged, or made to do harm,
     is refused. Time and memory are in proportion to its size.
 
+    Read more in :doc:`/user_guide/persistence`.
+
     Parameters
     ----------
     path : str or path
@@ -122,6 +131,23 @@ def load(path: str | os.PathLike[str], *, functions: Functions | None = None) ->
         If the file cannot be read, or what has this name is a folder, a device, a pipe or a socket.
     ImportError
         If safetensors is not installed.
+
+    See Also
+    --------
+    save : Writes the file.
+    from_crfsuite : Reads models of CRFsuite.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from sklearn_struct import LinearChainCRF
+    >>> from sklearn_struct.persistence import load, save
+    >>> crf = LinearChainCRF().fit([["the", "cat"], ["a", "dog"]], [["DET", "NOUN"]] * 2)
+    >>> with TemporaryDirectory() as folder:
+    ...     save(crf, Path(folder) / "crf.safetensors")
+    ...     load(Path(folder) / "crf.safetensors")
+    LinearChainCRF()
     """
     data = read_whole(path)
     try:

@@ -35,6 +35,8 @@ class ProductFeatures(DocLink, BaseEstimator):
     label, and visits only labels that have been seen with a feature. So there may be thousands of
     labels.
 
+    Read more in :doc:`/user_guide/log_linear`.
+
     Parameters
     ----------
     context : callable
@@ -47,7 +49,7 @@ class ProductFeatures(DocLink, BaseEstimator):
 
     See Also
     --------
-    LogLinearClassifier
+    LogLinearClassifier : Learns the weights of such features.
 
     Examples
     --------

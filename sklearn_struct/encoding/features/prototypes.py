@@ -46,6 +46,8 @@ class PrototypeFeatures(
     word a vector, after [1]_. A token has the feature of a prototype, with the value 1, if the
     vectors of its word and of the prototype have at least the cosine `threshold`.
 
+    Read more in :doc:`/user_guide/few_labels`.
+
     Parameters
     ----------
     prototypes : iterable of str
@@ -84,6 +86,8 @@ class PrototypeFeatures(
     See Also
     --------
     SequenceUnion : Puts these features beside those of `SequenceVectorizer` or `FeatureTemplates`.
+    PrototypeMRF : Learns from such words without labels.
+    GECRF : Takes such features as labelled ones.
 
     References
     ----------

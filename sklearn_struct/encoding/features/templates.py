@@ -90,6 +90,8 @@ class FeatureTemplates(
     becomes one attribute. Values are numbered, and combinations made of the numbers; names are
     spelt out by `get_feature_names_out` alone.
 
+    Read more in :doc:`/user_guide/sequences`.
+
     Parameters
     ----------
     templates : list of str, or str, default="chunking"
@@ -121,6 +123,7 @@ class FeatureTemplates(
     See Also
     --------
     SequenceVectorizer : For tokens that are dicts or lists of strings.
+    SequenceUnion : Puts the features of several transformers side by side.
 
     References
     ----------

@@ -40,6 +40,8 @@ class TokenTransformer(
     again. So `StandardScaler`, `PCA`, `SimpleImputer`, `SelectKBest` and all others work on
     sequences of different lengths.
 
+    Read more in :doc:`/user_guide/sequences`.
+
     Parameters
     ----------
     transformer : estimator with ``fit`` and ``transform``

@@ -33,6 +33,8 @@ class SequenceUnion(DocLink, Published, FeatureUnion, auto_wrap_output_keys=None
     SequenceArray or a list with a matrix for each sequence. If one of them is sparse, so is the
     result.
 
+    Read more in :doc:`/user_guide/sequences`.
+
     Parameters
     ----------
     transformer_list : list of (str, transformer)
@@ -45,6 +47,7 @@ class SequenceUnion(DocLink, Published, FeatureUnion, auto_wrap_output_keys=None
     See Also
     --------
     SequenceVectorizer : Needs no union for strings beside single numbers: dicts hold both.
+    TokenTransformer : Applies a scikit-learn transformer to each token.
 
     Examples
     --------

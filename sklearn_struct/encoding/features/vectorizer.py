@@ -50,6 +50,8 @@ class SequenceVectorizer(
     Zeros are not stored unless `keep_zeros` says so. An attribute that occurs several times in one
     token counts with its sum.
 
+    Read more in :doc:`/user_guide/sequences`.
+
     Parameters
     ----------
     min_frequency : int, default=1
@@ -78,6 +80,7 @@ class SequenceVectorizer(
     See Also
     --------
     FeatureTemplates : Much quicker where attributes are combinations of the columns of a table.
+    SequenceUnion : Puts the features of several transformers side by side.
 
     Examples
     --------

@@ -66,6 +66,8 @@ class GECRF(BasePartlyLabelled, BaseTrainedChain):
     log-probability of all labellings that they leave. The objective is not convex if there are
     unlabelled or partly labelled sequences.
 
+    Read more in :doc:`/user_guide/few_labels`.
+
     Parameters
     ----------
     labeled_features : dict, default=None
@@ -153,6 +155,7 @@ class GECRF(BasePartlyLabelled, BaseTrainedChain):
     sklearn_struct.inspection.target_report : Where labelled features fire, and what became of
         their targets.
     sklearn_struct.model_selection.KeepUnlabeled : Cross-validation with unlabelled sequences.
+    LinearChainCRF : The same model, learned from labels alone.
 
     References
     ----------

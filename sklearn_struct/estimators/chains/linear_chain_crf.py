@@ -63,6 +63,8 @@ class LinearChainCRF(BasePartlyLabelled, BaseOnlineChain):
     for `predict`, but probabilities of such a model are not calibrated.
     `partial_fit` learns from batches.
 
+    Read more in :doc:`/user_guide/sequences`.
+
     Parameters
     ----------
     C : float, default=1.0
@@ -134,6 +136,11 @@ class LinearChainCRF(BasePartlyLabelled, BaseOnlineChain):
     --------
     SequenceVectorizer : dicts or strings to a SequenceArray, once for many fits.
     FeatureTemplates : columns and templates to a SequenceArray.
+    GECRF : Learns from labelled features and unlabelled text, too.
+    LatentChainCRF : Labels have hidden states.
+    GraphCRF : Graphs in the place of chains.
+    sklearn_struct.inspection.explain : Why a labelling has its score.
+    sklearn_struct.metrics.span_f1_score : Scores spans instead of single labels.
 
     References
     ----------

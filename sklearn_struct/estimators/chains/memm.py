@@ -42,6 +42,8 @@ class MEMM(BaseOnlineChain):
     Probabilities, n best labellings and samples are exact. A labelling that constraints forbid has
     probability 0, and the others share the rest.
 
+    Read more in :doc:`/user_guide/surrogates`.
+
     Parameters
     ----------
     decoder : {"viterbi", "beam", "greedy"}, default="viterbi"

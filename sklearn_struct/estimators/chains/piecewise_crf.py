@@ -45,6 +45,8 @@ class PiecewiseCRF(BaseOnlineChain):
     `PseudoLikelihoodCRF`; but no piece relies on true labels beside it, which a prediction has not.
     Single factors bound the likelihood from below.
 
+    Read more in :doc:`/user_guide/surrogates`.
+
     Parameters
     ----------
     piece_size : int, default=1

@@ -89,6 +89,8 @@ class PrototypeMRF(InferenceParameters, BaseChain):
     which is not convex where labels are missing. The chain is of order 1, while [1]_ has three
     labels in a row, ``order=2``.
 
+    Read more in :doc:`/user_guide/few_labels`.
+
     Parameters
     ----------
     prototypes : dict, default=None

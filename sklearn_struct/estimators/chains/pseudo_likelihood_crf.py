@@ -39,6 +39,8 @@ class PseudoLikelihoodCRF(BaseOnlineChain):
     When it predicts, true neighbours are not there to be relied on, which costs accuracy if k is
     small.
 
+    Read more in :doc:`/user_guide/surrogates`.
+
     Parameters
     ----------
     block_size : int, default=1

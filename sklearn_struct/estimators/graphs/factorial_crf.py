@@ -73,6 +73,8 @@ class FactorialCRF(BaseGraphCRF):
     each other, pair by pair: a dynamic CRF [1]_. With two rows of many labels the tables of exact
     inference are large, and belief propagation is used, see `inference`.
 
+    Read more in :doc:`/user_guide/factorial`.
+
     Parameters
     ----------
     reach : int, default=0
@@ -100,6 +102,7 @@ class FactorialCRF(BaseGraphCRF):
     See Also
     --------
     LinearChainCRF : A single label for each token.
+    GraphCRF : Any graph.
 
     References
     ----------

@@ -48,6 +48,8 @@ class GraphCRF(BaseSpeakingOfGraphs, BaseLatentGraph):
     hidden, see `hidden`. And labels may have hidden states of their own, see `n_states`: a graph
     that is a chain is then a `LatentChainCRF`.
 
+    Read more in :doc:`/user_guide/graphs`.
+
     Parameters
     ----------
     solver : {"auto", "lbfgs", "owlqn", "newton-cg", "trust-ncg", "cg", "gradient", "sag", \
@@ -86,6 +88,10 @@ class GraphCRF(BaseSpeakingOfGraphs, BaseLatentGraph):
     --------
     LinearChainCRF : Chains, with features of transitions, constraints and other losses.
     LatentChainCRF : Chains whose labels have hidden states.
+    SkipChainCRF : A chain with edges between tokens that are alike.
+    FactorialCRF : Several labels for each token.
+    GraphArray : Many graphs in one block of memory.
+    sklearn_struct.inspection.GraphDisplay : A graph and its labels as a picture.
 
     References
     ----------

@@ -31,6 +31,8 @@ class SkipChainCRF(BaseGraphCRF):
     skip_transition[y_s, y_t]. Documents in which few tokens are alike are inferred exactly, others
     by belief propagation, see `inference`.
 
+    Read more in :doc:`/user_guide/skip_chains`.
+
     Parameters
     ----------
     key : None, {"capitalized"} or callable, default=None

@@ -54,6 +54,8 @@ class ConstraintDrivenHMM(ThreadParameters, BaseHiddenChain):
     and is then the mixture of the model of these counts with the one of the known labels.
     Predictions obey the constraints, too, as far as that pays.
 
+    Read more in :doc:`/user_guide/few_labels`.
+
     Parameters
     ----------
     labeled_features : dict, default=None

@@ -50,6 +50,8 @@ class HMM(IterationParameters, RandomParameters, ThreadParameters, BaseHiddenCha
     of a label or of a sequence's labels), or all of them (``y=None``), expectation maximisation
     takes expected counts instead, and finds a local optimum.
 
+    Read more in :doc:`/user_guide/hmm`.
+
     Parameters
     ----------
     order : {1, 2}, default=1
@@ -123,6 +125,9 @@ class HMM(IterationParameters, RandomParameters, ThreadParameters, BaseHiddenCha
     See Also
     --------
     LinearChainCRF : a model of y given x, with features of any kind.
+    ConstraintDrivenHMM : Learns from few labels and from soft constraints.
+    SpectralHMM : Labels have hidden states.
+    MEstimatedCRF : Weights of features over an HMM.
 
     Notes
     -----

@@ -77,6 +77,8 @@ class SpectralHMM(BaseSpectral, ThreadParameters, BaseLabelTreePredictions):
     to the right, so this is a special case of `SpectralLPCFG`, on the same code: no iterations, no
     starts. With one state a label it is an `HMM` of order 1.
 
+    Read more in :doc:`/user_guide/trees`.
+
     Parameters
     ----------
     n_states : int, default=8
@@ -121,6 +123,8 @@ class SpectralHMM(BaseSpectral, ThreadParameters, BaseLabelTreePredictions):
     See Also
     --------
     HMM : Without states, or with all labels hidden.
+    SpectralLPCFG : The same for trees.
+    LatentChainCRF : A model of labels given words, whose labels have states.
 
     References
     ----------

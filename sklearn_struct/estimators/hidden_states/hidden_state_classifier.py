@@ -79,6 +79,8 @@ class HiddenStateClassifier(
     results hang on where training begins. With one state and sequences of one token it is
     multinomial logistic regression.
 
+    Read more in :doc:`/user_guide/hidden_states`.
+
     Parameters
     ----------
     n_states : int, default=3
@@ -129,6 +131,7 @@ class HiddenStateClassifier(
     See Also
     --------
     LatentChainCRF : a label with hidden states for each token.
+    sklearn_struct.datasets.make_motions : Recordings to classify.
 
     Notes
     -----

@@ -53,6 +53,8 @@ class LatentChainCRF(
     their states [2]_. It is not convex, so results hang on where training begins. With one state
     for each label the model is a `LinearChainCRF`.
 
+    Read more in :doc:`/user_guide/hidden_states`.
+
     Parameters
     ----------
     solver : {"auto", "lbfgs", "owlqn", "cg", "sgd", "em"}, default="auto"
@@ -104,6 +106,7 @@ class LatentChainCRF(
     LinearChainCRF : One state for each label; ``fit(X, y, init=crf)`` starts from its weights, with
         noise that tells the states apart.
     sklearn_struct.inspection.latent_states : What the states of a label stand for.
+    HiddenStateClassifier : One label for each sequence.
 
     Notes
     -----

@@ -66,6 +66,8 @@ class LogLinearClassifier(
     Without a function X is a table and there is a feature for each pair of a column and a label:
     multinomial logistic regression.
 
+    Read more in :doc:`/user_guide/log_linear`.
+
     Parameters
     ----------
     features : ProductFeatures, callable or None, default=None

@@ -60,6 +60,8 @@ class MEstimatedCRF(BaseBasedChain):
     likelihood fits better. The range of good values of `C` is narrow: tune it (see the user guide).
     A fitted model can initialise `LinearChainCRF`.
 
+    Read more in :doc:`/user_guide/m_estimation`.
+
     Parameters
     ----------
     features : None, str, list of str, or transformer, default=None
@@ -151,6 +153,7 @@ class MEstimatedCRF(BaseBasedChain):
     --------
     LinearChainCRF : the conditional likelihood.
     HMM : the default base.
+    MEstimatedPCFG : The same for trees.
 
     References
     ----------

@@ -50,6 +50,8 @@ class EMLPCFG(TreeDrawingMixin, BaseTreeParser, IterationParameters, RandomParam
     without states (`pruning`). Symbols, rules and words are those of whole trees, of which there
     must be one at least.
 
+    Read more in :doc:`/user_guide/trees`.
+
     Parameters
     ----------
     n_states : int, default=16
@@ -89,6 +91,8 @@ class EMLPCFG(TreeDrawingMixin, BaseTreeParser, IterationParameters, RandomParam
     See Also
     --------
     PCFG : without states.
+    SpectralLPCFG : The same model, without iterations.
+    sklearn_struct.inspection.latent_states : What the states stand for.
 
     References
     ----------

@@ -72,6 +72,8 @@ class MEstimatedPCFG(BaseParser, PenaltyParameters, IterationParameters, RandomP
     occurs; what q0 expects of f, a vector that is computed once and exactly, stands for all others.
     Predictions take the best tree by log q0(x, y) + w . f(x, y).
 
+    Read more in :doc:`/user_guide/trees` and :doc:`/user_guide/m_estimation`.
+
     Parameters
     ----------
     templates : None, str, or list of str, default=None

@@ -25,6 +25,8 @@ class PCFG(TreeDrawingMixin, BaseTreeParser):
     those of its root, of its rules, given their parents, and of its words, given their tags; all
     are relative frequencies.
 
+    Read more in :doc:`/user_guide/trees`.
+
     Parameters
     ----------
     horizontal_order : int, default=1

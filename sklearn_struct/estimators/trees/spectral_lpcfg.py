@@ -33,6 +33,8 @@ class SpectralLPCFG(BaseSpectral, BaseTreeParser):
     Averages are no probabilities. Of sentences and trees, some come out negative, and count as
     impossible.
 
+    Read more in :doc:`/user_guide/trees`.
+
     Parameters
     ----------
     decoder : {"max-recall", "max-rule"}, default="max-recall"
@@ -55,6 +57,8 @@ class SpectralLPCFG(BaseSpectral, BaseTreeParser):
     --------
     EMLPCFG : The same model, by expectation maximisation.
     SpectralHMM : The same for sequences of labels.
+    PCFG : Without states.
+    sklearn_struct.grammars.node_features.Nodes : What feature functions see.
 
     References
     ----------
