@@ -52,7 +52,8 @@ class EarlyStopping:
     >>> from sklearn_struct.callbacks import EarlyStopping
     >>> X = [["the", "cat", "sleeps"], ["the", "dog", "barks"], ["a", "dog", "sleeps"]] * 4
     >>> y = [["DET", "NOUN", "VERB"], ["DET", "NOUN", "VERB"], ["DET", "NOUN", "VERB"]] * 4
-    >>> stopping = EarlyStopping([["a", "cat", "barks"]], [["DET", "NOUN", "VERB"]], patience=2)
+    >>> X_held_out, y_held_out = [["a", "cat", "barks"]], [["DET", "NOUN", "VERB"]]
+    >>> stopping = EarlyStopping(X_held_out, y_held_out, patience=2)
     >>> crf = LinearChainCRF(C=1000, tol=0)
     >>> if hasattr(crf, "set_callbacks"):  # scikit-learn 1.9
     ...     crf = crf.set_callbacks(stopping).fit(X, y)

@@ -98,7 +98,7 @@ class UnknownLabelError(ValueError):
     >>> crf.log_proba([["the"]], [["NOUN"]])
     Traceback (most recent call last):
         ...
-    sklearn_struct.exceptions.UnknownLabelError: y[0], token 0: label 'NOUN' was not seen in fit ...
+    sklearn_struct.exceptions.UnknownLabelError: y[0], token 0: label 'NOUN' was ...
     """
 
 
@@ -119,7 +119,7 @@ class UnknownValueError(ValueError):
     >>> hmm.predict([["the"]])
     Traceback (most recent call last):
         ...
-    sklearn_struct.exceptions.UnknownValueError: X[0], token 0, column 0: 'the' was not seen in fit; set `oov`
+    sklearn_struct.exceptions.UnknownValueError: X[0], token 0, column 0: 'the' ...
     """
 
 
@@ -160,7 +160,7 @@ class ForbiddenLabelError(ValueError):
     >>> crf.predict([["the", "cat"]], allowed=[["B", "C"]])
     Traceback (most recent call last):
         ...
-    sklearn_struct.exceptions.ForbiddenLabelError: X[0], token 1: the constraints allow no label here, ...
+    sklearn_struct.exceptions.ForbiddenLabelError: X[0], token 1: the constraints ...
     """
 
 
@@ -180,7 +180,7 @@ class InputTypeError(TypeError):
     >>> LinearChainCRF().fit([["the", 3.0]], [["DET", "NOUN"]])
     Traceback (most recent call last):
         ...
-    sklearn_struct.exceptions.InputTypeError: X[0], token 1: a token is a dict, a string, ...; got float
+    sklearn_struct.exceptions.InputTypeError: X[0], token 1: a token is a dict, ...
     """
 
 

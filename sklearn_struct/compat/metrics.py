@@ -76,7 +76,8 @@ def flat_precision_score(y_true: Sequences, y_pred: Sequences, **kwargs: Any) ->
     Examples
     --------
     >>> from sklearn_struct.compat import metrics
-    >>> metrics.flat_precision_score([["O", "B"], ["O"]], [["O", "B"], ["B"]], average="macro")
+    >>> y_true, y_pred = [["O", "B"], ["O"]], [["O", "B"], ["B"]]
+    >>> metrics.flat_precision_score(y_true, y_pred, average="macro")
     0.75
     """
     return _flat("precision_score", y_true, y_pred, **kwargs)

@@ -48,7 +48,8 @@ class LossCurveDisplay:
     >>> from sklearn_struct.inspection import LossCurveDisplay
     >>> X = [["the", "cat", "sleeps"], ["the", "dog", "barks"], ["a", "dog", "sleeps"]]
     >>> y = [["DET", "NOUN", "VERB"]] * 3
-    >>> fitted = {solver: LinearChainCRF(solver=solver).fit(X, y) for solver in ("lbfgs", "owlqn")}
+    >>> solvers = ["lbfgs", "owlqn"]
+    >>> fitted = {solver: LinearChainCRF(solver=solver).fit(X, y) for solver in solvers}
     >>> display = LossCurveDisplay.from_estimator(fitted)
     >>> len(display.lines_)
     2

@@ -53,7 +53,8 @@ class TargetDisplay:
     --------
     >>> from sklearn_struct import GECRF
     >>> from sklearn_struct.inspection import TargetDisplay
-    >>> X = [["rent", "$", "900", "month"], ["quiet", "room"], ["sunny", "room"], ["$", "750"]]
+    >>> X = [["rent", "$", "900", "month"], ["quiet", "room"],
+    ...      ["sunny", "room"], ["$", "750"]]
     >>> crf = GECRF({"$": "RENT", "month": "RENT", "room": "SIZE"}).fit(X, [None] * 4)
     >>> display = TargetDisplay.from_estimator(crf, X)
     >>> [ax.get_title() for ax in display.axes_]

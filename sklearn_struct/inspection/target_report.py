@@ -164,7 +164,8 @@ def target_report(
     --------
     >>> from sklearn_struct import GECRF
     >>> from sklearn_struct.inspection import target_report
-    >>> X = [["rent", "$", "month"], ["quiet", "room"], ["sunny", "room"], ["$", "750", "month"]]
+    >>> texts = ["rent $ month", "quiet room", "sunny room", "$ 750 month"]
+    >>> X = [text.split() for text in texts]
     >>> crf = GECRF({"$": "RENT", "month": "RENT", "room": "SIZE"}).fit(X, [None] * 4)
     >>> target_report(crf, X)[["feature", "label", "tokens", "conflicts", "target"]]
       feature label  tokens  conflicts  target

@@ -156,7 +156,8 @@ def complete_match_score(
     --------
     >>> from sklearn_struct.metrics import complete_match_score
     >>> y_true = ["(S (NP (PRP I)) (VP (VBP see)))", "(S (VP (VBP Go)) (. !))"]
-    >>> complete_match_score(y_true, ["(S (NP (PRP I)) (VP (VBP see)))", "(VP (VBP Go) (. !))"])
+    >>> y_pred = ["(S (NP (PRP I)) (VP (VBP see)))", "(VP (VBP Go) (. !))"]
+    >>> complete_match_score(y_true, y_pred)
     0.5
     """
     return _count(y_true, y_pred, None)[1]

@@ -49,7 +49,8 @@ def span_classification_report(
     Examples
     --------
     >>> from sklearn_struct.metrics import span_classification_report
-    >>> print(span_classification_report([["B-PER", "O", "B-LOC"]], [["B-PER", "O", "B-PER"]]))
+    >>> y_true, y_pred = [["B-PER", "O", "B-LOC"]], [["B-PER", "O", "B-PER"]]
+    >>> print(span_classification_report(y_true, y_pred))
                   precision    recall  f1-score   support
     <BLANKLINE>
              LOC       0.00      0.00      0.00         1

@@ -85,7 +85,8 @@ class SequenceVectorizer(
     Examples
     --------
     >>> from sklearn_struct import SequenceVectorizer
-    >>> X = [[{"word": "I", "upper": True}, {"word": "sleep", "upper": False}], [{"word": "sleep"}]]
+    >>> X = [[{"word": "I", "upper": True}, {"word": "sleep", "upper": False}],
+    ...      [{"word": "sleep"}]]
     >>> vectorizer = SequenceVectorizer()
     >>> tokens = vectorizer.fit_transform(X)
     >>> tokens

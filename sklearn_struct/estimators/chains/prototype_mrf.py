@@ -149,8 +149,8 @@ class PrototypeMRF(InferenceParameters, BaseChain):
     Examples
     --------
     >>> from sklearn_struct import PrototypeMRF
-    >>> words = [["1", "oak", "st"], ["2", "elm", "ave"], ["3", "oak", "rd"], ["1", "fir", "st"]]
-    >>> X = [[{word: 1, "digit": word.isdigit()} for word in text] for text in words]
+    >>> texts = ["1 oak st", "2 elm ave", "3 oak rd", "1 fir st"]
+    >>> X = [[{word: 1, "digit": word.isdigit()} for word in text.split()] for text in texts]
     >>> prototypes = {"1": "NO", "oak": "NAME", "st": "KIND"}
     >>> model = PrototypeMRF(prototypes).fit(X)
     >>> model.predict(X[1:2])[0]

@@ -69,8 +69,10 @@ class SkipChainCRF(BaseGraphCRF):
     Examples
     --------
     >>> from sklearn_struct import SkipChainCRF
-    >>> X = ["Speaker : Green . Later Green talks".split(), "Place : Hill . Then Hill".split()]
-    >>> y = [["O", "O", "NAME", "O", "O", "NAME", "O"], ["O", "O", "PLACE", "O", "O", "PLACE"]]
+    >>> texts = ["Speaker : Green . Later Green talks", "Place : Hill . Then Hill"]
+    >>> X = [text.split() for text in texts]
+    >>> y = [["O", "O", "NAME", "O", "O", "NAME", "O"],
+    ...      ["O", "O", "PLACE", "O", "O", "PLACE"]]
     >>> crf = SkipChainCRF(key="capitalized", C=10).fit(X, y)
     >>> crf.predict(X)[1]
     ['O', 'O', 'PLACE', 'O', 'O', 'PLACE']

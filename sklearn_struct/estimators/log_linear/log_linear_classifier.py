@@ -133,7 +133,8 @@ class LogLinearClassifier(
     >>> from sklearn_struct import LogLinearClassifier
     >>> def features(word, tag):
     ...     return [f"word={word},{tag}", f"ending={word[-1]},{tag}"]
-    >>> X, y = ["cats", "dogs", "run", "sit", "birds"], ["NOUN", "NOUN", "VERB", "VERB", "NOUN"]
+    >>> X = ["cats", "dogs", "run", "sit", "birds"]
+    >>> y = ["NOUN", "NOUN", "VERB", "VERB", "NOUN"]
     >>> model = LogLinearClassifier(features, C=10).fit(X, y)
     >>> model.predict(["tables", "cut"]).tolist()
     ['NOUN', 'VERB']

@@ -108,7 +108,8 @@ class EMLPCFG(TreeDrawingMixin, BaseTreeParser, IterationParameters, RandomParam
     >>> from sklearn_struct.datasets import make_treebank
     >>> X, y = make_treebank(n_samples=300, random_state=0)
     >>> parser = EMLPCFG(n_states=4, random_state=0).fit(X, y)
-    >>> print(parser.predict([["the", "women", "in", "the", "garden", "that", "run", "sleep"]])[0])
+    >>> sentence = "the women in the garden that run sleep"
+    >>> print(parser.predict([sentence.split()])[0])
     (ROOT
       (S
         (NP

@@ -73,7 +73,8 @@ class SpectralLPCFG(BaseSpectral, BaseTreeParser):
     >>> from sklearn_struct.datasets import make_treebank
     >>> X, y = make_treebank(n_samples=300, random_state=0)
     >>> parser = SpectralLPCFG(n_states=8).fit(X, y)
-    >>> print(parser.predict([["the", "women", "in", "the", "garden", "that", "run", "sleep"]])[0])
+    >>> sentence = "the women in the garden that run sleep"
+    >>> print(parser.predict([sentence.split()])[0])
     (ROOT
       (S
         (NP
