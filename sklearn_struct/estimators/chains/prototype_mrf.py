@@ -150,7 +150,7 @@ class PrototypeMRF(InferenceParameters, BaseChain):
     --------
     >>> from sklearn_struct import PrototypeMRF
     >>> texts = ["1 oak st", "2 elm ave", "3 oak rd", "1 fir st"]
-    >>> X = [[{word: 1, "digit": word.isdigit()} for word in text.split()] for text in texts]
+    >>> X = [[{word: 1, "digit": word.isdigit()} for word in t.split()] for t in texts]
     >>> prototypes = {"1": "NO", "oak": "NAME", "st": "KIND"}
     >>> model = PrototypeMRF(prototypes).fit(X)
     >>> model.predict(X[1:2])[0]
