@@ -2,7 +2,7 @@
 
 An estimator with more than `FEW` parameters gets a list of its groups, with links to the
 parameters of each, and a heading above each group. `GROUPS` says which parameter is in which group.
-Within a group parameters keep their order.
+Within a group they stand in the order of the table.
 """
 
 from __future__ import annotations
@@ -18,38 +18,36 @@ FEW = 10
 # the parameters of every estimator that predicts
 GROUPS = {
     "Model": """
-        allowed_transitions base boundary constant constrain_training distant_pairs
-        edge_features emissions horizontal_order key max_pairs min_length order reach
-        skip_features stop symmetric vertical_order
+        order base edge_features allowed_transitions constrain_training symmetric key max_pairs
+        skip_features reach emissions stop boundary min_length constant distant_pairs
+        horizontal_order vertical_order
     """,
     "Hidden states": """
-        hidden n_grammars n_states shared_states state_transitions tied tied_transitions
+        n_states shared_states state_transitions tied tied_transitions hidden n_grammars
     """,
     "Features and their weights": """
-        all_possible_states all_possible_transitions candidates feature_count feature_pairs
-        features fit_intercept given_features input_features inside_features min_freq
-        min_frequency n_features oov outside_features templates transition_features
-        unknown_weight
+        features candidates templates feature_pairs transition_features given_features
+        input_features inside_features outside_features feature_count min_frequency min_freq
+        all_possible_states all_possible_transitions n_features fit_intercept oov unknown_weight
     """,
-    "Knowledge besides labels": """
-        classes constrained distance entropy_weight labeled_features majority n_best penalty
-        prototypes supervised_share target_weight
+    "Few or missing labels": """
+        labeled_features prototypes target_weight distance majority entropy_weight classes
+        penalty constrained n_best supervised_share n_rounds
     """,
     "Loss, penalty and smoothing": """
-        C block_size blocks c c1 c2 class_weight cost expectations inputs l1_ratio loss
-        min_variance n_rounds n_samples n_steps nodes piece_size pieces sample_smoothing
-        shrinkage smoothing transition_smoothing
+        loss C l1_ratio class_weight cost block_size blocks piece_size pieces n_steps inputs
+        expectations n_samples sample_smoothing smoothing transition_smoothing shrinkage
+        min_variance nodes c1 c2 c
     """,
-    "Sums over labellings": "inference inference_tol max_sweeps pruning",
+    "Sums over labellings": "inference max_sweeps inference_tol pruning",
     "Solver": """
-        algorithm annealing averaging calibration_candidates calibration_eta
-        calibration_max_trials calibration_rate calibration_samples delta epsilon
-        error_sensitive gamma init learning_rate linesearch max_iter max_iterations
-        max_linesearch n_init n_restarts num_memories pa_type period random_state solver
-        svd_solver tol variance warm_start
+        algorithm solver learning_rate svd_solver max_iter max_iterations tol epsilon delta init
+        n_init n_restarts warm_start annealing random_state pa_type error_sensitive averaging
+        variance gamma num_memories period linesearch max_linesearch calibration_eta
+        calibration_rate calibration_samples calibration_candidates calibration_max_trials
     """,
-    "Predictions": "beam_width decoder",
-    "Running": "dtype keep_tempfiles memory model_filename n_jobs trainer_cls verbose",
+    "Predictions": "decoder beam_width",
+    "Running": "n_jobs dtype memory verbose model_filename keep_tempfiles trainer_cls",
 }
 
 
@@ -69,12 +67,11 @@ def in_groups(
 ) -> dict[str, list[tuple[list[str], nodes.definition_list_item]]]:
     """Entries by their groups, each with its names and an id."""
     grouped: dict[str, list[tuple[list[str], nodes.definition_list_item]]] = {}
-    for group in (*GROUPS, None):
-        for item in items:
-            names = names_of(item)
-            if group_of(names[0]) == group:
-                item[0]["ids"] = [f"{anchor}-{names[0]}"]
-                grouped.setdefault(group or "Others", []).append((names, item))
+    ranks = {name: i for i, name in enumerate(" ".join(GROUPS.values()).split())}
+    for item in sorted(items, key=lambda item: ranks.get(names_of(item)[0], len(ranks))):
+        names = names_of(item)
+        item[0]["ids"] = [f"{anchor}-{names[0]}"]
+        grouped.setdefault(group_of(names[0]) or "Others", []).append((names, item))
     return grouped
 
 

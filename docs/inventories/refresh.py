@@ -66,6 +66,8 @@ ALWAYS = """
 BY_HAND = {
     "sklearn": [
         ("sklearn.frozen.FrozenEstimator", "class", "modules/generated/{name}.html"),
+        ("sklearn.metrics", "mod", "api/{name}.html"),
+        ("sklearn.model_selection", "mod", "api/{name}.html"),
     ],
     "numpy": [
         ("numpy.ndarray", "class", "reference/generated/{name}.html"),
