@@ -67,12 +67,12 @@ def suggest_labeled_features(
     n_per_label : int, default=3
         Largest number of features for a label.
     min_label_tokens : int, default=1
-        Labels of fewer tokens get no features. But a feature that is more frequent with such a
-        label than with all others goes to none of the others either.
+        Labels of fewer tokens get no features. A feature that is most frequent with such a label is
+        then given to no label.
     min_frequency : int, default=1
-        Least number of tokens with a feature and its label.
+        Smallest number of tokens with a feature and its label.
     min_precision : float, default=0.0
-        Least share of a feature's tokens that have the label.
+        Smallest share of the tokens of a feature that have its label.
     features : str, re.Pattern or list of them, default=None
         Choose among these only: names, or compiled patterns that match whole names, such as
         ``re.compile("word:.*")``; None is all.
@@ -81,8 +81,8 @@ def suggest_labeled_features(
     -------
     dict
         The label of each feature. Labels are in sorted order, the features of a label by falling
-        frequency, then by name. If a feature is equally frequent with several labels, the first of
-        these that has room takes it.
+        frequency, then by name. A feature that is equally frequent with several labels goes to the
+        first of them that has less than `n_per_label` features.
 
     Raises
     ------
@@ -178,7 +178,7 @@ def suggest_features(
     Returns
     -------
     list of str
-        The best first, equal ones by name. A feature that occurs in no such token is left out.
+        The best first, ties by name. A feature that occurs in no such token is left out.
 
     Raises
     ------

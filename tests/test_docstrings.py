@@ -83,8 +83,10 @@ def test_the_page_has_every_name():
             *(import_module(f"sklearn_struct.{one}") for one in MODULES),
         )
         for name in module.__all__
-        if (module.__name__, name) not in {*NAMES, *DESCRIBED}
+        if (module.__name__, name) not in DESCRIBED
         and not inspect.ismodule(getattr(module, name))
+        # by any of its names: compat has functions of metrics, too
+        and not any(getattr(module, name) is one for one in OBJECTS.values())
     ]
     assert missing == []
 

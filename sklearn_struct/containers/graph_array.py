@@ -127,7 +127,17 @@ class GraphArray(OneDimensional):
 
     @classmethod
     def from_graphs(cls, graphs: Sequence[tuple[Any, ...]]) -> GraphArray:
-        """Pack a list of tuples (nodes, edges) or (nodes, edges, edge_features)."""
+        """Pack a list of tuples (nodes, edges) or (nodes, edges, edge_features).
+
+        Parameters
+        ----------
+        graphs : list of tuples
+            The graphs, as `GraphCRF` takes them; all have edge features, or none has.
+
+        Returns
+        -------
+        GraphArray
+        """
         columns: list[Any] = list(map(list, zip(*graphs, strict=True)))
         if not columns:
             return cls([], [])
@@ -158,10 +168,10 @@ class GraphArray(OneDimensional):
         ----------
         graphs : list of networkx.Graph or networkx.DiGraph
         node : attribute, or list of attributes
-            The features of nodes. A single attribute holds the features themselves, such as an
-            array; those of a list are features each, numbers or strings.
+            The features of nodes. A single attribute holds all features of a node, such as an
+            array. In a list each attribute is one feature, a number or a string.
         edge : attribute, or list of attributes, default=None
-            The same of edges; None if they have no features.
+            The features of edges, in the same form; None if they have none.
         label : attribute, default=None
             The labels of nodes; None without labels.
         node_type : attribute, default=None
@@ -176,7 +186,7 @@ class GraphArray(OneDimensional):
         Raises
         ------
         ValueError
-            With the place, if an attribute lacks.
+            If an attribute is missing; the message says where.
 
         Examples
         --------

@@ -38,9 +38,9 @@ class SequenceUnion(DocLink, Published, FeatureUnion, auto_wrap_output_keys=None
     Parameters
     ----------
     transformer_list : list of (str, transformer)
-        "drop" and "passthrough" may stand for a transformer.
+        Names and transformers. "drop" and "passthrough" may stand for a transformer.
     n_jobs : int, default=None
-        Transformers that work at once, in joblib's meaning; at most 1024.
+        Number of transformers that work at the same time, as in joblib; at most 1024.
     verbose : bool, default=False
         Print how long each transformer takes to fit.
 
