@@ -32,7 +32,8 @@ class CRF(DocLink, Filed, BaseEstimator):
     """Drop-in replacement for ``sklearn_crfsuite.CRF``, on a `LinearChainCRF`.
 
     It has the same parameters, methods and attributes, so you only change the import. The model,
-    its objective and its features are CRFsuite's, so that "lbfgs" finds the same optimum. New code has more choices with `LinearChainCRF` itself.
+    its objective and its features are CRFsuite's, so that "lbfgs" finds the same optimum.
+    New code has more choices with `LinearChainCRF` itself.
 
     Read more in :doc:`/migration/crfsuite`.
 
