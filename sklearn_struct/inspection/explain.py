@@ -52,24 +52,23 @@ def explain(
     estimator : fitted chain estimator, GraphCRF or HiddenStateClassifier
         Also a pipeline or a search that ends in one.
     x : sequence, or graph
-        One sequence, in any form that the items of X in `predict` may have, or a batch of one
-        sequence, as `predict` takes it. The tokens that `fit` saw decide whether the inner lists of
-        a list of lists of strings are tokens or sequences. For a `GraphCRF` one graph, in any form.
+        One sequence, in any form that `predict` takes for an item of X; or a list with one
+        sequence. A list of lists of strings is read as the tokens in `fit` were: its inner lists
+        are tokens or sequences. For a `GraphCRF` it is one graph, in any form.
     y : list of labels, default=None
-        The labelling to explain; None: the one that is predicted. For a `HiddenStateClassifier` a
+        The labelling to explain. None: the predicted one. For a `HiddenStateClassifier` it is a
         class.
     rival : list of labels, default=None
-        Explain how far y is ahead of this labelling instead: a difference of scores, equal to the
-        logarithm of p(y | x) / p(rival | x). An `MEMM` also has normalisers of each step, which
-        belong to no feature and are left out. Where labels or classes have hidden states, it is the
-        best states of a labelling that are explained, and of its rival; their difference is not
-        that of probabilities, which are sums over all states.
+        Another labelling. If given, the difference between the scores of y and `rival` is
+        explained, which is the logarithm of p(y | x) / p(rival | x). Two kinds of models differ.
+        An `MEMM` also has a normaliser at each step; it belongs to no feature and is left out. If
+        labels or classes have hidden states, the best states of both labellings are explained;
+        probabilities are sums over all states, so their difference is another one.
 
     Returns
     -------
     Explanation, or GraphExplanation of a graph
-        With all contributions, as a data frame by ``to_frame()``. They are the model's own, in
-        float64, whatever limits decoding.
+        All contributions; ``to_frame()`` gives them as a data frame. They are computed in float64.
 
     Raises
     ------
@@ -97,7 +96,7 @@ def explain(
     >>> explain(crf, ["a", "cat", "barks"], rival=rival).token_scores.round(2)
     array([0.  , 0.  , 4.35])
 
-    A class of a whole sequence, by its best states:
+    For a class of a whole sequence, the best states are explained:
 
     >>> from sklearn_struct import HiddenStateClassifier
     >>> X = [["up", "down"], ["down", "up"]] * 10

@@ -117,7 +117,7 @@ def _rows(tables: np.ndarray, width: int) -> np.ndarray:
 def target_report(
     estimator: BaseEstimator, X: SequenceInput, *, before: BaseEstimator | None = None
 ) -> DataFrame:
-    """Count where labelled features fire and disagree, and compare targets with a model.
+    """Count where labelled features occur and disagree, and compare targets with a model.
 
     Read more in :doc:`/user_guide/few_labels`.
 

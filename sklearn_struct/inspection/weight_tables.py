@@ -45,15 +45,15 @@ def feature_weights(
     estimator : fitted chain estimator, or GraphCRF
         Also a pipeline or a search that ends in one.
     n : int or None, default=10
-        Features a label; None: all of them. Weights of 0 are left out.
+        Number of features for each label; None: all of them. Weights of 0 are left out.
     labels : array-like, default=None
         Only these labels, in this order.
     sign : {"both", "positive", "negative"}, default="both"
-        Which weights count as large: by absolute value, or only those for the label, or only those
-        against it.
+        Which weights are listed. "both": the largest by absolute value. "positive": those for the
+        label. "negative": those against it.
     transitions : bool, default=False
-        The weights of edge features (``edge_coef_``) for each pair of labels, instead of those for
-        each label.
+        Whether to list the weights of edge features (``edge_coef_``) for each pair of labels,
+        instead of those of features for each label.
 
     Returns
     -------

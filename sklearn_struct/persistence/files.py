@@ -28,9 +28,10 @@ def save(
 ) -> None:
     """Save a fitted estimator to a file.
 
-    The file has the parameters and all that was learned, so that `load` gives an estimator that
-    predicts the same bits and can go on learning. It is a safetensors file: numbers and text under
-    a checksum, no pickle. Metadata requests, callbacks and attributes of your own are not saved.
+    The file has the parameters and everything that was learned. `load` returns an estimator with
+    the same predictions, bit by bit, which can go on learning. It is a safetensors file: numbers
+    and text with a checksum, and no pickle. Metadata requests, callbacks and attributes of your own
+    are not saved.
 
     Read more in :doc:`/user_guide/persistence`.
 
@@ -38,16 +39,16 @@ def save(
     ----------
     estimator : estimator
         Any estimator or encoder of this package, some of scikit-learn's transformers, a Pipeline or
-        SequenceUnion of these, at most eight inside each other, or a grid, randomized or halving
-        search over them; the user guide has the list. Labels and parameters may be strings,
+        SequenceUnion of these, nested at most eight deep, or a grid, randomized or halving search
+        over them; the user guide has the list. Labels and parameters may be strings,
         numbers, booleans, None, and tuples, lists or sets of these. Of an MEstimatedCRF the base
         must be an HMM, and the features numbers or FeatureTemplates.
     path : str or path
-        Replaced as a whole, or not touched at all if something goes wrong. A link is followed, and
-        stays.
+        Where to write. A file that is there is replaced as a whole; if something goes wrong, it
+        stays as it is. A link is followed.
     functions : dict of {str: callable}, default=None
-        Names for the functions among the parameters, of which the file holds the names alone.
-        `load` takes the same.
+        Names for the functions among the parameters. The file holds the names alone; give the same
+        dict to `load`.
 
     Raises
     ------
@@ -114,13 +115,14 @@ def load(path: str | os.PathLike[str], *, functions: Functions | None = None) ->
     Parameters
     ----------
     path : str or path
+        The file.
     functions : dict of {str: callable}, default=None
         The functions that `save` was given, under the same names. Nothing else is ever called.
 
     Returns
     -------
     estimator
-        With equal parameters, and fitted as the saved one was.
+        It has the same parameters as the saved one, and is fitted.
 
     Raises
     ------
