@@ -13,7 +13,7 @@ crf = LinearChainCRF(C=10).fit(X, y)
 figure, axes = plt.subplots(1, 2, figsize=(6, 2.6), sharey=True, layout="constrained")
 for ax, rule in zip(axes, [None, "BIO"], strict=True):
     crf.set_params(allowed_transitions=rule)
-    display = MarginalDisplay.from_estimator(crf, ["City", "is", "old"], ax=ax, colorbar=False)
+    display = MarginalDisplay.from_estimator(crf, ["City", "from", "Delhi"], ax=ax, colorbar=False)
     for (row, column), p in np.ndenumerate(display.proba.T):
         colour = "white" if p > 0.5 else "black"
         ax.text(column, row, f"{p:.2f}", ha="center", va="center", color=colour, fontsize=9)
