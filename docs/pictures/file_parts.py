@@ -19,7 +19,7 @@ with TemporaryDirectory() as folder:
     with safe_open(path, framework="numpy") as file:
         names = list(file.keys())  # noqa: SIM118 (the file is no dict)
         sizes = {name: file.get_tensor(name).nbytes / 1000 for name in names}
-    sizes["header: parameters, checksum"] = path.stat().st_size / 1000 - sum(sizes.values())
+    sizes["header"] = path.stat().st_size / 1000 - sum(sizes.values())
 
 sizes = {name: size for name, size in sizes.items() if size}
 figure, ax = plt.subplots(figsize=(6, 3.2), layout="constrained")
