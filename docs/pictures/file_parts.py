@@ -17,7 +17,7 @@ with TemporaryDirectory() as folder:
     path = Path(folder) / "crf.safetensors"
     save(crf, path)
     with safe_open(path, framework="numpy") as file:
-        names = list(file.keys())  # noqa: SIM118 (the file is no dict)
+        names = list(file.keys())
         sizes = {name: file.get_tensor(name).nbytes / 1000 for name in names}
     sizes["header"] = path.stat().st_size / 1000 - sum(sizes.values())
 
