@@ -15,12 +15,12 @@ from typing import Any
 from sklearn.exceptions import ConvergenceWarning
 
 from sklearn_struct import (
+    EMLPCFG,
     GECRF,
     HMM,
     MEMM,
     PCFG,
     ConstraintDrivenHMM,
-    EMLPCFG,
     FactorialCRF,
     GraphCRF,
     HiddenStateClassifier,
@@ -59,9 +59,7 @@ def chain_fits() -> dict[str, Fit]:
     words = [[token.lower() for token in tokens] for tokens in ads]
     dicts = [describe(tokens) for tokens in ads]
     X = SequenceVectorizer().fit_transform(dicts)
-    graphs = [
-        (dicts[i], [[t, t + 1] for t in range(len(ads[i]) - 1)]) for i in range(len(ads))
-    ]
+    graphs = [(dicts[i], [[t, t + 1] for t in range(len(ads[i]) - 1)]) for i in range(len(ads))]
     pairs = [
         [(label[0], label[2:]) for label in labels]  # O has the field ""
         for labels in spans
@@ -93,9 +91,7 @@ def chain_fits() -> dict[str, Fit]:
         "HMM()": lambda: HMM().fit(words, y),
         "HMM(), 20 ads with labels": lambda: HMM().fit(words, few),
         "SpectralHMM(n_states=4)": lambda: SpectralHMM(n_states=4).fit(words, y),
-        "LatentChainCRF(n_states=2)": lambda: LatentChainCRF(n_states=2, random_state=0).fit(
-            X, y
-        ),
+        "LatentChainCRF(n_states=2)": lambda: LatentChainCRF(n_states=2, random_state=0).fit(X, y),
         "GECRF(6 words)": lambda: GECRF(known).fit(X, [None] * 200),
         "ConstraintDrivenHMM(6 words)": lambda: ConstraintDrivenHMM(prototypes).fit(words, few),
         "PrototypeMRF(6 words)": lambda: PrototypeMRF(known).fit(own),
@@ -111,12 +107,12 @@ def classifier_fits() -> dict[str, Fit]:
     """80 recordings of motions, of six channels."""
     X, y = make_motions(80, random_state=0)
     sequences = list(X)
-    return {
-        f"HiddenStateClassifier(n_states={n})": lambda n=n: HiddenStateClassifier(
-            n_states=n, random_state=0
-        ).fit(sequences, y)
-        for n in (1, 3)
-    }
+
+    def fit(n_states: int) -> Fit:
+        model = HiddenStateClassifier(n_states=n_states, random_state=0)
+        return lambda: model.fit(sequences, y)
+
+    return {f"HiddenStateClassifier(n_states={n})": fit(n) for n in (1, 3)}
 
 
 def tree_fits() -> dict[str, Fit]:
