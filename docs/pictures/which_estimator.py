@@ -5,6 +5,8 @@ It is narrow, so that it can be read on a phone.
 
 from __future__ import annotations
 
+from typing import Any
+
 import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 
@@ -39,7 +41,7 @@ SPACE = 0.55  # between two boxes
 FONT_SIZE = 9.5
 
 
-def write(ax: Axes, x: float, y: float, text: str, colour: str, **font: object) -> None:
+def write(ax: Axes, x: float, y: float, text: str, colour: str, **font: Any) -> None:
     """A box with a text, centred at x and y."""
     style = {"boxstyle": "round,pad=0.4", "facecolor": colour, "edgecolor": "#59636e"}
     ax.text(x, y, text, ha="center", va="center", fontsize=FONT_SIZE, bbox=style, **font)
