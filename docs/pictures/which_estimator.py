@@ -34,8 +34,8 @@ QUESTIONS = [
 ]
 LAST = "LinearChainCRF\n(most users end here)"
 
-QUESTION_X = 0.27
-ANSWER_X = 0.79
+QUESTION_X = 0.235
+ANSWER_X = 0.77
 LINE = 0.38  # height of a line of text
 SPACE = 0.55  # between two boxes
 FONT_SIZE = 9.5
@@ -61,7 +61,9 @@ def arrow(ax: Axes, start: tuple[float, float], end: tuple[float, float], text: 
 def main() -> None:
     heights = [max(2, len(answers)) * LINE for _, answers in QUESTIONS]
     total = sum(heights) + SPACE * (len(heights) + 1) + 2 * LINE
-    _, ax = plt.subplots(figsize=(4.6, total * 0.52), layout="constrained")
+    figure = plt.figure(figsize=(4.1, total * 0.5))
+    # all of the picture, as a margin would make the text smaller on a phone
+    ax = figure.add_axes((0, 0, 1, 1))
     ax.set(xlim=(0, 1), ylim=(total, 0))
     ax.axis("off")
     top = SPACE / 2
@@ -69,7 +71,7 @@ def main() -> None:
         middle = top + heights[i] / 2
         write(ax, QUESTION_X, middle, question, "#eef2f6")
         write(ax, ANSWER_X, middle, "\n".join(answers), "#d7efdc", weight="bold")
-        arrow(ax, (QUESTION_X + 0.24, middle), (ANSWER_X - 0.21, middle), "yes")
+        arrow(ax, (QUESTION_X + 0.235, middle), (ANSWER_X - 0.225, middle), "yes")
         below = top + heights[i] + SPACE
         next_height = heights[i + 1] if i + 1 < len(heights) else 2 * LINE
         target = below + next_height / 2 - LINE - 0.16
