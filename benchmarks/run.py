@@ -1,10 +1,14 @@
 """All benchmarks in one command: experiments of papers, other libraries beside ours, time and
 memory.
 
-    python benchmarks/run.py                        what there is
+    python benchmarks/run.py --list                 what there is, by purpose
+    python benchmarks/run.py --list --paper KEY     what there is of a paper, such as smith-2007
+    python benchmarks/run.py --paper KEY            all that does this paper's experiments again
     python benchmarks/run.py all                    everything, three runs of each contestant
     python benchmarks/run.py training --runs 5      those whose names begin so
     python benchmarks/run.py training --quick       little data, for a look at the benchmark itself
+    python benchmarks/run.py encoding --write PAGE  write the results to a page, such as
+                                                    docs/development/results.md
     python benchmarks/run.py versions --before OLD  CPU times of an earlier version and of this one
 
 They need the corpora (see `fetch_conll2000`) and the "benchmarks" extra. Every run is a fresh
@@ -18,14 +22,17 @@ from __future__ import annotations
 import argparse
 import sys
 import tempfile
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 
 from lib.claims import print_claims
 from lib.curves import plot_curves
 from lib.goals import print_goals
-from lib.listing import Row, print_rows
+from lib.listing import Row, print_rows, rows_of_paper, write_list
+from lib.results import Result, times, watched, write_section
 from lib.side_by_side import Options, Runs, Stopwatch, in_process, medians, print_table, race, work
+from lib.sources import PAPERS
 from lib.tasks import write
 from papers import (
     citation_network,
@@ -97,13 +104,20 @@ SUITES = (
 BENCHMARKS = {name: benchmark for suite in SUITES for name, benchmark in suite.BENCHMARKS.items()}
 ROWS = [
     *(
-        Row(suite.__name__.partition(".")[0], name, benchmark.title, benchmark.beside)
+        Row(
+            suite.__name__.partition(".")[0],
+            name,
+            benchmark.title,
+            benchmark.beside,
+            benchmark.papers,
+        )
         for suite in SUITES
         for name, benchmark in suite.BENCHMARKS.items()
     ),
     Row("speed", versions.NAME, versions.TITLE, versions.BESIDE),
 ]
 ALL = "all"
+RESULTS = Path(__file__).resolve().parents[1] / "docs" / "development" / "results.md"
 
 
 def main() -> int:
@@ -112,18 +126,25 @@ def main() -> int:
     if options.worker:
         _work(*options.worker, Stopwatch(Path(options.scratch), int(options.run), options.quick))
         return 0
-    if not options.names:
-        print_rows(ROWS)
+    keys = _papers(parser, options)
+    if options.list and options.write:
+        write_list(options.write, ROWS)
         return 0
-    if options.names[0] == versions.NAME:
+    if options.list or not (options.names or keys):
+        chosen_rows = [row for row in ROWS if row.name.startswith(tuple(options.names))]
+        print_rows(chosen_rows if options.names else ROWS, times(RESULTS), keys)
+        return 0
+    if options.write and (options.quick or options.names[:1] == [versions.NAME]):
+        parser.error("--write keeps results of whole data: not of --quick, nor of versions")
+    if options.names[:1] == [versions.NAME]:
         return versions.main(parser, options)
-    chosen = _chosen(parser, options.names)
+    chosen = _of_papers(keys) if keys else _chosen(parser, options.names)
     # matplotlib is not imported, lest it count as memory of the processes
     if options.plot and not find_spec("matplotlib"):
         parser.error("--plot needs matplotlib")
     with tempfile.TemporaryDirectory() as scratch:
         settings = Options(options.runs or 3, options.quick, Path(scratch))
-        return _race_all(chosen, settings, options.plot)
+        return _race_all(chosen, settings, options.plot, options.write)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -132,6 +153,20 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "names", nargs="*", help="beginnings of names, or all; without names they are listed"
+    )
+    parser.add_argument("--list", action="store_true", help="list benchmarks and run none")
+    parser.add_argument(
+        "--paper",
+        action="append",
+        default=[],
+        metavar="KEY",
+        help=f"a paper whose experiments to do again: {', '.join(PAPERS)}",
+    )
+    parser.add_argument(
+        "--write",
+        type=Path,
+        metavar="PAGE",
+        help="page in which each result gets a section; with --list the page of benchmarks",
     )
     parser.add_argument(
         "--runs",
@@ -150,6 +185,22 @@ def _parser() -> argparse.ArgumentParser:
             hidden, nargs=2 if hidden == "--worker" else None, help=argparse.SUPPRESS
         )
     return parser
+
+
+def _papers(parser: argparse.ArgumentParser, options: argparse.Namespace) -> list[str]:
+    """The keys of papers. It is an error if there is no such paper, or if there are names, too."""
+    unknown = [key for key in options.paper if key not in PAPERS]
+    if unknown:
+        parser.error(f"no paper is called {', '.join(unknown)}; there are {', '.join(PAPERS)}")
+    if options.paper and options.names:
+        parser.error("give names or --paper, not both")
+    return options.paper
+
+
+def _of_papers(keys: list[str]) -> list[str]:
+    """Names of all benchmarks that do experiments of these papers."""
+    wanted = {row.name for key in keys for row in rows_of_paper(ROWS, key)}
+    return [name for name in BENCHMARKS if name in wanted]
 
 
 def _chosen(parser: argparse.ArgumentParser, names: list[str]) -> list[str]:
@@ -176,27 +227,38 @@ def _work(name: str, contestant: str, watch: Stopwatch) -> None:
     work({"": prepare, **benchmark.once, **benchmark.contestants}[contestant], watch)
 
 
-def _race_all(names: list[str], options: Options, plot: Path | None) -> int:
+def _race_all(names: list[str], options: Options, plot: Path | None, page: Path | None) -> int:
     """Run benchmarks, print their tables and then all goals; 1 if a contestant failed."""
     goals = []
     everything: dict[str, Runs] = {}
     complete = True
     for name in names:
         benchmark = BENCHMARKS[name]
-        prepared = not benchmark.task or in_process([name, ""], 0, options)
-        runs: Runs = race(name, benchmark, options) if prepared else {}
-        complete &= len(runs) == len(benchmark.once) + len(benchmark.contestants)
-        middle = medians(runs)
-        print_table(benchmark.title, middle)
-        print_claims(benchmark.claims(middle))
-        goals += benchmark.goals(middle)
+        (result, runs), conditions = watched(partial(_race_one, name, options), options.runs)
+        goals += result.goals
         everything[name] = runs
+        if len(runs) < len(benchmark.once) + len(benchmark.contestants):
+            complete = False
+        elif page:
+            write_section(page, result, conditions, list(BENCHMARKS))
     if options.quick and goals:
         print("\nLittle data (--quick): the figures below say nothing about the goals.")
     print_goals(sorted(goals, key=lambda goal: goal.what[0]))
     if plot:
         plot_curves([(BENCHMARKS[name], runs) for name, runs in everything.items()], plot)
     return 0 if complete else 1
+
+
+def _race_one(name: str, options: Options) -> tuple[Result, Runs]:
+    """Run a benchmark and print its table and claims."""
+    benchmark = BENCHMARKS[name]
+    prepared = not benchmark.task or in_process([name, ""], 0, options)
+    runs: Runs = race(name, benchmark, options) if prepared else {}
+    middle = medians(runs)
+    claims = benchmark.claims(middle)
+    print_table(benchmark.title, middle)
+    print_claims(claims)
+    return Result(name, benchmark.title, middle, benchmark.goals(middle), claims), runs
 
 
 if __name__ == "__main__":

@@ -3,13 +3,14 @@
 Two labels a token: one model, or two?
 ======================================
 
-Words get a part of speech and a chunk label, which says whether a noun phrase begins (B) or goes on
-(I) there, or neither (O). The two depend on each other: after an article that begins a phrase an
-adjective or a noun goes on with it. One can label the one, then the other; or both at once with a
-factorial CRF (C. Sutton, A. McCallum and K. Rohanimanesh, Journal of Machine Learning Research
-2007), a chain for each with edges between the two labels of a word.
+Each word has two labels: a part of speech, and a chunk label (B, I or O: whether a noun phrase
+begins there, goes on, or neither). The picture shows the share of words with the right labels, for
+three ways to predict them. One model of both labels, a factorial CRF, gets more words right in
+both than two models apart or one after the other.
 
-The sentences are drawn from a small grammar.
+The sentences are drawn from a small grammar. The model is by C. Sutton, A. McCallum and
+K. Rohanimanesh (Journal of Machine Learning Research 2007). The guide has a page on
+:doc:`factorial chains <../user_guide/factorial>`.
 """
 
 import matplotlib.pyplot as plt
@@ -67,9 +68,10 @@ print(list(zip(documents[0], y[0])))
 # %%
 # Three ways
 # ----------
-# "Apart" are two chains that know nothing of each other. "In turn" gives the predicted parts of
-# speech of a word and its neighbours to the chain of chunks as features; it learns from parts of
-# speech that are predicted, too, by a chain that has not seen the sentence.
+# "Apart" is two chains that know nothing of each other. "In turn" is a chain of parts of speech,
+# and a chain of chunks which has the predicted parts of speech of a word and its neighbours as
+# features. It learns from predicted parts of speech, too, by a chain that has not seen the
+# sentence. "Jointly" is the factorial CRF.
 
 
 def with_parts(sentences, parts):

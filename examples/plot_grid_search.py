@@ -3,9 +3,13 @@
 Choosing the regularisation
 ===========================
 
-``C`` says how much the data count against the penalty on large weights. As in any other
-scikit-learn model, the best value is found by cross-validation: the vectorizer and the CRF form a
-pipeline, and the score is the F1 of whole spans rather than the accuracy of tokens.
+``C`` is the inverse strength of the penalty on large weights. The picture shows the score of
+cross-validation for six values of it. With a small ``C`` the weights stay near zero and the score
+is low. Beyond 1 the score rises little.
+
+A vectorizer and a conditional random field form a pipeline, as with any scikit-learn model. The
+score is the F1 of whole spans, not the accuracy of tokens. The guide has a page on
+:doc:`chains <../user_guide/sequences>`.
 """
 
 import matplotlib.pyplot as plt
@@ -19,8 +23,8 @@ from sklearn_struct.metrics import span_f1_scorer
 # %%
 # Data
 # ----
-# A token is a dict with its word and the two words around it. The features stay lists of dicts: the
-# vocabulary is part of the pipeline, so each fold learns its own, from its training part alone.
+# A token is a dict with its word and the two words around it. The vectorizer is part of the
+# pipeline, so each fold learns its vocabulary from its training part alone.
 
 
 def describe(tokens):
@@ -47,13 +51,13 @@ search = GridSearchCV(pipeline, grid, scoring=span_f1_scorer, cv=3)
 search.fit(X, labels)
 print(search.best_params_, f"span F1 {search.best_score_:.3f}")
 
-# %% Too small a ``C`` leaves the weights near zero. On the right the curve flattens and does not
-# fall again: these advertisements come from a grammar, without mistakes of annotators, so large
-# weights do no harm.
+# %%
+# On the right the curve does not fall again. These advertisements come from a grammar, without
+# mistakes of annotators, so large weights do no harm.
 
 mean = search.cv_results_["mean_test_score"]
 deviation = search.cv_results_["std_test_score"]
 _, ax = plt.subplots(layout="constrained")
 ax.errorbar(grid["crf__C"], mean, yerr=deviation, marker="o", capsize=3)
-ax.set(xscale="log", xlabel="C", ylabel="span F1, three folds", title="Strength of the penalty")
+ax.set(xscale="log", ylim=(0, 1), xlabel="C", ylabel="span F1, mean and deviation of three folds")
 plt.show()

@@ -3,13 +3,15 @@
 Hidden states: the phases of gestures
 =====================================
 
-Somebody moves a hand to the right and back, or to the left and back, and rests in between. Each
-moment of a recording has a label: "right", "left" or "rest". To and fro look the same in both
-gestures, they only come in another order, so no weights of labels can tell them. With hidden states
-a label is made of phases, which nobody has marked: a latent-dynamic CRF (L.-P. Morency, A. Quattoni
-and T. Darrell, CVPR 2007) finds them.
+Somebody moves a hand to the right and back, or to the left and back, and rests in between. In the
+last picture you see the speed of the hand, and below it the labels "right", "left" and "rest": the
+true ones, those of a chain, and those of a chain with hidden states. The plain chain mixes up the
+two gestures, since both have the same two phases in a different order. With hidden states a label
+has two phases, and the model finds them by itself.
 
-The recordings are made up by a few lines of code.
+The model is a latent-dynamic CRF (L.-P. Morency, A. Quattoni and T. Darrell, CVPR 2007). The
+recordings are made up by a few lines of code. The guide has a page on
+:doc:`hidden states <../user_guide/hidden_states>`.
 """
 
 import matplotlib.pyplot as plt
@@ -54,9 +56,9 @@ test = slice(60, 120)
 # %%
 # Models
 # ------
-# Each gesture has two states, and a rest has one. ``state_transitions="left-to-right"`` says that
-# a gesture begins in its first state, which then is left for the second. Where training begins is
-# drawn at random; of three starts that of the lowest objective counts.
+# Each gesture has two states, and a rest has one. With ``state_transitions="left-to-right"`` a
+# gesture begins in its first state and goes on to the second. Training starts at random weights,
+# three times (``n_init=3``), and keeps the start with the lowest objective.
 
 chain = LinearChainCRF(C=10.0).fit(X[train], y[train])
 latent = LatentChainCRF(
@@ -73,8 +75,8 @@ for title, model in {"chain": chain, "hidden states": latent}.items():
 # %%
 # What the states stand for
 # -------------------------
-# Both gestures have a phase to the right and one to the left, in either order: the weights of
-# features, less the mean over the states of the label.
+# Both gestures have a phase to the right and one to the left, in a different order. The picture
+# shows the weights of features, less their mean over the states of the label.
 
 figure, axes = plt.subplots(1, 2, figsize=(8, 3), layout="constrained")
 for ax, label in zip(axes, ["right", "left"]):
@@ -91,9 +93,10 @@ plt.show()
 # %%
 # One recording
 # -------------
-# Below the speeds stand the labels that are right, those of both models, and the states of the
-# second one. To the chain both gestures look alike.
+# Below the speeds stand the true labels, those of both models, and the states of the second model.
+# To the plain chain both gestures look alike.
 
+# sphinx_gallery_thumbnail_number = 3
 chosen = slice(60, 61)
 colours = {"rest": "#dddddd", "right": "#4477aa", "left": "#cc6677"}
 pale = {"right": "#aac4dd", "left": "#e8bcc3"}

@@ -1,21 +1,25 @@
 """
-==============================
+=============================
 A tagger that goes by history
-==============================
+=============================
 
-A log-linear classifier of single labels can label sequences, too, if what it classifies is a
-*history*: the words, a place among them, and the label before (Collins's notes on log-linear
-models). Each label is then chosen given those already chosen. That is a maximum-entropy Markov
-model: with the same features, `MEMM` minimises the same function, and it finds the best labelling
-where this one goes from left to right.
+The picture compares three ways to label sequences with the same features. Two are greedy: they
+choose label after label, each given the one just chosen. The third looks for the best labelling as
+a whole, and gets more tokens right.
 
-The script also takes your own data: files with a token a line, its columns separated by blanks, and
-an empty line between sentences, as in the CoNLL shared tasks. ::
+One greedy tagger is a plain classifier, `LogLinearClassifier <sklearn_struct.LogLinearClassifier>`.
+What it classifies is a *history*: the words, a place among them, and the label before (M. Collins's
+notes on log-linear models). That is a maximum-entropy Markov model: `MEMM <sklearn_struct.MEMM>`
+minimises the same function, and so the two greedy taggers agree. The guide has a page on
+:doc:`log-linear models <../user_guide/log_linear>`.
+
+The script also takes files of your own, as in the CoNLL shared tasks: a token a line, its columns
+separated by blanks, and an empty line between sentences. ::
 
     python plot_history_tagger.py TRAIN TEST [WORD LABEL]
 
-``WORD`` and ``LABEL`` are the numbers of their columns, 0 and -1 unless they are given; of CoNLL-U
-files words are column 1 and tags column 3.
+``WORD`` and ``LABEL`` are the numbers of their columns, 0 and -1 by default. In CoNLL-U files words
+are column 1 and tags are column 3.
 """
 
 import sys
@@ -81,25 +85,25 @@ tagger = LogLinearClassifier(ProductFeatures(features), C=1.0, max_iter=200, tol
 # %%
 # Decoding
 # --------
-# Greedily: the most probable label at each place, given the one just chosen. All sequences take a
-# step together.
+# At each place the tagger takes the most probable label, given the one just chosen. All sequences
+# take a step together.
 
 
 def greedy(X):
-    found = [[] for _ in X]
+    chosen = [[] for _ in X]
     for t in range(max(map(len, X))):
         alive = [i for i, words in enumerate(X) if len(words) > t]
-        labels = tagger.predict([(X[i], t, found[i][-1] if t else START) for i in alive])
+        labels = tagger.predict([(X[i], t, chosen[i][-1] if t else START) for i in alive])
         for i, label in zip(alive, labels):
-            found[i].append(label)
-    return found
+            chosen[i].append(label)
+    return chosen
 
 
 # %%
 # The same as a MEMM
 # ------------------
-# The label before is what a MEMM has transitions for. Only at the first place has it none, so there
-# its history has the feature of the start.
+# The transitions of a MEMM stand for the label before. At the first place there is none, so there a
+# token has the feature of the start.
 
 tokens = [
     [word_features(words, t) + [f"before={START}"] * (t == 0) for t in range(len(words))]
@@ -113,22 +117,26 @@ memm = MEMM(C=1.0, solver="lbfgs", transition_features="observed", max_iter=200,
     tokens, y_train
 )
 
-found = {
+labellings = {
     "history, greedy": greedy(X_test),
     "MEMM, greedy": memm.set_params(decoder="greedy").predict(test),
     "MEMM, best labelling": memm.set_params(decoder="viterbi").predict(test),
 }
-accuracy = {name: token_accuracy_score(y_test, labels) for name, labels in found.items()}
+accuracy = {name: token_accuracy_score(y_test, labels) for name, labels in labellings.items()}
 for name, value in accuracy.items():
     print(f"{name:22} {value:.4f}")
 same = np.mean(
-    [a == b for x, z in zip(found["history, greedy"], found["MEMM, greedy"]) for a, b in zip(x, z)]
+    [
+        a == b
+        for x, z in zip(labellings["history, greedy"], labellings["MEMM, greedy"])
+        for a, b in zip(x, z)
+    ]
 )
 print(f"the two greedy ones agree on {100 * same:.2f} % of the tokens")
 
-bars = plt.barh(list(accuracy), list(accuracy.values()))
-plt.bar_label(bars, fmt="%.3f", padding=3)
-plt.xlim(0, 1)
-plt.xlabel("accuracy of tokens")
-plt.tight_layout()
+_, ax = plt.subplots(figsize=(6, 2.5), layout="constrained")
+bars = ax.barh(list(accuracy), list(accuracy.values()))
+ax.bar_label(bars, fmt="%.3f", padding=3)
+ax.invert_yaxis()
+ax.set(xlim=(0, 1), xlabel="accuracy of tokens")
 plt.show()

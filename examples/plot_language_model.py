@@ -1,15 +1,16 @@
 """
+===========================
 A log-linear language model
 ===========================
 
-P(next word | the text so far) as a log-linear model, against an interpolated trigram. A trigram
-model counts what followed the last two words. A log-linear model can ask anything about the text so
-far: which word stood two places back, how the last word ended, whether a word has been used before.
-`ProductFeatures` says which parts of a history are looked at; `LogLinearClassifier` learns a weight
-for each part and next word that occur together.
+A language model predicts the next word of a text. The picture compares three models: lower bars are
+better. A trigram model counts what followed the last two words. A log-linear model with more
+features, among them the names in the text so far, predicts names and pronouns much better. With
+n-grams alone it is no better than the trigram model.
 
-The text is made up here: short stories about a few people, in which whoever was named first comes
-back as "he" or "she". The features are those of M. Collins's lecture notes "Log-linear models".
+The text is made up here: short stories about a person, who is named first and then called "he" or
+"she". The features are those of M. Collins's lecture notes "Log-linear models". The guide has a
+page on :doc:`log-linear models <../user_guide/log_linear>`.
 """
 
 from collections import Counter
@@ -74,7 +75,7 @@ print(f"{len(y)} words to learn from, {len(set(y))} different ones")
 # An interpolated trigram
 # -----------------------
 # q(w | u, v) = a q(w | u, v) + b q(w | v) + c q(w) + d / V of relative frequencies, with the
-# weights that are best on held-out stories, found by expectation maximisation.
+# weights that are best on held-out stories, by expectation maximisation.
 
 ORDERS = (0, 1, 2)
 counts = [Counter((tuple(x[len(x) - n :]), word) for x, word in zip(X, y)) for n in ORDERS]
@@ -98,9 +99,9 @@ interpolated = np.log(frequencies(X_test, y_test) @ weights)
 # %%
 # The log-linear model
 # --------------------
-# Uni-, bi- and trigrams, a skipping bigram, suffixes, and which of the words in the history are
-# present. The weight of each word alone is the intercept. `C` is chosen on the held-out stories,
-# too.
+# The features are bigrams and trigrams, a bigram that skips a word, the suffix of the last word,
+# and which names are in the history. The intercepts are the weights of single words. ``C`` is
+# chosen on the held-out stories.
 
 
 def trigrams(history):

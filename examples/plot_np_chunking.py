@@ -3,11 +3,15 @@
 Five ways to learn the same chain
 =================================
 
-Noun phrases in made-up sentences: which words belong to one, and where does the next one begin? A
-hidden Markov model, a maximum-entropy Markov model, pseudolikelihood, a conditional random field
-and M-estimation learn it from the same sentences. They differ in what training asks for: counts,
-one label given its neighbours, the probability of a whole labelling, or a comparison of the data
-with what a hidden Markov model expects of them.
+Noun phrases in made-up sentences: which words belong to one, and where does the next one begin? The
+picture shows how well five models find them. A model that learns the probability of a whole
+labelling (CRF) is best. A hidden Markov model (HMM), which counts, is last: it cannot use features
+of neighbouring words.
+
+Three others are in between. A maximum-entropy Markov model (MEMM) learns each label given the one
+before, pseudolikelihood each label given both neighbours. M-estimation compares the data with what
+an HMM expects. The guide has pages on :doc:`chains <../user_guide/sequences>`, :doc:`hidden Markov
+models <../user_guide/hmm>` and :doc:`M-estimation <../user_guide/m_estimation>`.
 """
 
 import time
@@ -152,10 +156,10 @@ pd.DataFrame(
 # %%
 # Features
 # --------
-# A hidden Markov model has two features a token, its word and its tag. The others may look around:
-# the templates "sha-pereira" take words and tags up to two tokens away, and pairs and triples of
-# them. The M-estimator computes them itself, since it must know how often its base, a hidden Markov
-# model, expects each.
+# A hidden Markov model has two features a token, its word and its tag. The other models see
+# neighbours: the templates "sha-pereira" take words and tags up to two tokens away, and pairs and
+# triples of them. M-estimation computes them itself, since it must know how often its base, a
+# hidden Markov model, expects each.
 
 templates = FeatureTemplates("sha-pereira").fit(X_train)
 rows = {"train": (X_train, y_train), "tune": (X_tune, y_tune), "test": (X_test, y_test)}
@@ -180,7 +184,7 @@ MODELS = {
     "CRF": (lambda C: LinearChainCRF(C=C, solver="lbfgs"), encoded, [0.1, 1, 10]),
 }
 
-found = []
+results = []
 for name, (make, data, grid) in MODELS.items():
     (X_fit, y_fit), (X_new, y_new), (X_last, y_last) = data.values()
     make(1).fit(X_fit[:20], y_fit[:20]).predict(X_new[:2])
@@ -192,15 +196,16 @@ for name, (make, data, grid) in MODELS.items():
             span_f1_score(y_new, model.predict(X_new)),
             span_f1_score(y_last, model.predict(X_last)),
         )
-        found.append((name, C, seconds, *scores))
-table = pd.DataFrame(found, columns=["model", "C", "seconds", "held-out F1", "test F1"])
+        results.append((name, C, seconds, *scores))
+table = pd.DataFrame(results, columns=["model", "C", "seconds", "held-out F1", "test F1"])
 best = table.loc[table.groupby("model", sort=False)["held-out F1"].idxmax()].set_index("model")
 best.round(3)
 
-# %% M-estimation has the features of the CRF, but it is a joint model like the HMM: so the table
-# tells apart what features are worth and what discriminative training is worth. It needs no
-# inference, which saves the more time the more labels and sentences there are; with these few, no
-# fit takes long.
+# %%
+# M-estimation has the features of the CRF, but is a joint model like the HMM. So the step from the
+# HMM to it shows what the features are worth, and the step from it to the CRF what conditional
+# training is worth. It needs no inference. That saves the more time, the more labels and sentences
+# there are; here no fit takes long.
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.5), width_ratios=(1, 2))
 left.plot(best["test F1"], best.index, "o")
@@ -208,11 +213,16 @@ left.set(xlabel="test F1", xlim=(0.8, 1))
 left.margins(y=0.2)
 left.grid(axis="x")
 for name, lines in table.groupby("model", sort=False):
-    right.plot(lines["C"], lines["held-out F1"], marker=".", label=name)
+    if name == "HMM":  # it has no C
+        right.axhline(lines["held-out F1"].item(), linestyle=":", label=name)
+    else:
+        right.plot(lines["C"], lines["held-out F1"], marker="o", label=name)
 right.set(xscale="log", xlabel="C", ylabel="held-out F1")
 right.legend(loc="center left", bbox_to_anchor=(1, 0.5))
 figure.tight_layout()
+plt.show()
 
-# %% The C of the M-estimator stands beside a mean of losses instead of a sum, so its scale is
-# another. Its range is narrow: choose it on held-out data, and let ``memory`` keep the
-# expectations, which do not depend on it.
+# %%
+# The C of M-estimation multiplies a mean of losses, not a sum, so good values differ from those of
+# the other models. Its range is narrow: choose it on held-out data. With ``memory`` the
+# expectations are computed once, since they do not depend on C.

@@ -3,10 +3,13 @@
 A parser that finds hidden states
 =================================
 
-From a file of bracketed trees to a parser, to pictures of its parses, and to what its hidden states
-stand for. The trees are made up by a grammar that knows more than it shows: *sees the doctors near
-the garden* and *sees the doctors with the book* look alike to a grammar of phrases and parts of
-speech, but people can be near something, and one sees with something.
+The picture shows one sentence as two parsers read it. *See the doctors near the gardens with the
+book*: the doctors are near the gardens, and one sees with the book. Phrases and parts of speech do
+not tell the two apart, so the first grammar gets it wrong. The second one has learned hidden states
+of its symbols, such as singular and plural, people and things, and gets it right.
+
+The trees are made up by a grammar that does not show its states. The guide has a page on
+:doc:`trees <../user_guide/trees>`.
 """
 
 from pathlib import Path
@@ -24,8 +27,8 @@ from sklearn_struct.metrics import bracket_report
 # %%
 # A treebank
 # ----------
-# `read_treebank` takes a file, or its lines. It returns the words, which are what is to be parsed,
-# and the trees as they stand there.
+# `read_treebank` takes a file, or its lines. It returns the words, which the parser gets, and the
+# trees in brackets.
 
 with TemporaryDirectory() as folder:
     path = Path(folder) / "made_up.mrg"
@@ -40,8 +43,8 @@ print(y_train[4])
 # %%
 # Two grammars
 # ------------
-# A probabilistic context-free grammar is read off the trees. The other one learns, by expectation
-# maximisation, states for each symbol. Both turn trees into binary ones, and back.
+# `PCFG` counts the rules in the trees. `EMLPCFG` also learns states for each symbol, by expectation
+# maximisation. Both turn trees into binary ones, and back.
 
 plain = PCFG().fit(X_train, y_train)
 hidden = EMLPCFG(n_states=8, n_grammars=3, random_state=0).fit(X_train, y_train)
@@ -49,8 +52,9 @@ pd.Series(
     {"PCFG": plain.score(X_test, y_test), "EMLPCFG": hidden.score(X_test, y_test)}, name="F1"
 ).round(3).to_frame()
 
-# %% The report has a row for each label. Clauses (SBAR) and prepositional phrases (PP) gain: where
-# they belong is hidden.
+# %%
+# The report has a row for each label. Clauses (SBAR) and prepositional phrases (PP) gain most:
+# where they belong depends on what the labels do not show.
 
 print(bracket_report(y_test, plain.predict(X_test)))
 print(bracket_report(y_test, hidden.predict(X_test)))
@@ -58,8 +62,8 @@ print(bracket_report(y_test, hidden.predict(X_test)))
 # %%
 # Pictures of parses
 # ------------------
-# Shades are posterior probabilities. The grammar without states gets one phrase wrong, without
-# being sure.
+# Shades are posterior probabilities. The grammar without states puts "near long gardens" beside the
+# verb, and is not sure of it.
 
 sentence = [
     "some",
@@ -78,6 +82,7 @@ figure, axes = plt.subplots(2, 1, figsize=(9, 9), layout="constrained")
 for parser, ax in zip((plain, hidden), axes):
     TreeDisplay.from_estimator(parser, sentence, ax=ax)
     ax.set_title(type(parser).__name__)
+plt.show()
 
 # %%
 # What the states stand for
@@ -107,5 +112,5 @@ pd.DataFrame(search.cv_results_)[
 # %%
 # Real trees
 # ----------
-# `fetch_treebank_sample` loads 3,914 trees of the Wall Street Journal. The guide says how well
-# these parsers do there.
+# The data sets of the package include a sample of 3,914 trees of the Wall Street Journal. The guide
+# says how well these parsers do there.

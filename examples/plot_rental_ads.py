@@ -3,13 +3,14 @@
 Fields of advertisements
 ========================
 
-An advertisement for an apartment is a row of fields (size, rent, address, ...) that nothing
-separates reliably. Finding them is a labelling of tokens in which the labels of the neighbours
-matter: the number behind a ``$`` belongs to the rent, and so does the ``per month`` that follows
-it.
+An advertisement for an apartment is a row of fields: size, rent, address and so on. Nothing
+separates them reliably. The picture shows how probable each field is at each token of one
+advertisement, by a chain.
 
 A linear-chain CRF learns which labels follow each other and chooses the labels of an advertisement
-together. A classifier of single tokens sees the same features and chooses each label alone.
+together: the number behind a ``$`` belongs to the rent, and so does the ``per month`` that follows
+it. A classifier of single tokens sees the same features and chooses each label alone; it finds
+fewer fields. The guide has a page on :doc:`chains <../user_guide/sequences>`.
 """
 
 from sklearn.linear_model import LogisticRegression
@@ -92,18 +93,18 @@ print(span_classification_report(labels[test], crf_labels))
 # %%
 # One advertisement
 # -----------------
-# ``predict_proba`` gives the probability of each label at each token, summed over all labellings of
-# the advertisement. It tells how sure the model is of a label.
+# ``predict_proba`` gives the probability of each label at each token. It tells how sure the model
+# is of a label.
 
 tokens = ads[test][0]
 truth = labels[test][0]
-found = crf_labels[0]
+guess = crf_labels[0]
 proba = crf.predict_proba(X_test[:1])[0]
 column = {label: k for k, label in enumerate(crf.classes_)}
-confidence = [proba[t, column[label]] for t, label in enumerate(found)]
+confidence = [proba[t, column[label]] for t, label in enumerate(guess)]
 
 print(f"{'token':<20}{'label':<18}{'confidence':<12}truth, where it differs")
-for token, label, sure, true_label in zip(tokens, found, confidence, truth):
+for token, label, sure, true_label in zip(tokens, guess, confidence, truth):
     print(
         f"{token:<20}{label:<18}{sure:<12.2f}{'' if label == true_label else true_label}".rstrip()
     )
@@ -111,11 +112,11 @@ for token, label, sure, true_label in zip(tokens, found, confidence, truth):
 # %%
 # The same as fields:
 
-for field, start, stop in extract_spans(found):
+for field, start, stop in extract_spans(guess):
     print(f"{field:<14}{' '.join(tokens[start:stop]):<58}{min(confidence[start:stop]):.2f}")
 
 # %%
-# A picture of the probabilities; a label's ``B-`` and ``I-`` are added up.
+# A picture of the probabilities. Those of ``B-`` and ``I-`` of a field are added up.
 
 
 def plot_fields(tokens, proba, classes):

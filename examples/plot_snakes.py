@@ -3,12 +3,13 @@
 Snakes: labels of grids
 =======================
 
-A picture is a grid of coloured cells with a snake in it, and the cells of the snake are to be
-numbered from tail to head. The colour of a cell says where the next one is. So a look at a cell
-and its neighbours tells the snake from the background, but not how far the tail is: the number of a
-cell hangs on all cells before it, and labels have to be chosen together.
+A picture is a grid of coloured cells with a snake in it. The cells of the snake are to be numbered
+from tail to head, and the colour of a cell says where the next one is. You see three models of the
+same grid, with red rims around wrong cells. A model of single cells finds the snake, but cannot
+number it. A graph with edges numbers all cells rightly, once its edges see the colours.
 
-The data are made up by the rule of S. Nowozin et al., "Decision tree fields", ICCV 2011.
+The data are made up by the rule of S. Nowozin et al., "Decision tree fields", ICCV 2011. The guide
+has a page on :doc:`graphs <../user_guide/graphs>`.
 """
 
 import matplotlib.pyplot as plt
@@ -21,9 +22,9 @@ from sklearn_struct.inspection import GraphDisplay, explain
 # %%
 # Data
 # ----
-# A graph is a tuple of nodes, edges and features of edges. Nodes are the cells, row by row, and see
-# the colours of the 3 by 3 cells around them. Edges join neighbours; in this form of the data all
-# they know is whether they lead to the right or down.
+# A graph is a tuple of nodes, edges and features of edges. Nodes are the cells, row by row. Their
+# features are the colours of the 3 by 3 cells around them. Edges join neighbours. In this form of
+# the data an edge has one feature: whether it leads to the right or down.
 
 X, y, shapes = make_snakes(300, return_shapes=True, random_state=0)
 train = slice(0, 200)
@@ -46,7 +47,7 @@ print(f"background: {np.mean(np.concatenate(y[test]) == 0):.3f}")
 # %%
 # Neighbours
 # ----------
-# With edges the labels of neighbours count, which for each direction have a table of their own. The
+# With edges the labels of neighbours count. Each direction has a table of weights of its own. The
 # grids have many cycles, so inference is belief propagation, an approximation. ``converged_`` says
 # whether its messages have settled.
 
@@ -55,9 +56,9 @@ print(f"cells that are right: {directions.score(X[test], y[test]):.3f}")
 print(directions.converged_, directions.inference_report_)
 
 # %%
-# A table says which numbers stand side by side, but not where: for that it would have to know the
-# colours. The other form of the data has, for each direction, the colours that both ends of an edge
-# see. Now each edge tells whether one of its cells leads into the other.
+# A table says which numbers stand side by side. It does not know the colours, so it cannot say
+# which cell leads into which. In the other form of the data the features of an edge are the colours
+# around both of its ends, for each direction.
 
 X_ends, _ = make_snakes(300, edge_features="ends", random_state=0)
 ends = GraphCRF(inference="bp", inference_tol=1e-4, **options).fit(X_ends[train], y[train])
@@ -91,8 +92,8 @@ plt.show()
 # %%
 # Why this labelling?
 # -------------------
-# The score of a labelling is a sum over nodes and edges. Against the prediction of the second
-# model, the true labels are ahead by the edges, which know the colours.
+# The score of a labelling is a sum over nodes and edges. `explain` compares the true labels with
+# the prediction of the second model: the edges, which know the colours, make the difference.
 
 rival = directions.predict(X[chosen : chosen + 1])[0]
 terms = explain(ends, X_ends[chosen], y[chosen], rival=rival)

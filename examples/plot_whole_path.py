@@ -1,16 +1,21 @@
 """
-=======================================
+======================================
 From a data frame to a model in a file
-=======================================
+======================================
 
-All that one usually does with a model of sequences, in the order of a notebook: a table of tokens,
-features, a grid search with a progress bar, pictures of what was learned, the reasons of one
-prediction, and a file that another program can load.
+All steps of one piece of work, in the order of a notebook: a table of tokens, features, a grid
+search with a progress bar, pictures of what was learned, an explanation of one prediction, and a
+file that another program can load. The last picture shows one new advertisement: how probable each
+label is at each token, with a frame around the predicted one.
+
+The guide has pages on :doc:`chains <../user_guide/sequences>`,
+:doc:`explanations <../user_guide/inspection>` and :doc:`files <../user_guide/persistence>`.
 """
 
 import tempfile
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 from sklearn.callback import ProgressBar
 from sklearn.model_selection import GridSearchCV, train_test_split
@@ -66,9 +71,9 @@ print(X_train, X_test)
 # %%
 # Search
 # ------
-# The vectorizer gives each column and value a weight for each label, and the search tries how large
-# these may become. Labels are in the BIO scheme; with ``allowed_transitions`` no prediction leaves
-# it. A bar shows how far the search is; it needs scikit-learn 1.9 and the package rich.
+# The search tries penalties of several strengths. Labels are in the BIO scheme, and with
+# ``allowed_transitions`` all predictions obey it. A bar shows how far the search is; it needs
+# scikit-learn 1.9 and the package rich.
 
 model = make_pipeline(SequenceVectorizer(), LinearChainCRF(allowed_transitions="BIO"))
 grid = {"linearchaincrf__C": [0.1, 1.0, 10.0], "linearchaincrf__l1_ratio": [0.0, 0.5]}
@@ -96,20 +101,24 @@ feature_weights(search, n=3, labels=["B-RENT", "B-SIZE"])
 FeatureWeightsDisplay.from_estimator(search, labels=["B-RENT", "B-SIZE"], n=6)
 
 # %%
-# How the solver came down to the optimum:
+# The objective after each iteration of the solver:
 
 LossCurveDisplay.from_estimator(crf)
 
 # %%
 # One prediction
 # --------------
-# How sure the model is of each label of an advertisement that it has not seen, and which features
-# speak for them.
+# The probability of each label at each token of an advertisement that was not used in training, and
+# below it the features that speak for the predicted labels.
 
-MarginalDisplay.from_estimator(search, X_test[:1], n_labels=8)
+# sphinx_gallery_thumbnail_number = 4
+
+shortest = int(np.argmin(np.diff(X_test.offsets)))
+chosen = X_test[shortest : shortest + 1]
+MarginalDisplay.from_estimator(search, chosen, n_labels=8)
 
 # %%
-explanation = explain(search, X_test[:1])
+explanation = explain(search, chosen)
 explanation.to_frame().query("token < 3")
 
 # %%

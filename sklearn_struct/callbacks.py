@@ -18,27 +18,34 @@ class FitContext(Protocol):
 
 
 class EarlyStopping:
-    """Ends a fit when the score on held-out data no longer rises.
+    """End a fit when the score on held-out data no longer rises.
 
-    The model is then the one of the last iteration, and there is no `ConvergenceWarning`.
+    The model is then that of the last iteration, and there is no `ConvergenceWarning`. Callbacks
+    need scikit-learn 1.9 or later.
+
+    Read more in :doc:`/user_guide/callbacks`.
 
     Parameters
     ----------
     X, y
-        Held-out data, as the estimator's ``score`` takes them. In a pipeline they are what its last
-        step gets.
+        Held-out data, as the estimator's ``score`` takes them. In a pipeline, give them in the form
+        that its last step gets.
     scoring : callable, default=None
-        Called as ``scoring(estimator, X, y)``, such as a scorer of `sklearn_struct.metrics`. None:
+        A function ``scoring(estimator, X, y)``, such as a scorer of `sklearn_struct.metrics`. None:
         the estimator's ``score``.
     patience : int, default=3
         Stop when this many iterations in a row have not raised the best score.
     min_delta : float, default=0.0
-        By how much a score must exceed the best one to raise it.
+        A score counts as better if it exceeds the best one by more than this.
 
     Attributes
     ----------
     scores_ : list of float
         The score after each iteration of the last fit.
+
+    See Also
+    --------
+    sklearn_struct.inspection.LossCurveDisplay : The objective after each iteration as a picture.
 
     Examples
     --------
@@ -46,7 +53,8 @@ class EarlyStopping:
     >>> from sklearn_struct.callbacks import EarlyStopping
     >>> X = [["the", "cat", "sleeps"], ["the", "dog", "barks"], ["a", "dog", "sleeps"]] * 4
     >>> y = [["DET", "NOUN", "VERB"], ["DET", "NOUN", "VERB"], ["DET", "NOUN", "VERB"]] * 4
-    >>> stopping = EarlyStopping([["a", "cat", "barks"]], [["DET", "NOUN", "VERB"]], patience=2)
+    >>> X_held_out, y_held_out = [["a", "cat", "barks"]], [["DET", "NOUN", "VERB"]]
+    >>> stopping = EarlyStopping(X_held_out, y_held_out, patience=2)
     >>> crf = LinearChainCRF(C=1000, tol=0)
     >>> if hasattr(crf, "set_callbacks"):  # scikit-learn 1.9
     ...     crf = crf.set_callbacks(stopping).fit(X, y)
@@ -72,14 +80,38 @@ class EarlyStopping:
         self.scores_: list[float] = []
 
     def setup(self, estimator: BaseEstimator, context: FitContext) -> None:
-        """A fit begins."""
+        """Begin anew; scikit-learn calls it when a fit begins.
+
+        Parameters
+        ----------
+        estimator : estimator
+            What is fitted.
+        context : object
+            scikit-learn's description of the task.
+        """
         self.scores_ = []
 
     def teardown(self, estimator: BaseEstimator, context: FitContext) -> None:
-        """A fit has ended."""
+        """Do nothing; scikit-learn calls it when a fit has ended.
+
+        Parameters
+        ----------
+        estimator : estimator
+            What was fitted.
+        context : object
+            scikit-learn's description of the task.
+        """
 
     def on_fit_task_begin(self, estimator: BaseEstimator, context: FitContext) -> None:
-        """A task of the fit begins."""
+        """Do nothing; scikit-learn calls it when a task of the fit begins.
+
+        Parameters
+        ----------
+        estimator : estimator
+            What is fitted.
+        context : object
+            scikit-learn's description of the task.
+        """
 
     def on_fit_task_end(
         self,
@@ -88,7 +120,22 @@ class EarlyStopping:
         *,
         fitted_estimator: BaseEstimator | None = None,
     ) -> bool:
-        """Score the model of an iteration; return whether to stop."""
+        """Score the model of an iteration; scikit-learn calls it after each.
+
+        Parameters
+        ----------
+        estimator : estimator
+            What is fitted.
+        context : object
+            scikit-learn's description of the task.
+        fitted_estimator : callable or None
+            Gives the estimator with the weights of the iteration.
+
+        Returns
+        -------
+        bool
+            Whether to stop.
+        """
         if context.task_name != "iteration" or fitted_estimator is None:
             return False
         score = self.scoring or (lambda model, X, y: model.score(X, y))

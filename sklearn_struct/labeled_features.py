@@ -53,6 +53,8 @@ def suggest_labeled_features(
     Each label gets the features that occur with it most often, among those that are not more
     frequent with another label. The rule is that of [1]_, and [2]_ uses it, too.
 
+    Read more in :doc:`/user_guide/few_labels`.
+
     Parameters
     ----------
     X : list of sequences or SequenceArray
@@ -65,12 +67,12 @@ def suggest_labeled_features(
     n_per_label : int, default=3
         Largest number of features for a label.
     min_label_tokens : int, default=1
-        Labels of fewer tokens get no features. But a feature that is more frequent with such a
-        label than with all others goes to none of the others either.
+        Labels of fewer tokens get no features. A feature that is most frequent with such a label is
+        then given to no label.
     min_frequency : int, default=1
-        Least number of tokens with a feature and its label.
+        Smallest number of tokens with a feature and its label.
     min_precision : float, default=0.0
-        Least share of a feature's tokens that have the label.
+        Smallest share of the tokens of a feature that have its label.
     features : str, re.Pattern or list of them, default=None
         Choose among these only: names, or compiled patterns that match whole names, such as
         ``re.compile("word:.*")``; None is all.
@@ -79,8 +81,8 @@ def suggest_labeled_features(
     -------
     dict
         The label of each feature. Labels are in sorted order, the features of a label by falling
-        frequency, then by name. If a feature is equally frequent with several labels, the first of
-        these that has room takes it.
+        frequency, then by name. A feature that is equally frequent with several labels goes to the
+        first of them that has less than `n_per_label` features.
 
     Raises
     ------
@@ -95,6 +97,7 @@ def suggest_labeled_features(
     --------
     suggest_features : Candidates for a person to label, without labels.
     sample_targets : Proportions of labels from a few tokens of each feature.
+    sklearn_struct.GECRF : Learns from labelled features.
 
     References
     ----------
@@ -155,6 +158,8 @@ def suggest_features(
 ) -> list[str]:
     """Suggest features for a person to label: the most frequent or the most informative ones.
 
+    Read more in :doc:`/user_guide/few_labels`.
+
     Parameters
     ----------
     X : list of sequences or SequenceArray
@@ -173,7 +178,7 @@ def suggest_features(
     Returns
     -------
     list of str
-        The best first, equal ones by name. A feature that occurs in no such token is left out.
+        The best first, ties by name. A feature that occurs in no such token is left out.
 
     Raises
     ------
@@ -181,6 +186,11 @@ def suggest_features(
         As `suggest_labeled_features`.
     ValueError
         If X has no such features, or y is missing but needed.
+
+    See Also
+    --------
+    suggest_labeled_features : Features together with their labels.
+    sample_targets : Proportions of labels from a few tokens of each feature.
 
     Examples
     --------
@@ -223,6 +233,8 @@ def sample_targets(
 ) -> dict[str, Counter[Label]]:
     """Count the labels of a few tokens of each feature, as an annotator would.
 
+    Read more in :doc:`/user_guide/few_labels`.
+
     Parameters
     ----------
     X, y
@@ -252,6 +264,11 @@ def sample_targets(
     -----
     UserWarning
         If features occur nowhere with a label.
+
+    See Also
+    --------
+    suggest_features : Which features to label.
+    sklearn_struct.GECRF : Takes the counts as labelled features.
 
     Examples
     --------

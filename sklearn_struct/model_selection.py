@@ -40,10 +40,12 @@ def cross_val_predict(
     method: str = "predict_proba",
     params: dict[str, Any] | None = None,
 ) -> np.ndarray:
-    """Predictions for each sequence by a model that was fitted without it.
+    """Predict each sequence by a model that was fitted without it.
 
-    It replaces `sklearn.model_selection.cross_val_predict`, which handles labels of ragged
-    sequences, but not their probabilities.
+    `sklearn.model_selection.cross_val_predict` works for labels of sequences of different lengths,
+    but not for their probabilities. This function works for both.
+
+    Read more in :doc:`/user_guide/sequences`.
 
     Parameters
     ----------
@@ -67,13 +69,18 @@ def cross_val_predict(
     -------
     ndarray of shape (n_sequences,)
         dtype object: lists of labels, or arrays (n_tokens, n_labels) whose columns are all labels
-        of y, sorted. A label that the training data of a fold did not have gets probability 0
-        (logarithm -inf). For a two-dimensional X what scikit-learn's function returns.
+        of y, sorted. A label that was not in the training data of a fold gets probability 0
+        (logarithm -inf). For a two-dimensional X it is what scikit-learn's function returns.
 
     Raises
     ------
     ValueError
-        If `method` is another one, or the test sets are not a partition of the sequences.
+        If `method` is unknown, or a sequence is in no test set or in several.
+
+    See Also
+    --------
+    KeepUnlabeled : Splits where some sequences have no labels.
+    sklearn.model_selection.cross_val_predict : For labels, or data that are no sequences.
 
     Examples
     --------
@@ -125,11 +132,19 @@ class KeepUnlabeled(BaseCrossValidator):
     (None in the place of a sequence's labels) or from partly labelled ones. Test parts are scored,
     so they hold fully labelled sequences alone.
 
+    Read more in :doc:`/user_guide/few_labels`.
+
     Parameters
     ----------
     cv : int, splitter or iterable of (train, test), default=None
-        How to split the fully labelled sequences, which are numbered from 0 as if there were no
-        others; None: five folds.
+        How to split the fully labelled sequences. It sees them alone, numbered from 0. None: five
+        folds.
+
+    See Also
+    --------
+    cross_val_predict : Predictions of held-out sequences.
+    sklearn.model_selection.KFold : Splits all sequences.
+    sklearn_struct.GECRF : Learns from unlabelled sequences, too.
 
     Examples
     --------
@@ -178,7 +193,17 @@ class KeepUnlabeled(BaseCrossValidator):
         y: Sequences | None = None,
         groups: ArrayLike | None = None,
     ) -> int:
-        """Number of splits; X, y and groups as in `split`."""
+        """Count the splits.
+
+        Parameters
+        ----------
+        X, y, groups
+            As in `split`.
+
+        Returns
+        -------
+        int
+        """
         parts = [None, None, None] if X is None else self._parts(self._labelled(X, y), X, y, groups)
         return int(model_selection.check_cv(self.cv).get_n_splits(*parts))
 

@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "development" / "architecture.md"
 PATH = re.compile(r"`([a-z_]+(?:/[a-z_]+)+)(?:\.py)?`")
 # files of the recipes
-PLACEHOLDERS = ("/x", "/test_x", "/x_crf", "/test_x_crf")
+PLACEHOLDERS = ("/x", "/test_x", "/x_crf", "/test_x_crf", "/plot_x")
 
 
 def room_items():

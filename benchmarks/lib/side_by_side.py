@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 from lib.claims import Claim, no_claims
 from lib.goals import Goal
+from lib.sources import Source
 
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
@@ -103,8 +104,8 @@ class Benchmark(NamedTuple):
 
     Those of `once` run a single time, before the others; `finish` may add figures that need all
     runs; `goals` and `claims` read the medians; `task` names the data that must be prepared;
-    `picture` says what the curves are, if there are some; `beside` is the paper or the library
-    beside whose figures ours stand.
+    `picture` says what the curves are, if there are some; `beside` names the libraries and methods
+    beside whose figures ours stand, `papers` what of papers is done again, first of the main one.
     """
 
     title: str
@@ -116,6 +117,7 @@ class Benchmark(NamedTuple):
     picture: Picture = Picture()
     beside: str = ""
     claims: Callable[[Medians], list[Claim]] = no_claims
+    papers: tuple[Source, ...] = ()
 
 
 class Options(NamedTuple):
@@ -206,10 +208,21 @@ def medians(runs: Runs) -> Medians:
 
 def print_table(title: str, columns: dict[str, dict[str, float]]) -> None:
     """One row a figure, one column a contestant."""
+    print(f"\n{title}", *table_lines(columns), sep="\n", flush=True)
+
+
+def table_lines(columns: dict[str, dict[str, float]]) -> list[str]:
+    """One row a figure, one column a contestant."""
     rows = list(dict.fromkeys(key for column in columns.values() for key in column))
     width = max(map(len, rows), default=0) + 2
     widths = [max(len(name), 10) + 2 for name in columns]
-    print(f"\n{title}\n" + " " * width + "".join(map(str.rjust, columns, widths)))
+    lines = [" " * width + "".join(map(str.rjust, columns, widths))]
     for row in rows:
-        cells = [f"{column[row]:.5g}" if row in column else "" for column in columns.values()]
-        print(f"{row:<{width}}" + "".join(map(str.rjust, cells, widths)), flush=True)
+        cells = [_cell(column[row]) if row in column else "" for column in columns.values()]
+        lines.append((f"{row:<{width}}" + "".join(map(str.rjust, cells, widths))).rstrip())
+    return lines
+
+
+def _cell(value: float) -> str:
+    """Five digits; large numbers are whole, with commas."""
+    return f"{value:,.0f}" if 1e5 <= abs(value) < 1e9 else f"{value:.5g}"

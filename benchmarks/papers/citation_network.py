@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 
 from lib.goals import Goal
 from lib.side_by_side import Benchmark, Medians, Stopwatch
+from lib.sources import Source
 
 from papers.field_corpora import in_data_home
 
@@ -218,6 +219,7 @@ BENCHMARKS = {
             ROUNDS: partial(_contest, by_graph),
         },
         goals,
-        beside="scikit-learn, and personalised PageRank",
+        beside="scikit-learn, personalised PageRank",
+        papers=(Source("xiang-2008", "within-network labels"), Source("qu-2019", "Cora")),
     )
 }

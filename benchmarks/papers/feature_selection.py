@@ -35,6 +35,7 @@ from typing import Any
 from lib.fitting import load_kernels
 from lib.goals import no_goals
 from lib.side_by_side import Benchmark, Stopwatch
+from lib.sources import Source
 
 from papers.noun_phrase_models import EXTENDED, TEMPLATES, Parts, hidden, packed, parts, scores
 
@@ -168,6 +169,6 @@ BENCHMARKS = {
         "noun-phrases",
         {"all": everything}
         | {f"{way}, {C:g}": partial(run, C) for C in STRENGTHS for way, run in WAYS.items()},
-        beside="Smith, Vail and Lafferty (ACL 2007), section 6",
+        papers=(Source("smith-2007", "section 6"),),
     )
 }

@@ -18,11 +18,17 @@ from typing import Any, NamedTuple
 
 from lib.goals import Goal, no_goals
 from lib.side_by_side import Benchmark, Medians, Picture, Stopwatch
+from lib.sources import Source
 
 from papers import few_labels_experiment as methods
 from papers.few_labels_experiment import DRAWS, GRID, N_LABELLED, RESPLITS, experiment, resplit
 
-PAPER = "Mann and McCallum (ACL 2008)"
+PAPER = "mann-2008"
+RIVALS = (
+    Source("haghighi-2006", "columns HK06"),
+    Source("chang-2007", "columns CRR07"),
+    Source("ganchev-2010", "column posterior regularisation"),
+)
 NONE = (0,)
 SOME = N_LABELLED
 GE = "GE, majority"
@@ -190,14 +196,13 @@ def _table(title: str, corpus: str, rule: str, of_paper: str = "tables 2 and 3")
             for name in (GE, WITH_ENTROPY)
         }
         promised = partial(goals, title, PROMISES[rule])
-    beside = f"{PAPER}, {of_paper}"
     return Benchmark(
         f"Accuracy with few labels: {title} (a substitute)",
         {},
         promised,
         "",
         contestants,
-        beside=beside,
+        papers=(Source(PAPER, of_paper), *RIVALS),
     )
 
 
@@ -284,6 +289,6 @@ BENCHMARKS = {
         },
         savings,
         Picture("labelled tokens", "test accuracy, %", excess=False),
-        f"{PAPER}, figure 2",
+        papers=(Source(PAPER, "figure 2"),),
     ),
 }

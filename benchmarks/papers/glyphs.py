@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 from lib.fitting import FIT, fit_seconds
 from lib.goals import Goal
 from lib.side_by_side import Benchmark, Medians, Stopwatch
+from lib.sources import Source
 
 from papers.field_corpora import in_data_home
 
@@ -159,6 +160,6 @@ BENCHMARKS = {
         },
         goals,
         once=CHOICES,
-        beside="Sutton and McCallum (2012), approximate training",
+        papers=(Source("sutton-2012", "approximate training"),),
     )
 }

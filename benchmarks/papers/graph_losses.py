@@ -20,6 +20,7 @@ from lib.claims import Claim
 from lib.fitting import fit_seconds
 from lib.goals import no_goals
 from lib.side_by_side import Benchmark, Medians, Stopwatch
+from lib.sources import Source
 from lib.word_features import word_features
 
 from papers import glyphs, skip_chains, snakes
@@ -180,6 +181,6 @@ BENCHMARKS = {
         {name: partial(every_corpus, settings) for name, settings in WAYS.items()},
         no_goals,
         claims=claims,
-        beside="Sutton and McCallum (2012), approximate training",
+        papers=(Source("sutton-2012", "approximate training"),),
     )
 }

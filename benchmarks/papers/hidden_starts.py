@@ -34,6 +34,7 @@ from lib.fitting import load_kernels
 from lib.goals import no_goals
 from lib.recording import evaluation_seconds
 from lib.side_by_side import Benchmark, Picture, Runs, Stopwatch
+from lib.sources import Source
 
 from papers.field_corpora import announcements
 from papers.label_states import FIELDS, LETTERS, letters, node_f1
@@ -236,6 +237,6 @@ BENCHMARKS = {
         },
         finish=finish,
         picture=Picture("objective / C reached", "of the minimum nearby", excess=False),
-        beside="Sutton and McCallum, section 5.1.3",
+        papers=(Source("sutton-2012", "section 5.1.3"),),
     )
 }

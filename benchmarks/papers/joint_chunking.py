@@ -19,6 +19,7 @@ from typing import Any
 from lib.fitting import FIT, fit_seconds
 from lib.goals import Goal
 from lib.side_by_side import Benchmark, Medians, Stopwatch
+from lib.sources import Source
 from lib.word_features import word_features
 
 CHUNKS = "chunk F1"
@@ -141,6 +142,6 @@ BENCHMARKS = {
             JOINTLY: jointly,
         },
         goals,
-        beside="Sutton, McCallum and Rohanimanesh (2007), dynamic CRFs",
+        papers=(Source("sutton-2007", "chunks"), Source("sutton-2012", "section 5.1.2")),
     ),
 }

@@ -17,6 +17,7 @@ from typing import Any
 from lib.fitting import FIT, fit_seconds
 from lib.goals import Goal
 from lib.side_by_side import Benchmark, Medians, Stopwatch
+from lib.sources import Source
 
 from papers.field_corpora import announcements, in_data_home
 from papers.skip_chains import tokens_and_labels
@@ -182,13 +183,14 @@ FIELD_CHOICES: list[dict[str, Any]] = [
     *({"n_states": n, "C": C} for n in (2, {"O": 3}) for C in (1.0, 3.0)),
 ]
 
+SOURCES = (Source("morency-2007", "hidden states"), Source("sutton-2012", "section 5.1.3"))
 BENCHMARKS = {
     "hidden-letters": Benchmark(
         "Handwritten letters, by chains with and without hidden states",
         {name: partial(fit_letters, settings) for name, settings in LETTERS.items()},
         letter_goals,
         once=_choices(validate_letters, LETTER_CHOICES),
-        beside="Morency, Quattoni and Darrell (2007), hidden states of labels",
+        papers=SOURCES,
     ),
     "hidden-fields": Benchmark(
         "Fields of announcements, by chains with and without hidden states",
@@ -199,6 +201,6 @@ BENCHMARKS = {
         },
         field_goals,
         once=_choices(validate_fields, FIELD_CHOICES),
-        beside="Morency, Quattoni and Darrell (2007), hidden states of labels",
+        papers=SOURCES,
     ),
 }

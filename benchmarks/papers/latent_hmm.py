@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from lib.goals import no_goals
 from lib.side_by_side import Benchmark, Stopwatch
+from lib.sources import Source
 
 from sklearn_struct.containers.structures import Block
 from sklearn_struct.hidden_markov.em_steps import (
@@ -151,6 +152,6 @@ BENCHMARKS = {
         {f"SpectralHMM, m={m}": partial(spectral, m) for m in (1, 2, 4, 8, 16)},
         no_goals,
         once={f"EM, m={m}": partial(em_of_states, m) for m in (1, 2, 4, 8)},
-        beside="Cohen et al. (ACL 2012), right-branching trees",
+        papers=(Source("cohen-2012", "right-branching trees"),),
     ),
 }

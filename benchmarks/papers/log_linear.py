@@ -18,6 +18,7 @@ from typing import Any
 
 from lib.goals import Goal
 from lib.side_by_side import Benchmark, Medians, Stopwatch
+from lib.sources import Source
 
 PERPLEXITY = "perplexity"
 ACCURACY = "accuracy, %"
@@ -186,13 +187,13 @@ BENCHMARKS = {
             BUCKETS: partial(interpolated, True),
             OURS: log_linear,
         },
-        beside="Collins, Log-linear models: the language model",
+        papers=(Source("collins-notes", "the language model"),),
     ),
     "history-tagger": Benchmark(
         "Accuracy of taggers P(tag | tags before, words): EWT, universal tags",
         {},
         equal_accuracy,
         once={TAGGERS[0]: partial(tagger, 1), TAGGERS[1]: partial(tagger, 2), CHAIN: memm},
-        beside="Collins, Log-linear models: the tagger",
+        papers=(Source("collins-notes", "the tagger"),),
     ),
 }

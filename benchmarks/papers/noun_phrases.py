@@ -16,6 +16,7 @@ from typing import Any
 
 from lib.goals import no_goals
 from lib.side_by_side import Benchmark, Picture, Stopwatch
+from lib.sources import Source
 
 from papers.noun_phrase_models import (
     EXTENDED,
@@ -33,7 +34,7 @@ from papers.noun_phrase_models import (
     readable,
 )
 
-SOURCE = "Smith, Vail and Lafferty (ACL 2007)"
+KEY = "smith-2007"
 MEASURES = ("precision", "recall", "F1")
 TRAINING = "training, CPU s"
 PUBLISHED = ", paper"
@@ -177,7 +178,7 @@ def _table(features: str) -> Benchmark:
         f"Precision, recall, F1 and time of noun phrases, {features}",
         lambda name, watch: table(features, name, watch),
         ROWS[features],
-        beside=f"{SOURCE}, table 1",
+        papers=(Source(KEY, "table 1"),),
     )
 
 
@@ -188,20 +189,20 @@ BENCHMARKS = {
         "F1 of M-estimation over other base distributions, noun phrases",
         bases,
         BASES,
-        beside=f"{SOURCE}, table 2",
+        papers=(Source(KEY, "table 2"),),
     ),
     "np-learning-curves": _benchmark(
         "Test F1 and number of sentences, noun phrases",
         learning_curve,
         CURVES,
         picture=Picture("training sentences", "test F1", excess=False),
-        beside=f"{SOURCE}, figure 2",
+        papers=(Source(KEY, "figure 2"),),
     ),
     "np-accuracy-time": _benchmark(
         "Held-out F1 and training time, noun phrases",
         accuracy_in_time,
         CURVES,
         picture=Picture("CPU seconds of training", "held-out F1", excess=False),
-        beside=f"{SOURCE}, figure 3",
+        papers=(Source(KEY, "figure 3"),),
     ),
 }

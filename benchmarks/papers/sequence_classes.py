@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 from lib.fitting import FIT
 from lib.goals import Goal
 from lib.side_by_side import Benchmark, Medians, Stopwatch
+from lib.sources import Source
 
 from papers.field_corpora import in_data_home
 from papers.sequence_rivals import HiddenMarkovClasses, NearestByWarping, moments
@@ -222,6 +223,7 @@ def contestants(
     return {name: partial(compete, tasks, make) for name, make in rivals.items()}
 
 
+SOURCES = (Source("quattoni-2007", "hidden states"), Source("sutton-2012", "section 5.1.3"))
 BENCHMARKS = {
     "classes-vowels": Benchmark(
         "Nine speakers told apart by a vowel each",
@@ -231,7 +233,8 @@ BENCHMARKS = {
             partial(hmmlearn, [3, 5], ["ergodic"]),
         ),
         goals_of_vowels,
-        beside="Quattoni et al. (2007), hidden conditional random fields",
+        beside="hmmlearn, time warping, logistic regression",
+        papers=SOURCES,
     ),
     "classes-motions": Benchmark(
         "Generated motions of four classes, ten draws",
@@ -241,6 +244,7 @@ BENCHMARKS = {
             partial(hmmlearn, [3, 5, 7], ["ergodic", "left-to-right"]),
         ),
         goals_of_motions,
-        beside="Quattoni et al. (2007), hidden conditional random fields",
+        beside="hmmlearn, time warping, logistic regression",
+        papers=SOURCES,
     ),
 }

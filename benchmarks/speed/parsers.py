@@ -14,6 +14,7 @@ from typing import Any
 
 from lib.goals import Goal
 from lib.side_by_side import Benchmark, Medians, Stopwatch
+from lib.sources import Source
 from lib.treebank import load_kernels, treebank
 
 RATE = "sentences per CPU s"
@@ -99,5 +100,6 @@ BENCHMARKS = {
         "Time, memory and F1 of parsers: treebank sample, at most 40 words",
         {name: partial(parsing, made) for name, made in PARSERS.items()},
         good_parsers,
+        papers=(Source("cohen-2012", "section 6"), Source("smith-2007", "section 4.1.2")),
     )
 }

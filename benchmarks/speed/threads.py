@@ -9,6 +9,7 @@ import warnings
 from lib.fitting import load_kernels
 from lib.goals import Goal
 from lib.side_by_side import Benchmark, Medians, Stopwatch
+from lib.sources import Source
 from lib.tasks import packed
 
 GAIN = "gain of two threads"
@@ -46,5 +47,6 @@ BENCHMARKS = {
         {"ours": evaluations},
         goals,
         "chunking",
+        papers=(Source("sutton-2012", "section 5.3"),),
     )
 }

@@ -31,10 +31,11 @@ __all__ = ["CRF"]
 class CRF(DocLink, Filed, BaseEstimator):
     """Drop-in replacement for ``sklearn_crfsuite.CRF``, on a `LinearChainCRF`.
 
-    It has the same parameters, methods and attributes, so that code runs as it is, with another
-    import. The model, its objective and its features are CRFsuite's, so that "lbfgs" finds the same
-    optimum. New code has more choices with `LinearChainCRF` itself. The user guide has a table of
-    all parameters.
+    It has the same parameters, methods and attributes, so you only change the import. The model,
+    its objective and its features are CRFsuite's, so that "lbfgs" finds the same optimum.
+    New code has more choices with `LinearChainCRF` itself.
+
+    Read more in :doc:`/migration/crfsuite`.
 
     Parameters
     ----------
@@ -50,7 +51,7 @@ class CRF(DocLink, Filed, BaseEstimator):
         Coefficients of the L1 (0 if None) and of the L2 penalty (1 if None).
     max_iterations : int, default=None
         None: unlimited for "lbfgs", 1000 for "l2sgd", else 100. As with CRFsuite, a fit that ends
-        there is as good as any other: there is no `ConvergenceWarning`.
+        there gives no `ConvergenceWarning`.
     num_memories : int, default=None
         Ignored.
     epsilon, delta : float, default=None

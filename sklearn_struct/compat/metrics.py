@@ -25,6 +25,8 @@ __all__ = [
 def flat_accuracy_score(y_true: Sequences, y_pred: Sequences) -> float:
     """Fraction of tokens with the right label.
 
+    Read more in :doc:`/migration/crfsuite`.
+
     Parameters
     ----------
     y_true, y_pred : list or object array of label sequences
@@ -37,12 +39,24 @@ def flat_accuracy_score(y_true: Sequences, y_pred: Sequences) -> float:
     ------
     LengthMismatchError
         If the numbers of sequences or of labels differ; as in all metrics here.
+
+    See Also
+    --------
+    sklearn_struct.metrics.token_accuracy_score : The same, with weights of sequences.
+
+    Examples
+    --------
+    >>> from sklearn_struct.compat import metrics
+    >>> metrics.flat_accuracy_score([["O", "B"], ["O"]], [["O", "B"], ["B"]])
+    0.666...
     """
     return float(_flat("accuracy_score", y_true, y_pred))
 
 
 def flat_precision_score(y_true: Sequences, y_pred: Sequences, **kwargs: Any) -> Any:
     """Precision of tokens.
+
+    Read more in :doc:`/migration/crfsuite`.
 
     Parameters
     ----------
@@ -53,12 +67,26 @@ def flat_precision_score(y_true: Sequences, y_pred: Sequences, **kwargs: Any) ->
     Returns
     -------
     float or ndarray
+
+    See Also
+    --------
+    sklearn.metrics.precision_score : What it calls.
+    sklearn_struct.metrics.span_precision_score : Precision of spans.
+
+    Examples
+    --------
+    >>> from sklearn_struct.compat import metrics
+    >>> y_true, y_pred = [["O", "B"], ["O"]], [["O", "B"], ["B"]]
+    >>> metrics.flat_precision_score(y_true, y_pred, average="macro")
+    0.75
     """
     return _flat("precision_score", y_true, y_pred, **kwargs)
 
 
 def flat_recall_score(y_true: Sequences, y_pred: Sequences, **kwargs: Any) -> Any:
     """Recall of tokens.
+
+    Read more in :doc:`/migration/crfsuite`.
 
     Parameters
     ----------
@@ -69,12 +97,25 @@ def flat_recall_score(y_true: Sequences, y_pred: Sequences, **kwargs: Any) -> An
     Returns
     -------
     float or ndarray
+
+    See Also
+    --------
+    sklearn.metrics.recall_score : What it calls.
+    sklearn_struct.metrics.span_recall_score : Recall of spans.
+
+    Examples
+    --------
+    >>> from sklearn_struct.compat import metrics
+    >>> metrics.flat_recall_score([["O", "B"], ["O"]], [["O", "B"], ["B"]], average="macro")
+    0.75
     """
     return _flat("recall_score", y_true, y_pred, **kwargs)
 
 
 def flat_f1_score(y_true: Sequences, y_pred: Sequences, **kwargs: Any) -> Any:
     """F1 of tokens.
+
+    Read more in :doc:`/migration/crfsuite`.
 
     Parameters
     ----------
@@ -85,6 +126,11 @@ def flat_f1_score(y_true: Sequences, y_pred: Sequences, **kwargs: Any) -> Any:
     Returns
     -------
     float or ndarray
+
+    See Also
+    --------
+    sklearn.metrics.f1_score : What it calls.
+    sklearn_struct.metrics.span_f1_score : F1 of spans.
 
     Examples
     --------
@@ -98,6 +144,8 @@ def flat_f1_score(y_true: Sequences, y_pred: Sequences, **kwargs: Any) -> Any:
 def flat_fbeta_score(y_true: Sequences, y_pred: Sequences, beta: float, **kwargs: Any) -> Any:
     """F-beta of tokens.
 
+    Read more in :doc:`/migration/crfsuite`.
+
     Parameters
     ----------
     y_true, y_pred : list or object array of label sequences
@@ -109,6 +157,18 @@ def flat_fbeta_score(y_true: Sequences, y_pred: Sequences, beta: float, **kwargs
     Returns
     -------
     float or ndarray
+
+    See Also
+    --------
+    sklearn.metrics.fbeta_score : What it calls.
+    flat_f1_score : The same with ``beta=1``.
+
+    Examples
+    --------
+    >>> from sklearn_struct.compat import metrics
+    >>> y_true, y_pred = [["O", "B"], ["O"]], [["O", "B"], ["B"]]
+    >>> metrics.flat_fbeta_score(y_true, y_pred, beta=2, average="weighted")
+    0.648...
     """
     return _flat("fbeta_score", y_true, y_pred, beta=beta, **kwargs)
 
@@ -117,6 +177,8 @@ def flat_classification_report(
     y_true: Sequences, y_pred: Sequences, labels: ArrayLike | None = None, **kwargs: Any
 ) -> Any:
     """Table of the scores of each label.
+
+    Read more in :doc:`/migration/crfsuite`.
 
     Parameters
     ----------
@@ -129,6 +191,21 @@ def flat_classification_report(
     Returns
     -------
     str or dict
+
+    See Also
+    --------
+    sklearn.metrics.classification_report : What it calls.
+    sklearn_struct.metrics.span_classification_report : Scores of spans.
+
+    Examples
+    --------
+    >>> from sklearn_struct.compat import metrics
+    >>> y_true, y_pred = [["O", "B"], ["O"]], [["O", "B"], ["B"]]
+    >>> print(metrics.flat_classification_report(y_true, y_pred, labels=["B"]))
+                  precision    recall  f1-score   support
+    <BLANKLINE>
+               B       0.50      1.00      0.67         1
+    ...
     """
     return _flat("classification_report", y_true, y_pred, labels=labels, **kwargs)
 

@@ -13,6 +13,8 @@ class Cliques(NamedTuple):
     A graph of `GraphCRF` is a tuple (nodes, list of Cliques) where its edges are of several kinds,
     or where three and more nodes depend on each other (clique templates; [1]_, section 2.4).
 
+    Read more in :doc:`/user_guide/graphs`.
+
     Parameters
     ----------
     name : str
@@ -26,6 +28,11 @@ class Cliques(NamedTuple):
     symmetric : bool, default=False
         Whether the nodes of a clique have no order: then labellings that differ by their order
         share a weight.
+
+    See Also
+    --------
+    GraphCRF : Learns the weights of cliques.
+    TypedNodes : Nodes with labels of their own types.
 
     References
     ----------

@@ -23,6 +23,8 @@ class GraphArray(OneDimensional):
     It slices, concatenates and splits like an array of length ``n_graphs``, so scikit-learn's
     splitters and searches take it as X, while nodes and edges stay in one block of memory each.
 
+    Read more in :doc:`/user_guide/graphs`.
+
     Parameters
     ----------
     nodes : SequenceArray, or list of arrays (n_nodes, n_features), of sparse matrices or of lists
@@ -41,6 +43,13 @@ class GraphArray(OneDimensional):
         If they are not of the same number of graphs, if edges are no table of whole numbers with
         two columns, if there are features of another number of edges or types of another number of
         nodes, or if a type is no string.
+
+    See Also
+    --------
+    GraphCRF : Learns from such graphs.
+    Cliques : Several kinds of edges, and larger cliques.
+    TypedNodes : Nodes with labels of their own types.
+    SequenceArray : The same for sequences.
 
     Examples
     --------
@@ -118,7 +127,17 @@ class GraphArray(OneDimensional):
 
     @classmethod
     def from_graphs(cls, graphs: Sequence[tuple[Any, ...]]) -> GraphArray:
-        """Pack a list of tuples (nodes, edges) or (nodes, edges, edge_features)."""
+        """Pack a list of tuples (nodes, edges) or (nodes, edges, edge_features).
+
+        Parameters
+        ----------
+        graphs : list of tuples
+            The graphs, as `GraphCRF` takes them; all have edge features, or none has.
+
+        Returns
+        -------
+        GraphArray
+        """
         columns: list[Any] = list(map(list, zip(*graphs, strict=True)))
         if not columns:
             return cls([], [])
@@ -149,10 +168,10 @@ class GraphArray(OneDimensional):
         ----------
         graphs : list of networkx.Graph or networkx.DiGraph
         node : attribute, or list of attributes
-            The features of nodes. A single attribute holds the features themselves, such as an
-            array; those of a list are features each, numbers or strings.
+            The features of nodes. A single attribute holds all features of a node, such as an
+            array. In a list each attribute is one feature, a number or a string.
         edge : attribute, or list of attributes, default=None
-            The same of edges; None if they have no features.
+            The features of edges, in the same form; None if they have none.
         label : attribute, default=None
             The labels of nodes; None without labels.
         node_type : attribute, default=None
@@ -167,7 +186,7 @@ class GraphArray(OneDimensional):
         Raises
         ------
         ValueError
-            With the place, if an attribute lacks.
+            If an attribute is missing; the message says where.
 
         Examples
         --------

@@ -23,6 +23,8 @@ class SequenceArray(OneDimensional):
     It slices, concatenates and splits like an array of length ``n_sequences``, so scikit-learn's
     splitters and searches take it as X or as y, while the tokens stay in one block of memory.
 
+    Read more in :doc:`/user_guide/sequences`.
+
     Parameters
     ----------
     tokens : ndarray of shape (n_tokens, n_features) or (n_tokens,), or sparse matrix
@@ -40,6 +42,12 @@ class SequenceArray(OneDimensional):
     ValueError
         If `offsets` or `feature_names` do not fit `tokens`, or if a sparse matrix has indices that
         lead out of it.
+
+    See Also
+    --------
+    SequenceVectorizer : Makes one from dicts or strings.
+    FeatureTemplates : Makes one from rows, by templates.
+    GraphArray : The same for graphs.
 
     Examples
     --------
@@ -109,6 +117,17 @@ class SequenceArray(OneDimensional):
     ) -> SequenceArray:
         """Pack a list of 2-D arrays, of sparse matrices, or of label lists.
 
+        Parameters
+        ----------
+        sequences : list of arrays, of sparse matrices or of lists of labels
+            The tokens of each sequence.
+        feature_names : array-like of str, shape (n_features,), or callable, default=None
+            As in the constructor.
+
+        Returns
+        -------
+        SequenceArray
+
         Examples
         --------
         >>> SequenceArray.from_sequences([["B", "O"], ["O"]])
@@ -142,6 +161,11 @@ class SequenceArray(OneDimensional):
         lengths : array-like of int, shape (n_sequences,)
             How many tokens each sequence has.
         feature_names : array-like of str, shape (n_features,), default=None
+            Names of the columns, in the place of those of a data frame.
+
+        Returns
+        -------
+        SequenceArray
 
         Raises
         ------
@@ -177,11 +201,10 @@ class SequenceArray(OneDimensional):
         group: Hashable | list[Hashable],
         columns: Hashable | Sequence[Hashable] | None = None,
     ) -> SequenceArray:
-        """Read a table with a row for each token, and a column that says which sequence it belongs
-        to.
+        """Read a table with a row for each token, and a column that names its sequence.
 
-        Sequences keep their order in the table, and so do the rows of each. The rows of a sequence
-        must follow each other: mixed ones may as well be two sequences of the same name.
+        Sequences and tokens keep their order. The rows of a sequence must follow each other: if
+        they do not, that is an error, as two sequences may have got the same name.
 
         Parameters
         ----------
@@ -193,6 +216,10 @@ class SequenceArray(OneDimensional):
             A single name gives labels, for y. A list, or None for all but `group`, gives features:
             numbers if all of the columns are, else objects, which `LinearChainCRF` and
             `SequenceVectorizer` read as dicts ``{column: value}`` and `FeatureTemplates` as rows.
+
+        Returns
+        -------
+        SequenceArray
 
         Raises
         ------

@@ -14,6 +14,8 @@ class TypedNodes(NamedTuple):
     type has its own set of labels and its own weights; a label of one type never stands at a node
     of another one.
 
+    Read more in :doc:`/user_guide/graphs`.
+
     Parameters
     ----------
     features : array-like or sparse matrix of shape (n_nodes, n_features), list of dicts or strings
@@ -21,6 +23,11 @@ class TypedNodes(NamedTuple):
         zeros, or missing in dicts.
     types : list of str, length n_nodes
         The type of each node.
+
+    See Also
+    --------
+    GraphCRF : Learns from such nodes.
+    Cliques : Several kinds of edges, and larger cliques.
 
     Examples
     --------

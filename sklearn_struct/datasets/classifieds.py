@@ -18,11 +18,13 @@ Row = tuple[int, list[str]]  # number and columns of a line
 def read_classifieds(
     source: str | os.PathLike[str] | Lines,
 ) -> tuple[list[list[str]], list[list[str]]]:
-    """Read the CLASSIFIEDS, apartment advertisements with labelled fields [1]_.
+    """Read the CLASSIFIEDS, apartment advertisements with labelled fields.
 
-    Research on weak supervision uses them; this package does not have the files. A line holds a
-    token and its field, in either order, with a tab or spaces between them. An empty line follows
-    each advertisement.
+    Research on weak supervision uses this corpus [1]_. This package does not have the files.
+    A line holds a token and its field, in either order, with a tab or spaces between them. An empty
+    line follows each advertisement.
+
+    Read more in :doc:`/user_guide/few_labels`.
 
     Parameters
     ----------
@@ -47,7 +49,7 @@ def read_classifieds(
 
     See Also
     --------
-    make_rental_ads : made-up advertisements with the same fields.
+    make_rental_ads : Made-up advertisements with the same fields.
 
     References
     ----------

@@ -28,6 +28,8 @@ def read_conll(
 ) -> list[Sentence]:
     """Read sentences from a file in a CoNLL format.
 
+    Read more in :doc:`/user_guide/sequences`.
+
     Parameters
     ----------
     source : str, path, open file or iterable of lines
@@ -55,6 +57,11 @@ def read_conll(
         text is not UTF-8. The message names file and line.
     InputTypeError
         If a line is no string, or `columns` no list of integers.
+
+    See Also
+    --------
+    fetch_conll2000 : A corpus in this format.
+    sklearn_struct.FeatureTemplates : Turns such rows into features.
 
     Examples
     --------

@@ -64,6 +64,8 @@ def fetch_conll2000(
 ) -> Any:
     """Load the CoNLL-2000 chunking corpus, downloading it if necessary.
 
+    Read more in :doc:`/user_guide/sequences`.
+
     Parameters
     ----------
     subset : {"train", "test"}, default="train"
@@ -95,6 +97,21 @@ def fetch_conll2000(
         If the data are missing or cannot be downloaded, or their checksum is wrong.
     ImportError
         If pooch is needed but not installed.
+
+    See Also
+    --------
+    read_conll : Files of your own.
+    fetch_ud_ewt : Parts of speech.
+    sklearn_struct.FeatureTemplates : Turns such rows into features.
+
+    Examples
+    --------
+    >>> from sklearn_struct.datasets import fetch_conll2000
+    >>> X, y = fetch_conll2000(return_X_y=True)  # doctest: +SKIP
+    >>> X[0][:3]  # doctest: +SKIP
+    [('Confidence', 'NN'), ('in', 'IN'), ('the', 'DT')]
+    >>> y[0][:3]  # doctest: +SKIP
+    ['B-NP', 'B-PP', 'B-NP']
     """
     check_choice("subset", subset, ("train", "test"))
     if chunks is not None:
@@ -115,6 +132,8 @@ def fetch_ud_ewt(
     """Load words and parts of speech of the English Web Treebank (UD 2.8).
 
     It is downloaded if necessary.
+
+    Read more in :doc:`/user_guide/sequences`.
 
     Parameters
     ----------
@@ -146,6 +165,20 @@ def fetch_ud_ewt(
         If the data are missing or cannot be downloaded, or their checksum is wrong.
     ImportError
         If pooch is needed but not installed.
+
+    See Also
+    --------
+    read_conll : Files of your own, also in CoNLL-U.
+    fetch_conll2000 : Chunks of phrases.
+
+    Examples
+    --------
+    >>> from sklearn_struct.datasets import fetch_ud_ewt
+    >>> X, y = fetch_ud_ewt(return_X_y=True)  # doctest: +SKIP
+    >>> X[0][:3]  # doctest: +SKIP
+    [('Al',), ('-',), ('Zaman',)]
+    >>> y[0][:3]  # doctest: +SKIP
+    ['PROPN', 'PUNCT', 'PROPN']
     """
     check_choice("subset", subset, ("train", "dev"))
     check_choice("tags", tags, ("upos", "xpos"))

@@ -39,6 +39,8 @@ def make_motions(
     and height of strokes vary, and so do the pauses before, between and after them. The other three
     channels drift, in the same manner in all classes. All channels are noisy.
 
+    Read more in :doc:`/user_guide/hidden_states`.
+
     Parameters
     ----------
     n_samples : int, default=80
@@ -63,6 +65,10 @@ def make_motions(
     ------
     ValueError
         If `n_samples` or `n_steps` is no integer or too small, or `noise` or `drift` negative.
+
+    See Also
+    --------
+    sklearn_struct.HiddenStateClassifier : Classifies such recordings.
 
     Examples
     --------

@@ -164,6 +164,8 @@ def make_rental_ads(
     in the apartment advertisements ("CLASSIFIEDS") that research on weak supervision uses, but in
     IOB2 form.
 
+    Read more in :doc:`/user_guide/few_labels`.
+
     Parameters
     ----------
     n_samples : int, default=100
@@ -182,6 +184,11 @@ def make_rental_ads(
     ------
     ValueError
         If `n_samples` is negative or not an integer.
+
+    See Also
+    --------
+    read_classifieds : The corpus of research, if you have it.
+    fetch_usaddress : Real sequences of fields.
 
     Examples
     --------

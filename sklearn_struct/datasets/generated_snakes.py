@@ -48,6 +48,8 @@ def make_snakes(
     number of a cell depends on all cells before it: neighbours say only how numbers differ. The
     rule is that of [1]_, whose snakes have ten cells.
 
+    Read more in :doc:`/user_guide/graphs`.
+
     Parameters
     ----------
     n_samples : int, default=100
@@ -79,6 +81,10 @@ def make_snakes(
     ValueError
         If `n_samples` or `length` is no integer or too small, or `edge_features` is none of the
         above.
+
+    See Also
+    --------
+    sklearn_struct.GraphCRF : Learns from such graphs.
 
     References
     ----------

@@ -93,6 +93,8 @@ def make_treebank(
     P, V and W. A grammar of these labels gets three times as many brackets wrong as one that knows
     the states.
 
+    Read more in :doc:`/user_guide/trees`.
+
     Parameters
     ----------
     n_samples : int, default=100
@@ -111,6 +113,11 @@ def make_treebank(
     ------
     ValueError
         If `n_samples` is negative or not an integer.
+
+    See Also
+    --------
+    fetch_treebank_sample : Trees of newspaper text.
+    read_treebank : Trees of your own.
 
     Examples
     --------

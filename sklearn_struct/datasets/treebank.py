@@ -49,6 +49,8 @@ def fetch_treebank_sample(
 ) -> Any:
     """Load NLTK's sample of the Penn Treebank, downloading it if necessary.
 
+    Read more in :doc:`/user_guide/trees`.
+
     Parameters
     ----------
     subset : {"train", "dev", "test", "all"}, default="train"
@@ -80,6 +82,12 @@ def fetch_treebank_sample(
     ImportError
         If pooch is needed but not installed.
 
+    See Also
+    --------
+    read_treebank : Trees of your own.
+    make_treebank : Trees without a download.
+    sklearn_struct.PCFG : Learns from such trees.
+
     Examples
     --------
     >>> from sklearn_struct.datasets import fetch_treebank_sample
@@ -102,6 +110,8 @@ def fetch_treebank_sample(
 
 def read_treebank(source: str | os.PathLike[str] | Lines) -> tuple[list[list[str]], list[str]]:
     """Read bracketed trees, as treebanks have them.
+
+    Read more in :doc:`/user_guide/trees`.
 
     Parameters
     ----------
@@ -126,6 +136,11 @@ def read_treebank(source: str | os.PathLike[str] | Lines) -> tuple[list[list[str
         If there is nothing in a bracket but a label.
     InputTypeError
         If a line is no string.
+
+    See Also
+    --------
+    fetch_treebank_sample : Trees of newspaper text.
+    make_treebank : Trees from a small grammar.
 
     Examples
     --------

@@ -53,6 +53,8 @@ def fetch_usaddress(
     They are downloaded if necessary. The sequences are short, and many words (street types,
     directions, states) say much about their labels, so that a few labelled words go far.
 
+    Read more in :doc:`/user_guide/few_labels`.
+
     Parameters
     ----------
     subset : {"train", "test"}, default="train"
@@ -81,6 +83,11 @@ def fetch_usaddress(
         If the data are missing or cannot be downloaded, or their checksum is wrong.
     ImportError
         If pooch is needed but not installed.
+
+    See Also
+    --------
+    make_rental_ads : Sequences of fields without a download.
+    sklearn_struct.GECRF : Learns from a few labelled words.
 
     Examples
     --------

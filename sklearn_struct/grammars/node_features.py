@@ -32,15 +32,37 @@ __all__ = [
 
 
 class Nodes(NamedTuple):
-    """The nodes of trees in post-order, and what feature functions ask of them; nodes are -1 where
-    there is none.
+    """The nodes of trees in post-order, as feature functions see them.
 
-    ``symbol``, ``left``, ``right``, ``parent``, ``start`` and ``stop`` are as in `Trees`;
-    ``length`` is the number of words in the node's sentence. ``rule`` numbers what joins a node to
-    its children, ``leaf`` what a node over one word has below it; each is -1 where the other is
-    not. ``sibling`` is the parent's other child, ``first`` and ``last`` are the nodes over the
-    first and the last word of the node, ``before`` and ``after`` those over the words next to
-    these.
+    Each field is an array with an integer for each node. ``symbol`` is the number of its symbol,
+    ``start`` and ``stop`` are its words ``start:stop``, and ``length`` is the number of words of
+    its sentence. ``rule`` is the number of the rule to its children, and ``leaf`` that of its word;
+    a node has one of them, and -1 in the other. The remaining fields are numbers of other nodes, -1
+    where there is none: the children ``left`` and ``right``, the ``parent``, its other child
+    ``sibling``, the nodes ``first`` and ``last`` over the first and the last word of the node, and
+    the nodes ``before`` and ``after`` over the words next to these.
+
+    Read more in :doc:`/user_guide/trees`.
+
+    See Also
+    --------
+    at : Values at other nodes, such as at children.
+    joined : Several codes as one.
+    sklearn_struct.SpectralLPCFG : Takes feature functions as parameters.
+
+    Examples
+    --------
+    A feature function that gives the symbols of both children:
+
+    >>> from sklearn_struct import SpectralLPCFG
+    >>> from sklearn_struct.datasets import make_treebank
+    >>> from sklearn_struct.grammars.node_features import INSIDE, at, joined
+    >>> def children(nodes):
+    ...     return joined(at(nodes.symbol, nodes.left), at(nodes.symbol, nodes.right))
+    >>> parser = SpectralLPCFG(n_states=4, inside_features=[*INSIDE, children])
+    >>> parser = parser.fit(*make_treebank(n_samples=200, random_state=0))
+    >>> print(parser.predict([["the", "doctor", "sleeps"]])[0])
+    (ROOT (S (NP (D the) (N doctor)) (VP (V sleeps))))
     """
 
     symbol: np.ndarray
@@ -100,13 +122,45 @@ def nodes(forest: Forest) -> Nodes:
 
 
 def at(column: np.ndarray, where: np.ndarray) -> np.ndarray:
-    """The values of a column at nodes, -1 where there is no node."""
+    """Look up the values of a field at other nodes; -1 where there is no node.
+
+    Read more in :doc:`/user_guide/trees`.
+
+    See Also
+    --------
+    joined : Several codes as one.
+    Nodes : What feature functions get.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_struct.grammars.node_features import at
+    >>> symbol = np.array([3, 5, 7])
+    >>> left = np.array([-1, -1, 0])  # only node 2 has children
+    >>> at(symbol, left).tolist()
+    [-1, -1, 3]
+    """
     return np.where(where < 0, -1, column[where])
 
 
 def joined(*codes: np.ndarray) -> np.ndarray:
-    """One code for several, -1 where one of them is; their numbers of values may multiply up to
-    2**63.
+    """Join several codes into one; -1 where one of them is -1.
+
+    The product of their numbers of values may be at most 2**63.
+
+    Read more in :doc:`/user_guide/trees`.
+
+    See Also
+    --------
+    at : Values at other nodes, such as at children.
+    Nodes : What feature functions get.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_struct.grammars.node_features import joined
+    >>> joined(np.array([0, 1, -1, 1]), np.array([2, 2, 0, 2])).tolist()
+    [2, 5, -1, 5]
     """
     pairs = codes[0].astype(np.int64)
     for code in codes[1:]:

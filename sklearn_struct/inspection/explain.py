@@ -45,34 +45,41 @@ def explain(
 ) -> Explanation | GraphExplanation:
     """Say why a labelling of one sequence or graph has the score that it has.
 
+    Read more in :doc:`/user_guide/inspection`.
+
     Parameters
     ----------
     estimator : fitted chain estimator, GraphCRF or HiddenStateClassifier
         Also a pipeline or a search that ends in one.
     x : sequence, or graph
-        One sequence, in any form that the items of X in `predict` may have, or a batch of one
-        sequence, as `predict` takes it. The tokens that `fit` saw decide whether the inner lists of
-        a list of lists of strings are tokens or sequences. For a `GraphCRF` one graph, in any form.
+        One sequence, in any form that `predict` takes for an item of X; or a list with one
+        sequence. A list of lists of strings is read as the tokens in `fit` were: its inner lists
+        are tokens or sequences. For a `GraphCRF` it is one graph, in any form.
     y : list of labels, default=None
-        The labelling to explain; None: the one that is predicted. For a `HiddenStateClassifier` a
+        The labelling to explain. None: the predicted one. For a `HiddenStateClassifier` it is a
         class.
     rival : list of labels, default=None
-        Explain how far y is ahead of this labelling instead: a difference of scores, equal to the
-        logarithm of p(y | x) / p(rival | x). An `MEMM` also has normalisers of each step, which
-        belong to no feature and are left out. Where labels or classes have hidden states, it is the
-        best states of a labelling that are explained, and of its rival; their difference is not
-        that of probabilities, which are sums over all states.
+        Another labelling. If given, the difference between the scores of y and `rival` is
+        explained, which is the logarithm of p(y | x) / p(rival | x). Two kinds of models differ.
+        An `MEMM` also has a normaliser at each step; it belongs to no feature and is left out. If
+        labels or classes have hidden states, the best states of both labellings are explained;
+        probabilities are sums over all states, so their difference is another one.
 
     Returns
     -------
     Explanation, or GraphExplanation of a graph
-        With all contributions, as a data frame by ``to_frame()``. They are the model's own, in
-        float64, whatever limits decoding.
+        All contributions; ``to_frame()`` gives them as a data frame. They are computed in float64.
 
     Raises
     ------
     LengthMismatchError, UnknownLabelError, InputTypeError
         If `x` is not one sequence or graph, or a labelling does not fit it.
+
+    See Also
+    --------
+    Explanation : What it returns for a sequence.
+    GraphExplanation : What it returns for a graph.
+    feature_weights : The largest weights of a model.
 
     Examples
     --------
@@ -85,17 +92,20 @@ def explain(
       a      DET     +1.032  a +0.69, intercept +0.34
       cat    NOUN    +2.009  DET -> NOUN +2.08, intercept -0.68, cat +0.61
       barks  VERB    +3.112  NOUN -> VERB +2.08, barks +0.69, intercept +0.34
-    >>> explain(crf, ["a", "cat", "barks"], rival=["DET", "NOUN", "NOUN"]).token_scores.round(2)
+    >>> rival = ["DET", "NOUN", "NOUN"]
+    >>> explain(crf, ["a", "cat", "barks"], rival=rival).token_scores.round(2)
     array([0.  , 0.  , 4.35])
 
-    A class of a whole sequence, by its best states:
+    For a class of a whole sequence, the best states are explained:
 
     >>> from sklearn_struct import HiddenStateClassifier
     >>> X = [["up", "down"], ["down", "up"]] * 10
     >>> model = HiddenStateClassifier(C=10, random_state=0).fit(X, ["fall", "rise"] * 10)
     >>> explanation = explain(model, ["up", "down"], "fall")
-    >>> {label for label, _ in explanation.labels}, explain(model, X[0], rival="rise").score > 1
-    ({'fall'}, True)
+    >>> {label for label, _ in explanation.labels}
+    {'fall'}
+    >>> explain(model, X[0], rival="rise").score > 1
+    True
     """
     if is_of_graphs(estimator):
         return explain_graph(estimator, x, y, rival)

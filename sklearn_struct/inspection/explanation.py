@@ -46,16 +46,18 @@ class Explanation:
 
     A contribution is the value of a feature times its weight (intercepts and transitions have the
     value 1). The contributions of a token add up to its score, and those of all tokens to the score
-    of the labelling, which is log p(y | x) + log Z(x). Transitions count for the last of their
-    tokens; those of three labels are "second transitions". The weight of an edge feature is that
-    for its pair of labels, at order 2 plus that for its three labels. With a rival labelling all
+    of the labelling, which is log p(y | x) + log Z(x). A transition belongs to the last of its
+    tokens; one of three labels is a "second transition". The weight of an edge feature is that of
+    its pair of labels; at order 2, that of its three labels is added. With a rival labelling all
     scores and weights are differences: those of the labelling minus those of the rival.
 
-    A model over a base distribution, such as `MEstimatedCRF`, has two kinds more: "base" is log q0
-    of a token with its label, "base transition" that of the step into it. The first token has the
-    start with it, the last one the end. The constant and the weights of inputs are the same for all
-    labellings, and left out; with them the score would be ``log_joint``. A sequence that the base
-    cannot emit has the very small probabilities with which `predict` works.
+    A model over a base distribution, such as `MEstimatedCRF`, has two more kinds: "base" is log q0
+    of a token with its label, "base transition" is log q0 of the step into it. The start belongs to
+    the first token, the end to the last one. The constant and the weights of inputs are the same
+    for all labellings and are left out; with them the score would be ``log_joint``. For a sequence
+    that the base cannot emit, the contributions are those with which `predict` works.
+
+    Read more in :doc:`/user_guide/inspection`.
 
     Parameters
     ----------
@@ -77,6 +79,22 @@ class Explanation:
     contributions : ndarray of shape (n_terms,)
     labels, rival, texts, terms
         As given.
+
+    See Also
+    --------
+    explain : Makes it.
+
+    Examples
+    --------
+    >>> from sklearn_struct import LinearChainCRF
+    >>> from sklearn_struct.inspection import explain
+    >>> X = [["the", "cat", "sleeps"], ["the", "dog", "barks"], ["a", "dog", "sleeps"]]
+    >>> crf = LinearChainCRF(C=10).fit(X, [["DET", "NOUN", "VERB"]] * 3)
+    >>> explanation = explain(crf, ["a", "cat"])
+    >>> explanation.labels
+    ['DET', 'NOUN']
+    >>> bool(abs(explanation.token_scores.sum() - explanation.score) < 1e-9)
+    True
     """
 
     def __init__(

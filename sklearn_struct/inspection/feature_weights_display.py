@@ -29,6 +29,8 @@ class FeatureWeightsDisplay:
 
     It is made by `from_estimator`; `plot` draws it again elsewhere.
 
+    Read more in :doc:`/user_guide/inspection`.
+
     Parameters
     ----------
     weights : list of tuple (label, features, weights)
@@ -39,6 +41,11 @@ class FeatureWeightsDisplay:
     figure_ : matplotlib Figure
     ax_ : ndarray of matplotlib Axes, shape (n_labels,)
     bars_ : list of matplotlib BarContainer
+
+    See Also
+    --------
+    feature_weights : The same as a table.
+    TransitionDisplay : Weights of transitions.
 
     Examples
     --------

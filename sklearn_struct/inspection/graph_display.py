@@ -41,6 +41,8 @@ class GraphDisplay:
 
     It is made by `from_predictions` or `from_estimator`; `plot` draws it again elsewhere.
 
+    Read more in :doc:`/user_guide/inspection`.
+
     Parameters
     ----------
     edges : ndarray of shape (n_edges, 2)
@@ -65,6 +67,11 @@ class GraphDisplay:
         Labels in nodes, then names.
     classes_ : list
         The labels that have colours.
+
+    See Also
+    --------
+    sklearn_struct.GraphCRF : Predicts the labels of nodes.
+    explain : Why a labelling has its score.
 
     Examples
     --------

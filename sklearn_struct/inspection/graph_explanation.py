@@ -39,6 +39,8 @@ class GraphExplanation:
     log p(y | x) + log Z(x). With a rival labelling all scores and weights are differences: those of
     the labelling minus those of the rival.
 
+    Read more in :doc:`/user_guide/inspection`.
+
     Parameters
     ----------
     texts : list of str
@@ -63,6 +65,21 @@ class GraphExplanation:
     contributions : ndarray of shape (n_terms,)
     texts, edges, labels, rival, terms
         As given.
+
+    See Also
+    --------
+    explain : Makes it.
+
+    Examples
+    --------
+    >>> from sklearn_struct import GraphCRF
+    >>> from sklearn_struct.inspection import explain
+    >>> edges = [[0, 1], [0, 2]]
+    >>> X = [(["sells", "cat", "fish"], edges), (["eats", "dog", "meat"], edges)]
+    >>> crf = GraphCRF(C=10).fit(X, [["VERB", "SUBJECT", "OBJECT"]] * 2)
+    >>> explanation = explain(crf, X[0])
+    >>> explanation.node_scores.shape, explanation.edge_scores.shape
+    ((3,), (2,))
     """
 
     def __init__(

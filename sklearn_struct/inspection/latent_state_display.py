@@ -24,6 +24,8 @@ class LatentStateDisplay:
 
     It is made by `from_estimator`; `plot` draws it again elsewhere.
 
+    Read more in :doc:`/user_guide/inspection`.
+
     Parameters
     ----------
     proba : ndarray of shape (n_states, n_items)

@@ -44,13 +44,15 @@ CHOICE = {
 def latent_states(
     estimator: BaseEstimator, symbol: str | int, *, n: int | None = 5, grammar: int = 0
 ) -> DataFrame:
-    """What stands for each state of a grammar's symbol, or of a label of a chain, as a data frame.
+    """Show what the hidden states of a symbol, or of a label, stand for, as a data frame.
 
-    Below a tag stand words, below a phrase rules, which are shown with their probabilities. Rare
-    and unknown words are shown as their signatures, such as ``UNK-CAPS``, and words without a known
-    signature as ``(other)``. Of a state of a label in a `LatentChainCRF` the features are shown
-    whose weights are most above the means over all states of the label. The numbers of the states
-    are arbitrary.
+    For a symbol of a grammar the table has its most probable words, if it is a tag, or its most
+    probable rules, if it is a phrase. Rare and unknown words are shown as their signatures, such as
+    ``UNK-CAPS``, and words without a known signature as ``(other)``. For a label of a
+    `LatentChainCRF` the table has the features whose weights in a state are most above their means
+    over all states of the label. The numbers of the states are arbitrary.
+
+    Read more in :doc:`/user_guide/inspection`.
 
     Parameters
     ----------
@@ -58,13 +60,13 @@ def latent_states(
         Or another tree parser whose states have probabilities. Also a pipeline or a search that
         ends in one.
     symbol : str or int
-        A name among the parser's `symbols_`, or its place there; or a label of the chain, the
-        graphs or the classifier.
+        A name in the parser's ``symbols_``, or its place there; or a label of the chain, the graphs
+        or the classifier.
     n : int or None, default=5
-        Words, rules or features a state; None: all of them. Probabilities of 0, and weights that
-        are not above the mean, are left out.
+        Number of words, rules or features for each state; None: all of them. Probabilities of 0,
+        and weights that are not above the mean, are left out.
     grammar : int, default=0
-        Which of several grammars.
+        The number of the grammar, if the parser has several.
 
     Returns
     -------
@@ -87,6 +89,8 @@ def latent_states(
     See Also
     --------
     LatentStateDisplay : The same as a picture.
+    sklearn_struct.EMLPCFG : A grammar whose symbols have states.
+    sklearn_struct.LatentChainCRF : A chain whose labels have states.
 
     Examples
     --------

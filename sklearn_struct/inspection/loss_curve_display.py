@@ -25,6 +25,8 @@ class LossCurveDisplay:
     Curves can be compared where the objective is the same: the same data, C and penalty. The
     solvers "ap" and "pa" count other things, see ``loss_curve_``.
 
+    Read more in :doc:`/user_guide/inspection`.
+
     Parameters
     ----------
     curves : dict of str to list of float
@@ -36,13 +38,18 @@ class LossCurveDisplay:
     ax_ : matplotlib Axes
     lines_ : list of matplotlib Line2D
 
+    See Also
+    --------
+    sklearn_struct.callbacks.EarlyStopping : Ends a fit by held-out scores.
+
     Examples
     --------
     >>> from sklearn_struct import LinearChainCRF
     >>> from sklearn_struct.inspection import LossCurveDisplay
     >>> X = [["the", "cat", "sleeps"], ["the", "dog", "barks"], ["a", "dog", "sleeps"]]
     >>> y = [["DET", "NOUN", "VERB"]] * 3
-    >>> fitted = {solver: LinearChainCRF(solver=solver).fit(X, y) for solver in ("lbfgs", "owlqn")}
+    >>> solvers = ["lbfgs", "owlqn"]
+    >>> fitted = {solver: LinearChainCRF(solver=solver).fit(X, y) for solver in solvers}
     >>> display = LossCurveDisplay.from_estimator(fitted)
     >>> len(display.lines_)
     2

@@ -28,6 +28,8 @@ class MarginalDisplay:
 
     A frame marks the labelling. It is made by `from_estimator`; `plot` draws it again elsewhere.
 
+    Read more in :doc:`/user_guide/inspection`.
+
     Parameters
     ----------
     proba : ndarray of shape (n_tokens, n_labels)
@@ -46,6 +48,11 @@ class MarginalDisplay:
     im_ : matplotlib AxesImage
     path_ : list of matplotlib Rectangle
         The frames.
+
+    See Also
+    --------
+    explain : Why a labelling has its score.
+    TreeDisplay : The same for trees.
 
     Examples
     --------

@@ -27,6 +27,8 @@ class TargetDisplay:
     It is made by `from_estimator`; `plot` draws it again elsewhere. Features of label pairs are
     left out.
 
+    Read more in :doc:`/user_guide/few_labels`.
+
     Parameters
     ----------
     target : ndarray of shape (n_features, n_labels)
@@ -42,11 +44,17 @@ class TargetDisplay:
     axes_ : ndarray of two matplotlib Axes
     im_ : list of two matplotlib AxesImage
 
+    See Also
+    --------
+    target_report : The same as a table, with counts.
+    sklearn_struct.GECRF : Learns from such targets.
+
     Examples
     --------
     >>> from sklearn_struct import GECRF
     >>> from sklearn_struct.inspection import TargetDisplay
-    >>> X = [["rent", "$", "900", "month"], ["quiet", "room"], ["sunny", "room"], ["$", "750"]]
+    >>> X = [["rent", "$", "900", "month"], ["quiet", "room"],
+    ...      ["sunny", "room"], ["$", "750"]]
     >>> crf = GECRF({"$": "RENT", "month": "RENT", "room": "SIZE"}).fit(X, [None] * 4)
     >>> display = TargetDisplay.from_estimator(crf, X)
     >>> [ax.get_title() for ax in display.axes_]

@@ -117,7 +117,9 @@ def _rows(tables: np.ndarray, width: int) -> np.ndarray:
 def target_report(
     estimator: BaseEstimator, X: SequenceInput, *, before: BaseEstimator | None = None
 ) -> DataFrame:
-    """Count where labelled features fire and disagree, and compare targets with a model.
+    """Count where labelled features occur and disagree, and compare targets with a model.
+
+    Read more in :doc:`/user_guide/few_labels`.
 
     Parameters
     ----------
@@ -156,12 +158,14 @@ def target_report(
     See Also
     --------
     TargetDisplay : The whole distributions as a picture.
+    sklearn_struct.GECRF : Learns from labelled features.
 
     Examples
     --------
     >>> from sklearn_struct import GECRF
     >>> from sklearn_struct.inspection import target_report
-    >>> X = [["rent", "$", "month"], ["quiet", "room"], ["sunny", "room"], ["$", "750", "month"]]
+    >>> texts = ["rent $ month", "quiet room", "sunny room", "$ 750 month"]
+    >>> X = [text.split() for text in texts]
     >>> crf = GECRF({"$": "RENT", "month": "RENT", "room": "SIZE"}).fit(X, [None] * 4)
     >>> target_report(crf, X)[["feature", "label", "tokens", "conflicts", "target"]]
       feature label  tokens  conflicts  target

@@ -24,6 +24,8 @@ class TransitionDisplay:
 
     It is made by `from_estimator`; `plot` draws it again elsewhere.
 
+    Read more in :doc:`/user_guide/inspection`.
+
     Parameters
     ----------
     transition : ndarray of shape (n_labels, n_labels)
@@ -40,6 +42,11 @@ class TransitionDisplay:
     im_ : matplotlib AxesImage
     text_ : ndarray of shape (n_labels, n_labels) or None
         The numbers in the cells.
+
+    See Also
+    --------
+    transition_weights : The same as a table.
+    FeatureWeightsDisplay : Weights of features.
 
     Examples
     --------

@@ -34,6 +34,8 @@ LARGEST = 160.0, 40.0  # inches of a new figure; beyond, letters become smaller
 class TreeDisplay:
     """A tree: words in a row, tags and constituents above them, their probabilities as shades.
 
+    Read more in :doc:`/user_guide/trees`.
+
     Parameters
     ----------
     tree : str or nltk Tree

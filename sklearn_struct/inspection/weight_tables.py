@@ -38,20 +38,22 @@ def feature_weights(
 ) -> DataFrame:
     """The features of the largest weights of each label, as a data frame.
 
+    Read more in :doc:`/user_guide/inspection`.
+
     Parameters
     ----------
     estimator : fitted chain estimator, or GraphCRF
         Also a pipeline or a search that ends in one.
     n : int or None, default=10
-        Features a label; None: all of them. Weights of 0 are left out.
+        Number of features for each label; None: all of them. Weights of 0 are left out.
     labels : array-like, default=None
         Only these labels, in this order.
     sign : {"both", "positive", "negative"}, default="both"
-        Which weights count as large: by absolute value, or only those for the label, or only those
-        against it.
+        Which weights are listed. "both": the largest by absolute value. "positive": those for the
+        label. "negative": those against it.
     transitions : bool, default=False
-        The weights of edge features (``edge_coef_``) for each pair of labels, instead of those for
-        each label.
+        Whether to list the weights of edge features (``edge_coef_``) for each pair of labels,
+        instead of those of features for each label.
 
     Returns
     -------
@@ -71,6 +73,8 @@ def feature_weights(
     See Also
     --------
     FeatureWeightsDisplay : The same as a picture.
+    transition_weights : Weights of transitions.
+    explain : Why one labelling has its score.
 
     Examples
     --------
@@ -107,6 +111,8 @@ def _repeated(labels: list[Any], counts: list[int]) -> list[Any]:
 def transition_weights(estimator: BaseEstimator) -> DataFrame:
     """The weights of transitions as a data frame.
 
+    Read more in :doc:`/user_guide/inspection`.
+
     Parameters
     ----------
     estimator : fitted chain estimator, or GraphCRF
@@ -126,6 +132,7 @@ def transition_weights(estimator: BaseEstimator) -> DataFrame:
     See Also
     --------
     TransitionDisplay : The same as a picture.
+    feature_weights : Weights of features.
 
     Examples
     --------

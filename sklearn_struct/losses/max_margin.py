@@ -76,7 +76,7 @@ class MaxMargin(Loss):
 
 
 def hinge(inference: Inference, cost: np.ndarray | None = None) -> MaxMargin:
-    """The structured hinge; its costs are those of Hamming, 1 for each wrong label, unless given."""
+    """The structured hinge. Without costs each wrong label costs 1."""
     return MaxMargin(inference, 1.0, cost)
 
 

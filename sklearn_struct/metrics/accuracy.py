@@ -19,6 +19,8 @@ def token_accuracy_score(
 ) -> float:
     """Fraction of tokens with the right label.
 
+    Read more in :doc:`/user_guide/sequences`.
+
     Parameters
     ----------
     y_true, y_pred : list, object array or SequenceArray of label sequences
@@ -38,6 +40,11 @@ def token_accuracy_score(
     InputTypeError
         If something is no sequence, or a label of `y_true` is missing (None) or a set.
 
+    See Also
+    --------
+    sequence_accuracy_score : Counts whole sequences.
+    span_f1_score : Counts spans.
+
     Examples
     --------
     >>> from sklearn_struct.metrics import token_accuracy_score
@@ -53,6 +60,8 @@ def sequence_accuracy_score(
     y_true: Sequences, y_pred: Sequences, *, sample_weight: ArrayLike | None = None
 ) -> float:
     """Fraction of sequences in which every label is right. An empty sequence is right.
+
+    Read more in :doc:`/user_guide/sequences`.
 
     Parameters
     ----------
@@ -72,6 +81,10 @@ def sequence_accuracy_score(
         If the lengths of `y_true`, `y_pred` or `sample_weight` differ, or those of two sequences.
     InputTypeError
         If something is no sequence, or a label of `y_true` is missing (None) or a set.
+
+    See Also
+    --------
+    token_accuracy_score : Counts single labels.
 
     Examples
     --------

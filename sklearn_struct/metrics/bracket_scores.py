@@ -46,6 +46,8 @@ def bracket_precision_recall_fscore(
     TOP, S1 or without a label) and the tags of words do not count. ADVP and PRT are one label. If a
     tree has several brackets of one label over the same words, each of them counts.
 
+    Read more in :doc:`/user_guide/trees`.
+
     Parameters
     ----------
     y_true, y_pred : list or object array of trees
@@ -75,6 +77,12 @@ def bracket_precision_recall_fscore(
     InputTypeError
         If something is no tree.
 
+    See Also
+    --------
+    bracket_f1_score : F1 alone.
+    bracket_report : All scores as a table.
+    complete_match_score : Counts whole trees.
+
     Examples
     --------
     >>> from sklearn_struct.metrics import bracket_precision_recall_fscore
@@ -92,6 +100,8 @@ def bracket_f1_score(
 ) -> float:
     """F1 of labelled brackets, the harmonic mean of precision and recall over all trees.
 
+    Read more in :doc:`/user_guide/trees`.
+
     Parameters
     ----------
     y_true, y_pred : list or object array of trees
@@ -101,6 +111,12 @@ def bracket_f1_score(
     -------
     f1 : float
         The score; see `bracket_precision_recall_fscore` for what counts.
+
+    See Also
+    --------
+    bracket_precision_recall_fscore : All scores, also by label.
+    bracket_report : All scores as a table.
+    complete_match_score : Counts whole trees.
 
     Examples
     --------
@@ -117,6 +133,8 @@ def complete_match_score(
 ) -> float:
     """The share of trees with exactly the true brackets.
 
+    Read more in :doc:`/user_guide/trees`.
+
     Parameters
     ----------
     y_true, y_pred : list or object array of trees
@@ -128,11 +146,18 @@ def complete_match_score(
         The share among trees that have more than punctuation; 0 if there are no such trees. See
         `bracket_precision_recall_fscore` for which brackets count.
 
+    See Also
+    --------
+    bracket_f1_score : F1 alone.
+    bracket_precision_recall_fscore : All scores, also by label.
+    bracket_report : All scores as a table.
+
     Examples
     --------
     >>> from sklearn_struct.metrics import complete_match_score
     >>> y_true = ["(S (NP (PRP I)) (VP (VBP see)))", "(S (VP (VBP Go)) (. !))"]
-    >>> complete_match_score(y_true, ["(S (NP (PRP I)) (VP (VBP see)))", "(VP (VBP Go) (. !))"])
+    >>> y_pred = ["(S (NP (PRP I)) (VP (VBP see)))", "(VP (VBP Go) (. !))"]
+    >>> complete_match_score(y_true, y_pred)
     0.5
     """
     return _count(y_true, y_pred, None)[1]
@@ -146,6 +171,8 @@ def bracket_report(
     output_dict: bool = False,
 ) -> str | dict[str, dict[str, float] | float]:
     """Table of the bracket scores of each label, of all, and the share of complete matches.
+
+    Read more in :doc:`/user_guide/trees`.
 
     Parameters
     ----------
@@ -161,6 +188,12 @@ def bracket_report(
     report : str or dict
         The dict has a row for each label and average, with "precision", "recall", "f1-score" and
         "support", and a number, "complete match".
+
+    See Also
+    --------
+    bracket_f1_score : F1 alone.
+    bracket_precision_recall_fscore : All scores, also by label.
+    complete_match_score : Counts whole trees.
 
     Examples
     --------

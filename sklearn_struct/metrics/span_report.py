@@ -22,6 +22,8 @@ def span_classification_report(
 ) -> str | dict[str, dict[str, float]]:
     """Table of the span scores of each type and their averages.
 
+    Read more in :doc:`/user_guide/sequences`.
+
     Parameters
     ----------
     y_true, y_pred : list, object array or SequenceArray of label sequences
@@ -39,10 +41,16 @@ def span_classification_report(
         The dict has a row for each type and average, with "precision", "recall", "f1-score" and
         "support".
 
+    See Also
+    --------
+    span_precision_recall_fscore_support : The same numbers as arrays.
+    extract_spans : The spans of one sequence.
+
     Examples
     --------
     >>> from sklearn_struct.metrics import span_classification_report
-    >>> print(span_classification_report([["B-PER", "O", "B-LOC"]], [["B-PER", "O", "B-PER"]]))
+    >>> y_true, y_pred = [["B-PER", "O", "B-LOC"]], [["B-PER", "O", "B-PER"]]
+    >>> print(span_classification_report(y_true, y_pred))
                   precision    recall  f1-score   support
     <BLANKLINE>
              LOC       0.00      0.00      0.00         1

@@ -41,6 +41,8 @@ def span_precision_recall_fscore_support(
     With ``scheme=None`` and ``average="micro"`` these are the figures of the CoNLL shared tasks'
     conlleval.
 
+    Read more in :doc:`/user_guide/sequences`.
+
     Parameters
     ----------
     y_true, y_pred : list, object array or SequenceArray of label sequences
@@ -78,6 +80,13 @@ def span_precision_recall_fscore_support(
     UserWarning
         If there is no `scheme` and labels do not begin with a letter and a hyphen.
 
+    See Also
+    --------
+    span_f1_score : F1 alone.
+    span_classification_report : The same as a table.
+    extract_spans : The spans of one sequence.
+    token_accuracy_score : Counts single labels.
+
     Examples
     --------
     >>> from sklearn_struct.metrics import span_precision_recall_fscore_support
@@ -104,6 +113,8 @@ def span_precision_score(
 ) -> Any:
     """Precision of spans: how many of the predicted spans are true ones.
 
+    Read more in :doc:`/user_guide/sequences`.
+
     Parameters
     ----------
     y_true, y_pred : list, object array or SequenceArray of label sequences
@@ -115,6 +126,13 @@ def span_precision_score(
     -------
     precision : float, or ndarray of shape (n_types,) if `average` is None
         The score.
+
+    See Also
+    --------
+    span_recall_score : Recall alone.
+    span_f1_score : F1 alone.
+    span_precision_recall_fscore_support : All scores at once.
+    span_classification_report : All scores as a table.
 
     Examples
     --------
@@ -142,6 +160,8 @@ def span_recall_score(
 ) -> Any:
     """Recall of spans: how many of the true spans are predicted.
 
+    Read more in :doc:`/user_guide/sequences`.
+
     Parameters
     ----------
     y_true, y_pred : list, object array or SequenceArray of label sequences
@@ -153,6 +173,13 @@ def span_recall_score(
     -------
     recall : float, or ndarray of shape (n_types,) if `average` is None
         The score.
+
+    See Also
+    --------
+    span_precision_score : Precision alone.
+    span_f1_score : F1 alone.
+    span_precision_recall_fscore_support : All scores at once.
+    span_classification_report : All scores as a table.
 
     Examples
     --------
@@ -180,6 +207,8 @@ def span_f1_score(
 ) -> Any:
     """F1 of spans, the harmonic mean of precision and recall.
 
+    Read more in :doc:`/user_guide/sequences`.
+
     Parameters
     ----------
     y_true, y_pred : list, object array or SequenceArray of label sequences
@@ -191,6 +220,13 @@ def span_f1_score(
     -------
     f1 : float, or ndarray of shape (n_types,) if `average` is None
         The score.
+
+    See Also
+    --------
+    span_precision_score : Precision alone.
+    span_recall_score : Recall alone.
+    span_precision_recall_fscore_support : All scores at once.
+    span_classification_report : All scores as a table.
 
     Examples
     --------

@@ -29,6 +29,8 @@ def extract_spans(labels: Sequence[str], scheme: str | None = None) -> list[Span
     A label is a letter, a hyphen and a type (``B-NP``), or ``O`` outside of spans. The type starts
     after the first hyphen and may be missing.
 
+    Read more in :doc:`/user_guide/sequences`.
+
     Parameters
     ----------
     labels : sequence of str
@@ -63,6 +65,10 @@ def extract_spans(labels: Sequence[str], scheme: str | None = None) -> list[Span
     -----
     UserWarning
         If there is no `scheme` and labels do not begin with a letter and a hyphen.
+
+    See Also
+    --------
+    span_f1_score : Compares the spans of true and predicted labels.
 
     Examples
     --------

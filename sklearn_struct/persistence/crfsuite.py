@@ -59,6 +59,8 @@ def from_crfsuite(path: str | os.PathLike[str]) -> LinearChainCRF:
     lists of strings, as python-crfsuite takes them. Only where two labellings have equal scores may
     another one be predicted.
 
+    Read more in :doc:`/user_guide/persistence` and :doc:`/migration/crfsuite`.
+
     Parameters
     ----------
     path : str or path
@@ -78,6 +80,25 @@ def from_crfsuite(path: str | os.PathLike[str]) -> LinearChainCRF:
         have no checksum: damage to a weight alone, or to a letter, cannot be noticed.
     OSError
         If the file cannot be read, or what has this name is a folder, a device, a pipe or a socket.
+
+    See Also
+    --------
+    load : Reads models of this package.
+    sklearn_struct.compat.CRF : Writes and reads such files itself.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from sklearn_struct.compat import CRF
+    >>> from sklearn_struct.persistence import from_crfsuite
+    >>> X = [[{"word": "the"}, {"word": "cat"}], [{"word": "a"}, {"word": "dog"}]]
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "tags.crfsuite"
+    ...     _ = CRF(model_filename=str(path)).fit(X, [["DET", "NOUN"]] * 2)
+    ...     crf = from_crfsuite(path)
+    >>> crf.predict([[{"word": "a"}, {"word": "cat"}]])[0]
+    ['DET', 'NOUN']
     """
     data = read_whole(path)
     try:

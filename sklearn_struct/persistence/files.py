@@ -28,24 +28,27 @@ def save(
 ) -> None:
     """Save a fitted estimator to a file.
 
-    The file has the parameters and all that was learned, so that `load` gives an estimator that
-    predicts the same bits and can go on learning. It is a safetensors file: numbers and text under
-    a checksum, no pickle. Metadata requests, callbacks and attributes of your own are not saved.
+    The file has the parameters and everything that was learned. `load` returns an estimator with
+    the same predictions, bit by bit, which can go on learning. It is a safetensors file: numbers
+    and text with a checksum, and no pickle. Metadata requests, callbacks and attributes of your own
+    are not saved.
+
+    Read more in :doc:`/user_guide/persistence`.
 
     Parameters
     ----------
     estimator : estimator
         Any estimator or encoder of this package, some of scikit-learn's transformers, a Pipeline or
-        SequenceUnion of these, at most eight inside each other, or a grid, randomized or halving
-        search over them; the user guide has the list. Labels and parameters may be strings,
+        SequenceUnion of these, nested at most eight deep, or a grid, randomized or halving search
+        over them; the user guide has the list. Labels and parameters may be strings,
         numbers, booleans, None, and tuples, lists or sets of these. Of an MEstimatedCRF the base
         must be an HMM, and the features numbers or FeatureTemplates.
     path : str or path
-        Replaced as a whole, or not touched at all if something goes wrong. A link is followed, and
-        stays.
+        Where to write. A file that is there is replaced as a whole; if something goes wrong, it
+        stays as it is. A link is followed.
     functions : dict of {str: callable}, default=None
-        Names for the functions among the parameters, of which the file holds the names alone.
-        `load` takes the same.
+        Names for the functions among the parameters. The file holds the names alone; give the same
+        dict to `load`.
 
     Raises
     ------
@@ -61,6 +64,11 @@ def save(
         a socket.
     ImportError
         If safetensors is not installed.
+
+    See Also
+    --------
+    load : Reads the file.
+    from_crfsuite : Reads models of CRFsuite.
 
     Examples
     --------
@@ -102,16 +110,19 @@ def load(path: str | os.PathLike[str], *, functions: Functions | None = None) ->
     Everything in the file is checked before it is used: a file that is damaged, or made to do harm,
     is refused. Time and memory are in proportion to its size.
 
+    Read more in :doc:`/user_guide/persistence`.
+
     Parameters
     ----------
     path : str or path
+        The file.
     functions : dict of {str: callable}, default=None
         The functions that `save` was given, under the same names. Nothing else is ever called.
 
     Returns
     -------
     estimator
-        With equal parameters, and fitted as the saved one was.
+        It has the same parameters as the saved one, and is fitted.
 
     Raises
     ------
@@ -122,6 +133,23 @@ def load(path: str | os.PathLike[str], *, functions: Functions | None = None) ->
         If the file cannot be read, or what has this name is a folder, a device, a pipe or a socket.
     ImportError
         If safetensors is not installed.
+
+    See Also
+    --------
+    save : Writes the file.
+    from_crfsuite : Reads models of CRFsuite.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from sklearn_struct import LinearChainCRF
+    >>> from sklearn_struct.persistence import load, save
+    >>> crf = LinearChainCRF().fit([["the", "cat"], ["a", "dog"]], [["DET", "NOUN"]] * 2)
+    >>> with TemporaryDirectory() as folder:
+    ...     save(crf, Path(folder) / "crf.safetensors")
+    ...     load(Path(folder) / "crf.safetensors")
+    LinearChainCRF()
     """
     data = read_whole(path)
     try:

@@ -141,7 +141,7 @@ def _move_shares(
     """
     n = len(share)
     mean = 0.0
-    highest = values[0]
+    highest = float(values[0])
     for p in range(n):
         mean += share[p] * values[p]
         highest = max(highest, values[p])

@@ -31,9 +31,11 @@ class ProductFeatures(DocLink, BaseEstimator):
     """Joint features that are pairs of a part of the input and a part of the label.
 
     A call with (x, y) gives the names of all pairs, with the products of their values.
-    `LogLinearClassifier` is quicker than such calls: it reads each input once, not once for each
-    label, and visits only labels that have been seen with a feature. So there may be thousands of
+    `LogLinearClassifier` does not need such calls: it reads each input once, not once for each
+    label, and visits only labels that were seen with a feature. So there may be thousands of
     labels.
+
+    Read more in :doc:`/user_guide/log_linear`.
 
     Parameters
     ----------
@@ -42,12 +44,12 @@ class ProductFeatures(DocLink, BaseEstimator):
     label : callable, default=None
         ``label(y)`` gives the parts of a label in the same way; None is the label itself.
     keep : callable, default=None
-        ``keep(a, b)`` says whether the names of a part of an input and of a part of a label make a
-        feature; None keeps all. It is asked once for each pair that the data show.
+        ``keep(a, b)`` says whether part a of an input and part b of a label make a feature, by
+        their names. None keeps all pairs. It is called once for each pair in the data.
 
     See Also
     --------
-    LogLinearClassifier
+    LogLinearClassifier : Learns the weights of such features.
 
     Examples
     --------

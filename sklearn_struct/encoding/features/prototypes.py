@@ -46,30 +46,31 @@ class PrototypeFeatures(
     word a vector, after [1]_. A token has the feature of a prototype, with the value 1, if the
     vectors of its word and of the prototype have at least the cosine `threshold`.
 
+    Read more in :doc:`/user_guide/few_labels`.
+
     Parameters
     ----------
     prototypes : iterable of str
         Words as they are spelt in X. A dict gives its keys, so one of labels by words is possible.
     n_components : int, default=50
-        Number of singular vectors. The fewer, the more words are alike.
+        Number of singular vectors. With fewer vectors more words are alike.
     threshold : float, default=0.35
-        Least cosine of words that are alike, above 0 and at most 1. 0.5 finds fewer words, and more
-        surely.
+        Smallest cosine of words that are alike, above 0 and at most 1. 0.5 gives fewer words, with
+        fewer errors.
     window : int, default=2
         How many tokens on either side are the context of a word.
     directions : bool, default=True
-        Whether the same word at another distance, or on the other side, is another context. True
-        finds words of the same use in a sentence; False, with a window of 5 or so, finds words of
-        the same subject.
+        Whether a context word counts apart for each distance and side. True finds words with the
+        same use in a sentence. False, with a window of about 5, finds words of the same subject.
     n_context : int, default=500
-        How many words are counted around others: the most frequent ones, and positions beside the
-        sequence as one word more.
+        Number of context words that are counted: the most frequent ones. A position outside the
+        sequence counts as one more word.
     column : int or str, default=0
         Where the word is, if tokens are not strings: the column of tuples or lists, or the key of
         dicts.
     random_state : int, RandomState instance or None, default=0
-        Seed of the iterations that find the singular vectors. It decides on the few words whose
-        cosine is about `threshold`.
+        Seed of the iterations that compute the singular vectors. It only matters for words whose
+        cosine is close to `threshold`.
 
     Attributes
     ----------
@@ -84,6 +85,8 @@ class PrototypeFeatures(
     See Also
     --------
     SequenceUnion : Puts these features beside those of `SequenceVectorizer` or `FeatureTemplates`.
+    PrototypeMRF : Learns from such words without labels.
+    GECRF : Takes such features as labelled ones.
 
     References
     ----------

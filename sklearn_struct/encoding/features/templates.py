@@ -86,9 +86,11 @@ class FeatureTemplates(
     r"""Turn sequences of rows (word, tag, …) into sparse 0/1 tokens, by templates.
 
     A template such as ``U05:%x[-1,0]/%x[0,0]`` names cells by their offset from the present token
-    and their column, as in CRF++. Each combination of values that it meets in the training data
-    becomes one attribute. Values are numbered, and combinations made of the numbers; names are
-    spelt out by `get_feature_names_out` alone.
+    and their column, as in CRF++: here column 0 of the token before and of the token itself. Each
+    combination of values in the training data becomes one attribute, such as ``U05:the/dog``. The
+    names are only made by `get_feature_names_out`.
+
+    Read more in :doc:`/user_guide/sequences`.
 
     Parameters
     ----------
@@ -101,9 +103,9 @@ class FeatureTemplates(
     columns : list of str, default=None
         Names of the columns, which templates then may use instead of numbers: ``%x[0,word]``.
     boundary : {"skip", "pad"}, default="skip"
-        What a template does where a cell lies outside the sequence: "skip" omits its attribute,
-        "pad" uses special values, ``_B-1`` for the position before the first token, ``_B+1`` for
-        the one after the last.
+        What happens if a cell of a template lies outside the sequence. "skip": the template gives
+        no attribute. "pad": the cell has a special value, ``_B-1`` for the position before the
+        first token, ``_B+1`` for the one after the last.
     add_bos_eos : bool, default=False
         Whether first tokens get the attribute ``__BOS__`` and last tokens ``__EOS__``.
     min_frequency : int, default=1
@@ -121,6 +123,7 @@ class FeatureTemplates(
     See Also
     --------
     SequenceVectorizer : For tokens that are dicts or lists of strings.
+    SequenceUnion : Puts the features of several transformers side by side.
 
     References
     ----------

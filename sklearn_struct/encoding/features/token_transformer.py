@@ -40,6 +40,8 @@ class TokenTransformer(
     again. So `StandardScaler`, `PCA`, `SimpleImputer`, `SelectKBest` and all others work on
     sequences of different lengths.
 
+    Read more in :doc:`/user_guide/sequences`.
+
     Parameters
     ----------
     transformer : estimator with ``fit`` and ``transform``
@@ -61,7 +63,7 @@ class TokenTransformer(
     >>> from sklearn.pipeline import make_pipeline
     >>> from sklearn.preprocessing import StandardScaler
     >>> from sklearn_struct import LinearChainCRF, TokenTransformer
-    >>> X = [[[1.0, 200.0], [2.0, 100.0]], [[3.0, 300.0]]]  # two sequences, of two and of one token
+    >>> X = [[[1.0, 200.0], [2.0, 100.0]], [[3.0, 300.0]]]  # of two tokens and of one
     >>> scaled = TokenTransformer(StandardScaler()).fit_transform(X)
     >>> scaled
     SequenceArray(n_sequences=2, n_tokens=3, n_features=2)

@@ -33,18 +33,21 @@ class SequenceUnion(DocLink, Published, FeatureUnion, auto_wrap_output_keys=None
     SequenceArray or a list with a matrix for each sequence. If one of them is sparse, so is the
     result.
 
+    Read more in :doc:`/user_guide/sequences`.
+
     Parameters
     ----------
     transformer_list : list of (str, transformer)
-        "drop" and "passthrough" may stand for a transformer.
+        Names and transformers. "drop" and "passthrough" may stand for a transformer.
     n_jobs : int, default=None
-        Transformers that work at once, in joblib's meaning; at most 1024.
+        Number of transformers that work at the same time, as in joblib; at most 1024.
     verbose : bool, default=False
         Print how long each transformer takes to fit.
 
     See Also
     --------
     SequenceVectorizer : Needs no union for strings beside single numbers: dicts hold both.
+    TokenTransformer : Applies a scikit-learn transformer to each token.
 
     Examples
     --------

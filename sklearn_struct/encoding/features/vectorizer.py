@@ -50,39 +50,42 @@ class SequenceVectorizer(
     Zeros are not stored unless `keep_zeros` says so. An attribute that occurs several times in one
     token counts with its sum.
 
+    Read more in :doc:`/user_guide/sequences`.
+
     Parameters
     ----------
     min_frequency : int, default=1
         Attributes stored in fewer tokens of the training data are dropped.
     n_features : int, default=None
-        Hash names into this many columns instead of learning a vocabulary: nothing is kept in
-        memory and `transform` needs no `fit`, but columns have no names and unlike attributes may
-        share one.
+        Hash names into this many columns instead of learning a vocabulary. It saves memory, and
+        `transform` needs no `fit`. But columns have no names, and different attributes may share
+        one.
     separator : str, default=":"
         Stands between the parts of a name.
     dtype : {numpy.float64, numpy.float32}, default=numpy.float64
         Type of the values.
     keep_zeros : bool, default=False
-        Store values of 0 and False, too. They add nothing to a score. But with
-        ``feature_pairs="observed"`` a feature gets a weight for each label beside which it is
-        stored, and CRFsuite stores zeros.
+        Store values of 0 and False, too, as CRFsuite does. A zero adds nothing to a score. But with
+        ``feature_pairs="observed"`` a feature gets a weight for each label with which it is stored.
 
     Attributes
     ----------
     vocabulary_ : dict of str to int
-        The column of each attribute, in the order in which they first appeared (the elements of a
-        set are visited in sorted order); made when it is first asked for. Not there with hashing.
+        The column of each attribute, in the order of first appearance (elements of a set are read
+        in sorted order). Not there with hashing.
     n_features_out_ : int
         Number of columns.
 
     See Also
     --------
     FeatureTemplates : Much quicker where attributes are combinations of the columns of a table.
+    SequenceUnion : Puts the features of several transformers side by side.
 
     Examples
     --------
     >>> from sklearn_struct import SequenceVectorizer
-    >>> X = [[{"word": "I", "upper": True}, {"word": "sleep", "upper": False}], [{"word": "sleep"}]]
+    >>> X = [[{"word": "I", "upper": True}, {"word": "sleep", "upper": False}],
+    ...      [{"word": "sleep"}]]
     >>> vectorizer = SequenceVectorizer()
     >>> tokens = vectorizer.fit_transform(X)
     >>> tokens

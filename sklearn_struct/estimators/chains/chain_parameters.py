@@ -33,28 +33,28 @@ class ChainParameters(PenaltyParameters, IterationParameters, RandomParameters, 
         the score also has sum_t transition2[y_{t-2}, y_{t-1}, y_t]. Inference is exact; a token
         costs n_labels**3 operations instead of n_labels**2.
     feature_pairs : {"observed", "all"}, default="observed"
-        Which pairs (feature, label) get a weight: those stored together in the training data, or
-        all. A dense X stores all its values, so there both are the same.
+        Which pairs (feature, label) get a weight. "observed": those that occur together in the
+        training data. "all": all pairs. With a dense X, which stores its zeros, both are the same.
     transition_features : {"all", "observed"}, default="all"
-        Which transitions, at order 2 also which three labels in a row, get a weight. The others
+        Which transitions get a weight; at order 2 also which three labels in a row. The others
         keep weight 0; they are not forbidden.
     edge_features : None, "all", str, re.Pattern, or iterable of str, re.Pattern and int, \
             default=None
-        Features of X that also condition the transition into their token (a weight for each feature
-        and label pair, at order 2 also for each three labels that end there). Columns by number, by
-        name, or by compiled patterns that match whole names, such as ``re.compile("B.*")``. A
-        string is a name, but "all" by itself is every feature.
+        Features of X that also score the transition into their token. Each gets a weight for each
+        pair of labels; at order 2 also for each three labels in a row. Name them by column number,
+        by name, or by a compiled pattern that matches whole names, such as ``re.compile("B.*")``.
+        "all" is every feature.
     allowed_transitions : None, {"BIO", "IOB1", "BIOES"}, array-like of shape \
             (n_labels, n_labels) or dict, default=None
-        Which labels may follow each other. Each prediction reads it: a forbidden labelling has
-        probability 0. The name of a scheme of spans also says what may come first and last
-        ("IOB2" is "BIO", "IOBES" is "BIOES"). A matrix of booleans, rows and columns in the order
-        of ``classes_``, says which label (column) may follow which (row). A dict ``{label:
-        [labels]}`` lists what is *forbidden* after each label, under the key None what may not come
-        first; None in a list forbids the end there.
+        Which labels may follow each other. In predictions a forbidden labelling has probability 0.
+        The name of a scheme of spans also says what may come first and last ("IOB2" is "BIO",
+        "IOBES" is "BIOES"). A matrix of booleans, in the order of ``classes_``, says which label
+        (column) may follow which (row). A dict ``{label: [labels]}`` lists what is *forbidden*
+        after each label, such as ``{"O": ["I-PER"]}``. Its key None lists what may not come first;
+        None in a list forbids the end there.
     min_frequency : int, default=1
-        Pairs (and observed transitions) seen fewer times get no weight; a sequence (or token) of
-        sample weight 2 counts twice. Without effect on dense X.
+        Pairs (feature, label) and observed transitions that are seen fewer times get no weight. A
+        sequence, or a token, of sample weight 2 counts twice. No effect on a dense X.
     fit_intercept : bool, default=True
         Give each label an unpenalised weight of its own.
     solver : str, default="auto"
@@ -116,8 +116,8 @@ class InferenceParameters:
     Parameters
     ----------
     constrain_training : bool, default=False
-        Train among the labellings that `allowed_transitions` allows, too. Each y must then be
-        allowed.
+        Whether training, too, leaves out the labellings that `allowed_transitions` forbids. Each y
+        must then be allowed.
     dtype : {"float64", "float32"}, default="float64"
         Float type of features, weight tables and potentials. Sums, weights and gradients are always
         float64.

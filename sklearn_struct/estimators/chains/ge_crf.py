@@ -46,88 +46,91 @@ RANDOM = 0.1  # standard deviation of random starts
 
 @with_parameters
 class GECRF(BasePartlyLabelled, BaseTrainedChain):
-    """Linear-chain CRF that learns from labelled features, from labels as far as there are any, and
-    from bare text.
+    """Linear-chain CRF that learns from labelled features, from unlabelled text and from labels.
 
-    "This word usually means that field": a labelled feature is a feature of X with the distribution
-    of labels that its tokens should have on the whole, and a CRF is looked for whose expectations
-    in unlabelled sequences are like that [1]_. It is the linear chain of `LinearChainCRF`, with the
-    objective
+    A labelled feature says "this word usually means that field". It is a feature of X together with
+    a target: the distribution of labels that the tokens with this feature should have on average.
+    Training looks for a CRF whose expectations in the unlabelled sequences are near the targets
+    (generalized expectation criteria [1]_). The model is the chain of `LinearChainCRF`, and the
+    objective is
 
         C * (loss of labelled sequences + sum_m weight_m * D(target_m, expected_m)
              + entropy_weight * sum_unlabelled H(y | x_i)) + penalty,
 
         penalty = (1 - l1_ratio) / 2 * ||w||_2**2 + l1_ratio * ||w||_1
 
-    where expected_m(l) = sum_t f_m(t) p(y_t = l | x) / sum_t f_m(t), over all tokens of unlabelled
-    sequences, of which labelled feature m has the value f_m(t) >= 0, and D is the Kullback-Leibler
-    divergence or the squared distance. The loss of a labelled sequence is -log p(y_i | x_i).
-    Sequences of which some labels are known count as labelled: there the loss is minus the
-    log-probability of all labellings that they leave. The objective is not convex if there are
+    where expected_m(l) = sum_t f_m(t) p(y_t = l | x) / sum_t f_m(t). The sums are over all tokens t
+    of unlabelled sequences, and f_m(t) >= 0 is the value of labelled feature m at token t. D is the
+    Kullback-Leibler divergence or the squared distance. The loss of a labelled sequence is
+    -log p(y_i | x_i). A sequence with some known labels counts as labelled: its loss is minus the
+    log-probability of all labellings that agree with them. The objective is not convex if there are
     unlabelled or partly labelled sequences.
+
+    Read more in :doc:`/user_guide/few_labels`.
 
     Parameters
     ----------
     labeled_features : dict, default=None
-        For each labelled feature, by its name in X or its column (None is a feature of every
-        token), the labels that its tokens have:
+        The targets. A key is a feature, by its name in X or its column; None is a feature that
+        every token has. A value says which labels the tokens with this feature have:
 
-        - a label: it gets the probability `majority`, the others share the rest;
+        - a label: it gets the probability `majority`, and the others share the rest;
         - a dict ``{label: probability}``, which sums to 1; labels that are left out have 0;
-        - a dict or Counter ``{label: count}`` of whole numbers, from annotated tokens, to which
-          `smoothing` is added.
+        - a dict or Counter ``{label: count}`` of whole numbers, from annotated tokens; `smoothing`
+          is added to the counts.
 
-        In the place of labels there may be pairs of them, ``(label before, label)``, for the pairs
-        that end at tokens with the feature. Only non-negative features can be labelled.
+        Pairs ``(label before, label)`` may stand in the place of labels. They are targets for the
+        pairs of labels that end at tokens with the feature. Labelled features must not be
+        negative.
     target_weight : "auto", float or dict, default="auto"
-        Weight of each labelled feature's distance, one for all or a dict from feature to weight, 1
-        where it has none. "auto" is 10 without labelled sequences, else 1 (lambda of [1]_; without
-        labels only its product with C counts); for ``distance="posterior"`` it is 20.
+        Weight of the distance of each labelled feature (lambda of [1]_). A number is for all
+        features; a dict gives weights to features, and others have weight 1. "auto" is 10 without
+        labelled sequences and 1 with them; for ``distance="posterior"`` it is 20. Without labelled
+        sequences only its product with C matters.
     distance : {"kl", "squared", "posterior"}, default="kl"
-        Kullback-Leibler divergence of the expected distribution from the target, or squared
-        Euclidean distance. "posterior" is posterior regularisation [3]_: instead of the sum over
-        m, the least
+        How far an expected distribution is from its target. "kl": the Kullback-Leibler divergence.
+        "squared": the squared Euclidean distance. "posterior": posterior regularisation [3]_. The
+        sum over m in the objective is then the minimum of
 
             KL(q || p) + sum_m weight_m * sum_l max(0, least_m(l) - expected count of l in q)
 
-        of any distribution q of labellings, where least_m(l) is target_m(l) * sum_t f_m(t), for
-        the labels that are named. So a target is a least share, which q keeps exactly unless that
-        costs more than the weight; p is only drawn towards q. `entropy_weight` must be 0 then.
+        over all distributions q of labellings, where least_m(l) is target_m(l) * sum_t f_m(t), for
+        the labels that the target names. A target is here a smallest share. q keeps it unless that
+        costs more than the weight, and p is drawn towards q. `entropy_weight` must be 0.
     majority : float, default=0.99
-        Probability of a label given alone.
+        Probability of the label, where `labeled_features` gives a single label.
     smoothing : float, default=0.01
-        Added to each label's count.
+        Added to the count of each label, where `labeled_features` gives counts.
     entropy_weight : float, default=0.0
-        Weight of the entropy of labellings of unlabelled sequences [2]_: model and labels should
-        not be in doubt. More than a little collapses to few labels; 0.001 is a value to start with.
+        Weight of the entropy of the labellings of unlabelled sequences [2]_. A positive weight
+        prefers models that are certain of their labels. Start with 0.001: with a large weight the
+        model predicts few labels only.
     classes : array-like of shape (n_labels,), default=None
-        All labels. By default those that y and `labeled_features` name, with a warning if only the
-        latter do.
+        All labels. None: the labels in y and `labeled_features`, with a warning if y has none.
     C : float, default=10.0
         Inverse strength of the penalty (sigma**2 of [1]_), ``np.inf`` for none.
     solver : {"auto", "lbfgs", "owlqn", "cg", "gradient", "em"}, default="auto"
-        "auto" is "owlqn" if ``l1_ratio > 0``, else "lbfgs". "em", for ``distance="posterior"``,
-        finds the nearest distribution of labellings and moves the model towards it, in turns, as
-        [3]_ does.
+        "auto" is "owlqn" if ``l1_ratio > 0``, else "lbfgs". "em" is for ``distance="posterior"``:
+        it finds the nearest distribution of labellings, moves the model towards it, and repeats
+        both, as in [3]_.
     init : {"zero", "labelled", "random"}, default="zero"
-        Weights to begin with, unless `fit` is given some: zeros, those of the labelled sequences
-        alone, or random ones.
+        Where training begins, unless `fit` gets `init`: at zeros, at the weights of a model of the
+        labelled sequences alone, or at random weights.
     n_restarts : int, default=0
-        How many random starts are tried besides; the lowest objective wins.
+        Number of additional random starts. The fit with the lowest objective is kept.
     annealing : iterable of float, default=None
-        Shares of `target_weight` and `entropy_weight` with which to train first, one after the
-        other, such as ``(0.01, 0.1)``.
+        Training is first run with these shares of `target_weight` and `entropy_weight`, one after
+        the other, such as ``(0.01, 0.1)``, and then with the whole weights.
     order : {1, 2}, default=1
-        As in `LinearChainCRF`; second derivatives of a chain of order 2, which criteria need, are
-        slow.
+        As in `LinearChainCRF`. Order 2 is slow, since training needs second derivatives.
     feature_pairs : {"observed", "all"}, default="observed"
-        Which pairs (feature, label) get a weight: those stored together where the label may stand
-        (in unlabelled text any label may), or all.
+        Which pairs (feature, label) get a weight. "observed": pairs of a feature and a label that
+        its token may have; in unlabelled text it may have any. "all": all pairs.
     constrain_training : bool, default=False
-        Train among the labellings that `allowed_transitions` allows, too.
+        Whether training, too, leaves out the labellings that `allowed_transitions` forbids.
     fit_intercept : bool, default=False
         Give each label an unpenalised weight of its own. In unlabelled text it may make labels
-        frequent or rare for nothing; labelled addresses were learnt better without.
+        frequent or rare for no reason. On postal addresses, models without it were better.
     tol : float, default=1e-5
         Training stops when no entry of the objective's gradient, divided by C and the total weight
         (in which all unlabelled sequences count), exceeds `tol`. With float32 a gradient has
@@ -139,20 +142,20 @@ class GECRF(BasePartlyLabelled, BaseTrainedChain):
     Attributes
     ----------
     targets_ : dict
-        For each labelled feature the probabilities of labels, or of label pairs, that it asks for.
+        For each labelled feature the probabilities of its target.
     n_iter_ : int
-        Iterations of the last run, from the best of several starts, and where `annealing` has led
-        from there.
+        Iterations of the last run: the one from the best start, after `annealing`.
     loss_curve_ : list of float
         Objective / C after each of these iterations.
 
     See Also
     --------
-    sklearn_struct.labeled_features : Which features to label, and targets from a few
-        annotated tokens.
-    sklearn_struct.inspection.target_report : Where labelled features fire, and what became of
-        their targets.
+    sklearn_struct.labeled_features : Functions that suggest features to label, and that estimate
+        targets from a few annotated tokens.
+    sklearn_struct.inspection.target_report : Where labelled features occur, and how near
+        the model is to their targets.
     sklearn_struct.model_selection.KeepUnlabeled : Cross-validation with unlabelled sequences.
+    LinearChainCRF : The same model, learned from labels alone.
 
     References
     ----------

@@ -55,21 +55,23 @@ class LinearChainCRF(BasePartlyLabelled, BaseOnlineChain):
     over all weights w but the intercept. For sequences of length 1 this is multinomial logistic
     regression.
 
-    ``loss="pointwise"`` maximises the marginal probabilities of labels instead of the probability
-    of the labelling: -log p(y_i | x_i) becomes
+    ``loss="pointwise"`` maximises the marginal probabilities of single labels instead of the
+    probability of the whole labelling. The loss -log p(y_i | x_i) becomes
 
         sum_t weight_it * -log p(y_it | x_i)
 
-    Each token may have a weight of its own; see the user guide.
+    Each token may have a weight of its own; see :doc:`/user_guide/weights`.
 
-    Labels may be missing or open: with None in the place of a label, or a set of labels, the loss
-    is minus the log-probability of all labellings that y allows together [6]_, which is not convex
-    (not for "sag", "ap" and "pa"). Sequences without any known label (None in the place of their
-    labels) teach nothing; `GECRF` learns from them.
+    Labels may be missing: write None for an unknown label, or a set if one of several labels is
+    right. The loss is then minus the log-probability of all labellings that y allows [6]_. It is
+    not convex, and "sag", "ap" and "pa" cannot minimise it. A sequence without any known label
+    teaches this model nothing; `GECRF` learns from such sequences.
 
-    The solvers "ap" and "pa" minimise other losses, one sequence at a time. They are quick and good
-    for `predict`, but probabilities of such a model are not calibrated.
+    The solvers "ap", "pa", "pa-ii" and "arow" minimise other losses, one sequence at a time. They
+    are quick and good for `predict`, but the probabilities of such a model are not calibrated.
     `partial_fit` learns from batches.
+
+    Read more in :doc:`/user_guide/sequences`.
 
     Parameters
     ----------
@@ -79,42 +81,53 @@ class LinearChainCRF(BasePartlyLabelled, BaseOnlineChain):
         1 / r of [7]_; without effect for "ap".
     solver : {"auto", "lbfgs", "owlqn", "newton-cg", "trust-ncg", "cg", "gradient", "sag", "sgd", \
             "ap", "pa", "pa-ii", "arow", "frank-wolfe"}, default="auto"
-        "lbfgs" for L2, "owlqn" (orthant-wise L-BFGS) for L1 and elastic net, "sag" stochastic
-        average gradient [4]_ for both, near the optimum soonest on large data, "sgd" averaged
-        stochastic gradient descent with a calibrated step, for L2. "newton-cg" and "trust-ncg",
-        Newton's method with a line search or in a trust region, "cg", nonlinear conjugate
-        gradients, and "gradient", steepest ascent of the likelihood with a line search (section
-        5.1.1 of [1]_), which needs many more iterations, are for L2, too. "auto" takes
-        "owlqn" if ``l1_ratio > 0``; else "sag" if X is sparse, there are 30,000 tokens or more,
-        more weights than tokens, no edge features, and ``C <= 1``; else "lbfgs".
-        ``loss="hinge"`` is for "frank-wolfe", which "auto" then is, and for "sgd".
+        Solvers of the objective:
 
-        "ap", the averaged perceptron [2]_, adds a sequence's features with y and subtracts those
-        with the labelling that is predicted instead. "pa", passive-aggressive learning (PA-I of
-        [3]_), does so with the strongest rival, just so far that y is ahead of it by 1 for each
-        label in which they differ, at most C times; "pa-ii" (PA-II) has no such bound, and goes
-        less far the smaller C is. These average the weights over all steps. "arow", adaptive
-        regularisation [7]_, moves weights that have been seen often less than new ones. None has a
-        penalty.
+        - "lbfgs": L-BFGS, for L2.
+        - "owlqn": orthant-wise L-BFGS, for L1 and elastic net.
+        - "sag": stochastic average gradient [4]_, for all penalties. On large data it is the first
+          to come near the optimum.
+        - "sgd": averaged stochastic gradient descent with a calibrated step, for L2.
+        - "newton-cg", "trust-ncg": Newton's method with a line search, or in a trust region, for
+          L2.
+        - "cg": nonlinear conjugate gradients, for L2.
+        - "gradient": steepest ascent with a line search (section 5.1.1 of [1]_), for L2. It needs
+          many more iterations.
+        - "auto": "owlqn" if ``l1_ratio > 0``; else "sag" if X is sparse, there are 30,000 tokens
+          or more, more weights than tokens, no edge features, and ``C <= 1``; else "lbfgs".
+          With ``loss="hinge"``: "frank-wolfe".
+        - "frank-wolfe": block-coordinate Frank-Wolfe [10]_, for ``loss="hinge"``. It knows how far
+          it is from the optimum, see ``gap_``. The penalty is on the intercept, too.
+
+        Online solvers with losses of their own, without a penalty:
+
+        - "ap": the averaged perceptron [2]_. If the predicted labelling is wrong, it adds the
+          features of the sequence with y and subtracts those with the prediction.
+        - "pa": passive-aggressive learning (PA-I of [3]_). It moves the weights until y is ahead of
+          its strongest rival by 1 for each differing label, by a step of at most C.
+        - "pa-ii": PA-II of [3]_. Steps have no bound, but a smaller C makes them shorter.
+        - "arow": adaptive regularisation [7]_. Weights that were seen often move less.
+
+        "ap", "pa" and "pa-ii" average the weights over all steps.
     loss : {"log_likelihood", "pointwise", "softmax_margin", "hinge"}, default="log_likelihood"
-        Minus the log-probability of the labelling; or minus the sum of those of its labels [5]_,
-        which takes weights of tokens and labels, is not convex, costs three to four times as much,
-        and is not for "newton-cg", "trust-ncg", "ap" and "pa"; or minus the log-probability where
-        `cost` is added to the scores while training [8]_. "hinge" is the structured support vector
-        machine [9]_: the right labelling shall be ahead of each other one by what that one costs.
-        It is minimised by block-coordinate Frank-Wolfe [10]_, which knows how far it is from the
-        lowest value, see ``gap_``; the penalty is then on the intercept, too. Probabilities of such
-        a model are not calibrated.
+        What `fit` minimises for each sequence. "log_likelihood": minus the log-probability of the
+        labelling. "pointwise": minus the sum of the log-probabilities of its labels [5]_. It takes
+        weights of tokens and labels, is not convex, costs three to four times as much, and is not
+        for "newton-cg", "trust-ncg", "ap" and "pa". "softmax_margin": minus the log-probability,
+        where `cost` is added to the scores of wrong labels [8]_. "hinge": the structured support
+        vector machine [9]_. The score of the labelling should be ahead of every other one by the
+        cost of that one; the loss is what the worst one lacks. Its probabilities are not
+        calibrated. It is for "frank-wolfe" and "sgd".
     class_weight : dict of {label: weight}, "balanced" or None, default=None
-        Weights of labels, which multiply those of tokens; 1 where a dict has none. "balanced" gives
-        all labels the same sum of weights. For ``loss="pointwise"``, or a two-dimensional X. They
-        change what probabilities mean.
+        Weights of labels, which multiply those of tokens. A label that is not in the dict has
+        weight 1. "balanced" gives all labels the same sum of weights. For ``loss="pointwise"``, or
+        a two-dimensional X. Probabilities are then those of weighted data.
     cost : array-like of shape (n_labels, n_labels), default=None
-        For ``loss="softmax_margin"`` and "hinge": what a label (column) costs where another one (row) is right,
-        in the order of ``classes_``, with zeros for right ones. None is 1 for each wrong label.
-        Higher costs make such errors rarer; probabilities are then not calibrated. A matrix needs
-        the labels that it was written for: all of them in each training part of a search, and
-        ``classes`` in the first ``partial_fit``.
+        For ``loss="softmax_margin"`` and "hinge": the cost of predicting a label (column) where
+        another one (row) is right, in the order of ``classes_``, with zeros on the diagonal. None:
+        1 for each wrong label. A higher cost makes an error rarer; probabilities are then not
+        calibrated. The training data must have exactly the labels of the matrix, also in each
+        training part of a search. Give ``classes`` to the first ``partial_fit``.
     order : {1, 2}, default=1
         The order of the Markov chain: a label depends on one label before it, or on two. At order 2
         the score also has sum_t transition2[y_{t-2}, y_{t-1}, y_t]. Inference is exact; a token
@@ -122,17 +135,17 @@ class LinearChainCRF(BasePartlyLabelled, BaseOnlineChain):
         ``loss="pointwise"`` are slow at order 2: they need second derivatives, which are computed
         in logarithms.
     max_iter : int, default=1000
-        Largest number of iterations; for "sag", "sgd", "ap", "pa", "pa-ii" and "arow" passes over
-        the data, of which 10 often do.
+        Largest number of iterations. For "sag", "sgd", "ap", "pa", "pa-ii" and "arow" it is the
+        number of passes over the data; 10 are often enough.
     tol : float, default=1e-4
-        Batch solvers and "sag" stop when no entry of the objective's gradient, divided by C and the
-        total weight, exceeds `tol`; "sgd" when passes improve the objective by less than this share
-        each, "ap", "pa" and "pa-ii" when passes improve `loss_curve_` by less than this share of
-        its first entry each, or when nothing is left to learn; "arow" when the mean loss of a pass
-        is at most `tol`; "frank-wolfe" when the duality gap is at most `tol` times the objective.
-        With float32 a gradient has rounding errors, of about 1e-7 times the
-        scores and values of features; a `tol` below these is not reached, and the warning says how
-        large they are.
+        When a solver stops. Batch solvers and "sag": when no entry of the objective's gradient,
+        divided by C and the total weight, exceeds `tol`. "sgd": when a pass improves the objective
+        by less than this share. "ap", "pa" and "pa-ii": when a pass improves `loss_curve_` by less
+        than this share of its first entry, or when nothing is left to learn. "arow": when the mean
+        loss of a pass is at most `tol`. "frank-wolfe": when the duality gap is at most `tol` times
+        the objective. With float32 a gradient has rounding errors, of about 1e-7
+        times the scores and values of features. A smaller `tol` is not reached; a warning then says
+        how large the errors are.
     random_state : int, RandomState or None, default=None
         The order in which "sag", "sgd", "ap", "pa", "pa-ii" and "arow" visit the sequences. With
         "auto" None means 0.
@@ -153,6 +166,11 @@ class LinearChainCRF(BasePartlyLabelled, BaseOnlineChain):
     --------
     SequenceVectorizer : dicts or strings to a SequenceArray, once for many fits.
     FeatureTemplates : columns and templates to a SequenceArray.
+    GECRF : Learns from labelled features and unlabelled text, too.
+    LatentChainCRF : Labels have hidden states.
+    GraphCRF : Graphs in the place of chains.
+    sklearn_struct.inspection.explain : Why a labelling has its score.
+    sklearn_struct.metrics.span_f1_score : Scores spans instead of single labels.
 
     References
     ----------

@@ -33,32 +33,34 @@ class MEMM(BaseOnlineChain):
         p(k | j, x_t) = exp(coef[k] . x_t + intercept[k] + transition[j, k]) / sum over k' of the
         same,
 
-    without the transition for the first token, and at ``order=2`` with transition2[i, j, k] for the
+    without the transition for the first token [1]_. ``order=2`` adds transition2[i, j, k] for the
     label i before j. The objective is that of `LinearChainCRF` with this p(y | x). It needs no sums
-    over labellings, so a fit is quicker; but what a later token says about an earlier one is lost,
-    since the probabilities of what follows a label sum to 1, however well it fits ("label bias"
-    [2]_).
+    over labellings, so a fit is quicker than that of a CRF. In return, a later token cannot change
+    the probability of an earlier label: the probabilities of the next label sum to 1, however badly
+    all of them fit ("label bias" [2]_).
 
     Probabilities, n best labellings and samples are exact. A labelling that constraints forbid has
     probability 0, and the others share the rest.
 
+    Read more in :doc:`/user_guide/surrogates`.
+
     Parameters
     ----------
     decoder : {"viterbi", "beam", "greedy"}, default="viterbi"
-        How `predict` looks for the labelling: "viterbi" finds the most probable one; "beam" goes
-        from left to right and at each token keeps the `beam_width` labels, at order 2 pairs of
-        labels, at which the most probable ways end; "greedy" keeps one.
+        How `predict` looks for the labelling. "viterbi": finds the most probable one. "beam": goes
+        from left to right, and keeps at each token the `beam_width` best partial labellings with
+        different last labels (at order 2, last pairs of labels). "greedy": keeps one.
     beam_width : int, default=5
-        If it is at least the number of labels (at order 2 of pairs of labels), "beam" is the same
-        as "viterbi".
+        How many partial labellings "beam" keeps. With as many as labels (at order 2, pairs of
+        labels) it is the same as "viterbi".
     order : {1, 2}, default=1
         The order of the Markov chain: a label depends on one label before it, or on two. At order 2
         the score also has transition2[i, j, k] for the labels i, j, k in a row. Inference is exact.
         A token costs n_labels**3 operations in predictions, and in training n_labels more than at
         order 1.
     constrain_training : bool, default=False
-        Normalise among the labels that `allowed_transitions` allows, in training and predictions.
-        Each y must then be allowed.
+        Whether training, too, normalises over the labels that `allowed_transitions` allows. Each y
+        must then be allowed.
 
     See Also
     --------

@@ -67,14 +67,14 @@ class BaseOnlineChain(SolverParameters, BaseTrainedChain):
     Parameters
     ----------
     max_iter : int, default=1000
-        Largest number of iterations; for "sag" and "sgd" passes over the data.
+        Largest number of iterations; for "sag" and "sgd", passes over the data.
     tol : float, default=1e-4
         Solvers stop when no entry of the objective's gradient, divided by C and the total weight,
-        exceeds `tol`; "sgd" when passes improve the objective by less than this share each. With
+        exceeds `tol`; "sgd" stops when a pass improves the objective by less than this share. With
         float32 a gradient has rounding errors, of about 1e-7 times the scores and values of
-        features; a `tol` below these is not reached, and the warning says how large they are.
+        features. A smaller `tol` is not reached; a warning then says how large the errors are.
     random_state : int, RandomState or None, default=None
-        For "sag" and "sgd": the order of the sequences. "auto" takes None for 0.
+        For "sag" and "sgd": the order of the sequences. With "auto", None means 0.
 
     Attributes
     ----------

@@ -27,37 +27,39 @@ LIKELIHOOD = LogLikelihood(Chain())
 class PiecewiseCRF(BaseOnlineChain):
     """Linear-chain conditional random field, trained piecewise.
 
-    The model is that of `LinearChainCRF`, and so are its predictions. For training it is cut into
-    pieces, each of which is normalised on its own, as if there were nothing else [1]_. With
-    ``piece_size=1`` pieces are single factors,
+    The model is that of `LinearChainCRF`, and so are its predictions. Training cuts it into pieces
+    and normalises each piece on its own, as if there were nothing else [1]_. With ``piece_size=1``
+    the pieces are single factors: the scores of a token, and the scores of a transition,
 
         sum_t -log(exp(node_t(y_t)) / sum_k exp(node_t(k)))
             + sum_t -log(exp(edge_t(y_t, y_{t+1})) / sum_{j, k} exp(edge_t(j, k))),
 
-    the scores of a token and those of a transition; with a larger one, m, small chains: the windows
-    of m consecutive tokens, max(1, n - m + 1) in a sequence of n, whose ends are free,
+    With a larger ``piece_size``, m, the pieces are all windows of m consecutive tokens; a sequence
+    of n tokens has max(1, n - m + 1),
 
         sum_a -log p_a(y_a ... y_{a+m-1} | x),
         p_a(y_a ...) = exp(scores inside the window) / sum of the same.
 
-    From the longest sequence's length on this is the likelihood. Pieces that overlap count evidence
-    twice, so weights do not tend to those that generated the data, unlike those of
-    `PseudoLikelihoodCRF`; but no piece relies on true labels beside it, which a prediction has not.
-    Single factors bound the likelihood from below.
+    With m at least the length of the longest sequence it is the likelihood. Windows that overlap
+    count evidence twice, so the estimate is not consistent, unlike that of `PseudoLikelihoodCRF`.
+    In return, no piece relies on true labels beside it, which a prediction does not have. Single
+    factors bound the likelihood from below.
+
+    Read more in :doc:`/user_guide/surrogates`.
 
     Parameters
     ----------
     piece_size : int, default=1
-        1 for single factors, else the tokens of a small chain.
+        1 for single factors, else the number of tokens of a window.
     order : {1, 2}, default=1
-        As in `LinearChainCRF`. At order 2 single factors are of a token, of the first pair of a
-        sequence, and of each three labels in a row with their last pair; `piece_size` cannot be 2,
-        as no three labels lie in such a piece.
+        As in `LinearChainCRF`. At order 2 single factors are those of a token, of the first pair of
+        labels of a sequence, and of each three labels in a row. `piece_size` cannot be 2 then,
+        since three labels do not fit into such a piece.
 
     See Also
     --------
-    LinearChainCRF : Trained by the likelihood; ``fit(X, y, init=...)`` starts from the
-        weights of this one.
+    LinearChainCRF : Trained by the likelihood; ``fit(X, y, init=...)`` starts from the weights of
+        this model.
     PseudoLikelihoodCRF : Windows given the labels beside them.
 
     References

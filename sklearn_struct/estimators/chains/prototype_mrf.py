@@ -60,25 +60,25 @@ DIFFERENCE = MarginalLikelihood(Chain())
 class PrototypeMRF(InferenceParameters, BaseChain):
     """Markov random field of words and labels that learns from bare text and a few prototypes.
 
-    A prototype is a word, or any other feature, whose tokens have one label: "oak" is a street.
-    Prototype-driven learning [1]_ looks for the joint model
+    A prototype is a word, or another feature, whose tokens have one label: "oak" is the name of a
+    street. Prototype-driven learning [1]_ fits the joint model
 
         p(x, y | n) = exp(score(x, y)) / Z(n)
 
-    of texts x of n tokens and their labels y that makes the texts probable, together with all
-    labellings in which prototypes have their labels. The score is that of `LinearChainCRF`, and
-    so are predictions, in which prototypes have their labels, too. But Z sums over all texts: in
-    the place of each token may stand any word that the training data have. So a label is learned
-    as a kind of word that explains the text, where the likelihood of a CRF would be content with
-    any labelling, and words that share features, such as an ending or a similarity to a prototype
-    (`PrototypeFeatures`), pull each other to the same label.
+    of a text x with n tokens and its labels y. It maximises the probability of the texts, summed
+    over all labellings in which prototypes have their labels. The score is that of
+    `LinearChainCRF`. Predictions are made in the same way, and prototypes keep their labels.
 
-    A *word* is all that the features of a token tell: tokens are of the same word if their
-    features are equal. So X may have any form, and needs no column that names the word; give it
-    features of a token itself, such as the word, its ending and its case, and none of its
-    neighbours, which the labels of neighbours stand for. What describes its place goes into
-    `given_features`. A word that training has not seen has the weights of the features that it
-    shares.
+    Unlike in a CRF, Z sums over texts, too: each token may be any word of the training data. The
+    likelihood of a CRF is the same for all labellings of unlabelled text; here a label must explain
+    which words occur. Words that share features, such as an ending or a similarity to a prototype
+    (`PrototypeFeatures`), tend to get the same label.
+
+    Tokens are the same *word* if all their features are equal. So X may have any form, and no
+    column has to name the word. Give X features of the token itself, such as the word, its ending
+    and its case. Give it no features of neighbours: the labels of neighbours stand for them.
+    Features that describe the place of a token go into `given_features`. A word that training has
+    not seen is scored by the weights of its known features.
 
     Training minimises
 
@@ -86,38 +86,38 @@ class PrototypeMRF(InferenceParameters, BaseChain):
 
         penalty = (1 - l1_ratio) / 2 * ||w||_2**2 + l1_ratio * ||w||_1,
 
-    which is not convex where labels are missing. The chain is of order 1, while [1]_ has three
-    labels in a row, ``order=2``.
+    which is not convex where labels are missing. The default is a chain of order 1; [1]_ uses
+    ``order=2``.
+
+    Read more in :doc:`/user_guide/few_labels`.
 
     Parameters
     ----------
     prototypes : dict, default=None
-        For features, by their names in X or their columns, the label that their tokens have, or a
-        set of labels of which they have one. A token has a feature whose value is not 0. Where a
-        token has several prototypes it may have the label of any. What y or `allowed` say of a
-        token goes before its prototypes.
+        For each prototype, by its name in X or its column, the label that its tokens have, or a set
+        of labels of which they have one. A token has a feature if the value is not 0. A token with
+        several prototypes may have the label of any. y and `allowed` go before prototypes.
     boundary : label, default=None
-        A label of tokens that stand between fields, such as punctuation; its prototypes say which.
-        It is a label as all others while the model learns and searches, but in the place of it
-        `predict` has that of the token before, and at the beginning that of the first other token
-        [1]_. A sequence of boundaries alone keeps it. `allowed`, probabilities, `predict_nbest` and
-        `sample` know it as it is.
+        The label of tokens between fields, such as punctuation; its prototypes say which tokens
+        these are. `predict` replaces it by the label of the token before, and at the beginning of a
+        sequence by that of the first other token [1]_. A sequence of boundaries alone keeps it.
+        `allowed`, probabilities, `predict_nbest` and `sample` use it as any other label.
     given_features : None, str, re.Pattern, or iterable of str, re.Pattern and int, default=None
-        Features of X that are no part of the word, but describe its place, such as "first" and
-        "last": the model is then one of words and labels, given these. Columns as in
+        Features of X that describe the place of a token and not its word, such as "first" and
+        "last". The model does not explain them: it is p(x, y) given these features. Columns as in
         ``LinearChainCRF(edge_features=...)``.
     order : {1, 2}, default=1
         As in `LinearChainCRF`.
     constrain_training : bool, default=False
-        Train among the labellings that `allowed_transitions` allows, too.
+        Whether training, too, leaves out the labellings that `allowed_transitions` forbids.
     fit_intercept : bool, default=False
-        Give each label an unpenalised weight of its own, which numeric features need. Where words
-        have features of their own it adds little, and in unlabelled text it may make labels
-        frequent or rare for nothing.
+        Give each label an unpenalised weight of its own. Numeric features need it. If words have
+        features of their own, it adds little, and in unlabelled text it may make labels frequent or
+        rare for no reason.
     solver : {"auto", "lbfgs", "owlqn", "newton-cg", "trust-ncg", "cg", "gradient", "em"}, \
             default="auto"
-        "auto" is "owlqn" if ``l1_ratio > 0``, else "lbfgs". "em", expectation maximisation, takes
-        turns between expected labels and a few iterations that move the weights.
+        "auto" is "owlqn" if ``l1_ratio > 0``, else "lbfgs". "em", expectation maximisation:
+        it computes expected labels, moves the weights by a few iterations, and repeats both.
     C : float, default=1.0
         Inverse strength of the penalty, the prior's variance; ``np.inf`` for none.
 
@@ -134,10 +134,11 @@ class PrototypeMRF(InferenceParameters, BaseChain):
 
     See Also
     --------
-    GECRF : The same knowledge as targets of a conditional model, which may look at neighbours.
-    ConstraintDrivenHMM : As soft constraints, with a few labels.
-    PrototypeFeatures : Which words stand in the places of prototypes.
-    sklearn_struct.labeled_features : Which features to choose.
+    GECRF : Takes such knowledge as targets of a conditional model, whose features may be of
+        neighbours.
+    ConstraintDrivenHMM : Takes it as soft constraints, with a few labels.
+    PrototypeFeatures : Features that say which prototypes a word is like.
+    sklearn_struct.labeled_features : Functions that suggest prototypes.
 
     References
     ----------
@@ -147,8 +148,8 @@ class PrototypeMRF(InferenceParameters, BaseChain):
     Examples
     --------
     >>> from sklearn_struct import PrototypeMRF
-    >>> words = [["1", "oak", "st"], ["2", "elm", "ave"], ["3", "oak", "rd"], ["1", "fir", "st"]]
-    >>> X = [[{word: 1, "digit": word.isdigit()} for word in text] for text in words]
+    >>> texts = ["1 oak st", "2 elm ave", "3 oak rd", "1 fir st"]
+    >>> X = [[{word: 1, "digit": word.isdigit()} for word in t.split()] for t in texts]
     >>> prototypes = {"1": "NO", "oak": "NAME", "st": "KIND"}
     >>> model = PrototypeMRF(prototypes).fit(X)
     >>> model.predict(X[1:2])[0]

@@ -31,25 +31,29 @@ class PseudoLikelihoodCRF(BaseOnlineChain):
 
         sum_a -log p(y_a ... y_{a+k-1} | y_{a-1}, y_{a+k}, x),    k = block_size,
 
-    over the windows of k consecutive tokens, of which a sequence of n has max(1, n - k + 1): each
-    window has to be probable given the true labels beside it (a composite likelihood [2]_), at
-    ``order=2`` two on each side. For k = 1 this is Besag's pseudolikelihood [1]_, which needs no
-    sums over labellings; from the longest sequence's length on it is the likelihood. Whatever k,
-    the weights that generated the data are found as data grow, though a small k needs more of them.
-    When it predicts, true neighbours are not there to be relied on, which costs accuracy if k is
-    small.
+    over all windows of k consecutive tokens; a sequence of n tokens has max(1, n - k + 1). Each
+    window should be probable given the true label on each side (a composite likelihood [2]_); at
+    ``order=2``, two labels on each side. With k = 1 it is Besag's pseudolikelihood [1]_, which
+    needs no sums over labellings. With k at least the length of the longest sequence it is the
+    likelihood.
+
+    For each k the estimate is consistent: with more and more data it tends to the weights that
+    generated them. A small k needs more data. It also costs accuracy, since training relies on true
+    neighbouring labels, which a prediction does not have.
+
+    Read more in :doc:`/user_guide/surrogates`.
 
     Parameters
     ----------
     block_size : int, default=1
-        Tokens of a window.
+        Number of tokens of a window, k.
     order : {1, 2}, default=1
         As in `LinearChainCRF`. At order 2 the two labels on each side of a window are given.
 
     See Also
     --------
-    LinearChainCRF : Trained by the likelihood; ``fit(X, y, init=...)`` starts from the
-        weights of this one.
+    LinearChainCRF : Trained by the likelihood; ``fit(X, y, init=...)`` starts from the weights of
+        this model.
     PiecewiseCRF : Windows on their own, without the labels beside them.
 
     References

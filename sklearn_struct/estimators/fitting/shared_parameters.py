@@ -56,7 +56,7 @@ class IterationParameters:
         Training stops when no entry of the objective's gradient, divided by C and the total weight,
         exceeds `tol`.
     verbose : int, default=0
-        Print a line an iteration.
+        1 prints a line for each iteration.
     """
 
     max_iter: int = 1000
@@ -82,7 +82,7 @@ class RandomParameters:
     Parameters
     ----------
     random_state : int, RandomState or None, default=None
-        Seed of what is drawn.
+        Seed of random numbers.
     """
 
     random_state: Any = None
@@ -100,14 +100,14 @@ class SolverParameters:
         What minimises the objective, as in `LinearChainCRF`. With a loss that draws labellings,
         "auto" is "sgd".
     learning_rate : {"averaged", "optimal"}, default="averaged"
-        Steps of ``solver="sgd"``; others take no notice. "optimal": after m steps 1 / (l (m0 + m)),
-        where l is 1 / C over the total weight, the curvature of the penalty (Sutton and McCallum,
-        eq. 5.22, with the number of instances that it lacks, and Bottou's steps), and the model has
-        the last weights, or those of the pass with the lowest objective. "averaged": steps that get
-        shorter more slowly, to the power of 3/4, and means over the weights of many steps, which
-        come nearer to the optimum in the end where the penalty is strong. The first step, 1 / (l
-        m0), is in both cases the best of several tried on 200 parts of the data. Without a penalty
-        steps keep their length.
+        How long the steps of ``solver="sgd"`` are. "optimal": after m steps the length is
+        1 / (l (m0 + m)), where l is 1 / C over the total weight, the curvature of the penalty
+        (Sutton and McCallum 2012, eq. 5.22, divided by the number of instances). The model has the
+        last weights, or those of the pass with the lowest objective. "averaged": the length falls
+        more slowly, to the power of 3/4, and the model has the mean of the weights of many steps.
+        With a strong penalty it ends nearer to the optimum. In both cases the first step,
+        1 / (l m0), is the best of several that are tried on 200 parts of the data. Without a
+        penalty all steps have the same length.
     """
 
     solver: str = "auto"
@@ -125,8 +125,8 @@ class ThreadParameters:
     Parameters
     ----------
     n_jobs : int, default=None
-        Threads over blocks of sequences, in joblib's meaning. Results have the same bits for any
-        number.
+        Number of threads over blocks of sequences. None is 1 and -1 is all processors, unless
+        `joblib.parallel_config` says otherwise. The number of threads does not change results.
     """
 
     n_jobs: int | None = None

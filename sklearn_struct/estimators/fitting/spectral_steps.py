@@ -50,39 +50,39 @@ class BaseSpectral(RandomParameters):
     Parameters
     ----------
     n_states : int, default=16
-        The most states of a symbol. It has fewer where singular values are below a thousandth of
-        the largest, and one if it is seen less than three times.
+        Largest number of states of a symbol. A symbol has fewer states if some of its singular
+        values are below a thousandth of the largest, and one if it is seen less than three times.
     smoothing : float, default=5.0
-        How much averages over few edges are drawn to products of averages of lower order [2]_; 0
-        not at all.
+        How strongly averages over few edges are smoothed towards products of averages of lower
+        order [2]_. 0 is no smoothing.
     shrinkage : float, default=0.2
-        How much less directions of small singular values count, which are noise in part: those
-        below this share of the largest one by half or more. With 0 not at all; with that, and no
-        smoothing, estimates are consistent.
+        How strongly directions with small singular values, which are partly noise, are weakened. A
+        direction whose singular value is below this share of the largest one loses half of its
+        weight or more. 0 weakens none. With 0, and no smoothing, estimates are consistent.
     svd_solver : {"exact", "randomized"}, default="exact"
-        How singular vectors are found. "exact": up to rounding, by LAPACK where a symbol has few
+        How singular vectors are computed. "exact": up to rounding, by LAPACK for a symbol with few
         features or nodes, else by Lanczos iterations (ARPACK). "randomized": by three passes of
-        subspace iteration (Halko, Martinsson and Tropp, SIAM Review 2011), for all symbols at once
-        and from fixed numbers. A fit takes 10 to 20 % less time. Where singular values
-        fall slowly, as they do on treebanks, it finds other directions: log-probabilities of trees
-        then change by some tenths, though predictions are as good.
+        subspace iteration (Halko, Martinsson and Tropp, SIAM Review 2011), for all symbols at once.
+        A fit takes 10 to 20 % less time. On treebanks singular values fall slowly, so it finds
+        other directions: log-probabilities of trees change by some tenths, but predictions are as
+        good.
     nodes : {"all", "one", "one-unweighted"}, default="all"
-        Which nodes of a tree are averaged over: all, or one that is drawn, as the theorems of [1]_
-        have it, and counts as often as its tree has nodes. "one-unweighted" counts it once, which
-        is what section 6.1 of [1]_ says; it is there for comparison alone, as nodes of small trees
-        then count too much, and estimates stay wrong with any number of trees.
+        Which nodes the averages are over. "all": all nodes of a tree. "one": one node, drawn at
+        random, as in the theorems of [1]_; it counts as often as its tree has nodes.
+        "one-unweighted": one node that counts once, as in section 6.1 of [1]_. The latter is for
+        comparison alone: nodes of small trees count too much, so estimates are not consistent.
     inside_features : list of callables, default=None
         Feature functions of what is below nodes; see `sklearn_struct.grammars.node_features`. None:
         those of [2]_ and neighbouring words.
     outside_features : list of callables, default=None
         The same of what is around nodes.
     feature_count : float or None, default=5.0
-        Features that n of the M nodes of a symbol have are scaled by ``sqrt(M / (n +
-        feature_count))``; with None they are not.
+        A feature of n of the M nodes of a symbol is scaled by ``sqrt(M / (n + feature_count))``.
+        None: features are not scaled.
     memory : str or object with the joblib.Memory interface, default=None
         Caches the features of nodes.
     random_state : int, RandomState instance or None, default=None
-        Seed of the nodes that are drawn unless ``nodes="all"``.
+        Seed of the nodes that are drawn; no effect with ``nodes="all"``.
     """
 
     n_states: int = 16

@@ -75,36 +75,42 @@ class BaseGraphCRF(
     ----------
     inference : {"auto", "exact", "bp", "trw", "mean_field", "gibbs"}, \
             default="auto"
-        How sums over all labellings are computed. "exact": by a junction tree, whose tables grow
-        with n_labels to the power of the graph's width; a graph whose tables need more than 2**27
-        numbers is refused. "bp": by belief propagation, which is exact for graphs without cycles,
-        and approximate for others: log Z is Bethe's approximation. "auto": exact for graphs without
-        cycles and for those whose tables have at most 2**17 numbers, belief propagation for others.
-        "trw": by tree-reweighted belief propagation (Wainwright, Jaakkola and Willsky, IEEE
-        Transactions on Information Theory 2005), which is exact for graphs without cycles; for
-        others its log Z is an upper bound, and training is convex. "mean_field": independent nodes
-        that are as near to the model as they can be; log Z is a lower bound, and training is not
-        convex. "gibbs": by sampling, `max_sweeps` times each node; log Z and losses are rough
-        estimates, and `fit` needs solver="sgd".
+        How sums over all labellings are computed:
+
+        - "exact": by a junction tree. Its tables grow with n_labels to the power of the graph's
+          width; a graph whose tables need more than 2**27 numbers is refused.
+        - "bp": by belief propagation. It is exact for graphs without cycles, and approximate for
+          others, where log Z is Bethe's approximation.
+        - "auto": exact for graphs without cycles and for those whose tables have at most 2**17
+          numbers, belief propagation for others.
+        - "trw": by tree-reweighted belief propagation (Wainwright, Jaakkola and Willsky, IEEE
+          Transactions on Information Theory 2005). It is exact for graphs without cycles; for
+          others log Z is an upper bound, and training is convex.
+        - "mean_field": by independent nodes that are as near to the model as possible. log Z is a
+          lower bound, and training is not convex.
+        - "gibbs": by sampling each node `max_sweeps` times. log Z and losses are rough estimates,
+          and `fit` needs ``solver="sgd"``.
     max_sweeps : int, default=100
-        Largest number of sweeps of belief propagation, each over all nodes and back. A graph whose
-        messages do not settle in them is tried once more, with damping, and four times as long. Of
-        mean field a sweep goes over all nodes once, none is tried again, and 1000 may be needed.
+        Largest number of sweeps of belief propagation over all nodes and back. A graph whose
+        messages have not settled then is tried again with damping, for four times as many sweeps.
+        With "mean_field" a sweep goes over all nodes once, there is no second try, and 1000 sweeps
+        may be needed.
     inference_tol : float, default=1e-6
-        Messages, or marginals of mean field, have settled if no probability changes by more in a
-        sweep.
+        Inference has settled if no probability changes by more than this in a sweep.
     decoder : {"auto", "marginal", "icm"}, default="auto"
-        What `predict` gives. "auto": the most probable labelling where inference is exact; else the
-        best of sequential tree-reweighted messages, damped max-product and, with "bp" and "trw",
-        the labels of "marginal", each made better label by label. "marginal": the most probable
-        label of each node by itself, as `predict_proba` has them; more labels may be right, but
-        together they may be an unlikely labelling. "icm": iterated conditional modes (Besag,
-        Journal of the Royal Statistical Society B 1986), which start from the best label of each
-        node without its cliques and change one label after the other while that raises the score;
-        quick, and without any inference.
+        What `predict` returns:
+
+        - "auto": the most probable labelling where inference is exact. Else the best of sequential
+          tree-reweighted messages, damped max-product and, with "bp" and "trw", the labels of
+          "marginal", each improved label by label.
+        - "marginal": the most probable label of each node by itself, as in `predict_proba`. More
+          labels may be right, but together they may be an unlikely labelling.
+        - "icm": iterated conditional modes (Besag, Journal of the Royal Statistical Society B
+          1986). It starts from the best label of each node without its cliques, and changes one
+          label after the other while that raises the score. It is quick and needs no inference.
     feature_pairs : {"observed", "all"}, default="observed"
-        Which pairs (feature, label) get a weight: those stored together in the training data, or
-        all. A dense X stores all its values, so there both are the same.
+        Which pairs (feature, label) get a weight. "observed": those that occur together in the
+        training data. "all": all pairs. With a dense X, which stores its zeros, both are the same.
     fit_intercept : bool, default=True
         Give each label an unpenalised weight of its own.
     warm_start : bool, default=False

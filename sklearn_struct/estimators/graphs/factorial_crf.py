@@ -69,18 +69,21 @@ class Rows(NamedTuple):
 class FactorialCRF(BaseGraphCRF):
     """Conditional random field of several labels for each token, such as part of speech and chunk.
 
-    The labels of each row are a chain, as in `LinearChainCRF`; and the labels of one token score
-    each other, pair by pair: a dynamic CRF [1]_. With two rows of many labels the tables of exact
-    inference are large, and belief propagation is used, see `inference`.
+    A row is one kind of label, such as the parts of speech. The labels of each row are a chain, as
+    in `LinearChainCRF`. Each two labels of one token have a score, too (a dynamic CRF [1]_). With
+    two rows of many labels the tables of exact inference are large; then belief propagation is
+    used, see `inference`.
+
+    Read more in :doc:`/user_guide/factorial`.
 
     Parameters
     ----------
     reach : int, default=0
-        How far apart the tokens of two labels of different rows may be that score each other. 0:
-        only labels of one token do. 1: also those of neighbours, so that the part of speech of a
-        word helps to find the chunks of the words before and behind it. Each distance adds two
-        tables of weights for each pair of rows, and time. Distances that no sequence of `fit` is
-        long enough for have no weights.
+        Largest distance between two tokens whose labels of different rows have a score together.
+        0: labels of one token. 1: also those of neighbours, so that the part of speech of a word
+        helps to find the chunks of the words before and after it. Each distance adds two tables of
+        weights for each pair of rows, and takes time. Distances that are longer than all sequences
+        of `fit` get no weights.
 
     Attributes
     ----------
@@ -95,11 +98,12 @@ class FactorialCRF(BaseGraphCRF):
         For each pair of rows the weights of the two labels of a token.
     distant_transition_ : dict of (int, int, int) to ndarray
         By (r, s, d), with d from 1 to `reach`, the weights of a label of row r and one of row s
-        that stands d tokens behind it; shape (n_labels of row r, n_labels of row s).
+        that stands d tokens after it; shape (n_labels of row r, n_labels of row s).
 
     See Also
     --------
     LinearChainCRF : A single label for each token.
+    GraphCRF : Any graph.
 
     References
     ----------

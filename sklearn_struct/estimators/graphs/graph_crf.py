@@ -37,38 +37,40 @@ class GraphCRF(BaseSpeakingOfGraphs, BaseLatentGraph):
 
     p(y | x) = exp(sum_i coef[y_i] . x_i + intercept[y_i] + sum_(i, j) transition[y_i, y_j] +
     edge_coef[y_i, y_j] . z_ij) / Z(x) over nodes i and edges (i, j) of a graph, with features x_i
-    of nodes and, if there are some, z_ij of edges [1]_. The objective is that of `LinearChainCRF`,
-    whose chains are graphs in which each token has an edge to the next one.
+    of nodes and, if there are some, z_ij of edges [1]_. The objective is that of `LinearChainCRF`:
+    a chain is a graph in which each token has an edge to the next one.
 
-    Labels may be missing or open: with None in the place of a label, or a set of labels, the loss
-    is minus the log-probability of all labellings that y allows together, which is not convex.
-    Graphs without any known label (None in the place of their labels) teach nothing.
+    Labels may be missing: write None for an unknown label, or a set if one of several labels is
+    right. The loss is then minus the log-probability of all labellings that y allows. It is not
+    convex. A graph without any known label teaches the model nothing.
 
-    Nodes may be of several types, each with labels of its own, see `TypedNodes`; some types may be
-    hidden, see `hidden`. And labels may have hidden states of their own, see `n_states`: a graph
-    that is a chain is then a `LatentChainCRF`.
+    Nodes may be of several types, each with labels of its own, see `TypedNodes`. Some types may be
+    hidden, see `hidden`. Labels may have hidden states, see `n_states`; on chains the model is then
+    a `LatentChainCRF`.
+
+    Read more in :doc:`/user_guide/graphs`.
 
     Parameters
     ----------
     solver : {"auto", "lbfgs", "owlqn", "newton-cg", "trust-ncg", "cg", "gradient", "sag", \
             "sgd", "em", "frank-wolfe"}, default="auto"
         What minimises the objective, as in `LinearChainCRF`. With a loss that draws labellings,
-        "auto" is "sgd". "em", expectation maximisation, is for labels that are missing, and for
-        hidden nodes or states: expected features given the labels stay as they are while a few
-        iterations of L-BFGS, or OWL-QN, move the weights, in turns. It serves all penalties.
+        "auto" is "sgd". "em", expectation maximisation, is for missing labels and for hidden nodes
+        or states, with all penalties. It computes the expected features given the labels, moves the
+        weights by a few iterations of L-BFGS or OWL-QN, and repeats both.
     symmetric : bool, default=False
         Whether edges have no direction: the label pairs (j, k) and (k, j) share their weights.
     n_rounds : int, default=0
-        For graphs most of whose labels are missing, such as a single large one: so many rounds of
-        expectation maximisation in the place of the likelihood of what is known, which explains
-        unlabelled nodes by their own edges. First the known nodes teach node weights, without
-        edges, and then edge weights beside the beliefs in their neighbours (a pseudolikelihood; the
-        scores of known nodes come from weights that have not seen them, by five folds). In each
-        round `inference` gives beliefs in all nodes under the known labels, and node weights are
-        fitted to these [2]_, [3]_. Few rounds are enough, and many may lead away. Needs missing
-        labels, and neither `hidden` types nor `n_states`. ``n_iter_`` counts rounds, and
-        ``loss_curve_`` has the loss of nodes after each, which may rise. With `fit`'s `init` or a
-        warm start the rounds go on from its weights.
+        For graphs in which most labels are missing, such as a single large graph. If not 0, this
+        many rounds of expectation maximisation replace the likelihood of the known labels [2]_,
+        [3]_. First the node weights are learned from the known nodes, without edges. Then the edge
+        weights are learned from the known nodes and beliefs in their neighbours (a
+        pseudolikelihood; the scores of known nodes come from five folds, by weights that have not
+        seen them). In each round `inference` computes beliefs in all nodes given the known labels,
+        and node weights are fitted to these. A few rounds are enough; many may make the model
+        worse. It needs missing labels, and neither `hidden` types nor `n_states`. ``n_iter_`` is
+        the number of rounds, and ``loss_curve_`` has the loss of nodes after each round; it may
+        rise. With ``fit(..., init=...)`` or a warm start the rounds go on from those weights.
 
     Attributes
     ----------
@@ -86,6 +88,10 @@ class GraphCRF(BaseSpeakingOfGraphs, BaseLatentGraph):
     --------
     LinearChainCRF : Chains, with features of transitions, constraints and other losses.
     LatentChainCRF : Chains whose labels have hidden states.
+    SkipChainCRF : A chain with edges between tokens that are alike.
+    FactorialCRF : Several labels for each token.
+    GraphArray : Many graphs in one block of memory.
+    sklearn_struct.inspection.GraphDisplay : A graph and its labels as a picture.
 
     References
     ----------

@@ -85,44 +85,52 @@ class LossParameters:
     ----------
     loss : {"log_likelihood", "pointwise", "pseudo", "piecewise", "composite", "contrastive", \
             "samplerank", "hinge"}, default="log_likelihood"
-        What `fit` minimises, summed over graphs. "log_likelihood": -log p(y | x). "pointwise"
-        (Kakade, Teh and Roweis, ICML 2002): sum_i -log p(y_i | x) over nodes, which may have
-        weights of their own; not convex, and some times slower. "pseudo" (Besag, The Statistician
-        1975): sum_i -log p(y_i | y of the other nodes, x), which relies on edges too much.
-        "piecewise" (Sutton and McCallum, UAI 2005): the graph is cut into `pieces`, which are
-        normalised alone. "composite" (Lindsay, Contemporary Mathematics 1988): sum_b -log
-        p(y_b | y of the other nodes, x) over blocks of connected nodes, between "pseudo" and
-        "log_likelihood". "contrastive" (Hinton, Neural Computation 2002): the right labelling shall
-        be as probable as what `n_steps` sweeps of Gibbs sampling make of it. "samplerank" (Wick et
-        al., ICML 2011): of two labellings of a random walk, the one with more right labels shall
-        have the higher score; probabilities of such a model are not calibrated. "hinge", the
-        structured support vector machine (Tsochantaridis et al., JMLR 2005): the right labelling
-        shall be ahead of each other one by what that one costs; it needs the best labellings of
-        `inference`, and its probabilities are not calibrated, either. All but
-        "log_likelihood", "pointwise" and "composite" need no sums over labellings, and are quick on
-        any graph; `inference` then matters for predictions alone. "contrastive" and "samplerank"
-        are for the solver "sgd". See the user guide for what goes with what.
+        What `fit` minimises, summed over graphs:
+
+        - "log_likelihood": -log p(y | x).
+        - "pointwise" (Kakade, Teh and Roweis, ICML 2002): sum_i -log p(y_i | x) over nodes, which
+          may have weights. It is not convex, and several times slower.
+        - "pseudo" (Besag, The Statistician 1975): sum_i -log p(y_i | y of the other nodes, x). Such
+          models rely too much on edges.
+        - "piecewise" (Sutton and McCallum, UAI 2005): the graph is cut into `pieces`, and each is
+          normalised on its own.
+        - "composite" (Lindsay, Contemporary Mathematics 1988): sum_b -log p(y_b | y of the other
+          nodes, x) over blocks of connected nodes; between "pseudo" and "log_likelihood".
+        - "contrastive" (Hinton, Neural Computation 2002): the right labelling should be as probable
+          as the one that `n_steps` sweeps of Gibbs sampling make of it. For the solver "sgd".
+        - "samplerank" (Wick et al., ICML 2011): of two labellings of a random walk, the one with
+          more right labels should have the higher score. Probabilities of such a model are not
+          calibrated. For the solver "sgd".
+        - "hinge" (Tsochantaridis et al., Journal of Machine Learning Research 2005): the structured
+          support vector machine. The score of the right labelling should be ahead of every other
+          one by the `cost` of that one. Probabilities of such a model are not calibrated. For the
+          solvers "frank-wolfe" and "sgd".
+
+        "pseudo", "piecewise", "contrastive" and "samplerank" need no sums over labellings, and are
+        quick on any graph; `inference` then matters for predictions alone.
+        :doc:`/user_guide/graphs` says which losses go with which parameters.
     block_size : int, default=4
-        Of ``loss="composite"``: the largest number of nodes in a block. 1 is the pseudolikelihood,
-        and as many as graphs have the likelihood.
+        With ``loss="composite"``: the largest number of nodes in a block. 1 is the
+        pseudolikelihood; the size of the largest graph is the likelihood.
     blocks : callable, default=None
-        Of ``loss="composite"``: which blocks there are, in the place of those that are grown to
-        `block_size`. A function of a graph, as X has it, that gives an array (n_nodes,) of numbers
-        or names: nodes with the same one are a block. (Where tokens have several labels, an array
+        With ``loss="composite"``: blocks of your own, in the place of those of `block_size` nodes.
+        A function of a graph, as X has it, that returns an array (n_nodes,) of numbers or names;
+        nodes with the same value are a block. (Where tokens have several labels, it is an array
         (n_tokens, n_rows).) In a two-dimensional X each node is a block.
     pieces : {"factors", "trees"}, default="factors"
-        Of ``loss="piecewise"``. "factors": each edge, or other clique, with its own score and a
-        share of the scores of its nodes, which the cliques of a node share equally. "trees":
-        forests of edges that together cover the graph; the loss is the mean of theirs, and the
-        score of an edge is divided by the share of forests that have it. A forest is one piece,
-        and the loss is that of the likelihood. Trees take about as many times as long as there are
-        forests (two or three for a grid), and are nearer to the likelihood.
+        With ``loss="piecewise"``. "factors": a piece is an edge, or another clique, with its score
+        and a share of the scores of its nodes; the cliques of a node get equal shares. "trees": a
+        piece is a forest of edges, and the forests together cover the graph. The loss is the mean
+        of the losses of the forests. The score of an edge is divided by the share of forests that
+        have it. Trees are nearer to the likelihood, but take longer: two or three times for a grid,
+        which has two or three forests.
     n_steps : int, default=1
-        Of ``loss="contrastive"`` and "samplerank": how often each label of a graph may change
-        before it is compared, or is proposed another.
+        With ``loss="contrastive"``: the number of sweeps. With "samplerank": how often a change of
+        each label is proposed.
     cost : array-like of shape (n_labels, n_labels), default=None
-        Of ``loss="hinge"``: what a label (column) costs where another one (row) is right, in the
-        order of ``classes_``, with zeros for right ones. None is 1 for each wrong label.
+        With ``loss="hinge"``: the cost of predicting a label (column) where another one (row) is
+        right, in the order of ``classes_``, with zeros on the diagonal. None: 1 for each wrong
+        label.
     """
 
     loss: str = "log_likelihood"

@@ -49,34 +49,37 @@ class BaseLatentGraph(BaseTypedGraph, RestartParameters):
     Parameters
     ----------
     n_states : int or dict of {label: int}, default=None
-        How many hidden states each label has of its own, as in `LatentChainCRF`: a label stands for
-        several kinds of nodes, which y does not tell, and the probability of a labelling is a sum
-        over states. 1 for labels that a dict has not, 0 for those that have shared states alone.
-        Where nodes have types, labels are pairs (type, label), and states of hidden types have none
-        of their own. None: labels have no states. `fit` is not convex, and begins as `init` says;
-        it needs ``loss="log_likelihood"``.
+        How many hidden states each label has of its own, as in `LatentChainCRF`. One label may then
+        stand for several kinds of nodes, which y does not show. The probability of a labelling is a
+        sum over states. Labels that are not in a dict have 1 state. A label may have 0 if it has
+        shared states. If nodes have types, the keys are pairs (type, label); hidden types have no
+        such states. None: labels have no states. The objective is not convex, and `init` says where
+        training begins; it needs ``loss="log_likelihood"``.
     shared_states : dict of {tuple of labels: int}, default=None
-        Of `n_states`: how many further states several labels share. Such a state has the same
-        weights of features whatever the label, while intercept and weights of edges are those of
-        label and state.
+        With `n_states`: how many further states several labels share, such as ``{("A", "B"): 1}``.
+        A shared state has the same weights of features under each of its labels. Its intercept and
+        its weights of edges differ from label to label.
     init : {"labels", "random"}, default="labels"
-        Of `n_states`: where training begins, unless `fit` is given a model. "labels": at the
-        weights that labels have if their states are alike, and random numbers, which tell states
-        apart. "random": at random numbers alone.
+        With `n_states`: where training begins, unless `fit` gets `init`. "labels": at the weights
+        of a model without states, plus random numbers, which make the states of a label differ.
+        "random": at random numbers alone.
     n_init : int, default=1
-        Of `n_states`: how many starts are tried, with other random numbers; the lowest objective
-        wins.
+        With `n_states`: how many starts are tried, each with its own random numbers. The fit with
+        the lowest objective is kept.
     decoder : {"auto", "marginal", "states", "icm"}, default="auto"
-        What `predict` gives. "auto": the most probable labelling where inference is exact; else the
-        best of sequential tree-reweighted messages, damped max-product and, with "bp" and "trw",
-        the labels of "marginal", each made better label by label. With `n_states` it is "marginal",
-        as nobody can find the most probable labelling. "marginal": the most probable label of each
-        node by itself, as `predict_proba` has them; more labels may be right, but together they may
-        be an unlikely labelling. "states": the labels of the most probable states, which are looked
-        for as "auto" does without states. "icm": iterated conditional modes (Besag, Journal of the
-        Royal Statistical Society B 1986), which start from the best label (or state) of each node
-        without its cliques and change one after the other while that raises the score; quick, and
-        without any inference.
+        What `predict` returns:
+
+        - "auto": the most probable labelling where inference is exact. Else the best of sequential
+          tree-reweighted messages, damped max-product and, with "bp" and "trw", the labels of
+          "marginal", each improved label by label. With `n_states` it is "marginal", since the most
+          probable labelling cannot be computed.
+        - "marginal": the most probable label of each node by itself, as in `predict_proba`. More
+          labels may be right, but together they may be an unlikely labelling.
+        - "states": the labels of the most probable states, found as by "auto" without states.
+        - "icm": iterated conditional modes (Besag, Journal of the Royal Statistical Society B
+          1986). It starts from the best label, or state, of each node without its cliques, and
+          changes one after the other while that raises the score. It is quick and needs no
+          inference.
     random_state : int, RandomState or None, default=None
         For random starts and for what is drawn. None is the same in each fit with
         ``solver="auto"``.
@@ -84,8 +87,8 @@ class BaseLatentGraph(BaseTypedGraph, RestartParameters):
     Attributes
     ----------
     states_ : ndarray of shape (n_states,)
-        Pairs (label, number of a state of it), label by label: what rows of weights stand for, in
-        the place of labels; only with `n_states`.
+        Pairs (label, number of one of its states), label by label, in the order of the rows of
+        weights; only with `n_states`.
     """
 
     n_states: Any = None

@@ -26,25 +26,28 @@ SKIP = "skip"
 class SkipChainCRF(BaseGraphCRF):
     """Linear-chain conditional random field with edges between distant tokens that are alike.
 
-    What is said of a word in one place helps where it stands again [1]_. The model is that of
-    `LinearChainCRF` of first order, and an edge (s, t) between tokens with the same key adds
-    skip_transition[y_s, y_t]. Documents in which few tokens are alike are inferred exactly, others
-    by belief propagation, see `inference`.
+    A document may make clear in one place what a word is, and name it again in another place. An
+    edge between both places makes one help the other [1]_. The model is the `LinearChainCRF` of
+    order 1, and each edge (s, t) between tokens with the same key adds skip_transition[y_s, y_t].
+    Inference is exact in documents with few such edges, and by belief propagation in others; see
+    `inference`.
+
+    Read more in :doc:`/user_guide/skip_chains`.
 
     Parameters
     ----------
     key : None, {"capitalized"} or callable, default=None
-        What makes tokens alike: a function of a token, as X has it, that gives something hashable,
-        or None for tokens that are like no other. "capitalized", for tokens that are words: the
-        word itself if it begins with a capital letter. None: no tokens are alike, and the model is
-        a plain chain. Predictions read it, too.
+        A function of a token, as X has it. Tokens for which it returns the same hashable value are
+        alike; it returns None for tokens that are like no other. "capitalized", for tokens that are
+        strings: the word itself if it begins with a capital letter. None: no tokens are alike, and
+        the model is a plain chain. Predictions read it, too.
     max_pairs : int or None, default=None
-        With how many alike tokens before it a token has edges, at most: the nearest ones. None for
-        all of them. Neighbours have no second edge.
+        Largest number of edges from a token to alike tokens before it; the nearest ones are taken.
+        None is no limit. Neighbouring tokens get no second edge.
     skip_features : {None, "either"}, default=None
-        Features that edges between tokens that are alike have. "either": the features of both
-        tokens, of each the larger value, so that what is seen around one of them speaks for the
-        other, too [1]_. None: the weights of these edges are the same whatever X is.
+        Features of the edges between alike tokens. "either": each feature of X with the larger of
+        its two values at the tokens, so that the surroundings of one token speak for the other, too
+        [1]_. None: these edges have no features.
 
     Attributes
     ----------
@@ -57,7 +60,7 @@ class SkipChainCRF(BaseGraphCRF):
     See Also
     --------
     LinearChainCRF : Without such edges, and with features of transitions.
-    GraphCRF : Any edges.
+    GraphCRF : Edges of your own.
 
     References
     ----------
@@ -67,8 +70,10 @@ class SkipChainCRF(BaseGraphCRF):
     Examples
     --------
     >>> from sklearn_struct import SkipChainCRF
-    >>> X = ["Speaker : Green . Later Green talks".split(), "Place : Hill . Then Hill".split()]
-    >>> y = [["O", "O", "NAME", "O", "O", "NAME", "O"], ["O", "O", "PLACE", "O", "O", "PLACE"]]
+    >>> texts = ["Speaker : Green . Later Green talks", "Place : Hill . Then Hill"]
+    >>> X = [text.split() for text in texts]
+    >>> y = [["O", "O", "NAME", "O", "O", "NAME", "O"],
+    ...      ["O", "O", "PLACE", "O", "O", "PLACE"]]
     >>> crf = SkipChainCRF(key="capitalized", C=10).fit(X, y)
     >>> crf.predict(X)[1]
     ['O', 'O', 'PLACE', 'O', 'O', 'PLACE']

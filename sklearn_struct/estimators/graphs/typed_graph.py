@@ -38,9 +38,9 @@ class BaseTypedGraph(BaseGraphCRF):
     ----------
     hidden : dict of str to int, default=None
         The types of `TypedNodes` whose nodes are hidden, with the number of states that each has.
-        Nodes of these types have None in y. Probabilities of labels are sums over all states, and
-        what states mean is learned. `fit` then is not convex, and begins at small random weights,
-        see `random_state`.
+        Nodes of these types have None in y. `fit` learns what the states mean, and the probability
+        of a labelling is a sum over all states. The objective is then not convex, and training
+        begins at small random weights, see `random_state`.
 
     Attributes
     ----------

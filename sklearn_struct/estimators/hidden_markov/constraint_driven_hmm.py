@@ -47,31 +47,33 @@ LEAST_VARIANCE = 1e-4  # as `min_variance` of `HMM`
 class ConstraintDrivenHMM(ThreadParameters, BaseHiddenChain):
     """Hidden Markov model that learns from few labels and from soft constraints.
 
-    Constraint-driven learning [1]_: "this word usually means that field" and "fields have two
-    tokens or more" are constraints that a labelling may break for a penalty. The model begins as
-    the one of the known labels. In each round it finds the n best labellings of each sequence,
-    where log p(x, y) is less a penalty for each broken constraint; counts them, with equal weights;
-    and is then the mixture of the model of these counts with the one of the known labels.
-    Predictions obey the constraints, too, as far as that pays.
+    A soft constraint is a rule such as "this word usually means that field" or "fields have two
+    tokens or more". A labelling may break it, for a penalty. Constraint-driven learning [1]_ first
+    fits a model to the known labels. Then it repeats three steps. It finds the `n_best` best
+    labellings of each sequence whose labels are not all known, by log p(x, y) minus a penalty for
+    each broken constraint. It counts these labellings, with equal weights. And it mixes the model
+    of these counts with the model of the known labels. Predictions pay the penalties, too.
+
+    Read more in :doc:`/user_guide/few_labels`.
 
     Parameters
     ----------
     labeled_features : dict, default=None
-        For values of the first stream of X (words) the label that they usually have.
+        The label that a value of the first stream of X usually has, such as ``{"ave": "KIND"}``.
     penalty : float, default=2.2
-        What a token that has not the label it should takes off log p(x, y), and a field, a run of
-        one label, that is too short. log 9, about 2.2, is that of a constraint which 9 in 10 obey.
+        Subtracted from log p(x, y) for each token of a labelled feature with another label, and for
+        each field (a run of one label) that is too short. The default is about log 9: it fits a
+        constraint that 9 of 10 cases obey.
     min_length : int, default=1
-        Least tokens of a field, at most 50; 1 constrains nothing. Each label has so many states
-        then, and time grows with their square.
+        Smallest number of tokens of a field, at most 50. 1 is no constraint. Time grows with the
+        square of this number.
     constrained : bool, default=True
-        Whether predictions are constrained, too: of labellings with probabilities p(y | x) times
-        exp(-penalty) for each constraint that is broken. Without they are those of the model that
-        was learned.
+        Whether predictions use the constraints, too: p(y | x) is multiplied by exp(-penalty) for
+        each broken constraint. If False, predictions are those of the learned model alone.
     n_best : int, default=10
-        How many labellings of a sequence are counted.
+        Number of labellings of each sequence that are counted.
     supervised_share : float, default=0.9
-        Share of the model of the known labels in the mixture (gamma of [1]_).
+        Weight of the model of the known labels in the mixture (gamma of [1]_).
     max_iter : int, default=5
         Rounds.
     smoothing : float, default=0.1
@@ -79,7 +81,7 @@ class ConstraintDrivenHMM(ThreadParameters, BaseHiddenChain):
     transition_smoothing : float, default=0.1
         The same for starts, transitions and stops.
     verbose : int, default=0
-        Print a line a round.
+        Print a line for each round.
 
     Attributes
     ----------

@@ -35,49 +35,52 @@ __all__ = ["HMM"]
 
 @with_parameters
 class HMM(IterationParameters, RandomParameters, ThreadParameters, BaseHiddenChain):
-    """Hidden Markov model: a joint model p(x, y) of labels and of what they emit.
+    """Hidden Markov model: a joint model p(x, y) of labels and of the values that they emit.
 
     In order 1
 
         p(x, y) = start(y_1) * prod_t transition(y_t | y_{t-1}) * prod_t prod_s emission_s(x_ts |
         y_t) * stop(y_n)
 
-    and in order 2 transitions and stop depend on the two labels before. A token emits a value in
-    each of several streams, which are independent given its label: words and tags, say, or the
-    columns of an array. Values are drawn from a table, numbers from a normal distribution.
+    and in order 2 transitions and stop depend on the two labels before. A token has a value in each
+    of several streams, such as words and tags, or the columns of an array. Given the label, streams
+    are independent. Symbols have a table of probabilities for each label, numbers a normal
+    distribution.
 
-    Where all labels are known, fitting is counting. Where some are missing (None in y, in the place
-    of a label or of a sequence's labels), or all of them (``y=None``), expectation maximisation
-    takes expected counts instead, and finds a local optimum.
+    If all labels are known, `fit` counts. If labels are missing, it runs expectation maximisation,
+    which uses expected counts and finds a local optimum. In y, None stands for a missing label, or
+    for all labels of a sequence. ``y=None`` means that no label is known.
+
+    Read more in :doc:`/user_guide/hmm`.
 
     Parameters
     ----------
     order : {1, 2}, default=1
-        How many labels before it a label depends on. Order 2 takes K times as long.
+        Number of previous labels that a label depends on. Order 2 takes n_labels times as long.
     stop : bool, default=True
-        Whether the end of a sequence is an event with a probability of its own, so that p(x, y)
-        sums to 1 over sequences of all lengths (but 0). Without, it does so for each length.
+        Whether the end of a sequence has a probability. If so, p(x, y) sums to 1 over the sequences
+        of all lengths above 0. If not, it sums to 1 over the sequences of each length.
     emissions : {"auto", "categorical", "gaussian"} or list of these, default="auto"
         How each stream is distributed. "auto": "gaussian" for a stream of numbers, else
-        "categorical". Where sequences are lists of whole numbers, these are symbols, "categorical".
+        "categorical". Whole numbers in lists are symbols, so they are "categorical".
     smoothing : float, default=1.0
-        Added to the count of each value in each label. 0 is maximum likelihood.
+        Added to the count of each value with each label. 0 is maximum likelihood.
     transition_smoothing : float, default=0.0
-        The same for starts, transitions and stops.
+        Added to the counts of starts, transitions and stops.
     oov : {"first", "smoothing"} or None, default="first"
-        What is known of values that `fit` has not seen. "first": the first occurrence of each value
-        in X counts as one that is out of vocabulary, and values that occur once are not in the
-        vocabulary [1]_. "smoothing": they get what `smoothing` gives to a value of count 0. None:
-        they are errors.
+        How values are treated that `fit` has not seen (out of vocabulary). "first": the first
+        occurrence of each value in X counts as such a value, and values that occur once are not in
+        the vocabulary [1]_. "smoothing": they get the probability that `smoothing` gives to a value
+        of count 0. None: they raise an error.
     min_variance : float, default=1e-4
-        Least variance of a number in a label, as a share of its variance in all of X.
+        Smallest variance of a number with one label, as a share of its variance in all of X.
     n_states : int, list of labels or None, default=None
-        The states, which are the labels, for y that does not show them all: their number, for
-        labels 0, 1, ..., or a list of them.
+        The labels, where y does not show all of them: a list of labels, or a number n for the
+        labels 0, 1, ..., n - 1.
     init : {"auto", "kmeans", "random"}, default="auto"
-        Where EM starts if no label is known and `fit` is given no model: clusters of the numeric
-        columns, or random probabilities. "auto" takes clusters if there are numeric columns. If
-        some labels are known, EM starts from them.
+        Where EM starts if no label is known and `fit` gets no `init`: at clusters of the numeric
+        columns, or at random probabilities. "auto" is "kmeans" if there are numeric columns, else
+        "random". If some labels are known, EM starts from them.
     max_iter : int, default=200
         Largest number of iterations of EM.
     tol : float, default=1e-6
@@ -122,11 +125,14 @@ class HMM(IterationParameters, RandomParameters, ThreadParameters, BaseHiddenCha
 
     See Also
     --------
-    LinearChainCRF : a model of y given x, with features of any kind.
+    LinearChainCRF : A model of y given x, with features of any kind.
+    ConstraintDrivenHMM : Learns from few labels and from soft constraints.
+    SpectralHMM : Labels have hidden states.
+    MEstimatedCRF : Weights of features over an HMM.
 
     Notes
     -----
-    The learned attributes are all there is to the model: predictions follow when they are changed.
+    You may change the learned attributes: predictions are computed from them.
 
     References
     ----------

@@ -70,40 +70,44 @@ FEATURES = (
 
 @with_parameters
 class SpectralHMM(BaseSpectral, ThreadParameters, BaseLabelTreePredictions):
-    """Latent-variable hidden Markov model of labels and words, by spectral estimation [1]_.
+    """Latent-variable hidden Markov model of labels and words, by spectral estimation.
 
-    Each label has hidden states: kinds of nouns, say. A label and its state depend on those of the
-    word before, and the word on the label and its state. Labelled sequences are trees that branch
-    to the right, so this is a special case of `SpectralLPCFG`, on the same code: no iterations, no
-    starts. With one state a label it is an `HMM` of order 1.
+    Each label has hidden states, such as kinds of nouns. A label and its state depend on the label
+    and the state of the word before. A word depends on its label and state. A labelled sequence is
+    a tree that branches to the right, so the model is a special case of `SpectralLPCFG` [1]_. It
+    needs neither iterations nor starting values. With one state for each label it is an `HMM` of
+    order 1.
+
+    Read more in :doc:`/user_guide/trees`.
 
     Parameters
     ----------
     n_states : int, default=8
-        The most states of a label, and of a label over its word. There are fewer where singular
-        values are below a thousandth of the largest.
+        Largest number of states of a label. A label has fewer states if some of its singular values
+        are below a thousandth of the largest.
     smoothing : float, default=10.0
-        How much averages over few edges are drawn to products of averages of lower order; 0 not at
-        all.
+        How strongly averages over few edges are smoothed towards products of averages of lower
+        order. 0 is no smoothing.
     shrinkage : float, default=0.1
-        How much less directions of small singular values count, which are noise in part: those
-        below this share of the largest one by half or more. With 0 not at all; with that, and no
-        smoothing, estimates are consistent.
+        How strongly directions with small singular values, which are partly noise, are weakened. A
+        direction whose singular value is below this share of the largest one loses half of its
+        weight or more. 0 weakens none. With 0, and no smoothing, estimates are consistent.
     inside_features : list of callables, default=None
-        Feature functions of what is below nodes, as in `SpectralLPCFG`. None: those of the two
-        words and labels behind, and a third label.
+        Feature functions of what is below nodes, as in `SpectralLPCFG`. None: the next two words
+        and labels, and a third label.
     outside_features : list of callables, default=None
-        The same of what is around nodes. None: those of the two words and labels before and behind,
-        and a third label.
+        The same of what is around nodes. None: the two words and labels before and after, and a
+        third label.
     min_frequency : int, default=2
-        Words seen less often are taken for their signatures: capitals, digits, dashes and English
+        Words seen less often are replaced by their signatures: capitals, digits, dashes and English
         endings.
     unknown_weight : float, default=1.0
-        How many times each known word is taken to have been seen, besides, with the labels that
+        A pseudo-count. Each known word counts as seen this many more times, with the labels that
         rare words of its signature have.
     decoder : {"marginal", "viterbi"}, default="marginal"
-        Whether `predict` takes the label of the largest posterior probability at each word, or the
-        labels whose pairs of neighbours have the largest product of posterior probabilities.
+        What `predict` returns. "marginal": at each word the label with the largest posterior
+        probability. "viterbi": the labels whose pairs of neighbours have the largest product of
+        posterior probabilities.
     n_jobs : int, default=None
         Threads over sequences, in joblib's meaning. Results have the same bits for any number.
 
@@ -114,13 +118,15 @@ class SpectralHMM(BaseSpectral, ThreadParameters, BaseLabelTreePredictions):
         Number of states of each label.
     singular_values_ : ndarray of shape (n_labels, n_states)
     n_negative_ : int
-        How many sequences of the training data have an estimate that is no positive probability.
+        How many sequences of the training data have an estimated probability that is not positive.
     n_features_in_ : int
         1, the words.
 
     See Also
     --------
-    HMM : Without states, or with all labels hidden.
+    HMM : Labels without states, or labels that are all hidden.
+    SpectralLPCFG : The same for trees.
+    LatentChainCRF : A model of labels given words, whose labels have states.
 
     References
     ----------

@@ -65,39 +65,41 @@ class HiddenStateClassifier(
     ClassifierMixin,
     BaseTrained,
 ):
-    """Classifier of sequences by hidden states of their tokens: a hidden-state conditional random
-    field [1]_.
+    """Classifier of sequences by hidden states of their tokens (hidden-state CRF).
 
-    Each class has `n_states` hidden states. A token is in one of them, states depend on features
-    and on the state before, and the states of a sequence are never seen:
+    Each class has `n_states` hidden states, and each token is in one of them [1]_. A state depends
+    on the features of its token and on the state before. Training data show the class of a
+    sequence, but not the states:
 
         p(y | x) = sum_h exp(score(y, h, x)) / sum_y' sum_h exp(score(y', h, x)),
         score(y, h, x) = sum_t coef[y, h_t] . x_t + intercept[y, h_t] + transition[y, h_{t-1}, h_t].
 
-    The objective is C * sum_i weight_i * -log p(y_i | x_i) + penalty, over all sequences that have
-    tokens: without any p(y) is 1 / n_classes, whatever the weights are. It is not convex, so
-    results hang on where training begins. With one state and sequences of one token it is
+    The objective is C * sum_i weight_i * -log p(y_i | x_i) + penalty. Empty sequences do not count:
+    their p(y) is 1 / n_classes, whatever the weights are. The objective is not convex, so the
+    result depends on where training begins. With one state and sequences of one token the model is
     multinomial logistic regression.
+
+    Read more in :doc:`/user_guide/hidden_states`.
 
     Parameters
     ----------
     n_states : int, default=3
         Hidden states of each class. A token costs n_classes * n_states**2 operations.
     tied : bool, default=False
-        All classes have the same weights of features, as in [1]_: state h looks for the same in
-        each class. Classes then differ by transitions and intercepts.
+        Whether all classes share their weights of features, as in [1]_. State h then looks for the
+        same features in each class, and classes differ by transitions and intercepts.
     tied_transitions : bool, default=False
-        All classes have the same weights of transitions between states.
+        Whether all classes share their weights of transitions between states.
     state_transitions : {"all", "left-to-right", "stay"} or dict, default="all"
         Which states of a class may follow each other. "left-to-right": a sequence begins in the
         first state, and a state is followed by itself or the next one. "stay": by itself. A dict
-        has a matrix of booleans for a class: which state (column) may follow which (row); classes
-        that it has not may do all.
+        gives a class a matrix of booleans: which state (column) may follow which (row). A class
+        that is not in the dict may use all transitions.
     solver : {"auto", "lbfgs", "owlqn", "cg", "sgd", "em"}, default="auto"
-        As in `LatentChainCRF`. "sgd" cannot tie weights.
+        As in `LatentChainCRF`. "sgd" needs ``tied=False`` and ``tied_transitions=False``.
     class_weight : dict, "balanced" or None, default=None
         Weights of the losses of classes, ``{label: weight}``; "balanced" gives all classes the same
-        weight in all.
+        total weight.
     fit_intercept : bool, default=True
         Give each state of each class an unpenalised weight of its own.
     warm_start : bool, default=False
@@ -128,12 +130,14 @@ class HiddenStateClassifier(
 
     See Also
     --------
-    LatentChainCRF : a label with hidden states for each token.
+    LatentChainCRF : A label with hidden states for each token.
+    sklearn_struct.datasets.make_motions : Recordings to classify.
 
     Notes
     -----
-    Weights of squared columns matter: only with these can a state say that a value is near a mean,
-    as the states of a hidden Markov model with normal densities do.
+    For numeric features, add their squares as columns. A score is linear in the features, so only
+    with squares can a state say that a value is near a mean, as a state of a hidden Markov model
+    with normal densities does.
 
     References
     ----------
@@ -142,7 +146,7 @@ class HiddenStateClassifier(
 
     Examples
     --------
-    Classes with the same tokens in another order:
+    Two classes that have the same tokens in a different order:
 
     >>> from sklearn_struct import HiddenStateClassifier
     >>> X = [["up", "up", "down"], ["up", "down"], ["down", "up"], ["down", "up", "up"]]

@@ -41,31 +41,34 @@ KNOWN = LogLikelihood(Chain())  # where each label has one state
 class LatentChainCRF(
     StateParameters, RestartParameters, BasePartlyLabelled, BaseLatentChain, BaseTrainedChain
 ):
-    """Linear-chain CRF whose labels have hidden states (latent-dynamic CRF [1]_).
+    """Linear-chain CRF whose labels have hidden states (latent-dynamic CRF).
 
-    A label stands for several kinds of tokens, or for phases of a gesture: each label y has states
-    h of its own, which y does not tell, and the chain is one of pairs s = (y, h):
+    One label may stand for several kinds of tokens, or for several phases of a gesture. So each
+    label y has hidden states h of its own, which the training data do not show. The model is a
+    chain of pairs s = (y, h) [1]_:
 
         p(y | x) = sum_h p(s | x),    p(s | x) = exp(sum_t coef[s_t] . x_t + intercept[s_t] + sum_t
         transition[s_{t-1}, s_t]) / Z(x).
 
-    The objective is that of `LinearChainCRF`, minus the log-probability of the labels, summed over
-    their states [2]_. It is not convex, so results hang on where training begins. With one state
-    for each label the model is a `LinearChainCRF`.
+    The objective is that of `LinearChainCRF`. The loss is minus the log-probability of the labels,
+    which is a sum over their states [2]_. The objective is not convex, so the result depends on
+    where training begins. With one state for each label the model is a `LinearChainCRF`.
+
+    Read more in :doc:`/user_guide/hidden_states`.
 
     Parameters
     ----------
     solver : {"auto", "lbfgs", "owlqn", "cg", "sgd", "em"}, default="auto"
-        "lbfgs" for L2, "owlqn" for L1 and elastic net, "cg", nonlinear conjugate gradients, and
-        "sgd", averaged stochastic gradient descent, for L2: these follow the gradient, expected
-        features given the labels minus expected features. "em" takes turns: the former stay as they
-        are while a few iterations of L-BFGS, or OWL-QN, move the weights. It serves all penalties.
-        "auto" is "owlqn" if ``l1_ratio > 0``, else "lbfgs".
+        "lbfgs", "cg" (nonlinear conjugate gradients) and "sgd" (averaged stochastic gradient
+        descent) are for the L2 penalty, "owlqn" for L1 and elastic net. They follow the gradient
+        of the objective. "em", expectation maximisation, is for all penalties: it computes the
+        expected features given the labels, moves the weights by a few iterations of L-BFGS or
+        OWL-QN, and repeats both. "auto" is "owlqn" if ``l1_ratio > 0``, else "lbfgs".
     decoder : {"marginal", "viterbi"}, default="marginal"
-        What `predict` returns: at each token the label of the highest probability, summed over its
-        states and over all other tokens, or the labels of the most probable sequence of states.
-        With `allowed_transitions` "marginal" returns the allowed labelling with the largest sum of
-        these probabilities.
+        What `predict` returns. "marginal": at each token the label with the highest probability,
+        summed over its states. With `allowed_transitions` it is the allowed labelling with the
+        largest sum of these probabilities. "viterbi": the labels of the most probable sequence of
+        states.
     order : {1, 2}, default=1
         As in `LinearChainCRF`. A token costs n_states**2 or n_states**3 operations, where n_states
         counts the states of all labels.
@@ -104,6 +107,7 @@ class LatentChainCRF(
     LinearChainCRF : One state for each label; ``fit(X, y, init=crf)`` starts from its weights, with
         noise that tells the states apart.
     sklearn_struct.inspection.latent_states : What the states of a label stand for.
+    HiddenStateClassifier : One label for each sequence.
 
     Notes
     -----
@@ -119,7 +123,7 @@ class LatentChainCRF(
 
     Examples
     --------
-    A label with two kinds of tokens, on both sides of another one's:
+    The label "outer" has two kinds of tokens: values below those of "inner", and values above:
 
     >>> import numpy as np
     >>> from sklearn_struct import LatentChainCRF, LinearChainCRF

@@ -20,11 +20,12 @@ class RestartParameters:
     Parameters
     ----------
     init : {"labels", "random"}, default="labels"
-        Where training begins, unless `fit` is given a model. "labels": at the weights that labels
-        have if their states are alike, and random numbers, which tell states apart. "random": at
+        Where training begins, unless `fit` gets `init`. "labels": at the weights of a model
+        without states, plus random numbers, which make the states of a label differ. "random": at
         random numbers alone.
     n_init : int, default=1
-        How many starts are tried, with other random numbers; the lowest objective wins.
+        How many starts are tried, each with its own random numbers. The fit with the lowest
+        objective is kept.
     random_state : int, RandomState or None, default=None
         For random starts, and for the order in which "sgd" visits the sequences.
     """
@@ -44,16 +45,17 @@ class StateParameters:
     Parameters
     ----------
     n_states : int or dict of {label: int}, default=2
-        How many hidden states each label has of its own; 1 for labels that a dict has not, 0 for
-        labels that have shared states alone.
+        How many hidden states each label has of its own. Labels that are not in a dict have 1. A
+        label may have 0 if it has shared states.
     shared_states : dict of {tuple of labels: int}, default=None
-        How many further states several labels share. Such a state has the same weights of features
-        whatever the label, while intercept and transitions are those of label and state.
+        How many further states several labels share, such as ``{("A", "B"): 1}``. A shared state
+        has the same weights of features under each of its labels. Its intercept and its transitions
+        differ from label to label.
     state_transitions : {"all", "left-to-right", "stay"} or dict, default="all"
         Which states may follow each other while the label stays the same. "left-to-right": a label
-        begins in its first state, and a state is followed by itself or the next one. "stay": by
-        itself. A dict has a matrix of booleans for a label: which state (column) may follow which
-        (row); labels that it has not may do all.
+        begins in its first state, and a state is followed by itself or by the next one. "stay": a
+        state is followed by itself. A dict gives a label a matrix of booleans: which state (column)
+        may follow which (row). A label that is not in the dict may use all transitions.
     """
 
     n_states: Any = 2

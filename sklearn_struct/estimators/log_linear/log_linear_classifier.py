@@ -55,45 +55,47 @@ class LogLinearClassifier(
     ClassifierMixin,
     BaseEstimator,
 ):
-    """Log-linear model with joint features of an input and a label [1]_.
+    """Log-linear model with joint features of an input and a label.
 
-    p(y | x) = exp(coef . f(x, y)) / sum_y' exp(coef . f(x, y')), where f(x, y) is given by a
-    function of both. The objective is scikit-learn's, over all weights but the intercept:
+    p(y | x) = exp(coef . f(x, y)) / sum_y' exp(coef . f(x, y')), where you give f(x, y) as a
+    function of both [1]_. The objective is scikit-learn's, over all weights but the intercept:
 
         C * sum_i weight_i * -log p(y_i | x_i)
             + l1_ratio * ||coef||_1 + (1 - l1_ratio) / 2 * ||coef||_2**2
 
-    Without a function X is a table and there is a feature for each pair of a column and a label:
-    multinomial logistic regression.
+    Without a function, X is a table, and there is a feature for each pair of a column and a label.
+    This is multinomial logistic regression.
+
+    Read more in :doc:`/user_guide/log_linear`.
 
     Parameters
     ----------
     features : ProductFeatures, callable or None, default=None
         ``features(x, y)`` gives the features of an input and a label: names (strings), or a dict of
-        name: value. It is called for each input with each of its candidates. With `ProductFeatures`
-        it is not, which makes thousands of labels affordable. Features that are never seen with the
-        label of the data get no weight.
+        name: value. It is called for each input with each of its candidates. `ProductFeatures` are
+        read without such calls, so there may be thousands of labels. Features that are never seen
+        with a true label get no weight.
     candidates : callable, default=None
-        ``candidates(x)`` gives the labels among which the model chooses; None is all labels of the
+        ``candidates(x)`` gives the labels among which the model chooses. None: all labels of the
         data.
     C : float, default=1.0
         Inverse strength of the penalty, sigma**2 of a Gaussian prior; ``np.inf``: no penalty.
     l1_ratio : float, default=0.0
-        Share of the L1 penalty, in [0, 1]. 0 is an L2 penalty, 1 an L1 penalty, which leaves many
-        weights at exactly 0, and what is between is the elastic net.
+        Share of the L1 penalty, in [0, 1]. 0 is an L2 penalty. 1 is an L1 penalty, which leaves
+        many weights at exactly 0. Values between them are the elastic net.
     solver : {"auto", "lbfgs", "owlqn", "newton-cg", "gradient"}, default="auto"
-        "auto" is "owlqn" (orthant-wise L-BFGS) if ``l1_ratio > 0``, which the others do not serve,
-        else "lbfgs". "gradient" is gradient ascent with a line search, which needs many more
+        "auto" is "owlqn" (orthant-wise L-BFGS) if ``l1_ratio > 0``, else "lbfgs". Only "owlqn" is
+        for an L1 penalty. "gradient" is gradient ascent with a line search, which needs many more
         iterations.
     fit_intercept : bool or "auto", default="auto"
         Give each label an unpenalised weight of its own; "auto" does so unless `candidates` are
         given.
     min_frequency : int, default=1
-        Joint features seen fewer times with the label of the data get no weight; an example of
-        sample weight 2 counts twice. Without effect on tables.
+        Joint features that are seen fewer times with true labels get no weight. An example of
+        sample weight 2 counts twice. No effect on tables.
     n_features : int, default=None
-        Hash the names of joint features into this many columns. Unlike features may then share a
-        weight, and no names are kept. `ProductFeatures` are then called like any function.
+        Hash the names of joint features into this many columns. Different features may then share a
+        weight, and no names are kept. `ProductFeatures` are then called as any function.
     tol : float, default=1e-4
         A solver stops when no entry of the objective's gradient, divided by C and the total weight,
         exceeds `tol`.
@@ -119,8 +121,8 @@ class LogLinearClassifier(
 
     See Also
     --------
-    ProductFeatures
-    LinearChainCRF
+    ProductFeatures : Joint features that are products; quick with many labels.
+    LinearChainCRF : Sequences of labels.
 
     References
     ----------
@@ -131,7 +133,8 @@ class LogLinearClassifier(
     >>> from sklearn_struct import LogLinearClassifier
     >>> def features(word, tag):
     ...     return [f"word={word},{tag}", f"ending={word[-1]},{tag}"]
-    >>> X, y = ["cats", "dogs", "run", "sit", "birds"], ["NOUN", "NOUN", "VERB", "VERB", "NOUN"]
+    >>> X = ["cats", "dogs", "run", "sit", "birds"]
+    >>> y = ["NOUN", "NOUN", "VERB", "VERB", "NOUN"]
     >>> model = LogLinearClassifier(features, C=10).fit(X, y)
     >>> model.predict(["tables", "cut"]).tolist()
     ['NOUN', 'VERB']

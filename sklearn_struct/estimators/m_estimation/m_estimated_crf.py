@@ -43,83 +43,85 @@ __all__ = ["MEstimatedCRF"]
 
 @with_parameters
 class MEstimatedCRF(BaseBasedChain):
-    r"""Chain whose weights are found without inference, by M-estimation over a base distribution
-    [1]_.
+    r"""Chain whose weights are found without inference, by M-estimation over a base distribution.
 
-    The model is joint, p(x, y) = q0(x, y) exp(w . f(x, y)) / Z, where q0 is a generative model that
-    is easy to fit, by default a hidden Markov model, and f are counts of features of any kind.
-    Fitting minimises a convex loss,
+    The model is joint, p(x, y) = q0(x, y) exp(w . f(x, y)) / Z [1]_. The base q0 is a generative
+    model that is easy to fit, by default a hidden Markov model. f are counts of features of any
+    kind. Fitting minimises a convex loss,
 
         1/n * sum_i exp(-w . f(x_i, y_i)) + w . E_q0[f] + ||w||**2 / (2 C),
 
-    (eq. 3, n the sum of weights), in which no labelling but the true ones occurs: the expectations,
-    which are taken once and exactly, stand for all others. Predictions are those of a chain with
-    the scores log q0(x, y) + w . f(x, y).
+    (eq. 3, where n is the sum of sample weights). It needs the features of the true labellings
+    alone, and the expectations of the features under q0, which are computed once and exactly.
+    Predictions are those of a chain with the scores log q0(x, y) + w . f(x, y).
 
-    That makes training quick, above all the next one with other features or another `C`; a
-    likelihood fits better. The range of good values of `C` is narrow: tune it (see the user guide).
-    A fitted model can initialise `LinearChainCRF`.
+    So training is quick. The likelihood gives better models. The range of good values of `C` is
+    narrow, so tune it. A fitted model can initialise `LinearChainCRF`.
+
+    Read more in :doc:`/user_guide/m_estimation`.
 
     Parameters
     ----------
     features : None, str, list of str, or transformer, default=None
-        What the model sees of X: templates as in `FeatureTemplates`, or its name for a set of them;
-        any transformer that gives a SequenceArray or a list of matrices. None: of values the values
-        themselves, of numbers the numbers. Features see X as the base does: what is out of its
+        Which features the model has: templates as in `FeatureTemplates`, or the name of a set of
+        them; or a transformer that returns a SequenceArray or a list of matrices. None: the values
+        or numbers in X themselves. Features see X as the base does: a value that is not in its
         vocabulary is ``"<OOV>"``.
     base : None, "locally-uniform", or estimator, default=None
-        The distribution q0, fitted on the same data (unless in scikit-learn's `FrozenEstimator`).
-        None: `HMM` of this `order`. "locally-uniform": all that was seen to follow a label, the end
-        included, is equally probable, and labels emit the same (eq. 14). An estimator with ``fit(X,
-        y)``, ``classes_``, ``sample(n_samples, random_state) -> X, y`` and ``chain_scores(X)``,
-        which returns for each sequence arrays (n_tokens, n_labels) and (n_tokens - 1, n_labels,
-        n_labels) whose entries along a labelling sum to log q0(x, y).
+        The distribution q0. It is fitted on the same data, unless it is in scikit-learn's
+        `FrozenEstimator`. None: an `HMM` of this `order`. "locally-uniform": everything that was
+        seen after a label, the end included, is equally probable, and all labels emit values with
+        the same probabilities (eq. 14). An estimator needs ``fit(X, y)``, ``classes_``,
+        ``sample(n_samples, random_state) -> X, y`` and ``chain_scores(X)``. The latter returns for
+        each sequence arrays (n_tokens, n_labels) and (n_tokens - 1, n_labels, n_labels) whose
+        entries along a labelling sum to log q0(x, y).
     inputs : {"base", "empirical"}, default="base"
-        Where expectations take x from: "base" from q0; "empirical" from the training data, with y
-        from q0(y | x) (eq. 15). These see no x but those with which they are compared: they teach
-        nothing of what x are probable.
+        Which x the expectations are over. "base": x and y from q0. "empirical": x from the training
+        data, and y from q0(y | x) (eq. 15). The model then learns nothing about which x are
+        probable.
     expectations : {"exact", "sampled"}, default="exact"
         "exact": by linear systems of path sums (eqs. 8 to 12), for a hidden Markov model and
-        templates. "sampled": means over `n_samples` sequences drawn from q0 (eq. 7), for everything
-        else. Without effect for empirical inputs, whose expectations are exact.
+        templates. "sampled": by means over `n_samples` sequences drawn from q0 (eq. 7), for
+        everything else. No effect with ``inputs="empirical"``, where expectations are exact.
     n_samples : int, default=10000
+        Number of sequences that are drawn.
     sample_smoothing : float, default=0.1
-        Added to the count of each feature in the sample, for those that never occur in it.
+        Added to the count of each feature in the sample, since a feature may not occur in it.
     C : float, default=1.0
-        Inverse strength of the penalty, beside a *mean* of losses: the c of [1]_. ``np.inf``: no
-        penalty, which few data and features allow.
+        Inverse strength of the penalty on a *mean* of losses (c of [1]_). ``np.inf``: no penalty;
+        with most data there is then no minimum.
     order : {1, 2}, default=1
-        Whether three labels in a row have weights, too.
+        1: weights of pairs of labels. 2: also weights of three labels in a row.
     constant : bool, default=True
         Whether there is a feature that is always 1, without penalty. Its weight tends to -log Z.
-        Without it the true weights are not found, however much data there are, unless Z is 1.
+        Without it estimates are consistent only if Z is 1.
     input_features : bool, default=False
-        Whether each feature of X also has a weight that is the same for all labels. They do not
-        change what is predicted for given weights of the others, but what these have to explain.
+        Whether each feature of X also has a weight that is the same for all labels. For given other
+        weights it does not change predictions, but it changes what the other weights must explain.
     distant_pairs : None or list of (template, template), default=None
-        Features of two tokens of a sequence, however far apart: what the first template shows at a
-        token, with its label, and the second one at a later token, with that token's. A pair counts
-        as often as its windows, which must not overlap, are found; pairs seen in training have
-        weights. Their expectations are sums over all paths between the windows. They count in
-        `log_joint` alone: predictions are refused, since a chain's search sees neighbours only.
+        Features of two tokens at any distance: the first template at a token with its label, and
+        the second template at a later token with that token's label. Their windows must not
+        overlap. Pairs that were seen in training have weights. Their expectations are sums over all
+        paths between the windows. They count in `log_joint` alone; predictions are refused, since
+        the search of a chain sees neighbours only.
     transition_features : {"observed", "all"}, default="observed"
-        Which pairs of labels have weights: those seen in training, or all.
+        Which pairs of labels have weights: those that were seen in training, or all.
     allowed_transitions : None, str, array-like of shape (n_labels, n_labels) or dict, default=None
         Which labels may follow each other in predictions; as in `LinearChainCRF`.
     fit_intercept : bool, default=True
         Give each label a weight of its own, penalised as the others are.
     solver : {"auto", "sdca", "lbfgs", "owlqn", "newton-cg", "trust-ncg", "cg"}, default="auto"
-        "sdca", stochastic dual coordinate ascent, needs some twenty passes over the data where the
-        others, which are those of `LinearChainCRF`, need hundreds of iterations, unless the penalty
-        is very weak. "auto" takes "owlqn" if ``l1_ratio > 0``; else "sdca" if there are much data,
-        more weights than sequences, and `C` is not too large; else "lbfgs".
+        "sdca" is stochastic dual coordinate ascent. It needs some twenty passes over the data,
+        unless the penalty is very weak; the others, which are those of `LinearChainCRF`, need
+        hundreds of iterations. "auto" is "owlqn" if ``l1_ratio > 0``; else "sdca" if there is much
+        data, more weights than sequences, and `C` is not too large; else "lbfgs".
     tol : float, default=1e-3
         The solver stops when no entry of the objective's gradient exceeds `tol`.
     memory : None, str or joblib.Memory, default=None
-        Where expectations are kept: fits that differ in `C` alone, as in a grid search, share them.
+        Caches the expectations. Fits that differ in `C` alone, as in a grid search, share them.
     random_state : int, RandomState or None, default=None
-        For sampled expectations, and for "sdca" the order of the sequences. "auto" takes None for
-        0.
+        Seed of sampled expectations, and of the order of the sequences with "sdca". With "auto",
+        None means 0.
 
     Attributes
     ----------
@@ -149,8 +151,9 @@ class MEstimatedCRF(BaseBasedChain):
 
     See Also
     --------
-    LinearChainCRF : the conditional likelihood.
-    HMM : the default base.
+    LinearChainCRF : Trained by the conditional likelihood.
+    HMM : The default base.
+    MEstimatedPCFG : The same for trees.
 
     References
     ----------

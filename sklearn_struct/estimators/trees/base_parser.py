@@ -61,10 +61,10 @@ class BaseParser(
     Parameters
     ----------
     decoder : {"max-recall", "max-rule", "viterbi"}, default="max-recall"
-        What `predict` looks for; as in `PCFG`.
+        Which tree `predict` returns, as in `PCFG`.
     pruning : float, default=1e-5
-        The least posterior probability, by the grammar without states, of the parts of trees that
-        are looked at; with 0 all that are possible.
+        Parts of trees whose posterior probability under the grammar without states is smaller are
+        left out. 0 leaves out none.
     n_jobs : int, default=None
         Threads over trees and sentences, in joblib's meaning. Results have the same bits for any
         number.

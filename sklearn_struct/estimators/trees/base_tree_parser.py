@@ -32,13 +32,15 @@ class BaseTreeParser(BaseParser):
     Parameters
     ----------
     horizontal_order : int, default=0
-        How many siblings before it a node for the rest of a phrase's children remembers.
+        How many previous siblings are part of the symbol of a new node that takes the other
+        children of a phrase.
     vertical_order : int, default=1
-        How many labels a phrase remembers: with 1 its own alone, with 2 its parent's, too.
+        How many labels are part of the symbol of a phrase. 1: its own. 2: also that of its parent.
     min_frequency : int, default=2
-        Words seen less often are taken for their signatures: capitals, digits, dashes and endings.
+        Words seen less often are replaced by their signatures: capitals, digits, dashes and
+        endings.
     unknown_weight : float, default=1.0
-        How many times each known word is taken to have been seen, besides, with the tags that rare
+        A pseudo-count. Each known word counts as seen this many more times, with the tags that rare
         words of its signature have.
     memory : str or object with the joblib.Memory interface, default=None
         Caches the encoded trees.

@@ -35,60 +35,64 @@ __all__ = ["EMLPCFG"]
 
 @with_parameters
 class EMLPCFG(TreeDrawingMixin, BaseTreeParser, IterationParameters, RandomParameters):
-    """Latent-variable probabilistic context-free grammar, by expectation maximisation [1]_, and a
-    parser.
+    """Latent-variable probabilistic context-free grammar, by EM, and a parser.
 
-    Each symbol of a PCFG gets states, which trees do not show: kinds of noun phrases, say. Rules
-    then have a probability for all states of their three symbols. EM finds a local optimum of the
-    likelihood of the trees.
+    Each symbol of a PCFG gets hidden states, such as kinds of noun phrases [1]_. Trees do not show
+    them. A rule has a probability for each combination of states of its three symbols. Expectation
+    maximisation (EM) finds a local optimum of the likelihood of the trees.
 
-    Some trees may be known in part, or not at all [3]_. In `y`, None in the place of a tree is a
-    sentence without brackets. A tree with a label that is None, of nltk's nodes or written as
-    ``(None (D the) (N cat))``, is partly bracketed: all its nodes are in the tree, under any
-    label where theirs is None, and others may be between them; a None over a word is any tag. EM
-    then sums over all trees that have the known brackets, and are probable under the grammar
-    without states (`pruning`). Symbols, rules and words are those of whole trees, of which there
-    must be one at least.
+    Trees may be known in part, or not at all [3]_. In `y`, None in the place of a tree is a
+    sentence without brackets. A tree in which the label of a node is None, such as
+    ``(None (D the) (N cat))``, is partly bracketed: the brackets of its nodes are known, a label
+    None may be any label, and there may be further brackets. A None over a word is any tag. EM then
+    sums over all trees that have the known brackets and are probable under the grammar without
+    states (see `pruning`). Symbols, rules and words come from the whole trees; y needs at least
+    one.
+
+    Read more in :doc:`/user_guide/trees`.
 
     Parameters
     ----------
     n_states : int, default=16
-        The most states of a symbol. One that is seen n times has at most sqrt(n) / 2, so that rare
-        ones stay plain.
+        Largest number of states of a symbol. A symbol that is seen n times has at most sqrt(n) / 2
+        states.
     n_grammars : int, default=1
-        Learn so many grammars, from different starts, and let them vote: "max-recall" takes the
-        mean of their posterior probabilities, "max-rule" the product [2]_. That makes better
-        parsers than more states do.
+        Number of grammars, learned from different starts, which vote. "max-recall" takes the mean
+        of their posterior probabilities, "max-rule" the product [2]_. More grammars help more than
+        more states.
     init : {"clusters", "random"}, default="clusters"
-        Where EM starts: from clusters of nodes, by k-means, in the coordinates that `SpectralLPCFG`
-        finds, or at random. From clusters, a few iterations make the best single parser; grammars
-        from random starts differ more, and are better together.
+        Where EM starts. "clusters": at clusters of nodes, by k-means, in the coordinates that
+        `SpectralLPCFG` finds. This gives the best single grammar after a few iterations. "random":
+        at random. Such grammars differ more, so several of them vote better.
     shrinkage : float, default=0.1
-        How far, in each iteration, the expected counts of a symbol's states are moved towards their
-        mean: 0 not at all, 1 makes them equal. It keeps states of rare rules alike.
+        How far each iteration moves the expected counts of the states of a symbol towards their
+        mean, from 0 (not at all) to 1 (equal counts). It smooths the probabilities of rare rules.
     decoder : {"max-recall", "max-rule", "viterbi"}, default="max-recall"
-        What `predict` looks for: the tree with the largest expected number of right constituents;
-        the one with the most probable rules, each given the sentence; or the one that is most
-        probable together with its states, which takes one grammar.
+        Which tree `predict` returns. "max-recall": the tree with the largest expected number of
+        right constituents. "max-rule": the tree with the most probable rules, each given the
+        sentence. "viterbi": the tree that is most probable together with its states; it needs
+        ``n_grammars=1``.
     max_iter : int, default=100
         Largest number of iterations.
     tol : float, default=5e-3
-        EM stops when the log-likelihood rises by less than this a token.
+        EM stops when an iteration raises the log-likelihood per token by less than this.
     random_state : int, RandomState instance or None, default=None
         Seed of the starts.
 
     Attributes
     ----------
     n_states_ : ndarray of int
-        How many states each of them has.
+        Number of states of each symbol.
     n_iter_ : int
     loss_curve_ : list of float
-        Minus the log-likelihood of the trees after each iteration; of several grammars, the sum.
-        Where trees are not wholly known, that of what is known.
+        Minus the log-likelihood of the trees after each iteration; a sum over the grammars. For a
+        tree that is known in part, it is that of the known part.
 
     See Also
     --------
-    PCFG : without states.
+    PCFG : Symbols without states.
+    SpectralLPCFG : The same model, without iterations.
+    sklearn_struct.inspection.latent_states : What the states stand for.
 
     References
     ----------
@@ -104,7 +108,8 @@ class EMLPCFG(TreeDrawingMixin, BaseTreeParser, IterationParameters, RandomParam
     >>> from sklearn_struct.datasets import make_treebank
     >>> X, y = make_treebank(n_samples=300, random_state=0)
     >>> parser = EMLPCFG(n_states=4, random_state=0).fit(X, y)
-    >>> print(parser.predict([["the", "women", "in", "the", "garden", "that", "run", "sleep"]])[0])
+    >>> sentence = "the women in the garden that run sleep"
+    >>> print(parser.predict([sentence.split()])[0])
     (ROOT
       (S
         (NP

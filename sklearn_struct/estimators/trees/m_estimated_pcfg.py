@@ -63,54 +63,54 @@ DEFAULT = tuple(template for template in TEMPLATES if not template.endswith("sym
 
 @with_parameters
 class MEstimatedPCFG(BaseParser, PenaltyParameters, IterationParameters, RandomParameters):
-    r"""Log-linear model of trees over a probabilistic grammar, whose weights are found without
-    inference, and a parser.
+    r"""Log-linear model of trees, whose weights are found without inference, and a parser.
 
-    The model is p(x, y) = q0(x, y) exp(w . f(x, y)) / Z [1]_: q0 is a `PCFG`, and f counts
-    connected pieces of trees, two productions one below the other or parts of them, which a PCFG
-    takes to be independent. Fitting minimises a convex loss in which no tree but the true ones
-    occurs; what q0 expects of f, a vector that is computed once and exactly, stands for all others.
-    Predictions take the best tree by log q0(x, y) + w . f(x, y).
+    The model is p(x, y) = q0(x, y) exp(w . f(x, y)) / Z [1]_. The base q0 is a `PCFG`. f counts
+    connected pieces of trees, such as a production below another one, which a PCFG takes to be
+    independent. Fitting minimises a convex loss. It needs the pieces of the true trees alone, and
+    the expectations of f under q0, which are computed once and exactly. Predictions take the best
+    tree by log q0(x, y) + w . f(x, y).
+
+    Read more in :doc:`/user_guide/trees` and :doc:`/user_guide/m_estimation`.
 
     Parameters
     ----------
     templates : None, str, or list of str, default=None
-        What pieces are counted. A node is seen with what is above it; a name has what of that, if
-        anything, before what is below: ``"parent"`` (the symbol above), ``"sibling"`` (the symbol
-        beside) or ``"rule"`` (both, in their order), then ``"rule"`` or ``"word"`` (what the node
-        becomes, of the one kind or the other) or ``"symbol"`` (the node's). So ``"rule-rule"`` is a
-        rule below a rule, ``"rule-word"`` a word below one, ``"parent-symbol"`` a pair of symbols,
-        ``"rule"`` a rule alone. None: all that end in a rule or a word.
+        Which pieces are counted. A name says first what is around a node: ``"parent"`` (the symbol
+        above it), ``"sibling"`` (the symbol beside it), ``"rule"`` (both, in their order), or
+        nothing. Then it says what the node is: ``"rule"`` (the rule to its children), ``"word"``
+        (the word below it) or ``"symbol"`` (its symbol). So ``"rule-rule"`` is a rule below a rule,
+        ``"rule-word"`` a word below a rule, ``"parent-symbol"`` a pair of symbols, and ``"rule"`` a
+        rule alone. None: all templates that end in a rule or a word.
     base : None or PCFG, default=None
-        The distribution q0, fitted on the same data (unless in scikit-learn's `FrozenEstimator`);
-        None is ``PCFG()``. It decides about symbols and words. Trees of a smoothed one may go on
-        for ever; those that do not must have a finite expected size.
+        The distribution q0. It is fitted on the same data, unless it is in scikit-learn's
+        `FrozenEstimator`. None is ``PCFG()``. Its symbols and words are those of the model. The
+        expected size of its finite trees must be finite.
     pieces : {"nodes", "trees"}, default="nodes"
-        What the loss has a term for, beside E[f]. "trees": each tree, as in [1]_, 1/n * sum_i
-        exp(-w . f(x_i, y_i)). These numbers differ by orders of magnitude, so only small weights
-        can be learned. "nodes": each node with what is above it, 1/n * sum_i sum_v exp(-w . f(v))
-        over the nodes v of tree i, as piecewise training has it; features then explain pieces
-        instead of trees, which makes much better parsers.
+        What the terms of the loss are. "trees": the trees, 1/n * sum_i exp(-w . f(x_i, y_i)), as in
+        [1]_. These terms differ by orders of magnitude, so only small weights can be learned.
+        "nodes": the nodes v of the trees, each with what is around it, 1/n * sum_i sum_v
+        exp(-w . f(v)), as in piecewise training. This gives much better parsers.
     C : float, default=300.0
-        Inverse strength of the penalty ||w||**2 / (2 C), beside a *mean* over trees. Good values
-        are 100 to 1000 for nodes, and 10 to 30 for trees, with which the default overfits.
+        Inverse strength of the penalty ||w||**2 / (2 C) on a *mean* over trees. Good values are 100
+        to 1000 with ``pieces="nodes"``, and 10 to 30 with "trees", where the default overfits.
         ``np.inf``: no penalty.
     min_frequency : int, default=1
-        Pieces seen fewer times get no weight.
+        Pieces that are seen fewer times get no weight.
     constant : bool, default=True
         Whether there is a feature that is always 1, for each tree or each node, without penalty.
     decoder : {"max-recall", "max-rule", "viterbi"}, default="max-recall"
-        What `predict` looks for; as in `PCFG`.
+        Which tree `predict` returns, as in `PCFG`.
     pruning : float, default=1e-4
-        The least posterior probability, by the base, of the parts of trees that are looked at; with
-        0 all that are possible, which takes much memory.
+        Parts of trees whose posterior probability under the base is smaller are left out. 0 leaves
+        out none, and takes much memory.
     solver : {"auto", "sdca", "lbfgs", "owlqn", "newton-cg", "trust-ncg", "cg"}, default="auto"
         As in `MEstimatedCRF`.
     tol : float, default=1e-5
         The solver stops when no entry of the gradient of the loss, as a mean over trees or nodes,
         exceeds `tol`.
     random_state : int, RandomState or None, default=None
-        For "sdca" the order of the terms. "auto" takes None for 0.
+        Seed of the order of the terms with "sdca". With "auto", None means 0.
 
     Attributes
     ----------
@@ -123,8 +123,7 @@ class MEstimatedPCFG(BaseParser, PenaltyParameters, IterationParameters, RandomP
     coef_ : ndarray of shape (n_features,)
         Weights: how the model differs from its base.
     feature_names_ : ndarray of str
-        What they belong to: the template, what is above, the side, and the production or symbol.
-        Made when asked for.
+        The pieces: the template, what is above, the side, and the production or symbol.
     constant_ : float
         Weight of the constant feature; 0 without.
     n_iter_ : int
@@ -133,8 +132,8 @@ class MEstimatedPCFG(BaseParser, PenaltyParameters, IterationParameters, RandomP
 
     See Also
     --------
-    PCFG : the base.
-    MEstimatedCRF : the same for chains.
+    PCFG : The base.
+    MEstimatedCRF : The same for chains.
 
     References
     ----------

@@ -20,40 +20,43 @@ __all__ = ["PCFG"]
 class PCFG(TreeDrawingMixin, BaseTreeParser):
     """Probabilistic context-free grammar, read off trees, and a parser.
 
-    Trees become binary ones: chains of only children are one node, and of more than two children
-    the first stays while a new node takes the others. The probability of a tree is the product of
-    those of its root, of its rules, given their parents, and of its words, given their tags; all
-    are relative frequencies.
+    Trees are first made binary. A chain of only children becomes one node. If a node has more than
+    two children, the first one stays, and a new node takes the others. The probability of a tree is
+    the product of the probabilities of its root, of its rules given their parents, and of its words
+    given their tags. All of them are relative frequencies.
+
+    Read more in :doc:`/user_guide/trees`.
 
     Parameters
     ----------
     horizontal_order : int, default=1
-        How many siblings before it a node for the rest of a phrase's children remembers.
+        How many previous siblings are part of the symbol of a new node that takes the other
+        children of a phrase.
     vertical_order : int, default=2
-        How many labels a phrase remembers: with 1 its own alone, with 2 its parent's, too.
+        How many labels are part of the symbol of a phrase. 1: its own. 2: also that of its parent.
     smoothing : float, default=0.0
-        Added to the count of each rule that was seen.
+        Added to the count of each rule in the training data.
     decoder : {"viterbi", "max-recall", "max-rule"}, default="viterbi"
-        What `predict` looks for: the most probable tree; the one with the largest expected number
-        of right constituents [1]_, those of its binary form included; or the one with the most
-        probable rules, each given the sentence [2]_.
+        Which tree `predict` returns. "viterbi": the most probable tree. "max-recall": the tree with
+        the largest expected number of right constituents, counted in its binary form [1]_.
+        "max-rule": the tree with the most probable rules, each given the sentence [2]_.
     pruning : float, default=1e-5
-        The least posterior probability of the parts of trees that "max-recall", "max-rule" and
-        `marginals` look at; with 0 all that are possible, which takes much memory. Everything else
-        is exact.
+        "max-recall", "max-rule" and `marginals` leave out parts of trees whose posterior
+        probability is smaller. 0 leaves out none, and takes much memory. Everything else is exact.
 
     Attributes
     ----------
     symbols_ : ndarray of str
-        Names of the symbols of binary trees, tags first: ``A+B`` is a B that is the only child of
-        an A, ``@A`` the rest of the children of an A, behind ``|`` with those before them; behind
-        ``^`` are labels above.
+        Names of the symbols of binary trees, tags first. ``A+B`` is a B that is the only child of
+        an A. ``@A`` is a new node for the other children of an A; after ``|`` are the children
+        before them. After ``^`` are the labels above.
 
     See Also
     --------
-    EMLPCFG : symbols with states that are learned.
-    sklearn_struct.datasets.fetch_treebank_sample : trees of newspaper text.
-    sklearn_struct.metrics.bracket_report : what a parser does well.
+    EMLPCFG : Symbols with states that are learned.
+    sklearn_struct.datasets.fetch_treebank_sample : Trees of newspaper text.
+    sklearn_struct.metrics.bracket_report : Scores of a parser by label.
+    sklearn_struct.inspection.TreeDisplay : A tree as a picture.
 
     References
     ----------

@@ -21,40 +21,44 @@ __all__ = ["SpectralLPCFG"]
 
 @with_parameters
 class SpectralLPCFG(BaseSpectral, BaseTreeParser):
-    """Latent-variable probabilistic context-free grammar, by spectral estimation [1]_, and a
-    parser.
+    """Latent-variable probabilistic context-free grammar, by spectral estimation, and a parser.
 
-    The model is that of `EMLPCFG`: symbols have hidden states. But no iterations and no starts are
-    needed, and with enough trees the estimate is the true model. What is below a node and what is
-    around it are independent, given its symbol and state; so the singular vectors of the
-    correlations of features of both span as many dimensions as there are states. Probabilities then
-    are averages over the treebank in these coordinates.
+    The model is that of `EMLPCFG`: symbols have hidden states. The estimate needs neither
+    iterations nor starting values, and with more and more trees it tends to the true model [1]_,
+    [2]_. What is below a node and what is around it are independent, given its symbol and state. So
+    the correlations between features of both have as many large singular values as there are
+    states. Their singular vectors give coordinates, and all estimates are averages over the
+    treebank in these coordinates.
 
-    Averages are no probabilities. Of sentences and trees, some come out negative, and count as
-    impossible.
+    These estimates are not probabilities. For some sentences and trees they are negative; such
+    sentences and trees count as impossible.
+
+    Read more in :doc:`/user_guide/trees`.
 
     Parameters
     ----------
     decoder : {"max-recall", "max-rule"}, default="max-recall"
-        What `predict` looks for, by the absolute values of posterior probabilities: the tree with
-        the largest expected number of right constituents, or the one with the most probable rules,
-        each given the sentence.
+        Which tree `predict` returns, by the absolute values of posterior probabilities.
+        "max-recall": the tree with the largest expected number of right constituents. "max-rule":
+        the tree with the most probable rules, each given the sentence.
     memory : str or object with the joblib.Memory interface, default=None
         Caches the encoded trees, and their features.
 
     Attributes
     ----------
     n_states_ : ndarray of int
-        How many states each of them has.
+        Number of states of each symbol.
     singular_values_ : ndarray of shape (n_symbols, n_states)
-        Of each symbol, in falling order; 0 for those that are left out.
+        Singular values of each symbol, in falling order; 0 for those that are left out.
     n_negative_ : int
-        How many trees of the training data have an estimate that is no positive probability.
+        How many trees of the training data have an estimated probability that is not positive.
 
     See Also
     --------
     EMLPCFG : The same model, by expectation maximisation.
     SpectralHMM : The same for sequences of labels.
+    PCFG : Without states.
+    sklearn_struct.grammars.node_features.Nodes : What feature functions see.
 
     References
     ----------
@@ -69,7 +73,8 @@ class SpectralLPCFG(BaseSpectral, BaseTreeParser):
     >>> from sklearn_struct.datasets import make_treebank
     >>> X, y = make_treebank(n_samples=300, random_state=0)
     >>> parser = SpectralLPCFG(n_states=8).fit(X, y)
-    >>> print(parser.predict([["the", "women", "in", "the", "garden", "that", "run", "sleep"]])[0])
+    >>> sentence = "the women in the garden that run sleep"
+    >>> print(parser.predict([sentence.split()])[0])
     (ROOT
       (S
         (NP
