@@ -19,7 +19,7 @@ def token_accuracy_score(
 ) -> float:
     """Fraction of tokens with the right label.
 
-    Read more in :doc:`/user_guide/sequences`.
+    Read more in :doc:`/user_guide/scores`.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ def sequence_accuracy_score(
 ) -> float:
     """Fraction of sequences in which every label is right. An empty sequence is right.
 
-    Read more in :doc:`/user_guide/sequences`.
+    Read more in :doc:`/user_guide/scores`.
 
     Parameters
     ----------

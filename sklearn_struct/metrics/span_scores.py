@@ -41,7 +41,7 @@ def span_precision_recall_fscore_support(
     With ``scheme=None`` and ``average="micro"`` these are the figures of the CoNLL shared tasks'
     conlleval.
 
-    Read more in :doc:`/user_guide/sequences`.
+    Read more in :doc:`/user_guide/scores`.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ def span_precision_score(
 ) -> Any:
     """Precision of spans: how many of the predicted spans are true spans.
 
-    Read more in :doc:`/user_guide/sequences`.
+    Read more in :doc:`/user_guide/scores`.
 
     Parameters
     ----------
@@ -161,7 +161,7 @@ def span_recall_score(
 ) -> Any:
     """Recall of spans: how many of the true spans are predicted.
 
-    Read more in :doc:`/user_guide/sequences`.
+    Read more in :doc:`/user_guide/scores`.
 
     Parameters
     ----------
@@ -208,7 +208,7 @@ def span_f1_score(
 ) -> Any:
     """F1 of spans, the harmonic mean of precision and recall.
 
-    Read more in :doc:`/user_guide/sequences`.
+    Read more in :doc:`/user_guide/scores`.
 
     Parameters
     ----------

@@ -29,7 +29,7 @@ def extract_spans(labels: Sequence[str], scheme: str | None = None) -> list[Span
     A label is a letter, a hyphen and a type (``B-NP``), or ``O`` outside of spans. The type starts
     after the first hyphen and may be missing.
 
-    Read more in :doc:`/user_guide/sequences`.
+    Read more in :doc:`/user_guide/scores`.
 
     Parameters
     ----------
