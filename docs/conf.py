@@ -4,7 +4,7 @@ import sys
 from importlib.metadata import version as installed_version
 from pathlib import Path
 
-for folder in ("_extensions", "inventories"):
+for folder in ("_extensions", "inventories", "pictures"):
     sys.path.insert(0, str(Path(__file__).parent / folder))
 
 from numpydoc.xref import DEFAULT_LINKS  # noqa: E402
@@ -22,7 +22,6 @@ extensions = [
     "matplotlib.sphinxext.plot_directive",
     "myst_parser",
     "numpydoc",
-    "own_names",
     "picture_texts",
     "parameter_groups",
     "short_names",

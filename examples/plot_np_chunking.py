@@ -214,7 +214,7 @@ left.margins(y=0.2)
 left.grid(axis="x")
 for name, lines in table.groupby("model", sort=False):
     if name == "HMM":  # it has no C
-        right.axhline(lines["held-out F1"].item(), linestyle=":", label=name)
+        right.axhline(lines["held-out F1"].item(), color="grey", linestyle=":", label=name)
     else:
         right.plot(lines["C"], lines["held-out F1"], marker="o", label=name)
 right.set(xscale="log", xlabel="C", ylabel="held-out F1")

@@ -23,9 +23,9 @@ from sklearn_struct.datasets import make_rental_ads
 # %%
 # Data
 # ----
-# 400 advertisements. The features of a token are its word, and two words to either side.
+# 250 advertisements. The features of a token are its word, and two words to either side.
 
-ads, y = make_rental_ads(400, random_state=0)
+ads, y = make_rental_ads(250, random_state=0)
 
 
 def describe(ad):
@@ -61,7 +61,7 @@ minimum = objective(LinearChainCRF(C=C, solver="sag", tol=1e-8, random_state=0).
 # since it compiles the solver's code. Early stops warn, as they should; here they are on purpose.
 
 warnings.simplefilter("ignore", ConvergenceWarning)
-MOST_ITERATIONS = {"lbfgs": 128, "newton-cg": 16, "sag": 32, "sgd": 32}
+MOST_ITERATIONS = {"lbfgs": 128, "newton-cg": 8, "sag": 32, "sgd": 16}
 curves = {}
 for solver, most in MOST_ITERATIONS.items():
     options = {"C": C, "solver": solver, "tol": 1e-9, "random_state": 0}

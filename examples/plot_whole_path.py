@@ -75,7 +75,7 @@ print(X_train, X_test)
 # ``allowed_transitions`` all predictions obey it. A bar shows how far the search is; it needs
 # scikit-learn 1.9 and the package rich.
 
-model = make_pipeline(SequenceVectorizer(), LinearChainCRF(allowed_transitions="BIO"))
+model = make_pipeline(SequenceVectorizer(), LinearChainCRF(tol=1e-3, allowed_transitions="BIO"))
 grid = {"linearchaincrf__C": [0.1, 1.0, 10.0], "linearchaincrf__l1_ratio": [0.0, 0.5]}
 search = GridSearchCV(model, grid, scoring=span_f1_scorer, cv=3).set_callbacks(
     ProgressBar(max_propagation_depth=0)
@@ -115,7 +115,7 @@ LossCurveDisplay.from_estimator(crf)
 
 shortest = int(np.argmin(np.diff(X_test.offsets)))
 chosen = X_test[shortest : shortest + 1]
-MarginalDisplay.from_estimator(search, chosen, n_labels=8)
+MarginalDisplay.from_estimator(search, chosen, n_labels=12)
 
 # %%
 explanation = explain(search, chosen)

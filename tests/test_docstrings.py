@@ -19,17 +19,10 @@ CODE_WIDTH = 88  # wider code is cut on a page
 # scikit-learn's own, or of classes that scikit-learn calls
 INHERITED = {"get_metadata_routing", "get_params", "set_callbacks", "set_output"}
 CITATION = re.compile(r"\[\w+\]_")
+# the public modules, and one that holds names of its own
 MODULES = (
-    "callbacks",
-    "compat",
+    *(name for name in sklearn_struct.__all__ if inspect.ismodule(getattr(sklearn_struct, name))),
     "compat.metrics",
-    "datasets",
-    "exceptions",
-    "inspection",
-    "labeled_features",
-    "metrics",
-    "model_selection",
-    "persistence",
 )
 
 

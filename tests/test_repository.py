@@ -93,7 +93,7 @@ def test_the_least_python_is_one(pyproject):
 def test_all_is_what_users_may_want(pyproject):
     """No developer's tools, and no extra for users is left out."""
     extras = pyproject["project"]["optional-dependencies"]
-    developers = {"test", "mutants", "lint", "docs", "benchmarks"}
+    developers = {"test", "mutants", "lint", "docs", "benchmarks", "browser"}
     (everything,) = extras["all"]
     names = everything.removeprefix("sklearn-struct[").removesuffix("]").split(",")
     assert set(names) == extras.keys() - developers - {"all"}

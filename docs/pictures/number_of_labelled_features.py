@@ -1,9 +1,9 @@
 """Accuracy against the number of labelled words, without and with labelled advertisements."""
 
 import matplotlib.pyplot as plt
+from advertisements import words_and_fields
 
-from sklearn_struct import GECRF, SequenceVectorizer
-from sklearn_struct.datasets import make_rental_ads
+from sklearn_struct import GECRF
 
 WORDS = """. O, $ RENT, bedroom SIZE, call CONTACT, available AVAILABLE, pets RESTRICTIONS,
     kitchen FEATURES, utilities UTILITIES, photos PHOTOS, street ADDRESS, near NEIGHBORHOOD,
@@ -13,15 +13,7 @@ WORDS = """. O, $ RENT, bedroom SIZE, call CONTACT, available AVAILABLE, pets RE
     pays UTILITIES, click PHOTOS, road ADDRESS, downtown NEIGHBORHOOD, friendly ROOMMATES, - O"""
 labeled = [tuple(line.split()) for line in WORDS.split(",")]
 
-ads, labels = make_rental_ads(200, random_state=0)
-y = [[label[2:] or label for label in ad] for ad in labels]
-words = [["<out>", *(word.lower() for word in ad), "<out>"] for ad in ads]
-X = SequenceVectorizer().fit_transform(
-    [
-        [{"before": w[t - 1], "word": w[t], "after": w[t + 1]} for t in range(1, len(w) - 1)]
-        for w in words
-    ]
-)
+X, y = words_and_fields(200)
 figure, ax = plt.subplots(figsize=(6, 3.4), layout="constrained")
 for known, marker in [(0, "o"), (10, "s")]:
     counts = [n for n in (0, 6, 12, 24, 36) if n + known > 0]

@@ -2,19 +2,11 @@
 
 import matplotlib.pyplot as plt
 import numpy as np
+from advertisements import words_and_fields
 
-from sklearn_struct import LinearChainCRF, SequenceVectorizer
-from sklearn_struct.datasets import make_rental_ads
+from sklearn_struct import LinearChainCRF
 
-ads, labels = make_rental_ads(200, random_state=0)
-y = [[label[2:] or label for label in ad] for ad in labels]
-words = [["<out>", *(word.lower() for word in ad), "<out>"] for ad in ads]
-X = SequenceVectorizer().fit_transform(
-    [
-        [{"before": w[t - 1], "word": w[t], "after": w[t + 1]} for t in range(1, len(w) - 1)]
-        for w in words
-    ]
-)
+X, y = words_and_fields(200)
 rng = np.random.default_rng(0)
 shares = [0.05, 0.1, 0.25, 0.5, 1]
 spread, whole = [], []

@@ -1,19 +1,12 @@
 """Which labels were asked of some words, and which the model gives them."""
 
 import matplotlib.pyplot as plt
+from advertisements import words_and_fields
 
-from sklearn_struct import GECRF, SequenceVectorizer
-from sklearn_struct.datasets import make_rental_ads
+from sklearn_struct import GECRF
 from sklearn_struct.inspection import TargetDisplay
 
-ads, _ = make_rental_ads(200, random_state=0)
-words = [["<out>", *(word.lower() for word in ad), "<out>"] for ad in ads]
-X = SequenceVectorizer().fit_transform(
-    [
-        [{"before": w[t - 1], "word": w[t], "after": w[t + 1]} for t in range(1, len(w) - 1)]
-        for w in words
-    ]
-)
+X, _ = words_and_fields(200)
 labeled = {
     "word:$": "RENT",
     "word:bedroom": "SIZE",

@@ -45,7 +45,7 @@ def read_classifieds(
         If a line does not have two columns, if none or both of the columns have only names of
         fields, or if the text is not UTF-8. The message names file and line.
     InputTypeError
-        If a line is no string.
+        If a line is not a string.
 
     See Also
     --------

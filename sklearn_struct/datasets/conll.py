@@ -39,16 +39,16 @@ def read_conll(
     separator : str, default=None
         What stands between columns. None means any number of spaces and tabs.
     comment : str, default=None
-        Lines that begin with it are left out. None: there are no comments, so that a word ``#`` can
-        be read, and ``-DOCSTART-`` is a token like any other.
+        Lines that begin with this string are left out. None: there are no comments, so ``#`` may be
+        a word, and ``-DOCSTART-`` is a token like any other.
     conllu : bool, default=False
-        Whether to read CoNLL-U: `separator` is a tab and `comment` is ``#`` unless given, and
-        multiword tokens (``1-2``) and empty nodes (``1.1``) are left out.
+        Whether to read CoNLL-U. The default of `separator` is then a tab, that of `comment` is
+        ``#``, and multiword tokens (``1-2``) and empty nodes (``1.1``) are left out.
 
     Returns
     -------
     sentences : list of list of tuple of str
-        For each sentence its tokens, for each token its columns.
+        A list for each sentence, with a tuple of columns for each token.
 
     Raises
     ------

@@ -87,7 +87,7 @@ def fetch_conll2000(
     corpus : Bunch
         ``data`` has a list for each sentence, with a tuple (word, part of speech) for each token;
         ``target`` has the lists of labels such as "B-NP". ``column_names`` names the parts of the
-        tuples, ``DESCR`` tells of source and licence.
+        tuples, ``DESCR`` has source and licence.
 
     Raises
     ------
@@ -155,7 +155,7 @@ def fetch_ud_ewt(
     corpus : Bunch
         ``data`` has a list for each sentence, with a tuple (form,) for each word, so that templates
         read it as they read other corpora; ``target`` has the lists of tags. ``column_names`` names
-        the parts of the tuples, ``DESCR`` tells of source and licence.
+        the parts of the tuples, ``DESCR`` has source and licence.
 
     Raises
     ------

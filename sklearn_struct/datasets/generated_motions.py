@@ -32,24 +32,25 @@ def make_motions(
     drift: float = 1.0,
     random_state: int | np.random.RandomState | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Generate recordings of motions, to be told apart by the order of their strokes.
+    """Generate recordings of motions, whose classes differ by the order of their strokes.
 
-    A motion is three strokes, each in a direction of its own in the first three of six channels.
-    All classes have the same strokes, in other orders; so sums over time say nothing. Pace, width
-    and height of strokes vary, and so do the pauses before, between and after them. The other three
-    channels drift, in the same manner in all classes. All channels are noisy.
+    A recording has six channels. A motion consists of three strokes, each in its own direction in
+    the first three channels. All classes have the same strokes in different orders, so sums over
+    time do not tell the classes apart. Pace, width and height of strokes vary, and so do the pauses
+    before, between and after them. The other three channels drift in the same manner in all
+    classes. All channels are noisy.
 
     Read more in :doc:`/user_guide/hidden_states`.
 
     Parameters
     ----------
     n_samples : int, default=80
-        Number of recordings. The classes have the same number, as far as it can be divided.
+        Number of recordings. The numbers of recordings of two classes differ by at most one.
     n_steps : int, default=100
         Measurements in each recording.
     noise : float, default=0.5
-        Standard deviation of the noise in the first three channels; it is half of that in the
-        others.
+        Standard deviation of the noise in the first three channels. In the others it is half of
+        this.
     drift : float, default=1.0
         How far the other three channels drift.
     random_state : int, RandomState instance or None, default=None

@@ -157,12 +157,12 @@ def make_rental_ads(
 ) -> tuple[list[list[str]], list[list[str]]]:
     """Generate apartment advertisements whose fields are labelled.
 
-    The text comes from a small grammar. Fields stand in a varying order, often without punctuation
-    between them, and share many words (numbers are rents, sizes, dates, telephone or street
-    numbers), so that the labels of the neighbours matter. The labels are ADDRESS, AVAILABLE,
-    CONTACT, FEATURES, NEIGHBORHOOD, PHOTOS, RENT, RESTRICTIONS, ROOMMATES, SIZE and UTILITIES, as
-    in the apartment advertisements ("CLASSIFIEDS") that research on weak supervision uses, but in
-    IOB2 form.
+    The text comes from a small grammar. The order of the fields varies, and there is often no
+    punctuation between them. Fields share many words: a number may be a rent, a size, a date, a
+    telephone number or a street number. So the labels of the neighbours matter. The labels are
+    ADDRESS, AVAILABLE, CONTACT, FEATURES, NEIGHBORHOOD, PHOTOS, RENT, RESTRICTIONS, ROOMMATES, SIZE
+    and UTILITIES, as in the apartment advertisements ("CLASSIFIEDS") that research on weak
+    supervision uses, but in IOB2 form.
 
     Read more in :doc:`/user_guide/few_labels`.
 

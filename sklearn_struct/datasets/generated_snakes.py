@@ -40,13 +40,13 @@ def make_snakes(
     return_shapes: bool = False,
     random_state: int | np.random.RandomState | None = None,
 ) -> Any:
-    """Generate pictures of snakes, whose cells are to be numbered from tail to head.
+    """Generate pictures of snakes; the labels number the cells of a snake from tail to head.
 
-    A picture is a small grid. A snake is a walk through `length` cells that touches no cell twice,
-    in a frame of cells without snake. The colour of a cell says where the next one is; that of the
-    head points at a cell without snake. So the background is told by colours alone, while the
-    number of a cell depends on all cells before it: neighbours say only how numbers differ. The
-    rule is that of [1]_, whose snakes have ten cells.
+    A picture is a small grid. A snake is a walk through `length` cells that visits no cell twice.
+    Around it is a frame of background cells. The colour of a cell says where the next cell of the
+    snake is; the colour of the head points at the background. So colours alone tell which cells are
+    background. The number of a cell depends on all cells before it, as neighbours tell only how
+    numbers differ. The rule is that of [1]_, whose snakes have ten cells.
 
     Read more in :doc:`/user_guide/graphs`.
 
@@ -57,9 +57,9 @@ def make_snakes(
     length : int, default=10
         Cells of a snake.
     edge_features : {"directions", "ends"}, default="directions"
-        What edges look like. "directions": two columns, which say whether an edge leads to the
-        right or down. "ends": the features of both of its nodes, in columns of their own for each
-        direction. With these a model can tell whether one cell is the next one of another.
+        The features of edges. "directions": two columns, which say whether an edge leads to the
+        right or down. "ends": the features of both nodes of the edge, in separate columns for each
+        direction. With "ends" a model can tell whether one cell comes after another.
     return_shapes : bool, default=False
         Whether to return the shapes of the grids, too.
     random_state : int, RandomState instance or None, default=None
@@ -68,8 +68,8 @@ def make_snakes(
     Returns
     -------
     X : GraphArray of length n_samples
-        Grids whose nodes are numbered row by row, each with edges to the right and down, in this
-        order. Nodes have 45 features: the colours of a cell (columns 0 to 4) and of the eight
+        Grids whose nodes are numbered row by row. Each node has edges to the right and down, in
+        this order. Nodes have 45 features: the colours of a cell (columns 0 to 4) and of the eight
         around it, as indicators. Cells outside of the picture count as background.
     y : list of list of int
         1 to `length` along the snake, 0 for background.

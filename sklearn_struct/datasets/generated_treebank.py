@@ -87,11 +87,11 @@ def make_treebank(
 ) -> tuple[list[list[str]], list[str]]:
     """Generate sentences and the trees over them, from a small grammar with hidden states.
 
-    Where a prepositional phrase or a clause is attached depends on number (*the dogs near the house
-    that run*), on the arguments of the verb, on the kind of preposition, and on which nouns can be
-    at a place. The labels do not show that: they are S, NP, VP, PP and SBAR, above A, C, D, E, N,
-    P, V and W. A grammar of these labels gets three times as many brackets wrong as one that knows
-    the states.
+    Four things decide where a prepositional phrase or a clause is attached: number (*the dogs near
+    the house that run*), the arguments of the verb, the kind of preposition, and which nouns can be
+    at a place. The labels do not show these things: they are S, NP, VP, PP and SBAR for phrases,
+    and A, C, D, E, N, P, V and W for words. A grammar of these labels gets three times as many
+    brackets wrong as one that knows the states.
 
     Read more in :doc:`/user_guide/trees`.
 

@@ -57,7 +57,7 @@ def fetch_treebank_sample(
         3,396 trees for training (files 1 to 159), 273 for development (160 to 179), 245 for testing
         (180 to 199), or all.
     max_length : int, default=None
-        Leave out sentences of more words. Of those with up to 40 words there are 3,629.
+        Leave out sentences with more words. 3,629 of all sentences have at most 40 words.
     data_home : str or path, default=None
         The folder that holds the data. None means the environment variable ``SKLEARN_STRUCT_DATA``
         or, without it, the user's cache folder.
@@ -71,7 +71,7 @@ def fetch_treebank_sample(
     -------
     corpus : Bunch
         ``data`` has a list of words for each sentence, ``target`` its tree in brackets, as it
-        stands in the file: with traces and function tags. ``DESCR`` tells of source and licence.
+        stands in the file: with traces and function tags. ``DESCR`` has source and licence.
 
     Raises
     ------
@@ -122,20 +122,20 @@ def read_treebank(source: str | os.PathLike[str] | Lines) -> tuple[list[list[str
     Returns
     -------
     X : list of list of str
-        The words of each tree. Traces (below ``-NONE-``) are none.
+        The words of each tree. Traces (below ``-NONE-``) are not words.
     y : list of str
         The trees, as they stand in the file.
 
     Raises
     ------
     ValueError
-        If brackets do not match, one has no label (the outermost of a tree need not have one),
-        something stands outside of them, or the text is not UTF-8. The message says in which tree,
-        from 0, and where.
+        If brackets do not match, a bracket has no label (the outermost one of a tree need not have
+        one), something stands outside of brackets, or the text is not UTF-8. The message names the
+        tree, counted from 0, and the place.
     EmptyDataError
         If there is nothing in a bracket but a label.
     InputTypeError
-        If a line is no string.
+        If a line is not a string.
 
     See Also
     --------

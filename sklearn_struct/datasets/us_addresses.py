@@ -51,7 +51,8 @@ def fetch_usaddress(
     """Load addresses of the United States with labelled parts (usaddress).
 
     They are downloaded if necessary. The sequences are short, and many words (street types,
-    directions, states) say much about their labels, so that a few labelled words go far.
+    directions, states) say much about their labels. So a model can learn much from a few labelled
+    words.
 
     Read more in :doc:`/user_guide/few_labels`.
 
@@ -73,7 +74,7 @@ def fetch_usaddress(
     corpus : Bunch
         ``data`` has a list for each address, with a tuple (word,) for each token, so that templates
         read it as they read other corpora; ``target`` has the lists of labels such as "StreetName".
-        ``column_names`` names the parts of the tuples, ``DESCR`` tells of source and licence.
+        ``column_names`` names the parts of the tuples, ``DESCR`` has source and licence.
 
     Raises
     ------

@@ -27,7 +27,7 @@ COLUMNS = 4  # pictures side by side in a new figure
 class FeatureWeightsDisplay:
     """Bars of the largest feature weights, a picture for each label.
 
-    It is made by `from_estimator`; `plot` draws it again elsewhere.
+    Make it with `from_estimator`. `plot` draws it again on other axes.
 
     Read more in :doc:`/user_guide/inspection`.
 
@@ -79,13 +79,13 @@ class FeatureWeightsDisplay:
         estimator : fitted chain estimator, or GraphCRF
             Also a pipeline or a search that ends in one.
         n : int, default=10
-            Features a label.
+            Number of features for each label.
         labels : array-like, default=None
             Only these labels, in this order.
         sign : {"both", "positive", "negative"}, default="both"
             Which weights count as large, as in `feature_weights`.
         ax : matplotlib Axes or array-like of them, default=None
-            One for each label; None: a new figure.
+            Axes, one for each label. None: a new figure.
         **options
             As for `plot`.
 
@@ -109,12 +109,12 @@ class FeatureWeightsDisplay:
         return cls([(top.label, top.features, top.weights) for top in tops]).plot(ax, **options)
 
     def plot(self, ax: Axes | None = None, *, bar_kw: dict[str, Any] | None = None) -> Self:
-        """Draw the bars; red favours the label, blue is against it.
+        """Draw the bars. Red weights favour the label, blue ones are against it.
 
         Parameters
         ----------
         ax : matplotlib Axes or array-like of them, default=None
-            One for each label; None: a new figure.
+            Axes, one for each label. None: a new figure.
         bar_kw : dict, default=None
             For matplotlib's `barh`, such as ``{"height": 0.5}``.
 

@@ -39,7 +39,7 @@ LEGEND = 20  # labels up to which colours are told apart, and a legend has them
 class GraphDisplay:
     """A graph: edges as lines, nodes in the colours of their labels.
 
-    It is made by `from_predictions` or `from_estimator`; `plot` draws it again elsewhere.
+    Make it with `from_predictions` or `from_estimator`. `plot` draws it again on other axes.
 
     Read more in :doc:`/user_guide/inspection`.
 
@@ -52,7 +52,7 @@ class GraphDisplay:
     positions : ndarray of shape (n_nodes, 2)
         Where nodes are, to the right and up.
     truth : list or None, default=None
-        True labels. Nodes whose labels differ get a red rim.
+        True labels. Nodes with another label get a red rim.
     texts : list of str or None, default=None
         Names, written beside the nodes.
 
@@ -122,13 +122,14 @@ class GraphDisplay:
         graph : tuple (nodes, edges) or (nodes, edges, edge_features), or graph of networkx
             As `GraphCRF` takes it, also in a batch of one.
         labels : list of labels
-            One for each node; a true labelling, or what `predict` gives.
+            The label of each node: true labels, or those that `predict` returns.
         positions : array-like of shape (n_nodes, 2), tuple (height, width) or dict, default=None
-            Where nodes are, to the right and up. Two whole numbers: on a grid of this size, row by
-            row from its upper left corner. A dict has places of the nodes of a graph of networkx.
-            None: as networkx lays the graph out; on a circle where networkx is not installed.
+            Where nodes are: their places to the right and up. Two whole numbers: nodes are on a
+            grid of this size, row by row from the upper left corner. A dict: the place of each node
+            of a graph of networkx. None: networkx finds the places; without networkx nodes are on a
+            circle.
         truth : list of labels, default=None
-            True labels. Nodes whose labels differ get a red rim.
+            True labels. Nodes with another label get a red rim.
         texts : list of str, default=None
             Names, written beside the nodes.
         ax : matplotlib Axes, default=None
@@ -175,7 +176,7 @@ class GraphDisplay:
         x : tuple (nodes, edges) or (nodes, edges, edge_features), or graph of networkx
             Also in a batch of one.
         y : list of labels, default=None
-            True labels. Nodes for which something else is predicted get a red rim.
+            True labels. Nodes with another predicted label get a red rim.
         **options
             As for `from_predictions`.
 
@@ -217,13 +218,15 @@ class GraphDisplay:
         ax : matplotlib Axes, default=None
             Where to draw; None: a new figure.
         classes : list of labels, default=None
-            Which labels have colours, so that those of several pictures agree. None: the labels of
-            the nodes, sorted; `from_estimator` takes those of the model.
+            The labels that have colours. Pass the same ones for several pictures, so that their
+            colours agree. None: the labels of the nodes, sorted, or with `from_estimator` those of
+            the model.
         include_labels : bool, default=None
-            Write the labels into the nodes; None: where there are at most 200 nodes, with labels of
-            at most three letters.
+            Whether to write the labels into the nodes. None: if there are at most 200 nodes, with
+            labels of at most three letters.
         legend : bool, default=None
-            Say which colour is which label; None: where labels are not written, up to 20 of them.
+            Whether to draw a legend of the colours. None: if no labels are written and there are at
+            most 20.
         cmap : str or matplotlib Colormap, default=None
             Colours of the labels, in their order; None: "viridis" for numbers and for more than 20
             labels, "tab10" or "tab20" for others.
@@ -239,7 +242,7 @@ class GraphDisplay:
         Raises
         ------
         UnknownLabelError
-            If a node has a label that is none of `classes`.
+            If a node has a label that is not one of `classes`.
         """
         codes = self._codes(classes)
         step = nearest(self.positions)

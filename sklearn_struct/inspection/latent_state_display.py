@@ -22,7 +22,7 @@ class LatentStateDisplay:
     """Heat map of what states stand for: a row for each state, a column for each word or rule below
     a symbol, or for each feature of a label.
 
-    It is made by `from_estimator`; `plot` draws it again elsewhere.
+    Make it with `from_estimator`. `plot` draws it again on other axes.
 
     Read more in :doc:`/user_guide/inspection`.
 
@@ -78,10 +78,10 @@ class LatentStateDisplay:
         ax: Axes | None = None,
         **options: Any,
     ) -> Self:
-        """Draw what is most probable below the states of a symbol, or has the largest weights.
+        """Draw what is most probable below each state of a symbol, or has its largest weights.
 
-        The columns are all that are among the most probable ones of a state. First come those that
-        are most probable in state 0, then those of state 1, and so on.
+        There is a column for each item that is among the `n` most probable ones of some state.
+        First come the items that are most probable in state 0, then those of state 1, and so on.
 
         Parameters
         ----------
@@ -92,9 +92,9 @@ class LatentStateDisplay:
             A name among the parser's `symbols_`, or its place there; or a label of the chain or
             classifier.
         n : int or None, default=5
-            Words, rules or features a state; None: all of them.
+            Number of words, rules or features for each state. None: all of them.
         grammar : int, default=0
-            Which of several grammars.
+            The number of the grammar, if the parser has several.
         ax : matplotlib Axes, default=None
             Where to draw; None: a new figure.
         **options

@@ -22,8 +22,8 @@ __all__ = ["LossCurveDisplay"]
 class LossCurveDisplay:
     """``loss_curve_`` of one or several estimators against the number of iterations.
 
-    Curves can be compared where the objective is the same: the same data, C and penalty. The
-    solvers "ap" and "pa" count other things, see ``loss_curve_``.
+    Compare curves only if the objective is the same: the same data, C and penalty. For the solvers
+    "ap" and "pa" a curve is not the objective, see ``loss_curve_``.
 
     Read more in :doc:`/user_guide/inspection`.
 
@@ -113,8 +113,8 @@ class LossCurveDisplay:
         ax : matplotlib Axes, default=None
             Where to draw; None: a new figure.
         gap : bool, default=False
-            Draw how far each value is above the lowest of all curves, as a share of the lowest, on
-            a logarithmic axis.
+            Whether to draw the distance of each value from the lowest value of all curves, as a
+            share of the lowest value, on a logarithmic axis.
         line_kw : dict, default=None
             For matplotlib's `plot`, such as ``{"marker": "."}``.
 

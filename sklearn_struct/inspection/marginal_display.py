@@ -26,7 +26,7 @@ class MarginalDisplay:
     """One sequence: a column for each token, a row for each label, marginal probabilities as
     shades.
 
-    A frame marks the labelling. It is made by `from_estimator`; `plot` draws it again elsewhere.
+    A frame marks the labelling. Make it with `from_estimator`. `plot` draws it again on other axes.
 
     Read more in :doc:`/user_guide/inspection`.
 
@@ -98,10 +98,10 @@ class MarginalDisplay:
             One sequence, in any form that the items of X in `predict` may have, or a batch of one
             sequence, as `explain` takes it.
         y : list of labels, default=None
-            The labelling to mark; None: the one that is predicted.
+            The labelling to mark. None: the predicted one.
         tokens : list of str, default=None
-            What to call the tokens; None: strings by themselves, rows of strings by their first
-            cell, others by number.
+            Names of the tokens. None: a string is its own name, the name of a row of strings is its
+            first cell, and other tokens are numbered.
         ax : matplotlib Axes, default=None
             Where to draw; None: a new figure.
         **options
@@ -139,7 +139,7 @@ class MarginalDisplay:
         ax : matplotlib Axes, default=None
             Where to draw; None: a new figure.
         n_labels : int, default=None
-            Draw only the rows of this many labels: those of the labelling, then those that reach
+            Draw only the rows of this many labels: first those of the labelling, then those with
             the highest marginals.
         colorbar : bool, default=True
         im_kw : dict, default=None

@@ -24,15 +24,15 @@ __all__ = ["TargetDisplay"]
 class TargetDisplay:
     """Heat maps of targets and of what the model expects, a row for each labelled feature.
 
-    It is made by `from_estimator`; `plot` draws it again elsewhere. Features of label pairs are
-    left out.
+    Make it with `from_estimator`. `plot` draws it again on other axes. Labelled features of label
+    pairs are left out.
 
     Read more in :doc:`/user_guide/few_labels`.
 
     Parameters
     ----------
     target : ndarray of shape (n_features, n_labels)
-        Probabilities that are asked for.
+        Target probabilities.
     expected : ndarray of shape (n_features, n_labels)
         Probabilities that the model expects where the feature fires; nan where it fires nowhere.
     features, labels : list

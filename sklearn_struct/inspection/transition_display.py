@@ -22,7 +22,7 @@ READABLE = 12  # labels up to which numbers fit into the cells of an ordinary fi
 class TransitionDisplay:
     """Heat map of transition weights, from row label to column label.
 
-    It is made by `from_estimator`; `plot` draws it again elsewhere.
+    Make it with `from_estimator`. `plot` draws it again on other axes.
 
     Read more in :doc:`/user_guide/inspection`.
 
@@ -108,14 +108,14 @@ class TransitionDisplay:
         colorbar: bool = True,
         im_kw: dict[str, Any] | None = None,
     ) -> Self:
-        """Draw the heat map; red favours a transition, blue is against it.
+        """Draw the heat map. Red weights favour a transition, blue ones are against it.
 
         Parameters
         ----------
         ax : matplotlib Axes, default=None
             Where to draw; None: a new figure.
         include_values : bool, default=None
-            Write the weights into the cells; None: where there are at most 12 labels.
+            Whether to write the weights into the cells. None: if there are at most 12 labels.
         values_format : str, default=".1f"
         colorbar : bool, default=True
         im_kw : dict, default=None

@@ -39,10 +39,10 @@ class TreeDisplay:
     Parameters
     ----------
     tree : str or nltk Tree
-        Any tree; a string in brackets.
+        Any tree. A string is a tree in brackets.
     proba : array-like of shape (n_nodes,), default=None
-        Probabilities of nodes and words, in the order of their names in the bracketed string; nan
-        gets no shade. None: no shades.
+        Probabilities of nodes and words, in the order of their names in the bracketed string. A
+        node with nan gets no shade. None: no shades.
 
     Attributes
     ----------
@@ -90,20 +90,21 @@ class TreeDisplay:
     ) -> Self:
         """Draw the parse of a sentence, and how probable its constituents are.
 
-        The shade of a node is the posterior probability, summed over all trees that the parser's
-        `pruning` leaves, that there is a constituent of this label over these words; of a tag, that
-        the word has it. A sentence without trees has none.
+        The shade of a phrase is the posterior probability of a constituent with its label over its
+        words. The shade of a tag is the posterior probability that the word has this tag. Both are
+        sums over all trees that the parser's `pruning` leaves. If there is no such tree, there are
+        no shades.
 
         Parameters
         ----------
         estimator : fitted tree parser
             Also a pipeline or a search that ends in one.
         x : list of str
-            The words of a sentence; or a list of one such list, as `predict` takes it, and so with
-            what follows.
+            The words of a sentence, or a list of one such list, as `predict` takes it. `y` and
+            `tags` may be in a list of one, too.
         y : str or nltk Tree, default=None
-            The tree to draw, over the same words, without its function tags and traces; None: the
-            one that is predicted.
+            The tree to draw, over the same words. Its function tags and traces are left out. None:
+            the predicted tree.
         tags : list of str, default=None
             Part-of-speech tags of all words, if they are known.
         ax : matplotlib Axes, default=None

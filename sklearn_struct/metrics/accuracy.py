@@ -19,14 +19,14 @@ def token_accuracy_score(
 ) -> float:
     """Fraction of tokens with the right label.
 
-    Read more in :doc:`/user_guide/sequences`.
+    Read more in :doc:`/user_guide/scores`.
 
     Parameters
     ----------
     y_true, y_pred : list, object array or SequenceArray of label sequences
         True and predicted labels, of any type.
     sample_weight : array-like of shape (n_sequences,), default=None
-        Weight of each sequence; every token of a sequence counts with it.
+        Weight of each sequence. Each token has the weight of its sequence.
 
     Returns
     -------
@@ -36,9 +36,10 @@ def token_accuracy_score(
     Raises
     ------
     LengthMismatchError
-        If the lengths of `y_true`, `y_pred` or `sample_weight` differ, or those of two sequences.
+        If the lengths of `y_true`, `y_pred` and `sample_weight` differ, or those of a true and a
+        predicted sequence.
     InputTypeError
-        If something is no sequence, or a label of `y_true` is missing (None) or a set.
+        If something is not a sequence, or a label of `y_true` is missing (None) or a set.
 
     See Also
     --------
@@ -61,7 +62,7 @@ def sequence_accuracy_score(
 ) -> float:
     """Fraction of sequences in which every label is right. An empty sequence is right.
 
-    Read more in :doc:`/user_guide/sequences`.
+    Read more in :doc:`/user_guide/scores`.
 
     Parameters
     ----------
@@ -78,9 +79,10 @@ def sequence_accuracy_score(
     Raises
     ------
     LengthMismatchError
-        If the lengths of `y_true`, `y_pred` or `sample_weight` differ, or those of two sequences.
+        If the lengths of `y_true`, `y_pred` and `sample_weight` differ, or those of a true and a
+        predicted sequence.
     InputTypeError
-        If something is no sequence, or a label of `y_true` is missing (None) or a set.
+        If something is not a sequence, or a label of `y_true` is missing (None) or a set.
 
     See Also
     --------

@@ -1,4 +1,4 @@
-"""Precision, recall and F1 of labelled brackets in trees, as EVALB has them."""
+"""Precision, recall and F1 of labelled brackets in trees, as EVALB computes them."""
 
 from __future__ import annotations
 
@@ -40,11 +40,12 @@ def bracket_precision_recall_fscore(
 ) -> tuple[Any, Any, Any, Any]:
     """Precision, recall, F1 and support of labelled brackets.
 
-    A bracket is right if its label, start and stop are. The figures are those of EVALB with its
-    usual parameters (``COLLINS.prm``). Function tags and traces are left out. Punctuation (words
-    that `y_true` tags as ``, . : `` ''``) is taken out before places are compared. The root (ROOT,
-    TOP, S1 or without a label) and the tags of words do not count. ADVP and PRT are one label. If a
-    tree has several brackets of one label over the same words, each of them counts.
+    A bracket is right if its label, start and stop are right. The scores are those of EVALB with
+    its usual parameters (``COLLINS.prm``). Function tags and traces are left out. Punctuation
+    (words that `y_true` tags as ``, . : `` ''``) is left out, too, before starts and stops are
+    compared. The root (ROOT, TOP, S1 or without a label) and the tags of words do not count. ADVP
+    and PRT count as the same label. If a tree has several brackets with the same label over the
+    same words, each of them counts.
 
     Read more in :doc:`/user_guide/trees`.
 
@@ -59,7 +60,7 @@ def bracket_precision_recall_fscore(
         The labels to count, in this order. None counts all that occur in `y_true` or `y_pred`,
         sorted.
     zero_division : {0.0, 1.0, np.nan}, default=0.0
-        The value of a score without brackets to divide by. Means leave out NaN.
+        The value of a score whose denominator is 0. Means leave out NaN.
 
     Returns
     -------
@@ -71,11 +72,11 @@ def bracket_precision_recall_fscore(
     Raises
     ------
     ValueError
-        If a parameter is not among its choices or a string no tree in brackets.
+        If a parameter is not among its choices, or a string is not a tree in brackets.
     LengthMismatchError
         If the numbers of trees or the words of two trees differ.
     InputTypeError
-        If something is no tree.
+        If something is not a tree.
 
     See Also
     --------
@@ -143,8 +144,8 @@ def complete_match_score(
     Returns
     -------
     score : float
-        The share among trees that have more than punctuation; 0 if there are no such trees. See
-        `bracket_precision_recall_fscore` for which brackets count.
+        The share among the trees that have words other than punctuation; 0 if there are no such
+        trees. `bracket_precision_recall_fscore` says which brackets count.
 
     See Also
     --------

@@ -22,7 +22,7 @@ def span_classification_report(
 ) -> str | dict[str, dict[str, float]]:
     """Table of the span scores of each type and their averages.
 
-    Read more in :doc:`/user_guide/sequences`.
+    Read more in :doc:`/user_guide/scores`.
 
     Parameters
     ----------

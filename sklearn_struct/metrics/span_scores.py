@@ -41,15 +41,16 @@ def span_precision_recall_fscore_support(
     With ``scheme=None`` and ``average="micro"`` these are the figures of the CoNLL shared tasks'
     conlleval.
 
-    Read more in :doc:`/user_guide/sequences`.
+    Read more in :doc:`/user_guide/scores`.
 
     Parameters
     ----------
     y_true, y_pred : list, object array or SequenceArray of label sequences
         True and predicted labels, strings such as ``B-NP``.
     scheme : {"IO", "IOB1", "IOB2", "IOBES"}, default=None
-        How spans are read, see `extract_spans`. None is conlleval's lenient reading, in which
-        labels without letters (``RENT``) mark no spans; a warning says so, and "IO" reads them.
+        How spans are read, see `extract_spans`. None is conlleval's lenient reading. In this
+        reading, labels without a letter and a hyphen (``RENT``) mark no spans, with a warning; for
+        such labels set "IO".
     average : {"micro", "macro", "weighted"} or None, default="micro"
         "micro" counts all spans alike, "macro" is the mean over types, "weighted" the mean weighted
         by support, None gives the scores of each type.
@@ -57,7 +58,7 @@ def span_precision_recall_fscore_support(
         The types to count, in this order. None counts all that occur in `y_true` or `y_pred`,
         sorted.
     zero_division : {0.0, 1.0, np.nan}, default=0.0
-        The value of a score without spans to divide by. Means leave out NaN.
+        The value of a score whose denominator is 0. Means leave out NaN.
 
     Returns
     -------
@@ -73,7 +74,7 @@ def span_precision_recall_fscore_support(
     LengthMismatchError
         If the lengths of `y_true` and `y_pred` differ, or those of two sequences.
     InputTypeError
-        If something is no sequence, or a label no string.
+        If something is not a sequence, or a label is not a string.
 
     Warns
     -----
@@ -111,9 +112,9 @@ def span_precision_score(
     labels: Sequence[str] | None = None,
     zero_division: float = 0.0,
 ) -> Any:
-    """Precision of spans: how many of the predicted spans are true ones.
+    """Precision of spans: how many of the predicted spans are true spans.
 
-    Read more in :doc:`/user_guide/sequences`.
+    Read more in :doc:`/user_guide/scores`.
 
     Parameters
     ----------
@@ -160,7 +161,7 @@ def span_recall_score(
 ) -> Any:
     """Recall of spans: how many of the true spans are predicted.
 
-    Read more in :doc:`/user_guide/sequences`.
+    Read more in :doc:`/user_guide/scores`.
 
     Parameters
     ----------
@@ -207,7 +208,7 @@ def span_f1_score(
 ) -> Any:
     """F1 of spans, the harmonic mean of precision and recall.
 
-    Read more in :doc:`/user_guide/sequences`.
+    Read more in :doc:`/user_guide/scores`.
 
     Parameters
     ----------

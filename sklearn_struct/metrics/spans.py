@@ -29,7 +29,7 @@ def extract_spans(labels: Sequence[str], scheme: str | None = None) -> list[Span
     A label is a letter, a hyphen and a type (``B-NP``), or ``O`` outside of spans. The type starts
     after the first hyphen and may be missing.
 
-    Read more in :doc:`/user_guide/sequences`.
+    Read more in :doc:`/user_guide/scores`.
 
     Parameters
     ----------
@@ -39,27 +39,27 @@ def extract_spans(labels: Sequence[str], scheme: str | None = None) -> list[Span
         None reads any labels in the lenient way of conlleval. Each token that is not O is in a
         span. A new span starts after O, where the type changes, at ``B`` or ``S``, and after ``E``
         or ``S``. The BILOU letters L and U are read as E and S. Other letters with a type (the M of
-        BMES) continue a span. Labels without letter and type (``NOUN``) are outside, with a
-        warning.
+        BMES) continue a span. Labels without a letter and a hyphen (``NOUN``) are outside of spans,
+        with a warning.
 
         "IO" is for labels that are types, with or without ``I-`` before them. Each run of the same
         label is a span, so two neighbouring spans of one type are read as one.
 
-        The other schemes are strict: spans that are not well formed are left out, and letters of
-        other schemes are errors. In IOB1, unlike in seqeval, a ``B`` that does not follow a span of
-        its type is not well formed.
+        The other schemes are strict: spans that are not well formed are left out, and a letter of
+        another scheme is an error. In IOB1, unlike in seqeval, a ``B`` that does not follow a span
+        of its type is not well formed.
 
     Returns
     -------
     spans : list of tuple (type, start, stop)
-        The span covers ``labels[start:stop]``. In order of `start`.
+        Each span covers ``labels[start:stop]``. Spans are sorted by `start`.
 
     Raises
     ------
     ValueError
         If `scheme` is unknown, or a label has a letter that is not in it.
     InputTypeError
-        If `labels` is no sequence or a label no string.
+        If `labels` is not a sequence, or a label is not a string.
 
     Warns
     -----

@@ -13,3 +13,4 @@ DOCS = Path(__file__).parents[2] / "docs"
 def _importable(monkeypatch):
     monkeypatch.syspath_prepend(DOCS)
     monkeypatch.syspath_prepend(DOCS / "_extensions")
+    monkeypatch.syspath_prepend(DOCS / "inventories")

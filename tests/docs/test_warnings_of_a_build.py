@@ -10,12 +10,12 @@ import pytest
 
 pytest.importorskip("sphinx")
 
-EXTENSIONS = Path(__file__).parents[2] / "docs" / "_extensions"
+DOCS = Path(__file__).parents[2] / "docs"
 CONF = f"""\
 import sys
 
-sys.path.insert(0, {str(EXTENSIONS)!r})
-extensions = ["code_width", "own_names", "picture_texts", "torn_tables"]
+sys.path[:0] = [{str(DOCS / "_extensions")!r}, {str(DOCS / "inventories")!r}]
+extensions = ["code_width", "picture_texts", "short_names", "torn_tables"]
 default_role = "obj"
 """
 TORN = """\

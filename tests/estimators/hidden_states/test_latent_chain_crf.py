@@ -371,7 +371,7 @@ def test_wrong_parameters_are_refused(options, error, message):
 def test_labels_that_states_cannot_follow_are_refused():
     X = [np.ones((3, 1))]
     steps = {"a": [[False, True], [False, False]]}
-    with pytest.raises(ForbiddenLabelError, match=r"y\[0\], token 2"):
+    with pytest.raises(ForbiddenLabelError, match=r"X\[0\], token 2"):
         LatentChainCRF(state_transitions=steps).fit(X, [["a", "a", "a"]])
 
 

@@ -1,6 +1,6 @@
 """The picture of README: the fields of an advertisement, and how sure a chain is of them.
 
-python docs/picture.py
+python docs/pictures/fields.py
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def main() -> None:
     n_labels = len(set(drawn.path.tolist()))
     display = drawn.plot(n_labels=n_labels, colorbar=False)
     display.ax_.set(xlabel="", ylabel="")
-    path = Path(__file__).parent / "_static" / "fields.png"
+    path = Path(__file__).parents[1] / "_static" / "fields.png"
     display.figure_.savefig(path, dpi=80, bbox_inches="tight")
     print(path.name, " ".join(tokens))
 
