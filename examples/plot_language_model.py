@@ -74,9 +74,12 @@ print(f"{len(y)} words to learn from, {len(set(y))} different ones")
 # %%
 # An interpolated trigram
 # -----------------------
-# The probability of a word w after u and v is a mean of relative frequencies, a q(w | u, v) + b q(w
-# | v) + c q(w) + d / V. The weights a to d are the best ones on held-out stories. They are found by
-# expectation maximisation.
+# The probability of a word w after the words u and v is a mean of relative frequencies:
+#
+# ``a q(w | u, v) + b q(w | v) + c q(w) + d / V``
+#
+# The weights a to d are the best ones on held-out stories. They are found by expectation
+# maximisation.
 
 ORDERS = (0, 1, 2)
 counts = [Counter((tuple(x[len(x) - n :]), word) for x, word in zip(X, y)) for n in ORDERS]
